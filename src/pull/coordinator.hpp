@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -48,6 +49,10 @@ class Coordinator {
 
   void heard(int worker, WorkerReport report, double now_s);
   void heard(int worker, const Bye& bye, double now_s);
+  /// What it says cannot be understood, or is for another run: nothing from it counts any more.
+  void refuse(int worker, const std::string& reason, double now_s) {
+    heard(worker, Bye{Bye::Why::refused, reason}, now_s);
+  }
   /// Plans for those that have spoken since the last time. To be left out while storing is far
   /// behind.
   void feed(double now_s);
@@ -61,16 +66,73 @@ class Coordinator {
   [[nodiscard]] std::optional<RunEnd> end() const;
   /// Once, at an end other than `finished`: events for what was being solved.
   void record_abandoned();
-  /// Why the last worker was lost, or left.
-  [[nodiscard]] const std::string& last_reason() const;
+  /// Why the last worker was lost, or left: a sentence for a run that has nobody left.
+  [[nodiscard]] const std::string& last_reason() const { return last_reason_; }
   [[nodiscard]] const PlanQueue& queue() const { return queue_; }
   /// Digests that are kept, as other answers may come.
-  [[nodiscard]] std::size_t kept() const;
+  [[nodiscard]] std::size_t kept() const { return first_answers_.size(); }
 
   Outbox outbox;
 
  private:
+  enum class Stage : std::uint8_t {
+    expected,  ///< it may be ready soon
+    overdue,   ///< it is not waited for any more; it may come yet
+    working,
+    silent,
+    left
+  };
+  struct Rank {
+    Stage stage = Stage::expected;
+    bool listens = false;     ///< it has spoken, and was not given up since
+    bool has_spoken = false;  ///< since it was fed: it is in spoken_
+    double heard_s = 0;       ///< by the clock that stands while this process is held up
+    double told_s = 0;
+    WorkerPointer info;
+  };
+  /// An attempt that no row tells of yet.
+  struct Attempt {
+    int worker = 0;
+    PlanProgress last;
+  };
+  struct Answer {
+    int worker = 0;
+    std::uint64_t digest = 0;
+  };
+
+  [[nodiscard]] Rank& at(int worker) { return ranks_.at(static_cast<std::size_t>(worker)); }
+  [[nodiscard]] std::size_t count(Stage stage) const {
+    return counts_.at(static_cast<std::size_t>(stage));
+  }
+  void set_time(double now_s);
+  void move(Rank& rank, Stage stage);
+  Event& tell(Event::Kind kind, int worker);
+  Event& tell(Event::Kind kind, int worker, PlanQueue::Plan plan);
+  void join(int worker, WorkerReport& report);
+  void note(int worker, const std::vector<PlanProgress>& running);
+  void start(int worker, PlanQueue::Plan plan);
+  void take(int worker, Result& result);
+  void take_answer(int worker, Result& result);
+  void give(int worker, bool at_last = false);
+  void watch(int worker);
+  void lose(int worker, Stage stage, const std::string& what, double seconds);
+  void remember(const std::string& reason);
+  void end_if_nothing_fits();
+
+  Options options_;
   PlanQueue queue_;
+  std::vector<Rank> ranks_;              ///< by number; the first is not used
+  std::array<std::size_t, 5> counts_{};  ///< of ranks, by stage
+  std::vector<int> spoken_;
+  std::unordered_map<PlanQueue::Plan, Attempt> attempts_;
+  std::unordered_map<PlanQueue::Plan, Answer> first_answers_;  ///< others of these may come
+  std::string last_reason_;
+  std::string source_away_;  ///< why a worker cannot read the plans; empty if all can
+  bool any_was_ready_ = false;
+  double now_s_ = 0, slept_s_ = 0, awake_s_ = 0;  ///< the first is the sum of the others
+  double looked_s_ = 0, stop_s_ = 0;
+  double deadline_s_ = std::numeric_limits<double>::infinity();
+  std::optional<RunEnd> stop_;
 };
 
 }  // namespace wallheat::pull

@@ -1,0 +1,290 @@
+#include "pull/coordinator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace wallheat::pull {
+namespace {
+
+constexpr double look_s = 0.1;  // so often all ranks are looked at: there may be ten thousands
+
+std::string name_of(const WorkerInfo& worker) {
+  const std::string rank = "rank " + std::to_string(worker.rank);
+  return worker.facts.host.empty() ? rank : rank + " on " + worker.facts.host;
+}
+
+/// Why a plan has failed that no worker has answered.
+std::string reason_of_loss(int workers, const WorkerInfo& last) {
+  if (workers == 1) return "was running at " + name_of(last) + " when it fell silent";
+  return "was running at " + std::to_string(workers) + " workers when they fell silent, last at " +
+         name_of(last);
+}
+
+}  // namespace
+
+Coordinator::Coordinator(const std::vector<PlanQueue::Start>& plans, int workers,
+                         const Options& options)
+    : options_(options),
+      queue_(plans, options.max_attempts),
+      ranks_(static_cast<std::size_t>(workers) + 1) {
+  for (int worker = 1; worker <= workers; ++worker)
+    at(worker).info = std::make_shared<const WorkerInfo>(WorkerInfo{worker, {}});
+  counts_[static_cast<std::size_t>(Stage::expected)] = static_cast<std::size_t>(workers);
+  queue_.expect_more(workers > 0);
+}
+
+void Coordinator::set_time(double now_s) {
+  now_s_ = now_s;
+  awake_s_ = now_s - slept_s_;
+  queue_.set_time(now_s);
+}
+
+void Coordinator::move(Rank& rank, Stage stage) {
+  --counts_.at(static_cast<std::size_t>(rank.stage));
+  ++counts_.at(static_cast<std::size_t>(stage));
+  rank.stage = stage;
+  queue_.expect_more(count(Stage::expected) > 0);
+}
+
+Event& Coordinator::tell(Event::Kind kind, int worker) {
+  Event& event = outbox.events.emplace_back();
+  event.kind = kind;
+  event.worker = at(worker).info;
+  event.time_s = now_s_;
+  return event;
+}
+
+Event& Coordinator::tell(Event::Kind kind, int worker, PlanQueue::Plan plan) {
+  Event& event = tell(kind, worker);
+  event.plan = plan;
+  event.attempts = queue_.attempts(plan);
+  event.failures = queue_.failures(plan);
+  event.predicted_s = static_cast<float>(queue_.predicted_s(worker, plan));
+  return event;
+}
+
+std::optional<RunEnd> Coordinator::end() const {
+  if (queue_.finished()) return RunEnd::finished;
+  const bool any_at_work = count(Stage::working) > 0;
+  if (stop_) {
+    const bool is_over = !any_at_work || awake_s_ - stop_s_ > options_.stop_s;
+    return is_over ? stop_ : std::nullopt;
+  }
+  if (any_at_work || count(Stage::expected) > 0) return std::nullopt;
+  return source_away_.empty() ? RunEnd::nobody_left : RunEnd::source_away;
+}
+
+// What workers say.
+
+void Coordinator::heard(int worker, WorkerReport report, double now_s) {
+  set_time(now_s);
+  Rank& rank = at(worker);
+  rank.heard_s = awake_s_;
+  rank.listens = true;
+  if (rank.stage == Stage::left) return;
+  if (rank.stage != Stage::working) join(worker, report);
+  if (rank.stage != Stage::working) return;
+  note(worker, report.running);
+  for (Result& result : report.results) take(worker, result);
+  for (const PlanQueue::Plan plan : report.shaken) {
+    start(worker, plan);
+    queue_.returned(worker, plan, true);
+  }
+  for (const PlanQueue::Plan plan : report.returned) queue_.returned(worker, plan, false);
+  if (!std::exchange(rank.has_spoken, true)) spoken_.push_back(worker);
+  report.results.clear();
+  tell(Event::Kind::heard, worker).report = std::move(report);
+}
+
+/// It is ready, or back.
+void Coordinator::join(int worker, WorkerReport& report) {
+  Rank& rank = at(worker);
+  const bool is_back = rank.stage == Stage::silent;
+  if (!is_back && !report.ready) return;
+  if (!is_back) rank.info = std::make_shared<const WorkerInfo>(WorkerInfo{worker, *report.ready});
+  // It was not there when the others were told.
+  if (!is_back && stop_) outbox.stops.push_back(worker);
+  move(rank, Stage::working);
+  any_was_ready_ = true;
+  const WorkerFacts& facts = rank.info->facts;
+  queue_.joined(worker, facts.lanes, facts.shares_process, facts.device);
+  tell(is_back ? Event::Kind::worker_back : Event::Kind::worker_ready, worker);
+}
+
+void Coordinator::heard(int worker, const Bye& bye, double now_s) {
+  set_time(now_s);
+  Rank& rank = at(worker);
+  rank.listens = true;
+  if (rank.stage == Stage::left) return;
+  note(worker, bye.abandoned);
+  queue_.gone(worker);
+  move(rank, Stage::left);
+  tell(Event::Kind::worker_left, worker).reason = bye.reason;
+  remember(bye.why == Bye::Why::refused ? name_of(*rank.info) + " is refused: " + bye.reason
+                                        : bye.reason);
+  if (bye.why == Bye::Why::source_away) source_away_ = bye.reason;
+  if (bye.why == Bye::Why::interrupted) ask_to_stop("asked to", RunEnd::interrupted);
+}
+
+/// What it is at. Others may be at it, too: the farthest counts.
+void Coordinator::note(int worker, const std::vector<PlanProgress>& running) {
+  for (const PlanProgress& progress : running) {
+    start(worker, progress.plan);
+    const auto attempt = attempts_.find(progress.plan);
+    if (attempt != attempts_.end() && progress.seconds >= attempt->second.last.seconds)
+      attempt->second = {worker, progress};
+  }
+}
+
+void Coordinator::start(int worker, PlanQueue::Plan plan) {
+  if (!queue_.started(worker, plan)) return;
+  if (!queue_.is_finished(plan)) attempts_.try_emplace(plan, Attempt{worker, {.plan = plan}});
+  tell(Event::Kind::started, worker, plan);
+}
+
+void Coordinator::take(int worker, Result& result) {
+  start(worker, result.plan);
+  if (!queue_.has(result.plan)) return;
+  if (result.kind == Result::Kind::answered) return take_answer(worker, result);
+  const auto outcome = queue_.failed(worker, result.plan, result.kind == Result::Kind::may_pass);
+  if (outcome == PlanQueue::Outcome::second) return;
+  const bool is_final = outcome == PlanQueue::Outcome::failed;
+  tell(is_final ? Event::Kind::stored : Event::Kind::failed_try, worker, result.plan).record =
+      std::move(result.record);
+  attempts_.erase(result.plan);
+}
+
+void Coordinator::take_answer(int worker, Result& result) {
+  const double predicted_s = queue_.predicted_s(worker, result.plan);  // before it is learnt from
+  const auto outcome = queue_.answered(worker, result.plan, result.seconds);
+  const auto first = first_answers_.find(result.plan);
+  const bool is_first = outcome == PlanQueue::Outcome::first;
+  const bool differs =
+      !is_first && first != first_answers_.end() && first->second.digest != result.digest;
+  Event& event = tell(is_first  ? Event::Kind::stored
+                      : differs ? Event::Kind::conflict
+                                : Event::Kind::repeated,
+                      worker, result.plan);
+  event.predicted_s = static_cast<float>(predicted_s);
+  event.record = std::move(result.record);
+  if (is_first) {
+    attempts_.erase(result.plan);
+    if (queue_.is_held(result.plan)) first_answers_[result.plan] = {worker, result.digest};
+  } else if (differs) {
+    event.first = at(first->second.worker).info;
+    ++event.failures;
+    first_answers_.erase(first);
+  }
+}
+
+// What they are told.
+
+void Coordinator::feed(double now_s) {
+  set_time(now_s);
+  for (const int worker : std::exchange(spoken_, {})) {
+    at(worker).has_spoken = false;
+    give(worker);
+  }
+}
+
+void Coordinator::give(int worker, bool at_last) {
+  Rank& rank = at(worker);
+  if (stop_ || rank.stage != Stage::working) return;
+  auto plans = queue_.give(worker, deadline_s_ - now_s_, at_last);
+  if (plans.empty()) return;
+  rank.told_s = now_s_;
+  outbox.work.emplace_back(worker, std::move(plans));
+}
+
+void Coordinator::tick(double now_s, double time_left_s, double slept_s) {
+  slept_s_ += slept_s;
+  set_time(now_s);
+  deadline_s_ = now_s + time_left_s;
+  if (time_left_s <= 0) ask_to_stop("the time limit", RunEnd::out_of_time);
+  if (end() == RunEnd::source_away) ask_to_stop(source_away_, RunEnd::source_away);
+  if (now_s - looked_s_ < look_s) return;
+  looked_s_ = now_s;
+  for (int worker = 1; worker < static_cast<int>(ranks_.size()); ++worker) watch(worker);
+  std::erase_if(first_answers_, [&](const auto& each) { return !queue_.is_held(each.first); });
+  if (std::isfinite(time_left_s)) end_if_nothing_fits();
+}
+
+/// Gives it up if it is silent, and tells it that rank 0 lives.
+void Coordinator::watch(int worker) {
+  Rank& rank = at(worker);
+  const char* const mute = "has said nothing for";
+  const bool is_silent = rank.listens && awake_s_ - rank.heard_s > options_.silence_s;
+  if (rank.stage == Stage::expected) {
+    if (is_silent)
+      lose(worker, Stage::overdue, mute, options_.silence_s);
+    else if (!rank.listens && awake_s_ > options_.start_s)
+      lose(worker, Stage::overdue, mute, options_.start_s);
+    else if (awake_s_ > 2 * options_.start_s)
+      lose(worker, Stage::overdue, "is not ready after", 2 * options_.start_s);
+  } else if (rank.stage == Stage::working && is_silent) {
+    lose(worker, Stage::silent, mute, options_.silence_s);
+    for (const PlanQueue::Plan plan : queue_.silent(worker)) {
+      Event& event = tell(Event::Kind::lost, worker, plan);
+      event.reason = reason_of_loss(options_.max_attempts, *rank.info);
+      event.failures = std::max(event.failures, options_.max_attempts);
+      attempts_.erase(plan);
+    }
+  }
+  // Who has left waits for the others. What is sent to a dead rank takes room from the living.
+  if (is_silent && rank.stage != Stage::left) rank.listens = false;
+  if (!rank.listens || now_s_ - rank.told_s < options_.sign_s) return;
+  rank.told_s = now_s_;
+  outbox.work.push_back({worker, {}});
+}
+
+void Coordinator::lose(int worker, Stage stage, const std::string& what, double seconds) {
+  move(at(worker), stage);
+  Event& event = tell(Event::Kind::worker_lost, worker);
+  event.reason =
+      name_of(*event.worker) + " " + what + " " + std::to_string(std::lround(seconds)) + " s";
+  event.seconds = seconds;
+  remember(event.reason);
+}
+
+void Coordinator::remember(const std::string& reason) {
+  last_reason_ = (any_was_ready_ ? "all workers have left, the last because of: "
+                                 : "no worker could start: ") +
+                 reason;
+}
+
+/// If nobody has plans: is there anything that somebody could do in time?
+void Coordinator::end_if_nothing_fits() {
+  if (stop_ || queue_.finished() || count(Stage::working) == 0 || count(Stage::expected) > 0)
+    return;
+  for (const bool at_last : {false, true})
+    for (int worker = 1; !queue_.any_held() && worker < static_cast<int>(ranks_.size()); ++worker)
+      give(worker, at_last);
+  if (!queue_.any_held())
+    ask_to_stop("no plan is left that would end within the time limit", RunEnd::out_of_time);
+}
+
+void Coordinator::ask_to_stop(const std::string& why, RunEnd end) {
+  if (stop_) return;
+  stop_ = end;
+  stop_s_ = awake_s_;
+  Event& event = outbox.events.emplace_back();
+  event.reason = why;
+  event.time_s = now_s_;
+  for (int worker = 1; worker < static_cast<int>(ranks_.size()); ++worker) {
+    const Stage stage = at(worker).stage;
+    if (stage == Stage::working || stage == Stage::silent) outbox.stops.push_back(worker);
+  }
+}
+
+void Coordinator::record_abandoned() {
+  std::vector<PlanQueue::Plan> plans;
+  for (const auto& [plan, attempt] : attempts_) plans.push_back(plan);
+  std::sort(plans.begin(), plans.end());
+  for (const PlanQueue::Plan plan : plans) {
+    const auto& [worker, last] = attempts_.at(plan);
+    tell(Event::Kind::abandoned, worker, plan).last = last;
+  }
+}
+
+}  // namespace wallheat::pull
