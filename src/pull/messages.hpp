@@ -77,7 +77,8 @@ struct WorkerFacts {
 
 // From a worker.
 struct WorkerReport {
-  std::optional<WorkerFacts> ready{};   ///< said once; before that it only lives
+  /// Said once, before that it only lives; and again if it goes on with another device.
+  std::optional<WorkerFacts> ready{};
   std::vector<PlanProgress> running{};  ///< all that it is at
   std::vector<Result> results{};
   /// They come back unsolved: several were in a process that died, and each may be why.
@@ -86,6 +87,10 @@ struct WorkerReport {
   std::vector<std::uint32_t> returned{};
   std::optional<GpuSample> gpu{};
   std::int64_t peak_memory = 0;  ///< bytes that its own process has held at most; 0: unknown
+  /// Not only a sign of life.
+  [[nodiscard]] bool has_news() const {
+    return ready || !results.empty() || !shaken.empty() || !returned.empty();
+  }
   static void fields(auto& visit, auto& self) {
     visit(self.ready, self.running, self.results, self.shaken, self.returned, self.gpu,
           self.peak_memory);

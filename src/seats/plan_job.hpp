@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "isolation/job_settings.hpp"
+#include "plans/plan_source.hpp"
+#include "pull/messages.hpp"
+#include "solve/gpu/device.hpp"
+
+namespace wallheat::pull {
+
+/// Solves a plan; an InputError of the solver gets the plan's name.
+[[nodiscard]] std::optional<Solution> solve_plan(const std::string& id, const FloorPlan& plan,
+                                                 Solver& solver, const Limits& limits,
+                                                 const SolveControl& control);
+
+/// Fills the columns that follow from the answer: status, statistics, iterations, last delta, what
+/// is known of its error; and the rooms, if they are asked for.
+void describe_solution(const FloorPlan& plan, const Solution& solution, const SolverOptions& asked,
+                       PlanResult& result);
+
+/// Solves one plan, and tells of its progress. What goes wrong with the plan is a result, too.
+/// Throws DeviceFault if its solver does, and SourceUnavailable if plans cannot be read for the
+/// time being.
+using PlanJob = std::function<Result(const Task&, const SolveControl&)>;
+
+/// Who solves a plan.
+struct JobThread {
+  std::int32_t number = 0;  ///< the worker's
+  bool is_alone = true;     ///< in its process, whose memory is then its plan's
+};
+
+/// A job for one thread: reads a plan, hashes it, solves it, summarises (and compresses) the field,
+/// and encodes its row.
+[[nodiscard]] PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
+                                    std::shared_ptr<Solver> solver, JobThread thread);
+
+/// A device that is open, and the jobs that share it.
+struct JobSource {
+  std::size_t plans_at_once = 1;               ///< so many jobs keep it busy
+  std::function<PlanJob(JobThread)> make_job;  ///< to be called by the thread that the job is for
+};
+
+/// Opens the CPU, or the GPU that the settings ask for. Throws RunError if it cannot be used, and
+/// SourceUnavailable.
+[[nodiscard]] JobSource open_jobs(const JobSettings& settings);
+/// The jobs of this GPU.
+[[nodiscard]] JobSource open_jobs(const JobSettings& settings, std::shared_ptr<GpuDevice> device);
+
+}  // namespace wallheat::pull

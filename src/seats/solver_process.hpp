@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "seats/plan_job.hpp"
+
+// A process that solves plans for a worker, and may die of it: see seats/seat_messages.hpp for what
+// they say to each other.
+
+namespace wallheat::pull {
+
+/// What a solver process does: solves with the jobs of what `open` gives until the other side is
+/// gone. Returns an exit status. Throws DecodeError if what it hears makes no sense.
+int serve_seat(const std::function<JobSource(const JobSettings&)>& open);
+
+/// The command that 'wallheat run' starts for itself. Returns an ExitStatus; throws UsageError if
+/// anybody else does. The arguments mean nothing.
+int solver_process_command(const std::vector<std::string>& arguments);
+
+}  // namespace wallheat::pull
