@@ -79,7 +79,7 @@ JobSettings settings_for(const RunOptions& options, const std::string& host, std
 /// A process on each core, or fewer on all of them, so that no core is crowded by others while
 /// they use another.
 pull::WorkerDevice cores(const RunOptions& options, const Machine& machine,
-                         const Placement& placement, const std::string& remark = "") {
+                         const pull::Placement& placement, const std::string& remark = "") {
   pull::WorkerDevice device;
   device.facts.host = machine.host;
   device.facts.device = options.job.solver.device_text() + remark;
@@ -120,7 +120,7 @@ std::function<std::optional<GpuSample>()> monitor_gpu(const Gpu& gpu, const std:
 /// One process for all plans, with as many lanes as the GPU wants plans at once, on all cores of
 /// the share.
 pull::WorkerDevice gpu(const RunOptions& options, const Machine& machine,
-                       const Placement& placement) {
+                       const pull::Placement& placement) {
   const auto found = std::ranges::find(machine.gpus, *placement.gpu, &Gpu::ordinal);
   JobSettings settings = settings_for(options, machine.host, "gpu " + found->name);
   settings.solver.gpu = *placement.gpu;
@@ -141,8 +141,8 @@ std::vector<pull::WorkerDevice> open_devices(const RunOptions& options,
                                              const std::vector<Machine>& machines,
                                              std::size_t mine) {
   const auto all =
-      place_workers(machines, options.device, options.threads, may_be_bound_by_launcher());
-  const Placement& placement = all.at(mine);
+      pull::place_workers(machines, options.device, options.threads, may_be_bound_by_launcher());
+  const pull::Placement& placement = all.at(mine);
   const Machine& machine = machines.at(mine);
   if (!placement.gpu) return {cores(options, machine, placement)};
   std::vector<pull::WorkerDevice> devices{gpu(options, machine, placement)};
