@@ -92,8 +92,7 @@ if(WALLHEAT_PYTHON)
   return()
 endif()
 wallheat_library(store HOT WITHOUT ${readers} LINK PUBLIC wallheat_results PRIVATE HDF5::HDF5 Threads::Threads)
-wallheat_library(queue LINK PUBLIC wallheat_core Threads::Threads)
-wallheat_library(pull LINK PUBLIC wallheat_queue wallheat_io)
+wallheat_library(queue LINK PUBLIC wallheat_io Threads::Threads)
 wallheat_library(forecast LINK PUBLIC wallheat_io)
 
 find_package(PkgConfig REQUIRED)
@@ -104,7 +103,6 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 wallheat_library(node LINK PUBLIC wallheat_gpu PRIVATE PkgConfig::HWLOC Threads::Threads ${CMAKE_DL_LIBS})
 wallheat_library(bench HOT LINK PUBLIC wallheat_node PRIVATE Threads::Threads)
 wallheat_library(isolation LINK PUBLIC wallheat_node wallheat_queue wallheat_store wallheat_plans)
-wallheat_library(seats LINK PUBLIC wallheat_isolation wallheat_pull)
 
 wallheat_library(mpi WITHOUT "mpi_link" LINK PUBLIC wallheat_queue)
 if(WALLHEAT_MPI)
@@ -119,7 +117,7 @@ endif()
 
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
-wallheat_library(view LINK PUBLIC wallheat_pull wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
+wallheat_library(view LINK PUBLIC wallheat_queue wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
 find_package(SQLite3 3.38 REQUIRED)  # sqlite3_error_offset
 wallheat_library(report LINK PUBLIC wallheat_view wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # an archive of it wants both
 wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_report)

@@ -9,7 +9,7 @@
 
 #include "wallheat/error.hpp"
 
-namespace wallheat::pull {
+namespace wallheat {
 namespace {
 
 using Cores = std::vector<Core>;
@@ -184,4 +184,4 @@ std::vector<Placement> place_workers(const std::vector<Machine>& workers, Device
   return placements;
 }
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

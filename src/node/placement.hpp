@@ -7,7 +7,7 @@
 
 #include "core/machine.hpp"
 
-namespace wallheat::pull {
+namespace wallheat {
 
 /// The share of its host that a worker takes.
 struct Placement {
@@ -43,4 +43,4 @@ enum class DeviceChoice { automatic, cpu, gpu };
                                                    DeviceChoice device, int threads_per_worker,
                                                    bool may_be_bound = true);
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

@@ -210,7 +210,7 @@ class Campaign {
   /// Hands out the plans and stores what comes back.
   void solve(Link& link, const Timeouts& timeouts) {
     if (plans_.empty()) return;
-    Recorder recorder(*store_, ids_.ids, plans_, [this](const pull::Event& event) {
+    Recorder recorder(*store_, ids_.ids, plans_, [this](const Event& event) {
       monitor_->hear(event);
       count_failures();
     });
@@ -228,7 +228,7 @@ class Campaign {
       parts.time_left_s = [this, end] { return seconds_until(end) - store_->fold_seconds(); };
     }
     parts.new_estimates = [this] { return forecast_->take(); };
-    parts.store = [&](std::span<pull::Event> events, double seconds_left) {
+    parts.store = [&](std::span<Event> events, double seconds_left) {
       recorder.record(events, monitor_->elapsed_s());
       monitor_->tick(seconds_left);
     };
@@ -240,7 +240,7 @@ class Campaign {
   int close() {
     live_status_.keep(monitor_->status("closing", std::numeric_limits<double>::quiet_NaN()));
     forecast_.reset();
-    const bool interrupted = end_ != pull::RunEnd::finished;
+    const bool interrupted = end_ != RunEnd::finished;
     monitor_->finish(interrupted ? "run_stopped" : "run_finished");
     const auto closed = store_->close(session_end(), !interrupted, [this] { return must_end(); });
     remove_status();
@@ -263,7 +263,7 @@ class Campaign {
   [[nodiscard]] std::string id_of(const QueuedPlan& plan) const {
     return std::string(ids_.ids[plan.index]);
   }
-  [[nodiscard]] pull::Task task(std::size_t plan) const {
+  [[nodiscard]] Task task(std::size_t plan) const {
     const std::string id = id_of(plans_[plan]);
     return {static_cast<std::uint32_t>(plan), id, source_->places(id)};
   }
@@ -399,7 +399,7 @@ class Campaign {
   [[nodiscard]] Attributes session_end() const {
     const RunTally& tally = monitor_->tally();
     Attributes end{{"ended_utc", utc_now()},
-                   {"end", end_ == pull::RunEnd::finished ? "finished" : "stopped early"},
+                   {"end", end_ == RunEnd::finished ? "finished" : "stopped early"},
                    {"workers", fmt::format("{}", fmt::join(monitor_->worker_table(true), "\n"))},
                    {"rank_memory", rank_memory()},
                    {"restored", std::to_string(tally.restored)},
@@ -427,24 +427,23 @@ class Campaign {
   [[nodiscard]] bool is_hopeless() const {
     const RunTally& tally = monitor_->tally();
     if (tally.solved + tally.failed + tally.failed_tries > 0) return false;
-    if (end_ == pull::RunEnd::source_away) return false;
+    if (end_ == RunEnd::source_away) return false;
     const auto& abandoned = monitor_->abandoned();
-    return end_ == pull::RunEnd::out_of_time || abandoned.empty() ||
-           std::all_of(abandoned.begin(), abandoned.end(), [&](const pull::Event& plan) {
-             return plan.attempts >= options_.max_attempts;
-           });
+    return end_ == RunEnd::out_of_time || abandoned.empty() ||
+           std::all_of(abandoned.begin(), abandoned.end(),
+                       [&](const Event& plan) { return plan.attempts >= options_.max_attempts; });
   }
 
   [[nodiscard]] std::string why_hopeless() const {
     const auto& abandoned = monitor_->abandoned();
     if (abandoned.empty())
-      return fmt::format("no plan was started before {}; {}",
-                         end_ == pull::RunEnd::out_of_time ? "the time limit was reached"
-                                                           : "the run was asked to stop",
-                         more_time);
+      return fmt::format(
+          "no plan was started before {}; {}",
+          end_ == RunEnd::out_of_time ? "the time limit was reached" : "the run was asked to stop",
+          more_time);
     constexpr std::size_t shown = 3;
     std::vector<std::string> plans;
-    for (const pull::Event& plan : abandoned) {
+    for (const Event& plan : abandoned) {
       if (plans.size() == shown) break;
       plans.push_back(time_needed(plan));
     }
@@ -456,7 +455,7 @@ class Campaign {
         fmt::join(plans, "; "), more_time);
   }
 
-  [[nodiscard]] std::string time_needed(const pull::Event& plan) const {
+  [[nodiscard]] std::string time_needed(const Event& plan) const {
     std::string had = fmt::format("plan {} (started {} time(s)) had {}", plan.result.id,
                                   plan.attempts, duration_text(plan.last.seconds));
     const auto estimate = estimate_plan(*source_, plan.result.id, options_.job.solver.limits,
@@ -477,10 +476,10 @@ class Campaign {
   bool resuming_;
   std::optional<ResultStore> store_;
   std::vector<QueuedPlan> plans_;
-  std::vector<pull::Sample> samples_;
+  std::vector<Sample> samples_;
   std::optional<RunMonitor> monitor_;
   std::optional<Forecast> forecast_;
-  pull::RunEnd end_ = pull::RunEnd::finished;
+  RunEnd end_ = RunEnd::finished;
   std::atomic<bool> too_many_failures_ = false;
 };
 

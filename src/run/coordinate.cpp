@@ -15,7 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-using pull::Event;
 
 constexpr auto look_interval = 5ms;
 // Results that come within this time are stored together: a sync of the disk takes as long as a
@@ -76,13 +75,13 @@ class Storing {
 
 class Coordination {
  public:
-  Coordination(Link& link, const CoordinationParts& parts)
+  Coordination(Link& link, CoordinationParts parts)
       : link_(link),
-        parts_(parts),
-        coordinator_(parts.plans, link.size() - 1, parts.options),
-        storing_(parts) {}
+        parts_(std::move(parts)),
+        coordinator_(std::exchange(parts_.plans, {}), link.size() - 1, parts_.options),
+        storing_(parts_) {}
 
-  pull::RunEnd run() {
+  RunEnd run() {
     for (int rank = 1; rank < link_.size(); ++rank) send(rank, parts_.setup);
     while (!coordinator_.end()) {
       take_messages();
@@ -91,20 +90,20 @@ class Coordination {
       watch_time();
       if (!storing_.is_behind()) coordinator_.feed(now_s());
       send_what_there_is();
-      if (parts_.interrupted()) coordinator_.ask_to_stop("asked to", pull::RunEnd::interrupted);
+      if (parts_.interrupted()) coordinator_.ask_to_stop("asked to", RunEnd::interrupted);
       store();
     }
-    const pull::RunEnd end = *coordinator_.end();
-    if (end != pull::RunEnd::finished) coordinator_.record_abandoned();
+    const RunEnd end = *coordinator_.end();
+    if (end != RunEnd::finished) coordinator_.record_abandoned();
     finish_storing();
-    if (end == pull::RunEnd::nobody_left) throw RunError(coordinator_.last_reason());
+    if (end == RunEnd::nobody_left) throw RunError(coordinator_.last_reason());
     return end;
   }
 
  private:
   [[nodiscard]] double now_s() const { return parts_.elapsed_s(); }
 
-  void send(int rank, const pull::ToWorker& message) { link_.send(rank, encode(message)); }
+  void send(int rank, const ToWorker& message) { link_.send(rank, encode(message)); }
 
   /// Takes in the messages that are at hand, so that their results are stored together. While
   /// storing is far behind, what there is to say stays with those that say it.
@@ -122,9 +121,9 @@ class Coordination {
   }
 
   void take(const Envelope& envelope) {
-    std::optional<pull::FromWorker> message;
+    std::optional<FromWorker> message;
     try {
-      message = pull::decode_from_worker(envelope.message);
+      message = decode_from_worker(envelope.message);
     } catch (const DecodeError&) {
       return coordinator_.refuse(
           envelope.from,
@@ -146,14 +145,14 @@ class Coordination {
 
   void send_what_there_is() {
     for (auto& [rank, plans] : std::exchange(coordinator_.outbox.work, {})) {
-      pull::Work work;
+      Work work;
       for (const std::uint32_t plan : plans) work.tasks.push_back(parts_.task(plan));
       if (plans.empty())
-        link_.send_sign_of_life(rank, encode(pull::ToWorker(work)));
+        link_.send_sign_of_life(rank, encode(ToWorker(work)));
       else
         send(rank, work);
     }
-    for (const int rank : std::exchange(coordinator_.outbox.stops, {})) send(rank, pull::Stop{});
+    for (const int rank : std::exchange(coordinator_.outbox.stops, {})) send(rank, Stop{});
     storing_.add(std::exchange(coordinator_.outbox.events, {}));
   }
 
@@ -179,8 +178,8 @@ class Coordination {
 
   static constexpr double endless = std::numeric_limits<double>::infinity();
   Link& link_;
-  const CoordinationParts& parts_;
-  pull::Coordinator coordinator_;
+  CoordinationParts parts_;
+  Coordinator coordinator_;
   double looked_s_ = 0;
   double next_store_s_ = 0;
   Storing storing_;  // last: it is waited for before anything it uses is gone
@@ -189,7 +188,7 @@ class Coordination {
 /// Also of a rank that speaks otherwise.
 bool is_bye(const Bytes& message) {
   try {
-    return std::holds_alternative<pull::Bye>(pull::decode_from_worker(message));
+    return std::holds_alternative<Bye>(decode_from_worker(message));
   } catch (const DecodeError&) {
     return false;
   }
@@ -198,7 +197,7 @@ bool is_bye(const Bytes& message) {
 }  // namespace
 
 void keep_workers_waiting(Link& link, double sign_s, std::function<void()> work) {
-  const Bytes sign = encode(pull::ToWorker(pull::Work{}));
+  const Bytes sign = encode(ToWorker(Work{}));
   const auto interval = std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::min(sign_s, 1.0)));
   std::future<void> done = std::async(std::launch::async, std::move(work));
@@ -211,14 +210,14 @@ void keep_workers_waiting(Link& link, double sign_s, std::function<void()> work)
   done.get();
 }
 
-pull::RunEnd coordinate(Link& link, const CoordinationParts& parts) {
-  return Coordination(link, parts).run();
+RunEnd coordinate(Link& link, CoordinationParts parts) {
+  return Coordination(link, std::move(parts)).run();
 }
 
 std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds timeout) {
   std::set<int> waiting;
   for (int rank = 1; rank < link.size(); ++rank) {
-    link.send(rank, encode(pull::ToWorker(pull::Stop{})));
+    link.send(rank, encode(ToWorker(Stop{})));
     waiting.insert(rank);
   }
   const auto deadline = Clock::now() + timeout;
@@ -227,8 +226,7 @@ std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds timeout) 
     if (envelope && is_bye(envelope->message)) waiting.erase(envelope->from);
   }
   for (int rank = 1; rank < link.size(); ++rank) {
-    if (!waiting.contains(rank))
-      link.send(rank, encode(pull::ToWorker(pull::End{waiting.empty()})));
+    if (!waiting.contains(rank)) link.send(rank, encode(ToWorker(End{waiting.empty()})));
   }
   link.flush(timeout);
   return {waiting.begin(), waiting.end()};

@@ -7,19 +7,19 @@
 #include <utility>
 #include <vector>
 
-#include "pull/coordinator.hpp"
-#include "pull/event.hpp"
-#include "pull/messages.hpp"
+#include "queue/coordinator.hpp"
+#include "queue/event.hpp"
 #include "queue/link.hpp"
+#include "queue/messages.hpp"
 
 namespace wallheat {
 
 /// Rank 0's part of a run; the functions are the application's.
 struct CoordinationParts {
-  pull::Setup setup;
-  std::vector<pull::PlanQueue::Start> plans;
-  std::function<pull::Task(std::uint32_t plan)> task;
-  pull::Coordinator::Options options;
+  Setup setup;
+  std::vector<PlanQueue::Start> plans;
+  std::function<Task(std::uint32_t plan)> task;
+  Coordinator::Options options;
   /// Seconds since the run began.
   std::function<double()> elapsed_s;
   /// Seconds until the run must be over; empty: no limit.
@@ -29,7 +29,7 @@ struct CoordinationParts {
   /// Stores what these events say of plans and tells people of all. When it returns, it is on disk.
   /// Called by a thread of its own, every now and then also without events, with the seconds that
   /// are left (NaN if that cannot be estimated).
-  std::function<void(std::span<pull::Event> events, double seconds_left)> store;
+  std::function<void(std::span<Event> events, double seconds_left)> store;
   std::function<bool()> interrupted;
 };
 
@@ -41,7 +41,7 @@ void keep_workers_waiting(Link& link, double sign_s, std::function<void()> work)
 /// what is told holds up the calling thread, which tells the workers that rank 0 lives; while
 /// storing is far behind, no more plans are handed out. Throws RunError if no worker reports, or
 /// all have left; and whatever `store` throws.
-[[nodiscard]] pull::RunEnd coordinate(Link& link, const CoordinationParts& parts);
+[[nodiscard]] RunEnd coordinate(Link& link, CoordinationParts parts);
 
 /// Tells all workers to end. Rank 0 must do so once, however it ends. Returns the ranks that
 /// did not answer in time: MPI must not be asked to wait for them.

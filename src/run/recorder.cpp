@@ -9,8 +9,6 @@
 namespace wallheat {
 namespace {
 
-using pull::Event;
-
 /// So many results are stored at a time: enough that a sync costs each of them little, and so few
 /// that their rows take little memory beside all that waits.
 constexpr std::size_t results_at_once = 4096;
@@ -28,7 +26,7 @@ bool is_stored(Event::Kind kind) {
   }
 }
 
-std::string name_of(const pull::WorkerInfo& worker) {
+std::string name_of(const WorkerInfo& worker) {
   return fmt::format("rank {} ({} on {})", worker.rank, worker.facts.device, worker.facts.host);
 }
 
@@ -61,7 +59,7 @@ PlanResult to_store(PlanResult& result) {
 /// Fills in the result: what the solver's process said, and what only rank 0 knows.
 void Recorder::complete(Event& event, double now_s) const {
   PlanResult& result = event.result;
-  if (!event.record.empty()) result = pull::decode_result(std::exchange(event.record, {}));
+  if (!event.record.empty()) result = decode_result(std::exchange(event.record, {}));
   const QueuedPlan& plan = plans_[event.plan];
   const std::string id(ids_[plan.index]);
   if (event.kind == Event::Kind::conflict)

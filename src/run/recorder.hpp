@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/id_list.hpp"
-#include "pull/event.hpp"
+#include "queue/event.hpp"
 #include "store/result_store.hpp"
 
 namespace wallheat {
@@ -22,19 +22,19 @@ class Recorder {
  public:
   /// `plans` are those of the queue, `ids` all of the campaign; both must outlive it.
   Recorder(ResultStore& store, const TextList& ids, const std::vector<QueuedPlan>& plans,
-           pull::Observer observer)
+           Observer observer)
       : store_(store), ids_(ids), plans_(plans), observer_(std::move(observer)) {}
 
   /// When it returns, they are on disk. `now_s`: by the clock of the events.
-  void record(std::span<pull::Event> events, double now_s);
+  void record(std::span<Event> events, double now_s);
 
  private:
-  void complete(pull::Event& event, double now_s) const;
+  void complete(Event& event, double now_s) const;
 
   ResultStore& store_;
   const TextList& ids_;
   const std::vector<QueuedPlan>& plans_;
-  pull::Observer observer_;
+  Observer observer_;
 };
 
 }  // namespace wallheat

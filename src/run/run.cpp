@@ -103,7 +103,7 @@ int run_in_one_process(const RunOptions& options, const std::string& mpi) {
   for (std::size_t worker = 0; worker < machines.size(); ++worker) {
     Link& link = *links.emplace_back(network.link(static_cast<int>(worker) + 1));
     threads.emplace_back([&options, &link, parts = worker_parts(options, machines, worker)] {
-      (void)pull::run_worker(link, parts);
+      (void)run_worker(link, parts);
     });
   }
   return coordinate_and_dismiss(*network.link(0), options, {1, mpi, no_timeouts()}).status;
@@ -112,7 +112,7 @@ int run_in_one_process(const RunOptions& options, const std::string& mpi) {
 /// A worker rank's whole life.
 int work(MpiSession& mpi, const HostMachines& host, const RunOptions& options) {
   try {
-    if (pull::run_worker(mpi.link(), worker_parts(options, host.machines, host.mine))) {
+    if (run_worker(mpi.link(), worker_parts(options, host.machines, host.mine))) {
       mpi.end(exit_done);
       return exit_done;
     }

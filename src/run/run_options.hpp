@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "isolation/job_settings.hpp"
-#include "queue/placement.hpp"
+#include "node/placement.hpp"
 #include "queue/shard.hpp"
 #include "view/run_monitor.hpp"
 

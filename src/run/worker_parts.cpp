@@ -47,7 +47,7 @@ std::string difference_between(const std::string& mine, const std::string& rank_
 }
 
 /// What a worker finds of a plan, which does not end it whatever that is.
-std::string content_of(const RunOptions& options, const pull::Task& plan) {
+std::string content_of(const RunOptions& options, const Task& plan) {
   try {
     return plan_sample(*open_plan_source(options.job.data, Listing::if_needed),
                        {plan.id, plan.places});
@@ -56,7 +56,7 @@ std::string content_of(const RunOptions& options, const pull::Task& plan) {
   }
 }
 
-std::string difference(const RunOptions& options, const pull::Setup& setup) {
+std::string difference(const RunOptions& options, const Setup& setup) {
   if (setup.version != version())
     return fmt::format("its version of wallheat is {}, and rank 0's is {}", version(),
                        setup.version);
@@ -78,9 +78,9 @@ JobSettings settings_for(const RunOptions& options, const std::string& host, std
 
 /// A process on each core, or fewer on all of them, so that no core is crowded by others while
 /// they use another.
-pull::WorkerDevice cores(const RunOptions& options, const Machine& machine,
-                         const pull::Placement& placement, const std::string& remark = "") {
-  pull::WorkerDevice device;
+WorkerDevice cores(const RunOptions& options, const Machine& machine, const Placement& placement,
+                   const std::string& remark = "") {
+  WorkerDevice device;
   device.facts.host = machine.host;
   device.facts.device = options.job.solver.device_text() + remark;
   device.facts.shares_cores = placement.shared;
@@ -119,14 +119,13 @@ std::function<std::optional<GpuSample>()> monitor_gpu(const Gpu& gpu, const std:
 
 /// One process for all plans, with as many lanes as the GPU wants plans at once, on all cores of
 /// the share.
-pull::WorkerDevice gpu(const RunOptions& options, const Machine& machine,
-                       const pull::Placement& placement) {
+WorkerDevice gpu(const RunOptions& options, const Machine& machine, const Placement& placement) {
   const auto found = std::ranges::find(machine.gpus, *placement.gpu, &Gpu::ordinal);
   JobSettings settings = settings_for(options, machine.host, "gpu " + found->name);
   settings.solver.gpu = *placement.gpu;
   settings.lanes = 0;
   settings.cpus = placement.cpus;
-  pull::WorkerDevice device{{settings}, {}};
+  WorkerDevice device{{settings}, {}};
   device.facts.host = machine.host;
   device.facts.device = settings.device;
   device.facts.gpu = *found;
@@ -137,15 +136,14 @@ pull::WorkerDevice gpu(const RunOptions& options, const Machine& machine,
 }
 
 /// A GPU that cannot be used costs a worker that may do without it only the GPU.
-std::vector<pull::WorkerDevice> open_devices(const RunOptions& options,
-                                             const std::vector<Machine>& machines,
-                                             std::size_t mine) {
+std::vector<WorkerDevice> open_devices(const RunOptions& options,
+                                       const std::vector<Machine>& machines, std::size_t mine) {
   const auto all =
-      pull::place_workers(machines, options.device, options.threads, may_be_bound_by_launcher());
-  const pull::Placement& placement = all.at(mine);
+      place_workers(machines, options.device, options.threads, may_be_bound_by_launcher());
+  const Placement& placement = all.at(mine);
   const Machine& machine = machines.at(mine);
   if (!placement.gpu) return {cores(options, machine, placement)};
-  std::vector<pull::WorkerDevice> devices{gpu(options, machine, placement)};
+  std::vector<WorkerDevice> devices{gpu(options, machine, placement)};
   if (options.device == DeviceChoice::automatic)
     devices.push_back(cores(options, machine, placement, " (in place of a failed GPU)"));
   return devices;
@@ -153,12 +151,12 @@ std::vector<pull::WorkerDevice> open_devices(const RunOptions& options,
 
 }  // namespace
 
-pull::WorkerParts worker_parts(const RunOptions& options, const std::vector<Machine>& machines,
-                               std::size_t mine) {
+WorkerParts worker_parts(const RunOptions& options, const std::vector<Machine>& machines,
+                         std::size_t mine) {
   const bool alone = !launched_by_mpi();
   const Timeouts timeouts = alone ? no_timeouts() : Timeouts{options.worker_timeout_s};
-  pull::WorkerParts parts;
-  parts.difference = [&options](const pull::Setup& setup) { return difference(options, setup); };
+  WorkerParts parts;
+  parts.difference = [&options](const Setup& setup) { return difference(options, setup); };
   parts.open = [&options, machines, mine] { return open_devices(options, machines, mine); };
   parts.interrupted = stop_requested;
   parts.peak_memory = [peak = std::make_shared<PeakMemory>()] { return peak->bytes(); };

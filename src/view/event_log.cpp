@@ -29,12 +29,12 @@ Json worker_line(const std::string& event, int rank, const std::string& host,
   return json;
 }
 
-Json worker_line(const std::string& event, const pull::WorkerInfo& worker, const Json& what) {
+Json worker_line(const std::string& event, const WorkerInfo& worker, const Json& what) {
   return worker_line(event, worker.rank, worker.facts.host, worker.facts.device, what);
 }
 
-Json joining_line(const std::string& event, const pull::WorkerInfo& worker) {
-  const pull::WorkerFacts& facts = worker.facts;
+Json joining_line(const std::string& event, const WorkerInfo& worker) {
+  const WorkerFacts& facts = worker.facts;
   Json json = worker_line(event, worker, {{"threads", facts.lanes}, {"cpus", facts.bound_cpus}});
   if (const auto& gpu = facts.gpu)
     json["gpu"] = {{"ordinal", gpu->ordinal},
@@ -45,7 +45,7 @@ Json joining_line(const std::string& event, const pull::WorkerInfo& worker) {
   return json;
 }
 
-Json leaving_line(const pull::WorkerInfo& worker, const std::string& reason) {
+Json leaving_line(const WorkerInfo& worker, const std::string& reason) {
   return worker_line("worker_left", worker, {{"reason", reason}});
 }
 
@@ -96,8 +96,8 @@ EventLog::EventLog(const std::filesystem::path& file) : file_(file) {
 
 void EventLog::put(const Json& json) { lines_ += json_line(json) + '\n'; }
 
-void EventLog::add(const pull::Event& event) {
-  using enum pull::Event::Kind;
+void EventLog::add(const Event& event) {
+  using enum Event::Kind;
   const PlanResult& result = event.result;
   switch (event.kind) {
     case worker_ready:

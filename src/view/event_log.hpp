@@ -7,7 +7,7 @@
 
 #include "core/file_descriptor.hpp"
 #include "core/gpu_usage.hpp"
-#include "pull/event.hpp"
+#include "queue/event.hpp"
 #include "view/json_forward.hpp"
 #include "view/run_status.hpp"
 
@@ -22,7 +22,7 @@ class EventLog {
   explicit EventLog(const std::filesystem::path& file);
 
   /// Those that change nothing (a repeated answer) have no line.
-  void add(const pull::Event& event);
+  void add(const Event& event);
   /// At the end: what a worker's GPU did over the run.
   void gpu_usage(const WorkerStatus& worker, const GpuUsage& usage);
   /// The run itself: it begins or ends.

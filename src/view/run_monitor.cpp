@@ -43,7 +43,7 @@ std::string cpu_list(std::vector<int> cpus) {
   return fmt::format("{}", fmt::join(runs, ","));
 }
 
-std::string gpu_text(const pull::WorkerFacts& worker) {
+std::string gpu_text(const WorkerFacts& worker) {
   if (!worker.gpu) return "";
   return fmt::format(
       "  GPU {}: {}, {:.0f} GiB, {}", worker.gpu->ordinal, worker.gpu->uuid,
@@ -51,18 +51,18 @@ std::string gpu_text(const pull::WorkerFacts& worker) {
       worker.gpu->numa < 0 ? "NUMA node unknown" : fmt::format("NUMA node {}", worker.gpu->numa));
 }
 
-std::string cpus_text(const pull::WorkerFacts& worker) {
+std::string cpus_text(const WorkerFacts& worker) {
   return cpu_list(worker.bound_cpus) + gpu_text(worker) +
          (worker.shares_cores ? "  (shared: more workers than cores)" : "");
 }
 
 }  // namespace
 
-void RunTally::add(const pull::Event& event) {
+void RunTally::add(const Event& event) {
   const PlanResult& result = event.result;
   switch (event.kind) {
-    case pull::Event::Kind::stored:
-    case pull::Event::Kind::lost:
+    case Event::Kind::stored:
+    case Event::Kind::lost:
       spent.add(result);
       if (result.status == PlanStatus::failed) {
         failed_seconds += result.seconds;
@@ -72,20 +72,20 @@ void RunTally::add(const pull::Event& event) {
         failed_plans.erase(result.index);
       }
       break;
-    case pull::Event::Kind::failed_try:
+    case Event::Kind::failed_try:
       ++failed_tries;
       spent.add(result);
       failed_seconds += result.seconds;
       break;
-    case pull::Event::Kind::repeated:
+    case Event::Kind::repeated:
       spent.add(result);
       repeated_seconds += result.seconds;
       break;
-    case pull::Event::Kind::conflict:
+    case Event::Kind::conflict:
       --solved;
       failed_plans.insert(result.index);
       break;
-    case pull::Event::Kind::abandoned:
+    case Event::Kind::abandoned:
       abandoned_seconds += event.last.seconds;
       break;
     default:
@@ -111,7 +111,7 @@ RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> ev
   live_status_.write(this->status(status_.state, std::numeric_limits<double>::quiet_NaN()));
 }
 
-void RunMonitor::hear(const pull::Event& event) {
+void RunMonitor::hear(const Event& event) {
   say(event);  // first: it tells of what a plan was before
   tally_.add(event);
   follow(event);
@@ -159,7 +159,7 @@ void RunMonitor::show_workers() {
             [](const auto& a, const auto& b) { return a.rank < b.rank; });
   const std::vector<std::string> table = worker_table(false);
   if (ready_.size() == 1) {
-    const pull::WorkerFacts& only = ready_.front().facts;
+    const WorkerFacts& only = ready_.front().facts;
     log_.info("{} thread(s) of {} on {}, cpus {}", only.lanes, only.device, only.host,
               cpus_text(only));
   } else {
@@ -179,36 +179,36 @@ void RunMonitor::show_workers() {
   for (const auto& [clause, ranks] : limited) log_.warn("rank {}: {}", cpu_list(ranks), clause);
 }
 
-void RunMonitor::say(const pull::Event& event) {
+void RunMonitor::say(const Event& event) {
   const PlanResult& result = event.result;
   const int rank = event.worker ? event.worker->rank : result.rank;
   const std::string& host = event.worker ? event.worker->facts.host : result.host;
   switch (event.kind) {
-    case pull::Event::Kind::stored:
-    case pull::Event::Kind::lost:
+    case Event::Kind::stored:
+    case Event::Kind::lost:
       return say(result);
-    case pull::Event::Kind::failed_try:
+    case Event::Kind::failed_try:
       return log_.warn("plan {} failed (failure {}, to be tried again): {}", result.id,
                        result.failures, result.error);
-    case pull::Event::Kind::conflict:
+    case Event::Kind::conflict:
       return log_.log(LogLevel::err, "plan {}: {}", result.id, result.error);
-    case pull::Event::Kind::worker_left:
+    case Event::Kind::worker_left:
       return log_.info("rank {} on {} has left: {}", rank, host, event.reason);
-    case pull::Event::Kind::worker_lost:
+    case Event::Kind::worker_lost:
       return log_.warn("rank {} on {} is lost (silent for {}); its plans go to others", rank, host,
                        duration_text(event.seconds));
-    case pull::Event::Kind::worker_back:
+    case Event::Kind::worker_back:
       return log_.warn("rank {} on {} has been heard again and gets work", rank, host);
-    case pull::Event::Kind::stopping:
+    case Event::Kind::stopping:
       return log_.warn("stopping ({}): abandoning the plans at hand, storing the rest",
                        event.reason);
-    case pull::Event::Kind::abandoned:
+    case Event::Kind::abandoned:
       return log_.log(
           LogLevel::debug,
           "plan {} is abandoned at iteration {} after {}; it was started {} time(s) in all",
           result.id, event.last.iterations, duration_text(event.last.seconds), result.attempts);
-    case pull::Event::Kind::heard:
-      for (const pull::PlanProgress& plan : event.report.running)
+    case Event::Kind::heard:
+      for (const PlanProgress& plan : event.report.running)
         log_.log(LogLevel::trace, "rank {}: plan {} for {}, iteration {}, delta {:.3g}", rank,
                  id_of_(plan.plan), duration_text(plan.seconds), plan.iterations, plan.delta);
       return;
@@ -240,9 +240,9 @@ void RunMonitor::say(const PlanResult& stored) {
 }
 
 /// What each worker, and the run, is at.
-void RunMonitor::follow(const pull::Event& event) {
+void RunMonitor::follow(const Event& event) {
   switch (event.kind) {
-    case pull::Event::Kind::stored:
+    case Event::Kind::stored:
       ++share_of(event.result.rank).status.plans;
       if (const DeviceTimes& times = event.result.device_times; !times.kernel.empty()) {
         kernels_.add(times);
@@ -250,10 +250,10 @@ void RunMonitor::follow(const pull::Event& event) {
             .gpu_seconds.add(times, static_cast<double>(event.result.phases.solve_s));
       }
       [[fallthrough]];
-    case pull::Event::Kind::failed_try:
-    case pull::Event::Kind::repeated:
+    case Event::Kind::failed_try:
+    case Event::Kind::repeated:
       return share_of(event.result.rank).spent.add(event.result);
-    case pull::Event::Kind::worker_ready: {
+    case Event::Kind::worker_ready: {
       ready_.push_back(*event.worker);
       last_ready_ = now_();
       WorkerStatus& status = share_of(event.worker->rank).status;
@@ -263,22 +263,22 @@ void RunMonitor::follow(const pull::Event& event) {
       status.state = "working";
       return;
     }
-    case pull::Event::Kind::worker_back:
+    case Event::Kind::worker_back:
       share_of(event.worker->rank).status.state = "working";
       return;
-    case pull::Event::Kind::worker_left:
+    case Event::Kind::worker_left:
       // One that never got ready, as it was refused, has no row.
       if (shares_.contains(event.worker->rank)) share_of(event.worker->rank).status.state = "left";
       return;
-    case pull::Event::Kind::worker_lost:
+    case Event::Kind::worker_lost:
       share_of(event.worker->rank).status.state = "lost";
       return;
-    case pull::Event::Kind::heard:
+    case Event::Kind::heard:
       return follow(share_of(event.worker->rank), event.report);
-    case pull::Event::Kind::stopping:
+    case Event::Kind::stopping:
       status_.state = "draining";
       return;
-    case pull::Event::Kind::abandoned:
+    case Event::Kind::abandoned:
       abandoned_.push_back(event);
       return;
     default:
@@ -286,16 +286,16 @@ void RunMonitor::follow(const pull::Event& event) {
   }
 }
 
-void RunMonitor::follow(WorkerShare& share, const pull::WorkerReport& report) {
+void RunMonitor::follow(WorkerShare& share, const WorkerReport& report) {
   share.heard = now_();
   WorkerStatus& status = share.status;
-  const std::vector<pull::PlanProgress>& running = report.running;
+  const std::vector<PlanProgress>& running = report.running;
   status.running_plans = running.size();
-  std::vector<pull::PlanProgress> longest(std::min(running.size(), most_running_told));
+  std::vector<PlanProgress> longest(std::min(running.size(), most_running_told));
   std::partial_sort_copy(running.begin(), running.end(), longest.begin(), longest.end(),
                          [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   status.running.clear();
-  for (const pull::PlanProgress& plan : longest)
+  for (const PlanProgress& plan : longest)
     status.running.push_back({id_of_(plan.plan), plan.iterations, plan.delta, plan.seconds});
   if (status.state == "working" || status.state == "idle")
     status.state = running.empty() ? "idle" : "working";

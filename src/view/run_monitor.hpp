@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "pull/event.hpp"
+#include "queue/event.hpp"
 #include "view/console.hpp"
 #include "view/event_log.hpp"
 #include "view/gpu_text.hpp"
@@ -37,7 +37,7 @@ struct RunTally {
   double abandoned_seconds = 0;  ///< spent on plans that the end cut short
   std::set<std::uint32_t> failed_plans{};  ///< each may still be answered
 
-  void add(const pull::Event& event);
+  void add(const Event& event);
   [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
 };
 
@@ -55,7 +55,7 @@ class RunMonitor {
   RunMonitor(const RunMonitor&) = delete;
   RunMonitor& operator=(const RunMonitor&) = delete;
 
-  void hear(const pull::Event& event);
+  void hear(const Event& event);
   /// To be called several times a second: what is shown of the run is to be true. seconds_left may
   /// be NaN.
   void tick(double seconds_left);
@@ -67,7 +67,7 @@ class RunMonitor {
   /// What the run is doing, with a word of the caller's for it; seconds_left may be NaN.
   [[nodiscard]] RunStatus status(const std::string& state, double seconds_left) const;
   /// The plans that were at hand when the run had to stop.
-  [[nodiscard]] const std::vector<pull::Event>& abandoned() const { return abandoned_; }
+  [[nodiscard]] const std::vector<Event>& abandoned() const { return abandoned_; }
   /// Wall seconds since the run began.
   [[nodiscard]] double elapsed_s() const { return seconds_since(start_); }
   /// Of all workers that got ready.
@@ -93,10 +93,10 @@ class RunMonitor {
     GpuUsage gpu;
     GpuSeconds gpu_seconds;
   };
-  void say(const pull::Event& event);
+  void say(const Event& event);
   void say(const PlanResult& stored);
-  void follow(const pull::Event& event);
-  void follow(WorkerShare& share, const pull::WorkerReport& report);
+  void follow(const Event& event);
+  void follow(WorkerShare& share, const WorkerReport& report);
   void show_workers();
   /// An event log that cannot be written is done without, and this is said.
   void flush_events();
@@ -121,9 +121,9 @@ class RunMonitor {
   Clock::time_point start_ = now_();
   Clock::time_point shown_ = start_;
   Clock::time_point last_ready_;
-  std::vector<pull::WorkerInfo> ready_;  // those shown first, then by rank
-  std::size_t shown_workers_ = 0;        // of these
-  std::vector<pull::Event> abandoned_;
+  std::vector<WorkerInfo> ready_;  // those shown first, then by rank
+  std::size_t shown_workers_ = 0;  // of these
+  std::vector<Event> abandoned_;
   std::map<int, WorkerShare> shares_;  // by rank
 };
 

@@ -10,7 +10,7 @@
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
-namespace wallheat::pull {
+namespace wallheat {
 namespace {
 
 using Cpus = std::vector<int>;
@@ -201,4 +201,4 @@ TEST(PlaceWorkers, says_who_gets_no_gpu_and_why_if_one_is_demanded) {
 }
 
 }  // namespace
-}  // namespace wallheat::pull
+}  // namespace wallheat

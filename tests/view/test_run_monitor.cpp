@@ -16,10 +16,6 @@
 namespace wallheat {
 namespace {
 
-using pull::Event;
-using pull::PlanProgress;
-using pull::WorkerInfo;
-using pull::WorkerReport;
 
 /// Keeps what is said, and what of it is at least a warning.
 class Said final : public Log {

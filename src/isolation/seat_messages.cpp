@@ -1,6 +1,6 @@
-#include "seats/seat_messages.hpp"
+#include "isolation/seat_messages.hpp"
 
-namespace wallheat::pull {
+namespace wallheat {
 
 Bytes encode(const FromSeat& message) {
   Encoder encoder;
@@ -26,4 +26,4 @@ FromSeat decode_from_seat(std::span<const std::byte> bytes) {
   }
 }
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

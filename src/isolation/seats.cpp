@@ -1,4 +1,4 @@
-#include "seats/seats.hpp"
+#include "isolation/seats.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "isolation/message_channel.hpp"
 #include "wallheat/error.hpp"
 
-namespace wallheat::pull {
+namespace wallheat {
 namespace {
 
 // The kernel may be slow to end a process, so nobody waits longer for one.
@@ -155,4 +155,4 @@ void Seats::progress(std::size_t number,
   }
 }
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

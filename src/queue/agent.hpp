@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "pull/messages.hpp"
+#include "queue/messages.hpp"
 
-namespace wallheat::pull {
+namespace wallheat {
 
 // What a seat, that is a solver process, says to its worker, and what is found of it.
 
@@ -45,7 +45,7 @@ struct SeatEnd {
 };
 
 /// A worker without I/O: it starts solver processes, hands them plans, tells rank 0, and judges who
-/// is to blame if a process goes wrong. One loop drives it: see seats/worker_loop.hpp.
+/// is to blame if a process goes wrong. One loop drives it: see worker_loop.hpp.
 ///
 /// A process may die, say that its device failed, or make no progress for too long. Then a new one
 /// takes its place, and somebody is to blame:
@@ -174,4 +174,4 @@ class Agent {
   int silences_ = 0;
 };
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

@@ -1,4 +1,4 @@
-#include "pull/agent.hpp"
+#include "queue/agent.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-namespace wallheat::pull {
+namespace wallheat {
 namespace {
 
 // From a busy file system a program can take long to load.
@@ -358,4 +358,4 @@ void Agent::report() {
   reported_s_ = now_s_;
 }
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

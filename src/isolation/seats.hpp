@@ -10,11 +10,11 @@
 
 #include "io/child_process.hpp"
 #include "isolation/job_settings.hpp"
-#include "seats/seat_messages.hpp"
+#include "isolation/seat_messages.hpp"
 
-namespace wallheat::pull {
+namespace wallheat {
 
-/// The program that solves: it calls serve_seat(), see seats/solver_process.hpp.
+/// The program that solves: it calls serve_seat(), see solver_process.hpp.
 struct SolverProgram {
   std::string file = "/proc/self/exe";
   std::vector<std::string> arguments = {"solver-process"};
@@ -59,4 +59,4 @@ class Seats {
   std::vector<std::unique_ptr<ChildProcess>> left_behind_;  // killed, not ended by the kernel yet
 };
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

@@ -9,14 +9,14 @@
 #include <variant>
 
 #include "core/codec.hpp"
-#include "pull/agent.hpp"
+#include "queue/agent.hpp"
 
 // What a worker and a solver process say to each other: over the one socket, which is the process's
 // stdin, it gets a SeatStart and then a SeatTask whenever a lane is free, and says FromSeat. It
 // leaves when the socket is closed. How far its plans are stands in a page of memory that both
 // have.
 
-namespace wallheat::pull {
+namespace wallheat {
 
 /// The first message to a process.
 struct SeatStart {
@@ -62,4 +62,4 @@ struct alignas(64) LaneProgress {
 /// A process finds out how many lanes its device likes to have. No device likes more.
 using SeatPage = std::array<LaneProgress, 128>;
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

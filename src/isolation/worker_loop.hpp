@@ -8,11 +8,11 @@
 
 #include "core/gpu_usage.hpp"
 #include "isolation/job_settings.hpp"
-#include "pull/messages.hpp"
+#include "isolation/seats.hpp"
 #include "queue/link.hpp"
-#include "seats/seats.hpp"
+#include "queue/messages.hpp"
 
-namespace wallheat::pull {
+namespace wallheat {
 
 /// What a worker solves on.
 struct WorkerDevice {
@@ -48,4 +48,4 @@ struct WorkerParts {
 /// for too long, and if the link fails.
 [[nodiscard]] bool run_worker(Link& link, const WorkerParts& parts);
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "pull/pace.hpp"
+#include "queue/pace.hpp"
 
-namespace wallheat::pull {
+namespace wallheat {
 
 /// Who solves what: a state machine without clock, messages and files.
 ///
@@ -163,4 +163,4 @@ class PlanQueue {
   bool more_are_expected_ = false;
 };
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

@@ -1,10 +1,10 @@
-#include "pull/plan_queue.hpp"
+#include "queue/plan_queue.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-namespace wallheat::pull {
+namespace wallheat {
 namespace {
 
 constexpr double waiting_s = 0.1;  // what waits at a worker lasts: far longer than a message's way
@@ -417,4 +417,4 @@ void PlanQueue::finish(Plan plan, State state) {
   --known_;
 }
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

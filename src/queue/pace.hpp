@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-namespace wallheat::pull {
+namespace wallheat {
 
 /// How long plans take on devices of one kind: seconds = constant + slope * updates, both at least
 /// 0, learnt from the latest 256 plans by medians, so that plans that were held up do not count.
@@ -38,4 +38,4 @@ class Pace {
   double slope_s_ = std::numeric_limits<double>::quiet_NaN();  ///< seconds an update
 };
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

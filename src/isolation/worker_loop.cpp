@@ -1,4 +1,4 @@
-#include "seats/worker_loop.hpp"
+#include "isolation/worker_loop.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "io/print_error.hpp"
-#include "pull/agent.hpp"
+#include "queue/agent.hpp"
 #include "wallheat/error.hpp"
 
-namespace wallheat::pull {
+namespace wallheat {
 namespace {
 
 // How long it sleeps at most before it looks for what the other side says. The worker has plans in
@@ -167,4 +167,4 @@ class Worker {
 
 bool run_worker(Link& link, const WorkerParts& parts) { return Worker(link, parts).run(); }
 
-}  // namespace wallheat::pull
+}  // namespace wallheat

@@ -1,10 +1,10 @@
-#include "pull/pace.hpp"
+#include "queue/pace.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-namespace wallheat::pull {
+namespace wallheat {
 namespace {
 
 constexpr std::size_t window = 256;
@@ -75,4 +75,4 @@ void Pace::fit() {
   slope_s_ = slopes.empty() ? 0 : median(std::move(slopes));
 }
 
-}  // namespace wallheat::pull
+}  // namespace wallheat
