@@ -11,7 +11,7 @@
 #include <limits>
 #include <sstream>
 
-#include "cli/configuration_file.hpp"
+#include "run/configuration_file.hpp"
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "report/gnuplot.hpp"

@@ -138,6 +138,7 @@ class Worker {
 
   void send(FromWorker& message) {
     auto* report = std::get_if<WorkerReport>(&message);
+    if (auto* bye = std::get_if<Bye>(&message)) bye->host = parts_.host;
     if (report != nullptr && (report->ready || now_s_ >= next_look_s_)) {
       next_look_s_ = now_s_ + parts_.sign_s;
       if (parts_.peak_memory) report->peak_memory = parts_.peak_memory();

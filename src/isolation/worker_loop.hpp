@@ -26,6 +26,7 @@ struct WorkerDevice {
 
 /// What a worker is made of.
 struct WorkerParts {
+  std::string host;
   /// Whether this rank was started for the same as rank 0: looks at version, settings and samples.
   /// One clause that says what differs ("its --solver is steady, and rank 0's is jacobi"); empty if
   /// nothing does. Called once.

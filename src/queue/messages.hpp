@@ -110,7 +110,10 @@ struct Bye {
   Why why = Why::told_to;
   std::string reason;
   std::vector<PlanProgress> abandoned{};  ///< what it was at
-  static void fields(auto& visit, auto& self) { visit(self.why, self.reason, self.abandoned); }
+  std::string host{};
+  static void fields(auto& visit, auto& self) {
+    visit(self.why, self.reason, self.abandoned, self.host);
+  }
 };
 
 // From rank 0.

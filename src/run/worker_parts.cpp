@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -19,6 +19,7 @@
 #include "node/placement.hpp"
 #include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
+#include "run/configuration_file.hpp"
 #include "run/signals.hpp"
 #include "run/timeouts.hpp"
 #include "view/console.hpp"
@@ -27,23 +28,27 @@
 namespace wallheat {
 namespace {
 
-/// "its tolerance is 1e-3, and rank 0's is 1e-4": of the first line that differs; empty if none
-/// does.
+/// Of lines NAME=VALUE: "its --tolerance is 1e-3, and rank 0's is 1e-4", of the first option that
+/// differs; empty if none does.
 std::string difference_between(const std::string& mine, const std::string& rank_0) {
-  std::istringstream my_lines(mine);
-  std::istringstream other_lines(rank_0);
-  for (std::string my_line, other_line;;) {
-    const bool more = static_cast<bool>(std::getline(my_lines, my_line));
-    if (more != static_cast<bool>(std::getline(other_lines, other_line)))
-      return "its options are not those of rank 0";
-    if (!more) return "";
-    if (my_line == other_line) continue;
-    const std::size_t name = my_line.find('=');
-    if (other_line.substr(0, name + 1) != my_line.substr(0, name + 1))
-      return fmt::format("it was started with '--{}', and rank 0 with '--{}'", my_line, other_line);
-    return fmt::format("its --{} is {}, and rank 0's is {}", my_line.substr(0, name),
-                       my_line.substr(name + 1), other_line.substr(name + 1));
-  }
+  const auto options_in = [](const std::string& text) {
+    std::map<std::string, std::string> values;
+    for (const auto& [name, value] : settings_in(text)) {
+      std::string& all = values[name];
+      all += (all.empty() ? "" : ", ") + value;
+    }
+    return values;
+  };
+  const auto own = options_in(mine);
+  const auto others = options_in(rank_0);
+  for (const auto& [name, value] : own)
+    if (const auto other = others.find(name); other == others.end() || other->second != value)
+      return fmt::format("its --{} is {}, and rank 0's is {}", name, value,
+                         other == others.end() ? "not given" : other->second);
+  for (const auto& [name, value] : others)
+    if (!own.contains(name))
+      return fmt::format("its --{} is not given, and rank 0's is {}", name, value);
+  return "";
 }
 
 /// What a worker finds of a plan, which does not end it whatever that is.
@@ -156,6 +161,7 @@ WorkerParts worker_parts(const RunOptions& options, const std::vector<Machine>& 
   const bool alone = !launched_by_mpi();
   const Timeouts timeouts = alone ? no_timeouts() : Timeouts{options.worker_timeout_s};
   WorkerParts parts;
+  parts.host = machines.at(mine).host;
   parts.difference = [&options](const Setup& setup) { return difference(options, setup); };
   parts.open = [&options, machines, mine] { return open_devices(options, machines, mine); };
   parts.interrupted = stop_requested;

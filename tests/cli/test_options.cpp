@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/configuration_file.hpp"
+#include "run/configuration_file.hpp"
 #include "cli/run_option_parser.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"

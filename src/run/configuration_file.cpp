@@ -1,4 +1,4 @@
-#include "cli/configuration_file.hpp"
+#include "run/configuration_file.hpp"
 
 #include <fmt/format.h>
 
