@@ -21,6 +21,7 @@
 #include "mpi/mpi_link.hpp"
 #include "plans/plan_source.hpp"
 #include "run/batch_job.hpp"
+#include "run/configuration_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
@@ -165,7 +166,8 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "each worker uses at most N cores of its share, one plan per core; 0: the whole "
               "share. On a GPU: at most N threads that feed it");
   options.add("memory", value(run.memory_gb, "GB", 0),
-              "warn if plans may need more memory than this on a node, in GB; 0: more than the "
+              "with --check: warn if plans may need more memory than this on a node, in GB; 0: "
+              "more than the "
               "machine or the process's cgroup has");
   options.add("save-fields", flag(run.job.save_fields), "also store the temperature fields");
   options.add("resume", flag(run.resume),
@@ -323,8 +325,9 @@ RunOptions parse_run_options(Options& options) {
   run.command_line = command_line(options.arguments(), session_options);
   run.configuration = options.configuration(session_options);
   run.settings = options.configuration(own_options);
-  for (const auto& [name, value] : run.job.solver.settings())
-    run.settings += fmt::format("{}={}\n", name, value);
+  // Nobody typed it: each rank reads it beside its own plans.
+  if (!options.was_given("spacing"))
+    run.settings += line_of("spacing", fmt::format("{}", run.job.solver.limits.spacing));
   return run;
 }
 
