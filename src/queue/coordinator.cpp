@@ -97,7 +97,7 @@ void Coordinator::heard(int worker, WorkerReport report, double now_s) {
   if (now_s - rank.described_s < options_.sign_s / 2 && !report.gpu) return;
   rank.described_s = now_s;
   report.results.clear();
-  tell(Event::Kind::heard, worker).report = std::move(report);
+  tell(Event::Kind::heard, worker).report = std::make_shared<const WorkerReport>(std::move(report));
 }
 
 /// It is ready, or back.

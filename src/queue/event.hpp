@@ -21,18 +21,18 @@ struct WorkerInfo {
 using WorkerPointer = std::shared_ptr<const WorkerInfo>;
 
 /// Something that happened in a run, as rank 0 tells it, in true order. Each kind fills in what its
-/// comment names. The first five are of a plan and are stored: Coordinator fills in `worker`,
-/// `plan`, `attempts`, `failures`, `predicted_s` and `record`; whoever stores, `result`.
+/// comment names, and the first seven, which are of a plan, `worker`, `plan`, `attempts`,
+/// `failures` and `predicted_s`. The first five are to be stored.
 struct Event {
   enum class Kind : std::uint8_t {
-    stored,      ///< the answer, or the failure that was one too many
-    failed_try,  ///< the plan will be tried again
+    stored,      ///< the `record` of an answer, or of the failure that was one too many
+    failed_try,  ///< `record`; the plan will be tried again
     lost,        ///< the same as a final failure, for a `reason`: it was at too many workers that
                  ///< fell silent; no record
     conflict,    ///< `worker` gave another answer than `first`, so one of their devices is faulty:
                  ///< the plan, which was stored before, has now failed
     abandoned,   ///< when the run had to stop it was at `last`; only its attempts are stored
-    repeated,    ///< `result` is a second, equal answer, given so that a lane did not idle
+    repeated,    ///< `record` is a second, equal answer, given so that a lane did not idle
     started,     ///< `plan` by `worker`
     worker_ready,
     worker_left,  ///< for a `reason`; its plans are open again
@@ -49,15 +49,15 @@ struct Event {
   std::int32_t failures = 0;
   float predicted_s = std::numeric_limits<float>::quiet_NaN();
   Bytes record{};
-  PlanResult result{};
   PlanProgress last{};
-  WorkerReport report{};
+  std::shared_ptr<const WorkerReport> report{};
   std::string reason{};
   double seconds = 0;
   double time_s = 0;  ///< when, by the clock of the run
 };
 
-/// Hears what happens, in order; for logs and progress.
-using Observer = std::function<void(const Event&)>;
+/// Hears what happens, in order; for logs and progress. `row` is what is stored of the event's
+/// plan, without field and rooms; of other events it is empty.
+using Observer = std::function<void(const Event& event, const PlanResult& row)>;
 
 }  // namespace wallheat

@@ -210,8 +210,8 @@ class Campaign {
   /// Hands out the plans and stores what comes back.
   void solve(Link& link, const Timeouts& timeouts) {
     if (plans_.empty()) return;
-    Recorder recorder(*store_, ids_.ids, plans_, [this](const Event& event) {
-      monitor_->hear(event);
+    Recorder recorder(*store_, ids_.ids, plans_, [this](const Event& event, const PlanResult& row) {
+      monitor_->hear(event, row);
       count_failures();
     });
     CoordinationParts parts;
@@ -456,10 +456,11 @@ class Campaign {
   }
 
   [[nodiscard]] std::string time_needed(const Event& plan) const {
-    std::string had = fmt::format("plan {} (started {} time(s)) had {}", plan.result.id,
-                                  plan.attempts, duration_text(plan.last.seconds));
-    const auto estimate = estimate_plan(*source_, plan.result.id, options_.job.solver.limits,
-                                        options_.job.solver.kind);
+    const std::string id = id_of(plans_[plan.plan]);
+    std::string had = fmt::format("plan {} (started {} time(s)) had {}", id, plan.attempts,
+                                  duration_text(plan.last.seconds));
+    const auto estimate =
+        estimate_plan(*source_, id, options_.job.solver.limits, options_.job.solver.kind);
     if (!estimate || plan.last.iterations < 1) return had;
     const double needed_s = plan.last.seconds * static_cast<double>(estimate->iterations) /
                             static_cast<double>(plan.last.iterations);

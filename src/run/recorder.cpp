@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -9,22 +10,12 @@
 namespace wallheat {
 namespace {
 
-/// So many results are stored at a time: enough that a sync costs each of them little, and so few
-/// that their rows take little memory beside all that waits.
-constexpr std::size_t results_at_once = 4096;
+/// Enough that a sync costs each of them little, and so few that their rows take little memory
+/// beside all that waits.
+constexpr std::size_t events_at_once = 8192;
 
-bool is_stored(Event::Kind kind) {
-  switch (kind) {
-    case Event::Kind::stored:
-    case Event::Kind::failed_try:
-    case Event::Kind::lost:
-    case Event::Kind::conflict:
-    case Event::Kind::abandoned:
-      return true;
-    default:
-      return false;
-  }
-}
+bool is_stored(Event::Kind kind) { return kind <= Event::Kind::abandoned; }
+bool is_of_plan(Event::Kind kind) { return kind <= Event::Kind::started; }
 
 std::string name_of(const WorkerInfo& worker) {
   return fmt::format("rank {} ({} on {})", worker.rank, worker.facts.device, worker.facts.host);
@@ -56,9 +47,9 @@ PlanResult to_store(PlanResult& result) {
 
 }  // namespace
 
-/// Fills in the result: what the solver's process said, and what only rank 0 knows.
-void Recorder::complete(Event& event, double now_s) const {
-  PlanResult& result = event.result;
+/// What the solver's process said, and what only rank 0 knows.
+PlanResult Recorder::row_of(Event& event, double now_s) const {
+  PlanResult result;
   if (!event.record.empty()) result = decode_result(std::exchange(event.record, {}));
   const QueuedPlan& plan = plans_[event.plan];
   const std::string id(ids_[plan.index]);
@@ -80,29 +71,29 @@ void Recorder::complete(Event& event, double now_s) const {
   result.predicted_s = event.predicted_s;
   result.started_s = event.time_s - result.seconds;
   result.phases.store_s = static_cast<float>(now_s - event.time_s);
+  return result;
 }
 
 void Recorder::record(std::span<Event> events, double now_s) {
-  for (; !events.empty();) {
+  while (!events.empty()) {
+    const auto some = events.first(std::min(events_at_once, events.size()));
+    events = events.subspan(some.size());
     // A plan may have failed twice, or failed and been answered, since the last time: what came
     // last is stored.
+    std::vector<PlanResult> told(some.size());
     std::vector<PlanResult> rows;
     std::unordered_map<std::uint32_t, std::size_t> places;
-    std::size_t count = 0;
-    for (; count < events.size() && rows.size() < results_at_once; ++count) {
-      Event& event = events[count];
-      const bool stored = is_stored(event.kind);
-      const bool of_a_plan =
-          stored || event.kind == Event::Kind::repeated || event.kind == Event::Kind::started;
-      if (of_a_plan) complete(event, now_s);
-      if (!stored) continue;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      Event& event = some[i];
+      if (!is_of_plan(event.kind)) continue;
+      told[i] = row_of(event, now_s);
+      if (!is_stored(event.kind)) continue;
       const auto [place, is_new] = places.emplace(event.plan, rows.size());
       if (is_new) rows.emplace_back();
-      rows[place->second] = to_store(event.result);
+      rows[place->second] = to_store(told[i]);
     }
     if (!rows.empty()) store_.store(rows);
-    for (const Event& event : events.first(count)) observer_(event);
-    events = events.subspan(count);
+    for (std::size_t i = 0; i < some.size(); ++i) observer_(some[i], told[i]);
   }
 }
 

@@ -29,7 +29,7 @@ class Recorder {
   void record(std::span<Event> events, double now_s);
 
  private:
-  void complete(Event& event, double now_s) const;
+  [[nodiscard]] PlanResult row_of(Event& event, double now_s) const;
 
   ResultStore& store_;
   const TextList& ids_;

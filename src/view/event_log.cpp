@@ -96,9 +96,8 @@ EventLog::EventLog(const std::filesystem::path& file) : file_(file) {
 
 void EventLog::put(const Json& json) { lines_ += json_line(json) + '\n'; }
 
-void EventLog::add(const Event& event) {
+void EventLog::add(const Event& event, const PlanResult& result) {
   using enum Event::Kind;
-  const PlanResult& result = event.result;
   switch (event.kind) {
     case worker_ready:
       return put(joining_line("worker_ready", *event.worker));
@@ -111,7 +110,7 @@ void EventLog::add(const Event& event) {
     case started:
       return put(worker_line("start", *event.worker, {{"id", result.id}}));
     case heard:
-      if (const auto& gpu = event.report.gpu)
+      if (const auto& gpu = event.report->gpu)
         put(worker_line("gpu_sample", *event.worker, to_json(*gpu)));
       return;
     case stored:

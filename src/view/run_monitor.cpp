@@ -58,8 +58,7 @@ std::string cpus_text(const WorkerFacts& worker) {
 
 }  // namespace
 
-void RunTally::add(const Event& event) {
-  const PlanResult& result = event.result;
+void RunTally::add(const Event& event, const PlanResult& result) {
   switch (event.kind) {
     case Event::Kind::stored:
     case Event::Kind::lost:
@@ -111,11 +110,11 @@ RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> ev
   live_status_.write(this->status(status_.state, std::numeric_limits<double>::quiet_NaN()));
 }
 
-void RunMonitor::hear(const Event& event) {
-  say(event);  // first: it tells of what a plan was before
-  tally_.add(event);
-  follow(event);
-  if (events_) events_->add(event);
+void RunMonitor::hear(const Event& event, const PlanResult& row) {
+  say(event, row);  // first: it tells of what a plan was before
+  tally_.add(event, row);
+  follow(event, row);
+  if (events_) events_->add(event, row);
 }
 
 double RunMonitor::seconds_since(Clock::time_point time) const {
@@ -179,8 +178,7 @@ void RunMonitor::show_workers() {
   for (const auto& [clause, ranks] : limited) log_.warn("rank {}: {}", cpu_list(ranks), clause);
 }
 
-void RunMonitor::say(const Event& event) {
-  const PlanResult& result = event.result;
+void RunMonitor::say(const Event& event, const PlanResult& result) {
   const int rank = event.worker ? event.worker->rank : result.rank;
   const std::string& host = event.worker ? event.worker->facts.host : result.host;
   switch (event.kind) {
@@ -208,7 +206,7 @@ void RunMonitor::say(const Event& event) {
           "plan {} is abandoned at iteration {} after {}; it was started {} time(s) in all",
           result.id, event.last.iterations, duration_text(event.last.seconds), result.attempts);
     case Event::Kind::heard:
-      for (const PlanProgress& plan : event.report.running)
+      for (const PlanProgress& plan : event.report->running)
         log_.log(LogLevel::trace, "rank {}: plan {} for {}, iteration {}, delta {:.3g}", rank,
                  id_of_(plan.plan), duration_text(plan.seconds), plan.iterations, plan.delta);
       return;
@@ -240,19 +238,18 @@ void RunMonitor::say(const PlanResult& stored) {
 }
 
 /// What each worker, and the run, is at.
-void RunMonitor::follow(const Event& event) {
+void RunMonitor::follow(const Event& event, const PlanResult& row) {
   switch (event.kind) {
     case Event::Kind::stored:
-      ++share_of(event.result.rank).status.plans;
-      if (const DeviceTimes& times = event.result.device_times; !times.kernel.empty()) {
+      ++share_of(row.rank).status.plans;
+      if (const DeviceTimes& times = row.device_times; !times.kernel.empty()) {
         kernels_.add(times);
-        share_of(event.result.rank)
-            .gpu_seconds.add(times, static_cast<double>(event.result.phases.solve_s));
+        share_of(row.rank).gpu_seconds.add(times, static_cast<double>(row.phases.solve_s));
       }
       [[fallthrough]];
     case Event::Kind::failed_try:
     case Event::Kind::repeated:
-      return share_of(event.result.rank).spent.add(event.result);
+      return share_of(row.rank).spent.add(row);
     case Event::Kind::worker_ready: {
       ready_.push_back(*event.worker);
       last_ready_ = now_();
@@ -274,7 +271,7 @@ void RunMonitor::follow(const Event& event) {
       share_of(event.worker->rank).status.state = "lost";
       return;
     case Event::Kind::heard:
-      return follow(share_of(event.worker->rank), event.report);
+      return follow(share_of(event.worker->rank), *event.report);
     case Event::Kind::stopping:
       status_.state = "draining";
       return;

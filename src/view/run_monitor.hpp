@@ -37,7 +37,7 @@ struct RunTally {
   double abandoned_seconds = 0;  ///< spent on plans that the end cut short
   std::set<std::uint32_t> failed_plans{};  ///< each may still be answered
 
-  void add(const Event& event);
+  void add(const Event& event, const PlanResult& row);
   [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
 };
 
@@ -55,7 +55,7 @@ class RunMonitor {
   RunMonitor(const RunMonitor&) = delete;
   RunMonitor& operator=(const RunMonitor&) = delete;
 
-  void hear(const Event& event);
+  void hear(const Event& event, const PlanResult& row = {});
   /// To be called several times a second: what is shown of the run is to be true. seconds_left may
   /// be NaN.
   void tick(double seconds_left);
@@ -93,9 +93,9 @@ class RunMonitor {
     GpuUsage gpu;
     GpuSeconds gpu_seconds;
   };
-  void say(const Event& event);
+  void say(const Event& event, const PlanResult& row);
   void say(const PlanResult& stored);
-  void follow(const Event& event);
+  void follow(const Event& event, const PlanResult& row);
   void follow(WorkerShare& share, const WorkerReport& report);
   void show_workers();
   /// An event log that cannot be written is done without, and this is said.

@@ -127,12 +127,12 @@ void measure(Link& link, const Settings& settings) {
   const double create_s = seconds_since(start_of_create);
 
   const std::vector<QueuedPlan> queued = queued_plans(settings.plans);
-  const auto tell = [](const Event& event) {
+  const auto tell = [](const Event& event, const PlanResult& row) {
     if (event.kind == Event::Kind::worker_left || event.kind == Event::Kind::worker_lost)
       std::fprintf(stderr, "bench_queue: rank %d is gone: %s\n", event.worker->rank,
                    event.reason.c_str());
     if (event.kind == Event::Kind::conflict)
-      std::fprintf(stderr, "bench_queue: %s\n", event.result.error.c_str());
+      std::fprintf(stderr, "bench_queue: %s\n", row.error.c_str());
   };
   std::optional<Recorder> recorder;
   if (store) recorder.emplace(*store, plan.ids, queued, tell);

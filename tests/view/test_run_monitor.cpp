@@ -16,7 +16,6 @@
 namespace wallheat {
 namespace {
 
-
 /// Keeps what is said, and what of it is at least a warning.
 class Said final : public Log {
  public:
@@ -44,14 +43,14 @@ class MonitoredRun : public testing::Test {
     gets_ready(cpu_);
     gets_ready(gpu_);
   }
-  void hear(const Event& event) { monitor_->hear(event); }
+  void hear(const Event& event, const PlanResult& row = {}) { monitor_->hear(event, row); }
   void gets_ready(const WorkerInfo& worker) {
     hear({.kind = Event::Kind::worker_ready, .worker = std::make_shared<WorkerInfo>(worker)});
   }
   void is_heard(const WorkerInfo& worker, const WorkerReport& report) {
     hear({.kind = Event::Kind::heard,
           .worker = std::make_shared<WorkerInfo>(worker),
-          .report = report});
+          .report = std::make_shared<WorkerReport>(report)});
   }
   void tick(double seconds_left = 0) { monitor_->tick(seconds_left); }
   static RunTally two_plans() {
@@ -79,7 +78,7 @@ class MonitoredRun : public testing::Test {
     PlanResult answer = result(plan, rank, PlanStatus::converged);
     answer.statistics = statistics;
     answer.error_estimate = error_estimate;
-    hear({.kind = Event::Kind::stored, .result = answer});
+    hear({.kind = Event::Kind::stored}, answer);
   }
   std::vector<nlohmann::json> events(const std::string& name) {
     std::vector<nlohmann::json> found;
@@ -134,7 +133,7 @@ TEST_F(MonitoredRun, tells_what_each_kernel_took) {
   EXPECT_THAT(monitor_->kernel_table(), IsEmpty()) << "of plans on a CPU";
   PlanResult answer = result(1, 2, PlanStatus::converged);
   answer.device_times = {.kernel_s = 0.25, .kernel = "cluster"};
-  hear({.kind = Event::Kind::stored, .result = answer});
+  hear({.kind = Event::Kind::stored}, answer);
   ASSERT_THAT(monitor_->kernel_table(), ElementsAre(HasSubstr("mean ms"), HasSubstr("250.000")));
   said_.forget();
   monitor_->finish("run_finished");
@@ -244,7 +243,7 @@ TEST_F(MonitoredRun, says_what_the_cores_did_where_others_had_them) {
   answer.device = "cpu avx2";
   answer.seconds = 350;
   answer.cpu_s = 17;
-  hear({.kind = Event::Kind::stored, .result = answer});
+  hear({.kind = Event::Kind::stored}, answer);
   EXPECT_EQ(
       monitor_->tally().spent.text(),
       "17.0 s of CPU time in 5 min 50 s of solver threads, which shared their cores with others");
@@ -255,7 +254,7 @@ TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {
   PlanResult failed;
   failed.status = PlanStatus::failed;
   failed.rank = 1;
-  hear({.kind = Event::Kind::stored, .result = failed});
+  hear({.kind = Event::Kind::stored}, failed);
   tick();
   EXPECT_EQ(read_run_status(status_file(directory_ / "results.h5"))->plans_per_s, 0);
 }
