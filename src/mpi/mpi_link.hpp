@@ -39,9 +39,8 @@ class MpiSession {
   [[nodiscard]] int size() const;
   /// What each rank of this host says, by rank. All ranks of all hosts are to call it together.
   [[nodiscard]] std::map<int, Bytes> gather_on_host(const Bytes& mine);
-  /// This rank's, as long as the session lasts. Messages of more bytes than `longest_piece` travel
-  /// in several pieces.
-  [[nodiscard]] Link& link(std::size_t longest_piece = std::size_t{64} << 20);
+  /// This rank's, as long as the session lasts.
+  [[nodiscard]] Link& link();
   /// Ends MPI; the destructor does where nobody else did. Where the end takes too long, this
   /// process leaves with `status`.
   void end(int status);
