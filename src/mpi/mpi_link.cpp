@@ -58,13 +58,10 @@ bool is_done(Transfer& transfer) {
 
 class MpiLink final : public Link {
  public:
-  MpiLink(int rank, const std::vector<std::uint64_t>& systems)
-      : rank_(rank), systems_(systems), signs_of_life_(systems.size()) {}
+  MpiLink(int rank, int size)
+      : rank_(rank), size_(size), signs_of_life_(static_cast<std::size_t>(size)) {}
   [[nodiscard]] int rank() const override { return rank_; }
-  [[nodiscard]] int size() const override { return static_cast<int>(systems_.size()); }
-  [[nodiscard]] std::uint64_t system_of(int rank) const override {
-    return systems_[static_cast<std::size_t>(rank)];
-  }
+  [[nodiscard]] int size() const override { return size_; }
 
   void send(int peer, Bytes message) override {
     Transfer& sent = sent_.emplace_back(Transfer{peer, in_words(std::move(message))});
@@ -164,7 +161,7 @@ class MpiLink final : public Link {
   }
 
   int rank_;
-  const std::vector<std::uint64_t>& systems_;
+  int size_;
   std::list<Transfer> sent_;             // and not yet gone
   std::vector<Transfer> signs_of_life_;  // the last to each peer
   std::list<Transfer> coming_;           // in the order in which they were announced
@@ -256,13 +253,6 @@ MpiSession::MpiSession(std::chrono::duration<double> timeout) : timeout_(timeout
   if (provided < MPI_THREAD_FUNNELED)
     throw RunError("this MPI library cannot be used beside threads");
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  // As all ranks are here, who shares a system is known of those, too, that are never heard again.
-  int size = 1;
-  check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
-  systems_.resize(static_cast<std::size_t>(size));
-  const std::uint64_t mine = system_number();
-  check(MPI_Allgather(&mine, 1, MPI_UINT64_T, systems_.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD),
-        "MPI_Allgather");
 }
 
 MpiSession::~MpiSession() { end(EXIT_FAILURE); }
@@ -279,34 +269,41 @@ int MpiSession::rank() const {
   return rank;
 }
 
-int MpiSession::size() const { return static_cast<int>(systems_.size()); }
+int MpiSession::size() const {
+  int size = 1;
+  check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  return size;
+}
 
-std::map<int, Bytes> MpiSession::gather_on_host(const Bytes& mine) {
+std::map<int, Bytes> MpiSession::gather_on_host(const Bytes& mine) const {
   const Watchdog watchdog(timeout_, "started", EXIT_FAILURE);
+  const std::uint64_t here = system_number();
+  std::vector<std::uint64_t> systems(static_cast<std::size_t>(size()));
+  check(MPI_Allgather(&here, 1, MPI_UINT64_T, systems.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD),
+        "MPI_Allgather");
   std::vector<int> ranks;
-  for (int other = 0; other < size(); ++other)
-    if (systems_[static_cast<std::size_t>(other)] == systems_[static_cast<std::size_t>(rank())])
-      ranks.push_back(other);
+  for (std::size_t other = 0; other < systems.size(); ++other)
+    if (systems[other] == here) ranks.push_back(static_cast<int>(other));
   MPI_Comm host = MPI_COMM_NULL;
   check(MPI_Comm_split(MPI_COMM_WORLD, ranks.front(), rank(), &host), "MPI_Comm_split");
-  const int size = static_cast<int>(mine.size());
-  std::vector<int> sizes(ranks.size());
-  check(MPI_Allgather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, host), "MPI_Allgather");
-  std::vector<int> begins(ranks.size());
-  std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), 0);
-  Bytes all(static_cast<std::size_t>(begins.back() + sizes.back()));
-  check(MPI_Allgatherv(mine.data(), size, MPI_BYTE, all.data(), sizes.data(), begins.data(),
+  const int length = static_cast<int>(mine.size());
+  std::vector<int> lengths(ranks.size());
+  check(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, host), "MPI_Allgather");
+  std::vector<int> begins(ranks.size() + 1);  // the last is the end of all
+  std::partial_sum(lengths.begin(), lengths.end(), begins.begin() + 1);
+  Bytes all(static_cast<std::size_t>(begins.back()));
+  check(MPI_Allgatherv(mine.data(), length, MPI_BYTE, all.data(), lengths.data(), begins.data(),
                        MPI_BYTE, host),
         "MPI_Allgatherv");
   check(MPI_Comm_free(&host), "MPI_Comm_free");
   std::map<int, Bytes> said;
   for (std::size_t k = 0; k < ranks.size(); ++k)
-    said[ranks[k]].assign(all.begin() + begins[k], all.begin() + begins[k] + sizes[k]);
+    said[ranks[k]].assign(all.begin() + begins[k], all.begin() + begins[k + 1]);
   return said;
 }
 
 Link& MpiSession::link() {
-  if (!link_) link_ = std::make_unique<MpiLink>(rank(), systems_);
+  if (!link_) link_ = std::make_unique<MpiLink>(rank(), size());
   return *link_;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -12,7 +13,7 @@
 #include "mpi/mpi_link.hpp"
 
 // Three ranks under mpirun that talk through the link of a run: `link_peers
-// stopped|killed|signs`. Rank 0 prints what it heard.
+// stopped|killed|signs|gather`. Rank 0 prints what it heard.
 
 namespace {
 
@@ -142,11 +143,19 @@ int tell_a_stopped_rank(wallheat::MpiSession& mpi) {
   return 0;
 }
 
+/// All three are on one host.
+int hear_all(const wallheat::MpiSession& mpi) {
+  const auto said_by = [](int rank) { return bytes_of(lengths[rank], rank); };
+  const auto heard = mpi.gather_on_host(said_by(mpi.rank()));
+  return heard == std::map{std::pair(0, said_by(0)), {1, said_by(1)}, {2, said_by(2)}} ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view what = argc == 2 ? argv[1] : "";
   wallheat::MpiSession mpi;
+  if (what == "gather") return hear_all(mpi);
   if (what == "signs") return tell_a_stopped_rank(mpi);
   if (what == "stopped" || what == "killed") return lose_a_sender(mpi, what == "killed");
   return 2;

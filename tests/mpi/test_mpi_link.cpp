@@ -31,5 +31,10 @@ TEST(MpiLink, reaches_others_however_often_it_has_told_a_stopped_rank_that_it_li
   EXPECT_THAT(finished.out, HasSubstr("rank 1 was told 1 times"));
 }
 
+TEST(MpiSession, tells_each_rank_what_all_of_its_host_say) {
+  const Finished finished = run_peers("gather");
+  EXPECT_EQ(finished.status, 0) << finished.err;
+}
+
 }  // namespace
 }  // namespace wallheat
