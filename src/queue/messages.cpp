@@ -12,10 +12,6 @@ namespace wallheat {
 
 // The types of other folders; each is described once, as the list of its fields: see
 // core/codec.hpp.
-template <class Visit, Is<Gpu> R>
-void fields_of(Visit& visit, R& gpu) {
-  visit(gpu.ordinal, gpu.name, gpu.uuid, gpu.memory_bytes, gpu.numa);
-}
 template <class Visit, Is<DeviceTimes> R>
 void fields_of(Visit& visit, R& times) {
   visit(times.upload_s, times.kernel_s, times.download_s, times.wait_s, times.kernel, times.stream,

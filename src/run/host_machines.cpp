@@ -8,24 +8,6 @@
 
 namespace wallheat {
 
-template <class Visit, Is<Core> R>
-void fields_of(Visit& visit, R& core) {
-  visit(core.cpu, core.socket, core.numa);
-}
-template <class Visit, Is<Gpu> R>
-void fields_of(Visit& visit, R& gpu) {
-  visit(gpu.ordinal, gpu.name, gpu.uuid, gpu.memory_bytes, gpu.numa);
-}
-template <class Visit, Is<CpuQuota> R>
-void fields_of(Visit& visit, R& quota) {
-  visit(quota.group, quota.cpus);
-}
-template <class Visit, Is<Machine> R>
-void fields_of(Visit& visit, R& machine) {
-  visit(machine.host, machine.cores, machine.gpus, machine.no_gpu, machine.system,
-        machine.host_cores, machine.quotas, machine.memory_bytes);
-}
-
 HostMachines machines_of_host(MpiSession& mpi) {
   const Machine own = mpi.rank() == 0 ? Machine() : local_machine();
   Encoder encoder;
