@@ -123,6 +123,7 @@ void Agent::progressed(std::size_t seat, std::size_t at, const PlanProgress& pro
 void Agent::heard(std::size_t seat, SeatAnswer answer) {
   if (seats_[seat].stage != Seat::Stage::ready) return;
   Lane* lane = lane_at(seat, answer.lane);
+  if (lane != nullptr) lane->begun = true;
   if (lane == nullptr || lane->task->plan != answer.result.plan)
     return failed(seat, "its solver process sent an invalid answer (the wrong message)");
   const auto& lanes = seats_[seat].lanes;
@@ -326,11 +327,9 @@ void Agent::feed() {
 }
 
 bool Agent::waits_for_rank_0() const {
-  return std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) {
-    return seat.stage != Seat::Stage::loads &&
-           std::none_of(seat.lanes.begin(), seat.lanes.end(),
-                        [](const Lane& lane) { return lane.task.has_value(); });
-  });
+  return running().empty() && std::none_of(seats_.begin(), seats_.end(), [](const Seat& seat) {
+           return seat.stage == Seat::Stage::loads;
+         });
 }
 
 bool Agent::is_idle() const {

@@ -52,7 +52,7 @@ struct Result {
   Kind kind = Kind::answered;
   double seconds = 0;        ///< that its worker took
   std::uint64_t digest = 0;  ///< of all that must be equal whoever solves; see digest_of
-  Bytes record;              ///< the PlanResult, see encode_result
+  Bytes record{};            ///< the PlanResult, see encode_result
   static void fields(auto& visit, auto& self) {
     visit(self.plan, self.kind, self.seconds, self.digest, self.record);
   }
