@@ -138,8 +138,9 @@ void Coordinator::note(int worker, const std::vector<PlanProgress>& running) {
 }
 
 void Coordinator::start(int worker, PlanQueue::Plan plan) {
+  const int before = queue_.has(plan) ? queue_.attempts(plan) : 0;
   if (!queue_.started(worker, plan)) return;
-  if (!queue_.is_finished(plan)) attempts_.try_emplace(plan, Attempt{worker, {.plan = plan}});
+  if (queue_.attempts(plan) > before) attempts_[plan] = {worker, {.plan = plan}};
   tell(Event::Kind::started, worker, plan);
 }
 
@@ -227,6 +228,7 @@ void Coordinator::watch(int worker) {
     for (const PlanQueue::Plan plan : queue_.silent(worker)) {
       Event& event = tell(Event::Kind::lost, worker, plan);
       event.reason = reason_of_loss(options_.max_attempts, *rank.info);
+      event.attempts = std::max(event.attempts, options_.max_attempts);
       event.failures = std::max(event.failures, options_.max_attempts);
       attempts_.erase(plan);
     }
