@@ -83,6 +83,7 @@ void Coordinator::heard(int worker, WorkerReport report, double now_s) {
   rank.heard_s = awake_s_;
   rank.listens = true;
   if (rank.stage == Stage::left) return;
+  const bool has_other_device = rank.stage == Stage::working && report.ready;
   if (rank.stage != Stage::working) join(worker, report);
   if (rank.stage != Stage::working) return;
   note(worker, report.running);
@@ -92,6 +93,11 @@ void Coordinator::heard(int worker, WorkerReport report, double now_s) {
     queue_.returned(worker, plan, true);
   }
   for (const PlanQueue::Plan plan : report.returned) queue_.returned(worker, plan, false);
+  if (has_other_device) {  // as the one before was given up
+    queue_.gone(worker);
+    move(rank, Stage::expected);
+    join(worker, report);
+  }
   if (!std::exchange(rank.has_spoken, true)) spoken_.push_back(worker);
   // Of short plans there are many reports a second, and who looks at the run sees one.
   if (now_s - rank.described_s < options_.sign_s / 2 && !report.gpu) return;
@@ -143,8 +149,9 @@ void Coordinator::note(int worker, const std::vector<PlanProgress>& running) {
 }
 
 void Coordinator::start(int worker, PlanQueue::Plan plan) {
+  const int before = queue_.has(plan) ? queue_.attempts(plan) : 0;
   if (!queue_.started(worker, plan)) return;
-  if (!queue_.is_finished(plan)) attempts_.try_emplace(plan, Attempt{worker, {.plan = plan}});
+  if (queue_.attempts(plan) > before) attempts_[plan] = {worker, {.plan = plan}};
   tell(Event::Kind::started, worker, plan);
 }
 
@@ -232,6 +239,7 @@ void Coordinator::watch(int worker) {
     for (const PlanQueue::Plan plan : queue_.silent(worker)) {
       Event& event = tell(Event::Kind::lost, worker, plan);
       event.reason = reason_of_loss(options_.max_attempts, *rank.info);
+      event.attempts = std::max(event.attempts, options_.max_attempts);
       event.failures = std::max(event.failures, options_.max_attempts);
       attempts_.erase(plan);
     }

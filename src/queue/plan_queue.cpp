@@ -133,13 +133,13 @@ std::vector<PlanQueue::Plan> PlanQueue::silent(int id) {
   std::size_t running = worker->lanes;  // those that it was given first are what it was at
   for (Lease& lease : worker->leases) {
     Entry& entry = plans_[lease.plan];
-    if (running > 0 && entry.state == State::held) {
+    const bool is_blamed = running > 0 && entry.state == State::held;
+    if (is_blamed) {
       --running;
-      start(lease);
       count(entry.losses);
     }
     discount_holder(lease);
-    if (entry.is_finished() || entry.losses < max_attempts_) continue;
+    if (!is_blamed || entry.losses < max_attempts_) continue;
     finish(lease.plan, State::failed);  // it may still be answered, if this worker speaks again
     given_up.push_back(lease.plan);
   }
@@ -259,11 +259,9 @@ void PlanQueue::give_open(int id, Worker& worker, std::size_t most, double time_
       ++looks;
       continue;
     }
-    const bool must_be_alone = entry.troubles() > 0 && worker.alone;
-    if (must_be_alone && held > 0) return;
+    if (worker.alone && entry.troubles() > 0 && held > 0) return;  // so are all that follow
     hold(worker, plan);
     given.push_back(plan);
-    if (must_be_alone) return;
   }
 }
 

@@ -68,7 +68,6 @@ class PlanQueue {
 
   [[nodiscard]] bool has(Plan plan) const { return plan < plans_.size(); }
   [[nodiscard]] bool finished() const { return unfinished_ == 0; }
-  [[nodiscard]] bool is_finished(Plan plan) const { return plans_[plan].is_finished(); }
   [[nodiscard]] bool any_held() const { return leases_ > 0; }
   [[nodiscard]] std::size_t open() const { return open_; }
   /// Somebody is at it who may answer, too.
@@ -128,6 +127,7 @@ class PlanQueue {
   [[nodiscard]] Plan first_from(std::uint32_t line) const;
   void open(Plan plan);
   void close(Plan plan);
+  [[nodiscard]] bool is_finished(Plan plan) const { return plans_[plan].is_finished(); }
   [[nodiscard]] Worker* find(int id);
   [[nodiscard]] const Worker* find(int id) const;
   void count_holder(const Lease& lease);

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "queue/local_link.hpp"
 #include "isolation/worker_loop.hpp"
+#include "queue/local_link.hpp"
 #include "support/process.hpp"
 
 namespace wallheat {

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "io/checksum.hpp"
-#include "node/local_machine.hpp"
 #include "isolation/plan_job.hpp"
 #include "isolation/rank0.hpp"
+#include "node/local_machine.hpp"
 #include "store/field_codec.hpp"
 #include "support/fake_gpu.hpp"
 #include "support/matchers.hpp"

@@ -1,0 +1,251 @@
+// What rank 0's queue costs, and how many lanes it keeps at work: a simulation of its workers
+// around the real queue, in which the time that the queue really takes passes, too. Rank 0 takes in
+// what has arrived, then feeds; what it gives leaves when it is done with that.
+//
+//   bench_scale [WORKERS [LANES [PLANS_A_LANE [SECONDS_A_PLAN [MICROSECONDS_A_MESSAGE]]]]]
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <deque>
+#include <memory>
+#include <queue>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "queue/coordinator.hpp"
+
+namespace wallheat {
+namespace {
+
+using Plan = PlanQueue::Plan;
+using Work = std::vector<std::pair<int, std::vector<Plan>>>;
+
+struct Setting {
+  int workers = 1000, lanes = 1;
+  std::size_t plans_a_lane = 50;
+  double plan_s = 0.1;
+  double message_s = 0;  ///< what rank 0 spends on a message beside the queue
+  static constexpr double spread = 0.5, way_s = 50e-6;
+  static constexpr std::size_t most_messages = 1024;  ///< that are taken in before anybody is fed
+};
+
+/// Of this thread, so that a busy machine does not count.
+double cpu_s() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// What it takes to read the clock, which is no part of the queue's time.
+double clock_cost_s() {
+  constexpr int times = 20'000;
+  double sum_s = 0;
+  for (int time = 0; time < times; ++time) sum_s -= cpu_s() - cpu_s();
+  return sum_s / times;
+}
+
+std::size_t allocated_bytes() {
+  const auto info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/// The queue alone.
+class Queue {
+ public:
+  static constexpr auto name = "queue";
+  explicit Queue(const std::vector<float>& updates) {
+    std::vector<PlanQueue::Start> starts;
+    for (const float each : updates) starts.push_back({.updates = each});
+    queue_ = std::make_unique<PlanQueue>(starts, 3);
+  }
+  void joined(int worker, unsigned lanes) {
+    queue_->joined(worker, lanes, false, "cpu");
+    heard_.push_back(worker);
+  }
+  void set_time(double now_s) { queue_->set_time(now_s); }
+  void started(int worker, Plan plan) { (void)queue_->started(worker, plan); }
+  void answered(int worker, Plan plan, double seconds) {
+    (void)queue_->answered(worker, plan, seconds);
+    heard_.push_back(worker);
+  }
+  Work feed() {
+    Work work;
+    for (const int worker : std::exchange(heard_, {}))
+      if (auto plans = queue_->give(worker, 1e18); !plans.empty())
+        work.emplace_back(worker, std::move(plans));
+    return work;
+  }
+  [[nodiscard]] bool finished() const { return queue_->finished(); }
+
+ private:
+  std::unique_ptr<PlanQueue> queue_;
+  std::vector<int> heard_;
+};
+
+/// The same with all that rank 0 does for a message but coding and storing.
+class Whole {
+ public:
+  static constexpr auto name = "rank 0";
+  explicit Whole(const std::vector<float>& updates) {
+    std::vector<PlanQueue::Start> starts;
+    for (const float each : updates) starts.push_back({.updates = each});
+    coordinator_ = std::make_unique<Coordinator>(starts, most_workers, Coordinator::Options{});
+  }
+  void joined(int worker, unsigned lanes) {
+    WorkerReport report;
+    report.ready.emplace().lanes = lanes;
+    coordinator_->heard(worker, report, 0);
+  }
+  void set_time(double now_s) { now_s_ = now_s; }
+  void started(int, Plan) {}
+  void answered(int worker, Plan plan, double seconds) {
+    WorkerReport report;
+    report.results.push_back({plan, Result::Kind::answered, seconds, 1, {}});
+    coordinator_->heard(worker, std::move(report), now_s_);
+  }
+  Work feed() {
+    coordinator_->feed(now_s_);
+    coordinator_->tick(now_s_, 1e18);
+    coordinator_->outbox.events.clear();
+    Work work = std::exchange(coordinator_->outbox.work, {});
+    std::erase_if(work, [](const auto& each) { return each.second.empty(); });
+    return work;
+  }
+  [[nodiscard]] bool finished() const { return coordinator_->queue().finished(); }
+
+ private:
+  static constexpr int most_workers = 20'000;
+  std::unique_ptr<Coordinator> coordinator_;
+  double now_s_ = 0;
+};
+
+struct Workload {
+  std::vector<float> seconds, updates;
+  double sum_s = 0;
+};
+
+Workload workload(const Setting& setting) {
+  std::mt19937 random(1);
+  std::normal_distribution normal;
+  const std::size_t count =
+      static_cast<std::size_t>(setting.workers * setting.lanes) * setting.plans_a_lane;
+  Workload load;
+  for (std::size_t plan = 0; plan < count; ++plan) {
+    const double length = setting.spread * normal(random) - setting.spread * setting.spread / 2;
+    const double seconds = setting.plan_s * std::exp(length);
+    load.seconds.push_back(static_cast<float>(seconds));
+    load.updates.push_back(static_cast<float>(seconds * 1e9 * std::exp(0.1 * normal(random))));
+    load.sum_s += seconds;
+  }
+  return load;
+}
+
+template <class Measured>
+void measure(const Setting& setting, const Workload& load) {
+  struct Happening {
+    double time_s;
+    int worker;
+    Plan plan;
+    bool is_end;
+    bool operator<(const Happening& other) const { return time_s > other.time_s; }
+  };
+  struct Worker {
+    std::deque<Plan> waiting;
+    int busy = 0;
+  };
+  const double clock_s = clock_cost_s();
+  const std::size_t before = allocated_bytes();
+  Measured queue(load.updates);
+  const std::size_t built = allocated_bytes() - before;
+  std::vector<Worker> workers(static_cast<std::size_t>(setting.workers) + 1);
+  std::priority_queue<Happening> happenings;
+  std::deque<Happening> inbox;  // in the order of arrival, as each way takes as long
+  std::vector<std::pair<int, Plan>> begun;
+  double free_s = 0, queue_s = 0;
+  std::size_t peak = built, in = 0, out = 0;
+
+  // Rank 0 is free at `now_s`.
+  const auto serve = [&](double now_s, bool is_start) {
+    const double began_s = cpu_s();
+    queue.set_time(now_s);
+    for (int worker = 1; is_start && worker <= setting.workers; ++worker)
+      queue.joined(worker, static_cast<unsigned>(setting.lanes));
+    for (const auto& [worker, plan] : std::exchange(begun, {})) queue.started(worker, plan);
+    std::size_t taken = 0;
+    for (; taken < setting.most_messages && !inbox.empty() && inbox.front().time_s <= now_s;
+         ++taken, inbox.pop_front())
+      queue.answered(inbox.front().worker, inbox.front().plan, load.seconds[inbox.front().plan]);
+    const Work work = queue.finished() ? Work{} : queue.feed();
+    const double took_s = std::max(0.0, cpu_s() - began_s - clock_s);
+    queue_s += took_s;
+    in += taken;
+    out += work.size();
+    free_s = now_s + took_s + setting.message_s * static_cast<double>(taken + work.size());
+    for (const auto& [worker, plans] : work)
+      for (const Plan plan : plans) happenings.push({free_s + setting.way_s, worker, plan, false});
+  };
+  serve(0, true);
+  for (std::size_t round = 0; !queue.finished(); ++round) {
+    if (happenings.empty() && inbox.empty()) {
+      std::printf("%s waits for nothing\n", Measured::name);
+      return;
+    }
+    const double rank0_s = inbox.empty() ? 1e300 : std::max(free_s, inbox.front().time_s);
+    if (happenings.empty() || happenings.top().time_s > rank0_s) {
+      serve(rank0_s, false);
+      if (round % 4096 == 0) peak = std::max(peak, allocated_bytes() - before);
+      continue;
+    }
+    const Happening next = happenings.top();
+    happenings.pop();
+    Worker& worker = workers[static_cast<std::size_t>(next.worker)];
+    if (next.is_end) {
+      --worker.busy;
+      inbox.push_back({next.time_s + setting.way_s, next.worker, next.plan, true});
+    } else {
+      worker.waiting.push_back(next.plan);
+    }
+    while (worker.busy < setting.lanes && !worker.waiting.empty()) {
+      const Plan plan = worker.waiting.front();
+      worker.waiting.pop_front();
+      ++worker.busy;
+      begun.emplace_back(next.worker, plan);
+      happenings.push({next.time_s + load.seconds[plan], next.worker, plan, true});
+    }
+  }
+  const auto plans = static_cast<double>(load.seconds.size());
+  std::printf(
+      "%6d x %-3d %8.0f plans of %g s, %-5s: efficiency %.3f, %5.2f us a plan, %.2f in and "
+      "%.2f out a plan, %.0f bytes a plan (at most %.0f)\n",
+      setting.workers, setting.lanes, plans, setting.plan_s, Measured::name,
+      load.sum_s / (setting.workers * setting.lanes) / free_s, 1e6 * queue_s / plans,
+      static_cast<double>(in) / plans, static_cast<double>(out) / plans,
+      static_cast<double>(built) / plans, static_cast<double>(peak) / plans);
+  std::fflush(stdout);
+}
+
+}  // namespace
+}  // namespace wallheat
+
+int main(int n, char** arguments) {
+  using namespace wallheat;
+  const auto number = [&](int place, double otherwise) {
+    return n > place ? std::atof(arguments[place]) : otherwise;
+  };
+  Setting setting;
+  setting.workers = static_cast<int>(number(1, 1000));
+  setting.lanes = static_cast<int>(number(2, 1));
+  setting.plans_a_lane = static_cast<std::size_t>(number(3, 50));
+  setting.plan_s = number(4, 0.1);
+  setting.message_s = 1e-6 * number(5, 0);
+  const Workload load = workload(setting);
+  measure<Queue>(setting, load);
+  measure<Whole>(setting, load);
+}

@@ -1,0 +1,190 @@
+#include <cmath>
+
+#include "queue/coordinator.hpp"
+#include "support/matchers.hpp"
+
+// Scripts of messages, for what a user is told. What the simulation finds within its seeds is not
+// tested here again (promises.hpp).
+
+namespace wallheat {
+namespace {
+
+using Kind = Event::Kind;
+
+WorkerReport ready(const std::string& host) {
+  WorkerReport report;
+  report.ready.emplace().host = host;
+  report.ready->device = "cpu";
+  return report;
+}
+WorkerReport solved(std::uint32_t plan, std::uint64_t digest, double seconds = 1) {
+  WorkerReport report;
+  report.results.push_back({plan, Result::Kind::answered, seconds, digest, {std::byte{1}}});
+  return report;
+}
+WorkerReport failed(std::uint32_t plan) {
+  WorkerReport report;
+  report.results.push_back({plan, Result::Kind::may_pass, 1, 0, {}});
+  return report;
+}
+WorkerReport at_work(std::uint32_t plan, std::int64_t iterations, double seconds) {
+  WorkerReport report;
+  report.running.push_back({plan, iterations, 0.5, seconds});
+  return report;
+}
+
+/// A coordinator and the clock of whoever drives it.
+struct Script {
+  Script(std::vector<PlanQueue::Start> plans, int workers, int max_attempts = 3)
+      : coordinator(plans, workers, {.max_attempts = max_attempts}) {}
+
+  void say(int worker, WorkerReport report) {
+    coordinator.heard(worker, std::move(report), now_s);
+    coordinator.feed(now_s);
+  }
+  void leave(int worker, Bye bye) { coordinator.heard(worker, bye, now_s); }
+  void pass(double seconds, double left_s = std::numeric_limits<double>::infinity()) {
+    now_s += seconds;
+    coordinator.tick(now_s, left_s);
+  }
+  /// The plans that were handed out since the last call, with their workers.
+  std::vector<std::pair<int, std::uint32_t>> given() {
+    std::vector<std::pair<int, std::uint32_t>> all;
+    for (const auto& [worker, plans] : std::exchange(coordinator.outbox.work, {}))
+      for (const std::uint32_t plan : plans) all.emplace_back(worker, plan);
+    return all;
+  }
+  /// The latest event of this kind.
+  Event last(Kind kind) {
+    Event found;
+    found.time_s = -1;
+    for (const Event& event : coordinator.outbox.events)
+      if (event.kind == kind) found = event;
+    EXPECT_GE(found.time_s, 0) << "no such event";
+    return found;
+  }
+
+  Coordinator coordinator;
+  double now_s = 0;
+};
+
+using Given = std::vector<std::pair<int, std::uint32_t>>;
+
+TEST(Coordinator, tells_the_life_of_a_plan_in_true_order) {
+  Script run({{.updates = 1e9F, .attempts = 4, .failures = 1}}, 1);
+  run.say(1, ready("n1"));
+  EXPECT_EQ(run.given(), (Given{{1, 0}}));
+  run.say(1, at_work(0, 100, 1));
+  run.say(1, solved(0, 7));
+  std::vector<Kind> kinds;
+  for (const Event& event : run.coordinator.outbox.events) kinds.push_back(event.kind);
+  EXPECT_THAT(kinds, ElementsAre(Kind::worker_ready, Kind::heard, Kind::started, Kind::heard,
+                                 Kind::stored, Kind::heard));
+  const Event stored = run.last(Kind::stored);
+  EXPECT_EQ(stored.worker->facts.host, "n1");
+  EXPECT_EQ(stored.attempts, 5);
+  EXPECT_EQ(stored.failures, 1);
+  EXPECT_TRUE(std::isnan(stored.predicted_s)) << "it was the first";
+  EXPECT_THAT(stored.record, ElementsAre(std::byte{1}));
+  EXPECT_EQ(run.coordinator.end(), RunEnd::finished);
+}
+
+TEST(Coordinator, names_both_workers_whose_answers_differ) {
+  Script run({{}}, 2);
+  run.say(1, ready("n1"));
+  run.pass(1);
+  run.say(2, ready("n2"));
+  EXPECT_EQ(run.given(), (Given{{1, 0}, {2, 0}})) << "a copy";
+  run.say(2, solved(0, 7));
+  EXPECT_EQ(run.last(Kind::stored).failures, 0);
+  run.say(1, solved(0, 8));
+  const Event conflict = run.last(Kind::conflict);
+  EXPECT_EQ(conflict.first->facts.host, "n2");
+  EXPECT_EQ(conflict.worker->facts.host, "n1");
+  EXPECT_EQ(conflict.failures, 1);
+}
+
+TEST(Coordinator, says_where_a_plan_was_that_workers_fell_silent_with) {
+  Script run({{}}, 2, 2);
+  run.say(1, ready("n1"));
+  run.pass(31);
+  EXPECT_EQ(run.last(Kind::worker_lost).reason, "rank 1 on n1 has said nothing for 30 s");
+  run.say(2, ready("n2"));
+  EXPECT_EQ(run.given(), (Given{{1, 0}, {2, 0}}));
+  run.pass(31);
+  const Event lost = run.last(Kind::lost);
+  EXPECT_EQ(lost.reason, "was running at 2 workers when they fell silent, last at rank 2 on n2");
+  EXPECT_EQ(lost.failures, 2);
+  run.say(1, solved(0, 7));
+  EXPECT_EQ(run.last(Kind::stored).worker->rank, 1) << "answered after all";
+}
+
+TEST(Coordinator, says_why_nobody_is_left) {
+  Script run({{}}, 2);
+  run.say(1, {});
+  run.pass(20);
+  EXPECT_EQ(run.coordinator.end(), std::nullopt);
+  run.leave(1, {Bye::Why::broken, "no solver anywhere", {}});
+  run.pass(161);
+  EXPECT_EQ(run.coordinator.end(), RunEnd::nobody_left);
+  EXPECT_EQ(run.coordinator.last_reason(),
+            "no worker could start: rank 2 has said nothing for 180 s");
+  run.say(2, ready("n2"));  // late, but here
+  EXPECT_EQ(run.coordinator.end(), std::nullopt);
+  run.coordinator.refuse(2, "it speaks otherwise", run.now_s);
+  EXPECT_EQ(run.coordinator.last_reason(),
+            "all workers have left, the last because of: rank 2 on n2 is refused: it speaks "
+            "otherwise");
+  run.say(2, solved(0, 7));
+  EXPECT_FALSE(run.coordinator.queue().finished()) << "nothing that it says counts any more";
+}
+
+TEST(Coordinator, goes_on_while_another_worker_can_read_the_plans) {
+  Script run({{}}, 2);
+  run.say(1, ready("n1"));
+  run.say(2, ready("n2"));
+  run.leave(1, {Bye::Why::source_away, "the plans are away", {}});
+  run.pass(1);
+  EXPECT_EQ(run.coordinator.end(), std::nullopt);
+  run.leave(2, {Bye::Why::broken, "no solver", {}});
+  run.pass(1);
+  EXPECT_EQ(run.coordinator.end(), RunEnd::source_away);
+  EXPECT_EQ(run.last(Kind::stopping).reason, "the plans are away");
+}
+
+TEST(Coordinator, tells_at_a_stop_how_far_plans_were) {
+  Script run({{}, {}}, 1);
+  run.say(1, ready("n1"));
+  run.say(1, at_work(0, 100, 1));
+  run.coordinator.ask_to_stop("asked to", RunEnd::interrupted);
+  EXPECT_THAT(run.coordinator.outbox.stops, ElementsAre(1));
+  EXPECT_EQ(run.coordinator.end(), std::nullopt) << "last words may come";
+  run.leave(1, {Bye::Why::told_to, "", {{0, 150, 0.25, 1.5}}});
+  EXPECT_EQ(run.coordinator.end(), RunEnd::interrupted);
+  run.coordinator.record_abandoned();
+  const Event abandoned = run.last(Kind::abandoned);
+  EXPECT_EQ(abandoned.plan, 0U);
+  EXPECT_EQ(abandoned.attempts, 1);
+  EXPECT_EQ(abandoned.last.iterations, 150);
+}
+
+TEST(Coordinator, tries_a_plan_where_it_failed_if_nobody_else_has_time_for_it) {
+  Script run({{.updates = 1e9F}, {.updates = 1e9F}, {.updates = 2e9F}}, 2);
+  run.say(1, ready("n1"));
+  auto slow = ready("n2");
+  slow.ready->device = "slow";
+  run.say(2, slow);
+  EXPECT_EQ(run.given(), (Given{{1, 2}, {2, 0}}));
+  run.say(2, solved(0, 7, 100));
+  EXPECT_EQ(run.given(), (Given{{2, 1}}));
+  run.say(2, solved(1, 7, 100));
+  run.say(1, failed(2));
+  (void)run.given();
+  run.say(2, failed(2));  // its copy
+  run.pass(1, 50);
+  EXPECT_EQ(run.given(), (Given{{1, 2}})) << "the other takes 200 s";
+  EXPECT_EQ(run.coordinator.end(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace wallheat
