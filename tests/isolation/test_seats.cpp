@@ -303,14 +303,6 @@ TEST_F(SeatsTest, are_missed_when_no_new_one_comes_up) {
                     HasSubstr("ended with exit status 9")));
 }
 
-TEST_F(SeatsTest, replace_a_process_that_hangs_before_it_begins) {
-  settings_.plan_timeout_s = 2;
-  open();
-  expect_sound();
-  ::kill(child(), SIGSTOP);
-  expect_sound();
-}
-
 // --- the worker and rank 0 -----------------------------------------------------------------------
 
 TEST_F(SeatsTest, are_not_started_for_another_run) {
