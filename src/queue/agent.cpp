@@ -64,7 +64,7 @@ void Agent::start(std::size_t number, double pause_s) {
 }
 
 void Agent::heard(const Work& work) {
-  if (!bye_) stock_.insert(stock_.end(), work.tasks.begin(), work.tasks.end());
+  stock_.insert(stock_.end(), work.tasks.begin(), work.tasks.end());
 }
 
 void Agent::heard(const Stop&) {
