@@ -7,7 +7,7 @@
 namespace wallheat::pull {
 namespace {
 
-constexpr double look_s = 0.1;  // so often all ranks are looked at: there may be ten thousands
+constexpr int looks_a_sign = 8;  // at all ranks: there may be ten thousands
 
 std::string name_of(const WorkerInfo& worker) {
   const std::string rank = "rank " + std::to_string(worker.rank);
@@ -204,7 +204,7 @@ void Coordinator::tick(double now_s, double time_left_s, double slept_s) {
   deadline_s_ = now_s + time_left_s;
   if (time_left_s <= 0) ask_to_stop("the time limit", RunEnd::out_of_time);
   if (end() == RunEnd::source_away) ask_to_stop(source_away_, RunEnd::source_away);
-  if (now_s - looked_s_ < look_s) return;
+  if (now_s - looked_s_ < options_.sign_s / looks_a_sign) return;
   looked_s_ = now_s;
   for (int worker = 1; worker < static_cast<int>(ranks_.size()); ++worker) watch(worker);
   std::erase_if(first_answers_, [&](const auto& each) { return !queue_.is_held(each.first); });
