@@ -14,7 +14,6 @@ floors=(
   "solve io"        # solvers; files of the operating system
   "plans"           # where floor plans come from
   "node store queue forecast"
-  "pull"  # the new queue, until it takes the place of the old
   "mpi bench isolation python"
   "view"
   "report"
@@ -78,7 +77,7 @@ only_in view 'spdlog/|nlohmann/'
 only_in report 'sqlite3\.h'
 only_in cli 'boost/'
 only_in python 'pybind11/'
-only_in 'io|forecast|isolation|view|report|run|cli' 'fmt/'  # it stands in for std::format, which GCC 12 lacks
+only_in 'io|forecast|queue|isolation|view|report|run|cli' 'fmt/'  # it stands in for std::format, which GCC 12 lacks
 
 # Headers that take seconds to compile: the named files alone include them, and no header does but the named.
 heavy() { # heavy 'FILE|FILE' PATTERN

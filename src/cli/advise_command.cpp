@@ -168,7 +168,7 @@ Advice advice_of(AdviseOptions& advise, const RunOptions& run) {
     advice.reason = "All plans are solved: there is nothing to submit.";
     return advice;
   }
-  const auto core_s = [&](double updates) { return left.core.predict_s(updates); };
+  const auto core_s = [&](double updates) { return left.core.seconds_for(updates); };
   for (const double updates : left.updates) advice.core_hours += core_s(updates) / 3600;
   advice.choices = campaign_choices(
       {left.updates, core_s}, places, limits,

@@ -11,7 +11,7 @@
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
 #include "node/processor.hpp"
-#include "queue/placement.hpp"
+#include "node/placement.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/solver_options.hpp"
 

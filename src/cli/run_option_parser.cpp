@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -18,6 +21,7 @@
 #include "mpi/mpi_link.hpp"
 #include "plans/plan_source.hpp"
 #include "run/batch_job.hpp"
+#include "run/configuration_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
@@ -44,9 +48,24 @@ std::optional<std::pair<std::size_t, std::size_t>> node_of_job(std::string_view 
   return std::pair(*cores, *workers);
 }
 
-std::string joined(const Arguments& arguments) {
+// What concerns people who look at a session: not stored, as a command may hold a password. The
+// rest is what ranks may differ in, each for its own place.
+constexpr std::array<std::string_view, 7> own_options{"notify", "events",  "progress", "log-level",
+                                                      "device", "threads", "isa"};
+constexpr auto session_options = std::span(own_options).first<4>();
+
+/// "wallheat run ..." as it was typed, without these options.
+std::string command_line(const Arguments& arguments, std::span<const std::string_view> without) {
   std::string text = "wallheat run";
-  for (const std::string& argument : arguments) text += " " + argument;
+  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+    const std::string name = argument->substr(0, argument->find('='));
+    const auto is_it = [&](std::string_view option) { return name == fmt::format("--{}", option); };
+    if (std::ranges::none_of(without, is_it)) {
+      text += " " + *argument;
+    } else if (name == *argument && std::next(argument) != arguments.end()) {
+      ++argument;  // its value
+    }
+  }
   return text;
 }
 
@@ -147,7 +166,8 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "each worker uses at most N cores of its share, one plan per core; 0: the whole "
               "share. On a GPU: at most N threads that feed it");
   options.add("memory", value(run.memory_gb, "GB", 0),
-              "warn if plans may need more memory than this on a node, in GB; 0: more than the "
+              "with --check: warn if plans may need more memory than this on a node, in GB; 0: "
+              "more than the "
               "machine or the process's cgroup has");
   options.add("save-fields", flag(run.job.save_fields), "also store the temperature fields");
   options.add("resume", flag(run.resume),
@@ -302,8 +322,12 @@ RunOptions parse_run_options(Options& options) {
   questions.finish(run.job.solver);
   choose_shard_and_end(run, words);
   choose_device(run);
-  run.command_line = joined(options.arguments());
-  run.configuration = options.configuration();
+  run.command_line = command_line(options.arguments(), session_options);
+  run.configuration = options.configuration(session_options);
+  run.settings = options.configuration(own_options);
+  // Nobody typed it: each rank reads it beside its own plans.
+  if (!options.was_given("spacing"))
+    run.settings += line_of("spacing", fmt::format("{}", run.job.solver.limits.spacing));
   return run;
 }
 

@@ -2,11 +2,11 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "core/bytes.hpp"
 #include "queue/link.hpp"
 
 namespace wallheat {
@@ -35,9 +35,11 @@ class MpiSession {
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
-  /// This rank's, as long as the session lasts. Messages of more bytes than `longest_piece` travel
-  /// in several pieces.
-  [[nodiscard]] Link& link(std::size_t longest_piece = std::size_t{64} << 20);
+  /// What each rank of this host says, by rank. All ranks of all hosts are to call it together, and
+  /// wait for each other as they do for the start of MPI.
+  [[nodiscard]] std::map<int, Bytes> gather_on_host(const Bytes& mine) const;
+  /// This rank's, as long as the session lasts.
+  [[nodiscard]] Link& link();
   /// Ends MPI; the destructor does where nobody else did. Where the end takes too long, this
   /// process leaves with `status`.
   void end(int status);
@@ -50,7 +52,6 @@ class MpiSession {
   // A build without MPI has no use for them.
   [[maybe_unused]] std::chrono::duration<double> timeout_;
   [[maybe_unused]] bool ended_ = false;
-  [[maybe_unused]] std::vector<std::uint64_t> systems_;  ///< by rank, see Link::system_of
   /// Until MPI has ended it reads from what is on its way, and writes into what has not arrived.
   std::unique_ptr<Link> link_;
 };

@@ -20,9 +20,10 @@
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
-#include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
 #include "run/campaign.hpp"
+#include "run/coordinate.hpp"
+#include "run/host_machines.hpp"
 #include "run/signals.hpp"
 #include "run/worker_parts.hpp"
 #include "view/file_status.hpp"
@@ -73,7 +74,7 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
     outcome.error = printable_message(error.what());
   }
   if (!options.notify.empty())
-    keep_workers_waiting(link, surroundings.timeouts, [&] { notify(options, outcome); });
+    keep_workers_waiting(link, surroundings.timeouts.sign_s(), [&] { notify(options, outcome); });
   write_exit_status(options.exit_status_file, outcome.status);
   // A wrapper ends by itself ranks that do not answer.
   const std::chrono::seconds timeout{options.exit_status_file.empty() ? 5 : 1};
@@ -92,24 +93,26 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
 
 /// A worker for each GPU, or one.
 int run_in_one_process(const RunOptions& options, const std::string& mpi) {
-  WorkerParts parts = worker_parts(options);
-  parts.timeouts = no_timeouts();
-  const std::size_t gpus = options.device == DeviceChoice::cpu ? 0 : parts.machine.gpus.size();
-  const int workers = static_cast<int>(std::max<std::size_t>(gpus, 1));
-  LocalNetwork network(workers + 1);
+  Machine machine = local_machine();
+  machine.host_cores = 0;  // nobody but the user has bound it
+  const std::size_t gpus = options.device == DeviceChoice::cpu ? 0 : machine.gpus.size();
+  const std::vector<Machine> machines(std::max<std::size_t>(gpus, 1), machine);
+  LocalNetwork network(static_cast<int>(machines.size()) + 1);
   std::vector<std::unique_ptr<Link>> links;
   std::vector<std::jthread> threads;
-  for (int rank = 1; rank <= workers; ++rank) {
-    Link& link = *links.emplace_back(network.link(rank));
-    threads.emplace_back([&] { (void)run_worker(link, parts); });
+  for (std::size_t worker = 0; worker < machines.size(); ++worker) {
+    Link& link = *links.emplace_back(network.link(static_cast<int>(worker) + 1));
+    threads.emplace_back([&options, &link, parts = worker_parts(options, machines, worker)] {
+      (void)run_worker(link, parts);
+    });
   }
   return coordinate_and_dismiss(*network.link(0), options, {1, mpi, no_timeouts()}).status;
 }
 
 /// A worker rank's whole life.
-int work(MpiSession& mpi, Link& link, const RunOptions& options) {
+int work(MpiSession& mpi, const HostMachines& host, const RunOptions& options) {
   try {
-    if (run_worker(link, worker_parts(options))) {
+    if (run_worker(mpi.link(), worker_parts(options, host.machines, host.mine))) {
       mpi.end(exit_done);
       return exit_done;
     }
@@ -152,8 +155,9 @@ int run(const RunOptions& options) {
   const Timeouts timeouts{options.worker_timeout_s};
   MpiSession mpi(std::chrono::duration<double>(timeouts.together_s()));
   if (mpi.size() == 1) return run_in_one_process(options, mpi_library());
+  const HostMachines host = machines_of_host(mpi);
+  if (mpi.rank() != 0) return work(mpi, host, options);
   Link& link = mpi.link();
-  if (mpi.rank() != 0) return work(mpi, link, options);
   const RunOutcome outcome =
       coordinate_and_dismiss(link, options, {mpi.size(), mpi_library(), timeouts});
   // mpirun makes a crash of any status but 0; a wrapper has read in its file what it is.

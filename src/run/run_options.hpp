@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/version.hpp"
 #include "isolation/job_settings.hpp"
-#include "queue/messages.hpp"
-#include "queue/placement.hpp"
+#include "node/placement.hpp"
 #include "queue/shard.hpp"
 #include "view/run_monitor.hpp"
 
@@ -51,14 +49,9 @@ struct RunOptions {
   std::filesystem::path events;
   std::string command_line;
   std::string configuration;  ///< all options and their values, as a configuration file
-
-  /// What must be the same in all ranks of a run.
-  [[nodiscard]] std::vector<NamedValue> settings() const {
-    std::vector<NamedValue> settings{{"version of wallheat", std::string(version())}};
-    for (const auto& [name, value] : job.solver.settings()) settings.push_back({name, value});
-    settings.push_back({"--save-fields", job.save_fields ? "on" : "off"});
-    return settings;
-  }
+  /// Of these what must be the same in all ranks: not what concerns a rank's own place, or people
+  /// who look at this session.
+  std::string settings;
 };
 
 }  // namespace wallheat
