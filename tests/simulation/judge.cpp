@@ -78,10 +78,7 @@ void Judge::hear(int from, WorkerReport report) {
       plans_[plan].losses = std::max(plans_[plan].losses, 1);
     }
     for (const Plan plan : report.returned) give_back(from, plan);
-    if (report.gpu || world_.now - worker.described_s >= 0.5) {  // not each of many
-      expect(Kind::heard, from);
-      worker.described_s = world_.now;
-    }
+    expect(Kind::heard, from);
   }
   coordinator.heard(from, std::move(report), world_.now);
   take_events();

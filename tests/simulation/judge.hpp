@@ -70,7 +70,7 @@ class Judge {
     bool has_spoken = false, joined = false, overdue = false, lost = false, left = false;
     bool learnt = false;
     int stops = 0;
-    double heard_s = 0, described_s = -never, told_s = 0, failed_s = -never, hungry_s = never;
+    double heard_s = 0, told_s = 0, failed_s = -never, hungry_s = never;
     std::vector<Given> given{};
     [[nodiscard]] bool is_expected() const { return !joined && !overdue && !left; }
     [[nodiscard]] bool is_at_work() const { return joined && !lost && !left; }

@@ -71,7 +71,7 @@ slips = [
     (q, "for (const Lease& lease : known->leases) count_holder(lease);", ";"),
     (q, "if (!worker->silent) for (const Lease& lease : worker->leases) discount_holder", "for (const Lease& lease : worker->leases) discount_holder"),
     (q, "if (!worker->silent) discount_holder(*lease);", "discount_holder(*lease);"),
-    (c, "queue_.gone(worker);", ""),
+    (c, "queue_.gone(worker); move(rank, Stage::left);", "move(rank, Stage::left);"),
     (c, "queue_.returned(worker, plan, false);", ";"),
     # who lives
     (c, "awake_s_ = now_s - slept_s_;", "awake_s_ = now_s;"),
