@@ -99,9 +99,6 @@ void Coordinator::heard(int worker, WorkerReport report, double now_s) {
     join(worker, report);
   }
   if (!std::exchange(rank.has_spoken, true)) spoken_.push_back(worker);
-  // Of short plans there are many reports a second, and who looks at the run sees one.
-  if (now_s - rank.described_s < options_.sign_s / 2 && !report.gpu) return;
-  rank.described_s = now_s;
   report.results.clear();
   tell(Event::Kind::heard, worker).report = std::make_shared<const WorkerReport>(std::move(report));
 }

@@ -88,7 +88,6 @@ class Coordinator {
     bool has_spoken = false;  ///< since it was fed: it is in spoken_
     double heard_s = 0;       ///< by the clock that stands while this process is held up
     double told_s = 0;
-    double described_s = -std::numeric_limits<double>::infinity();  ///< what it is at
     WorkerPointer info;
   };
   /// An attempt that no row tells of yet.

@@ -8,7 +8,7 @@ namespace wallheat {
 namespace {
 
 constexpr double waiting_s = 0.1;  // what waits at a worker lasts: far longer than a message's way
-constexpr double long_plan_s = 1;  // such plans do not wait: an answer's way is a hundredth of them
+constexpr double long_plan_s = 5;  // such plans do not wait: an answer may be half a second away
 constexpr double most_waiting = 1024;
 constexpr double caution = 1.3;  // nine of ten plans take no longer than predicted times this
 constexpr double wait_for_others_s = 60;  // then a plan is tried again where it failed

@@ -20,6 +20,7 @@ constexpr auto look_interval = 5ms;
 // Results that come within this time are stored together: a sync of the disk takes as long as a
 // small plan. A kill costs no more of them than a slow disk would.
 constexpr double store_interval_s = 0.05;
+constexpr double foresight_interval_s = 0.5;  // it looks at all plans at hand
 // So many messages are taken in before anything else is looked at.
 constexpr std::size_t most_messages = 1024;
 // While so much waits to be stored, no more plans are handed out; and beyond the other, what there
@@ -161,7 +162,11 @@ class Coordination {
     const double now = now_s();
     if (now < next_store_s_ || !storing_.is_free()) return;
     next_store_s_ = now + store_interval_s;
-    storing_.begin(coordinator_.queue().seconds_left());
+    if (now >= next_foresight_s_) {
+      next_foresight_s_ = now + foresight_interval_s;
+      left_s_ = coordinator_.queue().seconds_left();
+    }
+    storing_.begin(left_s_);
   }
 
   /// Waits until all is stored and told, while the workers are told that rank 0 lives.
@@ -182,6 +187,8 @@ class Coordination {
   Coordinator coordinator_;
   double looked_s_ = 0;
   double next_store_s_ = 0;
+  double next_foresight_s_ = 0;
+  double left_s_ = std::numeric_limits<double>::quiet_NaN();
   Storing storing_;  // last: it is waited for before anything it uses is gone
 };
 

@@ -347,7 +347,7 @@ void Judge::hand_out(int to, Plan number) {
   check(holding == 1 || plan.failures == 0, promise::no_risky_copies);
   check(holding == 1 || holding + plan.losses <= scene_.max_attempts, promise::few_holders);
   check(holding <= 3, promise::two_copies);
-  check(scene_.shortest_s <= 1 || worker.given.size() <= scene_.lanes, promise::long_plans);
+  check(scene_.shortest_s <= 5 || worker.given.size() <= scene_.lanes, promise::long_plans);
 }
 
 /// What must be so at any time when rank 0 has taken in what was there.
