@@ -62,9 +62,9 @@ void Judge::hear(int from, WorkerReport report) {
   worker.has_spoken = true;
   const bool is_here = !worker.left && (worker.joined || report.ready);
   if (is_here) {
-    if (!worker.joined) expect(Kind::worker_ready, from);
+    const bool was_here = std::exchange(worker.joined, true);
+    if (!was_here) expect(Kind::worker_ready, from);
     if (worker.lost) expect(Kind::worker_back, from);
-    worker.joined = true;
     worker.lost = false;
     note(from, report.running);
     double predicted_s = -1;  // of the first; others' are learnt from it
@@ -78,6 +78,10 @@ void Judge::hear(int from, WorkerReport report) {
       plans_[plan].losses = std::max(plans_[plan].losses, 1);
     }
     for (const Plan plan : report.returned) give_back(from, plan);
+    if (was_here && report.ready) {
+      worker.learnt = false;
+      expect(Kind::worker_ready, from);
+    }
     expect(Kind::heard, from);
   }
   coordinator.heard(from, std::move(report), world_.now);
