@@ -52,6 +52,10 @@ class MonitoredRun : public testing::Test {
           .heartbeat = heartbeat});
   }
   void tick(double seconds_left = 0) { hear({.seconds = seconds_left}); }
+  RunStatus written_status() {
+    live_status_.rest();
+    return read_run_status(status_file(directory_ / "results.h5")).value();
+  }
   static RunTally two_plans() {
     RunTally tally;
     tally.total = 2;
@@ -208,7 +212,7 @@ TEST_F(MonitoredRun, tells_how_much_memory_each_worker_has_held) {
   beats(first, {{}, {}, 31'250'000});
   beats(first, {{}, {}, 0});  // nothing is known for once
   tick();
-  const RunStatus status = read_run_status(status_file(directory_ / "results.h5")).value();
+  const RunStatus status = written_status();
   EXPECT_EQ(status.workers.at(0).peak_memory, 31'250'000);
   EXPECT_EQ(status.workers.at(1).peak_memory, 0);
   EXPECT_THAT(monitor_->peak_memory(),
@@ -272,7 +276,7 @@ TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {
   failed.rank = 1;
   hear({.kind = Event::Kind::stored, .result = failed});
   tick();
-  EXPECT_EQ(read_run_status(status_file(directory_ / "results.h5"))->plans_per_s, 0);
+  EXPECT_EQ(written_status().plans_per_s, 0);
 }
 
 TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
@@ -290,9 +294,10 @@ TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
     beats(worker, {running});
   }
   tick();
-  const RunStatus status = read_run_status(status_file(directory_ / "results.h5")).value();
+  const RunStatus status = written_status();
   EXPECT_EQ(status.workers.size(), most_workers_told);
   EXPECT_EQ(status.worker_states.at("working"), 391U);
+  EXPECT_EQ(status.running, 2U) << "no more than are left";
   EXPECT_EQ(status.worker_states.at("lost"), 1U);
   EXPECT_EQ(status.workers.at(0).rank, 2) << "which is lost";
   EXPECT_EQ(status.workers.back().rank, 399) << "which is longest at a plan";
@@ -317,9 +322,9 @@ TEST_F(MonitoredRun, writes_a_status_of_bounded_size_of_any_number_of_workers) {
   const auto start = std::clock();
   tick();
   RecordProperty("status_cpu_ms", static_cast<int>((std::clock() - start) * 1000 / CLOCKS_PER_SEC));
-  const auto file = status_file(directory_ / "results.h5");
-  EXPECT_LE(std::filesystem::file_size(file), largest_status_bytes);
-  const RunStatus status = read_run_status(file).value();
+  const RunStatus status = written_status();
+  EXPECT_LE(std::filesystem::file_size(status_file(directory_ / "results.h5")),
+            largest_status_bytes);
   EXPECT_EQ(status.worker_states.at("working"), 10'000U);
   EXPECT_FALSE(status.workers.empty());
 }

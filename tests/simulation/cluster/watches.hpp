@@ -11,8 +11,8 @@
 
 #include "simulation/cluster/campaign.hpp"
 #include "simulation/cluster/world.hpp"
-#include "view/live_status.hpp"
 #include "view/run_monitor.hpp"
+#include "view/run_status.hpp"
 
 // What is watched of a session besides its results.
 namespace wallheat::simulation {
