@@ -46,6 +46,7 @@ struct PartStatus {
   PlanCounts plans;
   std::vector<PlanResult> failures;  ///< the failed rows, those that are tried again, too
 
+  [[nodiscard]] std::string name() const { return file.filename().string(); }
   [[nodiscard]] int exit_status() const;
 };
 

@@ -172,114 +172,120 @@ void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows) {
       const auto told = is_answer(row.status) ? at_work.end() : at_work.find(row.id);
       const bool is_new = row.status == PlanStatus::pending && row.attempts == 0;
       if (told != at_work.end()) {
-        rows.push_back({row.id, told->second});
+        rows.push_back({part.name(), row.id, told->second});
         if (running > 0 && told->second.starts_with("runs")) --running;
       } else if (is_new && row.error.empty()) {
         ++waiting;
       } else if (std::string reason = reason_of(row, part); !reason.empty()) {
-        rows.push_back({row.id, std::move(reason)});
+        rows.push_back({part.name(), row.id, std::move(reason)});
       }
     });
   running = std::min(running, waiting);
   if (running > 0)
-    rows.push_back({Value(), fmt::format("and {} more run", counted(running, "plan"))});
+    rows.push_back(
+        {part.name(), Value(), counted(running, "more plan") + (running == 1 ? " runs" : " run")});
   if (waiting > running)
-    rows.push_back({Value(), fmt::format("{} {}", counted(waiting - running, "plan"),
-                                         lives(part) ? "not started yet, waiting for a free worker"
-                                                     : "never started")});
+    rows.push_back({part.name(), Value(),
+                    fmt::format("{} {}", counted(waiting - running, "plan"),
+                                lives(part) ? "not started yet, waiting for a free worker"
+                                            : "never started")});
 }
-
-using AddRows = std::function<void(const PartStatus& part, std::vector<Table::Row>& rows)>;
 
 /// What parts have, whose names stand in front; people see it if it has a name.
 Table table_of(const FileStatus& look, const char* key, const char* name,
-               std::vector<Table::Column> columns, const AddRows& add_rows) {
+               std::vector<Table::Column> columns) {
   columns.insert(columns.begin(), {"part", look.is_array() ? "part" : ""});
   if (std::string_view(name).empty())
     for (Table::Column& column : columns) column.name.clear();
   Table table{key, name, std::move(columns)};
   table.most_shown = 40;
-  for (const PartStatus& part : look.parts) {
-    std::vector<Table::Row> rows;
-    add_rows(part, rows);
-    for (Table::Row& row : rows) {
-      row.insert(row.begin(), part.file.filename().string());
-      table.rows.push_back(std::move(row));
-    }
-  }
   return table;
 }
 
-/// People see first those that they have to see to.
-Table table_of_parts(FileStatus look) {
-  std::ranges::stable_sort(look.parts, {},
-                           [](const PartStatus& part) { return why_attention(part).empty(); });
+Table table_of_parts(const FileStatus& look) {
   std::vector<Table::Column> columns;
   for (const char* name : {"state", "solved", "failed", "pending", "running", "why"})
     columns.push_back({name, name});
   for (const char* key : {"shard", "plans_per_s", "seconds_left", "solver", "host", "pid", "job",
                           "since", "run_state", "status_age_s", "note"})
     columns.push_back({key, ""});
-  return table_of(look, "parts", look.is_array() ? "parts" : "", columns,
-                  [](const PartStatus& part, auto& rows) {
-                    const auto& [solved, failed, pending, running, rate, left] = part.plans;
-                    const LockHolder& writer = part.writer;
-                    rows.push_back({to_string(part.state), solved, failed, pending, running,
-                                    why_attention(part), part.shard.text(), rate, left, part.solver,
-                                    writer.host, writer.pid, writer.job, writer.since,
-                                    part.run ? Value(part.run->state) : Value(),
-                                    part.run ? Value(part.age_s) : Value(), part.note});
-                  });
+  Table table = table_of(look, "parts", look.is_array() ? "parts" : "", std::move(columns));
+  for (const PartStatus& part : look.parts) {
+    const auto& [solved, failed, pending, running, rate, left] = part.plans;
+    const LockHolder& writer = part.writer;
+    table.rows.push_back({part.name(), to_string(part.state), solved, failed, pending, running,
+                          why_attention(part), part.shard.text(), rate, left, part.solver,
+                          writer.host, writer.pid, writer.job, writer.since,
+                          part.run ? Value(part.run->state) : Value(),
+                          part.run ? Value(part.age_s) : Value(), part.note});
+  }
+  // People see first those that they have to see to.
+  constexpr std::size_t why = 6;
+  std::ranges::stable_sort(table.rows, {},
+                           [](const Table::Row& row) { return row[why] == Value(""); });
+  return table;
 }
 
 /// People see those of a single file.
 void add_workers(Report& report, const FileStatus& look) {
-  const PartStatus& first = look.parts.front();
+  const bool any_lives = look.state() == RunState::being_written;
   const auto heading = [&](const char* living, const char* dead) {
-    return look.is_array() ? "" : lives(first) ? living : dead;
+    return look.is_array() ? "" : any_lives ? living : dead;
   };
-  bool any_gpu = false;
-  Table workers =
-      table_of(look, "workers", heading("workers", "workers, when they were last heard of"),
+  Table workers = table_of(look, "workers", heading("workers", "workers, when last heard of"),
+                           {{"rank", "rank"},
+                            {"host", "host"},
+                            {"device", "device"},
+                            {"threads", "threads"},
+                            {"plans", "plans"},
+                            {"peak_memory", "memory", {Form::bytes}},
+                            {"state", "state"},
+                            {"last_heard_s", "heard ago", {Form::duration}},
+                            {"running", "running"},
+                            {"", "GPU"}});
+  Table plans =
+      table_of(look, "running_plans", heading("plans at workers", "plans at workers then"),
                {{"rank", "rank"},
-                {"host", "host"},
-                {"device", "device"},
-                {"threads", "threads"},
-                {"plans", "plans"},
-                {"peak_memory", "memory", {Form::bytes}},
-                {"state", "state"},
-                {"last_heard_s", "heard ago", {Form::duration}},
-                {"running", "running"},
-                {"", "GPU"}},
-               [&](const PartStatus& part, auto& rows) {
-                 for (const WorkerStatus& worker : workers_of(part)) {
-                   any_gpu = any_gpu || worker.gpu;
-                   const GpuSample gpu = worker.gpu.value_or(GpuSample{});
-                   rows.push_back(
-                       {worker.rank, worker.host, worker.device, worker.threads, worker.plans,
-                        worker.peak_memory > 0 ? Value(worker.peak_memory) : Value(), worker.state,
-                        worker.last_heard_s + age_of(part), worker.running_plans, gpu_text(gpu)});
-                   for (const GpuReading& reading : gpu_readings)
-                     rows.back().push_back(gpu.*reading.value);
-                 }
-               });
+                {"worker", "worker"},
+                {"id", "plan"},
+                {"seconds", "for", {Form::duration}},
+                {"iterations", "iterations"},
+                {"delta", "delta", {Form::digits, 2, "°C"}}});
+  bool any_gpu = false;
+  for (const PartStatus& part : look.parts)
+    for (const WorkerStatus& worker : workers_of(part)) {
+      any_gpu = any_gpu || worker.gpu;
+      const GpuSample gpu = worker.gpu.value_or(GpuSample{});
+      workers.rows.push_back(
+          {part.name(), worker.rank, worker.host, worker.device, worker.threads, worker.plans,
+           worker.peak_memory > 0 ? Value(worker.peak_memory) : Value(), worker.state,
+           worker.last_heard_s + age_of(part), worker.running_plans, gpu_text(gpu)});
+      for (const GpuReading& reading : gpu_readings)
+        workers.rows.back().push_back(gpu.*reading.value);
+      for (const RunningPlan& plan : worker.running)
+        plans.rows.push_back({part.name(), worker.rank, worker.state, plan.id,
+                              plan.seconds + age_of(part), plan.iterations, plan.delta});
+    }
   if (!any_gpu) workers.columns.back().name.clear();
   for (const GpuReading& reading : gpu_readings) workers.columns.push_back({reading.name, ""});
   report.add(std::move(workers));
-  report.add(table_of(look, "running_plans", heading("plans at workers", "plans at workers then"),
-                      {{"rank", "rank"},
-                       {"worker", "worker"},
-                       {"id", "plan"},
-                       {"seconds", "for", {Form::duration}},
-                       {"iterations", "iterations"},
-                       {"delta", "delta", {Form::digits, 2, "°C"}}},
-                      [](const PartStatus& part, auto& rows) {
-                        for (const WorkerStatus& worker : workers_of(part))
-                          for (const RunningPlan& plan : worker.running)
-                            rows.push_back({worker.rank, worker.state, plan.id,
-                                            plan.seconds + age_of(part), plan.iterations,
-                                            plan.delta});
-                      }));
+  report.add(std::move(plans));
+}
+
+Table table_of_failures(const FileStatus& look) {
+  Table table = table_of(look, "failed_plans", look.is_array() ? "" : "failed plans",
+                         {{"id", "plan"}, {"attempts", "starts"}, {"error", "why"}});
+  for (const PartStatus& part : look.parts)
+    for (const PlanResult& plan : part.failures)
+      table.rows.push_back({part.name(), plan.id, plan.attempts, plan.error});
+  return table;
+}
+
+Table table_of_reasons(const FileStatus& look) {
+  Table table = table_of(look, "why", "why", {{"id", "plan"}, {"reason", "reason"}});
+  table.most_shown = std::numeric_limits<std::size_t>::max();
+  for (const PartStatus& part : look.parts) add_reasons(part, table.rows);
+  return table;
 }
 
 void add_facts(Report& report, const FileStatus& look) {
@@ -332,17 +338,10 @@ Report report_of(const FileStatus& look, bool why) {
   add_facts(report, look);
   report.add(table_of_parts(look));
   add_workers(report, look);
-  report.add(table_of(look, "failed_plans", look.is_array() ? "" : "failed plans",
-                      {{"id", "plan"}, {"attempts", "starts"}, {"error", "why"}},
-                      [](const PartStatus& part, auto& rows) {
-                        for (const PlanResult& plan : part.failures)
-                          rows.push_back({plan.id, plan.attempts, plan.error});
-                      }));
+  report.add(table_of_failures(look));
   if (!why) return report;
-  Table reasons = table_of(look, "why", "why", {{"id", "plan"}, {"reason", "reason"}}, add_reasons);
-  reasons.most_shown = std::numeric_limits<std::size_t>::max();
+  const Table& reasons = report.add(table_of_reasons(look));
   if (reasons.rows.empty()) report.add(Note{"every plan was solved at its first start"});
-  report.add(std::move(reasons));
   return report;
 }
 

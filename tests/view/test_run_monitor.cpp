@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ctime>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -231,6 +232,11 @@ TEST(RateText, has_a_unit_that_leaves_a_number_to_read) {
   EXPECT_EQ(rate_text(0.5), "30.0 plans/min");
   EXPECT_EQ(rate_text(0.01), "1 min 40 s a plan");
   EXPECT_EQ(rate_text(0), "no plan yet");
+}
+
+TEST(DurationText, is_unknown_if_a_wait_may_be_endless) {
+  EXPECT_EQ(duration_text(200), "3 min 20 s");
+  EXPECT_EQ(duration_text(std::numeric_limits<double>::infinity()), "unknown");
 }
 
 TEST_F(MonitoredRun, warns_once_of_temperatures_that_are_hardly_celsius) {
