@@ -48,7 +48,8 @@ Report status_command(Options& options) {
       "but some plans failed, 75 work left (also while it is being written), 1 the file cannot be "
       "read, 2 wrong usage.",
       {"wallheat status results.h5", "wallheat status results.h5 --json"});
-  options.add("file", value(names, "FILE"), "the result file, or parts (also as arguments)");
+  options.add("file", file(names, FileRole::result),
+              "the result file, or parts (also as arguments)");
   options.add("why", flag(why),
               "tell of each plan that was not simply solved why it waits, failed or ran again");
   options.add("watch,w", flag(watches),
