@@ -9,11 +9,11 @@
 #include "core/exit_status.hpp"
 #include "core/printable.hpp"
 #include "mpi/mpi_link.hpp"
+#include "report/file_status.hpp"
 #include "run/readiness.hpp"
 #include "run/run.hpp"
 #include "run/run_options.hpp"
 #include "store/result_path.hpp"
-#include "view/file_status.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
@@ -74,7 +74,7 @@ std::optional<Shard> open_shard(const RunOptions& options) {
     const Shard shard{(options.shard.number - 1 + step) % count + 1, count};
     const std::filesystem::path part = shard_path(options.whole, shard);
     if (is_being_written(part)) continue;
-    if (!has_results(part) || status_of(part).pending > 0) return shard;
+    if (!has_results(part) || status_of({part}).plans.pending > 0) return shard;
   }
   return std::nullopt;
 }

@@ -7,7 +7,7 @@
 namespace wallheat {
 namespace {
 
-constexpr double look_s = 0.1;  // so often all ranks are looked at: there may be ten thousands
+constexpr int looks_a_sign = 8;  // at all ranks: there may be ten thousands
 
 std::string name_of(const WorkerInfo& worker) {
   const std::string rank = "rank " + std::to_string(worker.rank);
@@ -83,9 +83,11 @@ void Coordinator::heard(int worker, WorkerReport report, double now_s) {
   rank.heard_s = awake_s_;
   rank.listens = true;
   if (rank.stage == Stage::left) return;
-  const bool has_other_device = rank.stage == Stage::working && report.ready;
+  const bool was_here = rank.stage == Stage::working || rank.stage == Stage::silent;
   if (rank.stage != Stage::working) join(worker, report);
   if (rank.stage != Stage::working) return;
+  // It was not there when the others were told.
+  if (!was_here && stop_) outbox.stops.push_back(worker);
   note(worker, report.running);
   for (Result& result : report.results) take(worker, result);
   for (const PlanQueue::Plan plan : report.shaken) {
@@ -93,8 +95,7 @@ void Coordinator::heard(int worker, WorkerReport report, double now_s) {
     queue_.returned(worker, plan, true);
   }
   for (const PlanQueue::Plan plan : report.returned) queue_.returned(worker, plan, false);
-  if (has_other_device) {  // as the one before was given up
-    queue_.gone(worker);
+  if (was_here && report.ready) {  // with another device, as the one before was given up
     move(rank, Stage::expected);
     join(worker, report);
   }
@@ -109,8 +110,6 @@ void Coordinator::join(int worker, WorkerReport& report) {
   const bool is_back = rank.stage == Stage::silent;
   if (!is_back && !report.ready) return;
   if (!is_back) rank.info = std::make_shared<const WorkerInfo>(WorkerInfo{worker, *report.ready});
-  // It was not there when the others were told.
-  if (!is_back && stop_) outbox.stops.push_back(worker);
   move(rank, Stage::working);
   any_was_ready_ = true;
   const WorkerFacts& facts = rank.info->facts;
@@ -212,7 +211,7 @@ void Coordinator::tick(double now_s, double time_left_s, double slept_s) {
   deadline_s_ = now_s + time_left_s;
   if (time_left_s <= 0) ask_to_stop("the time limit", RunEnd::out_of_time);
   if (end() == RunEnd::source_away) ask_to_stop(source_away_, RunEnd::source_away);
-  if (now_s - looked_s_ < look_s) return;
+  if (now_s - looked_s_ < options_.sign_s / looks_a_sign) return;
   looked_s_ = now_s;
   for (int worker = 1; worker < static_cast<int>(ranks_.size()); ++worker) watch(worker);
   std::erase_if(first_answers_, [&](const auto& each) { return !queue_.is_held(each.first); });

@@ -111,19 +111,18 @@ std::size_t PlanQueue::Worker::place_of(Plan plan) const {
 }
 
 void PlanQueue::joined(int id, unsigned lanes, bool alone, const std::string& kind) {
-  if (Worker* const known = find(id)) {
-    if (std::exchange(known->silent, false))
-      for (const Lease& lease : known->leases) count_holder(lease);
-    return;
-  }
   const auto place = static_cast<std::size_t>(id);
   if (workers_.size() <= place) workers_.resize(place + 1);
   Worker& worker = workers_[place];
+  here_ += worker.lanes > 0 ? 0 : 1;
+  all_lanes_ -= worker.lanes;
   worker.lanes = std::max(1U, lanes);
-  worker.alone = alone;
-  worker.pace = &paces_[kind];
   all_lanes_ += worker.lanes;
-  ++here_;
+  worker.alone = alone;
+  Pace* const pace = &paces_[kind];
+  if (std::exchange(worker.pace, pace) != pace) worker.mean_s = 0;
+  if (std::exchange(worker.silent, false))
+    for (const Lease& lease : worker.leases) count_holder(lease);
 }
 
 std::vector<PlanQueue::Plan> PlanQueue::silent(int id) {

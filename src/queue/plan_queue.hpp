@@ -45,8 +45,9 @@ class PlanQueue {
   /// While others are on their way, a plan that failed waits for them rather than being tried again
   /// where it failed.
   void expect_more(bool expected) { more_are_expected_ = expected; }
-  /// Or is back. `alone`: its lanes share a process, so that a plan that kills it takes others
-  /// along. `kind`: devices of one kind are of one speed.
+  /// Or is back, or has another device: it keeps what it was given. `alone`: its lanes share a
+  /// process, so that a plan that kills it takes others along. `kind`: devices of one kind are of
+  /// one speed.
   void joined(int worker, unsigned lanes, bool alone, const std::string& kind);
   /// Others may have what it holds, too. Returns the plans that have failed now, as too many
   /// workers fell silent with them.

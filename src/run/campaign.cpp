@@ -29,8 +29,8 @@
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
 #include "view/advice.hpp"
-#include "view/live_status.hpp"
 #include "view/run_monitor.hpp"
+#include "view/run_status.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
@@ -60,14 +60,11 @@ Attributes session_start(const RunOptions& options, const RunSurroundings& surro
 }
 
 /// The status of a run of which no more is known yet.
-RunStatus first_status(const RunOptions& options) {
+RunStatus first_status() {
   RunStatus status;
-  status.file = options.out.string();
   status.started_utc = status.written_utc = utc_now();
   status.state = "starting";
   status.host = host_name();
-  status.pid = ::getpid();
-  if (options.shard.count > 1) status.shard = options.shard.text();
   return status;
 }
 
@@ -181,7 +178,7 @@ class Campaign {
   Campaign(const RunOptions& options, const RunSurroundings& surroundings, Log& logger)
       : options_(options),
         logger_(logger),
-        status_(first_status(options)),
+        status_(first_status()),
         live_status_([file = status_file(options.out)](
                          const RunStatus& status) { write_run_status(file, status); },
                      logger),

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -21,12 +22,12 @@
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "queue/local_link.hpp"
+#include "report/file_status.hpp"
 #include "run/campaign.hpp"
 #include "run/coordinate.hpp"
 #include "run/host_machines.hpp"
 #include "run/signals.hpp"
 #include "run/worker_parts.hpp"
-#include "view/file_status.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
@@ -45,7 +46,10 @@ void notify(const RunOptions& options, const RunOutcome& outcome) {
   try {
     Json end{{"exit_status", outcome.status}, {"error", outcome.error}};
     try {
-      end.update(to_json(status_of(options.out)));
+      std::ostringstream status;
+      write_json(report_of(status_of({options.out})), status);
+      end.update(Json::parse(status.str()));
+      end.erase("layout");
     } catch (const std::exception&) {
       end["file"] = options.out.string();  // of which nothing can be told; the error says why
     }

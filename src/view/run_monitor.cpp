@@ -343,7 +343,11 @@ RunStatus RunMonitor::status(const std::string& state, double seconds_left) cons
   status.left = tally_.left();
   status.plans_per_s = static_cast<double>(tally_.solved) / elapsed_s();
   if (std::isfinite(seconds_left)) status.seconds_left = seconds_left;
-  for (const auto& [rank, share] : shares_) ++status.worker_states[share.status.state];
+  for (const auto& [rank, share] : shares_) {
+    ++status.worker_states[share.status.state];
+    if (share.status.state == "working") status.running += share.status.running_plans;
+  }
+  status.running = std::min(status.running, status.left);  // some run twice
   for (const int rank : ranks_to_tell_of()) {
     const WorkerShare& share = shares_.at(rank);
     status.workers.push_back(share.status);

@@ -14,7 +14,6 @@
 #include "view/console.hpp"
 #include "view/event_log.hpp"
 #include "view/gpu_text.hpp"
-#include "view/live_status.hpp"
 #include "view/run_status.hpp"
 #include "view/thread_time.hpp"
 

@@ -161,10 +161,10 @@ void measure(const Setting& setting, const Workload& load) {
     int busy = 0;
   };
   const double clock_s = clock_cost_s();
+  std::vector<Worker> workers(static_cast<std::size_t>(setting.workers) + 1);
   const std::size_t before = allocated_bytes();
   Measured queue(load.updates);
   const std::size_t built = allocated_bytes() - before;
-  std::vector<Worker> workers(static_cast<std::size_t>(setting.workers) + 1);
   std::priority_queue<Happening> happenings;
   std::deque<Happening> inbox;  // in the order of arrival, as each way takes as long
   std::vector<std::pair<int, Plan>> begun;

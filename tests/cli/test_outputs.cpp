@@ -46,6 +46,7 @@ const std::vector<Output>& all_outputs() {
       {"export r.h5 --overwrite --out OUT", {"r.h5", "r.h5.wal0"}},
       {"export r.h5 --overwrite --out OUT", {"r.h5"}, ".xdmf"},
       {"export r.h5 --field 00001 --overwrite --out OUT", {"r.h5"}},
+      {"status r.h5 --overwrite --out OUT", {"r.h5", "r.h5.wal0"}},
       {"summary r.h5 --overwrite --page OUT", {"r.h5"}},
       {"summary r.h5 --overwrite --out OUT", {"r.h5"}},
       {"page one.json --overwrite --out OUT", {"one.json"}},

@@ -62,9 +62,9 @@ void Judge::hear(int from, WorkerReport report) {
   worker.has_spoken = true;
   const bool is_here = !worker.left && (worker.joined || report.ready);
   if (is_here) {
-    if (!worker.joined) expect(Kind::worker_ready, from);
+    const bool was_here = std::exchange(worker.joined, true);
+    if (!was_here) expect(Kind::worker_ready, from);
     if (worker.lost) expect(Kind::worker_back, from);
-    worker.joined = true;
     worker.lost = false;
     note(from, report.running);
     double predicted_s = -1;  // of the first; others' are learnt from it
@@ -78,6 +78,10 @@ void Judge::hear(int from, WorkerReport report) {
       plans_[plan].losses = std::max(plans_[plan].losses, 1);
     }
     for (const Plan plan : report.returned) give_back(from, plan);
+    if (was_here && report.ready) {
+      worker.learnt = false;
+      expect(Kind::worker_ready, from);
+    }
     expect(Kind::heard, from);
   }
   coordinator.heard(from, std::move(report), world_.now);
@@ -136,6 +140,12 @@ void Judge::give_back(int from, Plan plan) {
   std::erase_if(said_[from].given, [plan](const Given& each) { return each.plan == plan; });
 }
 
+/// After a conflict there is nothing to compare others with.
+void Judge::forget_first(Plan plan) {
+  plans_[plan].is_forgotten = true;
+  plans_[plan].compared.clear();
+}
+
 void Judge::resolve(int from, const Result& result, double predicted_s) {
   begin(from, result.plan);
   give_back(from, result.plan);
@@ -154,13 +164,12 @@ void Judge::resolve(int from, const Result& result, double predicted_s) {
       return expect(Kind::stored, from, result.plan, predicted_s);
     }
     const bool is_compared = plan.compared.erase(from) > 0;
-    const bool differs = result.digest != plan.digest && (is_compared || !plan.was_again);
+    const bool differs = result.digest != plan.digest && (is_compared || !plan.is_forgotten);
     expect(differs ? Kind::conflict : Kind::repeated, from, result.plan, predicted_s);
     expected_.back().may_differ = differs && !is_compared;
     if (!differs) return;
     ++expected_.back().failures;
-    if (is_compared) plan.was_again = true;
-    if (is_compared) plan.compared.clear();
+    if (is_compared) forget_first(result.plan);
     return;
   }
   if (plan.is_final) return;
@@ -235,7 +244,7 @@ void Judge::compare(const Event& event) {
   const Expected expected = expected_.front();
   expected_.pop_front();
   if (expected.may_differ && event.kind == Kind::repeated) return;
-  if (expected.may_differ) plans_[event.plan].was_again = true;
+  if (expected.may_differ) forget_first(event.plan);
   const bool is_that = event.kind == expected.kind && worker == expected.worker &&
                        event.plan == expected.plan && event.time_s == world_.now;
   check(is_that, promise_of(expected.kind, plans_[expected.plan].is_answered,
@@ -383,10 +392,13 @@ void Judge::watch_worker(int number) {
                          (scene_.alone ? worker.given.empty() : worker.given.size() < scene_.lanes);
   if (!is_hungry || worker.hungry_s == never) worker.hungry_s = is_hungry ? world_.now : never;
   constexpr double patient_s = 1.3;
-  if (!is_hungry || world_.now - worker.hungry_s < patient_s || scene_.deadline_s < never) return;
+  if (!is_hungry || world_.now - worker.hungry_s < patient_s) return;
   for (Plan plan = 0; plan < plans_.size(); ++plan) {
     const PlanTruth& each = plans_[plan];
-    if (each.is_final || worker.has(plan)) continue;
+    const bool fits =
+        scene_.deadline_s == never ||
+        (scene_.slow == 0 && world_.now + 1.35 * scene_.plans[plan].seconds < scene_.deadline_s);
+    if (each.is_final || worker.has(plan) || !fits) continue;
     const bool is_for_others = each.avoid == number && world_.now - worker.failed_s < 62;
     check(holders(plan) > 0 || is_for_others ||
               world_.now - std::max(each.open_s, quiet_s_) <= patient_s,

@@ -52,7 +52,7 @@ class Judge {
  private:
   struct PlanTruth {
     int attempts = 0, failures = 0, losses = 0, spared = 0, avoid = -1, first_by = 0;
-    bool is_answered = false, is_final = false, was_again = false;
+    bool is_answered = false, is_final = false, is_forgotten = false;
     bool is_begun = false;  ///< and no row tells of it yet
     double last_s = 0;      ///< the farthest of this attempt
     double open_s = never;  ///< open since then
@@ -100,6 +100,7 @@ class Judge {
   void begin(int worker, Plan plan);
   void note(int worker, const std::vector<PlanProgress>& running);
   void give_back(int worker, Plan plan);
+  void forget_first(Plan plan);
   void resolve(int worker, const Result& result, double predicted_s);
   void lose(int worker);
   void take_events();

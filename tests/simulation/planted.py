@@ -63,7 +63,6 @@ slips = [
     (c, "first->second.digest != result.digest", "false"),
     (c, "event.first = at(first->second.worker).info;", "event.first = at(worker).info;"),
     (c, "++event.failures;", ""),
-    (c, "if (queue_.is_held(result.plan)) first_answers_", "first_answers_"),
     (c, "std::erase_if(first_answers_, [&](const auto& each) { return !queue_.is_held(each.first); });", ""),
     (c, "event.predicted_s = static_cast<float>(predicted_s);", ""),
     (c, "report.results.clear();", "if (report.results.empty() && !report.ready) return;"),
@@ -73,6 +72,8 @@ slips = [
     (q, "if (!worker->silent) for (const Lease& lease : worker->leases) discount_holder", "for (const Lease& lease : worker->leases) discount_holder"),
     (q, "if (!worker->silent) discount_holder(*lease);", "discount_holder(*lease);"),
     (c, "queue_.gone(worker);", ""),
+    (c, "if (was_here && report.ready)", "if (false)"),
+    (c, "rank.stage == Stage::working || rank.stage == Stage::silent; if", "rank.stage == Stage::working; if"),
     (c, "queue_.returned(worker, plan, false);", ";"),
     # who lives
     (c, "awake_s_ = now_s - slept_s_;", "awake_s_ = now_s;"),
@@ -89,7 +90,7 @@ slips = [
     (c, "if (std::isfinite(time_left_s)) end_if", "end_if"),
     (c, "|| count(Stage::working) == 0 || count(Stage::expected) > 0)", "|| count(Stage::working) == 0)"),
     (c, "{false, true}", "{false}"),
-    (c, "if (!is_back && stop_) outbox.stops.push_back(worker);", ""),
+    (c, "if (!was_here && stop_) outbox.stops.push_back(worker);", ""),
     (c, "if (stage == Stage::working || stage == Stage::silent) outbox", "if (stage == Stage::working) outbox"),
     (c, "|| awake_s_ - stop_s_ > options_.stop_s", ""),
     (c, "const bool is_over = !any_at_work ||", "const bool is_over = true ||"),
@@ -115,14 +116,14 @@ def main():
     parser.add_argument("numbers", nargs="*", type=int)
     parser.add_argument("--seeds", default="3000")
     options = parser.parse_args()
-    flags = ["-std=c++20", "-O1", "-I", root / "src", "-I", root / "include", "-I", root / "tests"]
+    flags = ["-std=c++20", "-O1", "-w", "-I", root / "src", "-I", root / "include", "-I", root / "tests"]
     found, numbers = 0, options.numbers or range(1, len(slips) + 1)
     texts = {number: planted(slips[number - 1]) for number in numbers}  # all apply, before anything is compiled
     with tempfile.TemporaryDirectory() as folder:
         there = pathlib.Path(folder)
 
         def compiled(source, name):
-            subprocess.run(["g++", *flags, "-c", source, "-o", there / f"{name}.o"], check=True, stderr=subprocess.DEVNULL)
+            subprocess.run(["g++", *flags, "-c", source, "-o", there / f"{name}.o"], check=True)
 
         for source in [*root.glob("src/queue/p[al]*.cpp"), root / "src/queue/coordinator.cpp",
                        root / "tests/simulation/simulate.cpp", root / "tests/simulation/judge.cpp"]:
@@ -134,14 +135,9 @@ def main():
             compiled(there / "slip.cpp", name)
             subprocess.run(["g++", *there.glob("*.o"), "-o", there / "simulate"], check=True)
             shutil.move(there / "sound", there / f"{name}.o")
-            try:
-                run = subprocess.run([there / "simulate", options.seeds], capture_output=True, text=True, timeout=120)
-                first = next((line for line in run.stdout.splitlines() if line.startswith("seed")), "")
-                first = first or (f"dies of signal {-run.returncode}" if run.returncode < 0 else "")
-            except subprocess.TimeoutExpired:
-                first = "does not end"
-            found += bool(first)
-            print(f"{number:2} {'found' if first else 'NOT FOUND'}: {slips[number - 1][1][:60]}: {first}", flush=True)
+            run = subprocess.run([there / "simulate", options.seeds], capture_output=True, text=True, check=False)
+            found += run.returncode != 0
+            print(f"{number:2} {slips[number - 1][1][:60]}: {run.stdout.strip() if run.returncode else 'NOT FOUND'}", flush=True)
     print(f"{found} of {len(numbers)} found")
     return 0 if found == len(numbers) else 1
 

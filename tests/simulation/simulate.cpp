@@ -80,7 +80,7 @@ class Campaign {
   void draw_workers() {
     const double deaths = if_faults(.3, .4), child_deaths = if_faults(.3, .1);
     const double liars = if_faults(.15, .3), leaving = if_faults(.3, .3), slow = if_faults(.3, .3);
-    const double late = if_faults(.15, .3);
+    const double late = if_faults(.15, .3), changes = if_faults(.2, .3);
     const int stalls = static_cast<int>(if_faults(.4, 2));
     child_deaths_ = child_deaths > 0;
     for (int i = 1; i < static_cast<int>(workers_.size()); ++i) {
@@ -105,12 +105,12 @@ class Campaign {
         // A sign of life may be overtaken by what was said after it.
         if (world_.chance(0.5)) send(i, 0, [this, i] { judge_->hear(i, WorkerReport{}); });
       };
-      draw_faults(worker, deaths, stalls, leaving, late);
+      draw_faults(worker, deaths, stalls, leaving, late, changes);
     }
   }
 
-  void draw_faults(SimulatedWorker& worker, double deaths, int stalls, double leaving,
-                   double late) {
+  void draw_faults(SimulatedWorker& worker, double deaths, int stalls, double leaving, double late,
+                   double changes) {
     const bool is_late = world_.chance(late);
     const double begin_s = is_late ? world_.some(150) : world_.share();
     const double ready_s = begin_s + (is_late             ? world_.some(150)
@@ -136,6 +136,12 @@ class Campaign {
         (world_.chance(0.5) ? worker.hung_until : worker.mute_until) = world_.now + for_s;
       });
       last_fault_s_ += for_s;
+    }
+    if (world_.chance(changes)) {
+      is_sound = false;
+      fault_in(world_.some(expected_s_), [&worker] {
+        if (worker.lives() && worker.ready) worker.change_device();
+      });
     }
     if (world_.chance(leaving)) {
       is_sound = false;

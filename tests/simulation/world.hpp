@@ -94,6 +94,14 @@ class SimulatedWorker {
     waiting_.insert(waiting_.end(), given.begin(), given.end());
     begin();
   }
+  /// What it was at comes back; what waits there stays.
+  void change_device() {
+    facts.device += "'";
+    said_ready_ = false;
+    for (const auto& [plan, each] : std::exchange(running_, {})) news_.returned.push_back(plan);
+    report();
+    world->in(0.5, [this] { begin(); });
+  }
   void leave(Bye::Why why) {
     if (!lives()) return;
     report();

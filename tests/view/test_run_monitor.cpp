@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ctime>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -53,6 +54,10 @@ class MonitoredRun : public testing::Test {
           .report = std::make_shared<WorkerReport>(report)});
   }
   void tick(double seconds_left = 0) { monitor_->tick(seconds_left); }
+  RunStatus written_status() {
+    live_status_.rest();
+    return read_run_status(status_file(directory_ / "results.h5")).value();
+  }
   static RunTally two_plans() {
     RunTally tally;
     tally.total = 2;
@@ -192,7 +197,7 @@ TEST_F(MonitoredRun, tells_how_much_memory_each_worker_has_held) {
   is_heard(cpu_, {.peak_memory = 31'250'000});
   is_heard(cpu_, {.peak_memory = 0});  // nothing is known for once
   tick();
-  const RunStatus status = read_run_status(status_file(directory_ / "results.h5")).value();
+  const RunStatus status = written_status();
   EXPECT_EQ(status.workers.at(0).peak_memory, 31'250'000);
   EXPECT_EQ(status.workers.at(1).peak_memory, 0);
   EXPECT_THAT(monitor_->peak_memory(),
@@ -211,6 +216,11 @@ TEST(RateText, has_a_unit_that_leaves_a_number_to_read) {
   EXPECT_EQ(rate_text(0.5), "30.0 plans/min");
   EXPECT_EQ(rate_text(0.01), "1 min 40 s a plan");
   EXPECT_EQ(rate_text(0), "no plan yet");
+}
+
+TEST(DurationText, is_unknown_if_a_wait_may_be_endless) {
+  EXPECT_EQ(duration_text(200), "3 min 20 s");
+  EXPECT_EQ(duration_text(std::numeric_limits<double>::infinity()), "unknown");
 }
 
 TEST_F(MonitoredRun, warns_once_of_temperatures_that_are_hardly_celsius) {
@@ -256,7 +266,7 @@ TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {
   failed.rank = 1;
   hear({.kind = Event::Kind::stored}, failed);
   tick();
-  EXPECT_EQ(read_run_status(status_file(directory_ / "results.h5"))->plans_per_s, 0);
+  EXPECT_EQ(written_status().plans_per_s, 0);
 }
 
 TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
@@ -274,9 +284,10 @@ TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
     is_heard(worker, {.running = running});
   }
   tick();
-  const RunStatus status = read_run_status(status_file(directory_ / "results.h5")).value();
+  const RunStatus status = written_status();
   EXPECT_EQ(status.workers.size(), most_workers_told);
   EXPECT_EQ(status.worker_states.at("working"), 391U);
+  EXPECT_EQ(status.running, 2U) << "no more than are left";
   EXPECT_EQ(status.worker_states.at("lost"), 1U);
   EXPECT_EQ(status.workers.at(0).rank, 2) << "which is lost";
   EXPECT_EQ(status.workers.back().rank, 399) << "which is longest at a plan";
@@ -303,9 +314,9 @@ TEST_F(MonitoredRun, writes_a_status_of_bounded_size_of_any_number_of_workers) {
   const auto start = std::clock();
   tick();
   RecordProperty("status_cpu_ms", static_cast<int>((std::clock() - start) * 1000 / CLOCKS_PER_SEC));
-  const auto file = status_file(directory_ / "results.h5");
-  EXPECT_LE(std::filesystem::file_size(file), largest_status_bytes);
-  const RunStatus status = read_run_status(file).value();
+  const RunStatus status = written_status();
+  EXPECT_LE(std::filesystem::file_size(status_file(directory_ / "results.h5")),
+            largest_status_bytes);
   EXPECT_EQ(status.worker_states.at("working"), 10'000U);
   EXPECT_FALSE(status.workers.empty());
 }
