@@ -109,8 +109,6 @@ void Agent::heard(std::size_t number, const SeatReady& ready) {
   }
   facts.shares_process = facts.lanes > device().seats;
   facts.bound_cpus.assign(cpus.begin(), cpus.end());
-  // Rank 0 takes a worker with another device for a new one, which has no plans.
-  if (device_ > 0) stock_.clear();
   news_.ready = facts;
   told_ready_ = true;
 }
