@@ -68,7 +68,7 @@ slips = [
     (c, "report.results.clear();", "if (report.results.empty() && !report.ready) return;"),
     (q, "if (entry.state == State::open) close(plan); entry.state = state;", "entry.state = state;"),
     (q, "if (--entry.holders == 0 && entry.state == State::held) open(lease.plan);", "--entry.holders;"),
-    (q, "for (const Lease& lease : known->leases) count_holder(lease);", ";"),
+    (q, "for (const Lease& lease : worker.leases) count_holder(lease);", ";"),
     (q, "if (!worker->silent) for (const Lease& lease : worker->leases) discount_holder", "for (const Lease& lease : worker->leases) discount_holder"),
     (q, "if (!worker->silent) discount_holder(*lease);", "discount_holder(*lease);"),
     (c, "queue_.gone(worker);", ""),
