@@ -44,7 +44,6 @@ slips = [
     (q, "held < worker.lanes ? 0 :", "held < 1 ? 0 :"),
     (q, "caution = 1.3", "caution = 2.6"),
     (q, "make(plans_[plan]); if (is_open) open(plan);", "make(plans_[plan]);"),
-    (q, "left_s < 0 ? late - left_s : left_s", "-left_s"),
     # what counts
     (q, "if (entry.state == State::answered) return Outcome::second;", ""),
     (q, "if (entry.state == State::failed) entry.state = State::answered;", "if (entry.state == State::failed) return Outcome::second;"),
