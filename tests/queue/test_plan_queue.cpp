@@ -81,6 +81,32 @@ TEST(PlanQueue, does_not_leave_the_last_plan_to_slow_workers_that_copied_it) {
   EXPECT_THAT(queue.give(5, endless), ElementsAre(2));
 }
 
+TEST(PlanQueue, copies_what_is_late_then_what_will_take_longest) {
+  PlanQueue queue({{.updates = 9e9F}, {.updates = 3e9F}, {.updates = 2e9F}, {.updates = 1e9F}}, 3);
+  queue.joined(1, 1, false, "cpu");
+  EXPECT_THAT(queue.give(1, endless), ElementsAre(0));
+  (void)queue.answered(1, 0, 9);
+  queue.gone(1);
+  for (const int worker : {2, 3, 4, 5}) queue.joined(worker, worker == 2 ? 3 : 1, false, "cpu");
+  EXPECT_THAT(queue.give(2, endless), ElementsAre(1, 2, 3));
+  queue.set_time(0.5);
+  EXPECT_THAT(queue.give(3, endless), ElementsAre(1));
+  EXPECT_THAT(queue.give(4, endless), ElementsAre(2));
+  queue.set_time(1.5);
+  EXPECT_THAT(queue.give(5, endless), ElementsAre(3)) << "half a second late";
+}
+
+TEST(PlanQueue, counts_a_silent_worker_as_a_holder_of_nothing_whatever_it_says) {
+  PlanQueue queue = equal_plans(2);
+  queue.joined(1, 2, false, "cpu");
+  EXPECT_THAT(queue.give(1, endless), ElementsAre(0, 1));
+  EXPECT_THAT(queue.silent(1), IsEmpty());
+  EXPECT_EQ(queue.answered(1, 0, 1), PlanQueue::Outcome::first);
+  EXPECT_FALSE(queue.is_held(0));
+  EXPECT_FALSE(queue.any_held());
+  EXPECT_EQ(queue.open(), 1U);
+}
+
 TEST(PlanQueue, foresees_the_end_by_each_kind_of_device) {
   EXPECT_NEAR(with_a_gpu_and_a_cpu(1000, 0.02, 4).seconds_left(), 1000 / (1 / 0.02 + 1 / 4.0),
               1e-6);
