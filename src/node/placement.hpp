@@ -28,8 +28,8 @@ struct Placement {
 
 enum class DeviceChoice { automatic, cpu, gpu };
 
-/// The shares of a host's workers: entry i is of the one that found workers[i]. Each worker
-/// computes all of them from the same list and takes its own.
+/// The shares of a host's workers: entry i is of the one that found workers[i], with a core at
+/// least. Each worker computes all of them from the same list and takes its own.
 /// GPUs: unless `device` is cpu, the first workers take one each, if possible one near their cores.
 /// Cores: workers that were given the same cores divide them, and those with a GPU choose first,
 /// near it, on one socket. Each socket is divided as evenly as possible, in runs of neighbours; if

@@ -1,5 +1,6 @@
 #include "run/host_machines.hpp"
 
+#include <exception>
 #include <utility>
 
 #include "core/bytes.hpp"
@@ -9,7 +10,13 @@
 namespace wallheat {
 
 HostMachines machines_of_host(MpiSession& mpi) {
-  const Machine own = mpi.rank() == 0 ? Machine() : local_machine();
+  Machine own;
+  std::exception_ptr failure;  // all ranks wait for what this one says, so it must say something
+  try {
+    if (mpi.rank() != 0) own = local_machine();
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+  }
   Encoder encoder;
   encoder(own);
   HostMachines host;
@@ -17,11 +24,12 @@ HostMachines machines_of_host(MpiSession& mpi) {
     Machine machine;
     Decoder decoder(bytes);
     decoder(machine);
-    // Two hosts may have one number by chance.
-    if (rank == 0 || machine.system != own.system) continue;
+    // Rank 0 and who failed have no cores. Two hosts may have one number by chance.
+    if (machine.cores.empty() || machine.system != own.system) continue;
     if (rank == mpi.rank()) host.mine = host.machines.size();
     host.machines.push_back(std::move(machine));
   }
+  if (failure) std::rethrow_exception(failure);
   return host;
 }
 

@@ -15,7 +15,7 @@ struct HostMachines {
 };
 
 /// All ranks are to call it once, right after MPI has started; rank 0, which solves nothing, gets
-/// nothing. Throws RunError.
+/// nothing. Throws RunError if this rank's machine cannot be read; the others go on without it.
 [[nodiscard]] HostMachines machines_of_host(MpiSession& mpi);
 
 }  // namespace wallheat

@@ -114,8 +114,9 @@ int run_in_one_process(const RunOptions& options, const std::string& mpi) {
 }
 
 /// A worker rank's whole life.
-int work(MpiSession& mpi, const HostMachines& host, const RunOptions& options) {
+int work(MpiSession& mpi, const RunOptions& options) {
   try {
+    const HostMachines host = machines_of_host(mpi);
     if (run_worker(mpi.link(), worker_parts(options, host.machines, host.mine))) {
       mpi.end(exit_done);
       return exit_done;
@@ -159,8 +160,8 @@ int run(const RunOptions& options) {
   const Timeouts timeouts{options.worker_timeout_s};
   MpiSession mpi(std::chrono::duration<double>(timeouts.together_s()));
   if (mpi.size() == 1) return run_in_one_process(options, mpi_library());
-  const HostMachines host = machines_of_host(mpi);
-  if (mpi.rank() != 0) return work(mpi, host, options);
+  if (mpi.rank() != 0) return work(mpi, options);
+  (void)machines_of_host(mpi);
   Link& link = mpi.link();
   const RunOutcome outcome =
       coordinate_and_dismiss(link, options, {mpi.size(), mpi_library(), timeouts});
