@@ -25,16 +25,25 @@ namespace {
 bool is_written(const FileStatus& look) { return look.state == RunState::being_written; }
 bool is_written(const PartsStatus& look) { return look.count(RunState::being_written) > 0; }
 
+/// What `status` says of a file or of parts beside the usual text.
+struct StatusForm {
+  bool json = false;
+  bool word = false;
+  std::optional<std::chrono::duration<double>> interval;  ///< between two looks; nothing: one
+};
+
 /// Calls `look` once, or again and again while somebody writes, and prints what it returns. Returns
 /// the exit status of the last look.
 template <class Look>
-int show(const Look& look, bool json, std::optional<std::chrono::duration<double>> interval) {
+int show(const Look& look, const StatusForm& form) {
   const bool in_place = terminal_columns(STDOUT_FILENO).has_value();
   for (;;) {
     const auto status = look();
-    if (json) {
+    if (form.word) {
+      fmt::print("{}\n", status.word());
+    } else if (form.json) {
       fmt::print("{}", json_text(to_json(status)));
-    } else if (!interval) {
+    } else if (!form.interval) {
       print_text(status);
     } else if (in_place) {
       fmt::print("\x1b[H\x1b[2J");  // to the upper left corner, and all empty
@@ -42,11 +51,18 @@ int show(const Look& look, bool json, std::optional<std::chrono::duration<double
     } else {
       print_line(status);
     }
-    if (!interval) return status.exit_status();
+    if (!form.interval) return status.exit_status();
     flush_stdout();
     if (!is_written(status)) return status.exit_status();
-    std::this_thread::sleep_for(*interval);
+    std::this_thread::sleep_for(*form.interval);
   }
+}
+
+/// How the last session ended.
+int show_session(const fs::path& file) {
+  const FileStatus status = status_of(file);
+  fmt::print("{}\n", status.session_text());
+  return status.session_exit_status();
 }
 
 /// One look, with a sentence for each plan that was not simply solved.
@@ -73,7 +89,8 @@ int show_reasons(const fs::path& file, bool json) {
 
 int status_command(Options& options) {
   std::vector<std::string> names;
-  bool json = false;
+  StatusForm form;
+  bool session = false;
   bool watch = false;
   bool why = false;
   double interval_s = 0;
@@ -86,7 +103,12 @@ int status_command(Options& options) {
       "read, 2 wrong usage.",
       {"wallheat status results.h5", "wallheat status results.h5 --json"});
   options.add("file", value(names, "FILE"), "the result file, or parts (also as arguments)");
-  options.add("json", flag(json), "print one JSON object");
+  options.add("json", flag(form.json), "print one JSON object");
+  options.add("word", flag(form.word),
+              "print one word: running, done, failed (some plans), left (work is) or killed");
+  options.add("session", flag(session),
+              "end as the last session of FILE ended: with 1 if it solved nothing, as a job that "
+              "starts it again would do so for ever");
   options.add("why", flag(why),
               "tell of each plan that was not simply solved why it waits, failed or ran again");
   options.add("watch,w", flag(watch),
@@ -98,21 +120,23 @@ int status_command(Options& options) {
   options.parse();
 
   if (why && (watch || names.size() > 1)) throw UsageError("--why looks once, at one file");
-  if (watch && json) throw UsageError("give either --watch or --json");
+  if (form.json + form.word + session + watch > 1)
+    throw UsageError("give one of --watch, --json, --word and --session");
+  if (session && (why || names.size() > 1)) throw UsageError("--session looks at one file");
   if (!(interval_s >= 0.01 && interval_s <= 86400))
     throw UsageError("--interval must be from 0.01 to 86400 seconds");
-  std::optional<std::chrono::duration<double>> interval;
-  if (watch) interval.emplace(interval_s);
+  if (watch) form.interval.emplace(interval_s);
   const std::vector<fs::path> files(names.begin(), names.end());
   for (const fs::path& file : files) require_result_file(file);
-  if (files.size() > 1) return show([&] { return status_of_parts(files); }, json, interval);
+  if (files.size() > 1) return show([&] { return status_of_parts(files); }, form);
   const fs::path& file = files.front();
-  if (why) return show_reasons(file, json);
+  if (session) return show_session(file);
+  if (why) return show_reasons(file, form.json);
   if (!has_results(file) && !is_being_written(file)) {
     if (const std::size_t shards = shards_beside(file); shards > 0)
-      return show([&] { return status_of_shards(file, shards); }, json, interval);
+      return show([&] { return status_of_shards(file, shards); }, form);
   }
-  return show([&] { return status_of(file); }, json, interval);
+  return show([&] { return status_of(file); }, form);
 }
 
 }  // namespace wallheat

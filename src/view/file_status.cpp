@@ -221,6 +221,11 @@ std::vector<PlanReason> reasons_of(const FileStatus& look) {
   return reasons;
 }
 
+std::string_view word_of(int exit_status) {
+  if (exit_status == exit_work_left) return "left";
+  return exit_status == exit_some_plans_failed ? "failed" : "done";
+}
+
 std::string_view to_string(RunState state) {
   switch (state) {
     case RunState::closed:
@@ -292,6 +297,29 @@ int FileStatus::exit_status() const {
   return failed.empty() ? exit_done : exit_some_plans_failed;
 }
 
+std::string_view FileStatus::word() const {
+  if (state == RunState::being_written) return "running";
+  if (state != RunState::closed) return "killed";
+  return word_of(exit_status());
+}
+
+int FileStatus::session_exit_status() const {
+  if (state == RunState::killed || state == RunState::unknown)
+    return of_session > 0 ? exit_work_left : exit_failed;
+  const auto told = session.find("exit_status");
+  if (state == RunState::being_written || told == session.end()) return exit_status();
+  const int status = std::atoi(told->second.c_str());
+  const bool all_done = status == exit_done || status == exit_some_plans_failed;
+  return all_done && !is_whole ? exit_work_left : status;
+}
+
+std::string FileStatus::session_text() const {
+  const auto started = session.find("started_utc");
+  return fmt::format("session of {}, {}: {} plan(s) solved or given up, {} left; {}",
+                     started == session.end() ? "unknown time" : started->second, to_string(state),
+                     of_session, pending, advice());
+}
+
 FileStatus status_of(const fs::path& file) {
   FileStatus look;
   look.file = file;
@@ -317,6 +345,8 @@ FileStatus status_of(const fs::path& file) {
   reader.for_each_row([&](const PlanResult& row) {
     ++look.campaign;
     if (!look.shard.holds(row.index)) return;
+    const bool is_settled = is_answer(row.status) || row.status == PlanStatus::failed;
+    if (is_settled && row.session + 1 == reader.sessions().size()) ++look.of_session;
     look.solved += is_answer(row.status) ? 1 : 0;
     look.pending += row.status == PlanStatus::pending ? 1 : 0;
     if (row.status == PlanStatus::failed) look.failed.push_back(row);

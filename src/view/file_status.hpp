@@ -34,12 +34,19 @@ struct FileStatus {
   std::size_t solved = 0;
   std::size_t pending = 0;
   std::vector<PlanResult> failed;
+  std::size_t of_session = 0;  ///< plans that the last session solved or gave up
 
   /// Of the running session, else of the last if it ended by itself.
   [[nodiscard]] std::optional<double> plans_per_s() const;
   [[nodiscard]] std::optional<double> seconds_left() const;
   [[nodiscard]] std::string advice() const;
   [[nodiscard]] int exit_status() const;
+  /// "running", "done", "failed" (some plans), "left" (work is) or "killed".
+  [[nodiscard]] std::string_view word() const;
+  /// How the last session ended, as an ExitStatus: a killed one with 1 if it had solved nothing.
+  [[nodiscard]] int session_exit_status() const;
+  /// Names the last session, and says what came of it.
+  [[nodiscard]] std::string session_text() const;
 };
 
 /// Looks at a result file and what lies beside it without changing anything. Throws RunError.
@@ -48,6 +55,8 @@ struct FileStatus {
 /// Whether a living process has the right to write this file, which may not be there yet.
 [[nodiscard]] bool is_being_written(const std::filesystem::path& file);
 
+/// "done", "failed" or "left", of how a look at a closed file ends.
+[[nodiscard]] std::string_view word_of(int exit_status);
 /// "closed", "being written", ...
 [[nodiscard]] std::string_view to_string(RunState state);
 [[nodiscard]] Json to_json(const FileStatus& look);

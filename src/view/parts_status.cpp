@@ -130,6 +130,12 @@ int PartsStatus::exit_status() const {
   return failed > 0 ? exit_some_plans_failed : exit_done;
 }
 
+std::string_view PartsStatus::word() const {
+  if (count(RunState::being_written) > 0) return "running";
+  if (count(RunState::killed) + count(RunState::unknown) > 0) return "killed";
+  return word_of(exit_status());
+}
+
 std::size_t shards_beside(const fs::path& whole) {
   const fs::path path = result_path(whole);
   std::set<std::size_t> counts;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "view/file_status.hpp"
@@ -28,6 +29,8 @@ struct PartsStatus {
   [[nodiscard]] std::optional<double> seconds_left() const;
   [[nodiscard]] std::string advice() const;
   [[nodiscard]] int exit_status() const;
+  /// As that of a file: "killed" if a part is, and none runs.
+  [[nodiscard]] std::string_view word() const;
 };
 
 /// Into how many parts a campaign was cut, as the names of files beside `whole` tell; 0 where there
