@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Starts 'wallheat run' under mpirun so that a death does not end the run, and
 # ends as the run does.
-#   wallheat launch [OPTIONS OF mpirun] -- wallheat run --data PLANS --out FILE ...
+#   wallheat launch [OPTIONS OF mpirun] -- wallheat run -d PLANS -o FILE [OPTIONS]
 #   wallheat launch -n 5 -- wallheat run -d plans -o results.h5   # four workers
 #
 # With Open MPI 4 a worker, its node or its cable may be lost: its plans go to
@@ -109,7 +109,12 @@ after=$(session)  # mpirun's own status is 0 even if all ranks have failed
 status=$?
 if [ "${after%%,*}" = "${before%%,*}" ] || [[ $after = *', being written:'* ]]; then  # there was no session of this run
   answer=$("$@" --check=job 2> /dev/null) || exit
-  case $answer in *$'\ndone '*) "${program[@]}" status "$result" > /dev/null; [ $? = 3 ] && exit 3; exit 0 ;; esac
+  word=$("${program[@]}" status --word "$result" 2> /dev/null)
+  case $word$asked:$answer in
+    failed*:*$'\ndone '*) exit 3 ;;
+    left[0-9]*:*$'\ndone '*) exit 75 ;;  # stopped before the file was made whole
+    done*:*$'\ndone '* | left:*$'\ndone '*) exit 0 ;;
+  esac
   say "the run ended before it solved anything; if it had too little time, give it more, and go on with --resume"
   exit 1
 fi

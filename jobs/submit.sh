@@ -13,7 +13,7 @@
 #   --gpus N          GPUs of each node (default: 0)
 #   --workers N       workers on each node (default: one, or one for each GPU)
 #   --memory GB       memory of each node (default: what the site gives)
-#   --array N         N jobs, each with its share of the plans, and one that merges
+#   --array N         N jobs with a share of the plans each, and one that merges
 #                     their results; submit it again for the parts that are left
 #   --running K       at most K of them at a time (default: all)
 #   --take-over       a job that is done goes on with parts that no job is at;

@@ -25,7 +25,7 @@ echo $$ > "$STAND_IN/pid.$rank"
 while :; do
   if [ "$rank" = 0 ]; then
     [ -n "${STAND_IN_MUTE:-}" ] || { echo "$((look += 1))" > "$out.status.new" && mv "$out.status.new" "$out.status"; }
-    if [ -s "$STAND_IN/end" ]; then
+    if [ -s "$STAND_IN/end" ] && [ "${look:-5}" -ge 5 ]; then  # launch.sh looks five times a second
       cp "$STAND_IN/end" "$STAND_IN/session"
       rm -f "$out.status"
       exit 0

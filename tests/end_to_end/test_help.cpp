@@ -62,7 +62,7 @@ TEST_F(Help, of_the_scripts_is_found_beside_the_program) {
     EXPECT_EQ(help.out, run_program({wallheat_program, name, "--help"}).out);
     for (const std::string& line : lines_of(help.out)) EXPECT_LE(line.size(), 80U) << line;
   }
-  shell("cp $(command -v wallheat) alone");
+  shell("cp '" + std::string(wallheat_program) + "' alone");
   EXPECT_THAT(shell("./alone launch", 1).err, HasSubstr("install wallheat with its scripts"));
 }
 
