@@ -136,8 +136,9 @@ merge_words=("$script" "$root/jobs" ${site:+"site=$site"} "merge=$array" -- "$@"
 if [ "$scheduler" = slurm ]; then
   printf -v limit %d:%02d $((limit_s / 60)) $((limit_s % 60))
   submit=(sbatch --parsable --time="$limit" "${slurm_options[@]}" ${partition:+--partition="$partition"})
-  options=(--job-name="$name" --output="$name-%j.out" --nodes="$nodes" "--signal=B:USR1@$warning_s")
-  [ -z "$array" ] || options+=(--output="$name-%A_%a.out" --array="$parts${running:+%$running}")
+  options=(--job-name="$name" --nodes="$nodes" "--signal=B:USR1@$warning_s")
+  if [ -n "$array" ]; then options+=(--output="$name-%A_%a.out" --array="$parts${running:+%$running}")
+  else options+=(--output="$name-%j.out"); fi
   if [ -n "$cores" ]; then options+=(--cpus-per-task="$cores"); else options+=(--exclusive); fi
   [ "$gpus" = 0 ] || options+=("${slurm_gpu_option[@]//\{\}/$gpus}")
   [ -z "$memory" ] || options+=("${slurm_memory_option[@]//\{\}/$memory}")

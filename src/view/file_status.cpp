@@ -304,10 +304,10 @@ std::string_view FileStatus::word() const {
 }
 
 int FileStatus::session_exit_status() const {
-  if (state == RunState::killed || state == RunState::unknown)
-    return of_session > 0 ? exit_work_left : exit_failed;
   const auto told = session.find("exit_status");
-  if (state == RunState::being_written || told == session.end()) return exit_status();
+  if (writer.life == LockHolder::Life::lives) return exit_work_left;
+  if (state != RunState::closed) return of_session > 0 ? exit_work_left : exit_failed;
+  if (told == session.end()) return exit_status();
   const int status = std::atoi(told->second.c_str());
   const bool all_done = status == exit_done || status == exit_some_plans_failed;
   return all_done && !is_whole ? exit_work_left : status;
@@ -315,9 +315,13 @@ int FileStatus::session_exit_status() const {
 
 std::string FileStatus::session_text() const {
   const auto started = session.find("started_utc");
-  return fmt::format("session of {}, {}: {} plan(s) solved or given up, {} left; {}",
-                     started == session.end() ? "unknown time" : started->second, to_string(state),
-                     of_session, pending, advice());
+  const bool lives = writer.life == LockHolder::Life::lives;
+  return fmt::format("session of {}, {}: {} plan(s) solved or given up, {} left; to go on, {}",
+                     started == session.end() ? "unknown time" : started->second,
+                     lives                       ? "being written"
+                     : state == RunState::closed ? "closed"
+                                                 : "left open",
+                     of_session, pending, resume_same);
 }
 
 FileStatus status_of(const fs::path& file) {

@@ -43,7 +43,8 @@ struct FileStatus {
   [[nodiscard]] int exit_status() const;
   /// "running", "done", "failed" (some plans), "left" (work is) or "killed".
   [[nodiscard]] std::string_view word() const;
-  /// How the last session ended, as an ExitStatus: a killed one with 1 if it had solved nothing.
+  /// How the last session ended, as an ExitStatus: one that was left open with 1 if it had solved
+  /// nothing. It goes on only if a process is seen to hold the lock: a fresh status is no sign.
   [[nodiscard]] int session_exit_status() const;
   /// Names the last session, and says what came of it.
   [[nodiscard]] std::string session_text() const;

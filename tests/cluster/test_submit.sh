@@ -32,7 +32,7 @@ dry() { submit --scheduler "$@" --dry-run "${plans[@]}"; }
 
 dry slurm
 check "submit.sh --dry-run ends with 0" same 0 $?
-for words in "sbatch --parsable --time=240:00 " ' --nodes=1 --signal=B:USR1@120 --exclusive ' "workers=1 -- --data my\\ plans --out out/results.h5 --save-fields" \
+for words in "sbatch --parsable --time=240:00 " ' --nodes=1 --signal=B:USR1@120 --output=wallheat-%j.out --exclusive ' "workers=1 -- --data my\\ plans --out out/results.h5 --save-fields" \
   "$(printf '%q %q' "$root/jobs/slurm.sh" "$root/jobs")" '#SBATCH --open-mode=append' '#SBATCH --requeue' '#SBATCH --no-kill'; do has "$words"; done
 has_not --array
 has_not merge
