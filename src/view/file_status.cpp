@@ -316,12 +316,13 @@ int FileStatus::session_exit_status() const {
 std::string FileStatus::session_text() const {
   const auto started = session.find("started_utc");
   const bool lives = writer.life == LockHolder::Life::lives;
-  return fmt::format("session of {}, {}: {} plan(s) solved or given up, {} left; to go on, {}",
-                     started == session.end() ? "unknown time" : started->second,
-                     lives                       ? "being written"
-                     : state == RunState::closed ? "closed"
-                                                 : "left open",
-                     of_session, pending, resume_same);
+  std::string text =
+      fmt::format("session of {}, ", started == session.end() ? "unknown time" : started->second);
+  text += lives ? "being written" : state == RunState::closed ? "closed" : "left open";
+  text += fmt::format(": {} plan(s) solved or given up, {} left", of_session, pending);
+  const int status = session_exit_status();
+  if (lives || status == exit_done || status == exit_some_plans_failed) return text;
+  return text + "; to go on, " + resume_same;
 }
 
 FileStatus status_of(const fs::path& file) {
