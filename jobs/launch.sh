@@ -51,7 +51,7 @@ trap interrupt INT
 trap : PIPE
 pass_on() {  # What mpirun says, but no noise about ranks that end or are lost once rank 0 is at work.
   trap '' TERM USR1 USR2 HUP QUIT XCPU ALRM INT PIPE
-  while IFS= read -r line; do
+  while IFS= read -r line || [ -n "$line" ]; do
     [ ! -e "$result.status" ] || began=yes
     [[ ${began:-} = yes && $line =~ ^'['.*\ (PMIX ERROR|ORTE_ERROR_LOG):|^mpirun:\ Forwarding ]] || printf '%s\n' "$line"
   done >&2
@@ -98,7 +98,7 @@ while running; do
     stop  # once more, in case that mpirun or a rank was not ready to listen
   fi
 done
-folder=${TMPDIR:-/tmp}/ompi.${HOSTNAME:-host}.$EUID/pid.$pid
+folder=${TMPDIR:-/tmp}/ompi.${HOSTNAME:-host}.$EUID/pid.$pid job=0
 if [ -d "$folder" ]; then  # mpirun has not cleaned up
   IFS=. read -r job _ < "$folder/contact.txt"
   rm -rf "$folder" /dev/shm/vader_segment.*."$EUID.$(printf %x $((job >> 16)))"????.*

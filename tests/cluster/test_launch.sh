@@ -79,7 +79,7 @@ echo solving >&2
 until grep -q solving "$STAND_IN/../log"; do sleep 0.1; done
 touch "$2.status"
 noise
-printf 'last words\n' >&2
+printf 'last words' >&2
 echo 0 > "$STAND_IN/session"
 END
 chmod +x "$scratch/noisy-mpirun"
