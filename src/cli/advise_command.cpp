@@ -70,7 +70,7 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
               "cores of a node that a job takes; 0: all");
   options.add("first,n", value(advise.first, "N", 12), "show so many choices at most");
-  options.add("best", flag(advise.best), "print only the best, as options of jobs/submit.sh");
+  options.add("best", flag(advise.best), "print only the best, as options of wallheat submit");
   options.heading("The cluster");
   options.add(
       "partition,p", value(advise.partitions, "NAME:KEY=NUMBER,..."),

@@ -11,10 +11,10 @@
 #include <limits>
 #include <sstream>
 
-#include "run/configuration_file.hpp"
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "report/gnuplot.hpp"
+#include "run/configuration_file.hpp"
 #include "view/output_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"

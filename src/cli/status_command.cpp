@@ -33,11 +33,20 @@ Report last_look(const std::vector<std::filesystem::path>& files, double interva
   }
 }
 
+Report short_report(const std::string& text, int exit_status) {
+  Report report;
+  report.parts = {Note{text}};
+  report.exit_status = exit_status;
+  return report;
+}
+
 }  // namespace
 
 Report status_command(Options& options) {
   std::vector<std::string> names;
   bool watches = false;
+  bool word = false;
+  bool session = false;
   bool why = false;
   double interval_s = 0;
   options.describe(
@@ -50,6 +59,11 @@ Report status_command(Options& options) {
       {"wallheat status results.h5", "wallheat status results.h5 --json"});
   options.add("file", file(names, FileRole::result),
               "the result file, or parts (also as arguments)");
+  options.add("word", flag(word),
+              "print one word: running, done, failed (some plans), left (work is) or killed");
+  options.add("session", flag(session),
+              "end as the last session of FILE ended: with 1 if it solved nothing, as a job that "
+              "starts it again would do so for ever");
   options.add("why", flag(why),
               "tell of each plan that was not simply solved why it waits, failed or ran again");
   options.add("watch,w", flag(watches),
@@ -62,12 +76,21 @@ Report status_command(Options& options) {
 
   if (!(interval_s >= 0.01 && interval_s <= 86400))
     throw UsageError("--interval must be from 0.01 to 86400 seconds");
-  for (const char* other : {"why", "json", "format", "out", "page"})
+  for (const char* other : {"why", "word", "session", "json", "format", "out", "page"})
     if (watches && options.was_given(other))
       throw UsageError(fmt::format("--watch shows a run as it goes on; leave out --{}", other));
+  if (why + word + session > 1) throw UsageError("give one of --why, --word and --session");
+  if (session && names.size() > 1) throw UsageError("--session looks at one file");
   const std::vector<std::filesystem::path> files(names.begin(), names.end());
   for (const std::filesystem::path& file : files) require_result_file(file);
-  return watches ? last_look(files, interval_s) : report_of(status_of(files), why);
+  if (watches) return last_look(files, interval_s);
+  const FileStatus look = status_of(files);
+  if (word) return short_report(std::string(look.word()), look.exit_status());
+  if (session) {
+    const PartStatus& part = look.parts.front();
+    return short_report(part.session_text(), part.session_exit_status());
+  }
+  return report_of(look, why);
 }
 
 }  // namespace wallheat

@@ -204,9 +204,6 @@ std::uint64_t system_number() {
   return std::hash<std::string>{}(name);
 }
 
-/// True where mpirun (of Open MPI 4) was told not to end the run when a rank ends.
-bool survives_deaths() { return std::getenv("OMPI_MCA_orte_enable_recovery") != nullptr; }
-
 /// True where the parent of this process is mpirun itself, not one of its daemons.
 bool is_child_of_mpirun() {
   const std::string name = first_line("/proc/" + std::to_string(::getppid()) + "/comm");
@@ -307,7 +304,7 @@ Link& MpiSession::link() {
   return *link_;
 }
 
-void MpiSession::leave_without_the_lost(int status, bool wrapped) {
+void MpiSession::leave_without_the_lost(int status) {
   std::fflush(nullptr);
   remove_shared_memory_of_this_run();
   if (rank() != 0) {
@@ -317,8 +314,7 @@ void MpiSession::leave_without_the_lost(int status, bool wrapped) {
   }
   // With --enable-recovery mpirun does not end when ranks do, and MPI_Abort ends but the caller.
   if (!survives_deaths()) MPI_Abort(MPI_COMM_WORLD, status);
-  // Told twice, it would end before its daemons on other hosts do.
-  if (!wrapped && is_child_of_mpirun()) ::kill(::getppid(), SIGTERM);
+  if (is_child_of_mpirun()) ::kill(::getppid(), SIGTERM);
   std::_Exit(status);
 }
 

@@ -17,6 +17,9 @@ namespace wallheat {
 /// Open MPI's --bind-to none or srun's --cpu-bind=none.
 [[nodiscard]] bool may_be_bound_by_launcher();
 
+/// True where mpirun (of Open MPI 4) was told not to end the run when a rank ends.
+[[nodiscard]] bool survives_deaths();
+
 /// The rank that the launcher gave this process, before MPI is started; 0 without a launcher.
 [[nodiscard]] int launched_rank();
 
@@ -44,9 +47,8 @@ class MpiSession {
   /// process leaves with `status`.
   void end(int status);
   /// Ends this rank, and where it can the whole run, without MPI_Finalize, which would wait for
-  /// ranks that are gone. Removes the shared memory that the run has on this host. `wrapped`: who
-  /// started mpirun ends it.
-  [[noreturn]] void leave_without_the_lost(int status, bool wrapped = false);
+  /// ranks that are gone. Removes the shared memory that the run has on this host.
+  [[noreturn]] void leave_without_the_lost(int status);
 
  private:
   // A build without MPI has no use for them.

@@ -61,14 +61,14 @@ struct Result {
 /// A worker as its process finds it, once its solvers are ready.
 struct WorkerFacts {
   std::string host;
-  std::string device;           ///< its kind: devices of one name are of one speed
-  std::uint32_t lanes = 1;      ///< plans that it solves at a time
-  bool shares_process = false;  ///< its lanes do: a plan that kills it takes others along
-  std::vector<int> bound_cpus;  ///< read back from the system: all that its solvers may use
-  bool shares_cores = false;    ///< with another worker, for want of cores
-  std::optional<Gpu> gpu{};     ///< that it solves on; the CPU otherwise
-  std::string no_gpu{};         ///< why not, if a GPU was not ruled out: one clause
-  std::string limit{};          ///< what keeps it from more cores: one clause
+  std::string device;             ///< its kind: devices of one name are of one speed
+  std::uint32_t lanes = 1;        ///< plans that it solves at a time
+  bool shares_process = false;    ///< its lanes do: a plan that kills it takes others along
+  std::vector<int> bound_cpus{};  ///< read back from the system: all that its solvers may use
+  bool shares_cores = false;      ///< with another worker, for want of cores
+  std::optional<Gpu> gpu{};       ///< that it solves on; the CPU otherwise
+  std::string no_gpu{};           ///< why not, if a GPU was not ruled out: one clause
+  std::string limit{};            ///< what keeps it from more cores: one clause
   static void fields(auto& visit, auto& self) {
     visit(self.host, self.device, self.lanes, self.shares_process, self.bound_cpus,
           self.shares_cores, self.gpu, self.no_gpu, self.limit);

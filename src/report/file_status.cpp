@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "core/exit_status.hpp"
 #include "report/attributes.hpp"
 #include "store/result_path.hpp"
+#include "view/advice.hpp"
 #include "wallheat/error.hpp"
 
 namespace fs = std::filesystem;
@@ -65,6 +67,8 @@ void count_plans(PartStatus& look, const ResultReader& reader) {
     plans.solved += is_answer(row.status) ? 1 : 0;
     plans.pending += row.status == PlanStatus::pending ? 1 : 0;
     if (row.status == PlanStatus::failed) look.failures.push_back(row);
+    const bool is_of_session = row.session + 1 == reader.sessions().size();
+    look.of_session += is_of_session && row.status != PlanStatus::pending ? 1 : 0;
   });
   plans.failed = look.failures.size();
   if (const double seconds = number_in(look.session, "seconds");
@@ -175,6 +179,29 @@ int PartStatus::exit_status() const {
   return plans.failed == 0 ? exit_done : exit_some_plans_failed;
 }
 
+int PartStatus::session_exit_status() const {
+  if (writer.life == LockHolder::Life::lives) return exit_work_left;
+  if (state != RunState::closed) return of_session > 0 ? exit_work_left : exit_failed;
+  const double told = number_in(session, "exit_status");
+  if (std::isnan(told)) return exit_status();
+  const int status = static_cast<int>(told);
+  const bool all_done = status == exit_done || status == exit_some_plans_failed;
+  return all_done && !is_whole ? exit_work_left : status;
+}
+
+std::string PartStatus::session_text() const {
+  const bool lives = writer.life == LockHolder::Life::lives;
+  const std::string text = fmt::format("session of {}, {}: {} plan(s) solved or given up, {} left",
+                                       text_in(session, "started_utc", "unknown time"),
+                                       lives                       ? "being written"
+                                       : state == RunState::closed ? "closed"
+                                                                   : "left open",
+                                       of_session, plans.pending);
+  const int status = session_exit_status();
+  if (lives || status == exit_done || status == exit_some_plans_failed) return text;
+  return fmt::format("{}; to go on, {}", text, resume_same);
+}
+
 RunState FileStatus::state() const {
   return std::ranges::min_element(parts, {}, &PartStatus::state)->state;
 }
@@ -184,6 +211,14 @@ int FileStatus::exit_status() const {
   int status = exit_done;
   for (const PartStatus& part : parts) status = std::max(status, part.exit_status());
   return status;
+}
+
+std::string_view FileStatus::word() const {
+  if (state() == RunState::being_written) return "running";
+  if (state() == RunState::killed || state() == RunState::unknown) return "killed";
+  const int status = exit_status();
+  if (status == exit_work_left) return "left";
+  return status == exit_some_plans_failed ? "failed" : "done";
 }
 
 FileStatus status_of(const std::vector<fs::path>& files) {

@@ -45,9 +45,15 @@ struct PartStatus {
   Attributes session;        ///< the last one's
   PlanCounts plans;
   std::vector<PlanResult> failures;  ///< the failed rows, those that are tried again, too
+  std::size_t of_session = 0;        ///< plans that the last session solved or gave up
 
   [[nodiscard]] std::string name() const { return file.filename().string(); }
   [[nodiscard]] int exit_status() const;
+  /// How the last session ended, as an ExitStatus: one that was left open with 1 if it had solved
+  /// nothing. It goes on only if a process is seen to hold the lock: a fresh status is no sign.
+  [[nodiscard]] int session_exit_status() const;
+  /// Names the last session, and says what came of it.
+  [[nodiscard]] std::string session_text() const;
 };
 
 /// A result file, which is an array of one part, or the parts of an array.
@@ -60,6 +66,8 @@ struct FileStatus {
   /// The first of its parts' states, in the order of RunState.
   [[nodiscard]] RunState state() const;
   [[nodiscard]] int exit_status() const;
+  /// "running", "done", "failed" (some plans), "left" (work is) or "killed".
+  [[nodiscard]] std::string_view word() const;
 };
 
 /// A run replaces its status every two seconds; a file server may show an old one for a while.

@@ -252,11 +252,18 @@ class Campaign {
     const bool is_left = interrupted || closed.stopped || closed.lost > 0;
     logger_.log(is_left ? LogLevel::warn : LogLevel::info, "{}",
                 next_step(tally, options_, is_left));
-    if (is_left) return exit_work_left;
-    return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
+    return is_left ? exit_work_left : exit_status();
   }
 
  private:
+  /// Of a run whose file is made whole.
+  [[nodiscard]] int exit_status() const {
+    const RunTally& tally = monitor_->tally();
+    if (too_many_failures_) return exit_failed;
+    if (end_ != RunEnd::finished) return is_hopeless() ? exit_failed : exit_work_left;
+    return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
+  }
+
   [[nodiscard]] std::string id_of(const QueuedPlan& plan) const {
     return std::string(ids_.ids[plan.index]);
   }
@@ -397,6 +404,7 @@ class Campaign {
     const RunTally& tally = monitor_->tally();
     Attributes end{{"ended_utc", utc_now()},
                    {"end", end_ == RunEnd::finished ? "finished" : "stopped early"},
+                   {"exit_status", std::to_string(exit_status())},
                    {"workers", fmt::format("{}", fmt::join(monitor_->worker_table(true), "\n"))},
                    {"rank_memory", rank_memory()},
                    {"restored", std::to_string(tally.restored)},

@@ -4,13 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <sstream>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -20,7 +17,6 @@
 #include "io/program_output.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
-#include "plans/plan_source.hpp"
 #include "queue/local_link.hpp"
 #include "report/file_status.hpp"
 #include "run/campaign.hpp"
@@ -79,10 +75,8 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
   }
   if (!options.notify.empty())
     keep_workers_waiting(link, surroundings.timeouts.sign_s(), [&] { notify(options, outcome); });
-  write_exit_status(options.exit_status_file, outcome.status);
-  // A wrapper ends by itself ranks that do not answer.
-  const std::chrono::seconds timeout{options.exit_status_file.empty() ? 5 : 1};
-  outcome.lost = dismiss_workers(link, timeout);
+  // Where the others live on, those that do not answer are ended with mpirun.
+  outcome.lost = dismiss_workers(link, std::chrono::seconds(survives_deaths() ? 1 : 5));
   if (!outcome.lost.empty())
     // One sentence, with the error, which others' last words may have buried otherwise.
     outcome.error = fmt::format("{}{}rank(s) {} are lost; ending the run with status {}",
@@ -130,30 +124,6 @@ int work(MpiSession& mpi, const RunOptions& options) {
 
 }  // namespace
 
-bool may_hold_exit_status(const std::filesystem::path& path) {
-  std::error_code missing;
-  if (!std::filesystem::is_regular_file(path, missing)) return true;
-  if (is_among_plans(std::filesystem::canonical(path))) return false;
-  constexpr std::size_t longest = 4;  // "255\n"
-  std::array<char, longest + 1> bytes{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(bytes.data(), bytes.size());
-  const std::string_view text(bytes.data(), static_cast<std::size_t>(file.gcount()));
-  return text.size() <= longest && text.find_first_not_of("0123456789\n") == std::string_view::npos;
-}
-
-void write_exit_status(const std::filesystem::path& path, int status) {
-  if (path.empty()) return;
-  if (!may_hold_exit_status(path)) {
-    print_error("wallheat: {} holds something else than an exit status and is left as it is",
-                path.string());
-    return;
-  }
-  std::ofstream file(path);
-  file << status << '\n' << std::flush;
-  if (!file) print_error("wallheat: the exit status cannot be written to {}", path.string());
-}
-
 int run(const RunOptions& options) {
   catch_stop_signals();
   if (!launched_by_mpi()) return run_in_one_process(options, "none");
@@ -165,10 +135,10 @@ int run(const RunOptions& options) {
   Link& link = mpi.link();
   const RunOutcome outcome =
       coordinate_and_dismiss(link, options, {mpi.size(), mpi_library(), timeouts});
-  // mpirun makes a crash of any status but 0; a wrapper has read in its file what it is.
-  const bool wrapped = !options.exit_status_file.empty();
-  const int status = wrapped ? exit_done : outcome.status;
-  if (!outcome.lost.empty()) mpi.leave_without_the_lost(status, wrapped);
+  // An mpirun that outlives deaths ends with 0 whatever its ranks do, but talks of those that do
+  // not.
+  const int status = survives_deaths() ? exit_done : outcome.status;
+  if (!outcome.lost.empty()) mpi.leave_without_the_lost(status);
   mpi.end(status);
   return status;
 }

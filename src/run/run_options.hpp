@@ -36,10 +36,9 @@ struct RunOptions {
   bool retry_failed = false;
   int stop_after_failures = 0;  ///< plans given up in this session; 0: never
   double worker_timeout_s = 0;
-  std::filesystem::path exit_status_file;  ///< empty: none
-  std::string notify;             ///< command of a shell, told how the run ended; empty: none
-  bool print_out = false;         ///< only say where the results would go
-  bool print_open_shard = false;  ///< only say which shard nobody works at
+  std::string notify;              ///< command of a shell, told how the run ended; empty: none
+  bool print_out = false;          ///< only say where the results would go
+  bool print_open_shards = false;  ///< only say which shards nobody works at
   CheckFor check = CheckFor::nothing;
   std::size_t job_cores = 0;    ///< on each node of the job that is checked for; 0: unknown
   std::size_t job_workers = 1;  ///< that share them

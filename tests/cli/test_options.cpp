@@ -132,6 +132,8 @@ std::vector<std::string> all_commands() {
   for (std::string line; std::getline(overview, line);)
     if (line.starts_with("  ") && !line.starts_with("   "))
       commands.push_back(line.substr(2, line.find(' ', 2) - 2));
+  // These become scripts.
+  std::erase_if(commands, [](const auto& name) { return name == "launch" || name == "submit"; });
   return commands;
 }
 

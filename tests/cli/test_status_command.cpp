@@ -130,11 +130,53 @@ TEST_F(Status, is_told_a_line_a_look_until_nobody_writes_the_file) {
   EXPECT_EQ(watching.wait(), 3);
   EXPECT_THAT(watching.out(), testing::EndsWith("closed: 3 solved, 1 failed, 0 pending, 1.50 "
                                                 "plans/s\n"));
-  for (const char* other : {"--json", "--why", "--out=x"}) {
+  for (const char* other : {"--json", "--why", "--out=x", "--word", "--session"}) {
     const Finished both = run_program({WALLHEAT_PROGRAM, "status", file_, "--watch", other});
     EXPECT_EQ(both.status, 2) << other;
   }
   EXPECT_EQ(run_program({WALLHEAT_PROGRAM, "status", file_, "--interval", "0"}).status, 2);
+}
+
+TEST_F(Status, is_told_in_one_word) {
+  const auto word = [&] { return run_program({WALLHEAT_PROGRAM, "status", file_, "--word"}).out; };
+  {
+    auto results = create();
+    store(results, 0, PlanStatus::converged);
+    EXPECT_EQ(word(), "running\n");
+  }
+  EXPECT_EQ(word(), "killed\n");
+  const auto after = [&](PlanStatus last, bool all) {
+    auto results = create();
+    all ? store_all(results, last) : store(results, 0, last);
+    close(results);
+    return word();
+  };
+  EXPECT_EQ(after(PlanStatus::converged, false), "left\n");
+  EXPECT_EQ(after(PlanStatus::failed, true), "failed\n");
+  EXPECT_EQ(after(PlanStatus::converged, true), "done\n");
+}
+
+TEST_F(Status, of_a_session_is_that_of_the_last_one) {
+  const auto session = [&] {
+    return run_program({WALLHEAT_PROGRAM, "status", file_, "--session"});
+  };
+  { auto results = create(); }
+  EXPECT_EQ(session().status, 1) << "a job that starts the same again would do so for ever";
+  EXPECT_THAT(session().out, AllOf(HasSubstr("left open: 0 plan(s)"), HasSubstr("4 left")));
+  {
+    auto results = create();
+    store(results, 0, PlanStatus::converged);
+  }
+  write_status();
+  pretend_the_writer_is_elsewhere();
+  EXPECT_EQ(run_program({WALLHEAT_PROGRAM, "status", file_, "--word"}).out, "running\n");
+  EXPECT_EQ(session().status, 75);
+  EXPECT_THAT(session().out, AllOf(HasSubstr("left open: 1 plan(s)"), HasSubstr("--resume")));
+  auto results = create();
+  store_all(results, PlanStatus::failed);
+  results.close({{"exit_status", "1"}}, false);
+  EXPECT_EQ(session().status, 1) << "as the session said";
+  EXPECT_EQ(look().status, 75);
 }
 
 TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
@@ -331,6 +373,7 @@ TEST_F(StatusOfParts, ends_with_the_status_of_the_whole) {
     EXPECT_EQ(finished.status, 75);
     EXPECT_THAT(finished.out,
                 AllOf(HasSubstr("1 being written (2), 3 closed"), HasSubstr("advice     wait\n")));
+    EXPECT_EQ(look_at_whole("--word").out, "running\n");
   }
   finish_part(2);
   const Finished done = look_at_whole();
