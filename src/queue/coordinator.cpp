@@ -123,7 +123,8 @@ void Coordinator::heard(int worker, const Bye& bye, double now_s) {
   rank.listens = true;
   if (rank.stage == Stage::left) return;
   if (rank.info->facts.host.empty())
-    rank.info = std::make_shared<const WorkerInfo>(WorkerInfo{worker, {.host = bye.host}});
+    rank.info =
+        std::make_shared<const WorkerInfo>(WorkerInfo{worker, {.host = bye.host, .device = ""}});
   note(worker, bye.abandoned);
   queue_.gone(worker);
   move(rank, Stage::left);
