@@ -1,27 +1,24 @@
 # shellcheck shell=bash disable=SC2034
-# What jobs/submit.sh has to know of your cluster. Bash syntax. Adapt it, or put what differs into
-# a file of your own and name that with `jobs/submit.sh --site FILE`.
+# What 'wallheat submit' has to know of your cluster. Bash syntax. Adapt it, or put what differs into a file of your own and
+# name that with --site FILE.
 
-# Added to every job as they stand: partition or queue, account, whatever else your site insists on.
+# Added to every job: partition or queue, account, whatever else your site insists on.
 slurm_options=()              # e.g. (--partition=normal --account=abc123)
 lsf_options=()                # e.g. (-q normal -P abc123)
 
 # How your site asks for GPUs on each node; {} stands for their number.
-slurm_gpu_option='--gpus-per-node={}'
-lsf_gpu_option='-gpu "num={}"'
+slurm_gpu_option=('--gpus-per-node={}')
+lsf_gpu_option=(-gpu 'num={}')
 
-# How it asks for memory on each node (submit.sh --memory); {} stands for GB.
-slurm_memory_option='--mem={}G'
-lsf_memory_option='-R "rusage[mem={}GB]"'
-
-# The most jobs that an array may have; empty: what the scheduler says. A larger array is submitted as several.
-largest_array=
+# How it asks for memory on each node (--memory); {} stands for GB.
+slurm_memory_option=('--mem={}G')
+lsf_memory_option=(-R 'rusage[mem={}GB]')
 
 # Cores of a node that a job takes. Slurm: empty takes whole nodes, with --exclusive. LSF has to know.
 cores_per_node=
 
-# The longest run time of a job: 4h, 90m, 1h30m, 2d or 1:30:00. A campaign may take longer: a job that its time
-# limit stops is started again, and goes on.
+# The longest run time of a job: 4h, 90m, 1h30m, 2d, 1:30:00, or 90:00 for 90 minutes. A campaign may take longer: a job
+# that its time limit stops is started again, and goes on.
 time_limit=4h
 
 # Lines that make wallheat's libraries and mpirun available inside a job.
@@ -33,10 +30,3 @@ setup='
 # The program, as a job calls it: empty takes the one that was built or installed with jobs/submit.sh. In a
 # container, e.g.: wallheat=(apptainer exec --bind /scratch wallheat.sif wallheat)
 wallheat=()
-
-# For submit.sh --advise: what is known of the partitions, as 'wallheat advise --partition' takes it, for
-# example 'medium:core=2.5e9,watts=400,core-price=0.01' (cell updates a second of a core, W of a busy node,
-# price of a core hour). Empty: all that sinfo tells, at the speed of solved plans or of this machine.
-partitions=()
-# Where the history of the queue is kept, as accounting forgets. Empty: nowhere.
-queue_history=

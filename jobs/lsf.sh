@@ -1,60 +1,16 @@
 #!/bin/bash
-# An LSF job that solves floor plans, and starts again while work is left. As it stands, on one node:
-#   bsub < jobs/lsf.sh
-# jobs/submit.sh writes it for more nodes, GPUs and arrays, with your site's values.
-#BSUB -J wallheat
-#BSUB -o wallheat-%J.out
-#BSUB -n 16
-#BSUB -R "span[ptile=16]"
-#BSUB -W 04:00
-#BSUB -wt 2
-#BSUB -wa USR1
-#BSUB -Q "75"
-#BSUB -r
+# An LSF job that solves floor plans, and goes back into the queue while work is left. jobs/submit.sh submits it with your
+# site's options. By hand, on one node of 16 cores:
+#   bsub -n 16 -R 'span[ptile=16]' -W 4:00 -wt 2 -wa USR1 -Q 75 -r jobs/lsf.sh jobs -- --data plans --out results.h5
+# shellcheck source-path=SCRIPTDIR source=job.sh
+. "${1:?lsf.sh: the first argument must be the folder of wallheat\'s scripts}/job.sh"
 
-# module load gcc openmpi hdf5 boost hwloc
-launch=jobs/launch.sh
-wallheat=(build/wallheat)
-workers=1   # on each node; with GPUs: one for each GPU
-set -- --data plans --out results.h5
-
-# --- The same in every job ------------------------------------------------------------------------
 # LSF's list names a host once for each core; wallheat needs each host once.
 hosts=$(mktemp)
 awk '!seen[$1]++ { print $1, "slots=1" }' "$LSB_DJOB_HOSTFILE" > "$hosts"
-nodes=$(wc -l < "$hosts")
-
-# Before the time limit (-wt, -wa) the run is asked to stop; at the limit itself SIGUSR2 comes, and a
-# while later SIGINT and SIGTERM. These two alone come with bkill: then the job must not come back. So
-# the first signal tells why.
-run='' stopped_by=''
-stop() {
-  stopped_by=${stopped_by:-$1}
-  [ -z "$run" ] || kill -USR1 "$run" 2> /dev/null
-}
-trap 'stop limit' USR1 USR2 XCPU HUP
-trap 'stop cancel' INT TERM QUIT
-trap : PIPE  # text that nobody reads is lost text
-
-# Rank 0 comes on top of the workers. In an array [1-N] the options say --shard "$LSB_JOBINDEX/N".
-WALLHEAT_SSH=${WALLHEAT_SSH:-blaunch} \
-  "$launch" -n $((nodes * workers + 1)) --hostfile "$hosts" --map-by node:OVERSUBSCRIBE -- \
-  "${wallheat[@]}" run --resume "$@" &
-run=$!
-[ -z "$stopped_by" ] || stop "$stopped_by"
-while kill -0 $run 2> /dev/null; do wait $run; done
-wait $run
-status=$?
+export WALLHEAT_SSH=${WALLHEAT_SSH:-blaunch}
+solve "$(wc -l < "$hosts")" "${LSB_JOBINDEX:-}" --hostfile "$hosts"
 rm -f "$hosts"
-
-[ $status = 75 ] || exit $status
-case $stopped_by in
-  cancel)
-    echo "The job was cancelled (bkill); what was solved is stored. To go on, submit it again."
-    exit 143
-    ;;
-  limit) echo "LSF's signal stopped the run before the job's time limit, with work left." ;;
-  *) echo "The run stopped with work left; the lines above say why." ;;
-esac
-echo "The job goes back into the queue (-Q) and goes on from there."
-exit $status
+[ "$status:$stopped_by" != 75:cancel ] || exit 143
+[ "$status" != 75 ] || echo "The job goes back into the queue (-Q 75) and goes on from there."
+exit "$status"

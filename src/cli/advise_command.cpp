@@ -70,7 +70,7 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
               "cores of a node that a job takes; 0: all");
   options.add("first,n", value(advise.first, "N", 12), "show so many choices at most");
-  options.add("best", flag(advise.best), "print only the best, as options of jobs/submit.sh");
+  options.add("best", flag(advise.best), "print only the best, as options of wallheat submit");
   options.heading("The cluster");
   options.add(
       "partition,p", value(advise.partitions, "NAME:KEY=NUMBER,..."),
@@ -168,7 +168,7 @@ Advice advice_of(AdviseOptions& advise, const RunOptions& run) {
     advice.reason = "All plans are solved: there is nothing to submit.";
     return advice;
   }
-  const auto core_s = [&](double updates) { return left.core.predict_s(updates); };
+  const auto core_s = [&](double updates) { return left.core.seconds_for(updates); };
   for (const double updates : left.updates) advice.core_hours += core_s(updates) / 3600;
   advice.choices = campaign_choices(
       {left.updates, core_s}, places, limits,

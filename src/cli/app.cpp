@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
 #include <string_view>
@@ -34,8 +35,8 @@ struct Command {
   std::string_view name;
   std::string_view group;  // of the overview; those of one stand together
   std::string_view purpose;
-  /// Tells what it has to tell by itself, or as a report.
-  std::variant<int (*)(Options&), Report (*)(Options&)> function;
+  /// Tells what it has to tell by itself, or as a report, or is a script of jobs/.
+  std::variant<int (*)(Options&), Report (*)(Options&), const char*> function;
   const char* figure = nullptr;  ///< what --plot draws of the report; null: nothing
   bool makes_files = false;      ///< --out is not for the report
 };
@@ -45,6 +46,10 @@ Report completion_command(Options& options);
 constexpr std::array commands{
     Command{"run", "run", "solve many floor plans into one HDF5 file, under mpirun or alone",
             run_command},
+    Command{"launch", "run", "start 'wallheat run' under mpirun so that it outlives dead workers",
+            "launch.sh"},
+    Command{"submit", "run", "submit a run to Slurm or LSF, as one job or as an array",
+            "submit.sh"},
     Command{"solve", "run", "solve one floor plan, print its statistics, draw it", solve_command},
     Command{"generate", "run", "make synthetic floor plans", generate_command, nullptr, true},
     Command{"whatif", "ask for other walls",
@@ -129,7 +134,26 @@ const Command& command_named(const std::string& name) {
                                did_you_mean(name, command_names())));
 }
 
+/// Becomes a script of jobs/: of the checkout that this program was built in, or of its own
+/// installation. Throws RunError.
+[[noreturn]] void become_script(const std::string& name, const Arguments& arguments) {
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  for (const char* const jobs : {"../jobs", "../share/wallheat/jobs"}) {
+    std::string script = (folder / jobs / name).lexically_normal().string();
+    std::vector<char*> words{script.data()};
+    for (const std::string& argument : arguments)
+      words.push_back(const_cast<char*>(argument.data()));
+    words.push_back(nullptr);
+    ::execv(script.c_str(), words.data());
+  }
+  throw RunError(fmt::format("{} is neither in {} nor in {}: install wallheat with its scripts",
+                             name, (folder / "../jobs").lexically_normal().string(),
+                             (folder / "../share/wallheat/jobs").lexically_normal().string()));
+}
+
 int call(const Command& command, Options& options) try {
+  if (const auto* script = std::get_if<const char*>(&command.function))
+    become_script(*script, options.arguments());
   if (const auto* function = std::get_if<int (*)(Options&)>(&command.function))
     return (*function)(options);
   Output output(options, !command.makes_files, command.figure);
@@ -185,7 +209,8 @@ int complete() {
     return exit_done;
   }
   const auto* const command = std::ranges::find(commands, words[1], &Command::name);
-  if (command == commands.end()) return exit_done;
+  if (command == commands.end() || std::holds_alternative<const char*>(command->function))
+    return exit_done;
   Options options(words[1], {words.begin() + 2, words.end()});
   options.complete();
   return call(*command, options);

@@ -30,7 +30,7 @@ Report verify_command(Options& options);
 Report devices_command(Options& options);
 Report bench_command(Options& options);
 Report monitor_command(Options& options);
-int status_command(Options& options);
+Report status_command(Options& options);
 
 /// The program: finds the command and turns what it throws into one sentence and an exit status.
 int app_main(const Arguments& arguments);

@@ -10,8 +10,8 @@
 #include "core/version.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "node/processor.hpp"
-#include "queue/placement.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/solver_options.hpp"
 

@@ -11,10 +11,10 @@
 #include <limits>
 #include <sstream>
 
-#include "cli/configuration_file.hpp"
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "report/gnuplot.hpp"
+#include "run/configuration_file.hpp"
 #include "view/output_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -420,10 +420,11 @@ void Options::check_files() {
           require_replaceable(file, overwrite_, beginning_of(plot_format(option.name, file)));
 }
 
-std::string Options::configuration() const {
+std::string Options::configuration(std::span<const std::string_view> without) const {
   std::string text;
   for (const Option& option : table_) {
     if (option.heading == common_heading || !parser_->values.contains(option.name)) continue;
+    if (std::ranges::find(without, option.name) != without.end()) continue;
     for (const std::string& value : texts_of(parser_->values[option.name].value()))
       text += line_of(option.name, value);
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -140,8 +141,8 @@ class Options {
   [[nodiscard]] CommandFiles& files() { return files_; }
   [[nodiscard]] bool overwrite() const { return overwrite_; }
   /// All options with the values that they have now, defaults included, as a configuration file;
-  /// those without a value are left out.
-  [[nodiscard]] std::string configuration() const;
+  /// those without a value are left out, and so are some names.
+  [[nodiscard]] std::string configuration(std::span<const std::string_view> without = {}) const;
   [[nodiscard]] const Arguments& arguments() const { return arguments_; }
 
   /// Makes parse() print the words that may stand in place of the last argument, a line each.

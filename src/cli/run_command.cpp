@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <optional>
 
 #include "cli/command_files.hpp"
 #include "cli/commands.hpp"
@@ -9,11 +8,11 @@
 #include "core/exit_status.hpp"
 #include "core/printable.hpp"
 #include "mpi/mpi_link.hpp"
+#include "report/file_status.hpp"
 #include "run/readiness.hpp"
 #include "run/run.hpp"
 #include "run/run_options.hpp"
 #include "store/result_path.hpp"
-#include "view/file_status.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
@@ -27,12 +26,7 @@ void check_files_of_run(const RunOptions& options) {
   files.reads("--ids", options.ids_file);
   files.writes_store("--out", options.out);
   files.writes("--events", options.events);
-  files.writes("--exit-status-file", options.exit_status_file);
   files.check();
-  if (!may_hold_exit_status(options.exit_status_file))
-    throw UsageError(fmt::format(
-        "{} holds something else than an exit status; name another by --exit-status-file",
-        options.exit_status_file.string()));
   if (options.overwrite) require_own_results(options.out);
 }
 
@@ -65,37 +59,29 @@ int print_readiness(const RunOptions& options) {
   throw RunError(fmt::format("the run cannot start: {} problem(s)", found.problems.size()));
 }
 
-/// The first shard, from that of the options on and round about, that has plans left and that
-/// nobody solves; nothing where there is none.
-std::optional<Shard> open_shard(const RunOptions& options) {
+/// Prints the shards, from that of the options on and round about, that have plans left and that
+/// nobody solves.
+void print_open_shards(const RunOptions& options) {
   const std::size_t count = options.shard.count;
-  if (count == 1) throw UsageError("--print-open-shard needs --shard K/N");
+  if (count == 1) throw UsageError("--print-open-shards needs --shard K/N");
   for (std::size_t step = 0; step < count; ++step) {
     const Shard shard{(options.shard.number - 1 + step) % count + 1, count};
     const std::filesystem::path part = shard_path(options.whole, shard);
     if (is_being_written(part)) continue;
-    if (!has_results(part) || status_of(part).pending > 0) return shard;
+    if (!has_results(part) || status_of({part}).plans.pending > 0) fmt::print("{}\n", shard.text());
   }
-  return std::nullopt;
 }
 
 }  // namespace
 
 int run_command(Options& options) {
-  RunOptions run_options;
-  try {
-    run_options = parse_run_options(options);
-  } catch (const UsageError&) {
-    if (launched_rank() == 0)
-      write_exit_status(exit_status_file_among(options.arguments()), exit_usage);
-    throw;
-  }
+  const RunOptions run_options = parse_run_options(options);
   if (run_options.print_out) {
     fmt::print("{}\n", result_path(run_options.out).string());
     return exit_done;
   }
-  if (run_options.print_open_shard) {
-    if (const auto shard = open_shard(run_options)) fmt::print("{}\n", shard->text());
+  if (run_options.print_open_shards) {
+    print_open_shards(run_options);
     return exit_done;
   }
   if (launched_rank() == 0) check_files_of_run(run_options);

@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -18,6 +21,7 @@
 #include "mpi/mpi_link.hpp"
 #include "plans/plan_source.hpp"
 #include "run/batch_job.hpp"
+#include "run/configuration_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
@@ -44,9 +48,24 @@ std::optional<std::pair<std::size_t, std::size_t>> node_of_job(std::string_view 
   return std::pair(*cores, *workers);
 }
 
-std::string joined(const Arguments& arguments) {
+// What concerns people who look at a session: not stored, as a command may hold a password. The
+// rest is what ranks may differ in, each for its own place.
+constexpr std::array<std::string_view, 7> own_options{"notify", "events",  "progress", "log-level",
+                                                      "device", "threads", "isa"};
+constexpr auto session_options = std::span(own_options).first<4>();
+
+/// "wallheat run ..." as it was typed, without these options.
+std::string command_line(const Arguments& arguments, std::span<const std::string_view> without) {
   std::string text = "wallheat run";
-  for (const std::string& argument : arguments) text += " " + argument;
+  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+    const std::string name = argument->substr(0, argument->find('='));
+    const auto is_it = [&](std::string_view option) { return name == fmt::format("--{}", option); };
+    if (std::ranges::none_of(without, is_it)) {
+      text += " " + *argument;
+    } else if (name == *argument && std::next(argument) != arguments.end()) {
+      ++argument;  // its value
+    }
+  }
   return text;
 }
 
@@ -147,7 +166,8 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "each worker uses at most N cores of its share, one plan per core; 0: the whole "
               "share. On a GPU: at most N threads that feed it");
   options.add("memory", value(run.memory_gb, "GB", 0),
-              "warn if plans may need more memory than this on a node, in GB; 0: more than the "
+              "with --check: warn if plans may need more memory than this on a node, in GB; 0: "
+              "more than the "
               "machine or the process's cgroup has");
   options.add("save-fields", flag(run.job.save_fields), "also store the temperature fields");
   options.add("resume", flag(run.resume),
@@ -159,7 +179,8 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "array; none: all plans");
   options.add("time-limit", value(words.time_limit, "TIME", "auto"),
               "store what is solved and stop before this much time has passed since the start: "
-              "seconds, 90m, 1h30m, 1:30:00; auto: before Slurm or LSF ends the job; none");
+              "seconds, 90m, 1h30m, 1:30:00, or 20:00 for 20 minutes; auto: before Slurm or LSF "
+              "ends the job; none");
   options.add("max-attempts", value(run.max_attempts, "N", 3),
               "give up a plan after it has failed or killed its solver N times, over all sessions");
   options.add("retry-failed", flag(run.retry_failed),
@@ -173,9 +194,6 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
       "worker-timeout", value(run.worker_timeout_s, "SECONDS", 30),
       "a worker that sends nothing for this long is lost, and its plans go to others; workers "
       "wait four times as long for rank 0, and rank 0 for the start and the end of MPI");
-  options.add("exit-status-file", value(run.exit_status_file, "FILE"),
-              "write the exit status there once the result file is closed, as mpirun's own may "
-              "be another; a run under mpirun itself ends with 0 then");
   options.add(
       "notify", value(run.notify, "COMMAND"),
       "call this command of sh when the run has ended, however that is, with a JSON object "
@@ -185,9 +203,9 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
   options.add("print-out", flag(run.print_out),
               "print the result file that these options mean (a shard's part, links followed) and "
               "exit; for scripts");
-  options.add("print-open-shard", flag(run.print_open_shard),
-              "print which of the shards, from that of --shard on, has plans left and is not being "
-              "written, as K/N (nothing if there is none), and exit; for scripts");
+  options.add("print-open-shards", flag(run.print_open_shards),
+              "print which of the shards, from that of --shard on, have plans left and are not "
+              "being written, as K/N, one a line, and exit; for scripts");
   const auto choose_check = [&run](const std::string& option, const std::string& word) {
     if (const auto node = node_of_job(word)) {
       run.check = CheckFor::a_job;
@@ -235,8 +253,8 @@ void refuse_contradictions(const RunOptions& run, const RunWords& words) {
   if (!(run.memory_gb >= 0)) throw UsageError("--memory must be at least 0 (GB)");
   if (run.max_attempts < 1) throw UsageError("--max-attempts must be at least 1");
   if (run.stop_after_failures < 0) throw UsageError("--stop-after-failures must be at least 0");
-  if (run.print_open_shard && run.retry_failed)
-    throw UsageError("--print-open-shard passes over failed plans, so leave out --retry-failed");
+  if (run.print_open_shards && run.retry_failed)
+    throw UsageError("--print-open-shards passes over failed plans, so leave out --retry-failed");
   if (!(run.job.plan_timeout_s >= 0))
     throw UsageError("--plan-timeout must be at least 0 (seconds)");
   if (!(run.worker_timeout_s >= 0.1))
@@ -302,24 +320,13 @@ RunOptions parse_run_options(Options& options) {
   questions.finish(run.job.solver);
   choose_shard_and_end(run, words);
   choose_device(run);
-  run.command_line = joined(options.arguments());
-  run.configuration = options.configuration();
+  run.command_line = command_line(options.arguments(), session_options);
+  run.configuration = options.configuration(session_options);
+  run.settings = options.configuration(own_options);
+  // Nobody typed it: each rank reads it beside its own plans.
+  if (!options.was_given("spacing"))
+    run.settings += line_of("spacing", fmt::format("{}", run.job.solver.limits.spacing));
   return run;
-}
-
-std::filesystem::path exit_status_file_among(const Arguments& arguments) {
-  const std::string name = "--exit-status-file";
-  std::filesystem::path file;
-  for (std::size_t k = 0; k < arguments.size(); ++k) {
-    if (arguments[k] == name && k + 1 < arguments.size()) file = arguments[k + 1];
-    if (arguments[k].starts_with(name + "=")) file = arguments[k].substr(name.size() + 1);
-  }
-  const auto is_it = [&](const std::string& argument) {
-    std::error_code absent;
-    const std::size_t value = argument.starts_with("--") ? argument.find('=') + 1 : 0;
-    return std::filesystem::equivalent(argument.substr(value), file, absent);
-  };
-  return std::ranges::count_if(arguments, is_it) > 1 ? std::filesystem::path() : file;
 }
 
 }  // namespace wallheat

@@ -10,10 +10,6 @@ namespace wallheat {
 /// Of 'wallheat run'. Throws UsageError.
 [[nodiscard]] RunOptions parse_run_options(Options& options);
 
-/// What --exit-status-file names among arguments that may be wrong otherwise; empty where none
-/// does, or another one names the same file.
-[[nodiscard]] std::filesystem::path exit_status_file_among(const Arguments& arguments);
-
 /// Declares the options that choose a solver; call finish() after parsing, while these live.
 class SolverOptionParser {
  public:

@@ -13,6 +13,7 @@ struct Core {
                    ///< name by which processes of one host mean the same core
   int socket = 0;  ///< 0, 1, ... the same for all processes of a host
   int numa = 0;    ///< operating system's number of the NUMA node
+  static void fields(auto& visit, auto& self) { visit(self.cpu, self.socket, self.numa); }
   friend bool operator==(const Core&, const Core&) = default;
 };
 
@@ -23,6 +24,9 @@ struct Gpu {
   std::string uuid;
   std::uint64_t memory_bytes = 0;
   int numa = -1;  ///< nearest NUMA node; -1 where unknown
+  static void fields(auto& visit, auto& self) {
+    visit(self.ordinal, self.name, self.uuid, self.memory_bytes, self.numa);
+  }
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
@@ -30,6 +34,7 @@ struct Gpu {
 struct CpuQuota {
   std::uint64_t group = 0;  ///< the cgroup; the same number in all containers of a system
   double cpus = 0;          ///< seconds of CPU time a second
+  static void fields(auto& visit, auto& self) { visit(self.group, self.cpus); }
   friend bool operator==(const CpuQuota&, const CpuQuota&) = default;
 };
 
@@ -44,6 +49,10 @@ struct Machine {
   int host_cores = 0;              ///< cores that it might use if nobody had bound it; 0: unknown
   std::vector<CpuQuota> quotas{};  ///< that hold for it
   std::uint64_t memory_bytes = 0;  ///< that it may hold, together with others; 0: unknown
+  static void fields(auto& visit, auto& self) {
+    visit(self.host, self.cores, self.gpus, self.no_gpu, self.system, self.host_cores, self.quotas,
+          self.memory_bytes);
+  }
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 

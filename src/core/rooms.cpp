@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/column_distances.hpp"
 #include "core/larger.hpp"
 #include "wallheat/error.hpp"
 
@@ -49,32 +50,6 @@ class Labels {
   std::vector<std::uint32_t> labels_;
 };
 
-/// How far down, then also up, the next cell is that is not interior; `far` at least where it is
-/// farther than that. What is around the grid is not interior.
-std::vector<std::uint16_t> vertical_distances(const Grid<std::uint8_t>& interior,
-                                              std::uint16_t far) {
-  const std::size_t rows = interior.rows;
-  const std::size_t cols = interior.cols;
-  std::vector<std::uint16_t> distance(rows * cols);
-  const std::vector<std::uint16_t> outside(cols, 0);
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::uint16_t* above = row == 0 ? outside.data() : &distance[(row - 1) * cols];
-    for (std::size_t col = 0; col < cols; ++col) {
-      const std::size_t cell = row * cols + col;
-      const auto next = static_cast<std::uint16_t>(std::min<int>(above[col] + 1, far));
-      distance[cell] = interior.cells[cell] != 0 ? next : std::uint16_t{0};
-    }
-  }
-  for (std::size_t row = rows; row-- > 0;) {
-    const std::uint16_t* below = row + 1 == rows ? outside.data() : &distance[(row + 1) * cols];
-    for (std::size_t col = 0; col < cols; ++col) {
-      std::uint16_t& here = distance[row * cols + col];
-      here = static_cast<std::uint16_t>(std::min<int>(here, below[col] + 1));
-    }
-  }
-  return distance;
-}
-
 /// Marks the cells farther than `radius` from all that is not interior as core, others as
 /// unlabelled. A cell whose column has such a cell at a distance of v reaches as far along its row
 /// as the root of radius² - v²; two passes a row then know who is reached. (The two phases of
@@ -82,7 +57,7 @@ std::vector<std::uint16_t> vertical_distances(const Grid<std::uint8_t>& interior
 Labels eroded(const Grid<std::uint8_t>& interior, std::uint32_t radius) {
   Labels labels({interior.rows, interior.cols});
   const auto far = static_cast<std::uint16_t>(radius + 1);
-  const std::vector<std::uint16_t> distance = vertical_distances(interior, far);
+  const Grid<std::uint16_t> distance = column_distances(interior, far);
   const auto cols = static_cast<std::int64_t>(interior.cols);
   std::vector<std::int64_t> reach(far + std::size_t{1}, -cols - radius);  // of `far`: nobody
   for (std::int64_t v = 0, r = radius; v <= r; ++v) {
@@ -91,7 +66,7 @@ Labels eroded(const Grid<std::uint8_t>& interior, std::uint32_t radius) {
   }
   std::vector<std::int64_t> reached_until(interior.cols);
   for (std::size_t row = 0; row < interior.rows; ++row) {
-    const std::uint16_t* const v = &distance[row * interior.cols];
+    const std::uint16_t* const v = distance.cells.data() + row * interior.cols;
     std::int64_t until = std::int64_t{radius} - 1;  // what is before the grid reaches so far
     for (std::size_t col = 0; col < interior.cols; ++col) {
       until = std::max(until, static_cast<std::int64_t>(col) + reach[v[col]]);

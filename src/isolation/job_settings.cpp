@@ -28,7 +28,7 @@ void fields_of(Visit& visit, R& solver) {
 template <class Visit, Is<JobSettings> R>
 void fields_of(Visit& visit, R& settings) {
   visit(settings.data, settings.solver, settings.save_fields, settings.host, settings.device,
-        settings.plan_timeout_s, settings.lanes, settings.sockets, settings.cpus);
+        settings.plan_timeout_s, settings.lanes, settings.cpus);
 }
 
 Bytes encode(const JobSettings& settings) {

@@ -19,10 +19,9 @@ struct JobSettings {
   bool save_fields = false;
   std::string host;  ///< this and the device go into each row
   std::string device;
-  double plan_timeout_s = 0;   ///< the longest without progress; 0: for ever
-  std::uint32_t lanes = 1;     ///< so many plans at a time; 0: as many as keep the device busy
-  std::vector<int> sockets{};  ///< of a solver process: one for each lane but the first
-  std::vector<int> cpus{};     ///< all threads are bound to these; empty: as the process is started
+  double plan_timeout_s = 0;  ///< the longest without progress; 0: for ever
+  std::uint32_t lanes = 1;    ///< so many plans at a time; 0: as many as keep the device busy
+  std::vector<int> cpus{};    ///< all threads are bound to these; empty: as the process is started
 };
 
 [[nodiscard]] Bytes encode(const JobSettings& settings);

@@ -4,12 +4,15 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/cpu_time.hpp"
 #include "core/interior_values.hpp"
+#include "io/checksum.hpp"
 #include "io/print_error.hpp"
+#include "node/peak_memory.hpp"
 #include "plans/plan_hash.hpp"
 #include "plans/plan_source.hpp"
 #include "store/field_codec.hpp"
@@ -31,9 +34,9 @@ class Lap {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// Solves one plan into `result`; leaves it pending if stopped.
-void solve_into(const JobSettings& settings, const PlanSource& source, Solver& solver,
-                const PlanKey& key, const SolveControl& control, PlanResult& result) {
+/// Solves one plan into `result`. Returns a hash of its field if that is kept, else 0.
+std::uint64_t solve_into(const JobSettings& settings, const PlanSource& source, Solver& solver,
+                         const PlanKey& key, const SolveControl& control, PlanResult& result) {
   // The stamp comes first: a file that changes while it is read is found changed by the next
   // resume.
   result.input_stamp = source.stamp(key);
@@ -49,12 +52,17 @@ void solve_into(const JobSettings& settings, const PlanSource& source, Solver& s
   set_wall_temperatures(plan, settings.solver.walls);
   const auto solution = solve_plan(result.id, plan, solver, settings.solver.limits, control);
   result.phases.solve_s = lap.seconds();
-  if (!solution) return;
+  if (!solution) throw RunError("a solver has stopped though nobody asked it to");
   result.device_times = solution->device_times;
   describe_solution(plan, *solution, settings.solver, result);
   result.phases.statistics_s = lap.seconds();
-  if (settings.save_fields) put_field(result, solution->field);
+  std::uint64_t hash = 0;
+  if (settings.save_fields) {
+    put_field(result, solution->field);
+    hash = crc32_of(std::as_bytes(std::span(solution->field.cells)));
+  }
   result.phases.compress_s = lap.seconds();
+  return hash;
 }
 
 /// The columns that tell which cells may be on the other side of a threshold.
@@ -67,6 +75,25 @@ void describe_doubt(const Doubt& doubt, PlanResult& result) {
   result.pct_above_18_most = percent(doubt.above_most);
   result.pct_below_15_least = percent(doubt.below_least);
   result.pct_below_15_most = percent(doubt.below_most);
+}
+
+/// A plan's row as far as it is known before it is solved; pending.
+PlanResult pending_row(const JobSettings& settings, const Task& task, JobThread thread) {
+  PlanResult row;
+  row.index = task.plan;
+  row.id = task.id;
+  row.host = settings.host;
+  row.device = settings.device;
+  row.solver = settings.solver.solver_text();
+  row.thread = thread.number;
+  return row;
+}
+
+Result encoded(const PlanResult& row, std::uint64_t field_hash) {
+  const auto kind = row.status != PlanStatus::failed ? Result::Kind::answered
+                    : row.may_pass                   ? Result::Kind::may_pass
+                                                     : Result::Kind::failed;
+  return {row.index, kind, row.seconds, digest_of(row, field_hash), encode_result(row)};
 }
 
 }  // namespace
@@ -106,62 +133,64 @@ std::optional<Solution> solve_plan(const std::string& id, const FloorPlan& plan,
   }
 }
 
-PlanResult pending_result(const JobSettings& settings, const Task& task) {
-  PlanResult result;
-  result.index = task.index;
-  result.id = task.id;
-  result.host = settings.host;
-  result.device = settings.device;
-  result.solver = settings.solver.solver_text();
-  return result;
-}
-
 PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
-                      std::shared_ptr<Solver> solver) {
-  return [settings, source = std::move(source), solver = std::move(solver)](
+                      std::shared_ptr<Solver> solver, JobThread thread) {
+  const auto memory = thread.is_alone ? std::make_shared<PeakMemory>() : nullptr;
+  return [settings, source = std::move(source), solver = std::move(solver), thread, memory](
              const Task& task, const SolveControl& control) {
     const auto start = std::chrono::steady_clock::now();
     const double cpu_start_s = thread_cpu_seconds();
-    PlanResult result = pending_result(settings, task);
+    // What the process keeps of earlier plans counts: to give it back first would cost a plan of
+    // 96 x 96 cells a third of its time.
+    const bool of_this_plan = memory && memory->restart();
+    PlanResult row = pending_row(settings, task, thread);
+    std::uint64_t field_hash = 0;
     try {
-      solve_into(settings, *source, *solver, {task.id, task.places}, control, result);
+      field_hash = solve_into(settings, *source, *solver, {task.id, task.places}, control, row);
     } catch (const DeviceFault&) {
       throw;  // no plan's fault, as far as can be told here
-    } catch (const SourceUnavailable& away) {
-      result.error = away.what();
-      return result;  // pending
+    } catch (const SourceUnavailable&) {
+      throw;  // nor this
     } catch (const DeviceTooSmall& error) {
-      result.error = fmt::format("plan {}: {}", task.id, error.what());
-      result.may_pass = true;
+      row.error = fmt::format("plan {}: {}", task.id, error.what());
+      row.may_pass = true;
     } catch (const std::bad_alloc&) {
-      result.error = fmt::format("plan {}: there is not enough memory to solve it", task.id);
-      result.may_pass = true;
+      row.error = fmt::format("plan {}: there is not enough memory to solve it", task.id);
+      row.may_pass = true;
     } catch (const std::exception& error) {
-      result.error = error.what();
+      row.error = error.what();
     }
-    if (!result.error.empty()) result.status = PlanStatus::failed;
-    result.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    result.cpu_s = thread_cpu_seconds() - cpu_start_s;
-    return result;
+    if (!row.error.empty()) row.status = PlanStatus::failed;
+    row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    row.cpu_s = thread_cpu_seconds() - cpu_start_s;
+    if (of_this_plan) row.peak_memory = memory->bytes();
+    try {
+      return encoded(row, field_hash);
+    } catch (const std::bad_alloc&) {
+      PlanResult failed = pending_row(settings, task, thread);
+      failed.status = PlanStatus::failed;
+      failed.may_pass = true;
+      failed.error = fmt::format("plan {}: there is not enough memory for its result", task.id);
+      return encoded(failed, 0);
+    }
   };
 }
 
-PlanJob make_plan_job(const JobSettings& settings) {
-  return make_plan_job(settings, open_plan_source(settings.data, Listing::if_needed),
-                       settings.solver.make());
-}
-
 JobSource open_jobs(const JobSettings& settings) {
-  if (!settings.solver.gpu) return {1, [settings] { return make_plan_job(settings); }};
-  const auto warn = [](const std::string& warning) { print_error("wallheat: {}", warning); };
-  return open_jobs(settings, open_gpu(*settings.solver.gpu, warn));
+  if (settings.solver.gpu) {
+    const auto warn = [](const std::string& warning) { print_error("wallheat: {}", warning); };
+    return open_jobs(settings, open_gpu(*settings.solver.gpu, warn));
+  }
+  return {1, [settings,
+              source = open_plan_source(settings.data, Listing::if_needed)](JobThread thread) {
+            return make_plan_job(settings, source, settings.solver.make(), thread);
+          }};
 }
 
 JobSource open_jobs(const JobSettings& settings, std::shared_ptr<GpuDevice> device) {
   const SharedPlanSource source = open_plan_source(settings.data, Listing::if_needed);
-  return {device->plans_at_once(), [settings, source, device] {
-            return make_plan_job(settings, source, device->make_solver());
+  return {device->plans_at_once(), [settings, source, device](JobThread thread) {
+            return make_plan_job(settings, source, device->make_solver(), thread);
           }};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -8,7 +9,7 @@
 
 #include "isolation/job_settings.hpp"
 #include "plans/plan_source.hpp"
-#include "queue/task_pool.hpp"
+#include "queue/messages.hpp"
 #include "solve/gpu/device.hpp"
 
 namespace wallheat {
@@ -23,25 +24,30 @@ namespace wallheat {
 void describe_solution(const FloorPlan& plan, const Solution& solution, const SolverOptions& asked,
                        PlanResult& result);
 
-/// A plan's row as far as it is known before it is solved; pending.
-[[nodiscard]] PlanResult pending_result(const JobSettings& settings, const Task& task);
+/// Solves one plan, and tells of its progress. What goes wrong with the plan is a result, too.
+/// Throws DeviceFault if its solver does, and SourceUnavailable if plans cannot be read for the
+/// time being.
+using PlanJob = std::function<Result(const Task&, const SolveControl&)>;
 
-/// A job for one thread: reads a plan, hashes it, solves it, and summarises (and compresses) the
-/// field. It throws DeviceFault where its solver does. Where the source is away, the plan stays
-/// pending, with the reason as its error.
+/// Who solves a plan.
+struct JobThread {
+  std::int32_t number = 0;  ///< the worker's
+  bool is_alone = true;     ///< in its process, whose memory is then its plan's
+};
+
+/// A job for one thread: reads a plan, hashes it, solves it, summarises (and compresses) the field,
+/// and encodes its row.
 [[nodiscard]] PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
-                                    std::shared_ptr<Solver> solver);
-/// The same with a source of its own and a solver for the CPU. Throws RunError if the source
-/// cannot be opened.
-[[nodiscard]] PlanJob make_plan_job(const JobSettings& settings);
+                                    std::shared_ptr<Solver> solver, JobThread thread);
 
 /// A device that is open, and the jobs that share it.
 struct JobSource {
-  std::size_t plans_at_once = 1;      ///< so many jobs keep it busy
-  std::function<PlanJob()> make_job;  ///< to be called by the thread that the job is for
+  std::size_t plans_at_once = 1;               ///< so many jobs keep it busy
+  std::function<PlanJob(JobThread)> make_job;  ///< to be called by the thread that the job is for
 };
 
-/// Opens the CPU, or the GPU that the settings ask for. Throws RunError if it cannot be used.
+/// Opens the CPU, or the GPU that the settings ask for. Throws RunError if it cannot be used, and
+/// SourceUnavailable.
 [[nodiscard]] JobSource open_jobs(const JobSettings& settings);
 /// The jobs of this GPU.
 [[nodiscard]] JobSource open_jobs(const JobSettings& settings, std::shared_ptr<GpuDevice> device);

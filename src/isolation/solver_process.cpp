@@ -1,168 +1,203 @@
 #include "isolation/solver_process.hpp"
 
-#include <fmt/format.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <memory>
-#include <new>
-#include <stop_token>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "core/exit_status.hpp"
+#include "core/input_file.hpp"
 #include "core/number_of.hpp"
 #include "isolation/message_channel.hpp"
+#include "isolation/seat_messages.hpp"
 #include "node/local_machine.hpp"
-#include "node/peak_memory.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Files and sockets that the rank had open, and that have no business here.
-void close_inherited_files(const std::vector<int>& wanted) {
+void close_files_but(int wanted) {
   std::vector<int> strangers;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int fd = number_of<int>(entry.path().filename().string()).value_or(-1);
-    const bool is_wanted = std::find(wanted.begin(), wanted.end(), fd) != wanted.end();
-    if (fd > STDERR_FILENO && !is_wanted) strangers.push_back(fd);  // also the listing's own
+    if (fd > STDERR_FILENO && fd != wanted) strangers.push_back(fd);  // also the listing's own
   }
   for (const int fd : strangers) ::close(fd);
 }
 
-/// Where memory runs out, this process is to go and not the rank that started it. Where /proc does
-/// not allow it, the kernel takes the largest, which is this one, too.
+/// If memory runs out, this process is to go and not the rank that started it. If /proc does not
+/// allow it, the kernel takes the largest, which is this one, too.
 void offer_to_the_out_of_memory_killer() { std::ofstream("/proc/self/oom_score_adj") << 1000; }
 
-/// The other side kills this process when it gets this. It ends itself only where nobody does, so
-/// that the first that is noticed of its end is the reason.
-[[noreturn]] void say_farewell(MessageChannel& channel, const std::string& reason,
-                               bool device_silent) {
-  (void)channel.send(encode(Farewell{reason, false, device_silent}), true);
-  std::this_thread::sleep_for(std::chrono::seconds(10));
-  std::_Exit(exit_failed);
+/// The memory of that file, whose other owner is the worker. It stays as long as the process.
+SeatPage& map_page(int file) {
+  void* memory = ::mmap(nullptr, sizeof(SeatPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ::close(file);
+  if (memory == MAP_FAILED) throw RunError("the page of progress cannot be mapped");
+  return *static_cast<SeatPage*>(memory);
 }
 
-/// The job, which also tells how much memory the process held meanwhile. For one that does one plan
-/// at a time. What it keeps of those before counts: to give it back first would cost a plan of
-/// 96 x 96 cells a third of its time.
-PlanJob measured(PlanJob job) {
-  return [job = std::move(job), peak = std::make_shared<PeakMemory>()](
-             const Task& task, const SolveControl& control) {
-    const bool of_this_plan = peak->restart();
-    PlanResult result = job(task, control);
-    if (of_this_plan) result.peak_memory = peak->bytes();
-    return result;
-  };
-}
+/// A process as its lanes see it.
+class SolverProcess {
+ public:
+  SolverProcess(MessageChannel& channel, SeatPage& page) : channel_(channel), page_(page) {}
 
-/// Solves one plan and tells the other side of it.
-void solve(MessageChannel& channel, const PlanJob& job, const JobSettings& settings,
-           const Task& task) {
-  // Several times before the other side takes silence for a plan that hangs.
-  const double interval_s =
-      settings.plan_timeout_s > 0 ? std::min(0.25, settings.plan_timeout_s / 4) : 0.25;
-  const auto start = Clock::now();
-  double next_s = interval_s;
-  std::stop_source nobody_listens;
-  const auto say = [&](const FromWorker& message) {
-    if (!channel.send(encode(message), true)) nobody_listens.request_stop();
-  };
-  const auto progress = [&](std::int64_t iterations, double delta) {
-    const double now_s = std::chrono::duration<double>(Clock::now() - start).count();
-    if (now_s < next_s) return;
-    next_s = now_s + interval_s;
-    say(Heartbeat{{{task.index, iterations, delta, now_s}}});
-  };
-  say(WorkerReport{{task.index}, {}});
-  try {
-    say(WorkerReport{{}, {job(task, {nobody_listens.get_token(), progress})}});
-  } catch (const std::bad_alloc&) {
-    PlanResult result = pending_result(settings, task);
-    result.status = PlanStatus::failed;
-    result.may_pass = true;
-    result.error = fmt::format("plan {}: there is not enough memory for its result", task.id);
-    say(WorkerReport{{}, {std::move(result)}});
+  void say(const FromSeat& message) {
+    const std::scoped_lock lock(mutex_);
+    // A worker that died before it could take this process along does not hear it.
+    if (!channel_.send(encode(message), true)) std::_Exit(exit_done);
   }
-}
 
-/// Serves one lane until the other side is gone. Where it cannot go on, the process ends: the other
-/// lanes are stuck, too.
-void serve_lane(MessageChannel& channel, const std::function<PlanJob()>& make_job,
-                const JobSettings& settings) {
-  PlanJob job;  // outlives what is said at the end: where a device hangs, to free memory may, too
-  try {
-    job = make_job();
-    while (const auto bytes = channel.receive()) {
-      const ToWorker message = decode_to_worker(*bytes);
-      const auto* assign = std::get_if<Assign>(&message);
-      if (assign == nullptr || assign->tasks.size() != 1)
-        throw DecodeError("a lane is assigned one plan at a time");
-      solve(channel, job, settings, assign->tasks.front());
+  /// Solves at a lane what `next` gives. If it cannot go on, the process ends: the other lanes are
+  /// stuck, too.
+  void serve(std::uint32_t lane, const std::function<PlanJob()>& make_job,
+             const std::function<Task()>& next) {
+    PlanJob job;  // outlives what is said at the end: if a device hangs, to free memory may, too
+    try {
+      job = make_job();
+      for (;;) say(solve(lane, job, next()));
+    } catch (const DeviceSilent& error) {
+      end({SeatEnd::Why::device_silent, error.what()});
+    } catch (const std::exception& error) {  // another DeviceFault, too
+      end({SeatEnd::Why::gives_up, error.what()});
     }
-  } catch (const DeviceSilent& error) {
-    say_farewell(channel, error.what(), true);
-  } catch (const std::exception& error) {  // another DeviceFault, too
-    say_farewell(channel, error.what(), false);
   }
+
+ private:
+  FromSeat solve(std::uint32_t lane, const PlanJob& job, const Task& task) {
+    LaneProgress& progress = page_[lane];
+    progress.iterations.store(0, std::memory_order_relaxed);
+    progress.delta.store(std::numeric_limits<double>::quiet_NaN(), std::memory_order_relaxed);
+    progress.plan.store(task.plan, std::memory_order_release);
+    const auto tell = [&](std::int64_t iterations, double delta) {
+      progress.iterations.store(iterations, std::memory_order_relaxed);
+      progress.delta.store(delta, std::memory_order_relaxed);
+    };
+    FromSeat said;
+    try {
+      said = SeatAnswer{lane, job(task, {{}, tell})};
+    } catch (const SourceUnavailable& away) {
+      said = SourceAway{lane, away.what()};
+    }
+    progress.plan.store(LaneProgress::no_plan, std::memory_order_release);
+    return said;
+  }
+
+  /// The other side kills this process when it gets this. It ends itself only if nobody does, so
+  /// that the first that is noticed of its end is the reason.
+  [[noreturn]] void end(const SeatEnd& reason) {
+    say(reason);
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+    std::_Exit(exit_failed);
+  }
+
+  MessageChannel& channel_;
+  SeatPage& page_;
+  std::mutex mutex_;  // of the channel's sending end
+};
+
+/// What a lane is to solve next, if several lanes share the process.
+class Inbox {
+ public:
+  void put(Task task) {
+    {
+      const std::scoped_lock lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    filled_.notify_one();
+  }
+  Task take() {
+    std::unique_lock lock(mutex_);
+    filled_.wait(lock, [this] { return !tasks_.empty(); });
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    return task;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable filled_;
+  std::deque<Task> tasks_;
+};
+
+/// Ends the process when the worker wants no more: what others are at, nobody wants any more.
+SeatTask next_task(MessageChannel& channel, std::size_t lanes) {
+  const auto bytes = channel.receive();
+  if (!bytes) std::_Exit(exit_done);
+  auto order = record_in<SeatTask>(*bytes);
+  if (order.lane >= lanes) throw DecodeError("no such lane");
+  return order;
 }
 
 }  // namespace
 
-int serve_plans(const std::function<JobSource(const JobSettings&)>& open) {
+int serve_seat(const std::function<JobSource(const JobSettings&)>& open) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   offer_to_the_out_of_memory_killer();
   MessageChannel channel{FileDescriptor(STDIN_FILENO)};
   const auto first = channel.receive();
   if (!first) return exit_done;
-  const JobSettings settings = decode_settings(*first);
-  close_inherited_files(settings.sockets);
+  const auto start = record_in<SeatStart>(*first);
+  const JobSettings settings = decode_settings(start.settings);
+  close_files_but(start.page);
+  SolverProcess process(channel, map_page(start.page));
   JobSource source;
   PlanJob job;
+  std::size_t lanes = settings.lanes;
+  const auto thread = [&](std::size_t lane) {
+    return JobThread{start.thread + static_cast<std::int32_t>(lane), lanes == 1};
+  };
+  SeatReady ready;
   try {
     if (!settings.cpus.empty()) bind_this_thread(settings.cpus);  // the threads to come inherit it
     source = open(settings);
-    job = source.make_job();
+    if (lanes == 0) lanes = std::clamp<std::size_t>(source.plans_at_once, 1, SeatPage{}.size());
+    job = source.make_job(thread(0));
+    ready = {static_cast<std::uint32_t>(lanes), bound_cpus()};
+  } catch (const SourceUnavailable& away) {
+    process.say(SeatEnd{SeatEnd::Why::source_away, away.what()});
+    return exit_failed;
   } catch (const std::exception& error) {
-    (void)channel.send(encode(Farewell{error.what(), false}), true);
+    process.say(SeatEnd{SeatEnd::Why::gives_up, error.what()});
     return exit_failed;
   }
-  const std::size_t most = settings.sockets.size() + 1;
-  const std::size_t lanes =
-      settings.lanes > 0 ? settings.lanes : std::clamp<std::size_t>(source.plans_at_once, 1, most);
-  const Ready ready{settings.host, settings.device, static_cast<std::uint32_t>(lanes), {}};
-  // A parent that died before it could take this process along does not hear it.
-  if (!channel.send(encode(ready), true)) return exit_done;
-  for (std::size_t lane = 1; lane < lanes; ++lane) {
-    const auto serve = [&source, &settings, socket = settings.sockets.at(lane - 1)] {
-      MessageChannel own{FileDescriptor(socket)};
-      serve_lane(own, source.make_job, settings);
-    };
-    std::thread(serve).detach();
+  process.say(ready);
+  if (lanes == 1)
+    process.serve(
+        0, [&] { return job; }, [&] { return next_task(channel, 1).task; });
+  std::vector<Inbox> inboxes(lanes);
+  for (std::uint32_t lane = 0; lane < lanes; ++lane)
+    std::thread([&, lane] {
+      process.serve(
+          lane, [&] { return lane == 0 ? job : source.make_job(thread(lane)); },
+          [&] { return inboxes[lane].take(); });
+    }).detach();
+  for (;;) {
+    SeatTask order = next_task(channel, lanes);
+    inboxes[order.lane].put(std::move(order.task));
   }
-  if (lanes == 1) job = measured(std::move(job));
-  serve_lane(
-      channel, [&] { return job; }, settings);
-  if (lanes > 1) std::_Exit(exit_done);  // the others may be at work that nobody wants any more
-  return exit_done;
 }
 
 int solver_process_command(const std::vector<std::string>&) {
   struct stat input {};
   if (::fstat(STDIN_FILENO, &input) != 0 || !S_ISSOCK(input.st_mode))
     throw UsageError("solver-process is what 'wallheat run' starts for itself");
-  return serve_plans([](const JobSettings& settings) { return open_jobs(settings); });
+  return serve_seat([](const JobSettings& settings) { return open_jobs(settings); });
 }
 
 }  // namespace wallheat

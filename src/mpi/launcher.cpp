@@ -30,6 +30,8 @@ bool may_be_bound_by_launcher() {
          !is_none("SLURM_CPU_BIND_TYPE");
 }
 
+bool survives_deaths() { return std::getenv("OMPI_MCA_orte_enable_recovery") != nullptr; }
+
 int launched_rank() {
   const char* text = launched_rank_text();
   return text != nullptr ? std::atoi(text) : 0;

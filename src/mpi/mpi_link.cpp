@@ -13,11 +13,9 @@
 #include <fstream>
 #include <functional>
 #include <list>
-#include <map>
-#include <memory>
 #include <mutex>
+#include <numeric>
 #include <set>
-#include <span>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -37,234 +35,138 @@ void check(int code, const char* call) {
                  " failed: " + std::string(text.data(), static_cast<std::size_t>(length)));
 }
 
-// A message that is longer than MPI can send at once travels in pieces: the last one has another
-// tag. MPI keeps the order of what one rank sends to another, whatever the tags.
-constexpr int piece_tag = 1;
-constexpr int last_piece_tag = 2;
+/// MPI counts with int; in words of 8 bytes that is enough for any message. Its last byte says how
+/// many of the last word's are none of the message's.
+Bytes in_words(Bytes message) {
+  const std::size_t fill = 8 - message.size() % 8;
+  message.insert(message.end(), fill, static_cast<std::byte>(fill));
+  return message;
+}
+int words_in(const Bytes& message) { return static_cast<int>(message.size() / 8); }
 
-// MPI's own waiting calls spin. A rank that waits here sleeps instead, briefly at first so that a
-// lively exchange stays fast, at most two milliseconds so that a quiet one costs next to nothing.
-class Backoff {
- public:
-  void sleep(std::chrono::microseconds at_most) {
-    std::this_thread::sleep_for(std::min(pause_, at_most));
-    pause_ = std::min(pause_ * 2, longest);
-  }
-  void reset() { pause_ = shortest; }
-
- private:
-  static constexpr std::chrono::microseconds shortest{20};
-  static constexpr std::chrono::microseconds longest{2000};
-  std::chrono::microseconds pause_ = shortest;
+/// A message on its way, to a peer or from it.
+struct Transfer {
+  int peer = 0;
+  Bytes message;  ///< in words
+  MPI_Request request = MPI_REQUEST_NULL;
 };
+bool is_done(Transfer& transfer) {
+  int done = 0;
+  check(MPI_Test(&transfer.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  return done != 0;
+}
 
 class MpiLink final : public Link {
  public:
-  MpiLink(std::size_t longest_piece, const std::vector<std::uint64_t>& systems)
-      : longest_piece_(longest_piece), systems_(systems) {
-    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
-    check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
-    signs_of_life_.resize(static_cast<std::size_t>(size_));
-  }
+  MpiLink(int rank, int size)
+      : rank_(rank), size_(size), signs_of_life_(static_cast<std::size_t>(size)) {}
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
-  [[nodiscard]] std::uint64_t system_of(int rank) const override {
-    return systems_[static_cast<std::size_t>(rank)];
-  }
 
   void send(int peer, Bytes message) override {
-    const auto kept = std::make_shared<const Bytes>(std::move(message));
-    std::span<const std::byte> rest(*kept);
-    do {
-      const auto piece = rest.first(std::min(rest.size(), longest_piece_));
-      rest = rest.subspan(piece.size());
-      check(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, peer,
-                      rest.empty() ? last_piece_tag : piece_tag, MPI_COMM_WORLD,
-                      &requests_.emplace_back(MPI_REQUEST_NULL)),
-            "MPI_Isend");
-      sent_.push_back(kept);
-    } while (!rest.empty());
+    Transfer& sent = sent_.emplace_back(Transfer{peer, in_words(std::move(message))});
+    check(MPI_Isend(sent.message.data(), words_in(sent.message), MPI_UINT64_T, peer, 0,
+                    MPI_COMM_WORLD, &sent.request),
+          "MPI_Isend");
   }
 
   void send_sign_of_life(int peer, Bytes message) override {
-    SignOfLife& last = signs_of_life_[static_cast<std::size_t>(peer)];
-    if (!is_taken(last)) return;
-    last.message = std::move(message);
+    Transfer& last = signs_of_life_[static_cast<std::size_t>(peer)];
+    if (!is_done(last)) return;
+    last.message = in_words(std::move(message));
     // A synchronous send is done when the peer has taken it, and not when MPI has put it away: the
     // room for that is shared by all peers of a host.
-    check(MPI_Issend(last.message.data(), static_cast<int>(last.message.size()), MPI_BYTE, peer,
-                     last_piece_tag, MPI_COMM_WORLD, &last.request),
+    check(MPI_Issend(last.message.data(), words_in(last.message), MPI_UINT64_T, peer, 0,
+                     MPI_COMM_WORLD, &last.request),
           "MPI_Issend");
   }
 
   std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
+    // MPI's own waiting calls spin. A rank that waits here sleeps instead, briefly at first so that
+    // a lively exchange stays fast, at most two milliseconds so that a quiet one costs next to
+    // nothing.
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     for (;;) {
       forget_sent();
       accept_announced();
       if (auto envelope = take_arrived()) {
-        backoff_.reset();
+        pause_ = shortest_pause;
         return envelope;
       }
       const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
           deadline - std::chrono::steady_clock::now());
       if (left.count() <= 0) return std::nullopt;
-      backoff_.sleep(left);
+      std::this_thread::sleep_for(std::min(pause_, left));
+      pause_ = std::min(pause_ * 2, 100 * shortest_pause);
     }
   }
 
   void flush(std::chrono::milliseconds timeout) override {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
-    forget_sent();
-    for (Backoff backoff; !requests_.empty() && std::chrono::steady_clock::now() < deadline;
-         forget_sent()) {
-      backoff.sleep(std::chrono::microseconds{1000});
-    }
-    for (SignOfLife& each : signs_of_life_) (void)is_taken(each);
+    for (forget_sent(); !sent_.empty() && std::chrono::steady_clock::now() < deadline;
+         forget_sent())
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
  private:
-  using SteadyClock = std::chrono::steady_clock;
-  struct SignOfLife {
-    Bytes message;
-    MPI_Request request = MPI_REQUEST_NULL;
-  };
-  static bool is_taken(SignOfLife& sign) {
-    int done = 0;
-    check(MPI_Test(&sign.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    return done != 0;
-  }
+  static constexpr std::chrono::microseconds shortest_pause{20};
 
-  /// A piece of a message that a peer has announced. Its sender may be killed or stopped in the
-  /// middle; then it never arrives, and whatever the sender says later waits behind it.
-  struct Incoming {
-    int from = 0;
-    bool is_last = false;
-    int size = 0;
-    MPI_Message announced = MPI_MESSAGE_NULL;  ///< until it is given room
-    SteadyClock::time_point begun;             ///< when that was
-    Bytes piece;
-    MPI_Request request = MPI_REQUEST_NULL;
-    bool arrived = false;
-  };
-
-  /// Looks at some of those that MPI is at, in turn: what peers that are dead never take must not
-  /// be looked at whenever something is said.
+  /// Looks at some in turn, as a look takes time at what a peer that is dead never takes.
   void forget_sent() {
-    constexpr std::size_t most_looks = 64;
-    if (requests_.empty()) return;
-    if (next_look_ >= requests_.size()) next_look_ = 0;
-    const std::size_t looks = std::min(most_looks, requests_.size() - next_look_);
-    std::array<int, most_looks> which{};
-    int count = 0;
-    check(MPI_Testsome(static_cast<int>(looks), &requests_[next_look_], &count, which.data(),
-                       MPI_STATUSES_IGNORE),
-          "MPI_Testsome");
-    const auto done = std::span(which).first(static_cast<std::size_t>(std::max(count, 0)));
-    std::sort(done.rbegin(), done.rend());  // so that the last takes the place of one that is done
-    for (const int place : done) {
-      const std::size_t at = next_look_ + static_cast<std::size_t>(place);
-      requests_[at] = requests_.back();
-      requests_.pop_back();
-      sent_[at] = std::move(sent_.back());
-      sent_.pop_back();
+    constexpr std::size_t most_looks = 16;
+    for (std::size_t k = std::min(sent_.size(), most_looks); k > 0; --k) {
+      if (is_done(sent_.front()))
+        sent_.pop_front();
+      else
+        sent_.splice(sent_.end(), sent_, sent_.begin());
     }
-    next_look_ += looks;
   }
 
-  /// Takes note of what has been announced, and gives room to what is small. Never waits for any
-  /// of it.
+  /// Begins to take what has been announced. Never waits for any of it: a sender may be killed or
+  /// stopped in the middle of a message.
   void accept_announced() {
-    constexpr int small_bytes = 64 << 10;
     for (;;) {
       int announced = 0;
       MPI_Message handle = MPI_MESSAGE_NULL;
       MPI_Status status;
-      check(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &announced, &handle, &status),
+      check(MPI_Improbe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &announced, &handle, &status),
             "MPI_Improbe");
-      if (announced == 0) return give_room();
-      Incoming& incoming = incoming_.emplace_back();
-      incoming.from = status.MPI_SOURCE;
-      incoming.is_last = status.MPI_TAG == last_piece_tag;
-      incoming.announced = handle;
-      check(MPI_Get_count(&status, MPI_BYTE, &incoming.size), "MPI_Get_count");
-      if (incoming.size <= small_bytes) begin(incoming);
+      if (announced == 0) return;
+      int words = 0;
+      check(MPI_Get_count(&status, MPI_UINT64_T, &words), "MPI_Get_count");
+      Transfer& coming = coming_.emplace_back(
+          Transfer{status.MPI_SOURCE, Bytes(static_cast<std::size_t>(words) * 8)});
+      check(MPI_Imrecv(coming.message.data(), words, MPI_UINT64_T, &handle, &coming.request),
+            "MPI_Imrecv");
       // One is enough for now, if it is there: many small ones need no list.
-      if (incoming_.size() == 1 && has_arrived(incoming)) return;
+      if (coming_.size() == 1 && is_done(coming)) return;
     }
-  }
-
-  /// To large pieces, in the order of their announcement, as long as those under way are not too
-  /// much. The others stay where they are: with their senders.
-  void give_room() {
-    constexpr std::size_t most_bytes = std::size_t{256} << 20;
-    // Whoever has sent nothing more for so long is dead or stopped, and must not hold up others.
-    constexpr std::chrono::seconds timeout{60};
-    std::size_t bytes = 0;
-    for (Incoming& incoming : incoming_) {
-      const auto size = static_cast<std::size_t>(incoming.size);
-      if (incoming.announced == MPI_MESSAGE_NULL) {
-        if (SteadyClock::now() - incoming.begun < timeout) bytes += size;
-      } else if (bytes == 0 || bytes + size <= most_bytes) {
-        begin(incoming);
-        bytes += size;
-      }
-    }
-  }
-
-  static void begin(Incoming& incoming) {
-    incoming.begun = SteadyClock::now();
-    incoming.piece.resize(static_cast<std::size_t>(incoming.size));
-    check(MPI_Imrecv(incoming.piece.data(), incoming.size, MPI_BYTE, &incoming.announced,
-                     &incoming.request),
-          "MPI_Imrecv");
-  }
-
-  static bool has_arrived(Incoming& incoming) {
-    if (!incoming.arrived && incoming.announced == MPI_MESSAGE_NULL) {
-      int done = 0;
-      check(MPI_Test(&incoming.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      incoming.arrived = done != 0;
-    }
-    return incoming.arrived;
   }
 
   /// The first message that is complete, in the order of its sender.
   std::optional<Envelope> take_arrived() {
-    std::set<int> held_up;  // behind a piece that has not arrived
-    for (auto next = incoming_.begin(); next != incoming_.end();) {
-      const int from = next->from;
-      if (held_up.contains(from) || !has_arrived(*next)) {
-        held_up.insert(from);
-        ++next;
+    std::set<int> held_up;  // behind a message that has not arrived
+    for (auto next = coming_.begin(); next != coming_.end(); ++next) {
+      if (held_up.contains(next->peer) || !is_done(*next)) {
+        held_up.insert(next->peer);
         continue;
       }
-      Incoming incoming = std::move(*next);
-      next = incoming_.erase(next);
-      const auto begun = begun_.find(from);
-      if (begun == begun_.end() && incoming.is_last)
-        return Envelope{from, std::move(incoming.piece)};
-      Bytes& message = begun_[from];
-      message.insert(message.end(), incoming.piece.begin(), incoming.piece.end());
-      if (!incoming.is_last) continue;
-      Envelope envelope{from, std::move(message)};
-      begun_.erase(from);
+      Envelope envelope{next->peer, std::move(next->message)};
+      coming_.erase(next);
+      const auto fill = std::to_integer<std::ptrdiff_t>(envelope.message.back());
+      envelope.message.erase(envelope.message.end() - fill, envelope.message.end());
       return envelope;
     }
     return std::nullopt;
   }
 
-  int rank_ = 0;
-  int size_ = 1;
-  std::size_t longest_piece_;
-  const std::vector<std::uint64_t>& systems_;
-  std::vector<MPI_Request> requests_;               // of what is being sent, a piece each
-  std::vector<std::shared_ptr<const Bytes>> sent_;  // the message of each of them
-  std::size_t next_look_ = 0;                       // in them
-  std::vector<SignOfLife> signs_of_life_;           // by peer
-  std::list<Incoming> incoming_;                    // in the order in which they were announced
-  std::map<int, Bytes> begun_;  // by sender: the pieces so far of a message in several
-  Backoff backoff_;  // over all calls: who looks often for nothing must not begin anew each time
+  int rank_;
+  int size_;
+  std::list<Transfer> sent_;             // and not yet gone
+  std::vector<Transfer> signs_of_life_;  // the last to each peer
+  std::list<Transfer> coming_;           // in the order in which they were announced
+  // Over all calls: who looks often for nothing must not begin anew each time.
+  std::chrono::microseconds pause_ = shortest_pause;
 };
 
 // Open MPI leaves these files behind when a rank does not finalize: HOST.UID.JOB.RANK, 4 MiB each.
@@ -282,12 +184,17 @@ void remove_shared_memory_of_this_run() {
   }
 }
 
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
 /// Of the number that Linux draws at each start, as Machine::system is; of the host's name where
 /// that is hidden.
 std::uint64_t system_number() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string name;
-  std::getline(file, name);
+  std::string name = first_line("/proc/sys/kernel/random/boot_id");
   if (name.empty()) {
     std::array<char, MPI_MAX_PROCESSOR_NAME> text{};
     int length = 0;
@@ -297,14 +204,9 @@ std::uint64_t system_number() {
   return std::hash<std::string>{}(name);
 }
 
-/// True where mpirun (of Open MPI 4) was told not to end the run when a rank ends.
-bool survives_deaths() { return std::getenv("OMPI_MCA_orte_enable_recovery") != nullptr; }
-
 /// True where the parent of this process is mpirun itself, not one of its daemons.
 bool is_child_of_mpirun() {
-  std::ifstream file("/proc/" + std::to_string(::getppid()) + "/comm");
-  std::string name;
-  std::getline(file, name);
+  const std::string name = first_line("/proc/" + std::to_string(::getppid()) + "/comm");
   return name == "mpirun" || name == "orterun" || name == "mpiexec" || name == "prterun";
 }
 
@@ -348,11 +250,6 @@ MpiSession::MpiSession(std::chrono::duration<double> timeout) : timeout_(timeout
   if (provided < MPI_THREAD_FUNNELED)
     throw RunError("this MPI library cannot be used beside threads");
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  // As all ranks are here, who shares a system is known of those, too, that are never heard again.
-  const std::uint64_t mine = system_number();
-  systems_.resize(static_cast<std::size_t>(size()));
-  check(MPI_Allgather(&mine, 1, MPI_UINT64_T, systems_.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD),
-        "MPI_Allgather");
 }
 
 MpiSession::~MpiSession() { end(EXIT_FAILURE); }
@@ -375,12 +272,39 @@ int MpiSession::size() const {
   return size;
 }
 
-Link& MpiSession::link(std::size_t longest_piece) {
-  if (!link_) link_ = std::make_unique<MpiLink>(longest_piece, systems_);
+std::map<int, Bytes> MpiSession::gather_on_host(const Bytes& mine) const {
+  const Watchdog watchdog(timeout_, "started", EXIT_FAILURE);
+  const std::uint64_t here = system_number();
+  std::vector<std::uint64_t> systems(static_cast<std::size_t>(size()));
+  check(MPI_Allgather(&here, 1, MPI_UINT64_T, systems.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD),
+        "MPI_Allgather");
+  std::vector<int> ranks;
+  for (std::size_t other = 0; other < systems.size(); ++other)
+    if (systems[other] == here) ranks.push_back(static_cast<int>(other));
+  MPI_Comm host = MPI_COMM_NULL;
+  check(MPI_Comm_split(MPI_COMM_WORLD, ranks.front(), rank(), &host), "MPI_Comm_split");
+  const int length = static_cast<int>(mine.size());
+  std::vector<int> lengths(ranks.size());
+  check(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, host), "MPI_Allgather");
+  std::vector<int> begins(ranks.size() + 1);  // the last is the end of all
+  std::partial_sum(lengths.begin(), lengths.end(), begins.begin() + 1);
+  Bytes all(static_cast<std::size_t>(begins.back()));
+  check(MPI_Allgatherv(mine.data(), length, MPI_BYTE, all.data(), lengths.data(), begins.data(),
+                       MPI_BYTE, host),
+        "MPI_Allgatherv");
+  check(MPI_Comm_free(&host), "MPI_Comm_free");
+  std::map<int, Bytes> said;
+  for (std::size_t k = 0; k < ranks.size(); ++k)
+    said[ranks[k]].assign(all.begin() + begins[k], all.begin() + begins[k + 1]);
+  return said;
+}
+
+Link& MpiSession::link() {
+  if (!link_) link_ = std::make_unique<MpiLink>(rank(), size());
   return *link_;
 }
 
-void MpiSession::leave_without_the_lost(int status, bool wrapped) {
+void MpiSession::leave_without_the_lost(int status) {
   std::fflush(nullptr);
   remove_shared_memory_of_this_run();
   if (rank() != 0) {
@@ -390,8 +314,7 @@ void MpiSession::leave_without_the_lost(int status, bool wrapped) {
   }
   // With --enable-recovery mpirun does not end when ranks do, and MPI_Abort ends but the caller.
   if (!survives_deaths()) MPI_Abort(MPI_COMM_WORLD, status);
-  // Told twice, it would end before its daemons on other hosts do.
-  if (!wrapped && is_child_of_mpirun()) ::kill(::getppid(), SIGTERM);
+  if (is_child_of_mpirun()) ::kill(::getppid(), SIGTERM);
   std::_Exit(status);
 }
 

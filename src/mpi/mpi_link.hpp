@@ -2,11 +2,11 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "core/bytes.hpp"
 #include "queue/link.hpp"
 
 namespace wallheat {
@@ -16,6 +16,9 @@ namespace wallheat {
 /// Whether a launcher may have bound this process to some of the cores: not without one, nor with
 /// Open MPI's --bind-to none or srun's --cpu-bind=none.
 [[nodiscard]] bool may_be_bound_by_launcher();
+
+/// True where mpirun (of Open MPI 4) was told not to end the run when a rank ends.
+[[nodiscard]] bool survives_deaths();
 
 /// The rank that the launcher gave this process, before MPI is started; 0 without a launcher.
 [[nodiscard]] int launched_rank();
@@ -35,22 +38,22 @@ class MpiSession {
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
-  /// This rank's, as long as the session lasts. Messages of more bytes than `longest_piece` travel
-  /// in several pieces.
-  [[nodiscard]] Link& link(std::size_t longest_piece = std::size_t{64} << 20);
+  /// What each rank of this host says, by rank. All ranks of all hosts are to call it together, and
+  /// wait for each other as they do for the start of MPI.
+  [[nodiscard]] std::map<int, Bytes> gather_on_host(const Bytes& mine) const;
+  /// This rank's, as long as the session lasts.
+  [[nodiscard]] Link& link();
   /// Ends MPI; the destructor does where nobody else did. Where the end takes too long, this
   /// process leaves with `status`.
   void end(int status);
   /// Ends this rank, and where it can the whole run, without MPI_Finalize, which would wait for
-  /// ranks that are gone. Removes the shared memory that the run has on this host. `wrapped`: who
-  /// started mpirun ends it.
-  [[noreturn]] void leave_without_the_lost(int status, bool wrapped = false);
+  /// ranks that are gone. Removes the shared memory that the run has on this host.
+  [[noreturn]] void leave_without_the_lost(int status);
 
  private:
   // A build without MPI has no use for them.
   [[maybe_unused]] std::chrono::duration<double> timeout_;
   [[maybe_unused]] bool ended_ = false;
-  [[maybe_unused]] std::vector<std::uint64_t> systems_;  ///< by rank, see Link::system_of
   /// Until MPI has ended it reads from what is on its way, and writes into what has not arrived.
   std::unique_ptr<Link> link_;
 };

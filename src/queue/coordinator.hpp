@@ -1,94 +1,138 @@
 #pragma once
 
-#include <functional>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
-#include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "core/answer.hpp"
-#include "core/id_list.hpp"
-#include "core/runtime.hpp"
 #include "queue/event.hpp"
-#include "queue/link.hpp"
 #include "queue/messages.hpp"
-#include "queue/worker.hpp"
+#include "queue/plan_queue.hpp"
 
 namespace wallheat {
 
-/// Where results go. Called by a thread of the coordinator's own, so that a slow disk keeps nobody
-/// else waiting.
-class ResultSink {
- public:
-  virtual ~ResultSink() = default;
-  /// When this returns, they are on disk. Returns the rows that had to be stored otherwise than
-  /// asked: as failed, each with the reason. A pending one only tells how often it was started.
-  [[nodiscard]] virtual std::vector<PlanResult> store(std::span<const PlanResult> results) = 0;
-};
-
-/// One plan to be solved, and how often it was started and failed before.
-struct QueuedPlan {
-  std::uint32_t index = 0;  ///< in the list of ids
-  std::int32_t attempts = 0;
-  std::int32_t failures = 0;
-};
-
-struct CoordinatorParts {
-  TextList ids;  ///< of all plans of the campaign
-  /// See PlanSource::places.
-  std::function<std::vector<std::uint32_t>(const std::string& id)> places = [](const std::string&) {
-    return std::vector<std::uint32_t>();
-  };
-  std::vector<QueuedPlan> plans;
-  std::vector<NamedValue> settings{};  ///< what must be the same in all workers
-  /// What some of the plans are, by id, see WorkerParts::sample.
-  std::vector<NamedValue> samples{};
-  DeviceChoice device = DeviceChoice::automatic;
-  int threads_per_worker = 0;  ///< 0: all cores of the placement
-  bool may_be_bound = true;    ///< the workers, to some of their cores, by what launched them
-  int max_attempts = 3;        ///< failures that may pass before a plan is given up
-  Timeouts timeouts;
-  /// Seconds since the session began; empty: since coordinate() was called.
-  std::function<double()> elapsed_s;
-  /// Seconds until the run must be over; empty: no limit.
-  std::function<double()> time_left_s;
-  /// What has become known of the plans' work since the last call, in cell updates; may be empty.
-  std::function<std::vector<std::pair<std::uint32_t, double>>()> new_estimates;
-  /// Between two answers to a plan, their fields included.
-  std::function<std::vector<Difference>(const PlanResult& first, const PlanResult& second)>
-      differences;
-  ResultSink* sink = nullptr;
-  Observer observer;
-  Interrupted interrupted;
-  Runtime* runtime = &system_runtime();
-};
-
+/// How a run has ended.
 enum class RunEnd {
   finished,
   interrupted,  ///< it was asked to stop
   out_of_time,  ///< the time limit was reached, or nothing that is left fits in
-  source_away   ///< the plans cannot be read for the time being
+  source_away,  ///< the plans cannot be read for the time being
+  nobody_left   ///< no worker came, or all have left or are silent; why: last_reason()
 };
 
-/// Does `work`, which may take long, and lets the workers know meanwhile that rank 0 lives. Throws
-/// what it throws.
-void keep_workers_waiting(Link& link, const Timeouts& timeouts, std::function<void()> work,
-                          Runtime& runtime = system_runtime());
+/// Rank 0 without I/O: messages and time go in; plans for workers and events, in true order, come
+/// out. One loop drives it over MPI and in one process, another in the simulation: it takes in all
+/// messages that are at hand, then has those fed that have spoken.
+class Coordinator {
+ public:
+  struct Options {
+    int max_attempts = 3;   ///< failures that may pass, or lost workers, before a plan is given up
+    double silence_s = 30;  ///< then a worker counts as lost
+    double start_s = 180;   ///< then one that has not spoken is not waited for
+    double sign_s = 1;      ///< a worker hears from rank 0 no less often
+    double stop_s = 10;     ///< so long a stop waits for the last words
+  };
+  struct Outbox {  ///< emptied by whoever drives
+    /// The plans that a worker gets, the longest first; none: a sign of life.
+    std::vector<std::pair<int, std::vector<PlanQueue::Plan>>> work;
+    std::vector<int> stops;
+    std::vector<Event> events;
+  };
 
-/// Rank 0's part of a run: places the workers, hands out plans, stores results. A worker that was
-/// started for something else, or that finds other plans, is refused. The others begin as soon as
-/// they are ready. One that falls silent is given up, and its plans go to others. The workers
-/// stay until they are dismissed. Neither sink nor observer can hold up the calling thread, which
-/// tells the workers that rank 0 lives; where they fall far behind, no more plans are handed out.
-/// Throws RunError if no worker reports or can be placed, or all have left; and whatever sink
-/// and observer throw.
-[[nodiscard]] RunEnd coordinate(Link& link, CoordinatorParts parts);
+  /// `workers` have the numbers from 1 on. Times are seconds of one clock that begins at 0.
+  Coordinator(const std::vector<PlanQueue::Start>& plans, int workers, const Options& options);
 
-/// Tells all workers to end. Rank 0 must do so once, however it ends. Returns the ranks that
-/// did not answer in time: MPI must not be asked to wait for them.
-[[nodiscard]] std::vector<int> dismiss_workers(
-    Link& link, std::chrono::milliseconds timeout = std::chrono::seconds{5},
-    const Runtime& runtime = system_runtime());
+  void heard(int worker, WorkerReport report, double now_s);
+  void heard(int worker, const Bye& bye, double now_s);
+  /// What it says cannot be understood, or is for another run: nothing from it counts any more.
+  void refuse(int worker, const std::string& reason, double now_s) {
+    heard(worker, Bye{Bye::Why::refused, reason}, now_s);
+  }
+  /// Plans for those that have spoken since the last time. To be left out while storing is far
+  /// behind.
+  void feed(double now_s);
+  /// To be called several times a second; `slept_s`: this process itself was held up for so long,
+  /// so nobody's silence counts.
+  void tick(double now_s, double time_left_s, double slept_s = 0);
+  void ask_to_stop(const std::string& why, RunEnd end);
+  void set_updates(PlanQueue::Plan plan, double updates) { queue_.set_updates(plan, updates); }
+
+  /// After a stop, once all have left or have had time to: what they say till then counts.
+  [[nodiscard]] std::optional<RunEnd> end() const;
+  /// Once, at an end other than `finished`: events for what was being solved.
+  void record_abandoned();
+  /// Why the last worker was lost, or left: a sentence for a run that has nobody left.
+  [[nodiscard]] const std::string& last_reason() const { return last_reason_; }
+  [[nodiscard]] const PlanQueue& queue() const { return queue_; }
+  /// Digests that are kept, as other answers may come.
+  [[nodiscard]] std::size_t kept() const { return first_answers_.size(); }
+
+  Outbox outbox;
+
+ private:
+  enum class Stage : std::uint8_t {
+    expected,  ///< it may be ready soon
+    overdue,   ///< it is not waited for any more; it may come yet
+    working,
+    silent,
+    left
+  };
+  struct Rank {
+    Stage stage = Stage::expected;
+    bool listens = false;     ///< it has spoken, and was not given up since
+    bool has_spoken = false;  ///< since it was fed: it is in spoken_
+    double heard_s = 0;       ///< by the clock that stands while this process is held up
+    double told_s = 0;
+    WorkerPointer info;
+  };
+  /// An attempt that no row tells of yet.
+  struct Attempt {
+    int worker = 0;
+    PlanProgress last;
+  };
+  struct Answer {
+    int worker = 0;
+    std::uint64_t digest = 0;
+  };
+
+  [[nodiscard]] Rank& at(int worker) { return ranks_.at(static_cast<std::size_t>(worker)); }
+  [[nodiscard]] std::size_t count(Stage stage) const {
+    return counts_.at(static_cast<std::size_t>(stage));
+  }
+  void set_time(double now_s);
+  void move(Rank& rank, Stage stage);
+  Event& tell(Event::Kind kind, int worker);
+  Event& tell(Event::Kind kind, int worker, PlanQueue::Plan plan);
+  void join(int worker, WorkerReport& report);
+  void note(int worker, const std::vector<PlanProgress>& running);
+  void start(int worker, PlanQueue::Plan plan);
+  void take(int worker, Result& result);
+  void take_answer(int worker, Result& result);
+  void give(int worker, bool at_last = false);
+  void watch(int worker);
+  void lose(int worker, Stage stage, const std::string& what, double seconds);
+  void remember(const std::string& reason);
+  void end_if_nothing_fits();
+
+  Options options_;
+  PlanQueue queue_;
+  std::vector<Rank> ranks_;              ///< by number; the first is not used
+  std::array<std::size_t, 5> counts_{};  ///< of ranks, by stage
+  std::vector<int> spoken_;
+  std::unordered_map<PlanQueue::Plan, Attempt> attempts_;
+  std::unordered_map<PlanQueue::Plan, Answer> first_answers_;  ///< others of these may come
+  std::string last_reason_;
+  std::string source_away_;  ///< why a worker cannot read the plans; empty if all can
+  bool any_was_ready_ = false;
+  double now_s_ = 0, slept_s_ = 0, awake_s_ = 0;  ///< the first is the sum of the others
+  double looked_s_ = 0, stop_s_ = 0;
+  double deadline_s_ = std::numeric_limits<double>::infinity();
+  std::optional<RunEnd> stop_;
+};
 
 }  // namespace wallheat

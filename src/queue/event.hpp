@@ -1,51 +1,63 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <string>
-#include <vector>
 
-#include "core/runtime.hpp"
-#include "queue/cost_model.hpp"
+#include "core/bytes.hpp"
 #include "queue/messages.hpp"
-#include "queue/worker_info.hpp"
+#include "wallheat/plan_result.hpp"
 
 namespace wallheat {
 
-/// Something that happened in a run, as rank 0 tells it. Each kind fills in what its comment names.
+/// A worker as rank 0 knows it.
+struct WorkerInfo {
+  int rank = 0;
+  WorkerFacts facts;  ///< empty before it was ready
+};
+/// Shared with what is told about it later.
+using WorkerPointer = std::shared_ptr<const WorkerInfo>;
+
+/// Something that happened in a run, as rank 0 tells it, in true order. Each kind fills in what its
+/// comment names, and the first seven, which are of a plan, `worker`, `plan`, `attempts`,
+/// `failures` and `predicted_s`. The first five are to be stored.
 struct Event {
-  enum class Kind {
-    worker_ready,    ///< `worker` has joined and gets work
-    worker_refused,  ///< for a `reason`: it differs from rank 0 in what must be the same
-    worker_left,     ///< for a `reason`; its plans are pending again
-    worker_lost,     ///< the same without a word: it was silent for `seconds`
-    worker_back,     ///< `worker` was thought lost and speaks again
-    leased,          ///< `tasks` to `worker`
-    started,         ///< `tasks` by `worker`
-    heartbeat,       ///< of `worker`; where the disk is slow, some of these are left out
-    stored,          ///< the `result` is on disk; it may come after a stored failure of its plan
-    failed_try,      ///< the failed `result` is on disk, and the plan will be tried again
-    repeated,        ///< `result` is a second answer, which a worker gave so that it did not idle
-    conflict,        ///< two workers gave different answers, so one of their devices is faulty:
-                     ///< the plan, which was stored before, is now stored as a failed `result`
-    stopping,        ///< for a `reason`: the plans at hand are abandoned
-    abandoned,       ///< at the end of such a run a plan was at `last`; that it was started so
-                     ///< often, over all sessions, is on disk as its `result`
-    predictions_judged,  ///< at the end: the `quality` of the predictions of plans' times
-    tick                 ///< every few ms; `seconds` are left, NaN while that cannot be estimated
+  enum class Kind : std::uint8_t {
+    stored,      ///< the `record` of an answer, or of the failure that was one too many
+    failed_try,  ///< `record`; the plan will be tried again
+    lost,        ///< the same as a final failure, for a `reason`: it was at too many workers that
+                 ///< fell silent; no record
+    conflict,    ///< `worker` gave another answer than `first`, so one of their devices is faulty:
+                 ///< the plan, which was stored before, has now failed
+    abandoned,   ///< when the run had to stop it was at `last`; only its attempts are stored
+    repeated,    ///< `record` is a second, equal answer, given so that a lane did not idle
+    started,     ///< `plan` by `worker`
+    worker_ready,
+    worker_left,  ///< for a `reason`; its plans are open again
+    worker_lost,  ///< the same without a word: it was silent for `seconds`
+    worker_back,  ///< it was thought lost and speaks again
+    heard,        ///< what `worker` is at: `report`, without its results
+    stopping      ///< for a `reason`: the plans at hand are abandoned
   };
-  Kind kind = Kind::tick;
+  Kind kind = Kind::stopping;
   WorkerPointer worker{};
-  std::vector<Task> tasks{};
-  Heartbeat heartbeat{};
-  PlanResult result{};
+  WorkerPointer first{};
+  std::uint32_t plan = 0;
+  std::int32_t attempts = 0;  ///< over all sessions
+  std::int32_t failures = 0;
+  float predicted_s = std::numeric_limits<float>::quiet_NaN();
+  Bytes record{};
   PlanProgress last{};
-  PredictionQuality quality{};
+  std::shared_ptr<const WorkerReport> report{};
   std::string reason{};
   double seconds = 0;
-  Runtime::Clock::time_point added{};  ///< when it was to be recorded
+  double time_s = 0;  ///< when, by the clock of the run
 };
 
-/// Hears what happens, in order; for logs and progress. Called by the thread that stores.
-using Observer = std::function<void(const Event&)>;
+/// Hears what happens, in order; for logs and progress. `row` is what is stored of the event's
+/// plan, without field and rooms; of other events it is empty.
+using Observer = std::function<void(const Event& event, const PlanResult& row)>;
 
 }  // namespace wallheat

@@ -20,8 +20,6 @@ class Link {
   virtual ~Link() = default;
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
-  /// The same number for ranks whose machines have the same Machine::system.
-  [[nodiscard]] virtual std::uint64_t system_of(int /*rank*/) const { return 0; }
   /// Hands a message over; never waits for the peer.
   virtual void send(int peer, Bytes message) = 0;
   /// The same for a message that says little more than that its sender lives. Where the peer may be

@@ -1,5 +1,7 @@
 #include "queue/messages.hpp"
 
+#include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "core/codec.hpp"
@@ -10,23 +12,6 @@ namespace wallheat {
 
 // The types of other folders; each is described once, as the list of its fields: see
 // core/codec.hpp.
-template <class Visit, Is<Core> R>
-void fields_of(Visit& visit, R& core) {
-  visit(core.cpu, core.socket, core.numa);
-}
-template <class Visit, Is<Gpu> R>
-void fields_of(Visit& visit, R& gpu) {
-  visit(gpu.ordinal, gpu.name, gpu.uuid, gpu.memory_bytes, gpu.numa);
-}
-template <class Visit, Is<CpuQuota> R>
-void fields_of(Visit& visit, R& quota) {
-  visit(quota.group, quota.cpus);
-}
-template <class Visit, Is<Machine> R>
-void fields_of(Visit& visit, R& machine) {
-  visit(machine.host, machine.cores, machine.gpus, machine.no_gpu, machine.system,
-        machine.host_cores, machine.quotas, machine.memory_bytes);
-}
 template <class Visit, Is<DeviceTimes> R>
 void fields_of(Visit& visit, R& times) {
   visit(times.upload_s, times.kernel_s, times.download_s, times.wait_s, times.kernel, times.stream,
@@ -52,6 +37,9 @@ template <class Visit, class R>
 requires std::is_empty_v<R>
 void fields_of(Visit&, R&) {}
 
+}  // namespace wallheat
+
+namespace wallheat {
 namespace {
 
 /// The first byte of a message is its kind; the kinds of the two directions begin at different
@@ -98,6 +86,38 @@ FromWorker decode_from_worker(std::span<const std::byte> bytes) {
 }
 ToWorker decode_to_worker(std::span<const std::byte> bytes) {
   return decode_message<ToWorker>(bytes);
+}
+
+Bytes encode_result(const PlanResult& result) {
+  Encoder encoder;
+  encoder(result);
+  return encoder.take();
+}
+
+PlanResult decode_result(std::span<const std::byte> record) {
+  PlanResult result;
+  Decoder decoder(record);
+  decoder(result);
+  decoder.expect_end();
+  return result;
+}
+
+std::uint64_t digest_of(const PlanResult& result, std::uint64_t field_hash) {
+  Encoder answer;
+  for_each_column([&](const auto& column) {
+    if (column.use != ColumnUse::answer) return;
+    const auto& value = column.of(result);
+    if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) {
+      if (std::isnan(value)) return answer(false);  // whatever its bits
+    }
+    answer(true, value);
+  });
+  answer(field_hash);
+  // FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/
+  std::uint64_t digest = 0xcbf29ce484222325;
+  for (const std::byte byte : answer.take())
+    digest = (digest ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3;
+  return digest;
 }
 
 }  // namespace wallheat

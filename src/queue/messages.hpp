@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,130 +10,153 @@
 
 #include "core/bytes.hpp"
 #include "core/gpu_usage.hpp"
-#include "queue/placement.hpp"
+#include "core/machine.hpp"
 #include "wallheat/plan_result.hpp"
 
-// What ranks say to each other: two types of messages, one for each direction. A worker begins with
-// Hello, is Placed, and says Ready; then it gets Assign and Retract and answers with WorkerReport
-// and Returned, until Finish, which it answers with Goodbye; Leave is the end. Stop makes it
-// abandon everything at hand: it is Leaving, gives back what it has, and says Farewell. Both sides
-// send a heartbeat every now and then: MPI does not tell when a rank is gone, so silence must.
+// What ranks say to each other. Rank 0 begins with Setup. A worker whose own settings are the same
+// loads its solvers and then pulls: each WorkerReport is answered with Work, as far as there is
+// any, until Stop, which it answers with Bye; End is rank 0's last word. Both sides speak at least
+// once a second, a WorkerReport or Work without content if there is nothing else to say: MPI does
+// not tell that a rank is gone, so silence must.
 
 namespace wallheat {
 
 /// One plan to solve.
 struct Task {
-  std::uint32_t index = 0;  ///< in the list of ids
+  std::uint32_t plan = 0;  ///< its place in the run's queue
   std::string id;
   std::vector<std::uint32_t> places{};  ///< see PlanSource::places
-  static void fields(auto& visit, auto& self) { visit(self.index, self.id, self.places); }
+  static void fields(auto& visit, auto& self) { visit(self.plan, self.id, self.places); }
   friend bool operator==(const Task&, const Task&) = default;
 };
 
-/// Something that must be the same in all ranks: two runs that were started together by mistake, or
-/// two versions of the program, would mix their answers otherwise.
-struct NamedValue {
-  std::string name;
-  std::string value;
-  static void fields(auto& visit, auto& self) { visit(self.name, self.value); }
-  friend bool operator==(const NamedValue&, const NamedValue&) = default;
-};
-
-// From a worker to rank 0.
-struct Hello {
-  Machine machine;
-  std::vector<NamedValue> settings{};  ///< version of the program, settings
-  static void fields(auto& visit, auto& self) { visit(self.settings, self.machine); }
-};
-struct Ready {
-  std::string host;
-  std::string device;                 ///< its kind: devices of one name are of one speed
-  std::uint32_t threads = 0;          ///< how many plans it solves at a time
-  std::vector<int> bound_cpus;        ///< read back from the system: all that its threads may use
-  std::vector<NamedValue> samples{};  ///< what the worker finds of the plans that Placed names
-  std::int64_t peak_memory = 0;       ///< see WorkerParts
-  static void fields(auto& visit, auto& self) {
-    visit(self.host, self.device, self.threads, self.bound_cpus, self.samples, self.peak_memory);
-  }
-};
-struct WorkerReport {
-  std::vector<std::uint32_t> started;
-  std::vector<PlanResult> results;
-  static void fields(auto& visit, auto& self) { visit(self.started, self.results); }
-};
 /// How far a running plan is.
 struct PlanProgress {
-  std::uint32_t index = 0;
+  std::uint32_t plan = 0;
   std::int64_t iterations = 0;
-  double delta = 0;    ///< °C, looked at last; NaN before that
-  double seconds = 0;  ///< since it was started
+  double delta = std::numeric_limits<double>::quiet_NaN();  ///< °C, looked at last
+  double seconds = 0;                                       ///< since it was started
   static void fields(auto& visit, auto& self) {
-    visit(self.index, self.iterations, self.delta, self.seconds);
+    visit(self.plan, self.iterations, self.delta, self.seconds);
   }
 };
-/// The worker lives; its running plans, and what its GPU tells, if it has one.
-struct Heartbeat {
-  std::vector<PlanProgress> running;
+
+/// What has become of a plan, encoded once, by the process that solved it.
+struct Result {
+  enum class Kind : std::uint8_t {
+    answered,
+    failed,   ///< for what another try would not change
+    may_pass  ///< failed, but another try, best elsewhere, may do better
+  };
+  std::uint32_t plan = 0;
+  Kind kind = Kind::answered;
+  double seconds = 0;        ///< that its worker took
+  std::uint64_t digest = 0;  ///< of all that must be equal whoever solves; see digest_of
+  Bytes record{};            ///< the PlanResult, see encode_result
+  static void fields(auto& visit, auto& self) {
+    visit(self.plan, self.kind, self.seconds, self.digest, self.record);
+  }
+};
+
+/// A worker as its process finds it, once its solvers are ready.
+struct WorkerFacts {
+  std::string host;
+  std::string device;             ///< its kind: devices of one name are of one speed
+  std::uint32_t lanes = 1;        ///< plans that it solves at a time
+  bool shares_process = false;    ///< its lanes do: a plan that kills it takes others along
+  std::vector<int> bound_cpus{};  ///< read back from the system: all that its solvers may use
+  bool shares_cores = false;      ///< with another worker, for want of cores
+  std::optional<Gpu> gpu{};       ///< that it solves on; the CPU otherwise
+  std::string no_gpu{};           ///< why not, if a GPU was not ruled out: one clause
+  std::string limit{};            ///< what keeps it from more cores: one clause
+  static void fields(auto& visit, auto& self) {
+    visit(self.host, self.device, self.lanes, self.shares_process, self.bound_cpus,
+          self.shares_cores, self.gpu, self.no_gpu, self.limit);
+  }
+};
+
+// From a worker.
+struct WorkerReport {
+  /// Said once, before that it only lives; and again if it goes on with another device.
+  std::optional<WorkerFacts> ready{};
+  std::vector<PlanProgress> running{};  ///< all that it is at
+  std::vector<Result> results{};
+  /// They come back unsolved: several were in a process that died, and each may be why.
+  std::vector<std::uint32_t> shaken{};
+  /// They come back unsolved, and none is to blame.
+  std::vector<std::uint32_t> returned{};
   std::optional<GpuSample> gpu{};
-  std::int64_t peak_memory = 0;  ///< see WorkerParts
-  static void fields(auto& visit, auto& self) { visit(self.running, self.gpu, self.peak_memory); }
-};
-/// Answers every Retract; also sent after Stop with whatever was not finished.
-struct Returned {
-  std::vector<std::uint32_t> plans;
-  static void fields(auto& visit, auto& self) { visit(self.plans); }
-};
-/// The worker takes no more plans, and gives back those that it has by and by.
-struct Leaving {
-  bool interrupted = false;  ///< the worker was asked to stop, so the run is to end
-  static void fields(auto& visit, auto& self) { visit(self.interrupted); }
-};
-/// It is at nothing any more; whatever it still held is free again.
-struct Farewell {
-  std::string reason;
-  bool interrupted = false;    ///< a later run may go on: a stop, or plans that are out of reach
-  bool device_silent = false;  ///< a solver process: its device hangs, whatever plans it had
+  std::int64_t peak_memory = 0;  ///< bytes that its own process has held at most; 0: unknown
+  /// Not only a sign of life.
+  [[nodiscard]] bool has_news() const {
+    return ready || !results.empty() || !shaken.empty() || !returned.empty();
+  }
   static void fields(auto& visit, auto& self) {
-    visit(self.reason, self.interrupted, self.device_silent);
+    visit(self.ready, self.running, self.results, self.shaken, self.returned, self.gpu,
+          self.peak_memory);
   }
 };
 
-/// A worker's last word.
-struct Goodbye {};
-
-// From rank 0 to a worker.
-struct Placed {
-  Placement placement;
-  std::vector<Task> samples{};  ///< plans to look at
-  static void fields(auto& visit, auto& self) { visit(self.placement, self.samples); }
+/// It is at nothing any more: whatever it held is free again. All that it has solved was sent
+/// before.
+struct Bye {
+  enum class Why : std::uint8_t {
+    told_to,      ///< by Stop
+    interrupted,  ///< the worker itself was asked to stop, so the run is to end
+    source_away,  ///< it cannot read the plans for the time being; a later run may go on
+    refused,      ///< it was started for something else than rank 0
+    broken        ///< it cannot solve any plan any more
+  };
+  Why why = Why::told_to;
+  std::string reason;
+  std::vector<PlanProgress> abandoned{};  ///< what it was at
+  std::string host{};
+  static void fields(auto& visit, auto& self) {
+    visit(self.why, self.reason, self.abandoned, self.host);
+  }
 };
-struct Assign {
-  std::vector<Task> tasks;
+
+// From rank 0.
+
+/// What some plan is, by which rank 0 and a worker find that they read the same plans.
+struct Sample {
+  Task task;
+  std::string content;
+  static void fields(auto& visit, auto& self) { visit(self.task, self.content); }
+};
+struct Setup {
+  std::string version;   ///< of the program
+  std::string settings;  ///< all options and their values, as a configuration file
+  std::vector<Sample> samples{};
+  static void fields(auto& visit, auto& self) { visit(self.version, self.settings, self.samples); }
+};
+/// Without tasks: rank 0 lives.
+struct Work {
+  std::vector<Task> tasks{};
   static void fields(auto& visit, auto& self) { visit(self.tasks); }
 };
-/// Gives back the last `count` of the plans that it has not started.
-struct Retract {
-  std::uint64_t count = 0;
-  static void fields(auto& visit, auto& self) { visit(self.count); }
-};
-/// Rank 0 lives.
-struct CoordinatorHeartbeat {};
+/// Abandon everything at hand. Each is answered with a Bye.
 struct Stop {};
-struct Finish {};
-/// Rank 0's last word. `together`: all ranks are there, so they can end MPI together.
-struct Leave {
+/// `together`: all ranks are there, so they can end MPI together.
+struct End {
   bool together = false;
   static void fields(auto& visit, auto& self) { visit(self.together); }
 };
 
-using FromWorker =
-    std::variant<Hello, Ready, WorkerReport, Heartbeat, Returned, Leaving, Farewell, Goodbye>;
-using ToWorker = std::variant<Placed, Assign, Retract, CoordinatorHeartbeat, Stop, Finish, Leave>;
+using FromWorker = std::variant<WorkerReport, Bye>;
+using ToWorker = std::variant<Setup, Work, Stop, End>;
 
 [[nodiscard]] Bytes encode(const FromWorker& message);
 [[nodiscard]] Bytes encode(const ToWorker& message);
 /// Throw DecodeError if the bytes are no message of that direction.
 [[nodiscard]] FromWorker decode_from_worker(std::span<const std::byte> bytes);
 [[nodiscard]] ToWorker decode_to_worker(std::span<const std::byte> bytes);
+
+[[nodiscard]] Bytes encode_result(const PlanResult& result);
+/// Throws DecodeError if the bytes are none.
+[[nodiscard]] PlanResult decode_result(std::span<const std::byte> record);
+/// Of the columns whose use is `answer` and of `field_hash`, which is one of the uncompressed
+/// field (0 if there is none). NaNs are all the same, as in same_value().
+[[nodiscard]] std::uint64_t digest_of(const PlanResult& result, std::uint64_t field_hash);
 
 }  // namespace wallheat

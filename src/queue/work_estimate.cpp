@@ -5,55 +5,17 @@
 #include <limits>
 #include <numbers>
 #include <span>
-#include <vector>
+
+#include "core/column_distances.hpp"
 
 namespace wallheat {
 namespace {
 
-/// Distances along columns. 16 bits suffice: beyond their range D is that range.
-using Steps = std::uint16_t;
-constexpr Steps most_steps = std::numeric_limits<Steps>::max();
-
-/// For each cell the distance to the nearest cell of its column that is not interior, rows bottom
-/// to top: what lies below a row is known when the row is complete.
-class ColumnDistances {
- public:
-  explicit ColumnDistances(const Grid<std::uint8_t>& interior)
-      : steps_(interior.rows, interior.cols) {
-    const std::vector<Steps> outside(interior.cols, 0);
-    const Steps* above = outside.data();
-    for (std::size_t row = 0; row < interior.rows; ++row) {
-      Steps* here = &steps_(row, 0);
-      const std::uint8_t* mask = &interior(row, 0);
-      for (std::size_t col = 0; col < interior.cols; ++col)
-        here[col] = mask[col] != 0 ? next(above[col]) : Steps{0};
-      above = here;
-    }
-    const Steps* below = outside.data();
-    for (std::size_t row = interior.rows; row-- > 0;) {
-      Steps* here = &steps_(row, 0);
-      for (std::size_t col = 0; col < interior.cols; ++col)
-        here[col] = std::min(here[col], next(below[col]));
-      below = here;
-    }
-  }
-
-  [[nodiscard]] std::span<const Steps> row(std::size_t row) const {
-    return {&steps_(row, 0), steps_.cols};
-  }
-
- private:
-  static Steps next(Steps steps) {
-    return static_cast<Steps>(std::min<Steps>(steps, most_steps - 1) + 1);
-  }
-
-  Grid<Steps> steps_;
-};
-
 /// The squared distance from a cell of a run of interior cells of a row, bounded by a cell that is
 /// not interior on either side, to the nearest such cell; any smaller number where it is `enough`
 /// or less.
-std::int64_t nearest_squared(std::span<const Steps> run, std::ptrdiff_t at, std::int64_t enough) {
+std::int64_t nearest_squared(std::span<const std::uint16_t> run, std::ptrdiff_t at,
+                             std::int64_t enough) {
   const auto squared_steps = [&](std::ptrdiff_t place) {
     if (place < 0 || place >= std::ssize(run)) return std::int64_t{0};
     const std::int64_t steps = run[static_cast<std::size_t>(place)];
@@ -71,14 +33,16 @@ std::int64_t nearest_squared(std::span<const Steps> run, std::ptrdiff_t at, std:
 
 std::int64_t widest_room_squared(const Grid<std::uint8_t>& interior) {
   if (interior.cells.empty()) return 0;
-  const ColumnDistances distances(interior);
+  // 16 bits suffice: beyond their range D is that range.
+  constexpr auto most_steps = std::numeric_limits<std::uint16_t>::max();
+  const Grid<std::uint16_t> distances = column_distances(interior, most_steps);
   std::int64_t widest = 0;  // the square of `reach`, the largest distance so far, or more
   std::ptrdiff_t reach = 0;
   for (std::size_t row = 0; row < interior.rows; ++row) {
-    const auto steps = distances.row(row);
+    const std::span steps(&distances(row, 0), distances.cols);
     for (auto end = steps.begin(); end != steps.end();) {
-      const auto first = std::find_if(end, steps.end(), [](Steps s) { return s != 0; });
-      end = std::find(first, steps.end(), Steps{0});
+      const auto first = std::find_if(end, steps.end(), [](std::uint16_t s) { return s != 0; });
+      end = std::find(first, steps.end(), std::uint16_t{0});
       // What is as close to an end of its run as the reach is no wider: few cells are looked at.
       for (std::ptrdiff_t at = reach; at < (end - first) - reach; ++at) {
         const auto nearest = nearest_squared({first, end}, at, widest);

@@ -23,7 +23,7 @@ struct Advice {
 
 /// People see the first `first` choices, and times in the local time of this machine.
 [[nodiscard]] Report report_of(const Advice& advice, std::size_t first);
-/// A choice as options of jobs/submit.sh, on one line.
+/// A choice as options of wallheat submit, on one line.
 [[nodiscard]] std::string submit_options(const Choice& choice);
 
 }  // namespace wallheat

@@ -160,7 +160,7 @@ void add_histograms(const Compared& found, Report& report) {
     for (const std::size_t i : histogram.outliers)
       outliers.rows.push_back({one.second, one.plans[i], one.means[i]});
     if (histogram.bins.empty()) continue;
-    Figure figure{"differences" + suffix, less, {"difference of mean temperature, °C"}, {"plans"}};
+    Figure figure{"histogram" + suffix, less, {"difference of mean temperature, °C"}, {"plans"}};
     if (!histogram.outliers.empty())
       figure.name += fmt::format(" ({} plan(s) beyond)", histogram.outliers.size());
     Figure::Series& bars = figure.series.emplace_back();

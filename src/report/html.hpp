@@ -20,7 +20,7 @@ namespace wallheat {
 /// The script that saves figures and sorts plans, and the end of the page.
 [[nodiscard]] std::string page_end();
 
-/// The first row is the head; `alignment` as in print_table.
+/// The first row is the head; `alignment` as in table_lines.
 [[nodiscard]] std::string table(std::string_view alignment,
                                 const std::vector<std::vector<std::string>>& rows);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,14 @@ std::string html_of(const Table& of) {
   return of.name.empty() ? html : section(of.name, html);
 }
 
+/// Whether there is a picture of it.
+bool has_picture(const Report& report, const Table& table) {
+  return std::ranges::any_of(report.parts, [&](const auto& part) {
+    const auto* const figure = std::get_if<Figure>(&part);
+    return figure != nullptr && figure->key == table.key;
+  });
+}
+
 void write_parts(const Report& report, std::ostream& out) {
   std::vector<std::vector<std::string>> facts;
   const auto put_facts = [&] {
@@ -48,7 +57,8 @@ void write_parts(const Report& report, std::ostream& out) {
       continue;
     }
     put_facts();
-    if (const auto* of = std::get_if<Table>(&part)) out << html_of(*of);
+    if (const auto* of = std::get_if<Table>(&part); of && !has_picture(report, *of))
+      out << html_of(*of);
     if (const auto* note = std::get_if<Note>(&part))
       out << fmt::format("<p>{}</p>\n", escaped(note->text));
     constexpr int height = 480;

@@ -42,9 +42,13 @@ std::string answer_text(const NeededTemperature& needed, const NeedQuestion& que
       return fmt::format("the wall may be at any temperature {}", whom);
     case NeedVerdict::never:
       return fmt::format("no temperature of the wall is enough {}", whom);
-    case NeedVerdict::above_limit:
-      return fmt::format("a wall of {:.6g} °C is not enough {}: it would have to be at {:.2f} °C",
-                         question.limit, whom, needed.value);
+    case NeedVerdict::above_limit: {
+      constexpr double far = 10;  // the walls hardly warm those rooms
+      const bool is_far = needed.value > far * std::max(100.0, std::abs(question.limit));
+      return fmt::format(
+          "a wall of {:.6g} °C is not enough {}{}", question.limit, whom,
+          is_far ? ", by far" : fmt::format(": it would have to be at {:.2f} °C", needed.value));
+    }
     case NeedVerdict::reachable:
       break;
   }

@@ -91,13 +91,6 @@ std::optional<TimePoint> end_in_lsf() {
          std::chrono::minutes(std::stol(found[2]));
 }
 
-/// "1h30m", or "30m" if there is no hour.
-std::string text_of(long number, const char* unit, long smaller, const char* smaller_unit) {
-  if (number == 0) return fmt::format("{}{}", smaller, smaller_unit);
-  if (smaller == 0) return fmt::format("{}{}", number, unit);
-  return fmt::format("{}{}{}{}", number, unit, smaller, smaller_unit);
-}
-
 }  // namespace
 
 std::optional<Shard> shard_of_array_task() {
@@ -116,8 +109,8 @@ std::chrono::seconds parse_duration(const std::string& text) {
   const auto number = [&](std::size_t group) {
     return found[group].matched ? std::stol(found[group]) : 0L;
   };
-  static const std::regex clock("([0-9]{1,6}):([0-9]{1,2}):([0-9]{1,2})");
-  static const std::regex half_a_clock("([0-9]{1,6}):([0-9]{1,2})");
+  // As Slurm reads them: hours, minutes and seconds, or minutes and seconds.
+  static const std::regex clock("(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{1,2})");
   static const std::regex units(
       "(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,9})s?)?");
   // A clock that counts nanoseconds from 1970 ends in 2262.
@@ -126,19 +119,15 @@ std::chrono::seconds parse_duration(const std::string& text) {
       throw UsageError("'" + text + "' is longer than a century; for no limit say none");
     return duration;
   };
-  // Slurm reads minutes and seconds, LSF hours and minutes.
-  if (std::regex_match(text, found, half_a_clock))
-    throw UsageError(fmt::format("'{}' may be minutes or hours; say {}, {} or {}:{:02}:00", text,
-                                 text_of(number(1), "h", number(2), "m"),
-                                 text_of(number(1), "m", number(2), "s"), number(1), number(2)));
-  if (std::regex_match(text, found, clock) && number(2) < 60 && number(3) < 60)
+  if (std::regex_match(text, found, clock) && (!found[1].matched || number(2) < 60) &&
+      number(3) < 60)
     return bounded(std::chrono::hours(number(1)) + std::chrono::minutes(number(2)) +
                    std::chrono::seconds(number(3)));
   if (!text.empty() && std::regex_match(text, found, units))
     return bounded(std::chrono::hours(24 * number(1) + number(2)) +
                    std::chrono::minutes(number(3)) + std::chrono::seconds(number(4)));
   throw UsageError("'" + text +
-                   "' is no stretch of time; say 5400 (seconds), 90m, 1h30m or 1:30:00");
+                   "' is no stretch of time; say 5400 (seconds), 90m, 1h30m, 1:30:00 or 90:00");
 }
 
 std::optional<TimePoint> scheduled_end() {

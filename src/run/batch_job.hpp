@@ -12,7 +12,8 @@ namespace wallheat {
 /// one. Throws UsageError if the scheduler's variables do not tell it.
 [[nodiscard]] std::optional<Shard> shard_of_array_task();
 
-/// Reads a stretch of time: seconds ("5400"), "H:MM:SS", or units ("1h30m", "90m", "2d", "45s").
+/// Reads a stretch of time: seconds ("5400"), a clock as Slurm's ("1:30:00", "90:00"), or units
+/// ("1h30m", "90m", "2d", "45s").
 /// Throws UsageError.
 [[nodiscard]] std::chrono::seconds parse_duration(const std::string& text);
 

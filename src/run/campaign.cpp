@@ -15,87 +15,27 @@
 #include <span>
 
 #include "core/exit_status.hpp"
-#include "core/parallel_for.hpp"
 #include "core/version.hpp"
-#include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
 #include "node/peak_memory.hpp"
 #include "plans/plan_source.hpp"
-#include "queue/coordinator.hpp"
 #include "run/catalogue.hpp"
+#include "run/coordinate.hpp"
 #include "run/disk_need.hpp"
 #include "run/forecast.hpp"
-#include "run/memory_need.hpp"
+#include "run/recorder.hpp"
 #include "run/signals.hpp"
 #include "solve/gpu/device.hpp"
-#include "store/field_codec.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
 #include "view/advice.hpp"
-#include "view/live_status.hpp"
 #include "view/run_monitor.hpp"
+#include "view/run_status.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-/// Stores what the workers answer, where they solved what rank 0 finds: a node may still see an old
-/// state of the directory, or have copied another one.
-class StoreSink final : public ResultSink {
- public:
-  StoreSink(ResultStore& store, const PlanSource& source) : store_(store), source_(source) {}
-  std::vector<PlanResult> store(std::span<const PlanResult> results) override {
-    const std::vector<char> other = of_other_inputs(results);
-    std::vector<PlanResult> refused;
-    if (std::find(other.begin(), other.end(), true) == other.end()) {
-      store_.store(results);
-      return refused;
-    }
-    std::vector<PlanResult> rows(results.begin(), results.end());
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (other[i] != 0) refused.push_back(refuse(rows[i]));
-    store_.store(rows);
-    return refused;
-  }
-
- private:
-  /// By place. Several threads ask, as a network file system takes its time for each answer.
-  [[nodiscard]] std::vector<char> of_other_inputs(std::span<const PlanResult> results) const {
-    std::vector<char> other(results.size());
-    const auto look = [&](std::size_t i) {
-      InputChanges changes;
-      look_for_change(source_, results[i], changes);
-      other[i] = static_cast<char>(!changes.changed.empty());
-    };
-    constexpr std::size_t threads = 8;
-    try {
-      if (results.size() < 4 * threads) {
-        for (std::size_t i = 0; i < results.size(); ++i) look(i);
-      } else {
-        parallel_for(threads, results.size(), [&] { return look; });
-      }
-    } catch (const SourceUnavailable&) {
-      return std::vector<char>(
-          results.size());  // no reason to lose what is solved; a resume looks again
-    }
-    return other;
-  }
-
-  const PlanResult& refuse(PlanResult& row) const {
-    row.status = PlanStatus::failed;
-    row.statistics = {};
-    row.field.clear();
-    row.error = fmt::format(
-        "{} solved other files than rank 0 finds in {}: see that all nodes have the same "
-        "plans, then run again with --resume",
-        row.host, source_.path().string());
-    return row;
-  }
-
-  ResultStore& store_;
-  const PlanSource& source_;
-};
 
 /// Before any file is made. With more ranks this one may well be where no GPU is; then the workers'
 /// placement tells.
@@ -120,14 +60,11 @@ Attributes session_start(const RunOptions& options, const RunSurroundings& surro
 }
 
 /// The status of a run of which no more is known yet.
-RunStatus first_status(const RunOptions& options) {
+RunStatus first_status() {
   RunStatus status;
-  status.file = options.out.string();
   status.started_utc = status.written_utc = utc_now();
   status.state = "starting";
   status.host = host_name();
-  status.pid = ::getpid();
-  if (options.shard.count > 1) status.shard = options.shard.text();
   return status;
 }
 
@@ -241,12 +178,11 @@ class Campaign {
   Campaign(const RunOptions& options, const RunSurroundings& surroundings, Log& logger)
       : options_(options),
         logger_(logger),
-        status_(first_status(options)),
+        status_(first_status()),
         live_status_([file = status_file(options.out)](
                          const RunStatus& status) { write_run_status(file, status); },
                      logger),
-        resuming_(options.resume && has_results(options.out)),
-        ranks_(surroundings.ranks) {
+        resuming_(options.resume && has_results(options.out)) {
     check_gpu_choice(options, surroundings.ranks);
     // First of all, as what follows may take long: nobody else shall write the file or its status.
     ResultClaim claim(options.out,
@@ -271,33 +207,30 @@ class Campaign {
   /// Hands out the plans and stores what comes back.
   void solve(Link& link, const Timeouts& timeouts) {
     if (plans_.empty()) return;
-    StoreSink sink(*store_, *source_);
-    CoordinatorParts parts;
-    parts.ids = ids_.ids;
-    parts.places = [this](const std::string& id) { return source_->places(id); };
-    parts.plans = std::move(plans_);
-    parts.settings = options_.settings();
-    parts.samples = samples_;
-    parts.device = options_.device;
-    parts.threads_per_worker = options_.threads;
-    parts.may_be_bound = may_be_bound_by_launcher();
-    parts.max_attempts = options_.max_attempts;
-    parts.timeouts = timeouts;
+    Recorder recorder(*store_, ids_.ids, plans_, [this](const Event& event, const PlanResult& row) {
+      monitor_->hear(event, row);
+      count_failures();
+    });
+    CoordinationParts parts;
+    parts.setup = {std::string(version()), options_.settings, samples_};
+    for (const QueuedPlan& plan : plans_) parts.plans.push_back({0, plan.attempts, plan.failures});
+    parts.task = [this](std::uint32_t plan) { return task(plan); };
+    parts.options.max_attempts = options_.max_attempts;
+    parts.options.silence_s = timeouts.worker_s;
+    parts.options.start_s = timeouts.start_s;
+    parts.options.sign_s = timeouts.sign_s();
+    parts.elapsed_s = [this] { return monitor_->elapsed_s(); };
     if (options_.end) {
       const auto end = stop_time(*options_.end, logger_);
       parts.time_left_s = [this, end] { return seconds_until(end) - store_->fold_seconds(); };
     }
     parts.new_estimates = [this] { return forecast_->take(); };
-    parts.elapsed_s = [this] { return monitor_->elapsed_s(); };
-    parts.sink = &sink;
-    parts.observer = [this](const Event& event) {
-      monitor_->hear(event);
-      if (event.kind == Event::Kind::worker_ready) warn_of_memory(*event.worker);
-      count_failures();
+    parts.store = [&](std::span<Event> events, double seconds_left) {
+      recorder.record(events, monitor_->elapsed_s());
+      monitor_->tick(seconds_left);
     };
-    parts.differences = differences_with_fields;
     parts.interrupted = [this] { return stop_requested() || too_many_failures_; };
-    end_ = coordinate(link, std::move(parts));
+    end_ = coordinate(link, parts);
   }
 
   /// Closes the file and reports. Returns an ExitStatus.
@@ -319,13 +252,24 @@ class Campaign {
     const bool is_left = interrupted || closed.stopped || closed.lost > 0;
     logger_.log(is_left ? LogLevel::warn : LogLevel::info, "{}",
                 next_step(tally, options_, is_left));
-    if (is_left) return exit_work_left;
-    return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
+    return is_left ? exit_work_left : exit_status();
   }
 
  private:
+  /// Of a run whose file is made whole.
+  [[nodiscard]] int exit_status() const {
+    const RunTally& tally = monitor_->tally();
+    if (too_many_failures_) return exit_failed;
+    if (end_ != RunEnd::finished) return is_hopeless() ? exit_failed : exit_work_left;
+    return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
+  }
+
   [[nodiscard]] std::string id_of(const QueuedPlan& plan) const {
     return std::string(ids_.ids[plan.index]);
+  }
+  [[nodiscard]] Task task(std::size_t plan) const {
+    const std::string id = id_of(plans_[plan]);
+    return {static_cast<std::uint32_t>(plan), id, source_->places(id)};
   }
 
   /// That there is no time left to make the file whole.
@@ -360,15 +304,11 @@ class Campaign {
     say_what_is_to_do(tally);
     warn_of_unknown_spacing();
     warn_of_disk();
-    largest_ = memory_of_largest_plan(*source_, options.job, plans_.size(),
-                                      [&](std::size_t i) { return id_of(plans_[i]); });
     if (surroundings.ranks > 1) take_samples();
-    monitor_.emplace(logger_, options.progress, std::move(events), status_, ids_.ids, tally,
+    const auto name = [this](std::uint32_t plan) { return id_of(plans_[plan]); };
+    monitor_.emplace(logger_, options.progress, std::move(events), status_, name, tally,
                      live_status_);
-    std::vector<std::uint32_t> in_order;
-    in_order.reserve(plans_.size());
-    for (const QueuedPlan& plan : plans_) in_order.push_back(plan.index);
-    forecast_.emplace(source_, ids_.ids, std::move(in_order), options.job.solver.limits,
+    forecast_.emplace(source_, plans_.size(), name, options.job.solver.limits,
                       options.job.solver.kind);
   }
 
@@ -423,34 +363,13 @@ class Campaign {
       logger_.warn("{}", warning);
   }
 
-  /// Once, as the nodes of a job are alike.
-  void warn_of_memory(const WorkerInfo& worker) {
-    if (!largest_ || worker.gpu) return;
-    const bool alone = ranks_ == 1;  // then the worker is a part of this process
-    double held = static_cast<double>(worker.peak_memory);
-    if (!alone) {
-      held *= static_cast<double>(worker.node.workers);
-      if (worker.host == status_.host) held += static_cast<double>(PeakMemory().bytes());
-    }
-    const std::string warning =
-        warning_of_memory({worker.host, worker.node.workers,
-                           std::min(worker.node.threads, monitor_->tally().left()), held,
-                           options_.memory_gb > 0 ? options_.memory_gb * 1e9
-                                                  : static_cast<double>(worker.memory_bytes)},
-                          *largest_);
-    if (warning.empty()) return;
-    logger_.warn("{}", warning);
-    largest_.reset();
-  }
-
   /// By which rank 0 knows that its workers solve the same plans.
   void take_samples() {
     constexpr std::size_t most = 3;  // over the list
     const std::size_t count = std::min(most, plans_.size());
     for (std::size_t k = 0; k < count; ++k) {
-      const std::string id =
-          id_of(plans_[k * (plans_.size() - 1) / std::max<std::size_t>(count - 1, 1)]);
-      samples_.push_back({id, plan_sample(*source_, id)});
+      const std::size_t plan = k * (plans_.size() - 1) / std::max<std::size_t>(count - 1, 1);
+      samples_.push_back({task(plan), plan_sample(*source_, id_of(plans_[plan]))});
     }
   }
 
@@ -485,9 +404,9 @@ class Campaign {
     const RunTally& tally = monitor_->tally();
     Attributes end{{"ended_utc", utc_now()},
                    {"end", end_ == RunEnd::finished ? "finished" : "stopped early"},
+                   {"exit_status", std::to_string(exit_status())},
                    {"workers", fmt::format("{}", fmt::join(monitor_->worker_table(true), "\n"))},
                    {"rank_memory", rank_memory()},
-                   {"predictions", monitor_->predictions()},
                    {"restored", std::to_string(tally.restored)},
                    {"solved", std::to_string(tally.solved)},
                    {"failed", std::to_string(tally.failed)},
@@ -516,9 +435,8 @@ class Campaign {
     if (end_ == RunEnd::source_away) return false;
     const auto& abandoned = monitor_->abandoned();
     return end_ == RunEnd::out_of_time || abandoned.empty() ||
-           std::all_of(abandoned.begin(), abandoned.end(), [&](const Event& plan) {
-             return plan.result.attempts >= options_.max_attempts;
-           });
+           std::all_of(abandoned.begin(), abandoned.end(),
+                       [&](const Event& plan) { return plan.attempts >= options_.max_attempts; });
   }
 
   [[nodiscard]] std::string why_hopeless() const {
@@ -543,10 +461,11 @@ class Campaign {
   }
 
   [[nodiscard]] std::string time_needed(const Event& plan) const {
-    std::string had = fmt::format("plan {} (started {} time(s)) had {}", plan.result.id,
-                                  plan.result.attempts, duration_text(plan.last.seconds));
-    const auto estimate = estimate_plan(*source_, plan.result.id, options_.job.solver.limits,
-                                        options_.job.solver.kind);
+    const std::string id = id_of(plans_[plan.plan]);
+    std::string had = fmt::format("plan {} (started {} time(s)) had {}", id, plan.attempts,
+                                  duration_text(plan.last.seconds));
+    const auto estimate =
+        estimate_plan(*source_, id, options_.job.solver.limits, options_.job.solver.kind);
     if (!estimate || plan.last.iterations < 1) return had;
     const double needed_s = plan.last.seconds * static_cast<double>(estimate->iterations) /
                             static_cast<double>(plan.last.iterations);
@@ -561,11 +480,9 @@ class Campaign {
   RunStatus status_;  // as it starts
   LiveStatus live_status_;
   bool resuming_;
-  int ranks_;
   std::optional<ResultStore> store_;
   std::vector<QueuedPlan> plans_;
-  std::optional<PlanMemory> largest_;  // of them; none once a warning is given
-  std::vector<NamedValue> samples_;
+  std::vector<Sample> samples_;
   std::optional<RunMonitor> monitor_;
   std::optional<Forecast> forecast_;
   RunEnd end_ = RunEnd::finished;
@@ -577,7 +494,7 @@ class Campaign {
 int run_campaign(Link& link, const RunOptions& options, const RunSurroundings& surroundings,
                  Log& logger) {
   const auto in_background = [&](std::function<void()> work) {
-    keep_workers_waiting(link, surroundings.timeouts, std::move(work));
+    keep_workers_waiting(link, surroundings.timeouts.sign_s(), std::move(work));
   };
   std::optional<Campaign> campaign;
   try {

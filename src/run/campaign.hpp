@@ -3,8 +3,8 @@
 #include <string>
 
 #include "queue/link.hpp"
-#include "queue/worker.hpp"
 #include "run/run_options.hpp"
+#include "run/timeouts.hpp"
 #include "view/console.hpp"
 
 namespace wallheat {

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/plan_ids.hpp"
 #include "plans/plan_source.hpp"
-#include "queue/worker.hpp"
 #include "run/run_options.hpp"
 #include "wallheat/plan_result.hpp"
 
@@ -25,6 +25,9 @@ void require_plans(const PlanSource& source, const TextList& ids);
 /// "plans has no plan '1'; did you mean '00001'?", or which plan is the first.
 [[nodiscard]] std::string no_such_plan(const std::string& place, const std::string& id,
                                        const TextList& plans);
+
+/// True once the process was asked to stop.
+using Interrupted = std::function<bool()>;
 
 /// The process was asked to stop in the middle of something that has no half.
 struct StopRequested {};

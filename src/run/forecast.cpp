@@ -22,11 +22,12 @@ std::optional<WorkEstimate> estimate_plan(const PlanSource& source, const std::s
   }
 }
 
-Forecast::Forecast(SharedPlanSource source, TextList ids, std::vector<std::uint32_t> plans,
-                   const Limits& limits, SolverKind solver)
+Forecast::Forecast(SharedPlanSource source, std::size_t plans,
+                   std::function<std::string(std::uint32_t plan)> id_of, const Limits& limits,
+                   SolverKind solver)
     : source_(std::move(source)),
-      ids_(std::move(ids)),
-      plans_(std::move(plans)),
+      plans_(plans),
+      id_of_(std::move(id_of)),
       limits_(limits),
       solver_(solver),
       reader_([this](const std::stop_token& stop) { read_all(stop); }) {}
@@ -41,9 +42,9 @@ void Forecast::read_all(const std::stop_token& stop) {
   // the same, the estimates cost a little more.
   constexpr int lowest_priority = 19;
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest_priority);
-  for (const std::uint32_t plan : plans_) {
+  for (std::uint32_t plan = 0; plan < plans_; ++plan) {
     if (stop.stop_requested()) return;
-    const auto estimate = estimate_plan(*source_, std::string(ids_[plan]), limits_, solver_);
+    const auto estimate = estimate_plan(*source_, id_of_(plan), limits_, solver_);
     if (!estimate) continue;
     const std::scoped_lock lock(mutex_);
     ready_.emplace_back(plan, estimate->updates);

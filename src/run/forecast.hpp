@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -25,15 +27,16 @@ namespace wallheat {
 /// masks, in the order given, and ends when it has seen all.
 class Forecast {
  public:
-  /// `plans` are places in `ids`.
-  Forecast(SharedPlanSource source, TextList ids, std::vector<std::uint32_t> plans,
-           const Limits& limits, SolverKind solver = SolverKind::jacobi);
+  /// Of `plans` plans, whose ids are `id_of` their numbers. It is called by the thread.
+  Forecast(SharedPlanSource source, std::size_t plans,
+           std::function<std::string(std::uint32_t plan)> id_of, const Limits& limits,
+           SolverKind solver = SolverKind::jacobi);
   /// Stops after the plan at hand.
   ~Forecast() = default;
   Forecast(const Forecast&) = delete;
   Forecast& operator=(const Forecast&) = delete;
 
-  /// The cell updates foreseen since the last call, each with its plan's place, of plans that have
+  /// The cell updates foreseen since the last call, each with its plan's number, of plans that have
   /// an estimate.
   [[nodiscard]] std::vector<std::pair<std::uint32_t, double>> take();
 
@@ -41,8 +44,8 @@ class Forecast {
   void read_all(const std::stop_token& stop);
 
   SharedPlanSource source_;
-  TextList ids_;
-  std::vector<std::uint32_t> plans_;
+  std::size_t plans_;
+  std::function<std::string(std::uint32_t plan)> id_of_;
   Limits limits_;
   SolverKind solver_;
   std::mutex mutex_;

@@ -40,26 +40,6 @@ PlanMemory memory_of_plan(const PlanSource& source, const std::string& id, const
   return {id, shape, solver_bytes(cells, has_source, job)};
 }
 
-std::optional<PlanMemory> memory_of_largest_plan(
-    const PlanSource& source, const JobSettings& job, std::size_t plans,
-    const std::function<std::string(std::size_t)>& id_of) {
-  const std::size_t looks = std::min<std::size_t>(plans, 256);  // each may take a millisecond
-  std::optional<PlanMemory> largest;
-  std::size_t most_cells = 0;
-  for (std::size_t look = 0; look < looks; ++look) {
-    const std::string id = id_of(look * plans / looks);
-    try {
-      const GridShape shape = source.shape(id);
-      if (largest && shape.rows * shape.cols <= most_cells) continue;
-      most_cells = shape.rows * shape.cols;
-      largest = memory_of_plan(source, id, job);
-    } catch (const InputError&) {
-      // The worker that gets it reports what is wrong with it.
-    }
-  }
-  return largest;
-}
-
 double needed_on(const NodeMemory& node, const PlanMemory& largest) {
   return node.held + static_cast<double>(node.threads) * largest.bytes;
 }

@@ -21,12 +21,6 @@ struct PlanMemory {
 [[nodiscard]] PlanMemory memory_of_plan(const PlanSource& source, const std::string& id,
                                         const JobSettings& job);
 
-/// The plan that takes most. At most 256 are looked at, evenly over the list. Nothing if none can
-/// be read. `id_of` names the first to last of so many plans.
-[[nodiscard]] std::optional<PlanMemory> memory_of_largest_plan(
-    const PlanSource& source, const JobSettings& job, std::size_t plans,
-    const std::function<std::string(std::size_t)>& id_of);
-
 /// What solves at the same time on a node, and what there is for it.
 struct NodeMemory {
   std::string name;

@@ -15,11 +15,13 @@
 #include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
 #include "run/disk_need.hpp"
+#include "run/forecast.hpp"
 #include "run/memory_need.hpp"
 #include "solve/gpu/device.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
 #include "view/bytes_text.hpp"
+#include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -42,6 +44,7 @@ class Examination {
     find([&] { look_at_walls(); });
     find([&] { look_at_results(); });
     find([&] { look_at_room(); });
+    find([&] { look_at_work(); });
     find([&] { look_at_memory(); });
     find([&] { look_at_solver(); });
     find([&] { look_at_devices(); });
@@ -194,6 +197,38 @@ class Examination {
           fmt::format("{} has room for {}: enough for fields of usual floor plans, but not for "
                       "ones that are nothing but room",
                       free->folder.string(), bytes_text(free->bytes)));
+  }
+
+  /// By some plans, over the list, and a modest core. A job that is over at once is not worth one.
+  void look_at_work() {
+    if (!ids_ || options_.check != CheckFor::a_job) return;
+    constexpr std::size_t most = 20;
+    constexpr double updates_per_s = 1e9;
+    constexpr double worth_a_job_s = 60;
+    std::vector<std::size_t> plans;
+    for (std::size_t plan = 0; plan < shapes_.size(); ++plan)
+      if (is_left(plan)) plans.push_back(plan);
+    double updates = 0;
+    std::size_t known = 0;
+    const std::size_t looks = std::min(most, plans.size());
+    for (std::size_t k = 0; k < looks; ++k) {
+      const auto estimate =
+          estimate_plan(*source_, std::string(ids_->ids[plans[k * plans.size() / looks]]),
+                        options_.job.solver.limits, options_.job.solver.kind);
+      if (!estimate) continue;
+      updates += estimate->updates;
+      ++known;
+    }
+    if (known == 0) return;
+    const double seconds =
+        updates / static_cast<double>(known) * static_cast<double>(plans.size()) / updates_per_s;
+    const std::string text = fmt::format("about {} of one core", duration_text(seconds));
+    tell("work", text);
+    if (seconds < worth_a_job_s)
+      found_.warnings.push_back(fmt::format(
+          "what is left{} takes {}, which is not worth a job: solve it here with 'wallheat run'{}",
+          options_.shard.count > 1 ? " of shard " + options_.shard.text() : "", text,
+          options_.shard.count > 1 ? ", or take fewer jobs" : ""));
   }
 
   /// Of a job's nodes only what the options say is known.

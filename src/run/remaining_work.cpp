@@ -59,7 +59,7 @@ void learn_from(RemainingWork& work, const std::vector<PlanResult>& solved,
   std::size_t learnt = 0;
   for (std::size_t plan = 0; plan < ids.size(); ++plan) {
     if (std::isnan(updates[plan])) continue;
-    work.core.observe(updates[plan], seconds[plan]);
+    work.core.learn(updates[plan], seconds[plan]);
     ++learnt;
   }
   if (learnt > 0) work.speed_source = fmt::format("as {} solved plans took", learnt);
@@ -80,7 +80,7 @@ void measure_here(RemainingWork& work, const TextList& ids, const PlanSource& so
       const double start_s = thread_cpu_seconds();
       const FloorPlan plan = source.load(std::string(ids[order[place]]));
       (void)made->solve(plan, solver.limits, {});
-      work.core.observe(work.updates[order[place]], thread_cpu_seconds() - start_s);
+      work.core.learn(work.updates[order[place]], thread_cpu_seconds() - start_s);
       ++measured;
     } catch (const InputError&) {
       // It cannot be read; another one tells as much.

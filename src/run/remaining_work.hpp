@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "queue/cost_model.hpp"
+#include "queue/pace.hpp"
 #include "run/run_options.hpp"
 #include "wallheat/plan_result.hpp"
 
@@ -12,7 +12,7 @@ namespace wallheat {
 /// What is left of a campaign, and how fast a core is.
 struct RemainingWork {
   std::vector<double> updates;  ///< of each plan that is left; of one that cannot be read, the mean
-  CostModel core;
+  Pace core;
   std::string speed_source;  ///< what the speed is from, for people
 };
 

@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <string_view>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -19,13 +17,13 @@
 #include "io/program_output.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
-#include "plans/plan_source.hpp"
-#include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
+#include "report/file_status.hpp"
 #include "run/campaign.hpp"
+#include "run/coordinate.hpp"
+#include "run/host_machines.hpp"
 #include "run/signals.hpp"
 #include "run/worker_parts.hpp"
-#include "view/file_status.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
@@ -44,7 +42,10 @@ void notify(const RunOptions& options, const RunOutcome& outcome) {
   try {
     Json end{{"exit_status", outcome.status}, {"error", outcome.error}};
     try {
-      end.update(to_json(status_of(options.out)));
+      std::ostringstream status;
+      write_json(report_of(status_of({options.out})), status);
+      end.update(Json::parse(status.str()));
+      end.erase("layout");
     } catch (const std::exception&) {
       end["file"] = options.out.string();  // of which nothing can be told; the error says why
     }
@@ -73,11 +74,9 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
     outcome.error = printable_message(error.what());
   }
   if (!options.notify.empty())
-    keep_workers_waiting(link, surroundings.timeouts, [&] { notify(options, outcome); });
-  write_exit_status(options.exit_status_file, outcome.status);
-  // A wrapper ends by itself ranks that do not answer.
-  const std::chrono::seconds timeout{options.exit_status_file.empty() ? 5 : 1};
-  outcome.lost = dismiss_workers(link, timeout);
+    keep_workers_waiting(link, surroundings.timeouts.sign_s(), [&] { notify(options, outcome); });
+  // Where the others live on, those that do not answer are ended with mpirun.
+  outcome.lost = dismiss_workers(link, std::chrono::seconds(survives_deaths() ? 1 : 5));
   if (!outcome.lost.empty())
     // One sentence, with the error, which others' last words may have buried otherwise.
     outcome.error = fmt::format("{}{}rank(s) {} are lost; ending the run with status {}",
@@ -92,24 +91,27 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
 
 /// A worker for each GPU, or one.
 int run_in_one_process(const RunOptions& options, const std::string& mpi) {
-  WorkerParts parts = worker_parts(options);
-  parts.timeouts = no_timeouts();
-  const std::size_t gpus = options.device == DeviceChoice::cpu ? 0 : parts.machine.gpus.size();
-  const int workers = static_cast<int>(std::max<std::size_t>(gpus, 1));
-  LocalNetwork network(workers + 1);
+  Machine machine = local_machine();
+  machine.host_cores = 0;  // nobody but the user has bound it
+  const std::size_t gpus = options.device == DeviceChoice::cpu ? 0 : machine.gpus.size();
+  const std::vector<Machine> machines(std::max<std::size_t>(gpus, 1), machine);
+  LocalNetwork network(static_cast<int>(machines.size()) + 1);
   std::vector<std::unique_ptr<Link>> links;
   std::vector<std::jthread> threads;
-  for (int rank = 1; rank <= workers; ++rank) {
-    Link& link = *links.emplace_back(network.link(rank));
-    threads.emplace_back([&] { (void)run_worker(link, parts); });
+  for (std::size_t worker = 0; worker < machines.size(); ++worker) {
+    Link& link = *links.emplace_back(network.link(static_cast<int>(worker) + 1));
+    threads.emplace_back([&options, &link, parts = worker_parts(options, machines, worker)] {
+      (void)run_worker(link, parts);
+    });
   }
   return coordinate_and_dismiss(*network.link(0), options, {1, mpi, no_timeouts()}).status;
 }
 
 /// A worker rank's whole life.
-int work(MpiSession& mpi, Link& link, const RunOptions& options) {
+int work(MpiSession& mpi, const RunOptions& options) {
   try {
-    if (run_worker(link, worker_parts(options))) {
+    const HostMachines host = machines_of_host(mpi);
+    if (run_worker(mpi.link(), worker_parts(options, host.machines, host.mine))) {
       mpi.end(exit_done);
       return exit_done;
     }
@@ -122,44 +124,21 @@ int work(MpiSession& mpi, Link& link, const RunOptions& options) {
 
 }  // namespace
 
-bool may_hold_exit_status(const std::filesystem::path& path) {
-  std::error_code missing;
-  if (!std::filesystem::is_regular_file(path, missing)) return true;
-  if (is_among_plans(std::filesystem::canonical(path))) return false;
-  constexpr std::size_t longest = 4;  // "255\n"
-  std::array<char, longest + 1> bytes{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(bytes.data(), bytes.size());
-  const std::string_view text(bytes.data(), static_cast<std::size_t>(file.gcount()));
-  return text.size() <= longest && text.find_first_not_of("0123456789\n") == std::string_view::npos;
-}
-
-void write_exit_status(const std::filesystem::path& path, int status) {
-  if (path.empty()) return;
-  if (!may_hold_exit_status(path)) {
-    print_error("wallheat: {} holds something else than an exit status and is left as it is",
-                path.string());
-    return;
-  }
-  std::ofstream file(path);
-  file << status << '\n' << std::flush;
-  if (!file) print_error("wallheat: the exit status cannot be written to {}", path.string());
-}
-
 int run(const RunOptions& options) {
   catch_stop_signals();
   if (!launched_by_mpi()) return run_in_one_process(options, "none");
   const Timeouts timeouts{options.worker_timeout_s};
   MpiSession mpi(std::chrono::duration<double>(timeouts.together_s()));
   if (mpi.size() == 1) return run_in_one_process(options, mpi_library());
+  if (mpi.rank() != 0) return work(mpi, options);
+  (void)machines_of_host(mpi);
   Link& link = mpi.link();
-  if (mpi.rank() != 0) return work(mpi, link, options);
   const RunOutcome outcome =
       coordinate_and_dismiss(link, options, {mpi.size(), mpi_library(), timeouts});
-  // mpirun makes a crash of any status but 0; a wrapper has read in its file what it is.
-  const bool wrapped = !options.exit_status_file.empty();
-  const int status = wrapped ? exit_done : outcome.status;
-  if (!outcome.lost.empty()) mpi.leave_without_the_lost(status, wrapped);
+  // An mpirun that outlives deaths ends with 0 whatever its ranks do, but talks of those that do
+  // not.
+  const int status = survives_deaths() ? exit_done : outcome.status;
+  if (!outcome.lost.empty()) mpi.leave_without_the_lost(status);
   mpi.end(status);
   return status;
 }

@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/version.hpp"
 #include "isolation/job_settings.hpp"
-#include "queue/messages.hpp"
-#include "queue/placement.hpp"
+#include "node/placement.hpp"
 #include "queue/shard.hpp"
 #include "view/run_monitor.hpp"
 
@@ -38,10 +36,9 @@ struct RunOptions {
   bool retry_failed = false;
   int stop_after_failures = 0;  ///< plans given up in this session; 0: never
   double worker_timeout_s = 0;
-  std::filesystem::path exit_status_file;  ///< empty: none
-  std::string notify;             ///< command of a shell, told how the run ended; empty: none
-  bool print_out = false;         ///< only say where the results would go
-  bool print_open_shard = false;  ///< only say which shard nobody works at
+  std::string notify;              ///< command of a shell, told how the run ended; empty: none
+  bool print_out = false;          ///< only say where the results would go
+  bool print_open_shards = false;  ///< only say which shards nobody works at
   CheckFor check = CheckFor::nothing;
   std::size_t job_cores = 0;    ///< on each node of the job that is checked for; 0: unknown
   std::size_t job_workers = 1;  ///< that share them
@@ -51,14 +48,9 @@ struct RunOptions {
   std::filesystem::path events;
   std::string command_line;
   std::string configuration;  ///< all options and their values, as a configuration file
-
-  /// What must be the same in all ranks of a run.
-  [[nodiscard]] std::vector<NamedValue> settings() const {
-    std::vector<NamedValue> settings{{"version of wallheat", std::string(version())}};
-    for (const auto& [name, value] : job.solver.settings()) settings.push_back({name, value});
-    settings.push_back({"--save-fields", job.save_fields ? "on" : "off"});
-    return settings;
-  }
+  /// Of these what must be the same in all ranks: not what concerns a rank's own place, or people
+  /// who look at this session.
+  std::string settings;
 };
 
 }  // namespace wallheat

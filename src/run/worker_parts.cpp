@@ -3,29 +3,77 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
-#include "io/print_error.hpp"
-#include "isolation/solver_pool.hpp"
+#include "core/version.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
 #include "node/peak_memory.hpp"
+#include "node/placement.hpp"
 #include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
+#include "run/configuration_file.hpp"
 #include "run/signals.hpp"
+#include "run/timeouts.hpp"
 #include "view/console.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-/// What the jobs of a worker are told.
+/// Of lines NAME=VALUE: "its --tolerance is 1e-3, and rank 0's is 1e-4", of the first option that
+/// differs; empty if none does.
+std::string difference_between(const std::string& mine, const std::string& rank_0) {
+  const auto options_in = [](const std::string& text) {
+    std::map<std::string, std::string> values;
+    for (const auto& [name, value] : settings_in(text)) {
+      std::string& all = values[name];
+      all += (all.empty() ? "" : ", ") + value;
+    }
+    return values;
+  };
+  const auto own = options_in(mine);
+  const auto others = options_in(rank_0);
+  for (const auto& [name, value] : own)
+    if (const auto other = others.find(name); other == others.end() || other->second != value)
+      return fmt::format("its --{} is {}, and rank 0's is {}", name, value,
+                         other == others.end() ? "not given" : other->second);
+  for (const auto& [name, value] : others)
+    if (!own.contains(name))
+      return fmt::format("its --{} is not given, and rank 0's is {}", name, value);
+  return "";
+}
+
+/// What a worker finds of a plan, which does not end it whatever that is.
+std::string content_of(const RunOptions& options, const Task& plan) {
+  try {
+    return plan_sample(*open_plan_source(options.job.data, Listing::if_needed),
+                       {plan.id, plan.places});
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+std::string difference(const RunOptions& options, const Setup& setup) {
+  if (setup.version != version())
+    return fmt::format("its version of wallheat is {}, and rank 0's is {}", version(),
+                       setup.version);
+  if (std::string found = difference_between(options.settings, setup.settings); !found.empty())
+    return found;
+  for (const auto& [plan, content] : setup.samples)
+    if (const std::string mine = content_of(options, plan); mine != content)
+      return fmt::format("its plan {} is {}, and rank 0's is {}", plan.id, mine, content);
+  return "";
+}
+
+/// What the solver processes of a worker are told.
 JobSettings settings_for(const RunOptions& options, const std::string& host, std::string device) {
   JobSettings settings = options.job;
   settings.host = host;
@@ -33,56 +81,28 @@ JobSettings settings_for(const RunOptions& options, const std::string& host, std
   return settings;
 }
 
-/// The threads of a CPU worker, with a child process each: one on each core, or fewer on all of
-/// them, so that no core is crowded by others while they use another.
-WorkerDevice open_cpu(const RunOptions& options, const std::string& host,
-                      const Placement& placement) {
-  const JobSettings settings = settings_for(options, host, options.job.solver.device_text());
-  return {settings.device, threads_of(placement), [settings, placement](std::size_t thread) {
-            const std::vector<int>& cpus = placement.cpus;
-            bind_this_thread(placement.threads ? cpus : std::vector<int>{cpus.at(thread)});
-            // Its child process inherits the binding.
-            return ThreadParts{SolverPool(settings).job(), bound_cpus()};
-          }};
+/// A process on each core, or fewer on all of them, so that no core is crowded by others while
+/// they use another.
+WorkerDevice cores(const RunOptions& options, const Machine& machine, const Placement& placement,
+                   const std::string& remark = "") {
+  WorkerDevice device;
+  device.facts.host = machine.host;
+  device.facts.device = options.job.solver.device_text() + remark;
+  device.facts.shares_cores = placement.shared;
+  device.facts.limit = placement.limit;
+  device.facts.no_gpu = placement.no_gpu;
+  for (std::size_t k = 0; k < threads_of(placement); ++k) {
+    JobSettings settings = settings_for(options, machine.host, device.facts.device);
+    settings.cpus = placement.threads ? placement.cpus : std::vector<int>{placement.cpus.at(k)};
+    device.seats.push_back(std::move(settings));
+  }
+  return device;
 }
 
-/// Solves on a worker's cores what its GPU was to solve, once the GPU is given up.
-class CpuFallback {
- public:
-  CpuFallback(const RunOptions& options, const std::string& host, const std::vector<int>& cpus)
-      : settings_(settings_for(options, host,
-                               options.job.solver.device_text() + " (in place of a failed GPU)")) {
-    settings_.lanes = static_cast<std::uint32_t>(cpus.size());
-    settings_.cpus = cpus;
-  }
-
-  /// Once a job of the GPU's has thrown RunError, all go to the CPU.
-  PlanResult solve(const PlanJob& on_gpu, const Task& task, const SolveControl& control) {
-    if (!begun_) {
-      try {
-        return on_gpu(task, control);
-      } catch (const SourceUnavailable&) {
-        throw;
-      } catch (const RunError& error) {
-        if (!begun_.exchange(true))
-          print_error("wallheat: on {}: {}; its plans are solved on the CPU", settings_.host,
-                      error.what());
-      }
-    }
-    std::call_once(start_, [this] { pool_.emplace(settings_); });
-    return pool_->job()(task, control);
-  }
-
- private:
-  JobSettings settings_;
-  std::atomic<bool> begun_ = false;
-  std::once_flag start_;
-  std::optional<SolverPool> pool_;
-};
-
-/// Begins to sample a worker's GPU once a second. Where that does not work, a warning says why,
-/// once, and the run goes on without: solving needs no samples.
-GpuSamples monitor_gpu(const Gpu& gpu, const std::string& log_level, const std::string& host) {
+/// Begins to sample a worker's GPU once a second. If that does not work, a warning says why, once,
+/// and the run goes on without: solving needs no samples.
+std::function<std::optional<GpuSample>()> monitor_gpu(const Gpu& gpu, const std::string& log_level,
+                                                      const std::string& host) {
   // Rank 1 is the worker of a run without MPI.
   const auto console = std::make_shared<Console>(log_level, std::max(1, launched_rank()), host);
   constexpr std::chrono::seconds interval{1};
@@ -102,72 +122,52 @@ GpuSamples monitor_gpu(const Gpu& gpu, const std::string& log_level, const std::
   }
 }
 
-/// The threads of a GPU worker: as many as the GPU wants plans at once, on all its cores, with one
-/// child process for all. Throws RunError if the GPU cannot be used.
-WorkerDevice open_gpu_worker(const RunOptions& options, const Machine& machine, int ordinal,
-                             const std::vector<int>& cpus) {
-  const auto gpu = std::find_if(machine.gpus.begin(), machine.gpus.end(),
-                                [&](const Gpu& each) { return each.ordinal == ordinal; });
-  if (gpu == machine.gpus.end()) throw RunError(fmt::format("there is no GPU {} here", ordinal));
-  JobSettings settings = settings_for(options, machine.host, "gpu " + gpu->name);
-  settings.solver.gpu = ordinal;
+/// One process for all plans, with as many lanes as the GPU wants plans at once, on all cores of
+/// the share.
+WorkerDevice gpu(const RunOptions& options, const Machine& machine, const Placement& placement) {
+  const auto found = std::ranges::find(machine.gpus, *placement.gpu, &Gpu::ordinal);
+  JobSettings settings = settings_for(options, machine.host, "gpu " + found->name);
+  settings.solver.gpu = *placement.gpu;
   settings.lanes = 0;
-  settings.cpus = cpus;
-  std::optional<SolverPool> pool;
-  try {
-    pool.emplace(settings);
-  } catch (const RunError& error) {
-    throw RunError(fmt::format("GPU {} ({}, {}) cannot be used: {}", ordinal, gpu->name, gpu->uuid,
-                               error.what()));
-  }
-  const auto fallback = options.device == DeviceChoice::automatic
-                            ? std::make_shared<CpuFallback>(options, machine.host, cpus)
-                            : nullptr;
-  const auto job = [on_gpu = pool->job(), fallback](const Task& task, const SolveControl& control) {
-    return fallback ? fallback->solve(on_gpu, task, control) : on_gpu(task, control);
-  };
-  return {settings.device, pool->lanes(),
-          [job, cpus](std::size_t) {
-            bind_this_thread(cpus);
-            return ThreadParts{job, bound_cpus()};
-          },
-          monitor_gpu(*gpu, options.log_level, machine.host)};
+  settings.cpus = placement.cpus;
+  WorkerDevice device{{settings}, {}};
+  device.facts.host = machine.host;
+  device.facts.device = settings.device;
+  device.facts.gpu = *found;
+  device.facts.shares_cores = placement.shared;
+  device.facts.limit = placement.limit;
+  device.gpu_samples = monitor_gpu(*found, options.log_level, machine.host);
+  return device;
 }
 
 /// A GPU that cannot be used costs a worker that may do without it only the GPU.
-WorkerDevice open_device(const RunOptions& options, const Machine& machine,
-                         const Placement& placement) {
-  if (!placement.gpu) return open_cpu(options, machine.host, placement);
-  try {
-    return open_gpu_worker(options, machine, *placement.gpu, placement.cpus);
-  } catch (const RunError& error) {
-    if (options.device != DeviceChoice::automatic)
-      throw RunError(fmt::format("{}; --device cpu does without", error.what()));
-    print_error("wallheat: on {}: {}; solving on the CPU instead", machine.host, error.what());
-    return open_cpu(options, machine.host, placement);
-  }
+std::vector<WorkerDevice> open_devices(const RunOptions& options,
+                                       const std::vector<Machine>& machines, std::size_t mine) {
+  const auto all =
+      place_workers(machines, options.device, options.threads, may_be_bound_by_launcher());
+  const Placement& placement = all.at(mine);
+  const Machine& machine = machines.at(mine);
+  if (!placement.gpu) return {cores(options, machine, placement)};
+  std::vector<WorkerDevice> devices{gpu(options, machine, placement)};
+  if (options.device == DeviceChoice::automatic)
+    devices.push_back(cores(options, machine, placement, " (in place of a failed GPU)"));
+  return devices;
 }
 
 }  // namespace
 
-WorkerParts worker_parts(const RunOptions& options) {
+WorkerParts worker_parts(const RunOptions& options, const std::vector<Machine>& machines,
+                         std::size_t mine) {
+  const bool alone = !launched_by_mpi();
+  const Timeouts timeouts = alone ? no_timeouts() : Timeouts{options.worker_timeout_s};
   WorkerParts parts;
-  parts.machine = local_machine();
-  if (!launched_by_mpi()) parts.machine.host_cores = 0;  // then the binding is meant
-  parts.open = [options, machine = parts.machine](const Placement& placement) {
-    return open_device(options, machine, placement);
-  };
-  parts.settings = options.settings();
-  parts.sample = [data = options.job.data](const Task& plan) -> std::string {
-    try {
-      return plan_sample(*open_plan_source(data, Listing::if_needed), {plan.id, plan.places});
-    } catch (const std::exception& error) {
-      return error.what();
-    }
-  };
+  parts.host = machines.at(mine).host;
+  parts.difference = [&options](const Setup& setup) { return difference(options, setup); };
+  parts.open = [&options, machines, mine] { return open_devices(options, machines, mine); };
   parts.interrupted = stop_requested;
   parts.peak_memory = [peak = std::make_shared<PeakMemory>()] { return peak->bytes(); };
-  parts.timeouts.worker_s = options.worker_timeout_s;
+  parts.sign_s = timeouts.sign_s();
+  parts.silence_s = timeouts.rank0_s();
   return parts;
 }
 

@@ -184,7 +184,8 @@ void ResultFile::write_row(const Row& row) const {
   if (!is_answer(status_of(row))) {
     Row old;
     read_rows(row.index, std::span(&old, 1));
-    if (is_intact(old) && is_answer(status_of(old))) return;
+    const bool is_of_this_session = old.session == row.session;
+    if (is_intact(old) && is_answer(status_of(old)) && !is_of_this_session) return;
   }
   const auto bytes = std::as_bytes(std::span(&row, 1));
   const std::uint64_t at = rows_at_ + row.index * sizeof row;

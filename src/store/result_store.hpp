@@ -96,7 +96,8 @@ class ResultStore {
   bool begin();
 
   /// Stores a batch; on return it is on disk and survives a kill and a loss of power. A result for
-  /// a row that is already there replaces it, but a failure no answer.
+  /// a row that is already there replaces it, but a failure no answer of another
+  /// session.
   void store(std::span<const PlanResult> results);
 
   /// How long close() will take to fold what is there by now, in s, at the rate at which this

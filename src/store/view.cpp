@@ -154,14 +154,17 @@ void View::read_journals(const std::filesystem::path& path, Viewer viewer) {
   }
 }
 
-/// The last result counts; but a failure does not take the place of an answer.
+/// The last result counts; but a failure does not take the place of another session's answer: two
+/// that did not see each other have a journal each. Of one session it does: two devices disagreed.
 void View::take(const Row& row, const JournalPlace& place) {
   const auto i = index_of(row);
   if (!i) return;
   ++journaled_;
   Place& newest = places_[*i];
   const bool is_better = is_answer(status_of(row));
-  if (!is_better && (newest.journal == 0 ? is_answer_[*i] : newest.is_answer)) return;
+  const bool is_of_this_session = newest.journal == journals_.size();
+  const bool was_answer = newest.journal == 0 ? is_answer_[*i] : newest.is_answer;
+  if (!is_better && was_answer && !is_of_this_session) return;
   newest = {place, static_cast<std::uint32_t>(journals_.size()), is_better};
 }
 

@@ -22,22 +22,21 @@ Json line(const std::string& event, const Json& what = Json::object()) {
   return json;
 }
 
-template <class Worker>
-Json facts_of(const Worker& worker) {
-  return {{"rank", worker.rank}, {"host", worker.host}, {"device", worker.device}};
-}
-
-template <class Worker>
-Json worker_line(const std::string& event, const Worker& worker, const Json& what) {
-  Json json = line(event, facts_of(worker));
+Json worker_line(const std::string& event, int rank, const std::string& host,
+                 const std::string& device, const Json& what) {
+  Json json = line(event, {{"rank", rank}, {"host", host}, {"device", device}});
   json.update(what);
   return json;
 }
 
+Json worker_line(const std::string& event, const WorkerInfo& worker, const Json& what) {
+  return worker_line(event, worker.rank, worker.facts.host, worker.facts.device, what);
+}
+
 Json joining_line(const std::string& event, const WorkerInfo& worker) {
-  Json json =
-      worker_line(event, worker, {{"threads", worker.threads}, {"cpus", worker.bound_cpus}});
-  if (const auto& gpu = worker.gpu)
+  const WorkerFacts& facts = worker.facts;
+  Json json = worker_line(event, worker, {{"threads", facts.lanes}, {"cpus", facts.bound_cpus}});
+  if (const auto& gpu = facts.gpu)
     json["gpu"] = {{"ordinal", gpu->ordinal},
                    {"name", gpu->name},
                    {"uuid", gpu->uuid},
@@ -48,12 +47,6 @@ Json joining_line(const std::string& event, const WorkerInfo& worker) {
 
 Json leaving_line(const WorkerInfo& worker, const std::string& reason) {
   return worker_line("worker_left", worker, {{"reason", reason}});
-}
-
-Json plan_line(const std::string& event, const WorkerInfo& worker, const Task& task) {
-  Json json = line(event, {{"id", task.id}});
-  json.update(facts_of(worker));
-  return json;
 }
 
 Json result_line(const std::string& event, const PlanResult& result) {
@@ -103,30 +96,25 @@ EventLog::EventLog(const std::filesystem::path& file) : file_(file) {
 
 void EventLog::put(const Json& json) { lines_ += json_line(json) + '\n'; }
 
-void EventLog::add(const Event& event) {
+void EventLog::add(const Event& event, const PlanResult& result) {
   using enum Event::Kind;
-  const PlanResult& result = event.result;
   switch (event.kind) {
     case worker_ready:
       return put(joining_line("worker_ready", *event.worker));
     case worker_back:
       return put(joining_line("worker_back", *event.worker));
-    case worker_refused:
-      return put(leaving_line(*event.worker, "refused: " + event.reason));
     case worker_left:
       return put(leaving_line(*event.worker, event.reason));
     case worker_lost:
       return put(leaving_line(*event.worker, "silent for " + duration_text(event.seconds)));
-    case leased:
     case started:
-      for (const Task& task : event.tasks)
-        put(plan_line(event.kind == leased ? "assigned" : "start", *event.worker, task));
-      return;
-    case heartbeat:
-      if (const auto& gpu = event.heartbeat.gpu)
+      return put(worker_line("start", *event.worker, {{"id", result.id}}));
+    case heard:
+      if (const auto& gpu = event.report->gpu)
         put(worker_line("gpu_sample", *event.worker, to_json(*gpu)));
       return;
     case stored:
+    case lost:
       return put(result_line(result.status == PlanStatus::failed ? "failure" : "result", result));
     case failed_try:
       return put(result_line("failed_try", result));
@@ -140,14 +128,13 @@ void EventLog::add(const Event& event) {
                                     {"seconds", event.last.seconds},
                                     {"iterations", event.last.iterations}}));
     case repeated:
-    case predictions_judged:
-    case tick:
       return;
   }
 }
 
 void EventLog::gpu_usage(const WorkerStatus& worker, const GpuUsage& usage) {
-  put(worker_line("gpu_usage", worker, to_json(usage, worker.plans)));
+  put(worker_line("gpu_usage", worker.rank, worker.host, worker.device,
+                  to_json(usage, worker.plans)));
 }
 
 void EventLog::run(const std::string& event) { put(line(event)); }

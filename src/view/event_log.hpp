@@ -21,8 +21,8 @@ class EventLog {
   /// something else.
   explicit EventLog(const std::filesystem::path& file);
 
-  /// Those that change nothing (a tick, a repeated answer) have no line.
-  void add(const Event& event);
+  /// Those that change nothing (a repeated answer) have no line.
+  void add(const Event& event, const PlanResult& row);
   /// At the end: what a worker's GPU did over the run.
   void gpu_usage(const WorkerStatus& worker, const GpuUsage& usage);
   /// The run itself: it begins or ends.

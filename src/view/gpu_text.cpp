@@ -86,13 +86,6 @@ Json to_json(const GpuSample& sample) {
   return json;
 }
 
-GpuSample gpu_sample_from_json(const Json& json) {
-  GpuSample sample;
-  for (const GpuReading& reading : gpu_readings)
-    if (json.contains(reading.name)) sample.*reading.value = json.at(reading.name).get<double>();
-  return sample;
-}
-
 Json to_json(const GpuUsage& usage, std::size_t plans) {
   Json json{{"plans", plans}, {"samples", usage.samples}};
   const auto add = [&](const std::string& name, const MeanAndMax& reading) {

@@ -57,8 +57,6 @@ inline constexpr std::array gpu_seconds_names{
 
 /// The readings that are known, each under its name in GpuSample.
 [[nodiscard]] Json to_json(const GpuSample& sample);
-/// Throws nlohmann::json::exception if a reading is no number.
-[[nodiscard]] GpuSample gpu_sample_from_json(const Json& json);
 /// Means and maxima that are known, and energy per plan.
 [[nodiscard]] Json to_json(const GpuUsage& usage, std::size_t plans);
 

@@ -43,7 +43,7 @@ std::string cpu_list(std::vector<int> cpus) {
   return fmt::format("{}", fmt::join(runs, ","));
 }
 
-std::string gpu_text(const WorkerInfo& worker) {
+std::string gpu_text(const WorkerFacts& worker) {
   if (!worker.gpu) return "";
   return fmt::format(
       "  GPU {}: {}, {:.0f} GiB, {}", worker.gpu->ordinal, worker.gpu->uuid,
@@ -51,17 +51,17 @@ std::string gpu_text(const WorkerInfo& worker) {
       worker.gpu->numa < 0 ? "NUMA node unknown" : fmt::format("NUMA node {}", worker.gpu->numa));
 }
 
-std::string cpus_text(const WorkerInfo& worker) {
+std::string cpus_text(const WorkerFacts& worker) {
   return cpu_list(worker.bound_cpus) + gpu_text(worker) +
-         (worker.shared ? "  (shared: more workers than cores)" : "");
+         (worker.shares_cores ? "  (shared: more workers than cores)" : "");
 }
 
 }  // namespace
 
-void RunTally::add(const Event& event) {
-  const PlanResult& result = event.result;
+void RunTally::add(const Event& event, const PlanResult& result) {
   switch (event.kind) {
     case Event::Kind::stored:
+    case Event::Kind::lost:
       spent.add(result);
       if (result.status == PlanStatus::failed) {
         failed_seconds += result.seconds;
@@ -94,32 +94,31 @@ void RunTally::add(const Event& event) {
 }
 
 RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events,
-                       RunStatus status, TextList ids, const RunTally& start,
-                       LiveStatus& live_status, Runtime& runtime)
+                       RunStatus status, IdOf id_of, const RunTally& start, LiveStatus& live_status,
+                       std::function<Clock::time_point()> now)
     : log_(log),
       style_(style),
       events_(std::move(events)),
       status_(std::move(status)),
-      ids_(std::move(ids)),
+      id_of_(std::move(id_of)),
       tally_(start),
       live_status_(live_status),
-      runtime_(runtime) {
+      now_(std::move(now)) {
   if (events_) events_->run("run_started");
   status_.state = "running";
   // A launcher watches for it.
   live_status_.write(this->status(status_.state, std::numeric_limits<double>::quiet_NaN()));
 }
 
-void RunMonitor::hear(const Event& event) {
-  if (event.kind == Event::Kind::tick) return tick(event.seconds);
-  say(event);  // first: it tells of what a plan was before
-  tally_.add(event);
-  follow(event);
-  if (events_) events_->add(event);
+void RunMonitor::hear(const Event& event, const PlanResult& row) {
+  say(event, row);  // first: it tells of what a plan was before
+  tally_.add(event, row);
+  follow(event, row);
+  if (events_) events_->add(event, row);
 }
 
 double RunMonitor::seconds_since(Clock::time_point time) const {
-  return std::chrono::duration<double>(runtime_.now() - time).count();
+  return std::chrono::duration<double>(now_() - time).count();
 }
 
 RunMonitor::WorkerShare& RunMonitor::share_of(int rank) {
@@ -127,7 +126,7 @@ RunMonitor::WorkerShare& RunMonitor::share_of(int rank) {
   if (is_new) {
     share->second.status.rank = rank;
     share->second.status.state = "working";
-    share->second.heard = runtime_.now();
+    share->second.heard = now_();
   }
   return share->second;
 }
@@ -135,9 +134,9 @@ RunMonitor::WorkerShare& RunMonitor::share_of(int rank) {
 std::vector<std::string> RunMonitor::worker_table(bool with_memory) const {
   if (ready_.empty()) return {};
   std::vector<std::vector<std::string>> rows{{"rank", "host", "device", "threads", "cpus"}};
-  for (const WorkerInfo& worker : ready_)
-    rows.push_back({fmt::format("{}", worker.rank), worker.host, worker.device,
-                    fmt::format("{}", worker.threads), cpus_text(worker)});
+  for (const auto& [rank, facts] : ready_)
+    rows.push_back({fmt::format("{}", rank), facts.host, facts.device,
+                    fmt::format("{}", facts.lanes), cpus_text(facts)});
   if (!with_memory) return table_lines("rllrl", rows);
   rows.front().insert(rows.front().begin() + 4, "memory");
   for (std::size_t i = 0; i < ready_.size(); ++i)
@@ -156,11 +155,11 @@ std::map<int, std::int64_t> RunMonitor::peak_memory() const {
 void RunMonitor::show_workers() {
   if (shown_workers_ == ready_.size()) return;
   std::sort(ready_.begin() + static_cast<std::ptrdiff_t>(shown_workers_), ready_.end(),
-            [](const WorkerInfo& a, const WorkerInfo& b) { return a.rank < b.rank; });
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
   const std::vector<std::string> table = worker_table(false);
   if (ready_.size() == 1) {
-    const WorkerInfo& only = ready_.front();
-    log_.info("{} thread(s) of {} on {}, cpus {}", only.threads, only.device, only.host,
+    const WorkerFacts& only = ready_.front().facts;
+    log_.info("{} thread(s) of {} on {}, cpus {}", only.lanes, only.device, only.host,
               cpus_text(only));
   } else {
     if (shown_workers_ <= 1) log_.info("{}", table.front());
@@ -170,29 +169,27 @@ void RunMonitor::show_workers() {
   std::map<std::string, std::vector<int>> without_gpu;  // reason -> ranks
   std::map<std::string, std::vector<int>> limited;      // clause -> ranks
   for (; shown_workers_ < ready_.size(); ++shown_workers_) {
-    const WorkerInfo& worker = ready_[shown_workers_];
-    if (!worker.no_gpu.empty()) without_gpu[worker.no_gpu].push_back(worker.rank);
-    if (!worker.limit.empty()) limited[worker.limit].push_back(worker.rank);
+    const auto& [rank, facts] = ready_[shown_workers_];
+    if (!facts.no_gpu.empty()) without_gpu[facts.no_gpu].push_back(rank);
+    if (!facts.limit.empty()) limited[facts.limit].push_back(rank);
   }
   for (const auto& [reason, ranks] : without_gpu)
     log_.info("rank {}: on the CPU: {}", cpu_list(ranks), reason);
   for (const auto& [clause, ranks] : limited) log_.warn("rank {}: {}", cpu_list(ranks), clause);
 }
 
-void RunMonitor::say(const Event& event) {
-  const PlanResult& result = event.result;
+void RunMonitor::say(const Event& event, const PlanResult& result) {
   const int rank = event.worker ? event.worker->rank : result.rank;
-  const std::string& host = event.worker ? event.worker->host : result.host;
+  const std::string& host = event.worker ? event.worker->facts.host : result.host;
   switch (event.kind) {
     case Event::Kind::stored:
+    case Event::Kind::lost:
       return say(result);
     case Event::Kind::failed_try:
       return log_.warn("plan {} failed (failure {}, to be tried again): {}", result.id,
                        result.failures, result.error);
     case Event::Kind::conflict:
       return log_.log(LogLevel::err, "plan {}: {}", result.id, result.error);
-    case Event::Kind::worker_refused:
-      return log_.warn("rank {} on {} takes no part in this run: {}", rank, host, event.reason);
     case Event::Kind::worker_left:
       return log_.info("rank {} on {} has left: {}", rank, host, event.reason);
     case Event::Kind::worker_lost:
@@ -208,10 +205,10 @@ void RunMonitor::say(const Event& event) {
           LogLevel::debug,
           "plan {} is abandoned at iteration {} after {}; it was started {} time(s) in all",
           result.id, event.last.iterations, duration_text(event.last.seconds), result.attempts);
-    case Event::Kind::heartbeat:
-      for (const PlanProgress& plan : event.heartbeat.running)
-        log_.log(LogLevel::trace, "rank {}: plan number {} for {}, iteration {}, delta {:.3g}",
-                 rank, plan.index, duration_text(plan.seconds), plan.iterations, plan.delta);
+    case Event::Kind::heard:
+      for (const PlanProgress& plan : event.report->running)
+        log_.log(LogLevel::trace, "rank {}: plan {} for {}, iteration {}, delta {:.3g}", rank,
+                 id_of_(plan.plan), duration_text(plan.seconds), plan.iterations, plan.delta);
       return;
     default:
       return;
@@ -241,98 +238,80 @@ void RunMonitor::say(const PlanResult& stored) {
 }
 
 /// What each worker, and the run, is at.
-void RunMonitor::follow(const Event& event) {
+void RunMonitor::follow(const Event& event, const PlanResult& row) {
   switch (event.kind) {
     case Event::Kind::stored:
-      ++share_of(event.result.rank).status.plans;
-      if (const DeviceTimes& times = event.result.device_times; !times.kernel.empty()) {
+      ++share_of(row.rank).status.plans;
+      if (const DeviceTimes& times = row.device_times; !times.kernel.empty()) {
         kernels_.add(times);
-        share_of(event.result.rank)
-            .gpu_seconds.add(times, static_cast<double>(event.result.phases.solve_s));
+        share_of(row.rank).gpu_seconds.add(times, static_cast<double>(row.phases.solve_s));
       }
       [[fallthrough]];
     case Event::Kind::failed_try:
     case Event::Kind::repeated:
-      return share_of(event.result.rank).spent.add(event.result);
+      return share_of(row.rank).spent.add(row);
     case Event::Kind::worker_ready: {
       ready_.push_back(*event.worker);
-      last_ready_ = runtime_.now();
+      last_ready_ = now_();
       WorkerStatus& status = share_of(event.worker->rank).status;
-      status.host = event.worker->host;
-      status.device = event.worker->device;
-      status.threads = event.worker->threads;
-      status.peak_memory = event.worker->peak_memory;
+      status.host = event.worker->facts.host;
+      status.device = event.worker->facts.device;
+      status.threads = event.worker->facts.lanes;
       status.state = "working";
       return;
     }
     case Event::Kind::worker_back:
       share_of(event.worker->rank).status.state = "working";
       return;
-    case Event::Kind::worker_refused:
-      if (!shares_.contains(event.worker->rank)) return;
-      [[fallthrough]];
     case Event::Kind::worker_left:
-      share_of(event.worker->rank).status.state = "left";
+      // One that never got ready, as it was refused, has no row.
+      if (shares_.contains(event.worker->rank)) share_of(event.worker->rank).status.state = "left";
       return;
     case Event::Kind::worker_lost:
       share_of(event.worker->rank).status.state = "lost";
       return;
-    case Event::Kind::heartbeat:
-      return follow(share_of(event.worker->rank), event.heartbeat);
+    case Event::Kind::heard:
+      return follow(share_of(event.worker->rank), *event.report);
     case Event::Kind::stopping:
       status_.state = "draining";
       return;
     case Event::Kind::abandoned:
       abandoned_.push_back(event);
       return;
-    case Event::Kind::predictions_judged:
-      return judge_predictions(event.quality);
     default:
       return;
   }
 }
 
-void RunMonitor::follow(WorkerShare& share, const Heartbeat& heartbeat) {
-  share.heard = runtime_.now();
+void RunMonitor::follow(WorkerShare& share, const WorkerReport& report) {
+  share.heard = now_();
   WorkerStatus& status = share.status;
-  const std::vector<PlanProgress>& running = heartbeat.running;
+  const std::vector<PlanProgress>& running = report.running;
   status.running_plans = running.size();
   std::vector<PlanProgress> longest(std::min(running.size(), most_running_told));
-  std::partial_sort_copy(
-      running.begin(), running.end(), longest.begin(), longest.end(),
-      [](const PlanProgress& a, const PlanProgress& b) { return a.seconds > b.seconds; });
+  std::partial_sort_copy(running.begin(), running.end(), longest.begin(), longest.end(),
+                         [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   status.running.clear();
   for (const PlanProgress& plan : longest)
-    status.running.push_back(
-        {std::string(ids_[plan.index]), plan.iterations, plan.delta, plan.seconds});
+    status.running.push_back({id_of_(plan.plan), plan.iterations, plan.delta, plan.seconds});
   if (status.state == "working" || status.state == "idle")
     status.state = running.empty() ? "idle" : "working";
-  status.peak_memory = std::max(status.peak_memory, heartbeat.peak_memory);
-  if (!heartbeat.gpu) return;
-  share.gpu.add(*heartbeat.gpu);
-  status.gpu = heartbeat.gpu;
-}
-
-void RunMonitor::judge_predictions(const PredictionQuality& quality) {
-  constexpr std::size_t enough = 10;
-  if (quality.plans < enough) return;
-  predictions_ = fmt::format(
-      "{} plans took {:.2f} times as long as predicted (median), nine of ten within a factor of "
-      "{:.2f}",
-      quality.plans, quality.median_ratio, quality.factor_90);
-  log_.log(LogLevel::debug, "{}", predictions_);
+  status.peak_memory = std::max(status.peak_memory, report.peak_memory);
+  if (!report.gpu) return;
+  share.gpu.add(*report.gpu);
+  status.gpu = report.gpu;
 }
 
 std::size_t RunMonitor::plans_at_once() const {
   std::size_t plans = 0;
-  for (const WorkerInfo& worker : ready_)
-    plans += worker.device.starts_with("cpu") ? worker.threads : 1;
+  for (const auto& [rank, facts] : ready_)
+    plans += facts.device.starts_with("cpu") ? facts.lanes : 1;
   return plans;
 }
 
 std::size_t RunMonitor::solver_threads() const {
   std::size_t threads = 0;
-  for (const WorkerInfo& worker : ready_) threads += worker.threads;
+  for (const auto& [rank, facts] : ready_) threads += facts.lanes;
   return threads;
 }
 
@@ -364,7 +343,11 @@ RunStatus RunMonitor::status(const std::string& state, double seconds_left) cons
   status.left = tally_.left();
   status.plans_per_s = static_cast<double>(tally_.solved) / elapsed_s();
   if (std::isfinite(seconds_left)) status.seconds_left = seconds_left;
-  for (const auto& [rank, share] : shares_) ++status.worker_states[share.status.state];
+  for (const auto& [rank, share] : shares_) {
+    ++status.worker_states[share.status.state];
+    if (share.status.state == "working") status.running += share.status.running_plans;
+  }
+  status.running = std::min(status.running, status.left);  // some run twice
   for (const int rank : ranks_to_tell_of()) {
     const WorkerShare& share = shares_.at(rank);
     status.workers.push_back(share.status);
@@ -404,7 +387,7 @@ void RunMonitor::flush_events() {
 
 void RunMonitor::tick(double seconds_left) {
   flush_events();
-  const auto now = runtime_.now();
+  const auto now = now_();
   constexpr std::chrono::milliseconds all_at_once{300};  // about so long others take longer
   if (now - last_ready_ >= all_at_once) show_workers();
   if (now - status_written_ >= status_interval) {

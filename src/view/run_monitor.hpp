@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,12 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "core/id_list.hpp"
 #include "queue/event.hpp"
 #include "view/console.hpp"
 #include "view/event_log.hpp"
 #include "view/gpu_text.hpp"
-#include "view/live_status.hpp"
 #include "view/run_status.hpp"
 #include "view/thread_time.hpp"
 
@@ -37,23 +36,28 @@ struct RunTally {
   double abandoned_seconds = 0;  ///< spent on plans that the end cut short
   std::set<std::uint32_t> failed_plans{};  ///< each may still be answered
 
-  void add(const Event& event);
+  void add(const Event& event, const PlanResult& row);
   [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
 };
 
 /// Tells people, the event log and the status file what a run is doing.
 class RunMonitor {
  public:
-  /// `status` says what the run is; the rest of it is filled in here. `ids` are those of the
-  /// whole campaign.
+  using Clock = std::chrono::steady_clock;
+  using IdOf = std::function<std::string(std::uint32_t plan)>;
+  /// `status` says what the run is; the rest of it is filled in here. `id_of` knows the plans of
+  /// the queue.
   RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events, RunStatus status,
-             TextList ids, const RunTally& start, LiveStatus& live_status,
-             Runtime& runtime = system_runtime());
+             IdOf id_of, const RunTally& start, LiveStatus& live_status,
+             std::function<Clock::time_point()> now = Clock::now);
   ~RunMonitor() { flush_events(); }
   RunMonitor(const RunMonitor&) = delete;
   RunMonitor& operator=(const RunMonitor&) = delete;
 
-  void hear(const Event& event);
+  void hear(const Event& event, const PlanResult& row = {});
+  /// To be called several times a second: what is shown of the run is to be true. seconds_left may
+  /// be NaN.
+  void tick(double seconds_left);
 
   /// Ends the display, logs what each worker did, and flushes the event log.
   void finish(const std::string& event);
@@ -65,8 +69,6 @@ class RunMonitor {
   [[nodiscard]] const std::vector<Event>& abandoned() const { return abandoned_; }
   /// Wall seconds since the run began.
   [[nodiscard]] double elapsed_s() const { return seconds_since(start_); }
-  /// A sentence on how good the predictions were; empty where there were too few.
-  [[nodiscard]] const std::string& predictions() const { return predictions_; }
   /// Of all workers that got ready.
   [[nodiscard]] std::size_t solver_threads() const;
   /// Threads of CPU workers, and one for each GPU.
@@ -83,7 +85,6 @@ class RunMonitor {
   [[nodiscard]] std::map<int, std::int64_t> peak_memory() const;
 
  private:
-  using Clock = Runtime::Clock;
   struct WorkerShare {
     WorkerStatus status;
     ThreadTime spent;
@@ -91,12 +92,10 @@ class RunMonitor {
     GpuUsage gpu;
     GpuSeconds gpu_seconds;
   };
-  void say(const Event& event);
+  void say(const Event& event, const PlanResult& row);
   void say(const PlanResult& stored);
-  void follow(const Event& event);
-  void follow(WorkerShare& share, const Heartbeat& heartbeat);
-  void judge_predictions(const PredictionQuality& quality);
-  void tick(double seconds_left);
+  void follow(const Event& event, const PlanResult& row);
+  void follow(WorkerShare& share, const WorkerReport& report);
   void show_workers();
   /// An event log that cannot be written is done without, and this is said.
   void flush_events();
@@ -111,20 +110,19 @@ class RunMonitor {
   KernelTimes kernels_;
   std::optional<EventLog> events_;
   RunStatus status_;  // as it began, but for its state
-  TextList ids_;
+  IdOf id_of_;
   RunTally tally_;
   std::size_t odd_temperatures_ = 0;  // plans
   std::size_t early_stops_ = 0;       // plans
   Clock::time_point status_written_;
   LiveStatus& live_status_;
-  Runtime& runtime_;
-  Clock::time_point start_ = runtime_.now();
+  std::function<Clock::time_point()> now_;
+  Clock::time_point start_ = now_();
   Clock::time_point shown_ = start_;
   Clock::time_point last_ready_;
   std::vector<WorkerInfo> ready_;  // those shown first, then by rank
   std::size_t shown_workers_ = 0;  // of these
   std::vector<Event> abandoned_;
-  std::string predictions_;
   std::map<int, WorkerShare> shares_;  // by rank
 };
 

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cmath>
+#include <concepts>
 #include <system_error>
 #include <utility>
 
@@ -11,118 +12,89 @@
 #include "io/file_names.hpp"
 #include "io/files.hpp"
 #include "store/result_path.hpp"
-#include "view/gpu_text.hpp"
+#include "view/console.hpp"
 #include "view/json.hpp"
+#include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 
 namespace fs = std::filesystem;
 
-/// nlohmann-json would cut fractions off, and let what is out of range be anything.
-template <class Number>
-static void get_whole(const Json& json, const char* name, Number& number) {
-  const Json& value = json.at(name);
-  const bool fits =
-      value.is_number_unsigned()
-          ? std::in_range<Number>(value.get<std::uint64_t>())
-          : value.is_number_integer() && std::in_range<Number>(value.get<std::int64_t>());
-  if (!fits) throw DecodeError(fmt::format("{} is no whole number in its range", name));
-  number = value.get<Number>();
+/// Calls `take` for each pair of a name and a field.
+static void take_pairs(auto&& take, const char* name, auto& field, auto&&... more) {
+  take(name, field);
+  if constexpr (sizeof...(more) > 0) take_pairs(take, more...);
+}
+static void for_each_field(auto&& take, auto& record) {
+  using Record = std::remove_const_t<std::remove_reference_t<decltype(record)>>;
+  if constexpr (std::same_as<Record, GpuSample>) {
+    for (const GpuReading& reading : gpu_readings) take(reading.name, record.*reading.value);
+  } else {
+    Record::fields([&](auto&&... pairs) { take_pairs(take, pairs...); }, record);
+  }
+}
+template <class T>
+concept HasFields = std::same_as<T, GpuSample> || requires(T& record) {
+  T::fields([](auto&&...) {}, record);
+};
+
+// nlohmann-json finds these by their names and their namespace, also for what is in lists.
+
+template <HasFields T>
+static void to_json(Json& json, const T& record) {
+  for_each_field(
+      [&](const char* name, const auto& field) {
+        if constexpr (requires { field.has_value(); }) {
+          if (field) json[name] = *field;
+        } else {
+          json[name] = field;
+        }
+      },
+      record);
 }
 
-// nlohmann-json finds these by their names and their namespace.
-
-static void to_json(Json& json, const RunningPlan& plan) {
-  json = {{"id", plan.id}, {"iterations", plan.iterations}, {"seconds", plan.seconds}};
-  if (std::isfinite(plan.delta)) json["delta"] = plan.delta;
+/// What is of another kind leaves the field as it is. nlohmann-json alone would cut fractions off,
+/// and let what is out of range be anything.
+template <class Field>
+static void read(const Json& json, Field& field) {
+  if constexpr (requires { field.has_value(); }) {
+    if (!json.is_null()) read(json, field.emplace());
+  } else if constexpr (std::integral<Field>) {
+    if (json.is_number_unsigned()
+            ? std::in_range<Field>(json.get<std::uint64_t>())
+            : json.is_number_integer() && std::in_range<Field>(json.get<std::int64_t>()))
+      field = json.get<Field>();
+  } else if constexpr (requires { typename Field::mapped_type; }) {
+    for (const auto& [key, value] : json.items()) read(value, field[key]);
+  } else {
+    try {
+      json.get_to(field);
+    } catch (const Json::type_error&) {  // nothing was changed
+    }
+  }
 }
 
-static void from_json(const Json& json, RunningPlan& plan) {
-  json.at("id").get_to(plan.id);
-  get_whole(json, "iterations", plan.iterations);
-  json.at("seconds").get_to(plan.seconds);
-  if (json.contains("delta")) json["delta"].get_to(plan.delta);
-}
-
-static void to_json(Json& json, const WorkerStatus& worker) {
-  json = {{"rank", worker.rank},       {"host", worker.host},
-          {"device", worker.device},   {"threads", worker.threads},
-          {"plans", worker.plans},     {"last_heard_s", worker.last_heard_s},
-          {"state", worker.state},     {"running_plans", worker.running_plans},
-          {"running", worker.running}, {"peak_memory", worker.peak_memory}};
-  if (worker.gpu) json["gpu"] = to_json(*worker.gpu);
-}
-
-static void from_json(const Json& json, WorkerStatus& worker) {
-  get_whole(json, "rank", worker.rank);
-  json.at("host").get_to(worker.host);
-  json.at("device").get_to(worker.device);
-  get_whole(json, "threads", worker.threads);
-  get_whole(json, "plans", worker.plans);
-  json.at("last_heard_s").get_to(worker.last_heard_s);
-  json.at("state").get_to(worker.state);
-  json.at("running").get_to(worker.running);
-  get_whole(json, "running_plans", worker.running_plans);
-  get_whole(json, "peak_memory", worker.peak_memory);
-  if (json.contains("gpu")) worker.gpu = gpu_sample_from_json(json["gpu"]);
-}
-
-static void to_json(Json& json, const RunStatus& status) {
-  json = {{"file", status.file},
-          {"started_utc", status.started_utc},
-          {"written_utc", status.written_utc},
-          {"state", status.state},
-          {"host", status.host},
-          {"pid", status.pid},
-          {"total", status.total},
-          {"restored", status.restored},
-          {"solved", status.solved},
-          {"failed", status.failed},
-          {"left", status.left},
-          {"plans_per_s", status.plans_per_s}};
-  if (status.seconds_left && std::isfinite(*status.seconds_left))
-    json["seconds_left"] = *status.seconds_left;
-  json["shard"] = status.shard;
-  json["worker_states"] = status.worker_states;
-  json["workers"] = status.workers;
-}
-
-static void from_json(const Json& json, RunStatus& status) {
-  json.at("file").get_to(status.file);
-  json.at("started_utc").get_to(status.started_utc);
-  json.at("written_utc").get_to(status.written_utc);
-  json.at("state").get_to(status.state);
-  json.at("host").get_to(status.host);
-  get_whole(json, "pid", status.pid);
-  get_whole(json, "total", status.total);
-  get_whole(json, "restored", status.restored);
-  get_whole(json, "solved", status.solved);
-  get_whole(json, "failed", status.failed);
-  get_whole(json, "left", status.left);
-  json.at("plans_per_s").get_to(status.plans_per_s);
-  if (json.contains("seconds_left")) status.seconds_left = json["seconds_left"].get<double>();
-  json.at("shard").get_to(status.shard);
-  json.at("workers").get_to(status.workers);
-  for (const auto& [state, workers] : json.at("worker_states").items())
-    get_whole(json["worker_states"], state.c_str(), status.worker_states[state]);
+template <HasFields T>
+static void from_json(const Json& json, T& record) {
+  for_each_field(
+      [&](const char* name, auto& field) {
+        if (const auto found = json.find(name); found != json.end()) read(*found, field);
+      },
+      record);
 }
 
 fs::path status_file(const fs::path& result_file) { return status_path(result_path(result_file)); }
 
-Json to_json(const RunStatus& status) { return status; }
-
 std::string to_json_text(const RunStatus& status) {
   // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
-  return json_text(to_json(status));
+  return json_text(status);
 }
 
 RunStatus run_status_from_json(std::string_view text) {
-  try {
-    return Json::parse(text).get<RunStatus>();
-  } catch (const Json::exception& error) {
-    throw DecodeError(error.what());
-  }
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) throw DecodeError("it is no JSON object");
+  return json.get<RunStatus>();
 }
 
 void write_run_status(const fs::path& path, const RunStatus& status) {
@@ -146,17 +118,50 @@ std::optional<RunStatus> read_run_status(const fs::path& path) {
     if (error.code == ENOENT) return std::nullopt;
     throw RunError(fmt::format("the status file {}", error.what()));
   }
-  return run_status_from_json(text);
+  try {
+    return run_status_from_json(text);
+  } catch (const DecodeError& error) {
+    throw RunError(fmt::format("the status file {} is damaged: {}", path.string(), error.what()));
+  }
 }
 
 void remove_run_status(const fs::path& path) {
-  for (const char* ending : {"", ".new"}) {  // the latter where a kill came between two steps
+  for (const char* ending : {"", ".new"}) {  // the latter if a kill came between two steps
     std::error_code error;
     fs::path file = path;
     fs::remove(file += ending, error);
     if (error)
       throw RunError(
           fmt::format("the status file {} cannot be removed: {}", file.string(), error.message()));
+  }
+}
+
+void LiveStatus::take(RunStatus status, bool repeats) {
+  {
+    const std::scoped_lock lock(mutex_);
+    status_ = std::move(status);
+    is_new_ = true;
+    repeats_ = repeats;
+  }
+  changed_.notify_all();
+  if (!thread_) thread_.emplace([this](const std::stop_token& stop) { write_what_comes(stop); });
+}
+
+void LiveStatus::write_what_comes(const std::stop_token& stop) {
+  bool failed = false;  // said once
+  std::unique_lock lock(mutex_);
+  while (changed_.wait_for(lock, stop, status_interval, [this] { return is_new_; }) ||
+         !stop.stop_requested()) {
+    if (!std::exchange(is_new_, false) && !repeats_) continue;
+    RunStatus status = status_;
+    lock.unlock();
+    status.written_utc = utc_now();
+    try {
+      write_(status);
+    } catch (const RunError& error) {
+      if (!std::exchange(failed, true)) log_.warn("{}", error.what());
+    }
+    lock.lock();
   }
 }
 

@@ -1,20 +1,29 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/gpu_usage.hpp"
-#include "view/json_forward.hpp"
 
 namespace wallheat {
+
+class Log;
+
+// Each of these lists its fields once, by their names in the status file.
 
 /// A plan that a worker is at.
 struct RunningPlan {
@@ -22,6 +31,10 @@ struct RunningPlan {
   std::int64_t iterations = 0;
   double delta = std::numeric_limits<double>::quiet_NaN();  ///< °C; NaN before the first look
   double seconds = 0;                                       ///< since it was started
+  static void fields(auto&& visit, auto& self) {
+    visit("id", self.id, "iterations", self.iterations, "delta", self.delta, "seconds",
+          self.seconds);
+  }
 };
 
 /// A worker as rank 0 knows it.
@@ -34,9 +47,15 @@ struct WorkerStatus {
   double last_heard_s = 0;           ///< seconds since its last message
   std::string state;                 ///< one word: working, idle, left, lost, ...
   std::vector<RunningPlan> running;  ///< those that it is longest at
-  std::optional<GpuSample> gpu{};    ///< what its GPU told last; nothing where it has none
+  std::optional<GpuSample> gpu{};    ///< what its GPU told last; nothing if it has none
   std::size_t running_plans = 0;     ///< all that it is at
   std::int64_t peak_memory = 0;      ///< bytes that its process has held at most; 0: unknown
+  static void fields(auto&& visit, auto& self) {
+    visit("rank", self.rank, "host", self.host, "device", self.device, "threads", self.threads,
+          "plans", self.plans, "last_heard_s", self.last_heard_s, "state", self.state,
+          "running_plans", self.running_plans, "running", self.running, "gpu", self.gpu,
+          "peak_memory", self.peak_memory);
+  }
 };
 
 /// How often a run replaces its status.
@@ -48,41 +67,79 @@ inline constexpr std::size_t largest_status_bytes = 100'000;
 
 /// What a run is doing at one moment. Rank 0 writes it every few seconds for observers.
 struct RunStatus {
-  std::string file;         ///< the result file
   std::string started_utc;  ///< as in the attributes of its session: tells which session this was
   std::string written_utc;
-  std::string state;  ///< one word: starting, running, draining, closing
-  std::string host;   ///< of the writer
-  std::int64_t pid = 0;
+  std::string state;      ///< one word: starting, running, draining, closing
+  std::string host;       ///< of the writer
   std::size_t total = 0;  ///< plans of this run (of its shard)
   std::size_t restored = 0;
-  std::size_t solved = 0;  ///< in this session
-  std::size_t failed = 0;  ///< in this session
-  std::size_t left = 0;
+  std::size_t solved = 0;   ///< in this session
+  std::size_t failed = 0;   ///< in this session
+  std::size_t running = 0;  ///< of those that are left
+  std::size_t left = 0;     ///< with those that run
   double plans_per_s = 0;
   std::optional<double> seconds_left;  ///< nothing while it cannot be estimated
-  std::string shard;                   ///< "K/N"; empty: no shard
   /// By rank. Of many, those that are lost, silent or longest at a plan.
   std::vector<WorkerStatus> workers;
   std::map<std::string, std::size_t> worker_states;  ///< all workers: how many are in each state
+  static void fields(auto&& visit, auto& self) {
+    visit("started_utc", self.started_utc, "written_utc", self.written_utc, "state", self.state,
+          "host", self.host, "total", self.total, "restored", self.restored, "solved", self.solved,
+          "failed", self.failed, "running", self.running, "left", self.left, "plans_per_s",
+          self.plans_per_s, "seconds_left", self.seconds_left, "worker_states", self.worker_states,
+          "workers", self.workers);
+  }
 };
 
 /// Where the status of a result file lies: beside it, named FILE.status. See result_path.
 [[nodiscard]] std::filesystem::path status_file(const std::filesystem::path& result_file);
 
-[[nodiscard]] Json to_json(const RunStatus& status);
+/// One object. Numbers that are not finite are null.
 [[nodiscard]] std::string to_json_text(const RunStatus& status);
-/// Throws DecodeError if the text is no status.
+/// What the text lacks, or has otherwise, as that of another version may, stays as in RunStatus{}.
+/// Throws DecodeError if the text is no object.
 [[nodiscard]] RunStatus run_status_from_json(std::string_view text);
 
 /// Replaces the status file; a reader sees the old one or the new one. Leaves out workers, the last
 /// first, until no more than largest_status_bytes are left. Throws RunError; whatever happens to
 /// this file, the results are safe.
 void write_run_status(const std::filesystem::path& path, const RunStatus& status);
-/// Nothing where there is no file. Throws DecodeError if it is damaged, RunError where it cannot
-/// be read.
+/// Nothing if there is no file. Throws RunError if it is damaged or cannot be read.
 [[nodiscard]] std::optional<RunStatus> read_run_status(const std::filesystem::path& path);
 /// Removes the status file if it is there. Throws RunError.
 void remove_run_status(const std::filesystem::path& path);
+
+/// The status of a run, which is its sign of life: a launcher or another host takes a run whose
+/// status grows old for dead. One thread writes it, so that a slow file system holds up nobody.
+class LiveStatus {
+ public:
+  /// `write` replaces the status; if it throws RunError, this is said once.
+  LiveStatus(std::function<void(const RunStatus&)> write, Log& log)
+      : write_(std::move(write)), log_(log) {}
+  ~LiveStatus() { rest(); }
+  LiveStatus(const LiveStatus&) = delete;
+  LiveStatus& operator=(const LiveStatus&) = delete;
+
+  /// Has it written once: whoever reports often gives a sign of life by each report.
+  void write(RunStatus status) { take(std::move(status), false); }
+  /// Has it written every status_interval until the next call of any function here: while a run
+  /// starts and ends, nothing is reported for a long time.
+  void keep(RunStatus status) { take(std::move(status), true); }
+  /// Waits until the last one is written. Writes no more.
+  void rest() { thread_.reset(); }
+
+ private:
+  void take(RunStatus status, bool repeats);
+  void write_what_comes(const std::stop_token& stop);
+
+  std::function<void(const RunStatus&)> write_;
+  Log& log_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  RunStatus status_;
+  bool is_new_ = false;
+  bool repeats_ = false;
+  std::optional<std::jthread> thread_;  // none before the first status
+};
 
 }  // namespace wallheat

@@ -120,18 +120,4 @@ std::vector<std::string> table_lines(std::string_view alignment,
   return lines;
 }
 
-void print_fact(std::string_view name, std::string_view text, std::size_t column) {
-  print_line(fmt::format("{:<{}}{}", name, column, text), column);
-}
-
-void print_table_line(std::string_view line, std::size_t margin) {
-  constexpr std::size_t further = 4;  // what goes on in a further line
-  print_line(std::string(margin, ' ').append(line), margin + further);
-}
-
-void print_table(std::string_view alignment, const std::vector<std::vector<std::string>>& rows,
-                 std::size_t margin) {
-  for (const std::string& line : table_lines(alignment, rows)) print_table_line(line, margin);
-}
-
 }  // namespace wallheat

@@ -28,21 +28,9 @@ namespace wallheat {
 /// Prints a line to stdout, folded where that is a terminal, with control characters escaped.
 void print_line(std::string_view line, std::size_t indent);
 
-/// A line that names a fact, whose text begins in `column`. What goes on in a further line stands
-/// below the text.
-void print_fact(std::string_view name, std::string_view text, std::size_t column);
-
 /// The lines of a table whose columns are as wide as what stands in them. `alignment` has an l or
 /// an r for each column.
 [[nodiscard]] std::vector<std::string> table_lines(
     std::string_view alignment, const std::vector<std::vector<std::string>>& rows);
-
-/// Columns before the lines of a table that stands below a heading.
-inline constexpr std::size_t table_margin = 2;
-
-void print_table_line(std::string_view line, std::size_t margin);
-/// Prints them, each behind a margin of blanks.
-void print_table(std::string_view alignment, const std::vector<std::vector<std::string>>& rows,
-                 std::size_t margin);
 
 }  // namespace wallheat

@@ -48,7 +48,8 @@ std::string rate_text(double plans_per_s) {
 }
 
 std::string duration_text(double seconds) {
-  if (!std::isfinite(seconds)) return "?";
+  if (std::isinf(seconds)) return "unknown";
+  if (std::isnan(seconds)) return "?";
   if (seconds < 0.0995) return fmt::format("{:.0f} ms", seconds * 1e3);
   if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<long>(std::lround(seconds));

@@ -11,7 +11,7 @@ namespace wallheat {
 /// Such a time in seconds since 1970; nothing where the text is none.
 [[nodiscard]] std::optional<double> seconds_of_utc(const std::string& text);
 
-/// A stretch of time for people: "70 ms", "0.4 s", "3 min 20 s", "2 h 05 min"; "?" for NaN.
+/// Time for people: "70 ms", "0.4 s", "3 min 20 s"; "?" for NaN, "unknown" for infinity.
 [[nodiscard]] std::string duration_text(double seconds);
 
 /// How fast plans are solved, for people: "12.3 plans/s", "4.5 plans/min", "2 min 10 s a plan".

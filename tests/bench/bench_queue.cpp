@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "mpi/mpi_link.hpp"
-#include "queue/coordinator.hpp"
 #include "queue/local_link.hpp"
-#include "queue/worker.hpp"
+#include "run/coordinate.hpp"
+#include "run/recorder.hpp"
 #include "store/result_store.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
@@ -42,60 +42,49 @@ struct Settings {
   std::filesystem::path directory;
 };
 
-/// The result store, or nothing, with the time that it takes.
-class MeasuredSink final : public ResultSink {
- public:
-  explicit MeasuredSink(ResultStore* store) : store_(store) {}
-  std::vector<PlanResult> store(std::span<const PlanResult> results) override {
-    const auto start = Clock::now();
-    if (store_ != nullptr) store_->store(results);
-    seconds += seconds_since(start);
-    ++batches;
-    return {};
-  }
-
-  std::size_t batches = 0;
-  double seconds = 0;
-
- private:
-  ResultStore* store_;
-};
-
 /// A result such as a real plan has, without the solving.
-PlanResult answer(const Task& task) {
-  const auto start = Clock::now();
-  PlanResult result;
-  result.index = task.index;
-  result.id = task.id;
-  result.status = PlanStatus::converged;
-  result.statistics = {14.01, 6.36, 30.96, 55.47};
-  result.iterations = 3601;
-  result.last_delta = 9.99e-5;
-  result.interior_cells = 50000;
-  result.rows = result.cols = 512;
-  result.host = "a-host-of-some-cluster";
-  result.device = "cpu vector";
-  result.solver = "no solver at all";
-  result.input_hash = task.index;
-  // As the real job does: the queue sends short plans in larger batches.
-  result.seconds = seconds_since(start);
-  return result;
+Result answer(const Task& task) {
+  PlanResult row;
+  row.id = task.id;
+  row.status = PlanStatus::converged;
+  row.statistics = {14.01, 6.36, 30.96, 55.47};
+  row.iterations = 3601;
+  row.last_delta = 9.99e-5;
+  row.interior_cells = 50000;
+  row.rows = row.cols = 512;
+  row.host = "a-host-of-some-cluster";
+  row.device = "cpu vector";
+  row.solver = "no solver at all";
+  row.input_hash = task.plan;
+  row.seconds = 1e-6;  // as the queue sends short plans in larger batches
+  return {task.plan, Result::Kind::answered, row.seconds, digest_of(row, 0), encode_result(row)};
 }
 
-WorkerParts worker_parts(const Settings& settings, int ranks) {
-  WorkerParts parts;
-  parts.machine.host = "bench";
-  for (int cpu = 0; cpu < settings.threads * (ranks - 1); ++cpu)
-    parts.machine.cores.push_back({cpu, 0, 0});
-  parts.open = [](const Placement& placement) {
-    return WorkerDevice{"none", placement.cpus.size(), [cpus = placement.cpus](std::size_t thread) {
-                          return ThreadParts{
-                              [](const Task& task, const SolveControl&) { return answer(task); },
-                              {cpus.at(thread)}};
-                        }};
-  };
-  parts.interrupted = [] { return false; };
-  return parts;
+/// A worker that answers at once.
+void work(Link& link, int lanes) {
+  const auto report = [&](WorkerReport said) { link.send(0, encode(FromWorker(std::move(said)))); };
+  auto signed_at = Clock::now();
+  for (bool is_ready = false;;) {
+    const auto envelope = link.receive(std::chrono::milliseconds(5));
+    if (is_ready && seconds_since(signed_at) > 1) {
+      signed_at = Clock::now();
+      report({});
+    }
+    if (!envelope) continue;
+    const ToWorker message = decode_to_worker(envelope->message);
+    if (std::holds_alternative<Setup>(message)) {
+      is_ready = true;
+      report({.ready = WorkerFacts{"bench", "none", static_cast<std::uint32_t>(lanes)}});
+    } else if (const auto* given = std::get_if<Work>(&message)) {
+      WorkerReport said;
+      for (const Task& task : given->tasks) said.results.push_back(answer(task));
+      if (!given->tasks.empty()) report(std::move(said));
+    } else if (std::holds_alternative<Stop>(message)) {
+      link.send(0, encode(FromWorker(Bye{})));
+    } else {
+      return;
+    }
+  }
 }
 
 StorePlan store_plan(std::size_t plans) {
@@ -117,6 +106,12 @@ void check_file(const std::filesystem::path& file, std::size_t plans) {
   }
 }
 
+std::vector<QueuedPlan> queued_plans(std::size_t plans) {
+  std::vector<QueuedPlan> queued(plans);
+  for (std::size_t i = 0; i < plans; ++i) queued[i].index = static_cast<std::uint32_t>(i);
+  return queued;
+}
+
 void measure(Link& link, const Settings& settings) {
   std::optional<TemporaryDirectory> temporary;
   if (settings.directory.empty() && !settings.keep_in_memory) temporary.emplace();
@@ -131,30 +126,32 @@ void measure(Link& link, const Settings& settings) {
   if (store && !store->begin()) throw RunError("the store cannot begin");
   const double create_s = seconds_since(start_of_create);
 
-  CoordinatorParts parts;
-  parts.ids = plan.ids;
-  for (std::size_t i = 0; i < settings.plans; ++i) {
-    parts.plans.push_back({static_cast<std::uint32_t>(i), 0, 0});
-  }
-  parts.threads_per_worker = settings.threads;
-  MeasuredSink sink(store ? &*store : nullptr);
-  parts.sink = &sink;
-  parts.observer = [&](const Event& event) {
-    const char* reason = event.reason.c_str();
-    if (event.kind == Event::Kind::worker_left)
-      std::fprintf(stderr, "bench_queue: rank %d has left: %s\n", event.worker->rank, reason);
-    if (event.kind == Event::Kind::worker_lost)
-      std::fprintf(stderr, "bench_queue: rank %d is lost\n", event.worker->rank);
+  const std::vector<QueuedPlan> queued = queued_plans(settings.plans);
+  const auto tell = [](const Event& event, const PlanResult& row) {
+    if (event.kind == Event::Kind::worker_left || event.kind == Event::Kind::worker_lost)
+      std::fprintf(stderr, "bench_queue: rank %d is gone: %s\n", event.worker->rank,
+                   event.reason.c_str());
     if (event.kind == Event::Kind::conflict)
-      std::fprintf(stderr, "bench_queue: plan %s: %s\n", event.result.id.c_str(),
-                   event.result.error.c_str());
+      std::fprintf(stderr, "bench_queue: %s\n", row.error.c_str());
   };
-  parts.differences = [](const PlanResult& first, const PlanResult& second) {
-    return differences(Answer{first}, Answer{second});
-  };
-  parts.interrupted = [] { return false; };
+  std::optional<Recorder> recorder;
+  if (store) recorder.emplace(*store, plan.ids, queued, tell);
+  std::size_t batches = 0;
+  double store_s = 0;
   const auto start = Clock::now();
-  static_cast<void>(coordinate(link, parts));
+  CoordinationParts parts;
+  parts.plans.assign(settings.plans, {});
+  parts.task = [&](std::uint32_t number) { return Task{number, std::string(plan.ids[number])}; };
+  parts.elapsed_s = [&] { return seconds_since(start); };
+  parts.new_estimates = [] { return std::vector<std::pair<std::uint32_t, double>>(); };
+  parts.interrupted = [] { return false; };
+  parts.store = [&](std::span<Event> events, double) {
+    const auto begun = Clock::now();
+    if (recorder) recorder->record(events, seconds_since(start));
+    store_s += seconds_since(begun);
+    batches += events.empty() ? 0 : 1;
+  };
+  static_cast<void>(coordinate(link, std::move(parts)));
   const double run_s = seconds_since(start);
 
   const auto start_of_close = Clock::now();
@@ -164,8 +161,7 @@ void measure(Link& link, const Settings& settings) {
   std::printf("%.0f plans/s: %zu plans through rank 0 in %.3f s, %d workers of %d thread(s), %s\n",
               static_cast<double>(settings.plans) / run_s, settings.plans, run_s, link.size() - 1,
               settings.threads, store ? "stored on disk" : "not stored");
-  std::printf("storing %zu batches took %.3f s of it, beside the queue\n", sink.batches,
-              sink.seconds);
+  std::printf("storing %zu batches took %.3f s of it, beside the queue\n", batches, store_s);
   if (store) {
     std::printf("before and after: creating the file %.3f s, closing it %.3f s; file %ju bytes\n",
                 create_s, close_s, static_cast<std::uintmax_t>(std::filesystem::file_size(file)));
@@ -186,12 +182,10 @@ void measure_and_dismiss(Link& link, const Settings& settings) {
 
 void run_in_one_process(const Settings& settings) {
   LocalNetwork network(settings.workers + 1);
-  const WorkerParts parts = worker_parts(settings, settings.workers + 1);
   std::vector<std::jthread> workers;
-  for (int rank = 1; rank <= settings.workers; ++rank) {
+  for (int rank = 1; rank <= settings.workers; ++rank)
     workers.emplace_back(
-        [&network, &parts, rank] { (void)run_worker(*network.link(rank), parts); });
-  }
+        [&network, &settings, rank] { work(*network.link(rank), settings.threads); });
   measure_and_dismiss(*network.link(0), settings);
 }
 
@@ -200,7 +194,7 @@ void run_as_rank(MpiSession& mpi, const Settings& settings) {
   if (mpi.rank() == 0) {
     measure_and_dismiss(link, settings);
   } else {
-    (void)run_worker(link, worker_parts(settings, mpi.size()));
+    work(link, settings.threads);
   }
 }
 

@@ -1,32 +1,40 @@
-// What rank 0's queue costs, and how many threads it keeps at work: the real WorkQueue, asked in
-// simulated time, in which the time that it really takes passes, too.
+// What rank 0's queue costs, and how many lanes it keeps at work: a simulation of its workers
+// around the real queue, in which the time that the queue really takes passes, too. Rank 0 takes in
+// what has arrived, then feeds; what it gives leaves when it is done with that.
 //
-//   bench_scale                              the table
-//   bench_scale --workers 10000 --threads 64 one line of it
+//   bench_scale [WORKERS [LANES [PLANS_A_LANE [SECONDS_A_PLAN [MICROSECONDS_A_MESSAGE]]]]]
 
 #include <malloc.h>
 
 #include <algorithm>
-#include <boost/program_options.hpp>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <deque>
-#include <exception>
-#include <iostream>
-#include <optional>
+#include <memory>
 #include <queue>
 #include <random>
 #include <utility>
 #include <vector>
 
-#include "queue/work_queue.hpp"
-#include "wallheat/error.hpp"
-
-namespace po = boost::program_options;
+#include "queue/coordinator.hpp"
 
 namespace wallheat {
 namespace {
+
+using Plan = PlanQueue::Plan;
+using Work = std::vector<std::pair<int, std::vector<Plan>>>;
+
+struct Setting {
+  int workers = 1000, lanes = 1;
+  std::size_t plans_a_lane = 50;
+  double plan_s = 0.1;
+  double message_s = 0;  ///< what rank 0 spends on a message beside the queue
+  static constexpr double spread = 0.5, way_s = 50e-6;
+  static constexpr std::size_t most_messages = 1024;  ///< that are taken in before anybody is fed
+};
 
 /// Of this thread, so that a busy machine does not count.
 double cpu_s() {
@@ -35,199 +43,209 @@ double cpu_s() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// What is allocated now.
+/// What it takes to read the clock, which is no part of the queue's time.
+double clock_cost_s() {
+  constexpr int times = 20'000;
+  double sum_s = 0;
+  for (int time = 0; time < times; ++time) sum_s -= cpu_s() - cpu_s();
+  return sum_s / times;
+}
+
 std::size_t allocated_bytes() {
   const auto info = ::mallinfo2();
   return info.uordblks + info.hblkhd;
 }
 
-struct Model {
-  std::size_t workers = 0;
-  std::size_t threads = 1;
-  std::size_t plans_per_thread = 20;
-  double plan_s = 0.1;  ///< mean; plans take from 0.8 to 1.2 times as long
-  [[nodiscard]] std::size_t plans() const { return workers * threads * plans_per_thread; }
-};
-
-class Cluster {
+/// The queue alone.
+class Queue {
  public:
-  explicit Cluster(const Model& model)
-      : model_(model), seconds_(model.plans()), workers_(model.workers) {}
-
-  void run_and_print() {
-    std::mt19937_64 random(1);
-    std::uniform_real_distribution<float> factor(0.8F, 1.2F);
-    double work_s = 0;
-    for (float& seconds : seconds_) {
-      seconds = static_cast<float>(model_.plan_s) * factor(random);
-      work_s += seconds;
-    }
-    const std::size_t before = allocated_bytes();
-    std::vector<Order> orders = begin();
-    const double first_orders_s = queue_s_;
-    // The forecast is ready when the first plans are solved.
-    compute([&] {
-      for (std::size_t plan = 0; plan < seconds_.size(); ++plan)
-        queue_->set_work(static_cast<std::uint32_t>(plan),
-                         1e9 * static_cast<double>(seconds_[plan]));
-    });
-    const std::size_t bytes = allocated_bytes() - before;
-    now_ = 0;  // the clock starts when work is handed out
-    obey(orders);
-    while (!queue_->all_finished()) {
-      if (ends_.empty()) throw RunError("the queue waits for nothing");
-      const double asked_s = std::exchange(now_, std::max(now_, ends_.top().time));
-      std::vector<End> ended;
-      for (; !ends_.empty() && ends_.top().time <= now_; ends_.pop()) ended.push_back(ends_.top());
-      for (const End& end : ended) start_plans(end.worker, end.time, 1);
-      compute([&] {
-        for (const auto& [worker, plan] : std::exchange(started_, {}))
-          copies_ += queue_->plan_started(worker, plan) ? 0 : 1;
-        for (const End& end : ended) {
-          (void)queue_->predicted_s(end.worker, end.plan);
-          (void)queue_->plan_finished(end.worker, end.plan, seconds_[end.plan]);
-        }
-        queue_->time_passed(now_ - asked_s);
-        orders = queue_->orders();
-      });
-      obey(orders);
-    }
-    const auto plans = static_cast<double>(model_.plans());
-    std::printf("%8zu %8zu %9zu %9.3g | %10.3f %8zu | %10.3f %9.3f %8.0f\n", model_.workers,
-                model_.threads, model_.plans(), model_.plan_s,
-                work_s / (static_cast<double>(model_.workers * model_.threads) * now_), copies_,
-                1e6 * queue_s_ / plans, first_orders_s, static_cast<double>(bytes) / plans);
-    std::fflush(stdout);
+  static constexpr auto name = "queue";
+  explicit Queue(const std::vector<float>& updates) {
+    std::vector<PlanQueue::Start> starts;
+    for (const float each : updates) starts.push_back({.updates = each});
+    queue_ = std::make_unique<PlanQueue>(starts, 3);
   }
+  void joined(int worker, unsigned lanes) {
+    queue_->joined(worker, lanes, false, "cpu");
+    heard_.push_back(worker);
+  }
+  void set_time(double now_s) { queue_->set_time(now_s); }
+  void started(int worker, Plan plan) { (void)queue_->started(worker, plan); }
+  void answered(int worker, Plan plan, double seconds) {
+    (void)queue_->answered(worker, plan, seconds);
+    heard_.push_back(worker);
+  }
+  Work feed() {
+    Work work;
+    for (const int worker : std::exchange(heard_, {}))
+      if (auto plans = queue_->give(worker, 1e18); !plans.empty())
+        work.emplace_back(worker, std::move(plans));
+    return work;
+  }
+  [[nodiscard]] bool finished() const { return queue_->finished(); }
 
  private:
-  /// Of a plan.
-  struct End {
-    double time;
-    int worker;
-    std::uint32_t plan;
-    friend bool operator<(const End& a, const End& b) { return a.time > b.time; }
-  };
-  struct Worker {
-    std::deque<std::uint32_t> waiting;
-    std::size_t running = 0;
-  };
-  Worker& worker_of(int rank) { return workers_[static_cast<std::size_t>(rank - 1)]; }
-
-  /// Calls the queue; what that takes passes in the model.
-  template <class Call>
-  void compute(Call call) {
-    const double start_s = cpu_s();
-    call();
-    const double passed_s = cpu_s() - start_s;
-    queue_s_ += passed_s;
-    now_ += passed_s;
-  }
-
-  std::vector<Order> begin() {
-    std::vector<WorkQueue::Item> items(model_.plans());
-    for (std::size_t plan = 0; plan < items.size(); ++plan)
-      items[plan].plan = static_cast<std::uint32_t>(plan);
-    std::vector<Order> orders;
-    compute([&] {
-      queue_.emplace(items);
-      for (std::size_t worker = 0; worker < model_.workers; ++worker)
-        queue_->worker_joined(static_cast<int>(worker + 1), model_.threads, "cpu");
-      orders = queue_->orders();
-    });
-    return orders;
-  }
-
-  void obey(const std::vector<Order>& orders) {
-    for (const Order& order : orders) {
-      Worker& worker = worker_of(order.worker);
-      if (order.kind == Order::Kind::assign) {
-        worker.waiting.insert(worker.waiting.end(), order.plans.begin(), order.plans.end());
-      } else {
-        std::vector<std::uint32_t> returned;
-        for (; !worker.waiting.empty() && returned.size() < order.count; worker.waiting.pop_back())
-          returned.push_back(worker.waiting.back());
-        compute([&] { queue_->plans_returned(order.worker, returned); });
-      }
-      start_plans(order.worker, now_, 0);
-    }
-  }
-
-  /// After so many of its plans have ended.
-  void start_plans(int rank, double time, std::size_t ended) {
-    Worker& worker = worker_of(rank);
-    worker.running -= ended;
-    for (; worker.running < model_.threads && !worker.waiting.empty(); worker.waiting.pop_front()) {
-      const std::uint32_t plan = worker.waiting.front();
-      ++worker.running;
-      started_.emplace_back(rank, plan);
-      ends_.push({time + static_cast<double>(seconds_[plan]), rank, plan});
-    }
-  }
-
-  const Model model_;
-  std::vector<float> seconds_;
-  std::optional<WorkQueue> queue_;
-  std::vector<Worker> workers_;
-  std::priority_queue<End> ends_;
-  std::vector<std::pair<int, std::uint32_t>> started_;  ///< worker, plan: not told yet
-  double now_ = 0;
-  double queue_s_ = 0;
-  std::size_t copies_ = 0;
+  std::unique_ptr<PlanQueue> queue_;
+  std::vector<int> heard_;
 };
 
-void run(Model model) {
-  std::printf("%8s %8s %9s %9s | %10s %8s | %10s %9s %8s\n", "workers", "threads", "plans",
-              "plan s", "efficiency", "copies", "queue us", "first s", "bytes");
-  if (model.workers > 0) return Cluster(model).run_and_print();
-  struct Line {
-    std::size_t workers, threads, plans_per_thread;
-  };
-  constexpr Line lines[] = {{10, 1, 100},   {100, 1, 20},     {1000, 1, 20},
-                            {3000, 1, 20},  {10000, 1, 20},   {2000, 8, 20},
-                            {1000, 64, 20}, {10, 1, 100'000}, {10, 64, 15'625}};
-  for (const Line& line : lines) {
-    model.workers = line.workers;
-    model.threads = line.threads;
-    model.plans_per_thread = line.plans_per_thread;
-    Cluster(model).run_and_print();
+/// The same with all that rank 0 does for a message but coding and storing.
+class Whole {
+ public:
+  static constexpr auto name = "rank 0";
+  explicit Whole(const std::vector<float>& updates) {
+    std::vector<PlanQueue::Start> starts;
+    for (const float each : updates) starts.push_back({.updates = each});
+    coordinator_ = std::make_unique<Coordinator>(starts, most_workers, Coordinator::Options{});
   }
+  void joined(int worker, unsigned lanes) {
+    WorkerReport report;
+    report.ready.emplace().lanes = lanes;
+    coordinator_->heard(worker, report, 0);
+  }
+  void set_time(double now_s) { now_s_ = now_s; }
+  void started(int, Plan) {}
+  void answered(int worker, Plan plan, double seconds) {
+    WorkerReport report;
+    report.results.push_back({plan, Result::Kind::answered, seconds, 1, {}});
+    coordinator_->heard(worker, std::move(report), now_s_);
+  }
+  Work feed() {
+    coordinator_->feed(now_s_);
+    coordinator_->tick(now_s_, 1e18);
+    coordinator_->outbox.events.clear();
+    Work work = std::exchange(coordinator_->outbox.work, {});
+    std::erase_if(work, [](const auto& each) { return each.second.empty(); });
+    return work;
+  }
+  [[nodiscard]] bool finished() const { return coordinator_->queue().finished(); }
+
+ private:
+  static constexpr int most_workers = 20'000;
+  std::unique_ptr<Coordinator> coordinator_;
+  double now_s_ = 0;
+};
+
+struct Workload {
+  std::vector<float> seconds, updates;
+  double sum_s = 0;
+};
+
+Workload workload(const Setting& setting) {
+  std::mt19937 random(1);
+  std::normal_distribution normal;
+  const std::size_t count =
+      static_cast<std::size_t>(setting.workers * setting.lanes) * setting.plans_a_lane;
+  Workload load;
+  for (std::size_t plan = 0; plan < count; ++plan) {
+    const double length = setting.spread * normal(random) - setting.spread * setting.spread / 2;
+    const double seconds = setting.plan_s * std::exp(length);
+    load.seconds.push_back(static_cast<float>(seconds));
+    load.updates.push_back(static_cast<float>(seconds * 1e9 * std::exp(0.1 * normal(random))));
+    load.sum_s += seconds;
+  }
+  return load;
 }
 
-/// Nothing where only the help was asked for.
-std::optional<Model> parse(int argc, char** argv) {
-  Model model;
-  po::options_description description("Usage: bench_scale [options]");
-  auto add = description.add_options();
-  add("help,h", "print this and exit");
-  add("workers", po::value(&model.workers)->default_value(0)->value_name("N"),
-      "workers (0: the table)");
-  add("threads", po::value(&model.threads)->default_value(1)->value_name("N"), "threads a worker");
-  add("plans", po::value(&model.plans_per_thread)->default_value(20)->value_name("N"),
-      "plans a thread");
-  add("seconds", po::value(&model.plan_s)->default_value(0.1, "0.1")->value_name("S"),
-      "mean time of a plan in s");
-  po::variables_map values;
-  po::store(po::parse_command_line(argc, argv, description), values);
-  po::notify(values);
-  if (values.contains("help")) {
-    std::cout << description;
-    return std::nullopt;
+template <class Measured>
+void measure(const Setting& setting, const Workload& load) {
+  struct Happening {
+    double time_s;
+    int worker;
+    Plan plan;
+    bool is_end;
+    bool operator<(const Happening& other) const { return time_s > other.time_s; }
+  };
+  struct Worker {
+    std::deque<Plan> waiting;
+    int busy = 0;
+  };
+  const double clock_s = clock_cost_s();
+  std::vector<Worker> workers(static_cast<std::size_t>(setting.workers) + 1);
+  const std::size_t before = allocated_bytes();
+  Measured queue(load.updates);
+  const std::size_t built = allocated_bytes() - before;
+  std::priority_queue<Happening> happenings;
+  std::deque<Happening> inbox;  // in the order of arrival, as each way takes as long
+  std::vector<std::pair<int, Plan>> begun;
+  double free_s = 0, queue_s = 0;
+  std::size_t peak = built, in = 0, out = 0;
+
+  // Rank 0 is free at `now_s`.
+  const auto serve = [&](double now_s, bool is_start) {
+    const double began_s = cpu_s();
+    queue.set_time(now_s);
+    for (int worker = 1; is_start && worker <= setting.workers; ++worker)
+      queue.joined(worker, static_cast<unsigned>(setting.lanes));
+    for (const auto& [worker, plan] : std::exchange(begun, {})) queue.started(worker, plan);
+    std::size_t taken = 0;
+    for (; taken < setting.most_messages && !inbox.empty() && inbox.front().time_s <= now_s;
+         ++taken, inbox.pop_front())
+      queue.answered(inbox.front().worker, inbox.front().plan, load.seconds[inbox.front().plan]);
+    const Work work = queue.finished() ? Work{} : queue.feed();
+    const double took_s = std::max(0.0, cpu_s() - began_s - clock_s);
+    queue_s += took_s;
+    in += taken;
+    out += work.size();
+    free_s = now_s + took_s + setting.message_s * static_cast<double>(taken + work.size());
+    for (const auto& [worker, plans] : work)
+      for (const Plan plan : plans) happenings.push({free_s + setting.way_s, worker, plan, false});
+  };
+  serve(0, true);
+  for (std::size_t round = 0; !queue.finished(); ++round) {
+    if (happenings.empty() && inbox.empty()) {
+      std::printf("%s waits for nothing\n", Measured::name);
+      return;
+    }
+    const double rank0_s = inbox.empty() ? 1e300 : std::max(free_s, inbox.front().time_s);
+    if (happenings.empty() || happenings.top().time_s > rank0_s) {
+      serve(rank0_s, false);
+      if (round % 4096 == 0) peak = std::max(peak, allocated_bytes() - before);
+      continue;
+    }
+    const Happening next = happenings.top();
+    happenings.pop();
+    Worker& worker = workers[static_cast<std::size_t>(next.worker)];
+    if (next.is_end) {
+      --worker.busy;
+      inbox.push_back({next.time_s + setting.way_s, next.worker, next.plan, true});
+    } else {
+      worker.waiting.push_back(next.plan);
+    }
+    while (worker.busy < setting.lanes && !worker.waiting.empty()) {
+      const Plan plan = worker.waiting.front();
+      worker.waiting.pop_front();
+      ++worker.busy;
+      begun.emplace_back(next.worker, plan);
+      happenings.push({next.time_s + load.seconds[plan], next.worker, plan, true});
+    }
   }
-  if (model.threads < 1 || model.plans_per_thread < 1 || !(model.plan_s > 0))
-    throw RunError("--threads and --plans must be at least 1, and --seconds above 0");
-  return model;
+  const auto plans = static_cast<double>(load.seconds.size());
+  std::printf(
+      "%6d x %-3d %8.0f plans of %g s, %-5s: efficiency %.3f, %5.2f us a plan, %.2f in and "
+      "%.2f out a plan, %.0f bytes a plan (at most %.0f)\n",
+      setting.workers, setting.lanes, plans, setting.plan_s, Measured::name,
+      load.sum_s / (setting.workers * setting.lanes) / free_s, 1e6 * queue_s / plans,
+      static_cast<double>(in) / plans, static_cast<double>(out) / plans,
+      static_cast<double>(built) / plans, static_cast<double>(peak) / plans);
+  std::fflush(stdout);
 }
 
 }  // namespace
 }  // namespace wallheat
 
-int main(int argc, char** argv) {
-  try {
-    if (const auto model = wallheat::parse(argc, argv)) wallheat::run(*model);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_scale: %s\n", error.what());
-    return 1;
-  }
+int main(int n, char** arguments) {
+  using namespace wallheat;
+  const auto number = [&](int place, double otherwise) {
+    return n > place ? std::atof(arguments[place]) : otherwise;
+  };
+  Setting setting;
+  setting.workers = static_cast<int>(number(1, 1000));
+  setting.lanes = static_cast<int>(number(2, 1));
+  setting.plans_a_lane = static_cast<std::size_t>(number(3, 50));
+  setting.plan_s = number(4, 0.1);
+  setting.message_s = 1e-6 * number(5, 0);
+  const Workload load = workload(setting);
+  measure<Queue>(setting, load);
+  measure<Whole>(setting, load);
 }

@@ -89,8 +89,9 @@ def promise_of_rank0(cell):
     if cell.where == "mpirun":
         ends = {137} if cell.signal == "KILL" else {1, 137} | ({0, 75} if cell.signal == "STOP-CONT" else set())
         return Promise(ends, (MPIRUN_SAYS, GOES_ON), False)
-    # 75 where it had been at work for a minute, or where launch.sh asked it to stop and it did.
-    return Promise({1} if cell.signal == "KILL" else {0, 1, 75}, (GOES_ON, ENDED_WELL), None)
+    # 75 if it had solved something, also where launch.sh asked it to stop and it did.
+    killed = {1} if cell.phase in ("start", "ready") else {75}
+    return Promise(killed if cell.signal == "KILL" else {0, 1, 75}, (GOES_ON, ENDED_WELL), None)
 
 
 def promise_of_launcher(cell):

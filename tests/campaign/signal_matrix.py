@@ -3,7 +3,7 @@
 
 A cell of the matrix is a surrounding, a victim, a phase and a signal:
 
-  --where    alone, mpirun, launch.sh, slurm.sh, lsf.sh (the two job scripts as jobs/submit.sh writes them; this
+  --where    alone, mpirun, launch.sh, slurm.sh, lsf.sh (the two job scripts as jobs/submit.sh submits them; this
              program stands in for the schedulers)
   --victim   rank0, worker (which has a plan at hand, where the phase has one), solver (its solver process), launcher
              (mpirun, launch.sh or the job script), everybody (at once, as schedulers do it)
@@ -192,7 +192,7 @@ class Trial:
             return
         if names := run.shared_memory():
             self.faults.append(f"left {names}")
-        beside = [name for name in os.listdir(self.folder) if ".exit-status." in name]
+        beside = []
         if self.status not in (KILLED, 137):
             # Open MPI's empty directory may be that of the user's other jobs, too.
             beside += [name for _, _, names in os.walk(os.path.join(self.folder, "tmp")) for name in names]
@@ -266,6 +266,7 @@ class Matrix:
     def make_scheduler(self):
         """What the job scripts ask of Slurm and LSF, and the scripts themselves."""
         self.scheduler = os.path.join(self.scratch, "scheduler")
+        self.jobs = {}  # by the script: the command that the scheduler starts
         os.mkdir(self.scheduler)
         files = {"scontrol": "#!/bin/sh\ncase $1 in requeue) echo $2 >> requeued ;; *) echo EndTime=Unknown ;; esac\n",
                  "bjobs": "#!/bin/sh\necho -\n", "hosts": "localhost\n" * WORKERS,
@@ -281,8 +282,11 @@ class Matrix:
                                  cwd=self.scheduler)
             if job.returncode != 0:
                 sys.exit(job.stderr)
-            with open(os.path.join(self.scheduler, f"{scheduler}.sh"), "w", encoding="utf-8") as file:
-                file.write(job.stdout)
+            words = shlex.split(job.stdout.splitlines()[0])
+            if scheduler == "lsf":
+                words = shlex.split(words[-1])
+            script = os.path.realpath(os.path.join(scripts, f"{scheduler}.sh"))
+            self.jobs[f"{scheduler}.sh"] = ["bash", *words[words.index(script):]]
 
     def start(self, where, folder, number, held=None):
         """A run in a folder of its own; `held`: the list of plans."""
@@ -295,7 +299,7 @@ class Matrix:
         if where == "launch.sh":
             command = [os.path.join(scripts, "launch.sh"), *ranks, "--", *command]
         if where in SCHEDULED:
-            command = ["bash", os.path.join(self.scheduler, where)]
+            command = self.jobs[where]
             environment["PATH"] = f"{self.scheduler}:{os.environ['PATH']}"
         if where == "slurm.sh":
             environment |= {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1"}

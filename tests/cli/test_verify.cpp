@@ -31,11 +31,12 @@ class VerifyTest : public testing::Test {
     save("b", room(24, 24));
     save("wall", random_plan(8, 8, 0, 1));
     save("c", room(20, 31));
-    const PlanJob job = make_plan_job({directory_.path(), solver_, true, "host", "cpu"});
-    for (const std::string& id : ids_) {
-      const auto index = static_cast<std::uint32_t>(results_.size());
-      results_.push_back(job({index, id}, {}));
-    }
+    for (const std::string& id : ids_) results_.push_back(solve(results_.size(), id));
+  }
+
+  [[nodiscard]] PlanResult solve(std::size_t index, const std::string& id) const {
+    const PlanJob job = open_jobs({directory_.path(), solver_, true, "host", "cpu"}).make_job({});
+    return decode_result(job({static_cast<std::uint32_t>(index), id}, {}).record);
   }
 
   void save(const std::string& id, const FloorPlan& plan) {
@@ -150,7 +151,7 @@ TEST_F(VerifyTest, takes_infinite_statistics_where_sums_overflow_and_only_there)
     if (hot.interior.cells[cell] == 0) hot.domain.cells[cell] = 1e300;
   }
   save("c", hot);
-  results_[3] = make_plan_job({directory_.path(), solver_, true, "host", "cpu"})({3, "c"}, {});
+  results_[3] = solve(3, "c");
   ASSERT_TRUE(std::isinf(results_[3].statistics.std_temp));
   write();
   const Outcome right = verify();

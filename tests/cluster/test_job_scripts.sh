@@ -4,11 +4,14 @@
 # shellcheck source-path=SCRIPTDIR source=checks.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 
-mkdir "$scratch/jobs" "$scratch/bin"
+mkdir "$scratch/jobs" "$scratch/bin" "$scratch/configs"
+cp "$root"/jobs/{job,slurm,lsf}.sh "$scratch/jobs"
+printf 'setup=module wallheat=(wallheat)\nmodule() { :; }\n' > "$scratch/configs/site.sh"
 cat > "$scratch/jobs/launch.sh" <<'END'
 #!/bin/bash
 # At SIGUSR1 it closes its file, which takes until the file "closed" is there.
 trap 'asked=yes' USR1
+printf '%s ' "$@" > called
 echo $$ > started
 until [ -n "${asked:-}" ]; do sleep 0.05; done
 touch asked
@@ -19,13 +22,15 @@ printf '#!/bin/bash\necho "$@" >> requeued\n' > "$scratch/bin/scontrol"
 chmod +x "$scratch/jobs/launch.sh" "$scratch/bin/scontrol"
 printf 'n1\nn1\n' > "$scratch/slots"
 cd "$scratch" || exit 1
-export PATH=$scratch/bin:$PATH SLURM_JOB_NUM_NODES=1 SLURM_JOB_ID=7 LSB_DJOB_HOSTFILE=$scratch/slots
+export PATH=$scratch/bin:$PATH SLURM_JOB_NUM_NODES=1 SLURM_JOB_ID=7 SLURM_ARRAY_TASK_ID=3 LSB_JOBINDEX=3 LSB_DJOB_HOSTFILE=$scratch/slots
 
 # ends_after SCRIPT STATUS SIGNAL...: the job is sent these signals, and then its run ends with 75.
 ends_after() {
-  rm -f started asked closed requeued
+  rm -rf started asked closed requeued spool
+  mkdir spool
+  cp "$root/jobs/$1" spool/script  # Slurm runs a copy, from another folder
   set -m  # or the background job would be deaf to SIGINT
-  "$root/jobs/$1" --data plans --out r.h5 > log 2>&1 &
+  bash spool/script "$scratch/jobs" workers=2 array=4 -- --data "my plans" > log 2>&1 &
   local job=$! signal
   set +m
   wait_until 300 "the run is at work" test -s started
@@ -55,4 +60,9 @@ for signals in TERM INT "TERM USR1"; do
   ends_after lsf.sh 143 $signals
   check "lsf.sh after SIG$signals: it says that it was cancelled" contains log "was cancelled"
 done
+check "the workers of all nodes, the shard and the options reach launch.sh" same \
+  "-n 3 --map-by node:OVERSUBSCRIBE --hostfile -- wallheat run --resume --data my plans --shard 3/4 " \
+  "$(sed 's|/[^ ]* ||' called)"
+bash "$root/jobs/slurm.sh" > log 2>&1
+check "a script without its folder says so" contains log "the first argument must be the folder"
 finish

@@ -44,22 +44,15 @@ TEST_F(CommandFiles, of_a_run_are_different_ones) {
     expect_refusal(run + "--resume --out " + out, 2, "--data and --out are one file");
   }
   expect_refusal("run --data plans --ids empty --overwrite --out empty", 2, "--ids and --out");
-  for (const std::string option : {"--events", "--exit-status-file"}) {
-    for (const std::string file : {"p.zip", "link", "name", "r.h5", "r_link", "r_name",
-                                   "loop/r.h5.lock", "r.h5.status", "ids"}) {
-      expect_refusal(run + "--ids ids --resume --out r.h5 " + option + " " + file, 2,
-                     "name another file by " + option);
-    }
-    for (const std::string file :
-         {"new.h5", "link_to_new", "loop/new.h5", "plans/../new.h5.lock"}) {
-      expect_refusal(run + "--out new.h5 " + option + " " + file, 2, "--out and " + option);
-    }
-    expect_refusal(
-        "run --data plans --out new.h5 " + option + " plans/building_ids.txt", 2,
-        "plans/building_ids.txt is one of the files of --data; name another file by " + option);
-  }
-  expect_refusal(run + "--out new.h5 --events new --exit-status-file loop/new", 2,
-                 "--events and --exit-status-file are one file");
+  for (const std::string file : {"p.zip", "link", "name", "r.h5", "r_link", "r_name",
+                                 "loop/r.h5.lock", "r.h5.status", "ids"})
+    expect_refusal(run + "--ids ids --resume --out r.h5 --events " + file, 2,
+                   "name another file by --events");
+  for (const std::string file : {"new.h5", "link_to_new", "loop/new.h5", "plans/../new.h5.lock"})
+    expect_refusal(run + "--out new.h5 --events " + file, 2, "--out and --events");
+  expect_refusal(
+      "run --data plans --out new.h5 --events plans/building_ids.txt", 2,
+      "plans/building_ids.txt is one of the files of --data; name another file by --events");
 }
 
 TEST_F(CommandFiles, of_a_run_under_mpirun_are_different_ones) {
@@ -76,9 +69,6 @@ TEST_F(CommandFiles, that_are_something_else_are_neither_replaced_nor_added_to) 
                    "is not a result file that wallheat wrote");
     expect_refusal("merge --overwrite r.h5 --out " + file, 1, "is not a result file");
     expect_refusal("run --data plans --out new.h5 --events " + file, 1, "name another by --events");
-    expect_refusal("run --data plans --out new.h5 --exit-status-file " + file, 2,
-                   "name another by --exit-status-file");
-    expect_refusal("run --no-such-option --exit-status-file " + file, 2, "is left as it is");
     expect_refusal("export r.h5 --overwrite -o " + file, 1, "is not what this command writes");
     expect_refusal("solve 00001 --data plans --overwrite --png " + file, 2, ".png");
   }
@@ -124,7 +114,6 @@ TEST_F(CommandFiles, that_hold_something_else_are_replaced_by_no_option) {
   expect_refusal("summary r.h5 --overwrite --plot x.png", 1, no);
   expect_refusal("export r.h5 --overwrite -o text", 1, no);
   expect_refusal("run --data p.zip --out new.h5 --events text", 1, "something else than events");
-  expect_refusal("run --data p.zip --out new.h5 --exit-status-file text", 2, "an exit status");
   // What it wrote itself, it replaces.
   for (const auto& [command, status] : {std::pair{merge + "--overwrite --missing-ids list", 75},
                                         {"queue --sacct jobs --overwrite --replay told", 0}}) {
@@ -145,10 +134,7 @@ TEST_F(CommandFiles, that_wallheat_wrote_are_replaced_on_demand) {
     shell(before + "; " + run + "--overwrite");
   shell("wallheat merge r.h5 --out all.h5 && wallheat merge r.h5 --overwrite --out all.h5");
   shell("wallheat run --data p.zip --overwrite --out all.h5");
-  for (int session = 0; session < 3; ++session) {
-    shell(run + "--overwrite --events e --exit-status-file s");
-    EXPECT_EQ(shell("cat s").out, "0\n");
-  }
+  for (int session = 0; session < 3; ++session) shell(run + "--overwrite --events e");
 }
 
 TEST_F(CommandFiles, of_a_killed_run_are_replaced_on_demand) {

@@ -25,6 +25,8 @@ std::vector<std::string> command_names() {
   for (const std::string& line : lines_of(run_program({wallheat_program, "help"}).out))
     if (line.starts_with("  ") && line[2] != ' ')
       names.push_back(line.substr(2, line.find(' ', 2) - 2));
+  // Scripts, whose help is theirs.
+  std::erase_if(names, [](const auto& name) { return name == "launch" || name == "submit"; });
   return names;
 }
 
@@ -50,6 +52,18 @@ TEST_F(Help, lists_every_option_of_a_command_within_80_columns) {
         EXPECT_THAT(help, HasSubstr("--" + line.substr(1, line.find(' ') - 1)));
       }
   }
+}
+
+TEST_F(Help, of_the_scripts_is_found_beside_the_program) {
+  for (const std::string name : {"launch", "submit"}) {
+    const Finished help = run_program({wallheat_program, "help", name});
+    EXPECT_EQ(help.status, 0);
+    EXPECT_THAT(help.out, AllOf(HasSubstr("wallheat " + name + " ["), HasSubstr("(default: ")));
+    EXPECT_EQ(help.out, run_program({wallheat_program, name, "--help"}).out);
+    for (const std::string& line : lines_of(help.out)) EXPECT_LE(line.size(), 80U) << line;
+  }
+  shell("cp '" + std::string(wallheat_program) + "' alone");
+  EXPECT_THAT(shell("./alone launch", 1).err, HasSubstr("install wallheat with its scripts"));
 }
 
 TEST_F(Help, begins_with_what_is_changed_most_and_shows_defaults) {

@@ -55,7 +55,7 @@ TEST_F(Parts, of_a_job_array_become_a_file_that_is_no_shard) {
       "wallheat merge --out all.h5 r.part-*-of-3.h5");
   const Finished all = shell("wallheat status all.h5");
   EXPECT_THAT(all.out, AllOf(HasSubstr("plans      6\n"), HasSubstr("solved   6"),
-                             HasSubstr("merged from 3 part(s)"), Not(HasSubstr("shard"))));
+                             HasSubstr("merged from 3 parts"), Not(HasSubstr("shard"))));
   EXPECT_THAT(shell("wallheat summary all.h5").out, HasSubstr("(3 of 3 sessions"));
 
   shell("wallheat merge --out some.h5 --allow-missing r.part-1-of-3.h5 r.part-2-of-3.h5", 75);

@@ -16,8 +16,7 @@ std::vector<std::string> seeds() {
               "retry-failed = 1\nprogress = none\nlog-level = info\n",
           needed +
               "ids = ids.txt\nshard = 2/10\ntime-limit = 1h30m\nplan-timeout = 60.5\n"
-              "worker-timeout = 1e9\noverwrite = yes\nevents = events.jsonl\n"
-              "exit-status-file = status\n",
+              "worker-timeout = 1e9\noverwrite = yes\nevents = events.jsonl\n",
           needed + "time-limit = 1:30:00\nshard = none\nconfig = other.cfg\nhelp = 1\n",
           needed + "[section]\ntolerance = nan\nthreads = 99999999999999999999\n",
           needed + "time-limit = 999999d999999h\n",

@@ -56,23 +56,17 @@ std::vector<std::string> seeds() {
   result.status = PlanStatus::converged;
   result.field.resize(9);
   result.rooms.resize(2);
-  const Machine machine{"node", {{0, 0, 0}, {1, 0, 1}}, {{0, "gpu", "uuid", 1 << 30, 0}}};
-  const std::vector<Bytes> messages{encode(Hello{machine}),
-                                    encode(Ready{"node", "cpu", 2, {0, 1}}),
-                                    encode(WorkerReport{{1, 2}, {result, result}}),
-                                    encode(Heartbeat{{{7, 100, 0.5, 2.5}}}),
-                                    encode(Heartbeat{{}, GpuSample{.utilisation_pct = 97}}),
-                                    encode(Returned{{1, 2, 3}}),
-                                    encode(Leaving{true}),
-                                    encode(Farewell{"no memory", true}),
-                                    encode(Goodbye{}),
-                                    encode(Placed{}),
-                                    encode(Assign{{{0, "10000"}, {1, "10029"}}}),
-                                    encode(Retract{5}),
-                                    encode(CoordinatorHeartbeat{}),
-                                    encode(Stop{}),
-                                    encode(Finish{}),
-                                    encode(Leave{true})};
+  const Gpu gpu{0, "gpu", "uuid", 1 << 30, 0};
+  const WorkerFacts facts{"node", "gpu", 2, true, {0, 1}, true, gpu, "none", "a quota"};
+  const Result answer{1, Result::Kind::answered, 2.5, 7, encode_result(result)};
+  const std::vector<FromWorker> from_worker{
+      WorkerReport{facts, {{7, 100, 0.5, 2.5}}, {answer, answer}, {1}, {2, 3}, GpuSample{}, 1},
+      WorkerReport{}, Bye{Bye::Why::interrupted, "no memory", {{7, 100, 0.5, 2.5}}, "node"}};
+  const std::vector<ToWorker> to_worker{Setup{"1.0", "tolerance = 1", {{{0, "10000"}, "32 x 32"}}},
+                                        Work{{{0, "10000"}, {1, "10029"}}}, Stop{}, End{true}};
+  std::vector<Bytes> messages;
+  for (const FromWorker& message : from_worker) messages.push_back(encode(message));
+  for (const ToWorker& message : to_worker) messages.push_back(encode(message));
   std::vector<std::string> inputs;
   std::string stream;
   for (const Bytes& message : messages) {

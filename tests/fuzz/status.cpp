@@ -8,12 +8,10 @@ namespace wallheat::fuzz {
 
 std::vector<std::string> seeds() {
   RunStatus status;
-  status.file = "results.h5";
   status.state = "running";
   status.total = 10;
   const std::string small = to_json_text(status);
   status.seconds_left = 1.5;
-  status.shard = "1/2";
   status.workers.push_back({1,
                             "node",
                             "cpu",
@@ -23,15 +21,15 @@ std::vector<std::string> seeds() {
                             "working",
                             {{"10000", 100, 0.5, 1}},
                             GpuSample{.power_w = 512}});
-  const auto with_pid = [&](const std::string& number) {
+  const auto with_total = [&](const std::string& number) {
     std::string text = small;
-    return text.replace(text.find("\"pid\": 0") + 7, 1, number);
+    return text.replace(text.find("\"total\": 10") + 9, 2, number);
   };
   return {small,
           to_json_text(status),
-          with_pid("1e300"),
-          with_pid("-1.5"),
-          with_pid("18446744073709551615"),
+          with_total("1e300"),
+          with_total("-1.5"),
+          with_total("18446744073709551615"),
           std::string(2000, '['),
           "null"};
 }

@@ -41,7 +41,8 @@ void save_sparse(const std::filesystem::path& file, const std::string& dtype, st
 class PlanJobTest : public testing::Test {
  protected:
   PlanResult solve(const std::string& id, bool save_fields = false) {
-    return make_plan_job({directory_.path(), solver_, save_fields, "host", "cpu"})({0, id}, {});
+    const JobSettings settings{directory_.path(), solver_, save_fields, "host", "cpu"};
+    return decode_result(open_jobs(settings).make_job({})({0, id}, {}).record);
   }
   void save(const std::string& id, const FloorPlan& plan) {
     save_floor_plan(directory_.path(), id, plan);
@@ -148,15 +149,6 @@ TEST_F(PlanJobTest, turns_bad_input_into_a_failed_result_with_the_reason) {
   }
 }
 
-TEST_F(PlanJobTest, leaves_a_plan_pending_when_stopped) {
-  save("7", room(20, 30));
-  std::stop_source stop;
-  stop.request_stop();
-  const PlanResult result = make_plan_job({directory_.path(), solver_, false, "host", "cpu"})(
-      {0, "7"}, {stop.get_token(), {}});
-  EXPECT_EQ(result.status, PlanStatus::pending);
-}
-
 TEST_F(PlanJobTest, tells_changed_inputs_from_copies_with_another_stamp) {
   save("7", room(20, 30));
   save("8", room(21, 30));
@@ -205,8 +197,8 @@ TEST_F(PlanJobTest, needs_little_memory_to_foresee_the_time_of_a_large_plan) {
   save_sparse(directory_ / "large_interior.npy", "|b1", 1, 12000);
   const auto source = directory_source(directory_.path());
   EXPECT_EXIT(exit_by_memory([&] {
-                const TextList ids{"large", "small"};
-                Forecast forecast(source, ids, {0, 1}, {});
+                const auto id_of = [](std::uint32_t plan) { return plan == 0 ? "large" : "small"; };
+                Forecast forecast(source, 2, id_of, {});
                 std::vector<std::pair<std::uint32_t, double>> estimates;
                 while (estimates.empty()) estimates = forecast.take();
                 return estimates.front().first == 1;
@@ -220,10 +212,13 @@ TEST_F(PlanJobTest, blames_no_plan_for_a_directory_that_is_away) {
   const auto away = directory_ / "away";
   const auto source = directory_source(away);
   EXPECT_THROW((void)changed_inputs(*source, rows), SourceUnavailable);
-  const PlanResult result = make_plan_job({away, solver_, false, "host", "cpu"}, source,
-                                          std::shared_ptr(make_reference_solver()))({0, "7"}, {});
-  EXPECT_EQ(result.status, PlanStatus::pending);
-  EXPECT_THAT(result.error, HasSubstr(away.string()));
+  const PlanJob job = make_plan_job({away, solver_, false, "host", "cpu"}, source,
+                                    std::shared_ptr(make_reference_solver()), {});
+  EXPECT_THAT(
+      [&] {
+        (void)job({0, "7"}, {});
+      },
+      testing::ThrowsMessage<SourceUnavailable>(HasSubstr(away.string())));
 }
 
 /// A domain whose header promises what the file does not hold; for a shape it was once believed.

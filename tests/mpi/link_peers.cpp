@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -12,7 +13,7 @@
 #include "mpi/mpi_link.hpp"
 
 // Three ranks under mpirun that talk through the link of a run: `link_peers
-// stopped|killed|pieces|signs`. Rank 0 prints what it heard.
+// stopped|killed|signs|gather`. Rank 0 prints what it heard.
 
 namespace {
 
@@ -33,8 +34,8 @@ Bytes bytes_of(std::size_t size, int seed) {
   return bytes;
 }
 
-// More than any transport sends before the receiver has agreed.
-constexpr std::size_t large = 8U << 20;
+/// The first is more than any transport sends before the receiver has agreed.
+constexpr std::size_t lengths[] = {8U << 20, 0, 1, 7, 8, 9, 123456, 16};
 
 /// True once a process is stopped, or dead and not yet buried.
 bool has_state(pid_t pid, std::string_view states) {
@@ -72,8 +73,7 @@ int lose_a_sender(wallheat::MpiSession& mpi, bool kill) {
   if (mpi.rank() == 1) {
     send_pid(link);
     (void)wait_for(link);  // both sides are connected
-    link.send(0, bytes_of(large, 1));
-    link.send(0, bytes_of(3, 2));
+    for (const std::size_t length : lengths) link.send(0, bytes_of(length, 1));
     ::raise(kill ? SIGKILL : SIGSTOP);
     link.flush(std::chrono::seconds(600));
     (void)wait_for(link);
@@ -96,11 +96,10 @@ int lose_a_sender(wallheat::MpiSession& mpi, bool kill) {
   std::fflush(stdout);
   if (kill) mpi.leave_without_the_lost(0);
   ::kill(pid, SIGCONT);
-  const Bytes one = wait_for(link).message;
-  const Bytes two = wait_for(link).message;
-  std::printf("%s\n", one == bytes_of(large, 1) && two == bytes_of(3, 2)
-                          ? "and then all of rank 1 in order"
-                          : "and then nonsense");
+  bool sound = true;
+  for (const std::size_t length : lengths)
+    sound = wait_for(link).message == bytes_of(length, 1) && sound;
+  std::printf("%s\n", sound ? "and then all of rank 1 in order" : "and then nonsense");
   let_go(link);
   return 0;
 }
@@ -144,64 +143,11 @@ int tell_a_stopped_rank(wallheat::MpiSession& mpi) {
   return 0;
 }
 
-/// The most memory that this process has had, in MiB.
-int most_memory_mib() {
-  std::ifstream file("/proc/self/status");
-  for (std::string word; file >> word;) {
-    int kib = 0;
-    if (word == "VmHWM:" && file >> kib) return kib >> 10;
-  }
-  return 0;
-}
-
-#ifdef __SANITIZE_THREAD__
-constexpr int bounded_mib = 2400;  // it holds several bytes for each
-#else
-constexpr int bounded_mib = 600;
-#endif
-
-/// Ranks 1 and 2 send half a gigabyte each before rank 0 looks.
-int flood(wallheat::MpiSession& mpi) {
-  constexpr int count = 16;
-  constexpr std::size_t size = std::size_t{32} << 20;
-  Link& link = mpi.link();
-  if (mpi.rank() != 0) {
-    const Bytes message = bytes_of(size, mpi.rank());
-    for (int k = 0; k < count; ++k) link.send(0, message);
-    (void)wait_for(link);
-    return 0;
-  }
-  bool sound = true;
-  for (int k = 0; k < 2 * count; ++k) sound = wait_for(link).message.size() == size && sound;
-  const int most = most_memory_mib();
-  std::printf(
-      "%s, %s\n", sound ? "all is there" : "nonsense",
-      most < bounded_mib ? "in bounded memory" : ("in " + std::to_string(most) + " MiB").c_str());
-  let_go(link);
-  return 0;
-}
-
-/// Ranks 1 and 2 send messages of many lengths at the same time, cut into pieces of 1000 bytes.
-int send_in_pieces(wallheat::MpiSession& mpi) {
-  Link& link = mpi.link(1000);
-  constexpr std::size_t sizes[] = {0, 1, 999, 1000, 1001, 2000, 123456, 7};
-  constexpr std::size_t rounds = std::size(sizes);
-  if (mpi.rank() != 0) {
-    for (const std::size_t size : sizes) link.send(0, bytes_of(size, mpi.rank()));
-    (void)wait_for(link);
-    return 0;
-  }
-  std::size_t heard[3] = {};
-  while (heard[1] < rounds || heard[2] < rounds) {
-    const Envelope envelope = wait_for(link);
-    if (envelope.message != bytes_of(sizes[heard[envelope.from]++], envelope.from)) {
-      std::printf("nonsense from rank %d\n", envelope.from);
-      return 1;
-    }
-  }
-  std::printf("all is as it was sent\n");
-  let_go(link);
-  return 0;
+/// All three are on one host.
+int hear_all(const wallheat::MpiSession& mpi) {
+  const auto said_by = [](int rank) { return bytes_of(lengths[rank], rank); };
+  const auto heard = mpi.gather_on_host(said_by(mpi.rank()));
+  return heard == std::map{std::pair(0, said_by(0)), {1, said_by(1)}, {2, said_by(2)}} ? 0 : 1;
 }
 
 }  // namespace
@@ -209,8 +155,7 @@ int send_in_pieces(wallheat::MpiSession& mpi) {
 int main(int argc, char** argv) {
   const std::string_view what = argc == 2 ? argv[1] : "";
   wallheat::MpiSession mpi;
-  if (what == "pieces") return send_in_pieces(mpi);
-  if (what == "flood") return flood(mpi);
+  if (what == "gather") return hear_all(mpi);
   if (what == "signs") return tell_a_stopped_rank(mpi);
   if (what == "stopped" || what == "killed") return lose_a_sender(mpi, what == "killed");
   return 2;

@@ -31,14 +31,9 @@ TEST(MpiLink, reaches_others_however_often_it_has_told_a_stopped_rank_that_it_li
   EXPECT_THAT(finished.out, HasSubstr("rank 1 was told 1 times"));
 }
 
-TEST(MpiLink, gives_room_to_some_of_what_others_have_to_say_at_a_time) {
-  EXPECT_THAT(run_peers("flood").out, HasSubstr("all is there, in bounded memory"));
-}
-
-TEST(MpiLink, puts_messages_together_that_travel_in_pieces) {
-  const Finished finished = run_peers("pieces");
+TEST(MpiSession, tells_each_rank_what_all_of_its_host_say) {
+  const Finished finished = run_peers("gather");
   EXPECT_EQ(finished.status, 0) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("all is as it was sent"));
 }
 
 }  // namespace

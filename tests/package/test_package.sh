@@ -40,7 +40,7 @@ wallheat=$prefix/bin/wallheat
 jobs=$prefix/share/wallheat/jobs
 "$wallheat" generate --out plans --count 3 --size 24 > /dev/null
 check "the installed launch.sh starts the installed wallheat, which is not in PATH" \
-  "$jobs/launch.sh" -n 2 --oversubscribe -- wallheat run --config "$prefix/share/wallheat/configs/run.cfg" \
+  "$wallheat" launch -n 2 --oversubscribe -- wallheat run --config "$prefix/share/wallheat/configs/run.cfg" \
   --data plans --out results.h5 --progress none --log-level warning
 
 check "a project that reads results configures" configure results 'solver;results'
@@ -50,12 +50,15 @@ for id in 00001 00002 00003; do "./solver/solve_plan" plans "$id"; done > answer
 check "it reads the answers that the project which solves gets" same "$(cat answers)" "$(cat rows)"
 check "they are three" same 3 "$(wc -l < rows)"
 
-"$jobs/submit.sh" --scheduler slurm --dry-run -- --data plans --out results.h5 > job
-check "the installed submit.sh writes a job" same 0 $?
-check "that starts the installed wallheat" contains job "wallheat=($(printf %q "$wallheat"))"
-check "with the installed launch.sh" contains job "launch=$(printf %q "$jobs/launch.sh")"
+"$wallheat" submit --scheduler slurm --dry-run -- --data plans --out results.h5 > job 2> said
+check "the installed submit.sh prints a job" same 0 $?
+check "it has asked the installed wallheat" contains said "all 3 plans are solved"
+check "that starts the installed scripts, which tell their folder to Slurm's copy" contains job "$(printf '%q %q ' "$jobs/slurm.sh" "$jobs")"
+cp "$jobs/slurm.sh" copy
+check "that copy starts the installed wallheat" env SLURM_JOB_NUM_NODES=1 bash copy "$jobs" -- --data plans --out from-a-copy.h5
+check "it has solved the plans" test -e from-a-copy.h5
 check "the examples are installed, for execution" test -x "$jobs/examples/week.sh"
-check "on the installed site's terms" contains job '#SBATCH --time=4:00:00'
+check "on the installed site's terms" contains job ' --time=240:00 '
 
 if command -v help2man > /dev/null; then
   check "the manual page is installed" contains "$prefix/share/man/man1/wallheat.1" "summary"

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "core/result_columns.hpp"
@@ -43,33 +44,21 @@ GpuSample full_sample() {
 }
 
 std::vector<FromWorker> from_worker() {
-  return {Hello{{"node7",
-                 {{0, 0, 0}, {1, 0, 0}},
-                 {{0, "A GPU", "GPU-1", 1ULL << 37, 1}},
-                 "why",
-                 "boot 1",
-                 64,
-                 {{17, 2.5}},
-                 5'000'000'000}},
-          Ready{"node7", "cpu avx512", 3, {0, 1, 2}, {}, 31244288},
-          WorkerReport{{4, 5}, {full_result(), PlanResult{}}},
-          Heartbeat{{{4, 256, 0.5, 1.25}}},
-          Heartbeat{{{4, 256, 0.5, 1.25}}, full_sample(), 31244288},
-          Returned{{1, 2, 3}},
-          Farewell{"interrupted", true},
-          Farewell{"silent", false, true},
-          Goodbye{},
-          Leaving{true}};
+  const Gpu gpu{0, "A GPU", "GPU-1", 1ULL << 37, 1};
+  return {WorkerReport{},
+          WorkerReport{WorkerFacts{"node7", "gpu", 3, true, {0, 1}, true, gpu, "why", "a quota"},
+                       {{4, 256, 0.5, 1.25}},
+                       {{4, Result::Kind::may_pass, 1.5, 77, encode_result(full_result())}},
+                       {1, 2},
+                       {3},
+                       full_sample(),
+                       31244288},
+          Bye{Bye::Why::source_away, "the plans are away", {{4, 256, 0.5, 1.25}}, "node7"}};
 }
 
 std::vector<ToWorker> to_worker() {
-  return {Placed{{{0, 1, 2}, 1, true, 2, "a quota"}},
-          Assign{{{3, "10000"}, {4, "x y"}}},
-          Retract{12},
-          CoordinatorHeartbeat{},
-          Stop{},
-          Finish{},
-          Leave{true}};
+  return {Setup{"1.0", "tolerance = 1\n", {{{3, "10000", {7}}, "32 x 32 cells"}}},
+          Work{{{3, "10000"}, {4, "x y"}}}, Work{}, Stop{}, End{true}};
 }
 
 /// The bytes of one message of each kind.
@@ -102,8 +91,7 @@ TEST(Messages, are_refused_in_the_wrong_direction) {
 
 TEST(Messages, carry_every_column_of_a_result) {
   const PlanResult expected = full_result();
-  const auto message = decode_from_worker(encode(WorkerReport{{}, {expected}}));
-  const PlanResult result = std::get<WorkerReport>(message).results.at(0);
+  const PlanResult result = decode_result(encode_result(expected));
   for_each_column([&](const auto& column) {
     EXPECT_TRUE(column.of(result) == column.of(expected)) << column.name;
   });
@@ -113,12 +101,30 @@ TEST(Messages, carry_every_column_of_a_result) {
 }
 
 TEST(Messages, carry_every_reading_of_a_gpu) {
-  const auto heartbeat =
-      std::get<Heartbeat>(decode_from_worker(encode(Heartbeat{{}, full_sample()})));
-  ASSERT_TRUE(heartbeat.gpu);
+  const auto report = std::get<WorkerReport>(decode_from_worker(encode(from_worker()[1])));
+  ASSERT_TRUE(report.gpu);
   const GpuSample expected = full_sample();
-  EXPECT_EQ(std::memcmp(&*heartbeat.gpu, &expected, sizeof expected), 0);
-  EXPECT_FALSE(std::get<Heartbeat>(decode_from_worker(encode(Heartbeat{}))).gpu);
+  EXPECT_EQ(std::memcmp(&*report.gpu, &expected, sizeof expected), 0);
+}
+
+TEST(Digest, tells_answers_apart_by_what_must_be_equal_whoever_solves) {
+  const PlanResult answer = full_result();
+  const std::uint64_t digest = digest_of(answer, 5);
+  EXPECT_NE(digest_of(answer, 6), digest) << "another field";
+  for_each_column([&](const auto& column) {
+    PlanResult other = answer;
+    auto& value = column.of(other);
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_arithmetic_v<Value>) value += 1;
+    if constexpr (std::is_same_v<Value, std::string>) value += "!";
+    if constexpr (std::is_enum_v<Value>) value = PlanStatus::empty;
+    EXPECT_EQ(digest_of(other, 5) != digest, column.use == ColumnUse::answer) << column.name;
+  });
+  PlanResult nan = answer;
+  nan.last_delta = std::nan("");
+  PlanResult other_nan = answer;
+  other_nan.last_delta = -std::nan("1");
+  EXPECT_EQ(digest_of(nan, 5), digest_of(other_nan, 5)) << "which NaN depends on the processor";
 }
 
 TEST(Messages, are_refused_if_cut_anywhere) {
@@ -132,7 +138,7 @@ TEST(Messages, are_refused_if_cut_anywhere) {
 }
 
 TEST(Messages, are_refused_with_trailing_bytes_or_of_an_unknown_kind) {
-  Bytes bytes = encode(Finish{});
+  Bytes bytes = encode(ToWorker(Stop{}));
   bytes.push_back(std::byte{0});
   EXPECT_THROW((void)decode_to_worker(bytes), DecodeError);
   EXPECT_THROW((void)decode_to_worker(Bytes{std::byte{200}}), DecodeError);

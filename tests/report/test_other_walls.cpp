@@ -97,6 +97,8 @@ TEST(WallNeed, is_told_in_sentences_that_hold) {
   EXPECT_THAT(told(0.5), HasSubstr("the wall must be at 63.06 °C for 50 % of the rooms\n"));
   EXPECT_THAT(told(0.7), HasSubstr("a wall of 100 °C is not enough for 70 % of the rooms: it would "
                                    "have to be at 124.50 °C\n"));
+  EXPECT_THAT(printed(need_of_rooms({20, 27879680.7}, {.room_share = 1})),
+              HasSubstr("a wall of 100 °C is not enough for 100 % of the rooms, by far\n"));
   EXPECT_THAT(told(1), HasSubstr("no temperature of the wall is enough for 100 % of the rooms\n"));
   EXPECT_THAT(told(1), HasSubstr("3 of 7 rooms (42.9 %): 1 would need more than 100 °C, for 2 no "
                                  "temperature of this wall is enough\n"));

@@ -148,6 +148,14 @@ TEST(Report, is_a_page_on_which_texts_are_no_marks) {
                                 HasSubstr("over &lt;time&gt;"), Not(HasSubstr("over <time>"))));
 }
 
+TEST(Report, has_no_table_on_its_page_of_what_is_drawn_there) {
+  Report report = houses();
+  std::get<Figure>(report.parts.back()).key = "houses";
+  std::ostringstream page;
+  write_page(report, page);
+  EXPECT_THAT(page.str(), AllOf(HasSubstr("over &lt;time&gt;"), Not(HasSubstr("by house"))));
+}
+
 TEST(Figure, is_drawn_whatever_it_holds) {
   Figure figure = *houses().first<Figure>();
   const auto svg = [&] { return draw(figure, PlotFormat::svg, {}); };

@@ -120,15 +120,8 @@ TEST(Duration, is_read_in_seconds_units_or_as_a_clock_shows_it) {
   EXPECT_EQ(parse_duration("90m").count(), 5400);
   EXPECT_EQ(parse_duration("1h30m").count(), 5400);
   EXPECT_EQ(parse_duration("1:30:00").count(), 5400);
-}
-
-TEST(Duration, is_not_guessed_from_half_a_clock) {
-  const auto refusal = [](const char* text) {
-    return refusal_of<UsageError>([&] { (void)parse_duration(text); });
-  };
-  EXPECT_EQ(refusal("0:20"), "'0:20' may be minutes or hours; say 20m, 20s or 0:20:00");
-  EXPECT_EQ(refusal("1:30"), "'1:30' may be minutes or hours; say 1h30m, 1m30s or 1:30:00");
-  EXPECT_EQ(refusal("4:00"), "'4:00' may be minutes or hours; say 4h, 4m or 4:00:00");
+  EXPECT_EQ(parse_duration("90:00").count(), 5400) << "minutes and seconds, as Slurm reads it";
+  EXPECT_EQ(parse_duration("0:20").count(), 20);
 }
 
 TEST(Duration, is_no_clock_with_more_than_sixty_seconds_or_minutes) {

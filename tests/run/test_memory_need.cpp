@@ -1,12 +1,13 @@
 #include <string>
 
 #include "core/generator.hpp"
-#include "isolation/solver_pool.hpp"
 #include "run/memory_need.hpp"
 #include "support/matchers.hpp"
+#include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/floor_plan_files.hpp"
+#include "wallheat/result_reader.hpp"
 
 namespace wallheat {
 namespace {
@@ -29,22 +30,6 @@ TEST(MemoryNeed, that_fits_or_of_which_the_limit_is_unknown_is_not_told) {
   EXPECT_EQ(warning_of_memory({"n1", 1, 8, 40 * mb, 0}, hall), "");
 }
 
-TEST(MemoryNeed, is_that_of_the_largest_plan) {
-  const TemporaryDirectory directory;
-  save_floor_plan(directory.path(), "small", room(20, 30));
-  save_floor_plan(directory.path(), "large", room(60, 70));
-  save_floor_plan(directory.path(), "wide", room(20, 80));
-  const std::vector<std::string> ids{"small", "missing", "large", "wide"};
-  const auto id_of = [&](std::size_t plan) { return ids[plan]; };
-  const JobSettings job{directory.path(), {}, false, "host", "cpu"};
-  const auto source = directory_source(directory.path());
-  const auto largest = memory_of_largest_plan(*source, job, ids.size(), id_of);
-  ASSERT_TRUE(largest);
-  EXPECT_EQ(largest->id, "large");
-  EXPECT_EQ(largest->shape, (GridShape{60, 70}));
-  EXPECT_FALSE(memory_of_largest_plan(*source, job, 1, [](std::size_t) { return "missing"; }));
-}
-
 TEST(MemoryNeed, is_about_what_solver_processes_hold) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers take memory of their own";
@@ -58,14 +43,29 @@ TEST(MemoryNeed, is_about_what_solver_processes_hold) {
     for (const bool save_fields : {false, true}) {
       JobSettings job{directory.path(), {}, save_fields, "host", "cpu"};
       job.solver.kind = kind;
-      job.solver.limits.max_iterations = 3000;
-      job.solver.limits.accuracy = 1e-3;
-      const PlanJob solve =
-          SolverPool(job, SolverPoolParts{.start = SolverProgram{WALLHEAT_PROGRAM}}).job();
-      for (const char* id : {"small", "large", "plate"}) {
-        const PlanResult result = solve({0, id}, {});
-        ASSERT_TRUE(is_answer(result.status)) << result.error;
-        const double held = static_cast<double>(result.peak_memory);
+      for (const std::string id : {"small", "large", "plate"}) {
+        const std::string out = directory / "results.h5";
+        std::vector<std::string> words{WALLHEAT_PROGRAM,
+                                       "run",
+                                       id,
+                                       "--data",
+                                       directory.path(),
+                                       "--out",
+                                       out,
+                                       "--overwrite",
+                                       "--threads",
+                                       "1",
+                                       "--max-iterations",
+                                       "3000",
+                                       "--accuracy",
+                                       "1e-3",
+                                       "--solver",
+                                       std::string(to_string(kind))};
+        if (save_fields) words.emplace_back("--save-fields");
+        const Finished run = run_program(words);
+        ASSERT_EQ(run.status, 0) << run.err;
+        const ResultReader reader(out);
+        const double held = static_cast<double>(reader.rows().at(0).peak_memory);
         const double estimate = memory_of_plan(*source, id, job).bytes;
         EXPECT_GT(estimate, held / 2) << id << ", " << to_string(kind);
         EXPECT_LT(estimate, held * 2) << id << ", " << to_string(kind);

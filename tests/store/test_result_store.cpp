@@ -212,22 +212,38 @@ TEST_F(ResultStoreFile, of_two_names_is_not_written) {
   expect_contents(file, plan, 2);
 }
 
-TEST_F(ResultStoreFile, never_replaces_an_answer_by_a_failure) {
+TEST_F(ResultStoreFile, never_replaces_an_answer_by_a_failure_of_another_session) {
   const auto plan = make_plan(3, {{6, 7}});
   auto failure = pending(plan, 1);
   failure.status = PlanStatus::failed;
   failure.error = "too late";
-  for (const bool in_journal : {true, false}) {
+  for (const bool is_whole : {true, false}) {
     auto store = ResultStore::create(file, plan, {}, true);
     store.store(make_results(plan, 0, 3));
-    if (!in_journal) {
-      store.close({});
-      store = ResultStore::resume(file, plan, {});
-    }
+    store.close({}, is_whole);
+    store = ResultStore::resume(file, plan, {});
     store.store(std::span(&failure, 1));
     expect_contents(file, plan, 3);
     store.close({});
     expect_contents(file, plan, 3);
+  }
+}
+
+TEST_F(ResultStoreFile, replaces_an_answer_that_turned_out_wrong_in_its_own_session) {
+  const auto plan = make_plan(3, {{6, 7}});
+  auto failure = pending(plan, 1);
+  failure.status = PlanStatus::failed;
+  failure.error = "two devices gave different answers";
+  for (const bool finished : {true, false}) {
+    auto store = ResultStore::create(file, plan, {}, true);
+    store.store(make_results(plan, 0, 3));
+    store.store(std::span(&failure, 1));
+    EXPECT_EQ(ResultReader(file).rows()[1].status, PlanStatus::failed);
+    store.close({}, finished);
+    const ResultReader reader(file);
+    EXPECT_EQ(reader.rows()[1].status, PlanStatus::failed);
+    EXPECT_EQ(reader.rows()[1].error, failure.error);
+    EXPECT_TRUE(is_answer(reader.rows()[2].status));
   }
 }
 

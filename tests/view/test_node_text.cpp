@@ -83,7 +83,6 @@ TEST(GpuSample, has_its_readings_in_json_under_their_names) {
                         {"memory_used_bytes", 7.0 * (1 << 20)},
                         {"energy_j", 11.0},
                         {"memory_total_bytes", 9.0 * (1 << 20)}}));
-  EXPECT_EQ(to_json(gpu_sample_from_json(json)), json);
   EXPECT_EQ(to_json(GpuSample{}), Json::object()) << "what is not known is left out";
 }
 

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <ctime>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/id_list.hpp"
 #include "support/matchers.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/run_monitor.hpp"
@@ -42,25 +44,31 @@ class MonitoredRun : public testing::Test {
     gets_ready(cpu_);
     gets_ready(gpu_);
   }
-  void hear(const Event& event) { monitor_->hear(event); }
+  void hear(const Event& event, const PlanResult& row = {}) { monitor_->hear(event, row); }
   void gets_ready(const WorkerInfo& worker) {
     hear({.kind = Event::Kind::worker_ready, .worker = std::make_shared<WorkerInfo>(worker)});
   }
-  void beats(const WorkerInfo& worker, const Heartbeat& heartbeat) {
-    hear({.kind = Event::Kind::heartbeat,
+  void is_heard(const WorkerInfo& worker, const WorkerReport& report) {
+    hear({.kind = Event::Kind::heard,
           .worker = std::make_shared<WorkerInfo>(worker),
-          .heartbeat = heartbeat});
+          .report = std::make_shared<WorkerReport>(report)});
   }
-  void tick(double seconds_left = 0) { hear({.seconds = seconds_left}); }
+  void tick(double seconds_left = 0) { monitor_->tick(seconds_left); }
+  RunStatus written_status() {
+    live_status_.rest();
+    return read_run_status(status_file(directory_ / "results.h5")).value();
+  }
   static RunTally two_plans() {
     RunTally tally;
     tally.total = 2;
     return tally;
   }
   void begin(const TextList& ids, std::optional<EventLog> events,
-             ProgressStyle style = ProgressStyle::none, Runtime& runtime = system_runtime()) {
-    monitor_.emplace(said_, style, std::move(events), RunStatus{}, ids, two_plans(), live_status_,
-                     runtime);
+             ProgressStyle style = ProgressStyle::none,
+             const std::function<RunMonitor::Clock::time_point()>& now = RunMonitor::Clock::now) {
+    const auto id_of = [ids](std::uint32_t plan) { return std::string(ids[plan]); };
+    monitor_.emplace(said_, style, std::move(events), RunStatus{}, id_of, two_plans(), live_status_,
+                     now);
   }
   [[nodiscard]] PlanResult result(std::uint32_t plan, int rank, PlanStatus status) const {
     PlanResult result;
@@ -75,7 +83,7 @@ class MonitoredRun : public testing::Test {
     PlanResult answer = result(plan, rank, PlanStatus::converged);
     answer.statistics = statistics;
     answer.error_estimate = error_estimate;
-    hear({.kind = Event::Kind::stored, .result = answer});
+    hear({.kind = Event::Kind::stored}, answer);
   }
   std::vector<nlohmann::json> events(const std::string& name) {
     std::vector<nlohmann::json> found;
@@ -89,8 +97,8 @@ class MonitoredRun : public testing::Test {
 
   const TemporaryDirectory directory_;
   const TextList ids_ = {"a", "b"};
-  const WorkerInfo cpu_{1, "node1", "cpu avx2", {0, 1}, false};
-  const WorkerInfo gpu_{2, "node2", "gpu", {0}, false};
+  const WorkerInfo cpu_{1, {"node1", "cpu avx2", 1, false, {0, 1}}};
+  const WorkerInfo gpu_{2, {"node2", "gpu", 1, true, {0}}};
   Said said_;
   LiveStatus live_status_{[this](const RunStatus& status) {
                             write_run_status(status_file(directory_ / "results.h5"), status);
@@ -101,8 +109,8 @@ class MonitoredRun : public testing::Test {
 
 TEST_F(MonitoredRun, tells_what_each_gpu_did) {
   begin();
-  beats(gpu_, {{}, GpuSample{.utilisation_pct = 90, .power_w = 400, .energy_j = 0}});
-  beats(gpu_, {{}, GpuSample{.utilisation_pct = 100, .power_w = 500, .energy_j = 900}});
+  is_heard(gpu_, {.gpu = GpuSample{.utilisation_pct = 90, .power_w = 400, .energy_j = 0}});
+  is_heard(gpu_, {.gpu = GpuSample{.utilisation_pct = 100, .power_w = 500, .energy_j = 900}});
   solve(0, 2);
   solve(1, 2);
   monitor_->finish("run_finished");
@@ -130,7 +138,7 @@ TEST_F(MonitoredRun, tells_what_each_kernel_took) {
   EXPECT_THAT(monitor_->kernel_table(), IsEmpty()) << "of plans on a CPU";
   PlanResult answer = result(1, 2, PlanStatus::converged);
   answer.device_times = {.kernel_s = 0.25, .kernel = "cluster"};
-  hear({.kind = Event::Kind::stored, .result = answer});
+  hear({.kind = Event::Kind::stored}, answer);
   ASSERT_THAT(monitor_->kernel_table(), ElementsAre(HasSubstr("mean ms"), HasSubstr("250.000")));
   said_.forget();
   monitor_->finish("run_finished");
@@ -139,9 +147,9 @@ TEST_F(MonitoredRun, tells_what_each_kernel_took) {
 
 TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
   WorkerInfo worker = cpu_;
-  worker.limit = "few cores";
+  worker.facts.limit = "few cores";
   WorkerInfo other = gpu_;
-  other.limit = worker.limit;
+  other.facts.limit = worker.facts.limit;
   begin(ids_, std::nullopt);
   gets_ready(worker);
   gets_ready(other);
@@ -149,30 +157,13 @@ TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
   EXPECT_THAT(said_.warnings(), HasSubstr("rank 1-2: few cores"));
 }
 
-/// Its time is a number.
-class TimeByHand : public Runtime {
- public:
-  [[nodiscard]] Clock::time_point now() const override { return now_; }
-  [[nodiscard]] std::unique_ptr<Condition> make_condition() override {
-    return system_runtime().make_condition();
-  }
-  [[nodiscard]] std::unique_ptr<Thread> start_thread(
-      std::function<void(const std::stop_token&)> work) override {
-    return system_runtime().start_thread(std::move(work));
-  }
-  void pass(std::chrono::seconds time) { now_ += time; }
-
- private:
-  Clock::time_point now_ = Clock::now();
-};
-
 TEST_F(MonitoredRun, says_how_far_it_is_the_less_often_the_longer_it_takes) {
-  TimeByHand time;
-  begin(ids_, std::nullopt, ProgressStyle::lines, time);
+  RunMonitor::Clock::time_point now;
+  begin(ids_, std::nullopt, ProgressStyle::lines, [&] { return now; });
   const auto lines_of_an_hour = [&] {
     said_.forget();
     for (int second = 0; second < 3600; second += 10) {
-      time.pass(std::chrono::seconds(10));
+      now += std::chrono::seconds(10);
       tick(100);
     }
     const std::string said = said_.all();
@@ -187,7 +178,7 @@ TEST_F(MonitoredRun, says_how_far_it_is_the_less_often_the_longer_it_takes) {
 TEST_F(MonitoredRun, of_one_worker_without_a_gpu_has_no_tables_and_nothing_to_warn_of) {
   begin(ids_, EventLog(directory_ / "events.jsonl"));
   gets_ready(cpu_);
-  beats(cpu_, {});
+  is_heard(cpu_, {});
   solve(0, 1, {.mean_temp = 16, .std_temp = 5});
   solve(1, 1);  // a plan without a room has no temperatures
   monitor_->finish("run_finished");
@@ -201,14 +192,12 @@ TEST_F(MonitoredRun, of_one_worker_without_a_gpu_has_no_tables_and_nothing_to_wa
 
 TEST_F(MonitoredRun, tells_how_much_memory_each_worker_has_held) {
   begin(ids_, EventLog(directory_ / "events.jsonl"));
-  WorkerInfo first = cpu_;
-  first.peak_memory = 20'000'000;
-  gets_ready(first);
+  gets_ready(cpu_);
   gets_ready(gpu_);
-  beats(first, {{}, {}, 31'250'000});
-  beats(first, {{}, {}, 0});  // nothing is known for once
+  is_heard(cpu_, {.peak_memory = 31'250'000});
+  is_heard(cpu_, {.peak_memory = 0});  // nothing is known for once
   tick();
-  const RunStatus status = read_run_status(status_file(directory_ / "results.h5")).value();
+  const RunStatus status = written_status();
   EXPECT_EQ(status.workers.at(0).peak_memory, 31'250'000);
   EXPECT_EQ(status.workers.at(1).peak_memory, 0);
   EXPECT_THAT(monitor_->peak_memory(),
@@ -227,6 +216,11 @@ TEST(RateText, has_a_unit_that_leaves_a_number_to_read) {
   EXPECT_EQ(rate_text(0.5), "30.0 plans/min");
   EXPECT_EQ(rate_text(0.01), "1 min 40 s a plan");
   EXPECT_EQ(rate_text(0), "no plan yet");
+}
+
+TEST(DurationText, is_unknown_if_a_wait_may_be_endless) {
+  EXPECT_EQ(duration_text(200), "3 min 20 s");
+  EXPECT_EQ(duration_text(std::numeric_limits<double>::infinity()), "unknown");
 }
 
 TEST_F(MonitoredRun, warns_once_of_temperatures_that_are_hardly_celsius) {
@@ -259,7 +253,7 @@ TEST_F(MonitoredRun, says_what_the_cores_did_where_others_had_them) {
   answer.device = "cpu avx2";
   answer.seconds = 350;
   answer.cpu_s = 17;
-  hear({.kind = Event::Kind::stored, .result = answer});
+  hear({.kind = Event::Kind::stored}, answer);
   EXPECT_EQ(
       monitor_->tally().spent.text(),
       "17.0 s of CPU time in 5 min 50 s of solver threads, which shared their cores with others");
@@ -270,9 +264,9 @@ TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {
   PlanResult failed;
   failed.status = PlanStatus::failed;
   failed.rank = 1;
-  hear({.kind = Event::Kind::stored, .result = failed});
+  hear({.kind = Event::Kind::stored}, failed);
   tick();
-  EXPECT_EQ(read_run_status(status_file(directory_ / "results.h5"))->plans_per_s, 0);
+  EXPECT_EQ(written_status().plans_per_s, 0);
 }
 
 TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
@@ -284,15 +278,16 @@ TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
   for (std::size_t i = 0; i < running.size(); ++i)
     running[i] = {static_cast<std::uint32_t>(i % 2), 7, 0.5, static_cast<double>(i)};
   for (int rank = 10; rank < 400; ++rank) {
-    const WorkerInfo worker{rank, "node", "cpu", {}, false, 20};
+    const WorkerInfo worker{rank, {.host = "node", .device = "cpu", .lanes = 20}};
     gets_ready(worker);
     if (rank == 399) running.back().seconds = 1000;
-    beats(worker, {running});
+    is_heard(worker, {.running = running});
   }
   tick();
-  const RunStatus status = read_run_status(status_file(directory_ / "results.h5")).value();
+  const RunStatus status = written_status();
   EXPECT_EQ(status.workers.size(), most_workers_told);
   EXPECT_EQ(status.worker_states.at("working"), 391U);
+  EXPECT_EQ(status.running, 2U) << "no more than are left";
   EXPECT_EQ(status.worker_states.at("lost"), 1U);
   EXPECT_EQ(status.workers.at(0).rank, 2) << "which is lost";
   EXPECT_EQ(status.workers.back().rank, 399) << "which is longest at a plan";
@@ -310,26 +305,20 @@ TEST_F(MonitoredRun, writes_a_status_of_bounded_size_of_any_number_of_workers) {
   for (std::size_t i = 0; i < running.size(); ++i)
     running[i] = {static_cast<std::uint32_t>(i), 123456789, 0.123456789012345, 1234.56789012345};
   for (int rank = 1; rank <= 10'000; ++rank) {
-    const WorkerInfo worker{rank, std::string(64, '\x02'), std::string(60, 'g'), {}, false, 64};
+    const WorkerInfo worker{
+        rank, {.host = std::string(64, '\x02'), .device = std::string(60, 'g'), .lanes = 64}};
     gets_ready(worker);
-    beats(worker, {running, GpuSample{.utilisation_pct = 99.123456789, .power_w = 512.123456789}});
+    is_heard(worker, {.running = running,
+                      .gpu = GpuSample{.utilisation_pct = 99.123456789, .power_w = 512.123456789}});
   }
   const auto start = std::clock();
   tick();
   RecordProperty("status_cpu_ms", static_cast<int>((std::clock() - start) * 1000 / CLOCKS_PER_SEC));
-  const auto file = status_file(directory_ / "results.h5");
-  EXPECT_LE(std::filesystem::file_size(file), largest_status_bytes);
-  const RunStatus status = read_run_status(file).value();
+  const RunStatus status = written_status();
+  EXPECT_LE(std::filesystem::file_size(status_file(directory_ / "results.h5")),
+            largest_status_bytes);
   EXPECT_EQ(status.worker_states.at("working"), 10'000U);
   EXPECT_FALSE(status.workers.empty());
-}
-
-TEST_F(MonitoredRun, says_how_good_the_predictions_were_to_nobody_but_a_debugger) {
-  begin();
-  hear({.kind = Event::Kind::predictions_judged,
-        .quality = {.plans = 20, .median_ratio = 1, .factor_90 = 2}});
-  EXPECT_EQ(said_.all(), "");
-  EXPECT_THAT(monitor_->predictions(), HasSubstr("20 plans"));
 }
 
 }  // namespace

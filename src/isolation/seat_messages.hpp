@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <variant>
+
+#include "core/codec.hpp"
+#include "queue/agent.hpp"
+
+// What a worker and a solver process say to each other: over the one socket, which is the process's
+// stdin, it gets a SeatStart and then a SeatTask whenever a lane is free, and says FromSeat. It
+// leaves when the socket is closed. How far its plans are stands in a page of memory that both
+// have.
+
+namespace wallheat {
+
+/// The first message to a process.
+struct SeatStart {
+  int page = -1;            ///< file descriptor of its SeatPage
+  std::int32_t thread = 0;  ///< the worker's number of its first lane
+  Bytes settings{};         ///< JobSettings
+  static void fields(auto& visit, auto& self) { visit(self.page, self.thread, self.settings); }
+};
+struct SeatTask {
+  std::uint32_t lane = 0;
+  Task task;
+  static void fields(auto& visit, auto& self) { visit(self.lane, self.task); }
+};
+
+template <class Record>
+[[nodiscard]] Bytes bytes_of(const Record& record) {
+  Encoder encoder;
+  encoder(record);
+  return encoder.take();
+}
+/// Throws DecodeError.
+template <class Record>
+[[nodiscard]] Record record_in(std::span<const std::byte> bytes) {
+  Record record;
+  Decoder decoder(bytes);
+  decoder(record);
+  decoder.expect_end();
+  return record;
+}
+
+using FromSeat = std::variant<SeatReady, SeatAnswer, SourceAway, SeatEnd>;
+[[nodiscard]] Bytes encode(const FromSeat& message);
+/// Throws DecodeError.
+[[nodiscard]] FromSeat decode_from_seat(std::span<const std::byte> bytes);
+
+/// How far the plan at a lane is. Written by the process, read by the worker.
+struct alignas(64) LaneProgress {
+  static constexpr std::uint32_t no_plan = std::numeric_limits<std::uint32_t>::max();
+  std::atomic<std::uint32_t> plan = no_plan;  ///< set after the others of a plan are
+  std::atomic<std::int64_t> iterations = 0;
+  std::atomic<double> delta = 0;
+};
+/// A process finds out how many lanes its device likes to have. No device likes more.
+using SeatPage = std::array<LaneProgress, 128>;
+
+}  // namespace wallheat

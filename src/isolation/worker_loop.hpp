@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/gpu_usage.hpp"
+#include "isolation/job_settings.hpp"
+#include "isolation/seats.hpp"
+#include "queue/link.hpp"
+#include "queue/messages.hpp"
+
+namespace wallheat {
+
+/// What a worker solves on.
+struct WorkerDevice {
+  /// What each of its solver processes is told: one a core, or one a GPU with `lanes` 0.
+  std::vector<JobSettings> seats;
+  /// But for lanes, shares_process and bound_cpus, which the processes tell.
+  WorkerFacts facts;
+  /// What its GPU has told since the last call, if anything. Does not wait. May be empty.
+  std::function<std::optional<GpuSample>()> gpu_samples{};
+};
+
+/// What a worker is made of.
+struct WorkerParts {
+  std::string host;
+  /// Whether this rank was started for the same as rank 0: looks at version, settings and samples.
+  /// One clause that says what differs ("its --solver is steady, and rank 0's is jacobi"); empty if
+  /// nothing does. Called once.
+  std::function<std::string(const Setup&)> difference;
+  /// What to solve on, and what on if that is given up, and so on: a GPU and, with --device auto,
+  /// its cores. Called once, after difference(). Throws RunError.
+  std::function<std::vector<WorkerDevice>()> open;
+  /// True once the process was asked to stop (a signal).
+  std::function<bool()> interrupted;
+  /// The most memory that this process has held, in bytes, without its solver processes; 0 if that
+  /// is unknown. May be empty.
+  std::function<std::int64_t()> peak_memory{};
+  double sign_s = 1;       ///< it speaks no less often
+  double silence_s = 120;  ///< rank 0's for so long means that it is gone; may be infinite
+  SolverProgram program{};
+};
+
+/// A worker's life, from Setup to End. If it is interrupted, refused or cannot go on, it says Bye
+/// with the reason and waits for End. Returns End::together. Throws RunError if rank 0 is silent
+/// for too long, and if the link fails.
+[[nodiscard]] bool run_worker(Link& link, const WorkerParts& parts);
+
+}  // namespace wallheat

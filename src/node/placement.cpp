@@ -1,0 +1,187 @@
+#include "node/placement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <sstream>
+#include <tuple>
+
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using Cores = std::vector<Core>;
+
+const Core* core_near(const Cores& cores, const Gpu& gpu) {
+  const auto core = std::find_if(cores.begin(), cores.end(),
+                                 [&](const Core& each) { return each.numa == gpu.numa; });
+  return core == cores.end() ? nullptr : &*core;
+}
+
+/// The GPU of each worker, or null.
+std::vector<const Gpu*> deal_gpus(const std::vector<Machine>& workers) {
+  std::vector<const Gpu*> gpus(workers.size());
+  std::set<std::string> taken;  // by uuid, as processes number their GPUs on their own
+  for (std::size_t i = 0; i < workers.size(); ++i)
+    for (const bool anywhere : {false, true})
+      for (const Gpu& gpu : workers[i].gpus)
+        if (gpus[i] == nullptr && (anywhere || core_near(workers[i].cores, gpu) != nullptr) &&
+            taken.insert(gpu.uuid).second)
+          gpus[i] = &gpu;
+  return gpus;
+}
+
+/// Divides cores into so many parts. The workers whose share of all would begin on a socket divide
+/// that; one where none begins goes to the worker that begins next.
+std::vector<Cores> divided(Cores cores, std::size_t workers) {
+  // Neighbours share caches and memory, so that a run of cores in this order makes a good share.
+  std::sort(cores.begin(), cores.end(), [](const Core& a, const Core& b) {
+    return std::tie(a.socket, a.numa, a.cpu) < std::tie(b.socket, b.numa, b.cpu);
+  });
+  std::vector<Cores> parts(workers);
+  for (std::size_t first = 0, end = 0; first < cores.size(); first = end) {
+    while (end < cores.size() && cores[end].socket == cores[first].socket) ++end;
+    const std::size_t worker = workers * first / cores.size();
+    const std::size_t sharers = std::max<std::size_t>(workers * end / cores.size() - worker, 1);
+    for (std::size_t k = 0; k < sharers; ++k) {
+      const std::size_t from = first + k * (end - first) / sharers;
+      const std::size_t to = first + (k + 1) * (end - first) / sharers;
+      for (std::size_t core = from; core < std::max(from + 1, to); ++core)
+        parts[worker + k].push_back(cores[core]);
+    }
+  }
+  return parts;
+}
+
+/// Takes the part that is nearest to the GPU, on one socket; the first if there is no GPU.
+Cores take_part(std::vector<Cores>& parts, const Gpu* gpu, const Cores& all) {
+  const Core* near = gpu == nullptr ? nullptr : core_near(all, *gpu);
+  const auto distance = [&](const Core& core) {
+    if (near == nullptr || core.numa == near->numa) return 0;
+    return core.socket == near->socket ? 1 : 2;
+  };
+  const auto mean_distance = [&](const Cores& part) {
+    double sum = 0;
+    for (const Core& core : part) sum += distance(core);
+    return sum / static_cast<double>(part.size());
+  };
+  const auto nearest = std::min_element(parts.begin(), parts.end(), [&](auto& a, auto& b) {
+    return mean_distance(a) < mean_distance(b);
+  });
+  Cores part = std::move(*nearest);
+  parts.erase(nearest);
+  if (gpu == nullptr) return part;
+  std::stable_sort(part.begin(), part.end(),
+                   [&](auto& a, auto& b) { return distance(a) < distance(b); });
+  std::erase_if(part, [socket = part.front().socket](auto& core) { return core.socket != socket; });
+  return part;
+}
+
+/// Workers with the same cores divide them.
+void deal_cores(const std::vector<Machine>& workers, const std::vector<const Gpu*>& gpus,
+                std::size_t most, std::vector<Placement>& placements) {
+  std::map<std::vector<int>, std::vector<std::size_t>> alike;  // by cpus
+  for (const bool with_gpu : {true, false}) {
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      if ((gpus[i] != nullptr) != with_gpu) continue;
+      std::vector<int> cpus;
+      for (const Core& core : workers[i].cores) cpus.push_back(core.cpu);
+      alike[cpus].push_back(i);
+    }
+  }
+  for (const auto& [cpus, sharers] : alike) {
+    const Cores& all = workers[sharers.front()].cores;
+    std::vector<Cores> parts = divided(all, sharers.size());
+    std::map<int, int> users;
+    for (const Cores& part : parts) ++users[part.front().cpu];
+    for (const std::size_t i : sharers) {
+      Cores part = take_part(parts, gpus[i], all);
+      placements[i].shared = users[part.front().cpu] > 1;
+      if (most > 0 && part.size() > most) part.resize(most);
+      for (const Core& core : part) placements[i].cpus.push_back(core.cpu);
+    }
+  }
+}
+
+/// mpirun may have bound workers to few cores, and then the others stay idle.
+void warn_of_binding(const std::vector<Machine>& workers, bool may_be_bound,
+                     std::vector<Placement>& placements) {
+  std::set<int> usable;
+  int most = 0;
+  for (const Machine& worker : workers) {
+    for (const Core& core : worker.cores) usable.insert(core.cpu);
+    most = std::max(most, worker.host_cores);
+  }
+  if (2 * static_cast<int>(usable.size()) > most) return;
+  for (Placement& placement : placements)
+    placement.limit = "the workers of its host may use only " + std::to_string(usable.size()) +
+                      " of its " + std::to_string(most) + " cores, " +
+                      (may_be_bound ? "as they were bound when they were started; mpirun --bind-to "
+                                      "none leaves them all"
+                                    : "as a batch job, a container or taskset leaves them no more");
+}
+
+/// Of workers without a GPU.
+void apply_quotas(const std::vector<Machine>& workers, std::vector<Placement>& placements) {
+  std::map<std::uint64_t, std::pair<double, std::vector<Placement*>>> groups;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    if (placements[i].gpu) continue;
+    for (const CpuQuota& quota : workers[i].quotas) {
+      groups[quota.group].first = quota.cpus;
+      groups[quota.group].second.push_back(&placements[i]);
+    }
+  }
+  for (const auto& [number, group] : groups) {
+    const auto& [cpus, members] = group;
+    double cores = 0;
+    for (const Placement* member : members) cores += static_cast<double>(threads_of(*member));
+    double before = 0;  // cores of the members so far
+    for (Placement* const member : members) {
+      const double from = std::ceil(cpus * before / cores);
+      before += static_cast<double>(threads_of(*member));
+      const double share = std::max(std::ceil(cpus * before / cores) - from, 1.0);
+      if (share >= static_cast<double>(threads_of(*member))) continue;
+      std::ostringstream clause;
+      clause << "a CPU quota of " << cpus << " for " << members.size()
+             << (members.size() == 1 ? " worker" : " workers") << " lets it have " << share
+             << (share == 1 ? " thread" : " threads");
+      member->threads = static_cast<int>(share);
+      member->limit = clause.str();
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Placement> place_workers(const std::vector<Machine>& workers, DeviceChoice device,
+                                     int threads_per_worker, bool may_be_bound) {
+  std::vector<Placement> placements(workers.size());
+  std::vector<const Gpu*> gpus(workers.size());
+  if (device != DeviceChoice::cpu) gpus = deal_gpus(workers);
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    const Machine& worker = workers[i];
+    if (gpus[i] != nullptr) {
+      placements[i].gpu = gpus[i]->ordinal;
+      continue;
+    }
+    if (device == DeviceChoice::gpu) {
+      const auto without = static_cast<std::size_t>(std::count(gpus.begin(), gpus.end(), nullptr));
+      throw RunError("worker " + std::to_string(i + 1) + " on host " + worker.host +
+                     " gets no GPU of its own (" + std::to_string(workers.size() - without) +
+                     " usable for the " + std::to_string(workers.size()) + " workers there" +
+                     (worker.gpus.empty() && !worker.no_gpu.empty() ? "; " + worker.no_gpu : "") +
+                     "), so start at most one worker for each GPU or let the CPU solve as well");
+    }
+    if (device != DeviceChoice::cpu)
+      placements[i].no_gpu =
+          worker.gpus.empty() ? worker.no_gpu : "the others of its host have them all";
+  }
+  deal_cores(workers, gpus, static_cast<std::size_t>(threads_per_worker), placements);
+  warn_of_binding(workers, may_be_bound, placements);
+  apply_quotas(workers, placements);
+  return placements;
+}
+
+}  // namespace wallheat

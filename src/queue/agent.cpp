@@ -1,0 +1,378 @@
+#include "queue/agent.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace wallheat {
+namespace {
+
+// From a busy file system a program can take long to load.
+constexpr double start_limit_s = 120;
+// How often a process may end before it has begun with a plan, in a row. The last try waits a
+// while.
+constexpr int start_tries = 3;
+constexpr double pause_before_last_start_s = 1;
+// When a GPU is to blame: so many different plans failed on it, none passing in between; or it
+// failed so often with several plans at once, though never to be pinned on one.
+constexpr int most_blamed_in_a_row = 3;
+constexpr int most_failures_in_company = 5;
+// Or it fell silent this often: each time costs half a minute, and it is no plan's fault.
+constexpr int most_silences = 2;
+constexpr double first_pause_s = 0.1;  // before plans that cannot be read are tried again
+constexpr double longest_pause_s = 5;
+constexpr double news_interval_s = 0.005;
+// A process has some plans in its socket if they take less than this; so many that they last for a
+// while: a busy core may have no time for the worker for some milliseconds.
+constexpr double short_plan_s = 0.1;
+constexpr double ahead_s = 0.02;
+constexpr std::size_t most_ahead = 32;
+// What is large travels alone, and so far below MPI's limit of 2 GiB.
+constexpr std::size_t large_record_bytes = 1 << 20;
+
+std::string how_far(const PlanProgress& last) {
+  if (last.iterations == 0) return "";
+  return fmt::format(" (iteration {}, delta {:.3g} °C)", last.iterations, last.delta);
+}
+
+}  // namespace
+
+void Agent::open(std::vector<Device> devices) {
+  if (bye_) return;
+  devices_ = std::move(devices);
+  start_device();
+}
+
+void Agent::start_device() {
+  told_ready_ = false;
+  for (std::size_t count = device().seats; count > 0; --count) {
+    seats_.emplace_back();
+    start(seats_.size() - 1);
+  }
+}
+
+void Agent::start(std::size_t number, double pause_s) {
+  Seat& seat = seats_[number];
+  if (seat.runs()) order(Order::Kind::kill, number);
+  seat.lanes.clear();
+  seat.stage = pause_s > 0 ? Seat::Stage::waits : Seat::Stage::loads;
+  seat.since_s = now_s_ + pause_s;
+  if (pause_s <= 0) order(Order::Kind::start, number);
+}
+
+void Agent::heard(const Work& work) {
+  stock_.insert(stock_.end(), work.tasks.begin(), work.tasks.end());
+}
+
+void Agent::heard(const Stop&) {
+  if (!bye_) return leave(Bye::Why::told_to, "stopped");
+  outbox.messages.emplace_back(*bye_);
+}
+
+void Agent::leave(Bye::Why why, const std::string& reason) {
+  if (bye_) return;
+  bye_ = Bye{why, reason, running()};
+  stop_seats();
+  stock_.clear();
+  if (news_.has_news()) report();
+  outbox.messages.emplace_back(*bye_);
+}
+
+void Agent::stop_seats() {
+  for (std::size_t number = 0; number < seats_.size(); ++number) {
+    if (seats_[number].runs()) order(Order::Kind::kill, number);
+    seats_[number] = {};
+  }
+}
+
+void Agent::heard(std::size_t number, const SeatReady& ready) {
+  Seat& seat = seats_[number];
+  if (seat.stage != Seat::Stage::loads) return;
+  if (ready.lanes == 0)
+    return start_failed(number, "a solver process says what it should not at its start");
+  seat.stage = Seat::Stage::ready;
+  seat.lanes.resize(ready.lanes);
+  seat.ahead = 0;
+  seat.cpus = ready.cpus;
+  away_.reset();  // it has opened the source
+  if (told_ready_) return;
+  WorkerFacts facts = device().facts;
+  facts.lanes = 0;
+  std::set<int> cpus;
+  for (std::size_t each = seats_.size() - device().seats; each < seats_.size(); ++each) {
+    if (seats_[each].stage != Seat::Stage::ready) return;
+    cpus.insert(seats_[each].cpus.begin(), seats_[each].cpus.end());
+    facts.lanes += static_cast<std::uint32_t>(seats_[each].lanes.size());
+  }
+  facts.shares_process = facts.lanes > device().seats;
+  facts.bound_cpus.assign(cpus.begin(), cpus.end());
+  news_.ready = facts;
+  told_ready_ = true;
+}
+
+Agent::Lane* Agent::lane_at(std::size_t seat, std::size_t lane) {
+  auto& lanes = seats_[seat].lanes;
+  return lane < lanes.size() && !lanes[lane].tasks.empty() ? &lanes[lane] : nullptr;
+}
+
+void Agent::progressed(std::size_t seat, std::size_t at, const PlanProgress& progress) {
+  Lane* lane = lane_at(seat, at);
+  if (lane == nullptr || lane->tasks.front().plan != progress.plan) return;
+  if (!lane->begun || progress.iterations != lane->progress.iterations) lane->progress_s = now_s_;
+  lane->begun = true;
+  lane->progress = progress;
+  seats_[seat].failed_starts = 0;
+}
+
+void Agent::heard(std::size_t seat, SeatAnswer answer) {
+  if (seats_[seat].stage != Seat::Stage::ready) return;
+  Lane* lane = lane_at(seat, answer.lane);
+  if (lane != nullptr) lane->begun = true;
+  if (lane == nullptr || lane->tasks.front().plan != answer.result.plan)
+    return failed(seat, "its solver process sent an invalid answer (the wrong message)");
+  const auto& lanes = seats_[seat].lanes;
+  if (std::count_if(lanes.begin(), lanes.end(), [](const Lane& each) { return each.begun; }) > 1)
+    failures_in_company_ = 0;
+  blamed_in_a_row_ = 0;
+  seats_[seat].failed_starts = 0;
+  if (away_ && lane->given_s > away_->since_s) away_.reset();
+  const double seconds = std::max(answer.result.seconds, ahead_s / most_ahead);
+  seats_[seat].ahead =
+      static_cast<std::size_t>(seconds < short_plan_s ? std::ceil(ahead_s / seconds) : 0);
+  go_on(*lane);
+  const bool is_large = answer.result.record.size() >= large_record_bytes;
+  news_.results.push_back(std::move(answer.result));
+  if (is_large) report();
+}
+
+void Agent::heard(std::size_t seat, const SourceAway& away) {
+  Lane* lane = lane_at(seat, away.lane);
+  if (lane == nullptr) return;
+  stock_.push_front(std::move(lane->tasks.front()));
+  go_on(*lane);
+  wait_for_source(away.reason);
+}
+
+void Agent::wait_for_source(const std::string& reason) {
+  if (!away_) {
+    away_ = Away{now_s_, 0, now_s_};
+    outbox.warnings.push_back(fmt::format("on {}: {}; waiting up to {:.0f} s for it",
+                                          device().facts.host, reason, options_.source_timeout_s));
+  }
+  if (now_s_ - away_->since_s >= options_.source_timeout_s)
+    return leave(Bye::Why::source_away, reason);
+  if (now_s_ < away_->next_try_s) return;  // another lane has just said so
+  away_->pause_s = std::clamp(2 * away_->pause_s, first_pause_s, longest_pause_s);
+  away_->next_try_s = now_s_ + away_->pause_s;
+}
+
+void Agent::heard(std::size_t number, const SeatEnd& end) {
+  const auto stage = seats_[number].stage;
+  const bool died = end.why == SeatEnd::Why::died;
+  if (stage == Seat::Stage::loads && end.why == SeatEnd::Why::source_away) {
+    wait_for_source(end.reason);
+    if (!bye_) start(number, away_->next_try_s - now_s_);
+  } else if (stage == Seat::Stage::loads) {
+    start_failed(number,
+                 died ? fmt::format("a solver process {} at its start", end.reason) : end.reason);
+  } else if (stage == Seat::Stage::ready && end.why == SeatEnd::Why::device_silent) {
+    device_silent(number, end.reason);
+  } else if (stage == Seat::Stage::ready) {
+    failed(number, died ? "its solver process " + end.reason : end.reason);
+  }
+}
+
+/// A process ended that was at no plan.
+void Agent::start_failed(std::size_t number, const std::string& problem) {
+  const int failures = ++seats_[number].failed_starts;
+  if (failures < start_tries)
+    return start(number, failures == start_tries - 1 ? pause_before_last_start_s : 0);
+  const auto& gpu = device().facts.gpu;
+  if (told_ready_)
+    give_up(fmt::format("no solver process comes up any more, the last of {} tries: {}",
+                        start_tries, problem));
+  else if (gpu)
+    give_up(fmt::format("GPU {} ({}, {}) cannot be used: {}", gpu->ordinal, gpu->name, gpu->uuid,
+                        problem));
+  else
+    give_up(problem);
+}
+
+/// A process is of no use any more, for a reason that a plan in it may have given.
+void Agent::failed(std::size_t number, const std::string& reason) {
+  const auto begun = take_begun(number);
+  if (begun.empty()) return start_failed(number, reason + " before it began");
+  start(number);
+  if (begun.size() == 1) return blame(begun.front(), reason);
+  for (const Lane& lane : begun) news_.shaken.push_back(lane.tasks.front().plan);
+  warn(fmt::format("{}; trying its {} plans again one by one", reason, begun.size()));
+  if (++failures_in_company_ >= most_failures_in_company)
+    give_up_for(
+        fmt::format("it failed {} times in a row with several plans at once, the last time: {}",
+                    failures_in_company_, reason));
+}
+
+void Agent::device_silent(std::size_t number, const std::string& reason) {
+  for (const Lane& lane : take_begun(number)) news_.returned.push_back(lane.tasks.front().plan);
+  start(number);
+  if (++silences_ >= most_silences)
+    return give_up_for(fmt::format("{} (time {})", reason, silences_));
+  warn(fmt::format("{}; trying its plans again in a new process", reason));
+}
+
+/// What a process had begun with; what it had not goes back to the stock.
+std::vector<Agent::Lane> Agent::take_begun(std::size_t number) {
+  std::vector<Lane> begun;
+  auto& lanes = seats_[number].lanes;
+  for (auto lane = lanes.rbegin(); lane != lanes.rend(); ++lane) {
+    const auto first = lane->tasks.begin() + (lane->begun ? 1 : 0);
+    stock_.insert(stock_.begin(), first, lane->tasks.end());
+    if (lane->begun) begun.push_back(std::move(*lane));
+  }
+  lanes.clear();
+  return begun;
+}
+
+void Agent::blame(const Lane& lane, const std::string& what) {
+  const std::string reason = what + how_far(lane.progress);
+  PlanResult row;
+  row.index = lane.tasks.front().plan;
+  row.id = lane.tasks.front().id;
+  row.host = device().facts.host;
+  row.device = device().facts.device;
+  row.solver = device().solver;
+  row.status = PlanStatus::failed;
+  row.may_pass = true;
+  row.error = fmt::format("plan {}: {}", row.id, reason);
+  row.seconds = now_s_ - lane.given_s;
+  news_.results.push_back(
+      {row.index, Result::Kind::may_pass, row.seconds, digest_of(row, 0), encode_result(row)});
+  // The same plan may come back; it is no new evidence against the device.
+  if (blamed_in_a_row_ == 0 || row.index != blamed_last_) ++blamed_in_a_row_;
+  blamed_last_ = row.index;
+  if (device().facts.gpu && blamed_in_a_row_ >= most_blamed_in_a_row)
+    give_up_for(fmt::format("{} plans in a row failed on it, the last one, {}: {}",
+                            blamed_in_a_row_, row.id, reason));
+}
+
+void Agent::give_up_for(const std::string& reason) {
+  give_up(fmt::format("{} is given up: {}", device().facts.device, reason));
+}
+
+void Agent::give_up(const std::string& reason) {
+  const bool unused_gpu = !told_ready_ && device().facts.gpu;
+  if (device_ + 1 == devices_.size())
+    return leave(Bye::Why::broken, unused_gpu ? reason + "; --device cpu does without" : reason);
+  outbox.warnings.push_back(
+      fmt::format("on {}: {}; {}", device().facts.host, reason,
+                  unused_gpu ? "solving on the CPU instead" : "its plans are solved on the CPU"));
+  for (std::size_t number = 0; number < seats_.size(); ++number)
+    for (const Lane& lane : take_begun(number)) news_.returned.push_back(lane.tasks.front().plan);
+  stop_seats();
+  ++device_;
+  start_device();
+}
+
+/// Says one sentence about the device.
+void Agent::warn(const std::string& sentence) {
+  outbox.warnings.push_back(
+      fmt::format("{} on {}: {}", device().facts.device, device().facts.host, sentence));
+}
+
+void Agent::tick(double awake_s) {
+  now_s_ = awake_s;
+  for (std::size_t number = 0; number < seats_.size(); ++number) look_at(number);
+  feed();
+  // As long as no lane waits for plans, what comes in a few milliseconds travels together.
+  const double interval_s = !news_.has_news() ? options_.sign_s : is_idle() ? 0 : news_interval_s;
+  if (now_s_ - reported_s_ >= interval_s) report();
+}
+
+void Agent::look_at(std::size_t number) {
+  Seat& seat = seats_[number];
+  if (seat.stage == Seat::Stage::waits && now_s_ >= seat.since_s) return start(number);
+  if (seat.stage == Seat::Stage::loads && now_s_ - seat.since_s > start_limit_s)
+    return start_failed(
+        number, fmt::format("a solver process did not start within {:.0f} s", start_limit_s));
+  const double limit_s = device().plan_timeout_s > 0 ? device().plan_timeout_s
+                                                     : std::numeric_limits<double>::infinity();
+  for (const Lane& lane : seat.lanes)
+    if (!lane.tasks.empty() &&
+        now_s_ - lane.progress_s > (lane.begun ? limit_s : std::min(limit_s, start_limit_s)))
+      return no_progress(number, lane.tasks.front().plan);
+}
+
+/// The plan that hangs is to blame, unless the process has not begun with it.
+void Agent::no_progress(std::size_t number, std::uint32_t plan) {
+  const auto begun = take_begun(number);
+  const Lane* hung = nullptr;
+  for (const Lane& lane : begun) {
+    if (lane.tasks.front().plan == plan) {
+      hung = &lane;
+    } else {
+      news_.returned.push_back(lane.tasks.front().plan);
+    }
+  }
+  if (hung == nullptr) return start_failed(number, "a solver process does not begin");
+  start(number);
+  blame(*hung, fmt::format("no progress for {:g} s", device().plan_timeout_s));
+}
+
+/// To the next plan that the process has, if any.
+void Agent::go_on(Lane& lane) {
+  lane.tasks.pop_front();
+  lane = {.tasks = std::move(lane.tasks), .given_s = now_s_, .progress_s = now_s_};
+}
+
+void Agent::feed() {
+  if (away_ && now_s_ < away_->next_try_s) return;
+  std::size_t deepest = 0;
+  for (const Seat& seat : seats_) deepest = std::max(deepest, seat.ahead);
+  for (std::size_t depth = 0; depth <= deepest && !stock_.empty(); ++depth)
+    for (std::size_t number = 0; number < seats_.size(); ++number) {
+      auto& lanes = seats_[number].lanes;
+      for (std::size_t at = 0; at < lanes.size() && !stock_.empty(); ++at) {
+        if (lanes[at].tasks.size() > depth || depth > seats_[number].ahead) continue;
+        if (depth == 0) lanes[at].given_s = lanes[at].progress_s = now_s_;
+        outbox.orders.push_back({Order::Kind::give, number, at, stock_.front()});
+        lanes[at].tasks.push_back(std::move(stock_.front()));
+        stock_.pop_front();
+      }
+    }
+}
+
+bool Agent::waits_for_rank_0() const {
+  return running().empty() && std::none_of(seats_.begin(), seats_.end(), [](const Seat& seat) {
+           return seat.stage == Seat::Stage::loads;
+         });
+}
+
+bool Agent::is_idle() const {
+  return std::any_of(seats_.begin(), seats_.end(), [](const Seat& seat) {
+    return std::any_of(seat.lanes.begin(), seat.lanes.end(),
+                       [](const Lane& lane) { return lane.tasks.empty(); });
+  });
+}
+
+std::vector<PlanProgress> Agent::running() const {
+  std::vector<PlanProgress> all;
+  for (const Seat& seat : seats_)
+    for (const Lane& lane : seat.lanes) {
+      if (lane.tasks.empty()) continue;
+      all.push_back(lane.progress);
+      all.back().plan = lane.tasks.front().plan;
+      all.back().seconds = now_s_ - lane.given_s;
+    }
+  return all;
+}
+
+void Agent::report() {
+  news_.running = running();
+  outbox.messages.emplace_back(std::exchange(news_, {}));
+  reported_s_ = now_s_;
+}
+
+}  // namespace wallheat

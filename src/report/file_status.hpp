@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/write_lock.hpp"
+#include "queue/shard.hpp"
+#include "report/report.hpp"
+#include "store/result_store.hpp"
+#include "view/run_status.hpp"
+
+namespace wallheat {
+
+/// What has become of a file's last run; the first are those that there is more to say about.
+enum class RunState { being_written, killed, unknown, not_begun, closed };
+/// "being written", "killed", ...
+[[nodiscard]] std::string_view to_string(RunState state);
+
+/// What is known of the plans of a file or of several.
+struct PlanCounts {
+  std::size_t solved = 0;
+  std::size_t failed = 0;
+  std::size_t pending = 0;  ///< those that run, or failed before and wait to run again, too
+  std::size_t running = 0;
+  std::optional<double> plans_per_s;  ///< of a run that lives, else of the last if it ended
+  std::optional<double> seconds_left;
+};
+
+/// A result file at one moment, which may be a part of an array.
+struct PartStatus {
+  std::filesystem::path file;
+  RunState state = RunState::not_begun;
+  LockHolder writer;
+  bool is_whole = true;          ///< all results are in the HDF5 file
+  std::optional<RunStatus> run;  ///< as the status file says; nothing once the run has ended
+  double age_s = 0;              ///< of the status file
+  std::string note;              ///< why the status file cannot be read
+  Shard shard;
+  std::size_t campaign = 0;  ///< plans of all shards; 0 before the file is there
+  std::string solver;        ///< name and version; empty if the file does not say
+  Attributes session;        ///< the last one's
+  PlanCounts plans;
+  std::vector<PlanResult> failures;  ///< the failed rows, those that are tried again, too
+  std::size_t of_session = 0;        ///< plans that the last session solved or gave up
+
+  [[nodiscard]] std::string name() const { return file.filename().string(); }
+  [[nodiscard]] int exit_status() const;
+  /// How the last session ended, as an ExitStatus: one that was left open with 1 if it had solved
+  /// nothing. It goes on only if a process is seen to hold the lock: a fresh status is no sign.
+  [[nodiscard]] int session_exit_status() const;
+  /// Names the last session, and says what came of it.
+  [[nodiscard]] std::string session_text() const;
+};
+
+/// A result file, which is an array of one part, or the parts of an array.
+struct FileStatus {
+  std::filesystem::path file;  ///< into which the parts belong; empty if parts were named
+  std::vector<PartStatus> parts;
+  PlanCounts plans;  ///< of all parts; plans_per_s of those that live, or of a single one
+
+  [[nodiscard]] bool is_array() const { return parts.size() > 1; }
+  /// The first of its parts' states, in the order of RunState.
+  [[nodiscard]] RunState state() const;
+  [[nodiscard]] int exit_status() const;
+  /// "running", "done", "failed" (some plans), "left" (work is) or "killed".
+  [[nodiscard]] std::string_view word() const;
+};
+
+/// A run replaces its status every two seconds; a file server may show an old one for a while.
+inline constexpr double fresh_status_s = 30;
+
+/// Looks at files without changing anything: at the parts of an array that are named, or at a
+/// single file, or if that is not there yet, at all parts beside it that belong into it. Throws
+/// RunError.
+[[nodiscard]] FileStatus status_of(const std::vector<std::filesystem::path>& files);
+
+/// Whether a living process has the right to write this file, which may not be there yet.
+[[nodiscard]] bool is_being_written(const std::filesystem::path& file);
+/// All of it; with `why`, a sentence for each plan that was not simply solved at its first start,
+/// for which the rows are read again. Throws RunError.
+[[nodiscard]] Report report_of(const FileStatus& look, bool why = false);
+/// The sums in one line, with the time of day (UTC).
+[[nodiscard]] std::string line_of(const FileStatus& look);
+
+}  // namespace wallheat

@@ -1,0 +1,357 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "core/exit_status.hpp"
+#include "report/attributes.hpp"
+#include "report/file_status.hpp"
+#include "store/merge.hpp"
+#include "view/advice.hpp"
+#include "view/gpu_text.hpp"
+#include "view/time_text.hpp"
+
+namespace wallheat {
+namespace {
+
+bool lives(const PartStatus& part) { return part.state == RunState::being_written; }
+
+/// Of a run that lives, times go on since its status was written; of a dead one they stand still.
+double age_of(const PartStatus& part) { return lives(part) ? part.age_s : 0; }
+
+std::vector<WorkerStatus> workers_of(const PartStatus& part) {
+  return part.run ? part.run->workers : std::vector<WorkerStatus>();
+}
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string running_text(const PlanCounts& plans) {
+  return plans.running > 0 ? fmt::format(", {} of them running", plans.running) : "";
+}
+
+std::string state_text(const PartStatus& part) {
+  if (const auto parts = merged_parts(part.session); parts && part.state == RunState::closed)
+    return "closed; merged from " + counted(*parts, "part");
+  std::string text(to_string(part.state));
+  if (part.state == RunState::closed)
+    if (const std::string ended = text_in(part.session, "ended_utc", ""); !ended.empty())
+      text += " at " + ended;
+  if (part.state == RunState::killed) text = "left open: its writer was killed";
+  if (part.state == RunState::unknown) text = "left open: its writer does not answer";
+  if (!part.writer.pid.empty())
+    text += fmt::format(", process {} on host {}", part.writer.pid, part.writer.host);
+  if (!part.writer.job.empty()) text += ", job " + part.writer.job;
+  if (!part.writer.since.empty()) text += ", started " + part.writer.since;
+  return text;
+}
+
+/// "4 parts, 1 killed (3), 3 closed", with the numbers of the parts.
+std::string states_text(const FileStatus& look) {
+  if (!look.is_array()) return std::string(to_string(look.state()));
+  constexpr std::size_t most_named = 10;
+  std::map<RunState, std::vector<std::size_t>> numbers;
+  for (const PartStatus& part : look.parts) numbers[part.state].push_back(part.shard.number);
+  std::string text = counted(look.parts.size(), "part");
+  for (const auto& [state, parts] : numbers) {
+    text += fmt::format(", {} {}", parts.size(), to_string(state));
+    if (state != RunState::closed && parts.size() <= most_named)
+      text += fmt::format(" ({})", fmt::join(parts, ", "));
+  }
+  return text;
+}
+
+std::string advice_of(const FileStatus& look) {
+  const PartStatus& first = look.parts.front();
+  const bool is_merged = !look.is_array() && merged_parts(first.session);
+  const auto go_on = [&](const std::string& more = "") -> std::string {
+    if (look.is_array())
+      return "submit the array again" + (more.empty() ? "" : " with" + more) +
+             " when no job is left";
+    return is_merged ? "run '" + resume_command(first.file.string()) + more + "'"
+                     : resume_same + more;
+  };
+  const std::string or_repair =
+      look.is_array() ? "" : ", or make the file whole with 'wallheat repair'";
+  const bool is_left = std::ranges::any_of(look.parts, [](const PartStatus& part) {
+    return !lives(part) && part.exit_status() == exit_work_left;
+  });
+  switch (look.state()) {
+    case RunState::being_written:
+      if (is_left) return "wait; " + go_on();
+      if (look.is_array() || first.age_s <= fresh_status_s) return "wait";
+      return fmt::format(
+          "wait; but it has not written its status for {}: see whether it is stopped or waits for "
+          "a file system",
+          duration_text(first.age_s));
+    case RunState::killed:
+      return "nothing stored is lost: to go on, " + go_on() + or_repair;
+    case RunState::unknown:
+      return fmt::format("see whether process {} on host {} still lives; if not, {}{}",
+                         first.writer.pid, first.writer.host, go_on(), or_repair);
+    case RunState::not_begun:
+    case RunState::closed:
+      break;
+  }
+  if (look.plans.pending > 0) return "to go on, " + go_on();
+  if (look.plans.failed > 0)
+    return "mend the input of the failed plans, then " + go_on(and_retry_failed);
+  if (look.is_array() && !look.file.empty()) return "'wallheat merge' makes one file of the parts";
+  return is_left ? "all is solved; 'wallheat repair' makes one file of it and its journals"
+                 : "nothing to do";
+}
+
+/// Why somebody has to do something about it, or to look at it; empty if nobody has.
+std::string why_attention(const PartStatus& part) {
+  std::vector<std::string> reasons;
+  if (part.state == RunState::killed || part.state == RunState::unknown)
+    reasons.push_back(state_text(part));
+  if (part.state == RunState::closed && part.plans.pending > 0)
+    reasons.emplace_back("stopped early");
+  if (part.state == RunState::closed && !part.is_whole) reasons.emplace_back("is not whole");
+  if (!part.failures.empty()) reasons.push_back(part.failures.front().error);
+  return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+/// Of each plan that a worker told that it was at: where it runs or ran, by its id.
+std::map<std::string, std::string> plans_at_work(const PartStatus& part) {
+  std::map<std::string, std::string> texts;
+  for (const WorkerStatus& worker : workers_of(part))
+    for (const RunningPlan& plan : worker.running) {
+      const std::string text =
+          fmt::format("for {} at rank {} on {}", duration_text(plan.seconds + age_of(part)),
+                      worker.rank, worker.host);
+      if (!lives(part))
+        texts[plan.id] = "ran " + text + ", when the run was last heard of";
+      else if (worker.state == "working")
+        texts[plan.id] = "runs " + text;
+      else  // it may run elsewhere, too
+        texts.try_emplace(plan.id, fmt::format("ran {}, which is {}", text, worker.state));
+    }
+  return texts;
+}
+
+/// Nothing of a plan that was simply solved.
+std::string reason_of(const PlanResult& row, const PartStatus& part) {
+  std::string starts = "after " + counted(static_cast<std::size_t>(row.attempts), "start");
+  if (row.failures > 0 && row.status != PlanStatus::failed)
+    starts += fmt::format(", {} of which failed", row.failures);
+  const std::string error = row.error.empty() ? "" : ": " + row.error;
+  switch (row.status) {
+    case PlanStatus::failed:
+      return "failed " + starts + error;
+    case PlanStatus::pending:
+      return (lives(part) ? "runs or waits to run again " : "has no answer ") + starts + error;
+    case PlanStatus::max_iterations:
+      return fmt::format(
+          "stopped after {} iterations, the last of which changed {:.3g} °C: raise "
+          "--max-iterations, or take --solver steady",
+          row.iterations, row.last_delta);
+    case PlanStatus::empty:
+      return "has no interior cell, so there is nothing to solve";
+    case PlanStatus::converged:
+      break;
+  }
+  if (row.attempts > 1) return "solved " + starts;
+  return row.fell_back != 0 ? "solved by the exact iteration, where fastforward gains nothing" : "";
+}
+
+/// Of each plan that was not simply solved, and without an id of those that were never started.
+void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows) {
+  std::size_t waiting = part.campaign == 0 ? part.plans.pending : 0;
+  std::size_t running = part.plans.running;  // those that are not named
+  const auto at_work = plans_at_work(part);
+  if (part.campaign > 0)
+    ResultReader(part.file).for_each_row([&](const PlanResult& row) {
+      if (!part.shard.holds(row.index)) return;
+      const auto told = is_answer(row.status) ? at_work.end() : at_work.find(row.id);
+      const bool is_new = row.status == PlanStatus::pending && row.attempts == 0;
+      if (told != at_work.end()) {
+        rows.push_back({part.name(), row.id, told->second});
+        if (running > 0 && told->second.starts_with("runs")) --running;
+      } else if (is_new && row.error.empty()) {
+        ++waiting;
+      } else if (std::string reason = reason_of(row, part); !reason.empty()) {
+        rows.push_back({part.name(), row.id, std::move(reason)});
+      }
+    });
+  running = std::min(running, waiting);
+  if (running > 0)
+    rows.push_back(
+        {part.name(), Value(), counted(running, "more plan") + (running == 1 ? " runs" : " run")});
+  if (waiting > running)
+    rows.push_back({part.name(), Value(),
+                    fmt::format("{} {}", counted(waiting - running, "plan"),
+                                lives(part) ? "not started yet, waiting for a free worker"
+                                            : "never started")});
+}
+
+/// What parts have, whose names stand in front; people see it if it has a name.
+Table table_of(const FileStatus& look, const char* key, const char* name,
+               std::vector<Table::Column> columns) {
+  columns.insert(columns.begin(), {"part", look.is_array() ? "part" : ""});
+  if (std::string_view(name).empty())
+    for (Table::Column& column : columns) column.name.clear();
+  Table table{key, name, std::move(columns)};
+  table.most_shown = 40;
+  return table;
+}
+
+Table table_of_parts(const FileStatus& look) {
+  std::vector<Table::Column> columns;
+  for (const char* name : {"state", "solved", "failed", "pending", "running", "why"})
+    columns.push_back({name, name});
+  for (const char* key : {"shard", "plans_per_s", "seconds_left", "solver", "host", "pid", "job",
+                          "since", "run_state", "status_age_s", "note"})
+    columns.push_back({key, ""});
+  Table table = table_of(look, "parts", look.is_array() ? "parts" : "", std::move(columns));
+  for (const PartStatus& part : look.parts) {
+    const auto& [solved, failed, pending, running, rate, left] = part.plans;
+    const LockHolder& writer = part.writer;
+    table.rows.push_back({part.name(), to_string(part.state), solved, failed, pending, running,
+                          why_attention(part), part.shard.text(), rate, left, part.solver,
+                          writer.host, writer.pid, writer.job, writer.since,
+                          part.run ? Value(part.run->state) : Value(),
+                          part.run ? Value(part.age_s) : Value(), part.note});
+  }
+  // People see first those that they have to see to.
+  constexpr std::size_t why = 6;
+  std::ranges::stable_sort(table.rows, {},
+                           [](const Table::Row& row) { return row[why] == Value(""); });
+  return table;
+}
+
+/// People see those of a single file.
+void add_workers(Report& report, const FileStatus& look) {
+  const bool any_lives = look.state() == RunState::being_written;
+  const auto heading = [&](const char* living, const char* dead) {
+    return look.is_array() ? "" : any_lives ? living : dead;
+  };
+  Table workers = table_of(look, "workers", heading("workers", "workers, when last heard of"),
+                           {{"rank", "rank"},
+                            {"host", "host"},
+                            {"device", "device"},
+                            {"threads", "threads"},
+                            {"plans", "plans"},
+                            {"peak_memory", "memory", {Form::bytes}},
+                            {"state", "state"},
+                            {"last_heard_s", "heard ago", {Form::duration}},
+                            {"running", "running"},
+                            {"", "GPU"}});
+  Table plans =
+      table_of(look, "running_plans", heading("plans at workers", "plans at workers then"),
+               {{"rank", "rank"},
+                {"worker", "worker"},
+                {"id", "plan"},
+                {"seconds", "for", {Form::duration}},
+                {"iterations", "iterations"},
+                {"delta", "delta", {Form::digits, 2, "°C"}}});
+  bool any_gpu = false;
+  for (const PartStatus& part : look.parts)
+    for (const WorkerStatus& worker : workers_of(part)) {
+      any_gpu = any_gpu || worker.gpu;
+      const GpuSample gpu = worker.gpu.value_or(GpuSample{});
+      workers.rows.push_back(
+          {part.name(), worker.rank, worker.host, worker.device, worker.threads, worker.plans,
+           worker.peak_memory > 0 ? Value(worker.peak_memory) : Value(), worker.state,
+           worker.last_heard_s + age_of(part), worker.running_plans, gpu_text(gpu)});
+      for (const GpuReading& reading : gpu_readings)
+        workers.rows.back().push_back(gpu.*reading.value);
+      for (const RunningPlan& plan : worker.running)
+        plans.rows.push_back({part.name(), worker.rank, worker.state, plan.id,
+                              plan.seconds + age_of(part), plan.iterations, plan.delta});
+    }
+  if (!any_gpu) workers.columns.back().name.clear();
+  for (const GpuReading& reading : gpu_readings) workers.columns.push_back({reading.name, ""});
+  report.add(std::move(workers));
+  report.add(std::move(plans));
+}
+
+Table table_of_failures(const FileStatus& look) {
+  Table table = table_of(look, "failed_plans", look.is_array() ? "" : "failed plans",
+                         {{"id", "plan"}, {"attempts", "starts"}, {"error", "why"}});
+  for (const PartStatus& part : look.parts)
+    for (const PlanResult& plan : part.failures)
+      table.rows.push_back({part.name(), plan.id, plan.attempts, plan.error});
+  return table;
+}
+
+Table table_of_reasons(const FileStatus& look) {
+  Table table = table_of(look, "why", "why", {{"id", "plan"}, {"reason", "reason"}});
+  table.most_shown = std::numeric_limits<std::size_t>::max();
+  for (const PartStatus& part : look.parts) add_reasons(part, table.rows);
+  return table;
+}
+
+void add_facts(Report& report, const FileStatus& look) {
+  const PartStatus& first = look.parts.front();
+  const PlanCounts& plans = look.plans;
+  const bool is_array = look.is_array();
+  const bool any_lives = look.state() == RunState::being_written;
+  std::map<std::string, std::size_t> workers;
+  for (const PartStatus& part : look.parts)
+    if (lives(part) && part.run)
+      for (const auto& [state, count] : part.run->worker_states) workers[state] += count;
+  std::vector<std::string> states;
+  for (const auto& [state, count] : workers) states.push_back(fmt::format("{} {}", count, state));
+  const auto fact = [&](const char* key, const char* name, Value value, Style style = {},
+                        std::string more = "") {
+    if (value == Value("")) value = {};
+    report.add(Fact{key, name, std::move(value), std::move(style), std::move(more)});
+  };
+  fact("file", "", look.file.string());
+  fact("state", "", to_string(look.state()));
+  fact("total", "plans", plans.solved + plans.failed + plans.pending, {},
+       !is_array && first.shard.count > 1 ? " in shard " + first.shard.text() : "");
+  fact("solved", "  solved", plans.solved);
+  fact("failed", "  failed", plans.failed);
+  fact("pending", "  pending", plans.pending, {}, running_text(plans));
+  fact("running", "", plans.running);
+  fact("solver", "solver", first.solver);
+  fact("plans_per_s", "", plans.plans_per_s);
+  if (plans.plans_per_s && (any_lives || *plans.plans_per_s > 0))
+    fact("", "rate", rate_text(*plans.plans_per_s) + (any_lives ? "" : " at last"));
+  fact("seconds_left", "left", plans.seconds_left, {Form::duration},
+       is_array ? " of the parts that are being written" : "");
+  fact("workers_by_state", "workers", fmt::format("{}", fmt::join(states, ", ")));
+  if (!is_array && first.run)
+    fact("", "status",
+         fmt::format("{}written {} ago", any_lives ? first.run->state + ", " : "",
+                     duration_text(first.age_s)));
+  if (!is_array) fact("", "note", first.note);
+  fact("advice", "advice", advice_of(look));
+}
+
+}  // namespace
+
+Report report_of(const FileStatus& look, bool why) {
+  Report report{look.file.filename().string(), "parts"};
+  report.exit_status = look.exit_status();
+  report.add(
+      Note{fmt::format("{}{}{}", look.file.string(), look.file.empty() ? "" : ": ",
+                       look.is_array() ? states_text(look) : state_text(look.parts.front()))});
+  add_facts(report, look);
+  report.add(table_of_parts(look));
+  add_workers(report, look);
+  report.add(table_of_failures(look));
+  if (!why) return report;
+  const Table& reasons = report.add(table_of_reasons(look));
+  if (reasons.rows.empty()) report.add(Note{"every plan was solved at its first start"});
+  return report;
+}
+
+std::string line_of(const FileStatus& look) {
+  const PlanCounts& plans = look.plans;
+  return fmt::format(
+      "{} {}: {} solved, {} failed, {} pending{}{}{}", utc_now(), states_text(look), plans.solved,
+      plans.failed, plans.pending, running_text(plans),
+      plans.plans_per_s.value_or(0) > 0 ? ", " + rate_text(*plans.plans_per_s) : "",
+      plans.seconds_left ? fmt::format(", {} left", duration_text(*plans.seconds_left)) : "");
+}
+
+}  // namespace wallheat

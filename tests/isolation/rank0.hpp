@@ -1,0 +1,109 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "isolation/worker_loop.hpp"
+#include "queue/local_link.hpp"
+#include "support/process.hpp"
+
+namespace wallheat {
+
+/// Rank 0 of a run with one worker, which is a thread of this process.
+class Rank0 {
+ public:
+  explicit Rank0(WorkerParts parts) : parts_(std::move(parts)) {
+    if (!parts_.interrupted) parts_.interrupted = [] { return false; };
+    if (!parts_.difference) parts_.difference = [](const Setup&) { return ""; };
+    worker_ = std::jthread([this] {
+      try {
+        together_ = run_worker(*links_[1], parts_);
+      } catch (const std::exception& error) {
+        failure_ = error.what();
+      }
+    });
+    send(Setup{});
+  }
+  ~Rank0() {
+    send(Stop{});
+    send(End{true});
+  }
+  Rank0(const Rank0&) = delete;
+  Rank0& operator=(const Rank0&) = delete;
+
+  void send(const ToWorker& message) { links_[0]->send(1, encode(message)); }
+  void give(const std::string& plan) { send(Work{{{number_++, plan}}}); }
+  /// Takes in what the worker says until that holds.
+  void listen(const std::string& what, const std::function<bool()>& done) {
+    wait_until(what, [&] {
+      while (!done()) {
+        const auto envelope = links_[0]->receive(std::chrono::milliseconds(1));
+        if (!envelope) return false;
+        hear(decode_from_worker(envelope->message));
+        if (bye && !done()) throw std::runtime_error("the worker has left: " + bye->reason);
+      }
+      return true;
+    });
+  }
+  PlanResult solve(const std::string& plan) {
+    results.erase(plan);
+    give(plan);
+    listen(plan, [&] { return results.contains(plan); });
+    return results.at(plan);
+  }
+  /// How far the plan that it is at is, once it has begun.
+  void listen_for_progress() {
+    listen("progress", [&] { return !last.running.empty() && last.running[0].iterations > 0; });
+  }
+  Bye listen_for_bye() {
+    listen("the last word", [&] { return bye.has_value(); });
+    return *bye;
+  }
+  /// What the worker's life ends with, after End or of itself.
+  std::string end() {
+    worker_.join();
+    return failure_;
+  }
+  [[nodiscard]] bool together() const { return together_; }
+
+  std::optional<WorkerFacts> facts{};
+  std::map<std::string, PlanResult> results{};  ///< by the plans' names
+  std::vector<Result> records{};
+  std::vector<std::uint32_t> shaken{};
+  std::vector<std::uint32_t> returned{};
+  WorkerReport last{};
+  std::size_t signs = 0;  ///< reports so far
+  std::optional<Bye> bye{};
+
+ private:
+  void hear(const FromWorker& message) {
+    if (const auto* word = std::get_if<Bye>(&message)) bye = *word;
+    const auto* report = std::get_if<WorkerReport>(&message);
+    if (report == nullptr) return;
+    last = *report;
+    ++signs;
+    if (report->ready) facts = report->ready;
+    for (const Result& result : report->results) {
+      PlanResult row = decode_result(result.record);
+      records.push_back(result);
+      results[row.id] = std::move(row);
+    }
+    shaken.insert(shaken.end(), report->shaken.begin(), report->shaken.end());
+    returned.insert(returned.end(), report->returned.begin(), report->returned.end());
+  }
+
+  WorkerParts parts_;
+  LocalNetwork network_{2};
+  std::array<std::unique_ptr<Link>, 2> links_{network_.link(0), network_.link(1)};
+  std::uint32_t number_ = 0;
+  bool together_ = false;
+  std::string failure_;
+  std::jthread worker_;  // last: it uses what is above
+};
+
+}  // namespace wallheat

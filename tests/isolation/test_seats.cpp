@@ -1,0 +1,445 @@
+#include <sched.h>
+
+#include <set>
+
+#include "io/checksum.hpp"
+#include "isolation/plan_job.hpp"
+#include "isolation/rank0.hpp"
+#include "node/local_machine.hpp"
+#include "store/field_codec.hpp"
+#include "support/fake_gpu.hpp"
+#include "support/matchers.hpp"
+#include "support/shapes.hpp"
+#include "support/without_times.hpp"
+#include "wallheat/floor_plan_files.hpp"
+
+// Workers with real solver processes. What those do wrong stands in faulty_solver.cpp.
+
+namespace wallheat {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The number behind a name in /proc/PID/status, else 0.
+long status_number(pid_t pid, const std::string& name) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(name + ":")) return std::stol(line.substr(name.size() + 1));
+  return 0;
+}
+
+bool is_gone(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  // A process whose parent is dead too may stay as a zombie if nobody collects those.
+  return !std::getline(stat, text) || text.substr(text.rfind(')') + 2, 1) == "Z";
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto pid = static_cast<pid_t>(std::stol(name));
+    if (status_number(pid, "PPid") == parent) children.push_back(pid);
+  }
+  return children;
+}
+
+class SeatsTest : public testing::Test {
+ protected:
+  SeatsTest() {
+    for (const char* id : {"sound", "large", "patient", "poor"})
+      save_floor_plan(directory_.path(), id, room(20, 30));
+    parts_.sign_s = 0.02;
+    parts_.program = {WALLHEAT_FAULTY_SOLVER, {}};
+    parts_.open = [this] {
+      return std::vector<WorkerDevice>{{{settings_}, {.host = "host", .device = settings_.device}}};
+    };
+  }
+  void open() { rank0_.emplace(parts_); }
+  PlanResult solve(const std::string& plan) { return rank0_->solve(plan); }
+  /// What the same plan gives without a process.
+  [[nodiscard]] Result plain(const Task& task) const {
+    JobSettings cpu = settings_;
+    cpu.solver.gpu.reset();
+    return open_jobs(cpu).make_job({})(task, {});
+  }
+  void expect_same(const PlanResult& row) const {
+    const Result expected = plain({row.index, row.id});
+    EXPECT_TRUE(encode_result(without_times(row)) ==
+                encode_result(without_times(decode_result(expected.record))))
+        << row.id << ": " << row.error;
+  }
+  void expect_sound() { expect_same(solve("sound")); }
+  void make_file(const char* name) const { std::ofstream(directory_ / name) << ""; }
+  /// The only child of this process.
+  static pid_t child() {
+    const auto children = children_of(::getpid());
+    EXPECT_THAT(children, SizeIs(1));
+    return children.empty() ? -1 : children.front();
+  }
+
+  TemporaryDirectory directory_;
+  JobSettings settings_{directory_.path(), {}, true, "host", "cpu"};
+  WorkerParts parts_;
+  std::optional<Rank0> rank0_;
+};
+
+TEST_F(SeatsTest, give_what_a_plain_job_gives_to_the_last_bit) {
+  open();
+  std::vector<std::string> ids{"bad", "missing", "../up", "sound"};
+  for (const NamedPlan& named : awkward_plans()) {
+    ids.push_back(std::to_string(ids.size()));
+    save_floor_plan(directory_.path(), ids.back(), named.plan);
+  }
+  std::ofstream(directory_ / "bad_domain.npy") << "not an array";
+  for (const std::string& id : ids) {
+    const PlanResult row = solve(id);
+    expect_same(row);
+    EXPECT_FALSE(row.may_pass) << "bad input stays bad";
+    const Result& said = rank0_->records.back();
+    const Result expected = plain({row.index, id});
+    EXPECT_EQ(said.kind, expected.kind);
+    EXPECT_EQ(said.digest, expected.digest);
+    EXPECT_EQ(said.kind == Result::Kind::answered, row.error.empty());
+    EXPECT_EQ(said.seconds, row.seconds);
+  }
+}
+
+TEST_F(SeatsTest, tell_answers_apart_that_differ_in_the_field_alone) {
+  const Result whole = plain({1, "sound"});
+  PlanResult row = decode_result(whole.record);
+  const Grid<double> field = decompress_field(row.field, {row.rows, row.cols});
+  EXPECT_EQ(whole.digest, digest_of(row, crc32_of(std::as_bytes(std::span(field.cells)))));
+  settings_.save_fields = false;
+  EXPECT_EQ(plain({1, "sound"}).digest, digest_of(row, 0));
+  EXPECT_NE(whole.digest, digest_of(row, 0));
+}
+
+TEST_F(SeatsTest, survive_whatever_kills_a_solver) {
+  open();
+  for (const auto& [plan, reason] : std::vector<std::pair<std::string, std::string>>{
+           {"segmentation-fault", "was killed by SIGSEGV"},
+           {"abort", "was killed by SIGABRT"},
+           {"exit", "ended with exit status 7"},
+           {"garbage", "sent an invalid answer (bytes that are no message)"},
+           {"half-a-message", "sent an invalid answer (half a message)"},
+           {"hang-up", "hung up without ending"},
+           {"wrong-plan", "sent an invalid answer (the wrong message)"}}) {
+    const PlanResult row = solve(plan);
+    EXPECT_EQ(row.status, PlanStatus::failed) << plan;
+    EXPECT_TRUE(row.may_pass) << plan;
+    EXPECT_THAT(row.error,
+                AllOf(HasSubstr("plan " + plan + ": its solver process "), HasSubstr(reason)));
+    EXPECT_THAT(row.solver, HasSubstr("jacobi"));
+    expect_sound();
+  }
+}
+
+TEST_F(SeatsTest, tell_of_each_plan_how_much_memory_its_solver_held) {
+  open();
+  const std::int64_t least = solve("sound").peak_memory;
+  EXPECT_GT(least, 1 << 20) << "the program alone takes more";
+  EXPECT_GT(solve("large").peak_memory, least + (60 << 20));
+#ifndef __SANITIZE_ADDRESS__  // which keeps what is freed
+  EXPECT_LT(solve("sound").peak_memory, least + (30 << 20)) << "that of the plan before";
+#endif
+}
+
+TEST_F(SeatsTest, call_a_want_of_memory_a_failure_that_may_pass) {
+  open();
+  expect_sound();
+  const pid_t first = child();
+  const PlanResult row = solve("poor");
+  EXPECT_TRUE(row.may_pass);
+  EXPECT_THAT(row.error, HasSubstr("plan poor: there is not enough memory"));
+  EXPECT_EQ(child(), first) << "nothing has died";
+}
+
+TEST_F(SeatsTest, name_the_signal_that_came_from_outside_and_how_far_the_plan_was) {
+  open();
+  rank0_->give("endless");
+  rank0_->listen_for_progress();
+  ::kill(child(), SIGKILL);
+  rank0_->listen("the failure", [&] { return rank0_->results.contains("endless"); });
+  EXPECT_THAT(rank0_->results["endless"].error,
+              AllOf(HasSubstr("SIGKILL, perhaps by the kernel's out-of-memory killer"),
+                    HasSubstr("(iteration "), HasSubstr("delta 0.5 °C)")));
+  expect_sound();
+  EXPECT_THAT(children_of(::getpid()), SizeIs(1)) << "no zombie";
+}
+
+TEST_F(SeatsTest, blame_no_plan_for_a_process_that_died_before) {
+  open();
+  expect_sound();
+  for (int death = 0; death < 3; ++death) {
+    const pid_t pid = child();
+    ::kill(pid, SIGKILL);
+    wait_until("its death", [&] { return is_gone(pid); });
+    expect_sound();
+  }
+}
+
+TEST_F(SeatsTest, take_a_plan_without_progress_for_dead) {
+  settings_.plan_timeout_s = 1;
+  open();
+  for (const std::string plan : {"silent", "stuck"}) {
+    const PlanResult row = solve(plan);
+    EXPECT_TRUE(row.may_pass);
+    EXPECT_THAT(row.error, HasSubstr("plan " + plan + ": no progress for 1 s"));
+    expect_sound();
+  }
+  EXPECT_THAT(solve("stuck").error, HasSubstr("(iteration 5, delta 0.5 °C)"));
+}
+
+TEST_F(SeatsTest, count_no_time_in_which_the_worker_itself_stood_still) {
+  // All are stopped for longer than the limit, as by a scheduler that suspends a job.
+  Process parent({WALLHEAT_FAULTY_SOLVER, directory_.path(), "patient", "1.5"});
+  wait_until("the plan", [&] { return std::filesystem::exists(directory_ / "begun"); });
+  const pid_t pid = children_of(parent.pid()).at(0);
+  parent.signal(SIGSTOP);
+  ::kill(pid, SIGSTOP);
+  std::this_thread::sleep_for(3s);
+  parent.signal(SIGCONT);
+  ::kill(pid, SIGCONT);
+  make_file("go");
+  EXPECT_EQ(parent.wait(), 0);
+}
+
+TEST_F(SeatsTest, end_with_the_worker) {
+  for (const std::string plan : {"patient", "nothing"}) {
+    std::filesystem::remove(directory_ / "begun");
+    Process parent({WALLHEAT_FAULTY_SOLVER, directory_.path(), plan, "0"});
+    wait_until("the plan", [&] { return std::filesystem::exists(directory_ / "begun"); });
+    const pid_t pid = children_of(parent.pid()).at(0);
+    parent.signal(SIGKILL);
+    EXPECT_EQ(parent.wait(), 128 + SIGKILL);
+    wait_until("the end of its solver", [&] { return is_gone(pid); });
+  }
+}
+
+TEST_F(SeatsTest, stop_in_the_middle_of_a_plan) {
+  open();
+  rank0_->give("endless");
+  rank0_->listen_for_progress();
+  rank0_->send(Stop{});
+  const Bye bye = rank0_->listen_for_bye();
+  EXPECT_EQ(bye.why, Bye::Why::told_to);
+  ASSERT_THAT(bye.abandoned, SizeIs(1));
+  EXPECT_GT(bye.abandoned[0].iterations, 0);
+  rank0_->send(End{true});
+  EXPECT_EQ(rank0_->end(), "");
+  EXPECT_TRUE(rank0_->together());
+  EXPECT_THAT(children_of(::getpid()), IsEmpty()) << "neither zombie nor orphan";
+}
+
+TEST_F(SeatsTest, do_not_hear_the_signals_that_stop_a_job) {
+  open();
+  rank0_->give("patient");
+  rank0_->listen_for_progress();
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP}) ::kill(child(), number);
+  make_file("go");
+  rank0_->listen("the answer", [&] { return rank0_->results.contains("patient"); });
+  expect_same(rank0_->results["patient"]);
+}
+
+TEST_F(SeatsTest, have_their_binding_and_nothing_else_of_the_worker) {
+  settings_.cpus = {local_machine().cores.back().cpu};
+  std::ofstream open_file(directory_ / "open");
+  open();
+  expect_sound();
+  EXPECT_EQ(rank0_->facts->bound_cpus, settings_.cpus);
+  const std::string proc = "/proc/" + std::to_string(child());
+  EXPECT_THAT(file_text(proc + "/status"),
+              HasSubstr("Cpus_allowed_list:\t" + std::to_string(settings_.cpus[0]) + "\n"));
+  EXPECT_EQ(file_text(proc + "/oom_score_adj"), "1000\n");
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(proc + "/fd"))
+    if (!std::filesystem::read_symlink(entry).string().starts_with(proc))  // what it asks itself
+      files.insert(entry.path().filename());
+  EXPECT_THAT(files, ElementsAre("0", "1", "2"));
+  EXPECT_EQ(std::filesystem::read_symlink(proc + "/fd/1"), "/dev/null");
+}
+
+TEST_F(SeatsTest, wait_for_plans_that_are_away_for_a_while) {
+  open();
+  expect_sound();
+  std::filesystem::rename(directory_.path(), directory_.path().string() + ".away");
+  rank0_->give("sound");
+  const std::size_t signs = rank0_->signs;
+  rank0_->listen("some signs of life", [&] { return rank0_->signs > signs + 10; });
+  ::kill(child(), SIGKILL);  // does no harm
+  std::filesystem::rename(directory_.path().string() + ".away", directory_.path());
+  rank0_->listen("the answer", [&] { return rank0_->records.size() == 2; });
+  EXPECT_EQ(rank0_->records[1].kind, Result::Kind::answered);
+}
+
+TEST_F(SeatsTest, are_not_started_in_vain_without_the_reason) {
+  const auto reason = [&](const SolverProgram& program, const std::string& device) {
+    settings_.device = device;
+    parts_.program = program;
+    open();
+    const Bye bye = rank0_->listen_for_bye();
+    EXPECT_EQ(bye.why, Bye::Why::broken);
+    return bye.reason;
+  };
+  const SolverProgram program = parts_.program;
+  EXPECT_THAT(reason({(directory_ / "none").string(), {}}, "cpu"),
+              AllOf(HasSubstr("none cannot be started"), HasSubstr("No such file")));
+  EXPECT_THAT(reason({"/bin/false", {}}, "cpu"),
+              HasSubstr("ended with exit status 1 at its start"));
+  EXPECT_THAT(reason({"/bin/echo", {"hello"}}, "cpu"), HasSubstr("at its start"));
+  EXPECT_EQ(reason(program, "missing"), "there is no such device");
+}
+
+TEST_F(SeatsTest, are_missed_when_no_new_one_comes_up) {
+  open();
+  expect_sound();
+  make_file("nothing_starts");
+  EXPECT_THAT(solve("exit").error, HasSubstr("exit status 7")) << "this plan has its own failure";
+  EXPECT_THAT(rank0_->listen_for_bye().reason,
+              AllOf(HasSubstr("no solver process comes up any more"),
+                    HasSubstr("ended with exit status 9")));
+}
+
+// --- the worker and rank 0 -----------------------------------------------------------------------
+
+TEST_F(SeatsTest, are_not_started_for_another_run) {
+  parts_.difference = [](const auto&) { return "its --norm is l2, and rank 0's is max"; };
+  open();
+  const Bye bye = rank0_->listen_for_bye();
+  EXPECT_EQ(bye.why, Bye::Why::refused);
+  EXPECT_EQ(bye.reason, "its --norm is l2, and rank 0's is max");
+}
+
+TEST_F(SeatsTest, end_when_the_worker_is_interrupted) {
+  std::atomic<bool> interrupted = false;
+  parts_.interrupted = [&] { return interrupted.load(); };
+  open();
+  rank0_->give("endless");
+  rank0_->listen_for_progress();
+  interrupted = true;
+  EXPECT_EQ(rank0_->listen_for_bye().why, Bye::Why::interrupted);
+  rank0_.reset();  // what refers to the flag
+}
+
+TEST_F(SeatsTest, end_when_the_worker_cannot_go_on) {
+  parts_.open = []() -> std::vector<WorkerDevice> { throw RunError("there is no GPU 7 here"); };
+  open();
+  const Bye bye = rank0_->listen_for_bye();
+  EXPECT_EQ(bye.why, Bye::Why::broken);
+  EXPECT_EQ(bye.reason, "there is no GPU 7 here");
+}
+
+TEST_F(SeatsTest, end_when_rank_0_is_gone) {
+  parts_.silence_s = 0.1;
+  open();
+  EXPECT_THAT(rank0_->end(), HasSubstr("and seems to be gone; what was stored is safe"));
+  EXPECT_THAT(children_of(::getpid()), IsEmpty());
+}
+
+// --- a GPU, which several plans share ------------------------------------------------------------
+
+class GpuSeatTest : public SeatsTest {
+ protected:
+  GpuSeatTest() {
+    settings_.solver.gpu = 0;
+    settings_.lanes = 0;
+    settings_.cpus = {local_machine().cores.front().cpu};
+    save_faulty("sound", GpuFault::none);
+  }
+  void save_faulty(const std::string& id, GpuFault fault, int number = 0) const {
+    save_floor_plan(directory_.path(), id, with_fault(room(20, 30), fault, number));
+  }
+  void give(const std::string& id, GpuFault fault) {
+    save_faulty(id, fault);
+    rank0_->give(id);
+  }
+  /// A line for each plan that the GPU was given.
+  [[nodiscard]] std::vector<std::string> journal() const {
+    std::istringstream text(file_text(directory_ / "journal"));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    return lines;
+  }
+  void fill() {
+    for (std::size_t plan = 1; plan < FakeGpu::lanes; ++plan)
+      give(std::to_string(plan), GpuFault::patient);
+    rank0_->listen("the plans to be begun", [&] { return journal().size() == FakeGpu::lanes; });
+  }
+};
+
+TEST_F(GpuSeatTest, has_as_many_plans_at_once_in_one_process_as_the_device_likes) {
+  open();
+  give("0", GpuFault::patient);
+  fill();
+  EXPECT_EQ(rank0_->facts->lanes, FakeGpu::lanes);
+  EXPECT_TRUE(rank0_->facts->shares_process);
+  std::size_t threads = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(child()) + "/task")) {
+    EXPECT_THAT(file_text(entry.path() / "status"),
+                HasSubstr("Cpus_allowed_list:\t" + std::to_string(settings_.cpus[0]) + "\n"));
+    ++threads;
+  }
+  EXPECT_GT(threads, FakeGpu::lanes);
+  make_file("go");
+  rank0_->listen("all", [&] { return rank0_->results.size() == FakeGpu::lanes; });
+  std::set<int> numbers;
+  for (const auto& [id, row] : rank0_->results) {
+    expect_same(row);
+    numbers.insert(row.thread);
+  }
+  EXPECT_THAT(numbers, SizeIs(FakeGpu::lanes));
+}
+
+TEST_F(GpuSeatTest, blames_none_of_several_plans_for_a_crash) {
+  open();
+  give("crash", GpuFault::crash);
+  fill();
+  make_file("crash");
+  rank0_->listen("the plans", [&] { return rank0_->shaken.size() == FakeGpu::lanes; });
+  EXPECT_THAT(rank0_->results, IsEmpty());
+  EXPECT_THAT(solve("crash").error, AllOf(HasSubstr("plan crash: "), HasSubstr("SIGKILL")));
+  expect_sound();
+}
+
+TEST_F(GpuSeatTest, lets_the_plan_that_hangs_fail_and_gives_the_others_back) {
+  settings_.plan_timeout_s = 2;
+  open();
+  give("hang", GpuFault::hang);
+  fill();
+  rank0_->listen("the others", [&] { return rank0_->returned.size() == FakeGpu::lanes - 1; });
+  EXPECT_THAT(rank0_->results["hang"].error, HasSubstr("plan hang: no progress for 2 s"));
+  expect_sound();
+}
+
+TEST_F(GpuSeatTest, goes_on_with_its_cores_if_the_device_falls_silent_twice) {
+  parts_.open = [this] {
+    JobSettings cores = settings_;
+    cores.solver.gpu.reset();
+    cores.lanes = 1;
+    return std::vector<WorkerDevice>{{{settings_}, {.host = "host", .device = "gpu fake"}},
+                                     {{cores, cores}, {.host = "host", .device = "cpu"}}};
+  };
+  open();
+  give("quiet", GpuFault::silent);
+  rank0_->listen("it", [&] { return rank0_->returned.size() == 1; });
+  rank0_->give("quiet");
+  rank0_->listen("the cores", [&] { return rank0_->facts && rank0_->facts->device == "cpu"; });
+  EXPECT_EQ(rank0_->facts->lanes, 2U);
+  EXPECT_EQ(rank0_->returned.size(), 2U);
+  expect_same(solve("quiet"));
+}
+
+TEST_F(GpuSeatTest, stops_all_that_it_is_at) {
+  open();
+  give("hang", GpuFault::hang);
+  fill();
+  rank0_->send(Stop{});
+  EXPECT_THAT(rank0_->listen_for_bye().abandoned, SizeIs(FakeGpu::lanes));
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,204 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "node/placement.hpp"
+#include "support/matchers.hpp"
+#include "support/refusal.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using Cpus = std::vector<int>;
+
+/// `sockets` sockets of `cores_each` cores, numbered through, each of `numa_each` NUMA nodes.
+std::vector<Core> sockets_of(int sockets, int cores_each, int numa_each = 1) {
+  std::vector<Core> cores;
+  for (int cpu = 0; cpu < sockets * cores_each; ++cpu)
+    cores.push_back({cpu, cpu / cores_each, cpu * numa_each / cores_each});
+  return cores;
+}
+
+Cpus range(int first, int last) {
+  Cpus cpus(static_cast<std::size_t>(last - first + 1));
+  std::iota(cpus.begin(), cpus.end(), first);
+  return cpus;
+}
+
+/// GPU i is near NUMA node nodes[i].
+std::vector<Gpu> gpus_near(const std::vector<int>& nodes) {
+  std::vector<Gpu> gpus;
+  for (const int numa : nodes) {
+    const int ordinal = static_cast<int>(gpus.size());
+    gpus.push_back({ordinal, "test", "GPU-" + std::to_string(ordinal), 1, numa});
+  }
+  return gpus;
+}
+
+/// Workers that all find the same.
+std::vector<Machine> alike(int workers, const std::vector<Core>& cores,
+                           const std::vector<Gpu>& gpus = {}) {
+  return std::vector<Machine>(static_cast<std::size_t>(workers), Machine{"n0", cores, gpus});
+}
+
+/// Of 16 cores those of each worker.
+std::vector<Machine> bound_to(const std::vector<Cpus>& cpus, const std::vector<Gpu>& gpus = {}) {
+  std::vector<Machine> workers = alike(static_cast<int>(cpus.size()), {}, gpus);
+  for (std::size_t i = 0; i < cpus.size(); ++i)
+    for (const int cpu : cpus[i]) workers[i].cores.push_back({cpu, cpu / 8, cpu / 8});
+  for (Machine& worker : workers) worker.host_cores = 16;
+  return workers;
+}
+
+std::vector<Placement> place(const std::vector<Machine>& workers, int threads = 0) {
+  return place_workers(workers, DeviceChoice::automatic, threads);
+}
+
+std::vector<Cpus> cpus_of(const std::vector<Placement>& placements) {
+  std::vector<Cpus> all;
+  for (const Placement& each : placements) all.push_back(each.cpus);
+  return all;
+}
+
+std::vector<std::size_t> threads_with_quota(std::vector<Machine> workers, double cpus) {
+  for (Machine& worker : workers) worker.quotas = {{7, cpus}};
+  std::vector<std::size_t> threads;
+  for (const Placement& each : place(workers)) threads.push_back(threads_of(each));
+  return threads;
+}
+
+TEST(PlaceWorkers, divides_any_regular_node_evenly_and_leaves_no_core_idle) {
+  for (int sockets = 1; sockets <= 4; ++sockets) {
+    for (int cores_each = 1; cores_each <= 9; ++cores_each) {
+      for (int workers = 1; workers <= sockets * cores_each; ++workers) {
+        SCOPED_TRACE(testing::Message() << sockets << " x " << cores_each << ", " << workers);
+        std::set<int> dealt;
+        std::map<int, std::vector<std::size_t>> counts;  // by socket, of each worker
+        for (const Placement& share : place(alike(workers, sockets_of(sockets, cores_each)))) {
+          const int socket = share.cpus.front() / cores_each;
+          counts[socket].push_back(share.cpus.size());
+          EXPECT_FALSE(share.shared);
+          EXPECT_TRUE(workers < sockets || share.cpus.back() / cores_each == socket);
+          for (const int cpu : share.cpus)
+            EXPECT_TRUE(dealt.insert(cpu).second) << "twice: " << cpu;
+        }
+        EXPECT_THAT(dealt, SizeIs(sockets * cores_each));
+        std::set<std::size_t> workers_of_socket;
+        for (const auto& [socket, each] : counts) {
+          workers_of_socket.insert(each.size());
+          const auto [low, high] = std::minmax_element(each.begin(), each.end());
+          EXPECT_LE(*high - *low, 1U);
+        }
+        EXPECT_LE(*workers_of_socket.rbegin() - *workers_of_socket.begin(), 1U);
+      }
+    }
+  }
+}
+
+TEST(PlaceWorkers, keeps_workers_on_numa_nodes_of_their_own_however_cpus_are_numbered) {
+  std::vector<Core> cores;
+  for (int cpu = 0; cpu < 8; ++cpu) cores.push_back({cpu, 0, cpu % 2});
+  EXPECT_THAT(cpus_of(place(alike(2, cores))), ElementsAre(Cpus{0, 2, 4, 6}, Cpus{1, 3, 5, 7}));
+}
+
+TEST(PlaceWorkers, shares_cores_only_if_there_are_too_few) {
+  const auto placements = place(alike(3, sockets_of(1, 2)));
+  EXPECT_THAT(cpus_of(placements), ElementsAre(Cpus{0}, Cpus{0}, Cpus{1}));
+  EXPECT_TRUE(placements[0].shared && placements[1].shared && !placements[2].shared);
+}
+
+TEST(PlaceWorkers, limits_the_cores_of_each_worker) {
+  EXPECT_THAT(cpus_of(place(alike(2, sockets_of(2, 16)), 3)),
+              ElementsAre(range(0, 2), range(16, 18)));
+  EXPECT_THAT(cpus_of(place(alike(1, sockets_of(2, 8), gpus_near({1})), 3)),
+              ElementsAre(Cpus{8, 9, 10}));
+}
+
+TEST(PlaceWorkers,
+     leaves_workers_what_their_launcher_gave_them_and_divides_what_it_gave_to_several) {
+  EXPECT_THAT(cpus_of(place(bound_to({{4, 5}, {8}, {6, 7}}))),
+              ElementsAre(Cpus{4, 5}, Cpus{8}, Cpus{6, 7}));
+  EXPECT_THAT(cpus_of(place(bound_to({range(8, 15), range(0, 7), range(8, 15)}))),
+              ElementsAre(range(8, 11), range(0, 7), range(12, 15)));
+  EXPECT_THAT(cpus_of(place(bound_to({{1, 2, 3, 9}, {1, 2, 3, 9}}))),
+              ElementsAre(Cpus{1, 2, 3}, Cpus{9}))
+      << "on two sockets";
+}
+
+TEST(PlaceWorkers, warns_if_workers_were_bound_to_few_of_many_cores) {
+  const auto workers = bound_to({{3}, {4}});
+  EXPECT_THAT(place(workers),
+              Each(Field(&Placement::limit, AllOf(HasSubstr("only 2 of its 16 cores"),
+                                                  HasSubstr("mpirun --bind-to none")))));
+  EXPECT_THAT(place_workers(workers, DeviceChoice::cpu, 0, false).front().limit,
+              AllOf(HasSubstr("only 2 of its 16 cores"), Not(HasSubstr("bind-to"))));
+  EXPECT_EQ(place(bound_to({range(1, 8), {9}})).front().limit, "") << "most are used";
+}
+
+TEST(PlaceWorkers, shares_a_cpu_quota_rounded_up_among_the_workers_of_its_group) {
+  std::vector<Machine> workers = alike(3, sockets_of(1, 16));
+  EXPECT_THAT(threads_with_quota(workers, 3.5), ElementsAre(2, 1, 1));
+  EXPECT_THAT(threads_with_quota(workers, 0.5), ElementsAre(1, 1, 1));
+  EXPECT_THAT(threads_with_quota(workers, 16), ElementsAre(5, 5, 6));
+  EXPECT_THAT(threads_with_quota(bound_to({{0}, range(1, 7)}), 6), ElementsAre(1, 5));
+  EXPECT_THAT(threads_with_quota(alike(2, sockets_of(1, 16), gpus_near({0})), 3), ElementsAre(8, 3))
+      << "a GPU's feed on it as they like";
+  for (std::size_t i = 0; i < 3; ++i) workers[i].quotas = {{i, 2.5}};  // a container each
+  EXPECT_THAT(
+      place(workers),
+      Each(Field(&Placement::limit, "a CPU quota of 2.5 for 1 worker lets it have 3 threads")));
+}
+
+TEST(PlaceWorkers, gives_the_first_workers_a_gpu_each_and_cores_near_it) {
+  const auto placements = place(alike(6, sockets_of(2, 8, 2), gpus_near({3, 2, 1, 0})));
+  for (int i = 0; i < 4; ++i) {
+    const Placement& share = placements[static_cast<std::size_t>(i)];
+    EXPECT_EQ(share.gpu, i);
+    EXPECT_EQ(share.cpus.front() / 4, 3 - i);
+    EXPECT_EQ(share.cpus.front() / 8, share.cpus.back() / 8) << "on one socket";
+  }
+  EXPECT_EQ(placements[5].gpu, std::nullopt);
+  EXPECT_EQ(placements[5].no_gpu, "the others of its host have them all");
+  EXPECT_EQ(place_workers(alike(1, sockets_of(1, 1), gpus_near({0})), DeviceChoice::cpu, 0)[0].gpu,
+            std::nullopt);
+}
+
+TEST(PlaceWorkers, gives_gpu_workers_cores_of_the_socket_if_their_gpus_have_too_few) {
+  std::vector<int> sockets;
+  for (const Placement& share : place(alike(4, sockets_of(2, 8, 2), gpus_near({3, 3, 1, 1}))))
+    sockets.push_back(share.cpus.front() / 8);
+  EXPECT_THAT(sockets, ElementsAre(1, 1, 0, 0));
+  EXPECT_THAT(place(alike(1, sockets_of(2, 8), gpus_near({1})))[0].cpus, range(8, 15));
+  EXPECT_THAT(place(alike(1, sockets_of(2, 8), gpus_near({-1})))[0].cpus, range(0, 7))
+      << "nobody knows which is near";
+}
+
+TEST(PlaceWorkers, prefers_the_gpu_near_the_cores_of_a_bound_worker) {
+  const auto placements = place(bound_to({range(8, 15), range(0, 7)}, gpus_near({0, 1})));
+  EXPECT_EQ(placements[0].gpu, 1);
+  EXPECT_EQ(placements[1].gpu, 0);
+}
+
+TEST(PlaceWorkers, knows_by_its_uuid_a_gpu_that_each_worker_sees_alone) {
+  std::vector<Machine> workers = alike(2, sockets_of(1, 4), gpus_near({0}));
+  workers[1].gpus[0].uuid = "GPU-of-its-own";
+  EXPECT_THAT(place(workers), Each(Field(&Placement::gpu, std::optional(0))));
+}
+
+TEST(PlaceWorkers, says_who_gets_no_gpu_and_why_if_one_is_demanded) {
+  const auto refusal = [](const std::vector<Machine>& workers) {
+    return refusal_of<RunError>([&] { (void)place_workers(workers, DeviceChoice::gpu, 0); });
+  };
+  EXPECT_THAT(refusal(alike(2, sockets_of(1, 2), gpus_near({0}))),
+              HasSubstr("worker 2 on host n0 gets no GPU of its own (1 usable for the 2 workers"));
+  std::vector<Machine> without = alike(1, sockets_of(1, 2));
+  without[0].no_gpu = "the driver is asleep";
+  EXPECT_THAT(refusal(without), HasSubstr("the driver is asleep"));
+}
+
+}  // namespace
+}  // namespace wallheat

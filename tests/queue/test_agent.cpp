@@ -1,0 +1,471 @@
+#include <utility>
+
+#include "queue/agent.hpp"
+#include "support/matchers.hpp"
+
+// A worker as scripts of what its processes and rank 0 say. Its orders read "start SEAT",
+// "kill SEAT", "give PLAN to SEAT.LANE".
+
+namespace wallheat {
+namespace {
+
+using testing::Optional;
+using Orders = std::vector<std::string>;
+
+class AgentTest : public testing::Test {
+ protected:
+  static Agent::Device cores(std::size_t seats) {
+    return {seats, {.host = "node1", .device = "cpu avx2"}, "jacobi 1", 10};
+  }
+  static Agent::Device gpu() {
+    Agent::Device device{1, {.host = "node1", .device = "gpu fake"}, "jacobi 1", 10};
+    device.facts.gpu = Gpu{3, "fake", "GPU-7"};
+    return device;
+  }
+  /// A worker at work.
+  void open(std::vector<Agent::Device> devices, std::uint32_t lanes = 1) {
+    const std::size_t seats = devices.front().seats;
+    agent_.open(std::move(devices));
+    for (std::size_t seat = 0; seat < seats; ++seat) agent_.heard(seat, SeatReady{lanes});
+    pass(0);
+    (void)orders();
+    (void)said();
+  }
+  void pass(double seconds) { agent_.tick(now_s_ += seconds); }
+  void hear_work(const std::vector<std::uint32_t>& plans) {
+    Work work;
+    for (const std::uint32_t plan : plans) work.tasks.push_back({plan, "p" + std::to_string(plan)});
+    agent_.heard(work);
+    pass(0);
+  }
+  void begin(std::size_t seat, std::size_t lane, std::uint32_t plan, std::int64_t iterations = 0) {
+    agent_.progressed(seat, lane, {plan, iterations, 0.5});
+  }
+  void answer(std::size_t seat, std::uint32_t lane, std::uint32_t plan, double seconds = 1,
+              std::size_t bytes = 8) {
+    agent_.heard(seat,
+                 SeatAnswer{lane, {.plan = plan, .seconds = seconds, .record = Bytes(bytes)}});
+  }
+  void end(std::size_t seat, SeatEnd::Why why, const std::string& reason) {
+    agent_.heard(seat, SeatEnd{why, reason});
+    pass(0.01);
+  }
+  void die(std::size_t seat) { end(seat, SeatEnd::Why::died, "was killed by SIGSEGV"); }
+
+  Orders orders() {
+    Orders texts;
+    for (const Agent::Order& order : std::exchange(agent_.outbox.orders, {})) {
+      const std::string seat = std::to_string(order.seat);
+      if (order.kind == Agent::Order::Kind::start) texts.push_back("start " + seat);
+      if (order.kind == Agent::Order::Kind::kill) texts.push_back("kill " + seat);
+      if (order.kind == Agent::Order::Kind::give)
+        texts.push_back("give " + order.task.id + " to " + seat + "." + std::to_string(order.lane));
+    }
+    return texts;
+  }
+  /// All that rank 0 has heard since the last look.
+  struct Said {
+    WorkerReport news{};
+    std::optional<PlanResult> failure{};  ///< the last
+    std::optional<Bye> bye{};
+    std::size_t reports = 0;
+  };
+  Said said() {
+    Said all;
+    for (FromWorker& message : std::exchange(agent_.outbox.messages, {})) {
+      if (auto* bye = std::get_if<Bye>(&message)) all.bye = *bye;
+      auto* report = std::get_if<WorkerReport>(&message);
+      if (report == nullptr) continue;
+      EXPECT_FALSE(all.bye && report->has_news()) << "news after the last word";
+      ++all.reports;
+      for (Result& result : report->results) {
+        if (result.kind != Result::Kind::answered) all.failure = decode_result(result.record);
+        all.news.results.push_back(std::move(result));
+      }
+      if (report->ready) all.news.ready = report->ready;
+      all.news.running = report->running;
+      for (const auto plan : report->shaken) all.news.shaken.push_back(plan);
+      for (const auto plan : report->returned) all.news.returned.push_back(plan);
+    }
+    return all;
+  }
+  std::vector<std::string> warnings() { return std::exchange(agent_.outbox.warnings, {}); }
+
+  Agent agent_{{}};
+  double now_s_ = 0;
+};
+
+// --- plans come and go ---------------------------------------------------------------------------
+
+TEST_F(AgentTest, is_ready_when_all_its_processes_are) {
+  agent_.open({cores(2)});
+  pass(0);
+  EXPECT_THAT(orders(), ElementsAre("start 0", "start 1"));
+  agent_.heard(1, SeatReady{1, {4}});
+  pass(1);
+  EXPECT_FALSE(said().news.ready);
+  agent_.heard(0, SeatReady{1, {2}});
+  pass(0);
+  const Said all = said();
+  ASSERT_TRUE(all.news.ready);
+  EXPECT_EQ(all.news.ready->lanes, 2U);
+  EXPECT_FALSE(all.news.ready->shares_process);
+  EXPECT_THAT(all.news.ready->bound_cpus, ElementsAre(2, 4));
+  EXPECT_EQ(all.news.ready->device, "cpu avx2");
+  pass(1);
+  EXPECT_FALSE(said().news.ready) << "said once";
+}
+
+TEST_F(AgentTest, keeps_plans_in_stock_and_gives_the_next_when_a_lane_is_free) {
+  open({cores(2)});
+  hear_work({5, 6, 7, 8});
+  EXPECT_THAT(orders(), ElementsAre("give p5 to 0.0", "give p6 to 1.0"));
+  answer(1, 0, 6);
+  pass(0.1);
+  EXPECT_THAT(orders(), ElementsAre("give p7 to 1.0"));
+  const Said all = said();
+  ASSERT_THAT(all.news.results, SizeIs(1));
+  EXPECT_EQ(all.news.results[0].plan, 6U);
+  EXPECT_THAT(all.news.running,
+              ElementsAre(Field(&PlanProgress::plan, 5), Field(&PlanProgress::plan, 7)));
+}
+
+TEST_F(AgentTest, gives_short_plans_in_advance_and_blames_only_what_was_begun) {
+  open({cores(2)});
+  hear_work({1, 2, 3, 4, 5, 6, 7});
+  (void)orders();
+  answer(0, 0, 1, 0.01);
+  pass(0);
+  EXPECT_THAT(orders(), ElementsAre("give p3 to 0.0", "give p4 to 0.0", "give p5 to 0.0"));
+  begin(0, 0, 4);
+  answer(0, 0, 3, 0.01);
+  begin(0, 0, 4);
+  die(0);
+  const Said all = said();
+  EXPECT_EQ(all.failure->id, "p4");
+  (void)orders();
+  agent_.heard(0, SeatReady{});
+  pass(0);
+  EXPECT_THAT(orders(), ElementsAre("give p5 to 0.0"));
+  answer(0, 0, 5, 0.5);
+  pass(0);
+  EXPECT_THAT(orders(), ElementsAre("give p6 to 0.0"))
+      << "long ones wait for whoever is free first";
+}
+
+TEST_F(AgentTest, sends_what_comes_in_a_few_milliseconds_together_unless_a_lane_waits) {
+  open({cores(1)});
+  hear_work({1, 2, 3});
+  (void)said();
+  for (std::uint32_t plan : {1, 2}) {
+    answer(0, 0, plan);
+    pass(0.001);
+  }
+  EXPECT_EQ(said().reports, 0U);
+  answer(0, 0, 3);
+  pass(0.001);
+  const Said all = said();
+  EXPECT_EQ(all.reports, 1U) << "nothing to do any more";
+  EXPECT_THAT(all.news.results, SizeIs(3));
+  hear_work({4, 5});
+  (void)said();
+  answer(0, 0, 4, 1, 2 << 20);
+  EXPECT_EQ(said().reports, 1U) << "what is large travels alone";
+}
+
+TEST_F(AgentTest, speaks_every_second_of_what_it_is_at) {
+  pass(0);
+  EXPECT_EQ(said().reports, 1U) << "also before it hears anything";
+  open({cores(1)});
+  hear_work({4});
+  begin(0, 0, 4, 77);
+  for (int second = 0; second < 3; ++second) {
+    pass(1);
+    const Said all = said();
+    EXPECT_EQ(all.reports, 1U);
+    ASSERT_THAT(all.news.running, SizeIs(1));
+    EXPECT_EQ(all.news.running[0].iterations, 77);
+    EXPECT_EQ(all.news.running[0].delta, 0.5);
+    EXPECT_NEAR(all.news.running[0].seconds, second + 1, 1e-9);
+  }
+}
+
+TEST_F(AgentTest, kills_all_when_it_is_stopped_but_tells_what_is_solved) {
+  open({cores(2)});
+  hear_work({1, 2, 3});
+  begin(0, 0, 1, 30);
+  answer(1, 0, 2);
+  (void)orders();
+  agent_.heard(Stop{});
+  EXPECT_THAT(orders(), ElementsAre("kill 0", "kill 1"));
+  Said all = said();
+  EXPECT_THAT(all.news.results, ElementsAre(Field(&Result::plan, 2)));
+  ASSERT_TRUE(all.bye);
+  EXPECT_EQ(all.bye->why, Bye::Why::told_to);
+  ASSERT_THAT(all.bye->abandoned, SizeIs(1));
+  EXPECT_EQ(all.bye->abandoned[0].iterations, 30);
+  agent_.leave(Bye::Why::broken, "what follows from it");
+  EXPECT_FALSE(said().bye) << "once";
+  agent_.heard(Stop{});
+  EXPECT_EQ(said().bye->why, Bye::Why::told_to) << "each Stop is answered";
+  hear_work({9});
+  die(0);
+  pass(2);
+  EXPECT_THAT(orders(), IsEmpty());
+  all = said();
+  EXPECT_FALSE(all.bye);
+  EXPECT_EQ(all.reports, 1U) << "it lives until the end of the run";
+}
+
+// --- who is to blame -----------------------------------------------------------------------------
+
+TEST_F(AgentTest, blames_the_plan_that_was_in_a_process_alone) {
+  open({cores(2)});
+  hear_work({1, 2, 3});
+  begin(0, 0, 1, 40);
+  (void)orders();
+  die(0);
+  EXPECT_THAT(orders(), ElementsAre("kill 0", "start 0"));
+  const Said all = said();
+  ASSERT_TRUE(all.failure);
+  EXPECT_EQ(all.news.results[0].kind, Result::Kind::may_pass);
+  EXPECT_EQ(all.failure->error,
+            "plan p1: its solver process was killed by SIGSEGV (iteration 40, delta 0.5 °C)");
+  EXPECT_TRUE(all.failure->may_pass);
+  EXPECT_EQ(all.failure->status, PlanStatus::failed);
+  EXPECT_EQ(all.failure->id, "p1");
+  EXPECT_EQ(all.failure->host, "node1");
+  EXPECT_EQ(all.failure->device, "cpu avx2");
+  EXPECT_EQ(all.failure->solver, "jacobi 1");
+  agent_.heard(0, SeatReady{});
+  pass(0);
+  EXPECT_THAT(orders(), ElementsAre("give p3 to 0.0"));
+  pass(1);
+  EXPECT_FALSE(said().news.ready) << "it was before";
+}
+
+TEST_F(AgentTest, blames_none_of_several_plans) {
+  open({gpu()}, 3);
+  hear_work({1, 2, 3});
+  begin(0, 0, 1);
+  begin(0, 2, 3);
+  die(0);
+  const Said all = said();
+  EXPECT_THAT(all.news.results, IsEmpty());
+  EXPECT_THAT(all.news.shaken, testing::UnorderedElementsAre(1, 3));
+  EXPECT_THAT(warnings(),
+              ElementsAre("gpu fake on node1: its solver process was killed by SIGSEGV; "
+                          "trying its 2 plans again one by one"));
+  (void)orders();
+  agent_.heard(0, SeatReady{3});
+  pass(0);
+  EXPECT_THAT(orders(), ElementsAre("give p2 to 0.0")) << "it had not begun";
+}
+
+TEST_F(AgentTest, blames_no_plan_that_its_process_had_not_begun_with) {
+  open({cores(1)});
+  for (int death = 0; death < 5; ++death) {
+    hear_work({1});
+    die(0);
+    EXPECT_THAT(said().news.results, IsEmpty());
+    (void)orders();
+    agent_.heard(0, SeatReady{});
+    pass(0);
+    EXPECT_THAT(orders(), ElementsAre("give p1 to 0.0"));
+    answer(0, 0, 1);
+    pass(0);
+    EXPECT_FALSE(said().bye);
+  }
+}
+
+TEST_F(AgentTest, takes_a_plan_without_progress_for_dead_and_gives_the_others_back) {
+  open({gpu()}, 3);
+  hear_work({1, 2, 3});
+  for (const std::uint32_t plan : {1U, 2U}) begin(0, plan - 1, plan, 5);
+  (void)orders();
+  pass(9);
+  begin(0, 0, 1, 6);
+  begin(0, 1, 2, 5);
+  pass(2);
+  EXPECT_THAT(orders(), ElementsAre("kill 0", "start 0"));
+  const Said all = said();
+  ASSERT_TRUE(all.failure);
+  EXPECT_EQ(all.failure->error, "plan p2: no progress for 10 s (iteration 5, delta 0.5 °C)");
+  EXPECT_TRUE(all.failure->may_pass);
+  EXPECT_THAT(all.news.returned, ElementsAre(1));
+  EXPECT_THAT(all.news.shaken, IsEmpty());
+}
+
+TEST_F(AgentTest, replaces_a_process_that_does_not_begin) {
+  Agent::Device device = cores(1);
+  device.plan_timeout_s = 0;
+  open({device});
+  hear_work({1});
+  (void)orders();
+  pass(121);
+  EXPECT_THAT(orders(), ElementsAre("kill 0", "start 0"));
+  EXPECT_THAT(said().news.results, IsEmpty());
+  agent_.heard(0, SeatReady{});
+  pass(0);
+  EXPECT_THAT(orders(), ElementsAre("give p1 to 0.0"));
+}
+
+// --- processes that do not come up ---------------------------------------------------------------
+
+TEST_F(AgentTest, tries_to_start_three_times) {
+  agent_.open({cores(1)});
+  EXPECT_THAT(orders(), ElementsAre("start 0"));
+  end(0, SeatEnd::Why::died, "ended with exit status 9");
+  EXPECT_THAT(orders(), ElementsAre("kill 0", "start 0"));
+  pass(200);
+  EXPECT_THAT(orders(), ElementsAre("kill 0")) << "the last try waits a while";
+  pass(1.1);
+  EXPECT_THAT(orders(), ElementsAre("start 0"));
+  end(0, SeatEnd::Why::died, "ended with exit status 9");
+  const Said all = said();
+  ASSERT_TRUE(all.bye);
+  EXPECT_EQ(all.bye->why, Bye::Why::broken);
+  EXPECT_EQ(all.bye->reason, "a solver process ended with exit status 9 at its start");
+}
+
+TEST_F(AgentTest, waits_for_plans_that_cannot_be_read_and_leaves_in_the_end) {
+  open({cores(1)});
+  hear_work({1});
+  (void)orders();
+  int tries = 0;
+  for (;; ++tries) {
+    agent_.heard(0, SourceAway{0, "plans: Input/output error"});
+    pass(0);
+    EXPECT_THAT(orders(), testing::AnyOf(IsEmpty(), ElementsAre("kill 0"))) << "not at once";
+    if (agent_.has_left()) break;
+    while (agent_.outbox.orders.empty()) pass(0.1);
+    EXPECT_THAT(orders(), ElementsAre("give p1 to 0.0"));
+  }
+  EXPECT_GT(tries, 20);
+  EXPECT_LT(tries, 40) << "less and less often";
+  EXPECT_NEAR(now_s_, 120, 10);
+  EXPECT_THAT(warnings(),
+              ElementsAre("on node1: plans: Input/output error; waiting up to 120 s for it"));
+  const Said all = said();
+  EXPECT_EQ(all.bye->why, Bye::Why::source_away);
+  EXPECT_EQ(all.bye->reason, "plans: Input/output error");
+  EXPECT_THAT(all.news.results, IsEmpty());
+}
+
+TEST_F(AgentTest, waits_anew_for_plans_that_could_be_read_in_between) {
+  Agent::Device device = cores(2);
+  device.plan_timeout_s = 0;
+  open({device});
+  hear_work({1, 2});
+  for (const std::uint32_t plan : {2U, 1U, 2U}) {
+    (void)orders();
+    for (const std::size_t seat : {0, 1}) agent_.heard(seat, SourceAway{0, "away"});
+    EXPECT_THAT(warnings(), SizeIs(1)) << "one for all lanes";
+    pass(0.11);
+    EXPECT_THAT(orders(), SizeIs(2)) << "soon at first";
+    pass(100);
+    answer(0, 0, plan);
+    hear_work({plan});
+  }
+  EXPECT_FALSE(agent_.has_left());
+}
+
+// --- devices that are given up -------------------------------------------------------------------
+
+class GpuAgentTest : public AgentTest {
+ protected:
+  /// The GPU's process comes up again.
+  void come_back(std::uint32_t lanes) {
+    agent_.heard(0, SeatReady{lanes});
+    pass(0);
+  }
+  /// A plan that is alone in the GPU's process kills it.
+  void fail(std::uint32_t plan) {
+    hear_work({plan});
+    begin(0, 0, plan);
+    end(0, SeatEnd::Why::gives_up, "an answer that cannot be");
+    come_back(2);
+  }
+};
+
+TEST_F(GpuAgentTest, gives_up_a_gpu_on_which_three_plans_in_a_row_fail) {
+  open({gpu()}, 2);
+  for (const std::uint32_t plan : {1, 1, 1, 2}) fail(plan);  // the same plan is no new evidence
+  hear_work({3});
+  answer(0, 0, 3);  // so the count begins anew
+  for (const std::uint32_t plan : {4, 5}) fail(plan);
+  EXPECT_FALSE(said().bye);
+  fail(6);
+  const Said all = said();
+  ASSERT_TRUE(all.bye);
+  EXPECT_EQ(all.bye->why, Bye::Why::broken);
+  EXPECT_EQ(all.bye->reason,
+            "gpu fake is given up: 3 plans in a row failed on it, the last one, "
+            "p6: an answer that cannot be");
+  EXPECT_EQ(all.failure->error, "plan p6: an answer that cannot be") << "told before";
+}
+
+TEST_F(GpuAgentTest, gives_up_a_gpu_that_never_bears_several_plans) {
+  open({gpu()}, 2);
+  for (int time = -3; time <= 5; ++time) {
+    EXPECT_FALSE(agent_.has_left()) << time;
+    hear_work({1, 2});
+    for (const std::uint32_t plan : {1U, 2U}) begin(0, plan - 1, plan);
+    end(0, SeatEnd::Why::gives_up, "wants to be left alone");
+    if (time == 5) break;
+    come_back(2);
+    hear_work({1});  // alone all is well
+    begin(0, 0, 1);
+    if (time == 0) {  // and in company it is well once, so the count begins anew
+      hear_work({3});
+      begin(0, 1, 3);
+      answer(0, 1, 3);
+    }
+    answer(0, 0, 1);
+  }
+  EXPECT_EQ(said().bye->reason,
+            "gpu fake is given up: it failed 5 times in a row with several plans at once, the last "
+            "time: wants to be left alone");
+}
+
+TEST_F(GpuAgentTest, gives_up_a_gpu_that_falls_silent_twice) {
+  open({gpu()}, 2);
+  hear_work({1, 2});
+  for (const std::uint32_t plan : {1U, 2U}) begin(0, plan - 1, plan);
+  end(0, SeatEnd::Why::device_silent, "silent for 30 s");
+  EXPECT_THAT(said().news.returned, testing::UnorderedElementsAre(1, 2)) << "none is to blame";
+  EXPECT_THAT(warnings(),
+              ElementsAre("gpu fake on node1: silent for 30 s; trying its plans again in "
+                          "a new process"));
+  come_back(2);
+  hear_work({1});
+  begin(0, 0, 1);
+  end(0, SeatEnd::Why::device_silent, "silent for 30 s");
+  EXPECT_EQ(said().bye->reason, "gpu fake is given up: silent for 30 s (time 2)");
+}
+
+TEST_F(GpuAgentTest, goes_on_with_its_cores) {
+  open({gpu(), cores(2)}, 2);
+  hear_work({1, 2, 3, 4});
+  begin(0, 0, 1);
+  for (int time = 0; time < 2; ++time) {
+    end(0, SeatEnd::Why::device_silent, "silent");
+    if (time == 0) come_back(2);
+    for (const std::size_t lane : {0, 1})
+      for (const std::uint32_t plan : {2, 3}) begin(0, lane, plan);
+  }
+  EXPECT_THAT(warnings(), Contains("on node1: gpu fake is given up: silent (time 2); its plans are "
+                                   "solved on the CPU"));
+  (void)orders();
+  (void)said();
+  for (const std::size_t seat : {1, 2}) agent_.heard(seat, SeatReady{});
+  pass(0.01);
+  const Said all = said();
+  ASSERT_TRUE(all.news.ready) << "again";
+  EXPECT_EQ(all.news.ready->lanes, 2U);
+  EXPECT_EQ(all.news.ready->device, "cpu avx2");
+  EXPECT_THAT(orders(), ElementsAre("give p4 to 1.0")) << "it keeps what it was given";
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,76 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "queue/pace.hpp"
+
+namespace wallheat {
+namespace {
+
+/// Plans of 1e6 to 1e9 updates on a device that makes 1e9 a second and needs 5 ms for each plan.
+class PaceTest : public testing::Test {
+ protected:
+  static double true_s(double updates) { return 0.005 + 1e-9 * updates; }
+  double some_updates() { return std::pow(10, std::uniform_real_distribution(6.0, 9.0)(random_)); }
+  void learn_noisily(int plans, double factor = 1) {
+    for (int plan = 0; plan < plans; ++plan) {
+      const double updates = some_updates();
+      const double noise = std::exp(std::normal_distribution(0.0, 0.1)(random_));
+      pace_.learn(updates, factor * true_s(updates) * noise);
+    }
+  }
+
+  std::mt19937 random_{3};
+  Pace pace_;
+};
+
+TEST_F(PaceTest, knows_nothing_before_the_first_plan_and_a_line_through_the_origin_after_it) {
+  EXPECT_TRUE(std::isnan(pace_.seconds_for(1e6)));
+  EXPECT_TRUE(std::isinf(pace_.updates_within(1)));
+  pace_.learn(1e8, 0.5);
+  EXPECT_NEAR(pace_.seconds_for(3e8), 1.5, 1e-9);
+  EXPECT_NEAR(pace_.updates_within(1.5), 3e8, 1);
+}
+
+TEST_F(PaceTest, finds_slope_and_constant_in_noise_and_among_plans_that_were_held_up) {
+  learn_noisily(200);
+  EXPECT_NEAR(pace_.seconds_for(1e9), 1.005, 0.1);
+  EXPECT_NEAR(pace_.seconds_for(1e7), 0.015, 0.003);
+  for (int plan = 0; plan < 40; ++plan) pace_.learn(some_updates(), 600);
+  EXPECT_NEAR(pace_.seconds_for(1e9), 1.005, 0.3);
+  EXPECT_NEAR(pace_.seconds_for(1e7), 0.015, 0.01);
+}
+
+TEST_F(PaceTest, follows_a_change_of_pace) {
+  learn_noisily(300);
+  learn_noisily(256, 3);
+  EXPECT_NEAR(pace_.seconds_for(1e9), 3.015, 0.3);
+}
+
+TEST_F(PaceTest, learns_the_constant_from_plans_without_work) {
+  pace_.learn(0, 0.004);
+  EXPECT_NEAR(pace_.seconds_for(0), 0.004, 1e-12);
+  for (int plan = 0; plan < 4; ++plan) {
+    pace_.learn(1e8, 0.104);
+    pace_.learn(0, 0.004);
+  }
+  EXPECT_NEAR(pace_.seconds_for(0), 0.004, 1e-9);
+  EXPECT_NEAR(pace_.seconds_for(2e8), 0.204, 1e-6);
+}
+
+TEST_F(PaceTest, never_predicts_less_than_nothing_and_ignores_times_that_cannot_be) {
+  pace_.learn(1e6, 1.0);  // the more work, the faster: noise
+  pace_.learn(1e9, 0.5);
+  pace_.learn(5e8, 0.7);
+  EXPECT_GE(pace_.seconds_for(0), 0);
+  const double before = pace_.seconds_for(1e8);
+  EXPECT_GT(before, 0);
+  for (const double seconds : {0.0, -3.0, std::nan(""), std::numeric_limits<double>::infinity()})
+    pace_.learn(1e8, seconds);
+  EXPECT_EQ(pace_.seconds_for(1e8), before);
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,416 @@
+#include "simulation/judge.hpp"
+
+#include <cmath>
+
+namespace wallheat {
+namespace {
+
+using Kind = Event::Kind;
+
+/// What is broken if this event is missing, or is told though it did not happen.
+const char* promise_of(Kind kind, bool is_answer, Sort sort, bool is_missing) {
+  switch (kind) {
+    case Kind::stored:
+      if (is_answer) return is_missing ? promise::first_answer : promise::answered_once;
+      return sort == Sort::bad_input ? promise::cannot_pass : promise::failures;
+    case Kind::failed_try:
+      return sort == Sort::bad_input ? promise::cannot_pass : promise::failures;
+    case Kind::lost:
+      return promise::given_up;
+    case Kind::conflict:
+      return promise::conflicts;
+    case Kind::repeated:
+      return promise::repeats;
+    case Kind::started:
+      return promise::starts;
+    case Kind::abandoned:
+      return promise::abandoned;
+    case Kind::heard:
+      return promise::reports;
+    default:
+      return promise::comings;
+  }
+}
+
+}  // namespace
+
+Judge::Judge(const Scene& scene, const World& world, const std::vector<SimulatedWorker>& workers)
+    : coordinator(scene.starts, static_cast<int>(workers.size()) - 1,
+                  {.max_attempts = scene.max_attempts}),
+      scene_(scene),
+      world_(world),
+      workers_(workers),
+      plans_(scene.plans.size()),
+      said_(workers.size()) {
+  for (Plan plan = 0; plan < plans_.size(); ++plan) {
+    plans_[plan].attempts = scene.starts[plan].attempts;
+    plans_[plan].failures = scene.starts[plan].failures;
+  }
+}
+
+void Judge::expect(Kind kind, int worker, Plan plan, double predicted_s) {
+  const PlanTruth& truth = plans_[plan];
+  expected_.push_back(
+      {kind, worker, plan, truth.attempts, truth.failures, truth.first_by, predicted_s});
+}
+
+// What rank 0 hears.
+
+void Judge::hear(int from, WorkerReport report) {
+  WorkerTruth& worker = said_[from];
+  worker.heard_s = awake_s();
+  worker.has_spoken = true;
+  const bool is_here = !worker.left && (worker.joined || report.ready);
+  if (is_here) {
+    const bool was_here = std::exchange(worker.joined, true);
+    if (!was_here) expect(Kind::worker_ready, from);
+    if (worker.lost) expect(Kind::worker_back, from);
+    worker.lost = false;
+    note(from, report.running);
+    double predicted_s = -1;  // of the first; others' are learnt from it
+    if (!report.results.empty())
+      predicted_s = coordinator.queue().predicted_s(from, report.results.front().plan);
+    for (const Result& result : report.results)
+      resolve(from, result, std::exchange(predicted_s, -1));
+    for (const Plan plan : report.shaken) {
+      begin(from, plan);
+      give_back(from, plan);
+      plans_[plan].losses = std::max(plans_[plan].losses, 1);
+    }
+    for (const Plan plan : report.returned) give_back(from, plan);
+    if (was_here && report.ready) {
+      worker.learnt = false;
+      expect(Kind::worker_ready, from);
+    }
+    expect(Kind::heard, from);
+  }
+  coordinator.heard(from, std::move(report), world_.now);
+  take_events();
+}
+
+void Judge::hear(int from, const Bye& bye) {
+  WorkerTruth& worker = said_[from];
+  worker.has_spoken = true;
+  const bool is_news = !worker.left;
+  if (is_news) {
+    is_source_away_ |= bye.why == Bye::Why::source_away;
+    note(from, bye.abandoned);
+    worker.given.clear();
+    worker.left = true;
+    worker.lost = false;
+    expect(Kind::worker_left, from);
+  }
+  coordinator.heard(from, bye, world_.now);
+  take_events();
+  check(!is_news || bye.why != Bye::Why::interrupted || stop_s <= world_.now, promise::interrupted);
+}
+
+void Judge::refuse(int from) { hear(from, Bye{Bye::Why::refused, "it speaks otherwise", {}}); }
+
+void Judge::begin(int from, Plan plan) {
+  auto& given = said_[from].given;
+  const auto found = std::find_if(given.begin(), given.end(),
+                                  [plan](const Given& each) { return each.plan == plan; });
+  if (found == given.end() || found->is_begun) return;
+  const bool is_copy =
+      0 < count([plan](const WorkerTruth& each) {
+        return !each.lost &&
+               std::any_of(each.given.begin(), each.given.end(), [plan](const Given& other) {
+                 return other.plan == plan && other.is_begun;
+               });
+      });
+  found->is_begun = true;
+  PlanTruth& truth = plans_[plan];
+  if (!is_copy && !truth.is_final) {
+    ++truth.attempts;
+    truth.is_begun = true;
+    truth.last_s = 0;
+  }
+  expect(Kind::started, from, plan);
+}
+
+void Judge::note(int from, const std::vector<PlanProgress>& running) {
+  for (const PlanProgress& each : running) {
+    begin(from, each.plan);
+    plans_[each.plan].last_s = std::max(plans_[each.plan].last_s, each.seconds);
+  }
+}
+
+void Judge::give_back(int from, Plan plan) {
+  std::erase_if(said_[from].given, [plan](const Given& each) { return each.plan == plan; });
+}
+
+/// After a conflict there is nothing to compare others with.
+void Judge::forget_first(Plan plan) {
+  plans_[plan].is_forgotten = true;
+  plans_[plan].compared.clear();
+}
+
+void Judge::resolve(int from, const Result& result, double predicted_s) {
+  begin(from, result.plan);
+  give_back(from, result.plan);
+  PlanTruth& plan = plans_[result.plan];
+  if (result.kind == Result::Kind::answered) {
+    said_[from].learnt |= scene_.starts[result.plan].updates > 0;
+    is_pace_known_ = true;
+    last_answer_s = plan.is_answered ? last_answer_s : world_.now;
+    if (!std::exchange(plan.is_answered, true)) {
+      plan.is_final = true;
+      plan.is_begun = false;
+      plan.first_by = from;
+      plan.digest = result.digest;
+      for (int other = 1; other < static_cast<int>(said_.size()); ++other)
+        if (!said_[other].lost && said_[other].has(result.plan)) plan.compared.insert(other);
+      return expect(Kind::stored, from, result.plan, predicted_s);
+    }
+    const bool is_compared = plan.compared.erase(from) > 0;
+    const bool differs = result.digest != plan.digest && (is_compared || !plan.is_forgotten);
+    expect(differs ? Kind::conflict : Kind::repeated, from, result.plan, predicted_s);
+    expected_.back().may_differ = differs && !is_compared;
+    if (!differs) return;
+    ++expected_.back().failures;
+    if (is_compared) forget_first(result.plan);
+    return;
+  }
+  if (plan.is_final) return;
+  ++plan.failures;
+  plan.avoid = from;
+  plan.open_s = never;  // for others than before
+  plan.is_begun = false;
+  said_[from].failed_s = world_.now;
+  plan.is_final = result.kind == Result::Kind::failed || plan.failures >= scene_.max_attempts;
+  expect(plan.is_final ? Kind::stored : Kind::failed_try, from, result.plan, predicted_s);
+}
+
+/// The first that it was given are what it was at.
+void Judge::lose(int from) {
+  WorkerTruth& worker = said_[from];
+  worker.lost = true;
+  unsigned running = scene_.lanes;
+  for (const Given& each : worker.given) {
+    PlanTruth& plan = plans_[each.plan];
+    is_feared = true;
+    plan.compared.erase(from);
+    plan.spared += workers_[from].dead ? 0 : 1;
+    if (plan.is_final || running == 0) continue;
+    --running;
+    if (++plan.losses < scene_.max_attempts) continue;
+    plan.is_final = true;
+    plan.is_begun = false;
+    expect(Kind::lost, from, each.plan);
+    expected_.back().attempts = std::max(plan.attempts, scene_.max_attempts);
+    expected_.back().failures = std::max(plan.failures, scene_.max_attempts);
+  }
+}
+
+// What rank 0 tells.
+
+void Judge::take_events() {
+  for (const Event& event : std::exchange(coordinator.outbox.events, {})) {
+    const int worker = event.worker ? event.worker->rank : 0;
+    if (event.kind == Kind::stopping) {
+      stop_s = world_.now;
+      stop_awake_s_ = awake_s();
+      check(!event.reason.starts_with("no plan") ||
+                0 == count([](const WorkerTruth& each) { return each.is_expected(); }),
+            promise::awaits_all);
+    } else if (event.kind == Kind::worker_lost) {
+      WorkerTruth& truth = said_[worker];
+      const double silent_s = awake_s() - truth.heard_s;
+      check(truth.is_at_work() || truth.is_expected(), promise::comings);
+      check(truth.joined        ? silent_s > 30
+            : !truth.has_spoken ? awake_s() > 180
+                                : silent_s > 30 || awake_s() > 360,
+            promise::alive);
+      if (truth.joined) lose(worker);
+      truth.overdue = !truth.joined;
+      if (silent_s > 30) truth.has_spoken = false;
+    } else {
+      compare(event);
+    }
+  }
+  if (expected_.empty()) return;
+  const Expected& missing = expected_.front();
+  const PlanTruth& plan = plans_[missing.plan];
+  check(false, promise_of(missing.kind, plan.is_answered, scene_.plans[missing.plan].sort, true));
+}
+
+void Judge::compare(const Event& event) {
+  const int worker = event.worker->rank;
+  const bool is_answer = !event.record.empty() &&
+                         static_cast<Result::Kind>(event.record.front()) == Result::Kind::answered;
+  const Sort sort = scene_.plans[event.plan].sort;
+  check(!expected_.empty(), promise_of(event.kind, is_answer, sort, false));
+  const Expected expected = expected_.front();
+  expected_.pop_front();
+  if (expected.may_differ && event.kind == Kind::repeated) return;
+  if (expected.may_differ) forget_first(event.plan);
+  const bool is_that = event.kind == expected.kind && worker == expected.worker &&
+                       event.plan == expected.plan && event.time_s == world_.now;
+  check(is_that, promise_of(expected.kind, plans_[expected.plan].is_answered,
+                            scene_.plans[expected.plan].sort, true));
+  if (event.kind > Kind::started) return;
+  check(event.attempts == expected.attempts, promise::attempts);
+  check(event.failures == expected.failures, promise::failures);
+  check(expected.predicted_s < 0 || std::isnan(expected.predicted_s)
+            ? true
+            : event.predicted_s == static_cast<float>(expected.predicted_s),
+        promise::predicted);
+  if (event.kind == Kind::conflict)
+    check(scene_.liars && event.first->rank == expected.first, promise::conflicts);
+  if (event.kind == Kind::abandoned)
+    check(event.last.seconds == plans_[event.plan].last_s, promise::abandoned);
+}
+
+void Judge::at_the_end() {
+  const RunEnd end = *coordinator.end();
+  if (end == RunEnd::finished) return;
+  const int at_work = count([](const WorkerTruth& each) { return each.is_at_work(); });
+  const int expected = count([](const WorkerTruth& each) { return each.is_expected(); });
+  if (end == RunEnd::nobody_left || end == RunEnd::source_away) {
+    check(at_work + expected == 0, promise::goes_on);
+    check((end == RunEnd::source_away) == is_source_away_, promise::source_away);
+  } else {
+    check(at_work == 0 || awake_s() - stop_awake_s_ > 9.9, promise::stop_waits);
+  }
+  check(end != RunEnd::out_of_time || scene_.deadline_s < never, promise::has_limit);
+  if (stop_s < world_.now)
+    for (const WorkerTruth& each : said_)
+      check(!each.joined || each.left || each.stops == 1, promise::stop_told);
+  for (Plan plan = 0; plan < plans_.size(); ++plan)
+    if (plans_[plan].is_begun) expect(Kind::abandoned, 0, plan);
+  coordinator.record_abandoned();
+  for (std::size_t i = 0; i < std::min(expected_.size(), coordinator.outbox.events.size()); ++i)
+    expected_[i].worker = coordinator.outbox.events[i].worker->rank;  // whoever was farthest
+  take_events();
+}
+
+// What rank 0 says.
+
+void Judge::feed() {
+  coordinator.feed(world_.now);
+  take_events();
+}
+
+void Judge::tick(double slept_s) {
+  slept_s_ += slept_s;
+  if (slept_s > 0) quiet_s_ = copies_s_ = world_.now;
+  coordinator.tick(world_.now, scene_.deadline_s - world_.now, slept_s);
+  take_events();
+}
+
+Coordinator::Outbox Judge::take_outbox() {
+  Coordinator::Outbox box = std::exchange(coordinator.outbox, {});
+  for (const int to : box.stops) check(++said_[to].stops == 1, promise::stop_told);
+  for (const auto& [to, given] : box.work) {
+    said_[to].told_s = world_.now;
+    for (const Plan plan : given) hand_out(to, plan);
+  }
+  watch();
+  return box;
+}
+
+void Judge::hand_out(int to, Plan number) {
+  const PlanTruth& plan = plans_[number];
+  WorkerTruth& worker = said_[to];
+  const auto seconds = [&](Plan each) { return scene_.plans[each].seconds; };
+  check(!plan.is_final, promise::not_finished);
+  check(!worker.left, promise::not_left);
+  check(stop_s == never, promise::not_stopped);
+  check(world_.now < scene_.deadline_s, promise::not_late);
+  const bool is_foreseen = scene_.slow == 0 && worker.learnt && scene_.starts[number].updates > 0;
+  check(!is_foreseen || world_.now + 1.2 * seconds(number) < scene_.deadline_s,
+        promise::ends_in_time);
+  const int here = count([](const WorkerTruth& each) { return each.joined && !each.left; });
+  const int expected = count([](const WorkerTruth& each) { return each.is_expected(); });
+  // If nobody has anything and time is short, nobody else has time for it.
+  const bool is_last_way = scene_.deadline_s < never && !coordinator.queue().finished() &&
+                           0 == count([&](const WorkerTruth& each) {
+                             return &each != &worker && !each.lost && !each.given.empty();
+                           });
+  check(plan.avoid != to || here + expected < 2 || world_.now - worker.failed_s > 59 || is_last_way,
+        promise::elsewhere);
+  if (scene_.alone)
+    check(worker.given.empty() ||
+              (!plan.is_troubled() &&
+               !(worker.given.size() == 1 && plans_[worker.given.front().plan].is_troubled())),
+          promise::no_company);
+  std::size_t unfinished = 0;
+  for (Plan other = 0; other < plans_.size(); ++other) {
+    unfinished += plans_[other].is_final ? 0 : 1;
+    const bool is_open =
+        !plans_[other].is_final && !plans_[other].is_troubled() && holders(other) == 0;
+    check(!is_open || !scene_.all_known || scene_.deadline_s < never || holders(number) > 0 ||
+              1.02 * seconds(number) >= seconds(other),
+          promise::longest_first);
+  }
+  check(worker.given.size() <= scene_.lanes + unfinished / (2 * here) + 1, promise::half_share);
+  check(!worker.has(number), promise::not_twice);
+  worker.given.push_back({number});
+  const int holding = holders(number);
+  check(holding == 1 || plan.failures == 0, promise::no_risky_copies);
+  check(holding == 1 || holding + plan.losses <= scene_.max_attempts, promise::few_holders);
+  check(holding <= 3, promise::two_copies);
+  check(scene_.shortest_s <= 5 || worker.given.size() <= scene_.lanes, promise::long_plans);
+}
+
+/// What must be so at any time when rank 0 has taken in what was there.
+void Judge::watch() {
+  std::size_t given = 0, open = 0, copied = 0;
+  for (const WorkerTruth& each : said_) given += each.lost ? 0 : each.given.size();
+  for (Plan plan = 0; plan < plans_.size(); ++plan) {
+    PlanTruth& truth = plans_[plan];
+    const int holding = holders(plan);
+    const bool is_open = !truth.is_final && holding == 0;
+    open += is_open ? 1 : 0;
+    copied += truth.is_answered && holding > 0 ? 1 : 0;
+    if (std::exchange(truth.holding, holding) != holding) truth.copied_s = world_.now;
+    truth.open_s = is_open ? std::min(truth.open_s, world_.now) : never;
+  }
+  check(coordinator.queue().open() == open, promise::open_is_open);
+  check(coordinator.queue().any_held() == (given > 0), promise::held_is_held);
+  if (coordinator.kept() <= copied) forgotten_s_ = world_.now;
+  check(world_.now - std::max(forgotten_s_, quiet_s_) < 0.3, promise::memory);
+  if (open > 0) copies_s_ = world_.now;
+  check(stop_s == never || awake_s() - stop_awake_s_ < 10.2, promise::stop_short);
+  if (stop_s < never || coordinator.end()) return;
+  for (int worker = 1; worker < static_cast<int>(said_.size()); ++worker) watch_worker(worker);
+}
+
+void Judge::watch_worker(int number) {
+  WorkerTruth& worker = said_[number];
+  const double silent_s = awake_s() - worker.heard_s;
+  if (worker.is_expected())
+    check(worker.has_spoken ? silent_s < 30.3 && awake_s() < 360.3 : awake_s() < 180.3,
+          promise::silent);
+  check(!worker.is_at_work() || silent_s < 30.3, promise::silent);
+  const bool listens = worker.has_spoken && !worker.lost && (worker.left || silent_s < 30);
+  if (!listens) worker.told_s = world_.now;
+  check(world_.now - std::max(worker.told_s, quiet_s_) < 1.3, promise::rank0_lives);
+  // One that is not heard cannot be fed; nothing keeps a troubled plan company.
+  const bool is_hungry = worker.is_at_work() && silent_s < 1.1 &&
+                         (scene_.alone ? worker.given.empty() : worker.given.size() < scene_.lanes);
+  if (!is_hungry || worker.hungry_s == never) worker.hungry_s = is_hungry ? world_.now : never;
+  constexpr double patient_s = 1.3;
+  if (!is_hungry || world_.now - worker.hungry_s < patient_s) return;
+  for (Plan plan = 0; plan < plans_.size(); ++plan) {
+    const PlanTruth& each = plans_[plan];
+    const bool fits =
+        scene_.deadline_s == never ||
+        (scene_.slow == 0 && world_.now + 1.35 * scene_.plans[plan].seconds < scene_.deadline_s);
+    if (each.is_final || worker.has(plan) || !fits) continue;
+    const bool is_for_others = each.avoid == number && world_.now - worker.failed_s < 62;
+    check(holders(plan) > 0 || is_for_others ||
+              world_.now - std::max(each.open_s, quiet_s_) <= patient_s,
+          promise::fed);
+    // Without any pace there is no reason why a second copy should be too slow.
+    const int holding = holders(plan);
+    const bool copyable = holding == 1 || (holding == 2 && !is_pace_known_);
+    check(!copyable || each.failures > 0 || holding + each.losses >= scene_.max_attempts ||
+              (scene_.alone && each.losses > 0) ||
+              world_.now - std::max(copies_s_, each.copied_s) <= patient_s,
+          promise::copies);
+  }
+}
+
+}  // namespace wallheat

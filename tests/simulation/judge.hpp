@@ -1,0 +1,123 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "queue/coordinator.hpp"
+#include "simulation/promises.hpp"
+#include "simulation/world.hpp"
+
+namespace wallheat {
+
+/// What a campaign is like, as it was drawn.
+struct Scene {
+  std::vector<TruePlan> plans;
+  std::vector<PlanQueue::Start> starts;
+  unsigned lanes = 1;
+  int max_attempts = 3;
+  int slow = 0;        ///< workers
+  bool alone = false;  ///< lanes share a process
+  bool liars = false, all_known = false;
+  double deadline_s = never, longest_s = 0, shortest_s = never;
+};
+
+/// Stands between rank 0 and the network. It knows by the messages alone what must be so, and holds
+/// the coordinator to it.
+class Judge {
+ public:
+  Judge(const Scene& scene, const World& world, const std::vector<SimulatedWorker>& workers);
+
+  void hear(int from, WorkerReport report);
+  void hear(int from, const Bye& bye);
+  void refuse(int from);
+  void feed();
+  void tick(double slept_s);
+  /// What is to be sent.
+  Coordinator::Outbox take_outbox();
+  void at_the_end();
+  [[nodiscard]] bool is_final(Plan plan) const { return plans_[plan].is_final; }
+  [[nodiscard]] bool is_answered(Plan plan) const { return plans_[plan].is_answered; }
+  /// Workers that were thought lost with the plan, but live.
+  [[nodiscard]] int spared(Plan plan) const { return plans_[plan].spared; }
+
+  Coordinator coordinator;
+  double stop_s = never, last_answer_s = 0;
+  bool is_feared = false;  ///< a worker fell silent with plans
+
+ private:
+  struct PlanTruth {
+    int attempts = 0, failures = 0, losses = 0, spared = 0, avoid = -1, first_by = 0;
+    bool is_answered = false, is_final = false, is_forgotten = false;
+    bool is_begun = false;  ///< and no row tells of it yet
+    double last_s = 0;      ///< the farthest of this attempt
+    double open_s = never;  ///< open since then
+    int holding = 0;        ///< so many workers
+    double copied_s = 0;    ///< have it since then
+    std::uint64_t digest = 0;
+    std::set<int> compared{};  ///< whose answers can be compared with the first
+    [[nodiscard]] bool is_troubled() const { return failures + losses > 0; }
+  };
+  struct Given {
+    Plan plan = 0;
+    bool is_begun = false;
+  };
+  struct WorkerTruth {
+    bool has_spoken = false, joined = false, overdue = false, lost = false, left = false;
+    bool learnt = false;
+    int stops = 0;
+    double heard_s = 0, told_s = 0, failed_s = -never, hungry_s = never;
+    std::vector<Given> given{};
+    [[nodiscard]] bool is_expected() const { return !joined && !overdue && !left; }
+    [[nodiscard]] bool is_at_work() const { return joined && !lost && !left; }
+    [[nodiscard]] bool has(Plan plan) const {
+      return std::any_of(given.begin(), given.end(),
+                         [plan](const Given& each) { return each.plan == plan; });
+    }
+  };
+  struct Expected {
+    Event::Kind kind;
+    int worker = 0;
+    Plan plan = 0;
+    int attempts = 0, failures = 0, first = 0;
+    double predicted_s = 0;   ///< negative: unknown
+    bool may_differ = false;  ///< the first answer may be forgotten
+  };
+
+  [[nodiscard]] double awake_s() const { return world_.now - slept_s_; }
+  template <class Test>
+  [[nodiscard]] int count(Test test) const {
+    return static_cast<int>(std::count_if(said_.begin() + 1, said_.end(), test));
+  }
+  [[nodiscard]] int holders(Plan plan) const {
+    return count([plan](const WorkerTruth& each) { return !each.lost && each.has(plan); });
+  }
+  void expect(Event::Kind kind, int worker, Plan plan = 0, double predicted_s = -1);
+  void begin(int worker, Plan plan);
+  void note(int worker, const std::vector<PlanProgress>& running);
+  void give_back(int worker, Plan plan);
+  void forget_first(Plan plan);
+  void resolve(int worker, const Result& result, double predicted_s);
+  void lose(int worker);
+  void take_events();
+  void compare(const Event& event);
+  void hand_out(int to, Plan number);
+  void watch_worker(int number);
+  void watch();
+
+  const Scene& scene_;
+  const World& world_;
+  const std::vector<SimulatedWorker>& workers_;
+  std::vector<PlanTruth> plans_;
+  std::vector<WorkerTruth> said_;
+  std::deque<Expected> expected_;
+  bool is_source_away_ = false, is_pace_known_ = false;
+  double slept_s_ = 0, stop_awake_s_ = 0, quiet_s_ = 0, copies_s_ = 0;
+  double forgotten_s_ = 0;  ///< since then too many answers are kept
+};
+
+}  // namespace wallheat

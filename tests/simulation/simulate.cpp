@@ -1,0 +1,298 @@
+// Campaigns with random faults, each from its seed: the real queue and coordinator, a simulated
+// network and simulated workers. What they are held to: promises.hpp.
+//
+//   simulate [SEEDS [FIRST]]
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "simulation/judge.hpp"
+
+namespace wallheat {
+namespace {
+
+class Campaign {
+ public:
+  explicit Campaign(std::uint64_t seed) : world_(seed), faults_(seed % 6 != 0) {
+    workers_.resize(static_cast<std::size_t>(world_.whole(1, 6)) + 1);
+    scene_.lanes = static_cast<unsigned>(world_.whole(1, 6));
+    scene_.alone = world_.chance(0.3);
+    if (world_.chance(0.4)) scene_.max_attempts = world_.whole(1, 4);
+    draw_plans();
+    draw_workers();
+    draw_end();
+    judge_.emplace(scene_, world_, workers_);
+  }
+
+  double run() {
+    world_.in(0, [this] { tick(); });
+    while (!ended_) {
+      world_.step();
+      check(world_.now < patience_s_, promise::ends);
+    }
+    judge_at_the_end();
+    return world_.now;
+  }
+  [[nodiscard]] double now_s() const { return world_.now; }
+  [[nodiscard]] RunEnd end() const { return *judge_->coordinator.end(); }
+
+ private:
+  double if_faults(double probability, double value) {
+    return faults_ && world_.chance(probability) ? value : 0;
+  }
+  void fault_in(double seconds, std::function<void()> act) {
+    last_fault_s_ = std::max(last_fault_s_, seconds);
+    world_.in(seconds, std::move(act));
+  }
+
+  void draw_plans() {
+    const double bad = if_faults(.3, .1), deadly = if_faults(.3, .08), endless = if_faults(.2, .05);
+    const double killers = if_faults(.2, .1), mean = std::pow(10, world_.whole(-2, 2));
+    const double before = if_faults(.2, .3);
+    scene_.all_known = world_.chance(0.5);
+    scene_.plans.resize(static_cast<std::size_t>(world_.whole(1, 60)));
+    for (TruePlan& plan : scene_.plans) {
+      plan.seconds = mean * std::exp(0.5 * world_.normal());
+      plan.sort = world_.chance(bad)       ? Sort::bad_input
+                  : world_.chance(deadly)  ? Sort::deadly
+                  : world_.chance(endless) ? Sort::endless
+                  : world_.chance(killers) ? Sort::killer
+                                           : Sort::good;
+      work_s_ += plan.seconds;
+      scene_.longest_s = std::max(scene_.longest_s, plan.seconds);
+      scene_.shortest_s = std::min(scene_.shortest_s, plan.seconds);
+      killers_ |= plan.sort == Sort::killer;
+      troubles_ |= plan.sort != Sort::good && plan.sort != Sort::bad_input;
+      PlanQueue::Start& start = scene_.starts.emplace_back();
+      if (scene_.all_known || world_.chance(0.8)) start.updates = updates_of(plan);
+      start.failures = world_.chance(before) ? world_.whole(0, scene_.max_attempts - 1) : 0;
+      start.attempts = start.failures + (world_.chance(before) ? 1 : 0);
+      troubles_ |= start.failures > 0;
+    }
+    expected_s_ = work_s_ / static_cast<double>((workers_.size() - 1) * scene_.lanes);
+    patience_s_ = 3000 + 40 * (work_s_ * 8 + static_cast<double>(scene_.plans.size()) *
+                                                 (3 * scene_.longest_s + 100));
+  }
+  static float updates_of(const TruePlan& plan) { return static_cast<float>(plan.seconds * 1e9); }
+
+  void draw_workers() {
+    const double deaths = if_faults(.3, .4), child_deaths = if_faults(.3, .1);
+    const double liars = if_faults(.15, .3), leaving = if_faults(.3, .3), slow = if_faults(.3, .3);
+    const double late = if_faults(.15, .3), changes = if_faults(.2, .3);
+    const int stalls = static_cast<int>(if_faults(.4, 2));
+    child_deaths_ = child_deaths > 0;
+    for (int i = 1; i < static_cast<int>(workers_.size()); ++i) {
+      SimulatedWorker& worker = workers_[i];
+      worker.world = &world_;
+      worker.plans = &scene_.plans;
+      worker.facts.lanes = scene_.lanes;
+      worker.facts.shares_process = scene_.alone;
+      worker.child_deaths = child_deaths;
+      worker.plan_timeout_s = 3 * scene_.longest_s;
+      worker.lies = world_.chance(liars);
+      worker.slow = world_.chance(slow) ? 8 : 1;
+      scene_.liars |= worker.lies;
+      worker.killed = [this](Plan plan) {
+        check(++kills_[plan] <= scene_.max_attempts + judge_->spared(plan), promise::kills);
+      };
+      worker.say = [this, i](WorkerReport report) {
+        send(i, 0, [this, i, report = std::move(report)] { judge_->hear(i, report); });
+      };
+      worker.say_bye = [this, i](const Bye& bye) {
+        send(i, 0, [this, i, bye] { judge_->hear(i, bye); });
+        // A sign of life may be overtaken by what was said after it.
+        if (world_.chance(0.5)) send(i, 0, [this, i] { judge_->hear(i, WorkerReport{}); });
+      };
+      draw_faults(worker, deaths, stalls, leaving, late, changes);
+    }
+  }
+
+  void draw_faults(SimulatedWorker& worker, double deaths, int stalls, double leaving, double late,
+                   double changes) {
+    const bool is_late = world_.chance(late);
+    const double begin_s = is_late ? world_.some(150) : world_.share();
+    const double ready_s = begin_s + (is_late             ? world_.some(150)
+                                      : world_.chance(.3) ? world_.some(5)
+                                                          : 0);
+    const int number = static_cast<int>(&worker - workers_.data());
+    world_.in(ready_s, [&worker] { worker.ready = true; });
+    world_.in(begin_s, [this, number] { beat(number); });
+    last_fault_s_ = std::max(last_fault_s_, ready_s);
+    bool is_sound = worker.slow == 1 && !is_late;
+    if (world_.chance(deaths)) {
+      is_sound = false;
+      fault_in(world_.some(expected_s_), [this, &worker] {
+        deaths_ |= worker.lives();
+        worker.dead = true;
+      });
+    }
+    for (int k = stalls > 0 ? world_.whole(0, stalls) : 0; k > 0; --k) {
+      is_sound = false;
+      stalls_ = true;
+      const double for_s = world_.some(40);
+      fault_in(world_.some(expected_s_), [this, &worker, for_s] {
+        (world_.chance(0.5) ? worker.hung_until : worker.mute_until) = world_.now + for_s;
+      });
+      last_fault_s_ += for_s;
+    }
+    if (world_.chance(changes)) {
+      is_sound = false;
+      fault_in(world_.some(expected_s_), [&worker] {
+        if (worker.lives() && worker.ready) worker.change_device();
+      });
+    }
+    if (world_.chance(leaving)) {
+      is_sound = false;
+      const double kind = world_.share();
+      fault_in(world_.some(expected_s_), [this, &worker, kind, number] {
+        if (kind > 0.3) return worker.leave(kind > 0.6 ? Bye::Why::broken : Bye::Why::source_away);
+        if (kind > 0.1) return worker.leave(Bye::Why::interrupted);
+        send(number, 0, [this, number] { judge_->refuse(number); });
+        worker.over = true;
+      });
+    }
+    (is_sound ? sound_lanes_ : other_lanes_) += scene_.lanes;
+    scene_.slow += worker.slow == 1 ? 0 : 1;
+  }
+
+  void draw_end() {
+    for (Plan plan = 0; plan < scene_.plans.size(); ++plan)
+      if (scene_.starts[plan].updates == 0 && world_.chance(0.5))
+        world_.in(world_.some(expected_s_), [this, plan] {
+          judge_->coordinator.set_updates(plan, updates_of(scene_.plans[plan]));
+        });
+    if (if_faults(.2, 1) > 0) scene_.deadline_s = expected_s_ * 2 * world_.share();
+    if (if_faults(.1, 1) > 0)
+      world_.in(world_.some(expected_s_), [this] {
+        judge_->coordinator.ask_to_stop("asked to", RunEnd::interrupted);
+        was_asked_ = true;
+      });
+    if (if_faults(.1, 1) > 0)
+      fault_in(world_.some(expected_s_), [this] {
+        asleep_until_ = world_.now + (slept_s_ = world_.some(world_.chance(0.2) ? 300 : 40));
+        last_fault_s_ += slept_s_;
+        has_slept_ = true;
+      });
+  }
+
+  // The network keeps the order of each sender's messages; rank 0 takes in what is there.
+
+  void send(int from, int to, std::function<void()> act) {
+    const SimulatedWorker& worker = workers_[std::max(from, to)];
+    double& last_s = arrival_s_[{from, to}];
+    const double stall_s = std::max(0.0, worker.mute_until - world_.now);
+    last_s = std::max(last_s, world_.now + stall_s + 20e-6 + world_.some(50e-6));
+    if (to != 0) return world_.in(last_s - world_.now, std::move(act));
+    world_.in(last_s - world_.now, [this, act = std::move(act)] {
+      inbox_.push_back(act);
+      if (inbox_.size() == 1) world_.in(world_.some(1e-3), [this] { take_in(); });
+    });
+  }
+  void take_in() {
+    if (ended_) return;
+    if (world_.now < asleep_until_)
+      return world_.in(asleep_until_ - world_.now + 1e-3, [this] { take_in(); });
+    for (const auto& act : std::exchange(inbox_, {})) act();
+    judge_->feed();
+    say();
+  }
+  void beat(int number) {
+    if (ended_ || !workers_[number].lives()) return;
+    workers_[number].report();
+    world_.in(1, [this, number] { beat(number); });
+  }
+  void tick() {
+    if (ended_) return;
+    if (asleep_until_ > world_.now)
+      return world_.in(asleep_until_ - world_.now, [this] { tick(); });
+    judge_->tick(std::exchange(slept_s_, 0));
+    say();
+    world_.in(0.05, [this] { tick(); });
+  }
+  void say() {
+    for (const int to : box().stops)
+      send(0, to, [this, to] { workers_[to].leave(Bye::Why::told_to); });
+    const auto work = judge_->take_outbox().work;
+    for (const auto& [to, plans] : work)
+      if (!plans.empty()) send(0, to, [this, to = to, plans = plans] { workers_[to].take(plans); });
+    ended_ = judge_->coordinator.end().has_value();
+  }
+  [[nodiscard]] const Coordinator::Outbox& box() const { return judge_->coordinator.outbox; }
+
+  void judge_at_the_end() {
+    const Coordinator& coordinator = judge_->coordinator;
+    const double stop_s = judge_->stop_s;
+    const bool quiet = !deaths_ && !stalls_ && !killers_ && !has_slept_;
+    judge_->at_the_end();
+    if (end() == RunEnd::interrupted && quiet)
+      check(world_.now - stop_s < 0.5 && !coordinator.queue().any_held(), promise::stop_waits);
+    if (end() == RunEnd::out_of_time && scene_.slow == 0 && quiet && stop_s < scene_.deadline_s)
+      for (Plan plan = 0; plan < scene_.plans.size(); ++plan)
+        check(judge_->is_final(plan) || scene_.starts[plan].updates == 0 ||
+                  1.32 * scene_.plans[plan].seconds > scene_.deadline_s - stop_s - 0.1,
+              promise::time_used);
+    if (end() != RunEnd::finished) return check(was_asked_ || faults_, promise::all_solved);
+    for (Plan plan = 0; plan < scene_.plans.size(); ++plan) {
+      check(judge_->is_final(plan), promise::each_finished);
+      if (scene_.plans[plan].sort == Sort::good && quiet && !child_deaths_ && !scene_.alone)
+        check(judge_->is_answered(plan), promise::good_answered);
+    }
+    if (troubles_ || child_deaths_ || sound_lanes_ == 0) return;
+    const double rounds =
+        2 + 2 * static_cast<double>(other_lanes_) / static_cast<double>(sound_lanes_);
+    // What has copies enough, or might cost too many workers, stays with the slow.
+    const bool few_copies = scene_.max_attempts < 3 || scene_.slow > 2 || judge_->is_feared;
+    const double held_s = scene_.slow > 0 && few_copies ? 8 * scene_.longest_s : 0;
+    const double bound_s = last_fault_s_ + (other_lanes_ > 0 ? 32 : 0) +
+                           work_s_ / static_cast<double>(sound_lanes_) +
+                           rounds * (scene_.longest_s + 1.2) + held_s;
+    check(judge_->last_answer_s <= bound_s, promise::end_in_time);
+    const double balanced_s = std::max(scene_.longest_s, expected_s_) + scene_.longest_s;
+    check(faults_ || judge_->last_answer_s <= balanced_s * 1.1 + last_fault_s_ + 2,
+          promise::end_together);
+  }
+
+  World world_;
+  const bool faults_;
+  Scene scene_;
+  bool killers_ = false, troubles_ = false, stalls_ = false, deaths_ = false, was_asked_ = false;
+  bool child_deaths_ = false, has_slept_ = false, ended_ = false;
+  double work_s_ = 0, expected_s_ = 0, patience_s_ = 0;
+  double last_fault_s_ = 0, asleep_until_ = 0, slept_s_ = 0;
+  std::size_t sound_lanes_ = 0, other_lanes_ = 0;
+  std::vector<SimulatedWorker> workers_;  ///< the first is nobody
+  std::map<Plan, int> kills_;
+  std::optional<Judge> judge_;
+  std::vector<std::function<void()>> inbox_;
+  std::map<std::pair<int, int>, double> arrival_s_;
+};
+
+}  // namespace
+}  // namespace wallheat
+
+int main(int n, char** arguments) {
+  using namespace wallheat;
+  const std::uint64_t count = n > 1 ? std::strtoull(arguments[1], nullptr, 10) : 1500;
+  const std::uint64_t first = n > 2 ? std::strtoull(arguments[2], nullptr, 10) : 0;
+  double simulated_s = 0;
+  std::array<int, 5> ends{};
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    Campaign campaign(seed);
+    try {
+      simulated_s += campaign.run();
+    } catch (const Broken& broken) {
+      std::printf("seed %ju, after %.3f s: not kept: %s\n", static_cast<std::uintmax_t>(seed),
+                  campaign.now_s(), broken.what.c_str());
+      return 1;
+    }
+    ++ends.at(static_cast<std::size_t>(campaign.end()));
+  }
+  std::printf(
+      "%ju campaigns of %.1f days: %d finished, %d interrupted, %d out of time, %d without "
+      "plans to read, %d with nobody left\n",
+      static_cast<std::uintmax_t>(count), simulated_s / 86400, ends[0], ends[1], ends[2], ends[3],
+      ends[4]);
+  return 0;
+}
