@@ -64,7 +64,11 @@ class Storing {
   }
   /// Throws what storing threw.
   [[nodiscard]] bool is_free() { return is_done(work_); }
-  [[nodiscard]] bool is_empty() const { return waiting_.empty(); }
+  /// Stores all there is, in the calling thread.
+  void finish() {
+    if (work_.valid()) work_.get();
+    parts_.store(waiting_, 0);
+  }
 
  private:
   const CoordinationParts& parts_;
@@ -172,13 +176,7 @@ class Coordination {
   /// Waits until all is stored and told, while the workers are told that rank 0 lives.
   void finish_storing() {
     send_what_there_is();
-    keep_workers_waiting(link_, parts_.options.sign_s, [&] {
-      while (!storing_.is_free()) std::this_thread::sleep_for(look_interval);
-    });
-    keep_workers_waiting(link_, parts_.options.sign_s, [&] {
-      storing_.begin(0);
-      while (!storing_.is_free()) std::this_thread::sleep_for(look_interval);
-    });
+    keep_workers_waiting(link_, parts_.options.sign_s, [&] { storing_.finish(); });
   }
 
   static constexpr double endless = std::numeric_limits<double>::infinity();
