@@ -2,7 +2,6 @@
 #include <ostream>
 
 #include "core/python_float.hpp"
-#include "forecast/listing_line.hpp"
 #include "report/report.hpp"
 #include "view/json.hpp"
 
@@ -90,6 +89,14 @@ Json json_value(const Figure& figure) {
     series.push_back(std::move(data));
   }
   return series;
+}
+
+/// A text as a cell of CSV (RFC 4180).
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) quoted.append(letter == '"' ? 2 : 1, letter);
+  return quoted + '"';
 }
 
 std::string csv_field(const Value& value) {
