@@ -295,7 +295,7 @@ std::string title_of(const PlotOptions& plot, bool is_one, std::size_t all,
              : fmt::format("{}, {} plans, {}", name(plot.file),
                            drawn < all ? fmt::format("{} of {}", drawn, all) : std::to_string(all),
                            solver.substr(0, solver.find(' ')));
-  if (!plot.minus.empty()) title += ": minus " + name(plot.minus);
+  if (!plot.minus.empty()) title += fmt::format(": {} minus {}", name(plot.file), name(plot.minus));
   return title;
 }
 

@@ -11,7 +11,6 @@
 #include "cli/question_options.hpp"
 #include "cli/wall_options.hpp"
 #include "report/field_picture.hpp"
-#include "report/figure.hpp"
 #include "report/what_if.hpp"
 #include "wallheat/error.hpp"
 
@@ -161,12 +160,9 @@ Report whatif_command(Options& options) {
   };
   Report report = report_of(asked, totals, each, plans.is_one() ? &only : nullptr);
   if (!fields.panels.empty())
-    report.own_picture = [fields](PlotFormat format, const PictureStyle& style) {
-      FieldPicture picture = fields;
-      picture.title = style.title.value_or(fields.title);
-      if (style.width > 0) picture.size = std::pair(style.width, style.height);
-      return picture.draw(format, style.dpi);
-    };
+    report.add(Figure{.key = "fields",
+                      .name = fields.title,
+                      .fields = std::make_shared<const FieldPicture>(fields)});
   report.exit_status = unusable > 0 ? exit_some_plans_failed : exit_done;
   return report;
 }

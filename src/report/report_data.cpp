@@ -77,8 +77,8 @@ Json layout_of(const Figure& figure) {
   Json marks = Json::array();
   for (const Figure::Series& series : figure.series)
     marks.push_back({static_cast<int>(series.mark), series.labels, series.is_dashed});
-  return {"figure",        figure.key, figure.name, layout_of(figure.x), layout_of(figure.y),
-          std::move(marks)};
+  return {"figure",         figure.key,      figure.name, layout_of(figure.x), layout_of(figure.y),
+          std::move(marks), figure.is_graded};
 }
 
 Json json_value(const Figure& figure) {
@@ -86,6 +86,7 @@ Json json_value(const Figure& figure) {
   for (const Figure::Series& one : figure.series) {
     Json data{{"name", one.name}, {"x", one.x}, {"y", one.y}};
     if (!one.x_end.empty()) data["x_end"] = one.x_end;
+    if (!one.y_end.empty()) data["y_end"] = one.y_end;
     series.push_back(std::move(data));
   }
   return series;
@@ -126,13 +127,15 @@ void write_json(const Report& report, std::ostream& out) {
       json.member(fact->key, json_value(fact->value));
     if (const auto* table = std::get_if<Table>(&part); table && !table->key.empty())
       json.member(*table);
-    if (const auto* figure = std::get_if<Figure>(&part)) figures[figure->key] = json_value(*figure);
+    if (const auto* figure = std::get_if<Figure>(&part); figure && !figure->fields)
+      figures[figure->key] = json_value(*figure);
   }
   if (!figures.empty()) json.member("figures", figures);
   if (!report.parts.empty()) {
     Json layout = Json::array({report.title});
     for (const auto& part : report.parts)
-      layout.push_back(std::visit([](const auto& one) { return layout_of(one); }, part));
+      if (const auto* figure = std::get_if<Figure>(&part); !figure || !figure->fields)
+        layout.push_back(std::visit([](const auto& one) { return layout_of(one); }, part));
     json.member("layout", layout);
   }
   json.end();

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "core/number_of.hpp"
@@ -185,8 +185,7 @@ void add_gpus(const WallTime& wall, Report& report) {
   for (std::size_t i = 0; i < names.size(); ++i)
     entries.emplace_back(names.at(i), wall.on_gpus.*gpu_seconds_names.at(i).second);
   report.add(table_of_seconds("on_gpus", "where the time of plans on GPUs went", entries));
-  std::istringstream kernels(wall.kernels);
-  for (std::string line; std::getline(kernels, line);) report.add(Note{line});
+  if (!wall.kernels.empty()) report.add(Note{wall.kernels});
 }
 
 void add_plans_to_name(const Summary& summary, Report& report) {
@@ -205,16 +204,49 @@ void add_plans_to_name(const Summary& summary, Report& report) {
     Table& rooms = report.add(Table{
         "coldest_rooms",
         "coldest rooms",
-        {{"id", "plan"}, {"room", "room"}, {"mean_temp", "mean", celsius}, {"cells", "cells"}}});
+        {{"id", "plan"},
+         {"room", "room"},
+         {"mean_temp", "mean", celsius},
+         {"min_temp", "least", celsius},
+         {"max_temp", "largest", celsius},
+         {"pct_below", side_text("below", summary.thresholds.below), {Form::decimals, 1, "%"}},
+         {"cells", "cells"},
+         {"rows", "rows"},
+         {"cols", "columns"}}});
     rooms.most_shown = 5;
-    for (const auto& [id, room, metres] : summary.rooms->coldest)
-      rooms.rows.push_back({id, room.room, room.mean_temp, room.cells});
+    for (const RoomRow& row : summary.rooms->coldest) {
+      const RoomResult& room = row.room;
+      rooms.rows.push_back({row.id, room.room, room.mean_temp, room.min_temp, room.max_temp,
+                            row.pct_below(), room.cells,
+                            fmt::format("{} to {}", room.first_row, room.last_row),
+                            fmt::format("{} to {}", room.first_col, room.last_col)});
+    }
   }
-  Table& failed = report.add(Table{"failed_plans",
-                                   "failed plans",
-                                   {{"id", "plan"}, {"attempts", "attempts"}, {"error", "why"}}});
-  for (const FailedPlan& plan : summary.failed)
-    failed.rows.push_back({plan.id, plan.attempts, plan.error});
+}
+
+/// By cause, and for scripts each.
+void add_failures(const std::vector<FailedPlan>& failed, Report& report) {
+  Table& each =
+      report.add(Table{"failed_plans", "", {{"id", ""}, {"attempts", ""}, {"error", ""}}});
+  std::map<std::string, std::vector<std::string>> by_cause;
+  for (const auto& [id, attempts, error] : failed) {
+    each.rows.push_back({id, attempts, error});
+    // The sentence without the plan's name is the cause.
+    std::string cause = error;
+    if (const auto at = cause.find(id); at != std::string::npos) cause.replace(at, id.size(), "ID");
+    by_cause[cause].push_back(id);
+  }
+  Table& causes = report.add(Table{
+      "failures",
+      "failed plans",
+      {{"plans", "plans"}, {"cause", "cause"}, {"ids", "such as"}, {"again", "to try one again"}}});
+  constexpr std::size_t few = 3;
+  for (auto& [cause, ids] : by_cause) {
+    const std::size_t plans = ids.size();
+    const std::string again = fmt::format("wallheat solve {} --data PLANS", ids.front());
+    ids.resize(std::min(plans, few));
+    causes.rows.push_back({plans, cause, fmt::format("{}", fmt::join(ids, ", ")), again});
+  }
 }
 
 /// Not for people, who have a page for them.
@@ -251,11 +283,13 @@ Report report_of(const Summary& summary, const WallTime* wall, const ResultReade
   report.add(Fact{"closed_well", "", closed_well});
   if (!closed_well)
     report.add(
-        Note{"the file is still being written, or its writer was killed: go on with --resume"});
+        Fact{"", "state",
+             "the file is still being written, or its writer was killed: go on with --resume"});
   add_histogram(summary, report);
   report.add(table_of_seconds("phases", "where the time of solver threads went", summary.phases));
   if (wall != nullptr) add_gpus(*wall, report);
   add_plans_to_name(summary, report);
+  add_failures(summary.failed, report);
   if (reader != nullptr) add_record(*reader, report);
   return report;
 }
@@ -299,13 +333,11 @@ Figure histogram_figure(const Summary& summary, const std::string& title, std::s
   }
   figure.series.push_back(std::move(bars));
   const auto add_line = [&](const char* name, double at, bool is_dashed) {
-    figure.series.push_back({fmt::format("{} {:#.4g} °C", name, at),
-                             Figure::Mark::line,
-                             {at, at},
-                             {0, 1.08 * highest},
-                             {},
-                             {},
-                             is_dashed});
+    figure.series.push_back({.name = fmt::format("{} {:#.4g} °C", name, at),
+                             .mark = Figure::Mark::line,
+                             .x = {at, at},
+                             .y = {0, 1.08 * highest},
+                             .is_dashed = is_dashed});
   };
   add_line("mean", summary.mean_of_means, false);
   add_line("median", summary.median_of_means, true);

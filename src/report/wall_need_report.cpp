@@ -294,7 +294,8 @@ void add_line(Figure& figure, double at, double top, const std::string& name) {
   const std::vector<double>& ends = figure.series.front().x_end;
   const double last = ends.empty() ? figure.series.front().x.back() : ends.back();
   if (!(at >= first && at <= last)) return;
-  figure.series.push_back({name, Figure::Mark::line, {at, at}, {0, top}, {}, {}, true});
+  figure.series.push_back(
+      {.name = name, .mark = Figure::Mark::line, .x = {at, at}, .y = {0, top}, .is_dashed = true});
 }
 
 /// Rooms by the temperature that they need, and which share of all reaches its goal with it; both

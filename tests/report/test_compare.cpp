@@ -5,8 +5,9 @@
 
 #include "report/compare.hpp"
 #include "report/figure.hpp"
-#include "report/page.hpp"
+#include "report/report_page.hpp"
 #include "report/row_table.hpp"
+#include "report/summary_page.hpp"
 #include "store/field_codec.hpp"
 #include "store/result_store.hpp"
 #include "support/matchers.hpp"
@@ -364,8 +365,9 @@ TEST_F(TwoFiles, make_a_page_whatever_their_times_are) {
   content.rows[2].predicted_s = std::numeric_limits<float>::infinity();
   const std::string file = make("r.h5", content);
   const ResultReader reader(file);
+  const Rows rows = rows_of(reader);
   std::ostringstream page;
-  write_report_page(file, reader, page);
+  write_page(page_of(Report{"r.h5"}, {file, reader, rows, {}}), page);
   EXPECT_THAT(page.str(), HasSubstr("1 plans were predicted"));
 }
 

@@ -98,7 +98,7 @@ TEST_F(OfFivePlans, are_drawn_in_bins_of_a_degree) {
   EXPECT_THAT(figure.series.at(0).x, ElementsAre(12, 14, 19));
   EXPECT_THAT(figure.series.at(0).y, ElementsAre(1, 1, 1));
   EXPECT_THAT(figure.series.at(1).x, ElementsAre(15, 15)) << "the mean";
-  EXPECT_THAT(draw(figure, PlotFormat::svg),
+  EXPECT_THAT(draw(Report{.parts = {figure}}, PlotFormat::svg),
               AllOf(HasSubstr("mean 15.00 °C"), HasSubstr("median 14.00 °C"), HasSubstr("3 plans"),
                     HasSubstr("`today`\\n")));
   EXPECT_THAT(histogram_figure(summary, "", 2).series.at(0).x, ElementsAre(12, 15.5));
@@ -110,17 +110,28 @@ TEST(Plot, comes_in_three_formats_by_the_files_ending) {
   EXPECT_THROW((void)plot_format("plot", "a.gif"), UsageError);
   EXPECT_THROW((void)plot_format("plot", "png"), UsageError);
   for (const PlotFormat format : {PlotFormat::png, PlotFormat::svg, PlotFormat::pdf}) {
-    Plot plot;
+    Plot plot(400, 300);
     const std::string data = plot.add_data({{1, 2}, {2, 3}});
     plot.add("plot " + data + " with lines");
-    EXPECT_THAT(plot.draw(format, 400, 300), StartsWith(beginning_of(format)));
+    EXPECT_THAT(plot.draw(format), StartsWith(beginning_of(format)));
   }
 }
 
+TEST(Plot, writes_letters_that_no_font_has_by_their_numbers) {
+  const auto png = [](const std::string& title) {
+    Plot plot(400, 300);
+    plot.add("set title {}", Plot::quoted(title));
+    plot.add("plot 1");
+    return plot.draw(PlotFormat::png);
+  };
+  EXPECT_EQ(png("plan \uE000"), png("plan U+E000")) << "a letter for private use";
+  EXPECT_NE(png("plan é"), png("plan e"));
+}
+
 TEST(Plot, says_what_gnuplot_did_not_understand) {
-  Plot plot;
+  Plot plot(400, 300);
   plot.add("plot nonsense(");
-  EXPECT_THAT(refusal_of<RunError>([&] { (void)plot.draw(PlotFormat::svg, 400, 300); }),
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)plot.draw(PlotFormat::svg); }),
               HasSubstr("gnuplot failed"));
 }
 
