@@ -1,8 +1,8 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -224,28 +224,39 @@ void add_plans_to_name(const Summary& summary, Report& report) {
   }
 }
 
+/// What failed, whichever plan it was: its sentence without the plan's name, as a word of it.
+std::string without_id(std::string error, const std::string& id) {
+  const auto is_of_a_word = [&](std::size_t at) {
+    return at < error.size() && std::isalnum(static_cast<unsigned char>(error[at])) != 0;
+  };
+  for (std::size_t at = 0; !id.empty() && (at = error.find(id, at)) != std::string::npos; ++at) {
+    if (is_of_a_word(at - 1) || is_of_a_word(at + id.size())) continue;
+    return error.replace(at, id.size(), "ID");
+  }
+  return error;
+}
+
 /// By cause, and for scripts each.
 void add_failures(const std::vector<FailedPlan>& failed, Report& report) {
   Table& each =
       report.add(Table{"failed_plans", "", {{"id", ""}, {"attempts", ""}, {"error", ""}}});
-  std::map<std::string, std::vector<std::string>> by_cause;
-  for (const auto& [id, attempts, error] : failed) {
+  std::map<std::string, std::vector<const FailedPlan*>> by_cause;
+  for (const FailedPlan& plan : failed) {
+    const auto& [id, attempts, error] = plan;
     each.rows.push_back({id, attempts, error});
-    // The sentence without the plan's name is the cause.
-    std::string cause = error;
-    if (const auto at = cause.find(id); at != std::string::npos) cause.replace(at, id.size(), "ID");
-    by_cause[cause].push_back(id);
+    by_cause[without_id(error, id)].push_back(&plan);
   }
   Table& causes = report.add(Table{
       "failures",
       "failed plans",
       {{"plans", "plans"}, {"cause", "cause"}, {"ids", "such as"}, {"again", "to try one again"}}});
   constexpr std::size_t few = 3;
-  for (auto& [cause, ids] : by_cause) {
-    const std::size_t plans = ids.size();
-    const std::string again = fmt::format("wallheat solve {} --data PLANS", ids.front());
-    ids.resize(std::min(plans, few));
-    causes.rows.push_back({plans, cause, fmt::format("{}", fmt::join(ids, ", ")), again});
+  for (const auto& [cause, plans] : by_cause) {
+    const FailedPlan& first = *plans.front();
+    std::string ids = first.id;
+    for (std::size_t i = 1; i < std::min(plans.size(), few); ++i) ids += ", " + plans[i]->id;
+    causes.rows.push_back({plans.size(), plans.size() == 1 ? first.error : cause, ids,
+                           fmt::format("wallheat solve {} --data PLANS", first.id)});
   }
 }
 

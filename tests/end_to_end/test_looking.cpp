@@ -238,7 +238,7 @@ TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
       3);
   shell("wallheat summary failed.h5 --page failed.html");
   EXPECT_THAT(bytes("failed.html"),
-              AllOf(HasSubstr("wallheat solve 00002"), HasSubstr("ID_domain.npy"),
+              AllOf(HasSubstr("wallheat solve 00002"), HasSubstr("00002_domain.npy"),
                     HasSubstr("--out failed.h5 --resume --retry-failed")));
   shell("cp '" WALLHEAT_TEST_DATA
         "/killed.h5' k.h5;"

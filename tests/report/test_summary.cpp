@@ -105,6 +105,24 @@ TEST_F(OfFivePlans, are_drawn_in_bins_of_a_degree) {
   EXPECT_THAT(histogram_figure(summary_of([](const auto&) {}), "none").series, IsEmpty());
 }
 
+TEST(Summary, tells_failures_by_cause) {
+  std::vector<PlanResult> rows(3);
+  const auto fail = [&](std::size_t row, const std::string& id, const std::string& error) {
+    rows[row].id = id;
+    rows[row].status = PlanStatus::failed;
+    rows[row].error = error;
+  };
+  fail(0, "a", "plan a has no file");
+  fail(1, "b", "plan b has no file");
+  fail(2, "c", "plan c is none");
+  const Report report = report_of(summary_of(rows_of(rows)));
+  const Table& causes = table_of(report, "failures");
+  ASSERT_THAT(causes.rows, SizeIs(2));
+  EXPECT_THAT(causes.rows[0], ElementsAre(Value(2), Value("plan ID has no file"), Value("a, b"),
+                                          Value("wallheat solve a --data PLANS")));
+  EXPECT_EQ(causes.rows[1].at(1), Value("plan c is none"));
+}
+
 TEST(Plot, comes_in_three_formats_by_the_files_ending) {
   EXPECT_EQ(plot_format("plot", "a.PNG"), PlotFormat::png);
   EXPECT_THROW((void)plot_format("plot", "a.gif"), UsageError);
