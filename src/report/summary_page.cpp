@@ -26,8 +26,8 @@
 namespace wallheat {
 namespace {
 
-const Style celsius{Form::decimals, 3, "°C"};
-const Style percent{Form::decimals, 1, "%"};
+const Style in_celsius{Form::decimals, 3, "°C"};
+const Style share_of_cells{Form::decimals, 1, "%"};
 
 /// What the page draws of each plan, without the plans.
 struct Points {
@@ -80,8 +80,8 @@ struct Binned {
 
 /// How many plans are in each bin of a field, so that a million plans take no more room than a
 /// thousand.
-void add_counts(Figure& figure, const Binned& along_x, const Binned& along_y,
-                const std::vector<double>& x, const std::vector<double>& y) {
+void add_bins(Figure& figure, const Binned& along_x, const Binned& along_y,
+              const std::vector<double>& x, const std::vector<double>& y) {
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> counts;
   for (std::size_t i = 0; i < x.size(); ++i) ++counts[{along_x.bin_of(x[i]), along_y.bin_of(y[i])}];
   constexpr std::array names{"1 plan", "2 to 9 plans", "10 to 99", "100 to 999", "1000 or more"};
@@ -115,8 +115,8 @@ void add_spread(const Points& points, Report& page) {
                                    "mean and spread of each plan",
                                    {"mean temperature, °C"},
                                    {"standard deviation, °C"}});
-  add_counts(figure, {std::floor(left), std::floor(right) + 1, bins_across},
-             {std::floor(low), std::floor(high) + 1, bins_up}, points.means, points.deviations);
+  add_bins(figure, {std::floor(left), std::floor(right) + 1, bins_across},
+           {std::floor(low), std::floor(high) + 1, bins_up}, points.means, points.deviations);
 }
 
 void add_predictions(const Points& points, Report& page) {
@@ -149,8 +149,8 @@ void add_predictions(const Points& points, Report& page) {
                                    "predicted and actual time of plans",
                                    {"predicted", Figure::Scale::time, {}, low, high},
                                    {"actual", Figure::Scale::time, {}, low, high}});
-  add_counts(figure, {low, high, bins_across, true}, {low, high, bins_up, true}, points.predicted,
-             points.actual);
+  add_bins(figure, {low, high, bins_across, true}, {low, high, bins_up, true}, points.predicted,
+           points.actual);
   figure.series.push_back({.name = "as predicted",
                            .mark = Figure::Mark::line,
                            .x = {low, high},
@@ -165,9 +165,9 @@ void add_extremes(const char* key, const char* name, const Range& by_mean, const
   Table table{key,
               name,
               {{"id", "plan"},
-               {"mean_temp", "mean", celsius},
-               {"pct_below", fmt::format("below {} °C", of.thresholds.below), percent},
-               {"pct_above", fmt::format("above {} °C", of.thresholds.above), percent},
+               {"mean_temp", "mean", in_celsius},
+               {"pct_below", fmt::format("below {} °C", of.thresholds.below), share_of_cells},
+               {"pct_above", fmt::format("above {} °C", of.thresholds.above), share_of_cells},
                {"iterations", "iterations"}}};
   FieldPicture picture;
   for (const auto& [mean, index] : by_mean) {
@@ -282,8 +282,8 @@ void add_threads(std::span<const Lane> lanes, const TimeLedger& ledger, const st
   }
 }
 
-void add_times(const std::vector<TimeLedger>& ledgers, const std::vector<Lane>& lanes,
-               Report& page) {
+void add_times_of_sessions(const std::vector<TimeLedger>& ledgers, const std::vector<Lane>& lanes,
+                           Report& page) {
   constexpr std::size_t few = 3;
   const std::string name = "where the time went";
   if (ledgers.size() > few) {
@@ -436,7 +436,7 @@ Report page_of(const Report& summary, const SummaryPage& of) {
                     and_retry_failed});
     if (const auto* note = std::get_if<Note>(&part)) page.add(*note);
   }
-  add_times(ledgers, lanes, page);
+  add_times_of_sessions(ledgers, lanes, page);
   add_predictions(points, page);
   add_sessions(of.reader, page);
   add_plan_rows(of, page);
