@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/number_of.hpp"
+#include "core/plural.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
@@ -158,13 +159,13 @@ std::size_t LinearPlans::superpose(const std::vector<double>& kinds,
     take(index, plan, superposition);
   };
   auto told = std::chrono::steady_clock::now();
-  const auto unusable = superpose_plans(*source_, ids_, kinds, limits(), threads(), warn_and_take,
-                                        [&](std::size_t done) {
-                                          const auto now = std::chrono::steady_clock::now();
-                                          if (now - told < std::chrono::seconds(5)) return;
-                                          told = now;
-                                          print_error("solved {} of {} plan(s)", done, ids_.size());
-                                        });
+  const auto unusable = superpose_plans(
+      *source_, ids_, kinds, limits(), threads(), warn_and_take, [&](std::size_t done) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - told < std::chrono::seconds(5)) return;
+        told = now;
+        print_error("solved {} of {}", done, counted(ids_.size(), "plan"));
+      });
   if (is_one() && !unusable.empty()) throw RunError(unusable.front().reason);
   for (const UnusablePlan& plan : unusable)
     print_error("wallheat: {}", printable_message(plan.reason));
