@@ -192,7 +192,7 @@ TEST_F(FakeGpuRun, says_beforehand_who_will_solve_and_why) {
     EXPECT_EQ(finished.status, 0) << finished.err;
     return nlohmann::json::parse(finished.out)["facts"].value("device", "");
   };
-  EXPECT_EQ(device({}), "4 GPU(s): Fake GPU");
+  EXPECT_EQ(device({}), "4 GPUs: Fake GPU");
   EXPECT_EQ(device({"--solver=steady"}), "the CPU: GPUs do not have the solver steady");
   EXPECT_EQ(device({"--device=cpu"}), "");
 }
