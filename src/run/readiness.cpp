@@ -92,15 +92,14 @@ class Examination : Preparation {
   }
 
   void look_why_done() {
-    if (tally.given_up > 0) {
+    if (tally.given_up > 0)
       found_.done = fmt::format(
           "of {}{} {} are solved, and {} failed too often: only --retry-failed tries them again",
           counted(tally.total, "plan"), of_shard_, tally.restored, tally.given_up);
-    } else if (tally.total == 1) {
+    else if (tally.total == 1)
       found_.done = fmt::format("the only plan{} is solved", of_shard_);
-    } else {
+    else
       found_.done = fmt::format("all {} plans{} are solved", tally.total, of_shard_);
-    }
   }
 
   /// As if none were solved, as the result file does not say.
