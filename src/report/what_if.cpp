@@ -318,9 +318,11 @@ void add_curves(const WhatIfAnswer& answer, Report& report) {
 
 /// A new file that ends with its descriptor.
 File nameless_file() {
+  std::error_code missing;
+  const auto folder = std::filesystem::temp_directory_path(missing);
+  if (missing) throw RunError("there is no folder for temporary files: set TMPDIR to one");
   const auto path =
-      std::filesystem::temp_directory_path() /
-      fmt::format("wallheat-{:08x}{:08x}", std::random_device()(), std::random_device()());
+      folder / fmt::format("wallheat-{:08x}{:08x}", std::random_device()(), std::random_device()());
   File file(path, O_CREAT | O_EXCL | O_RDWR);
   remove_file(path);
   return file;
