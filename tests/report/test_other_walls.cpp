@@ -43,6 +43,15 @@ TEST(WallNeed, tells_rooms_that_need_no_wall_much_wall_and_whom_no_wall_helps) {
   EXPECT_EQ(cold.for_share(0.67).value, std::numeric_limits<double>::infinity());
 }
 
+TEST(WallNeed, of_an_area_tells_how_much_of_it_is_above_the_target_now) {
+  const WallNeed need = need_of({.target = 18, .area_share = 0.5});
+  const std::vector<RoomNeed>& rooms = need.plans.front().rooms;
+  EXPECT_GT(rooms.at(0).now, 50);
+  EXPECT_EQ(rooms.at(2).now, 0);
+  EXPECT_EQ(verdict_of_room(need, 0), NeedVerdict::reachable);
+  EXPECT_EQ(verdict_of_room(need, 2), NeedVerdict::never);
+}
+
 TEST(WallNeed, leaves_rooms_out_that_are_too_small_to_count) {
   EXPECT_EQ(need_of({.min_cells = 10}).rooms(), 3U);
   const Report none = report_of(need_of({.min_cells = 11}));
@@ -160,7 +169,8 @@ TEST(WallNeed, is_drawn_up_to_the_room_that_needs_most) {
 
 /// Of ten cells: a mean, and how many of them are above a threshold, surely and perhaps.
 Figures ten_cells(double mean, std::int64_t above, std::int64_t least, std::int64_t most) {
-  Figures figures{10};
+  Figures figures;
+  figures.cells = 10;
   figures.summary.statistics = {mean, 1, 10.0 * static_cast<double>(above), 0};
   figures.summary.doubt.above_least = least;
   figures.summary.doubt.above_most = most;
