@@ -43,8 +43,9 @@ class TwoFiles : public testing::Test {
   };
   /// Rows with a field hold it compressed already.
   std::string make(const std::string& name, Content content) {
-    StorePlan plan{
-        {}, {{"solver", content.solver}, {"tolerance", content.tolerance}}, content.fields};
+    Attributes settings{{"solver", content.solver}};
+    if (!content.tolerance.empty()) settings["tolerance"] = content.tolerance;
+    StorePlan plan{{}, settings, content.fields};
     for (std::uint32_t i = 0; i < content.rows.size(); ++i) {
       content.rows[i].index = i;
       plan.ids.push_back(content.rows[i].id);
@@ -124,6 +125,13 @@ TEST_F(TwoFiles, differ_in_settings_statuses_plans_and_inputs) {
   EXPECT_THAT(found.other_inputs, ElementsAre("a"));
   EXPECT_EQ(found.compared, 1U);
   EXPECT_EQ(found.identical, 0U);
+}
+
+TEST_F(TwoFiles, differ_in_a_setting_that_one_has_not) {
+  const Comparison found = compared({{solved_with("a", 12)}}, {{solved_with("a", 12)}, ""});
+  ASSERT_THAT(found.settings, SizeIs(1));
+  EXPECT_EQ(found.settings[0].first, "0.0001");
+  EXPECT_EQ(found.settings[0].second, "-");
 }
 
 TEST_F(TwoFiles, differ_in_the_cells_of_their_fields) {
