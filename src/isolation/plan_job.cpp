@@ -101,7 +101,7 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, const So
   result.cols = static_cast<std::uint32_t>(plan.domain.cols);
   const std::vector<double> values = interior_values(solution.field, plan.interior);
   result.interior_cells = static_cast<std::int64_t>(values.size());
-  const Summary summary = summary_of(values, asked.thresholds, solution.uncertainty);
+  const CellSummary summary = summary_of(values, asked.thresholds, solution.uncertainty);
   result.statistics = summary.statistics;
   if (result.interior_cells == 0) {
     result.status = PlanStatus::empty;

@@ -1,9 +1,8 @@
-#include <stdexcept>
-
 #include "report/figure.hpp"
 #include "report/summary.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
+#include "support/report_values.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -40,19 +39,6 @@ TEST_F(OfFivePlans, tells_the_spread_of_the_means_from_that_within_a_plan) {
   EXPECT_DOUBLE_EQ(summary.mean_of_stds, 4);
   EXPECT_EQ(summary.half_above, 2U);
   EXPECT_EQ(summary.half_below, 2U);
-}
-
-/// What a report says under a key; nothing if it does not have it.
-Value value_of(const Report& report, const std::string& key) {
-  for (const auto& part : report.parts)
-    if (const auto* fact = std::get_if<Fact>(&part); fact && fact->key == key) return fact->value;
-  return {};
-}
-
-const Table& table_of(const Report& report, const std::string& key) {
-  for (const auto& part : report.parts)
-    if (const auto* table = std::get_if<Table>(&part); table && table->key == key) return *table;
-  throw std::out_of_range(key);
 }
 
 TEST_F(OfFivePlans, reports_answers_and_names_plans) {
