@@ -370,7 +370,8 @@ class GpuSeatTest : public SeatsTest {
   void fill() {
     for (std::size_t plan = 1; plan < FakeGpu::lanes; ++plan)
       give(std::to_string(plan), GpuFault::patient);
-    rank0_->listen("the plans to be begun", [&] { return journal().size() == FakeGpu::lanes; });
+    rank0_->listen("the plans to be begun",
+                   [&] { return rank0_->facts && journal().size() == FakeGpu::lanes; });
   }
 };
 
