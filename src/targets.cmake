@@ -65,6 +65,16 @@ if(WALLHEAT_SOLVER_ONLY)
   return()
 endif()
 
+if(WALLHEAT_PYTHON)
+  set(PYBIND11_FINDPYTHON ON)
+  find_package(pybind11 REQUIRED)
+  # Plain: neither optimised at link time nor stripped.
+  pybind11_add_module(wallheat_python NO_EXTRAS src/python/arrays.cpp src/python/module.cpp)
+  set_target_properties(wallheat_python PROPERTIES OUTPUT_NAME _wallheat)
+  target_link_libraries(wallheat_python PRIVATE wallheat_gpu)
+  return()
+endif()
+
 find_package(fmt REQUIRED)
 find_library(LIBDEFLATE deflate REQUIRED)  # its package for CMake and pkg-config came late
 find_path(LIBDEFLATE_INCLUDE libdeflate.h REQUIRED)
@@ -72,25 +82,14 @@ wallheat_library(io LINK PUBLIC wallheat_core fmt::fmt PRIVATE ${LIBDEFLATE})
 target_include_directories(wallheat_io SYSTEM PRIVATE ${LIBDEFLATE_INCLUDE})
 
 # The static HDF5, if there is one: the shared one of Debian brings curl, OpenSSL and what they take along, thirty libraries that
-# every start of the program would load. Python's module takes the shared one, as the static one's code has one place in memory.
-if(NOT WALLHEAT_PYTHON)
-  set(HDF5_USE_STATIC_LIBRARIES ON)
-endif()
+# every start of the program would load.
+set(HDF5_USE_STATIC_LIBRARIES ON)
 # Quiet, as it warns if HDF5's own compiler wrapper does not work, which nothing here needs.
 find_package(HDF5 QUIET REQUIRED COMPONENTS C)
 message(STATUS "HDF5 ${HDF5_VERSION}: ${HDF5_C_LIBRARIES}")
-# What reads result files, which is all that others need: the Python module, wallheat::results.
+# What reads result files, which is all that wallheat::results needs.
 set(readers "/(hdf5_.*|field_codec|journal|layout|result_file|result_path|result_reader|row|view)\\.cpp$")
 wallheat_library(results HOT FOLDER store ONLY ${readers} LINK PUBLIC wallheat_io PRIVATE HDF5::HDF5)
-if(WALLHEAT_PYTHON)
-  set(PYBIND11_FINDPYTHON ON)
-  find_package(pybind11 REQUIRED)
-  # Plain: neither optimised at link time nor stripped.
-  pybind11_add_module(wallheat_python NO_EXTRAS src/python/arrays.cpp src/python/module.cpp)
-  set_target_properties(wallheat_python PROPERTIES OUTPUT_NAME _wallheat)
-  target_link_libraries(wallheat_python PRIVATE wallheat_gpu wallheat_results)
-  return()
-endif()
 wallheat_library(store HOT WITHOUT ${readers} LINK PUBLIC wallheat_results PRIVATE HDF5::HDF5 Threads::Threads)
 wallheat_library(queue LINK PUBLIC wallheat_io Threads::Threads)
 wallheat_library(forecast LINK PUBLIC wallheat_io)

@@ -98,8 +98,8 @@ enum class PlanStatus : std::uint8_t {
   PART(float, solve_s, phases.solve_s, shown, "s of `seconds`: solving")                                             \
   PART(float, statistics_s, phases.statistics_s, shown, "s of `seconds`: statistics")                                \
   PART(float, compress_s, phases.compress_s, shown, "s of `seconds`: compressing the field")                         \
-  PART(float, send_s, phases.send_s, shown, "s after `seconds`: until the worker sent the result")                   \
-  PART(float, store_s, phases.store_s, shown, "s after that: until rank 0 began to store it")                        \
+  PART(float, send_s, phases.send_s, shown, "s, not measured: always 0")                                             \
+  PART(float, store_s, phases.store_s, shown, "s from when rank 0 had heard of the result until it began to store it")                        \
   STORED(std::uint32_t, row_crc32, 0, "of all bytes of the row before it")
 // clang-format on
 
@@ -129,7 +129,6 @@ struct PlanResult {
   Statistics statistics;
   PlanPhases phases;
   DeviceTimes device_times;      ///< not stored
-  bool may_pass = false;         ///< failed, but another try may do better; not stored
   std::vector<std::byte> field;  ///< compressed field (see field_codec.hpp); empty if not asked for
   std::vector<RoomResult> rooms;  ///< in order; empty if not asked for, or not read
 };

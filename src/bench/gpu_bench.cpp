@@ -12,6 +12,7 @@
 #include "bench/seconds_since.hpp"
 #include "core/generator.hpp"
 #include "core/parallel_for.hpp"
+#include "core/plural.hpp"
 #include "solve/same_bits.hpp"
 #include "wallheat/error.hpp"
 
@@ -84,7 +85,7 @@ class Measurement {
     const std::size_t most = device_.plans_at_once();
     for (std::size_t in_flight = 1; in_flight <= most;
          in_flight = in_flight < most ? std::min(2 * in_flight, most) : most + 1) {
-      tell(std::to_string(in_flight) + " plan(s) in flight");
+      tell(counted(in_flight, "plan") + " in flight");
       bench.flows.push_back(solve_again(in_flight, gpu_solver_, settings_.plans));
     }
     for (const std::size_t side : settings_.sides) {

@@ -60,11 +60,9 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
               choice(advise.order, "NAME", "bound",
                      {{"bound", ChoiceOrder::bound},
                       {"median", ChoiceOrder::median},
-                      {"core-hours", ChoiceOrder::core_hours},
-                      {"energy", ChoiceOrder::energy},
-                      {"price", ChoiceOrder::price}}),
+                      {"core-hours", ChoiceOrder::core_hours}}),
               "what makes a choice the best: bound (95 % of such campaigns are done by then), "
-              "median, core-hours, energy or price");
+              "median or core-hours");
   options.add("most-nodes", value(advise.most_nodes, "N", 0),
               "take no more nodes than N, over all jobs; 0: as many as a partition has");
   options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
@@ -75,9 +73,8 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.add(
       "partition,p", value(advise.partitions, "NAME:KEY=NUMBER,..."),
       "a partition to look at (again for more; default: all that sinfo tells), with what is known "
-      "of it: core, gpu (cell updates a second of a core, of a GPU), watts (of a busy node without "
-      "GPUs), gpu-watts, core-price, gpu-price (of an hour), and in place of what sinfo tells "
-      "nodes, cores, gpus (of a node), limit (hours)");
+      "of it: core (cell updates a second of a core), and in place of what sinfo tells nodes, "
+      "cores (of a node), limit (hours)");
   options.add("sinfo", file(advise.sinfo, FileRole::read),
               "read what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" printed; default: call it");
   options.add("scontrol", file(advise.scontrol, FileRole::read),
@@ -176,8 +173,7 @@ Advice advice_of(AdviseOptions& advise, const RunOptions& run) {
         return forecast_for(waits, partition, nodes, core_hours);
       },
       advise.order);
-  if (advice.choices.empty())
-    throw RunError("no partition has a core, nor a GPU of known speed, to solve on");
+  if (advice.choices.empty()) throw RunError("no partition has a core to solve on");
   advice.reason = reason_for_first(advice.choices, advise.order);
   return advice;
 }

@@ -48,14 +48,13 @@ struct CompareOptions {
 
 /// A program must be the only thing of its name. Throws UsageError.
 void require_own_names(const CompareOptions& compare) {
-  for (std::size_t i = 0; i < compare.words.size(); ++i) {
-    if (!compare.given[i]) continue;
-    const std::string& name = compare.given[i]->name;
-    for (std::size_t other = 0; other < compare.words.size(); ++other)
-      if (other != i &&
-          name == (compare.given[other] ? compare.given[other]->name : compare.words[other]))
-        throw UsageError(fmt::format("two things are named '{}'; give each another name", name));
-  }
+  std::vector<std::string> names = compare.words;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (compare.given[i]) names[i] = compare.given[i]->name;
+  for (const auto& given : compare.given)
+    if (given && std::ranges::count(names, given->name) > 1)
+      throw UsageError(
+          fmt::format("two things are named '{}'; give each another name", given->name));
 }
 
 /// Throws UsageError.

@@ -7,6 +7,7 @@
 
 #include "bench/solver_bench.hpp"
 #include "cli/commands.hpp"
+#include "core/plural.hpp"
 #include "core/version.hpp"
 #include "mpi/mpi_link.hpp"
 #include "node/local_machine.hpp"
@@ -109,12 +110,12 @@ void add_cores(const Machine& machine, Report& report) {
 
 /// How fast each solver is here: one thread is measured.
 void add_solvers(int threads, Report& report) {
-  Table& table =
-      report.add(Table{"solvers",
-                       fmt::format("plans of {0} x {0} cells on {1} thread(s), from one that was "
-                                   "measured; GPUs have jacobi alone",
-                                   sample_side, threads),
-                       {{"solver", "solver"}, {"plans_per_s", "plans/s", {Form::digits, 4}}}});
+  Table& table = report.add(
+      Table{"solvers",
+            fmt::format("plans of {0} x {0} cells on {1}, from one that was "
+                        "measured; GPUs have jacobi alone",
+                        sample_side, counted(static_cast<std::size_t>(threads), "thread")),
+            {{"solver", "solver"}, {"plans_per_s", "plans/s", {Form::digits, 4}}}});
   for (const SolverKind kind : {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady}) {
     SolverOptions solver;
     solver.isa = available_isas().back();

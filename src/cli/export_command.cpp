@@ -12,6 +12,7 @@
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "core/npy.hpp"
+#include "core/plural.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "report/row_table.hpp"
@@ -100,7 +101,7 @@ int tell_plans_without_result(const ResultReader& reader) {
     any_failed = true;
     print_error("failed: {}: {}", printable(row.id), printable(row.error));
   });
-  if (pending > 0) print_error("{} plan(s) are not solved yet", pending);
+  if (pending > 0) print_error("{} not solved yet", counted(pending, "plan is", "plans are"));
   if (pending > 0) return exit_work_left;
   return any_failed ? exit_some_plans_failed : exit_done;
 }

@@ -15,6 +15,7 @@
 #include "core/npy.hpp"
 #include "core/parallel_for.hpp"
 #include "core/plan_files.hpp"
+#include "core/plural.hpp"
 #include "core/python_float.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
@@ -161,8 +162,8 @@ Report generate_command(Options& options) {
   const bool is_archive = out.extension() == ".zip" || out.extension() == ".npz";
   (is_archive ? write_zip : write_directory)(plans, out, overwrite);
   Report report{out.string()};
-  report.add(Note{
-      fmt::format("{} floor plan(s) of {} x {} cells in {}", count, size, size, out.string())});
+  report.add(Note{fmt::format("{} of {} x {} cells in {}", counted(count, "floor plan"), size, size,
+                              out.string())});
   if (spacing)
     report.add(Note{fmt::format("their cells are {} apart, which is stored with them",
                                 python_float(*spacing))});

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "cli/commands.hpp"
@@ -22,49 +22,38 @@ struct NeedOptions {
   Door door;
 };
 
-void choose_walls(const std::vector<std::string>& words, NeedOptions& need) {
-  for (const std::string& word : words) {
-    const WallChange change = wall_change_in(word);
-    if (std::find(need.kinds.begin(), need.kinds.end(), change.kind) != need.kinds.end())
-      throw UsageError(fmt::format("--wall names {:.6g} twice", change.kind));
-    if (change.temperatures.size() > 1)
-      throw UsageError(fmt::format("--wall {}: need takes one temperature of another wall", word));
-    const bool is_asked = change.temperatures.empty();
-    const auto place = is_asked ? need.kinds.begin() : need.kinds.end();
-    need.temperatures.insert(need.temperatures.begin() + (place - need.kinds.begin()),
-                             is_asked ? change.kind : change.temperatures.front());
-    need.kinds.insert(place, change.kind);
-    if (is_asked) need.question.wall = change.kind;
+void choose_walls(const std::vector<WallChange>& changes, NeedOptions& need) {
+  for (const auto& [kind, temperatures] : changes) {
+    if (temperatures.size() > 1)
+      throw UsageError(
+          fmt::format("--wall {:.6g}: need takes one temperature of another wall", kind));
+    const bool is_asked = temperatures.empty();
+    need.kinds.insert(is_asked ? need.kinds.begin() : need.kinds.end(), kind);
+    need.temperatures.insert(is_asked ? need.temperatures.begin() : need.temperatures.end(),
+                             is_asked ? kind : temperatures.front());
+    if (is_asked) need.question.wall = kind;
   }
-  const auto asked = std::count_if(words.begin(), words.end(), [](const std::string& word) {
-    return word.find('=') == std::string::npos;
-  });
-  if (asked != 1)
+  if (std::ranges::count_if(changes, &std::vector<double>::empty, &WallChange::temperatures) != 1)
     throw UsageError(
         "--wall KIND, without a temperature, must name the one kind of wall that is asked for");
 }
 
 void check_question(const Options& options, NeedQuestion& question, double area_above) {
-  if (options.was_given("room-mean") == options.was_given("area-above"))
+  const bool is_area = options.was_given("area-above");
+  if (options.was_given("room-mean") == is_area)
     throw UsageError("give --room-mean, or --area-above with --area-share, as the goal");
-  if (options.was_given("area-share") && !options.was_given("area-above"))
+  if (options.was_given("area-share") && !is_area)
     throw UsageError("--area-share needs --area-above");
-  if (options.was_given("area-above")) {
-    question.target = area_above;
-  } else {
-    question.area_share = 0;
-  }
-  if (!std::isfinite(question.target))
-    throw UsageError(fmt::format("--{} must be a number (°C)",
-                                 question.area_share > 0 ? "area-above" : "room-mean"));
-  if (!std::isfinite(question.limit)) throw UsageError("--limit must be a number (°C)");
+  if (is_area) question.target = area_above;
+  for (const auto& [name, degrees] :
+       {std::pair(is_area ? "area-above" : "room-mean", question.target),
+        {"limit", question.limit}})
+    if (!std::isfinite(degrees)) throw UsageError(fmt::format("--{} must be a number (°C)", name));
   for (const auto& [name, share] :
-       {std::pair("share", question.room_share), std::pair("area-share", question.area_share)}) {
-    const bool unused =
-        share == 0 && std::string_view(name) == "area-share" && !options.was_given("area-above");
-    if (!unused && !(share > 0 && share <= 1))
+       {std::pair("share", question.room_share), {"area-share", question.area_share}})
+    if (!(share > 0 && share <= 1))
       throw UsageError(fmt::format("--{} must be a number above 0 and at most 1, as 0.95", name));
-  }
+  if (!is_area) question.area_share = 0;
 }
 
 /// Throws UsageError, RunError.
@@ -110,7 +99,7 @@ void parse_need(Options& options, NeedOptions& need) {
     if (min_cells < 1) throw UsageError("--min-cells must be at least 1");
     question.min_cells = static_cast<std::size_t>(min_cells);
     question.cell_metres = cell_size.metres();
-    choose_walls(walls, need);
+    choose_walls(wall_changes_in(walls), need);
   });
   options.parse();
   need.plans.open();
@@ -121,32 +110,23 @@ Superposition of_asked_wall(const Superposition& all, std::span<const double> te
   return {all.at(temperatures), {all.walls.front()}};
 }
 
-RoomPlaces one_room(std::size_t cells) {
-  RoomPlaces rooms(1, std::vector<std::uint32_t>(cells));
-  std::iota(rooms.front().begin(), rooms.front().end(), 0U);
-  return rooms;
-}
-
 }  // namespace
 
 Report need_command(Options& options) {
   NeedOptions asked;
   parse_need(options, asked);
   WallNeed need{asked.question, std::vector<PlanNeed>(asked.plans.ids().size())};
-  const std::size_t unusable = asked.plans.superpose(
-      asked.kinds, [&](std::size_t index, const FloorPlan& floor_plan, const Superposition& all) {
-        const Superposition linear = of_asked_wall(all, asked.temperatures);
-        PlanNeed& plan = need.plans[index];
-        plan.id = asked.plans.ids()[index];
-        plan.has_wall = all.walls.front().cells > 0;
-        plan.bound = linear.now.bound;
-        plan.rooms = needs_of_rooms(asked.question, linear,
-                                    asked.question.whole_plans ? one_room(linear.now.cells.size())
-                                                               : rooms_of(floor_plan, asked.door));
-      });
+  const auto take = [&](std::size_t index, const FloorPlan& floor_plan, const Superposition& all) {
+    const Superposition linear = of_asked_wall(all, asked.temperatures);
+    const auto rooms = asked.question.whole_plans ? one_room(linear.now.cells.size())
+                                                  : room_places_of(floor_plan, asked.door);
+    need.plans[index] = {asked.plans.ids()[index], all.walls.front().cells > 0, linear.now.bound,
+                         needs_of_rooms(asked.question, linear, rooms)};
+  };
+  const int exit_status = asked.plans.superpose(asked.kinds, take);
   std::erase_if(need.plans, [](const PlanNeed& plan) { return plan.id.empty(); });
   Report report = report_of(std::move(need));
-  report.exit_status = unusable > 0 ? exit_some_plans_failed : exit_done;
+  report.exit_status = exit_status;
   return report;
 }
 

@@ -404,9 +404,6 @@ void Options::check_files() {
         case FileRole::text:
           files_.makes_text(name, file, overwrite_);
           break;
-        case FileRole::written:
-          files_.writes(name, file);
-          break;
         case FileRole::none:
           break;
       }

@@ -34,7 +34,7 @@ T choose(const std::string& option, const std::string& word,
 }
 
 /// What a file is to a command; see CommandFiles.
-enum class FileRole { none, read, plans, result, made, picture, text, written };
+enum class FileRole { none, read, plans, result, made, picture, text };
 
 /// The variable that an option fills, and how the help shows its value.
 struct OptionValue {

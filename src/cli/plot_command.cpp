@@ -18,6 +18,7 @@
 #include "cli/picture_file.hpp"
 #include "cli/result_file.hpp"
 #include "core/number_of.hpp"
+#include "core/plural.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "plans/plan_source.hpp"
@@ -102,7 +103,7 @@ class Fields {
       throw RunError(fmt::format("plan \"{}\" has {} rooms in {}, and {} by --data: it is another",
                                  printable(id), rooms.size(), file_, map.count));
     const auto coldest = std::ranges::min_element(rooms, {}, &RoomResult::mean_temp);
-    std::string caption = fmt::format("{}{} room(s)", of_plan, rooms.size());
+    std::string caption = of_plan + counted(rooms.size(), "room");
     if (!rooms.empty() && of_plan.empty())
       caption += fmt::format(", the coldest {}: {:#.4g} °C", coldest->room, coldest->mean_temp);
     return rooms_panel(caption, map, rooms);
@@ -295,7 +296,7 @@ std::string title_of(const PlotOptions& plot, bool is_one, std::size_t all,
              : fmt::format("{}, {} plans, {}", name(plot.file),
                            drawn < all ? fmt::format("{} of {}", drawn, all) : std::to_string(all),
                            solver.substr(0, solver.find(' ')));
-  if (!plot.minus.empty()) title += ": minus " + name(plot.minus);
+  if (!plot.minus.empty()) title += fmt::format(": {} minus {}", name(plot.file), name(plot.minus));
   return title;
 }
 
@@ -338,7 +339,8 @@ Report plot_command(Options& options) {
   plot.picture.write([&](PlotFormat format) { return drawn.draw(format, plot.picture.dpi()); });
   const std::string picture = plot.picture.path().string();
   Report report{drawn.title};
-  report.add(Note{fmt::format("{} plan(s), {} panel(s): {}", plot.ids.size(), count, picture)});
+  report.add(Note{fmt::format("{}, {}: {}", counted(plot.ids.size(), "plan"),
+                              counted(count, "panel"), picture)});
   report.add(Fact{"plans", "", plot.ids.size()});
   report.add(Fact{"panels", "", count});
   report.add(Fact{"picture", "", picture});

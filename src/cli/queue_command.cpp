@@ -7,7 +7,6 @@
 #include "cli/queue_source.hpp"
 #include "core/number_of.hpp"
 #include "report/queue_report.hpp"
-#include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -27,20 +26,6 @@ SizeClasses classes_of(const std::string& text, bool by_memory) {
       text));
 }
 
-constexpr const char* replay_head =
-    "job,task,partition,size,eligible_s,wait_s,median_s,bound_75_s,bound_95_s\n";
-
-/// What a job would have been told, as CSV.
-std::string replay_line(const QueueRow& row, const JobRecord& job, const Wait& wait,
-                        const StatedWait& stated) {
-  const auto number = [](double value) {
-    return std::isnan(value) ? std::string() : fmt::format("{}", value);
-  };
-  return fmt::format("{},{},{},{},{},{},{},{},{}\n", job.job, job.task, row.partition, row.size,
-                     wait.eligible_s, wait.wait_s, number(stated.median_s),
-                     number(stated.bound_75_s), number(stated.bound_95_s));
-}
-
 }  // namespace
 
 Report queue_command(Options& options) {
@@ -50,14 +35,13 @@ Report queue_command(Options& options) {
   bool memory = false;
   std::string qos;
   bool means = false;
-  std::filesystem::path replay;
   options.describe(
       "[options]",
       "Forecasts how long a job waits in the queue of a Slurm or LSF cluster, from how long others "
       "waited: upper bounds that half, 75 % and 95 % of the jobs keep, with 95 % confidence, and "
       "the chance to start soon. For each partition, all jobs and classes of sizes.\nThe wait is "
       "the time from when a job could start to its start. An array's tasks that start together "
-      "count once. Where waits change, older ones are not used. No user names are read.",
+      "count once. The latest 1000 jobs of each count. No user names are read.",
       {"wallheat queue --sacct jobs.txt",
        "wallheat queue --sacct jobs.txt --means --partition medium"});
   options.heading("What is shown");
@@ -72,9 +56,6 @@ Report queue_command(Options& options) {
   options.add("means", flag(means),
               "show the mean waits and numbers of jobs as a table in place of that: waits are "
               "skewed, so a mean says little of the next one");
-  options.add("replay", made_file(replay, replay_head),
-              "also write as CSV what each job would have been told when it became eligible: "
-              "median and bounds in s");
   options.heading("Where the waits are from");
   source.declare(options);
   options.parse();
@@ -84,12 +65,8 @@ Report queue_command(Options& options) {
   const JobListing listing = source.read();
   if (listing.jobs.empty())
     throw RunError("no job is in the listing; with more --days sacct looks back further");
-  std::string stated = replay_head;
-  StatedWaitSink tell;
-  if (!replay.empty()) tell = [&](const auto&... what) { stated += replay_line(what...); };
-  QueueForecast forecast = queue_forecast(listing, classes, names, qos, tell);
+  QueueForecast forecast = queue_forecast(listing, classes, names, qos);
   forecast.own_jobs = source.own_jobs();
-  if (!replay.empty()) write_output(replay, stated);
   return means ? means_report(forecast) : report_of(forecast);
 }
 

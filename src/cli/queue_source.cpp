@@ -4,14 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <optional>
 
 #include "core/printable.hpp"
-#include "forecast/job_history.hpp"
-#include "io/print_error.hpp"
 #include "io/program_output.hpp"
-#include "store/result_path.hpp"
 
 namespace wallheat {
 namespace {
@@ -40,15 +36,13 @@ void QueueSource::declare(Options& options) {
               "read what 'SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days -o "
               "FIELDS' printed, with the FIELDS JobIDRaw,JobID,Partition,QOS,State,Submit,"
               "Eligible,Start,End,TimelimitRaw,AllocNodes,AllocCPUS,ReqMem,ReqTRES; - is stdin; "
-              "default: call it");
+              "again for more listings, which may overlap; default: call it");
   options.add("lsf", file(lsf_, FileRole::read),
-              "read what LSF's 'bhist -l' printed, or 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o "
-              "FIELDS' with the FIELDS jobid jobindex queue stat submit_time start_time "
-              "finish_time nreq_slot runtimelimit delimiter='|'; - is stdin");
+              "read what LSF's 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o FIELDS' printed, with the "
+              "FIELDS jobid jobindex queue stat submit_time start_time finish_time nreq_slot "
+              "runtimelimit delimiter='|'; - is stdin; again for more listings");
   options.add("own", flag(own_), "the listing has only jobs of your own");
   options.add("days", value(days_, "N", 30), "ask sacct for the last N days");
-  options.add("history", file(history_, FileRole::written),
-              "keep what was read in FILE, and use all that it holds: accounting forgets");
   options.check([this] {
     if (!sacct_.empty() && !lsf_.empty()) throw UsageError("--sacct and --lsf exclude each other");
     if (days_ < 1) throw UsageError("--days must be at least 1");
@@ -56,16 +50,13 @@ void QueueSource::declare(Options& options) {
 }
 
 JobListing QueueSource::read() {
+  if (sacct_.empty() && lsf_.empty()) return ask_scheduler();
   const auto name = [](const std::string& file) { return file == "-" ? "stdin" : file; };
-  JobListing listing;
-  if (!sacct_.empty()) {
-    listing = parse_sacct(name(sacct_), text_of(sacct_));
-  } else if (!lsf_.empty()) {
-    listing = parse_lsf(name(lsf_), text_of(lsf_), std::time(nullptr));
-  } else {
-    listing = ask_scheduler();
-  }
-  return history_.empty() ? std::move(listing) : keep_history(result_path(history_), listing);
+  JobListing all;
+  for (const std::string& file : sacct_) all.add(parse_sacct(name(file), text_of(file)));
+  for (const std::string& file : lsf_) all.add(parse_bjobs(name(file), text_of(file)));
+  all.keep_each_once();
+  return all;
 }
 
 JobListing QueueSource::ask_scheduler() {
@@ -87,15 +78,11 @@ JobListing QueueSource::ask_scheduler() {
   if (lsf) {
     const auto own = listing_of({"bjobs", "-a", "-o", "jobid"}, year);
     own_ = own_ || (own && lines_in(*own) >= lines_in(*lsf));
-    return parse_lsf("bjobs", *lsf, std::time(nullptr));
+    return parse_bjobs("bjobs", *lsf);
   }
-  if (history_.empty() || !std::filesystem::exists(history_))
-    throw NoAccounting(
-        "neither sacct nor bjobs is here; save what one of them prints on the cluster, and name it "
-        "with --sacct or --lsf");
-  print_error("wallheat: neither sacct nor bjobs is here, so only {} is read",
-              printable(history_.string()));
-  return {};
+  throw NoAccounting(
+      "neither sacct nor bjobs is here; save what one of them prints on the cluster, and name it "
+      "with --sacct or --lsf");
 }
 
 }  // namespace wallheat

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -21,8 +20,8 @@ class QueueSource {
  public:
   /// This must live as long as the Options.
   void declare(Options& options);
-  /// Asks the scheduler, or reads what is named, and keeps it where that is wanted. Throws
-  /// NoAccounting, and RunError for a broken listing.
+  /// Reads the listings that are named, or asks the scheduler. Throws NoAccounting, and RunError
+  /// for a broken listing.
   [[nodiscard]] JobListing read();
   /// Whether read() saw no jobs of other users.
   [[nodiscard]] bool own_jobs() const { return own_; }
@@ -30,9 +29,8 @@ class QueueSource {
  private:
   [[nodiscard]] JobListing ask_scheduler();
 
-  std::string sacct_;
-  std::string lsf_;
-  std::filesystem::path history_;
+  std::vector<std::string> sacct_;  ///< names of files
+  std::vector<std::string> lsf_;
   std::int64_t days_ = 0;
   bool own_ = false;
 };

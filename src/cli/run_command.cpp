@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/run_option_parser.hpp"
 #include "core/exit_status.hpp"
+#include "core/plural.hpp"
 #include "core/printable.hpp"
 #include "mpi/mpi_link.hpp"
 #include "report/file_status.hpp"
@@ -56,7 +57,7 @@ int print_readiness(const RunOptions& options) {
     fmt::print("ready     the same command without --check starts the run\n");
     return exit_done;
   }
-  throw RunError(fmt::format("the run cannot start: {} problem(s)", found.problems.size()));
+  throw RunError("the run cannot start: " + counted(found.problems.size(), "problem"));
 }
 
 /// Prints the shards, from that of the options on and round about, that have plans left and that

@@ -15,6 +15,7 @@
 #include "core/answer.hpp"
 #include "core/cpu_time.hpp"
 #include "core/npy.hpp"
+#include "core/plural.hpp"
 #include "core/printable.hpp"
 #include "core/python_float.hpp"
 #include "io/print_error.hpp"
@@ -134,7 +135,7 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
 void add_rooms(FieldPicture& picture, const FloorPlan& plan, const PlanResult& result, Door door) {
   const RoomMap map = map_rooms(plan.interior, door.of({plan.interior.rows, plan.interior.cols}));
   picture.panels.push_back(
-      rooms_panel(fmt::format("{} room(s), by mean", result.rooms.size()), map, result.rooms));
+      rooms_panel(counted(result.rooms.size(), "room") + ", by mean", map, result.rooms));
   ++picture.columns;
 }
 

@@ -5,8 +5,8 @@
 #include "cli/question_options.hpp"
 #include "cli/result_file.hpp"
 #include "plans/plan_source.hpp"
-#include "report/page.hpp"
 #include "report/summary.hpp"
+#include "report/summary_page.hpp"
 #include "report/thresholds.hpp"
 #include "wallheat/error.hpp"
 
@@ -42,22 +42,18 @@ Report summary_command(Options& options) {
           ? rows_of(*reader)
           : counted_again(*reader, *open_plan_source(data.empty() ? plans_of(file, *reader) : data),
                           thresholds);
-  std::size_t plans = 0;
-  const Rows all = [&](const auto& take) {
-    counted([&](const PlanResult& row) {
-      ++plans;
-      take(row);
-    });
-  };
-  const Summary summary = summary_of(*reader, rows_where(where, all), thresholds);
-  if (summary.plans == 0 && !where.empty()) refuse_empty(file, where, plans);
+  const Rows rows = rows_where(where, counted);
+  const Summary summary = summary_of(*reader, rows, thresholds);
+  if (summary.plans == 0 && !where.empty()) refuse_empty(file, where, reader->count());
   const WallTime wall = wall_time(reader->sessions());
   // The sessions' time is that of all plans.
   Report report =
       report_of(summary, where.empty() ? &wall : nullptr, reader.get(), cell_size.metres());
   report.title = std::filesystem::path(file).filename().string();
   report.add(histogram_figure(summary, report.title, static_cast<std::size_t>(bins)));
-  report.own_page = [reader, file](std::ostream& out) { write_report_page(file, *reader, out); };
+  report.for_page = [report, reader, file, rows, thresholds, is_all = where.empty()] {
+    return page_of(report, {file, *reader, rows, thresholds, is_all});
+  };
   return report;
 }
 

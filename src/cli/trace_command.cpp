@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
-#include "report/page.hpp"
+#include "report/trace.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 

@@ -14,6 +14,7 @@
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "core/parallel_for.hpp"
+#include "core/plural.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
@@ -132,16 +133,16 @@ struct Verification {
 class Checks {
  public:
   explicit Checks(const Findings& findings) : findings_(findings) { wrong_.most_shown = 20; }
-  void add(const char* name, Check check, const std::string& what) {
+  /// Of things of that name.
+  void add(const char* name, Check check, const char* thing, const std::string& how) {
     const auto number = static_cast<std::size_t>(check);
-    add(name, findings_.examined[number], findings_.wrong[number], what);
+    add(name, findings_.examined[number], findings_.wrong[number], thing, how);
   }
   void add(const char* name, std::size_t examined, const std::vector<std::string>& wrong,
-           const std::string& what) {
-    const std::string result =
-        wrong.empty() ? "ok" : fmt::format("NOT OK, {} finding(s)", wrong.size());
+           const char* thing, const std::string& how) {
+    const std::string result = wrong.empty() ? "ok" : "NOT OK, " + counted(wrong.size(), "finding");
     made_.rows.push_back({name, wrong.empty(), examined, wrong.size(),
-                          fmt::format("{}: {} {}", result, examined, what)});
+                          fmt::format("{}: {}{}", result, counted(examined, thing), how)});
     for (const std::string& sentence : wrong) wrong_.rows.push_back({name, sentence});
   }
   void leave_out(const char* name, const char* why) {
@@ -163,10 +164,10 @@ class Checks {
 };
 
 std::string physics_of(const VerifyOptions& options, const SolverOptions& made_with) {
-  if (options.data.empty()) return "answer(s): percentages, iterations, last delta";
+  if (options.data.empty()) return ": percentages, iterations, last delta";
   return made_with.kind == SolverKind::steady
-             ? "answer(s): maximum principle, percentages, iterations, error bound"
-             : "answer(s): maximum principle, percentages, iterations, last delta";
+             ? ": maximum principle, percentages, iterations, error bound"
+             : ": maximum principle, percentages, iterations, last delta";
 }
 
 Report verification_report(const Verification& verification) {
@@ -184,17 +185,17 @@ Report verification_report(const Verification& verification) {
     report.add(Note{"the file is still being written, or its run was killed: go on with --resume"});
 
   Checks checks(findings);
-  checks.add("rows", reader.count(), reader.damage(),
-             "row(s), the list of ids and the log, by their checksums");
-  checks.add("fields", Check::fields, "stored field(s), by their checksums, decoded");
+  checks.add("rows", reader.count(), reader.damage(), "row",
+             ", the list of ids and the log, by their checksums");
+  checks.add("fields", Check::fields, "stored field", ", by their checksums, decoded");
   if (options.data.empty()) {
     checks.leave_out("inputs", "not checked, as there is no --data");
   } else {
-    checks.add("inputs", Check::inputs, "plan(s) are what they were when they were solved");
+    checks.add("inputs", Check::inputs, "plan", ", unchanged since they were solved");
   }
-  checks.add("physics", Check::physics, physics_of(options, made_with));
+  checks.add("physics", Check::physics, "answer", physics_of(options, made_with));
   if (options.recomputes()) {
-    checks.add("answers", Check::answers, "plan(s) solved again, every bit compared");
+    checks.add("answers", Check::answers, "plan", " solved again, every bit compared");
   } else {
     checks.leave_out("answers", "not solved again (--sample 0)");
   }
@@ -213,7 +214,7 @@ Report verification_report(const Verification& verification) {
                   is_sample ? Value(static_cast<std::int64_t>(seed)) : Value()});
   report.add(Fact{"findings", "", wrong});
   const char* left = pending > 0 ? ", but plans are left" : failed > 0 ? ", but plans failed" : "";
-  report.add(Note{wrong > 0 ? fmt::format("{}: {} finding(s)", file, wrong)
+  report.add(Note{wrong > 0 ? fmt::format("{}: {}", file, counted(wrong, "finding"))
                             : fmt::format("{}: all is well{}", file, left)});
   report.exit_status = wrong > 0     ? exit_failed
                        : pending > 0 ? exit_work_left
@@ -243,7 +244,7 @@ Report verify_command(Options& all_options) {
       options.seed >= 0 ? static_cast<std::uint64_t>(options.seed) : std::random_device()();
   const auto sample = sampled(answered, options, seed);
   if (!sample.empty()) {
-    print_error("solving {} of {} answered plan(s) again", sample.size(), answered.size());
+    print_error("solving {} of {} again", sample.size(), counted(answered.size(), "answered plan"));
   }
   const Findings findings =
       examine_all(Verifier(reader, plans, made_with), answered, sample, made_with);

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "core/exit_status.hpp"
 #include "core/number_of.hpp"
+#include "core/plural.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
@@ -15,7 +17,6 @@
 #include "run/catalogue.hpp"
 #include "view/advice.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/rooms.hpp"
 
 namespace wallheat {
 namespace {
@@ -46,33 +47,38 @@ std::vector<double> steps_of(double from, double to, double step) {
   return steps;
 }
 
-}  // namespace
-
 WallChange wall_change_in(const std::string& text) {
-  const auto number = [](std::string_view word) {
+  const UsageError refusal(
+      fmt::format("--wall must be KIND=DEGREES or KIND=FROM:TO:STEP, as 25=22 or "
+                  "25=18:30:1, at most {} temperatures, not '{}'",
+                  most_temperatures, printable(text)));
+  const auto number = [&](std::string_view word) {
     const auto found = number_of<double>(word);
-    return found && std::abs(*found) <= largest_value ? found : std::nullopt;
-  };
-  const auto refuse = [&]() -> WallChange {
-    throw UsageError(
-        fmt::format("--wall must be KIND=DEGREES or KIND=FROM:TO:STEP, as 25=22 or "
-                    "25=18:30:1, at most {} temperatures, not '{}'",
-                    most_temperatures, printable(text)));
+    if (!found || !(std::abs(*found) <= largest_value)) throw refusal;
+    return *found;
   };
   const auto sides = parts_of(text, '=');
-  const auto kind = number(sides.front());
-  if (!kind || sides.size() > 2) return refuse();
-  WallChange change{*kind, {}};
+  WallChange change{number(sides.front()), {}};
   if (sides.size() == 1) return change;
   std::vector<double> numbers;
-  for (const std::string_view word : parts_of(sides.back(), ':')) {
-    const auto found = number(word);
-    if (!found) return refuse();
-    numbers.push_back(*found);
-  }
+  for (const std::string_view word : parts_of(sides.back(), ':')) numbers.push_back(number(word));
   if (numbers.size() == 1) change.temperatures = numbers;
   if (numbers.size() == 3) change.temperatures = steps_of(numbers[0], numbers[1], numbers[2]);
-  return change.temperatures.empty() ? refuse() : change;
+  if (sides.size() > 2 || change.temperatures.empty()) throw refusal;
+  return change;
+}
+
+}  // namespace
+
+std::vector<WallChange> wall_changes_in(const std::vector<std::string>& words) {
+  std::vector<WallChange> changes;
+  for (const std::string& word : words) {
+    changes.push_back(wall_change_in(word));
+    const double kind = changes.back().kind;
+    if (std::ranges::count(changes, kind, &WallChange::kind) > 1)
+      throw UsageError(fmt::format("--wall names {:.6g} twice", kind));
+  }
+  return changes;
 }
 
 void LinearPlans::declare(Options& options) {
@@ -114,42 +120,14 @@ void LinearPlans::open() {
   if (spacing_ == 0) spacing_ = spacing_of_plans(data_).value_or(0);
 }
 
-std::size_t LinearPlans::threads() const {
-  return threads_ > 0 ? static_cast<std::size_t>(threads_)
-                      : std::max<std::size_t>(local_machine().cores.size(), 1);
-}
-
-Limits LinearPlans::limits() const {
-  Limits limits = limits_;
-  limits.spacing = spacing_ > 0 ? spacing_ : 1;
-  return limits;
-}
-
-void LinearPlans::superpose_some(const std::vector<double>& kinds, std::size_t first,
-                                 std::size_t count, const TakeSuperposition& take) const {
-  const auto begin = ids_.begin() + static_cast<std::ptrdiff_t>(first);
-  (void)superpose_plans(*source_, {begin, begin + static_cast<std::ptrdiff_t>(count)}, kinds,
-                        limits(), threads(),
-                        [&](std::size_t index, const FloorPlan& plan, const Superposition& solved) {
-                          take(first + index, plan, solved);
-                        },
-                        {});
-}
-
-RoomPlaces rooms_of(const FloorPlan& plan, const Door& door) {
-  const RoomMap map = map_rooms(plan.interior, door.of({plan.interior.rows, plan.interior.cols}));
-  RoomPlaces rooms(map.count);
-  std::uint32_t place = 0;
-  for (const std::uint32_t room : map.room.cells)
-    if (room > 0) rooms[room - 1].push_back(place++);
-  return rooms;
-}
-
-std::size_t LinearPlans::superpose(const std::vector<double>& kinds,
-                                   const TakeSuperposition& take) const {
+int LinearPlans::superpose(const std::vector<double>& kinds, const TakeSuperposition& take) const {
   WallTemperatures walls;
   for (const double kind : kinds) walls.push_back({kind, kind});
   require_wall_kinds(*source_, TextList(ids_), walls, [] { return false; });
+  Limits limits = limits_;
+  limits.spacing = spacing_ > 0 ? spacing_ : 1;
+  const std::size_t threads = threads_ > 0 ? static_cast<std::size_t>(threads_)
+                                           : std::max<std::size_t>(local_machine().cores.size(), 1);
   std::atomic_flag warned;
   const auto warn_and_take = [&](std::size_t index, const FloorPlan& plan,
                                  const Superposition& superposition) {
@@ -158,18 +136,19 @@ std::size_t LinearPlans::superpose(const std::vector<double>& kinds,
     take(index, plan, superposition);
   };
   auto told = std::chrono::steady_clock::now();
-  const auto unusable = superpose_plans(*source_, ids_, kinds, limits(), threads(), warn_and_take,
-                                        [&](std::size_t done) {
-                                          const auto now = std::chrono::steady_clock::now();
-                                          if (now - told < std::chrono::seconds(5)) return;
-                                          told = now;
-                                          print_error("solved {} of {} plan(s)", done, ids_.size());
-                                        });
-  if (is_one() && !unusable.empty()) throw RunError(unusable.front().reason);
+  const auto tell = [&](std::size_t done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - told < std::chrono::seconds(5)) return;
+    told = now;
+    print_error("solved {} of {}", done, counted(ids_.size(), "plan"));
+  };
+  const auto unusable =
+      superpose_plans(*source_, ids_, kinds, limits, threads, warn_and_take, tell);
+  if (ids_.size() == 1 && !unusable.empty()) throw RunError(unusable.front().reason);
   for (const UnusablePlan& plan : unusable)
     print_error("wallheat: {}", printable_message(plan.reason));
   if (unusable.size() == ids_.size()) throw RunError("none of the plans can be used");
-  return unusable.size();
+  return unusable.empty() ? exit_done : exit_some_plans_failed;
 }
 
 }  // namespace wallheat

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/plural.hpp"
 #include "core/python_float.hpp"
 #include "core/result_columns.hpp"
 #include "core/room_columns.hpp"
@@ -40,7 +41,7 @@ void compare(const Grid<double>& a, const Grid<double>& b, std::vector<Differenc
     first = cell;
   }
   if (count == 0) return;
-  found.push_back({"field in " + std::to_string(count) + " cell(s), the first in row " +
+  found.push_back({"field in " + counted(count, "cell") + ", the first in row " +
                        std::to_string(first / a.cols) + ", column " +
                        std::to_string(first % a.cols) + ",",
                    text_of(a.cells[first]), text_of(b.cells[first])});

@@ -26,12 +26,12 @@ struct Doubt {
   friend bool operator==(const Doubt&, const Doubt&) = default;
 };
 
-struct Summary {
+struct CellSummary {
   Statistics statistics;  ///< what statistics() of their field returns
   Doubt doubt;
 };
 /// `radius` in °C.
-[[nodiscard]] Summary summary_of(std::span<const double> values, const Thresholds& thresholds,
-                                 double radius = 0);
+[[nodiscard]] CellSummary summary_of(std::span<const double> values, const Thresholds& thresholds,
+                                     double radius = 0);
 
 }  // namespace wallheat

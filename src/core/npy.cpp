@@ -9,6 +9,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "core/plural.hpp"
 #include "wallheat/error.hpp"
 
 // The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
@@ -121,7 +122,7 @@ class DictionaryParser {
       }
     }
     if (sizes.size() != 2)
-      fail(name_, "has " + std::to_string(sizes.size()) + " dimension(s), a floor plan has 2");
+      fail(name_, "has " + counted(sizes.size(), "dimension") + ", a floor plan has 2");
     return {sizes[0], sizes[1]};
   }
 
@@ -162,7 +163,7 @@ void expect_items_of(std::size_t item_size, const std::string& name, const Heade
   if (!too_large && data == rows * cols * item_size) return;
   fail(name, std::string(too_large ? "is truncated" : "has trailing bytes") +
                  ": the header promises " + std::to_string(rows) + " x " + std::to_string(cols) +
-                 " values of " + std::to_string(item_size) + " byte(s), the file holds " +
+                 " values of " + counted(item_size, "byte") + ", the file holds " +
                  std::to_string(data) + " bytes of data");
 }
 

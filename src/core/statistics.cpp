@@ -118,8 +118,9 @@ std::vector<double> interior_values(const Grid<double>& field, const Grid<std::u
   return values;
 }
 
-Summary summary_of(std::span<const double> values, const Thresholds& thresholds, double radius) {
-  Summary summary;
+CellSummary summary_of(std::span<const double> values, const Thresholds& thresholds,
+                       double radius) {
+  CellSummary summary;
   if (values.empty()) return summary;
   const auto [above, below] = thresholds;
   std::int64_t all_above = 0;

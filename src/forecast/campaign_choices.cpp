@@ -19,10 +19,6 @@ constexpr double hour_s = 3600;
 /// Nine of ten predictions of a plan's work are within this factor (work_estimate.hpp).
 constexpr double work_factor = 1.16;
 
-double updates_of(const std::vector<double>& updates) {
-  return std::accumulate(updates.begin(), updates.end(), 0.0);
-}
-
 /// The shares of an array's jobs: every N-th plan.
 std::vector<std::vector<double>> shares_of(const std::vector<double>& plans, std::size_t jobs) {
   std::vector<std::vector<double>> shares(jobs);
@@ -55,29 +51,23 @@ class Chooser {
     constexpr std::size_t most_rounds = 16;
     const std::size_t most_jobs = std::min({most_rounds * most, limits_.most_array_tasks,
                                             std::max<std::size_t>(work_.updates.size(), 1)});
-    const bool cores_known = cores_ > 0 && (place_.core_speed > 0 || work_.core_s);
-    for (const std::size_t gpus : {std::size_t{0}, partition.gpus}) {
-      if (gpus == 0 ? !cores_known : place_.gpu_speed <= 0) continue;
-      for (std::size_t nodes = 1; nodes <= most_of_a_job; nodes *= 2)
-        choices.push_back(choice(nodes, gpus, 1, 1));
-      for (std::size_t jobs = 2; jobs <= most_jobs; jobs *= 2)
-        choices.push_back(choice(1, gpus, jobs, std::min(jobs, most)));
-      if (partition.gpus == 0) break;
-    }
+    if (cores_ == 0 || (place_.core_speed <= 0 && !work_.core_s)) return;
+    for (std::size_t nodes = 1; nodes <= most_of_a_job; nodes *= 2)
+      choices.push_back(choice(nodes, 1, 1));
+    for (std::size_t jobs = 2; jobs <= most_jobs; jobs *= 2)
+      choices.push_back(choice(1, jobs, std::min(jobs, most)));
   }
 
  private:
-  [[nodiscard]] Choice choice(std::size_t nodes, std::size_t gpus, std::size_t jobs,
-                              std::size_t at_a_time) const {
+  [[nodiscard]] Choice choice(std::size_t nodes, std::size_t jobs, std::size_t at_a_time) const {
     Choice choice;
     choice.partition = place_.partition.name;
     choice.nodes = nodes;
-    choice.gpus = gpus;
     choice.jobs = jobs;
     choice.at_a_time = at_a_time;
     choice.cores = at_a_time * nodes * cores_;
     double all_jobs_s = 0;
-    const std::vector<double> jobs_s = job_seconds(nodes, gpus, jobs);
+    const std::vector<double> jobs_s = job_seconds(nodes, jobs);
     for (const double job_s : jobs_s) {
       all_jobs_s += job_s;
       choice.run_s = std::max(choice.run_s, job_s);
@@ -85,21 +75,18 @@ class Chooser {
     set_limit(choice);
     if (at_a_time < jobs)
       choice.run_s = Replay(jobs_s, Schedule::dynamic, starts_s(choice)).seconds(at_a_time);
-    const double node_hours = all_jobs_s * static_cast<double>(nodes) / hour_s;
-    choice.core_hours = node_hours * static_cast<double>(cores_);
-    choice.gpu_hours = node_hours * static_cast<double>(gpus);
-    const double watts = place_.node_watts + static_cast<double>(gpus) * place_.gpu_watts;
-    if (place_.node_watts > 0 && (gpus == 0 || place_.gpu_watts > 0))
-      choice.energy_kwh = node_hours * watts / 1000;
-    if (place_.core_hour_price > 0 || (gpus > 0 && place_.gpu_hour_price > 0))
-      choice.price =
-          choice.core_hours * place_.core_hour_price + choice.gpu_hours * place_.gpu_hour_price;
+    choice.core_hours = all_jobs_s / hour_s * static_cast<double>(nodes * cores_);
     const double asked_hours =
         static_cast<double>(nodes * cores_) * static_cast<double>(choice.limit_s) / hour_s;
     if (const WaitForecast* waits =
             waits_ ? waits_(choice.partition, nodes, asked_hours) : nullptr) {
       const auto wait = [&](double quantile) {
         auto bound = waits->bound_s(std::pow(quantile, 1.0 / static_cast<double>(at_a_time)));
+        // No history tells enough of the longest of very many waits. Jobs of an array wait alike.
+        if (!bound) {
+          bound = waits->bound_s(quantile);
+          if (bound && std::isfinite(*bound)) bound = static_cast<double>(waits->waits_s.back());
+        }
         if (bound) *bound *= static_cast<double>(choice.starts);
         return bound;
       };
@@ -110,15 +97,11 @@ class Chooser {
   }
 
   /// Of each job.
-  [[nodiscard]] std::vector<double> job_seconds(std::size_t nodes, std::size_t gpus,
-                                                std::size_t jobs) const {
+  [[nodiscard]] std::vector<double> job_seconds(std::size_t nodes, std::size_t jobs) const {
     std::vector<double> seconds;
-    for (const auto& share : shares_of(gpus == 0 ? core_s_ : work_.updates, jobs)) {
-      const double solving_s =
-          gpus == 0 ? Replay(share, Schedule::longest_first, 0).seconds(nodes * cores_)
-                    : updates_of(share) / (place_.gpu_speed * static_cast<double>(nodes * gpus));
-      seconds.push_back(limits_.start_up_s + solving_s);
-    }
+    for (const auto& share : shares_of(core_s_, jobs))
+      seconds.push_back(limits_.start_up_s +
+                        Replay(share, Schedule::longest_first, 0).seconds(nodes * cores_));
     return seconds;
   }
 
@@ -149,22 +132,11 @@ class Chooser {
   std::vector<double> core_s_;  ///< of each plan
 };
 
-/// What the order goes by; infinite where it is unknown.
+/// What the order goes by; infinite if it is unknown.
 double measure(const Choice& choice, ChoiceOrder order) {
-  constexpr double unknown = std::numeric_limits<double>::infinity();
-  switch (order) {
-    case ChoiceOrder::median:
-      return choice.done_s().value_or(unknown);
-    case ChoiceOrder::bound:
-      return choice.done_95_s().value_or(unknown);
-    case ChoiceOrder::core_hours:
-      return choice.core_hours;
-    case ChoiceOrder::energy:
-      return choice.energy_kwh.value_or(unknown);
-    case ChoiceOrder::price:
-      break;
-  }
-  return choice.price.value_or(unknown);
+  if (order == ChoiceOrder::core_hours) return choice.core_hours;
+  const auto done_s = order == ChoiceOrder::median ? choice.done_s() : choice.done_95_s();
+  return done_s.value_or(std::numeric_limits<double>::infinity());
 }
 
 std::string minutes_text(double seconds) {
@@ -173,10 +145,6 @@ std::string minutes_text(double seconds) {
   const auto minutes = static_cast<long>(std::lround(seconds / 60));
   return minutes < 120 ? fmt::format("{} min", minutes)
                        : fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
-}
-
-std::string count_text(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -197,18 +165,9 @@ Place place_of(const std::string& text, const std::vector<Partition>& known) {
   if (found != known.end()) place.partition = *found;
   double nodes = -1;
   double cores = -1;
-  double gpus = -1;
   double limit_hours = -1;
-  const std::pair<const char*, double*> keys[] = {{"nodes", &nodes},
-                                                  {"cores", &cores},
-                                                  {"gpus", &gpus},
-                                                  {"limit", &limit_hours},
-                                                  {"core", &place.core_speed},
-                                                  {"gpu", &place.gpu_speed},
-                                                  {"watts", &place.node_watts},
-                                                  {"gpu-watts", &place.gpu_watts},
-                                                  {"core-price", &place.core_hour_price},
-                                                  {"gpu-price", &place.gpu_hour_price}};
+  const std::pair<const char*, double*> keys[] = {
+      {"nodes", &nodes}, {"cores", &cores}, {"limit", &limit_hours}, {"core", &place.core_speed}};
   std::string rest = text.substr(std::min(mark + 1, text.size()));
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(','), rest.size());
@@ -222,16 +181,14 @@ Place place_of(const std::string& text, const std::vector<Partition>& known) {
         number_of<double>(std::string_view(item).substr(std::min(sign + 1, item.size())));
     if (key == std::end(keys) || !value || !std::isfinite(*value) || *value < 0)
       throw UsageError(
-          fmt::format("--partition takes NAME:KEY=NUMBER,... with the keys nodes, cores, gpus, "
-                      "limit, core, gpu, "
-                      "watts, gpu-watts, core-price and gpu-price, not '{}'",
+          fmt::format("--partition takes NAME:KEY=NUMBER,... with the keys nodes, cores, limit and "
+                      "core, not '{}'",
                       item));
     *key->second = *value;
   }
   constexpr double most = 1e9;
   if (nodes >= 0) place.partition.nodes = static_cast<std::size_t>(std::min(nodes, most));
   if (cores >= 0) place.partition.cores = static_cast<std::size_t>(std::min(cores, most));
-  if (gpus >= 0) place.partition.gpus = static_cast<std::size_t>(std::min(gpus, most));
   if (limit_hours >= 0)
     place.partition.limit_s = static_cast<std::int64_t>(std::min(limit_hours, most) * hour_s);
   if (place.partition.nodes == 0 || place.partition.cores == 0)
@@ -264,12 +221,10 @@ std::vector<Choice> campaign_choices(const CampaignWork& work, const std::vector
 }
 
 std::string choice_text(const Choice& choice) {
-  std::string text =
-      choice.jobs > 1 ? fmt::format("an array of {} jobs on {}", choice.jobs, choice.partition)
-                      : fmt::format("{} of {}", count_text(choice.nodes, "node"), choice.partition);
-  if (choice.gpus > 0)
-    text += fmt::format(" with {}{}", count_text(choice.gpus, "GPU"),
-                        choice.jobs > 1 || choice.nodes > 1 ? " each" : "");
+  if (choice.jobs == 1)
+    return fmt::format("{} node{} of {}", choice.nodes, choice.nodes == 1 ? "" : "s",
+                       choice.partition);
+  std::string text = fmt::format("an array of {} jobs on {}", choice.jobs, choice.partition);
   if (choice.at_a_time < choice.jobs) text += fmt::format(", {} at a time", choice.at_a_time);
   return text;
 }
@@ -277,20 +232,12 @@ std::string choice_text(const Choice& choice) {
 std::string reason_for_first(const std::vector<Choice>& choices, ChoiceOrder order) {
   const Choice& best = choices.front();
   std::string name = choice_text(best);
-  const bool begins = !std::isinf(measure(best, order));
-  if (begins && name.front() == 'a') name.front() = 'A';
-  if (std::isinf(measure(best, order))) {
-    const char* const what = order == ChoiceOrder::energy  ? "No watts are"
-                             : order == ChoiceOrder::price ? "No prices are"
-                                                           : "Too little of the waits is";
-    return fmt::format("{} known, so the shortest run comes first: {}, {}.", what, name,
-                       minutes_text(best.run_s));
-  }
+  if (std::isinf(measure(best, order)))
+    return fmt::format("Too little of the waits is known, so the shortest run comes first: {}, {}.",
+                       name, minutes_text(best.run_s));
+  if (name.front() == 'a') name.front() = 'A';
   if (order == ChoiceOrder::core_hours)
     return fmt::format("{} takes the fewest core hours: {:.2f}.", name, best.core_hours);
-  if (order == ChoiceOrder::energy)
-    return fmt::format("{} takes the least energy: {:.3g} kWh.", name, *best.energy_kwh);
-  if (order == ChoiceOrder::price) return fmt::format("{} costs least: {:.4g}.", name, *best.price);
   const auto wait_of = [&](const Choice& choice) {
     return (order == ChoiceOrder::bound ? choice.wait_95_s : choice.wait_s).value_or(0);
   };
@@ -300,20 +247,19 @@ std::string reason_for_first(const std::vector<Choice>& choices, ChoiceOrder ord
         const bool b_known = std::isfinite(measure(b, order));
         return a_known != b_known ? a_known : a.run_s < b.run_s;
       });
-  const char* const half = order == ChoiceOrder::bound ? "95 %" : "half";
+  const bool by_bound = order == ChoiceOrder::bound;
   if (fastest->run_s >= best.run_s * 0.999)
-    return fmt::format(
-        "{} runs for {}, which no other choice undercuts, and {} of such jobs wait {} "
-        "at most.",
-        name, minutes_text(best.run_s), half, minutes_text(wait_of(best)));
+    return fmt::format("Take {}: done within {} {}.", choice_text(best),
+                       minutes_text(measure(best, order)),
+                       by_bound ? "with 95 % certainty" : "in half of the cases");
   if (wait_of(*fastest) <= wait_of(best))
     return fmt::format("{} is done as soon as {}, but for {:.2f} core hours in place of {:.2f}.",
                        name, choice_text(*fastest), best.core_hours, fastest->core_hours);
   return fmt::format(
       "{} runs for {} and waits {} ({} of jobs at most); {} would run for {}, but wait "
       "{}.",
-      name, minutes_text(best.run_s), minutes_text(wait_of(best)), half, choice_text(*fastest),
-      minutes_text(fastest->run_s), minutes_text(wait_of(*fastest)));
+      name, minutes_text(best.run_s), minutes_text(wait_of(best)), by_bound ? "95 %" : "half",
+      choice_text(*fastest), minutes_text(fastest->run_s), minutes_text(wait_of(*fastest)));
 }
 
 }  // namespace wallheat

@@ -20,27 +20,20 @@ struct CampaignWork {
   std::function<double(double updates)> core_s = {};
 };
 
-/// A partition with what its nodes can do and cost. 0 where that is not known.
+/// A partition, and how fast its cores are.
 struct Place {
   Partition partition;
-  double core_speed = 0;  ///< updates a core makes a second
-  double gpu_speed = 0;   ///< updates a GPU makes a second, with many plans at a time
-  double node_watts = 0;  ///< of a busy node without its GPUs
-  double gpu_watts = 0;   ///< of a busy GPU
-  double core_hour_price = 0;
-  double gpu_hour_price = 0;
+  double core_speed = 0;  ///< updates a core makes a second; 0: not known
 };
 
-/// Reads "NAME" or "NAME:KEY=VALUE,...", with the keys nodes, cores, gpus, limit (hours), core, gpu
-/// (updates a second), watts, gpu-watts, core-price, gpu-price, onto what is known of the
-/// partitions. Throws UsageError.
+/// Reads "NAME" or "NAME:KEY=VALUE,...", with the keys nodes, cores, limit (hours) and core
+/// (updates a second), onto what is known of the partitions. Throws UsageError.
 [[nodiscard]] Place place_of(const std::string& text, const std::vector<Partition>& known);
 
 /// One way to run a campaign.
 struct Choice {
   std::string partition;
   std::size_t nodes = 1;      ///< of each job
-  std::size_t gpus = 0;       ///< used on each node; 0: its cores are
   std::size_t jobs = 1;       ///< more than one: an array, in which each solves its share
   std::size_t at_a_time = 1;  ///< of these jobs; the others are started as these end
   std::size_t cores = 0;      ///< that are taken at a time
@@ -51,9 +44,6 @@ struct Choice {
   std::optional<double> wait_s;     ///< of all jobs together: the bound of the median
   std::optional<double> wait_95_s;  ///< the 95 % bound
   double core_hours = 0;
-  double gpu_hours = 0;
-  std::optional<double> energy_kwh;
-  std::optional<double> price;
 
   /// From now until all is solved: half of the campaigns at most need longer.
   [[nodiscard]] std::optional<double> done_s() const;
@@ -61,7 +51,7 @@ struct Choice {
   [[nodiscard]] std::optional<double> done_95_s() const;
 };
 
-enum class ChoiceOrder { median, bound, core_hours, energy, price };
+enum class ChoiceOrder { median, bound, core_hours };
 
 struct ChoiceLimits {
   std::size_t most_array_tasks = 0;  ///< 0: no arrays
@@ -74,9 +64,9 @@ struct ChoiceLimits {
 using WaitsOf = std::function<const WaitForecast*(const std::string& partition, std::size_t nodes,
                                                   double core_hours)>;
 
-/// One job on 1, 2, 4, ... nodes, and arrays of 2, 4, 8, ... one-node jobs, in each place, on its
-/// cores and on its GPUs, as far as the speeds are known; the best first. What is not known by the
-/// measure of the order comes last; what differs by less than 2 % is ordered by core hours.
+/// One job on 1, 2, 4, ... nodes, and arrays of 2, 4, 8, ... one-node jobs, in each place whose
+/// cores' speed is known; the best first. What is not known by the measure of the order comes last;
+/// what differs by less than 2 % is ordered by core hours.
 /// Arrays have up to sixteen times as many jobs as nodes: small jobs, which need a short time limit
 /// each and so fit into gaps of the queue, and of which so many run at a time as there are nodes.
 ///
@@ -84,8 +74,10 @@ using WaitsOf = std::function<const WaitForecast*(const std::string& partition, 
 /// is a quarter more than that, and at most the partition's. An array waits until as many of its
 /// jobs run as may at a time: the bound on the longest of N waits is that on the quantile q^(1/N)
 /// of one wait, as if they were independent; jobs that wait in the same queue wait alike, so this
-/// is on the safe side. Its further jobs start as these end: they have been in the queue for as
-/// long as the first ones, before whatever came since. A job that is started again waits anew.
+/// is on the safe side. If too few waits are known for that quantile, as of 20 jobs at a time and
+/// more, it is the longest of them. Its further jobs start as these end: they have been in the
+/// queue for as long as the first ones, before whatever came since. A job that is started again
+/// waits anew.
 [[nodiscard]] std::vector<Choice> campaign_choices(const CampaignWork& work,
                                                    const std::vector<Place>& places,
                                                    const ChoiceLimits& limits, const WaitsOf& waits,
@@ -94,7 +86,7 @@ using WaitsOf = std::function<const WaitForecast*(const std::string& partition, 
 /// Why the first is the best, in one sentence. There must be one.
 [[nodiscard]] std::string reason_for_first(const std::vector<Choice>& choices, ChoiceOrder order);
 
-/// "2 nodes of medium", "an array of 8 jobs on gpu, 4 GPUs each".
+/// "2 nodes of medium", "an array of 8 jobs on medium, 4 at a time".
 [[nodiscard]] std::string choice_text(const Choice& choice);
 
 }  // namespace wallheat

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <tuple>
 
 #include "core/printable.hpp"
 #include "wallheat/error.hpp"
@@ -21,6 +23,34 @@ std::uint32_t Names::place_of(std::string_view name) {
   names_.emplace_back(name);
   places_.emplace(name, latest_);
   return latest_;
+}
+
+void JobListing::add(const JobListing& more) {
+  for (JobRecord job : more.jobs) {
+    job.partition = names.place_of(more.names.at(job.partition));
+    job.qos = names.place_of(more.names.at(job.qos));
+    jobs.push_back(job);
+  }
+}
+
+void JobListing::end_what_waits() {
+  std::int64_t seen_s = 0;
+  for (const JobRecord& job : jobs)
+    seen_s = std::max({seen_s, job.submit_s, job.start_s, job.until_s});
+  for (JobRecord& job : jobs)
+    if (job.waits_still) job.until_s = seen_s;
+}
+
+void JobListing::keep_each_once() {
+  const auto stay = [](const JobRecord& job) { return std::tie(job.job, job.task, job.submit_s); };
+  // What waits still comes last, and what waited longer then before what waited less.
+  std::ranges::sort(jobs, {}, [&](const JobRecord& job) {
+    return std::tuple(stay(job), job.waits_still, job.start_s, -job.until_s);
+  });
+  const auto again = std::ranges::unique(jobs, [&](const JobRecord& a, const JobRecord& b) {
+    return stay(a) == stay(b) && (b.waits_still || a.start_s == b.start_s);
+  });
+  jobs.erase(again.begin(), again.end());
 }
 
 std::string text_of(const std::string& file) {

@@ -45,6 +45,16 @@ class Names {
 struct JobListing {
   Names names;
   std::vector<JobRecord> jobs;
+
+  /// Adds the records of another listing.
+  void add(const JobListing& more);
+  /// Says of what waits still how long it was seen waiting: until the listing was made, which is no
+  /// earlier than any time in it.
+  void end_what_waits();
+  /// Leaves each stay in the queue once: listings of different days overlap. One that waits still
+  /// in a listing is dropped if another one has its end. The records are then in the order of the
+  /// jobs' numbers.
+  void keep_each_once();
 };
 
 /// The text of a file; - is stdin. Throws RunError.
@@ -56,14 +66,11 @@ struct JobListing {
 [[nodiscard]] JobListing parse_sacct(const std::string& name, std::string_view text);
 inline constexpr const char* sacct_fields =
     "JobIDRaw,JobID,Partition,QOS,State,Submit,Eligible,Start,End,TimelimitRaw,AllocNodes,"
-    "AllocCPUS,"
-    "ReqMem,ReqTRES";
+    "AllocCPUS,ReqMem,ReqTRES";
 
-/// Reads what LSF's `bhist -l` prints, or `bjobs -o FIELDS` (bjobs_fields) with its first line.
-/// Their times may lack the year: it is then the last one that makes them no later than `now_s`.
-/// Throws RunError, which tells the line.
-[[nodiscard]] JobListing parse_lsf(const std::string& name, std::string_view text,
-                                   std::int64_t now_s);
+/// Reads what LSF's `LSB_DISPLAY_YEAR=Y bjobs -o FIELDS` (bjobs_fields) prints, with its first
+/// line. Throws RunError, which tells the line.
+[[nodiscard]] JobListing parse_bjobs(const std::string& name, std::string_view text);
 inline constexpr const char* bjobs_fields =
     "jobid jobindex queue stat submit_time start_time finish_time nreq_slot runtimelimit "
     "delimiter='|'";

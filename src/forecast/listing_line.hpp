@@ -62,14 +62,6 @@ class ListingLines {
   std::size_t number_ = 0;
 };
 
-/// A text as a cell of CSV (RFC 4180).
-inline std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char letter : text) quoted.append(letter == '"' ? 2 : 1, letter);
-  return quoted + '"';
-}
-
 /// Splits a line at each `mark`, into `fields`.
 inline void split(std::string_view line, char mark, std::vector<std::string_view>& fields) {
   fields.clear();

@@ -131,18 +131,11 @@ JobListing parse_sacct(const std::string& name, std::string_view text) {
     }
     if (const auto minutes = number_of<std::int64_t>(field(limit)); minutes && *minutes > 0)
       job.limit_s = std::min<std::int64_t>(*minutes, 1'000'000'000) * 60;
+    job.waits_still = job.start_s == 0 && job.until_s == 0;
     job.memory_bytes = memory_of(lines, job, field(memory), field(resources));
     listing.jobs.push_back(job);
   }
-  // What waits still was last seen when the listing was made, which is no earlier than any time in
-  // it.
-  std::int64_t seen_s = 0;
-  for (const JobRecord& job : listing.jobs)
-    seen_s = std::max({seen_s, job.submit_s, job.start_s, job.until_s});
-  for (JobRecord& job : listing.jobs) {
-    job.waits_still = job.start_s == 0 && job.until_s == 0;
-    if (job.waits_still) job.until_s = seen_s;
-  }
+  listing.end_what_waits();
   return listing;
 }
 

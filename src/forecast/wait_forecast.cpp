@@ -1,202 +1,175 @@
 #include "forecast/wait_forecast.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <deque>
+#include <functional>
 #include <limits>
-#include <numeric>
-
-#include "forecast/change_detector.hpp"
-#include "forecast/quantile_rank.hpp"
-#include "forecast/wait_window.hpp"
+#include <queue>
+#include <set>
+#include <utility>
 
 namespace wallheat {
 namespace {
 
-constexpr std::size_t least_jobs = 5;
+/// More would tell of times that are past, fewer too little of long waits.
+constexpr std::size_t most_used = 1000;
+constexpr double judged_quantile = 0.95;
 
-/// The places of those waits that fulfil a condition, ascending in a time.
-template <class Condition, class Time>
-std::vector<std::uint32_t> in_order(const std::vector<Wait>& waits, Condition condition,
-                                    Time time) {
-  std::vector<std::pair<std::int64_t, std::uint32_t>> keyed;
-  keyed.reserve(waits.size());
-  for (std::size_t i = 0; i < waits.size(); ++i)
-    if (condition(waits[i])) keyed.emplace_back(time(waits[i]), static_cast<std::uint32_t>(i));
-  if (!std::is_sorted(keyed.begin(), keyed.end())) std::sort(keyed.begin(), keyed.end());
-  std::vector<std::uint32_t> places;
-  places.reserve(keyed.size());
-  for (const auto& [key, place] : keyed) places.push_back(place);
-  return places;
+std::int64_t end_of(const Wait& wait) { return wait.eligible_s + wait.wait_s; }
+
+/// The bound from sorted waits, beside which `longer(s)` others have waited longer than s without
+/// an end. `rank` is quantile_rank().
+template <class Rank, class Longer>
+std::optional<double> bound_of(const std::vector<std::int64_t>& waits_s, Rank rank, Longer longer) {
+  const std::size_t n = waits_s.size();
+  std::size_t k = rank(n);
+  if (k == 0) return std::nullopt;
+  for (; k <= n; ++k) {
+    // With as many again that have waited longer, no rank suffices for a median, so that more need
+    // not be counted.
+    const std::size_t others = std::min<std::size_t>(longer(waits_s[k - 1]), n);
+    const std::size_t needed = rank(n + others);
+    if (needed != 0 && k >= needed) return static_cast<double>(waits_s[k - 1]);
+  }
+  return std::numeric_limits<double>::infinity();
 }
 
-bool has_started(const Wait& wait) { return wait.started; }
-std::int64_t eligible(const Wait& wait) { return wait.eligible_s; }
-std::int64_t start(const Wait& wait) { return wait.eligible_s + wait.wait_s; }
-
-using StatedWaitListener = std::function<void(const StatedWait&)>;
+std::size_t longer_than(const std::vector<std::int64_t>& ascending, std::int64_t seconds) {
+  return static_cast<std::size_t>(ascending.end() - std::ranges::upper_bound(ascending, seconds));
+}
 
 /// A history as it happened.
-class QueueReplay {
+class History {
  public:
-  QueueReplay(const std::vector<Wait>& waits, const StatedWaitListener& tell)
-      : waits_(waits),
-        tell_(tell),
-        by_eligible_(in_order(
-            waits, [](const Wait&) { return true; }, eligible)),
-        by_start_(in_order(waits, has_started, start)),
-        window_(values_of(waits, by_start_)),
-        told_(waits.size(), untold) {}
+  explicit History(const std::vector<Wait>& waits) : waits_(waits) {}
 
-  WaitForecast run() {
-    const auto [first, last] = std::ranges::minmax_element(waits_, {}, &Wait::eligible_s);
-    forecast_.from_s = first->eligible_s;
-    forecast_.to_s = last->eligible_s;
-    forecast_.jobs = by_start_.size();
-    forecast_.waiting = waits_.size() - by_start_.size();
-    latest_change_s_ = forecast_.from_s;
-    std::int64_t latest_s = forecast_.from_s;  // of what is known
-    for (const Wait& wait : waits_) latest_s = std::max(latest_s, start(wait));
-    for (std::size_t next = 0; next < by_eligible_.size(); ++next) {
-      const std::uint32_t job = by_eligible_[next];
-      start_before(eligible(waits_[job]));
-      judge(next, eligible(waits_[job]));
-      tell(job);
+  WaitForecast forecast() {
+    std::vector<std::size_t> jobs(waits_.size());
+    for (std::size_t job = 0; job < jobs.size(); ++job) jobs[job] = job;
+    std::ranges::stable_sort(jobs, {}, [&](std::size_t job) { return waits_[job].eligible_s; });
+    for (const std::size_t job : jobs) {
+      const Wait& wait = waits_[job];
+      advance_to(wait.eligible_s);
+      judge(wait);
+      (wait.started ? forecast_.jobs : forecast_.waiting) += 1;
+      waiting_since_.insert(wait.eligible_s);
+      ends_.emplace(end_of(wait), job);
     }
-    start_before(std::numeric_limits<std::int64_t>::max());
-    judge(by_eligible_.size(), latest_s + 1);
-    keep_what_is_used();
+    advance_to(std::numeric_limits<std::int64_t>::max());
+    forecast_.from_s = waits_[jobs.front()].eligible_s;
+    forecast_.to_s = forecast_.used_from_s = waits_[jobs.back()].eligible_s;
+    for (const std::size_t job : used_)
+      forecast_.used_from_s = std::min(forecast_.used_from_s, waits_[job].eligible_s);
+    forecast_.unended_s.assign(unended_s_.begin(), unended_s_.end());
     return std::move(forecast_);
   }
 
  private:
-  static constexpr std::int64_t untold = -1;
-
-  static std::vector<std::int64_t> values_of(const std::vector<Wait>& waits,
-                                             const std::vector<std::uint32_t>& jobs) {
-    std::vector<std::int64_t> values;
-    values.reserve(jobs.size());
-    for (const std::uint32_t job : jobs) values.push_back(waits[job].wait_s);
-    return values;
-  }
-
-  void start_before(std::int64_t now_s) {
-    for (; started_ < by_start_.size() && start(waits_[by_start_[started_]]) < now_s; ++started_)
-      window_.add(waits_[by_start_[started_]].wait_s);
-  }
-
-  /// Jobs are judged in the order in which they were told their bounds. In the order of their
-  /// starts the misses would come together whenever fewer jobs are submitted, as those that start
-  /// late are then the only ones left. A job is judged when it has started, or has waited for too
-  /// long, whether it started later or never. What was cancelled before, or waits for less yet,
-  /// tells nothing.
-  void judge(std::size_t told_jobs, std::int64_t now_s) {
-    for (; judged_ < told_jobs; ++judged_) {
-      const std::uint32_t job = by_eligible_[judged_];
+  /// All that happened before.
+  void advance_to(std::int64_t now_s) {
+    for (now_s_ = now_s; !ends_.empty() && ends_.top().first < now_s; ends_.pop()) {
+      const std::size_t job = ends_.top().second;
       const Wait& wait = waits_[job];
-      if (told_[job] == untold) continue;
-      if (std::min(start(wait), eligible(wait) + told_[job]) >= now_s) return;
-      if (!is_known(job)) continue;
-      likeness_.add(std::min(wait.wait_s, now_s - eligible(wait)));
-      // What was told before a change does not show that there is another one.
-      if (eligible(wait) < latest_change_s_) continue;
-      const auto keep = detector_.add(wait.wait_s > told_[job], likeness_);
-      if (!keep || *keep >= window_.size()) continue;
-      window_.keep_latest(*keep);
-      ++forecast_.changes;
-      latest_change_s_ = now_s;
+      waiting_since_.erase(waiting_since_.find(wait.eligible_s));
+      if (wait.started) {
+        use(job);
+      } else {
+        unended_.push_back(job);
+        unended_s_.insert(wait.wait_s);
+      }
     }
   }
 
-  /// Whether the bound that a job was told has held or failed.
-  [[nodiscard]] bool is_known(std::uint32_t job) const {
-    return waits_[job].started || waits_[job].wait_s > told_[job];
+  void use(std::size_t job) {
+    std::vector<std::int64_t>& sorted = forecast_.waits_s;
+    used_.push_back(job);
+    if (used_.size() > most_used) {
+      sorted.erase(std::ranges::lower_bound(sorted, waits_[used_.front()].wait_s));
+      used_.pop_front();
+    }
+    sorted.insert(std::ranges::upper_bound(sorted, waits_[job].wait_s), waits_[job].wait_s);
+    for (const std::int64_t since_s = end_of(waits_[used_.front()]);
+         !unended_.empty() && end_of(waits_[unended_.front()]) < since_s; unended_.pop_front())
+      unended_s_.erase(unended_s_.find(waits_[unended_.front()].wait_s));
   }
 
-  void tell(std::uint32_t job) {
-    const std::size_t known = window_.size();
-    if (const std::size_t k = rank_95_.of(known); k != 0) {
-      told_[job] = window_.ranked(k);
-      forecast_.scored += is_known(job) ? 1 : 0;
-      forecast_.held += is_known(job) && waits_[job].wait_s <= told_[job] ? 1 : 0;
-    }
-    if (!tell_ || known < least_jobs || !waits_[job].started) return;
-    const std::size_t k_75 = rank_75_.of(known);
-    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-    tell_({job, static_cast<double>(window_.ranked((known + 1) / 2)),
-           k_75 == 0 ? unknown : static_cast<double>(window_.ranked(k_75)),
-           told_[job] == untold ? unknown : static_cast<double>(told_[job])});
+  /// A job for which there is no bound yet, or none that has ended, tells nothing; nor does one
+  /// that was cancelled, or waits still, and has not waited as long.
+  void judge(const Wait& wait) {
+    const auto bound_s = bound_of(
+        forecast_.waits_s, [this](std::size_t n) { return rank(n); },
+        [this](std::int64_t seconds) { return waiting_longer_than(seconds); });
+    if (!bound_s || std::isinf(*bound_s)) return;
+    const bool holds = static_cast<double>(wait.wait_s) <= *bound_s;
+    if (!wait.started && holds) return;
+    ++forecast_.judged;
+    forecast_.held += holds ? 1 : 0;
   }
 
-  void keep_what_is_used() {
-    const auto used = by_start_.end() - static_cast<std::ptrdiff_t>(window_.size());
-    forecast_.used_from_s = forecast_.to_s;
-    for (auto job = used; job != by_start_.end(); ++job) {
-      forecast_.waits_s.push_back(waits_[*job].wait_s);
-      forecast_.used_from_s = std::min(forecast_.used_from_s, waits_[*job].eligible_s);
-    }
-    std::sort(forecast_.waits_s.begin(), forecast_.waits_s.end());
-    // Those that did not start, since the first start that is used.
-    const std::int64_t since = used == by_start_.end() ? forecast_.from_s : start(waits_[*used]);
-    for (const Wait& wait : waits_)
-      if (!wait.started && start(wait) >= since) forecast_.unended_s.push_back(wait.wait_s);
-    std::sort(forecast_.unended_s.begin(), forecast_.unended_s.end());
+  /// Those that wait now, and those that were cancelled; no more than matter.
+  [[nodiscard]] std::size_t waiting_longer_than(std::int64_t seconds) const {
+    std::size_t count = 0;
+    for (auto since = waiting_since_.begin();
+         since != waiting_since_.end() && now_s_ - *since > seconds && count < most_used; ++since)
+      ++count;
+    for (auto wait = unended_s_.rbegin();
+         wait != unended_s_.rend() && *wait > seconds && count < most_used; ++wait)
+      ++count;
+    return count;
   }
+
+  std::size_t rank(std::size_t n) {
+    while (ranks_.size() <= n) ranks_.push_back(quantile_rank(ranks_.size(), judged_quantile));
+    return ranks_[n];
+  }
+
+  using End = std::pair<std::int64_t, std::size_t>;  // when, and of which job
 
   const std::vector<Wait>& waits_;
-  const StatedWaitListener& tell_;
-  std::vector<std::uint32_t> by_eligible_;
-  std::vector<std::uint32_t> by_start_;  ///< those that started
-  WaitWindow window_;
-  std::vector<std::int64_t> told_;  ///< the 95 % bound of each job, in s
-  std::size_t started_ = 0;         ///< of by_start_
-  std::size_t judged_ = 0;          ///< of by_eligible_
-  std::int64_t latest_change_s_ = 0;
-  QuantileRank rank_75_{0.75};
-  QuantileRank rank_95_{0.95};  // its misses tell of changes
-  Likeness likeness_;
-  ChangeDetector detector_;
+  std::int64_t now_s_ = 0;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;  ///< of waits that began
+  std::multiset<std::int64_t> waiting_since_;  ///< when those became eligible that wait now
+  std::deque<std::size_t> used_;               ///< jobs, in the order of their starts
+  std::deque<std::size_t> unended_;            ///< jobs that did not start since the first of these
+  std::multiset<std::int64_t> unended_s_;      ///< how long those waited
+  std::vector<std::size_t> ranks_;             ///< of 0, 1, 2, ... samples
   WaitForecast forecast_;
 };
 
 }  // namespace
 
-std::size_t WaitForecast::waiting_longer_than(std::int64_t seconds) const {
-  const auto longer = std::upper_bound(unended_s.begin(), unended_s.end(), seconds);
-  return static_cast<std::size_t>(unended_s.end() - longer);
+std::size_t quantile_rank(std::size_t n, double quantile) {
+  constexpr double confidence = 0.95;
+  // By logarithms, as the first of the probabilities may be too small for a double.
+  double log_probability = static_cast<double>(n) * std::log(quantile);
+  double at_least_k = 0;
+  for (std::size_t k = n; k > 0; --k) {
+    at_least_k += std::exp(log_probability);
+    if (at_least_k > 1 - confidence) return k < n ? k + 1 : 0;
+    log_probability += std::log(static_cast<double>(k) / static_cast<double>(n - k + 1) *
+                                (1 - quantile) / quantile);
+  }
+  return n == 0 ? 0 : 1;
 }
 
 std::optional<double> WaitForecast::bound_s(double quantile) const {
-  QuantileRank rank(quantile);
-  // The higher the bound, the fewer wait longer, and the lower is the rank that it must have.
-  std::size_t low = 1;
-  std::size_t high = waits_s.size() + 1;
-  const auto suffices = [&](std::size_t k) {
-    const std::size_t needed = rank.of(waits_s.size() + waiting_longer_than(waits_s[k - 1]));
-    return needed != 0 && k >= needed;
-  };
-  if (rank.of(waits_s.size()) == 0) return std::nullopt;
-  while (low < high) {
-    const std::size_t middle = (low + high) / 2;
-    if (suffices(middle)) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  if (low > waits_s.size()) return std::numeric_limits<double>::infinity();
-  return static_cast<double>(waits_s[low - 1]);
+  return bound_of(
+      waits_s, [&](std::size_t n) { return quantile_rank(n, quantile); },
+      [&](std::int64_t seconds) { return longer_than(unended_s, seconds); });
 }
 
 std::optional<double> WaitForecast::chance_within(std::int64_t seconds) const {
-  const std::size_t all = waits_s.size() + waiting_longer_than(seconds);
+  constexpr std::size_t least_jobs = 5;
+  const std::size_t longer = longer_than(waits_s, seconds);
+  const std::size_t all = waits_s.size() + longer_than(unended_s, seconds);
   if (all < least_jobs) return std::nullopt;
-  const auto within = std::upper_bound(waits_s.begin(), waits_s.end(), seconds) - waits_s.begin();
-  return static_cast<double>(within) / static_cast<double>(all);
+  return static_cast<double>(waits_s.size() - longer) / static_cast<double>(all);
 }
 
-WaitForecast forecast_waits(const std::vector<Wait>& waits,
-                            const std::function<void(const StatedWait&)>& tell) {
+WaitForecast forecast_waits(const std::vector<Wait>& waits) {
   if (waits.empty()) return {};
-  return QueueReplay(waits, tell).run();
+  return History(waits).forecast();
 }
 
 }  // namespace wallheat

@@ -89,10 +89,7 @@ PlanResult pending_row(const JobSettings& settings, const Task& task, JobThread 
   return row;
 }
 
-Result encoded(const PlanResult& row, std::uint64_t field_hash) {
-  const auto kind = row.status != PlanStatus::failed ? Result::Kind::answered
-                    : row.may_pass                   ? Result::Kind::may_pass
-                                                     : Result::Kind::failed;
+Result encoded(const PlanResult& row, Result::Kind kind, std::uint64_t field_hash) {
   return {row.index, kind, row.seconds, digest_of(row, field_hash), encode_result(row)};
 }
 
@@ -104,7 +101,7 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, const So
   result.cols = static_cast<std::uint32_t>(plan.domain.cols);
   const std::vector<double> values = interior_values(solution.field, plan.interior);
   result.interior_cells = static_cast<std::int64_t>(values.size());
-  const Summary summary = summary_of(values, asked.thresholds, solution.uncertainty);
+  const CellSummary summary = summary_of(values, asked.thresholds, solution.uncertainty);
   result.statistics = summary.statistics;
   if (result.interior_cells == 0) {
     result.status = PlanStatus::empty;
@@ -145,6 +142,12 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
     const bool of_this_plan = memory && memory->restart();
     PlanResult row = pending_row(settings, task, thread);
     std::uint64_t field_hash = 0;
+    auto kind = Result::Kind::answered;
+    const auto fail = [&](Result::Kind how, std::string why) {
+      kind = how;
+      row.status = PlanStatus::failed;
+      row.error = std::move(why);
+    };
     try {
       field_hash = solve_into(settings, *source, *solver, {task.id, task.places}, control, row);
     } catch (const DeviceFault&) {
@@ -152,26 +155,23 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
     } catch (const SourceUnavailable&) {
       throw;  // nor this
     } catch (const DeviceTooSmall& error) {
-      row.error = fmt::format("plan {}: {}", task.id, error.what());
-      row.may_pass = true;
+      fail(Result::Kind::may_pass, fmt::format("plan {}: {}", task.id, error.what()));
     } catch (const std::bad_alloc&) {
-      row.error = fmt::format("plan {}: there is not enough memory to solve it", task.id);
-      row.may_pass = true;
+      fail(Result::Kind::may_pass,
+           fmt::format("plan {}: there is not enough memory to solve it", task.id));
     } catch (const std::exception& error) {
-      row.error = error.what();
+      fail(Result::Kind::failed, error.what());
     }
-    if (!row.error.empty()) row.status = PlanStatus::failed;
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     row.cpu_s = thread_cpu_seconds() - cpu_start_s;
     if (of_this_plan) row.peak_memory = memory->bytes();
     try {
-      return encoded(row, field_hash);
+      return encoded(row, kind, field_hash);
     } catch (const std::bad_alloc&) {
-      PlanResult failed = pending_row(settings, task, thread);
-      failed.status = PlanStatus::failed;
-      failed.may_pass = true;
-      failed.error = fmt::format("plan {}: there is not enough memory for its result", task.id);
-      return encoded(failed, 0);
+      row = pending_row(settings, task, thread);
+      fail(Result::Kind::may_pass,
+           fmt::format("plan {}: there is not enough memory for its result", task.id));
+      return encoded(row, kind, 0);
     }
   };
 }

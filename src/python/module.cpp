@@ -1,12 +1,10 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
-#include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <future>
 #include <initializer_list>
 #include <memory>
@@ -15,17 +13,13 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "core/result_columns.hpp"
 #include "core/version.hpp"
 #include "python/arrays.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/result_reader.hpp"
 #include "wallheat/statistics.hpp"
 
 // What Python cannot do by itself. The package wallheat, beside this file, is what its users see.
@@ -154,75 +148,17 @@ py::array_t<double> jacobi(const py::array& u, const py::array& interior_mask,
   return array_of(solve_interruptibly(plan, options_of(SolverKind::jacobi, limits)).field);
 }
 
-/// A text of a file, which may hold any bytes, as Python has the names of files.
-py::str text_of(const std::string& text) {
-  PyObject* decoded =
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
-  if (decoded == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::str>(decoded);
-}
-
-py::dict dict_of(const Attributes& attributes) {
-  py::dict dict;
-  for (const auto& [name, text] : attributes) dict[text_of(name)] = text_of(text);
-  return dict;
-}
-
-py::list list_of(const std::vector<std::string>& texts) {
-  py::list list;
-  for (const std::string& text : texts) list.append(text_of(text));
-  return list;
-}
-
-/// A column of the rows: a list of texts, or an array of numbers; the status as its words.
-template <class Column>
-py::object values_of(const std::vector<PlanResult>& rows, const Column& column) {
-  using Value = std::remove_cvref_t<decltype(column.of(rows.front()))>;
-  if constexpr (std::is_arithmetic_v<Value>) {
-    py::array_t<Value> values(static_cast<py::ssize_t>(rows.size()));
-    Value* to = values.mutable_data();
-    for (const PlanResult& row : rows) *to++ = column.of(row);
-    return values;
-  } else {
-    py::list values;
-    for (const PlanResult& row : rows) {
-      if constexpr (std::is_same_v<Value, PlanStatus>)
-        values.append(py::str(std::string(to_string(column.of(row)))));
-      else
-        values.append(text_of(column.of(row)));
-    }
-    return values;
-  }
-}
-
-py::dict columns_of(const ResultReader& reader) {
-  py::dict columns;
-  for_each_column(
-      [&](const auto& column) { columns[column.name] = values_of(reader.rows(), column); });
-  return columns;
-}
-
-/// What the columns mean, with their units.
-py::dict meanings() {
-  py::dict meanings;
-  for_each_column([&](const auto& column) { meanings[column.name] = column.meaning; });
-  return meanings;
-}
-
-/// A sentence may name a path of any bytes.
-void raise(PyObject* type, const char* sentence) { PyErr_SetObject(type, text_of(sentence).ptr()); }
-
 void raise_as_python(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(std::move(pointer));
   } catch (const InputError& error) {
-    raise(PyExc_ValueError, error.what());
+    PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const UsageError& error) {
-    raise(PyExc_ValueError, error.what());
+    PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const RunError& error) {
-    raise(PyExc_RuntimeError, error.what());
+    PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (const std::bad_alloc&) {
-    raise(PyExc_MemoryError, "there is not enough memory for arrays of this size");
+    PyErr_SetString(PyExc_MemoryError, "there is not enough memory for arrays of this size");
   }
 }
 
@@ -233,26 +169,6 @@ PYBIND11_MODULE(_wallheat, module) {
   module.attr("version") = std::string(version());
   module.def("solve", &solve);
   module.def("jacobi", &jacobi);
-  module.def("meanings", &meanings);
-  // The interpreter's lock is kept: h5py may be at work in another thread, and HDF5 may be built
-  // for one thread only.
-  py::class_<ResultReader>(module, "Reader")
-      .def(py::init<const std::filesystem::path&>())
-      .def("columns", &columns_of)
-      .def("settings", [](const ResultReader& reader) { return dict_of(reader.settings()); })
-      .def("sessions",
-           [](const ResultReader& reader) {
-             py::list sessions;
-             for (const Attributes& session : reader.sessions()) sessions.append(dict_of(session));
-             return sessions;
-           })
-      .def("closed_well", &ResultReader::closed_well)
-      .def("damage", [](const ResultReader& reader) { return list_of(reader.damage()); })
-      .def("field", [](const ResultReader& reader, std::size_t index) -> py::object {
-        auto field = reader.field(index);
-        if (!field) return py::none();
-        return array_of(std::move(*field));
-      });
 }
 
 }  // namespace wallheat::python

@@ -245,7 +245,6 @@ void Agent::blame(const Lane& lane, const std::string& what) {
   row.device = device().facts.device;
   row.solver = device().solver;
   row.status = PlanStatus::failed;
-  row.may_pass = true;
   row.error = fmt::format("plan {}: {}", row.id, reason);
   row.seconds = now_s_ - lane.given_s;
   news_.results.push_back(

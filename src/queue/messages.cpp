@@ -24,7 +24,7 @@ void fields_of(Visit& visit, R& room) {
 template <class Visit, Is<PlanResult> R>
 void fields_of(Visit& visit, R& result) {
   for_each_column([&](const auto& column) { visit(column.of(result)); });
-  visit(result.device_times, result.may_pass, result.field, result.rooms);
+  visit(result.device_times, result.field, result.rooms);
 }
 template <class Visit, Is<GpuSample> R>
 void fields_of(Visit& visit, R& sample) {

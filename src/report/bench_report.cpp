@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/plural.hpp"
+
 namespace wallheat {
 namespace {
 
@@ -126,7 +128,7 @@ Report report_of(const GpuBench& bench) {
                           flow.plans_per_s()});
   report.add(Fact{"cpu_cores", "", bench.cpu_cores});
   Table& sides = report.add(Table{"sides",
-                                  fmt::format("the GPU against {} core(s)", bench.cpu_cores),
+                                  "the GPU against " + counted(bench.cpu_cores, "core"),
                                   {{"side", "side", {.unit = "cells"}},
                                    {"gpu_plans_per_s", "GPU plans/s", one_decimal},
                                    {"cpu_plans_per_s", "CPU plans/s", one_decimal},

@@ -46,21 +46,13 @@ Report report_of(const Advice& advice, std::size_t first) {
   for (const std::string& note : advice.notes) report.add(Fact{"", "note", note});
   report.add(Fact{"notes", "", fmt::format("{}", fmt::join(advice.notes, "; "))});
   const std::vector<Choice>& choices = advice.choices;
-  const bool with_gpus =
-      std::ranges::any_of(choices, [](const Choice& choice) { return choice.gpus > 0; });
-  const auto if_any = [&](std::optional<double> Choice::*value, const char* name) {
-    const auto has_value = [&](const Choice& choice) { return (choice.*value).has_value(); };
-    return std::ranges::any_of(choices, has_value) ? name : "";
-  };
   const Style duration{Form::duration};
   const Style hours{Form::decimals, 2};
-  const Style amount{Form::digits, 3};
   Table& table = report.add(Table{"choices",
                                   "",
                                   {{"choice", "choice"},
                                    {"partition", ""},
                                    {"nodes", ""},
-                                   {"gpus_per_node", ""},
                                    {"jobs", ""},
                                    {"at_a_time", ""},
                                    {"cores", ""},
@@ -75,34 +67,15 @@ Report report_of(const Advice& advice, std::size_t first) {
                                    {"done_95_s", ""},
                                    {"", "95 % by"},
                                    {"core_hours", "core hours", hours},
-                                   {"gpu_hours", with_gpus ? "GPU hours" : "", hours},
-                                   {"energy_kwh", if_any(&Choice::energy_kwh, "kWh"), amount},
-                                   {"price", if_any(&Choice::price, "price"), amount},
                                    {"submit_options", ""}}});
   table.most_shown = first;
   for (const Choice& choice : choices)
-    table.rows.push_back({choice_text(choice),
-                          choice.partition,
-                          choice.nodes,
-                          choice.gpus,
-                          choice.jobs,
-                          choice.at_a_time,
-                          choice.cores,
-                          choice.limit_s,
-                          choice.starts,
-                          choice_limit_text(choice),
-                          choice.run_s,
-                          choice.wait_s,
-                          choice.wait_95_s,
-                          choice.done_s(),
-                          clock_text(advice.now_s, choice.done_s()),
-                          choice.done_95_s(),
-                          clock_text(advice.now_s, choice.done_95_s()),
-                          choice.core_hours,
-                          choice.gpu_hours,
-                          choice.energy_kwh,
-                          choice.price,
-                          submit_options(choice)});
+    table.rows.push_back({choice_text(choice), choice.partition, choice.nodes, choice.jobs,
+                          choice.at_a_time, choice.cores, choice.limit_s, choice.starts,
+                          choice_limit_text(choice), choice.run_s, choice.wait_s, choice.wait_95_s,
+                          choice.done_s(), clock_text(advice.now_s, choice.done_s()),
+                          choice.done_95_s(), clock_text(advice.now_s, choice.done_95_s()),
+                          choice.core_hours, submit_options(choice)});
   report.add(Note{advice.reason});
   report.add(Fact{"reason", "", advice.reason});
   return report;
@@ -110,7 +83,6 @@ Report report_of(const Advice& advice, std::size_t first) {
 
 std::string submit_options(const Choice& choice) {
   std::string text = fmt::format("--partition {} --nodes {}", choice.partition, choice.nodes);
-  if (choice.gpus > 0) text += fmt::format(" --gpus {}", choice.gpus);
   if (choice.jobs > 1) text += fmt::format(" --array {}", choice.jobs);
   if (choice.at_a_time < choice.jobs) text += fmt::format(" --running {}", choice.at_a_time);
   // Whole minutes, and no fewer.

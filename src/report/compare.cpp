@@ -106,11 +106,9 @@ std::map<std::string, std::string> facts_of(const Answers& answers) {
 
 std::vector<Comparison::Setting> differing_settings(const Answers& first, const Answers& second) {
   std::map<std::string, Comparison::Setting> all;
-  const auto setting = [&](const std::string& name) -> Comparison::Setting& {
-    return all.try_emplace(name, Comparison::Setting{name, "-", "-"}).first->second;
-  };
-  for (const auto& [name, text] : facts_of(first)) setting(name).first = text;
-  for (const auto& [name, text] : facts_of(second)) setting(name).second = text;
+  for (const auto& [name, text] : facts_of(first)) all[name] = {name, text, "-"};
+  for (const auto& [name, text] : facts_of(second))
+    all.try_emplace(name, Comparison::Setting{name, "-", ""}).first->second.second = text;
   std::vector<Comparison::Setting> differing;
   for (const auto& [name, both] : all)
     if (both.first != both.second) differing.push_back(both);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/plural.hpp"
 #include "report/compare.hpp"
 #include "view/time_text.hpp"
 
@@ -162,7 +163,7 @@ void add_histograms(const Compared& found, Report& report) {
     if (histogram.bins.empty()) continue;
     Figure figure{"histogram" + suffix, less, {"difference of mean temperature, °C"}, {"plans"}};
     if (!histogram.outliers.empty())
-      figure.name += fmt::format(" ({} plan(s) beyond)", histogram.outliers.size());
+      figure.name += fmt::format(" ({} beyond)", counted(histogram.outliers.size(), "plan"));
     Figure::Series& bars = figure.series.emplace_back();
     bars.mark = Figure::Mark::bars;
     for (const auto& [from, to, plans] : histogram.bins) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "report/unknown.hpp"
+#include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -37,7 +38,7 @@ constexpr std::array maps{
               "0 '#00204d', 1 '#00336f', 2 '#39486b', 3 '#575d6d', 4 '#707173', 5 '#8a8779', "
               "6 '#a69d75', 7 '#c4b56c', 8 '#e4cf5b', 9 '#ffea46'"},
     ColourMap{"grey", "0 '#101010', 1 '#f8f8f8'"},
-    ColourMap{"coolwarm", "0 '#3b4cc0', 1 '#8db0fe', 2 '#dddddd', 3 '#f49a7b', 4 '#b40426'"},
+    ColourMap{"coolwarm", "0 '#3b4cc0', 1 '#8db0fe', 2 '#fdf6c8', 3 '#f49a7b', 4 '#b40426'"},
 };
 constexpr std::string_view diverging = "coolwarm";
 constexpr std::string_view grey_of_mask = "0 '#686e7a', 1 '#ffffff'";
@@ -146,8 +147,8 @@ class Page {
     height_ = around_height() + static_cast<double>(rows_) * cell_height_;
   }
 
-  std::string draw(PlotFormat format, int dpi) {
-    Plot plot;
+  Plot plot() {
+    Plot plot(static_cast<int>(std::lround(width_)), static_cast<int>(std::lround(height_)));
     plot.add("set multiplot");
     plot.add("set label 1 {} at screen {:.6f},{:.6f} left font ',15'", Plot::quoted(picture_.title),
              margin / width_, 1 - 0.45 * top / height_);
@@ -171,8 +172,7 @@ class Page {
       if (i == 0) plot.add("unset label 1");
     }
     plot.add("unset multiplot");
-    return plot.draw(format, static_cast<int>(std::lround(width_)),
-                     static_cast<int>(std::lround(height_)), dpi);
+    return plot;
   }
 
  private:
@@ -296,7 +296,7 @@ class Page {
     if (draws(number)) {
       plot.add_image(field, gathers_[number]);
     } else {
-      plot.add("plot nan");  // nothing but ground
+      plot.add("plot NaN");  // nothing but ground
     }
   }
 
@@ -308,12 +308,17 @@ class Page {
     const ColourRange& range = scales_.at(panel.scale).range;
     const double cell = sizes_[number].first / static_cast<double>(panel.values.cols);
     for (const FieldLabel& label : panel.labels) {
-      const double wide = 7.0 * static_cast<double>(label.text.size());  // pixels
-      if (static_cast<double>(label.room_for_it) * cell < wide) continue;
+      const auto fits = [&](const std::string& text) {
+        constexpr double letter = 6.6;  // pixels
+        return letter * static_cast<double>(columns_of(text)) <=
+               static_cast<double>(label.room_for_it) * cell;
+      };
+      const std::string& text = fits(label.text) ? label.text : label.short_text;
+      if (!fits(text)) continue;
       const double height =
           (panel.values(label.row, label.col) - range.low) / (range.high - range.low);
       plot.add("set label {} {} at first {},{} center front textcolor '{}' font ',10'",
-               next_label_++, Plot::quoted(label.text), static_cast<double>(label.col) + 0.5,
+               next_label_++, Plot::quoted(text), static_cast<double>(label.col) + 0.5,
                static_cast<double>(label.row) + 0.5, height > 0.6 ? "#101010" : "#ffffff");
     }
   }
@@ -349,8 +354,10 @@ const std::vector<std::string>& colour_maps() {
 }
 
 std::string FieldPicture::draw(PlotFormat format, int dpi) const {
-  return Page(*this, dpi).draw(format, dpi);
+  return plot(dpi).draw(format, dpi);
 }
+
+Plot FieldPicture::plot(int dpi) const { return Page(*this, dpi).plot(); }
 
 Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
   if (plan.interior.rows != field.rows || plan.interior.cols != field.cols)
@@ -365,6 +372,8 @@ Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
 }
 
 Grid<double> without_ground(Grid<double> field) {
+  // A plan of nothing but 0 °C is no ground.
+  if (std::ranges::all_of(field.cells, [](double value) { return value == 0; })) return field;
   for (double& value : field.cells)
     if (value == 0) value = unknown;
   return field;
@@ -393,9 +402,14 @@ FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
   for (std::size_t k = 0; k < rooms.size(); ++k) {
     const RoomResult& room = rooms[k];
     const std::size_t cell = middle[k].second;
+    const std::string number = std::to_string(room.room);
+    constexpr std::size_t letters_a_line = 3;  // a line is as high as so many letters are wide
     panel.labels.push_back(
-        {std::to_string(room.room), cell / map.room.cols, cell % map.room.cols,
-         std::min(room.last_row - room.first_row, room.last_col - room.first_col) + 1});
+        {fmt::format("{}: {:.1f} °C", number, room.mean_temp), cell / map.room.cols,
+         cell % map.room.cols,
+         std::min<std::size_t>(letters_a_line * (room.last_row - room.first_row + 1),
+                               room.last_col - room.first_col + 1),
+         number});
   }
   return panel;
 }

@@ -23,12 +23,14 @@ enum class PanelScale {
   mask  ///< 0 and 1, in grey and without a bar
 };
 
-/// A text on a field, whose middle is that of a cell; left out where `room_for_it` is too small.
+/// A text on a field, whose middle is that of a cell; the short one if there is not enough room for
+/// it, and none if there is not even that.
 struct FieldLabel {
   std::string text;
   std::size_t row = 0;
   std::size_t col = 0;
   std::size_t room_for_it = 0;  ///< cells across
+  std::string short_text = {};
 };
 
 /// A field to be drawn; NaN is ground outside of the building.
@@ -62,6 +64,7 @@ struct FieldPicture {
   /// As PNG, SVG or PDF. Small fields are enlarged and large ones averaged. `dpi` as of Plot::draw.
   /// Throws RunError as Plot::draw.
   [[nodiscard]] std::string draw(PlotFormat format, int dpi = usual_dpi) const;
+  [[nodiscard]] Plot plot(int dpi = usual_dpi) const;
 };
 
 /// A plan's field (°C), with NaN in cells that are neither wall nor room. Throws RunError where the
@@ -72,7 +75,7 @@ struct FieldPicture {
 /// 1 at interior cells, 0 at other cells of the building, NaN elsewhere.
 [[nodiscard]] Grid<double> interior_cells(const FloorPlan& plan);
 /// The rooms of a plan: each cell is as warm as the mean of its room, walls are NaN, and each room
-/// has its number.
+/// has its number and mean.
 [[nodiscard]] FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
                                      const std::vector<RoomResult>& rooms);
 /// The plan's heat source, which it must have, with NaN where it does not count.

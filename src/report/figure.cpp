@@ -6,17 +6,46 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
+#include "report/field_picture.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-constexpr std::string_view marks_of_time =
-    "('1 ms' 0.001, '10 ms' 0.01, '0.1 s' 0.1, '1 s' 1, '10 s' 10, '1 min' 60, '10 min' 600, '1 h' "
-    "3600, '6 h' 21600, '1 d' 86400, '1 week' 604800)";
+/// Marks of an axis of time: few of them if it is long, more if that would leave hardly any.
+std::string marks_of_time(double from, double to) {
+  using Marks = std::vector<std::pair<std::string, double>>;
+  constexpr std::size_t enough = 3;
+  Marks marks{{"1 ms", 0.001}, {"10 ms", 0.01}, {"0.1 s", 0.1},    {"1 s", 1},
+              {"10 s", 10},    {"1 min", 60},   {"10 min", 600},   {"1 h", 3600},
+              {"6 h", 21600},  {"1 d", 86400},  {"1 week", 604800}};
+  const auto leave_those_within = [&] {
+    std::erase_if(marks, [&](const auto& mark) { return mark.second < from || mark.second > to; });
+    return marks.size();
+  };
+  if (leave_those_within() >= enough) return Plot::ticks(marks);
+  for (const std::vector<double>& digits :
+       {std::vector<double>{1, 2, 5}, {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8}}) {
+    marks.clear();
+    for (const auto& [unit, seconds, most] : {std::tuple("µs", 1e-6, 1e3),
+                                              {"ms", 1e-3, 1e3},
+                                              {"s", 1.0, 60.0},
+                                              {"min", 60.0, 60.0},
+                                              {"h", 3600.0, 1e3}})
+      for (const double power : {1, 10, 100})
+        for (const double digit : digits)
+          if (const double number = digit * power; number < most)
+            marks.emplace_back(fmt::format("{:g} {}", number, unit), number * seconds);
+    if (leave_those_within() >= enough) break;
+  }
+  return Plot::ticks(marks);
+}
+
+constexpr std::size_t last_line_type = 11;  // of steps
 
 /// The least and the largest number along an axis; nothing if there is none.
 struct Extent {
@@ -41,8 +70,7 @@ void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, b
   if (range.is_empty()) return;
   if (axis.scale == Figure::Scale::powers_of_2) plot.add("set logscale {} 2", letter);
   if (axis.scale == Figure::Scale::powers_of_10) plot.add("set logscale {}", letter);
-  if (axis.scale == Figure::Scale::time)
-    plot.add("set logscale {0}; set {0}tics {1}", letter, marks_of_time);
+  if (axis.scale == Figure::Scale::time) plot.add("set logscale {}", letter);
   if (!axis.names.empty()) {
     std::vector<std::pair<std::string, double>> ticks;
     std::size_t letters = 0;
@@ -65,7 +93,10 @@ void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, b
     to = letter == 'y' ? 1.15 * range.largest : range.largest;
     if (letter == 'x' && !axis.names.empty()) from -= 0.1, to += 0.1;
   }
-  plot.add("set {}range [{:.10g}:{:.10g}]", letter, axis.from.value_or(from), axis.to.value_or(to));
+  from = axis.from.value_or(from);
+  to = axis.to.value_or(to);
+  plot.add("set {}range [{:.10g}:{:.10g}]", letter, from, to);
+  if (axis.scale == Figure::Scale::time) plot.add("set {}tics {}", letter, marks_of_time(from, to));
 }
 
 std::string style_of(const Figure::Series& series, std::size_t number) {
@@ -78,10 +109,12 @@ std::string style_of(const Figure::Series& series, std::size_t number) {
       return "using 1:2 with lines " + line;
     case Figure::Mark::points_and_line:
       return "using 1:2 with linespoints pointsize 1.1 " + line;
+    case Figure::Mark::rectangles:
+      return "using (($1+$3)/2):(($2+$4)/2):1:3:2:4 with boxxyerror " + line;
     case Figure::Mark::bars:
       break;
   }
-  return "using (($1+$3)/2):2:(($3-$1)*0.92) with boxes " + line;
+  return "using (($1+$3)/2):2:(($3-$1)*0.92) with boxes fillstyle transparent solid 0.6 " + line;
 }
 
 void add_panel(Plot& plot, const Figure& figure) {
@@ -94,6 +127,7 @@ void add_panel(Plot& plot, const Figure& figure) {
     along_x.add(series.x);
     along_x.add(series.x_end);
     along_y.add(series.y);
+    along_y.add(series.y_end);
     if (series.mark != Figure::Mark::bars || series.y.empty()) continue;
     has_bars = true;
     highest = std::max(highest, std::ranges::max(series.y));
@@ -112,11 +146,15 @@ void add_panel(Plot& plot, const Figure& figure) {
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       rows.push_back({series.x[i], series.y.at(i)});
       if (!series.x_end.empty()) rows.back().push_back(series.x_end.at(i));
+      if (!series.y_end.empty()) rows.back().push_back(series.y_end.at(i));
     }
     const std::string title =
         series.name.empty() ? "notitle" : "title " + Plot::quoted(series.name);
-    curves.push_back(
-        fmt::format("{} {} {}", plot.add_data(rows), style_of(series, curves.size() + 1), title));
+    // The last of the steps is the darkest, however few there are.
+    const std::size_t number = figure.is_graded
+                                   ? last_line_type - figure.series.size() + curves.size() + 1
+                                   : curves.size() + 1;
+    curves.push_back(fmt::format("{} {} {}", plot.add_data(rows), style_of(series, number), title));
     for (std::size_t i = 0; i < series.labels.size(); ++i)
       if (std::isfinite(series.y[i]))
         plot.add(
@@ -139,21 +177,41 @@ std::string quoted_lines(const std::string& title, int width) {
 }
 
 bool has_data(const Figure& figure) {
-  return std::ranges::any_of(figure.series, [](const auto& series) {
-    return std::ranges::any_of(series.y, [](double y) { return std::isfinite(y); });
-  });
+  return figure.fields != nullptr || std::ranges::any_of(figure.series, [](const auto& series) {
+           return std::ranges::any_of(series.y, [](double y) { return std::isfinite(y); });
+         });
 }
 
-std::string draw_all(const std::vector<const Figure*>& figures, PlotFormat format,
-                     const PictureStyle& style) {
+/// As wide as it stands on a page; higher with more names beside it.
+constexpr int page_width = 900;
+int page_height(const Figure& figure) {
+  if (figure.y.names.empty()) return 480;
+  return 120 + static_cast<int>(std::clamp(300 / figure.y.names.size(), 15UL, 28UL) *
+                                figure.y.names.size());
+}
+
+}  // namespace
+
+std::string draw(const Report& report, PlotFormat format, const PictureStyle& style) {
+  std::vector<const Figure*> figures;
+  for (const auto& part : report.parts)
+    if (const auto* figure = std::get_if<Figure>(&part); figure && has_data(*figure)) {
+      if (figure->fields) {
+        FieldPicture picture = *figure->fields;
+        picture.title = style.title.value_or(picture.title);
+        if (style.width > 0) picture.size = std::pair(style.width, style.height);
+        return picture.draw(format, style.dpi);
+      }
+      figures.push_back(figure);
+    }
   if (figures.empty()) throw RunError("there is nothing to draw");
-  Plot plot;
   const bool is_one = figures.size() == 1;
   const std::size_t columns = std::min<std::size_t>(figures.size(), 2);
   const std::size_t rows = (figures.size() + columns - 1) / columns;
   const int width = style.width > 0 ? style.width : is_one ? 960 : 1120;
   const int height =
       style.height > 0 ? style.height : (is_one ? 600 : 560 * static_cast<int>(rows));
+  Plot plot(width, height);
   if (!is_one) {
     const std::string title = style.title.value_or("");  // an empty one would take room, too
     plot.add("set multiplot layout {},{}{}", rows, columns,
@@ -165,23 +223,42 @@ std::string draw_all(const std::vector<const Figure*>& figures, PlotFormat forma
     add_panel(plot, *figure);
   }
   if (!is_one) plot.add("unset multiplot");
-  return plot.draw(format, width, height, style.dpi);
+  return plot.draw(format, style.dpi);
 }
 
-}  // namespace
-
-std::string draw(const Report& report, PlotFormat format, const PictureStyle& style) {
-  if (report.own_picture) return report.own_picture(format, style);
-  std::vector<const Figure*> figures;
-  for (const auto& part : report.parts)
-    if (const auto* figure = std::get_if<Figure>(&part); figure && has_data(*figure))
-      figures.push_back(figure);
-  return draw_all(figures, format, style);
+std::optional<Plot> plot_of(const Figure& figure) {
+  if (!has_data(figure)) return std::nullopt;
+  if (figure.fields) return figure.fields->plot();
+  Plot plot(page_width, page_height(figure));
+  add_panel(plot, figure);
+  return plot;
 }
 
-std::string draw(const Figure& figure, PlotFormat format, const PictureStyle& style) {
-  if (!has_data(figure)) return draw_all({}, format, style);
-  return draw_all({&figure}, format, style);
+std::string alternative_text(const Figure& figure) {
+  std::string text = figure.name;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  if (figure.fields) {
+    for (const FieldPanel& panel : figure.fields->panels) add(panel.caption);
+    return text;
+  }
+  Extent along_x;
+  Extent along_y;
+  std::string names;
+  for (const Figure::Series& series : figure.series) {
+    along_x.add(series.x);
+    along_x.add(series.x_end);
+    along_y.add(series.y);
+    along_y.add(series.y_end);
+    if (!series.name.empty()) names += (names.empty() ? "shown: " : ", ") + series.name;
+  }
+  for (const auto& [axis, extent] : {std::pair(&figure.x, along_x), {&figure.y, along_y}}) {
+    if (!axis->names.empty())
+      add(fmt::format("{}", fmt::join(axis->names, ", ")));
+    else if (!extent.is_empty())
+      add(fmt::format("{} from {:.4g} to {:.4g}", axis->name, extent.least, extent.largest));
+  }
+  if (!names.empty()) add(names);
+  return text;
 }
 
 }  // namespace wallheat

@@ -16,12 +16,13 @@ struct PictureStyle {
   int dpi = usual_dpi;               ///< of a PNG
 };
 
-/// All figures of a report in one picture, beside each other. Throws RunError if there is none, and
-/// as Plot::draw.
+/// All figures of a report in one picture, beside each other; fields alone if there are any. Throws
+/// RunError if there is nothing to draw, and as Plot::draw.
 [[nodiscard]] std::string draw(const Report& report, PlotFormat format,
                                const PictureStyle& style = {});
-/// One of them.
-[[nodiscard]] std::string draw(const Figure& figure, PlotFormat format,
-                               const PictureStyle& style = {});
+/// One of them, as it stands below its name; nothing if there is nothing to draw.
+[[nodiscard]] std::optional<Plot> plot_of(const Figure& figure);
+/// What it shows, for who cannot see it.
+[[nodiscard]] std::string alternative_text(const Figure& figure);
 
 }  // namespace wallheat

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/exit_status.hpp"
+#include "core/plural.hpp"
 #include "report/attributes.hpp"
 #include "store/result_path.hpp"
 #include "view/advice.hpp"
@@ -191,12 +192,12 @@ int PartStatus::session_exit_status() const {
 
 std::string PartStatus::session_text() const {
   const bool lives = writer.life == LockHolder::Life::lives;
-  const std::string text = fmt::format("session of {}, {}: {} plan(s) solved or given up, {} left",
+  const std::string text = fmt::format("session of {}, {}: {} solved or given up, {} left",
                                        text_in(session, "started_utc", "unknown time"),
                                        lives                       ? "being written"
                                        : state == RunState::closed ? "closed"
                                                                    : "left open",
-                                       of_session, plans.pending);
+                                       counted(of_session, "plan"), plans.pending);
   const int status = session_exit_status();
   if (lives || status == exit_done || status == exit_some_plans_failed) return text;
   return fmt::format("{}; to go on, {}", text, resume_same);

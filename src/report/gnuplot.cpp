@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -19,22 +20,31 @@
 namespace wallheat {
 namespace {
 
-/// Colours that differ also in grey print and to colour-blind readers; a light grid, no frame.
+/// A light grid, no frame.
 constexpr std::string_view plot_style = R"(set encoding utf8
 set border 3 linecolor rgb '#686e7a'
-set tics nomirror out
+set tics nomirror out textcolor '#262a33'
 set grid ytics back linetype 1 linecolor rgb '#d0d4da' linewidth 1
-set title font ',14'
-set style fill solid 0.9 noborder
-set linetype 1 linecolor rgb '#4a1c76' linewidth 2 pointtype 7
-set linetype 2 linecolor rgb '#e96042' linewidth 2 pointtype 5
-set linetype 3 linecolor rgb '#2a8a8a' linewidth 2 pointtype 9
-set linetype 4 linecolor rgb '#8a8f99' linewidth 2 pointtype 13
-set linetype 5 linecolor rgb '#c9962b' linewidth 2 pointtype 11
-set linetype 6 linecolor rgb '#262a33' linewidth 2 pointtype 3
-set key outside right top vertical reverse Left samplen 2 noautotitle
+set title font ',14' textcolor '#262a33'
+set xlabel textcolor '#262a33'; set ylabel textcolor '#262a33'; set cblabel textcolor '#262a33'
+set style fill solid 1 noborder
+set key samplen 2 noautotitle textcolor '#262a33'
 set datafile missing 'nan'
 )";
+
+/// gnuplot's types of lines by number: those of series from 1 on, those of steps behind them.
+std::string line_types() {
+  constexpr std::array point_types{7, 5, 9, 13, 11, 3};
+  std::string lines;
+  std::size_t number = 0;
+  for (const Colour& colour : colours)
+    if (std::string_view(colour.name).starts_with("s")) {
+      lines += fmt::format("set linetype {} linecolor rgb '#{:06x}' linewidth 2 pointtype {}\n",
+                           number + 1, colour.light, point_types.at(number % point_types.size()));
+      ++number;
+    }
+  return lines;
+}
 
 std::string terminal(PlotFormat format, int width, int height, int dpi) {
   const double scale = static_cast<double>(dpi) / usual_dpi;
@@ -72,11 +82,41 @@ std::string with_resolution(std::string png, int dpi) {
   return png.insert(end_of_header, number(content) + chunk + number(crc));
 }
 
-std::string run_gnuplot(const std::string& script) {
+/// Whether a font of this machine has the letter; yes if nobody knows.
+bool has_font(char32_t letter) {
+  static std::map<char32_t, bool> known;
+  const auto found = known.find(letter);
+  if (found != known.end()) return found->second;
+  const std::string charset = fmt::format(":charset={:x}", static_cast<std::uint32_t>(letter));
+  const auto fonts = output_of({"fc-list", charset, "file"});
+  return known[letter] = !fonts || fonts->status != 0 || !fonts->out.empty();
+}
+
+/// Letters that no font here has as U+65E5: gnuplot would draw boxes as large as the picture.
+std::string with_letters_of_fonts(std::string_view text) {
+  std::string shown;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    // Those of one and two bytes, as Latin and Greek ones, are in every font.
+    const std::size_t bytes = first < 0xE0 ? 1 : first < 0xF0 ? 3 : 4;
+    const std::string_view letter = text.substr(at, bytes);
+    at += bytes;
+    char32_t code = first & (0xFFU >> (bytes + 1));
+    for (const char byte : letter.substr(1))
+      code = code << 6U | (static_cast<unsigned char>(byte) & 0x3FU);
+    const bool is_mark = code >= 0x2000 && code < 0x2070;  // dashes, spaces, joiners
+    shown += bytes == 1 || is_mark || has_font(code)
+                 ? std::string(letter)
+                 : fmt::format("U+{:04X}", static_cast<std::uint32_t>(code));
+  }
+  return shown;
+}
+
+/// What it draws; nothing if it is not installed.
+std::optional<std::string> run_gnuplot(const std::string& script) {
   // Without the user's start-up files: a plot is the same for everybody.
   auto output = output_of({"gnuplot", "--default-settings"}, script);
-  if (!output)
-    throw RunError("plots are drawn by gnuplot, which is not installed here (Debian: gnuplot-nox)");
+  if (!output) return std::nullopt;
   if (output->status != 0 || output->out.empty())
     throw RunError("gnuplot failed: " + printable(output->messages));
   return std::move(output->out);
@@ -132,6 +172,7 @@ void Plot::add_image(const Grid<double>& values, double cell) {
   for (const double value : values.cells)
     image.push_back(static_cast<float>(std::clamp(value, -most, most)));  // NaN stays one
   const auto bytes = std::as_bytes(std::span(image));
+  images_.emplace_back(script_.size(), bytes.size());
   script_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   script_ += '\n';
 }
@@ -175,10 +216,46 @@ std::string Plot::count_ticks(double most) {
       if (most / step <= most_ticks) return fmt::format("{:.10g}", step);
 }
 
-std::string Plot::draw(PlotFormat format, int width, int height, int dpi) const {
-  std::string picture =
-      run_gnuplot(terminal(format, width, height, dpi) + std::string(plot_style) + script_);
-  return format == PlotFormat::png ? with_resolution(std::move(picture), dpi) : picture;
+std::string Plot::draw(PlotFormat format, int dpi) const {
+  std::string script =
+      terminal(format, width_, height_, dpi) + std::string(plot_style) + line_types();
+  std::size_t at = 0;
+  const auto add_text = [&](std::size_t end) {
+    const std::string_view text = std::string_view(script_).substr(at, end - at);
+    // The fonts that an SVG is shown with are those of its reader.
+    script += format == PlotFormat::svg ? std::string(text) : with_letters_of_fonts(text);
+  };
+  for (const auto& [begin, size] : images_) {
+    add_text(begin);
+    script.append(script_, begin, size);
+    at = begin + size;
+  }
+  add_text(script_.size());
+  auto picture = run_gnuplot(script);
+  if (!picture)
+    throw RunError("plots are drawn by gnuplot, which is not installed here (Debian: gnuplot-nox)");
+  return format == PlotFormat::png ? with_resolution(*std::move(picture), dpi) : *picture;
+}
+
+std::optional<std::vector<std::string>> Plot::draw_svgs(const std::vector<Plot>& plots) {
+  std::vector<std::string> svgs;
+  if (plots.empty()) return svgs;
+  std::string script;
+  for (const Plot& plot : plots)
+    script +=
+        fmt::format("reset\nset terminal svg noenhanced size {},{} font 'sans-serif,13'\n{}{}{}",
+                    plot.width_, plot.height_, plot_style, line_types(), plot.script_);
+  const auto drawn = run_gnuplot(script);
+  if (!drawn) return std::nullopt;
+  constexpr std::string_view end_of_one = "</svg>\n";
+  for (std::size_t at = 0; (at = drawn->find("<svg", at)) != std::string::npos;) {
+    const std::size_t end = std::min(drawn->find(end_of_one, at), drawn->size());
+    svgs.push_back(drawn->substr(at, end + end_of_one.size() - at));
+    at = end;
+  }
+  if (svgs.size() != plots.size())
+    throw RunError(fmt::format("gnuplot drew {} of {} figures", svgs.size(), plots.size()));
+  return svgs;
 }
 
 }  // namespace wallheat

@@ -106,23 +106,14 @@ Figure waits_figure(const QueueForecast& queues, bool means) {
 }  // namespace
 
 QueueForecast queue_forecast(const JobListing& listing, const SizeClasses& classes,
-                             const std::vector<std::string>& partitions, const std::string& qos,
-                             const StatedWaitSink& tell) {
+                             const std::vector<std::string>& partitions, const std::string& qos) {
   QueueForecast report;
   report.classes = classes;
   report.counts = waits_of(listing, qos);
   const auto names = classes.names();
   const auto add = [&](const std::string& partition, const std::string& size,
                        const std::vector<Wait>& waits) {
-    QueueRow row{partition, size, {}, mean_wait_of(waits)};
-    std::function<void(const StatedWait&)> listener;
-    if (tell)
-      listener = [&](const StatedWait& stated) {
-        const Wait& wait = waits[stated.job];
-        tell(row, listing.jobs[wait.job], wait, stated);
-      };
-    row.forecast = forecast_waits(waits, listener);
-    report.rows.push_back(std::move(row));
+    report.rows.push_back({partition, size, forecast_waits(waits), mean_wait_of(waits)});
   };
   for (const PartitionWaits* partition : chosen(report.counts.partitions, partitions)) {
     add(partition->name, all_sizes, partition->waits);
@@ -196,7 +187,6 @@ Report report_of(const QueueForecast& queues) {
                                       {"waiting", ""},
                                       {"from", ""},
                                       {"to", ""},
-                                      {"changes", ""},
                                       {"used", "used"},
                                       {"used_from", "used since"},
                                       {"mean_s", ""},
@@ -222,7 +212,6 @@ Report report_of(const QueueForecast& queues) {
              forecast.waiting,
              minute_text(forecast.from_s),
              minute_text(forecast.to_s),
-             forecast.changes,
              forecast.used(),
              minute_text(forecast.used_from_s),
              row.mean_s};
@@ -235,17 +224,16 @@ Report report_of(const QueueForecast& queues) {
       const auto chance = forecast.chance_within(seconds);
       cells.push_back(chance ? Value(100 * *chance) : Value());
     }
-    cells.emplace_back(forecast.scored);
-    cells.push_back(forecast.scored == 0 ? Value()
+    cells.emplace_back(forecast.judged);
+    cells.push_back(forecast.judged == 0 ? Value()
                                          : Value(100.0 * static_cast<double>(forecast.held) /
-                                                 static_cast<double>(forecast.scored)));
+                                                 static_cast<double>(forecast.judged)));
   }
   report.add(std::move(table));
-  report.add(Note{
-      "used: jobs since the queue last changed; <: upper bound with 95 % confidence; in: share "
-      "that "
-      "starts within; 95 % held: per cent of earlier jobs that waited no longer than they would "
-      "have been told; times in UTC"});
+  report.add(
+      Note{"used: the latest jobs; <: upper bound with 95 % confidence; in: share that starts "
+           "within; 95 % held: how often the 95 % bound would have been right so far; times in "
+           "UTC"});
   report.add(waits_figure(queues, false));
   return report;
 }

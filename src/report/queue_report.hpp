@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,15 +32,11 @@ struct QueueForecast {
   std::vector<WideWaits> wide;  ///< not of queue_forecast
 };
 
-/// What a job was told when it became eligible.
-using StatedWaitSink =
-    std::function<void(const QueueRow& row, const JobRecord& job, const Wait&, const StatedWait&)>;
-
 /// `partitions`: only these, in this order; empty: all. Throws RunError if no
 /// job in the listing was in one of them.
 [[nodiscard]] QueueForecast queue_forecast(const JobListing& listing, const SizeClasses& classes,
                                            const std::vector<std::string>& partitions,
-                                           const std::string& qos, const StatedWaitSink& tell = {});
+                                           const std::string& qos);
 
 /// The waits of jobs on at least 2, 4, 8, ... nodes, as far as there is history enough for the 95 %
 /// bound. Such a job must find all its nodes free at a time.

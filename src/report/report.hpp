@@ -6,6 +6,7 @@
 #include <functional>
 #include <iosfwd>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,8 +16,7 @@
 
 namespace wallheat {
 
-enum class PlotFormat;
-struct PictureStyle;
+struct FieldPicture;
 
 /// A value as it was computed, or nothing if nobody knows it: JSON has null for that, as for NaN
 /// and infinity, and people read "-".
@@ -76,20 +76,21 @@ struct Table {
   /// at each call.
   std::function<void(const std::function<void(const Row&)>& take)> source = {};
   std::size_t most_shown = std::numeric_limits<std::size_t>::max();  ///< rows, to people
+  bool is_folded = false;  ///< on a page, until its reader opens it
 
   void for_each(const std::function<void(const Row&)>& take) const;
   /// Whether people see any of its columns.
   [[nodiscard]] bool is_for_people() const;
 };
 
-/// A sentence for people.
+/// A sentence for people; of several lines: a listing.
 struct Note {
   std::string text;
 };
 
 /// What is drawn over two axes.
 struct Figure {
-  enum class Mark { points, line, points_and_line, bars };
+  enum class Mark { points, line, points_and_line, bars, rectangles };
   enum class Scale { linear, powers_of_2, powers_of_10, time };  ///< time: logarithmic, in s
   struct Axis {
     std::string name = {};
@@ -101,13 +102,17 @@ struct Figure {
     std::string name = {};  ///< empty: not in the legend
     Mark mark = Mark::points;
     std::vector<double> x = {}, y = {};    ///< NaN: not drawn
-    std::vector<double> x_end = {};        ///< of bars, which begin at x
+    std::vector<double> x_end = {};        ///< of bars and rectangles, which begin at x
+    std::vector<double> y_end = {};        ///< of rectangles, which begin at y
     std::vector<std::string> labels = {};  ///< above the points
     bool is_dashed = false;
   };
   std::string key, name;
   Axis x = {}, y = {};
   std::vector<Series> series = {};
+  bool is_graded = false;  ///< the series are steps of one quantity, from little to much
+  /// Drawn in place of series, and not in JSON.
+  std::shared_ptr<const FieldPicture> fields = {};
 };
 
 /// All that a command tells, once, in the order in which people read it. Keys of one report differ.
@@ -115,10 +120,8 @@ struct Report {
   std::string title = {};      ///< of its page
   std::string csv_table = {};  ///< the key of the one that CSV has; empty: the first
   std::vector<std::variant<Fact, Table, Note, Figure>> parts = {};
-  /// Its page, in place of one of its parts.
-  std::function<void(std::ostream&)> own_page = {};
-  /// Its picture, in place of its figures.
-  std::function<std::string(PlotFormat, const PictureStyle&)> own_picture = {};
+  /// What its page shows, if that is more than this; made only for a page.
+  std::function<Report()> for_page = {};
   int exit_status = 0;     ///< an ExitStatus
   std::string error = {};  ///< said on stderr behind all else; empty: none
 

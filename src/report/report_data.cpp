@@ -2,7 +2,6 @@
 #include <ostream>
 
 #include "core/python_float.hpp"
-#include "forecast/listing_line.hpp"
 #include "report/report.hpp"
 #include "view/json.hpp"
 
@@ -78,8 +77,8 @@ Json layout_of(const Figure& figure) {
   Json marks = Json::array();
   for (const Figure::Series& series : figure.series)
     marks.push_back({static_cast<int>(series.mark), series.labels, series.is_dashed});
-  return {"figure",        figure.key, figure.name, layout_of(figure.x), layout_of(figure.y),
-          std::move(marks)};
+  return {"figure",         figure.key,      figure.name, layout_of(figure.x), layout_of(figure.y),
+          std::move(marks), figure.is_graded};
 }
 
 Json json_value(const Figure& figure) {
@@ -87,9 +86,18 @@ Json json_value(const Figure& figure) {
   for (const Figure::Series& one : figure.series) {
     Json data{{"name", one.name}, {"x", one.x}, {"y", one.y}};
     if (!one.x_end.empty()) data["x_end"] = one.x_end;
+    if (!one.y_end.empty()) data["y_end"] = one.y_end;
     series.push_back(std::move(data));
   }
   return series;
+}
+
+/// A text as a cell of CSV (RFC 4180).
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) quoted.append(letter == '"' ? 2 : 1, letter);
+  return quoted + '"';
 }
 
 std::string csv_field(const Value& value) {
@@ -119,13 +127,15 @@ void write_json(const Report& report, std::ostream& out) {
       json.member(fact->key, json_value(fact->value));
     if (const auto* table = std::get_if<Table>(&part); table && !table->key.empty())
       json.member(*table);
-    if (const auto* figure = std::get_if<Figure>(&part)) figures[figure->key] = json_value(*figure);
+    if (const auto* figure = std::get_if<Figure>(&part); figure && !figure->fields)
+      figures[figure->key] = json_value(*figure);
   }
   if (!figures.empty()) json.member("figures", figures);
   if (!report.parts.empty()) {
     Json layout = Json::array({report.title});
     for (const auto& part : report.parts)
-      layout.push_back(std::visit([](const auto& one) { return layout_of(one); }, part));
+      if (const auto* figure = std::get_if<Figure>(&part); !figure || !figure->fields)
+        layout.push_back(std::visit([](const auto& one) { return layout_of(one); }, part));
     json.member("layout", layout);
   }
   json.end();

@@ -66,11 +66,13 @@ Figure figure_in(const Json& json, const Json& layout) {
   for (std::size_t i = 0; i < data.size(); ++i) {
     const Json& series = data.at(i);
     const Json& look = layout.at(5).at(i);
-    figure.series.push_back({series.at("name"), kind_in(look.at(0), Figure::Mark::bars),
+    figure.series.push_back({series.at("name"), kind_in(look.at(0), Figure::Mark::rectangles),
                              numbers_in(series.at("x")), numbers_in(series.at("y")),
-                             numbers_in(series.value("x_end", Json::array())), look.at(1),
+                             numbers_in(series.value("x_end", Json::array())),
+                             numbers_in(series.value("y_end", Json::array())), look.at(1),
                              look.at(2)});
   }
+  figure.is_graded = layout.at(6);
   return figure;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <sstream>
 
 #include "core/printable.hpp"
 #include "core/python_float.hpp"
@@ -183,7 +184,8 @@ void write_text(const Report& report, std::ostream& out, std::optional<std::size
     }
     if (const auto* note = std::get_if<Note>(&part)) {
       if (std::exchange(is_below_table, false)) writer.blank_line();
-      writer.line(note->text, 2);
+      std::istringstream lines(note->text);
+      for (std::string line; std::getline(lines, line);) writer.line(line, 2);
     }
   }
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/number_of.hpp"
+#include "core/plural.hpp"
 #include "report/attributes.hpp"
 #include "report/summary.hpp"
 #include "report/unknown.hpp"
@@ -84,8 +85,9 @@ std::vector<std::string> remarks_on(const Scaling& scaling) {
     const auto& [seconds, workers] = *scaling.longest_plan;
     remarks.push_back(
         fmt::format("{}: no more than {:.2f} times as fast as one worker: the longest plan takes "
-                    "{} s; {} worker(s) suffice",
-                    scaling.name, scaling.limit(), seconds_text(seconds), workers));
+                    "{} s; {} enough",
+                    scaling.name, scaling.limit(), seconds_text(seconds),
+                    counted(workers, "worker is", "workers are")));
   }
   for (const ScalingPoint& slower : scaling.slower)
     remarks.push_back(fmt::format("{}{} workers are slower than {}: {} s, not {} s{}",

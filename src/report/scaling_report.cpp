@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/plural.hpp"
 #include "report/scaling.hpp"
 
 namespace wallheat {
@@ -126,7 +127,7 @@ Report report_of(const std::vector<Scaling>& scalings, const std::string& source
 }
 
 Report report_of_plan_counts(const std::vector<ScalingPoint>& points) {
-  const std::string title = fmt::format("seconds a plan of {} worker(s)", points.front().workers);
+  const std::string title = "seconds a plan of " + counted(points.front().workers, "worker");
   Report report{title};
   Table table{"points",
               "",

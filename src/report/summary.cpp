@@ -1,7 +1,5 @@
 #include "report/summary.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,12 +7,10 @@
 #include <utility>
 
 #include "core/answer.hpp"
-#include "core/printable.hpp"
 #include "report/attributes.hpp"
 #include "report/time_ledger.hpp"
 #include "report/unknown.hpp"
 #include "store/merge.hpp"
-#include "view/bytes_text.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/statistics.hpp"
 
@@ -181,18 +177,6 @@ Summary summary_of(const ResultReader& reader, const Rows& rows, const Threshold
       thresholds);
   if (reader.has_rooms()) summary.rooms = std::move(of_rooms);
   return summary;
-}
-
-std::string rank_memory_text(const WallTime& time) {
-  if (time.rank_memory == 0) return "";
-  return fmt::format("{}, of rank {}", bytes_text(static_cast<double>(time.rank_memory)),
-                     time.rank);
-}
-
-std::string peak_memory_text(const Summary& summary) {
-  if (summary.peak_memory == 0) return "";
-  return fmt::format("{}, for plan {}", bytes_text(static_cast<double>(summary.peak_memory)),
-                     printable(summary.peak_memory_id));
 }
 
 }  // namespace wallheat

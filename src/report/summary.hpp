@@ -31,8 +31,6 @@ struct WallTime {
   std::string kernels;           ///< a table of the GPUs' kernels for each session that used one
 };
 [[nodiscard]] WallTime wall_time(const std::vector<Attributes>& sessions);
-/// "45.2 MB, of rank 0"; empty where that is unknown.
-[[nodiscard]] std::string rank_memory_text(const WallTime& time);
 
 struct FailedPlan {
   std::string id;
@@ -88,9 +86,6 @@ struct Summary {
 /// That of the rows that hold of those of a file, with its rooms.
 [[nodiscard]] Summary summary_of(const ResultReader& reader, const Rows& rows,
                                  const Thresholds& thresholds);
-
-/// "23.4 MB, for plan 00007": what the largest plan took; empty where that is unknown.
-[[nodiscard]] std::string peak_memory_text(const Summary& summary);
 
 /// `wall` only if the summary is of all rows; `reader` of the file that they are from, or null.
 /// With areas if the width of a cell is known, in metres.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "core/number_of.hpp"
@@ -185,8 +185,7 @@ void add_gpus(const WallTime& wall, Report& report) {
   for (std::size_t i = 0; i < names.size(); ++i)
     entries.emplace_back(names.at(i), wall.on_gpus.*gpu_seconds_names.at(i).second);
   report.add(table_of_seconds("on_gpus", "where the time of plans on GPUs went", entries));
-  std::istringstream kernels(wall.kernels);
-  for (std::string line; std::getline(kernels, line);) report.add(Note{line});
+  if (!wall.kernels.empty()) report.add(Note{wall.kernels});
 }
 
 void add_plans_to_name(const Summary& summary, Report& report) {
@@ -205,16 +204,60 @@ void add_plans_to_name(const Summary& summary, Report& report) {
     Table& rooms = report.add(Table{
         "coldest_rooms",
         "coldest rooms",
-        {{"id", "plan"}, {"room", "room"}, {"mean_temp", "mean", celsius}, {"cells", "cells"}}});
+        {{"id", "plan"},
+         {"room", "room"},
+         {"mean_temp", "mean", celsius},
+         {"min_temp", "least", celsius},
+         {"max_temp", "largest", celsius},
+         {"pct_below", side_text("below", summary.thresholds.below), {Form::decimals, 1, "%"}},
+         {"cells", "cells"},
+         {"rows", "rows"},
+         {"cols", "columns"}}});
     rooms.most_shown = 5;
-    for (const auto& [id, room, metres] : summary.rooms->coldest)
-      rooms.rows.push_back({id, room.room, room.mean_temp, room.cells});
+    for (const RoomRow& row : summary.rooms->coldest) {
+      const RoomResult& room = row.room;
+      rooms.rows.push_back({row.id, room.room, room.mean_temp, room.min_temp, room.max_temp,
+                            row.pct_below(), room.cells,
+                            fmt::format("{} to {}", room.first_row, room.last_row),
+                            fmt::format("{} to {}", room.first_col, room.last_col)});
+    }
   }
-  Table& failed = report.add(Table{"failed_plans",
-                                   "failed plans",
-                                   {{"id", "plan"}, {"attempts", "attempts"}, {"error", "why"}}});
-  for (const FailedPlan& plan : summary.failed)
-    failed.rows.push_back({plan.id, plan.attempts, plan.error});
+}
+
+/// What failed, whichever plan it was: its sentence without the plan's name, as a word of it.
+std::string without_id(std::string error, const std::string& id) {
+  const auto is_of_a_word = [&](std::size_t at) {
+    return at < error.size() && std::isalnum(static_cast<unsigned char>(error[at])) != 0;
+  };
+  for (std::size_t at = 0; !id.empty() && (at = error.find(id, at)) != std::string::npos; ++at) {
+    if (is_of_a_word(at - 1) || is_of_a_word(at + id.size())) continue;
+    return error.replace(at, id.size(), "ID");
+  }
+  return error;
+}
+
+/// By cause, and for scripts each.
+void add_failures(const std::vector<FailedPlan>& failed, Report& report) {
+  Table& each =
+      report.add(Table{"failed_plans", "", {{"id", ""}, {"attempts", ""}, {"error", ""}}});
+  std::map<std::string, std::vector<const FailedPlan*>> by_cause;
+  for (const FailedPlan& plan : failed) {
+    const auto& [id, attempts, error] = plan;
+    each.rows.push_back({id, attempts, error});
+    by_cause[without_id(error, id)].push_back(&plan);
+  }
+  Table& causes = report.add(Table{
+      "failures",
+      "failed plans",
+      {{"plans", "plans"}, {"cause", "cause"}, {"ids", "such as"}, {"again", "to try one again"}}});
+  constexpr std::size_t few = 3;
+  for (const auto& [cause, plans] : by_cause) {
+    const FailedPlan& first = *plans.front();
+    std::string ids = first.id;
+    for (std::size_t i = 1; i < std::min(plans.size(), few); ++i) ids += ", " + plans[i]->id;
+    causes.rows.push_back({plans.size(), plans.size() == 1 ? first.error : cause, ids,
+                           fmt::format("wallheat solve {} --data PLANS", first.id)});
+  }
 }
 
 /// Not for people, who have a page for them.
@@ -251,11 +294,13 @@ Report report_of(const Summary& summary, const WallTime* wall, const ResultReade
   report.add(Fact{"closed_well", "", closed_well});
   if (!closed_well)
     report.add(
-        Note{"the file is still being written, or its writer was killed: go on with --resume"});
+        Fact{"", "state",
+             "the file is still being written, or its writer was killed: go on with --resume"});
   add_histogram(summary, report);
   report.add(table_of_seconds("phases", "where the time of solver threads went", summary.phases));
   if (wall != nullptr) add_gpus(*wall, report);
   add_plans_to_name(summary, report);
+  add_failures(summary.failed, report);
   if (reader != nullptr) add_record(*reader, report);
   return report;
 }
@@ -299,13 +344,11 @@ Figure histogram_figure(const Summary& summary, const std::string& title, std::s
   }
   figure.series.push_back(std::move(bars));
   const auto add_line = [&](const char* name, double at, bool is_dashed) {
-    figure.series.push_back({fmt::format("{} {:#.4g} °C", name, at),
-                             Figure::Mark::line,
-                             {at, at},
-                             {0, 1.08 * highest},
-                             {},
-                             {},
-                             is_dashed});
+    figure.series.push_back({.name = fmt::format("{} {:#.4g} °C", name, at),
+                             .mark = Figure::Mark::line,
+                             .x = {at, at},
+                             .y = {0, 1.08 * highest},
+                             .is_dashed = is_dashed});
   };
   add_line("mean", summary.mean_of_means, false);
   add_line("median", summary.median_of_means, true);

@@ -144,7 +144,6 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
                       {"repeated copies", repeated},
                       {"cut short by the end", abandoned}};
     split_off_gpus(facts, ledger);
-    ledger.kernels = text_in(facts, "kernels", "");
     ledgers.push_back(std::move(ledger));
   }
   return ledgers;

@@ -62,8 +62,7 @@ struct TimeLedger {
   std::size_t threads = 0;
   double wall_s = 0;
   std::vector<std::pair<std::string, double>> entries;
-  double cpu_s = 0;          ///< in which the threads had a core for their plans
-  std::string kernels = {};  ///< a table of the GPUs' kernels, as text; empty if there were none
+  double cpu_s = 0;  ///< in which the threads had a core for their plans
 
   [[nodiscard]] double total_s() const { return static_cast<double>(threads) * wall_s; }
 };

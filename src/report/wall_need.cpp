@@ -9,58 +9,56 @@
 namespace wallheat {
 namespace {
 
-std::vector<double> gathered(const std::vector<double>& cells,
-                             const std::vector<std::uint32_t>& places) {
-  std::vector<double> values;
-  values.reserve(places.size());
-  for (const std::uint32_t place : places) values.push_back(cells[place]);
-  return values;
-}
-
-void add_mean(const NeedQuestion& question, const Superposition& linear,
-              const std::vector<std::uint32_t>& places, RoomNeed& room) {
+/// What a room's mean needs, and by how much that rises for each °C of the wall.
+void add_mean(const NeedQuestion& question, const Superposition& linear, const CellPlaces& places,
+              RoomNeed& room) {
+  const auto mean_of = [&](const BoundedCells& all) {
+    return bounded_mean(values_at(places, all.cells), all.bound);
+  };
   const WallInfluence& wall = linear.walls.front();
-  const BoundedValue now = bounded_mean(gathered(linear.now.cells, places), linear.now.bound);
-  const BoundedValue rise =
-      bounded_mean(gathered(wall.per_degree.cells, places), wall.per_degree.bound);
+  const BoundedValue now = mean_of(linear.now);
+  const BoundedValue rise = mean_of(wall.per_degree);
   room.now = now.value;
   room.per_degree = rise.value;
   room.needed = needed_temperature({wall.kind, now, rise}, question.target);
 }
 
 void add_area(const NeedQuestion& question, const Superposition& linear,
-              const std::vector<NeededTemperature>& of_cells,
-              const std::vector<std::uint32_t>& places, RoomNeed& room) {
-  std::vector<NeededTemperature> needed;
-  needed.reserve(places.size());
-  std::size_t above = 0;
-  for (const std::uint32_t place : places) {
-    needed.push_back(of_cells[place]);
-    above += linear.now.cells[place] > question.target ? 1U : 0U;
-  }
+              const std::vector<NeededTemperature>& of_cells, const CellPlaces& places,
+              RoomNeed& room) {
+  const auto above = std::ranges::count_if(
+      places, [&](std::uint32_t place) { return linear.now.cells[place] > question.target; });
   room.now = 100 * static_cast<double>(above) / static_cast<double>(places.size());
   room.per_degree = unknown;
-  room.needed = needed_for_count(needed, count_of_share(question.area_share, places.size()));
+  room.needed = needed_for_count(values_at(places, of_cells),
+                                 count_of_share(question.area_share, places.size()));
+}
+
+NeededTemperature needed_of(const std::vector<RoomNeed>& rooms, double share) {
+  std::vector<NeededTemperature> all;
+  for (const RoomNeed& room : rooms) all.push_back(room.needed);
+  return needed_for_count(all, count_of_share(share, all.size()));
 }
 
 }  // namespace
 
 std::vector<RoomNeed> needs_of_rooms(const NeedQuestion& question, const Superposition& linear,
-                                     const std::vector<std::vector<std::uint32_t>>& rooms) {
+                                     const RoomPlaces& rooms) {
+  const bool is_area = question.area_share > 0;
   std::vector<NeededTemperature> of_cells;
-  if (question.area_share > 0) of_cells = needed_of_cells(linear, 0, question.target);
+  if (is_area) of_cells = needed_of_cells(linear, 0, question.target);
   std::vector<RoomNeed> needs;
-  for (const auto& places : rooms) {
+  std::uint32_t number = 0;
+  for (const CellPlaces& places : rooms) {
+    ++number;
     if (places.size() < question.min_cells) continue;
-    RoomNeed room;
-    room.room = static_cast<std::uint32_t>(&places - rooms.data() + 1);
+    RoomNeed& room = needs.emplace_back();
+    room.room = number;
     room.cells = places.size();
-    if (question.area_share > 0) {
+    if (is_area)
       add_area(question, linear, of_cells, places, room);
-    } else {
+    else
       add_mean(question, linear, places, room);
-    }
-    needs.push_back(room);
   }
   return needs;
 }
@@ -91,16 +89,13 @@ std::size_t WallNeed::rooms() const {
 }
 
 NeededTemperature WallNeed::for_share(double share) const {
-  std::vector<NeededTemperature> all;
-  for (const PlanNeed& plan : plans)
-    for (const RoomNeed& room : plan.rooms) all.push_back(room.needed);
-  return needed_for_count(all, count_of_share(share, all.size()));
+  std::vector<RoomNeed> all;
+  for (const PlanNeed& plan : plans) all.insert(all.end(), plan.rooms.begin(), plan.rooms.end());
+  return needed_of(all, share);
 }
 
 NeededTemperature WallNeed::for_plan(const PlanNeed& plan) const {
-  std::vector<NeededTemperature> all;
-  for (const RoomNeed& room : plan.rooms) all.push_back(room.needed);
-  return needed_for_count(all, count_of_share(question.room_share, all.size()));
+  return needed_of(plan.rooms, question.room_share);
 }
 
 }  // namespace wallheat

@@ -2,12 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "report/report.hpp"
+#include "report/room_places.hpp"
 #include "solve/superposition.hpp"
 
 namespace wallheat {
@@ -43,9 +43,9 @@ struct PlanNeed {
 
 /// Of a plan whose rooms are lists of places among its interior cells. The wall that is asked for
 /// is the first one of the superposition, whose other walls stay as they are.
-[[nodiscard]] std::vector<RoomNeed> needs_of_rooms(
-    const NeedQuestion& question, const Superposition& linear,
-    const std::vector<std::vector<std::uint32_t>>& rooms);
+[[nodiscard]] std::vector<RoomNeed> needs_of_rooms(const NeedQuestion& question,
+                                                   const Superposition& linear,
+                                                   const RoomPlaces& rooms);
 
 /// "reached with": the wall may be as cold as one likes; "never": no temperature of it suffices.
 enum class NeedVerdict { always, reachable, above_limit, never };

@@ -1,34 +1,31 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/interior_values.hpp"
+#include "io/files.hpp"
 #include "report/report.hpp"
-#include "wallheat/statistics.hpp"
+#include "report/room_places.hpp"
+#include "report/unknown.hpp"
+#include "solve/superposition.hpp"
 
 namespace wallheat {
-
-/// A number of which only bounds are proven.
-struct Bounded {
-  double value = 0;
-  double least = 0;
-  double most = 0;
-};
 
 /// Temperatures of a plan or a room, in °C. NaN if there is no cell.
 struct Figures {
   std::size_t cells = 0;
-  double mean = 0;
-  double deviation = 0;  ///< standard, of the population
-  double lowest = 0;
-  double highest = 0;
+  CellSummary
+      summary;  ///< the shares of its cells, too: as computed, and if all are off by the bound
+  double lowest = unknown;
+  double highest = unknown;
   double bound = 0;  ///< none of these is farther off
-  Bounded above;     ///< % of the cells above Thresholds::above; the others may be within the bound
-  Bounded below;     ///< % of the cells below Thresholds::below
 };
 /// Of values that may each be off by the bound.
 [[nodiscard]] Figures figures_of(std::span<const double> values, double bound,
@@ -41,47 +38,49 @@ struct WhatIf {
   std::vector<std::vector<double>> settings;
   Thresholds thresholds;
   double cell_metres = 0;  ///< width of a cell; 0: unknown
+
+  /// "walls of 25 °C at 22 °C, walls of 5 °C at 8 °C", without wall number `without`.
+  [[nodiscard]] std::string text_of(std::size_t setting, std::size_t without = SIZE_MAX) const;
 };
 
-/// A plan, or a room of it, with each setting of the walls.
+/// A plan with each setting of the walls.
 struct WhatIfPlan {
   std::string id;
-  std::vector<Figures> figures;             ///< by setting
-  std::vector<std::vector<Figures>> rooms;  ///< by setting and room, from number 1 on; or empty
-};
-/// Hands over one plan after the other, in the order of the ids.
-using WhatIfPlans = std::function<void(const std::function<void(const WhatIfPlan&)>& take)>;
-
-/// How many of some plans or rooms something holds for: surely, as computed, perhaps.
-struct BoundedCount {
-  std::size_t value = 0;
-  std::size_t least = 0;
-  std::size_t most = 0;
-  void add(bool holds, bool surely, bool perhaps);
-};
-
-/// All plans with one setting.
-struct SettingTotals {
-  std::vector<std::optional<double>> means;  ///< of the plans, by number; nothing without a cell
-  double largest_bound = 0;                  ///< of these
-  BoundedCount half_above = {};  ///< plans with at least half of their cells above the threshold
-  BoundedCount half_below = {};
   std::size_t rooms = 0;
-  BoundedCount rooms_above = {};  ///< rooms with a mean above the threshold
-  BoundedCount rooms_below = {};
+  std::vector<Figures> figures = {};  ///< by setting: of the plan, then of each of its rooms
+
+  /// Of room number `room`, from 1 on, or of the whole plan.
+  [[nodiscard]] const Figures& of(std::size_t setting, std::size_t room = 0) const {
+    return figures.at(setting * (rooms + 1) + room);
+  }
+};
+[[nodiscard]] WhatIfPlan answer_of(const WhatIf& asked, const std::string& id,
+                                   const Superposition& plan, const RoomPlaces& rooms);
+
+/// The answers for all plans. Those of thousands with hundreds of settings would not fit in memory,
+/// so they are in a file of the folder for temporary ones, which has no name any more.
+class WhatIfPlans {
+ public:
+  /// Throws SystemError, as put() does.
+  explicit WhatIfPlans(std::size_t plans);
+  /// Plan number `index`. Threads may call it at the same time.
+  void put(std::size_t index, const WhatIfPlan& plan);
+  /// One after the other, by their numbers.
+  void for_each(const std::function<void(const WhatIfPlan&)>& take) const;
+
+ private:
+  struct Place {
+    WhatIfPlan plan;  ///< without its figures
+    std::uint64_t begin = 0;
+    std::size_t figures = 0;  ///< 0: the plan could not be used
+  };
+  std::vector<Place> places_;
+  File file_;
+  std::atomic<std::uint64_t> end_ = 0;
 };
 
-/// What is kept of plans while they pass, whose figures with all settings would not fit in memory.
-struct WhatIfTotals {
-  WhatIfTotals(const WhatIf& asked, std::size_t plans);
-  /// Plan number `index`.
-  void add(std::size_t index, const WhatIfPlan& plan, const Thresholds& thresholds);
-
-  std::vector<SettingTotals> settings;
-};
-
-/// `only` is the plan if there is one alone; then people see its figures and its rooms.
-[[nodiscard]] Report report_of(const WhatIf& asked, const WhatIfTotals& totals, WhatIfPlans plans,
-                               const WhatIfPlan* only);
+/// People see the figures and the rooms of a plan that was asked for alone.
+[[nodiscard]] Report report_of(const WhatIf& asked, std::shared_ptr<const WhatIfPlans> plans,
+                               bool is_one);
 
 }  // namespace wallheat

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/printable.hpp"
-#include "report/html.hpp"
+#include "report/report_page.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/plural.hpp"
 #include "core/python_float.hpp"
 #include "plans/plan_hash.hpp"
 #include "view/spelling.hpp"
@@ -109,23 +110,28 @@ void look_for_change(const PlanSource& source, const PlanResult& row, InputChang
   try {
     if (source.stamp(row.id) == row.input_stamp) return;
     if (plan_hash(source.load(row.id)) != row.input_hash)
-      changes.changed.push_back({row.index, row.id, "other content"});
+      changes.push_back({row.index, row.id, "other content"});
   } catch (const InputError& error) {
-    changes.unreadable.push_back({row.index, row.id, error.what()});
+    changes.push_back({row.index, row.id, error.what()});
   }
 }
 
-std::string text_of(const InputChanges& changes, const PlanSource& source) {
-  constexpr std::size_t most = 3;
-  const std::size_t count = changes.changed.size() + changes.unreadable.size();
-  if (count == 0) return {};
+std::string few_of(std::size_t count, const std::function<std::string(std::size_t)>& text) {
+  constexpr std::size_t few = 3;
   std::vector<std::string> shown;
-  for (const auto* inputs : {&changes.changed, &changes.unreadable})
-    for (const ChangedInput& input : *inputs)
-      if (shown.size() < most) shown.push_back(fmt::format("{} ({})", input.id, input.why));
-  if (count > most) shown.emplace_back("...");
-  return fmt::format("{} plan(s) that are already solved have changed in {} since: {}", count,
-                     source.path().string(), fmt::join(shown, ", "));
+  for (std::size_t k = 0; k < std::min(few, count); ++k) shown.push_back(text(k));
+  if (count > few) shown.push_back(fmt::format("and {} more", count - few));
+  return fmt::format("{}", fmt::join(shown, "; "));
+}
+
+std::string text_of(const InputChanges& changes, const PlanSource& source) {
+  if (changes.empty()) return {};
+  return fmt::format("{} in {} since: {}",
+                     counted(changes.size(), "plan that is already solved has changed",
+                             "plans that are already solved have changed"),
+                     source.path().string(), few_of(changes.size(), [&](std::size_t k) {
+                       return fmt::format("{} ({})", changes[k].id, changes[k].why);
+                     }));
 }
 
 }  // namespace wallheat

@@ -41,22 +41,22 @@ void require_wall_kinds(const PlanSource& source, const TextList& ids,
 /// the shape alone, or that it cannot be read.
 [[nodiscard]] std::string plan_sample(const PlanSource& source, const PlanKey& plan);
 
+/// "a; b; c; and 5 more": the first of `count` things, each of which `text` names.
+[[nodiscard]] std::string few_of(std::size_t count,
+                                 const std::function<std::string(std::size_t)>& text);
+
+/// A solved row whose input is another by now, or cannot be read any more.
 struct ChangedInput {
   std::uint32_t index = 0;
   std::string id;
   std::string why;
 };
-
-/// What became of the inputs of solved rows.
-struct InputChanges {
-  std::vector<ChangedInput> changed;     ///< the content is another
-  std::vector<ChangedInput> unreadable;  ///< there may be no content any more
-};
+using InputChanges = std::vector<ChangedInput>;
 
 /// Adds what became of one row's input. The plan is read and hashed only if its stamp is another.
 void look_for_change(const PlanSource& source, const PlanResult& row, InputChanges& changes);
-/// "2 plan(s) that are already solved have changed in plans since: 7 (other content), ..." with the
-/// first few of those that changed or cannot be read; empty where there are none.
+/// "2 plans that are already solved have changed in plans since: 7 (other content); ..."; empty if
+/// there are none.
 [[nodiscard]] std::string text_of(const InputChanges& changes, const PlanSource& source);
 
 }  // namespace wallheat

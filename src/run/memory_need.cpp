@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/plural.hpp"
 #include "view/bytes_text.hpp"
 
 namespace wallheat {
@@ -50,10 +51,11 @@ std::string warning_of_memory(const NodeMemory& node, const PlanMemory& largest)
   const double fit = (node.available - node.held) / largest.bytes;
   const int threads = static_cast<int>(std::max(0.0, fit) / static_cast<double>(node.workers));
   return fmt::format(
-      "{} may run out of memory: {} solver process(es) with plans as large as {} ({} x {} cells) "
+      "{} may run out of memory: {} with plans as large as {} ({} x {} cells) "
       "take about {}, {} each, and there are {}; {}",
-      node.name, node.threads, largest.id, largest.shape.rows, largest.shape.cols,
-      bytes_text(needed), bytes_text(largest.bytes), bytes_text(node.available),
+      node.name, counted(node.threads, "solver process", "solver processes"), largest.id,
+      largest.shape.rows, largest.shape.cols, bytes_text(needed), bytes_text(largest.bytes),
+      bytes_text(node.available),
       threads > 0 ? fmt::format("run with --threads {}, or give the job more memory", threads)
                   : "give the job more memory");
 }

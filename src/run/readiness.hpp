@@ -16,9 +16,8 @@ struct Readiness {
   std::string done;                   ///< a sentence if no plan is left to solve; else empty
 };
 
-/// Looks at all that a run needs, without starting it: plans, ids, result file, room on the disk,
-/// solver, GPU. What a run would refuse is a problem, and all of them are told, not the first one
-/// only. Nothing is changed; the result file's lock is held for a moment.
+/// Takes all steps of a run's preparation, also after a problem, and looks at disk, memory, solver
+/// and devices. Changes nothing.
 [[nodiscard]] Readiness examine_readiness(const RunOptions& options);
 
 }  // namespace wallheat

@@ -9,6 +9,7 @@
 #include "core/answer.hpp"
 #include "core/cpu_time.hpp"
 #include "core/parallel_for.hpp"
+#include "core/plural.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
@@ -90,7 +91,8 @@ void measure_here(RemainingWork& work, const TextList& ids, const PlanSource& so
     throw RunError(
         "none of three plans can be solved here; say the speed of a core with "
         "--partition NAME:core=SPEED");
-  work.speed_source = fmt::format("as {} plan(s) took on a core of this machine", measured);
+  work.speed_source =
+      fmt::format("as {} took on a core of this machine", counted(measured, "plan"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/exit_status.hpp"
+#include "core/plural.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "io/program_output.hpp"
@@ -33,7 +34,7 @@ namespace {
 struct RunOutcome {
   int status = exit_failed;
   std::string error;      ///< why it failed; empty where it did not
-  std::vector<int> lost;  ///< ranks that sent no Goodbye
+  std::vector<int> lost;  ///< ranks that did not say Bye
 };
 
 /// Tells the user's command how the run has ended.
@@ -65,7 +66,7 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
   RunOutcome outcome;
   std::optional<Console> console;
   try {
-    console.emplace(options.log_level, 0, host_name());
+    console.emplace(options.log_level, surroundings.ranks > 1 ? "rank 0 " + host_name() : "");
     outcome.status = run_campaign(link, options, surroundings, *console);
   } catch (const UsageError& error) {
     outcome.error = fmt::format("{}; see 'wallheat help run'", printable_message(error.what()));
@@ -79,8 +80,9 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
   outcome.lost = dismiss_workers(link, std::chrono::seconds(survives_deaths() ? 1 : 5));
   if (!outcome.lost.empty())
     // One sentence, with the error, which others' last words may have buried otherwise.
-    outcome.error = fmt::format("{}{}rank(s) {} are lost; ending the run with status {}",
-                                outcome.error, outcome.error.empty() ? "" : "; ",
+    outcome.error = fmt::format("{}{}{} lost ({}); ending the run with status {}", outcome.error,
+                                outcome.error.empty() ? "" : "; ",
+                                counted(outcome.lost.size(), "rank is", "ranks are"),
                                 fmt::join(outcome.lost, ", "), outcome.status);
   if (!outcome.error.empty()) {
     const std::string sentence = "wallheat: " + outcome.error;

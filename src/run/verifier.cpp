@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/answer.hpp"
+#include "core/plural.hpp"
 #include "core/python_float.hpp"
 #include "isolation/plan_job.hpp"
 #include "plans/plan_hash.hpp"
@@ -168,10 +169,12 @@ void check_temperatures(const PlanResult& row, const FloorPlan& plan, const Limi
     }
   }
   if (outside > 0) {
-    wrong(fmt::format("{} cell(s) of the field, one of {} °C, leave the possible {} to {} °C",
-                      outside, python_float(worst), range.low, range.high));
+    wrong(fmt::format("{} of the field, one of {} °C, outside of the possible {} to {} °C",
+                      counted(outside, "cell"), python_float(worst), range.low, range.high));
   }
-  if (moved > 0) wrong(fmt::format("{} fixed cell(s) of the field are not the plan's", moved));
+  if (moved > 0)
+    wrong(counted(moved, "fixed cell of the field is", "fixed cells of the field are") +
+          " not the plan's");
 }
 
 }  // namespace

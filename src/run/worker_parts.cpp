@@ -103,8 +103,9 @@ WorkerDevice cores(const RunOptions& options, const Machine& machine, const Plac
 /// and the run goes on without: solving needs no samples.
 std::function<std::optional<GpuSample>()> monitor_gpu(const Gpu& gpu, const std::string& log_level,
                                                       const std::string& host) {
-  // Rank 1 is the worker of a run without MPI.
-  const auto console = std::make_shared<Console>(log_level, std::max(1, launched_rank()), host);
+  const int rank = launched_rank();  // 0 if one process does all
+  const auto console =
+      std::make_shared<Console>(log_level, rank > 0 ? fmt::format("rank {} {}", rank, host) : "");
   constexpr std::chrono::seconds interval{1};
   try {
     const auto sampler = std::make_shared<GpuSampler>(GpuTelemetry(gpu.uuid), interval);

@@ -1,5 +1,6 @@
 #include "store/repair.hpp"
 
+#include "core/plural.hpp"
 #include "io/file_names.hpp"
 #include "io/write_lock.hpp"
 #include "store/boundary.hpp"
@@ -25,8 +26,8 @@ RepairReport repair(const fs::path& path, bool lock_was_there) {
   std::optional<View> view(std::in_place, path, Viewer::writer);
   const std::size_t journals = view->journals();
   if (journals > 0)
-    report.sentences.push_back(std::to_string(view->journaled()) + " result(s) in " +
-                               std::to_string(journals) + " journal(s) were folded in");
+    report.sentences.push_back("folded in: " + counted(view->journaled(), "result") + " of " +
+                               counted(journals, "journal"));
   const bool folds = journals > 0 || !view->damage().lost.empty() || lacks_anything(*view);
   if (folds) {
     view.reset();

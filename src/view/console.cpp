@@ -22,10 +22,10 @@ void put(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(),
 /// Makes lines of what is said and gives them to be printed.
 class Lines final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  Lines(int rank, const std::string& host, std::function<void(std::string)> print)
+  Lines(const std::string& speaker, std::function<void(std::string)> print)
       : brief_(stderr_columns().has_value()), print_(std::move(print)) {
-    const std::string pattern =
-        brief_ ? "%H:%M:%S %v" : fmt::format("%H:%M:%S.%e [rank {} {}] %l: %v", rank, host);
+    const std::string who = speaker.empty() ? "" : fmt::format("[{}] ", speaker);
+    const std::string pattern = brief_ ? "%H:%M:%S %v" : "%H:%M:%S.%e " + who + "%l: %v";
     set_formatter_(
         std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::local, ""));
   }
@@ -66,9 +66,8 @@ std::size_t bar_room() {
   return stderr_columns().value_or(usual) - 1;  // in the last column some terminals wrap
 }
 
-Console::Console(const std::string& level, int rank, const std::string& host)
-    : Log({std::make_shared<Lines>(rank, host,
-                                   [this](std::string line) { print(std::move(line)); })},
+Console::Console(const std::string& level, const std::string& speaker)
+    : Log({std::make_shared<Lines>(speaker, [this](std::string line) { print(std::move(line)); })},
           log_level(level)),
       thread_([this](const std::stop_token& stop) { print_what_comes(stop); }) {}
 

@@ -34,18 +34,18 @@ class Log : public spdlog::logger {
 /// How many characters of a bar fit: one that is longer than a line would scroll, so it is cut.
 [[nodiscard]] std::size_t bar_room();
 
-/// Says it on stderr, in order, in lines that carry time, rank and host; at a terminal only the
+/// Says it on stderr, in order, in lines that carry time, speaker and level; at a terminal only the
 /// time, and the level of warnings and errors. Control characters are escaped. A thread of its own
 /// prints, so that a terminal that is held (Ctrl-S, a pager) holds up nobody; what does not fit in
 /// its memory of some thousand lines is lost, the oldest first.
 class Console final : public Log {
  public:
-  /// Throws UsageError for an unknown level.
-  Console(const std::string& level, int rank, const std::string& host);
+  /// `speaker`: who says it; empty if there is only one. Throws UsageError for an unknown level.
+  Console(const std::string& level, const std::string& speaker);
   /// Waits until all is printed.
   ~Console() override = default;
 
-  /// A line as it is, without time and rank.
+  /// A line as it is, without time and level.
   void print(std::string line);
   void show_bar(const std::string& text) override;
 

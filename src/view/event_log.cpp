@@ -16,26 +16,21 @@
 namespace wallheat {
 namespace {
 
-Json line(const std::string& event, const Json& what = Json::object()) {
-  Json json{{"time", utc_now()}, {"event", event}};
-  json.update(what);
-  return json;
+Json with(Json fields, const Json& more) {
+  fields.update(more);
+  return fields;
 }
 
-Json worker_line(const std::string& event, int rank, const std::string& host,
-                 const std::string& device, const Json& what) {
-  Json json = line(event, {{"rank", rank}, {"host", host}, {"device", device}});
-  json.update(what);
-  return json;
+Json of_worker(int rank, const std::string& host, const std::string& device) {
+  return {{"rank", rank}, {"host", host}, {"device", device}};
 }
 
-Json worker_line(const std::string& event, const WorkerInfo& worker, const Json& what) {
-  return worker_line(event, worker.rank, worker.facts.host, worker.facts.device, what);
+Json of(const WorkerInfo& worker) {
+  return of_worker(worker.rank, worker.facts.host, worker.facts.device);
 }
 
-Json joining_line(const std::string& event, const WorkerInfo& worker) {
-  const WorkerFacts& facts = worker.facts;
-  Json json = worker_line(event, worker, {{"threads", facts.lanes}, {"cpus", facts.bound_cpus}});
+Json equipment_of(const WorkerFacts& facts) {
+  Json json{{"threads", facts.lanes}, {"cpus", facts.bound_cpus}};
   if (const auto& gpu = facts.gpu)
     json["gpu"] = {{"ordinal", gpu->ordinal},
                    {"name", gpu->name},
@@ -45,18 +40,12 @@ Json joining_line(const std::string& event, const WorkerInfo& worker) {
   return json;
 }
 
-Json leaving_line(const WorkerInfo& worker, const std::string& reason) {
-  return worker_line("worker_left", worker, {{"reason", reason}});
-}
-
-Json result_line(const std::string& event, const PlanResult& result) {
-  Json json = line(event, {{"id", result.id},
-                           {"rank", result.rank},
-                           {"host", result.host},
-                           {"device", result.device},
-                           {"status", to_string(result.status)},
-                           {"seconds", result.seconds},
-                           {"attempts", result.attempts}});
+Json of(const PlanResult& result) {
+  Json json = of_worker(result.rank, result.host, result.device);
+  json.update({{"id", result.id},
+               {"status", to_string(result.status)},
+               {"seconds", result.seconds},
+               {"attempts", result.attempts}});
   if (result.status == PlanStatus::failed) {
     json.update({{"failures", result.failures}, {"error", result.error}});
   } else {
@@ -94,50 +83,53 @@ EventLog::EventLog(const std::filesystem::path& file) : file_(file) {
     lines_ = "\n";
 }
 
-void EventLog::put(const Json& json) { lines_ += json_line(json) + '\n'; }
+void EventLog::put(const std::string& event, const Json& what) {
+  lines_ += json_line(with({{"time", utc_now()}, {"event", event}}, what)) + '\n';
+}
 
 void EventLog::add(const Event& event, const PlanResult& result) {
   using enum Event::Kind;
   switch (event.kind) {
     case worker_ready:
-      return put(joining_line("worker_ready", *event.worker));
+      return put("worker_ready", with(of(*event.worker), equipment_of(event.worker->facts)));
     case worker_back:
-      return put(joining_line("worker_back", *event.worker));
+      return put("worker_back", with(of(*event.worker), equipment_of(event.worker->facts)));
     case worker_left:
-      return put(leaving_line(*event.worker, event.reason));
+      return put("worker_left", with(of(*event.worker), {{"reason", event.reason}}));
     case worker_lost:
-      return put(leaving_line(*event.worker, "silent for " + duration_text(event.seconds)));
+      return put("worker_left", with(of(*event.worker),
+                                     {{"reason", "silent for " + duration_text(event.seconds)}}));
     case started:
-      return put(worker_line("start", *event.worker, {{"id", result.id}}));
+      return put("start", with(of(*event.worker), {{"id", result.id}}));
     case heard:
       if (const auto& gpu = event.report->gpu)
-        put(worker_line("gpu_sample", *event.worker, to_json(*gpu)));
+        put("gpu_sample", with(of(*event.worker), to_json(*gpu)));
       return;
     case stored:
     case lost:
-      return put(result_line(result.status == PlanStatus::failed ? "failure" : "result", result));
+      return put(result.status == PlanStatus::failed ? "failure" : "result", of(result));
     case failed_try:
-      return put(result_line("failed_try", result));
+      return put("failed_try", of(result));
     case conflict:
-      return put(result_line("conflict", result));
+      return put("conflict", of(result));
     case stopping:
-      return put(line("stopping", {{"reason", event.reason}}));
+      return put("stopping", {{"reason", event.reason}});
     case abandoned:
-      return put(line("abandoned", {{"id", result.id},
-                                    {"attempts", result.attempts},
-                                    {"seconds", event.last.seconds},
-                                    {"iterations", event.last.iterations}}));
+      return put("abandoned", {{"id", result.id},
+                               {"attempts", result.attempts},
+                               {"seconds", event.last.seconds},
+                               {"iterations", event.last.iterations}});
     case repeated:
       return;
   }
 }
 
 void EventLog::gpu_usage(const WorkerStatus& worker, const GpuUsage& usage) {
-  put(worker_line("gpu_usage", worker.rank, worker.host, worker.device,
-                  to_json(usage, worker.plans)));
+  put("gpu_usage",
+      with(of_worker(worker.rank, worker.host, worker.device), to_json(usage, worker.plans)));
 }
 
-void EventLog::run(const std::string& event) { put(line(event)); }
+void EventLog::run(const std::string& event) { put(event, Json::object()); }
 
 void EventLog::flush() {
   for (std::string_view left = lines_; !left.empty();) {

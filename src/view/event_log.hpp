@@ -32,7 +32,7 @@ class EventLog {
   void flush();
 
  private:
-  void put(const Json& line);
+  void put(const std::string& event, const Json& what);
 
   std::filesystem::path file_;
   FileDescriptor descriptor_;

@@ -116,9 +116,9 @@ std::string gpu_text(const GpuSample& sample) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string gpu_header() {
-  return fmt::format("{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>6}  {:>9}  {:>10}  {:>8}  {:>7}",
-                     "rank", "GPU of", "busy %", "memory GB", "power W", "°C", "clock MHz",
+std::string gpu_header(const std::string& worker) {
+  return fmt::format("{:>6}  {:<20}  {:>11}  {:>10}  {:>11}  {:>6}  {:>9}  {:>10}  {:>8}  {:>7}",
+                     worker, "GPU of", "busy %", "memory GB", "power W", "°C", "clock MHz",
                      "energy J", "plans", "J/plan");
 }
 
@@ -126,7 +126,7 @@ std::string gpu_row(int rank, const std::string& host, const GpuUsage& usage, st
   const auto mean_and_max = [](const MeanAndMax& reading) {
     return fmt::format("{} / {}", cell(reading.mean()), cell(reading.max()));
   };
-  return fmt::format("{:>5}  {:<20}  {:>11}  {:>10}  {:>11}  {:>5}  {:>9}  {:>10}  {:>8}  {:>7}",
+  return fmt::format("{:>6}  {:<20}  {:>11}  {:>10}  {:>11}  {:>5}  {:>9}  {:>10}  {:>8}  {:>7}",
                      rank, host, mean_and_max(usage.utilisation_pct),
                      cell(usage.memory_used_bytes.max() * 1e-9, 1), mean_and_max(usage.power_w),
                      cell(usage.temperature_c.max()), cell(usage.sm_clock_mhz.mean()),

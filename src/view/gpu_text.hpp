@@ -63,8 +63,8 @@ inline constexpr std::array gpu_seconds_names{
 /// "97 % busy, 3.0 of 141.0 GB, 512 W, 61 °C, 1980 MHz", as far as it is known; empty if nothing
 /// is.
 [[nodiscard]] std::string gpu_text(const GpuSample& sample);
-/// Title of the columns of gpu_row.
-[[nodiscard]] std::string gpu_header();
+/// Title of the columns of gpu_row; that of the first is what a worker is called.
+[[nodiscard]] std::string gpu_header(const std::string& worker);
 /// One worker's GPU over a run.
 [[nodiscard]] std::string gpu_row(int rank, const std::string& host, const GpuUsage& usage,
                                   std::size_t plans);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,11 +9,10 @@
 #include <utility>
 
 #include "core/answer.hpp"
+#include "core/plural.hpp"
 #include "view/advice.hpp"
 #include "view/bytes_text.hpp"
-#include "view/gpu_text.hpp"
 #include "view/terminal.hpp"
-#include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -58,44 +56,9 @@ std::string cpus_text(const WorkerFacts& worker) {
 
 }  // namespace
 
-void RunTally::add(const Event& event, const PlanResult& result) {
-  switch (event.kind) {
-    case Event::Kind::stored:
-    case Event::Kind::lost:
-      spent.add(result);
-      if (result.status == PlanStatus::failed) {
-        failed_seconds += result.seconds;
-        failed_plans.insert(result.index);
-      } else {
-        ++solved;
-        failed_plans.erase(result.index);
-      }
-      break;
-    case Event::Kind::failed_try:
-      ++failed_tries;
-      spent.add(result);
-      failed_seconds += result.seconds;
-      break;
-    case Event::Kind::repeated:
-      spent.add(result);
-      repeated_seconds += result.seconds;
-      break;
-    case Event::Kind::conflict:
-      --solved;
-      failed_plans.insert(result.index);
-      break;
-    case Event::Kind::abandoned:
-      abandoned_seconds += event.last.seconds;
-      break;
-    default:
-      break;
-  }
-  failed = failed_plans.size();
-}
-
 RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events,
                        RunStatus status, IdOf id_of, const RunTally& start, LiveStatus& live_status,
-                       std::function<Clock::time_point()> now)
+                       bool has_ranks, std::function<Clock::time_point()> now)
     : log_(log),
       style_(style),
       events_(std::move(events)),
@@ -103,6 +66,7 @@ RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> ev
       id_of_(std::move(id_of)),
       tally_(start),
       live_status_(live_status),
+      has_ranks_(has_ranks),
       now_(std::move(now)) {
   if (events_) events_->run("run_started");
   status_.state = "running";
@@ -133,7 +97,7 @@ RunMonitor::WorkerShare& RunMonitor::share_of(int rank) {
 
 std::vector<std::string> RunMonitor::worker_table(bool with_memory) const {
   if (ready_.empty()) return {};
-  std::vector<std::vector<std::string>> rows{{"rank", "host", "device", "threads", "cpus"}};
+  std::vector<std::vector<std::string>> rows{{worker_word_, "host", "device", "threads", "cpus"}};
   for (const auto& [rank, facts] : ready_)
     rows.push_back({fmt::format("{}", rank), facts.host, facts.device,
                     fmt::format("{}", facts.lanes), cpus_text(facts)});
@@ -145,10 +109,8 @@ std::vector<std::string> RunMonitor::worker_table(bool with_memory) const {
   return table_lines("rllrrl", rows);
 }
 
-std::map<int, std::int64_t> RunMonitor::peak_memory() const {
-  std::map<int, std::int64_t> bytes;
-  for (const auto& [rank, share] : shares_) bytes[rank] = share.status.peak_memory;
-  return bytes;
+std::string RunMonitor::name_of(int rank, const std::string& host) const {
+  return fmt::format("{} {}{}", worker_word_, rank, host.empty() ? "" : " on " + host);
 }
 
 /// Those that got ready since the last time; the first time with the table's head.
@@ -159,7 +121,7 @@ void RunMonitor::show_workers() {
   const std::vector<std::string> table = worker_table(false);
   if (ready_.size() == 1) {
     const WorkerFacts& only = ready_.front().facts;
-    log_.info("{} thread(s) of {} on {}, cpus {}", only.lanes, only.device, only.host,
+    log_.info("{} of {} on {}, cpus {}", counted(only.lanes, "thread"), only.device, only.host,
               cpus_text(only));
   } else {
     if (shown_workers_ <= 1) log_.info("{}", table.front());
@@ -173,14 +135,16 @@ void RunMonitor::show_workers() {
     if (!facts.no_gpu.empty()) without_gpu[facts.no_gpu].push_back(rank);
     if (!facts.limit.empty()) limited[facts.limit].push_back(rank);
   }
-  for (const auto& [reason, ranks] : without_gpu)
-    log_.info("rank {}: on the CPU: {}", cpu_list(ranks), reason);
-  for (const auto& [clause, ranks] : limited) log_.warn("rank {}: {}", cpu_list(ranks), clause);
+  const auto of = [this](const std::vector<int>& ranks) {
+    if (!has_ranks_ && ready_.size() == 1) return std::string();
+    return fmt::format("{} {}: ", worker_word_, cpu_list(ranks));
+  };
+  for (const auto& [reason, ranks] : without_gpu) log_.info("{}on the CPU: {}", of(ranks), reason);
+  for (const auto& [clause, ranks] : limited) log_.warn("{}{}", of(ranks), clause);
 }
 
 void RunMonitor::say(const Event& event, const PlanResult& result) {
-  const int rank = event.worker ? event.worker->rank : result.rank;
-  const std::string& host = event.worker ? event.worker->facts.host : result.host;
+  const auto worker = [&] { return name_of(event.worker->rank, event.worker->facts.host); };
   switch (event.kind) {
     case Event::Kind::stored:
     case Event::Kind::lost:
@@ -191,23 +155,23 @@ void RunMonitor::say(const Event& event, const PlanResult& result) {
     case Event::Kind::conflict:
       return log_.log(LogLevel::err, "plan {}: {}", result.id, result.error);
     case Event::Kind::worker_left:
-      return log_.info("rank {} on {} has left: {}", rank, host, event.reason);
+      return log_.info("{} has left: {}", worker(), event.reason);
     case Event::Kind::worker_lost:
-      return log_.warn("rank {} on {} is lost (silent for {}); its plans go to others", rank, host,
+      return log_.warn("{} is lost (silent for {}); its plans go to others", worker(),
                        duration_text(event.seconds));
     case Event::Kind::worker_back:
-      return log_.warn("rank {} on {} has been heard again and gets work", rank, host);
+      return log_.warn("{} has been heard again and gets work", worker());
     case Event::Kind::stopping:
       return log_.warn("stopping ({}): abandoning the plans at hand, storing the rest",
                        event.reason);
     case Event::Kind::abandoned:
-      return log_.log(
-          LogLevel::debug,
-          "plan {} is abandoned at iteration {} after {}; it was started {} time(s) in all",
-          result.id, event.last.iterations, duration_text(event.last.seconds), result.attempts);
+      return log_.log(LogLevel::debug,
+                      "plan {} is abandoned at iteration {} after {}; it was started {} in all",
+                      result.id, event.last.iterations, duration_text(event.last.seconds),
+                      counted(static_cast<std::size_t>(result.attempts), "time"));
     case Event::Kind::heard:
       for (const PlanProgress& plan : event.report->running)
-        log_.log(LogLevel::trace, "rank {}: plan {} for {}, iteration {}, delta {:.3g}", rank,
+        log_.log(LogLevel::trace, "{}: plan {} for {}, iteration {}, delta {:.3g}", worker(),
                  id_of_(plan.plan), duration_text(plan.seconds), plan.iterations, plan.delta);
       return;
     default:
@@ -219,8 +183,8 @@ void RunMonitor::say(const PlanResult& stored) {
   if (stored.status == PlanStatus::failed)
     return log_.warn("plan {} failed: {}", stored.id, stored.error);
   if (tally_.failed_plans.contains(stored.index))
-    log_.info("plan {}, which had failed, is answered after all by rank {}", stored.id,
-              stored.rank);
+    log_.info("plan {}, which had failed, is answered after all by {}", stored.id,
+              name_of(stored.rank, stored.host));
   constexpr double hardly_celsius = 100;            // either way; a plan in kelvin is far above
   const double mean = stored.statistics.mean_temp;  // NaN where there is no room
   const double deviation = stored.statistics.std_temp;
@@ -233,8 +197,8 @@ void RunMonitor::say(const PlanResult& stored) {
   if (is_far_from_steady(stored) && ++early_stops_ == 1)
     log_.warn("plan {} stopped after {} iterations, {} (said once)", stored.id, stored.iterations,
               far_from_steady);
-  log_.log(LogLevel::debug, "plan {}: {} after {} iterations in {:.3f} s on rank {}", stored.id,
-           to_string(stored.status), stored.iterations, stored.seconds, stored.rank);
+  log_.log(LogLevel::debug, "plan {}: {} after {} iterations in {:.3f} s by {} {}", stored.id,
+           to_string(stored.status), stored.iterations, stored.seconds, worker_word_, stored.rank);
 }
 
 /// What each worker, and the run, is at.
@@ -244,7 +208,7 @@ void RunMonitor::follow(const Event& event, const PlanResult& row) {
       ++share_of(row.rank).status.plans;
       if (const DeviceTimes& times = row.device_times; !times.kernel.empty()) {
         kernels_.add(times);
-        share_of(row.rank).gpu_seconds.add(times, static_cast<double>(row.phases.solve_s));
+        gpu_seconds_.add(times, static_cast<double>(row.phases.solve_s));
       }
       [[fallthrough]];
     case Event::Kind::failed_try:
@@ -302,31 +266,43 @@ void RunMonitor::follow(WorkerShare& share, const WorkerReport& report) {
   status.gpu = report.gpu;
 }
 
-std::size_t RunMonitor::plans_at_once() const {
-  std::size_t plans = 0;
-  for (const auto& [rank, facts] : ready_)
-    plans += facts.device.starts_with("cpu") ? facts.lanes : 1;
-  return plans;
-}
-
-std::size_t RunMonitor::solver_threads() const {
+Attributes RunMonitor::session_attributes(std::int64_t peak_memory) const {
   std::size_t threads = 0;
-  for (const auto& [rank, facts] : ready_) threads += facts.lanes;
-  return threads;
-}
-
-GpuSeconds RunMonitor::gpu_seconds() const {
-  GpuSeconds all;
+  std::size_t plans_at_once = 0;  // threads of CPU workers, and one for each GPU
+  for (const auto& [rank, facts] : ready_) {
+    threads += facts.lanes;
+    plans_at_once += facts.device.starts_with("cpu") ? facts.lanes : 1;
+  }
+  std::string memory = peak_memory > 0 ? fmt::format("0:{}", peak_memory) : "";
   for (const auto& [rank, share] : shares_)
-    for (const auto& [name, part] : gpu_seconds_names) all.*part += share.gpu_seconds.*part;
-  return all;
+    if (share.status.peak_memory > 0)
+      memory += fmt::format("{}{}:{}", memory.empty() ? "" : " ", rank, share.status.peak_memory);
+  const auto seconds = [](double value) { return fmt::format("{:.3f}", value); };
+  Attributes attributes{{"workers", fmt::format("{}", fmt::join(worker_table(true), "\n"))},
+                        {"rank_memory", memory},
+                        {"restored", std::to_string(tally_.restored)},
+                        {"solved", std::to_string(tally_.solved)},
+                        {"failed", std::to_string(tally_.failed)},
+                        {"seconds", seconds(elapsed_s())},
+                        {"threads", std::to_string(threads)},
+                        {"plans_at_once", std::to_string(plans_at_once)},
+                        {"failed_seconds", seconds(tally_.failed_seconds)},
+                        {"repeated_seconds", seconds(tally_.repeated_seconds)},
+                        {"abandoned_seconds", seconds(tally_.abandoned_seconds)}};
+  for (const auto& [name, part] : gpu_seconds_names)
+    if (gpu_seconds_.all() > 0) attributes[name] = seconds(gpu_seconds_.*part);
+  if (const auto gpus = gpu_table(); !gpus.empty())
+    attributes["gpus"] = fmt::format("{}", fmt::join(gpus, "\n"));
+  if (const auto kernels = kernels_.table(); !kernels.empty())
+    attributes["kernels"] = fmt::format("{}", fmt::join(kernels, "\n"));
+  return attributes;
 }
 
 std::vector<std::string> RunMonitor::gpu_table() const {
   std::vector<std::string> table;
   for (const auto& [rank, share] : shares_) {
     if (share.gpu.samples == 0) continue;
-    if (table.empty()) table.push_back(gpu_header());
+    if (table.empty()) table.push_back(gpu_header(worker_word_));
     table.push_back(gpu_row(rank, share.status.host, share.gpu, share.status.plans));
   }
   return table;
@@ -341,7 +317,7 @@ RunStatus RunMonitor::status(const std::string& state, double seconds_left) cons
   status.solved = tally_.solved;
   status.failed = tally_.failed;
   status.left = tally_.left();
-  status.plans_per_s = static_cast<double>(tally_.solved) / elapsed_s();
+  status.plans_per_s = plans_per_s();
   if (std::isfinite(seconds_left)) status.seconds_left = seconds_left;
   for (const auto& [rank, share] : shares_) {
     ++status.worker_states[share.status.state];
@@ -403,14 +379,19 @@ void RunMonitor::tick(double seconds_left) {
   if (style_ == ProgressStyle::lines) log_.info("{}", progress_text(seconds_left));
 }
 
+std::string RunMonitor::rate_text() const {
+  const double rate = plans_per_s();
+  if (!rate_unit_ && rate > 0) rate_unit_ = rate_unit(rate);
+  return wallheat::rate_text(rate, rate_unit_.value_or(RateUnit::plans_per_s));
+}
+
 std::string RunMonitor::progress_text(double seconds_left) const {
   const std::size_t done = tally_.total - tally_.left();
   const std::string left =
       std::isfinite(seconds_left) ? fmt::format(", {} left", duration_text(seconds_left)) : "";
-  const double plans_per_s = static_cast<double>(tally_.solved) / elapsed_s();
-  const std::string rate = plans_per_s > 0 ? ", " + rate_text(plans_per_s) : "";
-  std::string text = fmt::format("{} of {} plans{}, {} failed{}", done, tally_.total, rate,
-                                 tally_.failed + tally_.given_up, left);
+  const std::string rate = tally_.solved > 0 ? ", " + rate_text() : "";
+  std::string text = fmt::format("{} of {}{}, {} failed{}", done, counted(tally_.total, "plan"),
+                                 rate, tally_.failed + tally_.given_up, left);
   if (style_ != ProgressStyle::bar) return text;
   constexpr std::size_t widest = 30;
   constexpr std::size_t least = 5;  // a shorter one says nothing
@@ -425,7 +406,7 @@ void RunMonitor::finish(const std::string& event) {
   log_.show_bar("");
   show_workers();
   std::vector<std::vector<std::string>> rows{
-      {"rank", "host", "plans", "CPU time", "busy", "memory"}};
+      {worker_word_, "host", "plans", "CPU time", "busy", "memory"}};
   for (const auto& [rank, share] : shares_) {
     const double available_s =
         elapsed_s() * static_cast<double>(std::max<std::size_t>(1, share.status.threads));
@@ -444,8 +425,8 @@ void RunMonitor::finish(const std::string& event) {
     log_.warn("{} plans have temperatures that are hardly °C", odd_temperatures_);
   if (early_stops_ > 1) log_.warn("{} plans are {}", early_stops_, far_from_steady);
   for (const std::string& row : gpu_table()) log_.info("{}", row);
-  for (const std::string& row : kernel_table()) log_.info("{}", row);
-  if (const GpuSeconds spent = gpu_seconds(); spent.all() > 0)
+  for (const std::string& row : kernels_.table()) log_.info("{}", row);
+  if (const GpuSeconds& spent = gpu_seconds_; spent.all() > 0)
     log_.info(
         "of the {} that threads were at plans on GPUs: kernels {:.0f} %, upload {:.0f} %, download "
         "{:.0f} %, the host's work {:.0f} %, waiting for the driver {:.0f} %",

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -15,30 +14,15 @@
 #include "view/event_log.hpp"
 #include "view/gpu_text.hpp"
 #include "view/run_status.hpp"
+#include "view/run_tally.hpp"
 #include "view/thread_time.hpp"
+#include "view/time_text.hpp"
+#include "wallheat/result_reader.hpp"
 
 namespace wallheat {
 
 /// How progress is shown: a bar that is redrawn, a log line every few seconds, or not at all.
 enum class ProgressStyle { bar, lines, none };
-
-/// What has become of the plans of a run so far.
-struct RunTally {
-  std::size_t total = 0;
-  std::size_t restored = 0;  ///< answers of earlier sessions
-  std::size_t given_up = 0;  ///< failed too often in earlier sessions, and not tried again
-  std::size_t solved = 0;
-  std::size_t failed = 0;
-  std::size_t failed_tries = 0;  ///< failures that were not the last word
-  ThreadTime spent;              ///< on this session's plans
-  double failed_seconds = 0;     ///< of these, spent on failures
-  double repeated_seconds = 0;   ///< spent on answers that another worker had given before
-  double abandoned_seconds = 0;  ///< spent on plans that the end cut short
-  std::set<std::uint32_t> failed_plans{};  ///< each may still be answered
-
-  void add(const Event& event, const PlanResult& row);
-  [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
-};
 
 /// Tells people, the event log and the status file what a run is doing.
 class RunMonitor {
@@ -46,9 +30,9 @@ class RunMonitor {
   using Clock = std::chrono::steady_clock;
   using IdOf = std::function<std::string(std::uint32_t plan)>;
   /// `status` says what the run is; the rest of it is filled in here. `id_of` knows the plans of
-  /// the queue.
+  /// the queue. A run of one process has workers, but no ranks that anybody knows of.
   RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events, RunStatus status,
-             IdOf id_of, const RunTally& start, LiveStatus& live_status,
+             IdOf id_of, const RunTally& start, LiveStatus& live_status, bool has_ranks,
              std::function<Clock::time_point()> now = Clock::now);
   ~RunMonitor() { flush_events(); }
   RunMonitor(const RunMonitor&) = delete;
@@ -69,20 +53,11 @@ class RunMonitor {
   [[nodiscard]] const std::vector<Event>& abandoned() const { return abandoned_; }
   /// Wall seconds since the run began.
   [[nodiscard]] double elapsed_s() const { return seconds_since(start_); }
-  /// Of all workers that got ready.
-  [[nodiscard]] std::size_t solver_threads() const;
-  /// Threads of CPU workers, and one for each GPU.
-  [[nodiscard]] std::size_t plans_at_once() const;
-  /// What each GPU did, as lines of text; empty where none told anything.
-  [[nodiscard]] std::vector<std::string> gpu_table() const;
-  /// What each kernel of the GPUs took, as lines of text; empty if no plan was solved by one.
-  [[nodiscard]] std::vector<std::string> kernel_table() const { return kernels_.table(); }
-  /// What plans on GPUs took; all 0 where there were none.
-  [[nodiscard]] GpuSeconds gpu_seconds() const;
-  /// The workers that got ready, as lines of text; empty where none has.
-  [[nodiscard]] std::vector<std::string> worker_table(bool with_memory) const;
-  /// The most memory that each worker's process has held, in bytes, by rank; 0: unknown.
-  [[nodiscard]] std::map<int, std::int64_t> peak_memory() const;
+  /// How fast plans are solved, always in the unit in which it was told first.
+  [[nodiscard]] std::string rate_text() const;
+  /// What the session's attributes say of plans and workers, and of rank 0 the most memory that its
+  /// process has held, in bytes; 0: unknown.
+  [[nodiscard]] Attributes session_attributes(std::int64_t peak_memory) const;
 
  private:
   struct WorkerShare {
@@ -90,13 +65,20 @@ class RunMonitor {
     ThreadTime spent;
     Clock::time_point heard;
     GpuUsage gpu;
-    GpuSeconds gpu_seconds;
   };
   void say(const Event& event, const PlanResult& row);
   void say(const PlanResult& stored);
   void follow(const Event& event, const PlanResult& row);
   void follow(WorkerShare& share, const WorkerReport& report);
   void show_workers();
+  [[nodiscard]] std::string name_of(int rank, const std::string& host) const;
+  /// The workers that got ready, as lines of text; empty if none has.
+  [[nodiscard]] std::vector<std::string> worker_table(bool with_memory) const;
+  /// What each GPU did, as lines of text; empty if none told anything.
+  [[nodiscard]] std::vector<std::string> gpu_table() const;
+  [[nodiscard]] double plans_per_s() const {
+    return static_cast<double>(tally_.solved) / elapsed_s();
+  }
   /// An event log that cannot be written is done without, and this is said.
   void flush_events();
   /// Of a worker that was not known yet, too.
@@ -108,6 +90,7 @@ class RunMonitor {
   Log& log_;
   ProgressStyle style_;
   KernelTimes kernels_;
+  GpuSeconds gpu_seconds_;
   std::optional<EventLog> events_;
   RunStatus status_;  // as it began, but for its state
   IdOf id_of_;
@@ -116,6 +99,9 @@ class RunMonitor {
   std::size_t early_stops_ = 0;       // plans
   Clock::time_point status_written_;
   LiveStatus& live_status_;
+  bool has_ranks_;
+  const char* worker_word_ = has_ranks_ ? "rank" : "worker";
+  mutable std::optional<RateUnit> rate_unit_;
   std::function<Clock::time_point()> now_;
   Clock::time_point start_ = now_();
   Clock::time_point shown_ = start_;

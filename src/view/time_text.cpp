@@ -35,16 +35,19 @@ std::string seconds_text(double seconds) {
                      static_cast<int>(std::clamp(digits - before_point, 0.0, most_decimals)));
 }
 
-std::string rate_text(double plans_per_s) {
-  constexpr double least_per_s = 1;
-  constexpr double many = 10;  // one decimal says enough
-  constexpr double minute = 60;
+RateUnit rate_unit(double plans_per_s) {
+  if (plans_per_s >= 1) return RateUnit::plans_per_s;
+  return plans_per_s * 60 >= 1 ? RateUnit::plans_per_min : RateUnit::time_per_plan;
+}
+
+std::string rate_text(double plans_per_s, RateUnit unit) {
   if (!(plans_per_s > 0)) return "no plan yet";
-  if (plans_per_s >= many) return fmt::format("{:.1f} plans/s", plans_per_s);
-  if (plans_per_s >= least_per_s) return fmt::format("{:.2f} plans/s", plans_per_s);
-  if (plans_per_s * minute >= least_per_s)
-    return fmt::format("{:.1f} plans/min", plans_per_s * minute);
-  return duration_text(1 / plans_per_s) + " a plan";
+  if (unit == RateUnit::time_per_plan) return duration_text(1 / plans_per_s) + " a plan";
+  const double rate = unit == RateUnit::plans_per_s ? plans_per_s : plans_per_s * 60;
+  constexpr double most_decimals = 6;
+  const double decimals = std::clamp(2 - std::floor(std::log10(rate)), 1.0, most_decimals);
+  return fmt::format("{:.{}f} plans/{}", rate, static_cast<int>(decimals),
+                     unit == RateUnit::plans_per_s ? "s" : "min");
 }
 
 std::string duration_text(double seconds) {

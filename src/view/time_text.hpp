@@ -14,8 +14,15 @@ namespace wallheat {
 /// Time for people: "70 ms", "0.4 s", "3 min 20 s"; "?" for NaN, "unknown" for infinity.
 [[nodiscard]] std::string duration_text(double seconds);
 
-/// How fast plans are solved, for people: "12.3 plans/s", "4.5 plans/min", "2 min 10 s a plan".
-[[nodiscard]] std::string rate_text(double plans_per_s);
+/// In what it is told how fast plans are solved.
+enum class RateUnit { plans_per_s, plans_per_min, time_per_plan };
+/// The one that leaves a number to read.
+[[nodiscard]] RateUnit rate_unit(double plans_per_s);
+/// "12.3 plans/s", "4.50 plans/min", "2 min 10 s a plan"; "no plan yet" if there was none.
+[[nodiscard]] std::string rate_text(double plans_per_s, RateUnit unit);
+[[nodiscard]] inline std::string rate_text(double plans_per_s) {
+  return rate_text(plans_per_s, rate_unit(plans_per_s));
+}
 
 /// Seconds for tables: five digits at least, never with an exponent; "-" for NaN.
 [[nodiscard]] std::string seconds_text(double seconds);

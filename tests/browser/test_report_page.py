@@ -26,11 +26,15 @@ PLANTED = {  # what is to be found on a page with this on it
     "asks for http://planted.invalid/a.png": "<img src='http://planted.invalid/a.png'>",
     "sticks out": "<div style='width:5000px'>planted</div>",
 }
-HEADINGS = ["Answers", "Mean temperatures", "Mean and spread of each plan", "Coldest and warmest plans", "Failed plans",
-            "Where the time went", "Threads over time", "Predicted and actual time of plans", "Sessions", "Plans",
-            "wallheat run --data plans.zip", "host"]
+HEADINGS = ["average mean temperature", "wallheat run --data plans.zip", "host", "plans by mean temperature",
+            "mean and spread of each plan", "coldest plans", "warmest plans", "where the time went", "threads over time",
+            "predicted and actual time of plans", "sessions", "settings of the run", "plans"]
 OF_COMPARISON = ["a.h5, b.h5 compared", "answers against those of a.h5", "what differs", "tolerance", "columns that differ",
                  "largest in plan", "speed-ups are against", "where the time of all threads went"]
+# Its texts must have the size at which they were drawn, and who cannot see it must be told of it.
+UNREADABLE = """[...document.querySelectorAll('.plot svg')].flatMap(svg =>
+    (svg.getBoundingClientRect().width < svg.viewBox.baseVal.width ? ['shrunk'] : []).concat(
+     (svg.getAttribute('aria-label') || '').length < 10 ? ['without a text'] : []))"""
 WIDTHS = [1280, 400]  # of a screen and of a telephone, in pixels
 
 
@@ -61,7 +65,7 @@ def check_page(tab, page, words, pictures):
     wrong = []
     raw = html.unescape(re.sub(r"<(style|svg|script).*?</\1>|<[^>]*>", " ", page.read_text(), flags=re.S))
     wrong += [f"'{word}' is not in the file's text" for word in words if word not in raw]
-    grounds = {}
+    colours = {}
     for width in WIDTHS:
         for dark in (False, True):
             for scripts in (True, False):
@@ -69,36 +73,39 @@ def check_page(tab, page, words, pictures):
                 found = look(tab, page, width=width, dark=dark, scripts=scripts)
                 seconds = time.monotonic() - start
                 where = f"{width} pixels, {'dark' if dark else 'light'}, {'with' if scripts else 'without'} scripts"
-                seen = tab.value("document.body.innerText")
+                seen = tab.value("document.body.innerText").lower()
                 found += [f"'{word}' is not to be seen" for word in words if word not in seen]
                 heights = tab.value("[...document.querySelectorAll('.plot svg')]"
                                     ".map(svg => svg.getBoundingClientRect().height)")
                 if not heights or min(heights) < 20:
                     found.append(f"a plot is not to be seen: their heights are {heights}")
+                found += [f"a figure is {what}" for what in tab.value(UNREADABLE)]
                 wrong += [f"{page.name}, {where}: {each}" for each in found]
-                grounds[dark] = tab.value("getComputedStyle(document.body).backgroundColor")
+                colours[dark] = tab.value("[getComputedStyle(document.body).backgroundColor,"
+                                          "getComputedStyle(document.querySelector('.plot path[stroke]')).stroke]")
             print(f"{page.name}, {where}: there after {seconds:.2f} s", flush=True)
             if pictures:
                 tab.picture(pictures / f"{page.stem}-{width}-{'dark' if dark else 'light'}.png")
-    if grounds[False] == grounds[True]:
-        wrong.append(f"{page.name}: the dark page is as light as the other one: {grounds[True]}")
+    for light, dark, what in zip(colours[False], colours[True], ("ground", "lines of figures")):
+        if light == dark:
+            wrong.append(f"{page.name}: the {what} of the dark page are as light as those of the other one: {dark}")
     return wrong
 
 
 def check_script(tab, page, plans):
     """The table of plans is sorted by its headings and turned page by page; each figure can be saved."""
     wrong = [f"{page.name}: {found}" for found in look(tab, page)]
-    mean = "Number(document.querySelector('#plans table').rows[1].cells[2].innerText)"
+    mean = "Number(document.querySelector('.long table').rows[1].cells[2].innerText)"
     means = []
     for _ in range(2):
-        tab.value("document.querySelectorAll('#plans th button')[2].click()")
+        tab.value("document.querySelectorAll('.long th button')[2].click()")
         means.append(tab.value(mean))
     listed = [float(line.split("\t")[2]) for line in
-              tab.value("document.getElementById('plans-all').textContent").strip().split("\n")]
+              tab.value("document.querySelector('.long pre').textContent").strip().split("\n")]
     if len(listed) != plans or means != [min(listed), max(listed)]:
         wrong.append(f"{page.name}: sorted by means, the first plan of {len(listed)} has {means}")
-    tab.value("document.querySelectorAll('#plans .save button')[1].click()")
-    rows = tab.value("document.querySelector('#plans table').rows.length") - 1
+    tab.value("document.querySelectorAll('.long .save button')[1].click()")
+    rows = tab.value("document.querySelector('.long table').rows.length") - 1
     if rows != min(plans, 400) - 200 * (plans > 200):
         wrong.append(f"{page.name}: {rows} plans on the second page")
     tab.value("window.saved = []; HTMLAnchorElement.prototype.click = function() {"

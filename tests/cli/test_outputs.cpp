@@ -54,12 +54,11 @@ const std::vector<Output>& all_outputs() {
       {"merge r.h5 --allow-missing --out new.h5 --overwrite --missing-ids OUT", {"r.h5"}},
       {"scaling r.h5 r2.h5 --overwrite --plot OUT", {"r.h5", "r2.h5"}, ".png"},
       {"scaling --replay r.h5 --overwrite --plot OUT", {"r.h5"}, ".png"},
-      {"queue --sacct jobs --overwrite --replay OUT", {"jobs"}},
       {"queue --sacct jobs --overwrite --plot OUT", {"jobs"}, ".png"},
-      {"queue --lsf jobs --history OUT", {"jobs"}},
-      {"advise --sacct jobs --sinfo nodes --scontrol config --history OUT -- --data DATA --out "
-       "r.h5",
-       {"jobs", "nodes", "config", "plates.zip", "r.h5"}},
+      {"queue --lsf jobs --overwrite --out OUT", {"jobs"}},
+      {"advise --sacct jobs --sinfo nodes --scontrol config --overwrite --out OUT -- --data DATA "
+       "--out r.h5",
+       {"jobs", "nodes", "config"}},
       {"monitor --samples 1 --overwrite --csv OUT", {}},
       {"monitor recording --overwrite --plot OUT", {"recording"}, ".png"},
       {"bench --data DATA --device gpu --overwrite --plot OUT", {"plates.zip"}, ".png"},

@@ -234,7 +234,7 @@ TEST_F(VerifyTest, finds_each_value_that_is_not_what_solving_again_gives) {
       {"error_estimate", [](PlanResult& row) { row.error_estimate /= 2; }},
       {"status", [](PlanResult& row) { row.status = PlanStatus::max_iterations; }},
       {"interior_cells", [](PlanResult& row) { --row.interior_cells; }},
-      {"field in 1 cell(s), the first in row 5, column 7, is",
+      {"field in 1 cell, the first in row 5, column 7, is",
        [](PlanResult& row) { change_field(row, 5, 7, 1e-13); }},
   };
   expect_found(lies, 1, {"--all"}, AllOf(HasSubstr("plan b: "), Not(HasSubstr("plan a: "))));
@@ -270,9 +270,9 @@ TEST_F(VerifyTest, finds_the_impossible_without_solving) {
        [](PlanResult& row) { row.last_delta = 1e-4; }},
       {"it took 20001 iterations", [](PlanResult& row) { row.iterations = 20001; }},
       {"called empty", [](PlanResult& row) { row.status = PlanStatus::empty; }},
-      {"leave the possible", [](PlanResult& row) { change_field(row, 5, 7, 30); }},
-      {"leave the possible", [](PlanResult& row) { change_field(row, 5, 7, std::nan("")); }},
-      {"1 fixed cell(s)", [](PlanResult& row) { change_field(row, 0, 0, -1); }},
+      {"outside of the possible", [](PlanResult& row) { change_field(row, 5, 7, 30); }},
+      {"outside of the possible", [](PlanResult& row) { change_field(row, 5, 7, std::nan("")); }},
+      {"1 fixed cell of", [](PlanResult& row) { change_field(row, 0, 0, -1); }},
   };
   expect_found(lies, 0, {"--sample", "0"}, HasSubstr("{\"check\": \"physics\", \"ok\": false"));
 }

@@ -127,11 +127,11 @@ submitted 0 "there are fewer plans than parts" 0 --array 2 -- --data plans --fir
 "$wallheat" generate --out one --count 1 --size 1500 > /dev/null
 cp -r plans large
 mv one/00001_* large
-submitted 0 "a node may run out of memory: 13 solver process(es)" 1 --cores 13 --memory 1 -- --data large --out large.h5
+submitted 0 "a node may run out of memory: 13 solver processes" 1 --cores 13 --memory 1 -- --data large --out large.h5
 submit --gpus 1 -- --data plans --out r.h5 --device gpu
 check "GPUs need not be where the job is submitted" same 0 $?
 rm plans/00003_interior.npy
-submitted 0 "1 plan(s) cannot be read and will fail" 1 -- --data plans --out r.h5
+submitted 0 "1 plan cannot be read and will fail" 1 -- --data plans --out r.h5
 
 # The merge, of parts that are there: all of them, and nothing else.
 mkdir configs out

@@ -20,7 +20,7 @@ VARYING = {"index", "seconds", "attempts", "failures", "rank", "host", "device",
            "peak_memory", "predicted_s", "read_s", "hash_s", "solve_s", "statistics_s", "compress_s", "send_s", "store_s",
            "row_crc32", "room_crc32", "plan"}
 # A refusal is a sentence, with the program's name or as a line of a run's log; nobody else's words are.
-SENTENCE = re.compile(r"^(wallheat: |[0-9:.]+ \[[^]]*\] error: ).*\S$")
+SENTENCE = re.compile(r"^(wallheat: |[0-9:.]+ (\[[^]]*\] )?error: ).*\S$")
 NO_SENTENCE = re.compile(r"terminate called|what\(\)|HDF5-DIAG|\0")
 
 Done = collections.namedtuple("Done", "status out err")

@@ -13,7 +13,8 @@ class Forecasts : public ShellTest {
     std::ofstream(directory_ / name) << text;
   }
   /// A job of so many cores and one hour that waited so long.
-  static std::string job(const std::string& partition, int cores, int wait_s, int nodes = 1) {
+  static std::string job(const std::string& partition, int cores, int wait_s, int nodes = 1,
+                         const std::string& memory = "8G") {
     static int number = 0;
     ++number;
     const int at = 1'700'000'000 + 1000 * number;
@@ -22,22 +23,69 @@ class Forecasts : public ShellTest {
     const std::string c = std::to_string(cores);
     return n + "|" + n + "|" + partition + "|q|COMPLETED|" + then + "|" + then + "|" +
            std::to_string(at + wait_s) + "|" + std::to_string(at + wait_s + 60) + "|60|" +
-           std::to_string(nodes) + "|" + c + "|8G|cpu=" + c + ",mem=8G,node=1\n";
+           std::to_string(nodes) + "|" + c + "|" + memory + "|cpu=" + c + ",mem=" + memory +
+           ",node=1\n";
+  }
+  /// Jobs of one class: how many, and how long they waited on average.
+  struct Mean {
+    const char* partition;
+    int size;  ///< cores, or GB, for an hour
+    double wait_s;
+    int jobs;
+  };
+  /// What is printed of jobs that waited so long, to a second.
+  [[nodiscard]] std::string means_table(const std::string& options,
+                                        const std::vector<Mean>& means) const {
+    std::string text;
+    for (const auto& [partition, size, wait_s, jobs] : means)
+      for (int i = 0; i < jobs; ++i)
+        text +=
+            job(partition, size, static_cast<int>(wait_s * (i + 1)) - static_cast<int>(wait_s * i),
+                1, std::to_string(size * 1'000'000'000LL / 1024) + "K");
+    write("a.txt", text);
+    return shell("wallheat queue --sacct a.txt -p medium,gpu,int --cpu-hours 4,4 --means " +
+                 options)
+        .out;
   }
 };
 
-TEST_F(Forecasts, prints_the_published_table_of_means) {
-  write("a.txt", job("medium", 1, 480) + job("medium", 2, 504) + job("medium", 8, 12240) +
-                     job("medium", 128, 52560) + job("int", 1, 1) + job("int", 2, 0) +
-                     job("int", 2, 2));
-  EXPECT_EQ(shell("wallheat queue --sacct a.txt --means -p medium,int --cpu-hours 4,4").out,
+TEST_F(Forecasts, prints_the_published_tables_of_means) {
+  constexpr double minute = 60;
+  constexpr double hour = 3600;
+  EXPECT_EQ(means_table("", {{"medium", 1, 8.2 * minute, 40150},
+                             {"medium", 4, 3.4 * hour, 13719},
+                             {"medium", 32, 1.5 * hour, 13968},
+                             {"medium", 65, 14.6 * hour, 13867},
+                             {"gpu", 3, 4.7 * minute, 322},
+                             {"gpu", 16, 5.5 * minute, 31},
+                             {"gpu", 64, 6.4 * hour, 517},
+                             {"gpu", 96, 1.5 * hour, 205},
+                             {"int", 1, 0.9, 72},
+                             {"int", 16, 2.4, 35},
+                             {"int", 17, 6.5, 4},
+                             {"int", 80, 7.0 * minute, 56}}),
             "Partition  < 4 CPU hours  4 - 16 CPU hours  16 - 64 CPU hours  > 64 CPU hours\n"
-            "medium     8.2 m (2)      3.4 h (1)         NA                 14.6 h (1)\n"
-            "int        1.0 s (3)      NA                NA                 NA\n");
-  EXPECT_THAT(shell("wallheat queue --sacct a.txt --means -m").out,
-              AllOf(HasSubstr("4 - 16 GB hours"), HasSubstr("1.0 s (3)")));
+            "medium     8.2 m (40150)  3.4 h (13719)     1.5 h (13968)      14.6 h (13867)\n"
+            "gpu        4.7 m (322)    5.5 m (31)        6.4 h (517)        1.5 h (205)\n"
+            "int        0.9 s (72)     2.4 s (35)        6.5 s (4)          7.0 m (56)\n");
+  EXPECT_EQ(means_table("--memory ", {{"medium", 1, 14.3 * minute, 5943},
+                                      {"medium", 8, 7.0 * minute, 34330},
+                                      {"medium", 32, 1.4 * hour, 7060},
+                                      {"medium", 96, 7.6 * hour, 34371},
+                                      {"gpu", 2, 3.7, 238},
+                                      {"gpu", 5, 6.6 * minute, 78},
+                                      {"gpu", 20, 30.2 * minute, 38},
+                                      {"gpu", 65, 5.0 * hour, 721},
+                                      {"int", 17, 0.7, 27},
+                                      {"int", 70, 2.8 * minute, 140}}),
+            "Partition  < 4 GB hours   4 - 16 GB hours  16 - 64 GB hours  > 64 GB hours\n"
+            "medium     14.3 m (5943)  7.0 m (34330)    1.4 h (7060)      7.6 h (34371)\n"
+            "gpu        3.7 s (238)    6.6 m (78)       30.2 m (38)       5.0 h (721)\n"
+            "int        NA             NA               0.7 s (27)        2.8 m (140)\n");
+  shell("wallheat queue --sacct a.txt --means --plot m.svg");
+  EXPECT_THAT(bytes("m.svg"), AllOf(HasSubstr("medium"), HasSubstr("mean wait")));
   expect_refusal("queue --sacct a.txt --means -p mediun", 1,
-                 "'mediun'; there are int, medium; did you mean 'medium'?");
+                 "'mediun'; there are gpu, int, medium; did you mean 'medium'?");
 }
 
 TEST_F(Forecasts, bounds_waits_by_partition_and_size) {
@@ -63,60 +111,17 @@ TEST_F(Forecasts, bounds_waits_by_partition_and_size) {
   EXPECT_THAT(bytes("q.svg"), HasSubstr("medium"));
 }
 
-TEST_F(Forecasts, keeps_a_history) {
-  write("a.txt", job("p", 1, 10));
-  write("b.txt", job("p", 1, 20));
-  shell("wallheat queue --sacct a.txt --history h.csv");
+TEST_F(Forecasts, are_from_several_listings_that_overlap) {
+  const std::string both = job("p", 1, 20);
+  write("a.txt", job("p", 1, 10) + both);
+  write("b.txt", both + job("q", 1, 30));
   const auto json =
-      nlohmann::json::parse(shell("wallheat queue --sacct b.txt --history h.csv --json").out);
-  EXPECT_EQ(json["started"], 2);
-  // Where no scheduler is, the history is what there is.
-  const Finished alone = shell(
-      "mkdir bin; ln -s \"$program\" bin/wallheat; PATH=bin wallheat queue --history h.csv --json");
-  EXPECT_THAT(alone.err, HasSubstr("only h.csv is read"));
-  EXPECT_EQ(nlohmann::json::parse(alone.out)["started"], 2);
-  expect_refusal("queue --sacct a.txt --history a.txt", 2, "a.txt");
-}
-
-TEST_F(Forecasts, loses_no_record_of_a_history_that_many_add_to) {
-  constexpr int calls = 6;
-  constexpr int records = 3000;
-  for (int call = 0; call < calls; ++call) {
-    std::string text;
-    for (int i = 0; i < records; ++i) text += job("p" + std::to_string(call), 1, 10);
-    write(std::to_string(call), text);
-  }
-  (void)shell(
-      "for i in 0 1 2 3 4 5; do (wallheat queue --sacct $i --history h.csv > out.$i 2> err.$i; "
-      "echo $? > status.$i) & done; wait");
-  const std::string history = bytes("h.csv");
-  int kept = 0;
-  for (int call = 0; call < calls; ++call) {
-    const std::string number = std::to_string(call);
-    const std::string partition = ",p" + number + ",";
-    int found = 0;
-    for (std::size_t at = 0; (at = history.find(partition, at)) != std::string::npos; ++at) ++found;
-    if (file_text(directory_ / ("status." + number)) == "0\n") {
-      EXPECT_EQ(found, records) << call;
-      ++kept;
-    } else {
-      EXPECT_EQ(found, 0) << call;
-      EXPECT_THAT(file_text(directory_ / ("err." + number)), HasSubstr("wait for it")) << call;
-    }
-  }
-  EXPECT_GE(kept, 1);
-  EXPECT_FALSE(exists("h.csv.lock"));
-}
-
-TEST_F(Forecasts, keeps_the_history_that_a_link_leads_to_and_its_rights) {
-  write("a.txt", job("p", 1, 10));
-  write("b.txt", job("p", 1, 20));
-  shell(
-      "mkdir far; ln -s far/h.csv h.csv; umask 027; "
-      "wallheat queue --sacct a.txt --history h.csv && chmod 664 far/h.csv && "
-      "wallheat queue --sacct b.txt --history h.csv");
-  EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "h.csv"));
-  EXPECT_EQ(shell("grep -c ,p, far/h.csv; stat -c %a far/h.csv").out, "2\n664\n");
+      nlohmann::json::parse(shell("wallheat queue --sacct a.txt --sacct b.txt --json").out);
+  EXPECT_EQ(json["started"], 3);
+  EXPECT_EQ(json["queues"][0]["jobs"], 2);
+  EXPECT_THAT(
+      shell("mkdir bin; ln -s \"$program\" bin/wallheat; PATH=bin wallheat queue", 1).err,
+      HasSubstr("save what one of them prints on the cluster, and name it with --sacct or --lsf"));
 }
 
 TEST_F(Forecasts, reads_a_listing_through_links_and_pipes) {
@@ -168,11 +173,8 @@ TEST_F(Forecasts, advises_where_to_run) {
   EXPECT_EQ(left["speed"], "as 4 solved plans took");
   EXPECT_THAT(shell(advise + "-- --data plans --out r.h5 --first 4").out,
               HasSubstr("nothing to submit"));
-  EXPECT_THAT(shell(advise + "-p slow:watts=400,core-price=0.5 --by price -- --data "
-                             "plans --out new.h5")
-                  .out,
-              AllOf(HasSubstr("kWh"), HasSubstr("price"), HasSubstr("costs least"),
-                    Not(HasSubstr("of now"))));
+  EXPECT_THAT(shell(advise + "-p slow --by core-hours -- --data plans --out new.h5").out,
+              AllOf(HasSubstr("takes the fewest core hours"), Not(HasSubstr("of now"))));
   expect_refusal("advise --sinfo sinfo.txt", 2, "they come after --");
   expect_refusal("advise --sinfo sinfo.txt -- --data plans", 2, "--out is missing");
   expect_refusal("advise -p x -- --data plans --out r.h5", 2, "--partition x:nodes=N,cores=N");

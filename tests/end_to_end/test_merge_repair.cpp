@@ -174,7 +174,7 @@ TEST_F(Parts, of_a_killed_run_are_made_whole_by_repair) {
   std::ofstream(path("killed.h5.status")) << "{}";
   std::ofstream(path("killed.h5.status.new")) << "{";
   EXPECT_THAT(shell("wallheat repair killed.h5", 75).out,
-              AllOf(HasSubstr("2 result(s) in 1 journal(s) were folded in"),
+              AllOf(HasSubstr("folded in: 2 results of 1 journal"),
                     HasSubstr("killed.h5 is whole: 2 done, 0 failed, 2 pending")));
   for (const std::string end : {".wal0", ".wal0.fold", ".lock", ".status", ".status.new"})
     EXPECT_FALSE(exists("killed.h5" + end)) << end;

@@ -49,6 +49,8 @@ TEST_F(OtherWalls, are_told_by_room_and_drawn) {
   EXPECT_THAT(shell(one + "--cell-size 0.5 --plot fields.svg").out,
               AllOf(HasSubstr("00002"), HasSubstr("area m²"), HasSubstr("now ")));
   EXPECT_THAT(bytes("fields.svg"), HasSubstr("walls of 25 °C at 22 °C"));
+  shell("wallheat whatif 00002 --data plans --wall 25=60 --plot warm.svg");
+  EXPECT_THAT(bytes("warm.svg"), HasSubstr("> 60<")) << "so warm the walls are drawn";
   EXPECT_THAT(shell(one + "--format csv").out, StartsWith("id,room,wall_25,cells,mean_temp,"));
   const Json rows = json("whatif 00002 --data plans --wall 25=22 --rooms")["plans"];
   std::size_t cells = 0;

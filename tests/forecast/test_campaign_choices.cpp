@@ -38,11 +38,10 @@ TEST(MaxArraySize, is_one_more_than_the_tasks_from_1_on) {
 
 TEST(Place, is_what_is_known_and_what_is_said) {
   const std::vector<Partition> known{{"medium", 20, 32, 0, 3600, 0}};
-  const Place place = place_of("medium:core=2e9,watts=400,core-price=0.01,limit=2,cores=30", known);
+  const Place place = place_of("medium:core=2e9,limit=2,cores=30", known);
   EXPECT_EQ(place.partition, (Partition{"medium", 20, 30, 0, 7200, 0}));
   EXPECT_EQ(place.core_speed, 2e9);
-  EXPECT_EQ(place.node_watts, 400);
-  EXPECT_THROW((void)place_of("medium:speed=3", known), UsageError);
+  EXPECT_THROW((void)place_of("medium:watts=3", known), UsageError);
   EXPECT_THROW((void)place_of("medium:core=fast", known), UsageError);
   EXPECT_THROW((void)place_of("medium:core=-1", known), UsageError);
   EXPECT_THROW((void)place_of("elsewhere:cores=3", known), UsageError) << "how many nodes?";
@@ -62,7 +61,7 @@ class Choices : public testing::Test {
   }
 
   CampaignWork work_{std::vector<double>(64, 1e11), [](double updates) { return updates / 1e9; }};
-  std::vector<Place> places_{{{"medium", 4, 4, 0, 0, 0}, 0, 0, 400, 0, 0.5, 0}};
+  std::vector<Place> places_{{{"medium", 4, 4, 0, 0, 0}, 0}};
   ChoiceLimits limits_{1000, 0, 0, 0};
   WaitsOf waits_;
   ChoiceOrder order_ = ChoiceOrder::bound;
@@ -107,27 +106,9 @@ TEST_F(Choices, know_the_run_and_what_it_costs) {
   EXPECT_DOUBLE_EQ(one.run_s, 1600) << "64 plans on 4 cores";
   EXPECT_EQ(one.limit_s, 2400) << "a quarter and two minutes more, in steps of five minutes";
   EXPECT_DOUBLE_EQ(one.core_hours, 4 * 1600.0 / 3600);
-  EXPECT_DOUBLE_EQ(one.energy_kwh.value(), 0.4 * 1600 / 3600);
-  EXPECT_DOUBLE_EQ(one.price.value(), 0.5 * one.core_hours);
   EXPECT_FALSE(one.done_s()) << "the wait is not known";
   places_[0].core_speed = 2e9;
   EXPECT_DOUBLE_EQ(choices().at(0).run_s, 800) << "a speed of its own";
-}
-
-TEST_F(Choices, use_gpus_of_known_speed) {
-  places_[0].partition.gpus = 2;
-  limits_.most_array_tasks = 4;
-  EXPECT_EQ(choices().size(), 5U) << "their speed is not known";
-  places_[0].gpu_speed = 1e12;
-  const auto all = choices();
-  EXPECT_EQ(all.size(), 10U);
-  const auto one = std::find_if(all.begin(), all.end(), [](const Choice& choice) {
-    return choice_text(choice) == "1 node of medium with 2 GPUs";
-  });
-  ASSERT_NE(one, all.end());
-  EXPECT_DOUBLE_EQ(one->run_s, 3.2);
-  EXPECT_DOUBLE_EQ(one->gpu_hours, 2 * 3.2 / 3600);
-  EXPECT_FALSE(one->energy_kwh) << "the watts of a GPU are not known";
 }
 
 TEST_F(Choices, start_again_what_a_limit_stops) {
@@ -158,21 +139,30 @@ TEST_F(Choices, put_first_what_is_done_first) {
   EXPECT_EQ(reason_for_first(single, order_),
             "2 nodes of medium runs for 13 min and waits 1 min (95 % of jobs at most); 4 nodes of "
             "medium would run for 7 min, but wait 2 h 00 min.");
-  order_ = ChoiceOrder::price;
-  EXPECT_THAT(reason_for_first(choices(), order_), HasSubstr("costs least"));
+  waits_ = [&](const std::string&, std::size_t, double) { return &few; };
+  EXPECT_EQ(reason_for_first(choices(), order_),
+            "Take 4 nodes of medium: done within 9 min with 95 % certainty.");
+  order_ = ChoiceOrder::core_hours;
+  EXPECT_THAT(reason_for_first(choices(), order_), HasSubstr("takes the fewest core hours"));
 }
 
 TEST_F(Choices, of_an_array_wait_for_its_last_job) {
   limits_.most_array_tasks = 4;
   std::vector<Wait> waits;
-  for (std::int64_t i = 0; i < 20'000; ++i) waits.push_back({i * 100'000, i * 617 % 1000, true});
+  for (std::int64_t i = 0; i < 1000; ++i) waits.push_back({i * 100'000, i * 617 % 1000, true});
   const WaitForecast queue = forecast_waits(waits);
   waits_ = [&](const std::string&, std::size_t, double) { return &queue; };
   for (const Choice& choice : choices()) {
     const double n = static_cast<double>(choice.jobs);
-    EXPECT_NEAR(choice.wait_s.value(), 1000 * std::pow(0.5, 1 / n), 15) << choice_text(choice);
-    EXPECT_NEAR(choice.wait_95_s.value(), 1000 * std::pow(0.95, 1 / n), 10) << choice_text(choice);
+    EXPECT_EQ(choice.wait_s, queue.bound_s(std::pow(0.5, 1 / n))) << choice_text(choice);
+    EXPECT_EQ(choice.wait_95_s, queue.bound_s(std::pow(0.95, 1 / n))) << choice_text(choice);
   }
+  places_[0].partition.nodes = 64;
+  limits_.most_array_tasks = 64;
+  const auto all = choices();
+  const auto widest = std::ranges::find(all, 64U, &Choice::jobs);
+  ASSERT_NE(widest, all.end());
+  EXPECT_EQ(widest->wait_95_s, 999) << "the longest, as no 1,000 waits tell of one in 1,250";
 }
 
 TEST_F(Choices, without_waits_are_ordered_by_the_run) {

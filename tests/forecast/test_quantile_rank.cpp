@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include "forecast/quantile_rank.hpp"
-#include "forecast/wait_window.hpp"
+#include "forecast/wait_forecast.hpp"
 
 namespace wallheat {
 namespace {
@@ -21,20 +20,17 @@ double binomial_cdf(std::size_t n, std::size_t k, double q) {
 }
 
 TEST(QuantileRank, needs_59_samples_for_95_percent_and_5_for_the_median) {
-  QuantileRank high(0.95);
-  EXPECT_EQ(high.least(), 59U);
-  EXPECT_EQ(high.of(58), 0U);
-  EXPECT_EQ(high.of(59), 59U);
-  QuantileRank median(0.5);
-  EXPECT_EQ(median.of(4), 0U);
-  EXPECT_EQ(median.of(5), 5U);
+  EXPECT_EQ(quantile_rank(0, 0.95), 0U);
+  EXPECT_EQ(quantile_rank(58, 0.95), 0U);
+  EXPECT_EQ(quantile_rank(59, 0.95), 59U);
+  EXPECT_EQ(quantile_rank(4, 0.5), 0U);
+  EXPECT_EQ(quantile_rank(5, 0.5), 5U);
 }
 
 TEST(QuantileRank, is_the_smallest_that_has_the_confidence) {
   for (const double q : {0.5, 0.75, 0.95, 0.995}) {
-    QuantileRank rank(q);
     for (const std::size_t n : {5, 59, 60, 93, 124, 500, 1000, 5000}) {
-      const std::size_t k = rank.of(n);
+      const std::size_t k = quantile_rank(n, q);
       if (k == 0) {
         EXPECT_LT(1 - std::pow(q, static_cast<double>(n)), 0.95) << q << " " << n;
         continue;
@@ -46,23 +42,8 @@ TEST(QuantileRank, is_the_smallest_that_has_the_confidence) {
 }
 
 TEST(QuantileRank, comes_near_the_quantile_of_a_million_samples) {
-  QuantileRank rank(0.95);
   // 950,000 + 1.645 sqrt(47,500), by the normal distribution.
-  EXPECT_NEAR(static_cast<double>(rank.of(1'000'000)), 950'359, 2);
-}
-
-TEST(WaitWindow, finds_ranks_of_the_latest) {
-  WaitWindow window({5, 3, 3, 9, 1});
-  for (const int wait : {5, 3, 3, 9, 1}) window.add(wait);
-  EXPECT_EQ(window.ranked(1), 1);
-  EXPECT_EQ(window.ranked(2), 3);
-  EXPECT_EQ(window.ranked(3), 3);
-  EXPECT_EQ(window.ranked(5), 9);
-  window.keep_latest(3);
-  EXPECT_EQ(window.size(), 3U);
-  EXPECT_EQ(window.ranked(1), 1);
-  EXPECT_EQ(window.ranked(2), 3);
-  EXPECT_EQ(window.ranked(3), 9);
+  EXPECT_NEAR(static_cast<double>(quantile_rank(1'000'000, 0.95)), 950'359, 2);
 }
 
 }  // namespace

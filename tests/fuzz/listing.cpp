@@ -1,9 +1,8 @@
-// What schedulers tell of jobs and partitions, and a history that is kept.
+// What schedulers tell of jobs and partitions.
 
 #include <algorithm>
 
 #include "forecast/cluster.hpp"
-#include "forecast/job_history.hpp"
 #include "forecast/job_waits.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
@@ -18,14 +17,7 @@ std::vector<std::string> seeds() {
       "State|JobIDRaw|JobID|Partition|QOS|Submit|Eligible|Start|End|TimelimitRaw|AllocNodes|"
       "AllocCPUS|ReqMem|ReqTRES\nCOMPLETED|5|5|p|q|100|100|160|200|60|1|1|4Gn|\n",
       "JOBID|JOBINDEX|QUEUE|STAT|SUBMIT_TIME|START_TIME|FINISH_TIME|NREQ_SLOT|RUNTIMELIMIT\n"
-      "101[3]|3|n|DONE|Sep 25 21:15:00 2023|Mon Sep 25 21:16|-|4|60.0/a\n",
-      "Job <101[2]>, User <u>\nMon Sep 25 21:15:00: Submitted from host <a>, to Queue <n\n"
-      "                     ormal>, 4 Task(s);\n RUNLIMIT\n 60.0 min\n"
-      "Mon Sep 25 21:16:40: Dispatched 4 Task(s) on Host(s) <b>;\n"
-      "Mon Sep 25 21:20:00: Pending: Requeued job is waiting;\n"
-      "Mon Sep 25 21:30:00: Exited;\n",
-      "# wallheat queue history 1\njob,task,array,partition,qos,submit_s,eligible_s,start_s,"
-      "until_s,limit_s,nodes,cpus,memory_bytes\n1,0,0,p,q,1000,1000,1100,0,3600,1,4,1e9\n",
+      "101[3]|3|n|DONE|Sep 25 21:15:00 2023|Mon Sep 25 21:16 2023|-|4|60.0/a\n",
       "medium|up|20|32+|gpu:a100:4(S:0-1),gpu|2-12:30:00|1-infinite\n",
       "9|9|p|q|COMPLETED|9223372036854775807|1|9223372036854775807|1|9223372036854775807|1|1|"
       "9999999999P|\n"};
@@ -35,9 +27,7 @@ std::vector<std::string> seeds() {
 JobListing parse_listing(std::string_view text) {
   const std::string_view begins =
       text.substr(std::min(text.find_first_not_of(" \r\n"), text.size()));
-  if (begins.starts_with(history_title)) return parse_history("history", text);
-  if (begins.starts_with("Job <") || begins.starts_with("JOBID"))
-    return parse_lsf("listing", text, 1'700'000'000);
+  if (begins.starts_with("JOBID")) return parse_bjobs("listing", text);
   return parse_sacct("listing", text);
 }
 
@@ -60,11 +50,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const WaitForecast forecast = forecast_waits(partition.waits);
       require(forecast.used() <= forecast.jobs, "waits from nowhere");
     }
-    // What is kept is what was read, but for what waits still.
-    const JobListing kept = parse_history("history", history_text(listing));
-    const auto ended = std::count_if(listing.jobs.begin(), listing.jobs.end(),
-                                     [](const JobRecord& job) { return !job.waits_still; });
-    require(kept.jobs.size() == static_cast<std::size_t>(ended), "the history lost a record");
+    // Of a listing that is there twice each stay counts once.
+    JobListing once = listing;
+    once.keep_each_once();
+    JobListing twice = listing;
+    twice.add(listing);
+    twice.keep_each_once();
+    require(twice.jobs == once.jobs, "a second listing changes the first");
   });
   return 0;
 }

@@ -9,11 +9,6 @@ import decimal
 import fractions
 import math
 import multiprocessing
-import os
-import pathlib
-import shutil
-import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -30,7 +25,7 @@ except ImportError as error:
     print(f"skipped: {error} (jobs/install-packages.sh tests installs what the module and its tests take)")
     sys.exit(77)
 
-from test_module import DATA, numpy_jacobi
+from test_module import numpy_jacobi
 
 ROWS, COLS = 12, 17
 LIMIT = 150  # iterations
@@ -321,151 +316,6 @@ began.wait()
 """
         ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=600)
         self.assertEqual((ended.stderr, ended.returncode), ("", 0))
-
-
-class Files(Attack):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.file = self.folder / "fields.h5"
-        shutil.copy(DATA / "fields.h5", self.file)
-        self.field = wallheat.open(self.file).field("00004")
-
-    def test_names_of_any_bytes(self):
-        for name in "\xe9t\xe9.h5", "a b\n.h5", "\udcff\udcfe.h5", "'\"%s{}.h5":
-            shutil.copy(self.file, self.folder / name)
-            for path in self.folder / name, str(self.folder / name), os.fsencode(self.folder / name):
-                self.gives(self.field, lambda path=path: wallheat.open(path).field("00004"))
-        self.refuses(RuntimeError, "does not exist", wallheat.open, self.folder / "\udcff\udcfd.h5")
-        self.refuses(RuntimeError, "does not exist", wallheat.open, os.fsencode(self.folder) + b"/\xc3\x28.h5")
-        self.refuses(ValueError, "name", wallheat.open, "a\0b")
-        self.refuses(ValueError, "surrogates", wallheat.open, "a\ud800b")
-        self.refuses(RuntimeError, "empty", wallheat.open, "")
-        for path in 5, None, 1.5, [], self.domain:
-            self.refuses(TypeError, "PathLike", wallheat.open, path)
-        for path in "/", "/dev/null", "/dev/zero", self.folder:
-            self.refuses(RuntimeError, "regular file|HDF5|folder", wallheat.open, path)
-
-    def test_plans_that_are_none(self):
-        results = wallheat.open(self.file)
-        for name in "", "nobody", 4, None, "\ud800", b"00004", 0.5, ("00004",):
-            self.refuses(LookupError, "no plan with the ID", results.field, name)
-        self.refuses(TypeError, "unhashable", results.field, ["00004"])
-
-    def test_a_file_that_goes_changes_or_is_replaced_while_it_is_open(self):
-        known = wallheat.open(self.file)
-        known.field("00004")
-        fresh = wallheat.open(self.file)
-        os.remove(self.file)
-        self.gives(self.field, known.field, "00004")
-        self.assertEqual(len(fresh.rows), len(known.rows))
-        self.gives(self.field, fresh.field, "00004")  # it goes on with what it has open
-        shutil.copy(DATA / "plain.h5", self.file)
-        self.gives(self.field, fresh.field, "00004")
-
-        shutil.copy(DATA / "fields.h5", self.file)
-        known = wallheat.open(self.file)
-        known.field("00004")
-        fresh = wallheat.open(self.file)
-        os.truncate(self.file, 5000)
-        self.refuses(RuntimeError, "damaged|changed", known.field, "00004")
-        self.refuses(RuntimeError, "changed while it was read", lambda: fresh.rows)
-        self.refuses(RuntimeError, "fields.h5", wallheat.open, self.file)
-
-    def test_beside_h5py_in_one_process(self):
-        import h5py  # pylint: disable=import-outside-toplevel
-        for options in {}, {"locking": False}:
-            with h5py.File(self.file, "r", **options) as file:
-                self.gives(self.field, lambda: wallheat.open(self.file).field("00004"))
-                self.assertEqual(len(file["rows"]), 7)
-        known = wallheat.open(self.file)
-        known.field("00004")
-        with h5py.File(self.file, "r+") as file:
-            self.gives(self.field, known.field, "00004")
-        with h5py.File(self.folder / "other.h5", "w") as file:
-            file["x"] = 5
-        with h5py.File(self.folder / "own.h5", "w") as file:
-            file["link"] = h5py.ExternalLink("other.h5", "x")
-            self.assertEqual(file["link"][()], 5)
-
-    def test_many_threads_read_one_file(self):
-        results = wallheat.open(self.file)
-        with ThreadPoolExecutor(8) as pool:
-            fields = list(pool.map(lambda n: (results if n % 2 else wallheat.open(self.file)).field("00004"), range(40)))
-        for field in fields:
-            self.gives(self.field, lambda field=field: field)
-
-
-class Runs(Attack):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.out = self.folder / "out.h5"
-
-    def program(self, script):
-        """A program that knows its pipe of events as $events."""
-        path = self.folder / "wallheat"
-        path.write_text('#!/bin/bash\nfor word; do case $word in --events=*) events=${word#*=};; esac; done\n' + script,
-                        encoding="utf-8")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        return path
-
-    def test_a_program_that_is_killed_in_mid_line(self):
-        events = []
-        half = """printf '{"event": "start", "id": "\\xc3\\xa9"}\\n{"event": "res\\xc3' > "$events"; kill -KILL $$"""
-        self.refuses(RuntimeError, "ended by Killed", wallheat.run, "plans", self.out, program=self.program(half),
-                     progress=events.append)
-        self.assertEqual(events, [{"event": "start", "id": "\xe9"}])
-
-    def test_events_that_are_none(self):
-        for line in "nonsense", "[1]", "{", "\\xff\\xfe":
-            self.refuses(RuntimeError, "wrote an event that is not one", wallheat.run, "plans", self.out,
-                         program=self.program(f"printf '{line}\\n' > \"$events\""), progress=print)
-
-    def test_programs_that_are_none(self):
-        self.refuses(RuntimeError, "there is no program", wallheat.run, "plans", self.out, program=self.folder)
-        odd = self.program("")
-        odd.write_bytes(b"\x7fELF but no program")
-        self.refuses(OSError, "Exec format", wallheat.run, "plans", self.out, program=odd, progress=print)
-
-    def test_options_of_any_type(self):
-        echo = self.program('printf "%s\\n" "$@"')
-
-        def words(**options):
-            Attack.calls += 1
-            return wallheat.run(b"pl", self.out, program=echo, **options).output.splitlines()
-
-        self.assertEqual(words(), ["run", "--data=pl", f"--out={self.out}"])
-        for ids in ["a", "b"], ("a", "b"), np.array(["a", "b"]), pd.Series(["a", "b"]), iter("ab"):
-            self.assertEqual(words(id=ids)[3:], ["--id=a", "--id=b"])
-        self.assertEqual(words(id="ab")[3:], ["--id=ab"])
-        self.assertEqual(words(id=b"ab")[3:], ["--id=ab"])
-        self.assertEqual(words(resume=np.True_, save_fields=np.False_, ids=self.folder)[3:],
-                         ["--resume", f"--ids={self.folder}"])
-        self.assertEqual(words(tolerance=np.float64(0.5), threads=np.int64(2))[3:], ["--tolerance=0.5", "--threads=2"])
-        self.refuses(ValueError, "id has no values", wallheat.run, "pl", self.out, program=echo, id=[])
-        self.refuses(ValueError, "no option can have the value", wallheat.run, "p\0", self.out, program=echo)
-
-    def test_any_exception_ends_the_program(self):
-        endless = self.program('echo "{\\"event\\": \\"$$\\"}" > "$events"; exec sleep 1000')
-        told = []
-
-        def heard(event):
-            told.append(event)
-            os.kill(os.getpid(), signal.SIGALRM)
-
-        def alarm(*_):
-            raise TimeoutError("time is up")
-
-        before = signal.signal(signal.SIGALRM, alarm)
-        try:
-            self.refuses(TimeoutError, "time is up", wallheat.run, "plans", self.out, program=endless, progress=heard)
-        finally:
-            signal.signal(signal.SIGALRM, before)
-        with self.assertRaises(ProcessLookupError):
-            os.kill(int(told[0]["event"]), 0)
 
 
 def tearDownModule():

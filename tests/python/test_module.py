@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The installed Python module: test_module.py PROGRAM, with the module in PYTHONPATH.
 
-Exit status: 0 all went well; 1 something did not; 77 there is no module, or no pandas.
+Exit status: 0 all went well; 1 something did not; 77 there is no module, no h5py or no pandas.
 """
 
 import json
@@ -9,13 +9,13 @@ import math
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 
 try:
+    import h5py
     import numpy as np
     import pandas as pd
     import wallheat
@@ -152,6 +152,10 @@ class Solve(unittest.TestCase):
         field[0, 0] += 1
         self.assertAlmostEqual(field.sum(), total + 1)
 
+    def test_prints_as_its_numbers(self):
+        self.assertRegex(str(wallheat.solve(self.domain, self.interior)),
+                         r"^Solution\(iterations=\d+, last_delta=[^,]+, converged=True, .*mean_temp=[^,]+, .*\)$")
+
     def test_a_plan_without_rooms_has_no_statistics(self):
         solution = wallheat.solve(self.domain, np.zeros_like(self.interior))
         self.assertEqual(solution.field.tobytes(), self.domain.tobytes())
@@ -165,13 +169,12 @@ class Open(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def kept(self, name):
-        for end in ".h5", ".h5.wal0":
-            if (DATA / (name + end)).exists():
-                shutil.copy(DATA / (name + end), self.folder)
+        for file in DATA.glob(name + ".h5*"):
+            shutil.copy(file, self.folder)
         return wallheat.open(self.folder / (name + ".h5"))
 
     def test_rows_are_those_of_the_export(self):
-        for name in "plain", "fields", "killed":
+        for name in "plain", "fields":
             rows = self.kept(name).rows
             for position, expected in enumerate(json.loads((DATA / (name + ".json")).read_text(encoding="utf-8"))):
                 found = rows.iloc[position]
@@ -184,110 +187,58 @@ class Open(unittest.TestCase):
                         self.assertEqual(got, np.float32(value), column)
                     else:
                         self.assertEqual(got, value, f"{name}, row {position}, {column}")
+            self.assertIsInstance(rows, pd.DataFrame)
+            self.assertEqual((rows["iterations"].dtype, rows["mean_temp"].dtype), (np.int64, np.float64))
 
-    def test_columns_have_types_and_meanings(self):
-        rows = self.kept("plain").rows
-        self.assertIsInstance(rows, pd.DataFrame)
-        self.assertEqual(list(rows.columns), list(wallheat.column_meanings()))
-        self.assertEqual((rows["iterations"].dtype, rows["mean_temp"].dtype), (np.int64, np.float64))
-        self.assertEqual(set(rows["status"]), {"converged"})
-        self.assertIn("°C", wallheat.column_meanings()["mean_temp"])
-
-    def test_fields_are_those_that_h5py_reads(self):
-        import h5py  # pylint: disable=import-outside-toplevel
+    def test_fields_are_those_of_the_file(self):
         results = self.kept("fields")
         with h5py.File(self.folder / "fields.h5") as file:
             expected = file["fields/00004"][:]
         self.assertEqual(results.field("00004").tobytes(), expected.tobytes())
-        self.assertTrue(results.closed_well)
-        with self.assertRaisesRegex(LookupError, "no plan with the ID 'nobody'"):
-            results.field("nobody")
+        self.assertEqual((results.journals, results.settings["solver"], len(results.sessions)), ([], "jacobi", 1))
+        self.assertEqual(repr(results), f"wallheat.open('{self.folder}/fields.h5')")
+        for plan in "nobody", "", 4, None, "..":
+            with self.assertRaisesRegex(LookupError, "no plan with the ID"):
+                results.field(plan)
         with self.assertRaisesRegex(LookupError, "no field of plan 00001"):
             results.field("00001")
 
-    def test_a_killed_file_has_what_its_journal_holds(self):
+    def test_a_killed_file_has_its_rows_and_says_where_its_fields_are(self):
         results = self.kept("killed")
-        self.assertFalse(results.closed_well)
         self.assertEqual(list(results.rows.query("status != 'pending'")["id"]), ["00001", "00003", "00005"])
-        self.assertEqual(results.field("00003").shape, (24, 24))
-        self.assertEqual(results.settings["solver"], "jacobi")
-        self.assertEqual(len(results.sessions), 1)
-        self.assertEqual(results.damage, [])
+        self.assertEqual(results.journals, [str(self.folder / "killed.h5.wal0")])
+        with self.assertRaisesRegex(LookupError, "it is in .*killed.h5.wal0: .* 'wallheat repair .*killed.h5'"):
+            results.field("00003")
+        ended = subprocess.run([PROGRAM, "repair", self.folder / "killed.h5"], check=False, stdout=subprocess.DEVNULL)
+        self.assertEqual(ended.returncode, 75, "work is left")
+        self.assertEqual((results.field("00003").shape, results.journals), ((24, 24), []))
 
-    def test_damage_is_told(self):
-        data = bytearray((DATA / "plain.h5").read_bytes())
-        place = data.rindex(b"00004")  # in its row; what follows the text counts, too
-        data[place + 20] ^= 1
-        (self.folder / "damaged.h5").write_bytes(data)
-        self.assertTrue(wallheat.open(self.folder / "damaged.h5").damage)
-
-
-class Run(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.plans, self.out = os.path.join(folder.name, "plans"), pathlib.Path(folder.name) / "results.h5"
-        subprocess.run([PROGRAM, "generate", "--out", self.plans, "--count", "4", "--size", "64"], check=True,
+    def test_ids_of_any_letters(self):
+        plans, out = self.folder / "plans", self.folder / "odd [1].h5"
+        subprocess.run([PROGRAM, "generate", "--out", plans, "--count", "1", "--size", "16"], check=True,
                        stdout=subprocess.DEVNULL)
+        for file in plans.glob("00001*"):
+            file.rename(plans / file.name.replace("00001", "50% é"))
+        (plans / "building_ids.txt").write_text("50% é\n", encoding="utf-8")
+        subprocess.run([PROGRAM, "run", "--data", plans, "--out", out, "--save-fields", "--log-level", "error"], check=True)
+        for path in out, str(out), os.fsencode(out):
+            self.assertEqual(wallheat.open(path).field("50% é").shape, (16, 16))
 
-    def test_tells_of_each_plan_and_stores_it(self):
-        events = []
-        ended = wallheat.run(self.plans, self.out, progress=events.append, program=PROGRAM, save_fields=True,
-                             solver="steady", threads=1)
-        self.assertEqual(ended.status, 0)
-        self.assertIn("solved 4", ended.output)
-        self.assertEqual((events[0]["event"], events[-1]["event"]), ("run_started", "run_finished"))
-        self.assertEqual({event["id"] for event in events if event["event"] == "result"},
-                         {"00001", "00002", "00003", "00004"})
-        results = wallheat.open(self.out)
-        self.assertEqual(set(results.rows["status"]), {"converged"})
-        self.assertEqual(results.settings["solver"], "steady")
-        solution = wallheat.solve(np.load(self.plans + "/00002_domain.npy"), np.load(self.plans + "/00002_interior.npy"),
-                                  solver="steady")
-        self.assertEqual(results.field("00002").tobytes(), solution.field.tobytes())
-        self.assertEqual(wallheat.run(self.plans, self.out, program=PROGRAM, resume=True, solver="steady", progress=None,
-                                      overwrite=False, save_fields=True).status, 0)
-
-    def test_an_option_of_several_values_takes_a_list(self):
-        self.assertEqual(wallheat.run(self.plans, self.out, program=PROGRAM, id=["00003", "00001"]).status, 0)
-        self.assertEqual(list(wallheat.open(self.out).rows["id"]), ["00003", "00001"])
-
-    def test_says_that_plans_failed(self):
-        os.remove(self.plans + "/00003_interior.npy")
-        self.assertEqual(wallheat.run(self.plans, self.out, program=PROGRAM).status, 3)
-        failed = wallheat.open(self.out).rows.query("status == 'failed'")
-        self.assertEqual(list(failed["id"]), ["00003"])
-        self.assertIn("00003_interior.npy", failed["error"].iloc[0])
-
-    def test_raises_what_the_program_refuses(self):
-        with self.assertRaisesRegex(ValueError, "no option '--colour'"):
-            wallheat.run(self.plans, self.out, program=PROGRAM, colour="red")
-        with self.assertRaisesRegex(RuntimeError, "nowhere"):
-            wallheat.run("nowhere", self.out, program=PROGRAM)
-        with self.assertRaisesRegex(RuntimeError, "there is no program unheard-of"):
-            wallheat.run(self.plans, self.out, program="unheard-of")
-
-    def test_can_be_looked_at_and_stopped_by_ctrl_c_while_it_runs(self):
-        living = []
-
-        def interrupt(event):
-            if event["event"] == "start" and not living:
-                living.append(wallheat.open(self.out))
-                os.kill(os.getpid(), signal.SIGINT)
-
-        with self.assertRaises(KeyboardInterrupt):
-            wallheat.run(self.plans, self.out, progress=interrupt, program=PROGRAM, tolerance=0, max_iterations=10**12)
-        self.assertFalse(living[0].closed_well)
-        self.assertTrue(wallheat.open(self.out).closed_well)
-        self.assertEqual(set(living[0].rows["status"]), {"pending"})
-        self.assertEqual(living[0].settings["max_iterations"], str(10**12))
-
-    def test_ends_by_what_the_callback_raises(self):
-        def refuse(_event):
-            raise ArithmeticError("enough")
-
-        with self.assertRaisesRegex(ArithmeticError, "enough"):
-            wallheat.run(self.plans, self.out, progress=refuse, program=PROGRAM)
+    def test_what_is_no_result_file_is_refused_and_closed(self):
+        with h5py.File(self.folder / "other.h5", "w") as file:
+            file["rows"] = 5
+        (self.folder / "text.h5").write_text("no results")
+        for name in "other.h5", "text.h5":
+            with self.assertRaisesRegex(ValueError, f"{name} is no result file of wallheat"):
+                wallheat.open(self.folder / name)
+        with self.assertRaises(IsADirectoryError):
+            wallheat.open(self.folder)
+        for name in "missing.h5", "\udcff.h5":
+            with self.assertRaisesRegex(FileNotFoundError, "No such file"):
+                wallheat.open(self.folder / name)
+        self.kept("fields").field("00004")
+        files = [os.readlink(link) for link in pathlib.Path("/proc/self/fd").iterdir() if link.is_symlink()]
+        self.assertEqual([file for file in files if file.startswith(str(self.folder))], [])
 
 
 if __name__ == "__main__":

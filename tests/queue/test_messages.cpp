@@ -21,7 +21,6 @@ PlanResult full_result() {
   });
   result.status = PlanStatus::converged;
   result.device_times = {1, 2, 3, 4, "a kernel", 5, 6, 7};
-  result.may_pass = true;
   result.field = {std::byte{1}, std::byte{0}, std::byte{255}};
   return result;
 }
@@ -96,7 +95,6 @@ TEST(Messages, carry_every_column_of_a_result) {
     EXPECT_TRUE(column.of(result) == column.of(expected)) << column.name;
   });
   EXPECT_EQ(result.device_times, expected.device_times);
-  EXPECT_EQ(result.may_pass, expected.may_pass);
   EXPECT_EQ(result.field, expected.field);
 }
 

@@ -5,14 +5,15 @@
 
 #include "report/compare.hpp"
 #include "report/figure.hpp"
-#include "report/page.hpp"
+#include "report/report_page.hpp"
 #include "report/row_table.hpp"
+#include "report/summary_page.hpp"
 #include "store/field_codec.hpp"
 #include "store/result_store.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
+#include "support/report_values.hpp"
 #include "support/temporary_directory.hpp"
-#include "view/json.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -43,8 +44,9 @@ class TwoFiles : public testing::Test {
   };
   /// Rows with a field hold it compressed already.
   std::string make(const std::string& name, Content content) {
-    StorePlan plan{
-        {}, {{"solver", content.solver}, {"tolerance", content.tolerance}}, content.fields};
+    Attributes settings{{"solver", content.solver}};
+    if (!content.tolerance.empty()) settings["tolerance"] = content.tolerance;
+    StorePlan plan{{}, settings, content.fields};
     for (std::uint32_t i = 0; i < content.rows.size(); ++i) {
       content.rows[i].index = i;
       plan.ids.push_back(content.rows[i].id);
@@ -124,6 +126,13 @@ TEST_F(TwoFiles, differ_in_settings_statuses_plans_and_inputs) {
   EXPECT_THAT(found.other_inputs, ElementsAre("a"));
   EXPECT_EQ(found.compared, 1U);
   EXPECT_EQ(found.identical, 0U);
+}
+
+TEST_F(TwoFiles, differ_in_a_setting_that_one_has_not) {
+  const Comparison found = compared({{solved_with("a", 12)}}, {{solved_with("a", 12)}, ""});
+  ASSERT_THAT(found.settings, SizeIs(1));
+  EXPECT_EQ(found.settings[0].first, "0.0001");
+  EXPECT_EQ(found.settings[0].second, "-");
 }
 
 TEST_F(TwoFiles, differ_in_the_cells_of_their_fields) {
@@ -233,42 +242,36 @@ TEST(Differences, are_shown_in_bins_of_their_own_size) {
   EXPECT_THAT(found.histogram().bins, SizeIs(1));
 }
 
-Json compared_json(const Compared& found) {
-  std::ostringstream json;
-  write_json(report_of(found, 5), json);
-  return Json::parse(json.str());
-}
-
-std::string compared_text(const Compared& found, std::size_t most_listed = 5) {
-  std::ostringstream text;
-  write_text(report_of(found, most_listed), text);
-  return text.str();
-}
-
 TEST(Programs, take_the_hours_of_the_documents) {
   Compared found;
   found.plans = 4571;
   for (const auto& [name, seconds] :
        {std::pair("numpy", 79.0), {"numba", 18.2}, {"cuda", 11.8}, {"cupy", 24.834}})
     found.times.push_back({name, seconds / 10, {}, {}, {}});
-  const Json json = compared_json(found);
-  EXPECT_EQ(json["base"], "numpy");
+  const Report report = report_of(found, 5);
+  const auto number = [&](std::size_t row, const char* column) {
+    return std::get<double>(cell_of(report, "times", row, column));
+  };
+  EXPECT_EQ(value_of(report, "base"), Value("numpy"));
   const double speeds[] = {1, 4.34, 6.69, 3.18};
   const double totals[] = {36110.9, 8319.2, 5393.8, 11351.6};
   for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_NEAR(json["times"][i]["speedup"], speeds[i], 0.005);
-    EXPECT_NEAR(json["times"][i]["seconds"], totals[i], 0.05);
+    EXPECT_NEAR(number(i, "speedup"), speeds[i], 0.005);
+    EXPECT_NEAR(number(i, "seconds"), totals[i], 0.05);
   }
-  EXPECT_NEAR(json["times"][3]["hours"], 3.15, 0.005);
+  EXPECT_NEAR(number(3, "hours"), 3.15, 0.005);
 }
 
 TEST(Programs, are_as_fast_against_the_slowest_or_a_named_one) {
   Compared found;
   found.times = {{"own.h5", 0.1, {}, {}, {}}, {"numpy", 7.9, {}, {}, {}}};
-  EXPECT_EQ(compared_json(found)["times"][0]["speedup"], 79);
+  const auto speedup = [&](std::size_t row) {
+    return std::get<double>(cell_of(report_of(found, 5), "times", row, "speedup"));
+  };
+  EXPECT_EQ(speedup(0), 79);
   found.base = "own.h5";
-  EXPECT_EQ(compared_json(found)["times"][0]["speedup"], 1);
-  EXPECT_NEAR(compared_json(found)["times"][1]["speedup"], 1 / 79.0, 1e-12);
+  EXPECT_EQ(speedup(0), 1);
+  EXPECT_NEAR(speedup(1), 1 / 79.0, 1e-12);
 }
 
 TEST(Programs, have_a_logarithmic_axis_if_their_times_span_more_than_20) {
@@ -295,15 +298,15 @@ Compared two_files() {
   return {{found}, {}, {}, 3, ""};
 }
 
-TEST(Compared, tells_people_the_columns_that_differ_and_json_all) {
-  EXPECT_THAT(compared_text(two_files()),
-              AllOf(HasSubstr("mean_temp"), Not(HasSubstr("std_temp"))));
-  const Json json = compared_json(two_files());
-  ASSERT_EQ(json["columns"].size(), 2U);
-  EXPECT_EQ(json["columns"][0]["largest"], 0.5);
-  EXPECT_EQ(json["columns"][1]["plan"], Json());
-  EXPECT_EQ(json["comparisons"][0]["identical"], 1);
-  EXPECT_EQ(json["comparisons"][0]["equal"], false);
+TEST(Compared, tells_people_the_columns_that_differ_and_scripts_all) {
+  const Report report = report_of(two_files(), 5);
+  EXPECT_EQ(rows_of(report, "differing_columns").size(), 1U);
+  EXPECT_FALSE(table_of(report, "columns").is_for_people());
+  ASSERT_EQ(rows_of(report, "columns").size(), 2U);
+  EXPECT_EQ(cell_of(report, "columns", 0, "largest"), Value(0.5));
+  EXPECT_FALSE(cell_of(report, "columns", 1, "plan").is_known());
+  EXPECT_EQ(cell_of(report, "comparisons", 0, "identical"), Value(1));
+  EXPECT_EQ(cell_of(report, "comparisons", 0, "equal"), Value(false));
 }
 
 TEST(Compared, says_in_a_sentence_that_all_is_identical) {
@@ -313,23 +316,27 @@ TEST(Compared, says_in_a_sentence_that_all_is_identical) {
   one.columns.front() = {"mean_temp", 0, 0, 0, ""};
   one.identical = 2;
   one.means = {0, 0};
-  const std::string text = compared_text(found);
-  EXPECT_THAT(text, HasSubstr("a.h5 and b.h5 are identical to the last bit: 2 plans\n"));
-  EXPECT_THAT(text, Not(HasSubstr("mean_temp")));
-  EXPECT_EQ(compared_json(found)["columns"].size(), 2U);
+  const Report report = report_of(found, 5);
+  EXPECT_THAT(sentences_of(report),
+              Contains("a.h5 and b.h5 are identical to the last bit: 2 plans"));
+  EXPECT_THAT(rows_of(report, "differing_columns"), IsEmpty());
+  EXPECT_EQ(rows_of(report, "columns").size(), 2U);
 }
 
 TEST(Compared, shows_some_plans_that_are_not_in_both_alike_and_has_all_as_data) {
   Compared found = two_files();
   found.comparisons.front().only_first = {"x", "y", "z"};
   found.comparisons.front().statuses = {{"w", PlanStatus::failed, PlanStatus::converged}};
-  EXPECT_THAT(compared_text(found, 2),
-              AllOf(HasSubstr("failed in a.h5, converged in b.h5"), HasSubstr("only in a.h5"),
-                    HasSubstr("and 2 more"), Not(HasSubstr("z  only"))));
-  const Json json = compared_json(found);
-  ASSERT_EQ(json["plans_apart"].size(), 4U);
-  EXPECT_EQ(json["plans_apart"][0]["second"], "converged");
-  EXPECT_EQ(json["plans_apart"][3]["id"], "z");
+  const Report report = report_of(found, 2);
+  const auto apart = [&](std::size_t row, const char* column) {
+    return cell_of(report, "plans_apart", row, column);
+  };
+  ASSERT_EQ(rows_of(report, "plans_apart").size(), 4U);
+  EXPECT_EQ(table_of(report, "plans_apart").most_shown, 2U);
+  EXPECT_EQ(apart(0, "second"), Value("converged"));
+  EXPECT_EQ(apart(0, "what"), Value("failed in a.h5, converged in b.h5"));
+  EXPECT_EQ(apart(3, "id"), Value("z"));
+  EXPECT_EQ(apart(3, "what"), Value("only in a.h5"));
 }
 
 TEST(Compared, puts_the_time_of_all_threads_side_by_side) {
@@ -337,14 +344,17 @@ TEST(Compared, puts_the_time_of_all_threads_side_by_side) {
   found.threads = {{"a.h5", {{"solving", 3}, {"idle", 1}}},
                    {"b.h5", {{"solving", 1}, {"solving on GPUs: kernels", 2}, {"idle", 1}}},
                    {"killed.h5", {}}};
-  const Json rows = compared_json(found)["thread_time"];
-  ASSERT_EQ(rows.size(), 4U);
-  EXPECT_EQ(rows[0]["share_1"], 75);
-  EXPECT_EQ(rows[1]["name"], "solving on GPUs: kernels");
-  EXPECT_EQ(rows[1]["seconds_1"], 0);
-  EXPECT_EQ(rows[1]["seconds_2"], 2);
-  EXPECT_EQ(rows[3]["seconds_2"], 4) << "of all threads";
-  EXPECT_THAT(compared_text(found), HasSubstr("killed.h5 does not tell where its time went"));
+  const Report report = report_of(found, 5);
+  const auto time = [&](std::size_t row, const char* column) {
+    return cell_of(report, "thread_time", row, column);
+  };
+  ASSERT_EQ(rows_of(report, "thread_time").size(), 4U);
+  EXPECT_EQ(time(0, "share_1"), Value(75.0));
+  EXPECT_EQ(time(1, "name"), Value("solving on GPUs: kernels"));
+  EXPECT_EQ(time(1, "seconds_1"), Value(0.0));
+  EXPECT_EQ(time(1, "seconds_2"), Value(2.0));
+  EXPECT_EQ(time(3, "seconds_2"), Value(4.0)) << "of all threads";
+  EXPECT_THAT(sentences_of(report), Contains("killed.h5 does not tell where its time went"));
 }
 
 TEST(Compared, draws_the_differences_and_the_times) {
@@ -364,8 +374,9 @@ TEST_F(TwoFiles, make_a_page_whatever_their_times_are) {
   content.rows[2].predicted_s = std::numeric_limits<float>::infinity();
   const std::string file = make("r.h5", content);
   const ResultReader reader(file);
+  const Rows rows = rows_of(reader);
   std::ostringstream page;
-  write_report_page(file, reader, page);
+  write_page(page_of(Report{"r.h5"}, {file, reader, rows, {}}), page);
   EXPECT_THAT(page.str(), HasSubstr("1 plans were predicted"));
 }
 

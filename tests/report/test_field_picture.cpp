@@ -122,6 +122,23 @@ TEST(FieldPicture, colours_a_plate_by_its_own_temperatures_and_a_study_by_0_to_2
   EXPECT_THAT(picture.draw(PlotFormat::svg), AllOf(HasSubstr(" 60<"), HasSubstr("-")));
 }
 
+TEST(FieldPicture, shows_a_field_of_one_value_and_one_of_nothing_but_ground) {
+  const std::string zeros =
+      one_panel(without_ground(Grid<double>(4, 4, 0.0))).draw(PlotFormat::svg);
+  EXPECT_THAT(zeros, AllOf(HasSubstr("<image"), HasSubstr(" 0<")));
+  const double ground = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(one_panel(Grid<double>(4, 4, ground)).draw(PlotFormat::svg),
+              Not(HasSubstr("<image")));
+}
+
+TEST(FieldPicture, has_the_long_text_of_a_label_if_there_is_room) {
+  FieldPicture picture = one_panel(Grid<double>(40, 40, 7.0));
+  picture.panels.front().labels = {{"1: 17.0 °C", 20, 20, 30, "1"}};
+  EXPECT_THAT(picture.draw(PlotFormat::svg), HasSubstr("1: 17.0 °C"));
+  picture.panels.front().labels.front().room_for_it = 2;
+  EXPECT_THAT(picture.draw(PlotFormat::svg), Not(HasSubstr("17.0")));
+}
+
 TEST(FieldPicture, has_a_bar_for_each_scale) {
   FieldPicture picture = one_panel(Grid<double>(4, 4, 7.0));
   picture.panels.push_back({"", Grid<double>(4, 4, -300.0), PanelScale::source});

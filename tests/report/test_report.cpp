@@ -158,14 +158,14 @@ TEST(Report, has_no_table_on_its_page_of_what_is_drawn_there) {
 
 TEST(Figure, is_drawn_whatever_it_holds) {
   Figure figure = *houses().first<Figure>();
-  const auto svg = [&] { return draw(figure, PlotFormat::svg, {}); };
+  const auto svg = [&] { return draw(Report{.parts = {figure}}, PlotFormat::svg, {}); };
   EXPECT_THAT(svg(), AllOf(StartsWith(beginning_of(PlotFormat::svg)), HasSubstr("of a"),
                            HasSubstr("over &lt;time")));
   using enum Figure::Scale;
   for (const auto scale : {linear, powers_of_2, powers_of_10, time}) {
     for (const auto mark : {Figure::Mark::points, Figure::Mark::line, Figure::Mark::bars}) {
       figure.x.scale = figure.y.scale = scale;
-      figure.series = {{"", mark, {2, 4}, {1, 8}, {}, {"low", "high"}, true}};
+      figure.series = {{"", mark, {2, 4}, {1, 8}, {}, {}, {"low", "high"}, true}};
       if (mark == Figure::Mark::bars) figure.series[0].x_end = {4, 8};
       EXPECT_THAT(svg(), AllOf(HasSubstr("low"), HasSubstr("high")));
       figure.series[0].x = figure.series[0].y = {3, 3};  // a range of no width

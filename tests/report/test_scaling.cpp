@@ -82,7 +82,7 @@ TEST(Scaling, of_a_replay_ends_at_the_longest_plan) {
   EXPECT_TRUE(std::isnan(scaling.parallel_share)) << "Amdahl's law knows no longest plan";
   EXPECT_THAT(remarks_on(scaling),
               testing::ElementsAre("dynamic: no more than 25.00 times as fast as one worker: the "
-                                   "longest plan takes 4.0000 s; 25 worker(s) suffice"));
+                                   "longest plan takes 4.0000 s; 25 workers are enough"));
   const Report report = report_of({scaling}, "");
   const auto limits = json_of_scaling(report)["limits"][0];
   EXPECT_EQ(limits["schedule"], "dynamic");

@@ -1,9 +1,8 @@
-#include <stdexcept>
-
 #include "report/figure.hpp"
 #include "report/summary.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
+#include "support/report_values.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -42,19 +41,6 @@ TEST_F(OfFivePlans, tells_the_spread_of_the_means_from_that_within_a_plan) {
   EXPECT_EQ(summary.half_below, 2U);
 }
 
-/// What a report says under a key; nothing if it does not have it.
-Value value_of(const Report& report, const std::string& key) {
-  for (const auto& part : report.parts)
-    if (const auto* fact = std::get_if<Fact>(&part); fact && fact->key == key) return fact->value;
-  return {};
-}
-
-const Table& table_of(const Report& report, const std::string& key) {
-  for (const auto& part : report.parts)
-    if (const auto* table = std::get_if<Table>(&part); table && table->key == key) return *table;
-  throw std::out_of_range(key);
-}
-
 TEST_F(OfFivePlans, reports_answers_and_names_plans) {
   rows_[0].statistics.pct_below_15 = 0;
   const Report report = report_of(summary_of(rows_of(rows_)));
@@ -76,16 +62,14 @@ TEST_F(OfFivePlans, names_the_plan_whose_solver_held_the_most_memory) {
   const Report report = report_of(summary_of(rows_of(rows_)));
   EXPECT_EQ(value_of(report, "peak_memory"), Value(1'250'000'000));
   EXPECT_EQ(value_of(report, "peak_memory_id"), Value("d"));
-  EXPECT_EQ(peak_memory_text(summary_of(rows_of(rows_))), "1.25 GB, for plan d");
 }
 
 TEST(WallTime, names_the_rank_that_held_the_most_memory) {
   const Attributes first{{"seconds", "5"}, {"rank_memory", "0:45200000 1:31000000"}};
   const Attributes second{{"seconds", "5"}, {"rank_memory", "0:40000000 12:50000000"}};
   const Attributes silent{{"seconds", "5"}, {"rank_memory", ""}};
-  EXPECT_EQ(rank_memory_text(wall_time({silent, Attributes()})), "");
+  EXPECT_EQ(wall_time({silent, Attributes()}).rank_memory, 0) << "unknown";
   const WallTime time = wall_time({first, second, silent});
-  EXPECT_EQ(rank_memory_text(time), "50 MB, of rank 12");
   const Report report = report_of(summary_of([](const auto&) {}), &time);
   EXPECT_EQ(value_of(report, "rank_memory"), Value(50'000'000));
   EXPECT_EQ(value_of(report, "rank_memory_rank"), Value(12));
@@ -98,11 +82,29 @@ TEST_F(OfFivePlans, are_drawn_in_bins_of_a_degree) {
   EXPECT_THAT(figure.series.at(0).x, ElementsAre(12, 14, 19));
   EXPECT_THAT(figure.series.at(0).y, ElementsAre(1, 1, 1));
   EXPECT_THAT(figure.series.at(1).x, ElementsAre(15, 15)) << "the mean";
-  EXPECT_THAT(draw(figure, PlotFormat::svg),
+  EXPECT_THAT(draw(Report{.parts = {figure}}, PlotFormat::svg),
               AllOf(HasSubstr("mean 15.00 °C"), HasSubstr("median 14.00 °C"), HasSubstr("3 plans"),
                     HasSubstr("`today`\\n")));
   EXPECT_THAT(histogram_figure(summary, "", 2).series.at(0).x, ElementsAre(12, 15.5));
   EXPECT_THAT(histogram_figure(summary_of([](const auto&) {}), "none").series, IsEmpty());
+}
+
+TEST(Summary, tells_failures_by_cause) {
+  std::vector<PlanResult> rows(3);
+  const auto fail = [&](std::size_t row, const std::string& id, const std::string& error) {
+    rows[row].id = id;
+    rows[row].status = PlanStatus::failed;
+    rows[row].error = error;
+  };
+  fail(0, "a", "plan a has no file");
+  fail(1, "b", "plan b has no file");
+  fail(2, "c", "plan c is none");
+  const Report report = report_of(summary_of(rows_of(rows)));
+  const Table& causes = table_of(report, "failures");
+  ASSERT_THAT(causes.rows, SizeIs(2));
+  EXPECT_THAT(causes.rows[0], ElementsAre(Value(2), Value("plan ID has no file"), Value("a, b"),
+                                          Value("wallheat solve a --data PLANS")));
+  EXPECT_EQ(causes.rows[1].at(1), Value("plan c is none"));
 }
 
 TEST(Plot, comes_in_three_formats_by_the_files_ending) {
@@ -110,17 +112,28 @@ TEST(Plot, comes_in_three_formats_by_the_files_ending) {
   EXPECT_THROW((void)plot_format("plot", "a.gif"), UsageError);
   EXPECT_THROW((void)plot_format("plot", "png"), UsageError);
   for (const PlotFormat format : {PlotFormat::png, PlotFormat::svg, PlotFormat::pdf}) {
-    Plot plot;
+    Plot plot(400, 300);
     const std::string data = plot.add_data({{1, 2}, {2, 3}});
     plot.add("plot " + data + " with lines");
-    EXPECT_THAT(plot.draw(format, 400, 300), StartsWith(beginning_of(format)));
+    EXPECT_THAT(plot.draw(format), StartsWith(beginning_of(format)));
   }
 }
 
+TEST(Plot, writes_letters_that_no_font_has_by_their_numbers) {
+  const auto png = [](const std::string& title) {
+    Plot plot(400, 300);
+    plot.add("set title {}", Plot::quoted(title));
+    plot.add("plot 1");
+    return plot.draw(PlotFormat::png);
+  };
+  EXPECT_EQ(png("plan \uE000"), png("plan U+E000")) << "a letter for private use";
+  EXPECT_NE(png("plan é"), png("plan e"));
+}
+
 TEST(Plot, says_what_gnuplot_did_not_understand) {
-  Plot plot;
+  Plot plot(400, 300);
   plot.add("plot nonsense(");
-  EXPECT_THAT(refusal_of<RunError>([&] { (void)plot.draw(PlotFormat::svg, 400, 300); }),
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)plot.draw(PlotFormat::svg); }),
               HasSubstr("gnuplot failed"));
 }
 

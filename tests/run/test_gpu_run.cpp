@@ -148,7 +148,7 @@ TEST_F(FakeGpuRun, tells_where_the_time_of_plans_on_gpus_went) {
   ASSERT_EQ(
       run_program({WALLHEAT_PROGRAM, "summary", path("x.h5"), "--page", path("gpu.html")}).status,
       0);
-  EXPECT_THAT(file_text(path("gpu.html")), AllOf(HasSubstr("The kernels"), HasSubstr(kernel)));
+  EXPECT_THAT(file_text(path("gpu.html")), HasSubstr(kernel));
 
   const auto compared = nlohmann::json::parse(
       run_program({WALLHEAT_PROGRAM, "compare", path("cpu.h5"), path("x.h5"), "--json"}).out);
@@ -192,7 +192,7 @@ TEST_F(FakeGpuRun, says_beforehand_who_will_solve_and_why) {
     EXPECT_EQ(finished.status, 0) << finished.err;
     return nlohmann::json::parse(finished.out)["facts"].value("device", "");
   };
-  EXPECT_EQ(device({}), "4 GPU(s): Fake GPU");
+  EXPECT_EQ(device({}), "4 GPUs: Fake GPU");
   EXPECT_EQ(device({"--solver=steady"}), "the CPU: GPUs do not have the solver steady");
   EXPECT_EQ(device({"--device=cpu"}), "");
 }

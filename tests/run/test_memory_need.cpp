@@ -18,7 +18,7 @@ const PlanMemory hall{"hall", {4096, 2048}, 250 * mb};
 TEST(MemoryNeed, that_does_not_fit_is_told_with_plan_amounts_and_remedy) {
   const NodeMemory node{"n1", 2, 8, 40 * mb, 1000 * mb};
   EXPECT_EQ(warning_of_memory(node, hall),
-            "n1 may run out of memory: 8 solver process(es) with plans as large as hall (4096 x "
+            "n1 may run out of memory: 8 solver processes with plans as large as hall (4096 x "
             "2048 cells) take about 2.04 GB, 250 MB each, and there are 1 GB; run with "
             "--threads 1, or give the job more memory");
   const NodeMemory small{"n1", 1, 2, 40 * mb, 280 * mb};

@@ -149,7 +149,7 @@ TEST_F(Merge, writes_nothing_where_one_bit_of_an_answer_differs) {
                 ElementsAre(StartsWith("plan \"plan 4\" has different answers in " +
                                        part(0).string() + " and " + part(1).string() + ": " + name +
                                        (name == std::string("field")
-                                            ? " in 1 cell(s), the first in row 5, column 6, is "
+                                            ? " in 1 cell, the first in row 5, column 6, is "
                                             : " is "))));
     EXPECT_EQ(files_in(directory), 2u);
   }

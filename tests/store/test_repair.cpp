@@ -19,7 +19,7 @@ TEST_F(Repair, makes_one_plain_file_of_a_killed_one) {
   EXPECT_EQ(report.failed, 0u);
   EXPECT_EQ(report.pending, 7u);
   EXPECT_THAT(report.lost, IsEmpty());
-  EXPECT_THAT(report.sentences, ElementsAre("13 result(s) in 1 journal(s) were folded in",
+  EXPECT_THAT(report.sentences, ElementsAre("folded in: 13 results of 1 journal",
                                             "the lock of a dead process was removed"));
   EXPECT_EQ(files_in(directory), 1u);
   EXPECT_TRUE(ResultReader(file).closed_well());

@@ -54,6 +54,12 @@ class MonitoredRun : public testing::Test {
           .report = std::make_shared<WorkerReport>(report)});
   }
   void tick(double seconds_left = 0) { monitor_->tick(seconds_left); }
+  /// What the attributes of the session say of it.
+  std::string attribute(const std::string& name) const {
+    const Attributes all = monitor_->session_attributes(0);
+    const auto found = all.find(name);
+    return found == all.end() ? "" : found->second;
+  }
   RunStatus written_status() {
     live_status_.rest();
     return read_run_status(status_file(directory_ / "results.h5")).value();
@@ -64,11 +70,11 @@ class MonitoredRun : public testing::Test {
     return tally;
   }
   void begin(const TextList& ids, std::optional<EventLog> events,
-             ProgressStyle style = ProgressStyle::none,
+             ProgressStyle style = ProgressStyle::none, bool has_ranks = true,
              const std::function<RunMonitor::Clock::time_point()>& now = RunMonitor::Clock::now) {
     const auto id_of = [ids](std::uint32_t plan) { return std::string(ids[plan]); };
     monitor_.emplace(said_, style, std::move(events), RunStatus{}, id_of, two_plans(), live_status_,
-                     now);
+                     has_ranks, now);
   }
   [[nodiscard]] PlanResult result(std::uint32_t plan, int rank, PlanStatus status) const {
     PlanResult result;
@@ -127,22 +133,22 @@ TEST_F(MonitoredRun, tells_what_each_gpu_did) {
   EXPECT_EQ(usages[0]["utilisation_pct_mean"], 95);
   EXPECT_EQ(usages[0]["power_w_max"], 500);
   EXPECT_EQ(usages[0]["energy_j_per_plan"], 450);
-  EXPECT_THAT(monitor_->gpu_table(),
-              ElementsAre(HasSubstr("J/plan"),
-                          AllOf(HasSubstr("node2"), HasSubstr("95 / 100"), HasSubstr("450.00"))));
+  EXPECT_THAT(attribute("gpus"), AllOf(HasSubstr("J/plan\n"), HasSubstr("node2"),
+                                       HasSubstr("95 / 100"), HasSubstr("450.00")));
 }
 
 TEST_F(MonitoredRun, tells_what_each_kernel_took) {
   begin();
   solve(0, 1);
-  EXPECT_THAT(monitor_->kernel_table(), IsEmpty()) << "of plans on a CPU";
+  EXPECT_EQ(attribute("kernels"), "") << "of plans on a CPU";
   PlanResult answer = result(1, 2, PlanStatus::converged);
   answer.device_times = {.kernel_s = 0.25, .kernel = "cluster"};
   hear({.kind = Event::Kind::stored}, answer);
-  ASSERT_THAT(monitor_->kernel_table(), ElementsAre(HasSubstr("mean ms"), HasSubstr("250.000")));
+  EXPECT_THAT(attribute("kernels"), AllOf(HasSubstr("mean ms"), HasSubstr("250.000")));
+  EXPECT_EQ(attribute("gpu_kernel_seconds"), "0.250");
   said_.forget();
   monitor_->finish("run_finished");
-  EXPECT_THAT(said_.all(), HasSubstr(monitor_->kernel_table().back()));
+  EXPECT_THAT(said_.all(), AllOf(HasSubstr("250.000"), HasSubstr("kernels ")));
 }
 
 TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
@@ -159,7 +165,7 @@ TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
 
 TEST_F(MonitoredRun, says_how_far_it_is_the_less_often_the_longer_it_takes) {
   RunMonitor::Clock::time_point now;
-  begin(ids_, std::nullopt, ProgressStyle::lines, [&] { return now; });
+  begin(ids_, std::nullopt, ProgressStyle::lines, true, [&] { return now; });
   const auto lines_of_an_hour = [&] {
     said_.forget();
     for (int second = 0; second < 3600; second += 10) {
@@ -185,8 +191,8 @@ TEST_F(MonitoredRun, of_one_worker_without_a_gpu_has_no_tables_and_nothing_to_wa
   EXPECT_EQ(said_.warnings(), "");
   EXPECT_THAT(events("gpu_sample"), IsEmpty());
   EXPECT_THAT(events("gpu_usage"), IsEmpty());
-  EXPECT_THAT(monitor_->gpu_table(), IsEmpty());
-  EXPECT_THAT(said_.all(), AllOf(HasSubstr("thread(s) of cpu avx2 on node1, cpus 0-1"),
+  EXPECT_EQ(attribute("gpus"), "");
+  EXPECT_THAT(said_.all(), AllOf(HasSubstr("1 thread of cpu avx2 on node1, cpus 0-1"),
                                  HasSubstr("threads were busy"), Not(HasSubstr("rank  host"))));
 }
 
@@ -200,20 +206,53 @@ TEST_F(MonitoredRun, tells_how_much_memory_each_worker_has_held) {
   const RunStatus status = written_status();
   EXPECT_EQ(status.workers.at(0).peak_memory, 31'250'000);
   EXPECT_EQ(status.workers.at(1).peak_memory, 0);
-  EXPECT_THAT(monitor_->peak_memory(),
-              ElementsAre(testing::Pair(1, 31'250'000), testing::Pair(2, 0)));
-  EXPECT_THAT(monitor_->worker_table(true),
-              ElementsAre(HasSubstr("threads   memory  cpus"), HasSubstr("31.2 MB  0-1"),
-                          HasSubstr("?  0")));
-  EXPECT_THAT(monitor_->worker_table(false).front(), Not(HasSubstr("memory")));
+  EXPECT_EQ(attribute("rank_memory"), "1:31250000");
+  EXPECT_EQ(monitor_->session_attributes(7).at("rank_memory"), "0:7 1:31250000");
+  EXPECT_THAT(attribute("workers"), AllOf(HasSubstr("threads   memory  cpus\n"),
+                                          HasSubstr("31.2 MB  0-1\n"), HasSubstr("?  0")));
+  EXPECT_THAT(said_.all(), Not(HasSubstr("memory"))) << "of which nothing is known yet";
   monitor_->finish("run_finished");
   EXPECT_THAT(said_.all(), AllOf(HasSubstr("busy   memory"), HasSubstr("31.2 MB")));
+}
+
+TEST_F(MonitoredRun, speaks_of_ranks_only_if_there_are_several) {
+  for (const bool has_ranks : {true, false}) {
+    said_.forget();
+    begin(ids_, std::nullopt, ProgressStyle::none, has_ranks);
+    WorkerInfo limited = cpu_;
+    limited.facts.limit = "few cores";
+    gets_ready(limited);
+    gets_ready(gpu_);
+    for (const WorkerInfo& worker : {gpu_, WorkerInfo{3, {}}})  // of one that was never ready
+      hear({.kind = Event::Kind::worker_left,
+            .worker = std::make_shared<WorkerInfo>(worker),
+            .reason = "it broke"});
+    monitor_->finish("run_finished");
+    const std::string name = has_ranks ? "rank" : "worker";
+    EXPECT_THAT(said_.all(), AllOf(HasSubstr(name + "  host"), HasSubstr(name + " 1: few cores"),
+                                   HasSubstr(name + " 2 on node2 has left: it broke"),
+                                   HasSubstr(name + " 3 has left: it broke")));
+    EXPECT_EQ(said_.all().find("rank") != std::string::npos, has_ranks);
+  }
+}
+
+TEST_F(MonitoredRun, tells_its_speed_in_one_unit) {
+  RunMonitor::Clock::time_point now;
+  begin(ids_, std::nullopt, ProgressStyle::lines, true, [&] { return now; });
+  solve(0, 1);
+  now += std::chrono::seconds(10);
+  tick();
+  now += std::chrono::seconds(90);
+  tick();
+  EXPECT_THAT(said_.all(), AllOf(HasSubstr("1 of 2 plans, 6.00 plans/min, "),
+                                 HasSubstr("1 of 2 plans, 0.600 plans/min, ")));
 }
 
 TEST(RateText, has_a_unit_that_leaves_a_number_to_read) {
   EXPECT_EQ(rate_text(12.34), "12.3 plans/s");
   EXPECT_EQ(rate_text(1.5), "1.50 plans/s");
   EXPECT_EQ(rate_text(0.5), "30.0 plans/min");
+  EXPECT_EQ(rate_text(0.5, RateUnit::plans_per_s), "0.500 plans/s");
   EXPECT_EQ(rate_text(0.01), "1 min 40 s a plan");
   EXPECT_EQ(rate_text(0), "no plan yet");
 }

@@ -16,7 +16,7 @@ from wallheat import _wallheat
 class Solution:
     """The answer for one plan."""
 
-    field: npt.NDArray[np.float64]
+    field: npt.NDArray[np.float64] = dataclasses.field(repr=False)  # printed, it would hide the numbers
     """Temperatures in °C, shape of the plan. The array is the caller's."""
     iterations: int
     """How many were made; of "steady", those of conjugate gradients."""

@@ -1,84 +1,79 @@
-"""Reads result files."""
+"""Reads result files by h5py, which need not be there for solving."""
 
 from __future__ import annotations
 
-import functools
+import glob
 import os
-from typing import TYPE_CHECKING
+import pathlib
 
+import h5py
 import numpy as np
 import numpy.typing as npt
-
-from wallheat import _wallheat
-
-if TYPE_CHECKING:
-    import pandas as pd
+import pandas as pd
 
 
 class Results:
-    """A result file as it was when it was opened. The file may be one that is being written, or whose run was killed:
-    what is stored is read, and the file stays as it is."""
+    """What a result file held when it was opened; it is not kept open.
+
+    rows: a DataFrame, one row a plan in the order of the IDs, pending ones included. src/store/README.md tells the
+        columns with their units. Texts are str, and the status is one of "pending", "converged", "max_iterations",
+        "empty" and "failed".
+    settings: what decides the answers: solver, tolerance and so on.
+    sessions: what is known of each session (the first run, each resume), oldest first.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Raises RuntimeError if there is no such file, or it is no result file of wallheat."""
-        self._path = os.fsdecode(path)
-        if b"\0" in os.fsencode(self._path):  # which raises what cannot be a path, either
-            raise ValueError(f"no file can have the name {self._path!r}")
-        self._reader = _wallheat.Reader(self._path)
+        """Raises FileNotFoundError if there is no such file, another OSError if it cannot be read, and ValueError if it
+        is no result file of wallheat."""
+        self._path = pathlib.Path(os.fsdecode(path))
+        with self._opened() as file:
+            table = file["rows"][:]
+            statuses = {number: word for word, number in h5py.check_enum_dtype(file["rows"].dtype["status"]).items()}
+            self.settings = _texts(file["settings"])
+            self.sessions = [_texts(file["sessions"][number]) for number in sorted(file["sessions"], key=int)]
+        self.rows = pd.DataFrame({name: _column(table[name]) for name in table.dtype.names})
+        self.rows["status"] = self.rows["status"].map(statuses)
 
     def __repr__(self) -> str:
-        return f"wallheat.open({self._path!r})"
+        return f"wallheat.open({str(self._path)!r})"
 
-    @functools.cached_property
-    def rows(self) -> pd.DataFrame:
-        """One row a plan, in the order of the IDs, pending ones included. Texts are str, and the status is one of
-        "pending", "converged", "max_iterations", "empty" and "failed". column_meanings() tells the units."""
-        import pandas as pd  # pylint: disable=import-outside-toplevel  # solving does without it
-
-        return pd.DataFrame(self._reader.columns())
-
-    @functools.cached_property
-    def _positions(self) -> dict[str, int]:
-        return {plan: position for position, plan in enumerate(self._reader.columns()["id"])}
+    @property
+    def journals(self) -> list[str]:
+        """Files beside it that hold fields and rooms, and after a loss of power the latest rows, which are not in it:
+        a run goes on, or was stopped. The run's end, or `wallheat repair FILE`, puts them into it."""
+        return sorted(map(str, self._path.parent.glob(glob.escape(self._path.name) + ".wal[0-9]*")))
 
     def field(self, plan: str) -> npt.NDArray[np.float64]:
-        """The temperatures of a plan in °C, shape of the plan. Raises LookupError if the file has no such plan or no
-        field of it, and RuntimeError if the field is damaged."""
-        if plan not in self._positions:
+        """The temperatures of a plan in °C, shape of the plan. Raises LookupError if they are not in the file, and
+        says how to get them out of a journal."""
+        if plan not in self.rows["id"].values:
             raise LookupError(f"{self._path} has no plan with the ID {plan!r}")
-        field = self._reader.field(self._positions[plan])
-        if field is None:
-            raise LookupError(f"{self._path} has no field of plan {plan}: it is not solved, or the run was without "
-                              "--save-fields")
-        return field
+        name = plan.replace("%", "%25").replace("/", "%2F")
+        with self._opened() as file:
+            field = file.get("fields/" + ("%2E" if name == "." else name))
+            if field is not None:
+                return field[:]
+        if self.journals:
+            raise LookupError(f"if the field of plan {plan} is stored, it is in {self.journals[0]}: when no run goes on, "
+                              f"'wallheat repair {self._path}' puts it into {self._path}")
+        raise LookupError(f"{self._path} has no field of plan {plan}: it is not solved, or the run was without "
+                          "--save-fields")
 
-    @property
-    def settings(self) -> dict[str, str]:
-        """What decides the answers: solver, tolerance and so on."""
-        return self._reader.settings()
-
-    @property
-    def sessions(self) -> list[dict[str, str]]:
-        """What is known of each session (the first run, each resume), oldest first."""
-        return self._reader.sessions()
-
-    @property
-    def closed_well(self) -> bool:
-        """False while a run writes the file, or if that run was killed."""
-        return self._reader.closed_well()
-
-    @property
-    def damage(self) -> list[str]:
-        """A sentence for each kind of damage that was found in the rows; the plans concerned are pending."""
-        return self._reader.damage()
+    def _opened(self) -> h5py.File:
+        self._path.open("rb").close()  # which says in fewer words than h5py that there is none
+        try:
+            file = h5py.File(self._path, "r")
+        except OSError as error:
+            raise ValueError(f"{self._path} is no result file of wallheat: {error}") from None
+        if file.attrs.get("wallheat") == b"results" and file.attrs.get("format_version") == 2:
+            return file
+        file.close()
+        raise ValueError(f"{self._path} is no result file of wallheat in format 2")
 
 
-def open(path: str | os.PathLike[str]) -> Results:  # pylint: disable=redefined-builtin
-    """Opens a result file, also one that is being written, or whose run was killed. Raises RuntimeError if it cannot
-    be read."""
-    return Results(path)
+def _texts(group: h5py.Group) -> dict[str, str]:
+    return {name: text.decode(errors="surrogateescape") for name, text in group.attrs.items()}
 
 
-def column_meanings() -> dict[str, str]:
-    """What each column of Results.rows means, with its unit."""
-    return _wallheat.meanings()
+def _column(values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic] | list[str]:
+    return [text.decode(errors="surrogateescape") for text in values] if values.dtype.kind == "S" else values

@@ -1,17 +1,11 @@
 #pragma once
 
 #include <ostream>
-#include <string>
 
 #include "view/event_log.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
-
-/// Writes one self-contained HTML page on a result file: it needs no network, and prints; without
-/// JavaScript, figures cannot be saved and only the first plans are listed. Throws RunError as
-/// Plot::draw.
-void write_report_page(const std::string& file, const ResultReader& reader, std::ostream& out);
 
 /// Writes each plan as an event of Chrome's trace format, for Perfetto and chrome://tracing: a
 /// process a rank of a session, a thread a solver thread. The solve of a plan in `on_gpus` is

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace wallheat {
+
+/// "1 plan", "5 plans".
+[[nodiscard]] inline std::string counted(std::size_t count, const std::string& one,
+                                         const std::string& many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+/// Of a noun whose plural has an s more.
+[[nodiscard]] inline std::string counted(std::size_t count, const std::string& noun) {
+  return counted(count, noun, noun + "s");
+}
+
+}  // namespace wallheat

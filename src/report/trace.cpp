@@ -1,0 +1,89 @@
+#include "report/trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/row_table.hpp"
+#include "report/time_ledger.hpp"
+#include "view/json.hpp"
+
+namespace wallheat {
+namespace {
+
+/// A slice of Chrome's trace format, in s.
+Json slice(const char* name, std::int64_t process, std::int32_t thread, double at_s,
+           double seconds) {
+  constexpr double us = 1e6;
+  return {{"ph", "X"},     {"name", name},    {"pid", process},
+          {"tid", thread}, {"ts", at_s * us}, {"dur", seconds * us}};
+}
+
+/// What host and GPU did in a solve that began at `at_s` and took so long.
+std::vector<Json> device_slices(const DeviceTimes& times, std::int64_t process, std::int32_t thread,
+                                double at_s, double solve_s) {
+  std::vector<Json> slices;
+  double left_s = solve_s;
+  for (const auto& [name, seconds] : {std::pair{"host", solve_s - times.wait_s},
+                                      {"upload", times.upload_s},
+                                      {"kernel", times.kernel_s},
+                                      {"download", times.download_s}}) {
+    const double part_s = std::clamp(seconds, 0.0, left_s);
+    slices.push_back(slice(name, process, thread, at_s + solve_s - left_s, part_s));
+    left_s -= part_s;
+    if (name == std::string_view("host")) continue;
+    slices.back()["args"] = {{"stream", times.stream}};
+    if (name == std::string_view("kernel"))
+      slices.back()["args"].update(
+          {{"kernel", times.kernel}, {"grid", times.blocks}, {"block", times.threads}});
+  }
+  return slices;
+}
+
+}  // namespace
+
+void write_trace(const ResultReader& reader, const PlanDeviceTimes& on_gpus, std::ostream& out) {
+  out << "{\"traceEvents\":[";
+  const char* separator = "";
+  const auto write = [&](const Json& event) {
+    out << std::exchange(separator, ",") << json_line(event);
+  };
+  constexpr double us = 1e6;
+  for (const Lane& lane : lanes_of(rows_of(reader))) {
+    // Chrome's ids are numbers: a process for each rank of each session.
+    const auto process = static_cast<std::int64_t>(lane.session) * 1'000'000 + lane.rank;
+    write({{"ph", "M"},
+           {"name", "process_name"},
+           {"pid", process},
+           {"args",
+            {{"name", fmt::format("session {} rank {}: {} on {}", lane.session, lane.rank,
+                                  lane.device, lane.host)}}}});
+    for (const LanePlan& times : lane.plans) {
+      const PlanResult plan = reader.row(times.row);
+      write({{"ph", "X"},
+             {"name", plan.id},
+             {"cat", std::string(to_string(plan.status))},
+             {"pid", process},
+             {"tid", lane.thread},
+             {"ts", plan.started_s * us},
+             {"dur", plan.seconds * us},
+             {"args", {{"iterations", plan.iterations}, {"cells", plan.interior_cells}}}});
+      const auto on_gpu = on_gpus.find({plan.id, plan.seconds});
+      double at = plan.started_s;
+      for (const Phase& phase : phases_of_a_plan) {
+        const auto seconds = static_cast<double>(plan.phases.*phase.seconds);
+        if (seconds > 0) write(slice(phase.step, process, lane.thread, at, seconds));
+        if (phase.seconds == &PlanPhases::solve_s && on_gpu != on_gpus.end())
+          for (const Json& part : device_slices(on_gpu->second, process, lane.thread, at, seconds))
+            write(part);
+        at += seconds;
+      }
+    }
+  }
+  out << "],\"displayTimeUnit\":\"ms\"}\n";
+}
+
+}  // namespace wallheat

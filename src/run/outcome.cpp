@@ -1,0 +1,109 @@
+#include "run/outcome.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/plural.hpp"
+#include "run/catalogue.hpp"
+#include "run/forecast.hpp"
+#include "view/advice.hpp"
+#include "view/time_text.hpp"
+
+namespace wallheat {
+namespace {
+
+/// A path as a shell takes it.
+std::string shell_word(const std::filesystem::path& path) {
+  std::string text = path.string();
+  const bool plain = text.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                         "_-+=./,:@%") == std::string::npos;
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+/// How long a plan was tried, and how long it needs.
+std::string time_needed(const Event& plan, const std::string& id, const PlanSource& source,
+                        const RunOptions& options) {
+  std::string had = fmt::format("plan {} (started {}) had {}", id,
+                                counted(static_cast<std::size_t>(plan.attempts), "time"),
+                                duration_text(plan.last.seconds));
+  const auto estimate =
+      estimate_plan(source, id, options.job.solver.limits, options.job.solver.kind);
+  if (!estimate || plan.last.iterations < 1) return had;
+  const double needed_s = plan.last.seconds * static_cast<double>(estimate->iterations) /
+                          static_cast<double>(plan.last.iterations);
+  return fmt::format("{} and needs about {}", had,
+                     duration_text(std::max(needed_s, plan.last.seconds)));
+}
+
+}  // namespace
+
+void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logger) {
+  const RunTally& tally = monitor.tally();
+  if (tally.given_up > 0)
+    logger.warn("{} failed too often in earlier sessions; --retry-failed tries them again",
+                counted(tally.given_up, "plan"));
+  std::string result = fmt::format(
+      "restored {}, solved {}, failed {}{}{}", tally.restored, tally.solved, tally.failed,
+      tally.given_up > 0 ? fmt::format(", given up earlier {}", tally.given_up) : "",
+      tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
+  if (tally.solved + tally.failed > 0) {
+    logger.info("the plans took {}", tally.spent.text());
+    result += fmt::format(" in {}: {}", duration_text(monitor.elapsed_s()), monitor.rate_text());
+  }
+  logger.info("{}", result);
+  if (tally.restored + tally.solved + tally.failed > 0)
+    logger.info("the results are in {}", options.out.string());
+}
+
+std::string next_step(const RunTally& tally, const RunOptions& options, bool is_work_left) {
+  const std::string file = shell_word(options.out);
+  if (is_work_left) return fmt::format("stopped early; to go on, {}", resume_same);
+  if (tally.failed + tally.given_up > 0)
+    return fmt::format(
+        "next: mend the input of the failed plans ('wallheat summary {}' names them), then {}{}",
+        file, resume_same, and_retry_failed);
+  if (options.shard.count > 1)
+    return "next: once all shards are done, 'wallheat merge' makes one file of theirs";
+  return fmt::format("next: wallheat summary {}", file);
+}
+
+std::string why_stopped_after_failures(std::size_t failed, const RunOptions& options) {
+  return fmt::format(
+      "{} failed, and --stop-after-failures {} was asked for: 'wallheat summary {}' names them; "
+      "mend what is wrong, then {}{}",
+      counted(failed, "plan has", "plans have"), options.stop_after_failures,
+      shell_word(options.out), resume_same, and_retry_failed);
+}
+
+std::string why_hopeless(RunEnd end, const RunMonitor& monitor, const PlanSource& source,
+                         const std::function<std::string(std::uint32_t plan)>& id_of,
+                         const RunOptions& options) {
+  const RunTally& tally = monitor.tally();
+  if (end == RunEnd::finished || end == RunEnd::source_away) return {};
+  if (tally.solved + tally.failed + tally.failed_tries > 0) return {};
+  const std::vector<Event>& abandoned = monitor.abandoned();
+  const bool out_of_time = end == RunEnd::out_of_time;
+  if (abandoned.empty())
+    return fmt::format("no plan was started before {}; {}",
+                       out_of_time ? "the time limit was reached" : "the run was asked to stop",
+                       more_time);
+  const bool was_tried_enough = std::ranges::all_of(
+      abandoned, [&](const Event& plan) { return plan.attempts >= options.max_attempts; });
+  if (!out_of_time && !was_tried_enough) return {};
+  return fmt::format(
+      "no plan was solved before the run had to stop, and another one like it would get no "
+      "further: {}; {}",
+      few_of(abandoned.size(),
+             [&](std::size_t k) {
+               return time_needed(abandoned[k], id_of(abandoned[k].plan), source, options);
+             }),
+      more_time);
+}
+
+}  // namespace wallheat

@@ -1,0 +1,90 @@
+#include "run/preparation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/plural.hpp"
+#include "run/signals.hpp"
+#include "solve/gpu/device.hpp"
+#include "view/advice.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+void require_gpus(const RunOptions& options) {
+  if (options.device != DeviceChoice::gpu) return;
+  const GpuSupport support = gpu_support();
+  if (!support.can_solve) throw RunError("--device gpu is not possible here: " + support.reason);
+}
+
+void Preparation::find_plans() {
+  source = open_plan_source(options.job.data);
+  ids = requested_plans(*source, options.ids, options.ids_file, options.first);
+  if (!ids.duplicates.empty())
+    warn(fmt::format(
+        "{} named more than once and solved once: {}",
+        counted(ids.duplicates.size(), "plan is", "plans are"),
+        few_of(ids.duplicates.size(), [this](std::size_t k) { return ids.duplicates[k]; })));
+}
+
+void Preparation::look_at_walls() const {
+  require_wall_kinds(*source, ids.ids, options.job.solver.walls, stop_requested);
+}
+
+Opening Preparation::opening() const {
+  return resumes ? Opening::resume : options.overwrite ? Opening::overwrite : Opening::create;
+}
+
+StorePlan Preparation::store_plan() const {
+  return {ids.ids, options.job.solver.settings(), options.job.save_fields};
+}
+
+void Preparation::take_rows(const std::function<void(const Take&)>& hand_over) {
+  InputChanges changes;
+  hand_over([&](const PlanResult& row) {
+    if (stop_requested()) throw StopRequested();
+    look_for_change(*source, row, changes);
+    if (!options.shard.holds(row.index)) return;
+    ++tally.total;
+    if (is_answer(row.status)) {
+      ++tally.restored;
+    } else if (row.failures >= options.max_attempts && !options.retry_failed) {
+      ++tally.given_up;
+    } else {
+      plans.push_back({row.index, row.attempts, options.retry_failed ? 0 : row.failures});
+    }
+  });
+  if (const std::string found = text_of(changes, *source); !found.empty())
+    throw RunError(
+        fmt::format("{}: {}; bring the old input back, or solve all anew with --overwrite",
+                    options.out.string(), found));
+}
+
+void Preparation::look_at_spacing() const {
+  if (options.job.solver.spacing_is_known || plans.empty()) return;
+  try {
+    if (source->has_source(id_of(0))) warn(unknown_spacing);
+  } catch (const InputError&) {
+    // The worker that gets it reports what is wrong with it.
+  }
+}
+
+DiskNeed Preparation::needed_on_disk() const {
+  constexpr std::size_t most = 100;
+  const std::size_t looks = options.job.save_fields ? std::min(most, plans.size()) : 0;
+  double cells = 0;
+  for (std::size_t k = 0; k < looks; ++k) {
+    try {
+      const GridShape shape = source->shape(id_of(k * plans.size() / looks));
+      cells += static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
+    } catch (const InputError&) {
+      // The worker that gets it reports what is wrong with it.
+    }
+  }
+  const auto all = static_cast<double>(plans.size());
+  if (looks > 0) cells *= all / static_cast<double>(looks);
+  return disk_need(options.job, all, cells);
+}
+
+}  // namespace wallheat

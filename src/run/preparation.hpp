@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "plans/plan_source.hpp"
+#include "run/catalogue.hpp"
+#include "run/disk_need.hpp"
+#include "run/recorder.hpp"
+#include "run/run_options.hpp"
+#include "store/result_path.hpp"
+#include "store/result_store.hpp"
+#include "view/run_tally.hpp"
+
+namespace wallheat {
+
+/// Throws RunError if the GPUs that are asked for are not here.
+void require_gpus(const RunOptions& options);
+
+/// What a run does before it makes its result file, in steps that `--check` takes, too. Each throws
+/// RunError if the run cannot start, or StopRequested: a run ends then, `--check` goes on.
+struct Preparation {
+  using Take = std::function<void(const PlanResult&)>;
+
+  void find_plans();
+  /// That plans have the walls that --wall names.
+  void look_at_walls() const;
+  /// How the result file is to be opened, and what for.
+  [[nodiscard]] Opening opening() const;
+  [[nodiscard]] StorePlan store_plan() const;
+  /// Finds what is left to solve by the rows of the result file, which `hand_over` gives, or by the
+  /// pending rows of a new one. Refuses to mix answers to different inputs in one file.
+  void take_rows(const std::function<void(const Take&)>& hand_over);
+  /// By the first plan, as plans with and without sources seldom mix.
+  void look_at_spacing() const;
+  /// Of the results of the plans that are left, by some of them, over the list.
+  [[nodiscard]] DiskNeed needed_on_disk() const;
+
+  [[nodiscard]] std::string id_of(std::size_t plan) const {
+    return std::string(ids.ids[plans[plan].index]);
+  }
+
+  const RunOptions& options;
+  std::function<void(const std::string& sentence)> warn;  ///< of what keeps no run from starting
+  bool resumes = options.resume && has_results(options.out);
+  SharedPlanSource source{};
+  PlanIds ids{};
+  std::vector<QueuedPlan> plans{};  ///< those of this shard that are left, in the order of the ids
+  RunTally tally{};                 ///< of this shard, as the result file has its plans
+};
+
+}  // namespace wallheat
