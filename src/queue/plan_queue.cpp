@@ -226,7 +226,7 @@ std::size_t PlanQueue::wanted(const Worker& worker) const {
   const double share = static_cast<double>(open_) * worker.lanes / (2 * all_lanes_);
   const double stock = std::clamp(worker.lanes * waiting_s / worker.mean_s, 1.0 * worker.lanes,
                                   std::max(most_waiting, 1.0 * worker.lanes));
-  const auto most = worker.lanes + static_cast<std::size_t>(std::min(stock, share));
+  const auto most = worker.lanes + static_cast<std::size_t>(std::ceil(std::min(stock, share)));
   const std::size_t waiting = held - (worker.lanes - idle);
   return idle == 0 && waiting > (most - worker.lanes) / 2 ? 0 : most - std::min(most, held);
 }

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/exit_status.hpp"
-#include "core/plural.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "io/program_output.hpp"
@@ -80,10 +79,12 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
   outcome.lost = dismiss_workers(link, std::chrono::seconds(survives_deaths() ? 1 : 5));
   if (!outcome.lost.empty())
     // One sentence, with the error, which others' last words may have buried otherwise.
-    outcome.error = fmt::format("{}{}{} lost ({}); ending the run with status {}", outcome.error,
-                                outcome.error.empty() ? "" : "; ",
-                                counted(outcome.lost.size(), "rank is", "ranks are"),
-                                fmt::join(outcome.lost, ", "), outcome.status);
+    outcome.error =
+        fmt::format("{}{}{} {} lost; ending the run with status {}", outcome.error,
+                    outcome.error.empty() ? "" : "; ", outcome.lost.size() == 1 ? "rank" : "ranks",
+                    fmt::format("{} {}", fmt::join(outcome.lost, ", "),
+                                outcome.lost.size() == 1 ? "is" : "are"),
+                    outcome.status);
   if (!outcome.error.empty()) {
     const std::string sentence = "wallheat: " + outcome.error;
     console ? console->print(sentence) : print_error("{}", sentence);

@@ -2,7 +2,8 @@
 // around the real queue, in which the time that the queue really takes passes, too. Rank 0 takes in
 // what has arrived, then feeds; what it gives leaves when it is done with that.
 //
-//   bench_scale [WORKERS [LANES [PLANS_A_LANE [SECONDS_A_PLAN [MICROSECONDS_A_MESSAGE]]]]]
+//   bench_scale [WORKERS [LANES [PLANS_A_LANE [SECONDS_A_PLAN [MICROSECONDS_A_MESSAGE
+//   [SECONDS_A_WAY]]]]]]
 
 #include <malloc.h>
 
@@ -32,7 +33,8 @@ struct Setting {
   std::size_t plans_a_lane = 50;
   double plan_s = 0.1;
   double message_s = 0;  ///< what rank 0 spends on a message beside the queue
-  static constexpr double spread = 0.5, way_s = 50e-6;
+  double way_s = 50e-6;  ///< of a message
+  static constexpr double spread = 0.5;
   static constexpr std::size_t most_messages = 1024;  ///< that are taken in before anybody is fed
 };
 
@@ -245,6 +247,7 @@ int main(int n, char** arguments) {
   setting.plans_a_lane = static_cast<std::size_t>(number(3, 50));
   setting.plan_s = number(4, 0.1);
   setting.message_s = 1e-6 * number(5, 0);
+  setting.way_s = number(6, 50e-6);
   const Workload load = workload(setting);
   measure<Queue>(setting, load);
   measure<Whole>(setting, load);

@@ -22,7 +22,7 @@ ENDED_WELL = r"the results are in"
 NOT_WHOLE = r"stopped before .* was made whole"
 GOES_ON = r"--resume"
 CANCELLED = r"was cancelled"
-LOST = r"rank\(?s?\)? \d.*(is|are) lost|fell silent|has left"
+LOST = r"ranks? \d.*(is|are) lost|fell silent|has left"
 MPIRUN_SAYS = r"mpirun noticed that process rank|Primary job"
 
 
