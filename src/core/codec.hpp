@@ -110,4 +110,20 @@ class Decoder {
   ByteReader reader_;
 };
 
+template <class Record>
+[[nodiscard]] Bytes bytes_of(const Record& record) {
+  Encoder encoder;
+  encoder(record);
+  return encoder.take();
+}
+/// Throws DecodeError if the bytes are not that record.
+template <class Record>
+[[nodiscard]] Record record_in(std::span<const std::byte> bytes) {
+  Record record;
+  Decoder decoder(bytes);
+  decoder(record);
+  decoder.expect_end();
+  return record;
+}
+
 }  // namespace wallheat

@@ -31,17 +31,10 @@ void fields_of(Visit& visit, R& settings) {
         settings.plan_timeout_s, settings.lanes, settings.cpus);
 }
 
-Bytes encode(const JobSettings& settings) {
-  Encoder encoder;
-  encoder(settings);
-  return encoder.take();
-}
+Bytes encode(const JobSettings& settings) { return bytes_of(settings); }
 
 JobSettings decode_settings(std::span<const std::byte> bytes) {
-  JobSettings settings;
-  Decoder decoder(bytes);
-  decoder(settings);
-  decoder.expect_end();
+  auto settings = record_in<JobSettings>(bytes);
   const SolverOptions& solver = settings.solver;
   if (solver.isa < Isa::baseline || solver.isa > Isa::avx512)
     throw DecodeError("no such instruction set");

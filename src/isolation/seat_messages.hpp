@@ -31,22 +31,6 @@ struct SeatTask {
   static void fields(auto& visit, auto& self) { visit(self.lane, self.task); }
 };
 
-template <class Record>
-[[nodiscard]] Bytes bytes_of(const Record& record) {
-  Encoder encoder;
-  encoder(record);
-  return encoder.take();
-}
-/// Throws DecodeError.
-template <class Record>
-[[nodiscard]] Record record_in(std::span<const std::byte> bytes) {
-  Record record;
-  Decoder decoder(bytes);
-  decoder(record);
-  decoder.expect_end();
-  return record;
-}
-
 using FromSeat = std::variant<SeatReady, SeatAnswer, SourceAway, SeatEnd>;
 [[nodiscard]] Bytes encode(const FromSeat& message);
 /// Throws DecodeError.

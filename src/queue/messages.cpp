@@ -88,18 +88,10 @@ ToWorker decode_to_worker(std::span<const std::byte> bytes) {
   return decode_message<ToWorker>(bytes);
 }
 
-Bytes encode_result(const PlanResult& result) {
-  Encoder encoder;
-  encoder(result);
-  return encoder.take();
-}
+Bytes encode_result(const PlanResult& result) { return bytes_of(result); }
 
 PlanResult decode_result(std::span<const std::byte> record) {
-  PlanResult result;
-  Decoder decoder(record);
-  decoder(result);
-  decoder.expect_end();
-  return result;
+  return record_in<PlanResult>(record);
 }
 
 std::uint64_t digest_of(const PlanResult& result, std::uint64_t field_hash) {

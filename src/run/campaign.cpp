@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "core/exit_status.hpp"
 #include "core/plural.hpp"
@@ -140,7 +141,7 @@ class Campaign {
       monitor_->tick(seconds_left);
     };
     parts.interrupted = [this] { return stop_requested() || too_many_failures_; };
-    end_ = coordinate(link, parts);
+    end_ = coordinate(link, std::move(parts));
   }
 
   /// Closes the file and reports. Returns an ExitStatus.

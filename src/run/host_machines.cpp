@@ -3,7 +3,6 @@
 #include <exception>
 #include <utility>
 
-#include "core/bytes.hpp"
 #include "core/codec.hpp"
 #include "node/local_machine.hpp"
 
@@ -17,13 +16,9 @@ HostMachines machines_of_host(MpiSession& mpi) {
   } catch (const std::exception&) {
     failure = std::current_exception();
   }
-  Encoder encoder;
-  encoder(own);
   HostMachines host;
-  for (const auto& [rank, bytes] : mpi.gather_on_host(encoder.take())) {
-    Machine machine;
-    Decoder decoder(bytes);
-    decoder(machine);
+  for (const auto& [rank, bytes] : mpi.gather_on_host(bytes_of(own))) {
+    auto machine = record_in<Machine>(bytes);
     // Rank 0 and who failed have no cores. Two hosts may have one number by chance.
     if (machine.cores.empty() || machine.system != own.system) continue;
     if (rank == mpi.rank()) host.mine = host.machines.size();
