@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "wallheat/device_times.hpp"
 #include "wallheat/floor_plan.hpp"
 #include "wallheat/rooms.hpp"
 #include "wallheat/statistics.hpp"
@@ -66,8 +65,7 @@ enum class PlanStatus : std::uint8_t {
   NUMBER(std::int64_t, field_bytes, 0, kept, "compressed size; 0: no field")                                         \
   NUMBER(std::uint32_t, field_crc32, 0, kept, "of the compressed bytes (Python: zlib.crc32)")                        \
   NUMBER(std::int32_t, failures, 0, kept, "how many of the attempts failed or killed their solver")                  \
-  TEXT(260, error, shown, "one sentence, if failed")                                                                 \
-  NUMBER(std::int32_t, fell_back, 0, answer, "1: fastforward made the exact iteration in place of jumps")              \
+  TEXT(264, error, shown, "one sentence, if failed")                                                                 \
   NUMBER(double, error_bound, std::numeric_limits<double>::quiet_NaN(), answer,                                      \
          "°C: proven, no cell is farther from the steady state; NaN unless the solver is steady")                    \
   NUMBER(double, error_estimate, std::numeric_limits<double>::quiet_NaN(), shown,                                    \
@@ -90,6 +88,7 @@ enum class PlanStatus : std::uint8_t {
          "s of `seconds` in which the thread had a core")                                                            \
   NUMBER(std::int64_t, peak_memory, 0, shown,                                                                        \
          "bytes of memory that its solver process held at most, with what it kept of earlier plans; 0: unknown")     \
+  NUMBER(std::int32_t, fell_back, 0, answer, "1: fastforward made the exact iteration in place of jumps")              \
   NUMBER(std::int32_t, thread, -1, shown, "solver thread of the worker, from 0")                                     \
   NUMBER(float, predicted_s, std::numeric_limits<float>::quiet_NaN(), shown,                                         \
          "s that `seconds` was foreseen to be, by the worker's earlier plans")                                       \
@@ -98,7 +97,6 @@ enum class PlanStatus : std::uint8_t {
   PART(float, solve_s, phases.solve_s, shown, "s of `seconds`: solving")                                             \
   PART(float, statistics_s, phases.statistics_s, shown, "s of `seconds`: statistics")                                \
   PART(float, compress_s, phases.compress_s, shown, "s of `seconds`: compressing the field")                         \
-  PART(float, send_s, phases.send_s, shown, "s, not measured: always 0")                                             \
   PART(float, store_s, phases.store_s, shown, "s from when rank 0 had heard of the result until it began to store it")                        \
   STORED(std::uint32_t, row_crc32, 0, "of all bytes of the row before it")
 // clang-format on
@@ -110,7 +108,6 @@ struct PlanPhases {
   float solve_s = 0;
   float statistics_s = 0;
   float compress_s = 0;
-  float send_s = 0;
   float store_s = 0;
 };
 
@@ -128,7 +125,6 @@ struct PlanResult {
 
   Statistics statistics;
   PlanPhases phases;
-  DeviceTimes device_times;      ///< not stored
   std::vector<std::byte> field;  ///< compressed field (see field_codec.hpp); empty if not asked for
   std::vector<RoomResult> rooms;  ///< in order; empty if not asked for, or not read
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/cpu_bench.hpp"
+#include "core/solver_kind.hpp"
 
 namespace wallheat {
 

@@ -53,7 +53,6 @@ std::uint64_t solve_into(const JobSettings& settings, const PlanSource& source, 
   const auto solution = solve_plan(result.id, plan, solver, settings.solver.limits, control);
   result.phases.solve_s = lap.seconds();
   if (!solution) throw RunError("a solver has stopped though nobody asked it to");
-  result.device_times = solution->device_times;
   describe_solution(plan, *solution, settings.solver, result);
   result.phases.statistics_s = lap.seconds();
   std::uint64_t hash = 0;
@@ -166,7 +165,10 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
     row.cpu_s = thread_cpu_seconds() - cpu_start_s;
     if (of_this_plan) row.peak_memory = memory->bytes();
     try {
-      return encoded(row, kind, field_hash);
+      Result said = encoded(row, kind, field_hash);
+      if (const auto* gpu = dynamic_cast<const GpuSolver*>(solver.get()))
+        said.device_times = gpu->times();
+      return said;
     } catch (const std::bad_alloc&) {
       row = pending_row(settings, task, thread);
       fail(Result::Kind::may_pass,

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "core/answer.hpp"
+#include "core/interior_values.hpp"
 #include "report/attributes.hpp"
 #include "report/time_ledger.hpp"
 #include "report/unknown.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"
-#include "wallheat/statistics.hpp"
 
 namespace wallheat {
 namespace {

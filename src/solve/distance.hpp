@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/interior_values.hpp"
 #include "wallheat/grid.hpp"
 #include "wallheat/solver.hpp"
-#include "wallheat/statistics.hpp"
 
 namespace wallheat {
 

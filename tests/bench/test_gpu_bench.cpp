@@ -21,7 +21,7 @@ TEST(BreakEven, is_where_the_rates_cross) {
 /// Stands for a GPU: the CPU's solver, with an answer that may be wrong.
 class FakeDevice final : public GpuDevice {
  public:
-  std::unique_ptr<Solver> make_solver() override { return std::make_unique<FakeSolver>(*this); }
+  std::unique_ptr<GpuSolver> make_solver() override { return std::make_unique<FakeSolver>(*this); }
   std::size_t plans_at_once() const override { return 6; }
 
   const FloorPlan* lies_about = nullptr;
@@ -30,7 +30,7 @@ class FakeDevice final : public GpuDevice {
   mutable std::atomic<bool> has_solved_24 = false;
 
  private:
-  class FakeSolver final : public Solver {
+  class FakeSolver final : public GpuSolver {
    public:
     explicit FakeSolver(const FakeDevice& device) : device_(device) {}
     std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,

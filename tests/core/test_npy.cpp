@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "core/npy.hpp"
+#include "core/plan_files.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/floor_plan.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {

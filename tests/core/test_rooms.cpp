@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/generator.hpp"
+#include "core/interior_values.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/rooms.hpp"

@@ -9,11 +9,11 @@
 #include "solve/cpu/active_blocks.hpp"
 #include "solve/error_estimate.hpp"
 #include "solve/fastforward/power_expansion.hpp"
+#include "solve/isa.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/flush_subnormals.hpp"
 #include "solve/steady/rounding.hpp"
-#include "wallheat/solver.hpp"
 
 // The same iterate as Jacobi's, in far fewer sweeps. An iteration is affine, u -> J u + b, with J
 // symmetric, not negative and its row sums at most 1. So the change of an iteration,

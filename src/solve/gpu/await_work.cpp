@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wallheat/error.hpp"
+#include "solve/gpu/device.hpp"
 
 namespace wallheat::gpu {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "solve/gpu/await_work.hpp"
+#include "solve/gpu/device.hpp"
 #include "solve/gpu/kernels.hpp"
-#include "wallheat/error.hpp"
 
 namespace wallheat::gpu {
 namespace {

@@ -11,7 +11,6 @@
 #include "solve/distance.hpp"
 #include "solve/gpu/tiling.hpp"
 #include "solve/source.hpp"
-#include "wallheat/error.hpp"
 
 namespace wallheat::gpu {
 namespace {
@@ -93,9 +92,9 @@ struct Range {
                        "; solve it on a CPU (--device cpu)");
 }
 
-class GpuSolver final : public Solver {
+class StreamSolver final : public GpuSolver {
  public:
-  GpuSolver(std::unique_ptr<Stream> stream, Kernel kernel)
+  StreamSolver(std::unique_ptr<Stream> stream, Kernel kernel)
       : stream_(std::move(stream)), kernel_(kernel) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
@@ -118,6 +117,7 @@ class GpuSolver final : public Solver {
     const Range range(plan.domain, largest_made_by(terms));
     Convergence convergence = convergence_of(plan, terms, limits);
     Solution solution{plan.domain, 0, 0, false};
+    times_ = {};
     if (count_interior(plan) == 0) {
       while (!convergence.finished()) (void)convergence.accept(0);
     } else {
@@ -134,7 +134,7 @@ class GpuSolver final : public Solver {
     return solution;
   }
 
-  /// Sets the solution's field and times. Returns false if a stop was requested.
+  /// Sets the solution's field, and times_. Returns false if a stop was requested.
   bool solve_on_device(const FloorPlan& plan, const Grid<double>& terms, Norm norm,
                        const SolveControl& control, Convergence& convergence, Solution& solution) {
     const Capacity& capacity = stream_->capacity();
@@ -199,7 +199,7 @@ class GpuSolver final : public Solver {
       if (control.progress) control.progress(convergence.iterations(), convergence.last_delta());
     }
     tiling.store_cells(at<double>(host, cells), solution.field);
-    solution.device_times = times_of(Kernel::cluster, tiling.blocks(), tiling.threads());
+    take_times(Kernel::cluster, tiling.blocks(), tiling.threads());
     return true;
   }
 
@@ -281,9 +281,8 @@ class GpuSolver final : public Solver {
     stream_->mark(downloaded);
     stream_->wait();
     const Capacity& capacity = stream_->capacity();
-    solution.device_times =
-        times_of(Kernel::streaming, regions.size(),
-                 static_cast<std::size_t>(capacity.region_rows * capacity.region_cols));
+    take_times(Kernel::streaming, regions.size(),
+               static_cast<std::size_t>(capacity.region_rows * capacity.region_cols));
     return true;
   }
 
@@ -294,13 +293,11 @@ class GpuSolver final : public Solver {
     return true;
   }
 
-  /// Nothing if the stream does not measure.
-  DeviceTimes times_of(Kernel kernel, std::size_t blocks, std::size_t threads) {
-    DeviceTimes times = stream_->times();
-    times.kernel = to_string(kernel);
-    times.blocks = static_cast<std::int32_t>(blocks);
-    times.threads = static_cast<std::int32_t>(threads);
-    return times;
+  void take_times(Kernel kernel, std::size_t blocks, std::size_t threads) {
+    times_ = stream_->times();  // all 0 if the stream does not measure
+    times_.kernel = to_string(kernel);
+    times_.blocks = static_cast<std::int32_t>(blocks);
+    times_.threads = static_cast<std::int32_t>(threads);
   }
 
   /// The 2-norm of after_ - before_, added in the order of the plan as it came.
@@ -354,8 +351,8 @@ class GpuSolver final : public Solver {
 
 std::string to_string(Kernel kernel) { return kernel == Kernel::cluster ? "cluster" : "streaming"; }
 
-std::unique_ptr<Solver> make_gpu_solver(std::unique_ptr<Stream> stream, Kernel kernel) {
-  return std::make_unique<GpuSolver>(std::move(stream), kernel);
+std::unique_ptr<GpuSolver> make_gpu_solver(std::unique_ptr<Stream> stream, Kernel kernel) {
+  return std::make_unique<StreamSolver>(std::move(stream), kernel);
 }
 
 }  // namespace wallheat::gpu

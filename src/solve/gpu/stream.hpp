@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 
+#include "core/device_times.hpp"
 #include "solve/gpu/resident.hpp"
 #include "solve/gpu/streaming.hpp"
-#include "wallheat/device_times.hpp"
 
 namespace wallheat::gpu {
 

@@ -6,13 +6,13 @@
 
 #include "core/larger.hpp"
 #include "core/python_float.hpp"
+#include "solve/isa.hpp"
 #include "solve/largest_value.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/flush_subnormals.hpp"
 #include "solve/steady/rounding.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/solver.hpp"
 
 namespace wallheat {
 namespace {

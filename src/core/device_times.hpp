@@ -6,7 +6,7 @@
 namespace wallheat {
 
 /// What a plan's time on a GPU was spent on, in s of the GPU's clock, and by what it was solved.
-/// All 0 and empty where a CPU solved it.
+/// All 0 and empty if a CPU solved it.
 struct DeviceTimes {
   double upload_s = 0;
   double kernel_s = 0;    ///< launches, and their waiting for room on a device that others fill
@@ -19,7 +19,10 @@ struct DeviceTimes {
   std::int32_t blocks = 0;   ///< of a launch
   std::int32_t threads = 0;  ///< of a block
 
-  friend bool operator==(const DeviceTimes&, const DeviceTimes&) = default;
+  static void fields(auto& visit, auto& self) {
+    visit(self.upload_s, self.kernel_s, self.download_s, self.wait_s, self.kernel, self.stream,
+          self.blocks, self.threads);
+  }
   [[nodiscard]] double on_device_s() const { return upload_s + kernel_s + download_s; }
 };
 
