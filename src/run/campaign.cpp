@@ -19,8 +19,8 @@
 #include "node/peak_memory.hpp"
 #include "run/catalogue.hpp"
 #include "run/coordinate.hpp"
-#include "run/disk_need.hpp"
 #include "run/forecast.hpp"
+#include "run/needs.hpp"
 #include "run/outcome.hpp"
 #include "run/preparation.hpp"
 #include "run/recorder.hpp"
@@ -247,9 +247,8 @@ class Campaign {
   }
 
   void warn_of_disk() {
-    const auto free = free_disk(options_.out);
-    if (!free) return;
-    if (const auto warning = lack_of_disk(preparation_.needed_on_disk(), *free); !warning.empty())
+    const auto folder = result_path(options_.out).parent_path();
+    if (const auto warning = lack_of_disk(preparation_.needed_on_disk(), folder); !warning.empty())
       logger_.warn("{}", warning);
   }
 

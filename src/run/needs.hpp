@@ -5,8 +5,16 @@
 #include <string>
 
 #include "isolation/job_settings.hpp"
+#include "plans/plan_source.hpp"
+
+// What a run takes of a node.
 
 namespace wallheat {
+
+/// About how many bytes the solver process of a plan holds at most on a CPU, by the plan's shape.
+/// Throws InputError if the plan cannot be found.
+[[nodiscard]] double memory_of_plan(const PlanSource& source, const std::string& id,
+                                    const JobSettings& job);
 
 /// What results will take on a disk, in bytes, at the moment when one file is made of the file and
 /// its journals: rows are there three times, fields and rooms twice.
@@ -22,14 +30,10 @@ struct DiskNeed {
 /// Of so many plans that have so many cells in all.
 [[nodiscard]] DiskNeed disk_need(const JobSettings& job, double plans, double cells);
 
-/// The folder of a result file, and the bytes that are free there; nothing if that is not known.
-struct FreeDisk {
-  std::filesystem::path folder;
-  double bytes = 0;
-};
-[[nodiscard]] std::optional<FreeDisk> free_disk(const std::filesystem::path& results);
+/// Nothing if that is not known.
+[[nodiscard]] std::optional<double> free_bytes(const std::filesystem::path& folder);
 
-/// A sentence if the results have no room there; empty if they have.
-[[nodiscard]] std::string lack_of_disk(const DiskNeed& need, const FreeDisk& free);
+/// A sentence if the results have no room in their folder; empty if they have.
+[[nodiscard]] std::string lack_of_disk(const DiskNeed& need, const std::filesystem::path& folder);
 
 }  // namespace wallheat
