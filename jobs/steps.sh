@@ -103,18 +103,18 @@ picture() {
     "$(escaped <<< "$2")" | on_page
 }
 
-# drawn PICTURE WIDTH HEIGHT    a picture of the gnuplot script on stdin, in the style of wallheat's own
-drawn() {
+# curves PICTURE TABLE X NAME Y XLABEL YLABEL    draws column Y over column X of a table, both logarithmic, a curve for
+# each word of column NAME, in its order in the table, in the style of wallheat's own pictures; for figure
+curves() {
   { case $1 in
-      *.png) echo "set terminal pngcairo noenhanced size $2,$3 font 'sans,11'" ;;
-      *) echo "set terminal svg noenhanced size $2,$3 font 'sans-serif,13' background '#ffffff'" ;;
+      *.png) echo "set terminal pngcairo noenhanced size 960,600 font 'sans,11'" ;;
+      *) echo "set terminal svg noenhanced size 960,600 font 'sans-serif,13' background '#ffffff'" ;;
     esac
     cat << 'END_OF_STYLE'
 set encoding utf8
 set border 3 linecolor rgb '#686e7a'
 set tics nomirror out
 set grid ytics back linetype 1 linecolor rgb '#d0d4da' linewidth 1
-set style fill solid 0.9 noborder
 set linetype 1 linecolor rgb '#4a1c76' linewidth 2 pointtype 7
 set linetype 2 linecolor rgb '#e96042' linewidth 2 pointtype 5
 set linetype 3 linecolor rgb '#2a8a8a' linewidth 2 pointtype 9
@@ -124,38 +124,20 @@ set linetype 6 linecolor rgb '#262a33' linewidth 2 pointtype 3
 set key outside right top vertical reverse Left samplen 2 noautotitle
 END_OF_STYLE
     echo "set output '$1'"
-    cat; } | gnuplot --default-settings
-}
-# curves PICTURE TABLE X NAME Y XLABEL YLABEL    draws column Y over column X of a table, both logarithmic, a curve for
-# each word of column NAME, in its order in the table; for figure
-curves() {
-  awk -F '  +' -v x="$3" -v name="$4" -v y="$5" -v xlabel="$6" -v ylabel="$7" '
-    NR > 1 && $x + 0 > 0 && $y + 0 > 0 {
-      if (!($name in of)) order[++names] = $name
-      of[$name] = of[$name] $x " " $y "\n"
-      if (!($x in at)) { at[$x]; ticks = ticks (ticks ? ", " : "") $x }
-      if (!least || $x < least) least = $x
-      if ($x > most) most = $x }
-    END {
-      print "set logscale xy; set format y \"%g\"; set xlabel \"" xlabel "\"; set ylabel \"" ylabel "\""
-      print "set xtics (" ticks "); set xrange [" least / 1.2 ":" 1.2 * most "]"
-      for (i = 1; i <= names; i++) printf "$data%d << EOD\n%sEOD\n", i, of[order[i]]
-      for (i = 1; i <= names; i++)
-        printf "%s $data%d with linespoints linetype %d title \"%s\"", i == 1 ? "plot" : ",", i, i, order[i]
-      print "" }' "$2" | drawn "$1" 960 600
-}
-# bars PICTURE TABLE XLABEL    a bar for each row of a table, by its second column, with its number; for figure
-bars() {
-  awk -F '  +' -v xlabel="$3" '
-    NR > 1 { name[++rows] = $1; value[rows] = $2; if ($2 > most) most = $2 }
-    END {
-      print "set xlabel \"" xlabel "\"; unset key; set grid noytics xtics; set border 1; set ytics scale 0"
-      print "set xrange [0:" 1.12 * most "]; set yrange [" (-rows - 0.6) ":-0.4]"
-      print "$data << EOD"
-      for (i = 1; i <= rows; i++) printf "%d %s \"%s\"\n", -i, value[i], name[i]
-      print "EOD"
-      print "plot $data using ($2 / 2):1:($2 / 2):(0.35):ytic(3) with boxxyerror linetype 1, \\"
-      print "  $data using 2:1:2 with labels left offset 0.5,0" }' "$2" | drawn "$1" 960 $((120 + 36 * $(wc -l < "$2")))
+    awk -F '  +' -v x="$3" -v name="$4" -v y="$5" -v xlabel="$6" -v ylabel="$7" '
+      NR > 1 && $x + 0 > 0 && $y + 0 > 0 {
+        if (!($name in of)) order[++names] = $name
+        of[$name] = of[$name] $x " " $y "\n"
+        if (!($x in at)) { at[$x]; ticks = ticks (ticks ? ", " : "") $x }
+        if (!least || $x < least) least = $x
+        if ($x > most) most = $x }
+      END {
+        print "set logscale xy; set format y \"%g\"; set xlabel \"" xlabel "\"; set ylabel \"" ylabel "\""
+        print "set xtics (" ticks "); set xrange [" least / 1.2 ":" 1.2 * most "]"
+        for (i = 1; i <= names; i++) printf "$data%d << EOD\n%sEOD\n", i, of[order[i]]
+        for (i = 1; i <= names; i++)
+          printf "%s $data%d with linespoints linetype %d title \"%s\"", i == 1 ? "plot" : ",", i, i, order[i]
+        print "" }' "$2"; } | gnuplot --default-settings
 }
 
 # page TITLE    $out/index.html, of all that was said since study
