@@ -61,7 +61,7 @@ else()
 endif()
 target_link_libraries(wallheat_gpu PUBLIC wallheat_solve PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 if(WALLHEAT_SOLVER_ONLY)
-  wallheat_library(bench HOT WITHOUT "cpu_bench|solver_bench" LINK PUBLIC wallheat_gpu PRIVATE Threads::Threads)
+  wallheat_library(bench HOT WITHOUT "cpu_bench" LINK PUBLIC wallheat_gpu PRIVATE Threads::Threads)
   return()
 endif()
 
