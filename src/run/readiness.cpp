@@ -234,7 +234,7 @@ class Examination : Preparation {
     const std::size_t cores = options.job_cores;
     const std::size_t all = threads == 0 ? cores : workers * threads;
     return {"a node", workers, cores == 0 ? all : std::min(all, cores),
-            static_cast<double>(workers) * static_cast<double>(PeakMemory().bytes()),
+            static_cast<double>(workers) * static_cast<double>(peak_memory()),
             options.memory_gb * 1e9};
   }
 
