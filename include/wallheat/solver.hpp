@@ -85,9 +85,6 @@ enum class Isa { baseline, avx2, avx512 };
 /// The instruction sets that this processor can run, least able first.
 [[nodiscard]] std::vector<Isa> available_isas();
 
-/// Throws RunError if the processor lacks the set.
-void require_isa(Isa isa);
-
 /// The oracle: the published program's iteration, sequential, one delta per iteration.
 [[nodiscard]] std::unique_ptr<Solver> make_reference_solver();
 

@@ -12,6 +12,7 @@
 #include "core/generator.hpp"
 #include "node/local_machine.hpp"
 #include "solve/cpu/active_blocks.hpp"
+#include "solve/isa.hpp"
 
 namespace wallheat {
 namespace {
@@ -26,7 +27,7 @@ double measure_update_ceiling(Isa isa) {
   constexpr double try_s = 0.002;
   constexpr double additions_an_update = 3;
   constexpr std::int64_t rounds = 4096;
-  const auto add = sweeps_for(isa).add;
+  const auto add = loops_for(isa).sweeps.add;
   double best = 0;
   for (int attempt = 0; attempt < tries; ++attempt) {
     const double start_s = thread_cpu_seconds();
@@ -43,7 +44,7 @@ double measure_update_ceiling(Isa isa) {
 
 double density(const FloorPlan& plan, Isa isa) {
   ActiveBlocks blocks;
-  blocks.assign(plan.interior, sweeps_for(isa));
+  blocks.assign(plan.interior, loops_for(isa).sweeps);
   return static_cast<double>(count_interior(plan)) / static_cast<double>(blocks.processed_cells());
 }
 

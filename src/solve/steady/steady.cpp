@@ -6,6 +6,7 @@
 
 #include "core/larger.hpp"
 #include "core/python_float.hpp"
+#include "solve/isa.hpp"
 #include "solve/largest_value.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
@@ -126,8 +127,7 @@ class SteadySolver final : public Solver {
 }  // namespace
 
 std::unique_ptr<Solver> make_steady_solver(Isa isa) {
-  require_isa(isa);
-  return std::make_unique<SteadySolver>(steady_kernels_for(isa));
+  return std::make_unique<SteadySolver>(loops_for(isa).steady);
 }
 
 }  // namespace wallheat
