@@ -22,21 +22,24 @@ namespace wallheat {
 namespace {
 
 /// The first plans of `data`, or generated ones: so many of each size.
-std::vector<BenchPlan> bench_plans(const std::filesystem::path& data, std::size_t count,
-                                   const std::vector<std::size_t>& sizes) {
-  std::vector<BenchPlan> plans;
+BenchPlans bench_plans(const std::filesystem::path& data, std::size_t count,
+                       const std::vector<std::size_t>& sizes) {
+  BenchPlans plans;
+  const auto add = [&](std::string id, FloorPlan plan) {
+    plans.ids.push_back(std::move(id));
+    plans.plans.push_back(std::move(plan));
+  };
   if (data.empty()) {
     for (const std::size_t size : sizes)
       for (std::size_t i = 0; i < count; ++i)
-        plans.push_back(
-            {fmt::format("{0} x {0}, {1:05}", size, i + 1), generate_floor_plan(1, i, size)});
+        add(fmt::format("{0} x {0}, {1:05}", size, i + 1), generate_floor_plan(1, i, size));
     return plans;
   }
   const auto source = open_plan_source(data);
   const TextList ids = source->ids().ids.first(count);
   for (const std::string_view text : ids) {
     const std::string id(text);
-    plans.push_back({id, source->load(id)});
+    add(id, source->load(id));
   }
   return plans;
 }
@@ -53,21 +56,22 @@ std::vector<int> cpus_of_a_socket() {
 /// Measures the first GPU against this process's first CPU socket, with the limits and the CPU
 /// solver of `solver`; `plans` is called once it is known that there is a GPU; `quick` leaves out
 /// the sizes of plans and takes seconds. Throws RunError if there is none.
-GpuBench bench_gpu(const SolverOptions& solver,
-                   const std::function<std::vector<FloorPlan>()>& plans, bool quick) {
-  const Gpu gpu = gpu_to_measure();
+GpuBench bench_gpu(const SolverOptions& solver, const std::function<BenchPlans()>& plans,
+                   bool quick) {
   const std::vector<int> cpus = cpus_of_a_socket();
-  GpuBenchSettings settings;
-  settings.limits = solver.limits;
-  settings.plans = plans();
-  settings.cpu_cores = cpus.size();
-  settings.cpu_solver = [&](std::size_t thread) {
-    bind_this_thread({cpus.at(thread)});
-    return solver.make();
-  };
-  if (quick) settings.make_quick();
-  settings.tell = [](const std::string& what) { print_error("measuring {}", what); };
-  return measure_gpu(gpu, settings);
+  return measure_first_gpu([&] {
+    GpuBenchSettings settings;
+    settings.limits = solver.limits;
+    settings.plans = plans().plans;
+    settings.cpu_cores = cpus.size();
+    settings.cpu_solver = [&](std::size_t thread) {
+      bind_this_thread({cpus.at(thread)});
+      return solver.make();
+    };
+    if (quick) settings.make_quick();
+    settings.tell = [](const std::string& what) { print_error("measuring {}", what); };
+    return settings;
+  });
 }
 
 std::vector<std::size_t> sizes_of(const std::string& list) {
@@ -163,16 +167,11 @@ Report bench_command(Options& options) {
   if (solver.kind != SolverKind::jacobi)
     throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");
   const auto plans = [&] { return bench_plans(data, static_cast<std::size_t>(count), sizes); };
-  if (on_gpu) {
-    const auto without_names = [&] {
-      std::vector<FloorPlan> unnamed;
-      for (BenchPlan& plan : plans()) unnamed.push_back(std::move(plan.plan));
-      return unnamed;
-    };
-    return report_of(bench_gpu(solver, without_names, quick));
-  }
-  if (solvers) return report_of(compare_solvers(plans(), solver, repeat), solver.device_text());
-  return report_of(measure_cpu(plans(), solver, repeat, scaling_wanted));
+  if (on_gpu) return report_of(bench_gpu(solver, plans, quick));
+  CpuBenchSettings settings{.options = solver, .repeat = repeat};
+  if (solvers) settings.solvers = {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady};
+  settings.scaling = scaling_wanted && !solvers;
+  return report_of(measure_cpu(plans(), settings));
 }
 
 }  // namespace wallheat

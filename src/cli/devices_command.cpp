@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "bench/solver_bench.hpp"
+#include "bench/cpu_bench.hpp"
 #include "cli/commands.hpp"
 #include "core/plural.hpp"
 #include "core/version.hpp"

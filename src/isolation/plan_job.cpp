@@ -131,14 +131,13 @@ std::optional<Solution> solve_plan(const std::string& id, const FloorPlan& plan,
 
 PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
                       std::shared_ptr<Solver> solver, JobThread thread) {
-  const auto memory = thread.is_alone ? std::make_shared<PeakMemory>() : nullptr;
-  return [settings, source = std::move(source), solver = std::move(solver), thread, memory](
+  return [settings, source = std::move(source), solver = std::move(solver), thread](
              const Task& task, const SolveControl& control) {
     const auto start = std::chrono::steady_clock::now();
     const double cpu_start_s = thread_cpu_seconds();
     // What the process keeps of earlier plans counts: to give it back first would cost a plan of
     // 96 x 96 cells a third of its time.
-    const bool of_this_plan = memory && memory->restart();
+    const bool of_this_plan = thread.is_alone && restart_peak_memory();
     PlanResult row = pending_row(settings, task, thread);
     std::uint64_t field_hash = 0;
     auto kind = Result::Kind::answered;
@@ -163,7 +162,7 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
     }
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     row.cpu_s = thread_cpu_seconds() - cpu_start_s;
-    if (of_this_plan) row.peak_memory = memory->bytes();
+    if (of_this_plan) row.peak_memory = peak_memory();
     try {
       Result said = encoded(row, kind, field_hash);
       if (const auto* gpu = dynamic_cast<const GpuSolver*>(solver.get()))

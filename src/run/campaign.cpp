@@ -273,7 +273,7 @@ class Campaign {
   }
 
   [[nodiscard]] Attributes session_end(int status) const {
-    Attributes end = monitor_->session_attributes(PeakMemory().bytes());
+    Attributes end = monitor_->session_attributes(peak_memory());
     end["ended_utc"] = utc_now();
     end["end"] = end_ == RunEnd::finished ? "finished" : "stopped early";
     end["exit_status"] = std::to_string(status);

@@ -217,7 +217,7 @@ class Examination : Preparation {
     threads = std::clamp<std::size_t>(threads, 1, readable_);
     const double each = memory_of_plan(*source, largest_, options.job);
     const double held =
-        static_cast<double>(workers) * static_cast<double>(PeakMemory().bytes());  // by workers
+        static_cast<double>(workers) * static_cast<double>(peak_memory());  // by workers
     const double needed = held + static_cast<double>(threads) * each;
     tell("memory",
          fmt::format("about {} for {} at a time ({} for {}){}{}", bytes_text(needed),

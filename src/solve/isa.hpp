@@ -1,10 +1,21 @@
 #pragma once
 
-#include "wallheat/solver.hpp"
+#include "solve/cpu/sweep.hpp"
+#include "solve/steady/kernels.hpp"
 
 namespace wallheat {
 
-/// Throws RunError if the processor lacks the set.
-void require_isa(Isa isa);
+/// What is compiled once per instruction set, each by a file isa_SET.cpp of its own.
+struct Loops {
+  Sweeps sweeps;
+  SteadyKernels steady;
+};
+[[nodiscard]] Loops baseline_loops();
+[[nodiscard]] Loops avx2_loops();
+[[nodiscard]] Loops avx512_loops();
+
+/// Throws RunError if this processor lacks the set.
+enum class Isa;
+[[nodiscard]] Loops loops_for(Isa isa);
 
 }  // namespace wallheat

@@ -41,7 +41,8 @@ struct SolverOptions {
   [[nodiscard]] std::string device_text() const;
   /// "jacobi 1": name and version.
   [[nodiscard]] std::string solver_text() const;
-  /// Everything that decides the answers, as result files keep it.
+  /// Everything that decides the answers, as result files keep it: what is usual goes without
+  /// saying. Back ends are not part of it, as all give the same bits.
   [[nodiscard]] std::map<std::string, std::string> settings() const;
 };
 

@@ -64,7 +64,7 @@ TEST_F(Looking, tells_why_a_plan_was_not_simply_solved) {
 TEST_F(Looking, measures_over_the_size_of_plans) {
   const std::string bench = "wallheat bench --solvers --plans 1 --sizes 16,32 --repeat 1";
   const auto sizes = nlohmann::json::parse(shell(bench + " --json --plot sizes.svg").out);
-  const auto& last = sizes.at("solvers").at(5);
+  const auto& last = sizes.at("plans").at(5);
   EXPECT_EQ(last.at("id"), "32 x 32, 00001");
   EXPECT_EQ(last.at("solver"), "steady");
   EXPECT_LE(last.at("error_bound"), 1e-8);

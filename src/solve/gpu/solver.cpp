@@ -100,18 +100,13 @@ class StreamSolver final : public GpuSolver {
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
     check_values(plan.domain, "the start field");  // a kernel's largest change leaves out NaN
-    if (!plan.has_source()) return solve(plan, {}, limits, control);
-    check_values(plan.source, "the source");
-    // The order of the sum is that of updated_with_source(), which is the usual one with rows and
-    // columns exchanged.
-    auto solution = solve({transposed(plan.domain), transposed(plan.interior)},
-                          transposed(source_terms(plan, limits)), limits, control);
-    if (solution) solution->field = transposed(solution->field);
-    return solution;
+    if (plan.has_source()) check_values(plan.source, "the source");
+    return solve_with_terms(plan, limits, [&](const FloorPlan& given, const Grid<double>& terms) {
+      return solve(given, terms, limits, control);
+    });
   }
 
  private:
-  /// `terms`: what an update adds to the sum of the neighbours; then the plan is transposed.
   std::optional<Solution> solve(const FloorPlan& plan, const Grid<double>& terms,
                                 const Limits& limits, const SolveControl& control) {
     const Range range(plan.domain, largest_made_by(terms));

@@ -15,8 +15,8 @@ std::vector<float**> arrays_of(Level& level, bool is_finest) {
   if (is_finest) {
     arrays.insert(arrays.end(), {&level.inverse[1], &level.black, &level.direction});
   } else {
-    arrays.insert(arrays.end(), {&level.work, &level.diagonal, &level.east, &level.south,
-                                 &level.south_east, &level.south_west});
+    arrays.insert(arrays.end(),
+                  {&level.work, &level.east, &level.south, &level.south_east, &level.south_west});
     for (float*& weights : level.weights) arrays.push_back(&weights);
   }
   return arrays;

@@ -126,8 +126,7 @@ class SteadySolver final : public Solver {
 }  // namespace
 
 std::unique_ptr<Solver> make_steady_solver(Isa isa) {
-  require_isa(isa);
-  return std::make_unique<SteadySolver>(steady_kernels_for(isa));
+  return std::make_unique<SteadySolver>(loops_for(isa).steady);
 }
 
 }  // namespace wallheat

@@ -1,0 +1,10 @@
+#include "solve/isa.hpp"
+
+#include "solve/cpu/fused_sweeps.hpp"
+#include "solve/steady/kernel_loops.hpp"
+
+namespace wallheat {
+
+Loops avx2_loops() { return {all_sweeps, all_kernels}; }
+
+}  // namespace wallheat
