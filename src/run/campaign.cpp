@@ -228,9 +228,7 @@ class Campaign {
   void open_store(ResultClaim claim, const Attributes& session) {
     StorePlan plan = preparation_.store_plan();
     std::vector<std::string> damage;
-    store_ = preparation_.resumes
-                 ? ResultStore::resume(std::move(claim), std::move(plan), session, &damage)
-                 : ResultStore::create(std::move(claim), std::move(plan), session);
+    store_.emplace(std::move(claim), std::move(plan), session, &damage);
     for (const std::string& sentence : damage) logger_.warn("{}", sentence);
   }
 

@@ -137,7 +137,7 @@ TEST_F(VerifyTest, finds_nothing_wrong_with_a_true_file) {
 TEST_F(VerifyTest, takes_fields_for_the_same_however_they_are_compressed) {
   for (PlanResult& result : results_) {
     const Grid<double> field = decompress_field(result.field, {result.rows, result.cols});
-    result.field = deflate(shuffle<double>(field.cells), Effort::best);
+    result.field = deflate(shuffle(field.cells), Effort::best);
     result.field_crc32 = crc32_of(result.field);
   }
   write();

@@ -119,7 +119,7 @@ void make_odd(Files& files, std::size_t place, unsigned form) {
                                                       {"/", "layer_names"},
                                                       {"/settings", "solver"},
                                                       {"/sessions/0", "host"},
-                                                      {"/", "ancestors"},
+                                                      {"/", "predecessor"},
                                                       {"/rows", nullptr},
                                                       {"/rooms", nullptr},
                                                       {"/settings", nullptr},
