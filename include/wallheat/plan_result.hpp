@@ -88,7 +88,7 @@ enum class PlanStatus : std::uint8_t {
   NUMBER(std::int64_t, peak_memory, 0, shown,                                                                        \
          "bytes that its solver process held at most; 0: unknown")                                                   \
   NUMBER(std::int32_t, fell_back, 0, answer, "1: fastforward iterated exactly, without jumps")                       \
-  NUMBER(std::int32_t, thread, -1, shown, "of the worker, from 0")                                                   \
+  NUMBER(std::int32_t, thread, -1, shown, "solver thread of the worker, from 0")                                     \
   NUMBER(float, predicted_s, std::numeric_limits<float>::quiet_NaN(), shown,                                         \
          "s that `seconds` was foreseen to be")                                                                      \
   PART(float, read_s, phases.read_s, shown, "s of `seconds`")                                                        \
