@@ -23,8 +23,7 @@ Figure crossover_of(const GpuBench& bench) {
   for (const SideRate& side : bench.sides) {
     for (const auto& [series, plans_per_s] :
          {std::pair(&gpu, side.gpu_plans_per_s), {&cpu, side.cpu_plans_per_s}}) {
-      series->x.push_back(static_cast<double>(side.side));
-      series->y.push_back(plans_per_s);
+      series->add(static_cast<double>(side.side), plans_per_s);
       least = std::min(least, plans_per_s);
       largest = std::max(largest, plans_per_s);
     }
@@ -35,11 +34,7 @@ Figure crossover_of(const GpuBench& bench) {
                 {"plans a second", Figure::Scale::powers_of_10},
                 {gpu, cpu}};
   if (const double side = bench.break_even_side; !std::isnan(side))
-    figure.series.push_back({.name = fmt::format("the GPU is ahead from {:.0f} on", side),
-                             .mark = Figure::Mark::line,
-                             .x = {side, side},
-                             .y = {least, largest},
-                             .is_dashed = true});
+    figure.add_upright(fmt::format("the GPU is ahead from {:.0f} on", side), side, least, largest);
   return figure;
 }
 
@@ -56,8 +51,7 @@ Figure solver_times(std::vector<SolverComparison> comparisons, const std::string
       Figure::Series& series = figure.series[i];
       series.name = to_string(plan.times[i].solver);
       series.mark = Figure::Mark::points_and_line;
-      series.x.push_back(static_cast<double>(plan.interior_cells));
-      series.y.push_back(plan.times[i].seconds);
+      series.add(static_cast<double>(plan.interior_cells), plan.times[i].seconds);
     }
   }
   return figure;
@@ -69,19 +63,17 @@ Report report_of(const CpuBench& bench) {
   const double ceiling = bench.ceiling_updates_per_s;
   const double share_of_core = bench.share_of_core();
   Report report{"the solver against what one core could do at best"};
-  report.add(Fact{"device", "device", bench.device});
-  report.add(Fact{"ceiling_giga_updates_per_s",
-                  "ceiling",
-                  ceiling * 1e-9,
+  report.add_fact("device", "device", bench.device);
+  report.add_fact("ceiling_giga_updates_per_s", "ceiling", ceiling * 1e-9,
                   {Form::decimals, 2, "G cell updates/s"},
-                  ": the additions that this core makes a second, by the three of an update"});
-  report.add(Fact{"share_of_core", "", share_of_core});
+                  ": the additions that this core makes a second, by the three of an update");
+  report.add_data("share_of_core", share_of_core);
   constexpr double idle = 0.9;
   if (share_of_core < idle)
-    report.add(Note{fmt::format(
+    report.add_note(fmt::format(
         "This machine is not idle: the solver had its core for {:.0f} % of the time. Rates of one "
         "thread are by CPU time, those of several are not.",
-        100 * share_of_core)});
+        100 * share_of_core));
   const Style seconds{Form::decimals, 4};
   Table& plans = report.add(Table{"plans",
                                   "one thread, a plan at a time",
@@ -113,9 +105,9 @@ Report report_of(const CpuBench& bench) {
 
 Report report_of(const GpuBench& bench) {
   Report report{"a GPU against the cores"};
-  report.add(Fact{"device", "device", bench.name});
-  report.add(Fact{
-      "compared_plans", "compared", bench.compared, {.unit = "plans"}, ": every bit as the CPU's"});
+  report.add_fact("device", "device", bench.name);
+  report.add_fact("compared_plans", "compared", bench.compared,
+                  {.unit = noun_of(bench.compared, "plan")}, ": every bit as the CPU's");
   Table& flows = report.add(Table{"flows",
                                   "plans from memory",
                                   {{"in_flight", "in flight"},
@@ -126,7 +118,7 @@ Report report_of(const GpuBench& bench) {
   for (const Flow& flow : bench.flows)
     flows.rows.push_back({flow.in_flight, flow.plans, flow.seconds, flow.updates_per_s() * 1e-9,
                           flow.plans_per_s()});
-  report.add(Fact{"cpu_cores", "", bench.cpu_cores});
+  report.add_data("cpu_cores", bench.cpu_cores);
   Table& sides = report.add(Table{"sides",
                                   "the GPU against " + counted(bench.cpu_cores, "core"),
                                   {{"side", "side", {.unit = "cells"}},
@@ -137,18 +129,18 @@ Report report_of(const GpuBench& bench) {
     sides.rows.push_back({side.side, side.gpu_plans_per_s, side.cpu_plans_per_s,
                           side.gpu_plans_per_s / side.cpu_plans_per_s});
   const double ahead = bench.break_even_side;
-  report.add(Fact{"break_even_side", "", ahead});
+  report.add_data("break_even_side", ahead);
   if (!bench.sides.empty())
-    report.add(Note{std::isnan(ahead)
+    report.add_note(std::isnan(ahead)
                         ? "The GPU is behind up to the largest of these."
-                        : fmt::format("The GPU is ahead from {0:.0f} x {0:.0f} cells on.", ahead)});
+                        : fmt::format("The GPU is ahead from {0:.0f} x {0:.0f} cells on.", ahead));
   report.add(crossover_of(bench));
   return report;
 }
 
 Report report_of(const std::vector<SolverComparison>& comparisons, const std::string& device) {
   Report report{"the solvers on one core"};
-  report.add(Fact{"device", "device", device});
+  report.add_fact("device", "device", device);
   const Style celsius{Form::digits, 2, "°C"};
   Table& solvers = report.add(Table{"solvers",
                                     "",
@@ -168,9 +160,9 @@ Report report_of(const std::vector<SolverComparison>& comparisons, const std::st
                               time.sweeps, 1e3 * time.seconds,
                               plan.times.front().seconds / time.seconds, time.error, time.bound,
                               time.fell_back});
-  report.add(Note{
+  report.add_note(
       "One thread, the solvers in turns; the least time. Error: the largest difference to steady's "
-      "field. Bound: the proven distance from the steady state."});
+      "field. Bound: the proven distance from the steady state.");
   report.add(solver_times(comparisons, device));
   return report;
 }
@@ -178,19 +170,16 @@ Report report_of(const std::vector<SolverComparison>& comparisons, const std::st
 Report report_of(const ReferenceProfile& profile, const std::string& id,
                  const std::string& solver) {
   Report report{"where the published algorithm spends its time"};
-  report.add(Fact{"id", "plan", id});
-  report.add(Fact{"iterations",
-                  "iterations",
-                  profile.iterations,
-                  {},
-                  " of the published algorithm, on one core"});
-  report.add(Fact{"converged", "", profile.converged});
+  report.add_fact("id", "plan", id);
+  report.add_fact("iterations", "iterations", profile.iterations, {},
+                  " of the published algorithm, on one core");
+  report.add_data("converged", profile.converged);
   const Style seconds{Form::decimals, 4, "s"};
-  report.add(Fact{"seconds", "all steps", profile.seconds, seconds});
-  report.add(Fact{"solver_seconds", solver, profile.solver_seconds, seconds,
-                  fmt::format(" for the same bits: {:.1f} times as fast", profile.speedup())});
-  report.add(Fact{"solver", "", solver});
-  report.add(Fact{"speedup", "", profile.speedup()});
+  report.add_fact("seconds", "all steps", profile.seconds, seconds);
+  report.add_fact("solver_seconds", solver, profile.solver_seconds, seconds,
+                  fmt::format(" for the same bits: {:.1f} times as fast", profile.speedup()));
+  report.add_data("solver", solver);
+  report.add_data("speedup", profile.speedup());
   Table& steps = report.add(Table{"steps",
                                   "",
                                   {{"step", "step"},
