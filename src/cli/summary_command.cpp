@@ -15,7 +15,7 @@ namespace wallheat {
 Report summary_command(Options& options) {
   std::string file;
   std::string where;
-  int bins = 20;
+  int bins = 0;
   std::filesystem::path data;
   QuestionOptions questions;
   CellSizeOption cell_size;
@@ -29,7 +29,7 @@ Report summary_command(Options& options) {
       "data,d", wallheat::file(data, FileRole::plans, "PLANS"),
       "the floor plans, for other thresholds than the file's: its stored fields are counted "
       "again within the plans' rooms (default: where the run found them)");
-  options.add("bins", value(bins, "N", 20),
+  options.add("bins", value(bins, "N", 16),
               "of the histogram, at most; they are 1, 2 or 5 times a power of ten wide");
   options.parse();
   if (bins < 2) throw UsageError("--bins must be at least 2");

@@ -24,7 +24,7 @@ struct Histogram {
 /// than three interquartile ranges beyond the quartiles (and 3 % of what all numbers span), so
 /// three quarters of the numbers at least are in bins, whatever they are; or nothing but what is no
 /// number.
-[[nodiscard]] Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins = 20,
+[[nodiscard]] Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins = 16,
                                      bool may_have_outliers = true);
 
 /// A row a bin with a bar for people, under the key "histogram" and what is behind it. `counted` is

@@ -269,7 +269,7 @@ Report report_of(const WallNeed& need) {
   add_answer(need, all, report);
   add_other_shares(all, report);
   add_verdicts(all, report);
-  constexpr std::size_t most_bins = 20;
+  constexpr std::size_t most_bins = 16;
   const Histogram histogram = histogram_of(all.reachable, most_bins, false);
   Table bins = table_of(
       histogram, fmt::format("{} by the wall's temperature that they need", all.word()), "rooms");

@@ -98,7 +98,7 @@ void add_wall_columns(const WhatIf& asked, Table& table) {
     table.columns.push_back({fmt::format("wall_{}", wall), fmt::format("wall {:.6g} °C", wall)});
 }
 
-/// A row for each plan and setting, and one for each room.
+/// A row for each plan, then for each of its rooms, with each setting.
 Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans> plans) {
   const Style mean{Form::decimals, 3, "°C"};
   const Style extreme{Form::decimals, 2, "°C"};
@@ -125,8 +125,8 @@ Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans>
     table.columns.push_back(column);
   table.source = [asked, plans = std::move(plans)](const auto& take) {
     plans->for_each([&](const WhatIfPlan& plan) {
-      for (std::size_t setting = 0; setting < asked.settings.size(); ++setting)
-        for (std::size_t room = 0; room <= plan.rooms; ++room) {
+      for (std::size_t room = 0; room <= plan.rooms; ++room)
+        for (std::size_t setting = 0; setting < asked.settings.size(); ++setting) {
           const auto& [cells, mean, std, lowest, highest, bound, above, below] =
               plan.of(setting, room);
           const double area = static_cast<double>(cells) * asked.cell_metres * asked.cell_metres;

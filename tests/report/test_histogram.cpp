@@ -16,7 +16,7 @@ std::size_t counted(const Histogram& histogram) {
 }
 
 TEST(Histogram, has_bins_of_a_width_that_people_count_in) {
-  const Histogram histogram = histogram_of({6.5, 12, 12.9, 14, 21.4}, 20, false);
+  const Histogram histogram = histogram_of({6.5, 12, 12.9, 14, 21.4}, 16, false);
   ASSERT_THAT(histogram.bins, SizeIs(16));
   EXPECT_EQ(histogram.bins[6].from, 12);
   EXPECT_EQ(histogram.bins[6].to, 13);
@@ -32,13 +32,13 @@ TEST(Histogram, has_bins_of_a_width_that_people_count_in) {
 TEST(Histogram, names_what_lies_far_from_the_others) {
   EXPECT_THAT(histogram_of({15, 14, 1e7, 16, 15}).outliers, ElementsAre(2U));
   EXPECT_THAT(histogram_of({0, 0, 0, 0.5, 0, 0}).outliers, ElementsAre(3U));
-  EXPECT_THAT(histogram_of({15, 14, 1e7, 16, 15}, 20, false).outliers, IsEmpty());
+  EXPECT_THAT(histogram_of({15, 14, 1e7, 16, 15}, 16, false).outliers, IsEmpty());
   EXPECT_THAT(histogram_of({15, NAN, 16, -INFINITY}).outliers, ElementsAre(1U, 3U));
   EXPECT_THAT(histogram_of({NAN}).bins, IsEmpty());
   EXPECT_THAT(histogram_of({}).bins, IsEmpty());
 }
 
-TEST(Histogram, has_at_most_twenty_bins_and_counts_every_value_once) {
+TEST(Histogram, has_at_most_sixteen_bins_and_counts_every_value_once) {
   constexpr double largest = std::numeric_limits<double>::max();
   std::vector<std::vector<double>> samples{{1e17, 1e17, 1e17},
                                            {0, 0},
@@ -52,7 +52,7 @@ TEST(Histogram, has_at_most_twenty_bins_and_counts_every_value_once) {
         value = std::pow(10.0, exponent) * std::uniform_real_distribution<>(-3, 40)(random);
   for (const std::vector<double>& values : samples) {
     const Histogram histogram = histogram_of(values);
-    EXPECT_LE(histogram.bins.size(), 20U) << values[0];
+    EXPECT_LE(histogram.bins.size(), 16U) << values[0];
     EXPECT_GE(histogram.bins.size(), 1U) << values[0];
     EXPECT_EQ(counted(histogram), values.size()) << values[0];
     for (const Histogram::Bin& bin : histogram.bins) EXPECT_LT(bin.from, bin.to) << values[0];
