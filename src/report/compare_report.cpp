@@ -117,7 +117,6 @@ void add_columns(const Compared& found, Report& report) {
       "columns",
       "",
       {{"file", ""}, {"column", ""}, {"plans", ""}, {"largest", ""}, {"mean", ""}, {"plan", ""}}};
-  Table left_out{"left_out", "", {{"file", ""}, {"column", ""}}};
   Table shown{"differing_columns",
               "columns that differ",
               {file_column(found),
@@ -134,11 +133,9 @@ void add_columns(const Compared& found, Report& report) {
                           plan.empty() ? Value() : Value(plan)});
       if (differing > 0) shown.rows.push_back(all.rows.back());
     }
-    for (const std::string& name : one.left_out) left_out.rows.push_back({one.second, name});
   }
   report.add(std::move(all));
   report.add(std::move(shown));
-  report.add(std::move(left_out));
   for (const Comparison& one : found.comparisons)
     if (!one.left_out.empty())
       report.add_note(fmt::format("{} and {} are of two solvers, so these are not compared: {}",

@@ -124,25 +124,20 @@ void add_answer(const WallNeed& need, const NeedOfAll& all, Report& report) {
     report.add_data(key, cells.at(cell++));
 }
 
-/// Shares that are told beside the one that is asked for; people read them in a line.
+/// Shares beside the one that is asked for.
 void add_other_shares(const NeedOfAll& all, Report& report) {
-  Table table{"other_shares", "", {{"share", ""}}};
-  table.columns.insert(table.columns.end(), needed_columns.begin(), needed_columns.end());
+  constexpr std::size_t few = 8;
+  if (all.rooms.size() < few) return;
   std::vector<std::string> texts;
   for (const double share : {0.5, 0.75, 0.9, 1.0}) {
-    if (all.rooms.empty()) break;
-    Table::Row cells = needed_cells(all.rooms, share, all.question.limit);
-    const std::string verdict = text_of(cells.front());
-    texts.push_back(fmt::format(
-        "{:.6g} %: {}", 100 * share,
-        verdict == "reachable" ? text_of(cells.at(1), {Form::decimals, 2, "°C"}) : verdict));
-    cells.insert(cells.begin(), share);
-    table.rows.push_back(std::move(cells));
+    const NeededTemperature needed = needed_for_share(all.rooms, share);
+    const NeedVerdict verdict = verdict_on(needed, all.question.limit);
+    texts.push_back(fmt::format("{:.6g} %: {}", 100 * share,
+                                verdict == NeedVerdict::reachable
+                                    ? fmt::format("{:.2f} °C", needed.value)
+                                    : to_string(verdict)));
   }
-  report.add(std::move(table));
-  constexpr std::size_t few = 8;
-  if (all.rooms.size() >= few)
-    report.add_line("other shares", fmt::format("{}", fmt::join(texts, ", ")));
+  report.add_line("other shares", fmt::format("{}", fmt::join(texts, ", ")));
 }
 
 /// How many rooms have each verdict; and for people why some cannot reach the goal.
