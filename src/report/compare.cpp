@@ -113,7 +113,7 @@ struct Distance {
   }
 };
 
-void add(const Distance& of_plan, const std::string& plan, Comparison::Column& column) {
+void add_distance(const Distance& of_plan, const std::string& plan, Comparison::Column& column) {
   column.differing += of_plan.same ? 0 : 1;
   // What is larger than any before, or the first that differs though no number says by how much.
   if (!of_plan.same && (column.plan.empty() || of_plan.largest > column.largest))
@@ -287,12 +287,12 @@ Comparison compare(const Answers& first, const Answers& second) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
       Distance distance;
       distance.add(quantity_in(columns[c], a), quantity_in(columns[c], b));
-      add(distance, a.id, found.columns[c]);
+      add_distance(distance, a.id, found.columns[c]);
       same = same && distance.same;
     }
     if (const std::optional<Distance>& distance = of_fields[place]) {
       ++found.compared_fields;
-      add(*distance, a.id, field);
+      add_distance(*distance, a.id, field);
       same = same && distance->same;
     }
     if (found.has_settings) {

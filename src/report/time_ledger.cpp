@@ -24,7 +24,7 @@ struct LaneTimes {
   double cpu = 0;
 };
 
-void add(const Lane& lane, double wall_s, LaneTimes& times) {
+void add_lane(const Lane& lane, double wall_s, LaneTimes& times) {
   double end = 0;
   for (const LanePlan& plan : lane.plans) {
     // Clocks are read on both sides of a message: a plan may seem to begin before the last ended.
@@ -104,7 +104,7 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
     TimeLedger ledger{session, 0, number_in(facts, "seconds"), {}, 0};
     LaneTimes sum;
     for (const Lane& lane : lanes)
-      if (lane.session == session) add(lane, ledger.wall_s, sum);
+      if (lane.session == session) add_lane(lane, ledger.wall_s, sum);
     if (sum.lanes == 0 || !(ledger.wall_s > 0)) continue;
     ledger.cpu_s = sum.cpu;
     ledger.threads = std::max(sum.lanes, static_cast<std::size_t>(number_in(facts, "threads")));
