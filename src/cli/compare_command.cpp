@@ -135,7 +135,7 @@ Compared compared(const CompareOptions& compare) {
   auto file = answers.begin();
   for (const auto& given : compare.given) {
     if (given) {
-      found.times.push_back({given->name, given->seconds / static_cast<double>(timed), {}, {}, {}});
+      found.times.push_back({given->name, given->seconds / static_cast<double>(timed)});
       continue;
     }
     const Answers& of = *file++;
@@ -155,11 +155,12 @@ Compared compared(const CompareOptions& compare) {
 std::string difference_in(const std::vector<Comparison>& comparisons) {
   const auto found = std::ranges::find_if_not(comparisons, &Comparison::equal);
   if (found == comparisons.end()) return "";
+  using enum Comparison::Kind;
   return fmt::format(
       "--require-equal: {} and {} differ: {} of {} plans with an answer in both are identical, {} "
       "have another status, {} are in one only",
-      found->first, found->second, found->identical, found->compared, found->statuses.size(),
-      found->only_first.size() + found->only_second.size());
+      found->first, found->second, found->identical, found->compared, found->count(status),
+      found->count(only_first) + found->count(only_second));
 }
 
 }  // namespace

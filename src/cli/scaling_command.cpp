@@ -116,7 +116,7 @@ Report report_of_files(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     readers.push_back(open_result_file(file));
     points.push_back(finished_run(file, readers.back()));
-    require_same_settings(files.front(), readers.front(), file, readers.back());
+    require_same(files.front(), readers.front(), file, readers.back(), false);
   }
   const auto all_have = [&](auto member) {
     return std::ranges::all_of(
@@ -133,7 +133,7 @@ Report report_of_files(const std::vector<std::string>& files) {
     return report;
   }
   for (std::size_t i = 1; i < files.size(); ++i)
-    require_same_plans(files.front(), readers.front(), files[i], readers[i]);
+    require_same(files.front(), readers.front(), files[i], readers[i], true);
   return report_of({against_one_worker(points,
                                        "add the file of a run with one worker ('wallheat "
                                        "run --threads 1 --device cpu')")},

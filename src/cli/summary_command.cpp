@@ -29,10 +29,10 @@ Report summary_command(Options& options) {
       "data,d", wallheat::file(data, FileRole::plans, "PLANS"),
       "the floor plans, for other thresholds than the file's: its stored fields are counted "
       "again within the plans' rooms (default: where the run found them)");
-  options.add("bins", value(bins, "N"),
-              "of the histogram that --plot draws; default: bins of 1 °C, or narrower ones");
+  options.add("bins", value(bins, "N", 16),
+              "of the histogram, at most; they are 1, 2 or 5 times a power of ten wide");
   options.parse();
-  if (options.was_given("bins") && bins < 1) throw UsageError("--bins must be at least 1");
+  if (bins < 2) throw UsageError("--bins must be at least 2");
 
   const auto reader = std::make_shared<const ResultReader>(open_result_file(file));
   const Thresholds recorded = recorded_thresholds(*reader);
@@ -43,14 +43,15 @@ Report summary_command(Options& options) {
           : counted_again(*reader, *open_plan_source(data.empty() ? plans_of(file, *reader) : data),
                           thresholds);
   const Rows rows = rows_where(where, counted);
-  const Summary summary = summary_of(*reader, rows, thresholds);
+  Summary summary = summary_of(rows, thresholds, reader.get());
   if (summary.plans == 0 && !where.empty()) refuse_empty(file, where, reader->count());
+  summary.histogram = histogram_of(summary.means, static_cast<std::size_t>(bins));
   const WallTime wall = wall_time(reader->sessions());
   // The sessions' time is that of all plans.
   Report report =
       report_of(summary, where.empty() ? &wall : nullptr, reader.get(), cell_size.metres());
   report.title = std::filesystem::path(file).filename().string();
-  report.add(histogram_figure(summary, report.title, static_cast<std::size_t>(bins)));
+  report.add(histogram_figure(summary, report.title));
   report.for_page = [report, reader, file, rows, thresholds, is_all = where.empty()] {
     return page_of(report, {file, *reader, rows, thresholds, is_all});
   };

@@ -21,8 +21,7 @@ Figure crossover_of(const GpuBench& bench) {
   for (const SideRate& side : bench.sides) {
     for (const auto& [series, plans_per_s] :
          {std::pair(&gpu, side.gpu_plans_per_s), {&cpu, side.cpu_plans_per_s}}) {
-      series->x.push_back(static_cast<double>(side.side));
-      series->y.push_back(plans_per_s);
+      series->add(static_cast<double>(side.side), plans_per_s);
     }
   }
   return {"crossover",
@@ -46,8 +45,7 @@ Figure solver_times(const CpuBench& bench) {
     if (series == figure.series.end())
       series = figure.series.insert(
           series, {.name = name, .mark = Figure::Mark::points_and_line, .x = {}, .y = {}});
-    series->x.push_back(static_cast<double>(rate.interior_cells));
-    series->y.push_back(rate.cpu_s.front());
+    series->add(static_cast<double>(rate.interior_cells), rate.cpu_s.front());
   }
   return figure;
 }
@@ -57,19 +55,17 @@ Figure solver_times(const CpuBench& bench) {
 Report report_of(const CpuBench& bench) {
   const double ceiling = bench.ceiling_updates_per_s;
   Report report{"the solver against what one core could do at best"};
-  report.add(Fact{"device", "device", bench.device});
-  report.add(Fact{"ceiling_giga_updates_per_s",
-                  "ceiling",
-                  ceiling * 1e-9,
+  report.add_fact("device", "device", bench.device);
+  report.add_fact("ceiling_giga_updates_per_s", "ceiling", ceiling * 1e-9,
                   {Form::decimals, 2, "G cell updates/s"},
-                  ": the additions that this core makes a second, by the three of an update"});
-  report.add(Fact{"share_of_core", "", bench.share_of_core});
+                  ": the additions that this core makes a second, by the three of an update");
+  report.add_fact("share_of_core", "", bench.share_of_core);
   constexpr double idle = 0.9;
   if (bench.share_of_core < idle)
-    report.add(Note{fmt::format(
+    report.add_note(fmt::format(
         "This machine is not idle: the solver had its core for {:.0f} % of the time. Rates of one "
         "thread are by CPU time, those of several are not.",
-        100 * bench.share_of_core)});
+        100 * bench.share_of_core));
   const Style seconds{Form::decimals, 4};
   const Style celsius{Form::digits, 2, "°C"};
   Table& plans = report.add(Table{"plans",
@@ -125,9 +121,9 @@ Report report_of(const CpuBench& bench) {
 
 Report report_of(const GpuBench& bench) {
   Report report{"a GPU against the cores"};
-  report.add(Fact{"device", "device", bench.name});
-  report.add(Fact{
-      "compared_plans", "compared", bench.compared, {.unit = "plans"}, ": every bit as the CPU's"});
+  report.add_fact("device", "device", bench.name);
+  report.add_fact("compared_plans", "compared", bench.compared, {.unit = "plans"},
+                  ": every bit as the CPU's");
   Table& flows = report.add(Table{"flows",
                                   "plans from memory",
                                   {{"in_flight", "in flight"},
@@ -138,7 +134,7 @@ Report report_of(const GpuBench& bench) {
   for (const Flow& flow : bench.flows)
     flows.rows.push_back({flow.in_flight, flow.plans, flow.seconds, flow.updates_per_s() * 1e-9,
                           flow.plans_per_s()});
-  report.add(Fact{"cpu_cores", "", bench.cpu_cores});
+  report.add_fact("cpu_cores", "", bench.cpu_cores);
   Table& sides = report.add(Table{"sides",
                                   "the GPU against " + counted(bench.cpu_cores, "core"),
                                   {{"side", "side", {.unit = "cells"}},
@@ -163,19 +159,16 @@ Report report_of(const GpuBench& bench) {
 Report report_of(const ReferenceProfile& profile, const std::string& id,
                  const std::string& solver) {
   Report report{"where the published algorithm spends its time"};
-  report.add(Fact{"id", "plan", id});
-  report.add(Fact{"iterations",
-                  "iterations",
-                  profile.iterations,
-                  {},
-                  " of the published algorithm, on one core"});
-  report.add(Fact{"converged", "", profile.converged});
+  report.add_fact("id", "plan", id);
+  report.add_fact("iterations", "iterations", profile.iterations, {},
+                  " of the published algorithm, on one core");
+  report.add_fact("converged", "", profile.converged);
   const Style seconds{Form::decimals, 4, "s"};
-  report.add(Fact{"seconds", "all steps", profile.seconds, seconds});
-  report.add(Fact{"solver_seconds", solver, profile.solver_seconds, seconds,
-                  fmt::format(" for the same bits: {:.1f} times as fast", profile.speedup())});
-  report.add(Fact{"solver", "", solver});
-  report.add(Fact{"speedup", "", profile.speedup()});
+  report.add_fact("seconds", "all steps", profile.seconds, seconds);
+  report.add_fact("solver_seconds", solver, profile.solver_seconds, seconds,
+                  fmt::format(" for the same bits: {:.1f} times as fast", profile.speedup()));
+  report.add_fact("solver", "", solver);
+  report.add_fact("speedup", "", profile.speedup());
   Table& steps = report.add(Table{"steps",
                                   "",
                                   {{"step", "step"},

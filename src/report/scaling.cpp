@@ -19,16 +19,6 @@
 #include "wallheat/error.hpp"
 
 namespace wallheat {
-namespace {
-
-[[noreturn]] void refuse_files(const std::string& first, const std::string& second,
-                               const char* why) {
-  throw RunError(
-      fmt::format("{} and {} {}, so their times cannot be compared", first, second, why));
-}
-
-}  // namespace
-
 double parallel_share(double speedup, double workers) {
   return workers > 1 ? (1 - 1 / speedup) / (1 - 1 / workers) : unknown;
 }
@@ -147,20 +137,20 @@ ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
   return {*workers.begin(), seconds, reader.count(), hosts.size(), gpus.size()};
 }
 
-void require_same_settings(const std::string& first_file, const ResultReader& first,
-                           const std::string& file, const ResultReader& reader) {
-  if (first.settings() != reader.settings())
-    refuse_files(first_file, file,
-                 "were solved with other settings ('wallheat compare' names them)");
-}
-
-void require_same_plans(const std::string& first_file, const ResultReader& first,
-                        const std::string& file, const ResultReader& reader) {
-  const bool same =
-      std::ranges::equal(first.rows(), reader.rows(), [](const PlanResult& a, const PlanResult& b) {
-        return a.id == b.id && a.input_hash == b.input_hash;
-      });
-  if (!same) refuse_files(first_file, file, "hold other plans");
+void require_same(const std::string& first_file, const ResultReader& first, const std::string& file,
+                  const ResultReader& reader, bool same_plans) {
+  const auto require = [&](bool is_same, const char* otherwise) {
+    if (!is_same)
+      throw RunError(fmt::format("{} and {} {}, so their times cannot be compared", first_file,
+                                 file, otherwise));
+  };
+  require(first.settings() == reader.settings(),
+          "were solved with other settings ('wallheat compare' names them)");
+  const auto is_same = [](const PlanResult& a, const PlanResult& b) {
+    return a.id == b.id && a.input_hash == b.input_hash;
+  };
+  if (same_plans)
+    require(std::ranges::equal(first.rows(), reader.rows(), is_same), "hold other plans");
 }
 
 }  // namespace wallheat

@@ -78,11 +78,9 @@ struct Scaling {
 /// other workers, parts were merged.
 [[nodiscard]] ScalingPoint finished_run(const std::string& file, const ResultReader& reader);
 
-/// Throws RunError, which names both files, unless their plans were solved alike.
-void require_same_settings(const std::string& first_file, const ResultReader& first,
-                           const std::string& file, const ResultReader& reader);
-/// The same unless they hold the same plans.
-void require_same_plans(const std::string& first_file, const ResultReader& first,
-                        const std::string& file, const ResultReader& reader);
+/// Throws RunError, which names both files, unless their plans were solved alike, and if
+/// `same_plans` are the same.
+void require_same(const std::string& first_file, const ResultReader& first, const std::string& file,
+                  const ResultReader& reader, bool same_plans);
 
 }  // namespace wallheat
