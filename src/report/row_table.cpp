@@ -85,7 +85,7 @@ std::vector<std::size_t> chosen_rows(const Records<Record>& rows, const RowChoic
       return falls ? keys[a] > keys[b] : keys[a] < keys[b];
     });
   }
-  if (choice.first && *choice.first < chosen.size()) chosen.resize(*choice.first);
+  chosen.resize(std::min(chosen.size(), choice.first));
   return chosen;
 }
 template std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice);

@@ -4,17 +4,16 @@
 //   mpirun -n 4 bench_queue --plans 200000     three worker ranks
 //   bench_queue --plans 200000                 three workers that are threads of this process
 
-#include <boost/program_options.hpp>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <iostream>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "mpi/mpi_link.hpp"
 #include "queue/local_link.hpp"
 #include "run/coordinate.hpp"
@@ -22,8 +21,6 @@
 #include "store/result_store.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
-
-namespace po = boost::program_options;
 
 namespace wallheat {
 namespace {
@@ -205,32 +202,20 @@ void run(const Settings& settings) {
   run_as_rank(mpi, settings);
 }
 
-/// Nothing where only the help was asked for.
-std::optional<Settings> parse(int argc, char** argv) {
+/// Throws UsageError, Options::Done.
+Settings parse(const Arguments& arguments) {
   Settings settings;
-  po::options_description description("Usage: [mpirun -n N] bench_queue [options]");
-  auto add = description.add_options();
-  add("help,h", "print this and exit");
-  add("plans", po::value(&settings.plans)->default_value(200000)->value_name("N"),
-      "plans to pass through");
-  add("workers", po::value(&settings.workers)->default_value(3)->value_name("N"),
-      "workers, where mpirun starts none");
-  add("threads", po::value(&settings.threads)->default_value(1)->value_name("N"),
-      "threads a worker");
-  add("dir", po::value(&settings.directory)->value_name("DIR"),
-      "directory for the result file (default: a temporary one)");
-  add("no-store", po::bool_switch(&settings.keep_in_memory),
-      "drop the results, to see the queue alone");
-  po::variables_map values;
-  po::store(po::parse_command_line(argc, argv, description), values);
-  po::notify(values);
-  if (values.contains("help")) {
-    std::cout << description;
-    return std::nullopt;
-  }
-  if (settings.plans < 1 || settings.workers < 1 || settings.threads < 1) {
-    throw RunError("--plans, --workers and --threads must be at least 1");
-  }
+  Options options("bench_queue", arguments);
+  options.describe("[options]", "A program of its own, which mpirun may start.");
+  options.add("plans", value(settings.plans, "N", 200000).at_least(1), "plans to pass through");
+  options.add("workers", value(settings.workers, "N", 3).at_least(1),
+              "workers, where mpirun starts none");
+  options.add("threads", value(settings.threads, "N", 1).at_least(1), "threads a worker");
+  options.add("dir", value(settings.directory, "DIR"),
+              "directory for the result file (default: a temporary one)");
+  options.add("no-store", flag(settings.keep_in_memory),
+              "drop the results, to see the queue alone");
+  options.parse();
   return settings;
 }
 
@@ -239,7 +224,9 @@ std::optional<Settings> parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    if (const auto settings = wallheat::parse(argc, argv)) wallheat::run(*settings);
+    wallheat::run(wallheat::parse({argv + 1, argv + argc}));
+    return 0;
+  } catch (const wallheat::Options::Done&) {
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_queue: %s\n", error.what());
