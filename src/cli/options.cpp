@@ -96,12 +96,6 @@ std::string take(const OptionValue& value, const Variable& variable, const std::
   }
 }
 
-/// What is none may be the id of a plan.
-bool looks_like_path(const std::filesystem::path& text) {
-  std::error_code unknown;
-  return text.has_parent_path() || text.has_extension() || std::filesystem::exists(text, unknown);
-}
-
 constexpr const char* common_heading = "All commands";
 
 /// "a", "a and b", "a, b and c".
@@ -344,35 +338,13 @@ void Options::check_presence() const {
   std::vector<std::string> missing;
   for (const std::string& name : required_)
     if (!was_given(name)) missing.push_back(shown(name));
-  const bool too_many = unnamed_.size() > max_unnamed_;
-  if (missing.empty() && !too_many) return;
-  std::vector<std::string> strays;  // that may be the value of an option
-  if (too_many)
-    strays.assign(unnamed_.begin() + static_cast<std::ptrdiff_t>(max_unnamed_), unnamed_.end());
-  else if (std::ranges::find(required_, positional_) == required_.end())
-    std::ranges::copy_if(unnamed_, std::back_inserter(strays), looks_like_path);
-
-  std::string text =
-      missing.empty() ? ""
-                      : enumeration(missing) + (missing.size() == 1 ? " is" : " are") + " missing";
-  if (!strays.empty()) {
-    constexpr std::size_t longest_list = 3;
-    std::vector<std::string> quoted;
-    for (const std::string& stray : strays) quoted.push_back("'" + printable(stray) + "'");
-    if (quoted.size() > longest_list) {
-      quoted.resize(longest_list);
-      quoted.emplace_back("others");
-    }
-    text += fmt::format("{}{} stand{} without the name of an option", text.empty() ? "" : "; ",
-                        enumeration(quoted), strays.size() == 1 ? "s" : "");
-  }
-  if (!missing.empty() && strays.size() == missing.size()) {
-    text += "; did you mean";
-    for (std::size_t i = 0; i < missing.size(); ++i)
-      text += fmt::format(" {} {}", missing[i], printable(strays[i]));
-    text += "?";
-  }
-  throw UsageError(text);
+  std::string text;
+  if (!missing.empty())
+    text = enumeration(missing) + (missing.size() == 1 ? " is" : " are") + " missing";
+  if (unnamed_.size() > max_unnamed_)
+    text += fmt::format("{}'{}' stands without the name of an option", text.empty() ? "" : "; ",
+                        printable(unnamed_[max_unnamed_]));
+  if (!text.empty()) throw UsageError(text);
 }
 
 void Options::check_files() {

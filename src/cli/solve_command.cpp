@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -131,15 +130,6 @@ void add_rooms(FieldPicture& picture, const FloorPlan& plan, const PlanResult& r
   ++picture.columns;
 }
 
-void require_png(const std::filesystem::path& file) {
-  std::string ending = file.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return std::tolower(letter); });
-  if (!file.empty() && ending != ".png")
-    throw UsageError(fmt::format(
-        "--png draws a PNG picture, so name a file that ends in .png, not {}", file.string()));
-}
-
 /// Throws RunError if the plan has no wall of such a kind.
 void set_known_wall_temperatures(FloorPlan& plan, const WallTemperatures& walls,
                                  const std::string& id) {
@@ -165,8 +155,8 @@ Report solve_command(Options& options) {
                     "wallheat solve 00001 --data plans --solver steady --png plan.png"});
   options.add("id", value(id, "ID"), "the plan (also as an argument)");
   declare_data(options, data);
-  options.add("png", made_file(png, "\x89PNG\r\n\x1a\n"),
-              "draw start field and solution side by side");
+  options.add("png", file(png, FileRole::picture),
+              "draw start field and solution side by side, as PNG, or SVG or PDF by the ending");
   options.add("npy", made_file(npy, npy::beginning),
               "store the solution as a NumPy array, float64 in °C");
   declare_questions(options, solver);
@@ -174,7 +164,6 @@ Report solve_command(Options& options) {
   declare_solver(options, solver, data);
   options.positional("id", 1);
   options.require({"id", "data"});
-  options.check([&] { require_png(png); });
   options.parse();
   const SharedPlanSource source = open_plan_source(data);
   require_plans(*source, {id});
@@ -199,7 +188,7 @@ Report solve_command(Options& options) {
     FieldPicture picture = plan_picture("plan " + id, plan, solution->field,
                                         solution_caption(result.solver, result.iterations));
     if (solver.door) add_rooms(picture, plan, result, *solver.door);
-    write_output(png, picture.draw(PlotFormat::png));
+    write_output(png, picture.draw(plot_format("png", png)));
     report.add(Fact{"png", "picture", png.string()});
   }
   if (!npy.empty()) {

@@ -106,13 +106,11 @@ TEST_F(NewUser, is_told_what_was_meant) {
            {"whatif 10000 --data .", "--wall is missing; see"},
            {"run 10000 --data .", "--out is missing; see"},
            {"generate plans",
-            "--out is missing; 'plans' stands without the name of an option; did "
-            "you mean --out plans?"},
-           {"summary a.h5 b.h5", "wallheat: 'b.h5' stands without the name of an option;"},
+            "--out is missing; 'plans' stands without the name of an option; see"},
            {"merge a.h5 b.h5", "--out is missing; see"},
            {"verify", "FILE is missing"},
            {"solve", "ID and --data are missing"},
-           {"solve 00001 --data . --png plan.jpg", "name a file that ends in .png"},
+           {"solve 00001 --data . --png plan.jpg", "name a file that ends in .png, .svg or .pdf"},
        })
     expect_refusal(command, 2, sentence);
 }
