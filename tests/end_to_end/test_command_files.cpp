@@ -47,6 +47,7 @@ TEST_F(CommandFiles, of_one_command_are_different_ones) {
                    "name another file by --events");
   for (const std::string file : {"new.h5", "link_to_new", "loop/new.h5", "plans/../new.h5.lock"})
     expect_refusal(run + "--out new.h5 --events " + file, 2, "--out and --events");
+  expect_refusal(run + "--out new.h5 --events new.h5.wal7", 2, "the name of a journal of --out");
   expect_refusal(
       "run --data plans --out new.h5 --events plans/building_ids.txt", 2,
       "plans/building_ids.txt is one of the files of --data; name another file by --events");

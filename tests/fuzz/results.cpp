@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -62,25 +61,6 @@ const fs::path& other_part() {
   return made;
 }
 
-/// Flips bits, cuts, fills a sector, or adds bytes at the end.
-void damage(std::string& bytes, unsigned how, std::size_t at, unsigned value) {
-  if (bytes.empty()) return;
-  const std::size_t place = at % bytes.size();
-  switch (how) {
-    case 0:
-      bytes[place] ^= static_cast<char>(value == 0 ? 1 : value);
-      return;
-    case 1:
-      return bytes.resize(std::min(bytes.size(), at));
-    case 2:
-      std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(place),
-                  std::min<std::size_t>(512, bytes.size() - place), static_cast<char>(value));
-      return;
-    default:
-      bytes += std::string(at, static_cast<char>(value));
-  }
-}
-
 /// Changes a byte of a plan's row in the file, with a sound checksum. (journal.cpp does the same to
 /// journals.)
 void forge(Files& files, std::size_t index, std::size_t at, unsigned value) {
@@ -126,18 +106,16 @@ void make_odd(Files& files, std::size_t place, unsigned form) {
   files.forged = true;
 }
 
-void patch(Files& files, std::span<const std::uint8_t, 4> bytes) {
-  const std::size_t at = bytes[1] + 256U * bytes[2];
-  const unsigned value = bytes[3];
-  switch (const unsigned what = bytes[0] % 11) {
+void change(Files& files, const Patch& patch) {
+  switch (const unsigned what = patch.what % 11) {
     case 8:
-      return forge(files, value % stored, at, 1U << (value / stored % 8));
+      return forge(files, patch.value % stored, patch.at, 1U << (patch.value / stored % 8));
     case 9:
-      return make_odd(files, at, value);
+      return make_odd(files, patch.at, patch.value);
     case 10:
       return files.journal.clear();
     default:
-      return damage(what % 2 == 0 ? files.file : files.journal, what / 2, at, value);
+      return damage(what % 2 == 0 ? files.file : files.journal, what / 2, patch);
   }
 }
 
@@ -216,14 +194,8 @@ std::vector<std::string> seeds() {
   std::vector<std::string> inputs;
   for (std::size_t choice = 0; choice < originals().size() * steps; ++choice) {
     const auto& [file, journal, forged] = originals()[choice % 2];
-    const auto with = [&](std::initializer_list<std::array<std::size_t, 3>> patches) {
-      std::string input(1, static_cast<char>(choice));
-      for (const auto& [what, at, value] : patches) {
-        for (const std::size_t byte : {what, at & 255, at >> 8, value}) {
-          input += static_cast<char>(byte);
-        }
-      }
-      inputs.push_back(std::move(input));
+    const auto with = [&](std::initializer_list<Patch> patches) {
+      inputs.push_back(std::string(1, static_cast<char>(choice)) + as_bytes(patches));
     };
     const auto row = file.find(campaign().ids[1]);
     with({});
@@ -231,7 +203,7 @@ std::vector<std::string> seeds() {
     with({{1, journal.size() / 2, 1}, {0, row + 200, 4}});
     with({{2, file.size() / 2, 0}});
     with({{3, journal.size() - 300, 0}, {4, row - 8, 0}});
-    with({{6, 4096, 0}, {5, 40, 255}});
+    with({{6, file.size() - 1, 200}, {5, 40, 255}});
     with({{8, offsetof(store::Row, field_bytes) + 7, 1}, {8, offsetof(store::Row, rows) + 3, 2}});
     with({{9, 3, 8}});  // an array where one text was expected
     with({{9, 1, 9}});
@@ -249,10 +221,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   auto files = originals()[data[0] % 2];
   (void)other_part();
-  constexpr std::size_t most_patches = 32;
-  for (std::size_t at = 1; at + 4 <= std::min(size, 4 * most_patches + 1); at += 4) {
-    patch(files, std::span<const std::uint8_t, 4>(data + at, 4));
-  }
+  for (const Patch& patch : patches_in(text_of(data, size).substr(1), 32)) change(files, patch);
   const OpenedFiles opened;
   const auto place = directory() / "patched";
   fs::remove_all(place);
