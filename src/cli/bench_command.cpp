@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <limits>
 
 #include "bench/cpu_bench.hpp"
 #include "bench/gpu_bench.hpp"
 #include "bench/reference_profile.hpp"
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
-#include "cli/run_option_parser.hpp"
+#include "cli/plan_options.hpp"
 #include "core/generator.hpp"
 #include "core/number_of.hpp"
 #include "io/print_error.hpp"
@@ -103,7 +101,7 @@ Report bench_reference(const std::string& id, const std::filesystem::path& data,
 
 Report bench_command(Options& options) {
   std::filesystem::path data;
-  int count = 0;
+  std::size_t count = 0;
   int repeat = 0;
   bool scaling_wanted = false;
   bool quick = false;
@@ -111,7 +109,7 @@ Report bench_command(Options& options) {
   bool on_gpu = false;
   std::string size_list;
   std::string reference;
-  SolverOptionParser solver_options;
+  SolverOptions solver;
   options.describe(
       "[options]",
       "Measures the solver on given plans, or on generated ones, against what this core could do "
@@ -125,8 +123,7 @@ Report bench_command(Options& options) {
   options.heading("What is measured");
   options.add("data,d", file(data, FileRole::plans, "PLANS"),
               "directory or zip archive of plans to use; default: generated ones (seed 1)");
-  constexpr int by_device = std::numeric_limits<int>::min();
-  options.add("plans", value(count, "N", by_device, "8, on a GPU 64"),
+  options.add("plans", value(count, "N", 0, "8, on a GPU 64").at_least(1),
               "the first N plans; of generated ones N of each size");
   options.add("sizes", value(size_list, "LIST", "512"),
               "cells along a side of generated plans, as 64,128,256");
@@ -139,34 +136,30 @@ Report bench_command(Options& options) {
               "show where the published program's algorithm spends its time on this plan of "
               "--data: whole arrays, step by step, as a line profiler shows it for NumPy; and what "
               "the solver takes for the same bits (CPU)");
-  options.add("repeat", value(repeat, "N", 5), "measurements of each figure (CPU)");
+  options.add("repeat", value(repeat, "N", 5).at_least(1), "measurements of each figure (CPU)");
   options.add("scaling", value(scaling_wanted, "BOOL", true),
               "measure 1, 2, 4, ... threads, too (CPU)");
   options.add("quick", flag(quick),
               "compare 64 plans bit by bit and measure for seconds, not minutes (GPU)");
   options.heading("Solver");
-  solver_options.declare(options);
+  declare_solver(options, solver, data);
+  options.exclude("data", {"sizes"});
+  options.exclude("quick", {"plot"});
+  options.need("data", {"reference"});
   options.parse();
-  const bool picture = options.was_given("plot");
   if (quick && !on_gpu) throw UsageError("--quick needs --device gpu");
   if (solvers && on_gpu) throw UsageError("--solvers runs on the CPU");
-  if (!reference.empty() && (data.empty() || on_gpu || solvers))
-    throw UsageError(
-        "--reference is for a plan of --data on the CPU: leave out --device, --solvers");
-  if (picture && !on_gpu && !solvers) throw UsageError("--plot needs --device gpu, or --solvers");
-  if (quick && picture) throw UsageError("--quick leaves out the sizes of plans that --plot draws");
-  if (options.was_given("sizes") && !data.empty())
-    throw UsageError("--sizes is for generated plans: leave out --data");
-  if (count == by_device) count = on_gpu ? 64 : 8;
-  if (count < 1) throw UsageError("--plans must be at least 1");
-  if (repeat < 1) throw UsageError("--repeat must be at least 1");
+  if (!reference.empty() && (on_gpu || solvers))
+    throw UsageError("--reference is for a plan on the CPU: leave out --device, --solvers");
+  if (options.was_given("plot") && !on_gpu && !solvers)
+    throw UsageError("--plot needs --device gpu, or --solvers");
+  if (count == 0) count = on_gpu ? 64 : 8;
   const std::vector<std::size_t> sizes = sizes_of(size_list);
 
-  const SolverOptions solver = solver_options.finish(data);
   if (!reference.empty()) return bench_reference(reference, data, solver);
   if (solver.kind != SolverKind::jacobi)
     throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");
-  const auto plans = [&] { return bench_plans(data, static_cast<std::size_t>(count), sizes); };
+  const auto plans = [&] { return bench_plans(data, count, sizes); };
   if (on_gpu) return report_of(bench_gpu(solver, plans, quick));
   CpuBenchSettings settings{.options = solver, .repeat = repeat};
   if (solvers) settings.solvers = {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady};

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "core/number_of.hpp"
 #include "report/compare.hpp"
@@ -39,9 +38,9 @@ std::optional<GivenTime> given_time(const std::string& argument) {
 struct CompareOptions {
   std::vector<std::string> words;
   std::vector<std::optional<GivenTime>> given;  ///< of each word; nothing if it is a file
-  std::int64_t plans = 0;
-  std::int64_t timed_plans = 0;
-  std::int64_t list = 0;
+  std::size_t plans = 0;                        ///< 0: those of the first file
+  std::size_t timed_plans = 0;                  ///< the same
+  std::size_t list = 0;
   std::string base;
   bool equality = false;
 };
@@ -58,14 +57,9 @@ void require_own_names(const CompareOptions& compare) {
 }
 
 /// Throws UsageError.
-void check_comparison(const Options& options, CompareOptions& compare) {
+void check_comparison(CompareOptions& compare) {
   if (compare.words.size() < 2)
     throw UsageError("there is one thing only; name what to compare it with");
-  for (const auto& [name, value] :
-       {std::pair("plans", compare.plans), std::pair("timed-plans", compare.timed_plans)})
-    if (options.was_given(name) && value < 1)
-      throw UsageError(fmt::format("--{} must be at least 1", name));
-  if (compare.list < 0) throw UsageError("--list must be at least 0");
   for (const std::string& word : compare.words) compare.given.push_back(given_time(word));
   require_own_names(compare);
   const auto files = std::count(compare.given.begin(), compare.given.end(), std::nullopt);
@@ -97,15 +91,16 @@ void parse_comparison(Options& options, CompareOptions& compare) {
               "end with status 1 if any answer differs in a bit, or is in one file only");
   options.add("list", value(compare.list, "N", 5),
               "show so many plans at most that are not in both alike; JSON and CSV have all");
-  options.add("plans", value(compare.plans, "N", 0, "those of the first file"),
+  options.add("plans", value(compare.plans, "N", 0, "those of the first file").at_least(1),
               "for how many plans to tell seconds and hours");
-  options.add("timed-plans", value(compare.timed_plans, "N", 0, "those of the first file"),
+  options.add("timed-plans",
+              value(compare.timed_plans, "N", 0, "those of the first file").at_least(1),
               "for how many plans the SECONDS of NAME=SECONDS are");
   options.add("base", value(compare.base, "WHAT"),
               "the file or NAME that speed-ups are against; default: the slowest");
   options.positional("what", -1);
   options.require({"what"});
-  options.check([&] { check_comparison(options, compare); });
+  options.check([&] { check_comparison(compare); });
   options.parse();
 }
 
@@ -123,13 +118,9 @@ Compared compared(const CompareOptions& compare) {
     answers.push_back({word, {}, &readers.emplace_back(word)});
   }
   const std::size_t own_plans = answers.empty() ? 0 : answers.front().count();
-  // Zero stands for those of the first file, or if there is none for those that are timed.
-  const auto plans_or = [](std::int64_t plans, std::size_t otherwise) {
-    return plans > 0 ? static_cast<std::size_t>(plans) : otherwise;
-  };
-  const std::size_t timed = plans_or(compare.timed_plans, own_plans);
+  const std::size_t timed = compare.timed_plans > 0 ? compare.timed_plans : own_plans;
   Compared found;
-  found.plans = plans_or(compare.plans, answers.empty() ? timed : own_plans);
+  found.plans = compare.plans > 0 ? compare.plans : answers.empty() ? timed : own_plans;
   for (std::size_t i = 1; i < answers.size(); ++i)
     found.comparisons.push_back(wallheat::compare(answers.front(), answers[i]));
   auto file = answers.begin();
@@ -170,7 +161,7 @@ Report compare_command(Options& options) {
   parse_comparison(options, compare);
   Compared found = compared(compare);
   const std::string difference = compare.equality ? difference_in(found.comparisons) : "";
-  Report report = report_of(std::move(found), static_cast<std::size_t>(compare.list));
+  Report report = report_of(std::move(found), compare.list);
   report.title = fmt::format("{} compared", fmt::join(compare.words, ", "));
   report.error = difference;
   report.exit_status = difference.empty() ? exit_done : exit_failed;

@@ -7,9 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command_files.hpp"
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "core/npy.hpp"
 #include "core/plural.hpp"
@@ -55,15 +53,14 @@ void put_out(const fs::path& out, const std::function<void(std::ostream&)>& writ
 /// Throws UsageError if the output is one of the plans that the results are of, if these are still
 /// where the run found them.
 void keep_plans(const std::string& file, const ResultReader& reader, const fs::path& out) {
-  if (out == "-") return;
   CommandFiles files;
-  files.writes("--out", out);
+  files.add("--out", out == "-" ? "" : out, FileRole::added);
   try {
-    files.reads_plans("the plans of FILE", plans_of(file, reader));
+    files.add("the plans of FILE", plans_of(file, reader), FileRole::plans);
   } catch (const RunError&) {
     return;
   }
-  files.check();
+  files.check(false);
 }
 
 /// Writes the stored field of a plan.
@@ -133,7 +130,7 @@ int export_command(Options& options) {
       throw UsageError("--field needs --out: a field is no text (-: write it to stdout)");
     if (out.extension() == ".xdmf") what = Export::xdmf;
     if (!field.empty()) what = Export::field;
-    if (out != "-") options.files().makes("--out", out, overwrite, beginning_of(what));
+    if (out != "-") options.files().add("--out", out, FileRole::made, beginning_of(what));
   });
   options.parse();
   require_ending(out, what);

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "core/generator.hpp"
 #include "core/id_list.hpp"
 #include "core/npy.hpp"
@@ -123,10 +122,10 @@ void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwr
 
 Report generate_command(Options& options) {
   std::filesystem::path out;
-  std::int64_t count = 0;
+  std::size_t count = 0;
   std::uint64_t seed = 0;
-  std::string kind;
-  std::int64_t size = 0;
+  Generate generate = nullptr;
+  std::size_t size = 0;
   bool overwrite = false;
   options.describe(
       "--out DIR [options]",
@@ -134,31 +133,27 @@ Report generate_command(Options& options) {
       "is the same on every machine and does not depend on --count.",
       {"wallheat generate --out plans --count 8 --size 96",
        "wallheat generate --out plates --kind poisson --count 2 --size 64"});
-  options.add("kind", value(kind, "NAME", "floorplan"),
+  options.add("kind",
+              choice(generate, "NAME", "floorplan",
+                     {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}}),
               "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
               "one in the middle, plan 00002 everywhere, the others some anywhere)");
   options.add("out,o", value(out, "DIR"),
               "directory to write to, made if missing; if it ends in .zip or .npz, the zip archive "
               "to make of what would be in it");
-  options.add("count", value(count, "N", 24), "number of plans");
+  options.add("count", value(count, "N", 24).at_least(1), "number of plans");
   options.add("seed,s", value(seed, "S", 1), "any whole number");
-  options.add("size", value(size, "CELLS"),
+  options.add("size", value(size, "CELLS").within(16, 16384),
               "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
   options.add("overwrite", flag(overwrite),
               "replace the plans of a directory that has some, or the archive");
-  options.words("kind", {"floorplan", "poisson"});
   options.require({"out"});
   options.parse();
-  const auto generate = choose<Generate>(
-      "kind", kind, {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}});
   if (!options.was_given("size")) size = generate == generate_poisson_plan ? 256 : 512;
-  if (count < 1) throw UsageError("--count must be at least 1");
-  if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
 
   std::optional<double> spacing;
   if (generate == generate_poisson_plan) spacing = 1 / static_cast<double>(size);  // 1 wide
-  const Plans plans{generate, seed, static_cast<std::size_t>(size), static_cast<std::size_t>(count),
-                    spacing};
+  const Plans plans{generate, seed, size, count, spacing};
   const bool is_archive = out.extension() == ".zip" || out.extension() == ".npz";
   (is_archive ? write_zip : write_directory)(plans, out, overwrite);
   Report report{out.string()};

@@ -1,24 +1,11 @@
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
+#include "forecast/job_listing.hpp"
 #include "report/report_page.hpp"
 #include "view/output_file.hpp"
-#include "wallheat/error.hpp"
 
 namespace wallheat {
-namespace {
-
-std::string text_in(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) throw RunError(file + " cannot be read");
-  return text;
-}
-
-}  // namespace
 
 Report page_command(Options& options) {
   std::vector<std::string> names;
@@ -37,7 +24,7 @@ Report page_command(Options& options) {
   options.parse();
   std::vector<Report> reports;
   for (const std::string& name : names) {
-    reports.push_back(report_in(name, text_in(name)));
+    reports.push_back(report_in(name, text_of(name)));
     if (reports.back().title.empty()) reports.back().title = name;
   }
   write_output(out, [&](std::ostream& to) { write_page(title, reports, to); });

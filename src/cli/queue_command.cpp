@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/queue_source.hpp"
 #include "core/number_of.hpp"
 #include "report/queue_report.hpp"

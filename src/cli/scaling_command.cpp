@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "core/answer.hpp"
 #include "core/number_of.hpp"
@@ -86,28 +85,6 @@ Scaling against_one_worker(const std::vector<ScalingPoint>& points, const std::s
     throw UsageError(
         fmt::format("speed-ups are against one worker, and no time is that of one; {}", remedy));
   return scaling_of("", points, *one);
-}
-
-/// Exactly one source of times, and no option of another one. Throws UsageError.
-void check_scaling(const Options& options, const ScalingOptions& scaling) {
-  const char* chosen = nullptr;
-  for (const auto& [option, text] :
-       {std::pair("file", "result files"), {"replay", "--replay FILE"}, {"times", "--times"}}) {
-    if (!options.was_given(option)) continue;
-    if (chosen != nullptr)
-      throw UsageError(fmt::format("{} and {} exclude each other", chosen, text));
-    chosen = text;
-  }
-  if (chosen == nullptr)
-    throw UsageError("give result files of finished runs, --replay FILE to predict, or --times");
-  for (const char* option : {"workers", "schedule", "overhead", "slowdown"})
-    if (options.was_given(option) && scaling.replay.empty())
-      throw UsageError(
-          fmt::format("--{} has no meaning for {}; it is for --replay", option, chosen));
-  if (!std::isfinite(scaling.overhead_s) || scaling.overhead_s < 0)
-    throw UsageError("--overhead must be a number of at least 0 (seconds)");
-  if (!std::isfinite(scaling.slowdown) || scaling.slowdown < 1)
-    throw UsageError("--slowdown must be a number of at least 1");
 }
 
 Report report_of_files(const std::vector<std::string>& files) {
@@ -209,19 +186,22 @@ void parse_scaling(Options& options, ScalingOptions& scaling) {
   options.add("workers,w", value(scaling.workers, "LIST"),
               "with --replay: numbers of workers, as 1,2,4; default: 1, 2, 4, ... 1024");
   options.add(
-      "schedule", value(scaling.schedules, "NAMES", "longest-first"),
+      "schedule",
+      value(scaling.schedules, "NAMES", "longest-first")
+          .completed_by({"static", "dynamic", "longest-first"}),
       "with --replay: any of static (contiguous shares of the ids, equal in number), dynamic (the "
       "next id to the first free worker) and longest-first (the same, long plans first, as "
       "'wallheat run' does), separated by commas");
-  options.add("overhead", value(scaling.overhead_s, "SECONDS", 0),
+  options.add("overhead", value(scaling.overhead_s, "SECONDS", 0).at_least(0),
               "with --replay: what each plan costs its worker beside its stored seconds");
-  options.add("slowdown", value(scaling.slowdown, "FACTOR", 1),
+  options.add("slowdown", value(scaling.slowdown, "FACTOR", 1).at_least(1),
               "with --replay: how many times as long a plan takes where several workers work as "
               "where one works alone, as cores share memory, clock and power; 'wallheat compare "
               "one.h5 two.h5' tells it by the CPU s a plan");
-  options.words("schedule", {"static", "dynamic", "longest-first"});
   options.positional("file", -1);
-  options.check([&] { check_scaling(options, scaling); });
+  options.exclude("file", {"replay", "times"});
+  options.exclude("replay", {"times"});
+  options.need("replay", {"workers", "schedule", "overhead", "slowdown"});
   options.parse();
 }
 
@@ -232,6 +212,8 @@ Report scaling_command(Options& options) {
   parse_scaling(options, scaling);
   if (!scaling.replay.empty()) return report_of_replay(scaling);
   if (!scaling.files.empty()) return report_of_files(scaling.files);
+  if (scaling.times.empty())
+    throw UsageError("give result files of finished runs, --replay FILE to predict, or --times");
   return report_of({against_one_worker(points_of_times(scaling.times), "add 1=SECONDS to --times")},
                    "given times");
 }

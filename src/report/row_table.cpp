@@ -118,7 +118,7 @@ std::vector<std::size_t> chosen_rows(const Records<Record>& rows, const RowChoic
       },
       &decltype(sorted)::value_type::first);
   for (const auto& [value, place] : sorted) chosen.push_back(place);
-  if (choice.first && *choice.first < chosen.size()) chosen.resize(*choice.first);
+  chosen.resize(std::min(chosen.size(), choice.first));
   return chosen;
 }
 template std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice);

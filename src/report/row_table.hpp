@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -23,7 +23,7 @@ struct RowChoice {
   /// A formula, ascending; with a - in front descending; empty: in the order of the ids.
   std::string sort = {};
   /// So many at most, after sorting.
-  std::optional<std::size_t> first = {};
+  std::size_t first = SIZE_MAX;
 };
 
 /// Hands over rows one after the other, so that not all need be in memory; each call begins anew.
