@@ -29,7 +29,10 @@ void Output::declare(Options& options, bool has_out, const char* figure) {
   options.add("out,o", file(out_, FileRole::text), "write there what would be printed");
   options.add("page", made_file(page_, "<!doctype html>\n"),
               "make one HTML page of it, which needs no network");
-  if (figure == nullptr) return;
+  if (figure == nullptr) {
+    options.add("title", value(title_, "TEXT"), "of the page, in place of its own");
+    return;
+  }
   picture_.declare(options, "plot",
                    fmt::format("draw {} as PNG, SVG or PDF, by the file's ending", figure).c_str());
 }
@@ -55,7 +58,8 @@ void Output::write(const Report& report, std::ostream& out, bool is_stdout) cons
   write_csv(*table, out);
 }
 
-void Output::put(const Report& report) const {
+void Output::put(Report& report) const {
+  report.title = picture_.title().value_or(title_.empty() ? report.title : title_);
   if (!out_.empty()) {
     write_output(out_, [&](std::ostream& out) { write(report, out, false); });
   } else {

@@ -15,8 +15,8 @@ class Output {
   /// Declares --json; and --format, --out and --page unless the command's --out names something
   /// that it makes; and if `figure` is not null, which says what is drawn, --plot.
   Output(Options& options, bool has_out, const char* figure);
-  /// Throws RunError, and UsageError if the report has nothing of the wanted kind.
-  void put(const Report& report) const;
+  /// With --title, if it was given. Throws RunError, and UsageError if the report has nothing of the wanted kind.
+  void put(Report& report) const;
 
  private:
   void declare(Options& options, bool has_out, const char* figure);
@@ -28,6 +28,7 @@ class Output {
   Form form_ = Form::text;
   std::filesystem::path out_;
   std::filesystem::path page_;
+  std::string title_;
   PictureFile picture_;
 };
 

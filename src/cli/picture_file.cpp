@@ -18,7 +18,8 @@ void PictureFile::declare(Options& options, const char* option, const char* help
   option_ = std::string(option).substr(0, std::string(option).find(','));
   options.add(option, file(path_, FileRole::picture), help);
   options.check([this] { check(); });
-  options.add("title", value(titles_, "TEXT"), "of the picture, in place of its own; '' for none");
+  options.add("title", value(titles_, "TEXT"),
+              "of the picture and the page, in place of its own; '' for none");
   options.add(size_option, value(size_, "WxH"), "of the picture in pixels, as 1200x800");
   options.add(
       "dpi", value(dpi_, "N", usual_dpi),
