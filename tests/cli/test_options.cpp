@@ -67,18 +67,6 @@ TEST(RunOptions, of_a_file_cannot_name_another_file) {
               AllOf(HasSubstr("a.cfg"), HasSubstr("cannot name another")));
 }
 
-/// What `wallheat run --print-config` prints.
-std::string printed_configuration(const Arguments& arguments) {
-  testing::internal::CaptureStdout();
-  EXPECT_THROW((void)parsed_alone(arguments), Options::Done);
-  return testing::internal::GetCapturedStdout();
-}
-
-TEST(RunOptions, are_all_in_the_example_configuration) {
-  EXPECT_EQ(printed_configuration({"--print-config"}), file_text(WALLHEAT_CONFIGS "/run.cfg"))
-      << "build/wallheat run --print-config > configs/run.cfg";
-}
-
 TEST(RunOptions, of_a_campaign_are_ready_to_use) {
   const RunOptions options = parsed({"--config", WALLHEAT_CONFIGS "/many-buildings.cfg"});
   EXPECT_TRUE(options.resume);
