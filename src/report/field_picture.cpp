@@ -121,7 +121,7 @@ class Page {
     std::size_t longest = 1;  // cells
     double wide = 0;          // parts of the longest side
     double high = 0;
-    for (const auto& [caption, values, scale, labels] : picture.panels) {
+    for (const auto& [text, values, scale, labels] : picture.panels) {
       longest = std::max({longest, values.rows, values.cols});
       const auto rows = static_cast<double>(values.rows);
       const auto cols = static_cast<double>(values.cols);

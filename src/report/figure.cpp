@@ -38,7 +38,9 @@ std::string marks_of_time(double from, double to) {
   return Plot::ticks(marks);
 }
 
-constexpr std::size_t last_line_type = 11;  // of steps
+// Types of lines.
+constexpr std::size_t last_step = 11;
+constexpr std::size_t line_beside = 6;  // steps
 
 /// The least and the largest number along an axis; nothing if there is none.
 struct Extent {
@@ -131,6 +133,8 @@ void add_panel(Plot& plot, const Figure& figure) {
   add_axis(plot, 'x', figure.x, along_x, has_bars);
   add_axis(plot, 'y', figure.y, along_y, has_bars);
   if (are_counts && !is_logarithmic(figure.y)) plot.add("set ytics {}", Plot::count_ticks(highest));
+  const auto steps = static_cast<std::size_t>(
+      std::ranges::count(figure.series, Figure::Mark::rectangles, &Figure::Series::mark));
   std::vector<std::string> curves;
   bool has_legend = false;
   for (const Figure::Series& series : figure.series) {
@@ -144,9 +148,9 @@ void add_panel(Plot& plot, const Figure& figure) {
     const std::string title =
         series.name.empty() ? "notitle" : "title " + Plot::quoted(series.name);
     // The last of the steps is the darkest, however few there are.
-    const std::size_t number = figure.is_graded
-                                   ? last_line_type - figure.series.size() + curves.size() + 1
-                                   : curves.size() + 1;
+    std::size_t number = curves.size() + 1;
+    if (figure.is_graded)
+      number = series.mark == Figure::Mark::rectangles ? last_step - steps + number : line_beside;
     curves.push_back(fmt::format("{} {} {}", plot.add_data(rows), style_of(series, number), title));
     for (std::size_t i = 0; i < series.labels.size(); ++i)
       if (std::isfinite(series.y[i]))

@@ -143,12 +143,12 @@ class PageWriter {
     out_ << (table.is_folded ? "</details></section>\n" : "</section>\n");
   }
   void begin_table(const Table& table, const Table::Row& first) {
-    const std::string name = escaped(table.name);
+    const std::string title = escaped(table.name);
     out_ << (table.source ? "<section class=long>" : "<section>");
     if (table.is_folded)
-      out_ << "<details><summary>" << name << "</summary>\n";
-    else if (!name.empty())
-      out_ << "<h2>" << name << "</h2>\n";
+      out_ << "<details><summary>" << title << "</summary>\n";
+    else if (!title.empty())
+      out_ << "<h2>" << title << "</h2>\n";
     out_ << "<div class=scroll tabindex=0><table><tr>";
     for (std::size_t i = 0; i < first.size(); ++i)
       if (const auto& [key, name, style] = table.columns.at(i); !name.empty())

@@ -144,7 +144,8 @@ TEST(Report, shows_a_folded_table_and_a_picture_that_is_there_on_pages_only) {
       true;
   EXPECT_EQ(text_of(report), "");
   report = report_in("report.json", json_of(report));
-  report.add(Figure{.name = "plan",
+  report.add(Figure{.key = "plan",
+                    .name = "plan",
                     .svg = "<?xml ?><svg width=\"9\"><title>Gnuplot</title>\n"
                            "<desc>by gnuplot</desc><rect fill=\"#ffffff\"/><g/></svg>"});
   std::ostringstream page;
