@@ -157,7 +157,7 @@ int call(const Command& command, Options& options) try {
   if (const auto* function = std::get_if<int (*)(Options&)>(&command.function))
     return (*function)(options);
   Output output(options, command.out, command.figure);
-  const Report report = std::get<Report (*)(Options&)>(command.function)(options);
+  Report report = std::get<Report (*)(Options&)>(command.function)(options);
   output.put(report);
   if (!report.error.empty()) {
     flush_stdout();

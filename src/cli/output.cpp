@@ -44,6 +44,16 @@ Output::Output(Options& options, Out out, const char* figure) {
                 "make one HTML page of it, which needs no network");
   }
   if (figure != nullptr) declare_picture(options, out == Out::drawn ? "out" : "plot", figure);
+  if (figure != nullptr || out == Out::told) {
+    const auto set_title = [this](const std::string&, const std::string& text) {
+      style_.title = text;
+    };
+    const std::string_view of = figure == nullptr  ? "page"
+                                : out == Out::told ? "page and the picture"
+                                                   : "picture";
+    options.add("title", {set_title, "TEXT"},
+                fmt::format("of the {}, in place of its own; '' for none", of));
+  }
   options.heading("Options");
 }
 
@@ -51,10 +61,6 @@ void Output::declare_picture(Options& options, const std::string& option,
                              const std::string& figure) {
   options.add(option == "out" ? "out,o" : option, file(picture_, FileRole::picture),
               fmt::format("draw {} as PNG, SVG or PDF, by the file's ending", figure));
-  const auto set_title = [this](const std::string&, const std::string& text) {
-    style_.title = text;
-  };
-  options.add("title", {set_title, "TEXT"}, "of the picture, in place of its own; '' for none");
   const auto set_size = [this](const std::string&, const std::string& text) {
     std::tie(style_.width, style_.height) = size_in(text);
   };
@@ -80,7 +86,8 @@ void Output::write(const Report& report, std::ostream& out, bool is_stdout) cons
   write_csv(*table, out);
 }
 
-void Output::put(const Report& report) const {
+void Output::put(Report& report) const {
+  if (style_.title) report.title = *style_.title;
   if (!out_.empty()) {
     write_output(out_, [&](std::ostream& out) { write(report, out, false); });
   } else {

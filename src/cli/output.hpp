@@ -19,11 +19,11 @@ enum class Out {
 class Output {
  public:
   /// Declares --json; --format, --out and --page if what is told has a file; and if `figure` is not
-  /// null, which says what is drawn, --plot (or --out), --title, --size and --dpi. This must live
-  /// as long as the options.
+  /// null, which says what is drawn, --plot (or --out), --size and --dpi; and --title, of page and
+  /// picture. This must live as long as the options.
   Output(Options& options, Out out, const char* figure);
-  /// Throws RunError, and UsageError if the report has nothing of the wanted kind.
-  void put(const Report& report) const;
+  /// Under --title, if it was given. Throws RunError, and UsageError if the report has nothing of the wanted kind.
+  void put(Report& report) const;
 
  private:
   enum class Form { text, json, csv };

@@ -41,7 +41,8 @@ enum class Form {
   decimals,  ///< so many
   seconds,   ///< five digits at least, never with an exponent
   duration,  ///< "3 min 20 s"
-  bytes      ///< "23.4 MB"
+  bytes,     ///< "23.4 MB"
+  time       ///< of a text like 2030-01-02T03:04:05.678Z: "2 Jan 2030, 03:04:05 UTC"
 };
 struct Style {
   Form form = Form::digits;
@@ -76,7 +77,7 @@ struct Table {
   /// at each call.
   std::function<void(const std::function<void(const Row&)>& take)> source = {};
   std::size_t most_shown = std::numeric_limits<std::size_t>::max();  ///< rows, to people
-  bool is_folded = false;  ///< on a page, until its reader opens it
+  bool is_folded = false;  ///< on pages only, where its reader opens it
 
   void for_each(const std::function<void(const Row&)>& take) const;
   /// Whether people see any of its columns.
@@ -125,6 +126,7 @@ struct Figure {
   bool is_graded = false;  ///< the series are steps of one quantity, from little to much
   /// Drawn in place of series, and not in JSON.
   std::shared_ptr<const FieldPicture> fields = {};
+  std::string svg = {};  ///< a whole picture that is there already; the same
 
   /// A line from one y to another.
   void add_upright(std::string of, double at, double bottom, double top, bool is_dashed = true) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ostream>
 #include <sstream>
@@ -29,9 +30,21 @@ std::string number_text(double number, const Style& style) {
     case Form::duration:
       return duration_text(number);
     case Form::bytes:
+      return bytes_text(number);
+    case Form::time:
       break;
   }
-  return bytes_text(number);
+  return fmt::format("{}", number);
+}
+
+/// "26 Nov 2026, 01:12:10 UTC"; what is no time as it is.
+std::string time_of_day(const std::string& utc) {
+  constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                              "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  if (!seconds_of_utc(utc)) return printable(utc);
+  const auto month = static_cast<std::size_t>(std::stoi(utc.substr(5, 2)));
+  return fmt::format("{} {} {}, {} UTC", std::stoi(utc.substr(8, 2)), months.at(month - 1),
+                     utc.substr(0, 4), utc.substr(11, 8));
 }
 
 /// Whole numbers are shown as they are, unless they are bytes or a stretch of time.
@@ -94,7 +107,7 @@ std::string line_of(const std::vector<ShownColumn>& columns, const auto& cell_of
 
 /// False if there is nothing in it for people.
 bool write(const Table& table, TextWriter& out) {
-  if (!table.is_for_people()) return false;  // its source may take long
+  if (!table.is_for_people() || table.is_folded) return false;  // its source may take long
   std::vector<ShownColumn> columns = shown_columns(table);
   std::size_t rows = 0;
   table.for_each([&](const Table::Row& row) {
@@ -136,7 +149,8 @@ std::string text_of(const Value& value, const Style& style) {
     return with_unit(number_text(*number, style));
   if (const auto* is = std::get_if<bool>(&value)) return *is ? "yes" : "no";
   const auto* text = std::get_if<std::string>(&value);
-  return text == nullptr ? "-" : printable(*text);
+  if (text == nullptr) return "-";
+  return style.form == Form::time ? time_of_day(*text) : printable(*text);
 }
 
 std::string Report::share(double part, double whole) {

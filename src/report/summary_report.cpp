@@ -242,19 +242,30 @@ void add_failures(const std::vector<FailedPlan>& failed, Report& report) {
   }
 }
 
-/// Not for people, who have a page for them.
 void add_record(const ResultReader& reader, Report& report) {
-  Table& settings = report.add(Table{"settings", "", {{"name", ""}, {"value", ""}}});
+  Table& settings =
+      report.add(Table{"settings", "settings of the run", {{"name", "name"}, {"value", "value"}}});
+  settings.is_folded = true;
   for (const auto& [name, setting] : reader.settings()) settings.rows.push_back({name, setting});
-  constexpr std::array names{"started_utc", "ended_utc",     "end",        "command_line",
-                             "restored",    "solved",        "failed",     "seconds",
-                             "threads",     "plans_at_once", "rank_memory"};
-  Table& sessions = report.add(Table{"sessions", "", {}});
-  for (const char* name : names) sessions.columns.push_back({name, ""});
+  Table& sessions =
+      report.add(Table{"sessions",
+                       fmt::format("sessions ({})", reader.sessions().size()),
+                       {{"started_utc", "started", {Form::time}},
+                        {"ended_utc", "ended (- if killed, or still running)", {Form::time}},
+                        {"end", "end"},
+                        {"solved", "solved"},
+                        {"failed", "failed"},
+                        {"restored", ""},
+                        {"seconds", "wall time", {Form::duration}},
+                        {"threads", "threads"},
+                        {"plans_at_once", ""},
+                        {"rank_memory", ""},
+                        {"command_line", "command"}}});
+  sessions.is_folded = true;
   for (const Attributes& session : reader.sessions()) {
     Table::Row& row = sessions.rows.emplace_back();
-    for (const char* name : names) {
-      const auto found = session.find(name);
+    for (const Table::Column& column : sessions.columns) {
+      const auto found = session.find(column.key);
       const auto number = found == session.end() ? std::nullopt : number_of<double>(found->second);
       row.push_back(found == session.end() ? Value() : number ? Value(*number) : found->second);
     }

@@ -76,4 +76,9 @@ struct TimeLedger {
 [[nodiscard]] std::vector<std::vector<double>> busy_shares(std::span<const Lane> lanes,
                                                            double wall_s, std::size_t bins);
 
+/// Adds each session's ledger and its threads over time; the sum of the ledgers alone if there are
+/// more than three.
+void add_session_times(const std::vector<TimeLedger>& ledgers, const std::vector<Lane>& lanes,
+                       Report& report);
+
 }  // namespace wallheat

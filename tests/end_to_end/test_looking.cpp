@@ -144,7 +144,7 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   for (const char* part :
        {"average mean temperature", "coldest plans", "warmest plans", "where the time went",
         "100.00", "threads over time", "sessions", "wallheat run --data plans --out r.h5",
-        "threads at a plan", "peak memory of a solver", "peak memory of a rank"})
+        "peak memory of a solver", "peak memory of a rank"})
     EXPECT_THAT(page, HasSubstr(part));
   for (const char* outside : {"<script src", "src=\"http", "href=\"http", "url("})
     EXPECT_THAT(page, Not(HasSubstr(outside)));

@@ -40,7 +40,7 @@ wallheat=$prefix/bin/wallheat
 jobs=$prefix/share/wallheat/jobs
 "$wallheat" generate --out plans --count 3 --size 24 > /dev/null
 check "the installed launch.sh starts the installed wallheat, which is not in PATH" \
-  "$wallheat" launch -n 2 --oversubscribe -- wallheat run --config "$prefix/share/wallheat/configs/run.cfg" \
+  "$wallheat" launch -n 2 --oversubscribe -- wallheat run --config "$prefix/share/wallheat/configs/many-buildings.cfg" \
   --data plans --out results.h5 --progress none --log-level warning
 
 check "a project that reads results configures" configure results 'solver;results'

@@ -54,6 +54,8 @@ namespace {
 /// Below so many iterations the plain sweeps of the exact solver are as fast.
 constexpr std::int64_t worth_it = 1000;
 constexpr std::int64_t worth_a_jump = 60;
+/// The coefficients of a jump take some 170 bytes times the root of its length.
+constexpr std::int64_t longest_jump = 1'000'000'000;
 /// So many plain sweeps come before the first jump: they smooth a rough start field, whose large
 /// change would make a jump round more than is promised.
 constexpr std::int64_t first_sweeps = 16;
@@ -243,7 +245,7 @@ class FastForwardSolver final : public Solver {
   /// Jumps to about an iteration or, if that may be past the end, less far; or stays.
   void jump_towards(std::int64_t target) {
     while (target - iterations_ > worth_a_jump && !ended()) {
-      const std::int64_t count = (target - iterations_) / 2 * 2;
+      const std::int64_t count = std::min(target - iterations_, longest_jump) / 2 * 2;
       const double error = expand(count);
       if (control_->stop.stop_requested()) return;
       const Norms landing = loops_.sweeps.norms(blocks_.size(), sum_);
