@@ -118,6 +118,7 @@ wallheat_library(view LINK PUBLIC wallheat_queue wallheat_store spdlog::spdlog n
 find_package(SQLite3 3.38 REQUIRED)  # sqlite3_error_offset
 wallheat_library(report LINK PUBLIC wallheat_view wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # an archive of it wants both
 wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_report)
-wallheat_library(cli LINK PUBLIC wallheat_run)
+find_package(Boost REQUIRED COMPONENTS program_options)
+wallheat_library(cli LINK PUBLIC wallheat_run PRIVATE Boost::program_options)
 add_executable(wallheat src/main.cpp)
 target_link_libraries(wallheat PRIVATE wallheat_cli)

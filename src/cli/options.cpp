@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/program_options.hpp>
 #include <cctype>
 #include <cmath>
 #include <cstdio>
@@ -17,6 +18,8 @@
 #include "run/configuration_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
 
 namespace wallheat {
 namespace {
@@ -259,41 +262,43 @@ void Options::give(Option& option, const std::string& word, Source source) {
 }
 
 void Options::read_command_line() {
-  bool names_are_over = false;
-  for (auto at = arguments_.begin(); at != arguments_.end(); ++at) {
-    const std::string& argument = *at;
-    if (names_are_over || argument.size() < 2 || argument[0] != '-') {
-      unnamed_.push_back(argument);
-      continue;
-    }
-    if (argument == "--") {
-      names_are_over = true;
-      continue;
-    }
-    const bool is_long = argument[1] == '-';
-    const std::size_t equals = std::min(argument.find('='), argument.size());
-    // "-data x" would be "-d" with the value "ata", but is a slip to anybody.
-    if (!is_long && argument.size() > 2 && find(argument.substr(1, equals - 1)) != nullptr)
+  po::options_description names;
+  for (const Option& option : table_) {
+    auto* const word = po::value<std::string>();
+    if (option.value.name.empty()) word->zero_tokens();
+    if (!option.value.without_value.empty()) word->implicit_value(option.value.without_value);
+    const std::string comma = option.letter.empty() ? "" : ",";
+    names.add_options()((option.name + comma + option.letter).c_str(), word);
+  }
+  for (const std::string& argument : arguments_) {
+    if (argument == "--") break;
+    // "-data x" is "-d" with the value "ata" to Boost, but a slip to anybody.
+    if (argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
+        find(argument.substr(1, argument.find('=') - 1)) != nullptr)
       throw UsageError(
           fmt::format("there is no option '{0}'; did you mean '-{0}'?", printable(argument)));
-    const std::string name = is_long ? argument.substr(2, equals - 2) : argument.substr(1, 1);
-    const auto option = std::ranges::find(table_, name, is_long ? &Option::name : &Option::letter);
-    if (option == table_.end()) refuse_unknown(argument, "--");
-    const OptionValue& value = option->value;
-    std::optional<std::string> word;
-    if (is_long ? equals < argument.size() : argument.size() > 2)
-      word = argument.substr(is_long ? equals + 1 : 2);
-    if (value.name.empty()) {
-      if (word) throw UsageError(fmt::format("--{} takes no value", option->name));
-      word = "true";
+  }
+  // A guessed abbreviation could be --overwrite.
+  const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+  try {
+    const auto parsed = po::command_line_parser(arguments_).options(names).style(style).run();
+    for (const po::option& given : parsed.options) {
+      if (given.position_key >= 0) {
+        unnamed_.insert(unnamed_.end(), given.value.begin(), given.value.end());
+        continue;
+      }
+      Option& option = *std::ranges::find(table_, given.string_key, &Option::name);
+      const std::string left_out = option.value.name.empty() ? "true" : option.value.without_value;
+      give(option, given.value.empty() ? left_out : given.value.front(), Source::command_line);
     }
-    if (!word && !value.without_value.empty()) word = value.without_value;
-    if (!word) {
-      if (std::next(at) == arguments_.end() || std::next(at)->starts_with("--"))
-        throw UsageError(fmt::format("--{} needs a value, {}", option->name, value.name));
-      word = *++at;
-    }
-    give(*option, *word, Source::command_line);
+  } catch (const po::unknown_option& error) {
+    refuse_unknown(error.get_option_name(), "--");
+  } catch (const po::invalid_command_line_syntax& error) {
+    const Option* const option = find(error.get_option_name().substr(2));
+    if (option == nullptr) throw UsageError(printable(error.what()));
+    if (option->value.name.empty())
+      throw UsageError(fmt::format("--{} takes no value", option->name));
+    throw UsageError(fmt::format("--{} needs a value, {}", option->name, option->value.name));
   }
   const auto option = std::ranges::find(table_, positional_, &Option::name);
   for (std::size_t i = 0; i < std::min(unnamed_.size(), max_unnamed_); ++i)
