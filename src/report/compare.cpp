@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -227,10 +228,9 @@ std::vector<RowColumn> compared_columns(const Answers& first, const Answers& sec
 
 bool is_reference_csv(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  std::string start(2 * reference_csv_beginning.size(), '\0');
-  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<std::size_t>(std::max<std::streamsize>(stream.gcount(), 0)));
-  return head_of(start.substr(0, start.find('\n'))) == head_of(reference_csv_beginning);
+  std::array<char, 200> line{};
+  stream.getline(line.data(), line.size());
+  return head_of(line.data()) == head_of(reference_csv_beginning);
 }
 
 Answers read_reference_csv(const std::string& file) {

@@ -19,7 +19,7 @@ std::string limit_text(double limit) {
 Table table_of_points(const std::vector<Scaling>& scalings) {
   Table table{"points",
               "",
-              {{"schedule", "schedule"},
+              {{"schedule", scalings.size() > 1 ? "schedule" : ""},
                {"nodes", "nodes"},
                {"gpus", "GPUs"},
                {"workers", "workers"},
