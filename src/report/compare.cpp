@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -25,7 +26,6 @@
 #include "report/row_table.hpp"
 #include "report/scaling.hpp"
 #include "report/summary.hpp"
-#include "report/time_ledger.hpp"
 #include "view/thread_time.hpp"
 #include "wallheat/error.hpp"
 
@@ -327,17 +327,10 @@ std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& 
   return time;
 }
 
-ThreadSeconds thread_seconds_of(const ResultReader& reader) {
-  ThreadSeconds sum;
-  for (const TimeLedger& ledger : ledgers_of(lanes_of(rows_of(reader)), reader.sessions())) {
-    auto place = sum.begin();  // only sessions with GPUs have entries for them
-    for (const auto& [name, seconds] : ledger.entries) {
-      const auto found = std::ranges::find(sum, name, &ThreadSeconds::value_type::first);
-      place = found == sum.end() ? sum.insert(place, {name, 0}) : found;
-      place->second += seconds;
-      ++place;
-    }
-  }
+LedgerSeconds thread_seconds_of(const ResultReader& reader) {
+  LedgerSeconds sum{};
+  for (const TimeLedger& ledger : ledgers_of(lanes_of(rows_of(reader)), reader.sessions()))
+    std::ranges::transform(sum, ledger.seconds, sum.begin(), std::plus());
   return sum;
 }
 
