@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -24,7 +26,6 @@
 #include "report/row_table.hpp"
 #include "report/scaling.hpp"
 #include "report/summary.hpp"
-#include "report/time_ledger.hpp"
 #include "view/thread_time.hpp"
 #include "wallheat/error.hpp"
 
@@ -227,10 +228,9 @@ std::vector<RowColumn> compared_columns(const Answers& first, const Answers& sec
 
 bool is_reference_csv(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  std::string start(2 * reference_csv_beginning.size(), '\0');
-  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<std::size_t>(std::max<std::streamsize>(stream.gcount(), 0)));
-  return head_of(start.substr(0, start.find('\n'))) == head_of(reference_csv_beginning);
+  std::array<char, 200> line{};
+  stream.getline(line.data(), line.size());
+  return head_of(line.data()) == head_of(reference_csv_beginning);
 }
 
 Answers read_reference_csv(const std::string& file) {
@@ -327,17 +327,10 @@ std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& 
   return time;
 }
 
-ThreadSeconds thread_seconds_of(const ResultReader& reader) {
-  ThreadSeconds sum;
-  for (const TimeLedger& ledger : ledgers_of(lanes_of(rows_of(reader)), reader.sessions())) {
-    auto place = sum.begin();  // only sessions with GPUs have entries for them
-    for (const auto& [name, seconds] : ledger.entries) {
-      const auto found = std::ranges::find(sum, name, &ThreadSeconds::value_type::first);
-      place = found == sum.end() ? sum.insert(place, {name, 0}) : found;
-      place->second += seconds;
-      ++place;
-    }
-  }
+LedgerSeconds thread_seconds_of(const ResultReader& reader) {
+  LedgerSeconds sum{};
+  for (const TimeLedger& ledger : ledgers_of(lanes_of(rows_of(reader)), reader.sessions()))
+    std::ranges::transform(sum, ledger.seconds, sum.begin(), std::plus());
   return sum;
 }
 

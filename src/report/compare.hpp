@@ -9,6 +9,7 @@
 
 #include "core/id_list.hpp"
 #include "report/report.hpp"
+#include "report/time_ledger.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -77,18 +78,16 @@ struct ProgramTime {
 [[nodiscard]] std::optional<ProgramTime> time_of(const std::string& file,
                                                  const ResultReader& reader);
 
-/// Where the time of all threads of all sessions went, in s and in order; empty if no session
-/// tells.
-using ThreadSeconds = std::vector<std::pair<std::string, double>>;
-[[nodiscard]] ThreadSeconds thread_seconds_of(const ResultReader& reader);
+/// Where the time of all threads of all sessions went; nothing but 0 if no session tells.
+[[nodiscard]] LedgerSeconds thread_seconds_of(const ResultReader& reader);
 
 /// All that one call of `wallheat compare` finds.
 struct Compared {
   std::vector<Comparison> comparisons;  ///< all against the first
   std::vector<ProgramTime> times;
-  std::vector<std::pair<std::string, ThreadSeconds>> threads;  ///< of each result file
-  std::size_t plans = 0;                                       ///< for how many the hours are
-  std::string base;  ///< name of the time that speed-ups are against; empty: the slowest
+  std::vector<std::pair<std::string, LedgerSeconds>> threads = {};  ///< of each result file
+  std::size_t plans = 0;                                            ///< for how many the hours are
+  std::string base = {};  ///< name of the time that speed-ups are against; empty: the slowest
 
   /// There must be a time.
   [[nodiscard]] const ProgramTime& base_time() const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -206,39 +207,35 @@ void add_times(const Compared& found, Report& report) {
   if (found.times.size() > 1) report.add(figure_of_times(found.times));
 }
 
-/// A row for each thing that threads did, and two columns for each file.
+/// A row for each thing that any thread did, and two columns for each file that tells.
 void add_thread_times(const Compared& found, Report& report) {
   Table table{"thread_time", "where the time of all threads went", {{"name", "where"}}};
-  std::vector<std::string> names;  // only sessions with GPUs have entries for them
-  std::vector<ThreadSeconds> files;
-  for (const auto& [file, entries] : found.threads) {
-    if (entries.empty()) {
+  std::vector<std::pair<LedgerSeconds, double>> files;  // with their sums
+  for (const auto& [file, seconds] : found.threads) {
+    const double all_s = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    if (all_s == 0) {
       report.add_note(fmt::format("{} does not tell where its time went", file));
       continue;
     }
-    ThreadSeconds& of_file = files.emplace_back(entries);
-    auto& [name, all_s] = of_file.emplace_back("all threads", 0.0);
-    for (const auto& [entry, seconds] : entries) all_s += seconds;
+    files.emplace_back(seconds, all_s);
     table.columns.push_back({fmt::format("seconds_{}", files.size()), file, {Form::duration}});
     table.columns.push_back(
         {fmt::format("share_{}", files.size()), "share", {Form::decimals, 2, "%"}});
-    auto place = names.begin();
-    for (const auto& [entry, seconds] : of_file) {
-      const auto known = std::ranges::find(names, entry);
-      place = (known == names.end() ? names.insert(place, entry) : known) + 1;
-    }
   }
-  for (const std::string& name : names) {
+  const auto add_row = [&](const char* name, const auto& seconds_of) {
     Table::Row row{name};
-    bool any = false;
-    for (const ThreadSeconds& of_file : files) {
-      const auto entry = std::ranges::find(of_file, name, &ThreadSeconds::value_type::first);
-      const double seconds = entry == of_file.end() ? 0 : entry->second;
-      row.insert(row.end(), {seconds, 100 * seconds / of_file.back().second});
-      any = any || seconds > 0;
+    double any = 0;
+    for (const auto& [seconds, all_s] : files) {
+      const double of_file = seconds_of(seconds, all_s);
+      row.insert(row.end(), {of_file, 100 * of_file / all_s});
+      any += of_file;
     }
-    if (any) table.rows.push_back(std::move(row));
-  }
+    if (any > 0) table.rows.push_back(std::move(row));
+  };
+  for (std::size_t entry = 0; entry < ledger_names.size(); ++entry)
+    add_row(ledger_names.at(entry),
+            [&](const LedgerSeconds& seconds, double) { return seconds.at(entry); });
+  add_row("all threads", [](const LedgerSeconds&, double all_s) { return all_s; });
   report.add(std::move(table));
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <string_view>
 #include <type_traits>
@@ -44,10 +43,8 @@ std::vector<std::string> words_of_column(const std::string& name) {
   return words;
 }
 
-/// As SQL takes a value for a condition.
+/// A text is no condition.
 bool is_true(const Value& value) {
-  if (const auto* const text = std::get_if<std::string>(&value))
-    return std::strtod(text->c_str(), nullptr) != 0;
   const auto* const number = std::get_if<double>(&value);
   return number != nullptr && *number != 0;
 }

@@ -50,17 +50,16 @@ Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, do
   const auto fastest = std::ranges::min_element(
       best, {}, [](const auto& of_workers) { return of_workers.second.seconds; });
   constexpr double more_than_noise = 1.05;
-  Scaling scaling{std::move(name), {}, unknown, longest_plan, {}, fastest->second};
+  Scaling scaling{std::move(name), {}, unknown, longest_plan, fastest->second};
   double above = 0;
   double below = 0;
   for (const auto& [workers, point] : best) {
     const auto count = static_cast<double>(workers);
     const double speedup = one_worker_s / point.seconds;
-    scaling.rows.push_back({point, speedup, speedup / count, parallel_share(speedup, count)});
-    if (workers > fastest->first && point.seconds > more_than_noise * fastest->second.seconds) {
-      scaling.slower.push_back(point);
-      continue;
-    }
+    const bool is_slower =
+        workers > fastest->first && point.seconds > more_than_noise * fastest->second.seconds;
+    scaling.rows.push_back({point, speedup, is_slower});
+    if (is_slower) continue;
     // 1 - 1 / S = F (1 - 1 / p), a line through the origin.
     above += (1 - 1 / speedup) * (1 - 1 / count);
     below += (1 - 1 / count) * (1 - 1 / count);
@@ -79,12 +78,13 @@ std::vector<std::string> remarks_on(const Scaling& scaling) {
                     scaling.name, scaling.limit(), seconds_text(seconds),
                     counted(workers, "worker is", "workers are")));
   }
-  for (const ScalingPoint& slower : scaling.slower)
-    remarks.push_back(fmt::format("{}{} workers are slower than {}: {} s, not {} s{}",
-                                  scaling.longest_plan ? scaling.name + ": " : "", slower.workers,
-                                  scaling.fastest.workers, seconds_text(slower.seconds),
-                                  seconds_text(scaling.fastest.seconds),
-                                  scaling.longest_plan ? "" : "; the fit leaves them out"));
+  const bool is_replay = scaling.longest_plan.has_value();
+  for (const auto& [point, speedup, is_slower] : scaling.rows)
+    if (is_slower)
+      remarks.push_back(fmt::format(
+          "{}{} workers are slower than {}: {} s, not {} s{}", is_replay ? scaling.name + ": " : "",
+          point.workers, scaling.fastest.workers, seconds_text(point.seconds),
+          seconds_text(scaling.fastest.seconds), is_replay ? "" : "; the fit leaves them out"));
   return remarks;
 }
 

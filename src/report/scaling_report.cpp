@@ -19,7 +19,7 @@ std::string limit_text(double limit) {
 Table table_of_points(const std::vector<Scaling>& scalings) {
   Table table{"points",
               "",
-              {{"schedule", "schedule"},
+              {{"schedule", scalings.size() > 1 ? "schedule" : ""},
                {"nodes", "nodes"},
                {"gpus", "GPUs"},
                {"workers", "workers"},
@@ -29,11 +29,13 @@ Table table_of_points(const std::vector<Scaling>& scalings) {
                {"parallel_share", "F", {Form::decimals, 3}},
                {"largest_speedup", "S(inf)", two_decimals}}};
   for (const Scaling& scaling : scalings)
-    for (const auto& [point, speedup, efficiency, share] : scaling.rows) {
+    for (const auto& [point, speedup, is_slower] : scaling.rows) {
+      const auto workers = static_cast<double>(point.workers);
+      const double share = parallel_share(speedup, workers);
       const bool is_fitted = !scaling.longest_plan;
       table.rows.push_back({scaling.name.empty() ? Value() : Value(scaling.name),
                             point.nodes > 0 ? Value(point.nodes) : Value(), point.gpus,
-                            point.workers, point.seconds, speedup, 100 * efficiency,
+                            point.workers, point.seconds, speedup, 100 * speedup / workers,
                             is_fitted ? Value(share) : Value(),
                             is_fitted ? Value(largest_speedup(share)) : Value()});
     }

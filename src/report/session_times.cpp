@@ -15,31 +15,31 @@ namespace {
 
 /// The sum of all ledgers, which add up to 100 % of their threads' time.
 void add_ledgers(const std::vector<TimeLedger>& ledgers, const std::string& title, Report& page) {
-  std::vector<std::pair<std::string, double>> sums;
-  double total_s = 0;
-  double cpu_s = 0;
-  for (const TimeLedger& ledger : ledgers) {
-    for (const auto& [name, seconds] : ledger.entries) {
-      auto found = std::ranges::find(sums, name, &decltype(sums)::value_type::first);
-      if (found == sums.end()) found = sums.insert(found, {name, 0});
-      found->second += seconds;
-    }
-    total_s += ledger.total_s();
-    cpu_s += ledger.cpu_s;
-  }
-  const TimeLedger& first = ledgers.front();
-  sums.emplace_back(ledgers.size() > 1 ? fmt::format("all: {} sessions", ledgers.size())
-                                       : fmt::format("all: {} threads x {}", first.threads,
-                                                     duration_text(first.wall_s)),
-                    total_s);
-  if (cpu_s > 0) sums.emplace_back("of it on a core, for plans", cpu_s);
   Table& table = page.add(Table{"",
                                 title,
                                 {{"name", "where"},
                                  {"seconds", "thread time", {Form::duration}},
                                  {"percent", "share", {Form::decimals, 2, "%"}}}});
-  for (const auto& [entry, seconds] : sums)
-    table.rows.push_back({entry, seconds, 100 * seconds / total_s});
+  double total_s = 0;
+  double cpu_s = 0;
+  for (const TimeLedger& ledger : ledgers) {
+    total_s += ledger.total_s();
+    cpu_s += ledger.cpu_s;
+  }
+  const auto add_row = [&](const std::string& name, double seconds) {
+    if (seconds > 0) table.rows.push_back({name, seconds, 100 * seconds / total_s});
+  };
+  for (std::size_t entry = 0; entry < ledger_names.size(); ++entry) {
+    double seconds = 0;
+    for (const TimeLedger& ledger : ledgers) seconds += ledger.seconds.at(entry);
+    add_row(ledger_names.at(entry), seconds);
+  }
+  const TimeLedger& first = ledgers.front();
+  add_row(ledgers.size() > 1
+              ? fmt::format("all: {} sessions", ledgers.size())
+              : fmt::format("all: {} threads x {}", first.threads, duration_text(first.wall_s)),
+          total_s);
+  add_row("of it on a core, for plans", cpu_s);
 }
 
 /// How busy each thread was over time, a row a thread.

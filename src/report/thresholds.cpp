@@ -35,10 +35,11 @@ Shares shares_of(const PlanResult& row, const Grid<double>& field, const PlanSou
     const FloorPlan plan = plans.load(row.id);
     if (plan_hash(plan) != row.input_hash)
       refuse(fmt::format("it is not the one in {} any more", plans.path().string()));
-    const auto [statistics, doubt] =
-        summary_of(interior_values(field, plan.interior), thresholds, row.error_bound);
+    const bool is_bounded = !std::isnan(row.error_bound);
+    const auto [statistics, doubt] = summary_of(interior_values(field, plan.interior), thresholds,
+                                                is_bounded ? row.error_bound : 0);
     return {statistics.pct_above_18, statistics.pct_below_15,
-            static_cast<std::uint32_t>(doubt.cells)};
+            is_bounded ? static_cast<std::uint32_t>(doubt.cells) : 0};
   } catch (const InputError& error) {
     refuse(error.what());
   }

@@ -50,23 +50,17 @@ void add_lane(const Lane& lane, double wall_s, LaneTimes& times) {
   ++times.lanes;
 }
 
-/// Puts in place of the part of "solving" that was on GPUs what it was spent on.
-void split_off_gpus(const Attributes& facts, TimeLedger& ledger) {
-  constexpr std::array names{"solving on GPUs: the host's work", "solving on GPUs: upload",
-                             "solving on GPUs: kernels", "solving on GPUs: download",
-                             "solving on GPUs: waiting for the driver"};
-  std::array<double, names.size()> parts{};
+/// Takes from "solving", which is first, what was on GPUs: in the entries behind it.
+void split_off_gpus(const Attributes& facts, LedgerSeconds& seconds) {
   double all = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    all += parts.at(i) = std::max(number_in(facts, gpu_seconds_names.at(i).first), 0.0);
+  std::size_t entry = 0;
+  for (const auto& [name, part] : gpu_seconds_names)
+    all += seconds.at(++entry) = std::max(number_in(facts, name), 0.0);
   if (!(all > 0)) return;
-  double& solving = ledger.entries.front().second;
   // Where plans of lanes without times took part, or the clocks differ, no more than there is.
-  const double scale = std::min(solving / all, 1.0);
-  solving -= all * scale;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    ledger.entries.insert(ledger.entries.begin() + 1 + static_cast<std::ptrdiff_t>(i),
-                          {names.at(i), parts.at(i) * scale});
+  const double scale = std::min(seconds.front() / all, 1.0);
+  seconds.front() -= all * scale;
+  for (; entry > 0; --entry) seconds.at(entry) *= scale;
 }
 
 }  // namespace
@@ -101,7 +95,7 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
   std::vector<TimeLedger> ledgers;
   for (std::uint32_t session = 0; session < sessions.size(); ++session) {
     const Attributes& facts = sessions[session];
-    TimeLedger ledger{session, 0, number_in(facts, "seconds"), {}, 0};
+    TimeLedger ledger{session, 0, number_in(facts, "seconds")};
     LaneTimes sum;
     for (const Lane& lane : lanes)
       if (lane.session == session) add_lane(lane, ledger.wall_s, sum);
@@ -122,21 +116,27 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
     const double repeated = taken("repeated_seconds");
     const double abandoned = taken("abandoned_seconds");
     const double between = std::min(sum.between, gaps);
-    ledger.entries = {{"solving", sum.in_plans[2]},
-                      {"reading", sum.in_plans[0]},
-                      {"hashing", sum.in_plans[1]},
-                      {"statistics", sum.in_plans[3]},
-                      {"compressing", sum.in_plans[4]},
-                      {"other work on plans", sum.other_in_plans},
-                      {"start: until a thread's first plan", sum.before_first},
-                      {"between plans: waiting for rank 0", between},
-                      {"no work left for this thread", gaps - between},
-                      {"end of the run", std::min(end_of_run, sum.after_last)},
-                      {"lost to failures", failed},
-                      {"repeated copies", repeated},
-                      {"cut short by the end", abandoned}};
-    split_off_gpus(facts, ledger);
-    ledgers.push_back(std::move(ledger));
+    const auto& [reading, hashing, solving, statistics, compressing] = sum.in_plans;
+    ledger.seconds = {solving,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      reading,
+                      hashing,
+                      statistics,
+                      compressing,
+                      sum.other_in_plans,
+                      sum.before_first,
+                      between,
+                      gaps - between,
+                      std::min(end_of_run, sum.after_last),
+                      failed,
+                      repeated,
+                      abandoned};
+    split_off_gpus(facts, ledger.seconds);
+    ledgers.push_back(ledger);
   }
   return ledgers;
 }

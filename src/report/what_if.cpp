@@ -322,6 +322,7 @@ Report report_of(const WhatIf& asked, std::shared_ptr<const WhatIfPlans> plans, 
   if (is_one) of_all.hide();
   Table& of_each = report.add(table_of_each_plan(asked, std::move(plans)));
   if (!is_one) of_each.hide();
+  if (rooms == 0) of_each.columns.at(1).name.clear();
   if (count > 0) add_curves(asked, totals, report);
   return report;
 }

@@ -77,6 +77,10 @@ TEST_F(Rooms, thresholds_are_counted_again_from_stored_fields) {
               HasSubstr("other.h5 counts cells above 12.5 °C and below 15 °C: so do its columns"));
   EXPECT_EQ(shell("wallheat list r.h5").err, "");
   expect_refusal("summary other.h5 --above 20", 1, "has no stored field");
+  shell("wallheat run --data plans --save-fields --log-level off --out unbounded.h5");
+  EXPECT_EQ(
+      Json::parse(shell("wallheat summary unbounded.h5 --above 12.5 --json").out)["cells_in_doubt"],
+      0);
   shell("mv plans gone");
   expect_refusal("summary r.h5 --above 20", 1, "plans, which is not there: name them by --data");
   shell("wallheat summary r.h5 --above 20 --data gone");
