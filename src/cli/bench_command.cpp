@@ -72,18 +72,6 @@ GpuBench bench_gpu(const SolverOptions& solver, const std::function<BenchPlans()
   });
 }
 
-std::vector<std::size_t> sizes_of(const std::string& list) {
-  std::vector<std::size_t> sizes;
-  for (const std::string& word : words_of(list)) {
-    const auto size = number_of<std::size_t>(word);
-    if (!size || *size < 16 || *size > 16384)
-      throw UsageError(fmt::format(
-          "--sizes must name numbers of cells from 16 to 16384, as 64,128, not '{}'", word));
-    sizes.push_back(*size);
-  }
-  return sizes;
-}
-
 /// Where the published algorithm spends its time on a plan. Throws RunError if the plan asks for
 /// what that algorithm does not do.
 Report bench_reference(const std::string& id, const std::filesystem::path& data,
@@ -107,7 +95,7 @@ Report bench_command(Options& options) {
   bool quick = false;
   bool solvers = false;
   bool on_gpu = false;
-  std::string size_list;
+  std::vector<std::size_t> sizes;
   std::string reference;
   SolverOptions solver;
   options.describe(
@@ -125,7 +113,7 @@ Report bench_command(Options& options) {
               "directory or zip archive of plans to use; default: generated ones (seed 1)");
   options.add("plans", value(count, "N", 0, "8, on a GPU 64").at_least(1),
               "the first N plans; of generated ones N of each size");
-  options.add("sizes", value(size_list, "LIST", "512"),
+  options.add("sizes", number_list(sizes, "512", 16, 16384),
               "cells along a side of generated plans, as 64,128,256");
   options.add("device", choice(on_gpu, "NAME", "cpu", {{"cpu", false}, {"gpu", true}}),
               "cpu or gpu");
@@ -154,8 +142,6 @@ Report bench_command(Options& options) {
   if (options.was_given("plot") && !on_gpu && !solvers)
     throw UsageError("--plot needs --device gpu, or --solvers");
   if (count == 0) count = on_gpu ? 64 : 8;
-  const std::vector<std::size_t> sizes = sizes_of(size_list);
-
   if (!reference.empty()) return bench_reference(reference, data, solver);
   if (solver.kind != SolverKind::jacobi)
     throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");

@@ -26,24 +26,6 @@ namespace {
 
 enum class Export { reference_csv, xdmf, field };
 
-std::string_view beginning_of(Export what) {
-  return what == Export::field  ? npy::beginning
-         : what == Export::xdmf ? xdmf_beginning
-                                : reference_csv_beginning;
-}
-
-/// Throws UsageError if the name ends as that of something else.
-void require_ending(const fs::path& out, Export what) {
-  const std::string ending = out.extension().string();
-  if (ending.empty()) return;
-  if (what == Export::field && ending != ".npy")
-    throw UsageError(fmt::format(
-        "--field makes a NumPy array, so name a file that ends in .npy, not {}", out.string()));
-  if (what == Export::reference_csv && ending != ".csv")
-    throw UsageError(
-        fmt::format("an export is .csv or .xdmf (or with --field .npy), not {}", out.string()));
-}
-
 /// To `out`, or to stdout if that is "" or "-".
 void put_out(const fs::path& out, const std::function<void(std::ostream&)>& write) {
   if (out.empty() || out == "-") return write(std::cout);
@@ -128,12 +110,19 @@ int export_command(Options& options) {
   options.check([&] {
     if (!field.empty() && out.empty())
       throw UsageError("--field needs --out: a field is no text (-: write it to stdout)");
-    if (out.extension() == ".xdmf") what = Export::xdmf;
-    if (!field.empty()) what = Export::field;
-    if (out != "-") options.files().add("--out", out, FileRole::made, beginning_of(what));
+    what = !field.empty()               ? Export::field
+           : out.extension() == ".xdmf" ? Export::xdmf
+                                        : Export::reference_csv;
+    const auto [ending, beginning] = what == Export::field ? std::pair(".npy", npy::beginning)
+                                     : what == Export::xdmf
+                                         ? std::pair(".xdmf", xdmf_beginning)
+                                         : std::pair(".csv", reference_csv_beginning);
+    if (out.has_extension() && out.extension() != ending)
+      throw UsageError(fmt::format(
+          "an export is NAME.csv or NAME.xdmf, or with --field NAME.npy, not {}", out.string()));
+    if (out != "-") options.files().add("--out", out, FileRole::made, beginning);
   });
   options.parse();
-  require_ending(out, what);
 
   if (what == Export::field) {
     export_field(file, field, out);

@@ -44,29 +44,27 @@ bool truth_in(const std::string& option, const std::string& word) {
 
 /// "a whole number of at least 1".
 template <class Number>
-std::string valid_numbers(const OptionValue& value) {
+std::string valid_numbers(const NumberRange& range) {
+  const auto& [least, most, is_above] = range;
   std::string text = std::is_integral_v<Number> ? "a whole number" : "a number";
-  if (value.least && value.most && !value.is_above)
-    return text + fmt::format(" from {:g} to {:g}", *value.least, *value.most);
-  if (value.least)
-    text += fmt::format(" {} {:g}", value.is_above ? "above" : "of at least", *value.least);
-  if (value.most) text += fmt::format(" and at most {:g}", *value.most);
-  if (std::is_integral_v<Number> && !value.least)
+  if (least && most && !is_above) return text + fmt::format(" from {:g} to {:g}", *least, *most);
+  if (least) text += fmt::format(" {} {:g}", is_above ? "above" : "of at least", *least);
+  if (most) text += fmt::format(" and at most {:g}", *most);
+  if (std::is_integral_v<Number> && !least)
     text += fmt::format(" {} {}", std::is_signed_v<Number> ? "up to" : "from 0 to",
                         std::numeric_limits<Number>::max());
   return text;
 }
 
 template <class Number>
-Number number_in(const OptionValue& value, const std::string& option, const std::string& word) {
+Number number_in(const NumberRange& range, const std::string& option, const std::string& word) {
+  const auto& [least, most, is_above] = range;
   if (const auto number = number_of<Number>(word)) {
-    const auto as_double = static_cast<double>(*number);
-    const bool is_too_small =
-        value.least && (as_double < *value.least || (value.is_above && as_double == *value.least));
-    if (std::isfinite(as_double) && !is_too_small && !(value.most && as_double > *value.most))
-      return *number;
+    const auto value = static_cast<double>(*number);
+    const bool is_too_small = least && (value < *least || (is_above && value == *least));
+    if (std::isfinite(value) && !is_too_small && !(most && value > *most)) return *number;
   }
-  throw UsageError(fmt::format("--{} must be {}, not '{}'", option, valid_numbers<Number>(value),
+  throw UsageError(fmt::format("--{} must be {}, not '{}'", option, valid_numbers<Number>(range),
                                printable(word)));
 }
 
@@ -92,7 +90,7 @@ std::string take(const OptionValue& value, const Variable& variable, const std::
     if constexpr (std::is_same_v<T, bool>)
       *variable = truth_in(option, word);
     else if constexpr (std::is_arithmetic_v<T>)
-      *variable = number_in<T>(value, option, word);
+      *variable = number_in<T>(value.range, option, word);
     else
       *variable = word;
     return text_of(*variable);
@@ -111,19 +109,19 @@ std::string enumeration(const std::vector<std::string>& words) {
 
 OptionValue OptionValue::at_least(double number) const {
   OptionValue value = *this;
-  value.least = number;
+  value.range.least = number;
   return value;
 }
 
 OptionValue OptionValue::above(double number) const {
   OptionValue value = at_least(number);
-  value.is_above = true;
+  value.range.is_above = true;
   return value;
 }
 
 OptionValue OptionValue::within(double from, double to) const {
   OptionValue value = at_least(from);
-  value.most = to;
+  value.range.most = to;
   return value;
 }
 
@@ -131,6 +129,16 @@ OptionValue OptionValue::completed_by(std::vector<std::string> all) const {
   OptionValue value = *this;
   value.words = std::move(all);
   return value;
+}
+
+OptionValue number_list(std::vector<std::size_t>& variable, const char* usual, double least,
+                        double most) {
+  const auto take = [&variable, least, most](const std::string& option, const std::string& list) {
+    variable.clear();
+    for (const std::string& word : words_of(list))
+      variable.push_back(number_in<std::size_t>({least, most}, option, word));
+  };
+  return {take, "LIST", true, usual};
 }
 
 Options::Options(std::string command, Arguments arguments)

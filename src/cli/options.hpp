@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -32,6 +33,12 @@ T choose(const std::string& option, const std::string& word,
   refuse_value(option, word, names);
 }
 
+/// What a number may be.
+struct NumberRange {
+  std::optional<double> least{}, most{};
+  bool is_above = false;  ///< the least number itself is none
+};
+
 /// The variable that an option fills, what it may be, and how the help shows it.
 struct OptionValue {
   /// Gets the option's name and the word that was given. Throws UsageError.
@@ -45,10 +52,9 @@ struct OptionValue {
   std::string without_value{};  ///< stands for a value that is left out; empty: it must be given
   std::vector<std::string> words{};  ///< for completion
   FileRole role = FileRole::none;
-  std::string_view beginning{};           ///< of a file that the command makes
-  std::optional<double> least{}, most{};  ///< of a number
-  bool is_above = false;                  ///< the least number itself is none
-  bool is_list = false;                   ///< may be given several times
+  std::string_view beginning{};  ///< of a file that the command makes
+  NumberRange range{};
+  bool is_list = false;  ///< may be given several times
 
   [[nodiscard]] OptionValue at_least(double number) const;
   [[nodiscard]] OptionValue above(double number) const;
@@ -80,6 +86,24 @@ OptionValue choice(T& variable, const char* name, const char* usual,
   for (const auto& [word, meaning] : choices) value.words.push_back(word);
   return value;
 }
+/// Some of these words, separated by commas, each once. Without `usual` there is no default.
+template <class T>
+OptionValue choices(std::vector<T>& variable, const char* name, const char* usual,
+                    const std::vector<std::pair<std::string, T>>& known) {
+  const auto take = [&variable, known](const std::string& option, const std::string& list) {
+    variable.clear();
+    for (const std::string& word : words_of(list)) {
+      const T meaning = choose<T>(option, word, known);
+      if (std::ranges::count(variable, meaning) == 0) variable.push_back(meaning);
+    }
+  };
+  OptionValue value{take, name, *usual != '\0', usual};
+  for (const auto& [word, meaning] : known) value.words.push_back(word);
+  return value;
+}
+/// Numbers from `least` to `most`, separated by commas.
+OptionValue number_list(std::vector<std::size_t>& variable, const char* usual, double least,
+                        double most);
 inline OptionValue flag(bool& variable) { return {&variable, {}}; }
 
 /// A file, which is checked before the command opens any. `File` is a path, a text, or a list.

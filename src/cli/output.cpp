@@ -20,11 +20,10 @@ namespace {
 std::pair<int, int> size_in(const std::string& text) {
   constexpr int least = 64;
   constexpr int most = 20000;
-  const std::size_t cross = std::min(text.find('x'), text.size() - 1);
-  const auto width = number_of<int>(std::string_view(text).substr(0, cross));
-  const auto height = number_of<int>(std::string_view(text).substr(cross + 1));
-  if (width && height && std::min(*width, *height) >= least && std::max(*width, *height) <= most)
-    return {*width, *height};
+  if (const auto size = numbers_around<int>('x', text))
+    if (const auto [small, large] = std::minmax(size->first, size->second);
+        small >= least && large <= most)
+      return *size;
   throw UsageError(fmt::format("--size must be WIDTHxHEIGHT, each {} to {} pixels, not '{}'", least,
                                most, printable(text)));
 }

@@ -29,19 +29,6 @@ namespace {
 
 enum class Show { start, mask, source, field, rooms, difference };
 
-std::vector<Show> shown(const std::string& names) {
-  std::vector<Show> shows;
-  for (const std::string& name : words_of(names))
-    shows.push_back(choose<Show>("show", name,
-                                 {{"start", Show::start},
-                                  {"mask", Show::mask},
-                                  {"source", Show::source},
-                                  {"field", Show::field},
-                                  {"rooms", Show::rooms},
-                                  {"difference", Show::difference}}));
-  return shows;
-}
-
 /// A result file whose fields are drawn; what it does not store is solved again, if plans are
 /// given.
 class Fields {
@@ -130,13 +117,11 @@ Grid<double> difference_of(const Grid<double>& a, const Grid<double>& b, const s
 
 /// LOW:HIGH, as "0:25" or "-1e-3:1e-3".
 ColourRange range_in(const std::string& text) {
-  const std::size_t colon = std::min(text.find(':'), text.size());
-  const auto low = number_of<double>(text.substr(0, colon));
-  const auto high =
-      number_of<double>(std::string_view(text).substr(std::min(colon + 1, text.size())));
-  if (!low || !high || !(*low < *high) || !std::isfinite(*low) || !std::isfinite(*high))
+  const auto range = numbers_around<double>(':', text);
+  if (!range || !(range->first < range->second) || !std::isfinite(range->first) ||
+      !std::isfinite(range->second))
     throw UsageError(fmt::format("--range must be LOW:HIGH, as 0:25, not '{}'", printable(text)));
-  return {*low, *high};
+  return {range->first, range->second};
 }
 
 /// The panels of one plan. With several plans, each caption names its plan; with many, there is no
@@ -199,11 +184,13 @@ struct PlotOptions {
 };
 
 /// What is shown of each plan, and whether all that it needs is given. Throws UsageError.
-void choose_panels(PlotOptions& plot, const std::string& names) {
-  plot.shows = shown(!names.empty()                               ? names
-                     : !plot.minus.empty()                        ? "difference"
-                     : plot.ids.size() == 1 && !plot.data.empty() ? "start,field"
-                                                                  : "field");
+void choose_panels(PlotOptions& plot) {
+  if (plot.shows.empty()) {
+    const bool has_start = plot.ids.size() == 1 && !plot.data.empty();
+    plot.shows = !plot.minus.empty() ? std::vector{Show::difference}
+                 : has_start         ? std::vector{Show::start, Show::field}
+                                     : std::vector{Show::field};
+  }
   if (plot.shows_any({Show::start, Show::mask, Show::source, Show::rooms}) && plot.data.empty())
     throw UsageError(
         "--show start, mask, source and rooms need the floor plans: name them by --data");
@@ -216,7 +203,6 @@ void choose_panels(PlotOptions& plot, const std::string& names) {
 /// Throws UsageError.
 void parse_plot_options(Options& options, PlotOptions& plot) {
   std::vector<std::string> names;
-  std::string show_names;
   options.describe(
       "FILE [ID ...] --out PICTURE [options]",
       "Draws stored temperature fields: one plan, several, or a contact sheet of many. Nothing is "
@@ -228,7 +214,13 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
               "the floor plans: for start fields and masks, and to solve what is not stored");
   options.add(
       "show",
-      value(show_names, "NAMES").completed_by({"start", "mask", "field", "rooms", "difference"}),
+      choices(plot.shows, "NAMES", "",
+              {{"start", Show::start},
+               {"mask", Show::mask},
+               {"source", Show::source},
+               {"field", Show::field},
+               {"rooms", Show::rooms},
+               {"difference", Show::difference}}),
       "of each plan: start, mask, source, field, rooms (with numbers and means), difference, "
       "separated by commas; default: start and field of one plan with --data, else field, or the "
       "difference with --minus");
@@ -259,7 +251,7 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
     plot.ids.assign(names.begin() + 1, names.end());
     if (!plot.ids.empty() && (!plot.choice.where.empty() || !plot.choice.sort.empty()))
       throw UsageError("name plans, or choose them by --where and --sort, not both");
-    choose_panels(plot, show_names);
+    choose_panels(plot);
   });
   options.parse();
 }

@@ -35,15 +35,13 @@ bool can_show_bar() {
 /// The cores and workers of "job:32/4"; nothing if it is not of that form.
 std::optional<std::pair<std::size_t, std::size_t>> node_of_job(std::string_view word) {
   constexpr std::string_view beginning = "job:";
-  constexpr std::uint64_t most = 999'999;
-  const std::size_t slash = word.find('/');
-  if (!word.starts_with(beginning) || slash == std::string_view::npos) return std::nullopt;
-  const auto cores =
-      number_of<std::uint64_t>(word.substr(beginning.size(), slash - beginning.size()));
-  const auto workers = number_of<std::uint64_t>(word.substr(slash + 1));
-  const auto is_valid = [](const auto& number) { return number && *number > 0 && *number <= most; };
-  if (!is_valid(cores) || !is_valid(workers)) return std::nullopt;
-  return std::pair(*cores, *workers);
+  constexpr std::size_t most = 999'999;
+  if (!word.starts_with(beginning)) return std::nullopt;
+  const auto found = numbers_around<std::size_t>('/', word.substr(beginning.size()));
+  if (!found || std::min(found->first, found->second) < 1 ||
+      std::max(found->first, found->second) > most)
+    return std::nullopt;
+  return found;
 }
 
 // What concerns people who look at a session: not stored, as a command may hold a password. The

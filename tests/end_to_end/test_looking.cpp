@@ -131,8 +131,9 @@ TEST_F(Looking, writes_the_field_that_solve_gives_as_an_array) {
   expect_refusal("export r.h5 --field 00002", 2, "--out");
   shell("wallheat export r.h5 --field 00002 -o - > piped.npy");
   EXPECT_EQ(bytes("piped.npy"), bytes("field.npy"));
-  expect_refusal("export r.h5 --field 00002 -o x.csv", 2, "ends in .npy, not x.csv");
-  expect_refusal("export r.h5 -o x.json", 2, ".csv or .xdmf (or with --field .npy), not x.json");
+  expect_refusal("export r.h5 --field 00002 -o x.csv", 2, "with --field NAME.npy, not x.csv");
+  expect_refusal("export r.h5 -o x.json", 2,
+                 "NAME.csv or NAME.xdmf, or with --field NAME.npy, not x.json");
   expect_refusal("export bare.h5 --field 00002 -o x.npy", 1, "--save-fields");
 }
 
