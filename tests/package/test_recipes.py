@@ -15,6 +15,7 @@ ROOT = pathlib.Path()  # the first argument
 NAMES = {
     "HDF5": "hdf5",
     "MPI": "mpi",
+    "PNG": "libpng",
     "PkgConfig": "pkgconfig",
     "SQLite3": "sqlite",
     "Threads": None,
