@@ -7,7 +7,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -15,11 +14,13 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/id_list.hpp"
+#include "core/input_file.hpp"
 #include "core/number_of.hpp"
 #include "core/parallel_for.hpp"
 #include "core/plural.hpp"
@@ -71,7 +72,8 @@ std::optional<PrintedAnswer::Number> printed_number_in(const std::string& text) 
 
 /// Throws RunError.
 std::vector<PrintedAnswer> read_printed_answers(const std::string& file) {
-  std::ifstream stream(file);
+  const std::vector<std::byte> bytes = read_input(file).bytes;
+  std::istringstream stream({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   std::string line;
   std::getline(stream, line);
   const std::vector<std::string> heads = cells_of_line(line);
