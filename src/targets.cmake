@@ -94,7 +94,8 @@ wallheat_library(forecast LINK PUBLIC wallheat_io)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-wallheat_library(plans LINK PUBLIC wallheat_core PRIVATE wallheat_io PkgConfig::XXHASH)
+find_package(PNG REQUIRED)
+wallheat_library(plans LINK PUBLIC wallheat_core PRIVATE wallheat_io PkgConfig::XXHASH PNG::PNG)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 # NVML is looked for when the program runs.
 wallheat_library(node LINK PUBLIC wallheat_gpu PRIVATE PkgConfig::HWLOC Threads::Threads ${CMAKE_DL_LIBS})

@@ -11,7 +11,9 @@
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
 #include "core/number_of.hpp"
+#include "plans/plan_source.hpp"
 #include "report/compare.hpp"
+#include "report/iterate_names.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -43,6 +45,7 @@ struct CompareOptions {
   std::size_t list = 0;
   std::string base;
   bool equality = false;
+  std::filesystem::path data;  ///< plans of which the only word is a CSV; or empty
 };
 
 /// A program must be the only thing of its name. Throws UsageError.
@@ -58,6 +61,10 @@ void require_own_names(const CompareOptions& compare) {
 
 /// Throws UsageError.
 void check_comparison(CompareOptions& compare) {
+  if (!compare.data.empty()) {
+    if (compare.words.size() > 1) throw UsageError("--data goes with one CSV, and nothing else");
+    return;
+  }
   if (compare.words.size() < 2)
     throw UsageError("there is one thing only; name what to compare it with");
   for (const std::string& word : compare.words) compare.given.push_back(given_time(word));
@@ -81,10 +88,11 @@ void parse_comparison(Options& options, CompareOptions& compare) {
       "first file, all times with the slowest (or --base WHAT): what differs in settings, then in "
       "each column and in the stored fields, by absolute value (°C, % of cells, iterations), bits "
       "included; then where the time of all threads went.\n"
+      "With --data, the only argument is a CSV, maybe rounded or of some columns: says which "
+      "iterates its answers are, and so what the program does that printed them.\n"
       "Exit status: 0 compared, 1 a file cannot be read or --require-equal finds a difference, 2 "
       "wrong usage.",
-      {"wallheat compare results.h5 steady.h5",
-       "wallheat compare results.h5 numpy=36111 --plans 4571"});
+      {"wallheat compare results.h5 steady.h5", "wallheat compare mine.csv --data plans"});
   options.add("what", file(compare.words, FileRole::result, "WHAT"),
               "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
   options.add("require-equal", flag(compare.equality),
@@ -98,8 +106,11 @@ void parse_comparison(Options& options, CompareOptions& compare) {
               "for how many plans the SECONDS of NAME=SECONDS are");
   options.add("base", value(compare.base, "WHAT"),
               "the file or NAME that speed-ups are against; default: the slowest");
+  options.add("data,d", file(compare.data, FileRole::plans, "PLANS"),
+              "the floor plans that a CSV has answers to");
   options.positional("what", -1);
   options.require({"what"});
+  options.exclude("data", {"require-equal", "list", "plans", "timed-plans", "base"});
   options.check([&] { check_comparison(compare); });
   options.parse();
 }
@@ -159,6 +170,8 @@ std::string difference_in(const std::vector<Comparison>& comparisons) {
 Report compare_command(Options& options) {
   CompareOptions compare;
   parse_comparison(options, compare);
+  if (!compare.data.empty())
+    return name_iterates(compare.words.front(), *open_plan_source(compare.data));
   Compared found = compared(compare);
   const std::string difference = compare.equality ? difference_in(found.comparisons) : "";
   Report report = report_of(std::move(found), compare.list);

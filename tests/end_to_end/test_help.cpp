@@ -81,6 +81,8 @@ TEST_F(Help, begins_with_what_is_changed_most_and_shows_defaults) {
 
 /// What the examples of some commands need that no other example makes.
 constexpr const char* before_the_examples = R"(
+cp ')" WALLHEAT_CONFIGS R"(/../jobs/examples/flat.png' .
+printf 'building_id,mean_temp\n00001,14.5\n' > mine.csv
 i=0
 for wait in 2 40 500 4000; do for cores in 1 8 64; do
   i=$((i + 1)) at=$((1700000000 + 1000 * i))

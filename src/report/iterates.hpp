@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wallheat/floor_plan.hpp"
+#include "wallheat/solver.hpp"
+#include "wallheat/statistics.hpp"
+
+namespace wallheat {
+
+/// Numbers that a program may print for a plan.
+struct Iterate {
+  std::string how;          ///< what the program does; empty if no usual program stops there
+  std::int64_t sweeps = 0;  ///< 0: the steady state
+  Statistics statistics{};
+  double error = 0;      ///< °C: how far the program's mean and deviation may be from these
+  double pct_error = 0;  ///< % of cells: the same of the other two
+};
+
+/// Those of usual programs for a plan, and those of every hundredth sweep. The reference's stop and
+/// limit are meant, 1e-4 °C and 20000 sweeps.
+[[nodiscard]] std::vector<Iterate> iterates_of(const FloorPlan& plan, Solver& jacobi);
+/// Those of programs that hold their field in single precision; none of a plan with a source.
+[[nodiscard]] std::vector<Iterate> single_precision_iterates(const FloorPlan& plan);
+/// Every one from sweep `first` to `last`.
+[[nodiscard]] std::vector<Iterate> iterates_between(const FloorPlan& plan, Solver& jacobi,
+                                                    std::int64_t first, std::int64_t last);
+
+}  // namespace wallheat
