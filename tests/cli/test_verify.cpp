@@ -124,7 +124,7 @@ class VerifyTest : public testing::Test {
 
 TEST_F(VerifyTest, finds_nothing_wrong_with_a_true_file_however_its_fields_are_compressed) {
   const Grid<double> field = decompress_field(results_[0].field, {20, 30});
-  results_[0].field = deflate(shuffle<double>(field.cells), Effort::best);
+  results_[0].field = deflate(shuffle(field.cells), Effort::best);
   results_[0].field_crc32 = crc32_of(results_[0].field);
   write();
   const Outcome outcome = verify();

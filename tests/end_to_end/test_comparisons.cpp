@@ -90,10 +90,10 @@ TEST_F(Runs, are_told_from_what_another_program_prints) {
   const Finished told = shell("wallheat compare a.csv --data plans --page named.html");
   EXPECT_THAT(told.out, StartsWith("5 of 5 plans are the reference's answer\n"));
   EXPECT_THAT(bytes("named.html"), HasSubstr("5 of 5 plans are the reference"));
-  expect_refused("compare a.csv b.h5 --data plans", 2, "--data goes with one CSV");
-  expect_refused("compare a.csv --data plans --list 3", 2, "--data and --list exclude each other");
-  expect_refused("compare a.h5 --data plans", 1, "a.h5 is no CSV");
-  expect_refused("compare none.csv --data plans", 1, "none.csv");
+  expect_refusal("compare a.csv b.h5 --data plans", 2, "--data goes with one CSV");
+  expect_refusal("compare a.csv --data plans --list 3", 2, "--data and --list exclude each other");
+  expect_refusal("compare a.h5 --data plans", 1, "a.h5 is no CSV");
+  expect_refusal("compare none.csv --data plans", 1, "none.csv");
 }
 
 TEST_F(Runs, that_cannot_be_compared_are_refused) {
