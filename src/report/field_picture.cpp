@@ -294,8 +294,11 @@ class Page {
   double area_height_ = 0;
 };
 
-bool in_building(const FloorPlan& plan, std::size_t cell) {
-  return plan.interior.cells[cell] != 0 || plan.domain.cells[cell] != 0.0;
+/// With NaN in the cells for which `keeps` does not hold, by their number.
+Grid<double> masked(Grid<double> field, const auto& keeps) {
+  for (std::size_t cell = 0; cell < field.cells.size(); ++cell)
+    if (!keeps(cell)) field.cells[cell] = unknown;
+  return field;
 }
 
 }  // namespace
@@ -303,7 +306,6 @@ bool in_building(const FloorPlan& plan, std::size_t cell) {
 const std::vector<std::string>& colour_maps() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    all.reserve(maps.size());
     for (const ColourMap& map : maps) all.emplace_back(map.name);
     return all;
   }();
@@ -322,25 +324,22 @@ Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
         fmt::format("the plan has {} x {} cells, but the field {} x {}: they do not "
                     "belong together",
                     plan.interior.rows, plan.interior.cols, field.rows, field.cols));
-  Grid<double> shown = field;
-  for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
-    if (!in_building(plan, cell)) shown.cells[cell] = unknown;
-  return shown;
+  return masked(field, [&](std::size_t cell) {
+    return plan.interior.cells[cell] != 0 || plan.domain.cells[cell] != 0.0;
+  });
 }
 
 Grid<double> without_ground(Grid<double> field) {
   // A plan of nothing but 0 °C is no ground.
   if (std::ranges::all_of(field.cells, [](double value) { return value == 0; })) return field;
-  for (double& value : field.cells)
-    if (value == 0) value = unknown;
-  return field;
+  return masked(field, [&](std::size_t cell) { return field.cells[cell] != 0; });
 }
 
 Grid<double> interior_cells(const FloorPlan& plan) {
-  Grid<double> shown(plan.interior.rows, plan.interior.cols, unknown);
-  for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
-    if (in_building(plan, cell)) shown.cells[cell] = plan.interior.cells[cell] != 0 ? 1 : 0;
-  return shown;
+  Grid<double> mask(plan.interior.rows, plan.interior.cols);
+  for (std::size_t cell = 0; cell < mask.cells.size(); ++cell)
+    mask.cells[cell] = plan.interior.cells[cell] != 0 ? 1 : 0;
+  return within_building(plan, mask);
 }
 
 FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
@@ -372,10 +371,7 @@ FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
 }
 
 Grid<double> source_of(const FloorPlan& plan) {
-  Grid<double> shown = plan.source;
-  for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
-    if (plan.interior.cells[cell] == 0) shown.cells[cell] = unknown;
-  return shown;
+  return masked(plan.source, [&](std::size_t cell) { return plan.interior.cells[cell] != 0; });
 }
 
 std::string solution_caption(const std::string& solver, std::int64_t iterations) {
