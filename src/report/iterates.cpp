@@ -10,6 +10,7 @@
 
 #include "core/interior_values.hpp"
 #include "solve/single_precision.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
@@ -52,23 +53,11 @@ Stops stops_at(std::int64_t stop) {
   return stops;
 }
 
-/// Goes on from field to field.
-class Path {
- public:
-  Path(FloorPlan plan, Solver& jacobi) : plan_(std::move(plan)), jacobi_(jacobi) {}
-  const FloorPlan& after(std::int64_t sweeps) {
-    if (sweeps > made_)
-      plan_.domain =
-          jacobi_.solve(plan_, {.tolerance = 0, .max_iterations = sweeps - made_}, {})->field;
-    made_ = std::max(made_, sweeps);
-    return plan_;
-  }
-
- private:
-  FloorPlan plan_;
-  Solver& jacobi_;
-  std::int64_t made_ = 0;
-};
+/// Makes so many iterations more.
+void go_on(FloorPlan& plan, std::int64_t sweeps, Solver& jacobi) {
+  if (sweeps > 0)
+    plan.domain = jacobi.solve(plan, {.tolerance = 0, .max_iterations = sweeps}, {})->field;
+}
 
 /// Of the values of cells that a program may have to `error` °C.
 Iterate iterate_of(std::string how, std::int64_t sweeps, const std::vector<double>& values,
@@ -100,31 +89,31 @@ void add_other_averages(const FloorPlan& now, const std::string& how, std::int64
 }  // namespace
 
 std::vector<Iterate> iterates_of(const FloorPlan& plan, Solver& jacobi) {
+  if (plan.has_source()) throw InputError("has a heat source, which is another exercise");
   const std::int64_t stop = jacobi.solve(plan, usual, {})->iterations;
   std::vector<Iterate> found;
   if (stop == 0) return {{reference}};
-  Path path(plan, jacobi);
-  Iterate last;
+  FloorPlan now = plan;
+  Iterate last{.sweeps = -1};
   for (const auto& [sweeps, how] : stops_at(stop)) {
-    const FloorPlan& now = path.after(sweeps);
-    if (found.empty() || sweeps != last.sweeps)
+    if (sweeps > last.sweeps) {
+      go_on(now, sweeps - std::max<std::int64_t>(last.sweeps, 0), jacobi);
       last = iterate_of("", sweeps, interior_values(now.domain, now.interior));
+    }
     found.emplace_back(last).how = how;
     for (const std::string& common : {std::string(reference), every(100), every(500), every(1000),
                                       without_stop(usual.max_iterations)})
       if (how == common) add_other_averages(now, how, sweeps, found);
   }
-  const Solution steady =
-      *make_steady_solver(available_isas().back())->solve(plan, {.accuracy = 1e-9}, {});
-  constexpr double accuracy_of_solvers = 1e-8;  // °C
+  const Solution steady = *make_steady_solver(available_isas().back())->solve(plan, usual, {});
   found.push_back(iterate_of("the steady state", 0, interior_values(steady.field, plan.interior),
-                             accuracy_of_solvers));
+                             2 * usual.accuracy));  // of two solvers
   return found;
 }
 
 std::vector<Iterate> single_precision_iterates(const FloorPlan& plan) {
   std::vector<Iterate> found;
-  if (plan.has_source() || count_interior(plan) == 0) return found;
+  if (count_interior(plan) == 0) return found;
   SinglePrecision program(plan);
   std::int64_t stop = 1;
   while (!(program.sweep() < usual.tolerance) && stop < usual.max_iterations) ++stop;
@@ -144,11 +133,10 @@ std::vector<Iterate> single_precision_iterates(const FloorPlan& plan) {
 std::vector<Iterate> iterates_between(const FloorPlan& plan, Solver& jacobi, std::int64_t first,
                                       std::int64_t last) {
   std::vector<Iterate> found;
-  Path path(plan, jacobi);
-  for (std::int64_t sweeps = first; sweeps <= last; ++sweeps) {
-    const FloorPlan& now = path.after(sweeps);
+  FloorPlan now = plan;
+  go_on(now, first, jacobi);
+  for (std::int64_t sweeps = first; sweeps <= last; ++sweeps, go_on(now, 1, jacobi))
     found.push_back(iterate_of("", sweeps, interior_values(now.domain, now.interior)));
-  }
   return found;
 }
 
