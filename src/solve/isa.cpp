@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "solve/steady/flush_subnormals.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
 

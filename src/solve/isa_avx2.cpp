@@ -1,6 +1,5 @@
-#include "solve/isa.hpp"
-
 #include "solve/cpu/fused_sweeps.hpp"
+#include "solve/isa.hpp"
 #include "solve/steady/kernel_loops.hpp"
 
 namespace wallheat {

@@ -12,7 +12,6 @@
 #include "solve/isa.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/error_bound.hpp"
-#include "solve/steady/rounding.hpp"
 #include "support/farthest_apart.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"

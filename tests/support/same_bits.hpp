@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "solve/largest_value.hpp"
+#include "solve/norms.hpp"
 #include "support/farthest_apart.hpp"
 #include "wallheat/solver.hpp"
 

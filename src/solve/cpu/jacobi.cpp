@@ -4,8 +4,8 @@
 
 #include "solve/convergence.hpp"
 #include "solve/cpu/active_blocks.hpp"
-#include "solve/distance.hpp"
 #include "solve/isa.hpp"
+#include "solve/norms.hpp"
 #include "solve/source.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/larger.hpp"
-#include "solve/distance.hpp"
+#include "solve/norms.hpp"
 #include "solve/source.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/solver.hpp"

@@ -12,8 +12,7 @@
 #include "solve/isa.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
-#include "solve/steady/flush_subnormals.hpp"
-#include "solve/steady/rounding.hpp"
+#include "solve/steady/error_bound.hpp"
 
 // The same iterate as Jacobi's, in far fewer sweeps. An iteration is affine, u -> J u + b, with J
 // symmetric, not negative and its row sums at most 1. So the change of an iteration,

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "solve/gpu/cuda_stream.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/gpu/kernels.hpp"
 #include "solve/gpu/solver.hpp"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "solve/distance.hpp"
 #include "solve/gpu/tiling.hpp"
+#include "solve/norms.hpp"
 #include "solve/source.hpp"
 
 namespace wallheat::gpu {
@@ -132,21 +132,18 @@ class StreamSolver final : public GpuSolver {
   /// Sets the solution's field, and times_. Returns false if a stop was requested.
   bool solve_on_device(const FloorPlan& plan, const Grid<double>& terms, Norm norm,
                        const SolveControl& control, Convergence& convergence, Solution& solution) {
-    const Capacity& capacity = stream_->capacity();
-    const auto most_tiles = static_cast<std::size_t>(capacity.most_blocks) *
-                            static_cast<std::size_t>(capacity.block_threads);
     if (kernel_ == Kernel::cluster && terms.cells.empty() && norm == Norm::max) {
-      Tiling tiling(plan.interior);
-      if (tiling.tiles() <= most_tiles)
+      const Capacity& capacity = stream_->capacity();
+      const Tiling tiling(plan.interior, static_cast<std::size_t>(capacity.block_threads));
+      if (tiling.blocks() <= static_cast<std::size_t>(capacity.most_blocks))
         return solve_in_cluster(tiling, plan, control, convergence, solution);
     }
     return solve_streaming(plan, terms, norm, control, convergence, solution);
   }
 
-  bool solve_in_cluster(Tiling& tiling, const FloorPlan& plan, const SolveControl& control,
+  bool solve_in_cluster(const Tiling& tiling, const FloorPlan& plan, const SolveControl& control,
                         Convergence& convergence, Solution& solution) {
-    tiling.deal(static_cast<std::size_t>(stream_->capacity().block_threads));
-    const std::size_t slots = tiling.blocks() * tiling.threads();
+    const std::size_t slots = tiling.slots();
     constexpr auto tile_cells = static_cast<std::size_t>(cluster_tile.cells());
     Layout layout;
     const auto state = layout.add<Convergence>(1);

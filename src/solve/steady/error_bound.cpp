@@ -5,10 +5,9 @@
 
 #include "core/larger.hpp"
 #include "solve/isa.hpp"
-#include "solve/largest_value.hpp"
+#include "solve/norms.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
-#include "solve/steady/rounding.hpp"
 
 namespace wallheat {
 namespace {

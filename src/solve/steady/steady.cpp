@@ -7,11 +7,10 @@
 #include "core/larger.hpp"
 #include "core/python_float.hpp"
 #include "solve/isa.hpp"
-#include "solve/largest_value.hpp"
+#include "solve/norms.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
-#include "solve/steady/flush_subnormals.hpp"
-#include "solve/steady/rounding.hpp"
+#include "solve/steady/error_bound.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "solve/gpu/await_work.hpp"
 #include "solve/gpu/device.hpp"
+#include "solve/gpu/stream.hpp"
 #include "wallheat/error.hpp"
 
 // What is decided about a device on the host, without one.

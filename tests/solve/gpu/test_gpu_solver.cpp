@@ -110,8 +110,8 @@ TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too
 }
 
 TEST(Tiling, deals_the_tiles_row_by_row) {
-  Tiling tiling(random_plan(64, 64, 100, 1).interior);
-  tiling.deal(24);  // 22 tiles of 64 in each of two blocks, 20 in the last
+  const FloorPlan plan = random_plan(64, 64, 100, 1);
+  const Tiling tiling(plan.interior, 24);  // 22 tiles of 64 in each of two blocks, 20 in the last
   ASSERT_EQ(tiling.blocks(), 3U);
   ASSERT_EQ(tiling.threads(), 32U);
   std::vector<std::int32_t> neighbours(tiling.slots() * sides);
@@ -124,9 +124,9 @@ TEST(Tiling, deals_the_tiles_row_by_row) {
   EXPECT_EQ(neighbour(0, down), 8);
   EXPECT_EQ(neighbour(21, right), 32) << "in the next block";
   EXPECT_EQ(neighbour(22, left), no_tile) << "a slot without a tile";
-  tiling.deal(128);
-  EXPECT_EQ(tiling.blocks(), 1U);
-  EXPECT_EQ(tiling.threads(), 64U) << "no more warps than the tiles need";
+  const Tiling in_one(plan.interior, 128);
+  EXPECT_EQ(in_one.blocks(), 1U);
+  EXPECT_EQ(in_one.threads(), 64U) << "no more warps than the tiles need";
 }
 
 TEST(GpuSolver, refuses_a_field_that_is_not_finite_before_it_is_on_the_device) {
@@ -248,7 +248,7 @@ TEST_F(Proofs, try_one_block_and_several_sources_and_the_way_back) {
                                   const SolveControl& control) override {
       auto solution = make_reference_solver()->solve(plan, limits, control);
       EXPECT_TRUE(solution->iterations < 16 || solution->iterations > 100);
-      asked_.insert({Tiling(plan.interior).tiles() > cluster_threads, plan.has_source(),
+      asked_.insert({Tiling(plan.interior, cluster_threads).blocks() > 1, plan.has_source(),
                      solution->iterations < 16});
       return solution;
     }
