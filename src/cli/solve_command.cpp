@@ -13,7 +13,6 @@
 #include "core/cpu_time.hpp"
 #include "core/npy.hpp"
 #include "core/plural.hpp"
-#include "core/printable.hpp"
 #include "core/python_float.hpp"
 #include "io/print_error.hpp"
 #include "isolation/plan_job.hpp"
@@ -130,17 +129,6 @@ void add_rooms(FieldPicture& picture, const FloorPlan& plan, const PlanResult& r
   ++picture.columns;
 }
 
-/// Throws RunError if the plan has no wall of such a kind.
-void set_known_wall_temperatures(FloorPlan& plan, const WallTemperatures& walls,
-                                 const std::string& id) {
-  const auto kinds = wall_kinds(plan);
-  for (const WallTemperature& wall : walls)
-    if (!kinds.contains(wall.kind))
-      throw RunError(fmt::format("plan {} has no wall of {} °C, which --wall names, but of {}",
-                                 printable(id), python_float(wall.kind), to_text(kinds)));
-  set_wall_temperatures(plan, walls);
-}
-
 }  // namespace
 
 Report solve_command(Options& options) {
@@ -168,7 +156,8 @@ Report solve_command(Options& options) {
   const SharedPlanSource source = open_plan_source(data);
   require_plans(*source, {id});
   FloorPlan plan = source->load(id);
-  set_known_wall_temperatures(plan, solver.walls, id);
+  require_wall_kinds(*source, {id}, solver.walls, [] { return false; });
+  set_wall_temperatures(plan, solver.walls);
   if (plan.has_source() && !solver.spacing_is_known) print_error("wallheat: {}", unknown_spacing);
   const auto start = std::chrono::steady_clock::now();
   const double cpu_start_s = thread_cpu_seconds();
