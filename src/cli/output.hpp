@@ -22,7 +22,8 @@ class Output {
   /// null, which says what is drawn, --plot (or --out), --size and --dpi; and --title, of page and
   /// picture. This must live as long as the options.
   Output(Options& options, Out out, const char* figure);
-  /// Under --title, if it was given. Throws RunError, and UsageError if the report has nothing of the wanted kind.
+  /// Under --title, if it was given. Throws RunError, and UsageError if the report has nothing of
+  /// the wanted kind.
   void put(Report& report) const;
 
  private:
