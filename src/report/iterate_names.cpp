@@ -122,7 +122,11 @@ Match match_of(const PrintedAnswer& printed, const Iterate& iterate) {
     constexpr double rounding = 1e-14;  // of percentages, which are computed in several ways
     const double unit = number->half_unit + (i < 2 ? 0 : rounding * std::abs(value));
     const double distance = std::abs(number->value - value);
-    match.fits = match.fits && distance <= unit + (i < 2 ? iterate.error : iterate.pct_error);
+    // A percentage is off by whole cells.
+    const double cells =
+        std::min(std::round(distance / iterate.pct_a_cell), iterate.doubtful_cells);
+    match.fits = match.fits && (i < 2 ? distance <= unit + iterate.error
+                                      : std::abs(distance - cells * iterate.pct_a_cell) <= unit);
     match.is_exact = match.is_exact && (distance <= unit || iterate.sweeps == 0);
     if (!(distance <= match.distance)) match.distance = distance;
   }

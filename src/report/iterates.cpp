@@ -63,8 +63,12 @@ void go_on(FloorPlan& plan, std::int64_t sweeps, Solver& jacobi) {
 Iterate iterate_of(std::string how, std::int64_t sweeps, const std::vector<double>& values,
                    double error = other_order_of_sums) {
   const auto [statistics, doubt] = summary_of(values, Thresholds(), error);
-  return {std::move(how), sweeps, statistics, error,
-          100 * static_cast<double>(doubt.cells) / static_cast<double>(values.size())};
+  return {std::move(how),
+          sweeps,
+          statistics,
+          error,
+          static_cast<double>(doubt.cells),
+          100 / static_cast<double>(values.size())};
 }
 
 /// The same iterate, averaged otherwise.

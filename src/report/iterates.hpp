@@ -15,8 +15,9 @@ struct Iterate {
   std::string how{};        ///< what the program does; empty if no usual program stops there
   std::int64_t sweeps = 0;  ///< 0: the steady state
   Statistics statistics{};
-  double error = 0;      ///< °C: how far the program's mean and deviation may be from these
-  double pct_error = 0;  ///< % of cells: the same of the other two
+  double error = 0;           ///< °C: how far the program's mean and deviation may be from these
+  double doubtful_cells = 0;  ///< so near 15 or 18 °C that the program may count them otherwise
+  double pct_a_cell = 1;
 };
 
 /// Those of usual programs for a plan, and those of every hundredth sweep. The reference's stop and
