@@ -5,6 +5,7 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "cli/commands.hpp"
@@ -93,6 +94,7 @@ int export_command(Options& options) {
   std::string field;
   bool overwrite = false;
   Export what = Export::reference_csv;
+  const char* ending = "";
   options.describe(
       "FILE [options]",
       "Writes the results in the order of the ids as the reference program's CSV, byte for byte; "
@@ -113,16 +115,17 @@ int export_command(Options& options) {
     what = !field.empty()               ? Export::field
            : out.extension() == ".xdmf" ? Export::xdmf
                                         : Export::reference_csv;
-    const auto [ending, beginning] = what == Export::field ? std::pair(".npy", npy::beginning)
-                                     : what == Export::xdmf
-                                         ? std::pair(".xdmf", xdmf_beginning)
-                                         : std::pair(".csv", reference_csv_beginning);
-    if (out.has_extension() && out.extension() != ending)
-      throw UsageError(fmt::format(
-          "an export is NAME.csv or NAME.xdmf, or with --field NAME.npy, not {}", out.string()));
+    std::string_view beginning;
+    std::tie(ending, beginning) = what == Export::field ? std::pair(".npy", npy::beginning)
+                                  : what == Export::xdmf
+                                      ? std::pair(".xdmf", xdmf_beginning)
+                                      : std::pair(".csv", reference_csv_beginning);
     if (out != "-") options.files().add("--out", out, FileRole::made, beginning);
   });
   options.parse();
+  if (out.has_extension() && out.extension() != ending)
+    throw UsageError(fmt::format(
+        "an export is NAME.csv or NAME.xdmf, or with --field NAME.npy, not {}", out.string()));
 
   if (what == Export::field) {
     export_field(file, field, out);

@@ -296,6 +296,9 @@ void Options::read_command_line() {
         continue;
       }
       Option& option = *std::ranges::find(table_, given.string_key, &Option::name);
+      // Boost would take '--resume' for the file of '--events --resume'.
+      if (given.original_tokens.size() > 1 && given.original_tokens.back().starts_with("--"))
+        throw UsageError(fmt::format("--{} needs a value, {}", option.name, option.value.name));
       const std::string left_out = option.value.name.empty() ? "true" : option.value.without_value;
       give(option, given.value.empty() ? left_out : given.value.front(), Source::command_line);
     }
