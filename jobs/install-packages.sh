@@ -23,6 +23,7 @@ packages=(
   libhwloc-dev                       # which cores a machine has
   gnuplot-nox                        # pictures and plots
   libsqlite3-dev                     # formulas over the columns of results
+  libpng-dev                         # plans from pictures
   libspdlog-dev libfmt-dev libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
 )
 if [ "${1:-}" = tests ]; then

@@ -1,194 +1,107 @@
-# shellcheck shell=bash disable=SC2154,SC2034  # a study sets me, out and wallheat
-# For the studies in jobs/examples to source: steps that are made once each, and a page of what they made.
-# A step's result is a file in $out. A step whose file is there is passed over, so the same command goes on where it was
-# stopped. Commands run in $out. With --list the steps are printed and nothing is done.
+# shellcheck shell=bash disable=SC2154,SC2034  # a study sets out, and reads data, wallheat and interpreter
+# For the studies in jobs/examples to source: steps that are made once each, and `wallheat page` of what they made.
+# A step's result is a file in $out: NAME.json of wallheat's commands, NAME.txt of others, NAME.svg of pictures. A step
+# whose file is there is passed over, so the same command goes on where it was stopped. Commands run in $out. With --list
+# the steps are printed and nothing is done.
+unset CDPATH
+jobs=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=usage.sh
+. "$jobs/usage.sh"
+
+refuse() { echo "$me: $1" >&2; exit "${2:-2}"; }
+stop() { echo "$me: stopped at: $step; the same command goes on there" >&2; }
 
 # study NAME... -- "$@"    sets the variable of each option --NAME VALUE; one that is empty must be given
 study() {
-  local name options=()
-  while [ "$1" != -- ]; do
-    options+=("$1")
-    shift
-  done
+  local name options=() asked
+  while [ "$1" != -- ]; do options+=("$1"); shift; done
   shift
+  me=${0##*/}
+  usage 1 "$@"
   list_only=
   while [ $# -gt 0 ]; do
-    case $1 in
-      --list) list_only=yes ;;
-      --?*)
-        name=${1#--}
-        case " ${options[*]} " in *" $name "*) ;; *) echo "$me: there is no option '$1'; see $me --help" >&2; exit 2 ;; esac
-        [ $# -ge 2 ] || { echo "$me: $1 wants a value" >&2; exit 2; }
-        declare -g "$name=$2"
-        shift ;;
-      *) echo "$me: '$1' is no option; see $me --help" >&2; exit 2 ;;
-    esac
-    shift
+    name=${1#--}
+    case " ${options[*]} list " in *" $name "*) ;; *) refuse "there is no option '$1'; see $me --help" ;; esac
+    if [ "$1" = --list ]; then list_only=yes; shift; continue; fi
+    [ $# -ge 2 ] || refuse "$1 wants a value"
+    declare -g "$name=$2"
+    shift 2
   done
-  for name in "${options[@]}"; do
-    [ -n "${!name}" ] || { echo "$me: give --$name; see $me --help" >&2; exit 2; }
-  done
+  for name in "${options[@]}"; do [ -n "${!name}" ] || refuse "give --$name; see $me --help"; done
   if [ "${data:-}" ]; then data=$(realpath -- "$data"); fi
-  if [ ! "$list_only" ]; then
-    mkdir -p "$out"
-    cd "$out" || exit
-    : > page.parts
-  fi
-  trap 'echo "$me: stopped at: $step; the same command goes on there" >&2' ERR
-}
-
-escaped() { sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
-on_page() { if [ "$list_only" ]; then cat > /dev/null; else cat >> page.parts; fi; }
-
-# task NUMBER TITLE
-task() {
-  if [ "$list_only" ]; then printf '%s  %s\n' "$1" "$2"; else printf '<h2 id="task-%s">%s&ensp;%s</h2>\n' "$1" "$1" "$2" | on_page; fi
-}
-# note TEXT    a paragraph of the page
-note() { printf '<p>%s</p>\n' "$(escaped <<< "$1")" | on_page; }
-# left_out WHAT WHY
-left_out() {
-  if [ "$list_only" ]; then printf '    left out: %s: %s\n' "$1" "$2"; else echo "$me: left out: $1: $2" >&2; fi
-  note "Left out: $1: $2."
-}
-
-# made FILE COMMAND...    runs the command unless FILE is there; @OUT@ among its words is the file to write,
-# without it the output is the file. Nothing stands under the file's name before the command has ended well.
-made() {
-  local file=$1 part word words=() to=
-  step=$1
-  part=part-$1
-  shift
-  for word; do
-    case $word in *@OUT@*) to=yes ;; esac
-    words+=("${word//@OUT@/$part}")
+  wallheat=$("$jobs/own-wallheat.sh")
+  for interpreter in ${PYTHON:-python3 /usr/bin/python3} ''; do
+    ! "$interpreter" -c 'import numpy' 2> /dev/null || break  # it ends empty if no Python has NumPy
   done
+  pages=() tasks=0
+  [ ! "$list_only" ] || return 0
+  mkdir -p -- "$out"
+  cd -- "$out" || exit
+  exec {lock}> .lock
+  flock --nonblock "$lock" || refuse "another study is at work in $out" 1
+  asked=$(for name in "${options[@]}"; do [ "$name" = out ] || echo "$name=${!name}"; done)
+  [ -s options ] || made options echo "$me"$'\n'"$asked"
+  [ "$(< options)" = "$me"$'\n'"$asked" ] ||
+    refuse "$out was begun with other options, which are in $out/options; name another folder"
+  trap stop ERR
+}
+
+# made FILE COMMAND...    runs the command unless FILE is there; @OUT@ among its words is the file to write, without it
+# the output is the file. Nothing stands under the file's name before the command has ended well.
+made() {
+  local file=$1 part=part-$1 words
+  step=$1
+  shift
+  words=("${@//@OUT@/$part}")
   if [ "$list_only" ]; then printf '    %-24s %s\n' "$step" "${words[*]//part-/}"; return; fi
   [ ! -e "$file" ] || return 0
-  echo "$me: $step" >&2
+  [ "$file" = options ] || echo "$me: $step" >&2
   rm -f "$part"*  # also what lies beside a result file while it is written
-  if [ "$to" ]; then "${words[@]}" > /dev/null; else "${words[@]}" > "$part"; fi
+  if [ "${words[*]}" != "$*" ]; then "${words[@]}" > /dev/null; else "${words[@]}" > "$part"; fi
   mv "$part" "$file"
 }
-# text NAME CAPTION COMMAND...    what a command prints, on the page
-text() {
-  local name=$1 caption=$2
-  shift 2
-  made "$name.txt" "$@"
-  [ "$list_only" ] || { printf '<h3>%s</h3>\n<pre>' "$(escaped <<< "$caption")"; escaped < "$name.txt"; echo '</pre>'; } | on_page
-}
-# table NAME CAPTION COMMAND...    the same; its table, columns two blanks apart, also as CSV and Markdown: the first one,
-# or the one whose first line begins with $head
-head=
-table() {
-  text "$@"
-  [ ! "$list_only" ] || return 0
-  # shellcheck disable=SC2016  # awk's
-  local rows='{ sub(/^ +/, "") } !begun && index($0, head) != 1 { next } NF < 2 { if (begun) exit; next } { begun++ }'
-  awk -F '  +' -v head="$head" "$rows"' { for (i = 1; i <= NF; i++)
-    printf "%s%s", $i ~ /[",]/ ? "\"" $i "\"" : $i, i < NF ? "," : "\n" }' "$1.txt" > "$1.csv"
-  awk -F '  +' -v head="$head" "$rows"' { for (i = 1; i <= NF; i++) printf "| %s ", $i; print "|"
-    if (begun == 1) { for (i = 1; i <= NF; i++) printf "|---"; print "|" } }' "$1.txt" > "$1.md"
-}
-# figure NAME CAPTION COMMAND...    a picture, @OUT@ among the words, as SVG and PNG
-figure() {
-  local name=$1 caption=$2 kind
-  shift 2
-  for kind in svg png; do made "$name.$kind" "$@"; done
-  picture "$name" "$caption"
-}
-# picture NAME CAPTION    one that a table's command has drawn
-picture() {
-  printf '<figure><img src="%s.svg" alt="%s"><figcaption>%s</figcaption></figure>\n' "$1" "$1" \
-    "$(escaped <<< "$2")" | on_page
+# solved FILE [OPTIONS OF wallheat run]    a result file; plans that fail are left to who looks at it
+solved() {
+  local status=0
+  step=$1
+  if [ "$list_only" ]; then printf '    %-24s wallheat run %s\n' "$step" "${*:2}"; return; fi
+  echo "$me: $step" >&2
+  "$wallheat" run --out "$step" --resume --progress none --log-level warning "${@:2}" || status=$?
+  [ $status = 0 ] || [ $status = 3 ] || { stop; exit $status; }
 }
 
-# drawn PICTURE WIDTH HEIGHT    a picture of the gnuplot script on stdin, in the style of wallheat's own
-drawn() {
-  { case $1 in
-      *.png) echo "set terminal pngcairo noenhanced size $2,$3 font 'sans,11'" ;;
-      *) echo "set terminal svg noenhanced size $2,$3 font 'sans-serif,13' background '#ffffff'" ;;
-    esac
-    cat << 'END_OF_STYLE'
-set encoding utf8
-set border 3 linecolor rgb '#686e7a'
-set tics nomirror out
-set grid ytics back linetype 1 linecolor rgb '#d0d4da' linewidth 1
-set style fill solid 0.9 noborder
-set linetype 1 linecolor rgb '#4a1c76' linewidth 2 pointtype 7
-set linetype 2 linecolor rgb '#e96042' linewidth 2 pointtype 5
-set linetype 3 linecolor rgb '#2a8a8a' linewidth 2 pointtype 9
-set linetype 4 linecolor rgb '#8a8f99' linewidth 2 pointtype 13
-set linetype 5 linecolor rgb '#c9962b' linewidth 2 pointtype 11
-set linetype 6 linecolor rgb '#262a33' linewidth 2 pointtype 3
-set key outside right top vertical reverse Left samplen 2 noautotitle
-END_OF_STYLE
-    echo "set output '$1'"
-    cat; } | gnuplot --default-settings
+# told NAME CAPTION COMMAND...    what a command of wallheat tells, for the page
+told() { made "$1.json" "$wallheat" "${@:3}" --json --title "$2"; pages+=("$1.json"); }
+# picture NAME CAPTION OPTIONS OF wallheat plot
+picture() { made "$1.svg" "$wallheat" plot "${@:3}" --title "$2" --size 920x920 --out @OUT@; pages+=("$1.svg"); }
+# text NAME CAPTION COMMAND...    what another command prints, below the caption
+text() { made "$1.txt" captioned "${@:2}"; pages+=("$1.txt"); }
+captioned() { echo "$1"; "${@:2}"; }
+# task TITLE [TEXT]    the head of what follows
+task() {
+  if [ "$list_only" ]; then echo "$1"; return; fi
+  tasks=$((tasks + 1))
+  printf '%s\n' "$@" > "task-$tasks.txt"
+  pages+=("task-$tasks.txt")
 }
-# curves PICTURE TABLE X NAME Y XLABEL YLABEL    draws column Y over column X of a table, both logarithmic, a curve for
-# each word of column NAME, in its order in the table; for figure
-curves() {
-  awk -F '  +' -v x="$3" -v name="$4" -v y="$5" -v xlabel="$6" -v ylabel="$7" '
-    NR > 1 && $x + 0 > 0 && $y + 0 > 0 {
-      if (!($name in of)) order[++names] = $name
-      of[$name] = of[$name] $x " " $y "\n"
-      if (!($x in at)) { at[$x]; ticks = ticks (ticks ? ", " : "") $x }
-      if (!least || $x < least) least = $x
-      if ($x > most) most = $x }
-    END {
-      print "set logscale xy; set format y \"%g\"; set xlabel \"" xlabel "\"; set ylabel \"" ylabel "\""
-      print "set xtics (" ticks "); set xrange [" least / 1.2 ":" 1.2 * most "]"
-      for (i = 1; i <= names; i++) printf "$data%d << EOD\n%sEOD\n", i, of[order[i]]
-      for (i = 1; i <= names; i++)
-        printf "%s $data%d with linespoints linetype %d title \"%s\"", i == 1 ? "plot" : ",", i, i, order[i]
-      print "" }' "$2" | drawn "$1" 960 600
+# left_out WHAT WHY
+left_out() {
+  if [ "$list_only" ]; then echo "    left out: $1: $2"; return; fi
+  echo "$me: left out: $1: $2" >&2
+  printf 'Left out: %s\n%s\n' "$1" "$2" > "left-out-$1.txt"
+  pages+=("left-out-$1.txt")
 }
-# bars PICTURE TABLE XLABEL    a bar for each row of a table, by its second column, with its number; for figure
-bars() {
-  awk -F '  +' -v xlabel="$3" '
-    NR > 1 { name[++rows] = $1; value[rows] = $2; if ($2 > most) most = $2 }
-    END {
-      print "set xlabel \"" xlabel "\"; unset key; set grid noytics xtics; set border 1; set ytics scale 0"
-      print "set xrange [0:" 1.12 * most "]; set yrange [" (-rows - 0.6) ":-0.4]"
-      print "$data << EOD"
-      for (i = 1; i <= rows; i++) printf "%d %s \"%s\"\n", -i, value[i], name[i]
-      print "EOD"
-      print "plot $data using ($2 / 2):1:($2 / 2):(0.35):ytic(3) with boxxyerror linetype 1, \\"
-      print "  $data using 2:1:2 with labels left offset 0.5,0" }' "$2" | drawn "$1" 960 $((120 + 36 * $(wc -l < "$2")))
-}
-
-# page TITLE    $out/index.html, of all that was said since study
+# page TITLE    $out/index.html
 page() {
   [ ! "$list_only" ] || return 0
-  { printf '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>%s</title>\n' "$1"
-    echo '<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}'
-    echo 'pre{background:#f4f4f4;padding:1em;overflow-x:auto;font-size:13px}img{max-width:100%}figcaption{color:#555}</style>'
-    printf '<h1>%s</h1>\n' "$1"
-    cat page.parts
-    echo '</html>'; } > part-index.html
-  mv part-index.html index.html
-  rm page.parts
+  "$wallheat" page "${pages[@]}" --title "$1" --out index.html --overwrite > /dev/null
   echo "$out/index.html"
 }
 
-# solved FILE [OPTIONS OF wallheat run]    a result file; plans that fail are left to who looks at it
-solved() {
-  local file=$1 status=0
-  step=$1
-  shift
-  if [ "$list_only" ]; then printf '    %-24s wallheat run %s\n' "$step" "$*"; return; fi
-  echo "$me: $step" >&2
-  "$wallheat" run --out "$file" --resume --progress none --log-level warning "$@" || status=$?
-  [ $status = 0 ] || [ $status = 3 ] || { echo "$me: stopped at: $step; the same command goes on there" >&2; exit $status; }
-}
-
-# find_python    sets $python to one that has NumPy, or to nothing
-find_python() {
-  local each
-  python=
-  for each in ${PYTHON:-python3 /usr/bin/python3}; do
-    if "$each" -c 'import numpy' 2> /dev/null; then python=$each; return; fi
-  done
+# value KEY NAME    a number of NAME.json; 1 if it is not there yet
+value() {
+  local found
+  found=$(sed -n "s/^[ {]*\"$1\": \([^,}]*\)[,}]\{0,1\}$/\1/p" "$2.json" 2> /dev/null || true)
+  echo "${found:-1}"
 }
 has_gpu() { "$wallheat" devices --json | grep -q '"no_gpu": null'; }

@@ -37,18 +37,16 @@ target_include_directories(wallheat_core PUBLIC
 target_compile_features(wallheat_core PUBLIC cxx_std_20)
 
 # No MPI, HDF5 or Boost: the solvers build and are tested alone (preset solver-only).
-set(other_processors "isa_portable")
-if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(other_processors "isa_x86|_avx")
+wallheat_library(solve HOT WITHOUT "solve/gpu/|isa_avx" LINK PUBLIC wallheat_core)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_sources(wallheat_solve PRIVATE src/solve/isa_avx2.cpp src/solve/isa_avx512.cpp)
 endif()
-wallheat_library(solve HOT WITHOUT "solve/gpu/|${other_processors}" LINK PUBLIC wallheat_core)
-set_source_files_properties(src/solve/cpu/sweeps_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2")
-set_source_files_properties(src/solve/cpu/sweeps_avx512.cpp PROPERTIES COMPILE_OPTIONS "-mavx512f;-Wno-uninitialized")  # GCC's own header
-# Both sides of a choice may be computed: then a loop with one is vectorised.
-set_source_files_properties(src/solve/steady/kernels_baseline.cpp PROPERTIES COMPILE_OPTIONS "-fno-trapping-math")
-set_source_files_properties(src/solve/steady/kernels_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-fno-trapping-math")
-set_source_files_properties(src/solve/steady/kernels_avx512.cpp PROPERTIES COMPILE_OPTIONS "-mavx512f;-mprefer-vector-width=512;-fno-trapping-math")
-
+# Without traps both sides of a choice may be computed: then a loop with one is vectorised.
+set(of_every_isa "-fno-trapping-math")
+set_source_files_properties(src/solve/isa_baseline.cpp PROPERTIES COMPILE_OPTIONS "${of_every_isa}")
+set_source_files_properties(src/solve/isa_avx2.cpp PROPERTIES COMPILE_OPTIONS "${of_every_isa};-mavx2")
+set_source_files_properties(src/solve/isa_avx512.cpp PROPERTIES COMPILE_OPTIONS
+  "${of_every_isa};-mavx512f;-mprefer-vector-width=512;-Wno-uninitialized")  # GCC's own header
 # GPUs, if there is a CUDA toolkit; nothing else knows whether there is one.
 # A program with simulated GPUs brings its own in place of these two.
 set_source_files_properties(src/solve/gpu/device_cuda.cpp src/solve/gpu/device_absent.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -61,7 +59,7 @@ else()
 endif()
 target_link_libraries(wallheat_gpu PUBLIC wallheat_solve PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 if(WALLHEAT_SOLVER_ONLY)
-  wallheat_library(bench HOT WITHOUT "cpu_bench|solver_bench" LINK PUBLIC wallheat_gpu PRIVATE Threads::Threads)
+  wallheat_library(bench HOT WITHOUT "cpu_bench" LINK PUBLIC wallheat_gpu PRIVATE Threads::Threads)
   return()
 endif()
 
@@ -96,7 +94,8 @@ wallheat_library(forecast LINK PUBLIC wallheat_io)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-wallheat_library(plans LINK PUBLIC wallheat_core PRIVATE wallheat_io PkgConfig::XXHASH)
+find_package(PNG REQUIRED)
+wallheat_library(plans LINK PUBLIC wallheat_core PRIVATE wallheat_io PkgConfig::XXHASH PNG::PNG)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 # NVML is looked for when the program runs.
 wallheat_library(node LINK PUBLIC wallheat_gpu PRIVATE PkgConfig::HWLOC Threads::Threads ${CMAKE_DL_LIBS})

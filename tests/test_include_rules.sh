@@ -66,7 +66,7 @@ only_in() { # only_in 'FOLDER|FOLDER' PATTERN: includes matching PATTERN may sta
   strays=$(grep -rlE "#include *[<\"]($2)" src include | grep -vE "^src/($1)/" || true)
   [ -z "$strays" ] || says "$2 may be included in src/$1 only, but stands in:"$'\n'"$strays"
 }
-only_in plans 'xxhash\.h'
+only_in plans 'xxhash\.h|png\.h'
 only_in solve 'cuda|cooperative_groups'
 only_in 'solve|io' 'immintrin\.h'
 only_in node 'hwloc|nvml'

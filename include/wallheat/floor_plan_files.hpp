@@ -15,29 +15,9 @@ namespace wallheat {
 [[nodiscard]] FloorPlan load_floor_plan(const std::filesystem::path& directory,
                                         const std::string& id);
 
-/// Reads {id}_interior.npy alone, as load_floor_plan does. Throws InputError.
-[[nodiscard]] Grid<std::uint8_t> load_interior(const std::filesystem::path& directory,
-                                               const std::string& id);
-
 /// Writes a plan as load_floor_plan reads it, float64 and bool in C order; where it has no source,
 /// a file with one is removed. Throws RunError.
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
                      const FloorPlan& plan);
-
-/// The shape that the header of {id}_domain.npy gives; reads only the header. Throws InputError.
-[[nodiscard]] GridShape floor_plan_shape(const std::filesystem::path& directory,
-                                         const std::string& id);
-
-/// Where a plan of a directory stands. Throw InputError if the id could name another place.
-[[nodiscard]] std::filesystem::path domain_file(const std::filesystem::path& directory,
-                                                const std::string& id);
-[[nodiscard]] std::filesystem::path interior_file(const std::filesystem::path& directory,
-                                                  const std::string& id);
-[[nodiscard]] std::filesystem::path source_file(const std::filesystem::path& directory,
-                                                const std::string& id);
-
-/// False only where nothing of that name is there: what cannot be examined is to be read, which
-/// says why it cannot.
-[[nodiscard]] bool has_source_file(const std::filesystem::path& directory, const std::string& id);
 
 }  // namespace wallheat

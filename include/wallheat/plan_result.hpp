@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "wallheat/device_times.hpp"
 #include "wallheat/floor_plan.hpp"
 #include "wallheat/rooms.hpp"
 #include "wallheat/statistics.hpp"
@@ -41,66 +40,64 @@ enum class PlanStatus : std::uint8_t {
 // (exported) or `kept` (in files and messages only); last its unit and meaning.
 // clang-format off
 #define WALLHEAT_RESULT_COLUMNS(NUMBER, TEXT, PART, STORED)                                                          \
-  NUMBER(std::uint32_t, index, 0, kept, "position in the list of ids = number of the row")                           \
+  NUMBER(std::uint32_t, index, 0, kept, "number of the row")                                                         \
   NUMBER(PlanStatus, status, PlanStatus::pending, answer,                                                            \
          "pending 0, converged 1, max_iterations 2, empty 3, failed 4")                                              \
   TEXT(128, id, shown, "the plan")                                                                                   \
   PART(double, mean_temp, statistics.mean_temp, answer, "°C, over interior cells")                                   \
-  PART(double, std_temp, statistics.std_temp, answer, "°C, standard deviation of the population")                    \
-  PART(double, pct_above_18, statistics.pct_above_18, answer, "% of interior cells above 18 °C")                     \
-  PART(double, pct_below_15, statistics.pct_below_15, answer, "% of interior cells below 15 °C")                     \
+  PART(double, std_temp, statistics.std_temp, answer, "°C, of the population")                                       \
+  PART(double, pct_above_18, statistics.pct_above_18, answer, "% of interior cells")                                 \
+  PART(double, pct_below_15, statistics.pct_below_15, answer, "% of interior cells")                                 \
   NUMBER(std::int64_t, iterations, 0, answer, "until the solver stopped")                                            \
   NUMBER(double, last_delta, std::numeric_limits<double>::quiet_NaN(), answer,                                       \
          "°C, largest change of the last iteration")                                                                 \
   NUMBER(std::int64_t, interior_cells, 0, answer, "cells that are room")                                             \
   NUMBER(std::uint32_t, rows, 0, answer, "shape of the grid")                                                        \
   NUMBER(std::uint32_t, cols, 0, answer, "shape of the grid")                                                        \
-  NUMBER(double, seconds, 0, shown, "s, wall time of the worker's thread: read, solve, compress")                    \
-  NUMBER(std::int32_t, attempts, 0, shown, "starts over all sessions, copies at the end of a run aside")             \
-  NUMBER(std::int32_t, rank, -1, shown, "MPI rank of the worker; from 1 on, also where one process did all")                       \
+  NUMBER(double, seconds, 0, shown, "s of wall time: read, solve, compress")                                         \
+  NUMBER(std::int32_t, attempts, 0, shown, "starts over all sessions")                                               \
+  NUMBER(std::int32_t, rank, -1, shown, "MPI rank of the worker, from 1")                                            \
   TEXT(64, host, shown, "of the worker")                                                                             \
   TEXT(64, device, shown, "that solved it")                                                                          \
   TEXT(64, solver, shown, "name and version")                                                                        \
-  NUMBER(std::uint64_t, input_hash, 0, answer, "of the plan's shape, start field, mask and source")                          \
-  NUMBER(std::uint64_t, input_stamp, 0, kept, "of the plan's files: another one tells that they may have changed")   \
+  NUMBER(std::uint64_t, input_hash, 0, answer, "of shape, start field, mask and source")                             \
+  NUMBER(std::uint64_t, input_stamp, 0, kept, "of the plan's files: another one if they may have changed")           \
   NUMBER(std::int64_t, field_bytes, 0, kept, "compressed size; 0: no field")                                         \
-  NUMBER(std::uint32_t, field_crc32, 0, kept, "of the compressed bytes (Python: zlib.crc32)")                        \
-  NUMBER(std::int32_t, failures, 0, kept, "how many of the attempts failed or killed their solver")                  \
-  TEXT(260, error, shown, "one sentence, if failed")                                                                 \
-  NUMBER(std::int32_t, fell_back, 0, answer, "1: fastforward made the exact iteration in place of jumps")              \
+  NUMBER(std::uint32_t, field_crc32, 0, kept, "of the compressed bytes (zlib.crc32)")                                \
+  NUMBER(std::int32_t, failures, 0, kept, "attempts that failed or killed their solver")                             \
+  TEXT(264, error, shown, "one sentence, if failed")                                                                 \
   NUMBER(double, error_bound, std::numeric_limits<double>::quiet_NaN(), answer,                                      \
-         "°C: proven, no cell is farther from the steady state; NaN unless the solver is steady")                    \
+         "°C: no cell is farther from the steady state; NaN unless steady")                                          \
   NUMBER(double, error_estimate, std::numeric_limits<double>::quiet_NaN(), shown,                                    \
-         "°C: the same, estimated by how fast last_delta decayed (with --norm l2 the root mean square over cells)")  \
+         "°C: the same, estimated (with --norm l2 the root mean square)")                                            \
   NUMBER(double, pct_above_18_least, std::numeric_limits<double>::quiet_NaN(), answer,                               \
-         "% of interior cells, with those in doubt at or below 18 °C; NaN for jacobi")                               \
+         "% with the cells in doubt at or below 18 °C; NaN for jacobi")                                              \
   NUMBER(double, pct_above_18_most, std::numeric_limits<double>::quiet_NaN(), answer,                                \
-         "% of interior cells, with those in doubt above 18 °C")                                                     \
+         "% with them above 18 °C")                                                                                  \
   NUMBER(double, pct_below_15_least, std::numeric_limits<double>::quiet_NaN(), answer,                               \
-         "% of interior cells, with those in doubt at or above 15 °C")                                               \
+         "% with them at or above 15 °C")                                                                            \
   NUMBER(double, pct_below_15_most, std::numeric_limits<double>::quiet_NaN(), answer,                                \
-         "% of interior cells, with those in doubt below 15 °C")                                                     \
+         "% with them below 15 °C")                                                                                  \
   NUMBER(std::uint32_t, cells_in_doubt, 0, answer,                                                                   \
-         "cells whose side of 15 or 18 °C is uncertain: within error_bound, of fastforward 4e-11 of "                \
-         "the largest temperature")                                                                                  \
-  NUMBER(std::uint32_t, session, 0, kept, "of the file, from 0, in which the plan was last worked on")               \
+         "within error_bound of 15 or 18 °C; of fastforward within 4e-11 of the largest temperature")                \
+  NUMBER(std::uint32_t, session, 0, kept, "in which the plan was last worked on")                                    \
   NUMBER(double, started_s, std::numeric_limits<double>::quiet_NaN(), shown,                                         \
-         "s from the beginning of the session to the plan's start, by rank 0's clock")                               \
+         "s from the session's beginning to the plan's start")                                                       \
   NUMBER(double, cpu_s, std::numeric_limits<double>::quiet_NaN(), shown,                                             \
-         "s of `seconds` in which the thread had a core")                                                            \
+         "s of `seconds` on a core")                                                                                 \
   NUMBER(std::int64_t, peak_memory, 0, shown,                                                                        \
-         "bytes of memory that its solver process held at most, with what it kept of earlier plans; 0: unknown")     \
+         "bytes that its solver process held at most; 0: unknown")                                                   \
+  NUMBER(std::int32_t, fell_back, 0, answer, "1: fastforward iterated exactly, without jumps")                       \
   NUMBER(std::int32_t, thread, -1, shown, "solver thread of the worker, from 0")                                     \
   NUMBER(float, predicted_s, std::numeric_limits<float>::quiet_NaN(), shown,                                         \
-         "s that `seconds` was foreseen to be, by the worker's earlier plans")                                       \
-  PART(float, read_s, phases.read_s, shown, "s of `seconds`: reading the plan")                                      \
-  PART(float, hash_s, phases.hash_s, shown, "s of `seconds`: hashing it")                                            \
-  PART(float, solve_s, phases.solve_s, shown, "s of `seconds`: solving")                                             \
-  PART(float, statistics_s, phases.statistics_s, shown, "s of `seconds`: statistics")                                \
-  PART(float, compress_s, phases.compress_s, shown, "s of `seconds`: compressing the field")                         \
-  PART(float, send_s, phases.send_s, shown, "s, not measured: always 0")                                             \
-  PART(float, store_s, phases.store_s, shown, "s from when rank 0 had heard of the result until it began to store it")                        \
-  STORED(std::uint32_t, row_crc32, 0, "of all bytes of the row before it")
+         "s that `seconds` was foreseen to be")                                                                      \
+  PART(float, read_s, phases.read_s, shown, "s of `seconds`")                                                        \
+  PART(float, hash_s, phases.hash_s, shown, "s of `seconds`")                                                        \
+  PART(float, solve_s, phases.solve_s, shown, "s of `seconds`")                                                      \
+  PART(float, statistics_s, phases.statistics_s, shown, "s of `seconds`")                                            \
+  PART(float, compress_s, phases.compress_s, shown, "s of `seconds`")                                                \
+  PART(float, store_s, phases.store_s, shown, "s from when rank 0 heard of it until it began to store it")           \
+  STORED(std::uint32_t, row_crc32, 0, "of the row before it")
 // clang-format on
 
 /// Where a plan's time went, in s; 0 where it is not known.
@@ -110,7 +107,6 @@ struct PlanPhases {
   float solve_s = 0;
   float statistics_s = 0;
   float compress_s = 0;
-  float send_s = 0;
   float store_s = 0;
 };
 
@@ -128,7 +124,6 @@ struct PlanResult {
 
   Statistics statistics;
   PlanPhases phases;
-  DeviceTimes device_times;      ///< not stored
   std::vector<std::byte> field;  ///< compressed field (see field_codec.hpp); empty if not asked for
   std::vector<RoomResult> rooms;  ///< in order; empty if not asked for, or not read
 };

@@ -10,19 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "wallheat/device_times.hpp"
 #include "wallheat/floor_plan.hpp"
 
 namespace wallheat {
-
-/// Which answer is asked for.
-enum class SolverKind {
-  jacobi,       ///< the reference's iterate, bit for bit
-  fastforward,  ///< the same iterate, but for rounding, in fewer sweeps
-  steady,       ///< the true steady state, with a proven bound
-};
-
-[[nodiscard]] std::string_view to_string(SolverKind kind);
 
 /// How the change of an iteration ("delta") is measured.
 enum class Norm {
@@ -57,7 +47,6 @@ struct Solution {
   double uncertainty = 0;
   bool fell_back = false;  ///< the exact iteration was made in place of jumps
   double sweeps = 0;       ///< updates per interior cell, where that is not `iterations`
-  DeviceTimes device_times{};
 };
 
 /// What a long solve asks and tells on its way, some times a second.
@@ -85,9 +74,6 @@ enum class Isa { baseline, avx2, avx512 };
 /// The instruction sets that this processor can run, least able first.
 [[nodiscard]] std::vector<Isa> available_isas();
 
-/// Throws RunError if the processor lacks the set.
-void require_isa(Isa isa);
-
 /// The oracle: the published program's iteration, sequential, one delta per iteration.
 [[nodiscard]] std::unique_ptr<Solver> make_reference_solver();
 
@@ -101,11 +87,6 @@ void require_isa(Isa isa);
 /// processor lacks the set; its solve() throws InputError if double precision cannot prove the
 /// accuracy.
 [[nodiscard]] std::unique_ptr<Solver> make_steady_solver(Isa isa);
-
-/// The uncertainty of the fastforward solver, in parts of the largest magnitude that an iterate can
-/// have: that of the plan's start field, and what a source can add. Eight times
-/// the most that was measured.
-inline constexpr double uncertainty_of_jumps = 4e-11;
 
 /// The iterate and the number of iterations of make_jacobi_solver(), from a fraction of the sweeps:
 /// the field to 1e-11 of the largest temperature (at most 5e-12 was measured), and last_delta to

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <limits>
-#include <span>
 
 #include "wallheat/floor_plan.hpp"
 
@@ -23,11 +22,6 @@ struct Statistics {
   double pct_below_15 =
       std::numeric_limits<double>::quiet_NaN();  ///< % of cells below Thresholds::below
 };
-
-/// Sum in the order of numpy.sum on a contiguous array, so that the last bit is the reference's:
-/// stretches of 8192 values (NumPy's buffer) one after another, each summed pairwise (blocks of at
-/// most 128 values in eight running sums, halves split at a multiple of eight).
-[[nodiscard]] double numpy_sum(std::span<const double> values);
 
 /// Statistics of a field (shape of the mask, °C) over the cells where interior is not 0, in
 /// row-major order, bit for bit what the reference's NumPy calls return.

@@ -1,16 +1,22 @@
 #!/usr/bin/python3
-"""Solves Poisson's equation on a square plate with cold edges in plain NumPy, and says how long that took.
+"""Solves Poisson's equation on square plates with cold edges by NumPy, by Numba if it is here, and by wallheat.
 
-The plate is N x N cells of a width of 1 / N, with a heat source of 10000 in its middle cell. An iteration computes
-0.25 * (neighbours + width^2 * source) for all inner cells; it ends when the 2-norm of the change is below the
-tolerance. Prints one line: iterations, last change, mean of the inner cells, middle cell, seconds.
+  poisson.py WALLHEAT SIZES SIZES-FOR-PYTHON -- OPTIONS OF wallheat solve
+
+A plate is N x N cells of a width of 1 / N, with a heat source of 10000 in its middle cell. An iteration computes
+0.25 * (neighbours + width^2 * source) for all inner cells; it ends when the 2-norm of the change is below 1e-4. Prints
+what each program finds and takes as JSON, as `wallheat page` shows it. Rows that are in rows.json already are not made again.
 """
 
-import argparse
+import json
+import pathlib
+import subprocess
 import sys
 import time
 
 import numpy as np
+
+COLUMNS = ["size", "program", "iterations", "last_change", "mean", "middle_cell", "seconds"]
 
 
 def numpy_step(old, new, source):
@@ -18,50 +24,78 @@ def numpy_step(old, new, source):
     return np.linalg.norm(new - old)
 
 
-def compiled_step():
-    try:
-        import numba
-    except ImportError:
-        sys.exit("poisson.py: this Python has no Numba; leave out --numba, or install it")
-
-    @numba.njit
-    def step(old, new, source):
-        squares = 0.0
-        for row in range(1, old.shape[0] - 1):
-            for col in range(1, old.shape[1] - 1):
-                new[row, col] = 0.25 * (((old[row, col - 1] + old[row, col + 1]) + old[row - 1, col])
-                                        + old[row + 1, col] + source[row - 1, col - 1])
-                squares += (new[row, col] - old[row, col]) ** 2
-        return np.sqrt(squares)
-
-    step(np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((1, 1)))
-    return step
+def numba_step(old, new, source):
+    squares = 0.0
+    for row in range(1, old.shape[0] - 1):
+        for col in range(1, old.shape[1] - 1):
+            new[row, col] = 0.25 * (((old[row, col - 1] + old[row, col + 1]) + old[row - 1, col])
+                                    + old[row + 1, col] + source[row - 1, col - 1])
+            squares += (new[row, col] - old[row, col]) ** 2
+    return np.sqrt(squares)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=256, metavar="N", help="cells along a side (default: 256)")
-    parser.add_argument("--tolerance", type=float, default=1e-4, help="of the 2-norm (default: 1e-4)")
-    parser.add_argument("--max-iterations", type=int, default=100000, metavar="N", help="default: 100000")
-    parser.add_argument("--numba", action="store_true", help="compile the iteration by Numba")
-    arguments = parser.parse_args()
-    size = arguments.size
-    step = compiled_step() if arguments.numba else numpy_step
-
+def iterated(step, size):
+    step(np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((1, 1)))  # compiles it
     start = time.perf_counter()
     old, new = np.zeros((size, size)), np.zeros((size, size))
     source = np.zeros((size, size))
     source[size // 2, size // 2] = 10000
     source = (1 / size) ** 2 * source[1:-1, 1:-1]
-    iterations, delta = 0, np.nan
-    while iterations < arguments.max_iterations:
+    iterations, delta = 0, np.inf
+    while iterations < 100000 and delta >= 1e-4:
         delta = step(old, new, source)
         old, new = new, old
         iterations += 1
-        if delta < arguments.tolerance:
-            break
-    seconds = time.perf_counter() - start
-    print(iterations, float(delta), float(old[1:-1, 1:-1].mean()), float(old[size // 2, size // 2]), seconds)
+    return iterations, float(delta), float(old[1:-1, 1:-1].mean()), float(old[size // 2, size // 2]), \
+        time.perf_counter() - start
+
+
+def solved(wallheat, size, options):
+    subprocess.run([wallheat, "generate", "--kind", "poisson", "--count", "1", "--size", str(size), "--out", "plates",
+                    "--overwrite"], check=True, stdout=subprocess.DEVNULL)
+    said = json.loads(subprocess.run([wallheat, "solve", "00001", "--data", "plates", "--npy", "plate.npy", "--overwrite",
+                                      "--json", *options], check=True, capture_output=True).stdout)
+    middle = np.load("plate.npy")[size // 2, size // 2]
+    return said["iterations"], said["last_delta"], said["mean_temp"], float(middle), said["cpu_s"]
+
+
+def report(rows):
+    """A table and a figure; `layout` tells wallheat page what they are: styles are [form, digits, unit], an axis has
+    its scale (1: powers of two, 2: of ten), and mark 2 is points with a line."""
+    for row in rows:
+        base = [other["seconds"] for other in rows if other["size"] == row["size"] and other["program"] == "numpy"]
+        row["speed_up"] = base[0] / row["seconds"] if base else None
+    programs = dict.fromkeys(row["program"] for row in rows)
+    series = [{"name": name, "x": [row["size"] for row in rows if row["program"] == name],
+               "y": [row["seconds"] for row in rows if row["program"] == name]} for name in programs]
+    columns = [[key, key.replace("_", " "), [0, 6, ""]] for key in [*COLUMNS, "speed_up"]]
+    return {"programs": rows, "figures": {"times": series}, "layout": [
+        "Iterations, answers and times", ["table", "programs", "", -1, columns, False],
+        ["figure", "times", "seconds over the size", ["cells along a side", 1, []], ["seconds", 2, []],
+         [[2, [], False]] * len(series), False]]}
+
+
+def main():
+    wallheat, sizes, of_python = sys.argv[1], *([int(size) for size in words.split(",")] for words in sys.argv[2:4])
+    options = sys.argv[5:]
+    kept, part = pathlib.Path("rows.json"), pathlib.Path("part-rows.json")
+    rows = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else []
+    programs = {"numpy": lambda size: iterated(numpy_step, size)}
+    try:
+        import numba
+        programs["numba"] = lambda size: iterated(numba.njit(numba_step), size)
+    except ImportError:
+        pass
+    ours = {"jacobi": options, "fastforward": [*options, "--solver", "fastforward"], "steady": ["--solver", "steady"]}
+    for size in sizes:
+        for program in [*(programs if size in of_python else []), *ours]:
+            if any((row["size"], row["program"]) == (size, program) for row in rows):
+                continue
+            row = programs[program](size) if program in programs else solved(wallheat, size, ours[program])
+            rows.append(dict(zip(COLUMNS, [size, program, *row])))
+            part.write_text(json.dumps(rows), encoding="utf-8")
+            part.replace(kept)
+    print(json.dumps(report(rows)))
 
 
 if __name__ == "__main__":

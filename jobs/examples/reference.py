@@ -104,7 +104,7 @@ def main():
     parser.add_argument("--first", type=int, metavar="N", help="only the first N plans (default: all)")
     parser.add_argument("--numba", action="store_true", help="compile the iteration by Numba")
     parser.add_argument("--seconds", action="store_true",
-                        help="print the wall time in seconds in place of the CSV, compilation left out")
+                        help="print the wall time as JSON in place of the CSV, compilation left out")
     arguments = parser.parse_args()
 
     method = compiled_iterate() if arguments.numba else iterate
@@ -119,7 +119,7 @@ def main():
         if arguments.fields:
             np.savez(arguments.fields / f"{plan_id}.npz", field=field, iterations=iterations, last_delta=delta)
     if arguments.seconds:
-        print(time.perf_counter() - start)
+        print(f'{{"seconds": {time.perf_counter() - start}}}')
 
 
 if __name__ == "__main__":

@@ -1,124 +1,149 @@
 #include "bench/cpu_bench.hpp"
 
 #include <algorithm>
-#include <barrier>
 #include <chrono>
+#include <cmath>
 #include <future>
-#include <numeric>
-#include <thread>
+#include <limits>
+#include <memory>
 
-#include "bench/ceiling.hpp"
-#include "bench/seconds_since.hpp"
+#include "bench/flow.hpp"
 #include "core/cpu_time.hpp"
+#include "core/generator.hpp"
 #include "node/local_machine.hpp"
 #include "solve/cpu/active_blocks.hpp"
+#include "solve/isa.hpp"
 
 namespace wallheat {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Spread spread_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  const double median =
-      values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-  return {values.front(), median, values.back()};
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Measures for about 10 ms; the best of several tries.
+double measure_update_ceiling(Isa isa) {
+  constexpr int tries = 5;
+  constexpr double try_s = 0.002;
+  constexpr double additions_an_update = 3;
+  constexpr std::int64_t rounds = 4096;
+  const auto add = loops_for(isa).sweeps.add;
+  double best = 0;
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    const double start_s = thread_cpu_seconds();
+    double updates = 0;
+    double seconds = 0;
+    while (seconds < try_s) {
+      updates += static_cast<double>(add(rounds)) / additions_an_update;
+      seconds = thread_cpu_seconds() - start_s;
+    }
+    best = std::max(best, updates / seconds);
+  }
+  return best;
 }
 
 double density(const FloorPlan& plan, Isa isa) {
   ActiveBlocks blocks;
-  blocks.assign(plan.interior, sweeps_for(isa));
+  blocks.assign(plan.interior, loops_for(isa).sweeps);
   return static_cast<double>(count_interior(plan)) / static_cast<double>(blocks.processed_cells());
 }
 
-/// In turns with the ceiling, which it raises where it measures more.
-PlanRate measure_plan(const BenchPlan& plan, Solver& solver, const SolverOptions& options,
-                      int repeat, double& ceiling) {
-  PlanRate rate{plan.id, count_interior(plan.plan), density(plan.plan, options.isa), 0, {}, {}};
-  std::vector<double> cpu_s;
-  std::vector<double> wall_s;
-  for (int run = 0; run < repeat; ++run) {
-    ceiling = std::max(ceiling, measure_update_ceiling(options.isa));
-    const auto start = Clock::now();
-    const double cpu_start_s = thread_cpu_seconds();
-    rate.iterations = solver.solve(plan.plan, options.limits, {})->iterations;
-    cpu_s.push_back(thread_cpu_seconds() - cpu_start_s);
-    wall_s.push_back(seconds_since(start));
-  }
-  rate.cpu_s = spread_of(std::move(cpu_s));
-  rate.wall_s = spread_of(std::move(wall_s));
-  return rate;
+double largest_difference(const Grid<double>& one, const Grid<double>& other) {
+  double largest = 0;
+  for (std::size_t cell = 0; cell < one.cells.size(); ++cell)
+    largest = std::max(largest, std::abs(one.cells[cell] - other.cells[cell]));
+  return largest;
 }
 
-/// All plans on each of `threads` pinned threads at once; interior cell updates per second
-/// together.
-double measure_threads(const std::vector<BenchPlan>& plans, double updates,
-                       const SolverOptions& options, const std::vector<Core>& cores,
-                       std::size_t threads) {
-  Clock::time_point start;
-  std::barrier together(static_cast<std::ptrdiff_t>(threads),
-                        [&]() noexcept { start = Clock::now(); });
-  {
-    std::vector<std::jthread> workers;
-    for (std::size_t thread = 0; thread < threads; ++thread) {
-      workers.emplace_back([&, thread] {
-        bind_this_thread({cores[thread].cpu});
-        const auto solver = options.make();
-        together.arrive_and_wait();
-        for (const BenchPlan& plan : plans) (void)solver->solve(plan.plan, options.limits, {});
-      });
-    }
-  }
-  return updates * static_cast<double>(threads) / seconds_since(start);
-}
+struct Contender {
+  SolverKind kind;
+  std::unique_ptr<Solver> solver;
+  Solution solution{};
+  std::vector<double> cpu_s{};
+};
 
-std::vector<ThreadRate> measure_scaling(const std::vector<BenchPlan>& plans, double updates,
-                                        const SolverOptions& options, int repeat) {
-  const std::vector<Core> cores = local_machine().cores;
-  std::vector<ThreadRate> rates;
-  for (std::size_t threads = 1; threads <= cores.size();
-       threads = std::min(threads * 2, std::max(cores.size(), threads + 1))) {
-    std::vector<double> measured;
-    measured.reserve(static_cast<std::size_t>(repeat));
-    for (int run = 0; run < repeat; ++run) {
-      measured.push_back(measure_threads(plans, updates, options, cores, threads));
-    }
-    rates.push_back({threads, spread_of(std::move(measured)).median, 0});
-    rates.back().speedup = rates.back().updates_per_s / rates.front().updates_per_s;
+/// On the calling thread.
+void measure_plans(const BenchPlans& plans, const CpuBenchSettings& settings, CpuBench& bench) {
+  const SolverOptions& options = settings.options;
+  std::vector<Contender> contenders;
+  for (const SolverKind kind : settings.solvers) {
+    SolverOptions own = options;
+    own.kind = kind;
+    contenders.push_back({kind, own.make()});
   }
-  return rates;
+  double all_cpu_s = 0;
+  double all_wall_s = 0;
+  for (std::size_t i = 0; i < plans.plans.size(); ++i) {
+    const FloorPlan& plan = plans.plans[i];
+    for (Contender& each : contenders) each.cpu_s.clear();
+    for (int run = 0; run < settings.repeat; ++run) {
+      for (Contender& each : contenders) {
+        bench.ceiling_updates_per_s =
+            std::max(bench.ceiling_updates_per_s, measure_update_ceiling(options.isa));
+        const auto start = Clock::now();
+        const double cpu_start_s = thread_cpu_seconds();
+        each.solution = *each.solver->solve(plan, options.limits, {});
+        each.cpu_s.push_back(thread_cpu_seconds() - cpu_start_s);
+        all_wall_s += std::chrono::duration<double>(Clock::now() - start).count();
+        all_cpu_s += each.cpu_s.back();
+      }
+    }
+    const auto steady = std::ranges::find(contenders, SolverKind::steady, &Contender::kind);
+    for (Contender& each : contenders) {
+      std::ranges::sort(each.cpu_s);
+      const Solution& solution = each.solution;
+      const bool is_steady = each.kind == SolverKind::steady;
+      const double sweeps =
+          solution.sweeps > 0 ? solution.sweeps : static_cast<double>(solution.iterations);
+      bench.plans.push_back({plans.ids[i], count_interior(plan), density(plan, options.isa),
+                             each.kind, solution.iterations, is_steady ? nan : sweeps, each.cpu_s,
+                             is_steady || steady == contenders.end()
+                                 ? nan
+                                 : largest_difference(solution.field, steady->solution.field),
+                             solution.bound, solution.fell_back});
+    }
+  }
+  if (all_wall_s > 0) bench.share_of_core = all_cpu_s / all_wall_s;
 }
 
 }  // namespace
 
-double CpuBench::share_of_core() const {
-  double cpu_s = 0;
-  double wall_s = 0;
-  for (const PlanRate& plan : plans) {
-    cpu_s += plan.cpu_s.median;
-    wall_s += plan.wall_s.median;
-  }
-  return wall_s > 0 ? cpu_s / wall_s : 1;
-}
-
-CpuBench measure_cpu(const std::vector<BenchPlan>& plans, const SolverOptions& options, int repeat,
-                     bool scaling) {
-  CpuBench bench{options.device_text(), 0, {}, {}};
+CpuBench measure_cpu(const BenchPlans& plans, const CpuBenchSettings& settings) {
+  CpuBench bench{.device = settings.options.device_text()};
+  const std::vector<Core> cores = local_machine().cores;
+  const auto bound_solver = [&](std::size_t thread) {
+    bind_this_thread({cores[thread].cpu});
+    return settings.options.make();
+  };
   // On a thread of its own, as it is bound to one core.
   std::async(std::launch::async, [&] {
-    bind_this_thread({local_machine().cores.front().cpu});
-    const auto solver = options.make();
-    for (const BenchPlan& plan : plans) {
-      bench.plans.push_back(
-          measure_plan(plan, *solver, options, repeat, bench.ceiling_updates_per_s));
-    }
+    bind_this_thread({cores.front().cpu});
+    measure_plans(plans, settings, bench);
   }).get();
-  const double updates =
-      std::accumulate(bench.plans.begin(), bench.plans.end(), 0.0,
-                      [](double sum, const PlanRate& rate) { return sum + rate.updates(); });
-  if (scaling) bench.scaling = measure_scaling(plans, updates, options, repeat);
+  for (std::size_t threads = 1; settings.scaling && threads <= cores.size();
+       threads = std::min(threads * 2, std::max(cores.size(), threads + 1))) {
+    std::vector<double> rates;
+    for (int run = 0; run < settings.repeat; ++run)
+      rates.push_back(measure_flow(threads, threads * plans.plans.size(), 0, bound_solver,
+                                   plans.plans, settings.options.limits)
+                          .updates_per_s());
+    std::ranges::sort(rates);
+    const double median = rates[rates.size() / 2];
+    const double of_one = bench.scaling.empty() ? median : bench.scaling.front().updates_per_s;
+    bench.scaling.push_back({threads, median, median / of_one});
+  }
   return bench;
+}
+
+double measure_sample_plan_s(Solver& solver) {
+  const FloorPlan plan = generate_floor_plan(1, 0, sample_side);
+  double best_s = std::numeric_limits<double>::infinity();
+  for (int attempt = 0; attempt < 3; ++attempt) {  // something else may be at work
+    const double start_s = thread_cpu_seconds();
+    (void)solver.solve(plan, {}, {});
+    best_s = std::min(best_s, thread_cpu_seconds() - start_s);
+  }
+  return best_s;
 }
 
 }  // namespace wallheat

@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 
-#include "cli/command_files.hpp"
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/queue_source.hpp"
 #include "cli/result_file.hpp"
 #include "cli/run_option_parser.hpp"
@@ -31,13 +28,13 @@ struct AdviseOptions {
   std::vector<std::string> partitions;
   std::string sinfo;
   std::string scontrol;
-  std::int64_t most_nodes = 0;
-  std::int64_t cores_per_node = 0;
+  std::size_t most_nodes = 0;
+  std::size_t cores_per_node = 0;
   double start_up_s = 0;
   ChoiceOrder order = ChoiceOrder::bound;
-  std::int64_t first = 0;
+  std::size_t first = 0;
   bool best = false;
-  Arguments of_run;  ///< the options of 'wallheat run'
+  RunOptions run;
 };
 
 /// Throws UsageError.
@@ -67,7 +64,7 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
               "take no more nodes than N, over all jobs; 0: as many as a partition has");
   options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
               "cores of a node that a job takes; 0: all");
-  options.add("first,n", value(advise.first, "N", 12), "show so many choices at most");
+  options.add("first,n", value(advise.first, "N", 12).at_least(1), "show so many choices at most");
   options.add("best", flag(advise.best), "print only the best, as options of wallheat submit");
   options.heading("The cluster");
   options.add(
@@ -79,20 +76,20 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
               "read what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" printed; default: call it");
   options.add("scontrol", file(advise.scontrol, FileRole::read),
               "read what 'scontrol show config' printed, for MaxArraySize; default: call it");
-  options.add("start-up", value(advise.start_up_s, "SECONDS", 5),
+  options.add("start-up", value(advise.start_up_s, "SECONDS", 5).at_least(0),
               "what each start of a job takes beside solving");
   options.heading("Where the waits are from");
   advise.queue.declare(options);
-  auto of_run = options.take_behind_mark();
+  auto arguments = options.take_behind_mark();
+  options.check([&] {
+    if (!arguments)
+      throw UsageError("the options of 'wallheat run' are missing; they come after --");
+    arguments->insert(arguments->end(), {"--shard=none", "--print-out"});
+    Options of_run("run", *arguments);
+    advise.run = parse_run_options(of_run);
+    options.files().add(of_run.files());
+  });
   options.parse();
-  if (!of_run) throw UsageError("the options of 'wallheat run' are missing; they come after --");
-  if (advise.first < 1) throw UsageError("--first must be at least 1");
-  if (advise.most_nodes < 0 || advise.cores_per_node < 0)
-    throw UsageError("--most-nodes and --cores-per-node must be at least 0");
-  if (!std::isfinite(advise.start_up_s) || advise.start_up_s < 0)
-    throw UsageError("--start-up must be at least 0 (seconds)");
-  advise.of_run = *std::move(of_run);
-  advise.of_run.insert(advise.of_run.end(), {"--shard=none", "--print-out"});
 }
 
 std::vector<Place> places_of(const AdviseOptions& advise) {
@@ -114,8 +111,7 @@ std::vector<Place> places_of(const AdviseOptions& advise) {
 /// What a job and an array may be, with a note where that is not known.
 ChoiceLimits limits_of(const AdviseOptions& advise, std::vector<std::string>& notes) {
   constexpr std::size_t slurms_default = 1000;
-  ChoiceLimits limits{slurms_default, static_cast<std::size_t>(advise.most_nodes),
-                      static_cast<std::size_t>(advise.cores_per_node), advise.start_up_s};
+  ChoiceLimits limits{slurms_default, advise.most_nodes, advise.cores_per_node, advise.start_up_s};
   const std::string config = output_or_file(advise.scontrol, {"scontrol", "show", "config"});
   if (config.empty()) {
     notes.emplace_back(
@@ -151,12 +147,12 @@ RemainingWork work_left(const RunOptions& run) {
   return remaining_work(run, solved);
 }
 
-Advice advice_of(AdviseOptions& advise, const RunOptions& run) {
+Advice advice_of(AdviseOptions& advise) {
   const std::vector<Place> places = places_of(advise);
   Advice advice;
   const ChoiceLimits limits = limits_of(advise, advice.notes);
   const QueueForecast waits = waits_in_queue(advise.queue, advice.notes);
-  const RemainingWork left = work_left(run);
+  const RemainingWork left = work_left(advise.run);
   advice.plans = left.updates.size();
   advice.now_s = std::time(nullptr);
   advice.speed_source = left.speed_source;
@@ -183,16 +179,8 @@ Advice advice_of(AdviseOptions& advise, const RunOptions& run) {
 Report advise_command(Options& options) {
   AdviseOptions advise;
   parse_advise_options(options, advise);
-  Options options_of_run("run", advise.of_run);
-  const RunOptions run = parse_run_options(options_of_run);
-  CommandFiles& files = options.files();
-  files.reads_plans("--data", run.job.data);
-  files.reads("--ids", run.ids_file);
-  files.reads_store("--out", run.out);
-  files.check();
-
-  const Advice advice = advice_of(advise, run);
-  if (!advise.best) return report_of(advice, static_cast<std::size_t>(advise.first));
+  const Advice advice = advice_of(advise);
+  if (!advise.best) return report_of(advice, advise.first);
   const std::string best = submit_options(advice.choices.front());
   return {.parts = {Note{best}, Fact{"submit_options", "", best}}};
 }

@@ -38,7 +38,7 @@ struct Command {
   /// Tells what it has to tell by itself, or as a report, or is a script of jobs/.
   std::variant<int (*)(Options&), Report (*)(Options&), const char*> function;
   const char* figure = nullptr;  ///< what --plot draws of the report; null: nothing
-  bool makes_files = false;      ///< --out is not for the report
+  Out out = Out::told;
 };
 
 Report completion_command(Options& options);
@@ -51,7 +51,7 @@ constexpr std::array commands{
     Command{"submit", "run", "submit a run to Slurm or LSF, as one job or as an array",
             "submit.sh"},
     Command{"solve", "run", "solve one floor plan, print its statistics, draw it", solve_command},
-    Command{"generate", "run", "make synthetic floor plans", generate_command, nullptr, true},
+    Command{"generate", "run", "make synthetic floor plans", generate_command, nullptr, Out::made},
     Command{"whatif", "ask for other walls",
             "say what plans would be with walls of other temperatures", whatif_command,
             "the means and shares over a range, or the fields of one plan with one setting,"},
@@ -62,8 +62,8 @@ constexpr std::array commands{
             summary_command, "the histogram of the means"},
     Command{"list", "look at results", "list plans or rooms: chosen, sorted", list_command},
     Command{"plot", "look at results",
-            "draw stored temperature fields: one plan or a sheet of many", plot_command, nullptr,
-            true},
+            "draw stored temperature fields: one plan or a sheet of many", plot_command, "them",
+            Out::drawn},
     Command{"export", "look at results",
             "write the results as the reference's CSV, or for ParaView", export_command},
     Command{"compare", "look at results",
@@ -77,7 +77,7 @@ constexpr std::array commands{
     Command{"advise", "cluster",
             "say where to run a campaign: until when it is done, what it costs", advise_command},
     Command{"merge", "cluster", "gather the result files of a job array's shards into one",
-            merge_command, nullptr, true},
+            merge_command, nullptr, Out::made},
     Command{"repair", "cluster", "make a killed or damaged result file whole without a run",
             repair_command},
     Command{"scaling", "measure",
@@ -95,9 +95,9 @@ constexpr std::array commands{
     Command{"offload", "measure", "say from how many operations on a transfer to a GPU pays",
             offload_command, "the time of CPU and GPU over the operations"},
     Command{"trace", "measure", "write what each thread did when, for Perfetto", trace_command,
-            nullptr, true},
+            nullptr, Out::made},
     Command{"page", "more", "make one HTML page of what commands printed with --json", page_command,
-            nullptr, true},
+            nullptr, Out::made},
     Command{"completion", "more", "complete commands and options in bash, zsh or fish",
             completion_command},
 };
@@ -156,8 +156,8 @@ int call(const Command& command, Options& options) try {
     become_script(*script, options.arguments());
   if (const auto* function = std::get_if<int (*)(Options&)>(&command.function))
     return (*function)(options);
-  Output output(options, !command.makes_files, command.figure);
-  const Report report = std::get<Report (*)(Options&)>(command.function)(options);
+  Output output(options, command.out, command.figure);
+  Report report = std::get<Report (*)(Options&)>(command.function)(options);
   output.put(report);
   if (!report.error.empty()) {
     flush_stdout();
@@ -176,8 +176,8 @@ Report completion_command(Options& options) {
                    "completion zsh >> ~/.zshrc\nfish: wallheat completion fish > "
                    "~/.config/fish/completions/wallheat.fish",
                    {"wallheat completion bash", "wallheat completion zsh"});
-  options.add("shell", value(shell, "NAME"), "bash, zsh or fish (also as an argument)");
-  options.words("shell", {"bash", "zsh", "fish"});
+  options.add("shell", value(shell, "NAME").completed_by({"bash", "zsh", "fish"}),
+              "bash, zsh or fish (also as an argument)");
   options.positional("shell", 1);
   options.require({"shell"});
   options.parse();

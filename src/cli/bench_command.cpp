@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <limits>
 
 #include "bench/cpu_bench.hpp"
 #include "bench/gpu_bench.hpp"
 #include "bench/reference_profile.hpp"
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
-#include "cli/run_option_parser.hpp"
+#include "cli/plan_options.hpp"
 #include "core/generator.hpp"
 #include "core/number_of.hpp"
 #include "io/print_error.hpp"
@@ -22,21 +20,24 @@ namespace wallheat {
 namespace {
 
 /// The first plans of `data`, or generated ones: so many of each size.
-std::vector<BenchPlan> bench_plans(const std::filesystem::path& data, std::size_t count,
-                                   const std::vector<std::size_t>& sizes) {
-  std::vector<BenchPlan> plans;
+BenchPlans bench_plans(const std::filesystem::path& data, std::size_t count,
+                       const std::vector<std::size_t>& sizes) {
+  BenchPlans plans;
+  const auto add = [&](std::string id, FloorPlan plan) {
+    plans.ids.push_back(std::move(id));
+    plans.plans.push_back(std::move(plan));
+  };
   if (data.empty()) {
     for (const std::size_t size : sizes)
       for (std::size_t i = 0; i < count; ++i)
-        plans.push_back(
-            {fmt::format("{0} x {0}, {1:05}", size, i + 1), generate_floor_plan(1, i, size)});
+        add(fmt::format("{0} x {0}, {1:05}", size, i + 1), generate_floor_plan(1, i, size));
     return plans;
   }
   const auto source = open_plan_source(data);
   const TextList ids = source->ids().ids.first(count);
   for (const std::string_view text : ids) {
     const std::string id(text);
-    plans.push_back({id, source->load(id)});
+    add(id, source->load(id));
   }
   return plans;
 }
@@ -53,33 +54,22 @@ std::vector<int> cpus_of_a_socket() {
 /// Measures the first GPU against this process's first CPU socket, with the limits and the CPU
 /// solver of `solver`; `plans` is called once it is known that there is a GPU; `quick` leaves out
 /// the sizes of plans and takes seconds. Throws RunError if there is none.
-GpuBench bench_gpu(const SolverOptions& solver,
-                   const std::function<std::vector<FloorPlan>()>& plans, bool quick) {
-  const Gpu gpu = gpu_to_measure();
+GpuBench bench_gpu(const SolverOptions& solver, const std::function<BenchPlans()>& plans,
+                   bool quick) {
   const std::vector<int> cpus = cpus_of_a_socket();
-  GpuBenchSettings settings;
-  settings.limits = solver.limits;
-  settings.plans = plans();
-  settings.cpu_cores = cpus.size();
-  settings.cpu_solver = [&](std::size_t thread) {
-    bind_this_thread({cpus.at(thread)});
-    return solver.make();
-  };
-  if (quick) settings.make_quick();
-  settings.tell = [](const std::string& what) { print_error("measuring {}", what); };
-  return measure_gpu(gpu, settings);
-}
-
-std::vector<std::size_t> sizes_of(const std::string& list) {
-  std::vector<std::size_t> sizes;
-  for (const std::string& word : words_of(list)) {
-    const auto size = number_of<std::size_t>(word);
-    if (!size || *size < 16 || *size > 16384)
-      throw UsageError(fmt::format(
-          "--sizes must name numbers of cells from 16 to 16384, as 64,128, not '{}'", word));
-    sizes.push_back(*size);
-  }
-  return sizes;
+  return measure_first_gpu([&] {
+    GpuBenchSettings settings;
+    settings.limits = solver.limits;
+    settings.plans = plans().plans;
+    settings.cpu_cores = cpus.size();
+    settings.cpu_solver = [&](std::size_t thread) {
+      bind_this_thread({cpus.at(thread)});
+      return solver.make();
+    };
+    if (quick) settings.make_quick();
+    settings.tell = [](const std::string& what) { print_error("measuring {}", what); };
+    return settings;
+  });
 }
 
 /// Where the published algorithm spends its time on a plan. Throws RunError if the plan asks for
@@ -99,15 +89,15 @@ Report bench_reference(const std::string& id, const std::filesystem::path& data,
 
 Report bench_command(Options& options) {
   std::filesystem::path data;
-  int count = 0;
+  std::size_t count = 0;
   int repeat = 0;
   bool scaling_wanted = false;
   bool quick = false;
   bool solvers = false;
   bool on_gpu = false;
-  std::string size_list;
+  std::vector<std::size_t> sizes;
   std::string reference;
-  SolverOptionParser solver_options;
+  SolverOptions solver;
   options.describe(
       "[options]",
       "Measures the solver on given plans, or on generated ones, against what this core could do "
@@ -121,10 +111,9 @@ Report bench_command(Options& options) {
   options.heading("What is measured");
   options.add("data,d", file(data, FileRole::plans, "PLANS"),
               "directory or zip archive of plans to use; default: generated ones (seed 1)");
-  constexpr int by_device = std::numeric_limits<int>::min();
-  options.add("plans", value(count, "N", by_device, "8, on a GPU 64"),
+  options.add("plans", value(count, "N", 0, "8, on a GPU 64").at_least(1),
               "the first N plans; of generated ones N of each size");
-  options.add("sizes", value(size_list, "LIST", "512"),
+  options.add("sizes", number_list(sizes, "512", 16, 16384),
               "cells along a side of generated plans, as 64,128,256");
   options.add("device", choice(on_gpu, "NAME", "cpu", {{"cpu", false}, {"gpu", true}}),
               "cpu or gpu");
@@ -135,44 +124,33 @@ Report bench_command(Options& options) {
               "show where the published program's algorithm spends its time on this plan of "
               "--data: whole arrays, step by step, as a line profiler shows it for NumPy; and what "
               "the solver takes for the same bits (CPU)");
-  options.add("repeat", value(repeat, "N", 5), "measurements of each figure (CPU)");
+  options.add("repeat", value(repeat, "N", 5).at_least(1), "measurements of each figure (CPU)");
   options.add("scaling", value(scaling_wanted, "BOOL", true),
               "measure 1, 2, 4, ... threads, too (CPU)");
   options.add("quick", flag(quick),
               "compare 64 plans bit by bit and measure for seconds, not minutes (GPU)");
   options.heading("Solver");
-  solver_options.declare(options);
+  declare_solver(options, solver, data);
+  options.exclude("data", {"sizes"});
+  options.exclude("quick", {"plot"});
+  options.need("data", {"reference"});
   options.parse();
-  const bool picture = options.was_given("plot");
   if (quick && !on_gpu) throw UsageError("--quick needs --device gpu");
   if (solvers && on_gpu) throw UsageError("--solvers runs on the CPU");
-  if (!reference.empty() && (data.empty() || on_gpu || solvers))
-    throw UsageError(
-        "--reference is for a plan of --data on the CPU: leave out --device, --solvers");
-  if (picture && !on_gpu && !solvers) throw UsageError("--plot needs --device gpu, or --solvers");
-  if (quick && picture) throw UsageError("--quick leaves out the sizes of plans that --plot draws");
-  if (options.was_given("sizes") && !data.empty())
-    throw UsageError("--sizes is for generated plans: leave out --data");
-  if (count == by_device) count = on_gpu ? 64 : 8;
-  if (count < 1) throw UsageError("--plans must be at least 1");
-  if (repeat < 1) throw UsageError("--repeat must be at least 1");
-  const std::vector<std::size_t> sizes = sizes_of(size_list);
-
-  const SolverOptions solver = solver_options.finish(data);
+  if (!reference.empty() && (on_gpu || solvers))
+    throw UsageError("--reference is for a plan on the CPU: leave out --device, --solvers");
+  if (options.was_given("plot") && !on_gpu && !solvers)
+    throw UsageError("--plot needs --device gpu, or --solvers");
+  if (count == 0) count = on_gpu ? 64 : 8;
   if (!reference.empty()) return bench_reference(reference, data, solver);
   if (solver.kind != SolverKind::jacobi)
     throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");
-  const auto plans = [&] { return bench_plans(data, static_cast<std::size_t>(count), sizes); };
-  if (on_gpu) {
-    const auto without_names = [&] {
-      std::vector<FloorPlan> unnamed;
-      for (BenchPlan& plan : plans()) unnamed.push_back(std::move(plan.plan));
-      return unnamed;
-    };
-    return report_of(bench_gpu(solver, without_names, quick));
-  }
-  if (solvers) return report_of(compare_solvers(plans(), solver, repeat), solver.device_text());
-  return report_of(measure_cpu(plans(), solver, repeat, scaling_wanted));
+  const auto plans = [&] { return bench_plans(data, count, sizes); };
+  if (on_gpu) return report_of(bench_gpu(solver, plans, quick));
+  CpuBenchSettings settings{.options = solver, .repeat = repeat};
+  if (solvers) settings.solvers = {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady};
+  settings.scaling = scaling_wanted && !solvers;
+  return report_of(measure_cpu(plans(), settings));
 }
 
 }  // namespace wallheat

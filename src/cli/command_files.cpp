@@ -10,6 +10,7 @@
 
 #include "io/file_names.hpp"
 #include "plans/plan_source.hpp"
+#include "report/gnuplot.hpp"
 #include "store/result_path.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
@@ -67,58 +68,34 @@ void require_text(const fs::path& file) {
 
 }  // namespace
 
-void CommandFiles::reads(const std::string& option, const fs::path& file) {
-  if (!file.empty()) files_.push_back({option, file, false});
+void CommandFiles::add(const std::string& option, const fs::path& file, FileRole role,
+                       std::string_view beginning) {
+  if (!file.empty() && role != FileRole::none) named_.push_back({option, file, role, beginning});
 }
 
-void CommandFiles::writes(const std::string& option, const fs::path& file) {
-  if (!file.empty()) files_.push_back({option, file, true});
+void CommandFiles::add(const CommandFiles& others) {
+  named_.insert(named_.end(), others.named_.begin(), others.named_.end());
 }
 
-void CommandFiles::makes(const std::string& option, const fs::path& file, bool overwrite,
-                         std::string_view beginning) {
-  if (file.empty()) return;
-  writes(option, file);
-  made_.push_back({file, overwrite, std::string(beginning)});
-}
-
-void CommandFiles::makes_text(const std::string& option, const fs::path& file, bool overwrite) {
-  makes(option, file, overwrite, "");
-  if (!file.empty()) made_.back().is_text = true;
-}
-
-void CommandFiles::reads_store(const std::string& option, const fs::path& file) {
-  add_store(option, file, false);
-}
-
-void CommandFiles::writes_store(const std::string& option, const fs::path& file) {
-  add_store(option, file, true);
-}
-
-void CommandFiles::reads_plans(const std::string& option, const fs::path& plans) {
+std::vector<CommandFiles::Named> CommandFiles::files_of(const Named& named) {
   std::error_code unknown;
-  if (!fs::is_directory(plans, unknown)) return reads(option, plans);
-  directories_.push_back({option, plans, false});
-}
-
-void CommandFiles::add_store(const std::string& option, const fs::path& file, bool written) {
-  if (file.empty()) return;
-  const fs::path path = result_path(file);
-  stores_.push_back({option, path, written});
-  for (const fs::path& each : {path, status_path(path)}) {
-    files_.push_back({option, each, written});
-    files_.push_back({option, temporary_path(each), written});
-  }
-  files_.push_back({option, lock_path(path), written});
+  if (named.role == FileRole::plans && fs::is_directory(named.file, unknown)) return {};
+  if (!named.is_store()) return {named};
+  const fs::path path = result_path(named.file);
+  std::vector<fs::path> files{path, temporary_path(path), status_path(path),
+                              temporary_path(status_path(path)), lock_path(path)};
   for (const std::size_t session : journal_numbers(path))
-    files_.push_back({option, journal_path(path, session), written});
+    files.push_back(journal_path(path, session));
+  std::vector<Named> all(files.size(), named);
+  for (std::size_t i = 0; i < files.size(); ++i) all[i].file = files[i];
+  return all;
 }
 
 void CommandFiles::check_plans(const Named& file) const {
-  for (const auto& [option, directory, written] : directories_)
-    if (is_file_of(file.file, directory))
+  for (const Named& plans : named_)
+    if (plans.role == FileRole::plans && is_file_of(file.file, plans.file))
       throw UsageError(fmt::format("{} is one of the files of {}; name another file by {}",
-                                   file.file.string(), option, file.option));
+                                   file.file.string(), plans.option, file.option));
   if (is_among_plans(result_path(file.file)))
     throw UsageError(fmt::format("{} belongs to the floor plans beside it; name another file by {}",
                                  file.file.string(), file.option));
@@ -127,39 +104,47 @@ void CommandFiles::check_plans(const Named& file) const {
 /// A run names its journals by numbers that are not known here.
 void CommandFiles::check_journals(const Named& file) const {
   const fs::path path = result_path(file.file);
-  for (const auto& [option, store, written] : stores_) {
+  for (const Named& store : named_) {
+    if (!store.is_store() || store.option == file.option) continue;
+    const fs::path of_store = result_path(store.file);
     std::error_code unknown;
-    if (option != file.option && fs::equivalent(path.parent_path(), store.parent_path(), unknown) &&
-        path.filename().string().starts_with(store.filename().string() + ".wal"))
+    if (fs::equivalent(path.parent_path(), of_store.parent_path(), unknown) &&
+        path.filename().string().starts_with(of_store.filename().string() + ".wal"))
       throw UsageError(fmt::format("{} is the name of a journal of {}; name another file by {}",
-                                   file.file.string(), option, file.option));
+                                   file.file.string(), store.option, file.option));
   }
 }
 
-void CommandFiles::check() const {
+void CommandFiles::check(bool overwrite) const {
+  std::vector<Named> all;
+  for (const Named& named : named_)
+    for (Named& file : files_of(named)) all.push_back(std::move(file));
   std::map<Identity, const Named*> known;
-  for (const Named& file : files_) {
+  for (const Named& file : all) {
     const auto identity = identity_of(file.file);
     if (!identity) continue;
     const auto [place, is_new] = known.emplace(*identity, &file);
-    if (is_new) continue;
     const Named& other = *place->second;
-    if (!file.written && !other.written) continue;
+    if (is_new || (!file.is_written() && !other.is_written())) continue;
     if (file.option == other.option && file.file != other.file)  // a store has files of its own
       throw UsageError(fmt::format("{}: {} and {} are one file by a link; remove the link",
                                    file.option, other.file.string(), file.file.string()));
     throw UsageError(fmt::format("{} and {} are one file, {}; name another file by {}",
                                  other.option, file.option, file.file.string(),
-                                 file.written ? file.option : other.option));
+                                 file.is_written() ? file.option : other.option));
   }
-  for (const Named& file : files_)
-    if (file.written && identity_of(file.file)) {
+  for (const Named& file : all)
+    if (file.is_written() && identity_of(file.file)) {
       check_plans(file);
       check_journals(file);
     }
-  for (const Made& made : made_) {
-    require_replaceable(made.file, made.overwrite, made.beginning);
-    if (made.is_text) require_text(made.file);
+  for (const auto& [option, file, role, beginning] : named_) {
+    if (role == FileRole::results && overwrite) require_own_results(file);
+    if (role == FileRole::made || role == FileRole::text)
+      require_replaceable(file, overwrite, beginning);
+    if (role == FileRole::text) require_text(file);
+    if (role == FileRole::picture)
+      require_replaceable(file, overwrite, beginning_of(plot_format(option.substr(2), file)));
   }
 }
 

@@ -7,52 +7,51 @@
 
 namespace wallheat {
 
+/// What a file is to a command. The last five are written.
+enum class FileRole {
+  none,
+  read,     ///< any file
+  plans,    ///< a zip archive of floor plans, or a directory of them with all its files
+  result,   ///< a result file, with what lies beside it while it is written
+  made,     ///< replaces no file but by --overwrite, and then none that begins otherwise
+  picture,  ///< the same, with the beginning that goes with the ending of its name
+  text,     ///< the same; text begins in any way, but replaces none that holds other bytes
+  added,    ///< gets more lines
+  results   ///< a result file; the command itself refuses one that is there without --overwrite
+};
+
 /// The files that one command names, to see before anything is opened that it writes none of them
 /// over another, nor over anything else that it did not make; nor over floor plans, whoever reads
 /// them. Files are told apart by what they are (device and inode, or for one that is not there yet
-/// its directory's and its name), as one may have many names. `option` is for sentences; an empty
-/// path is no file.
+/// its directory's and its name), as one may have many names.
 class CommandFiles {
  public:
-  void reads(const std::string& option, const std::filesystem::path& file);
-  /// A file that the command makes: see require_replaceable.
-  void makes(const std::string& option, const std::filesystem::path& file, bool overwrite,
-             std::string_view beginning);
-  /// The same of text, which begins in any way: it replaces none that holds other bytes.
-  void makes_text(const std::string& option, const std::filesystem::path& file, bool overwrite);
-  /// A file to which the command adds, or of which it knows by itself whether it may be replaced.
-  void writes(const std::string& option, const std::filesystem::path& file);
-  /// A result file, with what lies beside it while it is written.
-  void reads_store(const std::string& option, const std::filesystem::path& file);
-  void writes_store(const std::string& option, const std::filesystem::path& file);
-  /// A zip archive of plans, or a directory of them with all its files.
-  void reads_plans(const std::string& option, const std::filesystem::path& plans);
-
+  /// `option` is for sentences. An empty path, and none, is no file.
+  void add(const std::string& option, const std::filesystem::path& file, FileRole role,
+           std::string_view beginning = {});
+  /// Those that another command would name if this one started it.
+  void add(const CommandFiles& others);
   /// Throws UsageError if a file that is written is also another one, and RunError if one that is
   /// to be made may not be.
-  void check() const;
+  void check(bool overwrite) const;
 
  private:
   struct Named {
     std::string option;
     std::filesystem::path file;
-    bool written;
-  };
-  struct Made {
-    std::filesystem::path file;
-    bool overwrite;
-    std::string beginning;
-    bool is_text = false;
-  };
-  void add_store(const std::string& option, const std::filesystem::path& file, bool written);
+    FileRole role;
+    std::string_view beginning;
 
+    [[nodiscard]] bool is_written() const { return role >= FileRole::made; }
+    [[nodiscard]] bool is_store() const {
+      return role == FileRole::result || role == FileRole::results;
+    }
+  };
+  [[nodiscard]] static std::vector<Named> files_of(const Named& named);
   void check_plans(const Named& file) const;
   void check_journals(const Named& file) const;
 
-  std::vector<Named> files_;
-  std::vector<Named> directories_;  // of plans
-  std::vector<Named> stores_;
-  std::vector<Made> made_;
+  std::vector<Named> named_;
 };
 
 }  // namespace wallheat

@@ -9,10 +9,11 @@
 #include <utility>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "core/number_of.hpp"
+#include "plans/plan_source.hpp"
 #include "report/compare.hpp"
+#include "report/iterate_names.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -39,11 +40,12 @@ std::optional<GivenTime> given_time(const std::string& argument) {
 struct CompareOptions {
   std::vector<std::string> words;
   std::vector<std::optional<GivenTime>> given;  ///< of each word; nothing if it is a file
-  std::int64_t plans = 0;
-  std::int64_t timed_plans = 0;
-  std::int64_t list = 0;
+  std::size_t plans = 0;                        ///< 0: those of the first file
+  std::size_t timed_plans = 0;                  ///< the same
+  std::size_t list = 0;
   std::string base;
   bool equality = false;
+  std::filesystem::path data;  ///< plans of which the only word is a CSV; or empty
 };
 
 /// A program must be the only thing of its name. Throws UsageError.
@@ -58,14 +60,13 @@ void require_own_names(const CompareOptions& compare) {
 }
 
 /// Throws UsageError.
-void check_comparison(const Options& options, CompareOptions& compare) {
+void check_comparison(CompareOptions& compare) {
+  if (!compare.data.empty()) {
+    if (compare.words.size() > 1) throw UsageError("--data goes with one CSV, and nothing else");
+    return;
+  }
   if (compare.words.size() < 2)
     throw UsageError("there is one thing only; name what to compare it with");
-  for (const auto& [name, value] :
-       {std::pair("plans", compare.plans), std::pair("timed-plans", compare.timed_plans)})
-    if (options.was_given(name) && value < 1)
-      throw UsageError(fmt::format("--{} must be at least 1", name));
-  if (compare.list < 0) throw UsageError("--list must be at least 0");
   for (const std::string& word : compare.words) compare.given.push_back(given_time(word));
   require_own_names(compare);
   const auto files = std::count(compare.given.begin(), compare.given.end(), std::nullopt);
@@ -87,25 +88,30 @@ void parse_comparison(Options& options, CompareOptions& compare) {
       "first file, all times with the slowest (or --base WHAT): what differs in settings, then in "
       "each column and in the stored fields, by absolute value (°C, % of cells, iterations), bits "
       "included; then where the time of all threads went.\n"
+      "With --data, the only argument is a CSV, maybe rounded or of some columns: says which "
+      "iterates its answers are, and so what the program does that printed them.\n"
       "Exit status: 0 compared, 1 a file cannot be read or --require-equal finds a difference, 2 "
       "wrong usage.",
-      {"wallheat compare results.h5 steady.h5",
-       "wallheat compare results.h5 numpy=36111 --plans 4571"});
+      {"wallheat compare results.h5 steady.h5", "wallheat compare mine.csv --data plans"});
   options.add("what", file(compare.words, FileRole::result, "WHAT"),
               "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
   options.add("require-equal", flag(compare.equality),
               "end with status 1 if any answer differs in a bit, or is in one file only");
   options.add("list", value(compare.list, "N", 5),
               "show so many plans at most that are not in both alike; JSON and CSV have all");
-  options.add("plans", value(compare.plans, "N", 0, "those of the first file"),
+  options.add("plans", value(compare.plans, "N", 0, "those of the first file").at_least(1),
               "for how many plans to tell seconds and hours");
-  options.add("timed-plans", value(compare.timed_plans, "N", 0, "those of the first file"),
+  options.add("timed-plans",
+              value(compare.timed_plans, "N", 0, "those of the first file").at_least(1),
               "for how many plans the SECONDS of NAME=SECONDS are");
   options.add("base", value(compare.base, "WHAT"),
               "the file or NAME that speed-ups are against; default: the slowest");
+  options.add("data,d", file(compare.data, FileRole::plans, "PLANS"),
+              "the floor plans that a CSV has answers to");
   options.positional("what", -1);
   options.require({"what"});
-  options.check([&] { check_comparison(options, compare); });
+  options.exclude("data", {"require-equal", "list", "plans", "timed-plans", "base"});
+  options.check([&] { check_comparison(compare); });
   options.parse();
 }
 
@@ -123,19 +129,15 @@ Compared compared(const CompareOptions& compare) {
     answers.push_back({word, {}, &readers.emplace_back(word)});
   }
   const std::size_t own_plans = answers.empty() ? 0 : answers.front().count();
-  // Zero stands for those of the first file, or if there is none for those that are timed.
-  const auto plans_or = [](std::int64_t plans, std::size_t otherwise) {
-    return plans > 0 ? static_cast<std::size_t>(plans) : otherwise;
-  };
-  const std::size_t timed = plans_or(compare.timed_plans, own_plans);
+  const std::size_t timed = compare.timed_plans > 0 ? compare.timed_plans : own_plans;
   Compared found;
-  found.plans = plans_or(compare.plans, answers.empty() ? timed : own_plans);
+  found.plans = compare.plans > 0 ? compare.plans : answers.empty() ? timed : own_plans;
   for (std::size_t i = 1; i < answers.size(); ++i)
     found.comparisons.push_back(wallheat::compare(answers.front(), answers[i]));
   auto file = answers.begin();
   for (const auto& given : compare.given) {
     if (given) {
-      found.times.push_back({given->name, given->seconds / static_cast<double>(timed), {}, {}, {}});
+      found.times.push_back({given->name, given->seconds / static_cast<double>(timed)});
       continue;
     }
     const Answers& of = *file++;
@@ -155,11 +157,12 @@ Compared compared(const CompareOptions& compare) {
 std::string difference_in(const std::vector<Comparison>& comparisons) {
   const auto found = std::ranges::find_if_not(comparisons, &Comparison::equal);
   if (found == comparisons.end()) return "";
+  using enum Comparison::Kind;
   return fmt::format(
       "--require-equal: {} and {} differ: {} of {} plans with an answer in both are identical, {} "
       "have another status, {} are in one only",
-      found->first, found->second, found->identical, found->compared, found->statuses.size(),
-      found->only_first.size() + found->only_second.size());
+      found->first, found->second, found->identical, found->compared, found->count(status),
+      found->count(only_first) + found->count(only_second));
 }
 
 }  // namespace
@@ -167,9 +170,11 @@ std::string difference_in(const std::vector<Comparison>& comparisons) {
 Report compare_command(Options& options) {
   CompareOptions compare;
   parse_comparison(options, compare);
+  if (!compare.data.empty())
+    return name_iterates(compare.words.front(), *open_plan_source(compare.data));
   Compared found = compared(compare);
   const std::string difference = compare.equality ? difference_in(found.comparisons) : "";
-  Report report = report_of(std::move(found), static_cast<std::size_t>(compare.list));
+  Report report = report_of(std::move(found), compare.list);
   report.title = fmt::format("{} compared", fmt::join(compare.words, ", "));
   report.error = difference;
   report.exit_status = difference.empty() ? exit_done : exit_failed;

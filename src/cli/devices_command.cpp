@@ -4,8 +4,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
-#include "bench/solver_bench.hpp"
+#include "bench/cpu_bench.hpp"
 #include "cli/commands.hpp"
 #include "core/plural.hpp"
 #include "core/version.hpp"
@@ -25,42 +26,21 @@ Value if_told(const T& value) {
   return value == T{} ? Value() : Value(value);
 }
 
-std::string binary_size(std::size_t bytes) {
-  if (bytes >= std::size_t{1} << 20) return fmt::format("{} MiB", bytes >> 20);
-  return fmt::format("{} KiB", bytes >> 10);
-}
-
-std::string caches_text(const Processor& processor) {
-  std::string text;
-  if (processor.first_cache_bytes > 0)
-    text = fmt::format("{} and {} a core", binary_size(processor.first_cache_bytes),
-                       binary_size(processor.second_cache_bytes));
-  if (processor.third_cache_bytes > 0)
-    text += (text.empty() ? "" : ", ") + binary_size(processor.third_cache_bytes) + " shared";
-  return text;
-}
-
 /// Doubles in a vector register.
 int doubles_a_vector(Isa isa) {
-  switch (isa) {
-    case Isa::avx512:
-      return 8;
-    case Isa::avx2:
-      return 4;
-    case Isa::baseline:
-      break;
-  }
-  return 2;  // SSE2, NEON
+  if (isa == Isa::avx512) return 8;
+  return isa == Isa::avx2 ? 4 : 2;  // SSE2, NEON
 }
 
 void add_processor(const Machine& machine, Report& report) {
   const Processor processor = local_processor();
   report.add(Fact{"processor", "processor", if_told(processor.model)});
   report.add(Fact{"clock_hz", "", if_told(processor.clock_hz)});
-  report.add(Fact{"", "caches", if_told(caches_text(processor))});
-  report.add(Fact{"first_cache_bytes", "", if_told(processor.first_cache_bytes)});
-  report.add(Fact{"second_cache_bytes", "", if_told(processor.second_cache_bytes)});
-  report.add(Fact{"third_cache_bytes", "", if_told(processor.third_cache_bytes)});
+  for (const auto& [key, name, bytes, whose] :
+       {std::tuple("first_cache_bytes", "first cache", processor.first_cache_bytes, " a core"),
+        {"second_cache_bytes", "second cache", processor.second_cache_bytes, " a core"},
+        {"third_cache_bytes", "third cache", processor.third_cache_bytes, ", shared"}})
+    report.add(Fact{key, name, if_told(bytes), {Form::bytes}, whose});
   const std::vector<Isa> isas = available_isas();
   std::string names;
   for (const Isa isa : isas) names += (names.empty() ? "" : " ") + std::string(to_string(isa));

@@ -5,11 +5,10 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
-#include "cli/command_files.hpp"
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "core/npy.hpp"
 #include "core/plural.hpp"
@@ -28,24 +27,6 @@ namespace {
 
 enum class Export { reference_csv, xdmf, field };
 
-std::string_view beginning_of(Export what) {
-  return what == Export::field  ? npy::beginning
-         : what == Export::xdmf ? xdmf_beginning
-                                : reference_csv_beginning;
-}
-
-/// Throws UsageError if the name ends as that of something else.
-void require_ending(const fs::path& out, Export what) {
-  const std::string ending = out.extension().string();
-  if (ending.empty()) return;
-  if (what == Export::field && ending != ".npy")
-    throw UsageError(fmt::format(
-        "--field makes a NumPy array, so name a file that ends in .npy, not {}", out.string()));
-  if (what == Export::reference_csv && ending != ".csv")
-    throw UsageError(
-        fmt::format("an export is .csv or .xdmf (or with --field .npy), not {}", out.string()));
-}
-
 /// To `out`, or to stdout if that is "" or "-".
 void put_out(const fs::path& out, const std::function<void(std::ostream&)>& write) {
   if (out.empty() || out == "-") return write(std::cout);
@@ -55,15 +36,14 @@ void put_out(const fs::path& out, const std::function<void(std::ostream&)>& writ
 /// Throws UsageError if the output is one of the plans that the results are of, if these are still
 /// where the run found them.
 void keep_plans(const std::string& file, const ResultReader& reader, const fs::path& out) {
-  if (out == "-") return;
   CommandFiles files;
-  files.writes("--out", out);
+  files.add("--out", out == "-" ? "" : out, FileRole::added);
   try {
-    files.reads_plans("the plans of FILE", plans_of(file, reader));
+    files.add("the plans of FILE", plans_of(file, reader), FileRole::plans);
   } catch (const RunError&) {
     return;
   }
-  files.check();
+  files.check(false);
 }
 
 /// Writes the stored field of a plan.
@@ -114,6 +94,7 @@ int export_command(Options& options) {
   std::string field;
   bool overwrite = false;
   Export what = Export::reference_csv;
+  const char* ending = "";
   options.describe(
       "FILE [options]",
       "Writes the results in the order of the ids as the reference program's CSV, byte for byte; "
@@ -131,12 +112,20 @@ int export_command(Options& options) {
   options.check([&] {
     if (!field.empty() && out.empty())
       throw UsageError("--field needs --out: a field is no text (-: write it to stdout)");
-    if (out.extension() == ".xdmf") what = Export::xdmf;
-    if (!field.empty()) what = Export::field;
-    if (out != "-") options.files().makes("--out", out, overwrite, beginning_of(what));
+    what = !field.empty()               ? Export::field
+           : out.extension() == ".xdmf" ? Export::xdmf
+                                        : Export::reference_csv;
+    std::string_view beginning;
+    std::tie(ending, beginning) = what == Export::field ? std::pair(".npy", npy::beginning)
+                                  : what == Export::xdmf
+                                      ? std::pair(".xdmf", xdmf_beginning)
+                                      : std::pair(".csv", reference_csv_beginning);
+    if (out != "-") options.files().add("--out", out, FileRole::made, beginning);
   });
   options.parse();
-  require_ending(out, what);
+  if (out.has_extension() && out.extension() != ending)
+    throw UsageError(fmt::format(
+        "an export is NAME.csv or NAME.xdmf, or with --field NAME.npy, not {}", out.string()));
 
   if (what == Export::field) {
     export_field(file, field, out);

@@ -2,22 +2,26 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "core/generator.hpp"
-#include "core/id_list.hpp"
 #include "core/npy.hpp"
+#include "core/number_of.hpp"
 #include "core/parallel_for.hpp"
 #include "core/plan_files.hpp"
 #include "core/plural.hpp"
+#include "core/printable.hpp"
 #include "core/python_float.hpp"
 #include "node/local_machine.hpp"
+#include "plans/drawing.hpp"
 #include "plans/plan_source.hpp"
 #include "plans/zip_writer.hpp"
 #include "run/signals.hpp"
@@ -31,42 +35,32 @@ namespace {
 
 /// Throws RunError if a file is there that would be written. Plans need no list to be somebody's.
 void require_none_of(const std::filesystem::path& directory, const std::filesystem::path& ids_file,
-                     const TextList& ids) {
+                     const std::vector<std::string>& ids) {
   const auto require_none = [](const std::filesystem::path& file) {
     if (std::filesystem::exists(file))
       throw RunError(file.string() + " exists; give another --out, or --overwrite");
   };
   require_none(ids_file);
-  for (const std::string_view id : ids)
-    for (const PlanFile file : all_plan_files)
-      require_none(directory / plan_file_name(std::string(id), file));
+  for (const std::string& id : ids)
+    for (const PlanFile file : all_plan_files) require_none(directory / plan_file_name(id, file));
 }
 
 using Generate = FloorPlan (*)(std::uint64_t seed, std::uint64_t index, std::size_t size);
 
 /// What is to be made.
 struct Plans {
-  Generate generate;
-  std::uint64_t seed;
-  std::size_t size;
-  std::size_t count;
+  std::vector<std::string> ids;
+  std::function<FloorPlan(std::size_t index)> plan;
   std::optional<double> spacing;
 
-  [[nodiscard]] static std::string id(std::size_t index) { return fmt::format("{:05}", index + 1); }
-  [[nodiscard]] FloorPlan plan(std::size_t index) const { return generate(seed, index, size); }
-  [[nodiscard]] TextList ids() const {
-    TextList all;
-    for (std::size_t index = 0; index < count; ++index) all.push_back(id(index));
-    return all;
-  }
   /// Of building_ids.txt.
-  [[nodiscard]] std::string ids_text() const { return fmt::format("{}\n", fmt::join(ids(), "\n")); }
+  [[nodiscard]] std::string ids_text() const { return fmt::format("{}\n", fmt::join(ids, "\n")); }
   [[nodiscard]] std::string spacing_text() const { return python_float(*spacing) + "\n"; }
 };
 
 void write_directory(const Plans& plans, const std::filesystem::path& out, bool overwrite) {
   const auto ids_file = out / ids_name;
-  if (!overwrite) require_none_of(out, ids_file, plans.ids());
+  if (!overwrite) require_none_of(out, ids_file, plans.ids);
   std::error_code error;
   std::filesystem::create_directories(out, error);
   if (error)
@@ -78,8 +72,8 @@ void write_directory(const Plans& plans, const std::filesystem::path& out, bool 
   } else {
     std::filesystem::remove(out / spacing_name, error);
   }
-  for (std::size_t index = 0; index < plans.count; ++index)
-    save_floor_plan(out, Plans::id(index), plans.plan(index));
+  for (std::size_t index = 0; index < plans.ids.size(); ++index)
+    save_floor_plan(out, plans.ids[index], plans.plan(index));
   // The list comes last: a directory that has one is complete.
   write_output(ids_file, plans.ids_text());
 }
@@ -104,12 +98,12 @@ void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwr
     ZipWriter zip(stream);
     zip.add(compress_member(ids_name, plans.ids_text()));
     if (plans.spacing) zip.add(compress_member(spacing_name, plans.spacing_text()));
-    for (std::size_t first = 0; first < plans.count; first += batch) {
+    for (std::size_t first = 0; first < plans.ids.size(); first += batch) {
       if (stop_requested()) throw RunError("it was stopped; nothing was written");
-      std::vector<std::vector<ZipMember>> made(std::min(batch, plans.count - first));
+      std::vector<std::vector<ZipMember>> made(std::min(batch, plans.ids.size() - first));
       parallel_for(threads, made.size(), [&] {
         return [&](std::size_t i) {
-          made[i] = members_of(plans.plan(first + i), Plans::id(first + i));
+          made[i] = members_of(plans.plan(first + i), plans.ids[first + i]);
         };
       });
       for (const auto& members : made)
@@ -119,59 +113,181 @@ void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwr
   });
 }
 
+/// The pictures of which plans are made, if any, and how they are read.
+struct Drawings {
+  std::vector<std::string> pictures;
+  Legend legend;
+};
+
+std::string id_of(const std::string& picture) {
+  return std::filesystem::path(picture).stem().string();
+}
+
+/// Of "#ff0000=25". Throws UsageError.
+Paint paint_in(const std::string& text) {
+  constexpr std::size_t digits = 6;
+  std::uint32_t rgb = 0;
+  const char* const first = text.data() + 1;
+  const bool is_colour = text.starts_with('#') && text.find('=') == digits + 1 &&
+                         std::from_chars(first, first + digits, rgb, 16).ptr == first + digits;
+  const auto degrees = number_of<double>(std::string_view(text).substr(is_colour ? digits + 2 : 0));
+  if (!is_colour || !degrees || !(std::abs(*degrees) <= largest_value))
+    throw UsageError(
+        fmt::format("--wall must be COLOUR=DEGREES, as '#ff0000=25', not '{}'", printable(text)));
+  const auto byte_at = [&](int shift) { return static_cast<std::uint8_t>(rgb >> shift); };
+  return {{byte_at(16), byte_at(8), byte_at(0)}, *degrees};
+}
+
+void take_wall(const std::string& word, std::vector<Paint>& walls) {
+  const Paint paint = paint_in(word);
+  if (paint.colour == white) throw UsageError("--wall: #ffffff is white, which is room");
+  if (std::ranges::count(walls, paint.colour, &Paint::colour) > 0)
+    throw UsageError(fmt::format("--wall names {} twice", to_text(paint.colour)));
+  walls.push_back(paint);
+}
+
+/// Of "4" and "1/4".
+void take_scale(const std::string& word, Legend& legend) {
+  const bool is_fraction = word.starts_with("1/");
+  const int factor = number_of<int>(std::string_view(word).substr(is_fraction ? 2 : 0)).value_or(0);
+  if (factor < 1 || factor > 1000)
+    throw UsageError(
+        fmt::format("--scale must be 1 to 1000, or 1/2 to 1/1000, not '{}'", printable(word)));
+  legend.cells_a_pixel = legend.pixels_a_cell = 1;
+  (is_fraction ? legend.pixels_a_cell : legend.cells_a_pixel) = static_cast<std::size_t>(factor);
+}
+
+/// `drawings` must live as long as the options.
+void declare_drawings(Options& options, Drawings& drawings) {
+  options.heading("Plans from pictures");
+  options.add(
+      "from", file(drawings.pictures, FileRole::read),
+      "a PNG picture, of which the plan of its name is made, a cell a pixel: white is room; "
+      "the commonest other colour along its edge, and what is transparent, is outside, at "
+      "0 °C. Draw without smooth edges. Several --from make several plans");
+  OptionValue wall{[&drawings](const std::string&, const std::string& word) {
+                     take_wall(word, drawings.legend.walls);
+                   },
+                   "COLOUR=DEGREES"};
+  wall.is_list = true;
+  options.add("wall,w", wall,
+              "a colour that is walls of this temperature in °C, as '#ff0000=25'; one or more");
+  options.add("near",
+              value(drawings.legend.near, "DISTANCE", drawings.legend.near, "60").at_least(0),
+              "a pixel of another colour counts as the nearest of these, if that is so near in RGB "
+              "(black to white is 442); else the picture is refused");
+  options.add("scale",
+              OptionValue{[&drawings](const std::string&, const std::string& word) {
+                            take_scale(word, drawings.legend);
+                          },
+                          "N", true, "1"},
+              "cells along each side of a pixel, as 4; or 1/4: a cell is 4 x 4 pixels, and wall if "
+              "any of them is");
+  options.need("from", {"wall", "near", "scale"});
+  options.exclude("from", {"kind", "count", "seed", "size"});
+  options.check([&drawings] {
+    if (!drawings.pictures.empty() && drawings.legend.walls.empty())
+      throw UsageError("--from needs --wall, as --wall '#000000=5'");
+    for (const std::string& picture : drawings.pictures)
+      if (std::ranges::count(drawings.pictures, id_of(picture), id_of) > 1)
+        throw UsageError(fmt::format("two pictures are called {}", printable(id_of(picture))));
+  });
+}
+
+/// Each with its id, which is the picture's name; tells the report for what their colours were
+/// taken. Throws RunError.
+std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& drawings,
+                                                             Report& report) {
+  std::vector<std::pair<std::string, FloorPlan>> plans;
+  Table colours{"colours",
+                "",
+                {{"id", "plan"},
+                 {"colour", "colour"},
+                 {"meaning", "is"},
+                 {"pixels", "pixels"},
+                 {"near", "of a colour near it"}}};
+  for (const std::string& picture : drawings.pictures) {
+    DrawnPlan drawn = plan_in_drawing(read_input(picture), drawings.legend);
+    const std::string id = id_of(picture);
+    for (const auto& [colour, meaning, pixels, near] : drawn.uses)
+      colours.rows.push_back({id, to_text(colour), meaning, pixels, near});
+    if (drawn.room_at_edge > 0)
+      report.add(Note{fmt::format(
+          "{}: {} of room on its edge, beyond which it is 0 °C; if they are outside, fill them "
+          "with a colour that is no wall's",
+          picture, counted(drawn.room_at_edge, "pixel"))});
+    plans.emplace_back(id, std::move(drawn.plan));
+  }
+  report.add(std::move(colours));
+  return plans;
+}
+
 }  // namespace
 
 Report generate_command(Options& options) {
   std::filesystem::path out;
-  std::int64_t count = 0;
+  std::size_t count = 0;
   std::uint64_t seed = 0;
-  std::string kind;
-  std::int64_t size = 0;
+  Generate generate = nullptr;
+  std::size_t size = 0;
   bool overwrite = false;
   options.describe(
       "--out DIR [options]",
-      "Makes synthetic floor plans and their building_ids.txt. Plan number k of a seed "
-      "is the same on every machine and does not depend on --count.",
+      "Makes floor plans and their building_ids.txt: synthetic ones, of which plan number k of a "
+      "seed is the same on every machine and does not depend on --count, or those that pictures "
+      "show.",
       {"wallheat generate --out plans --count 8 --size 96",
-       "wallheat generate --out plates --kind poisson --count 2 --size 64"});
-  options.add("kind", value(kind, "NAME", "floorplan"),
+       "wallheat generate --from flat.png --wall '#ff0000=25' --wall '#000000=5' --out drawn"});
+  options.add("kind",
+              choice(generate, "NAME", "floorplan",
+                     {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}}),
               "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
               "one in the middle, plan 00002 everywhere, the others some anywhere)");
   options.add("out,o", value(out, "DIR"),
               "directory to write to, made if missing; if it ends in .zip or .npz, the zip archive "
               "to make of what would be in it");
-  options.add("count", value(count, "N", 24), "number of plans");
+  options.add("count", value(count, "N", 24).at_least(1), "number of plans");
   options.add("seed,s", value(seed, "S", 1), "any whole number");
-  options.add("size", value(size, "CELLS"),
+  options.add("size", value(size, "CELLS").within(16, 16384),
               "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
   options.add("overwrite", flag(overwrite),
               "replace the plans of a directory that has some, or the archive");
-  options.words("kind", {"floorplan", "poisson"});
+  Drawings drawings;
+  declare_drawings(options, drawings);
   options.require({"out"});
   options.parse();
-  const auto generate = choose<Generate>(
-      "kind", kind, {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}});
   if (!options.was_given("size")) size = generate == generate_poisson_plan ? 256 : 512;
-  if (count < 1) throw UsageError("--count must be at least 1");
-  if (size < 16 || size > 16384) throw UsageError("--size must be from 16 to 16384 cells");
 
-  std::optional<double> spacing;
-  if (generate == generate_poisson_plan) spacing = 1 / static_cast<double>(size);  // 1 wide
-  const Plans plans{generate, seed, static_cast<std::size_t>(size), static_cast<std::size_t>(count),
-                    spacing};
+  Report report{out.string()};
+  GridShape shape{size, size};
+  Plans plans;
+  const auto drawn = read_drawings(drawings, report);
+  if (!drawn.empty()) {
+    for (const auto& [id, plan] : drawn) plans.ids.push_back(id);
+    plans.plan = [&](std::size_t index) { return drawn[index].second; };
+    shape = {drawn.front().second.domain.rows, drawn.front().second.domain.cols};
+  } else {
+    for (std::size_t number = 1; number <= count; ++number)
+      plans.ids.push_back(fmt::format("{:05}", number));
+    plans.plan = [&](std::size_t index) { return generate(seed, index, size); };
+    if (generate == generate_poisson_plan) plans.spacing = 1 / static_cast<double>(size);  // 1 wide
+  }
   const bool is_archive = out.extension() == ".zip" || out.extension() == ".npz";
   (is_archive ? write_zip : write_directory)(plans, out, overwrite);
-  Report report{out.string()};
-  report.add(Note{fmt::format("{} of {} x {} cells in {}", counted(count, "floor plan"), size, size,
-                              out.string())});
-  if (spacing)
+  const bool are_alike = std::ranges::all_of(drawn, [&](const auto& each) {
+    return GridShape{each.second.domain.rows, each.second.domain.cols} == shape;
+  });
+  const std::string of = fmt::format(" of {} x {} cells", shape.rows, shape.cols);
+  report.add(Note{fmt::format("{}{} in {}", counted(plans.ids.size(), "floor plan"),
+                              are_alike ? of : "", out.string())});
+  if (plans.spacing)
     report.add(Note{fmt::format("their cells are {} apart, which is stored with them",
-                                python_float(*spacing))});
+                                python_float(*plans.spacing))});
   report.add(Fact{"plans", "", out.string()});
-  report.add(Fact{"count", "", count});
-  report.add(Fact{"height", "", size});
-  report.add(Fact{"width", "", size});
-  report.add(Fact{"spacing", "", spacing});
+  report.add(Fact{"count", "", plans.ids.size()});
+  report.add(Fact{"height", "", are_alike ? Value(shape.rows) : Value()});
+  report.add(Fact{"width", "", are_alike ? Value(shape.cols) : Value()});
+  report.add(Fact{"spacing", "", plans.spacing});
   return report;
 }
 

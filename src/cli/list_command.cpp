@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
-#include "cli/question_options.hpp"
+#include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
 #include "core/id_list.hpp"
 #include "report/room_table.hpp"
@@ -41,7 +39,7 @@ Table plans_of_file(const std::string& file, const SharedReader& reader, const R
   tell_thresholds(file, *reader);
   auto selected =
       ids.empty() ? selected_rows(file, *reader, choice) : rows_of_plans(file, *reader, ids);
-  selected.resize(std::min(selected.size(), choice.first.value_or(SIZE_MAX)));
+  selected.resize(std::min(selected.size(), choice.first));
   const bool all_in_order =
       ids.empty() && selected.size() == reader->count() && choice.sort.empty();
   if (all_in_order)
@@ -91,8 +89,7 @@ Report list_command(Options& options) {
   RowChoice choice;
   std::string column_names;
   bool rooms = false;
-  std::int64_t first = 0;
-  CellSizeOption cell_size;
+  double cell_metres = 0;
   options.describe(
       "FILE [ID ...] [options]",
       "Lists plans of a result file: which are too cold, which failed, which took longest? Or its "
@@ -100,36 +97,30 @@ Report list_command(Options& options) {
       {"wallheat list results.h5 --sort mean_temp --first 10",
        "wallheat list steady.h5 --rooms --where 'mean_temp < 12' -f csv"});
   declare_file_and_plans(options, names, "list");
-  declare_rows(options, choice);
-  constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
-  options.add("first,n", value(first, "N", all, "all"), "so many at most");
+  std::vector<std::string> of_rooms;
+  for (const RoomColumn& column : room_columns(true)) of_rooms.push_back(column.head.key);
+  declare_rows(options, choice, of_rooms);
+  options.add("first,n", value(choice.first, "N", SIZE_MAX, "all").at_least(1), "so many at most");
   options.add("columns", value(column_names, "NAMES"),
               "separated by commas, or all (temperatures in °C); default: id, status, statistics, "
               "iterations and seconds; of rooms all");
   options.add("rooms", flag(rooms), "list rooms, whose columns --where, --sort and --columns name");
-  cell_size.declare(options);
-  std::vector<std::string> words = all_column_names();
-  for (const RoomColumn& column : room_columns(true))
-    if (std::ranges::find(words, column.head.key) == words.end()) words.push_back(column.head.key);
-  options.words("sort", words);
+  declare_cell_size(options, cell_metres);
+  options.need("rooms", {"cell-size"});
   options.parse();
   const std::string file = names.front();
   const std::vector<std::string> ids(names.begin() + 1, names.end());
   if (!ids.empty() && (rooms || !choice.where.empty() || !choice.sort.empty()))
     throw UsageError("name plans, or choose them by --where, --sort or --rooms, not both");
-  if (first < 1) throw UsageError("--first must be at least 1");
-  choice.first = static_cast<std::size_t>(first);
   if (column_names.empty())
     column_names =
         rooms ? "all" : "id,status,mean_temp,std_temp,pct_above_18,pct_below_15,iterations,seconds";
-  const double metres = cell_size.metres();
-  if (metres > 0 && !rooms) throw UsageError("--cell-size goes with --rooms");
 
   Report report{std::filesystem::path(file).filename().string()};
   const auto open = [&] { return std::make_shared<const ResultReader>(open_result_file(file)); };
   if (rooms) {
-    const auto columns = columns_named("columns", column_names, room_columns(metres > 0));
-    report.add(rooms_of_file(file, open(), choice, metres, columns));
+    const auto columns = columns_named("columns", column_names, room_columns(cell_metres > 0));
+    report.add(rooms_of_file(file, open(), choice, cell_metres, columns));
   } else {
     const auto columns = columns_named("columns", column_names, all_columns());
     report.add(plans_of_file(file, open(), choice, ids, columns));

@@ -3,12 +3,10 @@
 
 #include <chrono>
 #include <fstream>
-#include <initializer_list>
 #include <limits>
 #include <thread>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "io/process_setup.hpp"
@@ -33,7 +31,7 @@ struct MonitorOptions {
   fs::path file;
   std::string interval;
   std::string duration;
-  std::int64_t samples = 0;
+  std::uint64_t samples = 0;  ///< 0: without end
   fs::path csv;
   bool json = false;
   bool processes = false;
@@ -138,7 +136,7 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
   if (options.processes) (void)node.gpu_processes();
   std::vector<SeriesSummary> summaries;
   const NodeColumns columns(node.gpus());
-  for (std::int64_t taken = 0; options.samples == 0 || taken < options.samples; ++taken) {
+  for (std::uint64_t taken = 0; options.samples == 0 || taken < options.samples; ++taken) {
     const double next_s = start_s + static_cast<double>(taken + 1) * interval_s;
     if (next_s > end_s || !wait_until(next_s)) break;
     const NodeSample sample = node.sample(seconds_now());
@@ -153,23 +151,6 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
   }
   if (!summaries.empty()) summaries.erase(summaries.begin());  // the seconds
   return summaries;
-}
-
-/// Throws UsageError if options of a recording and of one that is to be made stand together.
-void check(const MonitorOptions& monitor, const Options& options) {
-  const auto refuse = [&](std::initializer_list<const char*> names, const char* why) {
-    for (const char* name : names)
-      if (options.was_given(name)) throw UsageError(fmt::format("--{} {}", name, why));
-  };
-  if (!monitor.file.empty())
-    return refuse({"interval", "duration", "samples", "csv", "processes"},
-                  "has no meaning for a recording that is there");
-  refuse({"plot"}, "draws a recording; make one with --csv and name it");
-  refuse({"format"}, "is for a recording; of what is watched there is --json");
-  if (options.was_given("samples") && monitor.samples < 1)
-    throw UsageError("--samples must be at least 1");
-  if (monitor.processes && !monitor.csv.empty())
-    throw UsageError("a recording has no processes, so leave out --processes or --csv");
 }
 
 }  // namespace
@@ -193,7 +174,7 @@ Report monitor_command(Options& options) {
               "between samples, as 0.5, 1s or 1m");
   options.add("duration", value(monitor.duration, "TIME"),
               "end after so long, as 90s, 30m or 1h30m; default: never");
-  options.add("samples", value(monitor.samples, "N", 0, "without end"),
+  options.add("samples", value(monitor.samples, "N", 0, "without end").at_least(1),
               "end after so many samples");
   options.add("csv", made_file(monitor.csv, "time,seconds,"),
               "write the samples to a CSV file, a row each, instead of showing them; with a column "
@@ -203,8 +184,10 @@ Report monitor_command(Options& options) {
               "time with their kernels at work (sm, %), memory at work (mem, %), video codecs "
               "(enc, dec, %), memory they hold (fb, MiB)");
   options.positional("file", 1);
+  options.exclude("file", {"interval", "duration", "samples", "csv", "processes"});
+  options.exclude("csv", {"processes"});
+  options.need("file", {"plot", "format"});
   options.parse();
-  check(monitor, options);
   monitor.json = options.was_given("json");
 
   if (monitor.file.empty()) {

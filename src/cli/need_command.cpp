@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "cli/commands.hpp"
-#include "cli/question_options.hpp"
+#include "cli/plan_options.hpp"
 #include "cli/wall_options.hpp"
 #include "report/wall_need.hpp"
 #include "wallheat/error.hpp"
@@ -38,31 +37,21 @@ void choose_walls(const std::vector<WallChange>& changes, NeedOptions& need) {
         "--wall KIND, without a temperature, must name the one kind of wall that is asked for");
 }
 
-void check_question(const Options& options, NeedQuestion& question, double area_above) {
+/// The goal is one of two.
+void choose_goal(const Options& options, NeedQuestion& question, double area_above) {
   const bool is_area = options.was_given("area-above");
   if (options.was_given("room-mean") == is_area)
     throw UsageError("give --room-mean, or --area-above with --area-share, as the goal");
-  if (options.was_given("area-share") && !is_area)
-    throw UsageError("--area-share needs --area-above");
-  if (is_area) question.target = area_above;
-  for (const auto& [name, degrees] :
-       {std::pair(is_area ? "area-above" : "room-mean", question.target),
-        {"limit", question.limit}})
-    if (!std::isfinite(degrees)) throw UsageError(fmt::format("--{} must be a number (°C)", name));
-  for (const auto& [name, share] :
-       {std::pair("share", question.room_share), {"area-share", question.area_share}})
-    if (!(share > 0 && share <= 1))
-      throw UsageError(fmt::format("--{} must be a number above 0 and at most 1, as 0.95", name));
-  if (!is_area) question.area_share = 0;
+  if (is_area)
+    question.target = area_above;
+  else
+    question.area_share = 0;
 }
 
 /// Throws UsageError, RunError.
 void parse_need(Options& options, NeedOptions& need) {
-  std::vector<std::string> walls;
+  std::vector<WallChange> changes;
   double area_above = 0;
-  std::int64_t min_cells = 0;
-  CellSizeOption cell_size;
-  QuestionOptions questions;
   NeedQuestion& question = need.question;
   options.describe(
       "--data PLANS --wall KIND --room-mean DEGREES [options] [ID ...]",
@@ -73,33 +62,31 @@ void parse_need(Options& options, NeedOptions& need) {
       "temperature suffices, 1 not, 2 wrong usage, 3 answered without plans that cannot be used.",
       {"wallheat need 00001 --data plans --wall 25 --room-mean 18",
        "wallheat need --data plans --wall 25 --wall 5=8 --area-above 18 --area-share 0.5"});
-  options.add("wall,w", value(walls, "KIND"),
-              "the walls that are asked for, by the temperature that their cells have in the "
-              "plans, as 25; KIND=DEGREES holds others at a temperature, as 5=8");
+  declare_wall_changes(
+      options, changes, "KIND",
+      "the walls that are asked for, by the temperature that their cells have in the plans, as 25; "
+      "KIND=DEGREES holds others at a temperature, as 5=8");
   options.add("room-mean", value(question.target, "DEGREES"),
               "the goal: a room's mean is to be at least this, in °C");
   options.add("area-above", value(area_above, "DEGREES"),
               "the goal: so much of a room's area is to be above this, in °C");
-  options.add("area-share", value(question.area_share, "SHARE", 0.9),
+  options.add("area-share", value(question.area_share, "SHARE", 0.9).within(0, 1).above(0),
               "that share of the area, above 0 to 1");
-  options.add("share", value(question.room_share, "SHARE", 0.95),
+  options.add("share", value(question.room_share, "SHARE", 0.95).within(0, 1).above(0),
               "of the rooms that are to reach the goal, above 0 to 1");
   options.add("limit", value(question.limit, "DEGREES", 100),
               "a wall above this, in °C, is no answer: the goal cannot be reached");
-  questions.declare_door(options, door_help);
-  options.add("min-cells", value(min_cells, "N", 1),
+  declare_door(options, need.door);
+  options.add("min-cells", value(question.min_cells, "N", 1).at_least(1),
               "rooms of fewer cells do not count, as corners that walls cut off");
   options.add("whole-plans", flag(question.whole_plans), "take each plan as one room");
-  cell_size.declare(options);
+  declare_cell_size(options, question.cell_metres);
   need.plans.declare(options);
   options.require({"data", "wall"});
+  options.need("area-above", {"area-share"});
   options.check([&] {
-    check_question(options, question, area_above);
-    need.door = questions.door();
-    if (min_cells < 1) throw UsageError("--min-cells must be at least 1");
-    question.min_cells = static_cast<std::size_t>(min_cells);
-    question.cell_metres = cell_size.metres();
-    choose_walls(wall_changes_in(walls), need);
+    choose_goal(options, question, area_above);
+    choose_walls(changes, need);
   });
   options.parse();
   need.plans.open();

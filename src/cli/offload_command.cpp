@@ -96,10 +96,12 @@ Report offload_command(Options& options) {
       "'wallheat bench --device gpu' measures the three figures.",
       {"wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9",
        "wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9 --out offload.json"});
-  options.add("bandwidth,b", value(offload.bytes_per_s, "B"),
+  options.add("bandwidth,b", value(offload.bytes_per_s, "B").above(0),
               "bytes a second between host and GPU, as 15e9");
-  options.add("gpu,g", value(offload.gpu_per_s, "G"), "operations a second of the GPU, as 1e12");
-  options.add("cpu", value(offload.cpu_per_s, "C"), "operations a second of the CPU, as 1e9");
+  options.add("gpu,g", value(offload.gpu_per_s, "G").above(0),
+              "operations a second of the GPU, as 1e12");
+  options.add("cpu", value(offload.cpu_per_s, "C").above(0),
+              "operations a second of the CPU, as 1e9");
   options.add("sinfo", file(sinfo, FileRole::read),
               "show in place of that each partition of what \"sinfo -h -o "
               "'%R|%a|%D|%c|%G|%l|%s|%m'\" printed (-: stdin), and from how many operations on a "
@@ -107,12 +109,6 @@ Report offload_command(Options& options) {
               "one GPU and one core");
   options.require({"bandwidth", "gpu", "cpu"});
   options.parse();
-  for (const auto& [name, value] : {std::pair{"bandwidth", offload.bytes_per_s},
-                                    {"gpu", offload.gpu_per_s},
-                                    {"cpu", offload.cpu_per_s}})
-    if (!std::isfinite(value) || value <= 0)
-      throw UsageError(fmt::format("--{} must be a number above 0 (a second)", name));
-
   Report report{"from how many operations on a transfer to a GPU pays"};
   if (!sinfo.empty()) {
     report.add(partitions_of(sinfo, offload));

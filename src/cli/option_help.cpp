@@ -53,7 +53,7 @@ std::string Options::help() const {
   return text;
 }
 
-std::string Options::completions() {
+std::string Options::completions() const {
   const std::string word = arguments_.empty() ? "" : arguments_.back();
   const std::string before = arguments_.size() > 1 ? arguments_[arguments_.size() - 2] : "";
   const auto is_before = [&](const Option& option) {
@@ -67,7 +67,7 @@ std::string Options::completions() {
   } else if (word.starts_with('-')) {
     for (const Option& each : table_) words.push_back("--" + each.name);
   } else if (!positional_.empty()) {
-    words = named(positional_).value.words;
+    words = find(positional_)->value.words;
   }
   std::string text;
   for (const std::string& each : words)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <limits>
@@ -13,85 +14,15 @@
 
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
-#include "report/gnuplot.hpp"
+#include "mpi/mpi_link.hpp"
 #include "run/configuration_file.hpp"
-#include "view/output_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace po = boost::program_options;
 
-namespace boost {
-
-// These stand in this namespace because that is where Boost looks for them (by the first argument).
-
-/// Takes a path option as it stands. Boost would read it with >>, which ends at the first space.
-inline void validate(any& value, const std::vector<std::string>& texts, std::filesystem::path*,
-                     int) {
-  program_options::validators::check_first_occurrence(value);
-  value = std::filesystem::path(program_options::validators::get_single_string(texts));
-}
-
-/// Takes a number. Boost would not say what is valid, and read -1 as a large number without a sign.
-template <class Number>
-void take_number(any& value, const std::vector<std::string>& texts) {
-  program_options::validators::check_first_occurrence(value);
-  const std::string& text = program_options::validators::get_single_string(texts);
-  const auto number = wallheat::number_of<Number>(text);
-  if (!number) {
-    std::string valid = "a number";
-    if constexpr (std::is_integral_v<Number>)
-      valid = fmt::format("a whole number {} {}", std::is_signed_v<Number> ? "up to" : "from 0 to",
-                          std::numeric_limits<Number>::max());
-    program_options::error_with_option_name refusal("%canonical_option% must be " + valid +
-                                                    ", not '%value%'");
-    refusal.set_substitute("value", text);
-    throw refusal;
-  }
-  value = *number;
-}
-inline void validate(any& value, const std::vector<std::string>& texts, int*, int) {
-  take_number<int>(value, texts);
-}
-inline void validate(any& value, const std::vector<std::string>& texts, std::int64_t*, int) {
-  take_number<std::int64_t>(value, texts);
-}
-inline void validate(any& value, const std::vector<std::string>& texts, std::uint64_t*, int) {
-  take_number<std::uint64_t>(value, texts);
-}
-inline void validate(any& value, const std::vector<std::string>& texts, double*, int) {
-  take_number<double>(value, texts);
-}
-
-}  // namespace boost
-
 namespace wallheat {
-
-struct Options::Parser {
-  po::options_description options;
-  po::variables_map values;
-};
-
 namespace {
-
-/// The first word between two %, as Boost writes the places in its sentences; empty: there is none.
-std::string place_in(const std::string& text) {
-  for (std::size_t start = text.find('%'); start != std::string::npos;) {
-    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", start + 1);
-    if (end == std::string::npos) break;
-    if (text[end] == '%' && end > start + 1) return text.substr(start, end + 1 - start);
-    start = text.find('%', end);
-  }
-  return {};
-}
-
-/// What Boost says of a mistake. It fills the user's words into places of its sentence until no
-/// such place is left, which is never where a word looks like a place itself.
-std::string sentence(const po::error& error, const std::string& given) {
-  const std::string place = place_in(given);
-  if (place.empty()) return printable(error.what());
-  return fmt::format("an option is unknown or has a wrong value, maybe that with '{}'", place);
-}
 
 std::string in_capitals(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -99,26 +30,71 @@ std::string in_capitals(std::string text) {
   return text;
 }
 
-/// The values of an option as a configuration file takes them; none where it has no value.
-std::vector<std::string> texts_of(const boost::any& value) {
-  if (const auto* texts = boost::any_cast<std::vector<std::string>>(&value)) return *texts;
-  std::string text;
-  if (const auto* path = boost::any_cast<std::filesystem::path>(&value)) text = path->string();
-  if (const auto* word = boost::any_cast<std::string>(&value)) text = *word;
-  if (const auto* flag = boost::any_cast<bool>(&value)) text = *flag ? "true" : "false";
-  if (const auto* number = boost::any_cast<int>(&value)) text = fmt::format("{}", *number);
-  if (const auto* number = boost::any_cast<std::int64_t>(&value)) text = fmt::format("{}", *number);
-  if (const auto* number = boost::any_cast<std::uint64_t>(&value))
-    text = fmt::format("{}", *number);
-  if (const auto* number = boost::any_cast<double>(&value)) text = fmt::format("{}", *number);
-  if (text.empty()) return {};
-  return {text};
+bool truth_in(const std::string& option, const std::string& word) {
+  return choose<bool>(option, word,
+                      {{"true", true},
+                       {"false", false},
+                       {"yes", true},
+                       {"no", false},
+                       {"on", true},
+                       {"off", false},
+                       {"1", true},
+                       {"0", false}});
 }
 
-/// What is none may be the id of a plan.
-bool looks_like_path(const std::filesystem::path& text) {
-  std::error_code unknown;
-  return text.has_parent_path() || text.has_extension() || std::filesystem::exists(text, unknown);
+/// "a whole number of at least 1".
+template <class Number>
+std::string valid_numbers(const NumberRange& range) {
+  const auto& [least, most, is_above] = range;
+  std::string text = std::is_integral_v<Number> ? "a whole number" : "a number";
+  if (least && most && !is_above) return text + fmt::format(" from {:g} to {:g}", *least, *most);
+  if (least) text += fmt::format(" {} {:g}", is_above ? "above" : "of at least", *least);
+  if (most) text += fmt::format(" and at most {:g}", *most);
+  if (std::is_integral_v<Number> && !least)
+    text += fmt::format(" {} {}", std::is_signed_v<Number> ? "up to" : "from 0 to",
+                        std::numeric_limits<Number>::max());
+  return text;
+}
+
+template <class Number>
+Number number_in(const NumberRange& range, const std::string& option, const std::string& word) {
+  const auto& [least, most, is_above] = range;
+  if (const auto number = number_of<Number>(word)) {
+    const auto value = static_cast<double>(*number);
+    const bool is_too_small = least && (value < *least || (is_above && value == *least));
+    if (std::isfinite(value) && !is_too_small && !(most && value > *most)) return *number;
+  }
+  throw UsageError(fmt::format("--{} must be {}, not '{}'", option, valid_numbers<Number>(range),
+                               printable(word)));
+}
+
+template <class T>
+std::string text_of(const T& value) {
+  if constexpr (std::is_same_v<T, std::filesystem::path>)
+    return value.string();
+  else
+    return fmt::format("{}", value);
+}
+
+/// Puts a word into the variable. Returns it as a configuration file has it.
+template <class Variable>
+std::string take(const OptionValue& value, const Variable& variable, const std::string& option,
+                 const std::string& word) {
+  if constexpr (std::is_same_v<Variable, OptionValue::Take>) {
+    variable(option, word);
+    return word;
+  } else if constexpr (std::is_same_v<Variable, std::vector<std::string>*>) {
+    return variable->emplace_back(word);
+  } else {
+    using T = std::remove_pointer_t<Variable>;
+    if constexpr (std::is_same_v<T, bool>)
+      *variable = truth_in(option, word);
+    else if constexpr (std::is_arithmetic_v<T>)
+      *variable = number_in<T>(value.range, option, word);
+    else
+      *variable = word;
+    return text_of(*variable);
+  }
 }
 
 constexpr const char* common_heading = "All commands";
@@ -131,11 +107,42 @@ std::string enumeration(const std::vector<std::string>& words) {
 
 }  // namespace
 
+OptionValue OptionValue::at_least(double number) const {
+  OptionValue value = *this;
+  value.range.least = number;
+  return value;
+}
+
+OptionValue OptionValue::above(double number) const {
+  OptionValue value = at_least(number);
+  value.range.is_above = true;
+  return value;
+}
+
+OptionValue OptionValue::within(double from, double to) const {
+  OptionValue value = at_least(from);
+  value.range.most = to;
+  return value;
+}
+
+OptionValue OptionValue::completed_by(std::vector<std::string> all) const {
+  OptionValue value = *this;
+  value.words = std::move(all);
+  return value;
+}
+
+OptionValue number_list(std::vector<std::size_t>& variable, const char* usual, double least,
+                        double most) {
+  const auto take = [&variable, least, most](const std::string& option, const std::string& list) {
+    variable.clear();
+    for (const std::string& word : words_of(list))
+      variable.push_back(number_in<std::size_t>({least, most}, option, word));
+  };
+  return {take, "LIST", true, usual};
+}
+
 Options::Options(std::string command, Arguments arguments)
-    : command_(std::move(command)),
-      arguments_(std::move(arguments)),
-      parser_(std::make_unique<Parser>()) {}
-Options::~Options() = default;
+    : command_(std::move(command)), arguments_(std::move(arguments)) {}
 
 void Options::describe(std::string synopsis, std::string purpose,
                        std::vector<std::string> examples) {
@@ -144,37 +151,25 @@ void Options::describe(std::string synopsis, std::string purpose,
   examples_ = std::move(examples);
 }
 
-void Options::add(const char* name, const OptionValue& value, const char* text) {
-  const std::string names = name;
+void Options::add(const std::string& names, OptionValue value, const std::string& text) {
   const std::size_t comma = std::min(names.find(','), names.size());
-  Option& option = table_.emplace_back(Option{names.substr(0, comma),
-                                              names.substr(std::min(comma + 1, names.size())),
-                                              heading_, value.default_text, text, value});
-  const auto declare = [&]<class T>(const T& variable) -> po::value_semantic* {
-    if constexpr (std::is_pointer_v<T>) {
-      using Type = std::remove_pointer_t<T>;
-      auto* semantic = po::value(variable);
-      if constexpr (!std::is_same_v<Type, std::vector<std::string>>) {
-        if (value.has_default && option.usual.empty())
-          for (const std::string& usual : texts_of(*variable)) option.usual = usual;
-        if (value.has_default) semantic->default_value(*variable, option.usual);
-      }
-      return semantic;
-    } else {
-      auto* semantic = po::value<std::string>();
-      semantic->default_value(value.default_text);
-      if (!value.without_value.empty()) semantic->implicit_value(value.without_value);
-      return semantic->notifier(
-          [take = variable, given = option.name](const std::string& word) { take(given, word); });
-    }
+  Option option{names.substr(0, comma),
+                names.substr(std::min(comma + 1, names.size())),
+                heading_,
+                value.default_text,
+                text,
+                value};
+  std::string usual = value.default_text;
+  const auto look = [&]<class Variable>(const Variable& variable) {
+    if constexpr (std::is_same_v<Variable, OptionValue::Take>)
+      variable(option.name, usual);
+    else if constexpr (!std::is_same_v<Variable, std::vector<std::string>*>)
+      usual = text_of(*variable);
   };
-  const auto* semantic = value.name.empty() ? po::bool_switch(std::get<bool*>(value.variable))
-                                            : std::visit(declare, value.variable);
-  parser_->options.add_options()(name, semantic, text);
-}
-
-Options::Option& Options::named(const std::string& name) {
-  return *std::ranges::find(table_, name, &Option::name);
+  if (value.has_default || value.name.empty()) std::visit(look, value.variable);
+  if (!usual.empty()) option.defaults = option.values = {usual};
+  if (value.has_default && option.usual.empty()) option.usual = usual;
+  table_.push_back(std::move(option));
 }
 
 void Options::positional(const char* name, int max_count) {
@@ -183,11 +178,21 @@ void Options::positional(const char* name, int max_count) {
       max_count < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(max_count);
 }
 
-void Options::words(const char* name, std::vector<std::string> words) {
-  named(name).value.words = std::move(words);
+void Options::need(const std::string& other, std::vector<std::string> names) {
+  check([this, other, names = std::move(names)] {
+    for (const std::string& name : names)
+      if (is_changed(name) && !is_changed(other))
+        throw UsageError(fmt::format("{} goes with {}", shown(name), shown(other)));
+  });
 }
 
-void Options::require(std::vector<std::string> names) { required_ = std::move(names); }
+void Options::exclude(const std::string& first, std::vector<std::string> others) {
+  check([this, first, others = std::move(others)] {
+    for (const std::string& other : others)
+      if (is_changed(first) && is_changed(other))
+        throw UsageError(fmt::format("{} and {} exclude each other", shown(first), shown(other)));
+  });
+}
 
 std::optional<Arguments> Options::take_behind_mark() {
   const auto mark = std::ranges::find(arguments_, "--");
@@ -197,233 +202,186 @@ std::optional<Arguments> Options::take_behind_mark() {
   return behind;
 }
 
-void Options::parse() {
+void Options::declare_common_options() {
   const auto makes_a_file = [](const Option& option) {
     return option.value.role == FileRole::made || option.value.role == FileRole::picture;
   };
-  const bool is_declared = std::ranges::count(table_, "overwrite", &Option::name) > 0;
   if (std::ranges::count(table_, output_heading, &Option::heading) > 0) heading_ = output_heading;
-  if (std::ranges::any_of(table_, makes_a_file) && !is_declared)
+  if (std::ranges::any_of(table_, makes_a_file) && find("overwrite") == nullptr)
     add("overwrite", flag(overwrite_), "replace a file that is there");
   std::stable_partition(table_.begin(), table_.end(),
                         [](const Option& option) { return option.heading != output_heading; });
   heading_ = common_heading;
-  add("config,c", value(config_, "FILE"),
+  add("config,c", file(config_, FileRole::read),
       "read options from FILE, a line each: name = value; a line that begins with # is a comment; "
       "the command line comes first, but a flag that FILE sets stays set");
   add("print-config", flag(print_config_), "print all options as such a FILE, and exit");
   add("help,h", flag(help_), "print this and exit");
-  std::string given;
-  for (const std::string& argument : arguments_) given += argument + "\n";
+}
+
+void Options::parse() {
+  declare_common_options();
   std::string answer;
-  try {
-    if (is_completion_) {
-      answer = completions();
+  if (is_completion_) {
+    answer = completions();
+  } else {
+    read_command_line();
+    if (help_) {
+      answer = help();
     } else {
-      read_command_line();
-      const auto& values = parser_->values;
-      if (values["help"].as<bool>()) {
-        answer = help();
-      } else {
-        if (values.contains("config")) read_configuration(values["config"].as<std::string>());
-        if (values["print-config"].as<bool>()) answer = commented_configuration();
-      }
+      if (!config_.empty()) read_configuration(config_);
+      if (print_config_) answer = commented_configuration();
     }
-    if (!answer.empty() || is_completion_) {
-      std::fputs(answer.c_str(), stdout);
-      throw Done();
-    }
-    check_presence();
-    check_values();
-    po::notify(parser_->values);
-  } catch (const po::error& error) {
-    throw UsageError(sentence(error, given));
   }
+  if (!answer.empty() || is_completion_) {
+    std::fputs(answer.c_str(), stdout);
+    throw Done();
+  }
+  check_presence();
   for (const auto& refuse : checks_) refuse();
-  check_files();
+  // Of a run's ranks the first one looks.
+  if (launched_rank() == 0) check_files();
+}
+
+const Options::Option* Options::find(const std::string& name) const {
+  const auto option = std::ranges::find(table_, name, &Option::name);
+  return option == table_.end() ? nullptr : &*option;
+}
+
+std::string Options::shown(const std::string& name) const {
+  return name == positional_ ? in_capitals(name) : "--" + name;
+}
+
+void Options::give(Option& option, const std::string& word, Source source) {
+  if (option.source > source) return;
+  const bool is_list = option.value.is_list;
+  if (option.source == source && !is_list)
+    throw UsageError(fmt::format("{} is given twice", shown(option.name)));
+  if (!can_be_set(word))  // what a line of a configuration file could not say
+    throw UsageError(
+        fmt::format("{} '{}': a value has no line break, and no blank at its beginning or end",
+                    shown(option.name), printable(word)));
+  const std::string text = std::visit(
+      [&](const auto& variable) { return take(option.value, variable, option.name, word); },
+      option.value.variable);
+  if (option.source != source) option.values.clear();
+  if (!text.empty() || is_list) option.values.push_back(text);
+  option.source = source;
 }
 
 void Options::read_command_line() {
-  po::options_description all;
-  all.add(parser_->options);
+  po::options_description names;
+  for (const Option& option : table_) {
+    auto* const word = po::value<std::string>();
+    if (option.value.name.empty()) word->zero_tokens();
+    if (!option.value.without_value.empty()) word->implicit_value(option.value.without_value);
+    const std::string comma = option.letter.empty() ? "" : ",";
+    names.add_options()((option.name + comma + option.letter).c_str(), word);
+  }
   for (const std::string& argument : arguments_) {
     if (argument == "--") break;
-    // "-data x" is "-d" with the value "ata", and x, to Boost, but a slip to anybody else.
-    const bool one_dash = argument.size() > 2 && argument[0] == '-' && argument[1] != '-';
-    if (one_dash && all.find_nothrow(argument.substr(1, argument.find('=') - 1), false) != nullptr)
+    // "-data x" is "-d" with the value "ata" to Boost, but a slip to anybody.
+    if (argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
+        find(argument.substr(1, argument.find('=') - 1)) != nullptr)
       throw UsageError(
-          fmt::format("there is no option '{}'; did you mean '-{}'?", argument, argument));
+          fmt::format("there is no option '{0}'; did you mean '-{0}'?", printable(argument)));
   }
-  // Boost does not say which argument is one too many, so it gets none to complain of.
-  constexpr const char* unnamed = "(an argument without a name)";
-  all.add_options()(unnamed, po::value<std::vector<std::string>>());
-  po::positional_options_description positions;
-  positions.add(unnamed, -1);
   // A guessed abbreviation could be --overwrite.
   const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
   try {
-    auto parsed =
-        po::command_line_parser(arguments_).options(all).positional(positions).style(style).run();
-    std::vector<po::option> kept;
-    for (po::option& option : parsed.options) {
-      if (option.position_key >= 0) {
-        unnamed_.insert(unnamed_.end(), option.value.begin(), option.value.end());
-        if (unnamed_.size() > max_unnamed_) continue;
-        option.string_key = positional_;
+    const auto parsed = po::command_line_parser(arguments_).options(names).style(style).run();
+    for (const po::option& given : parsed.options) {
+      if (given.position_key >= 0) {
+        unnamed_.insert(unnamed_.end(), given.value.begin(), given.value.end());
+        continue;
       }
-      kept.push_back(std::move(option));
+      Option& option = *std::ranges::find(table_, given.string_key, &Option::name);
+      // Boost would take '--resume' for the file of '--events --resume'.
+      if (given.original_tokens.size() > 1 && given.original_tokens.back().starts_with("--"))
+        throw UsageError(fmt::format("--{} needs a value, {}", option.name, option.value.name));
+      const std::string left_out = option.value.name.empty() ? "true" : option.value.without_value;
+      give(option, given.value.empty() ? left_out : given.value.front(), Source::command_line);
     }
-    parsed.options = std::move(kept);
-    po::store(parsed, parser_->values);
   } catch (const po::unknown_option& error) {
     refuse_unknown(error.get_option_name(), "--");
+  } catch (const po::invalid_command_line_syntax& error) {
+    const Option* const option = find(error.get_option_name().substr(2));
+    if (option == nullptr) throw UsageError(printable(error.what()));
+    if (option->value.name.empty())
+      throw UsageError(fmt::format("--{} takes no value", option->name));
+    throw UsageError(fmt::format("--{} needs a value, {}", option->name, option->value.name));
   }
+  const auto option = std::ranges::find(table_, positional_, &Option::name);
+  for (std::size_t i = 0; i < std::min(unnamed_.size(), max_unnamed_); ++i)
+    give(*option, unnamed_[i], Source::command_line);
 }
 
 void Options::read_configuration(const std::string& file) {
   const std::string text = read_configuration_file(file);
   try {
-    po::parsed_options parsed(&parser_->options);
-    for (const Setting& setting : settings_in(text)) {
-      if (setting.name == "config")
+    for (const auto& [name, word] : settings_in(text)) {
+      if (name == "config")
         throw UsageError("a configuration file cannot name another one, so leave config out");
-      const auto known = std::ranges::find(table_, setting.name, &Option::name);
-      if (known == table_.end() || setting.name == "help" || setting.name == "print-config")
-        refuse_unknown(setting.name, "");
-      parsed.options.emplace_back(setting.name, std::vector{setting.value});
+      const auto option = std::ranges::find(table_, name, &Option::name);
+      if (option == table_.end() || name == "help" || name == "print-config")
+        refuse_unknown(name, "");
+      give(*option, word, Source::file);
     }
-    po::store(parsed, parser_->values);
   } catch (const UsageError& refusal) {
     throw UsageError(fmt::format("{}: {}", file, refusal.what()));
-  } catch (const po::error& error) {
-    throw UsageError(fmt::format("{}: {}", file, sentence(error, text)));
   }
 }
 
 void Options::refuse_unknown(const std::string& name, const std::string& dashes) const {
   std::vector<std::string> names;
   for (const Option& option : table_) names.push_back(dashes + option.name);
-  const std::string option = name.substr(0, name.find('='));  // Boost gives the value, too
+  const std::string option = name.substr(0, name.find('='));
   throw UsageError(
       fmt::format("there is no option '{}'{}", printable(option), did_you_mean(option, names)));
 }
 
-bool Options::is_given(const std::string& name) const {
-  if (!parser_->values.contains(name)) return false;
-  const boost::any& value = parser_->values[name].value();
-  // As from --data "$NOTHING".
-  if (const auto* path = boost::any_cast<std::filesystem::path>(&value)) return !path->empty();
-  if (const auto* text = boost::any_cast<std::string>(&value)) return !text->empty();
-  return true;
+bool Options::was_given(const std::string& name) const {
+  const Option* const option = find(name);
+  // --data "$NOTHING" gives nothing.
+  return option != nullptr && option->source != Source::nobody && !option->values.empty();
 }
 
-bool Options::was_given(const std::string& name) const {
-  return is_given(name) && !parser_->values[name].defaulted();
+bool Options::is_changed(const std::string& name) const {
+  return was_given(name) && find(name)->values != find(name)->defaults;
 }
 
 void Options::check_presence() const {
   std::vector<std::string> missing;
-  for (const std::string& name : required_) {
-    if (!is_given(name)) missing.push_back(name == positional_ ? in_capitals(name) : "--" + name);
-  }
-  const bool too_many = unnamed_.size() > max_unnamed_;
-  const bool expected = std::find(required_.begin(), required_.end(), positional_) !=
-                        required_.end();  // arguments without a name
-  std::vector<std::string> strays;        // that may be the value of an option
-  if (too_many)
-    strays.assign(unnamed_.begin() + static_cast<std::ptrdiff_t>(max_unnamed_), unnamed_.end());
-  if (!too_many && !expected)
-    std::ranges::copy_if(unnamed_, std::back_inserter(strays), looks_like_path);
-  if (missing.empty() && !too_many) return;
-
-  std::string text =
-      missing.empty() ? ""
-                      : enumeration(missing) + (missing.size() == 1 ? " is" : " are") + " missing";
-  if (!strays.empty()) {
-    constexpr std::size_t longest_list = 3;
-    std::vector<std::string> quoted;
-    quoted.reserve(strays.size());
-    for (const std::string& stray : strays) quoted.push_back("'" + printable(stray) + "'");
-    if (quoted.size() > longest_list) {
-      quoted.resize(longest_list);
-      quoted.emplace_back("others");
-    }
-    text += fmt::format("{}{} stand{} without the name of an option", text.empty() ? "" : "; ",
-                        enumeration(quoted), strays.size() == 1 ? "s" : "");
-  }
-  if (!missing.empty() && strays.size() == missing.size()) {
-    text += "; did you mean";
-    for (std::size_t i = 0; i < missing.size(); ++i)
-      text += fmt::format(" {} {}", missing[i], printable(strays[i]));
-    text += "?";
-  }
-  throw UsageError(text);
-}
-
-/// What a line of a configuration file could not say is refused at once.
-void Options::check_values() const {
-  for (const Option& option : table_) {
-    if (!parser_->values.contains(option.name)) continue;
-    for (const std::string& text : texts_of(parser_->values[option.name].value()))
-      if (!can_be_set(text))
-        throw UsageError(fmt::format(
-            "--{} '{}': a value has no line break, and no blank at its beginning or end",
-            option.name, printable(text)));
-  }
+  for (const std::string& name : required_)
+    if (!was_given(name)) missing.push_back(shown(name));
+  std::string text;
+  if (!missing.empty())
+    text = enumeration(missing) + (missing.size() == 1 ? " is" : " are") + " missing";
+  if (unnamed_.size() > max_unnamed_)
+    text += fmt::format("{}'{}' stands without the name of an option", text.empty() ? "" : "; ",
+                        printable(unnamed_[max_unnamed_]));
+  if (!text.empty()) throw UsageError(text);
 }
 
 void Options::check_files() {
-  const auto named_by = [](const auto& variable) -> std::vector<std::filesystem::path> {
-    if (const auto* path = std::get_if<std::filesystem::path*>(&variable)) return {**path};
-    if (const auto* text = std::get_if<std::string*>(&variable)) return {**text};
-    const auto& list = *std::get<std::vector<std::string>*>(variable);
-    return {list.begin(), list.end()};
-  };
-  files_.reads("--config", config_);
-  for (const Option& option : table_) {
-    if (option.value.role == FileRole::none) continue;
-    const std::string name =
-        option.name == positional_ ? in_capitals(option.name) : "--" + option.name;
-    for (const std::filesystem::path& file : named_by(option.value.variable)) {
-      switch (option.value.role) {
-        case FileRole::read:
-          files_.reads(name, file);
-          break;
-        case FileRole::plans:
-          if (!file.empty()) files_.reads_plans(name, file);
-          break;
-        case FileRole::result:
-          files_.reads_store(name, file);
-          break;
-        case FileRole::made:
-          files_.makes(name, file, overwrite_, option.value.beginning);
-          break;
-        case FileRole::picture:
-          files_.writes(name, file);  // what its name means is looked at when no other file has it
-          break;
-        case FileRole::text:
-          files_.makes_text(name, file, overwrite_);
-          break;
-        case FileRole::none:
-          break;
-      }
-    }
+  for (const auto& [name, letter, heading, usual, text, value, defaults, values, source] : table_) {
+    const auto add = [&, &name = name, &value = value](const std::filesystem::path& file) {
+      files_.add(shown(name), file, value.role, value.beginning);
+    };
+    if (const auto* path = std::get_if<std::filesystem::path*>(&value.variable)) add(**path);
+    if (const auto* path = std::get_if<std::string*>(&value.variable)) add(**path);
+    if (const auto* list = std::get_if<std::vector<std::string>*>(&value.variable))
+      for (const std::string& path : **list) add(path);
   }
-  files_.check();
-  for (const Option& option : table_)
-    if (option.value.role == FileRole::picture)
-      for (const std::filesystem::path& file : named_by(option.value.variable))
-        if (!file.empty())
-          require_replaceable(file, overwrite_, beginning_of(plot_format(option.name, file)));
+  files_.check(is_changed("overwrite"));
 }
 
 std::string Options::configuration(std::span<const std::string_view> without) const {
   std::string text;
   for (const Option& option : table_) {
-    if (option.heading == common_heading || !parser_->values.contains(option.name)) continue;
+    if (option.heading == common_heading) continue;
     if (std::ranges::find(without, option.name) != without.end()) continue;
-    for (const std::string& value : texts_of(parser_->values[option.name].value()))
-      text += line_of(option.name, value);
+    for (const std::string& word : option.values) text += line_of(option.name, word);
   }
   return text;
 }
@@ -443,14 +401,9 @@ std::string Options::commented_configuration() const {
   for (const Option& option : table_) {
     if (option.heading == common_heading) continue;
     text += "\n" + commented(option.text);
-    const auto& values = parser_->values;
-    const bool has_value = values.contains(option.name);
-    const bool is_set = has_value && !values[option.name].defaulted();
-    const auto texts =
-        has_value ? texts_of(values[option.name].value()) : std::vector<std::string>{};
-    for (const std::string& value : texts)
-      text += (is_set ? "" : "#") + line_of(option.name, value);
-    if (texts.empty()) text += fmt::format("#{} = {}\n", option.name, option.value.name);
+    for (const std::string& word : option.values)
+      text += (was_given(option.name) ? "" : "#") + line_of(option.name, word);
+    if (option.values.empty()) text += fmt::format("#{} = {}\n", option.name, option.value.name);
   }
   return text;
 }

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,35 +33,46 @@ T choose(const std::string& option, const std::string& word,
   refuse_value(option, word, names);
 }
 
-/// What a file is to a command; see CommandFiles.
-enum class FileRole { none, read, plans, result, made, picture, text };
+/// What a number may be.
+struct NumberRange {
+  std::optional<double> least{}, most{};
+  bool is_above = false;  ///< the least number itself is none
+};
 
-/// The variable that an option fills, and how the help shows its value.
+/// The variable that an option fills, what it may be, and how the help shows it.
 struct OptionValue {
-  /// A list gets a value each time that the option is given; a function gets the option's name and
-  /// the word that was given.
+  /// Gets the option's name and the word that was given. Throws UsageError.
+  using Take = std::function<void(const std::string& option, const std::string& word)>;
   std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
-               std::filesystem::path*, std::vector<std::string>*,
-               std::function<void(const std::string& option, const std::string& word)>>
+               std::filesystem::path*, std::vector<std::string>*, Take>
       variable;
   std::string name;             ///< of the value; empty: a flag, which takes none
   bool has_default = false;     ///< what the variable holds
   std::string default_text{};   ///< how it reads; empty: as it is
   std::string without_value{};  ///< stands for a value that is left out; empty: it must be given
-  std::vector<std::string> words{};  ///< what it may be; empty: anything
+  std::vector<std::string> words{};  ///< for completion
   FileRole role = FileRole::none;
   std::string_view beginning{};  ///< of a file that the command makes
+  NumberRange range{};
+  bool is_list = false;  ///< may be given several times
+
+  [[nodiscard]] OptionValue at_least(double number) const;
+  [[nodiscard]] OptionValue above(double number) const;
+  [[nodiscard]] OptionValue within(double from, double to) const;
+  [[nodiscard]] OptionValue completed_by(std::vector<std::string> all) const;
 };
 
 /// An option without a default: the variable keeps what it holds, and was_given() tells.
 template <class T>
 OptionValue value(T& variable, const char* name) {
-  return {&variable, name};
+  OptionValue value{&variable, name};
+  value.is_list = std::is_same_v<T, std::vector<std::string>>;
+  return value;
 }
 template <class T, class Default>
 OptionValue value(T& variable, const char* name, Default default_value,
                   const char* default_text = "") {
-  variable = std::move(default_value);
+  variable = T(std::move(default_value));
   return {&variable, name, true, default_text};
 }
 /// A word that stands for one of these values.
@@ -75,14 +86,32 @@ OptionValue choice(T& variable, const char* name, const char* usual,
   for (const auto& [word, meaning] : choices) value.words.push_back(word);
   return value;
 }
+/// Some of these words, separated by commas, each once. Without `usual` there is no default.
+template <class T>
+OptionValue choices(std::vector<T>& variable, const char* name, const char* usual,
+                    const std::vector<std::pair<std::string, T>>& known) {
+  const auto take = [&variable, known](const std::string& option, const std::string& list) {
+    variable.clear();
+    for (const std::string& word : words_of(list)) {
+      const T meaning = choose<T>(option, word, known);
+      if (std::ranges::count(variable, meaning) == 0) variable.push_back(meaning);
+    }
+  };
+  OptionValue value{take, name, *usual != '\0', usual};
+  for (const auto& [word, meaning] : known) value.words.push_back(word);
+  return value;
+}
+/// Numbers from `least` to `most`, separated by commas.
+OptionValue number_list(std::vector<std::size_t>& variable, const char* usual, double least,
+                        double most);
 inline OptionValue flag(bool& variable) { return {&variable, {}}; }
 
 /// A file, which is checked before the command opens any. `File` is a path, a text, or a list.
 template <class File>
 OptionValue file(File& variable, FileRole role, const char* name = "FILE") {
-  OptionValue value{&variable, name};
-  value.role = role;
-  return value;
+  OptionValue of_file = value(variable, name);
+  of_file.role = role;
+  return of_file;
 }
 /// A file that the command makes, and that begins so: it replaces none but by --overwrite, and then
 /// none that begins otherwise.
@@ -95,14 +124,13 @@ inline OptionValue made_file(std::filesystem::path& variable, std::string_view b
 
 /// The options of one command: from the command line, then from the file that --config names. The
 /// declarations are the one table that parsing, --help, configuration files, completion, checks of
-/// files, and what a result file records of the options are made from.
+/// values and files, and what a result file records of the options are made from.
 class Options {
  public:
   /// Parsing throws it if only --help, --print-config or completion was asked for, and printed.
   struct Done {};
 
   Options(std::string command, Arguments arguments);
-  ~Options();
   Options(const Options&) = delete;
   Options& operator=(const Options&) = delete;
 
@@ -116,19 +144,25 @@ class Options {
   /// In the help, above the options that are declared next.
   void heading(const char* text) { heading_ = text; }
   /// Declares an option: "name", or "name,n" if -n stands for it.
-  void add(const char* name, const OptionValue& value, const char* text);
+  void add(const std::string& name, OptionValue value, const std::string& text);
   /// Lets arguments without a name stand for an option; max_count -1: any number.
   void positional(const char* name, int max_count);
-  /// What the values of an option may be, for completion.
-  void words(const char* name, std::vector<std::string> words);
+
+  // What is refused at the end of parsing.
+
   /// Names options that must be given.
-  void require(std::vector<std::string> names);
+  void require(std::vector<std::string> names) { required_ = std::move(names); }
+  /// Names options that have a meaning beside `other` alone.
+  void need(const std::string& other, std::vector<std::string> names);
+  /// Names options that have no meaning beside `first`.
+  void exclude(const std::string& first, std::vector<std::string> others);
+  /// Calls this, which throws if something makes no sense.
+  void check(std::function<void()> refuse) { checks_.push_back(std::move(refuse)); }
+  /// For files that no option names by itself.
+  [[nodiscard]] CommandFiles& files() { return files_; }
 
   /// The arguments behind "--", which are another command's; nothing if there is no such mark.
   [[nodiscard]] std::optional<Arguments> take_behind_mark();
-
-  /// Calls this at the end of parsing, which throws if something makes no sense.
-  void check(std::function<void()> refuse) { checks_.push_back(std::move(refuse)); }
 
   /// Fills the declared variables and checks the files that they name. Throws UsageError, RunError,
   /// Done.
@@ -137,10 +171,7 @@ class Options {
   /// Whether somebody gave this option, on the command line or in a file: its value is not just the
   /// default.
   [[nodiscard]] bool was_given(const std::string& name) const;
-  /// For files that no option names by itself.
-  [[nodiscard]] CommandFiles& files() { return files_; }
-  [[nodiscard]] bool overwrite() const { return overwrite_; }
-  /// All options with the values that they have now, defaults included, as a configuration file;
+  /// All options with the values that were parsed, defaults included, as a configuration file;
   /// those without a value are left out, and so are some names.
   [[nodiscard]] std::string configuration(std::span<const std::string_view> without = {}) const;
   [[nodiscard]] const Arguments& arguments() const { return arguments_; }
@@ -149,23 +180,29 @@ class Options {
   void complete() { is_completion_ = true; }
 
  private:
+  enum class Source { nobody, file, command_line };
   struct Option {
     std::string name, letter, heading, usual, text;
     OptionValue value;
+    std::vector<std::string> defaults{}, values{};  ///< as a configuration file has them
+    Source source = Source::nobody;
   };
-  [[nodiscard]] Option& named(const std::string& name);
+  [[nodiscard]] const Option* find(const std::string& name) const;
+  /// Whether it is other than its default, which a configuration may name, too.
+  [[nodiscard]] bool is_changed(const std::string& name) const;
+  /// Its name as people give it.
+  [[nodiscard]] std::string shown(const std::string& name) const;
+  /// Puts a word into the option's variable.
+  void give(Option& option, const std::string& word, Source source);
+  void declare_common_options();
   void read_command_line();
   void read_configuration(const std::string& file);
   [[noreturn]] void refuse_unknown(const std::string& name, const std::string& dashes) const;
-  [[nodiscard]] bool is_given(const std::string& name) const;
   void check_presence() const;
-  void check_values() const;
   void check_files();
   [[nodiscard]] std::string help() const;
-  [[nodiscard]] std::string completions();
+  [[nodiscard]] std::string completions() const;
   [[nodiscard]] std::string commented_configuration() const;
-
-  struct Parser;  // Boost.Program_options
 
   std::string command_;
   Arguments arguments_;
@@ -174,7 +211,6 @@ class Options {
   std::string heading_ = "Options";
   std::vector<Option> table_;
   std::vector<std::function<void()>> checks_;
-  std::unique_ptr<Parser> parser_;
   CommandFiles files_;
   bool overwrite_ = false, help_ = false, print_config_ = false, is_completion_ = false;
   std::string config_;

@@ -3,66 +3,98 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
-#include "report/figure.hpp"
+#include "core/number_of.hpp"
+#include "core/printable.hpp"
 #include "report/report_page.hpp"
 #include "view/output_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
+namespace {
 
-Output::Output(Options& options, bool has_out, const char* figure) {
+/// WIDTHxHEIGHT, in pixels. Throws UsageError.
+std::pair<int, int> size_in(const std::string& text) {
+  constexpr int least = 64;
+  constexpr int most = 20000;
+  if (const auto size = numbers_around<int>('x', text))
+    if (const auto [small, large] = std::minmax(size->first, size->second);
+        small >= least && large <= most)
+      return *size;
+  throw UsageError(fmt::format("--size must be WIDTHxHEIGHT, each {} to {} pixels, not '{}'", least,
+                               most, printable(text)));
+}
+
+}  // namespace
+
+Output::Output(Options& options, Out out, const char* figure) {
   options.heading(Options::output_heading);
-  declare(options, has_out, figure);
+  options.add("json", flag(json_), "print one JSON object");
+  if (out == Out::told) {
+    options.add("format,f",
+                choice(form_, "NAME", "text",
+                       {{"text", Form::text}, {"json", Form::json}, {"csv", Form::csv}}),
+                "text, json or csv (its main table, as spreadsheets and pandas read it)");
+    options.add("out,o", file(out_, FileRole::text), "write there what would be printed");
+    options.add("page", made_file(page_, "<!doctype html>\n"),
+                "make one HTML page of it, which needs no network");
+  }
+  if (figure != nullptr) declare_picture(options, out == Out::drawn ? "out" : "plot", figure);
+  if (figure != nullptr || out == Out::told) {
+    const auto set_title = [this](const std::string&, const std::string& text) {
+      style_.title = text;
+    };
+    const std::string_view of = figure == nullptr  ? "page"
+                                : out == Out::told ? "page and the picture"
+                                                   : "picture";
+    options.add("title", {set_title, "TEXT"},
+                fmt::format("of the {}, in place of its own; '' for none", of));
+  }
   options.heading("Options");
 }
 
-void Output::declare(Options& options, bool has_out, const char* figure) {
-  options.add("json", flag(json_), "print one JSON object");
-  if (!has_out) return;
-  options.add("format,f",
-              choice(form_, "NAME", "text",
-                     {{"text", Form::text}, {"json", Form::json}, {"csv", Form::csv}}),
-              "text, json or csv (its main table, as spreadsheets and pandas read it)");
-  options.add("out,o", file(out_, FileRole::text), "write there what would be printed");
-  options.add("page", made_file(page_, "<!doctype html>\n"),
-              "make one HTML page of it, which needs no network");
-  if (figure == nullptr) return;
-  picture_.declare(options, "plot",
-                   fmt::format("draw {} as PNG, SVG or PDF, by the file's ending", figure).c_str());
-}
-
-Output::Form Output::form() const {
-  const std::string ending = out_.extension().string();
-  const Form asked = json_ ? Form::json : form_;
-  if (asked != Form::text) return asked;
-  return ending == ".json" ? Form::json : ending == ".csv" ? Form::csv : Form::text;
+void Output::declare_picture(Options& options, const std::string& option,
+                             const std::string& figure) {
+  options.add(option == "out" ? "out,o" : option, file(picture_, FileRole::picture),
+              fmt::format("draw {} as PNG, SVG or PDF, by the file's ending", figure));
+  const auto set_size = [this](const std::string&, const std::string& text) {
+    std::tie(style_.width, style_.height) = size_in(text);
+  };
+  options.add("size", {set_size, "WxH"}, "of the picture in pixels, as 1200x800");
+  options.add(
+      "dpi", value(style_.dpi, "N", usual_dpi).within(24, 1200),
+      "dots an inch of a PNG: 300 makes all of it, text and lines too, 300/96 times as large");
+  options.check([this, option] {
+    if (!picture_.empty() && style_.dpi != usual_dpi &&
+        plot_format(option, picture_) != PlotFormat::png)
+      throw UsageError("--dpi is for PNG: SVG and PDF are sharp at any size");
+  });
 }
 
 void Output::write(const Report& report, std::ostream& out, bool is_stdout) const {
-  switch (form()) {
-    case Form::text:
-      return write_text(report, out, is_stdout ? terminal_columns(STDOUT_FILENO) : std::nullopt);
-    case Form::json:
-      return write_json(report, out);
-    case Form::csv:
-      break;
-  }
+  const std::string ending = out_.extension().string();
+  if (json_ || form_ == Form::json || (form_ == Form::text && ending == ".json"))
+    return write_json(report, out);
+  if (form_ == Form::text && ending != ".csv")
+    return write_text(report, out, is_stdout ? terminal_columns(STDOUT_FILENO) : std::nullopt);
   const Table* const table = report.table_of_csv();
   if (table == nullptr) throw UsageError("there is no table to write as CSV");
   write_csv(*table, out);
 }
 
-void Output::put(const Report& report) const {
+void Output::put(Report& report) const {
+  if (style_.title) report.title = *style_.title;
   if (!out_.empty()) {
     write_output(out_, [&](std::ostream& out) { write(report, out, false); });
   } else {
     write(report, std::cout, true);
   }
   if (!page_.empty()) write_output(page_, [&](std::ostream& out) { write_page(report, out); });
-  picture_.write([&](PlotFormat format) { return draw(report, format, picture_.style()); });
+  if (!picture_.empty())
+    write_output(picture_, draw(report, plot_format("plot", picture_), style_));
 }
 
 }  // namespace wallheat

@@ -4,31 +4,39 @@
 #include <string>
 
 #include "cli/options.hpp"
-#include "cli/picture_file.hpp"
-#include "report/report.hpp"
+#include "report/figure.hpp"
 
 namespace wallheat {
+
+/// What --out of a command that returns a report names.
+enum class Out {
+  told,   ///< what would be printed
+  drawn,  ///< the picture of the report, which is all that the command makes
+  made    ///< something of the command's own
+};
 
 /// Where a report goes and in which form: options that all commands have alike which return one.
 class Output {
  public:
-  /// Declares --json; and --format, --out and --page unless the command's --out names something
-  /// that it makes; and if `figure` is not null, which says what is drawn, --plot.
-  Output(Options& options, bool has_out, const char* figure);
-  /// Throws RunError, and UsageError if the report has nothing of the wanted kind.
-  void put(const Report& report) const;
+  /// Declares --json; --format, --out and --page if what is told has a file; and if `figure` is not
+  /// null, which says what is drawn, --plot (or --out), --size and --dpi; and --title, of page and
+  /// picture. This must live as long as the options.
+  Output(Options& options, Out out, const char* figure);
+  /// Under --title, if it was given. Throws RunError, and UsageError if the report has nothing of
+  /// the wanted kind.
+  void put(Report& report) const;
 
  private:
-  void declare(Options& options, bool has_out, const char* figure);
   enum class Form { text, json, csv };
-  [[nodiscard]] Form form() const;
+  void declare_picture(Options& options, const std::string& option, const std::string& figure);
   void write(const Report& report, std::ostream& out, bool is_stdout) const;
 
   bool json_ = false;
   Form form_ = Form::text;
   std::filesystem::path out_;
   std::filesystem::path page_;
-  PictureFile picture_;
+  std::filesystem::path picture_;
+  PictureStyle style_;
 };
 
 }  // namespace wallheat

@@ -1,9 +1,9 @@
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
+#include "forecast/job_listing.hpp"
+#include "report/gnuplot.hpp"
 #include "report/report_page.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
@@ -11,11 +11,26 @@
 namespace wallheat {
 namespace {
 
-std::string text_in(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) throw RunError(file + " cannot be read");
-  return text;
+/// What is shown of a file, by its ending.
+Report report_of_file(const std::string& file) {
+  const std::string text = text_of(file);
+  if (file.ends_with(".svg")) {
+    if (!text.starts_with(beginning_of(PlotFormat::svg)) ||
+        text.find("<script") != std::string::npos)
+      throw RunError(file + " is no picture that wallheat has drawn");
+    const std::string name = std::filesystem::path(file).stem().string();
+    return {.parts = {Figure{.key = name, .name = name, .svg = text}}};
+  }
+  if (file.ends_with(".txt")) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::size_t last = text.find_last_not_of('\n');
+    Report report{text.substr(0, end)};
+    if (last != std::string::npos && last > end) report.add(Note{text.substr(end + 1, last - end)});
+    return report;
+  }
+  Report report = report_in(file, text);
+  if (report.title.empty()) report.title = file;
+  return report;
 }
 
 }  // namespace
@@ -24,22 +39,21 @@ Report page_command(Options& options) {
   std::vector<std::string> names;
   std::filesystem::path out;
   std::string title;
-  options.describe("STEP.json ... --out PAGE [options]",
+  options.describe("STEP ... --out PAGE [options]",
                    "Makes one HTML page of what commands printed with --json, one below the other: "
                    "of the steps of a study, or of several runs.",
                    {"wallheat page offload.json --out offload.html",
                     "wallheat page offload.json offload.json --title study --out study.html"});
-  options.add("file", file(names, FileRole::read), "such a JSON (also as an argument); any number");
+  options.add("file", file(names, FileRole::read),
+              "such a JSON, or a picture that 'wallheat plot' drew (.svg), or a text whose first "
+              "line is its heading (.txt) (also as an argument); any number");
   options.add("out,o", made_file(out, "<!doctype html>\n", "PAGE"), "the page, as study.html");
   options.add("title", value(title, "TEXT", "wallheat"), "its heading");
   options.positional("file", -1);
   options.require({"file", "out"});
   options.parse();
   std::vector<Report> reports;
-  for (const std::string& name : names) {
-    reports.push_back(report_in(name, text_in(name)));
-    if (reports.back().title.empty()) reports.back().title = name;
-  }
+  for (const std::string& name : names) reports.push_back(report_of_file(name));
   write_output(out, [&](std::ostream& to) { write_page(title, reports, to); });
   return {};
 }

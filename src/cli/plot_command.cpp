@@ -14,8 +14,6 @@
 #include <utility>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
-#include "cli/picture_file.hpp"
 #include "cli/result_file.hpp"
 #include "core/number_of.hpp"
 #include "core/plural.hpp"
@@ -30,19 +28,6 @@ namespace wallheat {
 namespace {
 
 enum class Show { start, mask, source, field, rooms, difference };
-
-std::vector<Show> shown(const std::string& names) {
-  std::vector<Show> shows;
-  for (const std::string& name : words_of(names))
-    shows.push_back(choose<Show>("show", name,
-                                 {{"start", Show::start},
-                                  {"mask", Show::mask},
-                                  {"source", Show::source},
-                                  {"field", Show::field},
-                                  {"rooms", Show::rooms},
-                                  {"difference", Show::difference}}));
-  return shows;
-}
 
 /// A result file whose fields are drawn; what it does not store is solved again, if plans are
 /// given.
@@ -77,13 +62,7 @@ class Fields {
                       "solve it again, or run with --save-fields",
                       file_, printable(id)));
     if (!solver_) {
-      solve_with_ = recorded_solver(file_, reader_.settings());
-      const std::string by = recorded_solver_text(reader_);
-      if (by != solve_with_.solver_text())
-        throw RunError(
-            fmt::format("{} was solved by {}, and this wallheat has {}: no plan of it can "
-                        "be solved again here",
-                        file_, by, solve_with_.solver_text()));
+      solve_with_ = same_solver(file_, reader_, "no plan of it can be solved again here");
       solver_ = solve_with_.make();
     }
     print_error("wallheat: no field of plan \"{}\" is stored, so it is solved again",
@@ -138,13 +117,11 @@ Grid<double> difference_of(const Grid<double>& a, const Grid<double>& b, const s
 
 /// LOW:HIGH, as "0:25" or "-1e-3:1e-3".
 ColourRange range_in(const std::string& text) {
-  const std::size_t colon = std::min(text.find(':'), text.size());
-  const auto low = number_of<double>(text.substr(0, colon));
-  const auto high =
-      number_of<double>(std::string_view(text).substr(std::min(colon + 1, text.size())));
-  if (!low || !high || !(*low < *high) || !std::isfinite(*low) || !std::isfinite(*high))
+  const auto range = numbers_around<double>(':', text);
+  if (!range || !(range->first < range->second) || !std::isfinite(range->first) ||
+      !std::isfinite(range->second))
     throw UsageError(fmt::format("--range must be LOW:HIGH, as 0:25, not '{}'", printable(text)));
-  return {*low, *high};
+  return {range->first, range->second};
 }
 
 /// The panels of one plan. With several plans, each caption names its plan; with many, there is no
@@ -197,12 +174,8 @@ struct PlotOptions {
   std::filesystem::path data;
   std::string minus;
   std::vector<Show> shows;
-  std::string colours;
-  std::optional<ColourRange> range;
-  bool axes = false;
+  FieldPicture picture;
   RowChoice choice;
-  std::int64_t first = 0;
-  PictureFile picture;
 
   [[nodiscard]] bool shows_any(std::initializer_list<Show> wanted) const {
     return std::find_first_of(shows.begin(), shows.end(), wanted.begin(), wanted.end()) !=
@@ -210,11 +183,26 @@ struct PlotOptions {
   }
 };
 
+/// What is shown of each plan, and whether all that it needs is given. Throws UsageError.
+void choose_panels(PlotOptions& plot) {
+  if (plot.shows.empty()) {
+    const bool has_start = plot.ids.size() == 1 && !plot.data.empty();
+    plot.shows = !plot.minus.empty() ? std::vector{Show::difference}
+                 : has_start         ? std::vector{Show::start, Show::field}
+                                     : std::vector{Show::field};
+  }
+  if (plot.shows_any({Show::start, Show::mask, Show::source, Show::rooms}) && plot.data.empty())
+    throw UsageError(
+        "--show start, mask, source and rooms need the floor plans: name them by --data");
+  const bool differs = plot.shows_any({Show::difference});
+  if (differs && plot.minus.empty())
+    throw UsageError("--show difference needs the other result file: name it by --minus");
+  if (!differs && !plot.minus.empty()) throw UsageError("--minus needs --show difference");
+}
+
 /// Throws UsageError.
 void parse_plot_options(Options& options, PlotOptions& plot) {
   std::vector<std::string> names;
-  std::string show_names;
-  std::string range;
   options.describe(
       "FILE [ID ...] --out PICTURE [options]",
       "Draws stored temperature fields: one plan, several, or a contact sheet of many. Nothing is "
@@ -225,49 +213,47 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
   options.add("data,d", file(plot.data, FileRole::plans, "PLANS"),
               "the floor plans: for start fields and masks, and to solve what is not stored");
   options.add(
-      "show", value(show_names, "NAMES"),
+      "show",
+      choices(plot.shows, "NAMES", "",
+              {{"start", Show::start},
+               {"mask", Show::mask},
+               {"source", Show::source},
+               {"field", Show::field},
+               {"rooms", Show::rooms},
+               {"difference", Show::difference}}),
       "of each plan: start, mask, source, field, rooms (with numbers and means), difference, "
       "separated by commas; default: start and field of one plan with --data, else field, or the "
       "difference with --minus");
   options.add("minus", file(plot.minus, FileRole::result),
               "another result file of the same plans, whose fields are taken away");
   declare_rows(options, plot.choice);
-  options.add("first,n", value(plot.first, "N", 25), "so many plans at most, if none is named");
+  options.add("first,n", value(plot.choice.first, "N", 25).at_least(1),
+              "so many plans at most, if none is named");
+  const auto choose_colours = [&](const std::string& option, const std::string& word) {
+    if (std::ranges::count(colour_maps(), word) == 0) refuse_value(option, word, colour_maps());
+    plot.picture.colours = word;
+  };
   options.add(
-      "cmap", value(plot.colours, "NAME"),
+      "cmap", OptionValue{choose_colours, "NAME"}.completed_by(colour_maps()),
       "colours: heat (default), viridis, magma, inferno, cividis, grey or coolwarm (default "
       "of what is below and above zero)");
+  const auto set_range = [&](const std::string&, const std::string& word) {
+    plot.picture.range = range_in(word);
+  };
   options.add(
-      "range", value(range, "LOW:HIGH"),
+      "range", {set_range, "LOW:HIGH"},
       "of the colours, in °C; default: from the lowest to the highest, and 0:25 where walls "
       "are at 5 or 25 °C");
-  options.add("axes", flag(plot.axes), "show rows and columns, in cells");
-  plot.picture.declare(options, "out,o", "the picture: PNG, SVG or PDF, by its ending");
-  options.words("show", {"start", "mask", "field", "rooms", "difference"});
-  options.words("cmap", colour_maps());
+  options.add("axes", flag(plot.picture.axes), "show rows and columns, in cells");
   options.require({"file", "out"});
+  options.check([&] {
+    plot.file = names.front();
+    plot.ids.assign(names.begin() + 1, names.end());
+    if (!plot.ids.empty() && (!plot.choice.where.empty() || !plot.choice.sort.empty()))
+      throw UsageError("name plans, or choose them by --where and --sort, not both");
+    choose_panels(plot);
+  });
   options.parse();
-  plot.file = names.front();
-  plot.ids.assign(names.begin() + 1, names.end());
-  if (plot.first < 1) throw UsageError("--first must be at least 1");
-  if (options.was_given("cmap") &&
-      std::find(colour_maps().begin(), colour_maps().end(), plot.colours) == colour_maps().end())
-    refuse_value("cmap", plot.colours, colour_maps());
-  if (!plot.ids.empty() && (!plot.choice.where.empty() || !plot.choice.sort.empty()))
-    throw UsageError("name plans, or choose them by --where and --sort, not both");
-  if (show_names.empty())
-    show_names = !plot.minus.empty()                          ? "difference"
-                 : plot.ids.size() == 1 && !plot.data.empty() ? "start,field"
-                                                              : "field";
-  plot.shows = shown(show_names);
-  if (plot.shows_any({Show::start, Show::mask, Show::source, Show::rooms}) && plot.data.empty())
-    throw UsageError(
-        "--show start, mask, source and rooms need the floor plans: name them by --data");
-  const bool differs = plot.shows_any({Show::difference});
-  if (differs && plot.minus.empty())
-    throw UsageError("--show difference needs the other result file: name it by --minus");
-  if (!differs && !plot.minus.empty()) throw UsageError("--minus needs --show difference");
-  if (!range.empty()) plot.range = range_in(range);
 }
 
 /// Those that are named, else the first of those that are chosen. Returns how many there are.
@@ -275,10 +261,10 @@ std::size_t choose_plans(PlotOptions& plot, const ResultReader& reader) {
   if (!plot.ids.empty()) return plot.ids.size();
   constexpr const char* solved = "status not in ('pending', 'failed')";
   RowChoice choice = plot.choice;
+  const std::size_t first = std::exchange(choice.first, SIZE_MAX);
   choice.where = choice.where.empty() ? solved : fmt::format("({}) and {}", choice.where, solved);
   const std::vector<std::size_t> rows = selected_rows(plot.file, reader, choice);
-  for (const std::size_t row :
-       std::span(rows).first(std::min(rows.size(), static_cast<std::size_t>(plot.first))))
+  for (const std::size_t row : std::span(rows).first(std::min(rows.size(), first)))
     plot.ids.push_back(reader.row(row).id);
   return rows.size();
 }
@@ -315,8 +301,8 @@ Report plot_command(Options& options) {
     if (minus) (void)minus->row(id);
   }
   const std::size_t all = choose_plans(plot, fields.reader());
-  FieldPicture drawn;
-  drawn.title = plot.picture.title().value_or(title_of(plot, is_one, all, fields.reader()));
+  FieldPicture& drawn = plot.picture;
+  drawn.title = title_of(plot, is_one, all, fields.reader());
   for (const std::string& id : plot.ids) {
     auto panels = panels_of(id, plot.shows, plot.ids.size(), fields, minus ? &*minus : nullptr);
     std::move(panels.begin(), panels.end(), std::back_inserter(drawn.panels));
@@ -332,18 +318,14 @@ Report plot_command(Options& options) {
     drawn.columns = (across + of_plan - 1) / of_plan * of_plan;
     drawn.side = count <= few ? 500 : std::max<std::size_t>(1800 / drawn.columns, 60);
   }
-  drawn.colours = plot.colours;
-  drawn.range = plot.range;
-  drawn.axes = plot.axes;
-  drawn.size = plot.picture.size();
-  plot.picture.write([&](PlotFormat format) { return drawn.draw(format, plot.picture.dpi()); });
-  const std::string picture = plot.picture.path().string();
   Report report{drawn.title};
-  report.add(Note{fmt::format("{}, {}: {}", counted(plot.ids.size(), "plan"),
-                              counted(count, "panel"), picture)});
+  report.add(
+      Note{fmt::format("{}, {}", counted(plot.ids.size(), "plan"), counted(count, "panel"))});
   report.add(Fact{"plans", "", plot.ids.size()});
   report.add(Fact{"panels", "", count});
-  report.add(Fact{"picture", "", picture});
+  report.add(Figure{.key = "fields",
+                    .name = drawn.title,
+                    .fields = std::make_shared<const FieldPicture>(std::move(drawn))});
   return report;
 }
 

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/queue_source.hpp"
 #include "core/number_of.hpp"
 #include "report/queue_report.hpp"
@@ -13,12 +12,10 @@ namespace wallheat {
 namespace {
 
 SizeClasses classes_of(const std::string& text, bool by_memory) {
-  const auto words = words_of(text);
-  if (words.size() == 2) {
-    const auto first = number_of<double>(words[0]);
-    const auto factor = number_of<double>(words[1]);
-    if (first && factor && *first > 0 && *factor > 1 && std::isfinite(*first * *factor * *factor))
-      return {*first, *factor, by_memory};
+  if (const auto found = numbers_around<double>(',', text)) {
+    const auto [first, factor] = *found;
+    if (first > 0 && factor > 1 && std::isfinite(first * factor * factor))
+      return {first, factor, by_memory};
   }
   throw UsageError(fmt::format(
       "--cpu-hours takes the first bound and the factor to the next, as 4,4 for 4, 16 and 64; the "

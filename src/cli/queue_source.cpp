@@ -42,11 +42,8 @@ void QueueSource::declare(Options& options) {
               "FIELDS jobid jobindex queue stat submit_time start_time finish_time nreq_slot "
               "runtimelimit delimiter='|'; - is stdin; again for more listings");
   options.add("own", flag(own_), "the listing has only jobs of your own");
-  options.add("days", value(days_, "N", 30), "ask sacct for the last N days");
-  options.check([this] {
-    if (!sacct_.empty() && !lsf_.empty()) throw UsageError("--sacct and --lsf exclude each other");
-    if (days_ < 1) throw UsageError("--days must be at least 1");
-  });
+  options.add("days", value(days_, "N", 30).at_least(1), "ask sacct for the last N days");
+  options.exclude("sacct", {"lsf"});
 }
 
 JobListing QueueSource::read() {

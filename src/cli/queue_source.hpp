@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,7 +30,7 @@ class QueueSource {
 
   std::vector<std::string> sacct_;  ///< names of files
   std::vector<std::string> lsf_;
-  std::int64_t days_ = 0;
+  int days_ = 0;
   bool own_ = false;
 };
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "plans/plan_source.hpp"
@@ -34,12 +37,11 @@ void declare_result_file(Options& options, std::string& file) {
 
 void declare_file_and_plans(Options& options, std::vector<std::string>& names,
                             const std::string& what) {
-  options.add(
-      "file", value(names, "FILE"),
-      fmt::format("the result file, then the plans to {} (also as arguments)", what).c_str());
+  options.add("file", value(names, "FILE"),
+              fmt::format("the result file, then the plans to {} (also as arguments)", what));
   options.positional("file", -1);
   options.require({"file"});
-  options.check([&] { options.files().reads_store("FILE", names.front()); });
+  options.check([&] { options.files().add("FILE", names.front(), FileRole::result); });
 }
 
 void declare_where(Options& options, std::string& where) {
@@ -50,11 +52,15 @@ void declare_where(Options& options, std::string& where) {
               "abs(), round(), ...");
 }
 
-void declare_rows(Options& options, RowChoice& choice) {
+void declare_rows(Options& options, RowChoice& choice,
+                  const std::vector<std::string>& more_columns) {
+  std::vector<std::string> columns = all_column_names();
+  std::ranges::copy_if(more_columns, std::back_inserter(columns), [&](const std::string& column) {
+    return std::ranges::count(columns, column) == 0;
+  });
   declare_where(options, choice.where);
-  options.add("sort", value(choice.sort, "FORMULA"),
+  options.add("sort", value(choice.sort, "FORMULA").completed_by(columns),
               "ascending by this column or formula; with a - in front, descending");
-  options.words("sort", all_column_names());
 }
 
 void require_result_file(const std::filesystem::path& file) {
@@ -91,6 +97,16 @@ ResultReader open_result_file(const std::string& file) {
 
 std::string recorded_solver_text(const ResultReader& reader) {
   return text_in(reader.settings(), "solver") + " " + text_in(reader.settings(), "solver_version");
+}
+
+SolverOptions same_solver(const std::string& file, const ResultReader& reader,
+                          const std::string& remedy) {
+  SolverOptions solver = recorded_solver(file, reader.settings());
+  const std::string recorded = recorded_solver_text(reader);
+  if (recorded != solver.solver_text())
+    throw RunError(fmt::format("{} was solved by {}, and this wallheat has {}: {}", file, recorded,
+                               solver.solver_text(), remedy));
+  return solver;
 }
 
 void tell_thresholds(const std::string& file, const ResultReader& reader) {

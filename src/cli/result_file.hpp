@@ -6,6 +6,7 @@
 
 #include "cli/options.hpp"
 #include "report/row_table.hpp"
+#include "solve/solver_options.hpp"
 #include "wallheat/result_reader.hpp"
 
 // What the commands share that look at result files.
@@ -21,8 +22,9 @@ void declare_file_and_plans(Options& options, std::vector<std::string>& names,
 
 /// Declares --where.
 void declare_where(Options& options, std::string& where);
-/// Declares --where and --sort.
-void declare_rows(Options& options, RowChoice& choice);
+/// Declares --where and --sort, which shells complete by columns of plans and these.
+void declare_rows(Options& options, RowChoice& choice,
+                  const std::vector<std::string>& more_columns = {});
 
 /// Throws RunError that says what it is where it is plans, a folder or the reference's CSV, none of
 /// which is a result file.
@@ -37,6 +39,10 @@ void require_result_file(const std::filesystem::path& file);
 
 /// Name and version of the solver as the file has them; "?" for what it does not say.
 [[nodiscard]] std::string recorded_solver_text(const ResultReader& reader);
+/// What the file's plans were solved with, to solve them again. Throws RunError, which ends with
+/// `remedy`, if this program has another version of the solver.
+[[nodiscard]] SolverOptions same_solver(const std::string& file, const ResultReader& reader,
+                                        const std::string& remedy);
 
 /// Says on stderr where pct_above_18 and the like are counted by other thresholds than their names.
 void tell_thresholds(const std::string& file, const ResultReader& reader);

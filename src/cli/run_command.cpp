@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "cli/command_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/run_option_parser.hpp"
 #include "core/exit_status.hpp"
@@ -19,17 +18,6 @@
 
 namespace wallheat {
 namespace {
-
-/// Throws, before anything is opened, where the run would write over something else.
-void check_files_of_run(const RunOptions& options) {
-  CommandFiles files;
-  files.reads_plans("--data", options.job.data);
-  files.reads("--ids", options.ids_file);
-  files.writes_store("--out", options.out);
-  files.writes("--events", options.events);
-  files.check();
-  if (options.overwrite) require_own_results(options.out);
-}
 
 /// Prints what can be told before the start. Returns an ExitStatus.
 int print_readiness(const RunOptions& options) {
@@ -85,7 +73,6 @@ int run_command(Options& options) {
     print_open_shards(run_options);
     return exit_done;
   }
-  if (launched_rank() == 0) check_files_of_run(run_options);
   if (run_options.check != CheckFor::nothing)
     return launched_rank() == 0 ? print_readiness(run_options) : exit_done;
   return run(run_options);

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "core/answer.hpp"
 #include "core/number_of.hpp"
@@ -25,58 +24,25 @@ struct ScalingOptions {
   std::vector<std::string> files;
   std::string replay;
   std::string times;
-  std::string workers;
-  std::string schedules;
+  std::vector<std::size_t> workers;
+  std::vector<Schedule> schedules;
   double overhead_s = 0;
   double slowdown = 1;
 };
 
 constexpr std::size_t most_workers = 1'000'000'000;
 
-std::size_t worker_count(const std::string& option, const std::string& word) {
-  const auto count = number_of<std::size_t>(word);
-  if (!count || *count < 1 || *count > most_workers)
-    throw UsageError(fmt::format("--{} must name numbers of workers from 1 to {}, not '{}'", option,
-                                 most_workers, word));
-  return *count;
-}
-
-/// --workers, ascending, each once; powers of two if it was not given.
-std::vector<std::size_t> worker_counts(const std::string& list) {
-  if (list.empty()) return {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
-  std::vector<std::size_t> counts;
-  for (const std::string& word : words_of(list)) counts.push_back(worker_count("workers", word));
-  std::sort(counts.begin(), counts.end());
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  return counts;
-}
-
 std::vector<ScalingPoint> points_of_times(const std::string& list) {
   std::vector<ScalingPoint> points;
   for (const std::string& word : words_of(list)) {
-    const std::size_t sign = std::min(word.find('='), word.size());
-    const auto seconds =
-        number_of<double>(std::string_view(word).substr(std::min(sign + 1, word.size())));
-    if (sign == word.size() || !seconds || !std::isfinite(*seconds) || *seconds <= 0)
+    const auto point = numbers_around<std::size_t, double>('=', word);
+    if (!point || point->first < 1 || point->first > most_workers || !(point->second > 0) ||
+        !std::isfinite(point->second))
       throw UsageError(fmt::format(
-          "--times takes WORKERS=SECONDS, as 1=212,2=140, with seconds above 0, not '{}'", word));
-    points.push_back({worker_count("times", word.substr(0, sign)), *seconds});
+          "--times takes WORKERS=SECONDS, as 1=212,2=140, both above 0, not '{}'", word));
+    points.push_back({point->first, point->second});
   }
   return points;
-}
-
-std::vector<Schedule> schedules_of(const std::string& list) {
-  std::vector<std::pair<std::string, Schedule>> known;
-  for (const Schedule schedule :
-       {Schedule::static_shares, Schedule::dynamic, Schedule::longest_first})
-    known.emplace_back(to_string(schedule), schedule);
-  std::vector<Schedule> schedules;
-  for (const std::string& word : words_of(list)) {
-    const Schedule schedule = choose("schedule", word, known);
-    if (std::find(schedules.begin(), schedules.end(), schedule) == schedules.end())
-      schedules.push_back(schedule);
-  }
-  return schedules;
 }
 
 /// Speed-ups are against one worker.
@@ -88,35 +54,13 @@ Scaling against_one_worker(const std::vector<ScalingPoint>& points, const std::s
   return scaling_of("", points, *one);
 }
 
-/// Exactly one source of times, and no option of another one. Throws UsageError.
-void check_scaling(const Options& options, const ScalingOptions& scaling) {
-  const char* chosen = nullptr;
-  for (const auto& [option, text] :
-       {std::pair("file", "result files"), {"replay", "--replay FILE"}, {"times", "--times"}}) {
-    if (!options.was_given(option)) continue;
-    if (chosen != nullptr)
-      throw UsageError(fmt::format("{} and {} exclude each other", chosen, text));
-    chosen = text;
-  }
-  if (chosen == nullptr)
-    throw UsageError("give result files of finished runs, --replay FILE to predict, or --times");
-  for (const char* option : {"workers", "schedule", "overhead", "slowdown"})
-    if (options.was_given(option) && scaling.replay.empty())
-      throw UsageError(
-          fmt::format("--{} has no meaning for {}; it is for --replay", option, chosen));
-  if (!std::isfinite(scaling.overhead_s) || scaling.overhead_s < 0)
-    throw UsageError("--overhead must be a number of at least 0 (seconds)");
-  if (!std::isfinite(scaling.slowdown) || scaling.slowdown < 1)
-    throw UsageError("--slowdown must be a number of at least 1");
-}
-
 Report report_of_files(const std::vector<std::string>& files) {
   std::deque<ResultReader> readers;
   std::vector<ScalingPoint> points;
   for (const std::string& file : files) {
     readers.push_back(open_result_file(file));
     points.push_back(finished_run(file, readers.back()));
-    require_same_settings(files.front(), readers.front(), file, readers.back());
+    require_same(files.front(), readers.front(), file, readers.back(), false);
   }
   const auto all_have = [&](auto member) {
     return std::ranges::all_of(
@@ -133,7 +77,7 @@ Report report_of_files(const std::vector<std::string>& files) {
     return report;
   }
   for (std::size_t i = 1; i < files.size(); ++i)
-    require_same_plans(files.front(), readers.front(), files[i], readers[i]);
+    require_same(files.front(), readers.front(), files[i], readers[i], true);
   return report_of({against_one_worker(points,
                                        "add the file of a run with one worker ('wallheat "
                                        "run --threads 1 --device cpu')")},
@@ -141,8 +85,6 @@ Report report_of_files(const std::vector<std::string>& files) {
 }
 
 std::vector<Scaling> replay(const ScalingOptions& options) {
-  const auto schedules = schedules_of(options.schedules);
-  const auto counts = worker_counts(options.workers);
   const ResultReader reader = open_result_file(options.replay);
   const auto stored_with = workers_of(reader);
   if (options.slowdown > 1 && !stored_with)
@@ -158,7 +100,7 @@ std::vector<Scaling> replay(const ScalingOptions& options) {
     print_error("wallheat: {}: {} of {} plans are not solved yet and left out",
                 printable(options.replay), left, reader.count());
   std::vector<Scaling> scalings;
-  for (const Schedule schedule : schedules) {
+  for (const Schedule schedule : options.schedules) {
     const Replay plans(seconds, schedule, options.overhead_s);
     const auto slowdown_with = [&](std::size_t workers) {
       return slowdown_beside_others(options.slowdown, stored_with.value_or(1), workers);
@@ -167,7 +109,7 @@ std::vector<Scaling> replay(const ScalingOptions& options) {
     if (!(one_worker_s > 0))
       throw RunError(options.replay + " has no seconds of its plans to replay");
     std::vector<ScalingPoint> points;
-    for (const std::size_t workers : counts)
+    for (const std::size_t workers : options.workers)
       points.push_back({workers, plans.seconds(workers) * slowdown_with(workers)});
     scalings.push_back(
         scaling_of(std::string(to_string(schedule)), points, one_worker_s,
@@ -206,22 +148,28 @@ void parse_scaling(Options& options, ScalingOptions& scaling) {
   options.add("replay", file(scaling.replay, FileRole::result),
               "the result file whose plans are scheduled");
   options.add("times", value(scaling.times, "LIST"), "workers=seconds, as 1=212,2=140,3=110");
-  options.add("workers,w", value(scaling.workers, "LIST"),
-              "with --replay: numbers of workers, as 1,2,4; default: 1, 2, 4, ... 1024");
+  options.add("workers,w",
+              number_list(scaling.workers, "1,2,4,8,16,32,64,128,256,512,1024", 1, most_workers),
+              "with --replay: numbers of workers");
   options.add(
-      "schedule", value(scaling.schedules, "NAMES", "longest-first"),
+      "schedule",
+      choices(scaling.schedules, "NAMES", "longest-first",
+              {{"static", Schedule::static_shares},
+               {"dynamic", Schedule::dynamic},
+               {"longest-first", Schedule::longest_first}}),
       "with --replay: any of static (contiguous shares of the ids, equal in number), dynamic (the "
       "next id to the first free worker) and longest-first (the same, long plans first, as "
       "'wallheat run' does), separated by commas");
-  options.add("overhead", value(scaling.overhead_s, "SECONDS", 0),
+  options.add("overhead", value(scaling.overhead_s, "SECONDS", 0).at_least(0),
               "with --replay: what each plan costs its worker beside its stored seconds");
-  options.add("slowdown", value(scaling.slowdown, "FACTOR", 1),
+  options.add("slowdown", value(scaling.slowdown, "FACTOR", 1).at_least(1),
               "with --replay: how many times as long a plan takes where several workers work as "
               "where one works alone, as cores share memory, clock and power; 'wallheat compare "
               "one.h5 two.h5' tells it by the CPU s a plan");
-  options.words("schedule", {"static", "dynamic", "longest-first"});
   options.positional("file", -1);
-  options.check([&] { check_scaling(options, scaling); });
+  options.exclude("file", {"replay", "times"});
+  options.exclude("replay", {"times"});
+  options.need("replay", {"workers", "schedule", "overhead", "slowdown"});
   options.parse();
 }
 
@@ -232,6 +180,8 @@ Report scaling_command(Options& options) {
   parse_scaling(options, scaling);
   if (!scaling.replay.empty()) return report_of_replay(scaling);
   if (!scaling.files.empty()) return report_of_files(scaling.files);
+  if (scaling.times.empty())
+    throw UsageError("give result files of finished runs, --replay FILE to predict, or --times");
   return report_of({against_one_worker(points_of_times(scaling.times), "add 1=SECONDS to --times")},
                    "given times");
 }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -9,14 +8,11 @@
 #include <string>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
-#include "cli/question_options.hpp"
-#include "cli/run_option_parser.hpp"
+#include "cli/plan_options.hpp"
 #include "core/answer.hpp"
 #include "core/cpu_time.hpp"
 #include "core/npy.hpp"
 #include "core/plural.hpp"
-#include "core/printable.hpp"
 #include "core/python_float.hpp"
 #include "io/print_error.hpp"
 #include "isolation/plan_job.hpp"
@@ -41,15 +37,14 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, Repor
   report.add(Fact{"error_bound", is_proven ? "error bound" : "", result.error_bound, exact_celsius,
                   ", proven"});
   const bool is_estimated = !is_proven && result.status != PlanStatus::empty;
-  std::string more;
-  if (!std::isfinite(result.error_estimate)) more = ", as too few iterations were made";
+  const bool is_known = std::isfinite(result.error_estimate);
+  std::string more = is_known ? "" : ", as too few iterations were made";
   if (is_far_from_steady(result)) more += fmt::format(": {}", far_from_steady);
   report.add(Fact{"error_estimate",
                   is_estimated ? "error estimate" : "",
-                  std::isfinite(result.error_estimate) ? result.error_estimate : unknown,
+                  is_known ? result.error_estimate : unknown,
                   {Form::digits, 2, "°C"},
                   more});
-  report.add(Fact{"fell_back", "", result.fell_back});
   if (result.fell_back != 0)
     report.add(
         Fact{"", "fell back", "to the exact iteration, as jumps gain nothing or prove no end"});
@@ -62,28 +57,16 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, Repor
                   python_float(result.pct_above_18_least), python_float(result.pct_above_18_most),
                   thresholds.below, python_float(result.pct_below_15_least),
                   python_float(result.pct_below_15_most))});
-  for (const auto& [key, value] : {std::pair("pct_above_18_least", result.pct_above_18_least),
-                                   {"pct_above_18_most", result.pct_above_18_most},
-                                   {"pct_below_15_least", result.pct_below_15_least},
-                                   {"pct_below_15_most", result.pct_below_15_most}})
-    report.add(Fact{key, "", value});
 }
 
-void add_cost(const PlanResult& result, const SolverOptions& solver, bool is_empty,
-              Report& report) {
-  const bool on_gpu = !result.device.starts_with("cpu");
-  std::string more = fmt::format(" of CPU time, {:.4f} s in all, by {} on {}", result.seconds,
+/// How fast it was, for people.
+std::string speed_of(const PlanResult& result, const SolverOptions& solver) {
+  std::string text = fmt::format(" of CPU time, {:.4f} s in all, by {} on {}", result.seconds,
                                  to_string(solver.kind), result.device);
-  if (solver.kind == SolverKind::jacobi)
-    more += fmt::format(", {:.2f} G interior cell updates/s",
-                        static_cast<double>(result.interior_cells) *
-                            static_cast<double>(result.iterations) /
-                            (on_gpu ? result.seconds : result.cpu_s) * 1e-9);
-  report.add(
-      Fact{"cpu_s", is_empty ? "" : "solved in", result.cpu_s, {Form::decimals, 4, "s"}, more});
-  report.add(Fact{"seconds", "", result.seconds});
-  report.add(Fact{"device", "", result.device});
-  report.add(Fact{"solver", "", result.solver});
+  if (solver.kind != SolverKind::jacobi) return text;
+  const double updates =
+      static_cast<double>(result.interior_cells) * static_cast<double>(result.iterations);
+  return text + fmt::format(", {:.2f} G interior cell updates/s", updates / result.cpu_s * 1e-9);
 }
 
 Report solution_report(const PlanResult& result, const SolverOptions& solver, double cell_metres) {
@@ -96,9 +79,6 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
                   {},
                   fmt::format(" ({} x {} cells, {} interior)", result.rows, result.cols,
                               result.interior_cells)});
-  report.add(Fact{"rows", "", result.rows});
-  report.add(Fact{"cols", "", result.cols});
-  report.add(Fact{"interior_cells", "", result.interior_cells});
   report.add(Fact{"status",
                   "status",
                   to_string(result.status),
@@ -106,8 +86,6 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
                   is_empty ? ": there is no interior cell to solve for"
                            : fmt::format(" after {} iterations, last delta {} °C",
                                          result.iterations, python_float(result.last_delta))});
-  report.add(Fact{"iterations", "", result.iterations});
-  report.add(Fact{"last_delta", "", result.last_delta});
   const Statistics& statistics = result.statistics;
   report.add(Fact{"mean_temp", name("mean temperature"), statistics.mean_temp, exact_celsius});
   report.add(
@@ -118,7 +96,19 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
   report.add(Fact{"pct_below_15", name(fmt::format("below {} °C", below)), statistics.pct_below_15,
                   exact_percent});
   add_certainty(result, solver.thresholds, report);
-  add_cost(result, solver, is_empty, report);
+  report.add(Fact{"cpu_s",
+                  name("solved in"),
+                  result.cpu_s,
+                  {Form::decimals, 4, "s"},
+                  speed_of(result, solver)});
+  // What stands behind others for people.
+  for (const RowColumn& column :
+       columns_named("",
+                     "rows,cols,interior_cells,iterations,last_delta,fell_back,"
+                     "pct_above_18_least,pct_above_18_most,pct_below_15_least,"
+                     "pct_below_15_most,seconds,device,solver",
+                     all_columns()))
+    report.add(Fact{column.head.key, "", column.value(result)});
   if (cell_metres > 0)
     report.add(Fact{"area_m2",
                     name("area"),
@@ -139,26 +129,6 @@ void add_rooms(FieldPicture& picture, const FloorPlan& plan, const PlanResult& r
   ++picture.columns;
 }
 
-void require_png(const std::filesystem::path& file) {
-  std::string ending = file.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return std::tolower(letter); });
-  if (!file.empty() && ending != ".png")
-    throw UsageError(fmt::format(
-        "--png draws a PNG picture, so name a file that ends in .png, not {}", file.string()));
-}
-
-/// Throws RunError if the plan has no wall of such a kind.
-void set_known_wall_temperatures(FloorPlan& plan, const WallTemperatures& walls,
-                                 const std::string& id) {
-  const auto kinds = wall_kinds(plan);
-  for (const WallTemperature& wall : walls)
-    if (!kinds.contains(wall.kind))
-      throw RunError(fmt::format("plan {} has no wall of {} °C, which --wall names, but of {}",
-                                 printable(id), python_float(wall.kind), to_text(kinds)));
-  set_wall_temperatures(plan, walls);
-}
-
 }  // namespace
 
 Report solve_command(Options& options) {
@@ -166,33 +136,28 @@ Report solve_command(Options& options) {
   std::filesystem::path data;
   std::filesystem::path png;
   std::filesystem::path npy;
-  SolverOptionParser solver_options;
-  QuestionOptions questions;
-  CellSizeOption cell_size;
+  SolverOptions solver;
+  double cell_metres = 0;
   options.describe("ID --data PLANS [options]", "Solves one floor plan and prints its statistics.",
                    {"wallheat solve 00001 --data plans",
                     "wallheat solve 00001 --data plans --solver steady --png plan.png"});
   options.add("id", value(id, "ID"), "the plan (also as an argument)");
-  options.add("data,d", file(data, FileRole::plans, "PLANS"),
-              "directory with ID_domain.npy, ID_interior.npy and maybe ID_source.npy, or a zip "
-              "archive of one");
-  options.add("png", made_file(png, "\x89PNG\r\n\x1a\n"),
-              "draw start field and solution side by side");
+  declare_data(options, data);
+  options.add("png", file(png, FileRole::picture),
+              "draw start field and solution side by side, as PNG, or SVG or PDF by the ending");
   options.add("npy", made_file(npy, npy::beginning),
               "store the solution as a NumPy array, float64 in °C");
-  questions.declare(options);
-  cell_size.declare(options);
-  solver_options.declare(options);
+  declare_questions(options, solver);
+  declare_cell_size(options, cell_metres);
+  declare_solver(options, solver, data);
   options.positional("id", 1);
   options.require({"id", "data"});
-  options.check([&] { require_png(png); });
   options.parse();
-  SolverOptions solver = solver_options.finish(data);
-  questions.finish(solver);
   const SharedPlanSource source = open_plan_source(data);
   require_plans(*source, {id});
   FloorPlan plan = source->load(id);
-  set_known_wall_temperatures(plan, solver.walls, id);
+  require_wall_kinds(*source, {id}, solver.walls, [] { return false; });
+  set_wall_temperatures(plan, solver.walls);
   if (plan.has_source() && !solver.spacing_is_known) print_error("wallheat: {}", unknown_spacing);
   const auto start = std::chrono::steady_clock::now();
   const double cpu_start_s = thread_cpu_seconds();
@@ -207,12 +172,12 @@ Report solve_command(Options& options) {
   result.seconds = seconds;
   result.device = solver.device_text();
   result.solver = solver.solver_text();
-  Report report = solution_report(result, solver, cell_size.metres());
+  Report report = solution_report(result, solver, cell_metres);
   if (!png.empty()) {
     FieldPicture picture = plan_picture("plan " + id, plan, solution->field,
                                         solution_caption(result.solver, result.iterations));
     if (solver.door) add_rooms(picture, plan, result, *solver.door);
-    write_output(png, picture.draw(PlotFormat::png));
+    write_output(png, picture.draw(plot_format("png", png)));
     report.add(Fact{"png", "picture", png.string()});
   }
   if (!npy.empty()) {

@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "io/process_setup.hpp"
 #include "report/file_status.hpp"
@@ -69,17 +68,14 @@ Report status_command(Options& options) {
   options.add("watch,w", flag(watches),
               "look again and again until nobody writes the file: in place on a terminal, a line "
               "each time elsewhere");
-  options.add("interval", value(interval_s, "SECONDS", 2), "between two looks of --watch");
+  options.add("interval", value(interval_s, "SECONDS", 2).within(0.01, 86400),
+              "between two looks of --watch");
   options.positional("file", -1);
   options.require({"file"});
+  options.exclude("watch", {"why", "word", "session", "json", "format", "out", "page"});
+  options.exclude("why", {"word", "session"});
+  options.exclude("word", {"session"});
   options.parse();
-
-  if (!(interval_s >= 0.01 && interval_s <= 86400))
-    throw UsageError("--interval must be from 0.01 to 86400 seconds");
-  for (const char* other : {"why", "word", "session", "json", "format", "out", "page"})
-    if (watches && options.was_given(other))
-      throw UsageError(fmt::format("--watch shows a run as it goes on; leave out --{}", other));
-  if (why + word + session > 1) throw UsageError("give one of --why, --word and --session");
   if (session && names.size() > 1) throw UsageError("--session looks at one file");
   const std::vector<std::filesystem::path> files(names.begin(), names.end());
   for (const std::filesystem::path& file : files) require_result_file(file);

@@ -1,56 +1,168 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/question_options.hpp"
+#include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
+#include "core/exit_status.hpp"
+#include "core/parallel_for.hpp"
+#include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "report/summary.hpp"
 #include "report/summary_page.hpp"
 #include "report/thresholds.hpp"
+#include "run/forecast.hpp"
+#include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
+namespace {
+
+/// What averages over a file leave out: its plans without an answer.
+struct LeftOut {
+  std::size_t plans = 0, missing = 0;
+  std::size_t pending = 0;  ///< of the missing ones; the others failed
+  /// What the missing ones take, as the run predicts it, in % of all plans; the median of their
+  /// interior cells over that of the others. Nothing if nobody knows.
+  std::optional<double> work_pct{}, size_ratio{};
+
+  [[nodiscard]] std::string text() const {
+    const std::string counts = fmt::format("{} of {} plans", plans - missing, plans);
+    if (missing == plans) return counts;
+    if (!work_pct)
+      return counts + "; how large the missing ones are, their masks would tell (--data PLANS)";
+    return fmt::format(
+        "{}; the missing ones are {:.3g} % of the predicted work, their median plan is {:.2g} "
+        "times as large",
+        counts, *work_pct, *size_ratio);
+  }
+};
+
+/// Of plans, by the masks of up to a thousand.
+struct Weight {
+  double mean_updates = 0;
+  double median_cells = 0;
+};
+
+/// Of the `count` plans with or without an answer. Throws RunError if none can be read, or the
+/// median has no cells.
+Weight weight_of(const ResultReader& reader, bool answered, std::size_t count,
+                 const PlanSource& source, const SolverOptions& solver) {
+  constexpr std::size_t enough = 1000;
+  const std::size_t step = (count + enough - 1) / enough;
+  std::vector<std::string> ids;
+  std::size_t seen = 0;
+  reader.for_each_row([&](const PlanResult& row) {
+    if (is_answer(row.status) == answered && seen++ % step == 0) ids.push_back(row.id);
+  });
+  std::vector<std::optional<WorkEstimate>> estimates(ids.size());
+  parallel_for(local_machine().cores.size(), ids.size(), [&] {
+    return [&](std::size_t i) {
+      estimates[i] = estimate_plan(source, ids[i], solver.limits, solver.kind);
+    };
+  });
+  std::erase(estimates, std::nullopt);
+  std::ranges::sort(estimates, {}, [](const auto& estimate) { return estimate->interior_cells; });
+  const auto middle = estimates.begin() + std::ssize(estimates) / 2;
+  if (estimates.empty() || (*middle)->interior_cells == 0)
+    throw RunError(fmt::format("the masks of {} do not tell", source.path().string()));
+  Weight weight{0, static_cast<double>((*middle)->interior_cells)};
+  for (const auto& estimate : estimates)
+    weight.mean_updates += estimate->updates / static_cast<double>(estimates.size());
+  return weight;
+}
+
+/// Fills what the plans tell, of which some are missing and some are not. Throws RunError.
+void weigh(LeftOut& left, const ResultReader& reader, const std::filesystem::path& data) {
+  const SharedPlanSource source = open_plan_source(data);
+  const SolverOptions solver = recorded_solver("the result file", reader.settings());
+  const std::size_t others = left.plans - left.missing;
+  const Weight of_missing = weight_of(reader, false, left.missing, *source, solver);
+  const Weight of_others = weight_of(reader, true, others, *source, solver);
+  const double work = static_cast<double>(left.missing) * of_missing.mean_updates;
+  left.work_pct = 100 * work / (work + static_cast<double>(others) * of_others.mean_updates);
+  left.size_ratio = of_missing.median_cells / of_others.median_cells;
+}
+
+/// `data` is where the plans are; empty: where the run found them, if they are still there.
+LeftOut left_out_of(const std::string& file, const ResultReader& reader,
+                    const std::filesystem::path& data) {
+  LeftOut left{reader.count()};
+  reader.for_each_row([&](const PlanResult& row) {
+    left.missing += is_answer(row.status) ? 0U : 1U;
+    left.pending += row.status == PlanStatus::pending ? 1U : 0U;
+  });
+  if (left.missing == 0 || left.missing == left.plans) return left;
+  try {
+    weigh(left, reader, data.empty() ? plans_of(file, reader) : data);
+  } catch (const RunError&) {
+    // The averages are true without; the text says what lacks.
+  }
+  return left;
+}
+
+}  // namespace
 
 Report summary_command(Options& options) {
   std::string file;
   std::string where;
-  int bins = 0;
+  std::size_t bins = 0;
   std::filesystem::path data;
-  QuestionOptions questions;
-  CellSizeOption cell_size;
-  options.describe("FILE [options]", "Answers the questions that a data set is solved for.",
+  Thresholds asked;
+  double cell_metres = 0;
+  bool complete = false;
+  options.describe("FILE [options]",
+                   "Answers the questions that a data set is solved for.\nExit status: 0 answered, "
+                   "1 not, 2 wrong usage; with --require-complete 75 if plans are left, 3 if none "
+                   "is left but some failed.",
                    {"wallheat summary results.h5", "wallheat summary results.h5 --page run.html"});
   declare_result_file(options, file);
   declare_where(options, where);
-  questions.declare_thresholds(options);
-  cell_size.declare(options);
+  declare_thresholds(options, asked);
+  declare_cell_size(options, cell_metres);
   options.add(
       "data,d", wallheat::file(data, FileRole::plans, "PLANS"),
       "the floor plans, for other thresholds than the file's: its stored fields are counted "
-      "again within the plans' rooms (default: where the run found them)");
-  options.add("bins", value(bins, "N"),
-              "of the histogram that --plot draws; default: bins of 1 °C, or narrower ones");
+      "again within the plans' rooms; and of an incomplete file, to tell how large the missing "
+      "plans are (default: where the run found them)");
+  options.add("require-complete", flag(complete), "end with status 75 or 3 if plans are missing");
+  options.add("bins", value(bins, "N", 16).at_least(2),
+              "of the histogram, at most; they are 1, 2 or 5 times a power of ten wide");
   options.parse();
-  if (options.was_given("bins") && bins < 1) throw UsageError("--bins must be at least 1");
 
   const auto reader = std::make_shared<const ResultReader>(open_result_file(file));
   const Thresholds recorded = recorded_thresholds(*reader);
-  const Thresholds thresholds = questions.thresholds(recorded);
+  const Thresholds thresholds{options.was_given("above") ? asked.above : recorded.above,
+                              options.was_given("below") ? asked.below : recorded.below};
   const Rows counted =
       thresholds == recorded
           ? rows_of(*reader)
           : counted_again(*reader, *open_plan_source(data.empty() ? plans_of(file, *reader) : data),
                           thresholds);
   const Rows rows = rows_where(where, counted);
-  const Summary summary = summary_of(*reader, rows, thresholds);
+  Summary summary = summary_of(rows, thresholds, reader.get());
   if (summary.plans == 0 && !where.empty()) refuse_empty(file, where, reader->count());
+  summary.histogram = histogram_of(summary.means, bins);
   const WallTime wall = wall_time(reader->sessions());
   // The sessions' time is that of all plans.
-  Report report =
-      report_of(summary, where.empty() ? &wall : nullptr, reader.get(), cell_size.metres());
+  Report report = report_of(summary, where.empty() ? &wall : nullptr, reader.get(), cell_metres);
   report.title = std::filesystem::path(file).filename().string();
-  report.add(histogram_figure(summary, report.title, static_cast<std::size_t>(bins)));
+  const LeftOut left = left_out_of(file, *reader, data);
+  report.parts.insert(
+      report.parts.begin(),
+      {Fact{"", left.missing > 0 ? "averages over" : "", left.text()},
+       Fact{"missing", "", left.missing}, Fact{"missing_work_pct", "", left.work_pct},
+       Fact{"missing_size_ratio", "", left.size_ratio}});
+  if (complete && left.missing > 0) {
+    report.error = fmt::format("{} has answers to {}", file, left.text());
+    report.exit_status = left.pending > 0 ? exit_work_left : exit_some_plans_failed;
+  }
+  report.add(histogram_figure(summary, report.title));
   report.for_page = [report, reader, file, rows, thresholds, is_all = where.empty()] {
     return page_of(report, {file, *reader, rows, thresholds, is_all});
   };

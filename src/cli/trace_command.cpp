@@ -1,5 +1,4 @@
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "report/trace.hpp"
 #include "view/output_file.hpp"

@@ -11,7 +11,6 @@
 #include <random>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/result_file.hpp"
 #include "core/parallel_for.hpp"
 #include "core/plural.hpp"
@@ -24,10 +23,12 @@
 namespace wallheat {
 namespace {
 
+constexpr std::size_t most_shown = 20;  // findings, and damaged rows
+
 struct VerifyOptions {
   std::filesystem::path file;
   std::filesystem::path data;
-  std::int64_t sample = 0;
+  std::size_t sample = 0;
   bool all = false;
   std::int64_t seed = 0;  ///< negative: by chance
   bool reference = false;
@@ -59,11 +60,8 @@ VerifyOptions parse_verify_options(Options& options) {
               choice(verify.reference, "NAME", "vector", {{"vector", false}, {"reference", true}}),
               "vector (fast) or reference (plain and sequential, to compare with)");
   options.positional("file", 1);
+  options.require({"file"});
   options.parse();
-  if (verify.file.empty())
-    throw UsageError(verify.data.empty() && verify.recomputes() ? "FILE and --data are missing"
-                                                                : "FILE is missing");
-  if (verify.sample < 0) throw UsageError("--sample must be at least 0");
   if (verify.data.empty() && verify.recomputes())
     throw UsageError("--data is missing (to check the file alone, give --sample 0)");
   return verify;
@@ -71,22 +69,16 @@ VerifyOptions parse_verify_options(Options& options) {
 
 /// What the file was made with. Throws RunError if it cannot be repeated.
 SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& options) {
-  SolverOptions made_with = recorded_solver(options.file.string(), reader.settings());
+  const std::string file = options.file.string();
+  if (!options.recomputes()) return recorded_solver(file, reader.settings());
+  SolverOptions made_with =
+      same_solver(file, reader, "verify it with that one, or give --sample 0");
   made_with.reference = options.reference;
-  if (!options.recomputes()) return made_with;
-  const std::string solver = recorded_solver_text(reader);
-  if (made_with.reference && made_with.kind != SolverKind::jacobi) {
+  if (made_with.reference && made_with.kind != SolverKind::jacobi)
     throw RunError(
-        fmt::format("{} was solved by {}, of which there is no reference back end: leave "
-                    "out --solver-backend reference",
-                    options.file.string(), solver));
-  }
-  if (solver != made_with.solver_text()) {
-    throw RunError(
-        fmt::format("{} was solved by {}, and this wallheat has {}: verify it with that one, or "
-                    "give --sample 0",
-                    options.file.string(), solver, made_with.solver_text()));
-  }
+        fmt::format("{} was solved by {}, of which there is no reference back end: leave out "
+                    "--solver-backend reference",
+                    file, made_with.solver_text()));
   return made_with;
 }
 
@@ -116,99 +108,99 @@ Findings examine_all(const Verifier& verifier, const std::vector<std::size_t>& a
   return findings;
 }
 
-/// What was looked at, and found.
-struct Verification {
-  const VerifyOptions& options;
-  const ResultReader& reader;
-  const SolverOptions& made_with;
-  const Findings& findings;
-  std::size_t answered = 0;
-  std::size_t failed = 0;
-  std::uint64_t seed = 0;
-
-  [[nodiscard]] std::size_t pending() const { return reader.count() - answered - failed; }
-};
-
-/// The checks, and the sentences of what they found. One that was not made is null.
-class Checks {
- public:
-  explicit Checks(const Findings& findings) : findings_(findings) { wrong_.most_shown = 20; }
-  /// Of things of that name.
-  void add(const char* name, Check check, const char* thing, const std::string& how) {
-    const auto number = static_cast<std::size_t>(check);
-    add(name, findings_.examined[number], findings_.wrong[number], thing, how);
-  }
-  void add(const char* name, std::size_t examined, const std::vector<std::string>& wrong,
-           const char* thing, const std::string& how) {
-    const std::string result = wrong.empty() ? "ok" : "NOT OK, " + counted(wrong.size(), "finding");
-    made_.rows.push_back({name, wrong.empty(), examined, wrong.size(),
-                          fmt::format("{}: {}{}", result, counted(examined, thing), how)});
-    for (const std::string& sentence : wrong) wrong_.rows.push_back({name, sentence});
-  }
-  void leave_out(const char* name, const char* why) {
-    made_.rows.push_back({name, Value(), Value(), Value(), why});
-  }
-  [[nodiscard]] std::size_t findings() const { return wrong_.rows.size(); }
-  void put_into(Report& report) {
-    report.add(std::move(made_));
-    report.add(std::move(wrong_));
-  }
-
- private:
-  const Findings& findings_;
-  Table made_{
+/// The checks that were made, and the sentences of what they found.
+struct Checks {
+  Table made{
       "checks",
       "",
       {{"check", "check"}, {"ok", ""}, {"examined", ""}, {"findings", ""}, {"result", "result"}}};
-  Table wrong_{"wrong", "", {{"check", "check"}, {"finding", "finding"}}};
+  Table wrong{"wrong", "", {{"check", "check"}, {"finding", "finding"}}, {}, {}, most_shown};
+
+  /// Of so many things of that name.
+  void add(const char* name, std::size_t examined, const std::vector<std::string>& sentences,
+           const char* thing, const char* how) {
+    const bool is_ok = sentences.empty();
+    made.rows.push_back(
+        {name, is_ok, examined, sentences.size(),
+         fmt::format("{}: {}{}", is_ok ? "ok" : "NOT OK, " + counted(sentences.size(), "finding"),
+                     counted(examined, thing), how)});
+    for (const std::string& sentence : sentences) wrong.rows.push_back({name, sentence});
+  }
+  void leave_out(const char* name, const char* why) {
+    made.rows.push_back({name, Value(), Value(), Value(), why});
+  }
 };
 
-std::string physics_of(const VerifyOptions& options, const SolverOptions& made_with) {
-  if (options.data.empty()) return ": percentages, iterations, last delta";
-  return made_with.kind == SolverKind::steady
-             ? ": maximum principle, percentages, iterations, error bound"
-             : ": maximum principle, percentages, iterations, last delta";
+Checks checks_of(const VerifyOptions& options, const ResultReader& reader,
+                 const SolverOptions& made_with, const Findings& findings) {
+  Checks checks;
+  const auto add = [&](const char* name, Check check, const char* thing, const char* how) {
+    const auto number = static_cast<std::size_t>(check);
+    checks.add(name, findings.examined[number], findings.wrong[number], thing, how);
+  };
+  checks.add("rows", reader.count(), reader.damage(), "row",
+             ", the list of ids and the log, by their checksums");
+  add("fields", Check::fields, "stored field", ", by their checksums, decoded");
+  if (options.data.empty())
+    checks.leave_out("inputs", "not checked, as there is no --data");
+  else
+    add("inputs", Check::inputs, "plan", ", unchanged since they were solved");
+  add("physics", Check::physics, "answer",
+      options.data.empty() ? ": percentages, iterations, last delta"
+      : made_with.kind == SolverKind::steady
+          ? ": maximum principle, percentages, iterations, error bound"
+          : ": maximum principle, percentages, iterations, last delta");
+  if (options.recomputes())
+    add("answers", Check::answers, "plan", " solved again, every bit compared");
+  else
+    checks.leave_out("answers", "not solved again (--sample 0)");
+  return checks;
 }
 
-Report verification_report(const Verification& verification) {
-  const auto& [options, reader, made_with, findings, answered, failed, seed] = verification;
+}  // namespace
+
+Report verify_command(Options& all_options) {
+  const VerifyOptions options = parse_verify_options(all_options);
   const std::string file = options.file.string();
-  const std::size_t pending = verification.pending();
+  require_result_file(options.file);
+  const ResultReader reader(options.file);
+  const SolverOptions made_with = recorded_options(reader, options);
+  const SharedPlanSource plans = options.data.empty() ? nullptr : open_plan_source(options.data);
+  std::vector<std::size_t> answered;
+  std::size_t failed = 0;
+  std::size_t index = 0;
+  reader.for_each_row([&](const PlanResult& row) {
+    if (is_answer(row.status)) answered.push_back(index);
+    if (row.status == PlanStatus::failed) ++failed;
+    ++index;
+  });
+  const std::size_t pending = reader.count() - answered.size() - failed;
+  const std::uint64_t seed =
+      options.seed >= 0 ? static_cast<std::uint64_t>(options.seed) : std::random_device()();
+  const auto sample = sampled(answered, options, seed);
+  if (!sample.empty())
+    print_error("solving {} of {} again", sample.size(), counted(answered.size(), "answered plan"));
+  Checks checks =
+      checks_of(options, reader, made_with,
+                examine_all(Verifier(reader, plans, made_with), answered, sample, made_with));
+
   Report report{options.file.filename().string()};
   report.add(Fact{"file", "", file});
   report.add(Fact{"plans", "plans", reader.count()});
-  report.add(Fact{"done", "  done", answered});
+  report.add(Fact{"done", "  done", answered.size()});
   report.add(Fact{"failed", "  failed", failed});
   report.add(Fact{"pending", "  pending", pending});
   report.add(Fact{"closed_well", "", reader.closed_well()});
   if (!reader.closed_well())
     report.add(Note{"the file is still being written, or its run was killed: go on with --resume"});
-
-  Checks checks(findings);
-  checks.add("rows", reader.count(), reader.damage(), "row",
-             ", the list of ids and the log, by their checksums");
-  checks.add("fields", Check::fields, "stored field", ", by their checksums, decoded");
-  if (options.data.empty()) {
-    checks.leave_out("inputs", "not checked, as there is no --data");
-  } else {
-    checks.add("inputs", Check::inputs, "plan", ", unchanged since they were solved");
-  }
-  checks.add("physics", Check::physics, "answer", physics_of(options, made_with));
-  if (options.recomputes()) {
-    checks.add("answers", Check::answers, "plan", " solved again, every bit compared");
-  } else {
-    checks.leave_out("answers", "not solved again (--sample 0)");
-  }
-  const std::size_t wrong = checks.findings();
-  checks.put_into(report);
-
+  const std::size_t wrong = checks.wrong.rows.size();
+  report.add(std::move(checks.made));
+  report.add(std::move(checks.wrong));
   Table& damaged = report.add(Table{"damaged",
                                     "damaged, or without their field: --resume solves them again",
                                     {{"row", "row"}, {"id", "plan"}}});
-  damaged.most_shown = 20;
-  for (const std::size_t index : reader.damaged())
-    damaged.rows.push_back({index, reader.row(index).id});
-
+  damaged.most_shown = most_shown;
+  for (const std::size_t row : reader.damaged()) damaged.rows.push_back({row, reader.row(row).id});
   const bool is_sample = options.recomputes() && !options.all;
   report.add(Fact{"seed", is_sample ? "seed of the sample" : "",
                   is_sample ? Value(static_cast<std::int64_t>(seed)) : Value()});
@@ -221,35 +213,6 @@ Report verification_report(const Verification& verification) {
                        : failed > 0  ? exit_some_plans_failed
                                      : exit_done;
   return report;
-}
-
-}  // namespace
-
-Report verify_command(Options& all_options) {
-  const VerifyOptions options = parse_verify_options(all_options);
-  require_result_file(options.file);
-  const ResultReader reader(options.file);
-  const SolverOptions made_with = recorded_options(reader, options);
-  const SharedPlanSource plans = options.data.empty() ? nullptr : open_plan_source(options.data);
-
-  std::vector<std::size_t> answered;
-  std::size_t failed = 0;
-  std::size_t index = 0;
-  reader.for_each_row([&](const PlanResult& row) {
-    if (is_answer(row.status)) answered.push_back(index);
-    if (row.status == PlanStatus::failed) ++failed;
-    ++index;
-  });
-  const std::uint64_t seed =
-      options.seed >= 0 ? static_cast<std::uint64_t>(options.seed) : std::random_device()();
-  const auto sample = sampled(answered, options, seed);
-  if (!sample.empty()) {
-    print_error("solving {} of {} again", sample.size(), counted(answered.size(), "answered plan"));
-  }
-  const Findings findings =
-      examine_all(Verifier(reader, plans, made_with), answered, sample, made_with);
-
-  return verification_report({options, reader, made_with, findings, answered.size(), failed, seed});
 }
 
 }  // namespace wallheat

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "cli/plan_options.hpp"
 #include "core/exit_status.hpp"
 #include "core/number_of.hpp"
 #include "core/plural.hpp"
@@ -16,23 +17,13 @@
 #include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
 #include "view/advice.hpp"
+#include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
 constexpr std::size_t most_temperatures = 1000;
-
-/// What stands between the letters of a text.
-std::vector<std::string_view> parts_of(std::string_view text, char letter) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = std::min(text.find(letter), text.size());
-    parts.push_back(text.substr(0, end));
-    if (end == text.size()) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 /// From, to and step, with the end if a step meets it. Empty where there are none, or too many.
 std::vector<double> steps_of(double from, double to, double step) {
@@ -47,91 +38,73 @@ std::vector<double> steps_of(double from, double to, double step) {
   return steps;
 }
 
-WallChange wall_change_in(const std::string& text) {
-  const UsageError refusal(
-      fmt::format("--wall must be KIND=DEGREES or KIND=FROM:TO:STEP, as 25=22 or "
-                  "25=18:30:1, at most {} temperatures, not '{}'",
-                  most_temperatures, printable(text)));
-  const auto number = [&](std::string_view word) {
-    const auto found = number_of<double>(word);
-    if (!found || !(std::abs(*found) <= largest_value)) throw refusal;
-    return *found;
-  };
-  const auto sides = parts_of(text, '=');
-  WallChange change{number(sides.front()), {}};
-  if (sides.size() == 1) return change;
+WallChange wall_change_in(const std::string& option, const std::string& text) {
+  const std::size_t sign = std::min(text.find('='), text.size());
+  std::string list = text.substr(std::min(sign + 1, text.size()));
+  std::ranges::replace(list, ':', ',');
   std::vector<double> numbers;
-  for (const std::string_view word : parts_of(sides.back(), ':')) numbers.push_back(number(word));
-  if (numbers.size() == 1) change.temperatures = numbers;
-  if (numbers.size() == 3) change.temperatures = steps_of(numbers[0], numbers[1], numbers[2]);
-  if (sides.size() > 2 || change.temperatures.empty()) throw refusal;
-  return change;
+  bool are_all_valid = text.find(',') == std::string::npos;
+  const auto add = [&](const std::string& word) {
+    numbers.push_back(number_of<double>(word).value_or(INFINITY));
+    are_all_valid = are_all_valid && std::abs(numbers.back()) <= largest_value;
+  };
+  add(text.substr(0, sign));
+  if (sign < text.size())
+    for (const std::string& word : words_of(list)) add(word);
+  if (are_all_valid) {
+    if (numbers.size() == 1) return {numbers[0], {}};
+    if (numbers.size() == 2) return {numbers[0], {numbers[1]}};
+    if (numbers.size() == 4)
+      if (const auto steps = steps_of(numbers[1], numbers[2], numbers[3]); !steps.empty())
+        return {numbers[0], steps};
+  }
+  throw UsageError(
+      fmt::format("--{} must be KIND=DEGREES or KIND=FROM:TO:STEP, as 25=22 or 25=18:30:1, at most "
+                  "{} temperatures, not '{}'",
+                  option, most_temperatures, printable(text)));
 }
 
 }  // namespace
 
-std::vector<WallChange> wall_changes_in(const std::vector<std::string>& words) {
-  std::vector<WallChange> changes;
-  for (const std::string& word : words) {
-    changes.push_back(wall_change_in(word));
+void declare_wall_changes(Options& options, std::vector<WallChange>& changes, const char* name,
+                          const char* help) {
+  const auto take = [&changes](const std::string& option, const std::string& word) {
+    changes.push_back(wall_change_in(option, word));
     const double kind = changes.back().kind;
     if (std::ranges::count(changes, kind, &WallChange::kind) > 1)
-      throw UsageError(fmt::format("--wall names {:.6g} twice", kind));
-  }
-  return changes;
+      throw UsageError(fmt::format("--{} names {:.6g} twice", option, kind));
+  };
+  OptionValue value{take, name};
+  value.is_list = true;
+  options.add("wall,w", value, help);
 }
 
 void LinearPlans::declare(Options& options) {
   options.heading("Plans");
-  options.add("data,d", file(data_, FileRole::plans, "PLANS"),
-              "the floor plans: a directory or a zip archive, as for 'wallheat run'");
-  options.add("id", value(ids_, "ID"), "a plan (also as an argument); default: all of --ids");
-  options.add("ids", file(ids_file_, FileRole::read),
-              "file with one id a line, # begins a comment (default: building_ids.txt of a "
-              "directory or zip archive; all its plans if it has none)");
-  options.add("first,n", value(first_, "N", 0), "only the first N ids; 0: all");
+  declare_plans(options, data_, ids_, ids_file_, first_);
   options.add("threads,t", value(threads_, "N", 0), "threads that solve; 0: one for each core");
-  options.add("accuracy", value(limits_.accuracy, "DEGREES", 1e-8, "1e-8"),
+  options.add("accuracy", value(solver_.limits.accuracy, "DEGREES", 1e-8, "1e-8").above(0),
               "of a solved field, in °C; what is computed from it comes with a bound of its own");
-  options.add("spacing", value(spacing_, "LENGTH"),
-              "distance between neighbouring cells, as for 'wallheat solve'; matters to plans with "
-              "ID_source.npy only");
-  options.positional("id", -1);
-  options.check([this] { check(); });
-}
-
-void LinearPlans::check() const {
-  if (!ids_.empty() && !ids_file_.empty())
-    throw UsageError("give ids as arguments or in --ids, not both");
-  if (first_ < 0) throw UsageError("--first must be at least 0");
-  if (threads_ < 0) throw UsageError("--threads must be at least 0");
-  if (!std::isfinite(limits_.accuracy) || limits_.accuracy <= 0)
-    throw UsageError("--accuracy must be a number above 0 (°C)");
-  if (!std::isfinite(spacing_) || spacing_ < 0)
-    throw UsageError("--spacing must be a number above 0");
+  declare_spacing(options, solver_, data_);
 }
 
 void LinearPlans::open() {
   source_ = open_plan_source(data_);
-  const PlanIds plans =
-      requested_plans(*source_, ids_, ids_file_, static_cast<std::size_t>(first_));
+  const PlanIds plans = requested_plans(*source_, ids_, ids_file_, first_);
   if (!plans.note.empty()) print_error("{}", printable(plans.note));
   ids_ = {plans.ids.begin(), plans.ids.end()};
-  if (spacing_ == 0) spacing_ = spacing_of_plans(data_).value_or(0);
 }
 
 int LinearPlans::superpose(const std::vector<double>& kinds, const TakeSuperposition& take) const {
   WallTemperatures walls;
   for (const double kind : kinds) walls.push_back({kind, kind});
   require_wall_kinds(*source_, TextList(ids_), walls, [] { return false; });
-  Limits limits = limits_;
-  limits.spacing = spacing_ > 0 ? spacing_ : 1;
-  const std::size_t threads = threads_ > 0 ? static_cast<std::size_t>(threads_)
-                                           : std::max<std::size_t>(local_machine().cores.size(), 1);
+  const std::size_t threads =
+      threads_ > 0 ? threads_ : std::max<std::size_t>(local_machine().cores.size(), 1);
   std::atomic_flag warned;
   const auto warn_and_take = [&](std::size_t index, const FloorPlan& plan,
                                  const Superposition& superposition) {
-    if (plan.has_source() && spacing_ == 0 && !warned.test_and_set())
+    if (plan.has_source() && !solver_.spacing_is_known && !warned.test_and_set())
       print_error("wallheat: {}", unknown_spacing);
     take(index, plan, superposition);
   };
@@ -143,7 +116,7 @@ int LinearPlans::superpose(const std::vector<double>& kinds, const TakeSuperposi
     print_error("solved {} of {}", done, counted(ids_.size(), "plan"));
   };
   const auto unusable =
-      superpose_plans(*source_, ids_, kinds, limits, threads, warn_and_take, tell);
+      superpose_plans(*source_, ids_, kinds, solver_.limits, threads, warn_and_take, tell);
   if (ids_.size() == 1 && !unusable.empty()) throw RunError(unusable.front().reason);
   for (const UnusablePlan& plan : unusable)
     print_error("wallheat: {}", printable_message(plan.reason));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -21,19 +20,15 @@ struct WallChange {
   std::vector<double> temperatures;  ///< °C; empty if the kind stands alone
 };
 
-/// Of "25=22", "25=18:30:1" (from, to, step) or "25", each kind once. Throws UsageError.
-[[nodiscard]] std::vector<WallChange> wall_changes_in(const std::vector<std::string>& words);
-
-/// Of --door, for QuestionOptions.
-inline constexpr const char* door_help =
-    "rooms are split at openings up to so many cells wide; 0: only at walls; auto: a fiftieth of "
-    "the grid's longer side, at least 1";
+/// Declares --wall, given once for each kind: "25=22", "25=18:30:1" (from, to, step) or "25".
+void declare_wall_changes(Options& options, std::vector<WallChange>& changes, const char* name,
+                          const char* help);
 
 /// The plans that are asked, and how they are solved.
 class LinearPlans {
  public:
   void declare(Options& options);
-  /// After parsing. Throws UsageError, RunError.
+  /// After parsing. Throws RunError.
   void open();
   [[nodiscard]] const std::vector<std::string>& ids() const { return ids_; }
   /// As superpose_plans, of all ids; says on stderr how far it is, and names what cannot be used.
@@ -42,15 +37,12 @@ class LinearPlans {
                               const TakeSuperposition& take) const;
 
  private:
-  void check() const;
-
   std::filesystem::path data_;
   std::vector<std::string> ids_;
   std::filesystem::path ids_file_;
-  std::int64_t first_ = 0;
-  int threads_ = 0;
-  double spacing_ = 0;
-  Limits limits_;
+  std::size_t first_ = 0;
+  std::size_t threads_ = 0;
+  SolverOptions solver_;
   SharedPlanSource source_;
 };
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/commands.hpp"
-#include "cli/question_options.hpp"
+#include "cli/plan_options.hpp"
 #include "cli/wall_options.hpp"
 #include "report/field_picture.hpp"
 #include "report/what_if.hpp"
@@ -44,7 +44,6 @@ void choose_settings(const std::vector<WallChange>& changes, WhatIf& asked) {
 
 /// Throws UsageError, RunError.
 void parse_what_if(Options& options, WhatIfOptions& what_if) {
-  std::vector<std::string> walls;
   options.describe(
       "--data PLANS --wall KIND=DEGREES [options] [ID ...]",
       "Says what plans would be with walls of other temperatures. A plan is solved once as it is "
@@ -54,26 +53,18 @@ void parse_what_if(Options& options, WhatIfOptions& what_if) {
       "without plans that cannot be used.",
       {"wallheat whatif 00001 --data plans --wall 25=22 --rooms",
        "wallheat whatif --data plans --wall 25=18:30:2 --wall 5=0"});
-  options.add("wall,w", value(walls, "KIND=DEGREES"),
-              "sets walls, named by the temperature that their cells have in the plans, to another "
-              "one, as 25=22; or to each of a range, as 25=18:30:1 (from, to, step). With several "
-              "--wall, all combinations");
-  QuestionOptions questions;
-  questions.declare_thresholds(options);
-  bool rooms = false;
-  options.add("rooms", flag(rooms), "also tell of rooms");
-  questions.declare_door(options, door_help);
-  CellSizeOption cell_size;
-  cell_size.declare(options);
+  std::vector<WallChange> changes;
+  declare_wall_changes(
+      options, changes, "KIND=DEGREES",
+      "sets walls, named by the temperature that their cells have in the plans, to another one, as "
+      "25=22; or to each of a range, as 25=18:30:1 (from, to, step). With several --wall, all "
+      "combinations");
+  declare_thresholds(options, what_if.asked.thresholds);
+  declare_rooms(options, what_if.door, "also tell of rooms");
+  declare_cell_size(options, what_if.asked.cell_metres);
   what_if.plans.declare(options);
   options.require({"data", "wall"});
-  options.check([&] {
-    what_if.asked.thresholds = questions.thresholds({});
-    what_if.asked.cell_metres = cell_size.metres();
-    if (options.was_given("door") && !rooms) throw UsageError("--door goes with --rooms");
-    if (rooms) what_if.door = questions.door();
-    choose_settings(wall_changes_in(walls), what_if.asked);
-  });
+  options.check([&] { choose_settings(changes, what_if.asked); });
   options.parse();
   what_if.plans.open();
 }

@@ -2,7 +2,10 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,85 +32,148 @@ template <class Visit, class Record>
 requires requires(Visit& visit, Record& record) { Record::fields(visit, record); }
 void fields_of(Visit& visit, Record& record) { Record::fields(visit, record); }
 
-/// Turns records into bytes.
+/// Turns records into bytes, in the machine's own byte order (x86-64 and Arm: little-endian).
+/// Before a text, a block or a list stands its length in 64 bits.
 class Encoder {
  public:
   template <class... T>
   void operator()(const T&... fields) {
     (put(fields), ...);
   }
-  Bytes take() { return writer_.take(); }
+  Bytes take() { return std::move(bytes_); }
 
  private:
   template <Scalar T>
   void put(T value) {
-    writer_.put(value);
+    append(std::as_bytes(std::span(&value, 1)));
   }
-  void put(const std::string& text) { writer_.put(text); }
-  void put(const Bytes& block) { writer_.put(std::span(block)); }
-  void put(const std::filesystem::path& path) { writer_.put(path.string()); }
-  void put(std::chrono::duration<double> seconds) { writer_.put(seconds.count()); }
+  void put(std::span<const std::byte> block) {
+    put(std::uint64_t{block.size()});
+    append(block);
+  }
+  void put(const Bytes& block) { put(std::span(block)); }
+  void put(const std::string& text) { put(std::as_bytes(std::span(text))); }
+  void put(const std::filesystem::path& path) { put(path.string()); }
+  void put(std::chrono::duration<double> seconds) { put(seconds.count()); }
   template <class T>
   void put(const std::vector<T>& items) {
-    writer_.put_length(items.size());
-    for (const T& item : items) put(item);
+    put_all(items);
+  }
+  void put(const std::map<std::string, std::string>& items) { put_all(items); }
+  void put(const std::pair<const std::string, std::string>& item) {
+    (*this)(item.first, item.second);
   }
   template <class T>
   void put(const std::optional<T>& item) {
-    put(static_cast<std::uint8_t>(item.has_value()));
+    put(item.has_value());
     if (item) put(*item);
   }
   template <class Record>
   requires std::is_class_v<Record>
   void put(const Record& record) { fields_of(*this, record); }
 
-  ByteWriter writer_;
+  void put_all(const auto& items) {
+    put(std::uint64_t{items.size()});
+    for (const auto& item : items) put(item);
+  }
+  void append(std::span<const std::byte> bytes) {
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
+
+  Bytes bytes_;
 };
 
 /// Turns bytes into records. Throws DecodeError if they hold none.
 class Decoder {
  public:
-  explicit Decoder(std::span<const std::byte> bytes) : reader_(bytes) {}
+  explicit Decoder(std::span<const std::byte> bytes) : rest_(bytes) {}
   template <class... T>
   void operator()(T&... fields) {
     (get(fields), ...);
   }
-  void expect_end() const { reader_.expect_end(); }
+  /// Throws unless everything was read.
+  void expect_end() const {
+    if (!rest_.empty()) throw DecodeError("a message has trailing bytes");
+  }
 
  private:
   template <Scalar T>
   void get(T& value) {
-    value = reader_.get<T>();
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
   }
-  void get(bool& value) { value = reader_.get<std::uint8_t>() != 0; }
+  void get(bool& value) {
+    std::uint8_t byte = 0;
+    get(byte);
+    value = byte != 0;
+  }
   void get(PlanStatus& status) {
-    status = reader_.get<PlanStatus>();
+    std::underlying_type_t<PlanStatus> number{};
+    get(number);
+    status = static_cast<PlanStatus>(number);
     if (status > PlanStatus::failed) throw DecodeError("no such status");
   }
-  void get(std::string& text) { text = reader_.get_text(); }
-  void get(std::filesystem::path& path) { path = reader_.get_text(); }
-  void get(std::chrono::duration<double>& seconds) {
-    seconds = std::chrono::duration<double>(reader_.get<double>());
-  }
   void get(Bytes& block) {
-    const auto bytes = reader_.get_block();
+    const auto bytes = take_block();
     block.assign(bytes.begin(), bytes.end());
+  }
+  void get(std::string& text) {
+    const auto bytes = take_block();
+    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  void get(std::filesystem::path& path) {
+    std::string text;
+    get(text);
+    path = std::move(text);
+  }
+  void get(std::chrono::duration<double>& seconds) {
+    double count = 0;
+    get(count);
+    seconds = std::chrono::duration<double>(count);
   }
   template <class T>
   void get(std::vector<T>& items) {
     items.clear();
-    for (std::size_t count = reader_.get_count(1); count > 0; --count) get(items.emplace_back());
+    for (std::size_t count = take_count(); count > 0; --count) get(items.emplace_back());
+  }
+  void get(std::map<std::string, std::string>& items) {
+    for (std::size_t count = take_count(); count > 0; --count) {
+      std::string name;
+      get(name);
+      get(items[name]);
+    }
   }
   template <class T>
   void get(std::optional<T>& item) {
+    bool has_value = false;
+    get(has_value);
     item.reset();
-    if (reader_.get<std::uint8_t>() != 0) get(item.emplace());
+    if (has_value) get(item.emplace());
   }
   template <class Record>
   requires std::is_class_v<Record>
   void get(Record& record) { fields_of(*this, record); }
 
-  ByteReader reader_;
+  std::span<const std::byte> take(std::uint64_t size) {
+    if (size > rest_.size()) throw DecodeError("a message ends too early");
+    const auto taken = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return taken;
+  }
+  /// Of things that take a byte or more: a hostile count cannot make the caller allocate more than
+  /// the message could hold.
+  std::size_t take_count() {
+    std::uint64_t count = 0;
+    get(count);
+    if (count > rest_.size()) throw DecodeError("a count exceeds its message");
+    return count;
+  }
+  std::span<const std::byte> take_block() {
+    std::uint64_t size = 0;
+    get(size);
+    return take(size);
+  }
+
+  std::span<const std::byte> rest_;
 };
 
 template <class Record>

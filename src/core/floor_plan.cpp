@@ -65,41 +65,29 @@ FloorPlan read_floor_plan(const std::function<void(PlanFile, NamedBytes&)>& read
   return plan;
 }
 
-std::filesystem::path domain_file(const std::filesystem::path& directory, const std::string& id) {
-  return directory / plan_file_name(id, PlanFile::domain);
-}
-
-std::filesystem::path interior_file(const std::filesystem::path& directory, const std::string& id) {
-  return directory / plan_file_name(id, PlanFile::interior);
-}
-
-std::filesystem::path source_file(const std::filesystem::path& directory, const std::string& id) {
-  return directory / plan_file_name(id, PlanFile::source);
+std::filesystem::path plan_file(const std::filesystem::path& directory, const std::string& id,
+                                PlanFile file) {
+  return directory / plan_file_name(id, file);
 }
 
 bool has_source_file(const std::filesystem::path& directory, const std::string& id) {
   std::error_code unknown;
-  const auto status = std::filesystem::symlink_status(source_file(directory, id), unknown);
+  const auto status =
+      std::filesystem::symlink_status(plan_file(directory, id, PlanFile::source), unknown);
   return status.type() != std::filesystem::file_type::not_found;
 }
 
 FloorPlan load_floor_plan(const std::filesystem::path& directory, const std::string& id) {
   return read_floor_plan(
-      [&](PlanFile file, NamedBytes& into) {
-        read_input(directory / plan_file_name(id, file), into);
-      },
+      [&](PlanFile file, NamedBytes& into) { read_input(plan_file(directory, id, file), into); },
       has_source_file(directory, id));
-}
-
-Grid<std::uint8_t> load_interior(const std::filesystem::path& directory, const std::string& id) {
-  return npy::read_mask(read_input(interior_file(directory, id)));
 }
 
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
                      const FloorPlan& plan) {
-  npy::write_float(domain_file(directory, id), plan.domain);
-  npy::write_mask(interior_file(directory, id), plan.interior);
-  const auto source = source_file(directory, id);
+  npy::write_float(plan_file(directory, id, PlanFile::domain), plan.domain);
+  npy::write_mask(plan_file(directory, id, PlanFile::interior), plan.interior);
+  const auto source = plan_file(directory, id, PlanFile::source);
   if (plan.has_source()) {
     npy::write_float(source, plan.source);
     return;
@@ -110,7 +98,7 @@ void save_floor_plan(const std::filesystem::path& directory, const std::string& 
 }
 
 GridShape floor_plan_shape(const std::filesystem::path& directory, const std::string& id) {
-  const InputFile file(domain_file(directory, id));
+  const InputFile file(plan_file(directory, id, PlanFile::domain));
   const auto start = file.part(0, std::min<std::uint64_t>(file.size(), npy::beginning_size));
   return npy::read_shape(file.name(), start, file.size());
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <functional>
 #include <limits>
+#include <ranges>
 #include <stdexcept>
 
 namespace wallheat {
@@ -71,7 +72,7 @@ void IdList::make_slots(std::size_t count) {
 
 void IdList::reserve(std::size_t ids, std::size_t letters) {
   ids_.reserve(ids, letters);
-  if (slots_for(ids) > slots_.size()) make_slots(slots_for(ids));
+  if (!is_sorted_ && slots_for(ids) > slots_.size()) make_slots(slots_for(ids));
 }
 
 std::pair<std::size_t, bool> IdList::place_of(std::string_view id) {
@@ -79,18 +80,26 @@ std::pair<std::size_t, bool> IdList::place_of(std::string_view id) {
   if (size() > 0 && (*this)[size() - 1] == id) return {size() - 1, false};
   if (size() == std::numeric_limits<std::uint32_t>::max() - 1)
     throw std::length_error("too many ids");
-  if (slots_for(size() + 1) > slots_.size()) make_slots(slots_for(2 * (size() + 1)));
-  const std::size_t slot = slot_of(id);
-  if (slots_[slot] != 0) return {slots_[slot] - 1, false};
+  is_sorted_ = is_sorted_ && (size() == 0 || (*this)[size() - 1] < id);
+  if (!is_sorted_) {
+    if (slots_for(size() + 1) > slots_.size()) make_slots(slots_for(2 * (size() + 1)));
+    const std::size_t slot = slot_of(id);
+    if (slots_[slot] != 0) return {slots_[slot] - 1, false};
+    slots_[slot] = static_cast<std::uint32_t>(size() + 1);
+  }
   ids_.push_back(id);
-  slots_[slot] = static_cast<std::uint32_t>(size());
   return {size() - 1, true};
 }
 
 std::optional<std::size_t> IdList::find(std::string_view id) const {
-  if (slots_.empty()) return std::nullopt;
-  const std::uint32_t found = slots_[slot_of(id)];
-  return found == 0 ? std::nullopt : std::optional<std::size_t>(found - 1);
+  if (!is_sorted_) {
+    const std::uint32_t found = slots_[slot_of(id)];
+    return found == 0 ? std::nullopt : std::optional<std::size_t>(found - 1);
+  }
+  const auto places = std::views::iota(std::size_t{0}, size());
+  const auto at = [&](std::size_t place) { return (*this)[place]; };
+  const auto found = std::ranges::lower_bound(places, id, {}, at);
+  return found != places.end() && at(*found) == id ? std::optional(*found) : std::nullopt;
 }
 
 }  // namespace wallheat

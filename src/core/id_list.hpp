@@ -70,7 +70,8 @@ class TextList {
   std::shared_ptr<Texts> texts_;
 };
 
-/// Plan ids in order, each once, and the place of each.
+/// Plan ids in order, each once, and the place of each. Where they are sorted, as an archive has
+/// them all but always, that takes no table: of a million one takes longer than all else.
 class IdList {
  public:
   /// Makes room for so many ids of so many letters in all, so that none is taken for more.
@@ -91,8 +92,9 @@ class IdList {
   void make_slots(std::size_t count);
 
   TextList ids_;
-  std::vector<std::uint32_t>
-      slots_;  ///< by hash: place + 1; 0 is free. At most two thirds are taken
+  bool is_sorted_ = true;
+  /// If they are not sorted, by hash: place + 1; 0 is free. At most two thirds are taken.
+  std::vector<std::uint32_t> slots_;
 };
 
 }  // namespace wallheat

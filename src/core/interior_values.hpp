@@ -34,4 +34,11 @@ struct CellSummary {
 [[nodiscard]] CellSummary summary_of(std::span<const double> values, const Thresholds& thresholds,
                                      double radius = 0);
 
+/// Sum in the order of numpy.sum on a contiguous array, so that the last bit is the reference's:
+/// stretches of 8192 values (NumPy's buffer) one after another, each summed pairwise (blocks of at
+/// most 128 values in eight running sums, halves split at a multiple of eight).
+[[nodiscard]] double numpy_sum(std::span<const double> values);
+/// Of the interior's values in single precision, as NumPy's calls return them for float32.
+[[nodiscard]] Statistics single_precision_statistics(std::span<const float> values);
+
 }  // namespace wallheat

@@ -6,9 +6,9 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <optional>
 #include <type_traits>
 
+#include "core/number_of.hpp"
 #include "core/plural.hpp"
 #include "wallheat/error.hpp"
 
@@ -33,102 +33,55 @@ struct Header {
   throw InputError(name + ": " + cause);
 }
 
-/// Takes the header's Python dictionary apart, which NumPy writes in one fixed form:
-/// {'descr': '<f8', 'fortran_order': False, 'shape': (512, 512), }
-class DictionaryParser {
- public:
-  DictionaryParser(const std::string& name, std::string_view text) : name_(name), rest_(text) {}
+std::string_view trimmed(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\n"), text.size()));
+  return text.substr(0, text.find_last_not_of(" \t\n") + 1);
+}
 
-  Header parse() {
-    Header header;
-    std::optional<bool> fortran_order;
-    std::optional<GridShape> shape;
-    expect('{');
-    while (!accept('}')) {
-      const std::string key = quoted();
-      expect(':');
-      if (key == "descr") {
-        if (accept('[')) fail(name_, "has a structured dtype");
-        header.dtype = quoted();
-      } else if (key == "fortran_order") {
-        fortran_order = boolean();
-      } else if (key == "shape") {
-        shape = pair();
-      } else {
-        malformed();
-      }
-      if (!accept(',')) {
-        expect('}');
-        break;
-      }
-    }
-    skip_space();
-    if (!rest_.empty() || header.dtype.empty() || !fortran_order || !shape) malformed();
-    header.fortran_order = *fortran_order;
-    header.shape = *shape;
-    return header;
+/// What stands behind a key of the header, a Python dictionary that NumPy writes in one form:
+/// {'descr': '<f8', 'fortran_order': False, 'shape': (512, 512), }. Empty if the key is missing.
+std::string_view value_of(std::string_view key, std::string_view dictionary) {
+  for (const char quote : {'\'', '"'}) {
+    const auto at = dictionary.find(quote + std::string(key) + quote);
+    if (at == std::string_view::npos) continue;
+    const auto rest = trimmed(dictionary.substr(at + key.size() + 2));
+    return rest.starts_with(':') ? trimmed(rest.substr(1)) : std::string_view();
   }
+  return {};
+}
 
- private:
-  [[noreturn]] void malformed() const { fail(name_, "its NPY header cannot be understood"); }
-
-  void skip_space() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size()));
+/// Of a header's text.
+Header parsed(const std::string& name, std::string_view text) {
+  const auto require = [&](bool holds) {
+    if (!holds) fail(name, "its NPY header cannot be understood");
+  };
+  Header header;
+  const auto dtype = value_of("descr", text);
+  if (dtype.starts_with('[')) fail(name, "has a structured dtype");
+  require(dtype.starts_with('\'') || dtype.starts_with('"'));
+  const auto dtype_end = dtype.find(dtype.front(), 1);
+  require(dtype_end != std::string_view::npos);
+  header.dtype = dtype.substr(1, dtype_end - 1);
+  const auto order = value_of("fortran_order", text);
+  header.fortran_order = order.starts_with("True");
+  require(header.fortran_order || order.starts_with("False"));
+  auto shape = value_of("shape", text);
+  require(shape.starts_with('(') && shape.find(')') != std::string_view::npos);
+  shape = trimmed(shape.substr(1, shape.find(')') - 1));
+  std::vector<std::size_t> sizes;
+  while (!shape.empty()) {
+    auto number = trimmed(shape.substr(0, shape.find(',')));
+    shape = trimmed(shape.substr(std::min(shape.find(','), shape.size() - 1) + 1));
+    if (number.ends_with('L')) number.remove_suffix(1);  // Python 2's long
+    const auto size = number_of<std::size_t>(number);
+    require(size.has_value());
+    sizes.push_back(*size);
   }
-  bool accept(char wanted) {
-    skip_space();
-    if (!rest_.starts_with(wanted)) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-  void expect(char wanted) {
-    if (!accept(wanted)) malformed();
-  }
-  std::string quoted() {
-    const char quote = accept('"') ? '"' : '\'';
-    if (quote == '\'') expect(quote);
-    const auto end = rest_.find(quote);
-    if (end == std::string_view::npos) malformed();
-    std::string text(rest_.substr(0, end));
-    rest_.remove_prefix(end + 1);
-    return text;
-  }
-  bool boolean() {
-    skip_space();
-    for (const std::string_view word : {"True", "False"}) {
-      if (!rest_.starts_with(word)) continue;
-      rest_.remove_prefix(word.size());
-      return word == "True";
-    }
-    malformed();
-  }
-  std::size_t number() {
-    skip_space();
-    std::size_t value = 0;
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc{}) malformed();
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2's long
-    return value;
-  }
-  GridShape pair() {
-    std::vector<std::size_t> sizes;
-    expect('(');
-    while (!accept(')')) {
-      sizes.push_back(number());
-      if (!accept(',')) {
-        expect(')');
-        break;
-      }
-    }
-    if (sizes.size() != 2)
-      fail(name_, "has " + counted(sizes.size(), "dimension") + ", a floor plan has 2");
-    return {sizes[0], sizes[1]};
-  }
-
-  const std::string& name_;
-  std::string_view rest_;
-};
+  if (sizes.size() != 2)
+    fail(name, "has " + counted(sizes.size(), "dimension") + ", a floor plan has 2");
+  header.shape = {sizes[0], sizes[1]};
+  return header;
+}
 
 /// The header of a file of `size` bytes that begins with these.
 Header header_in(const std::string& name, std::span<const std::byte> bytes, std::uint64_t size) {
@@ -146,7 +99,7 @@ Header header_in(const std::string& name, std::span<const std::byte> bytes, std:
   if (major > 1) length += (byte(10) << 16) + (byte(11) << 24);
   if (prefix + length > size) fail(name, "is truncated in its header");
   if (length > longest_header) fail(name, "has a header that is longer than any of NumPy's");
-  Header header = DictionaryParser(name, text.substr(prefix, length)).parse();
+  Header header = parsed(name, text.substr(prefix, length));
   header.size = prefix + length;
   return header;
 }

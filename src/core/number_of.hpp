@@ -1,8 +1,10 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace wallheat {
 
@@ -13,6 +15,17 @@ std::optional<Number> number_of(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+/// Two numbers with this sign between them, as 0:25; nothing where there are not.
+template <class First, class Second = First>
+std::optional<std::pair<First, Second>> numbers_around(char sign, std::string_view text) {
+  const std::size_t place = text.find(sign);
+  if (place == std::string_view::npos) return std::nullopt;
+  const auto first = number_of<First>(text.substr(0, place));
+  const auto second = number_of<Second>(text.substr(place + 1));
+  if (!first || !second) return std::nullopt;
+  return std::pair(*first, *second);
 }
 
 }  // namespace wallheat

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -23,6 +24,16 @@ inline constexpr std::array all_plan_files{PlanFile::domain, PlanFile::interior,
 /// The other way round: which file of which plan has this name; nothing if it is none's.
 [[nodiscard]] std::optional<std::pair<PlanFile, std::string_view>> plan_file_of(
     std::string_view name);
+
+/// Where a plan's file stands in a directory. Throws InputError as plan_file_name.
+[[nodiscard]] std::filesystem::path plan_file(const std::filesystem::path& directory,
+                                              const std::string& id, PlanFile file);
+/// False only if nothing of that name is there: what cannot be examined is to be read, which says
+/// why it cannot.
+[[nodiscard]] bool has_source_file(const std::filesystem::path& directory, const std::string& id);
+/// The shape that the header of {id}_domain.npy gives; reads only the header. Throws InputError.
+[[nodiscard]] GridShape floor_plan_shape(const std::filesystem::path& directory,
+                                         const std::string& id);
 
 /// Makes a plan of its files, with which `read` fills memory that was used before. Throws as
 /// load_floor_plan does.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/column_distances.hpp"
+#include "core/interior_values.hpp"
 #include "core/larger.hpp"
 #include "wallheat/error.hpp"
 

@@ -13,21 +13,22 @@ namespace {
 
 // numpy/core/src/umath/loops_utils.h.src, function pairwise_sum: the order is what matters, since
 // the last digit of the published answers depends on it.
-double pairwise_sum(std::span<const double> values) {
+template <class Real>
+Real pairwise_sum(std::span<const Real> values) {
   const std::size_t n = values.size();
   if (n < 8) {
-    double sum = 0.0;
-    for (const double value : values) sum += value;
+    Real sum = 0;
+    for (const Real value : values) sum += value;
     return sum;
   }
   if (n <= 128) {
-    double r[8];
+    Real r[8];
     for (std::size_t lane = 0; lane < 8; ++lane) r[lane] = values[lane];
     const std::size_t whole = n - n % 8;
     for (std::size_t i = 8; i < whole; i += 8) {
       for (std::size_t lane = 0; lane < 8; ++lane) r[lane] += values[i + lane];
     }
-    double sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+    Real sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
     for (std::size_t i = whole; i < n; ++i) sum += values[i];
     return sum;
   }
@@ -38,23 +39,25 @@ double pairwise_sum(std::span<const double> values) {
 constexpr std::size_t buffer_size = 8192;  // of NumPy, in values
 
 /// Takes the first values off, as many as fill the buffer.
-std::span<const double> take_stretch(std::span<const double>& values) {
+template <class Real>
+std::span<const Real> take_stretch(std::span<const Real>& values) {
   const auto stretch = values.first(std::min(buffer_size, values.size()));
   values = values.subspan(stretch.size());
   return stretch;
 }
 
 /// What numpy_sum returns of the squared deviations.
-double sum_of_squared_deviations(std::span<const double> values, double mean) {
-  std::vector<double> squares(std::min(buffer_size, values.size()));
-  double sum = 0;
+template <class Real>
+Real sum_of_squared_deviations(std::span<const Real> values, Real mean) {
+  std::vector<Real> squares(std::min(buffer_size, values.size()));
+  Real sum = 0;
   while (!values.empty()) {
     const auto stretch = take_stretch(values);
     for (std::size_t i = 0; i < stretch.size(); ++i) {
-      const double deviation = stretch[i] - mean;
+      const Real deviation = stretch[i] - mean;
       squares[i] = deviation * deviation;
     }
-    sum += pairwise_sum(std::span<const double>(squares).first(stretch.size()));
+    sum += pairwise_sum(std::span<const Real>(squares).first(stretch.size()));
   }
   return sum;
 }
@@ -139,6 +142,21 @@ CellSummary summary_of(std::span<const double> values, const Thresholds& thresho
   const double mean = summary.statistics.mean_temp = sum / size;
   summary.statistics.std_temp = std::sqrt(sum_of_squared_deviations(values, mean) / size);
   return summary;
+}
+
+Statistics single_precision_statistics(std::span<const float> values) {
+  const auto size = static_cast<float>(values.size());
+  float sum = 0;
+  for (auto rest = values; !rest.empty();) sum += pairwise_sum(take_stretch(rest));
+  const float mean = sum / size;
+  const auto percent = [&](auto predicate) {
+    return 100 * static_cast<double>(std::ranges::count_if(values, predicate)) /
+           static_cast<double>(values.size());
+  };
+  const Thresholds usual;
+  return {mean, std::sqrt(sum_of_squared_deviations(values, mean) / size),
+          percent([&](float value) { return value > usual.above; }),
+          percent([&](float value) { return value < usual.below; })};
 }
 
 Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& interior,

@@ -2,7 +2,7 @@
 
 #include <libdeflate.h>
 
-#include <limits>
+#include <bit>
 #include <map>
 #include <memory>
 
@@ -65,10 +65,25 @@ bool inflate_raw(std::span<const std::byte> packed, std::span<std::byte> bytes) 
 
 bool can_hold(std::size_t packed, std::uint64_t bytes) { return bytes / 1100 <= packed; }
 
-bool can_hold(std::size_t packed, std::size_t rows, std::size_t cols, std::size_t width) {
-  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-  return rows > 0 && cols > 0 && cols <= most / width / rows &&
-         can_hold(packed, rows * cols * width);
+std::vector<std::byte> shuffle(std::span<const double> values) {
+  const std::size_t count = values.size();
+  std::vector<std::byte> planes(values.size_bytes());
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<std::uint64_t>(values[i]);
+    for (std::size_t plane = 0; plane < sizeof bits; ++plane)
+      planes[plane * count + i] = static_cast<std::byte>(bits >> (8 * plane));
+  }
+  return planes;
+}
+
+void unshuffle(std::span<const std::byte> planes, std::span<double> values) {
+  const std::size_t count = values.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t bits = 0;
+    for (std::size_t plane = 0; plane < sizeof bits; ++plane)
+      bits |= static_cast<std::uint64_t>(planes[plane * count + i]) << (8 * plane);
+    values[i] = std::bit_cast<double>(bits);
+  }
 }
 
 }  // namespace wallheat

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -30,40 +29,9 @@ enum class Effort {
 /// a wild size is refused before memory is asked for.
 [[nodiscard]] bool can_hold(std::size_t packed, std::uint64_t bytes);
 
-/// The same of rows * cols * width bytes; false if a grid of this shape has no cells.
-[[nodiscard]] bool can_hold(std::size_t packed, std::size_t rows, std::size_t cols,
-                            std::size_t width);
-
-/// First bytes of all elements, then all second bytes, and so on.
-template <class T>
-std::vector<std::byte> shuffle(std::span<const T> values);
-template <class T>
-void unshuffle(std::span<const std::byte> planes, std::span<T> values);
-
-template <class T>
-std::vector<std::byte> shuffle(std::span<const T> values) {
-  const std::size_t count = values.size();
-  std::vector<std::byte> planes(values.size_bytes());
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &values[i], sizeof(T));
-    for (std::size_t plane = 0; plane < sizeof(T); ++plane) {
-      planes[plane * count + i] = static_cast<std::byte>(bits >> (8 * plane));
-    }
-  }
-  return planes;
-}
-
-template <class T>
-void unshuffle(std::span<const std::byte> planes, std::span<T> values) {
-  const std::size_t count = values.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t bits = 0;
-    for (std::size_t plane = 0; plane < sizeof(T); ++plane) {
-      bits |= static_cast<std::uint64_t>(planes[plane * count + i]) << (8 * plane);
-    }
-    std::memcpy(&values[i], &bits, sizeof(T));
-  }
-}
+/// HDF5's shuffle filter: first bytes of all numbers, then all second bytes, and so on.
+[[nodiscard]] std::vector<std::byte> shuffle(std::span<const double> values);
+/// The inverse, of as many bytes as the numbers have.
+void unshuffle(std::span<const std::byte> planes, std::span<double> values);
 
 }  // namespace wallheat

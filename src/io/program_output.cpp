@@ -1,14 +1,11 @@
 #include "io/program_output.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 
@@ -31,34 +28,29 @@ FileDescriptor memory_file(const std::string& program) {
   return file;
 }
 
-void write_all(const std::string& program, int file, std::string_view text) {
+/// One from which a program reads this text.
+FileDescriptor file_with(const std::string& program, std::string_view text) {
+  FileDescriptor file = memory_file(program);
   while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) refuse_memory(program);
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+  (void)::lseek(file.get(), 0, SEEK_SET);
+  return file;
 }
 
-std::string all_of(const std::string& program, int file) {
-  std::string text(static_cast<std::size_t>(std::max<off_t>(::lseek(file, 0, SEEK_END), 0)), '\0');
+std::string all_of(const std::string& program, const FileDescriptor& file) {
+  const int fd = file.get();
+  std::string text(static_cast<std::size_t>(std::max<off_t>(::lseek(fd, 0, SEEK_END), 0)), '\0');
   for (std::size_t at = 0; at < text.size();) {
-    const ssize_t got = ::pread(file, text.data() + at, text.size() - at, static_cast<off_t>(at));
+    const ssize_t got = ::pread(fd, text.data() + at, text.size() - at, static_cast<off_t>(at));
     if (got <= 0)
       throw RunError(fmt::format("what {} said cannot be read: {}", program, std::strerror(errno)));
     at += static_cast<std::size_t>(got);
   }
   return text;
-}
-
-/// Prints on stderr what is in a pipe now. Nobody waits for more: what a program leaves running may
-/// hold the other end for ever.
-void pass_on(int pipe) {
-  constexpr std::size_t capacity = 65536;  // of a pipe
-  std::array<char, capacity> text{};
-  const ssize_t got = ::read(pipe, text.data(), text.size());
-  if (got > 0) (void)std::fwrite(text.data(), 1, static_cast<std::size_t>(got), stderr);
-  (void)std::fflush(stderr);
 }
 
 }  // namespace
@@ -67,51 +59,35 @@ std::optional<ProgramOutput> output_of(const std::vector<std::string>& words,
                                        std::string_view input,
                                        const std::vector<std::string>& environment) {
   const std::string& program = words.front();
-  const FileDescriptor in = memory_file(program);
+  const FileDescriptor in = file_with(program, input);
   const FileDescriptor out = memory_file(program);
   const FileDescriptor messages = memory_file(program);
-  write_all(program, in.get(), input);
-  (void)::lseek(in.get(), 0, SEEK_SET);
-
-  ProgramOutput output;
   try {
     ChildProcess child({program, words, in.get(), out.get(), messages.get(), {}, environment});
     while (!child.wait(std::chrono::hours(1))) {
     }
-    output.status = child.succeeded() ? 0 : 1;
+    return ProgramOutput{all_of(program, out), all_of(program, messages),
+                         child.succeeded() ? 0 : 1};
   } catch (const NoSuchProgram&) {
     return std::nullopt;
   }
-  output.out = all_of(program, out.get());
-  output.messages = all_of(program, messages.get());
-  return output;
 }
 
 std::string failure_of(const std::vector<std::string>& words, std::string_view input,
                        std::chrono::seconds limit) {
   const std::string& program = words.front();
-  const FileDescriptor in = memory_file(program);
-  write_all(program, in.get(), input);
-  (void)::lseek(in.get(), 0, SEEK_SET);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) refuse_memory(program);
-  const FileDescriptor out(ends[0]);
-  FileDescriptor said(ends[1]);
-  (void)::fcntl(out.get(), F_SETFL, O_NONBLOCK);
+  const FileDescriptor in = file_with(program, input);
+  const FileDescriptor said = memory_file(program);
   ChildProcess child({.program = program,
                       .words = words,
                       .in = in.get(),
                       .out = said.get(),
                       .messages = said.get(),
                       .own_group = true});
-  said = FileDescriptor();
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + limit;
-  bool ended = false;
-  do {
-    ended = child.wait(std::chrono::milliseconds(10));
-    pass_on(out.get());
-  } while (!ended && Clock::now() < deadline);
+  const bool ended = child.wait(limit);
+  const std::string text = all_of(program, said);
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+  (void)std::fflush(stderr);
   if (!ended) return fmt::format("has not ended within {} s", limit.count());
   return child.succeeded() ? "" : child.ending();
 }

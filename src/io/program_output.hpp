@@ -23,10 +23,10 @@ struct ProgramOutput {
     const std::vector<std::string>& words, std::string_view input = {},
     const std::vector<std::string>& environment = {});
 
-/// The same for a program of which only its end matters. What it prints goes to stderr. It has a
-/// process group of its own, which is killed after `limit`. What it leaves running goes on, but
-/// does not hold this process's stdout and stderr, for whose end mpirun waits. Returns how it ended
-/// if that is not with exit status 0, in words that go on after its name; else an empty text.
+/// The same for a program of which only its end matters. What it printed goes to stderr then. It
+/// has a process group of its own, which is killed after `limit`. What it leaves running goes on,
+/// but does not hold this process's stdout and stderr, for whose end mpirun waits. Returns how it
+/// ended if that is not with exit status 0, in words that go on after its name; else an empty text.
 /// Throws RunError, also if there is no such program.
 [[nodiscard]] std::string failure_of(const std::vector<std::string>& words, std::string_view input,
                                      std::chrono::seconds limit);

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "core/codec.hpp"
+
 namespace wallheat {
 namespace {
 
@@ -18,10 +20,9 @@ constexpr std::size_t header_bytes = 16;
 }  // namespace
 
 bool MessageChannel::send(std::span<const std::byte> message, bool wait) {
-  ByteWriter writer;
-  writer.put(header_mark);
-  writer.put(message);
-  const Bytes bytes = writer.take();
+  Encoder encoder;
+  encoder(header_mark, message);
+  const Bytes bytes = encoder.take();
   const int flags = MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT);
   for (std::span<const std::byte> rest = bytes; !rest.empty();) {
     const auto sent = ::send(socket_.get(), rest.data(), rest.size(), flags);
@@ -34,9 +35,11 @@ bool MessageChannel::send(std::span<const std::byte> message, bool wait) {
 
 std::optional<Bytes> MessageChannel::next() {
   if (input_.size() < header_bytes) return std::nullopt;
-  ByteReader header(input_);
-  if (header.get<std::uint64_t>() != header_mark) throw DecodeError("bytes that are no message");
-  const auto size_bytes = header.get<std::uint64_t>();
+  Decoder header(input_);
+  std::uint64_t mark = 0;
+  std::uint64_t size_bytes = 0;
+  header(mark, size_bytes);
+  if (mark != header_mark) throw DecodeError("bytes that are no message");
   if (input_.size() - header_bytes < size_bytes) return std::nullopt;
   const auto begin = input_.begin() + header_bytes;
   const auto end = begin + static_cast<std::ptrdiff_t>(size_bytes);

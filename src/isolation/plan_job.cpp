@@ -53,7 +53,6 @@ std::uint64_t solve_into(const JobSettings& settings, const PlanSource& source, 
   const auto solution = solve_plan(result.id, plan, solver, settings.solver.limits, control);
   result.phases.solve_s = lap.seconds();
   if (!solution) throw RunError("a solver has stopped though nobody asked it to");
-  result.device_times = solution->device_times;
   describe_solution(plan, *solution, settings.solver, result);
   result.phases.statistics_s = lap.seconds();
   std::uint64_t hash = 0;
@@ -132,14 +131,13 @@ std::optional<Solution> solve_plan(const std::string& id, const FloorPlan& plan,
 
 PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
                       std::shared_ptr<Solver> solver, JobThread thread) {
-  const auto memory = thread.is_alone ? std::make_shared<PeakMemory>() : nullptr;
-  return [settings, source = std::move(source), solver = std::move(solver), thread, memory](
+  return [settings, source = std::move(source), solver = std::move(solver), thread](
              const Task& task, const SolveControl& control) {
     const auto start = std::chrono::steady_clock::now();
     const double cpu_start_s = thread_cpu_seconds();
     // What the process keeps of earlier plans counts: to give it back first would cost a plan of
     // 96 x 96 cells a third of its time.
-    const bool of_this_plan = memory && memory->restart();
+    const bool of_this_plan = thread.is_alone && restart_peak_memory();
     PlanResult row = pending_row(settings, task, thread);
     std::uint64_t field_hash = 0;
     auto kind = Result::Kind::answered;
@@ -164,9 +162,12 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
     }
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     row.cpu_s = thread_cpu_seconds() - cpu_start_s;
-    if (of_this_plan) row.peak_memory = memory->bytes();
+    if (of_this_plan) row.peak_memory = peak_memory();
     try {
-      return encoded(row, kind, field_hash);
+      Result said = encoded(row, kind, field_hash);
+      if (const auto* gpu = dynamic_cast<const GpuSolver*>(solver.get()))
+        said.device_times = gpu->times();
+      return said;
     } catch (const std::bad_alloc&) {
       row = pending_row(settings, task, thread);
       fail(Result::Kind::may_pass,

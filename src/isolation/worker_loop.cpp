@@ -147,8 +147,9 @@ class Worker {
     if (report != nullptr && (report->ready || now_s_ >= next_look_s_)) {
       next_look_s_ = now_s_ + parts_.sign_s;
       if (parts_.peak_memory) report->peak_memory = parts_.peak_memory();
-      if (!devices_.empty() && devices_.front().gpu_samples)
-        report->gpu = devices_.front().gpu_samples();
+      // Of a GPU that is given up nothing is told any more.
+      if (!devices_.empty() && devices_[agent_.device_in_use()].gpu_samples)
+        report->gpu = devices_[agent_.device_in_use()].gpu_samples();
     }
     if (report != nullptr && !report->has_news()) {
       link_.send_sign_of_life(0, encode(message));

@@ -11,47 +11,38 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void add_quota(const fs::path& group, double time, double period, CgroupLimits& limits) {
+double number_in(const fs::path& file) {
+  double number = 0;
+  std::ifstream(file) >> number;
+  return number;  // 0 where it is none
+}
+
+/// What a group says of itself, in the files of either version. Without a limit these say "max",
+/// -1, or more memory than any machine has.
+void read_group(const fs::path& group, CgroupLimits& limits) {
+  double time = 0;
+  double period = 0;
+  if (!(std::ifstream(group / "cpu.max") >> time >> period)) {
+    time = number_in(group / "cpu.cfs_quota_us");
+    period = number_in(group / "cpu.cfs_period_us");
+  }
   struct stat status {};
   if (time > 0 && period > 0 && ::stat(group.c_str(), &status) == 0)
     limits.quotas.push_back({status.st_ino, time / period});
-}
-
-void add_memory(const fs::path& file, CgroupLimits& limits) {
-  std::ifstream stream(file);
-  std::uint64_t bytes = 0;
-  if (stream >> bytes && bytes > 0)
-    limits.memory_bytes = limits.memory_bytes == 0 ? bytes : std::min(limits.memory_bytes, bytes);
-}
-
-void read_version_2(const fs::path& group, CgroupLimits& limits) {
-  double time = 0;
-  double period = 0;
-  std::ifstream(group / "cpu.max") >> time >> period;  // "max 100000" is no number: no quota
-  add_quota(group, time, period, limits);
-  add_memory(group / "memory.max", limits);  // "max": no limit
-}
-
-void read_cpu(const fs::path& group, CgroupLimits& limits) {
-  double time = 0;
-  double period = 0;
-  std::ifstream(group / "cpu.cfs_quota_us") >> time;  // -1: no quota
-  std::ifstream(group / "cpu.cfs_period_us") >> period;
-  add_quota(group, time, period, limits);
-}
-
-void read_memory(const fs::path& group, CgroupLimits& limits) {
-  add_memory(group / "memory.limit_in_bytes", limits);  // no limit: more than any machine has
+  for (const char* file : {"memory.max", "memory.limit_in_bytes"}) {
+    const auto bytes = static_cast<std::uint64_t>(std::max(number_in(group / file), 0.0));
+    if (bytes > 0 && (limits.memory_bytes == 0 || bytes < limits.memory_bytes))
+      limits.memory_bytes = bytes;
+  }
 }
 
 /// Reads a group and those around it, from `root` on. One that is not there has no limits: so it is
 /// in a container that is told names of its host, where `root` is its own group.
-void walk(const fs::path& root, const std::string& path,
-          void (*read)(const fs::path&, CgroupLimits&), CgroupLimits& limits) {
+void walk(const fs::path& root, const std::string& path, CgroupLimits& limits) {
   fs::path group = root;
-  read(group, limits);
+  read_group(group, limits);
   if (path.starts_with("/..")) return;  // outside of what can be seen
-  for (const fs::path& part : fs::path(path).relative_path()) read(group /= part, limits);
+  for (const fs::path& part : fs::path(path).relative_path()) read_group(group /= part, limits);
 }
 
 }  // namespace
@@ -66,10 +57,10 @@ CgroupLimits cgroup_limits(const fs::path& process, const fs::path& mount) {
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const std::string path = line.substr(second + 1);
-    if (controllers == ",,") walk(mount, path, read_version_2, limits);
-    if (controllers.find(",cpu,") != std::string::npos) walk(mount / "cpu", path, read_cpu, limits);
-    if (controllers.find(",memory,") != std::string::npos)
-      walk(mount / "memory", path, read_memory, limits);
+    if (controllers == ",,") walk(mount, path, limits);
+    for (const char* name : {"cpu", "memory"})
+      if (controllers.find("," + std::string(name) + ",") != std::string::npos)
+        walk(mount / name, path, limits);
   }
   return limits;
 }

@@ -6,96 +6,135 @@
 #include <array>
 #include <cmath>
 #include <condition_variable>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <utility>
 
-#include "node/nvml.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-/// The library, loaded and started.
-using Nvml = std::shared_ptr<void>;
+// The part of NVML that is read here, declared as NVIDIA's "NVML API Reference Guide" documents its
+// stable interface: toolkits do not always bring nvml.h, and the driver always brings the library.
 
-/// A null pointer where this version of the library lacks the function.
-template <class Function>
-Function* find(const Nvml& nvml, const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(nvml.get(), name));
-}
+enum NvmlStatus : int { success = 0, function_not_found = 13, gpu_is_lost = 15 };  // and others
 
-template <class Function>
-Function* require(const Nvml& nvml, const char* name) {
-  if (auto* const function = find<Function>(nvml, name)) return function;
-  throw RunError(std::string("this NVML lacks ") + name);
-}
-
-std::string error_text(const Nvml& nvml, nvml::Status status) {
-  return require<const char*(nvml::Status)>(nvml, "nvmlErrorString")(status);
-}
-
-Nvml load(const std::string& name) {
-  void* const handle = ::dlopen(name.c_str(), RTLD_NOW);
-  if (handle == nullptr) throw RunError(std::string("NVML is not there: ") + ::dlerror());
-  const Nvml loaded(handle, &::dlclose);
-  const auto init = require<nvml::Status()>(loaded, "nvmlInit_v2");
-  const auto shutdown = require<nvml::Status()>(loaded, "nvmlShutdown");
-  if (const nvml::Status status = init(); status != nvml::success)
-    throw RunError("NVML does not start: " + error_text(loaded, status));
-  return {handle, [loaded, shutdown](void*) { shutdown(); }};
-}
+struct NvmlUtilization {
+  unsigned gpu, memory;  // %
+};
+struct NvmlMemory {
+  unsigned long long total, free, used;  // bytes
+};
+struct NvmlProcess {  // of the functions _v2 and _v3
+  unsigned pid;
+  unsigned long long used_bytes;  // all bits set: not known
+  unsigned gpu_instance, compute_instance;
+};
+struct NvmlProcessUtilization {
+  unsigned pid;
+  unsigned long long time_us;
+  unsigned sm, memory, encoder, decoder;  // %
+};
+/// What can be asked for by a number alone; the caller fills in `field`.
+struct NvmlField {
+  unsigned field, scope;
+  long long time_us, latency_us;
+  int type;
+  NvmlStatus status;
+  alignas(8) std::array<std::byte, 8> value;  // what it holds depends on the type
+};
+constexpr int temperature_of_gpu = 0;
+constexpr int clock_of_sm = 1;
+constexpr int clock_of_memory = 2;
+constexpr unsigned field_memory_temperature = 82;
+constexpr int type_unsigned = 1;
+constexpr std::size_t longest_text = 96;  // of UUIDs and names, with the 0 at the end
 
 }  // namespace
 
+/// The library, loaded and started.
+class Nvml {
+ public:
+  explicit Nvml(const std::string& name) : library_(::dlopen(name.c_str(), RTLD_NOW), &::dlclose) {
+    if (!library_) throw RunError(std::string("NVML is not there: ") + ::dlerror());
+    require("NVML does not start", "nvmlInit_v2");
+  }
+  ~Nvml() { (void)call("nvmlShutdown"); }
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  template <class... Arguments>
+  NvmlStatus call(const char* function, Arguments... arguments) const {
+    using Function = NvmlStatus(Arguments...);
+    auto* const found = reinterpret_cast<Function*>(::dlsym(library_.get(), function));
+    return found == nullptr ? function_not_found : found(arguments...);
+  }
+  /// Throws RunError, with `what`, if the call fails.
+  template <class... Arguments>
+  void require(const char* what, const char* function, Arguments... arguments) const {
+    const NvmlStatus status = call(function, arguments...);
+    if (status == function_not_found)
+      throw RunError(std::string(what) + ": this NVML lacks " + function);
+    if (status != success) throw RunError(std::string(what) + ": " + error_text(status));
+  }
+  /// Asks a GPU for one reading; false where it or the driver does not have it. Throws RunError if
+  /// the GPU is lost.
+  template <class... Arguments>
+  bool read(void* device, const char* function, Arguments... arguments) const {
+    const NvmlStatus status = call(function, device, arguments...);
+    if (status == gpu_is_lost) throw RunError("NVML says of this GPU: " + error_text(status));
+    return status == success;
+  }
+  [[nodiscard]] std::string error_text(NvmlStatus status) const {
+    using Function = const char*(NvmlStatus);
+    auto* const found = reinterpret_cast<Function*>(::dlsym(library_.get(), "nvmlErrorString"));
+    return found == nullptr ? "error " + std::to_string(status) : found(status);
+  }
+
+ private:
+  std::unique_ptr<void, int (*)(void*)> library_;
+};
+
 GpuTelemetry::GpuTelemetry(const std::string& uuid, const std::string& library)
-    : nvml_(load(library)) {
-  const auto find_device =
-      require<nvml::Status(const char*, nvml::Device*)>(nvml_, "nvmlDeviceGetHandleByUUID");
-  if (const nvml::Status status = find_device(uuid.c_str(), &device_); status != nvml::success)
-    throw RunError("NVML does not know " + uuid + " (" + error_text(nvml_, status) +
+    : nvml_(std::make_shared<const Nvml>(library)) {
+  const NvmlStatus status = nvml_->call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &device_);
+  if (status != success)
+    throw RunError("NVML does not know " + uuid + " (" + nvml_->error_text(status) +
                    "); a slice of a GPU (MIG) has no readings of its own");
 }
 
-/// Asks for one reading; false where this GPU or driver does not have it.
-template <class... Arguments>
-bool GpuTelemetry::read(const char* function, Arguments... arguments) const {
-  const auto ask = find<nvml::Status(nvml::Device, Arguments...)>(nvml_, function);
-  if (ask == nullptr) return false;
-  const nvml::Status status = ask(device_, arguments...);
-  if (status == nvml::gpu_is_lost)
-    throw RunError("NVML says of this GPU: " + error_text(nvml_, status));
-  return status == nvml::success;
-}
-
 GpuSample GpuTelemetry::sample() {
+  const auto read = [this](const char* function, auto... arguments) {
+    return nvml_->read(device_, function, arguments...);
+  };
   GpuSample sample;
-  nvml::Utilization utilization{};
+  NvmlUtilization utilization{};
   if (read("nvmlDeviceGetUtilizationRates", &utilization)) {
     sample.utilisation_pct = utilization.gpu;
     sample.memory_utilisation_pct = utilization.memory;
   }
-  nvml::Memory memory{};
+  NvmlMemory memory{};
   if (read("nvmlDeviceGetMemoryInfo", &memory)) {
     sample.memory_used_bytes = static_cast<double>(memory.used);
     sample.memory_total_bytes = static_cast<double>(memory.total);
   }
   unsigned value = 0;
   if (read("nvmlDeviceGetPowerUsage", &value)) sample.power_w = value * 1e-3;
-  if (read("nvmlDeviceGetTemperature", nvml::temperature_gpu, &value)) sample.temperature_c = value;
-  if (read("nvmlDeviceGetClockInfo", nvml::clock_sm, &value)) sample.sm_clock_mhz = value;
-  if (read("nvmlDeviceGetClockInfo", nvml::clock_memory, &value)) sample.memory_clock_mhz = value;
+  if (read("nvmlDeviceGetTemperature", temperature_of_gpu, &value)) sample.temperature_c = value;
+  if (read("nvmlDeviceGetClockInfo", clock_of_sm, &value)) sample.sm_clock_mhz = value;
+  if (read("nvmlDeviceGetClockInfo", clock_of_memory, &value)) sample.memory_clock_mhz = value;
   unsigned interval_us = 0;
   if (read("nvmlDeviceGetEncoderUtilization", &value, &interval_us)) sample.encoder_pct = value;
   if (read("nvmlDeviceGetDecoderUtilization", &value, &interval_us)) sample.decoder_pct = value;
-  nvml::FieldValue field{};
-  field.field = nvml::field_memory_temperature;
-  if (read("nvmlDeviceGetFieldValues", 1, &field) && field.status == nvml::success &&
-      field.type == nvml::type_unsigned) {
+  NvmlField field{};
+  field.field = field_memory_temperature;
+  if (read("nvmlDeviceGetFieldValues", 1, &field) && field.status == success &&
+      field.type == type_unsigned) {
     std::memcpy(&value, field.value.data(), sizeof value);
     sample.memory_temperature_c = value;
   }
@@ -105,13 +144,26 @@ GpuSample GpuTelemetry::sample() {
 
 std::vector<GpuProcess> GpuTelemetry::processes() {
   std::map<unsigned, GpuProcess> found;
-  for (const auto& [pid, used_bytes, gpu, compute] : holders())
-    found[pid].memory_bytes =
-        used_bytes == nvml::bytes_not_known ? GpuSample::unknown : static_cast<double>(used_bytes);
-  std::array<nvml::ProcessUtilization, 1024> users{};
+  for (unsigned room = 256; room <= 65536; room *= 4) {  // more of them than room is an error
+    std::vector<NvmlProcess> holders(room);
+    const auto ask = [&](const char* function) {
+      unsigned count = room;
+      const bool told = nvml_->read(device_, function, &count, holders.data());
+      if (told) holders.resize(count);
+      return told;
+    };
+    if (!ask("nvmlDeviceGetComputeRunningProcesses_v3") &&
+        !ask("nvmlDeviceGetComputeRunningProcesses_v2"))
+      continue;
+    for (const NvmlProcess& holder : holders)
+      found[holder.pid].memory_bytes =
+          ~holder.used_bytes == 0 ? GpuSample::unknown : static_cast<double>(holder.used_bytes);
+    break;
+  }
+  std::array<NvmlProcessUtilization, 1024> users{};
   auto count = static_cast<unsigned>(users.size());
   const auto since_us = latest_process_us_;
-  if (read("nvmlDeviceGetProcessUtilization", users.data(), &count, since_us)) {
+  if (nvml_->read(device_, "nvmlDeviceGetProcessUtilization", users.data(), &count, since_us)) {
     std::map<unsigned, unsigned long long> latest_us;
     for (const auto& [pid, time_us, sm, memory, encoder, decoder] : std::span(users).first(count)) {
       // The driver may list ends of processes that were never there, with pid 0 or an old time.
@@ -125,31 +177,16 @@ std::vector<GpuProcess> GpuTelemetry::processes() {
       process.decoder_pct = decoder;
     }
   }
-  const auto name_of =
-      find<nvml::Status(unsigned, char*, unsigned)>(nvml_, "nvmlSystemGetProcessName");
   std::vector<GpuProcess> processes;
   for (auto& [pid, process] : found) {
     process.pid = pid;
     std::array<char, 1024> name{};
-    if (name_of != nullptr && name_of(pid, name.data(), name.size()) == nvml::success)
+    const auto length = static_cast<unsigned>(name.size());
+    if (nvml_->call("nvmlSystemGetProcessName", pid, name.data(), length) == success)
       process.name = std::filesystem::path(name.data()).filename().string();
     processes.push_back(std::move(process));
   }
   return processes;
-}
-
-std::vector<nvml::ProcessInfo> GpuTelemetry::holders() const {
-  for (unsigned room = 256; room <= 65536; room *= 4) {  // more of them than room is an error
-    std::vector<nvml::ProcessInfo> holders(room);
-    for (const char* function :
-         {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"}) {
-      unsigned count = room;
-      if (!read(function, &count, holders.data())) continue;
-      holders.resize(count);
-      return holders;
-    }
-  }
-  return {};
 }
 
 double GpuTelemetry::integrated_energy_j(double power_w) {
@@ -165,26 +202,20 @@ double GpuTelemetry::integrated_energy_j(double power_w) {
 }
 
 std::vector<NvmlGpu> nvml_gpus(const std::string& library) {
-  const Nvml nvml = load(library);
-  const auto count_of = require<nvml::Status(unsigned*)>(nvml, "nvmlDeviceGetCount_v2");
-  const auto device_of =
-      require<nvml::Status(unsigned, nvml::Device*)>(nvml, "nvmlDeviceGetHandleByIndex_v2");
-  using TextOf = nvml::Status(nvml::Device, char*, unsigned);
-  const auto uuid_of = require<TextOf>(nvml, "nvmlDeviceGetUUID");
-  const auto name_of = require<TextOf>(nvml, "nvmlDeviceGetName");
+  const Nvml nvml(library);
   unsigned count = 0;
-  if (const nvml::Status status = count_of(&count); status != nvml::success)
-    throw RunError("NVML does not count the GPUs: " + error_text(nvml, status));
+  nvml.require("NVML does not count the GPUs", "nvmlDeviceGetCount_v2", &count);
   std::vector<NvmlGpu> gpus;
   for (unsigned index = 0; index < count; ++index) {
-    nvml::Device device = nullptr;
-    std::array<char, nvml::longest_text> uuid{};
-    std::array<char, nvml::longest_text> name{};
+    void* device = nullptr;
+    std::array<char, longest_text> uuid{};
+    std::array<char, longest_text> name{};
+    const auto length = static_cast<unsigned>(longest_text);
     // One that this process may not use, or that is lost, is no reason to leave out the others.
-    if (device_of(index, &device) != nvml::success ||
-        uuid_of(device, uuid.data(), uuid.size()) != nvml::success)
+    if (nvml.call("nvmlDeviceGetHandleByIndex_v2", index, &device) != success ||
+        nvml.call("nvmlDeviceGetUUID", device, uuid.data(), length) != success)
       continue;
-    if (name_of(device, name.data(), name.size()) != nvml::success) name = {'?'};
+    if (nvml.call("nvmlDeviceGetName", device, name.data(), length) != success) name = {'?'};
     gpus.push_back({index, uuid.data(), name.data()});
   }
   return gpus;
@@ -200,27 +231,24 @@ struct GpuSampler::Shared {
   bool stop = false;
   bool ended = false;
   std::optional<GpuSample> latest;
-  std::string error;
-  bool told = false;  // of the error
+  std::optional<std::string> error;
 };
 
 GpuSampler::GpuSampler(GpuTelemetry telemetry, std::chrono::milliseconds interval)
     : shared_(std::make_shared<Shared>(std::move(telemetry))) {
   thread_ = std::thread([shared = shared_, interval] {
     std::unique_lock lock(shared->mutex);
-    while (!shared->stop && shared->error.empty()) {
-      lock.unlock();
-      std::optional<GpuSample> sample;
-      std::string error;
-      try {
-        sample = shared->telemetry.sample();
-      } catch (const RunError& failure) {
-        error = failure.what();
+    try {
+      while (!shared->stop) {
+        lock.unlock();
+        const GpuSample sample = shared->telemetry.sample();
+        lock.lock();
+        shared->latest = sample;
+        shared->changed.wait_for(lock, interval, [&] { return shared->stop; });
       }
+    } catch (const RunError& error) {
       lock.lock();
-      if (sample) shared->latest = sample;
-      shared->error = std::move(error);
-      shared->changed.wait_for(lock, interval, [&] { return shared->stop; });
+      shared->error = error.what();
     }
     shared->ended = true;
     shared->changed.notify_all();
@@ -234,19 +262,12 @@ GpuSampler::~GpuSampler() {
   constexpr std::chrono::seconds timeout{2};
   const bool ended = shared_->changed.wait_for(lock, timeout, [&] { return shared_->ended; });
   lock.unlock();
-  if (ended) {
-    thread_.join();
-  } else {
-    thread_.detach();
-  }
+  ended ? thread_.join() : thread_.detach();
 }
 
 std::optional<GpuSample> GpuSampler::take() {
   const std::scoped_lock lock(shared_->mutex);
-  if (!shared_->error.empty() && !shared_->told) {
-    shared_->told = true;
-    throw RunError(shared_->error);
-  }
+  if (const auto error = std::exchange(shared_->error, std::nullopt)) throw RunError(*error);
   return std::exchange(shared_->latest, std::nullopt);
 }
 

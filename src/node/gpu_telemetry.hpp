@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "core/gpu_usage.hpp"
-#include "node/nvml.hpp"
 
 namespace wallheat {
+
+class Nvml;
 
 /// Reads one GPU through NVML, the driver's own library, which is loaded when it is needed: no
 /// build and no run depends on it. It opens no CUDA context. One thread at a time may use it.
@@ -28,14 +29,10 @@ class GpuTelemetry {
   [[nodiscard]] std::vector<GpuProcess> processes();
 
  private:
-  template <class... Arguments>
-  bool read(const char* function, Arguments... arguments) const;
-  /// The processes that have memory of the GPU.
-  [[nodiscard]] std::vector<nvml::ProcessInfo> holders() const;
   double integrated_energy_j(double power_w);
 
-  std::shared_ptr<void> nvml_;
-  nvml::Device device_ = nullptr;
+  std::shared_ptr<const Nvml> nvml_;
+  void* device_ = nullptr;
   double last_power_w_ = GpuSample::unknown;
   std::chrono::steady_clock::time_point last_time_;
   double integrated_j_ = 0;

@@ -104,20 +104,14 @@ std::vector<Core> list_cores(hwloc_topology_t topology, hwloc_const_bitmap_t all
 
 /// A bit a cpu, as Linux's calls take it.
 using CpuMask = std::vector<cpu_set_t>;
-
 std::size_t bytes_of(const CpuMask& mask) { return mask.size() * sizeof(cpu_set_t); }
-
-constexpr int most_cpus = 1 << 20;  // far beyond what Linux can count
+constexpr int most_cpus = 1 << 17;  // Linux counts 8192
 
 std::string text(const std::vector<int>& cpus) {
   std::string list;
   for (const int cpu : cpus) list += (list.empty() ? "" : ",") + std::to_string(cpu);
   return list;
 }
-
-/// New memory of this thread from its own node, also where numactl asked for something else. Some
-/// containers forbid the call; the answers do not depend on it, and the default is the same policy.
-void prefer_local_memory() { syscall(SYS_set_mempolicy, MPOL_LOCAL, nullptr, 0UL); }
 
 /// In bytes; 0 if the system does not tell.
 std::uint64_t memory_of_host() {
@@ -176,23 +170,20 @@ void bind_this_thread(const std::vector<int>& cpus) {
     throw RunError("a thread was to be bound to cpu " + text(wanted) + " of " + host_name() +
                    " but the system bound it to " + text(got));
   }
-  prefer_local_memory();
+  // New memory from its own node, also where numactl asked for something else. Some containers
+  // forbid the call; the answers do not depend on it, and the default is the same policy.
+  syscall(SYS_set_mempolicy, MPOL_LOCAL, nullptr, 0UL);
 }
 
 std::vector<int> bound_cpus() {
   // Linux refuses a mask that is smaller than its own and does not tell how large that is.
-  for (int size = CPU_SETSIZE; size <= most_cpus; size *= 2) {
-    CpuMask mask(static_cast<std::size_t>(size / CPU_SETSIZE));
-    if (sched_getaffinity(0, bytes_of(mask), mask.data()) == 0) {
-      std::vector<int> cpus;
-      for (int cpu = 0; cpu < size; ++cpu) {
-        if (CPU_ISSET_S(cpu, bytes_of(mask), mask.data())) cpus.push_back(cpu);
-      }
-      return cpus;
-    }
-    if (errno != EINVAL) break;
-  }
-  fail("the cpus that a thread is bound to cannot be read", errno);
+  CpuMask mask(most_cpus / CPU_SETSIZE);
+  if (sched_getaffinity(0, bytes_of(mask), mask.data()) != 0)
+    fail("the cpus that a thread is bound to cannot be read", errno);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < most_cpus; ++cpu)
+    if (CPU_ISSET_S(cpu, bytes_of(mask), mask.data())) cpus.push_back(cpu);
+  return cpus;
 }
 
 std::string host_name() {

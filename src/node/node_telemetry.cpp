@@ -1,12 +1,35 @@
 #include "node/node_telemetry.hpp"
 
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <numeric>
 #include <utility>
 
 #include "wallheat/error.hpp"
 
 namespace wallheat {
+namespace {
 
-NodeTelemetry::NodeTelemetry(double now_s, const std::string& gpu_library) : start_s_(now_s) {
+/// MemTotal less MemAvailable (proc(5)); without these NaN.
+double memory_used_bytes(const std::filesystem::path& meminfo) {
+  constexpr double bytes_a_kb = 1024;
+  double total_kb = GpuSample::unknown;
+  double available_kb = GpuSample::unknown;
+  std::ifstream stream(meminfo);
+  std::string name;
+  for (double kb = 0; stream >> name >> kb; stream.ignore(80, '\n')) {
+    if (name == "MemTotal:") total_kb = kb;
+    if (name == "MemAvailable:") available_kb = kb;
+  }
+  return (total_kb - available_kb) * bytes_a_kb;
+}
+
+}  // namespace
+
+NodeTelemetry::NodeTelemetry(double now_s, const std::string& gpu_library,
+                             std::filesystem::path proc)
+    : start_s_(now_s), proc_(std::move(proc)), last_(ticks()) {
   try {
     gpus_ = nvml_gpus(gpu_library);
   } catch (const RunError& error) {
@@ -20,16 +43,29 @@ NodeTelemetry::NodeTelemetry(double now_s, const std::string& gpu_library) : sta
       problems_.push_back("no readings of GPU " + std::to_string(gpu.index) + ": " + error.what());
     }
   }
-  (void)of_each<GpuSample>([](GpuTelemetry& gpu) { return gpu.sample(); });  // energy from here on
+  (void)of_each(&GpuTelemetry::sample);  // energy from here on
 }
 
-template <class Reading, class Ask>
-std::vector<Reading> NodeTelemetry::of_each(const Ask& ask) {
+NodeTelemetry::Ticks NodeTelemetry::ticks() const {
+  const std::filesystem::path file = proc_ / "stat";
+  std::ifstream stream(file);
+  std::string name;
+  // user, nice, system, idle, iowait, irq, softirq, steal (proc(5)); what follows is in user.
+  std::array<double, 8> times{};
+  stream >> name;
+  for (double& time : times) stream >> time;
+  if (name != "cpu") throw RunError(file.string() + " does not tell how busy the processors are");
+  const double all = std::accumulate(times.begin(), times.end(), 0.0);
+  return {all - times[3] - times[4], all};
+}
+
+template <class Reading>
+std::vector<Reading> NodeTelemetry::of_each(Reading (GpuTelemetry::*ask)()) {
   std::vector<Reading> readings(gpus_.size());
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     if (!sources_[i]) continue;
     try {
-      readings[i] = ask(*sources_[i]);
+      readings[i] = ((*sources_[i]).*ask)();
     } catch (const RunError& error) {
       sources_[i].reset();
       problems_.push_back("no more readings of GPU " + std::to_string(gpus_[i].index) + ": " +
@@ -39,13 +75,18 @@ std::vector<Reading> NodeTelemetry::of_each(const Ask& ask) {
   return readings;
 }
 
-std::vector<std::vector<GpuProcess>> NodeTelemetry::gpu_processes() {
-  return of_each<std::vector<GpuProcess>>([](GpuTelemetry& gpu) { return gpu.processes(); });
+NodeSample NodeTelemetry::sample(double now_s) {
+  const Ticks before = std::exchange(last_, ticks());
+  const double all = last_.all - before.all;
+  // The times of idle cpus may go back a little (proc(5)).
+  const double busy_pct =
+      all > 0 ? std::clamp(100 * (last_.busy - before.busy) / all, 0.0, 100.0) : GpuSample::unknown;
+  return {now_s - start_s_, busy_pct, memory_used_bytes(proc_ / "meminfo"),
+          of_each(&GpuTelemetry::sample)};
 }
 
-NodeSample NodeTelemetry::sample(double now_s) {
-  return {now_s - start_s_, cpu_.sample(),
-          of_each<GpuSample>([](GpuTelemetry& gpu) { return gpu.sample(); })};
+std::vector<std::vector<GpuProcess>> NodeTelemetry::gpu_processes() {
+  return of_each(&GpuTelemetry::processes);
 }
 
 std::vector<std::string> NodeTelemetry::take_problems() { return std::exchange(problems_, {}); }

@@ -51,7 +51,7 @@ class DirectorySource final : public PlanSource {
   [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
                                             std::size_t most_cells) const override {
     return read_of(directory_, [&] {
-      const InputFile file(interior_file(directory_, id));
+      const InputFile file(plan_file(directory_, id, PlanFile::interior));
       npy::expect_at_most(most_cells, file.name(), file.size());
       return npy::read_mask({file.name(), file.part(0, file.size())}, most_cells);
     });
@@ -74,11 +74,10 @@ class DirectorySource final : public PlanSource {
  private:
   /// The plan's two or three files. Throws InputError if one of the first two is missing.
   [[nodiscard]] std::vector<struct stat> examine(const std::string& id) const {
-    std::vector<std::filesystem::path> files{domain_file(directory_, id),
-                                             interior_file(directory_, id)};
-    if (has_source_file(directory_, id)) files.push_back(source_file(directory_, id));
     std::vector<struct stat> found;
-    for (const std::filesystem::path& file : files) {
+    for (const PlanFile each : all_plan_files) {
+      if (each == PlanFile::source && !has_source_file(directory_, id)) continue;
+      const std::filesystem::path file = plan_file(directory_, id, each);
       if (::stat(file.c_str(), &found.emplace_back()) != 0)
         throw InputError(file.string() + ": " +
                          (errno == ENOENT ? "no such file" : std::strerror(errno)));

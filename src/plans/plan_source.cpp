@@ -1,15 +1,13 @@
 #include "plans/plan_source.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
 #include "core/file_descriptor.hpp"
 #include "core/input_file.hpp"
@@ -19,29 +17,6 @@
 
 namespace wallheat {
 namespace {
-
-/// True if the beginning of what is open can be read; errno tells why not.
-bool is_readable(int file) {
-  struct stat info {};
-  if (::fstat(file, &info) != 0) return false;
-  if (!S_ISDIR(info.st_mode)) {
-    char byte = 0;
-    return ::pread(file, &byte, 1, 0) >= 0;
-  }
-  const int copy = ::dup(file);
-  DIR* const listing = copy < 0 ? nullptr : ::fdopendir(copy);
-  if (listing == nullptr) {
-    if (copy >= 0) ::close(copy);
-    return false;
-  }
-  errno = 0;
-  const bool is_there = ::readdir(listing) != nullptr || errno == 0;
-  const int error = errno;
-  ::closedir(listing);
-  errno = error;
-  // To list a directory takes another right than to open its files.
-  return is_there && ::faccessat(file, ".", X_OK, AT_EACCESS) == 0;
-}
 
 /// Of a file that is no plan's.
 std::string text_of_file(const std::filesystem::path& file) {
@@ -63,12 +38,21 @@ bool is_zip(const std::filesystem::path& path) {
 }  // namespace
 
 void expect_available(const std::filesystem::path& source) {
-  const FileDescriptor file(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
-  const bool readable = file.get() >= 0 && is_readable(file.get());
-  const int error = errno;
-  if (readable) return;
-  throw SourceUnavailable("the input " + source.string() +
-                          " cannot be read any more: " + std::strerror(error));
+  std::error_code error;
+  if (std::filesystem::is_directory(source, error)) {
+    const std::filesystem::directory_iterator listing(source, error);
+    // To list a directory takes another right than to open its files.
+    if (!error && ::faccessat(AT_FDCWD, source.c_str(), X_OK, AT_EACCESS) != 0)
+      error.assign(errno, std::generic_category());
+  } else {
+    const FileDescriptor file(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+    char byte = 0;
+    if (file.get() < 0 || ::pread(file.get(), &byte, 1, 0) < 0)
+      error.assign(errno, std::generic_category());
+  }
+  if (error)
+    throw SourceUnavailable("the input " + source.string() +
+                            " cannot be read any more: " + error.message());
 }
 
 /// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/).

@@ -92,6 +92,8 @@ class Agent {
   /// Abandons everything at hand: kills all seats and says Bye, once.
   void leave(Bye::Why why, const std::string& reason);
   [[nodiscard]] bool has_left() const { return bye_.has_value(); }
+  /// The place of the device in use among those that were opened.
+  [[nodiscard]] std::size_t device_in_use() const { return device_; }
   /// No seat has anything to say.
   [[nodiscard]] bool waits_for_rank_0() const;
 

@@ -177,6 +177,7 @@ void Coordinator::take_answer(int worker, Result& result) {
                       worker, result.plan);
   event.predicted_s = static_cast<float>(predicted_s);
   event.record = std::move(result.record);
+  event.device_times = std::move(result.device_times);
   if (is_first) {
     attempts_.erase(result.plan);
     if (queue_.is_held(result.plan)) first_answers_[result.plan] = {worker, result.digest};
@@ -199,7 +200,7 @@ void Coordinator::feed(double now_s) {
 
 void Coordinator::give(int worker, bool at_last) {
   Rank& rank = at(worker);
-  if (stop_ || rank.stage != Stage::working) return;
+  if (stop_) return;
   auto plans = queue_.give(worker, deadline_s_ - now_s_, at_last);
   if (plans.empty()) return;
   rank.told_s = now_s_;

@@ -49,6 +49,7 @@ struct Event {
   std::int32_t failures = 0;
   float predicted_s = std::numeric_limits<float>::quiet_NaN();
   Bytes record{};
+  DeviceTimes device_times{};  ///< of a stored answer
   PlanProgress last{};
   std::shared_ptr<const WorkerReport> report{};
   std::string reason{};

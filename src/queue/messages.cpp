@@ -12,11 +12,6 @@ namespace wallheat {
 
 // The types of other folders; each is described once, as the list of its fields: see
 // core/codec.hpp.
-template <class Visit, Is<DeviceTimes> R>
-void fields_of(Visit& visit, R& times) {
-  visit(times.upload_s, times.kernel_s, times.download_s, times.wait_s, times.kernel, times.stream,
-        times.blocks, times.threads);
-}
 template <class Visit, Is<RoomResult> R>
 void fields_of(Visit& visit, R& room) {
   for_each_room_column([&](const char*, auto member, const char*) { visit(room.*member); });
@@ -24,7 +19,7 @@ void fields_of(Visit& visit, R& room) {
 template <class Visit, Is<PlanResult> R>
 void fields_of(Visit& visit, R& result) {
   for_each_column([&](const auto& column) { visit(column.of(result)); });
-  visit(result.device_times, result.field, result.rooms);
+  visit(result.field, result.rooms);
 }
 template <class Visit, Is<GpuSample> R>
 void fields_of(Visit& visit, R& sample) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/bytes.hpp"
+#include "core/device_times.hpp"
 #include "core/gpu_usage.hpp"
 #include "core/machine.hpp"
 #include "wallheat/plan_result.hpp"
@@ -53,8 +54,9 @@ struct Result {
   double seconds = 0;        ///< that its worker took
   std::uint64_t digest = 0;  ///< of all that must be equal whoever solves; see digest_of
   Bytes record{};            ///< the PlanResult, see encode_result
+  DeviceTimes device_times{};
   static void fields(auto& visit, auto& self) {
-    visit(self.plan, self.kind, self.seconds, self.digest, self.record);
+    visit(self.plan, self.kind, self.seconds, self.digest, self.record, self.device_times);
   }
 };
 

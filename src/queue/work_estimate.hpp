@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "core/solver_kind.hpp"
 #include "wallheat/grid.hpp"
 #include "wallheat/solver.hpp"
 

@@ -18,47 +18,34 @@ const Style one_decimal{Form::decimals, 1};
 Figure crossover_of(const GpuBench& bench) {
   Figure::Series gpu{"GPU", Figure::Mark::points_and_line, {}, {}};
   Figure::Series cpu{"CPU", Figure::Mark::points_and_line, {}, {}};
-  double least = INFINITY;
-  double largest = 0;
   for (const SideRate& side : bench.sides) {
     for (const auto& [series, plans_per_s] :
          {std::pair(&gpu, side.gpu_plans_per_s), {&cpu, side.cpu_plans_per_s}}) {
-      series->x.push_back(static_cast<double>(side.side));
-      series->y.push_back(plans_per_s);
-      least = std::min(least, plans_per_s);
-      largest = std::max(largest, plans_per_s);
+      series->add(static_cast<double>(side.side), plans_per_s);
     }
   }
-  Figure figure{"crossover",
-                fmt::format("{} against {} cores", bench.name, bench.cpu_cores),
-                {"cells along a side", Figure::Scale::powers_of_2},
-                {"plans a second", Figure::Scale::powers_of_10},
-                {gpu, cpu}};
-  if (const double side = bench.break_even_side; !std::isnan(side))
-    figure.series.push_back({.name = fmt::format("the GPU is ahead from {:.0f} on", side),
-                             .mark = Figure::Mark::line,
-                             .x = {side, side},
-                             .y = {least, largest},
-                             .is_dashed = true});
-  return figure;
+  return {"crossover",
+          fmt::format("{} against {} cores", bench.name, bench.cpu_cores),
+          {"cells along a side", Figure::Scale::powers_of_2},
+          {"plans a second", Figure::Scale::powers_of_10},
+          {gpu, cpu}};
 }
 
 /// The solvers' times over the size of plans.
-Figure solver_times(std::vector<SolverComparison> comparisons, const std::string& device) {
-  std::ranges::sort(comparisons, {}, &SolverComparison::interior_cells);
+Figure solver_times(const CpuBench& bench) {
   Figure figure{"times",
-                "a plan on one core of " + device,
+                "a plan on one core of " + bench.device,
                 {"interior cells", Figure::Scale::powers_of_10},
                 {"seconds", Figure::Scale::powers_of_10}};
-  for (const SolverComparison& plan : comparisons) {
-    figure.series.resize(plan.times.size());
-    for (std::size_t i = 0; i < plan.times.size(); ++i) {
-      Figure::Series& series = figure.series[i];
-      series.name = to_string(plan.times[i].solver);
-      series.mark = Figure::Mark::points_and_line;
-      series.x.push_back(static_cast<double>(plan.interior_cells));
-      series.y.push_back(plan.times[i].seconds);
-    }
+  std::vector<SolverRate> rates = bench.plans;
+  std::ranges::stable_sort(rates, {}, &SolverRate::interior_cells);
+  for (const SolverRate& rate : rates) {
+    const std::string name(to_string(rate.solver));
+    auto series = std::ranges::find(figure.series, name, &Figure::Series::name);
+    if (series == figure.series.end())
+      series = figure.series.insert(
+          series, {.name = name, .mark = Figure::Mark::points_and_line, .x = {}, .y = {}});
+    series->add(static_cast<double>(rate.interior_cells), rate.cpu_s.front());
   }
   return figure;
 }
@@ -67,38 +54,59 @@ Figure solver_times(std::vector<SolverComparison> comparisons, const std::string
 
 Report report_of(const CpuBench& bench) {
   const double ceiling = bench.ceiling_updates_per_s;
-  const double share_of_core = bench.share_of_core();
   Report report{"the solver against what one core could do at best"};
-  report.add(Fact{"device", "device", bench.device});
-  report.add(Fact{"ceiling_giga_updates_per_s",
-                  "ceiling",
-                  ceiling * 1e-9,
+  report.add_fact("device", "device", bench.device);
+  report.add_fact("ceiling_giga_updates_per_s", "ceiling", ceiling * 1e-9,
                   {Form::decimals, 2, "G cell updates/s"},
-                  ": the additions that this core makes a second, by the three of an update"});
-  report.add(Fact{"share_of_core", "", share_of_core});
+                  ": the additions that this core makes a second, by the three of an update");
+  report.add_fact("share_of_core", "", bench.share_of_core);
   constexpr double idle = 0.9;
-  if (share_of_core < idle)
-    report.add(Note{fmt::format(
+  if (bench.share_of_core < idle)
+    report.add_note(fmt::format(
         "This machine is not idle: the solver had its core for {:.0f} % of the time. Rates of one "
         "thread are by CPU time, those of several are not.",
-        100 * share_of_core)});
+        100 * bench.share_of_core));
   const Style seconds{Form::decimals, 4};
+  const Style celsius{Form::digits, 2, "°C"};
   Table& plans = report.add(Table{"plans",
                                   "one thread, a plan at a time",
                                   {{"id", "plan"},
                                    {"interior_cells", "interior"},
                                    {"density", "density", {Form::decimals, 2}},
+                                   {"solver", "solver"},
                                    {"iterations", "iterations"},
+                                   {"sweeps", "sweeps", {Form::decimals, 0}},
                                    {"cpu_seconds", "CPU s", seconds},
                                    {"cpu_seconds_median", "median", seconds},
                                    {"cpu_seconds_max", "max", seconds},
-                                   {"seconds", "", seconds},
                                    {"giga_updates_per_s", "G updates/s", giga},
                                    {"percent_of_ceiling", "of ceiling", percent}}});
-  for (const PlanRate& plan : bench.plans)
-    plans.rows.push_back({plan.id, plan.interior_cells, plan.density, plan.iterations,
-                          plan.cpu_s.min, plan.cpu_s.median, plan.cpu_s.max, plan.wall_s.min,
-                          plan.giga_updates_per_s(), plan.giga_updates_per_s() * 1e11 / ceiling});
+  const bool several = std::ranges::any_of(bench.plans, [&](const SolverRate& rate) {
+    return rate.solver != bench.plans.front().solver;
+  });
+  if (several)
+    plans.columns.insert(plans.columns.end(),
+                         {{"times_as_fast", "times as fast", {Form::decimals, 1}},
+                          {"error", "error", celsius},
+                          {"error_bound", "bound", celsius},
+                          {"fell_back", "fell back"}});
+  double first_s = 0;  // of the plan's first solver
+  for (const SolverRate& rate : bench.plans) {
+    if (rate.solver == bench.plans.front().solver) first_s = rate.cpu_s.front();
+    plans.rows.push_back({rate.id, rate.interior_cells, rate.density, to_string(rate.solver),
+                          rate.iterations, rate.sweeps, rate.cpu_s.front(),
+                          rate.cpu_s[rate.cpu_s.size() / 2], rate.cpu_s.back(),
+                          rate.giga_updates_per_s(), rate.giga_updates_per_s() * 1e11 / ceiling});
+    if (several)
+      plans.rows.back().insert(plans.rows.back().end(), {first_s / rate.cpu_s.front(), rate.error,
+                                                         rate.bound, rate.fell_back});
+  }
+  if (several) {
+    report.add(
+        Note{"The solvers take turns. Error: the largest difference to steady's field. Bound: the "
+             "proven distance from the steady state."});
+    report.add(solver_times(bench));
+  }
   Table& scaling = report.add(Table{"scaling",
                                     "all plans on each thread",
                                     {{"threads", "threads"},
@@ -113,9 +121,9 @@ Report report_of(const CpuBench& bench) {
 
 Report report_of(const GpuBench& bench) {
   Report report{"a GPU against the cores"};
-  report.add(Fact{"device", "device", bench.name});
-  report.add(Fact{
-      "compared_plans", "compared", bench.compared, {.unit = "plans"}, ": every bit as the CPU's"});
+  report.add_fact("device", "device", bench.name);
+  report.add_fact("compared_plans", "compared", bench.compared, {.unit = "plans"},
+                  ": every bit as the CPU's");
   Table& flows = report.add(Table{"flows",
                                   "plans from memory",
                                   {{"in_flight", "in flight"},
@@ -126,7 +134,7 @@ Report report_of(const GpuBench& bench) {
   for (const Flow& flow : bench.flows)
     flows.rows.push_back({flow.in_flight, flow.plans, flow.seconds, flow.updates_per_s() * 1e-9,
                           flow.plans_per_s()});
-  report.add(Fact{"cpu_cores", "", bench.cpu_cores});
+  report.add_fact("cpu_cores", "", bench.cpu_cores);
   Table& sides = report.add(Table{"sides",
                                   "the GPU against " + counted(bench.cpu_cores, "core"),
                                   {{"side", "side", {.unit = "cells"}},
@@ -136,61 +144,31 @@ Report report_of(const GpuBench& bench) {
   for (const SideRate& side : bench.sides)
     sides.rows.push_back({side.side, side.gpu_plans_per_s, side.cpu_plans_per_s,
                           side.gpu_plans_per_s / side.cpu_plans_per_s});
-  const double ahead = bench.break_even_side;
-  report.add(Fact{"break_even_side", "", ahead});
+  const auto behind = std::find_if(
+      bench.sides.rbegin(), bench.sides.rend(),
+      [](const SideRate& side) { return side.gpu_plans_per_s < side.cpu_plans_per_s; });
   if (!bench.sides.empty())
-    report.add(Note{std::isnan(ahead)
-                        ? "The GPU is behind up to the largest of these."
-                        : fmt::format("The GPU is ahead from {0:.0f} x {0:.0f} cells on.", ahead)});
+    report.add(
+        Note{behind == bench.sides.rbegin()
+                 ? "The GPU is behind up to the largest of these."
+                 : fmt::format("The GPU is ahead from {0} x {0} cells on.", behind.base()->side)});
   report.add(crossover_of(bench));
-  return report;
-}
-
-Report report_of(const std::vector<SolverComparison>& comparisons, const std::string& device) {
-  Report report{"the solvers on one core"};
-  report.add(Fact{"device", "device", device});
-  const Style celsius{Form::digits, 2, "°C"};
-  Table& solvers = report.add(Table{"solvers",
-                                    "",
-                                    {{"id", "plan"},
-                                     {"interior_cells", "interior"},
-                                     {"solver", "solver"},
-                                     {"iterations", "iterations"},
-                                     {"sweeps", "sweeps", {Form::decimals, 0}},
-                                     {"milliseconds", "time", {Form::decimals, 2, "ms"}},
-                                     {"times_as_fast", "times as fast", {Form::decimals, 1}},
-                                     {"error", "error", celsius},
-                                     {"error_bound", "bound", celsius},
-                                     {"fell_back", "fell back"}}});
-  for (const SolverComparison& plan : comparisons)
-    for (const SolverTime& time : plan.times)
-      solvers.rows.push_back({plan.id, plan.interior_cells, to_string(time.solver), time.iterations,
-                              time.sweeps, 1e3 * time.seconds,
-                              plan.times.front().seconds / time.seconds, time.error, time.bound,
-                              time.fell_back});
-  report.add(Note{
-      "One thread, the solvers in turns; the least time. Error: the largest difference to steady's "
-      "field. Bound: the proven distance from the steady state."});
-  report.add(solver_times(comparisons, device));
   return report;
 }
 
 Report report_of(const ReferenceProfile& profile, const std::string& id,
                  const std::string& solver) {
   Report report{"where the published algorithm spends its time"};
-  report.add(Fact{"id", "plan", id});
-  report.add(Fact{"iterations",
-                  "iterations",
-                  profile.iterations,
-                  {},
-                  " of the published algorithm, on one core"});
-  report.add(Fact{"converged", "", profile.converged});
+  report.add_fact("id", "plan", id);
+  report.add_fact("iterations", "iterations", profile.iterations, {},
+                  " of the published algorithm, on one core");
+  report.add_fact("converged", "", profile.converged);
   const Style seconds{Form::decimals, 4, "s"};
-  report.add(Fact{"seconds", "all steps", profile.seconds, seconds});
-  report.add(Fact{"solver_seconds", solver, profile.solver_seconds, seconds,
-                  fmt::format(" for the same bits: {:.1f} times as fast", profile.speedup())});
-  report.add(Fact{"solver", "", solver});
-  report.add(Fact{"speedup", "", profile.speedup()});
+  report.add_fact("seconds", "all steps", profile.seconds, seconds);
+  report.add_fact("solver_seconds", solver, profile.solver_seconds, seconds,
+                  fmt::format(" for the same bits: {:.1f} times as fast", profile.speedup()));
+  report.add_fact("solver", "", solver);
+  report.add_fact("speedup", "", profile.speedup());
   Table& steps = report.add(Table{"steps",
                                   "",
                                   {{"step", "step"},

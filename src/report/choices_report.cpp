@@ -40,11 +40,11 @@ Report report_of(const Advice& advice, std::size_t first) {
   std::string work = " to solve";
   if (!std::isnan(advice.core_hours))
     work += fmt::format(", {:.3g} core hours, {}", advice.core_hours, advice.speed_source);
-  report.add(Fact{"plans", "plans", advice.plans, {}, work});
-  report.add(Fact{"core_hours", "", advice.core_hours});
-  report.add(Fact{"speed", "", advice.speed_source});
-  for (const std::string& note : advice.notes) report.add(Fact{"", "note", note});
-  report.add(Fact{"notes", "", fmt::format("{}", fmt::join(advice.notes, "; "))});
+  report.add_fact("plans", "plans", advice.plans, {}, work);
+  report.add_data("core_hours", advice.core_hours);
+  report.add_data("speed", advice.speed_source);
+  for (const std::string& note : advice.notes) report.add_line("note", note);
+  report.add_data("notes", fmt::format("{}", fmt::join(advice.notes, "; ")));
   const std::vector<Choice>& choices = advice.choices;
   const Style duration{Form::duration};
   const Style hours{Form::decimals, 2};
@@ -76,8 +76,8 @@ Report report_of(const Advice& advice, std::size_t first) {
                           choice.done_s(), clock_text(advice.now_s, choice.done_s()),
                           choice.done_95_s(), clock_text(advice.now_s, choice.done_95_s()),
                           choice.core_hours, submit_options(choice)});
-  report.add(Note{advice.reason});
-  report.add(Fact{"reason", "", advice.reason});
+  report.add_note(advice.reason);
+  report.add_data("reason", advice.reason);
   return report;
 }
 

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "core/id_list.hpp"
-#include "report/histogram.hpp"
 #include "report/report.hpp"
-#include "view/gpu_text.hpp"
+#include "report/time_ledger.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -31,68 +30,64 @@ struct Answers {
 
 /// In what two sets of answers differ; "second" less "first".
 struct Comparison {
+  /// Of plans that are not in both alike: rarer kinds first.
+  enum class Kind { status, floor_plan, only_first, only_second };
+  struct Apart {
+    Kind kind;
+    std::string id;
+    std::string first = {}, second = {};  ///< their statuses
+  };
   struct Setting {
-    std::string name, first, second;  ///< "-" where one does not have it
+    std::string name, first, second;  ///< "-" if one does not have it
   };
   struct Column {
     std::string name;
     std::size_t differing = 0;  ///< plans, bit by bit
-    double largest = 0;         ///< absolute; plans with NaN aside; NaN where there are no others
-    double mean = 0;            ///< absolute, over the same
-    std::string plan;           ///< with the largest; empty where none differs
-  };
-  struct Status {
-    std::string id;
-    PlanStatus first, second;
+    double largest = 0;         ///< absolute, of the values that are numbers in both
+    double sum = 0;             ///< of the same
+    std::size_t numbers = 0;    ///< how many these are
+    std::string plan = {};      ///< with the largest; empty if none differs
   };
 
   std::string first, second;
-  bool has_settings = false;      ///< false if one is a CSV: then it has no status either
-  std::vector<Setting> settings;  ///< and versions and devices; those that differ
-  std::vector<std::string> only_first, only_second;  ///< ids
-  std::vector<Status> statuses;                      ///< those that differ
-  std::vector<std::string> other_inputs;             ///< ids of plans whose floor plans differ
-  std::size_t compared = 0;                          ///< plans with an answer in both
-  std::size_t identical = 0;                         ///< of these, bit by bit, with their fields
-  std::vector<Column> columns;
-  std::vector<std::string>
-      left_out;                  ///< names of columns that are a solver's own, where the two differ
-  std::optional<Column> fields;  ///< over all cells; where both have fields of one shape
+  bool has_settings = false;          ///< false if one is a CSV: then it has no status either
+  std::vector<Setting> settings;      ///< and versions and devices; those that differ
+  std::vector<Apart> apart;           ///< by kind
+  std::size_t compared = 0;           ///< plans with an answer in both
+  std::size_t identical = 0;          ///< of these, bit by bit, with their fields
+  std::vector<Column> columns;        ///< the last one is "field", if both have one of one shape
+  std::vector<std::string> left_out;  ///< columns that are a solver's own, if they are of two
   std::size_t compared_fields = 0;
   std::vector<double> means;  ///< differences of mean_temp in °C, NaN aside
   TextList plans;             ///< ids: whose they are
 
   [[nodiscard]] bool equal() const;
-  /// Empty where all means are equal.
-  [[nodiscard]] Histogram histogram() const;
+  [[nodiscard]] std::size_t count(Kind kind) const;
 };
-/// Reads fields on all cores. Throws RunError where a file is damaged.
+/// Reads fields on all cores. Throws RunError if a file is damaged.
 [[nodiscard]] Comparison compare(const Answers& first, const Answers& second);
 
 /// How fast a program solves plans.
 struct ProgramTime {
   std::string name;
-  double seconds_a_plan = 0;           ///< wall time
-  std::optional<std::size_t> workers;  ///< where known and always the same
-  std::optional<double> cpu_seconds_a_plan;
-  std::optional<GpuSeconds> gpu_seconds_a_plan;  ///< where plans were solved on GPUs
+  double seconds_a_plan = 0;                ///< wall time
+  std::optional<std::size_t> workers = {};  ///< if known and always the same
+  std::optional<double> cpu_seconds_a_plan = {};
 };
 /// By the wall time of its sessions; nothing where none left figures.
 [[nodiscard]] std::optional<ProgramTime> time_of(const std::string& file,
                                                  const ResultReader& reader);
 
-/// Where the time of all threads of all sessions went, in s and in order; empty if no session
-/// tells.
-using ThreadSeconds = std::vector<std::pair<std::string, double>>;
-[[nodiscard]] ThreadSeconds thread_seconds_of(const ResultReader& reader);
+/// Where the time of all threads of all sessions went; nothing but 0 if no session tells.
+[[nodiscard]] LedgerSeconds thread_seconds_of(const ResultReader& reader);
 
 /// All that one call of `wallheat compare` finds.
 struct Compared {
   std::vector<Comparison> comparisons;  ///< all against the first
   std::vector<ProgramTime> times;
-  std::vector<std::pair<std::string, ThreadSeconds>> threads;  ///< of each result file
-  std::size_t plans = 0;                                       ///< for how many the hours are
-  std::string base;  ///< name of the time that speed-ups are against; empty: the slowest
+  std::vector<std::pair<std::string, LedgerSeconds>> threads = {};  ///< of each result file
+  std::size_t plans = 0;                                            ///< for how many the hours are
+  std::string base = {};  ///< name of the time that speed-ups are against; empty: the slowest
 
   /// There must be a time.
   [[nodiscard]] const ProgramTime& base_time() const;

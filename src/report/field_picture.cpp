@@ -52,11 +52,11 @@ struct Scale {
   ColourRange range;
   std::string_view unit;
   std::string_view colours;  ///< of maps, where the picture names none
-  bool has_bar = false;      ///< it was drawn
+  bool has_bar = false;      ///< none is needed, or it was drawn
 };
 
 Scale scale_of(const FieldPicture& picture, PanelScale of) {
-  if (of == PanelScale::mask) return {of, {0, 1}, "", ""};
+  if (of == PanelScale::mask) return {of, {0, 1}, "", "", true};
   ColourRange found{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
   bool is_study = false;
   for (const FieldPanel& panel : picture.panels) {
@@ -110,66 +110,74 @@ Grid<double> averaged(const Grid<double>& field, std::size_t gather) {
 }
 
 /// A rectangle of the page, in pixels from its lower left corner.
-struct Box {
-  double left = 0;
-  double bottom = 0;
-  double width = 0;
-  double height = 0;
-};
-
-/// The page: panels in rows of cells that all have the same size, the colour bars at the right.
+/// Panels in a grid of areas that all have the same size, the colour bars at the right. Lengths are
+/// in pixels.
 class Page {
  public:
   Page(const FieldPicture& picture, int dpi)
       : picture_(picture),
         columns_(std::clamp<std::size_t>(picture.columns, 1, std::max<std::size_t>(panels(), 1))),
         rows_((std::max<std::size_t>(panels(), 1) + columns_ - 1) / columns_) {
-    for (const FieldPanel& panel : picture.panels)
-      if (!scales_.contains(panel.scale))
-        scales_.emplace(panel.scale, scale_of(picture, panel.scale));
-    const std::size_t side = longest_side();
-    const std::size_t dots = side * static_cast<std::size_t>(dpi) / usual_dpi;
-    for (const FieldPanel& panel : picture.panels) {
-      const std::size_t longest = std::max({panel.values.rows, panel.values.cols, std::size_t{1}});
-      const auto cells = static_cast<double>(longest);
-      const auto room = static_cast<double>(side);
-      // All cells as large in pixels look best; a size that is asked for is filled.
-      double cell = room / cells;
-      if (!picture.size) cell = cell >= 1 ? std::floor(cell) : 1 / std::ceil(cells / room);
-      sizes_.emplace_back(cell * static_cast<double>(panel.values.cols),
-                          cell * static_cast<double>(panel.values.rows));
-      gathers_.push_back(static_cast<double>((longest + dots - 1) / dots));
-      fields_.push_back(averaged(panel.values, (longest + dots - 1) / dots));
-      cell_width_ = std::max(cell_width_, sizes_.back().first);
-      cell_height_ = std::max(cell_height_, sizes_.back().second);
+    std::size_t longest = 1;  // cells
+    double wide = 0;          // parts of the longest side
+    double high = 0;
+    for (const auto& [text, values, scale, labels] : picture.panels) {
+      longest = std::max({longest, values.rows, values.cols});
+      const auto rows = static_cast<double>(values.rows);
+      const auto cols = static_cast<double>(values.cols);
+      wide = std::max(wide, cols / std::max(rows, cols));
+      high = std::max(high, rows / std::max(rows, cols));
+      if (!scales_.contains(scale)) scales_.emplace(scale, scale_of(picture, scale));
     }
-    width_ = around_width() + static_cast<double>(columns_) * cell_width_;
-    height_ = around_height() + static_cast<double>(rows_) * cell_height_;
+    const double side = picture.size ? side_within(*picture.size, wide, high)
+                                     : side_of_even_cells(static_cast<double>(longest));
+    dots_ = static_cast<std::size_t>(side * dpi / usual_dpi);
+    area_width_ = side * wide;
+    area_height_ = side * high;
+    if (picture.size) return;
+    area_width_ = std::max(area_width_, 200.0);  // room for captions above a thin panel
+    area_height_ = std::max(area_height_, 100.0);
   }
 
   Plot plot() {
-    Plot plot(static_cast<int>(std::lround(width_)), static_cast<int>(std::lround(height_)));
-    plot.add("set multiplot");
+    const double width = around_width() + static_cast<double>(columns_) * area_width_;
+    const double height = around_height() + static_cast<double>(rows_) * area_height_;
+    const double right = width - margin - static_cast<double>(bars()) * bar();
+    Plot plot(static_cast<int>(std::lround(width)), static_cast<int>(std::lround(height)));
+    plot.add(
+        "set multiplot layout {},{} margins screen {:.6f},{:.6f},{:.6f},{:.6f} spacing screen "
+        "{:.6f},{:.6f}",
+        rows_, columns_, (margin + left_of_panel()) / width, right / width,
+        (margin + below_panel()) / height, 1 - (top + caption) / height,
+        (gap + left_of_panel()) / width, (caption + below_panel()) / height);
     plot.add("set label 1 {} at screen {:.6f},{:.6f} left font ',15'", Plot::quoted(picture_.title),
-             margin / width_, 1 - 0.45 * top / height_);
-    plot.add("unset border; unset tics; unset grid; unset key; set style fill solid 1 noborder");
+             margin / width, 1 - 0.45 * top / height);
+    plot.add(
+        "unset border; unset tics; unset grid; unset key; set size ratio -1; set object 1 "
+        "rectangle "
+        "from graph 0,0 to graph 1,1 fillcolor '#e7e9ec' fillstyle solid noborder behind; "
+        "set title offset 0,-0.6 textcolor '#686e7a' font ',11'");
     if (picture_.axes)
       plot.add(
           "set xtics out nomirror textcolor '#262a33'; set ytics out nomirror textcolor '#262a33'; "
           "set xlabel 'column, cells'; set ylabel 'row, cells' offset 1.5,0");
-    std::size_t with_bar = 0;
-    for (std::size_t i = 0; i < fields_.size(); ++i) {
-      Scale& scale = scales_.at(picture_.panels[i].scale);
+    const double tall = std::min(height - top - caption - below_panel() - margin, 600.0);
+    double bar_left = right + gap;
+    for (const FieldPanel& panel : picture_.panels) {
+      Scale& scale = scales_.at(panel.scale);
       plot.add("set palette maxcolors 0 defined ({})", palette(scale));
       plot.add("set cbrange [{:.10g}:{:.10g}]", scale.range.low, scale.range.high);
+      plot.add("unset colorbox");
       // A panel of nothing but ground draws no bar.
-      if (scale.of != PanelScale::mask && draws(i) && !std::exchange(scale.has_bar, true)) {
-        add_colour_bar(plot, scale, with_bar++);
-      } else {
-        plot.add("unset colorbox");
+      if (draws(panel) && !std::exchange(scale.has_bar, true)) {
+        plot.add(
+            "set colorbox vertical user origin screen {:.6f},{:.6f} size screen {:.6f},{:.6f} "
+            "noborder; set cbtics out nomirror textcolor '#262a33'; set cblabel {} offset 1,0",
+            bar_left / width, (height - top - caption - tall) / height, 16 / width, tall / height,
+            Plot::quoted(scale.unit));
+        bar_left += bar();
       }
-      add_panel(plot, i);
-      if (i == 0) plot.add("unset label 1");
+      add_panel(plot, panel, scale.range);
     }
     plot.add("unset multiplot");
     return plot;
@@ -180,8 +188,6 @@ class Page {
   static constexpr double top = 48;      // for the title
   static constexpr double caption = 28;  // above each panel
   static constexpr double gap = 20;
-  static constexpr double ticks_left = 60;  // of axes
-  static constexpr double ticks_below = 44;
 
   [[nodiscard]] std::size_t panels() const { return picture_.panels.size(); }
   [[nodiscard]] std::size_t bars() const {
@@ -195,9 +201,8 @@ class Page {
     });
     return is_long ? 132 : 104;
   }
-  [[nodiscard]] double left_of_panel() const { return picture_.axes ? ticks_left : 0; }
-  [[nodiscard]] double below_panel() const { return picture_.axes ? ticks_below : 0; }
-
+  [[nodiscard]] double left_of_panel() const { return picture_.axes ? 60 : 0; }
+  [[nodiscard]] double below_panel() const { return picture_.axes ? 44 : 0; }
   /// What is not panels.
   [[nodiscard]] double around_width() const {
     return 2 * margin + static_cast<double>(columns_) * (left_of_panel() + gap) +
@@ -207,26 +212,20 @@ class Page {
     return top + static_cast<double>(rows_) * (caption + below_panel()) + margin;
   }
 
-  [[nodiscard]] std::size_t longest_side() {
-    if (!picture_.size) return picture_.side;
-    const auto [width, height] = *picture_.size;
-    double wide = 0;  // parts of a side
-    double high = 0;
-    for (const FieldPanel& panel : picture_.panels) {
-      const auto rows = static_cast<double>(panel.values.rows);
-      const auto cols = static_cast<double>(panel.values.cols);
-      wide = std::max(wide, cols / std::max(rows, cols));
-      high = std::max(high, rows / std::max(rows, cols));
-    }
+  /// The largest side with which all fits into a size, of panels so wide and high.
+  [[nodiscard]] double side_within(std::pair<int, int> size, double wide, double high) const {
+    const auto [width, height] = size;
     const double side = std::min((width - around_width()) / static_cast<double>(columns_) / wide,
                                  (height - around_height()) / static_cast<double>(rows_) / high);
     constexpr double least = 16;
-    if (!(side >= least))
-      throw UsageError(
-          fmt::format("--size {}x{} leaves no room for {} panels", width, height, panels()));
-    cell_width_ = std::floor(side) * wide;
-    cell_height_ = std::floor(side) * high;
-    return static_cast<std::size_t>(side);
+    if (side >= least) return std::floor(side);
+    throw UsageError(
+        fmt::format("--size {}x{} leaves no room for {} panels", width, height, panels()));
+  }
+  /// All cells as large in pixels look best.
+  [[nodiscard]] double side_of_even_cells(double cells) const {
+    const double cell = static_cast<double>(picture_.side) / cells;
+    return cells * (cell >= 1 ? std::floor(cell) : 1 / std::ceil(1 / cell));
   }
 
   [[nodiscard]] std::string_view palette(const Scale& scale) const {
@@ -236,29 +235,16 @@ class Page {
     return found == maps.end() ? maps.front().palette : found->palette;
   }
 
-  [[nodiscard]] bool draws(std::size_t panel) const {
-    const std::vector<double>& cells = fields_[panel].cells;
-    return std::ranges::any_of(cells, [](double value) { return std::isfinite(value); });
-  }
-
-  /// Where a panel's cells are drawn: in the middle of its place.
-  [[nodiscard]] Box place_of(std::size_t panel) const {
-    const auto column = static_cast<double>(panel % columns_);
-    const std::size_t above_it = panel / columns_;  // rows of panels
-    const auto row = static_cast<double>(above_it);
-    const auto [width, height] = sizes_[panel];
-    const double left = margin + column * (left_of_panel() + cell_width_ + gap) + left_of_panel() +
-                        (cell_width_ - width) / 2;
-    const double above = top + row * (caption + cell_height_ + below_panel()) + caption +
-                         (cell_height_ - height) / 2;
-    return {left, height_ - above - height, width, height};
+  static bool draws(const FieldPanel& panel) {
+    return std::ranges::any_of(panel.values.cells,
+                               [](double value) { return std::isfinite(value); });
   }
 
   /// As much of it as has room above the panel, by the parts that commas end.
-  [[nodiscard]] std::string caption_of(std::size_t panel) const {
-    constexpr double letter = 7.6;  // pixels
-    std::string text = picture_.panels[panel].caption;
-    while (letter * static_cast<double>(text.size()) > cell_width_ + gap) {
+  [[nodiscard]] std::string caption_of(const FieldPanel& panel) const {
+    constexpr double letter = 7.6;
+    std::string text = panel.caption;
+    while (letter * static_cast<double>(text.size()) > area_width_ + gap) {
       const std::size_t comma = text.rfind(", ");
       if (comma == std::string::npos) break;
       text.resize(comma);
@@ -266,50 +252,26 @@ class Page {
     return text;
   }
 
-  void add_colour_bar(Plot& plot, const Scale& scale, std::size_t number) const {
-    const double tall = std::min(height_ - top - caption - below_panel() - margin, 600.0);
-    const double left = width_ - margin - static_cast<double>(bars() - number) * bar() + 12;
-    plot.add(
-        "set colorbox vertical user origin screen {:.6f},{:.6f} size screen {:.6f},{:.6f} noborder",
-        left / width_, (height_ - top - caption - tall) / height_, 16 / width_, tall / height_);
-    plot.add("set cbtics out nomirror textcolor '#262a33'");
-    plot.add("set cblabel {} offset 1,0", Plot::quoted(scale.unit));
-  }
-
-  void add_panel(Plot& plot, std::size_t number) const {
-    const Grid<double>& field = fields_[number];
-    const Box box = place_of(number);
-    plot.add(
-        "set lmargin at screen {:.6f}; set rmargin at screen {:.6f}; "
-        "set bmargin at screen {:.6f}; set tmargin at screen {:.6f}",
-        box.left / width_, (box.left + box.width) / width_, box.bottom / height_,
-        (box.bottom + box.height) / height_);
-    plot.add("set label 2 {} at screen {:.6f},{:.6f} left textcolor '#686e7a' font ',11'",
-             Plot::quoted(caption_of(number)), box.left / width_,
-             (box.bottom + box.height + 10) / height_);
-    plot.add(
-        "set object 1 rectangle from graph 0,0 to graph 1,1 fillcolor '#e7e9ec' fillstyle "
-        "solid noborder behind");
-    const Grid<double>& whole = picture_.panels[number].values;
-    plot.add("set xrange [0:{}]; set yrange [{}:0]", whole.cols, whole.rows);
-    add_labels(plot, number);
-    if (draws(number)) {
-      plot.add_image(field, gathers_[number]);
+  void add_panel(Plot& plot, const FieldPanel& panel, const ColourRange& range) const {
+    const Grid<double>& field = panel.values;
+    plot.add("set title {}", Plot::quoted(caption_of(panel)));
+    plot.add("set xrange [0:{}]; set yrange [{}:0]", field.cols, field.rows);
+    add_labels(plot, panel, range);
+    const std::size_t gather = (std::max(field.rows, field.cols) + dots_ - 1) / dots_;
+    if (draws(panel)) {
+      plot.add_image(averaged(field, gather), static_cast<double>(gather));
     } else {
       plot.add("plot NaN");  // nothing but ground
     }
+    plot.add("unset label");
   }
 
-  /// In place of those of the panel before.
-  void add_labels(Plot& plot, std::size_t number) const {
-    for (std::size_t label = 3; label < next_label_; ++label) plot.add("unset label {}", label);
-    next_label_ = 3;
-    const FieldPanel& panel = picture_.panels[number];
-    const ColourRange& range = scales_.at(panel.scale).range;
-    const double cell = sizes_[number].first / static_cast<double>(panel.values.cols);
+  void add_labels(Plot& plot, const FieldPanel& panel, const ColourRange& range) const {
+    const double cell = std::min(area_width_ / static_cast<double>(panel.values.cols),
+                                 area_height_ / static_cast<double>(panel.values.rows));
     for (const FieldLabel& label : panel.labels) {
       const auto fits = [&](const std::string& text) {
-        constexpr double letter = 6.6;  // pixels
+        constexpr double letter = 6.6;
         return letter * static_cast<double>(columns_of(text)) <=
                static_cast<double>(label.room_for_it) * cell;
       };
@@ -317,28 +279,26 @@ class Page {
       if (!fits(text)) continue;
       const double height =
           (panel.values(label.row, label.col) - range.low) / (range.high - range.low);
-      plot.add("set label {} {} at first {},{} center front textcolor '{}' font ',10'",
-               next_label_++, Plot::quoted(text), static_cast<double>(label.col) + 0.5,
+      plot.add("set label {} at first {},{} center front textcolor '{}' font ',10'",
+               Plot::quoted(text), static_cast<double>(label.col) + 0.5,
                static_cast<double>(label.row) + 0.5, height > 0.6 ? "#101010" : "#ffffff");
     }
   }
 
   const FieldPicture& picture_;
-  mutable std::size_t next_label_ = 3;
   std::size_t columns_;
   std::size_t rows_;
   std::map<PanelScale, Scale> scales_;
-  std::vector<Grid<double>> fields_;
-  std::vector<double> gathers_;                   // cells of a plan along a side of a drawn one
-  std::vector<std::pair<double, double>> sizes_;  // of each panel: width, height
-  double cell_width_ = 200;                       // room for captions above a thin panel
-  double cell_height_ = 100;
-  double width_ = 0;
-  double height_ = 0;
+  std::size_t dots_ = 1;  ///< of a PNG along a panel's longest side
+  double area_width_ = 0;
+  double area_height_ = 0;
 };
 
-bool in_building(const FloorPlan& plan, std::size_t cell) {
-  return plan.interior.cells[cell] != 0 || plan.domain.cells[cell] != 0.0;
+/// With NaN in the cells for which `keeps` does not hold, by their number.
+Grid<double> masked(Grid<double> field, const auto& keeps) {
+  for (std::size_t cell = 0; cell < field.cells.size(); ++cell)
+    if (!keeps(cell)) field.cells[cell] = unknown;
+  return field;
 }
 
 }  // namespace
@@ -346,7 +306,6 @@ bool in_building(const FloorPlan& plan, std::size_t cell) {
 const std::vector<std::string>& colour_maps() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    all.reserve(maps.size());
     for (const ColourMap& map : maps) all.emplace_back(map.name);
     return all;
   }();
@@ -365,25 +324,22 @@ Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
         fmt::format("the plan has {} x {} cells, but the field {} x {}: they do not "
                     "belong together",
                     plan.interior.rows, plan.interior.cols, field.rows, field.cols));
-  Grid<double> shown = field;
-  for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
-    if (!in_building(plan, cell)) shown.cells[cell] = unknown;
-  return shown;
+  return masked(field, [&](std::size_t cell) {
+    return plan.interior.cells[cell] != 0 || plan.domain.cells[cell] != 0.0;
+  });
 }
 
 Grid<double> without_ground(Grid<double> field) {
   // A plan of nothing but 0 °C is no ground.
   if (std::ranges::all_of(field.cells, [](double value) { return value == 0; })) return field;
-  for (double& value : field.cells)
-    if (value == 0) value = unknown;
-  return field;
+  return masked(field, [&](std::size_t cell) { return field.cells[cell] != 0; });
 }
 
 Grid<double> interior_cells(const FloorPlan& plan) {
-  Grid<double> shown(plan.interior.rows, plan.interior.cols, unknown);
-  for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
-    if (in_building(plan, cell)) shown.cells[cell] = plan.interior.cells[cell] != 0 ? 1 : 0;
-  return shown;
+  Grid<double> mask(plan.interior.rows, plan.interior.cols);
+  for (std::size_t cell = 0; cell < mask.cells.size(); ++cell)
+    mask.cells[cell] = plan.interior.cells[cell] != 0 ? 1 : 0;
+  return within_building(plan, mask);
 }
 
 FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
@@ -415,10 +371,7 @@ FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
 }
 
 Grid<double> source_of(const FloorPlan& plan) {
-  Grid<double> shown = plan.source;
-  for (std::size_t cell = 0; cell < shown.cells.size(); ++cell)
-    if (plan.interior.cells[cell] == 0) shown.cells[cell] = unknown;
-  return shown;
+  return masked(plan.source, [&](std::size_t cell) { return plan.interior.cells[cell] != 0; });
 }
 
 std::string solution_caption(const std::string& solver, std::int64_t iterations) {

@@ -16,36 +16,31 @@
 namespace wallheat {
 namespace {
 
-/// Marks of an axis of time: few of them if it is long, more if that would leave hardly any.
+/// Marks of an axis of time: at least three, if digits of two places suffice for that.
 std::string marks_of_time(double from, double to) {
-  using Marks = std::vector<std::pair<std::string, double>>;
-  constexpr std::size_t enough = 3;
-  Marks marks{{"1 ms", 0.001}, {"10 ms", 0.01}, {"0.1 s", 0.1},    {"1 s", 1},
-              {"10 s", 10},    {"1 min", 60},   {"10 min", 600},   {"1 h", 3600},
-              {"6 h", 21600},  {"1 d", 86400},  {"1 week", 604800}};
-  const auto leave_those_within = [&] {
-    std::erase_if(marks, [&](const auto& mark) { return mark.second < from || mark.second > to; });
-    return marks.size();
-  };
-  if (leave_those_within() >= enough) return Plot::ticks(marks);
+  std::vector<std::pair<std::string, double>> marks;
   for (const std::vector<double>& digits :
-       {std::vector<double>{1, 2, 5}, {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8}}) {
+       {std::vector<double>{1}, {1, 2, 5}, {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8}}) {
     marks.clear();
     for (const auto& [unit, seconds, most] : {std::tuple("µs", 1e-6, 1e3),
                                               {"ms", 1e-3, 1e3},
                                               {"s", 1.0, 60.0},
                                               {"min", 60.0, 60.0},
-                                              {"h", 3600.0, 1e3}})
+                                              {"h", 3600.0, 24.0},
+                                              {"d", 86400.0, 1e3}})
       for (const double power : {1, 10, 100})
         for (const double digit : digits)
-          if (const double number = digit * power; number < most)
-            marks.emplace_back(fmt::format("{:g} {}", number, unit), number * seconds);
-    if (leave_those_within() >= enough) break;
+          if (const double number = digit * power, at = number * seconds;
+              number < most && at >= from && at <= to)
+            marks.emplace_back(fmt::format("{:g} {}", number, unit), at);
+    if (marks.size() >= 3) break;
   }
   return Plot::ticks(marks);
 }
 
-constexpr std::size_t last_line_type = 11;  // of steps
+// Types of lines.
+constexpr std::size_t last_step = 11;
+constexpr std::size_t line_beside = 6;  // steps
 
 /// The least and the largest number along an axis; nothing if there is none.
 struct Extent {
@@ -138,6 +133,8 @@ void add_panel(Plot& plot, const Figure& figure) {
   add_axis(plot, 'x', figure.x, along_x, has_bars);
   add_axis(plot, 'y', figure.y, along_y, has_bars);
   if (are_counts && !is_logarithmic(figure.y)) plot.add("set ytics {}", Plot::count_ticks(highest));
+  const auto steps = static_cast<std::size_t>(
+      std::ranges::count(figure.series, Figure::Mark::rectangles, &Figure::Series::mark));
   std::vector<std::string> curves;
   bool has_legend = false;
   for (const Figure::Series& series : figure.series) {
@@ -151,9 +148,9 @@ void add_panel(Plot& plot, const Figure& figure) {
     const std::string title =
         series.name.empty() ? "notitle" : "title " + Plot::quoted(series.name);
     // The last of the steps is the darkest, however few there are.
-    const std::size_t number = figure.is_graded
-                                   ? last_line_type - figure.series.size() + curves.size() + 1
-                                   : curves.size() + 1;
+    std::size_t number = curves.size() + 1;
+    if (figure.is_graded)
+      number = series.mark == Figure::Mark::rectangles ? last_step - steps + number : line_beside;
     curves.push_back(fmt::format("{} {} {}", plot.add_data(rows), style_of(series, number), title));
     for (std::size_t i = 0; i < series.labels.size(); ++i)
       if (std::isfinite(series.y[i]))

@@ -2,26 +2,25 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <cctype>
-#include <initializer_list>
 #include <string_view>
 #include <utility>
 
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/plan_result.hpp"
 
 namespace wallheat {
 namespace {
 
-bool is_space(char letter) { return std::isspace(static_cast<unsigned char>(letter)) != 0; }
-bool is_digit(char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; }
-/// SQLite, too, takes whatever is beyond ASCII for letters.
+/// A column that is equal to nothing that a formula can name.
+constexpr const char* no_column = "no column";
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 bool is_letter(char letter) {
-  const auto code = static_cast<unsigned char>(letter);
-  return std::isalnum(code) != 0 || letter == '_' || code >= 0x80;
+  return letter == '_' || letter == '.' || std::isalnum(static_cast<unsigned char>(letter)) != 0;
 }
 
 std::string in_lower_case(std::string text) {
@@ -30,259 +29,210 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-/// One past the end of what is quoted from `begin` on; a quote within it stands twice.
-std::size_t end_of_quoted(const Formula& formula, std::size_t begin) {
-  const std::string& text = formula.text;
-  std::size_t end = begin;
-  do {
-    end = text.find(text[begin], end + 1);
-    if (end == std::string::npos) refuse_formula(formula, "a quote that does not end", begin);
-    ++end;
-  } while (end < text.size() && text[end] == text[begin]);
-  return end;
-}
+/// A column's texts as SQLite compares them: by their bytes.
+struct ComparedWords {
+  std::vector<std::string> words;  ///< all that there are
+  std::string stranger = {};       ///< one that they were compared with
 
-std::size_t end_of_number(const std::string& text, std::size_t begin) {
-  std::size_t end = begin + 1;
-  const auto goes_on = [&] {
-    const bool is_exponent = text[end - 1] == 'e' || text[end - 1] == 'E';
-    return is_letter(text[end]) || text[end] == '.' ||
-           (is_exponent && (text[end] == '-' || text[end] == '+'));
-  };
-  while (end < text.size() && goes_on()) ++end;
-  return end;
-}
-
-/// Refuses what other languages write. To SQLite, "&" would be a sum of bits, which binds tighter
-/// than "<", "||" would join texts, and "--" would begin a comment.
-std::size_t end_of_sign(const Formula& formula, std::size_t begin) {
-  const std::string_view text = std::string_view(formula.text).substr(begin);
-  for (const std::string_view sign : {"==", "!=", "<>", "<=", ">="})
-    if (text.starts_with(sign)) return begin + sign.size();
-  using Foreign = std::pair<std::string_view, std::string_view>;
-  for (const auto& [sign, instead] :
-       {Foreign{"&&", "and"}, Foreign{"&", "and"}, Foreign{"||", "or"}, Foreign{"|", "or"},
-        Foreign{"^", "pow(a, b)"}, Foreign{"**", "pow(a, b)"}, Foreign{"!", "not"},
-        Foreign{"--", "- -"}})
-    if (text.starts_with(sign))
-      refuse_formula(formula, fmt::format("write {} for {}", instead, sign), begin);
-  const bool is_known = std::string_view("()+-*/%<>=.,").find(text[0]) != std::string_view::npos;
-  if (!is_known || text.starts_with("/*"))
-    refuse_formula(formula, "a sign that no formula has", begin);
-  return begin + 1;
-}
-
-FormulaWord word_at(const Formula& formula, std::size_t begin) {
-  const std::string& text = formula.text;
-  const char first = text[begin];
-  const auto word = [&](WordKind kind, std::size_t end) {
-    return FormulaWord{kind, begin, end, text.substr(begin, end - begin)};
-  };
-  if (is_digit(first)) return word(WordKind::number, end_of_number(text, begin));
-  if (first == '\'' || first == '"') {
-    FormulaWord quoted = word(WordKind::text, end_of_quoted(formula, begin));
-    quoted.letters = quoted.letters.substr(1, quoted.letters.size() - 2);
-    return quoted;
+  static int compare(void* compared, int size_a, const void* a, int size_b, const void* b) {
+    auto& [words, stranger] = *static_cast<ComparedWords*>(compared);
+    const std::string_view first(static_cast<const char*>(a), static_cast<std::size_t>(size_a));
+    const std::string_view second(static_cast<const char*>(b), static_cast<std::size_t>(size_b));
+    for (const std::string_view word : {first, second})
+      if (std::ranges::find(words, word) == words.end()) stranger = word;
+    return first.compare(second);
   }
-  if (!is_letter(first)) return word(WordKind::sign, end_of_sign(formula, begin));
-  std::size_t end = begin;
-  while (end < text.size() && is_letter(text[end])) ++end;
-  FormulaWord name = word(WordKind::name, end);
-  name.letters = in_lower_case(name.letters);
-  return name;
-}
+};
 
-bool is_double_quoted(const Formula& formula, const FormulaWord& word) {
-  return formula.text[word.begin] == '"';
-}
-
-/// The column of this name, nullptr if there is none.
-template <class AnyFormula>
-auto column_named(AnyFormula& formula, const std::string& name) {
-  const auto found = std::ranges::find(formula.columns, in_lower_case(name), &FormulaColumn::name);
-  return found == formula.columns.end() ? nullptr : &*found;
-}
-
-std::string column_meant(const Formula& formula, const std::string& word) {
-  std::vector<std::string> names;
-  for (const FormulaColumn& column : formula.columns) names.push_back(column.name);
-  return did_you_mean(word, names);
-}
-
-/// Whether word k is one of these, and not in quotes.
-bool is_any(const Formula& formula, std::size_t k, std::initializer_list<std::string_view> words) {
-  return k < formula.words.size() && formula.words[k].kind != WordKind::text &&
-         std::ranges::find(words, formula.words[k].letters) != words.end();
-}
-
-bool compares(const Formula& formula, std::size_t k) {
-  return is_any(formula, k, {"=", "==", "!=", "<>", "<", ">", "<=", ">="});
-}
-
-/// A query sees other rows and may never end; 00042 is 42, which is no plan's id.
-void refuse_words(const Formula& formula) {
-  for (std::size_t k = 0; k < formula.words.size(); ++k) {
-    const FormulaWord& word = formula.words[k];
-    if (is_any(formula, k, {"select", "values"}))
-      refuse_formula(formula, "a formula sees one row, and takes no query", word.begin);
-    if (is_any(formula, k, {"asc", "desc"}))
-      refuse_formula(formula, "write - in front of the formula to sort descending", word.begin);
-    if (word.kind == WordKind::number && word.letters[0] == '0' && is_digit(word.letters[1]))
-      refuse_formula(formula, fmt::format("a text stands in quotes: '{}'", word.letters),
-                     word.begin);
-  }
-}
-
-/// a < b < c compares c with 0 or 1, and what is compared with NULL never holds. A parenthesis too
-/// many would end the expression.
-void refuse_vain_comparisons(const Formula& formula) {
-  std::vector<bool> compared{false};  // since the last "and", in each open parenthesis
-  for (std::size_t k = 0; k < formula.words.size(); ++k) {
-    const std::size_t at = formula.words[k].begin;
-    if (is_any(formula, k, {"("})) compared.push_back(false);
-    if (is_any(formula, k, {")"})) compared.pop_back();
-    if (compared.empty()) refuse_formula(formula, "no parenthesis is open", at);
-    if (is_any(formula, k, {"and", "or", "not", ",", "when", "then", "else"}))
-      compared.back() = false;
-    if (!compares(formula, k)) continue;
-    if (compared.back()) refuse_formula(formula, "write a < b and b < c for a < b < c", at);
-    if (is_any(formula, k + 1, {"null", "nan"}))
-      refuse_formula(formula, "write is null, or is not null", at);
-    compared.back() = true;
-  }
-}
-
-std::vector<std::string> status_names() {
-  std::vector<std::string> names;
-  for (const PlanStatus status :
-       {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
-        PlanStatus::failed})
-    names.emplace_back(to_string(status));
-  return names;
-}
-
-bool is_status(const std::string& name) {
-  const std::vector<std::string> names = status_names();
-  return std::ranges::find(names, name) != names.end();
-}
-
-bool is_value(const Formula& formula, std::size_t k) {
-  return k < formula.words.size() &&
-         (formula.words[k].kind == WordKind::text || formula.words[k].kind == WordKind::number);
-}
-
-/// The texts and numbers that column k is compared with.
-std::vector<std::size_t> compared_with(const Formula& formula, std::size_t k) {
-  std::vector<std::size_t> values;
-  if (k >= 2 && compares(formula, k - 1) && is_value(formula, k - 2)) values.push_back(k - 2);
-  std::size_t next = k + 1;
-  while (compares(formula, next) || is_any(formula, next, {"is", "not", "like", "glob"})) ++next;
-  const bool is_list = is_any(formula, next, {"in"});
-  if (is_list) next += 2;
-  for (; is_value(formula, next); next += 2) {
-    values.push_back(next);
-    if (!is_list || !is_any(formula, next + 1, {","})) break;
-  }
-  return values;
-}
-
-void require_status(const Formula& formula, const FormulaWord& word) {
-  if (is_status(word.letters)) return;
-  std::string hint = did_you_mean(word.letters, status_names());
-  if (hint.empty()) hint = fmt::format("; there are {}", fmt::join(status_names(), ", "));
-  refuse_formula(formula, "no such status", word.begin, hint);
-}
-
-void check_texts(const Formula& formula) {
-  std::vector<bool> is_compared(formula.words.size());  // with a column of text
-  for (std::size_t k = 0; k < formula.words.size(); ++k) {
-    const FormulaWord& word = formula.words[k];
-    const FormulaColumn* const column =
-        word.kind == WordKind::name ? column_named(formula, word.letters) : nullptr;
-    if (column == nullptr || !column->is_text) continue;
-    if (is_any(formula, k + 1, {"("})) {
-      const bool has_text =
-          k + 2 < formula.words.size() && formula.words[k + 2].kind == WordKind::text;
-      refuse_formula(formula,
-                     fmt::format("write {} LIKE '%{}%'", column->name,
-                                 has_text ? formula.words[k + 2].letters : "abc"),
-                     word.begin);
-    }
-    for (const std::size_t value : compared_with(formula, k)) {
-      is_compared[value] = true;
-      const bool is_pattern = is_any(formula, value - 1, {"like", "glob"});
-      if (column->name == "status" && !is_pattern) require_status(formula, formula.words[value]);
-    }
-  }
-  // SQLite takes for a text what stands in double quotes and is no column.
-  for (std::size_t k = 0; k < formula.words.size(); ++k) {
-    const FormulaWord& word = formula.words[k];
-    if (is_compared[k] || !is_double_quoted(formula, word) || column_named(formula, word.letters))
-      continue;
-    if (const std::string hint = column_meant(formula, word.letters); !hint.empty())
-      refuse_formula(formula,
-                     fmt::format("\"{0}\" is no column, and the text is '{0}'", word.letters),
-                     word.begin, hint);
-  }
-}
+struct Release {
+  void operator()(sqlite3* database) const { sqlite3_close(database); }
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
 
 }  // namespace
 
-Formula read_formula(const std::string& option, const std::string& text,
-                     std::vector<FormulaColumn> columns) {
-  Formula formula{option, text, std::move(columns)};
-  for (std::size_t at = 0; at < text.size();) {
-    if (is_space(text[at])) {
-      ++at;
-      continue;
-    }
-    const FormulaWord word = word_at(formula, at);
-    if (FormulaColumn* const column = column_named(formula, word.letters)) column->is_named = true;
-    formula.words.push_back(word);
-    at = word.end;
+struct Formula::Statement {
+  std::string option;
+  std::string text;
+  std::vector<std::string> names;  ///< of all columns
+  std::vector<std::size_t> needed = {};
+  std::string column_of_words = {};  ///< that can be a few words only
+  ComparedWords compared = {};
+  std::unique_ptr<sqlite3, Release> database = {};
+  std::unique_ptr<sqlite3_stmt, Release> prepared = {};
+
+  Statement(std::string of_option, std::string of_text, const std::vector<FormulaColumn>& columns);
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw UsageError(fmt::format("--{} '{}': {}", option, text, reason));
   }
-  refuse_words(formula);
-  refuse_vain_comparisons(formula);
-  check_texts(formula);
-  return formula;
+  void refuse_if_column_was_meant(const std::string& quoted) const;
+  [[nodiscard]] std::string sql() const;
+  void prepare(const std::string& sql, const std::string& behind);
+  [[nodiscard]] std::string reason(std::size_t end) const;
+  void step(std::span<const Value> values) const;
+};
+
+void Formula::Statement::refuse_if_column_was_meant(const std::string& quoted) const {
+  const bool is_column = std::ranges::find(names, in_lower_case(quoted)) != names.end();
+  if (is_column || quoted.find('_') == std::string::npos) return;
+  if (const std::string hint = did_you_mean(quoted, names); !hint.empty())
+    refuse(fmt::format("\"{0}\" is no column, and the text is '{0}'{1}", quoted, hint));
 }
 
-std::string sql_of(const Formula& formula) {
+/// Without what SQLite would take for something else than was meant: its "/" drops the remainder
+/// between whole numbers, "||" joins texts, a < b < c compares c with 0 or 1, 00042 is 42, which is
+/// no plan's id, and what is no column is a text if it stands in double quotes. Of a list that is
+/// the same for all rows SQLite would build an index, anew for each row.
+std::string Formula::Statement::sql() const {
   std::string sql;
-  std::size_t at = 0;
-  const auto replace = [&](std::size_t begin, std::size_t end, const std::string& by) {
-    sql.append(formula.text, at, begin - at).append(by);
-    at = end;
+  std::string word;  // the last one
+  bool is_signed = false;
+  bool is_compared = false;  // since the last "and"
+  char quote = 0;
+  char before = ' ';
+  const auto begin_word = [&] {
+    for (const char* const between : {"and", "or", "not", "when", "then", "else"})
+      if (in_lower_case(word) == between) is_compared = false;
+    word.clear();
   };
-  for (std::size_t k = 0; k < formula.words.size(); ++k) {
-    const FormulaWord& word = formula.words[k];
-    if (is_any(formula, k, {"/"})) replace(word.begin, word.end, "*1.0/");
-    if (k > 0 && is_any(formula, k - 1, {"in"}) && is_any(formula, k, {"("}) &&
-        !is_any(formula, k + 1, {")"}))
-      replace(word.end, word.end, fmt::format("\"{}\", ", no_column));
+  for (const char letter : text) {
+    if (quote != 0) {
+      if (letter != quote)
+        word += letter;
+      else if (std::exchange(quote, 0) == '"')
+        refuse_if_column_was_meant(word);
+    } else if (letter == '\'' || letter == '"') {
+      quote = letter;
+      begin_word();
+    } else if (letter == '&' || letter == '|') {
+      refuse(fmt::format("write {} for {}", letter == '&' ? "and" : "or", letter));
+    } else if (is_letter(letter)) {
+      if (!is_letter(before)) {
+        begin_word();
+        is_signed = before == '-' || before == '+';  // as 05 in 1e-05
+      }
+      word += letter;
+      if (word.size() == 2 && word[0] == '0' && is_digit(letter) && !is_signed)
+        refuse("a text stands in quotes, as '00042'");
+    } else if (letter == '<' || letter == '>') {
+      if (is_compared && before != '<') refuse("write a < b and b < c for a < b < c");
+      is_compared = true;
+    } else if (letter == '/') {
+      sql += "*1.0";
+    } else if (letter == '(' || letter == ')' || letter == ',') {
+      is_compared = false;
+    }
+    sql += letter;
+    if (quote == 0 && letter == '(' && in_lower_case(word) == "in")
+      sql += fmt::format("\"{}\", ", no_column);
+    before = letter;
   }
-  return sql.append(formula.text, at);
+  if (quote != 0) refuse("a quote does not end");
+  return sql;
 }
 
-void refuse_formula(const Formula& formula, const std::string& reason,
-                    std::optional<std::size_t> at, const std::string& hint) {
-  std::string where;
-  if (at) {
-    const auto characters = std::count_if(
-        formula.text.begin(), formula.text.begin() + static_cast<std::ptrdiff_t>(*at),
-        [](char letter) { return (static_cast<unsigned char>(letter) & 0xC0) != 0x80; });
-    where = fmt::format(" at character {}", characters + 1);
-  }
-  throw UsageError(
-      fmt::format("--{} '{}': {}{}{}", formula.option, formula.text, reason, where, hint));
+/// Why SQLite took no statement in which the formula ends at this byte.
+std::string Formula::Statement::reason(std::size_t end) const {
+  const std::string reason = sqlite3_errmsg(database.get());
+  if (reason == "incomplete input" || sqlite3_error_offset(database.get()) >= static_cast<int>(end))
+    return "it is not complete";
+  if (reason == "row value misused") return "it must be one value";
+  if (reason.starts_with("misuse of")) return reason + "; a formula sees one row";
+  constexpr std::string_view unknown = "no such column: ";
+  if (!reason.starts_with(unknown)) return reason;
+  const std::string word = reason.substr(unknown.size());
+  const std::string hint = did_you_mean(word, names);
+  return reason + (hint.empty() ? fmt::format("; a text stands in quotes: '{}'", word) : hint);
 }
 
-void refuse_name(const Formula& formula, const std::string& name, std::optional<std::size_t> at) {
-  std::string hint = column_meant(formula, name);
-  if (column_named(formula, "status") && is_status(name))
-    hint = fmt::format("; write status = '{}'", name);
-  if (hint.empty()) hint = fmt::format("; a text stands in quotes: '{}'", name);
-  refuse_formula(formula, fmt::format("no such column: {}", name), at, hint);
+void Formula::Statement::prepare(const std::string& sql, const std::string& behind) {
+  sqlite3_stmt* made = nullptr;
+  const int result = sqlite3_prepare_v2(database.get(), (sql + behind).c_str(), -1, &made, nullptr);
+  prepared.reset(made);
+  if (result != SQLITE_OK) refuse(reason(sql.size()));
+}
+
+Formula::Statement::Statement(std::string of_option, std::string of_text,
+                              const std::vector<FormulaColumn>& columns)
+    : option(std::move(of_option)), text(std::move(of_text)) {
+  // A database without a table, a file or an extension.
+  sqlite3* opened = nullptr;
+  const int result =
+      sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+  database.reset(opened);
+  if (result != SQLITE_OK)
+    throw RunError(fmt::format("SQLite does not start: {}", sqlite3_errstr(result)));
+  constexpr int longest_text = 1'000'000;  // bytes; the columns' texts are shorter
+  sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, longest_text);
+  // id == "villa" compares with a text, which some distributions forbid.
+  sqlite3_db_config(opened, SQLITE_DBCONFIG_DQS_DML, 1, nullptr);
+  sqlite3_create_collation(opened, "words", SQLITE_UTF8, &compared, ComparedWords::compare);
+
+  std::string row = fmt::format("FROM (SELECT x'00' AS \"{}\"", no_column);
+  std::vector<Value> trial;
+  for (const auto& [name, is_text, words] : columns) {
+    names.push_back(name);
+    // A value costs time in each row.
+    if (in_lower_case(text).find(name) == std::string::npos) continue;
+    needed.push_back(names.size() - 1);
+    trial.emplace_back();
+    // With a type of its own, a text is compared with 10000 as with '10000'.
+    row += fmt::format(", CAST(?{} AS {}) {} AS \"{}\"", needed.size(), is_text ? "TEXT" : "REAL",
+                       words.empty() ? "" : "COLLATE words", name);
+    if (words.empty()) continue;
+    column_of_words = name;
+    compared.words = words;
+    trial.back() = words.front();
+  }
+  row += ')';
+  const std::string formula = sql();
+  // A condition takes no aggregate and no list, as a SELECT does.
+  prepare("SELECT 1 " + row + " WHERE (" + formula, "\n)");
+  prepare("SELECT (" + formula, "\n) " + row);
+  step(trial);
+}
+
+void Formula::Statement::step(std::span<const Value> values) const {
+  sqlite3_reset(prepared.get());
+  int place = 0;
+  for (const Value& value : values) {
+    ++place;
+    if (const auto* const letters = std::get_if<std::string>(&value))
+      sqlite3_bind_text(prepared.get(), place, letters->data(), static_cast<int>(letters->size()),
+                        SQLITE_STATIC);
+    else if (const auto* const number = std::get_if<double>(&value))
+      sqlite3_bind_double(prepared.get(), place, *number);
+    else if (const auto* const whole = std::get_if<std::int64_t>(&value))
+      sqlite3_bind_double(prepared.get(), place, static_cast<double>(*whole));
+    else
+      sqlite3_bind_null(prepared.get(), place);
+  }
+  if (sqlite3_step(prepared.get()) != SQLITE_ROW) refuse(sqlite3_errmsg(database.get()));
+  const auto& [words, stranger] = compared;
+  if (stranger.empty()) return;
+  const std::string hint = did_you_mean(stranger, words);
+  refuse(fmt::format("no such {}: '{}'{}", column_of_words, stranger,
+                     hint.empty() ? fmt::format("; there are {}", fmt::join(words, ", ")) : hint));
+}
+
+Formula::Formula(std::string option, std::string text, const std::vector<FormulaColumn>& columns)
+    : statement_(std::make_shared<Statement>(std::move(option), std::move(text), columns)) {}
+
+const std::vector<std::size_t>& Formula::needed() const { return statement_->needed; }
+
+Value Formula::value(std::span<const Value> needed) const {
+  statement_->step(needed);
+  sqlite3_stmt* const row = statement_->prepared.get();
+  switch (sqlite3_column_type(row, 0)) {
+    case SQLITE_NULL:
+      return {};
+    case SQLITE_INTEGER:
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(row, 0);
+    default:
+      const auto* const letters = static_cast<const char*>(sqlite3_column_blob(row, 0));
+      return std::string_view(letters, static_cast<std::size_t>(sqlite3_column_bytes(row, 0)));
+  }
 }
 
 }  // namespace wallheat

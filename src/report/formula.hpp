@@ -1,53 +1,38 @@
 #pragma once
 
-#include <cstddef>
-#include <optional>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "report/report.hpp"
+
 namespace wallheat {
 
-/// A column that formulas can name.
+/// What a formula can name.
 struct FormulaColumn {
   std::string name;
   bool is_text = false;
-  bool is_named = false;  ///< by the formula
+  std::vector<std::string> words = {};  ///< all that its texts can be; empty: anything
 };
 
-enum class WordKind { name, number, text, sign };
-struct FormulaWord {
-  WordKind kind = WordKind::sign;
-  std::size_t begin = 0;  ///< byte of the formula
-  std::size_t end = 0;    ///< one past its last byte
-  std::string letters{};  ///< names in lower case, texts without their quotes
+/// A formula of SQL over the columns of a row, as "pct_below_15 > 50 and status = 'converged'".
+/// SQLite computes it with the values of each row bound to one statement: numbers as doubles, NaN
+/// as NULL. Copies share the statement, so that one thread uses them.
+class Formula {
+ public:
+  /// Throws UsageError, which names `option`, the formula and what is wrong with it.
+  Formula(std::string option, std::string text, const std::vector<FormulaColumn>& columns);
+
+  /// The places of the columns whose values it needs.
+  [[nodiscard]] const std::vector<std::size_t>& needed() const;
+  /// A number, a text, or nothing for NULL, by the values of the needed columns. Throws UsageError
+  /// if SQLite cannot compute it, or a column is compared with a word that it can never be.
+  [[nodiscard]] Value value(std::span<const Value> needed) const;
+
+ private:
+  struct Statement;
+  std::shared_ptr<const Statement> statement_;
 };
-
-/// A formula in SQL's words, as somebody gave it to an option.
-struct Formula {
-  std::string option;
-  std::string text;
-  std::vector<FormulaColumn> columns{};  ///< all that it can name
-  std::vector<FormulaWord> words{};
-};
-
-/// Cuts a formula into words. Throws UsageError, which names the option, the formula and the
-/// character, for what SQLite would silently take for something else than was meant, and for what
-/// looks beyond one row.
-[[nodiscard]] Formula read_formula(const std::string& option, const std::string& text,
-                                   std::vector<FormulaColumn> columns);
-
-/// A column of sql_of() that is equal to nothing that a formula can name.
-constexpr const char* no_column = "no column";
-/// As an expression of SQL whose divisions keep the remainder, which SQLite's drop between whole
-/// numbers, and whose lists have no_column in them: of a list that is the same for all rows SQLite
-/// would build an index, anew for each row.
-[[nodiscard]] std::string sql_of(const Formula& formula);
-
-/// Throws the UsageError; it names no character if `at` is none.
-[[noreturn]] void refuse_formula(const Formula& formula, const std::string& reason,
-                                 std::optional<std::size_t> at, const std::string& hint = "");
-/// The same for a name that no column has.
-[[noreturn]] void refuse_name(const Formula& formula, const std::string& name,
-                              std::optional<std::size_t> at);
 
 }  // namespace wallheat

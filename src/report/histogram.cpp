@@ -1,87 +1,100 @@
 #include "report/histogram.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace wallheat {
 namespace {
-
-constexpr double most_bins = 20;
 
 struct Range {
   double low = 0;
   double high = 0;
   [[nodiscard]] bool holds(double value) const { return value >= low && value <= high; }
+  /// How many bins of this width it touches.
+  [[nodiscard]] double bins_of(double width) const {
+    return std::floor(high / width) - std::floor(low / width) + 1;
+  }
 };
 
-Range usual_range(std::vector<double> numbers, double unit) {
-  std::sort(numbers.begin(), numbers.end());
+/// Of ascending numbers.
+Range usual_range(const std::vector<double>& numbers) {
   const double lower = numbers[numbers.size() / 4];
   const double upper = numbers[numbers.size() - 1 - numbers.size() / 4];
-  const double margin = 3 * std::max(upper - lower, unit);
+  constexpr double hundredth = 0.01;
+  const double span = hundredth * numbers.back() - hundredth * numbers.front();
+  const double margin = 3 * std::max(upper - lower, span);
   return {lower - margin, upper + margin};
 }
 
-/// How many bins of this width the range touches.
-double bins_of(const Range& range, double width) {
-  return std::floor(range.high / width) - std::floor(range.low / width) + 1;
-}
-
-double bin_width(const Range& range, double unit) {
+double bin_width(const Range& range, double most_bins) {
+  const double largest = std::max(std::abs(range.low), std::abs(range.high));
   // Narrower bins would be lost in the last digits of their borders.
-  const double least = 1e-14 * std::max(std::abs(range.low), std::abs(range.high));
-  for (double power = unit;; power *= 10) {
-    for (const double width : {power, 2 * power, 5 * power}) {
-      if (width > least && bins_of(range, width) <= most_bins) return width;
-    }
-  }
+  double least = std::max({1e-14 * largest, range.high / most_bins - range.low / most_bins,
+                           std::numeric_limits<double>::min()});
+  if (range.low == range.high) least = largest > 0 ? largest / 10 : 1;
+  for (double power = std::pow(10, std::floor(std::log10(least)));; power *= 10)
+    for (const double width : {power, 2 * power, 5 * power})
+      if (width >= least && range.bins_of(width) <= most_bins) return width;
 }
 
 }  // namespace
 
-Histogram histogram_of(const std::vector<double>& values, double unit) {
-  std::vector<double> numbers;
-  std::copy_if(values.begin(), values.end(), std::back_inserter(numbers),
-               [](double value) { return std::isfinite(value); });
+Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins,
+                       bool may_have_outliers) {
+  std::vector<double> numbers = values;
+  std::erase_if(numbers, [](double value) { return !std::isfinite(value); });
+  std::ranges::sort(numbers);
   Histogram histogram;
-  const Range usual = numbers.empty() ? Range{} : usual_range(numbers, unit);
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  Range usual{-INFINITY, INFINITY};
+  if (may_have_outliers && !numbers.empty()) usual = usual_range(numbers);
+  for (std::size_t i = 0; i < values.size(); ++i)
     if (!std::isfinite(values[i]) || !usual.holds(values[i])) histogram.outliers.push_back(i);
-  }
   std::erase_if(numbers, [&](double value) { return !usual.holds(value); });
   if (numbers.empty()) return histogram;
 
-  const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-  const Range range{*low, *high};
-  const double width = bin_width(range, unit);
+  const Range range{numbers.front(), numbers.back()};
+  const double width = bin_width(range, static_cast<double>(most_bins));
   const double first = std::floor(range.low / width);
-  const auto count = static_cast<std::size_t>(bins_of(range, width));
-  for (std::size_t i = 0; i < count; ++i) {
-    const double number = first + static_cast<double>(i);
-    histogram.bins.push_back({number * width, (number + 1) * width, 0});
-  }
+  for (double number = 0; number < range.bins_of(width); ++number)
+    histogram.bins.push_back({(first + number) * width, (first + number + 1) * width, 0});
   for (const double value : numbers)
-    ++histogram.bins.at(static_cast<std::size_t>(std::floor(value / width) - first)).plans;
+    ++histogram.bins.at(static_cast<std::size_t>(std::floor(value / width) - first)).count;
   return histogram;
 }
 
-Table table_of(const Histogram& histogram, const std::string& key, const std::string& name,
-               int digits, const std::string& counted) {
-  Table table{key,
+Table table_of(const Histogram& histogram, const std::string& name, const std::string& counted,
+               const std::string& behind) {
+  const Style border{Form::digits, 12, "°C"};
+  Table table{"histogram" + behind,
               name,
-              {{"from", "from", {Form::digits, digits, "°C"}},
-               {"to", "to", {Form::digits, digits, "°C"}},
-               {counted, counted},
-               {"", " "}}};
+              {{"from", "from", border}, {"to", "to", border}, {counted, counted}, {"", " "}}};
   std::size_t highest = 1;
-  for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.plans);
-  for (const auto& [from, to, plans] : histogram.bins) {
+  for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.count);
+  for (const auto& [from, to, count] : histogram.bins) {
     constexpr std::size_t width = 30;
     // Round up: a bin with a plan in it shows at least one mark.
-    const std::size_t bar = (plans * width + highest - 1) / highest;
-    table.rows.push_back({from, to, plans, std::string(bar, '#')});
+    const std::size_t bar = (count * width + highest - 1) / highest;
+    table.rows.push_back({from, to, count, std::string(bar, '#')});
   }
   return table;
+}
+
+Figure figure_of(const Histogram& histogram, const std::string& name, const std::string& axis,
+                 const std::string& counted, const std::string& behind) {
+  Figure figure{"histogram" + behind, name, {axis}};
+  if (histogram.bins.empty()) return figure;
+  if (const std::size_t beyond = histogram.outliers.size(); beyond > 0)
+    figure.name += fmt::format(" ({} beyond)", beyond);
+  const Histogram::Bin& first = histogram.bins.front();
+  figure.y.name = fmt::format("{} in {:.3g} °C", counted, first.to - first.from);
+  Figure::Series bars{.name = counted, .mark = Figure::Mark::bars};
+  for (const auto& [from, to, count] : histogram.bins)
+    bars.add_bar(from, to, static_cast<double>(count));
+  figure.series.push_back(std::move(bars));
+  return figure;
 }
 
 }  // namespace wallheat

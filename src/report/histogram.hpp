@@ -14,21 +14,26 @@ struct Histogram {
   struct Bin {
     double from = 0;
     double to = 0;
-    std::size_t plans = 0;
+    std::size_t count = 0;
   };
-  std::vector<Bin> bins;              ///< at most 20, ascending; empty where there is no bulk
+  std::vector<Bin> bins;              ///< ascending; empty if there is no number
   std::vector<std::size_t> outliers;  ///< places among the values; those that are no number as well
 };
 
-/// A bin is 1, 2 or 5 times a power of ten wide, and at least one unit, which is a power of ten.
-/// Outliers are more than three interquartile ranges (and three units) beyond the quartiles, so
-/// three quarters of the numbers at least are in bins, whatever they are.
-[[nodiscard]] Histogram histogram_of(const std::vector<double>& values, double unit = 1);
+/// At most so many bins, two at least, each 1, 2 or 5 times a power of ten wide. Outliers are more
+/// than three interquartile ranges beyond the quartiles (and 3 % of what all numbers span), so
+/// three quarters of the numbers at least are in bins, whatever they are; or nothing but what is no
+/// number.
+[[nodiscard]] Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins = 16,
+                                     bool may_have_outliers = true);
 
-/// A row a bin, with so many digits of its borders and a bar for people. `counted` is what its
-/// values are of.
-[[nodiscard]] Table table_of(const Histogram& histogram, const std::string& key,
-                             const std::string& name, int digits,
-                             const std::string& counted = "plans");
+/// A row a bin with a bar for people, under the key "histogram" and what is behind it. `counted` is
+/// what its values are of.
+[[nodiscard]] Table table_of(const Histogram& histogram, const std::string& name,
+                             const std::string& counted = "plans", const std::string& behind = "");
+/// A bar a bin; nothing to draw if there is none.
+[[nodiscard]] Figure figure_of(const Histogram& histogram, const std::string& name,
+                               const std::string& axis, const std::string& counted = "plans",
+                               const std::string& behind = "");
 
 }  // namespace wallheat

@@ -19,7 +19,7 @@ linear-gradient(to left,var(--shadow),transparent) 100%/18px 100%;background-rep
 table{border-collapse:collapse}td,th{padding:.15em .8em .15em 0;vertical-align:top;font-weight:400;white-space:pre-wrap}
 th{color:var(--faint);text-align:left;vertical-align:bottom}.r{text-align:right;font-variant-numeric:tabular-nums}p{overflow-wrap:anywhere}
 table:not(.facts) td{white-space:pre}.facts td{overflow-wrap:anywhere}.facts td:first-child{min-width:9em}
-.plot svg{display:block}.plot [fill=black]{fill:var(--text)}.plot [color=black]{color:var(--text)}
+.plot svg{display:block}.plot image{image-rendering:pixelated}.plot [fill=black]{fill:var(--text)}.plot [color=black]{color:var(--text)}
 button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-decoration:underline dotted}
 button[disabled]{opacity:.4;cursor:default}.save{color:var(--faint);font-size:.85em;margin:.2em 0}.save button{margin-right:.8em}
 p.small{color:var(--faint);font-size:.85em}@media print{section{break-inside:avoid}.long{break-inside:auto}body{margin:0}.save{display:none}.plot svg{max-width:100%;height:auto}})";
@@ -61,35 +61,16 @@ const std::string_view page_script = R"(
     made.addEventListener('click', act);
     return made;
   };
-  const line_behind = element => {
-    const line = document.createElement('p');
-    line.className = 'save';
-    element.after(line);
+  const line_of_buttons = place => {
+    const line = Object.assign(document.createElement('p'), {className: 'save'});
+    place(line);
     return line;
   };
-  const save = (url, name) =>
-    Object.assign(document.createElement('a'), {href: url, download: name}).click();
   document.querySelectorAll('.plot').forEach((plot, number) => {
     const svg = plot.querySelector('svg');
-    const name = `figure-${number + 1}`;
-    const picture = 'data:image/svg+xml;charset=utf-8,' +
-      encodeURIComponent(new XMLSerializer().serializeToString(svg));
-    const line = line_behind(plot);
-    button(line, 'Save as SVG', () => save(picture, `${name}.svg`));
-    button(line, 'Save as PNG', () => {
-      const image = new Image();
-      image.onload = () => {
-        const scale = 3;  // for print
-        const {width, height} = svg.viewBox.baseVal;
-        const canvas = Object.assign(document.createElement('canvas'), {width: scale * width, height: scale * height});
-        const context = canvas.getContext('2d');
-        context.fillStyle = '#fff';
-        context.fillRect(0, 0, canvas.width, canvas.height);
-        context.drawImage(image, 0, 0, canvas.width, canvas.height);
-        save(canvas.toDataURL('image/png'), `${name}.png`);
-      };
-      image.src = picture;
-    });
+    button(line_of_buttons(line => plot.after(line)), 'Save as SVG', () => Object.assign(document.createElement('a'), {
+      href: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(new XMLSerializer().serializeToString(svg)),
+      download: `figure-${number + 1}.svg`}).click());
   });
   // Long tables: lines of text, of which only those that are shown become rows.
   document.querySelectorAll('.long').forEach(section => {
@@ -99,7 +80,7 @@ const std::string_view page_script = R"(
     const page = 200;
     const order = Uint32Array.from(lines, (line, i) => i);
     let from = 0, sorted = -1, down = false;
-    const line = line_behind(section.querySelector('h2'));
+    const line = line_of_buttons(line => section.querySelector('.scroll').before(line));
     section.querySelector('.first')?.remove();
     const place = line.appendChild(document.createElement('span'));
     const turn = pages => { from += pages * page; show(); };

@@ -51,21 +51,7 @@ std::vector<const PartitionWaits*> chosen(const std::vector<PartitionWaits>& all
   return partitions;
 }
 
-std::string bound_text(const std::optional<double>& bound_s, const WaitForecast& forecast) {
-  if (!bound_s) return "not enough history";
-  if (std::isinf(*bound_s))
-    return "over " + duration_text(static_cast<double>(forecast.waits_s.back()));
-  return duration_text(*bound_s);
-}
-
 std::string minute_text(std::int64_t seconds) { return utc_text(seconds, "%Y-%m-%dT%H:%MZ"); }
-
-std::size_t starts_in(const QueueForecast& report) {
-  std::size_t jobs = 0;
-  for (const QueueRow& row : report.rows)
-    if (row.size == all_sizes) jobs += row.forecast.jobs;
-  return jobs;
-}
 
 /// A group of bars a partition, a bar a class: the mean waits, or the 95 % bounds with the medians
 /// as points.
@@ -79,9 +65,8 @@ Figure waits_figure(const QueueForecast& queues, bool means) {
   for (const std::string& name : queues.classes.names())
     figure.series.push_back({name, Figure::Mark::bars, {}, {}});
   Figure::Series medians{"median", Figure::Mark::points, {}, {}};
-  const auto add = [&](Figure::Series& series, double x, double wait_s) {
-    series.x.push_back(x);
-    series.y.push_back(std::isfinite(wait_s) ? std::max(wait_s, least_s) : unknown);
+  const auto drawn = [&](double wait_s) {
+    return std::isfinite(wait_s) ? std::max(wait_s, least_s) : unknown;
   };
   std::size_t size = 0;
   for (const QueueRow& row : queues.rows) {
@@ -93,11 +78,12 @@ Figure waits_figure(const QueueForecast& queues, bool means) {
     const auto place = static_cast<double>(figure.x.names.size() - 1);
     const double from =
         place + (static_cast<double>(size) - static_cast<double>(SizeClasses::count) / 2) * width;
-    Figure::Series& bars = figure.series.at(size++);
-    add(bars, from, means ? row.mean_s : row.forecast.bound_s(quantiles[2]).value_or(unknown));
-    bars.x_end.push_back(from + width);
-    if (!means)
-      add(medians, from + width / 2, row.forecast.bound_s(quantiles[0]).value_or(unknown));
+    const auto bound = [&](double quantile) {
+      return drawn(row.forecast.bound_s(quantile).value_or(unknown));
+    };
+    figure.series.at(size++).add_bar(from, from + width,
+                                     means ? drawn(row.mean_s) : bound(quantiles[2]));
+    if (!means) medians.add(from + width / 2, bound(quantiles[0]));
   }
   if (!means) figure.series.push_back(std::move(medians));
   return figure;
@@ -159,49 +145,43 @@ const WaitForecast* forecast_for(const QueueForecast& report, const std::string&
 Report report_of(const QueueForecast& queues) {
   const JobWaits& counts = queues.counts;
   Report report{"waits in the queue"};
-  report.add(
-      Fact{"started",
-           "jobs",
-           counts.started,
-           {},
-           fmt::format(
-               " started, {} wait or were cancelled first{}", counts.waiting,
-               queues.own_jobs ? fmt::format("; from your {} own jobs", starts_in(queues)) : "")});
-  report.add(Fact{"waiting", "", counts.waiting});
-  report.add(Fact{"records", "", counts.records});
-  report.add(Fact{"own_jobs", "", queues.own_jobs});
-  report.add(Fact{"same_burst",
-                  counts.same_burst + counts.never_eligible > 0 ? "left out" : "",
-                  counts.same_burst,
-                  {},
+  std::size_t starts = 0;
+  for (const QueueRow& row : queues.rows)
+    if (row.size == all_sizes) starts += row.forecast.jobs;
+  report.add_fact(
+      "started", "jobs", counts.started, {},
+      fmt::format(" started, {} wait or were cancelled first{}", counts.waiting,
+                  queues.own_jobs ? fmt::format("; from your {} own jobs", starts) : ""));
+  report.add_data("waiting", counts.waiting);
+  report.add_data("records", counts.records);
+  report.add_data("own_jobs", queues.own_jobs);
+  report.add_fact("same_burst", counts.same_burst + counts.never_eligible > 0 ? "left out" : "",
+                  counts.same_burst, {},
                   fmt::format(" tasks that started together with another of their array, {} jobs "
                               "that were never eligible",
-                              counts.never_eligible)});
-  report.add(Fact{"never_eligible", "", counts.never_eligible});
-  Table table{
-      "queues",
-      "",
-      {{"partition", "partition"}, {"size", queues.classes.by_memory ? "GB hours" : "CPU hours"}}};
+                              counts.never_eligible));
+  report.add_data("never_eligible", counts.never_eligible);
   const Style percent{Form::decimals, 0, "%"};
-  for (const Table::Column& column : {Table::Column{"jobs", "jobs"},
-                                      {"waiting", ""},
-                                      {"from", ""},
-                                      {"to", ""},
-                                      {"used", "used"},
-                                      {"used_from", "used since"},
-                                      {"mean_s", ""},
-                                      {"median_bound_s", ""},
-                                      {"", "median <"},
-                                      {"bound_75_s", ""},
-                                      {"", "75 % <"},
-                                      {"bound_95_s", ""},
-                                      {"", "95 % <"},
-                                      {"percent_in_15_min", "in 15 min", percent},
-                                      {"percent_in_1_h", "in 1 h", percent},
-                                      {"percent_in_4_h", "in 4 h", percent},
-                                      {"bounds_tested", ""},
-                                      {"percent_held", "95 % held", {Form::decimals, 1}}})
-    table.columns.push_back(column);
+  Table table{"queues",
+              "",
+              {{"partition", "partition"},
+               {"size", queues.classes.by_memory ? "GB hours" : "CPU hours"},
+               {"jobs", "jobs"},
+               {"waiting", ""},
+               {"from", ""},
+               {"to", ""},
+               {"used", "used"},
+               {"used_from", "used since"},
+               {"mean_s", ""},
+               {"median_bound_s", "median <", {Form::duration}},
+               {"bound_75_s", "75 % <", {Form::duration}},
+               {"bound_95_s", "95 % <", {Form::duration}},
+               {"percent_in_15_min", "in 15 min", percent},
+               {"percent_in_1_h", "in 1 h", percent},
+               {"percent_in_4_h", "in 4 h", percent},
+               {"bounds_tested", ""},
+               {"percent_held", "95 % held", {Form::decimals, 1}}}};
+  const auto percent_of = [](double share) { return Value(100 * share); };
   for (const QueueRow& row : queues.rows) {
     const WaitForecast& forecast = row.forecast;
     if (forecast.jobs + forecast.waiting == 0) continue;
@@ -215,25 +195,21 @@ Report report_of(const QueueForecast& queues) {
              forecast.used(),
              minute_text(forecast.used_from_s),
              row.mean_s};
-    for (const double quantile : quantiles) {
-      const auto bound_s = forecast.bound_s(quantile);
-      cells.emplace_back(bound_s);
-      cells.emplace_back(bound_text(bound_s, forecast));
-    }
+    for (const double quantile : quantiles) cells.emplace_back(forecast.bound_s(quantile));
     for (const std::int64_t seconds : soon) {
       const auto chance = forecast.chance_within(seconds);
-      cells.push_back(chance ? Value(100 * *chance) : Value());
+      cells.push_back(chance ? percent_of(*chance) : Value());
     }
     cells.emplace_back(forecast.judged);
-    cells.push_back(forecast.judged == 0 ? Value()
-                                         : Value(100.0 * static_cast<double>(forecast.held) /
-                                                 static_cast<double>(forecast.judged)));
+    const auto judged = static_cast<double>(forecast.judged);
+    cells.push_back(judged == 0 ? Value()
+                                : percent_of(static_cast<double>(forecast.held) / judged));
   }
   report.add(std::move(table));
-  report.add(
-      Note{"used: the latest jobs; <: upper bound with 95 % confidence; in: share that starts "
-           "within; 95 % held: how often the 95 % bound would have been right so far; times in "
-           "UTC"});
+  report.add_note(
+      "used: the latest jobs; <: upper bound with 95 % confidence (-: not enough history; unknown: "
+      "longer than any wait so far); in: share that starts within; 95 % held: how often the 95 % "
+      "bound would have been right so far; times in UTC");
   report.add(waits_figure(queues, false));
   return report;
 }

@@ -22,10 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string_view>;
 
-constexpr std::string_view blanks = " \t\r";
-
-/// What stands between the letters of `separators`, of which several together are one.
-Words words_in(std::string_view line, std::string_view separators) {
+/// What stands between blanks and commas.
+Words words_in(std::string_view line) {
+  constexpr std::string_view separators = " \t\r,";
   Words words;
   for (;;) {
     const std::size_t begin = line.find_first_not_of(separators);
@@ -37,14 +36,10 @@ Words words_in(std::string_view line, std::string_view separators) {
   }
 }
 
-/// What stands between commas, without the blanks around it; it may be empty.
+/// What stands between commas; it may be empty.
 Words cells_in(std::string_view line) {
   Words cells;
   split(line, ',', cells);
-  for (std::string_view& cell : cells) {
-    cell.remove_prefix(std::min(cell.find_first_not_of(blanks), cell.size()));
-    cell = cell.substr(0, cell.find_last_not_of(blanks) + 1);
-  }
   return cells;
 }
 
@@ -65,7 +60,7 @@ class Reader {
       read_own();
     } else if (line_.starts_with('#')) {
       read_dmon();
-    } else if (cells_in(line_).size() == 4 && finite_number(cells_in(line_)[2])) {
+    } else if (const Words words = words_in(line_); words.size() == 4 && finite_number(words[2])) {
       read_stats();
     } else {
       refuse_all(
@@ -83,7 +78,7 @@ class Reader {
   /// Those with nothing on them aside.
   bool next_line() {
     while (lines_.next(line_))
-      if (!words_in(line_, blanks).empty()) return true;
+      if (!words_in(line_).empty()) return true;
     return false;
   }
 
@@ -131,7 +126,7 @@ class Reader {
       std::string_view line = line_;
       const bool heading = line.starts_with('#');
       if (heading) line.remove_prefix(1);
-      Words words = words_in(line, " \t\r,");
+      Words words = words_in(line);
       if (heading) {
         (in_heading ? units : names) = std::move(words);
         in_heading = !in_heading;
@@ -159,15 +154,14 @@ class Reader {
   void read_stats() {
     std::optional<double> start_us;
     do {
-      const Words cells = cells_in(line_);
-      require_width(cells.size(), 4);
-      (void)number(cells[0]);
-      const double time_us = number(cells[2]);
-      const double since_us = time_us - start_us.value_or(time_us);
+      const Words words = words_in(line_);
+      require_width(words.size(), 4);
+      (void)number(words[0]);
+      const double time_us = number(words[2]);
       if (!start_us) start_us = time_us;
-      Series& of = series(fmt::format("gpu{}_{}", cells[0], cells[1]), unit_of_column(cells[1]));
-      of.seconds.push_back(since_us * 1e-6);
-      of.values.push_back(number(cells[3]));
+      Series& of = series(fmt::format("gpu{}_{}", words[0], words[1]), unit_of_column(words[1]));
+      of.seconds.push_back((time_us - *start_us) * 1e-6);
+      of.values.push_back(number(words[3]));
     } while (next_line());
   }
 

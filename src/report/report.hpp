@@ -41,7 +41,8 @@ enum class Form {
   decimals,  ///< so many
   seconds,   ///< five digits at least, never with an exponent
   duration,  ///< "3 min 20 s"
-  bytes      ///< "23.4 MB"
+  bytes,     ///< "23.4 MB"
+  time       ///< of a text like 2030-01-02T03:04:05.678Z: "2 Jan 2030, 03:04:05 UTC"
 };
 struct Style {
   Form form = Form::digits;
@@ -76,11 +77,14 @@ struct Table {
   /// at each call.
   std::function<void(const std::function<void(const Row&)>& take)> source = {};
   std::size_t most_shown = std::numeric_limits<std::size_t>::max();  ///< rows, to people
-  bool is_folded = false;  ///< on a page, until its reader opens it
+  bool is_folded = false;  ///< on pages only, where its reader opens it
 
   void for_each(const std::function<void(const Row&)>& take) const;
   /// Whether people see any of its columns.
   [[nodiscard]] bool is_for_people() const;
+  /// From people: all of it, or of the columns from one on those that hold nothing but this.
+  void hide();
+  void hide_columns_of(const Value& nothing, std::size_t from = 0);
 };
 
 /// A sentence for people; of several lines: a listing.
@@ -106,6 +110,15 @@ struct Figure {
     std::vector<double> y_end = {};        ///< of rectangles, which begin at y
     std::vector<std::string> labels = {};  ///< above the points
     bool is_dashed = false;
+
+    void add(double at_x, double at_y) {
+      x.push_back(at_x);
+      y.push_back(at_y);
+    }
+    void add_bar(double from_x, double to_x, double height) {
+      add(from_x, height);
+      x_end.push_back(to_x);
+    }
   };
   std::string key, name;
   Axis x = {}, y = {};
@@ -113,6 +126,16 @@ struct Figure {
   bool is_graded = false;  ///< the series are steps of one quantity, from little to much
   /// Drawn in place of series, and not in JSON.
   std::shared_ptr<const FieldPicture> fields = {};
+  std::string svg = {};  ///< a whole picture that is there already; the same
+
+  /// A line from one y to another.
+  void add_upright(std::string of, double at, double bottom, double top, bool is_dashed = true) {
+    series.push_back({.name = std::move(of),
+                      .mark = Mark::line,
+                      .x = {at, at},
+                      .y = {bottom, top},
+                      .is_dashed = is_dashed});
+  }
 };
 
 /// All that a command tells, once, in the order in which people read it. Keys of one report differ.
@@ -129,6 +152,17 @@ struct Report {
   Part& add(Part part) {
     return std::get<Part>(parts.emplace_back(std::move(part)));
   }
+  /// A fact; for people only if its value is known.
+  void add_fact(std::string key, std::string name, Value value, Style style = {},
+                std::string more = {}) {
+    add(Fact{std::move(key), std::move(name), std::move(value), std::move(style), std::move(more)});
+  }
+  /// A fact that only scripts read, or only people.
+  void add_data(std::string key, Value value) { add_fact(std::move(key), "", std::move(value)); }
+  void add_line(std::string name, Value value, std::string more = {}) {
+    add_fact("", std::move(name), std::move(value), {}, std::move(more));
+  }
+  void add_note(std::string text) { add(Note{std::move(text)}); }
   /// ", 12.3 %" of a whole; for Fact::more.
   [[nodiscard]] static std::string share(double part, double whole);
   /// What CSV has; null if there is no table.

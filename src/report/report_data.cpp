@@ -70,7 +70,7 @@ Json layout_of(const Table& table) {
   for (const auto& [key, name, style] : table.columns)
     if (!key.empty()) columns.push_back({key, name, layout_of(style)});
   const auto most = static_cast<std::int64_t>(table.most_shown);  // -1: all
-  return {"table", table.key, table.name, most, std::move(columns)};
+  return {"table", table.key, table.name, most, std::move(columns), table.is_folded};
 }
 Json layout_of(const Note& note) { return {"note", note.text}; }
 Json layout_of(const Figure& figure) {

@@ -34,7 +34,7 @@ T kind_in(const Json& json, T most) {
 }
 
 Style style_in(const Json& layout) {
-  return {kind_in(layout.at(0), Form::bytes), layout.at(1), layout.at(2)};
+  return {kind_in(layout.at(0), Form::time), layout.at(1), layout.at(2)};
 }
 
 Figure::Axis axis_in(const Json& layout) {
@@ -50,6 +50,7 @@ Fact fact_in(const Json& json, const Json& layout) {
 Table table_in(const Json& json, const Json& layout) {
   Table table{layout.at(1), layout.at(2), {}};
   table.most_shown = static_cast<std::size_t>(layout.at(3).get<std::int64_t>());
+  table.is_folded = layout.at(5);
   for (const Json& column : layout.at(4))
     table.columns.push_back({column.at(0), column.at(1), style_in(column.at(2))});
   for (const Json& object : json.at(table.key)) {

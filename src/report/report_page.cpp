@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,18 +23,21 @@ namespace {
 using Svgs = std::map<const Figure*, std::string>;
 
 std::optional<Svgs> svgs_of(const std::vector<const Report*>& reports) {
+  Svgs svgs;
   std::vector<const Figure*> figures;
   std::vector<Plot> plots;
   for (const Report* report : reports)
-    for (const auto& part : report->parts)
-      if (const auto* figure = std::get_if<Figure>(&part))
-        if (auto plot = plot_of(*figure)) {
-          figures.push_back(figure);
-          plots.push_back(*std::move(plot));
-        }
+    for (const auto& part : report->parts) {
+      const auto* figure = std::get_if<Figure>(&part);
+      if (figure == nullptr) continue;
+      if (!figure->svg.empty()) svgs.emplace(figure, figure->svg);
+      if (auto plot = plot_of(*figure)) {
+        figures.push_back(figure);
+        plots.push_back(*std::move(plot));
+      }
+    }
   auto drawn = Plot::draw_svgs(plots);
   if (!drawn) return std::nullopt;
-  Svgs svgs;
   for (std::size_t i = 0; i < figures.size(); ++i) svgs.emplace(figures[i], std::move((*drawn)[i]));
   return svgs;
 }
@@ -41,19 +46,17 @@ class PageWriter {
  public:
   PageWriter(const std::string& title, const std::vector<const Report*>& reports, std::ostream& out)
       : svgs_(svgs_of(reports)), out_(out) {
-    const std::string name = escaped(title);
     out_ << "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n"
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
             "'unsafe-inline'; script-src 'nonce-wallheat'; img-src data:\">\n"
             "<meta name=viewport content=\"width=device-width\">\n<title>"
-         << name << "</title>\n<style>" << page_style() << "</style></head>\n<body>\n<h1>" << name
-         << "</h1>\n";
+         << escaped(title) << "</title>\n<style>" << page_style() << "</style></head>\n<body>\n";
+    heading(title);
   }
 
   void write(const Report& report) {
     for (const auto& part : report.parts) {
-      const auto* const fact = std::get_if<Fact>(&part);
-      if (fact == nullptr) end_facts();
+      if (!std::holds_alternative<Fact>(part)) end_facts();
       std::visit([&](const auto& one) { write_part(one, report); }, part);
     }
     end_facts();
@@ -71,87 +74,93 @@ class PageWriter {
   void write_part(const Fact& fact, const Report&) {
     if (fact.name.empty() || !fact.value.is_known()) return;
     if (!std::exchange(are_facts_, true)) out_ << "<table class=facts>";
-    write_row("td", {fact.name, text_of(fact.value, fact.style) + fact.more}, "ll");
+    out_ << "<tr><td>" << escaped(fact.name) << "<td>"
+         << escaped(text_of(fact.value, fact.style) + fact.more) << '\n';
   }
   void write_part(const Note& note, const Report&) {
-    const char* tag = note.text.find('\n') == std::string::npos ? "p" : "pre class=scroll";
-    out_ << '<' << tag << '>';
+    const bool is_listing = note.text.find('\n') != std::string::npos;
+    out_ << (is_listing ? "<pre class=scroll>" : "<p>");
     // Its ends of lines are no control characters that a text may hide.
+    std::istringstream lines(note.text);
     const char* separator = "";
-    for (std::size_t at = 0; at <= note.text.size();) {
-      const std::size_t end = std::min(note.text.find('\n', at), note.text.size());
-      out_ << std::exchange(separator, "\n") << escaped(note.text.substr(at, end - at));
-      at = end + 1;
-    }
-    out_ << "</" << std::string_view(tag).substr(0, tag[1] == 'r' ? 3 : 1) << ">\n";
+    for (std::string line; std::getline(lines, line);)
+      out_ << std::exchange(separator, "\n") << escaped(line);
+    out_ << (is_listing ? "</pre>\n" : "</p>\n");
   }
   void write_part(const Figure& figure, const Report&) {
-    if (!svgs_) return;
-    const auto found = svgs_->find(&figure);
-    if (found == svgs_->end()) return;
-    std::string svg = found->second;
-    // gnuplot's own title says that gnuplot drew it.
-    if (const auto end = svg.find("</desc>"); end != std::string::npos)
-      svg.erase(svg.find("<title>"), end + 7 - svg.find("<title>"));
+    if (!svgs_ || !svgs_->contains(&figure)) return;
+    std::string svg = svgs_->at(&figure);
+    svg.erase(0, svg.find("<svg") + 4);
+    const auto cut = [&](const char* begin, const std::string& end) {
+      const std::size_t from = svg.find(begin);
+      const std::size_t to = svg.find(end, from);
+      if (to < svg.size()) svg.erase(from, to + end.size() - from);
+    };
+    cut("<title>", "</desc>");                     // which say that gnuplot drew it
+    if (!figure.svg.empty()) cut("<rect ", "/>");  // its ground, as the page has one
     out_ << fmt::format(
         "<section><h2>{}</h2>\n<div class=\"plot scroll\" tabindex=0><svg role=img "
         "aria-label=\"{}\"{}</div></section>\n",
-        escaped(figure.name), escaped(alternative_text(figure)), svg.substr(4));
+        escaped(figure.name), escaped(alternative_text(figure)), svg);
   }
   void write_part(const Table& table, const Report& report) {
     if (!table.is_for_people() || has_picture(report, table)) return;
-    constexpr std::size_t most_rows = 200;  // of those that may be millions
+    // Those that may be millions have their first rows as HTML, and all, as far as there is room,
+    // as lines of text.
+    const bool is_long = table.source != nullptr;
+    constexpr std::size_t most_rows = 200;
     constexpr std::size_t most_bytes = 8 << 20;
-    const std::size_t most =
-        std::min(table.most_shown, table.source ? most_rows : std::string::npos);
-    std::vector<std::vector<std::string>> rows(1);
-    for (const auto& [key, name, style] : table.columns)
-      if (!name.empty())
-        rows.front().push_back(style.unit.empty() ? name : name + ", " + style.unit);
-    std::string alignment(rows.front().size(), 'r');
-    std::string lines;  // of all rows
-    std::size_t written = 0;
+    const std::size_t most = is_long ? most_rows : table.most_shown;
+    std::string lines;
     std::size_t all = 0;
+    std::size_t kept = 0;
     table.for_each([&](const Table::Row& row) {
-      if (++all > most && (!table.source || lines.size() > most_bytes)) return;
-      std::vector<std::string> cells;
+      if (all++ == 0) begin_table(table, row);
+      const bool has_room = is_long && lines.size() < most_bytes;
+      if (all > most && !has_room) return;
+      if (all <= most) out_ << "<tr>";
+      const char* separator = "";
       for (std::size_t i = 0; i < row.size(); ++i) {
         const auto& [key, name, style] = table.columns.at(i);
         if (name.empty()) continue;
-        if (std::holds_alternative<std::string>(row[i])) alignment[cells.size()] = 'l';
-        cells.push_back(text_of(row[i], {style.form, style.digits, {}}));
+        const std::string text = escaped(text_of(row[i], {style.form, style.digits, {}}));
+        if (all <= most) out_ << cell("td", row[i]) << text;
+        if (has_room) lines += std::exchange(separator, "\t") + text;
       }
-      if (table.source) {
-        const char* separator = "";
-        for (const std::string& cell : cells)
-          lines += std::exchange(separator, "\t") + escaped(cell);
-        lines += '\n';
-        ++written;
-      }
-      if (all <= most) rows.push_back(std::move(cells));
+      if (all <= most) out_ << '\n';
+      if (has_room) lines += '\n', ++kept;
     });
     if (all == 0) return;
-    const std::string name = escaped(table.name);
-    const bool is_long = all > most && table.source;
-    out_ << (table.source ? "<section class=long>" : "<section>");
-    if (table.is_folded)
-      out_ << "<details><summary>" << name << "</summary>\n";
-    else if (!name.empty())
-      out_ << "<h2>" << name << "</h2>\n";
-    if (is_long)
+    out_ << "</table></div>\n";
+    if (all > most && !is_long) out_ << fmt::format("<p>and {} more</p>\n", all - most);
+    if (all > most && is_long)
       out_ << fmt::format(
           "<p class=first>The first {} of {}; with JavaScript the page shows and sorts {}.</p>\n",
-          most, all, written);
-    if (is_long && written < all)
-      out_ << fmt::format("<p>This page has room for {} of {}.</p>\n", written, all);
-    out_ << "<div class=scroll tabindex=0><table>";
-    for (const auto& row : rows) write_row(&row == rows.data() ? "th" : "td", row, alignment);
-    out_ << "</table></div>\n";
-    if (!table.source && all > most) out_ << fmt::format("<p>and {} more</p>\n", all - most);
-    if (table.source) out_ << "<pre hidden>\n" << lines << "</pre>";
+          most, all, kept);
+    if (is_long && kept < all)
+      out_ << fmt::format("<p>This page has room for {} of {}.</p>\n", kept, all);
+    if (is_long) out_ << "<pre hidden>\n" << lines << "</pre>";
     out_ << (table.is_folded ? "</details></section>\n" : "</section>\n");
   }
+  void begin_table(const Table& table, const Table::Row& first) {
+    const std::string title = escaped(table.name);
+    out_ << (table.source ? "<section class=long>" : "<section>");
+    if (table.is_folded)
+      out_ << "<details><summary>" << title << "</summary>\n";
+    else if (!title.empty())
+      out_ << "<h2>" << title << "</h2>\n";
+    out_ << "<div class=scroll tabindex=0><table><tr>";
+    for (std::size_t i = 0; i < first.size(); ++i)
+      if (const auto& [key, name, style] = table.columns.at(i); !name.empty())
+        out_ << cell("th", first[i])
+             << escaped(style.unit.empty() ? name : name + ", " + style.unit);
+    out_ << '\n';
+  }
 
+  /// Texts begin at the left.
+  static std::string cell(const char* tag, const Value& value) {
+    return fmt::format("<{}{}>", tag, std::holds_alternative<std::string>(value) ? "" : " class=r");
+  }
   /// Whether there is a picture of it.
   [[nodiscard]] bool has_picture(const Report& report, const Table& table) const {
     return svgs_ && std::ranges::any_of(report.parts, [&](const auto& part) {
@@ -162,13 +171,6 @@ class PageWriter {
   void end_facts() {
     if (std::exchange(are_facts_, false)) out_ << "</table>\n";
   }
-  void write_row(const char* tag, const std::vector<std::string>& cells,
-                 std::string_view alignment) {
-    out_ << "<tr>";
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      out_ << '<' << tag << (alignment[i] == 'r' ? " class=r>" : ">") << escaped(cells[i]);
-    out_ << '\n';
-  }
 
   std::optional<Svgs> svgs_;
   std::ostream& out_;
@@ -178,31 +180,22 @@ class PageWriter {
 }  // namespace
 
 std::string escaped(std::string_view text) {
+  constexpr std::array<std::pair<char, std::string_view>, 4> marks{
+      {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}}};
   std::string html;
   for (const char letter : printable(text)) {
-    switch (letter) {
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '&':
-        html += "&amp;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      default:
-        html += letter;
-    }
+    const auto* const mark = std::ranges::find(marks, letter, &decltype(marks)::value_type::first);
+    if (mark == marks.end())
+      html += letter;
+    else
+      html += mark->second;
   }
   return html;
 }
 
 void write_page(const Report& report, std::ostream& out) {
   const Report page = report.for_page ? report.for_page() : report;
-  PageWriter writer(page.title, {&page}, out);
+  PageWriter writer(report.title, {&page}, out);
   writer.write(page);
   writer.end();
 }
@@ -212,7 +205,7 @@ void write_page(const std::string& title, const std::vector<Report>& reports, st
   for (const Report& report : reports) all.push_back(&report);
   PageWriter writer(title, all, out);
   for (const Report& report : reports) {
-    writer.heading(report.title);
+    if (!report.title.empty()) writer.heading(report.title);
     writer.write(report);
   }
   writer.end();

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ostream>
 #include <sstream>
@@ -29,9 +30,21 @@ std::string number_text(double number, const Style& style) {
     case Form::duration:
       return duration_text(number);
     case Form::bytes:
+      return bytes_text(number);
+    case Form::time:
       break;
   }
-  return bytes_text(number);
+  return fmt::format("{}", number);
+}
+
+/// "26 Nov 2026, 01:12:10 UTC"; what is no time as it is.
+std::string time_of_day(const std::string& utc) {
+  constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                              "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  if (!seconds_of_utc(utc)) return printable(utc);
+  const auto month = static_cast<std::size_t>(std::stoi(utc.substr(5, 2)));
+  return fmt::format("{} {} {}, {} UTC", std::stoi(utc.substr(8, 2)), months.at(month - 1),
+                     utc.substr(0, 4), utc.substr(11, 8));
 }
 
 /// Whole numbers are shown as they are, unless they are bytes or a stretch of time.
@@ -60,75 +73,64 @@ class TextWriter {
   bool any_ = false;
 };
 
-/// The columns of a table that people see, and how wide they are.
-class Widths {
- public:
-  explicit Widths(const Table& table) : table_(table) {
-    std::vector<std::string> heads;
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const auto& [key, name, style] = table.columns[i];
-      if (name.empty()) continue;
-      shown_.push_back(i);
-      heads_.push_back(style.unit.empty() ? name : name + ' ' + style.unit);
-      widths_.push_back(columns_of(heads_.back()));
-      are_text_.push_back(false);
-    }
-  }
-
-  void make_room(const Table::Row& row) {
-    for (std::size_t k = 0; k < shown_.size(); ++k) {
-      const Value& value = row.at(shown_[k]);
-      widths_[k] = std::max(widths_[k], columns_of(cell(value, shown_[k])));
-      if (std::holds_alternative<std::string>(value)) are_text_[k] = true;
-    }
-  }
-  [[nodiscard]] std::string heads() const { return line(heads_); }
-  [[nodiscard]] std::string line_of(const Table::Row& row) const {
-    std::vector<std::string> cells;
-    for (const std::size_t i : shown_) cells.push_back(cell(row.at(i), i));
-    return line(cells);
-  }
-
- private:
-  [[nodiscard]] std::string cell(const Value& value, std::size_t column) const {
-    Style style = table_.columns[column].style;
-    style.unit.clear();  // it stands in the head
-    return text_of(value, style);
-  }
-  [[nodiscard]] std::string line(const std::vector<std::string>& cells) const {
-    std::string line;
-    for (std::size_t k = 0; k < cells.size(); ++k) {
-      const std::string padding(widths_[k] - columns_of(cells[k]), ' ');
-      if (k > 0) line += "  ";
-      line += are_text_[k] ? cells[k] + padding : padding + cells[k];
-    }
-    line.resize(line.find_last_not_of(' ') + 1);
-    return line;
-  }
-
-  const Table& table_;
-  std::vector<std::size_t> shown_;
-  std::vector<std::string> heads_;
-  std::vector<std::size_t> widths_;
-  std::vector<bool> are_text_;
+/// A column that people see.
+struct ShownColumn {
+  std::size_t place = 0;
+  std::string head;
+  Style style;  ///< without the unit, which stands in the head
+  std::size_t width = 0;
+  bool is_text = false;
 };
+
+std::vector<ShownColumn> shown_columns(const Table& table) {
+  std::vector<ShownColumn> columns;
+  for (std::size_t place = 0; place < table.columns.size(); ++place) {
+    const auto& [key, name, style] = table.columns[place];
+    if (name.empty()) continue;
+    const std::string head = style.unit.empty() ? name : name + ' ' + style.unit;
+    columns.push_back({place, head, {style.form, style.digits}, columns_of(head)});
+  }
+  return columns;
+}
+
+std::string line_of(const std::vector<ShownColumn>& columns, const auto& cell_of) {
+  std::string line;
+  for (const ShownColumn& column : columns) {
+    const std::string cell = cell_of(column);
+    const std::string padding(column.width - columns_of(cell), ' ');
+    if (&column != columns.data()) line += "  ";
+    line += column.is_text ? cell + padding : padding + cell;
+  }
+  line.resize(line.find_last_not_of(' ') + 1);
+  return line;
+}
 
 /// False if there is nothing in it for people.
 bool write(const Table& table, TextWriter& out) {
-  if (!table.is_for_people()) return false;  // its source may take long
-  Widths widths(table);
+  if (!table.is_for_people() || table.is_folded) return false;  // its source may take long
+  std::vector<ShownColumn> columns = shown_columns(table);
   std::size_t rows = 0;
   table.for_each([&](const Table::Row& row) {
-    if (rows++ < table.most_shown) widths.make_room(row);
+    if (rows++ >= table.most_shown) return;
+    for (ShownColumn& column : columns) {
+      const Value& value = row.at(column.place);
+      column.width = std::max(column.width, columns_of(text_of(value, column.style)));
+      if (std::holds_alternative<std::string>(value)) column.is_text = true;
+    }
   });
   if (rows == 0) return false;
   const std::string margin(table.name.empty() ? 0 : 2, ' ');
   out.blank_line();
   if (!table.name.empty()) out.line(table.name, 2);
-  out.line(margin + widths.heads(), margin.size() + 4);
+  const auto write_line = [&](const auto& cell_of) {
+    out.line(margin + line_of(columns, cell_of), margin.size() + 4);
+  };
+  write_line([](const ShownColumn& column) { return column.head; });
   std::size_t shown = 0;
   table.for_each([&](const Table::Row& row) {
-    if (shown++ < table.most_shown) out.line(margin + widths.line_of(row), margin.size() + 4);
+    if (shown++ < table.most_shown)
+      write_line(
+          [&](const ShownColumn& column) { return text_of(row.at(column.place), column.style); });
   });
   if (rows > table.most_shown)
     out.line(fmt::format("{}and {} more", margin, rows - table.most_shown), 4);
@@ -147,7 +149,8 @@ std::string text_of(const Value& value, const Style& style) {
     return with_unit(number_text(*number, style));
   if (const auto* is = std::get_if<bool>(&value)) return *is ? "yes" : "no";
   const auto* text = std::get_if<std::string>(&value);
-  return text == nullptr ? "-" : printable(*text);
+  if (text == nullptr) return "-";
+  return style.form == Form::time ? time_of_day(*text) : printable(*text);
 }
 
 std::string Report::share(double part, double whole) {
@@ -156,6 +159,16 @@ std::string Report::share(double part, double whole) {
 
 bool Table::is_for_people() const {
   return std::ranges::any_of(columns, [](const Column& column) { return !column.name.empty(); });
+}
+
+void Table::hide() {
+  for (Column& column : columns) column.name.clear();
+}
+
+void Table::hide_columns_of(const Value& nothing, std::size_t from) {
+  for (std::size_t i = from; i < columns.size(); ++i)
+    if (std::ranges::all_of(rows, [&](const Row& row) { return row.at(i) == nothing; }))
+      columns[i].name.clear();
 }
 
 void Table::for_each(const std::function<void(const Row&)>& take) const {

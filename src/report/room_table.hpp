@@ -30,7 +30,6 @@ struct RoomRow {
 
 using RoomColumn = Column<RoomRow>;
 using RoomRows = Records<RoomRow>;
-using RoomExpression = Expression<RoomRow>;
 
 /// All columns of rooms, with `area_m2` only where the width of a cell is known.
 [[nodiscard]] std::vector<RoomColumn> room_columns(bool with_area);

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <memory_resource>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "core/python_float.hpp"
 #include "core/result_columns.hpp"
-#include "report/table_columns.hpp"
+#include "core/room_columns.hpp"
+#include "report/formula.hpp"
+#include "report/room_table.hpp"
 
 namespace wallheat {
 namespace {
@@ -29,13 +30,23 @@ Value cell_of(Number value) {
   return static_cast<std::int64_t>(value);
 }
 
-/// The same value, with the letters of a text in `letters`.
-FormulaValue kept(const FormulaValue& value, std::pmr::memory_resource& letters) {
-  const auto* const text = std::get_if<std::string_view>(&value);
-  if (text == nullptr || text->empty()) return value;
-  auto* const copy = static_cast<char*>(letters.allocate(text->size(), 1));
-  std::ranges::copy(*text, copy);
-  return std::string_view(copy, text->size());
+std::vector<RowColumn> columns_for_formulas(const PlanResult*) { return all_columns(true); }
+std::vector<RoomColumn> columns_for_formulas(const RoomRow*) { return room_columns(true); }
+
+std::vector<std::string> words_of_column(const std::string& name) {
+  std::vector<std::string> words;
+  if (name == "status")
+    for (const PlanStatus status :
+         {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
+          PlanStatus::failed})
+      words.emplace_back(to_string(status));
+  return words;
+}
+
+/// A text is no condition.
+bool is_true(const Value& value) {
+  const auto* const number = std::get_if<double>(&value);
+  return number != nullptr && *number != 0;
 }
 
 }  // namespace
@@ -52,49 +63,68 @@ Rows rows_of(const std::vector<PlanResult>& rows) {
 
 Rows rows_where(const std::string& where, Rows rows) {
   if (where.empty()) return rows;
-  const auto formula = std::make_shared<const RowExpression>("where", where);
-  return [formula, rows = std::move(rows)](const auto& take) {
+  return [formula = row_formula<PlanResult>("where", where),
+          rows = std::move(rows)](const auto& take) {
     rows([&](const PlanResult& row) {
-      if (formula->holds(row)) take(row);
+      if (is_true(formula(row))) take(row);
     });
   };
 }
 
 template <class Record>
+RowFormula<Record> row_formula(const std::string& option, const std::string& text) {
+  auto columns = columns_for_formulas(static_cast<const Record*>(nullptr));
+  std::vector<FormulaColumn> names;
+  for (const Column<Record>& column : columns)
+    names.push_back({column.head.key, column.is_text, words_of_column(column.head.key)});
+  const Formula formula(option, text, names);
+  return [formula, columns = std::move(columns),
+          values = std::vector<Value>()](const Record& row) mutable {
+    values.clear();
+    for (const std::size_t place : formula.needed()) values.push_back(columns[place].value(row));
+    return formula.value(values);
+  };
+}
+template RowFormula<PlanResult> row_formula(const std::string&, const std::string&);
+template RowFormula<RoomRow> row_formula(const std::string&, const std::string&);
+
+template <class Record>
 std::vector<std::size_t> chosen_rows(const Records<Record>& rows, const RowChoice& choice) {
-  std::optional<Expression<Record>> where;
-  std::optional<Expression<Record>> sort;
   const bool falls = choice.sort.starts_with('-');
-  if (!choice.where.empty()) where.emplace("where", choice.where);
-  if (!choice.sort.empty()) sort.emplace("sort", choice.sort.substr(falls ? 1 : 0));
+  RowFormula<Record> where;
+  RowFormula<Record> sort;
+  if (!choice.where.empty()) where = row_formula<Record>("where", choice.where);
+  if (!choice.sort.empty()) sort = row_formula<Record>("sort", choice.sort.substr(falls ? 1 : 0));
   std::vector<std::size_t> chosen;
-  std::vector<FormulaValue> keys;               // of all rows, if they are sorted
-  std::pmr::monotonic_buffer_resource letters;  // of the keys that are texts
+  std::vector<std::pair<Value, std::size_t>> sorted;  // with what they are sorted by
   std::size_t number = 0;
   rows([&](const Record& row) {
-    const bool is_chosen = !where || where->holds(row);
-    if (is_chosen) chosen.push_back(number);
-    if (sort) keys.push_back(is_chosen ? kept(sort->value(row), letters) : FormulaValue());
+    if (!where || is_true(where(row))) {
+      if (sort)
+        sorted.emplace_back(sort(row), number);
+      else
+        chosen.push_back(number);
+    }
     ++number;
   });
-  if (sort) {
-    std::ranges::stable_sort(chosen, [&](std::size_t a, std::size_t b) {
-      const bool a_is_null = keys[a].index() == 0;
-      const bool b_is_null = keys[b].index() == 0;
-      if (a_is_null || b_is_null) return b_is_null && !a_is_null;
-      return falls ? keys[a] > keys[b] : keys[a] < keys[b];
-    });
-  }
-  if (choice.first && *choice.first < chosen.size()) chosen.resize(*choice.first);
+  std::ranges::stable_sort(
+      sorted,
+      [&](const Value& a, const Value& b) {
+        if (!a.is_known() || !b.is_known()) return a.is_known();
+        return falls ? a > b : a < b;
+      },
+      &decltype(sorted)::value_type::first);
+  for (const auto& [value, place] : sorted) chosen.push_back(place);
+  chosen.resize(std::min(chosen.size(), choice.first));
   return chosen;
 }
 template std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice);
 template std::vector<std::size_t> chosen_rows(const RoomRows& rows, const RowChoice& choice);
 
-std::vector<RowColumn> all_columns() {
+std::vector<RowColumn> all_columns(bool with_hidden) {
   std::vector<RowColumn> columns;
   for_each_column([&](const auto& column) {
-    if (column.use == ColumnUse::kept) return;
+    if (column.use == ColumnUse::kept && !with_hidden) return;
     const auto of = column.of;
     const PlanResult none;
     columns.push_back({{column.name, column.name},
@@ -136,14 +166,20 @@ double RoomRow::area_m2() const {
 
 std::vector<RoomColumn> room_columns(bool with_area) {
   std::vector<RoomColumn> columns;
-  for_each_column_of(static_cast<const RoomRow*>(nullptr), [&](const char* name, auto of) {
-    const std::string_view column = name;
-    if (column == "plan" || column == "room_crc32" || (column == "area_m2" && !with_area)) return;
+  const auto add = [&](const char* name, auto of) {
     columns.push_back({{name, name},
                        std::holds_alternative<std::string>(cell_of(of(RoomRow()))),
                        false,
                        [of](const RoomRow& row) { return cell_of(of(row)); }});
+  };
+  add("id", [](const RoomRow& row) -> const std::string& { return row.id; });
+  for_each_room_column([&](const char* name, auto member, const char*) {
+    if (const std::string_view column = name; column != "plan" && column != "room_crc32")
+      add(name, [member](const RoomRow& row) { return row.room.*member; });
   });
+  add("pct_above", [](const RoomRow& row) { return row.pct_above(); });
+  add("pct_below", [](const RoomRow& row) { return row.pct_below(); });
+  if (with_area) add("area_m2", [](const RoomRow& row) { return row.area_m2(); });
   return columns;
 }
 

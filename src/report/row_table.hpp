@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "report/report.hpp"
-#include "report/row_expression.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/result_reader.hpp"
 
@@ -19,12 +18,12 @@ namespace wallheat {
 
 /// Which rows of a result file, and in which order.
 struct RowChoice {
-  /// A RowExpression; empty: all rows.
+  /// A formula that is not 0; empty: all rows.
   std::string where = {};
-  /// A RowExpression, ascending; with a - in front descending; empty: in the order of the ids.
+  /// A formula, ascending; with a - in front descending; empty: in the order of the ids.
   std::string sort = {};
   /// So many at most, after sorting.
-  std::optional<std::size_t> first = {};
+  std::size_t first = SIZE_MAX;
 };
 
 /// Hands over rows one after the other, so that not all need be in memory; each call begins anew.
@@ -34,14 +33,20 @@ using Rows = Records<PlanResult>;
 /// Those of a file or list, which must live as long.
 [[nodiscard]] Rows rows_of(const ResultReader& reader);
 [[nodiscard]] Rows rows_of(const std::vector<PlanResult>& rows);
-/// Those for which a RowExpression holds; all where it is empty. Throws UsageError.
+/// Those for which a formula is not 0; all if it is empty. Throws UsageError.
 [[nodiscard]] Rows rows_where(const std::string& where, Rows rows);
 
-/// The numbers of the chosen ones, from 0 on. `sort` puts numbers before texts, texts by their
+/// The numbers of the chosen ones, from 0 on. Sorting puts numbers before texts, texts by their
 /// bytes, and rows for which it is NULL last. Throws UsageError, for --where and --sort.
 template <class Record>
 [[nodiscard]] std::vector<std::size_t> chosen_rows(const Records<Record>& rows,
                                                    const RowChoice& choice);
+
+/// What a formula (report/formula.hpp) makes of a plan or a room, by all of its columns.
+template <class Record>
+using RowFormula = std::function<Value(const Record&)>;
+template <class Record>
+[[nodiscard]] RowFormula<Record> row_formula(const std::string& option, const std::string& formula);
 
 /// A column as it is shown.
 template <class Record>
@@ -53,8 +58,8 @@ struct Column {
 };
 using RowColumn = Column<PlanResult>;
 
-/// All columns of plans, "id" first.
-[[nodiscard]] std::vector<RowColumn> all_columns();
+/// All columns of plans that are shown, "id" first; or also those that only formulas know.
+[[nodiscard]] std::vector<RowColumn> all_columns(bool with_hidden = false);
 [[nodiscard]] std::vector<std::string> all_column_names();
 /// Those of `all` that are named, separated by commas, or "all". Throws UsageError, which names
 /// `option`.

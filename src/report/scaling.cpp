@@ -19,16 +19,6 @@
 #include "wallheat/error.hpp"
 
 namespace wallheat {
-namespace {
-
-[[noreturn]] void refuse_files(const std::string& first, const std::string& second,
-                               const char* why) {
-  throw RunError(
-      fmt::format("{} and {} {}, so their times cannot be compared", first, second, why));
-}
-
-}  // namespace
-
 double parallel_share(double speedup, double workers) {
   return workers > 1 ? (1 - 1 / speedup) / (1 - 1 / workers) : unknown;
 }
@@ -60,17 +50,16 @@ Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, do
   const auto fastest = std::ranges::min_element(
       best, {}, [](const auto& of_workers) { return of_workers.second.seconds; });
   constexpr double more_than_noise = 1.05;
-  Scaling scaling{std::move(name), {}, unknown, longest_plan, {}, fastest->second};
+  Scaling scaling{std::move(name), {}, unknown, longest_plan, fastest->second};
   double above = 0;
   double below = 0;
   for (const auto& [workers, point] : best) {
     const auto count = static_cast<double>(workers);
     const double speedup = one_worker_s / point.seconds;
-    scaling.rows.push_back({point, speedup, speedup / count, parallel_share(speedup, count)});
-    if (workers > fastest->first && point.seconds > more_than_noise * fastest->second.seconds) {
-      scaling.slower.push_back(point);
-      continue;
-    }
+    const bool is_slower =
+        workers > fastest->first && point.seconds > more_than_noise * fastest->second.seconds;
+    scaling.rows.push_back({point, speedup, is_slower});
+    if (is_slower) continue;
     // 1 - 1 / S = F (1 - 1 / p), a line through the origin.
     above += (1 - 1 / speedup) * (1 - 1 / count);
     below += (1 - 1 / count) * (1 - 1 / count);
@@ -89,12 +78,13 @@ std::vector<std::string> remarks_on(const Scaling& scaling) {
                     scaling.name, scaling.limit(), seconds_text(seconds),
                     counted(workers, "worker is", "workers are")));
   }
-  for (const ScalingPoint& slower : scaling.slower)
-    remarks.push_back(fmt::format("{}{} workers are slower than {}: {} s, not {} s{}",
-                                  scaling.longest_plan ? scaling.name + ": " : "", slower.workers,
-                                  scaling.fastest.workers, seconds_text(slower.seconds),
-                                  seconds_text(scaling.fastest.seconds),
-                                  scaling.longest_plan ? "" : "; the fit leaves them out"));
+  const bool is_replay = scaling.longest_plan.has_value();
+  for (const auto& [point, speedup, is_slower] : scaling.rows)
+    if (is_slower)
+      remarks.push_back(fmt::format(
+          "{}{} workers are slower than {}: {} s, not {} s{}", is_replay ? scaling.name + ": " : "",
+          point.workers, scaling.fastest.workers, seconds_text(point.seconds),
+          seconds_text(scaling.fastest.seconds), is_replay ? "" : "; the fit leaves them out"));
   return remarks;
 }
 
@@ -147,20 +137,20 @@ ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
   return {*workers.begin(), seconds, reader.count(), hosts.size(), gpus.size()};
 }
 
-void require_same_settings(const std::string& first_file, const ResultReader& first,
-                           const std::string& file, const ResultReader& reader) {
-  if (first.settings() != reader.settings())
-    refuse_files(first_file, file,
-                 "were solved with other settings ('wallheat compare' names them)");
-}
-
-void require_same_plans(const std::string& first_file, const ResultReader& first,
-                        const std::string& file, const ResultReader& reader) {
-  const bool same =
-      std::ranges::equal(first.rows(), reader.rows(), [](const PlanResult& a, const PlanResult& b) {
-        return a.id == b.id && a.input_hash == b.input_hash;
-      });
-  if (!same) refuse_files(first_file, file, "hold other plans");
+void require_same(const std::string& first_file, const ResultReader& first, const std::string& file,
+                  const ResultReader& reader, bool same_plans) {
+  const auto require = [&](bool is_same, const char* otherwise) {
+    if (!is_same)
+      throw RunError(fmt::format("{} and {} {}, so their times cannot be compared", first_file,
+                                 file, otherwise));
+  };
+  require(first.settings() == reader.settings(),
+          "were solved with other settings ('wallheat compare' names them)");
+  const auto is_same = [](const PlanResult& a, const PlanResult& b) {
+    return a.id == b.id && a.input_hash == b.input_hash;
+  };
+  if (same_plans)
+    require(std::ranges::equal(first.rows(), reader.rows(), is_same), "hold other plans");
 }
 
 }  // namespace wallheat

@@ -29,9 +29,8 @@ struct ScalingPoint {
 struct Scaling {
   struct Row {
     ScalingPoint point;
-    double speedup = 0;         ///< against one worker
-    double efficiency = 0;      ///< speed-up a worker
-    double parallel_share = 0;  ///< of this point alone; NaN for one worker
+    double speedup = 0;      ///< against one worker
+    bool is_slower = false;  ///< more workers than the fastest, and over 5 % slower
   };
   /// What bounds a replay: no plan is divided among workers.
   struct LongestPlan {
@@ -45,8 +44,7 @@ struct Scaling {
   /// replay, which Amdahl's law does not describe.
   double parallel_share = 0;
   std::optional<LongestPlan> longest_plan;  ///< of a replay
-  std::vector<ScalingPoint> slower;         ///< more workers than the fastest, and over 5 % slower
-  ScalingPoint fastest;
+  ScalingPoint fastest = {};
 
   /// The speed-up that no number of workers exceeds; NaN where not known.
   [[nodiscard]] double limit() const;
@@ -78,11 +76,9 @@ struct Scaling {
 /// other workers, parts were merged.
 [[nodiscard]] ScalingPoint finished_run(const std::string& file, const ResultReader& reader);
 
-/// Throws RunError, which names both files, unless their plans were solved alike.
-void require_same_settings(const std::string& first_file, const ResultReader& first,
-                           const std::string& file, const ResultReader& reader);
-/// The same unless they hold the same plans.
-void require_same_plans(const std::string& first_file, const ResultReader& first,
-                        const std::string& file, const ResultReader& reader);
+/// Throws RunError, which names both files, unless their plans were solved alike, and if
+/// `same_plans` are the same.
+void require_same(const std::string& first_file, const ResultReader& first, const std::string& file,
+                  const ResultReader& reader, bool same_plans);
 
 }  // namespace wallheat

@@ -16,57 +16,56 @@ std::string limit_text(double limit) {
   return std::isinf(limit) ? "no limit" : fmt::format("{:.2f}", limit);
 }
 
-/// People see nodes and GPUs if they are known, and the schedule among several.
 Table table_of_points(const std::vector<Scaling>& scalings) {
-  const Scaling& first = scalings.front();
-  const bool is_fitted = !first.longest_plan;
-  const bool are_files = first.rows.front().point.nodes > 0;
-  const auto name_if = [](bool is_shown, const char* name) { return is_shown ? name : ""; };
   Table table{"points",
               "",
-              {{"schedule", name_if(scalings.size() > 1, "schedule")},
-               {"nodes", name_if(are_files, "nodes")},
-               {"gpus", name_if(are_files, "GPUs")},
+              {{"schedule", scalings.size() > 1 ? "schedule" : ""},
+               {"nodes", "nodes"},
+               {"gpus", "GPUs"},
                {"workers", "workers"},
                {"seconds", "time s", {Form::seconds}},
                {"speedup", "speed-up", two_decimals},
                {"efficiency_pct", "efficiency", {Form::decimals, 1, "%"}},
-               {"parallel_share", name_if(is_fitted, "F"), {Form::decimals, 3}},
-               {"largest_speedup", name_if(is_fitted, "S(inf)"), two_decimals}}};
+               {"parallel_share", "F", {Form::decimals, 3}},
+               {"largest_speedup", "S(inf)", two_decimals}}};
   for (const Scaling& scaling : scalings)
-    for (const auto& [point, speedup, efficiency, share] : scaling.rows)
+    for (const auto& [point, speedup, is_slower] : scaling.rows) {
+      const auto workers = static_cast<double>(point.workers);
+      const double share = parallel_share(speedup, workers);
+      const bool is_fitted = !scaling.longest_plan;
       table.rows.push_back({scaling.name.empty() ? Value() : Value(scaling.name),
                             point.nodes > 0 ? Value(point.nodes) : Value(), point.gpus,
-                            point.workers, point.seconds, speedup, 100 * efficiency,
+                            point.workers, point.seconds, speedup, 100 * speedup / workers,
                             is_fitted ? Value(share) : Value(),
                             is_fitted ? Value(largest_speedup(share)) : Value()});
+    }
+  table.hide_columns_of({});
   return table;
 }
 
-void add_fit(const Scaling& scaling, Report& report) {
-  const double share = scaling.parallel_share;
-  const bool is_known = !std::isnan(share);
-  report.add(Fact{"parallel_share",
-                  is_known ? "F" : "",
-                  share,
-                  {Form::decimals, 3},
-                  ", the parallel share of the work: Amdahl's law fitted to all points"});
-  report.add(Fact{"largest_speedup", is_known ? "S(inf)" : "", scaling.limit(), two_decimals,
-                  " = 1 / (1 - F): the speed-up that no number of workers exceeds"});
-}
-
-/// What bounds each replay; people read it as remarks.
+/// What bounds the speed-up: by Amdahl's law, or of each replay by its longest plan.
 void add_limits(const std::vector<Scaling>& scalings, Report& report) {
-  Table table{"limits",
-              "",
-              {{"schedule", ""},
-               {"largest_speedup", ""},
-               {"longest_plan_s", ""},
-               {"sufficient_workers", ""}}};
+  if (!scalings.front().longest_plan) {
+    const double share = scalings.front().parallel_share;
+    const bool is_known = !std::isnan(share);
+    report.add_fact("parallel_share", is_known ? "F" : "", share, {Form::decimals, 3},
+                    ", the parallel share of the work: Amdahl's law fitted to all points");
+    report.add_fact("largest_speedup", is_known ? "S(inf)" : "", scalings.front().limit(),
+                    two_decimals, " = 1 / (1 - F): the speed-up that no number of workers exceeds");
+  } else {
+    Table table{"limits",
+                "",
+                {{"schedule", ""},
+                 {"largest_speedup", ""},
+                 {"longest_plan_s", ""},
+                 {"sufficient_workers", ""}}};
+    for (const Scaling& scaling : scalings)
+      table.rows.push_back({scaling.name, scaling.limit(), scaling.longest_plan->seconds,
+                            scaling.longest_plan->sufficient_workers});
+    report.add(std::move(table));
+  }
   for (const Scaling& scaling : scalings)
-    table.rows.push_back({scaling.name, scaling.limit(), scaling.longest_plan->seconds,
-                          scaling.longest_plan->sufficient_workers});
-  report.add(std::move(table));
+    for (const std::string& remark : remarks_on(scaling)) report.add_note(remark);
 }
 
 /// Speed-up over workers, up to so many: the ideal, what limits it, and the points.
@@ -83,8 +82,8 @@ Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::strin
     constexpr int steps = 200;
     Figure::Series curve{.name = name, .mark = Figure::Mark::line, .is_dashed = is_dashed};
     for (int i = 0; i <= steps; ++i) {
-      curve.x.push_back(std::pow(most, static_cast<double>(i) / steps));
-      curve.y.push_back(speedup_of(curve.x.back()));
+      const double workers = std::pow(most, static_cast<double>(i) / steps);
+      curve.add(workers, speedup_of(workers));
     }
     figure.series.push_back(std::move(curve));
   };
@@ -94,10 +93,8 @@ Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::strin
   for (const Scaling& scaling : scalings) {
     Figure::Series& points = figure.series.emplace_back();
     points.name = first.longest_plan ? scaling.name + ": replayed" : "measured";
-    for (const Scaling::Row& row : scaling.rows) {
-      points.x.push_back(static_cast<double>(row.point.workers));
-      points.y.push_back(row.speedup);
-    }
+    for (const Scaling::Row& row : scaling.rows)
+      points.add(static_cast<double>(row.point.workers), row.speedup);
   }
   const double share = first.parallel_share;
   if (first.longest_plan)
@@ -114,14 +111,9 @@ Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::strin
 
 Report report_of(const std::vector<Scaling>& scalings, const std::string& source) {
   Report report{"strong scaling: " + source};
-  report.add(Fact{"source", "", source});
+  report.add_data("source", source);
   report.add(table_of_points(scalings));
-  if (scalings.front().longest_plan)
-    add_limits(scalings, report);
-  else
-    add_fit(scalings.front(), report);
-  for (const Scaling& scaling : scalings)
-    for (const std::string& remark : remarks_on(scaling)) report.add(Note{remark});
+  add_limits(scalings, report);
   report.add(figure_of_speedups(scalings, source));
   return report;
 }
@@ -143,11 +135,10 @@ Report report_of_plan_counts(const std::vector<ScalingPoint>& points) {
     const auto plans = static_cast<double>(point.plans);
     table.rows.push_back(
         {point.plans, point.seconds, point.seconds / plans, plans / point.seconds});
-    curve.x.push_back(plans);
-    curve.y.push_back(point.seconds / plans);
+    curve.add(plans, point.seconds / plans);
   }
   report.add(std::move(table));
-  report.add(Fact{"workers", "workers", points.front().workers});
+  report.add_fact("workers", "workers", points.front().workers);
   report.add(std::move(figure));
   return report;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/exit_status.hpp"
+#include "core/plural.hpp"
 #include "report/attributes.hpp"
 #include "report/file_status.hpp"
 #include "store/merge.hpp"
@@ -25,10 +26,6 @@ double age_of(const PartStatus& part) { return lives(part) ? part.age_s : 0; }
 
 std::vector<WorkerStatus> workers_of(const PartStatus& part) {
   return part.run ? part.run->workers : std::vector<WorkerStatus>();
-}
-
-std::string counted(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 std::string running_text(const PlanCounts& plans) {

@@ -7,17 +7,16 @@
 #include <utility>
 
 #include "core/answer.hpp"
+#include "core/interior_values.hpp"
 #include "report/attributes.hpp"
 #include "report/time_ledger.hpp"
 #include "report/unknown.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"
-#include "wallheat/statistics.hpp"
 
 namespace wallheat {
 namespace {
 
-constexpr std::size_t longest_list = 5;
 double mean_of(const std::vector<double>& values) {
   return values.empty() ? unknown : numpy_sum(values) / static_cast<double>(values.size());
 }
@@ -35,14 +34,25 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Keeps a plan if it is among the few that took longest.
-void add_if_slow(std::vector<PlanResult>& slowest, const PlanResult& plan) {
-  if (slowest.size() == longest_list && !(plan.seconds > slowest.back().seconds)) return;
-  const auto behind = std::upper_bound(
-      slowest.begin(), slowest.end(), plan.seconds,
-      [](double seconds, const PlanResult& other) { return seconds > other.seconds; });
-  slowest.insert(behind, plan);
-  if (slowest.size() > longest_list) slowest.pop_back();
+/// Keeps one if it is among so many with the least keys, which are ascending.
+template <class T>
+void keep_least(std::vector<T>& kept, const T& one, std::size_t most, double (*key_of)(const T&)) {
+  const auto place = std::ranges::upper_bound(kept, key_of(one), {}, key_of);
+  if (place == kept.end() && kept.size() == most) return;
+  kept.insert(place, one);
+  if (kept.size() > most) kept.pop_back();
+}
+
+void add_room(RoomSummary& rooms, const RoomRow& row, const Thresholds& thresholds,
+              std::int64_t interior_cells) {
+  const double mean = row.room.mean_temp;
+  ++rooms.rooms;
+  rooms.above += mean > thresholds.above ? 1U : 0U;
+  rooms.below += mean < thresholds.below ? 1U : 0U;
+  constexpr std::size_t most_rooms = 20;
+  if (std::int64_t{row.room.cells} * 1000 >= interior_cells)
+    keep_least<RoomRow>(rooms.coldest, row, most_rooms,
+                        [](const RoomRow& of) { return of.room.mean_temp; });
 }
 
 /// Keeps the largest of what a session's ranks held: "0:31244288 1:27000832".
@@ -88,9 +98,10 @@ WallTime wall_time(const std::vector<Attributes>& sessions) {
   return time;
 }
 
-Summary summary_of(const Rows& rows, const Thresholds& thresholds) {
+Summary summary_of(const Rows& rows, const Thresholds& thresholds, const ResultReader* reader) {
   Summary summary;
   summary.thresholds = thresholds;
+  if (reader != nullptr && reader->has_rooms()) summary.rooms.emplace();
   PhaseSeconds in_phases{};
   double in_plans = 0;
   std::vector<double> stds;
@@ -108,6 +119,9 @@ Summary summary_of(const Rows& rows, const Thresholds& thresholds) {
     }
     if (row.status == PlanStatus::failed)
       summary.failed.push_back({row.id, row.attempts, row.error});
+    if (summary.rooms)
+      for (const RoomResult& room : reader->rooms(row.index))
+        add_room(*summary.rooms, {row.id, room}, thresholds, row.interior_cells);
     if (!is_answer(row.status) || row.status == PlanStatus::empty) return;
     summary.means.push_back(row.statistics.mean_temp);
     summary.ids.push_back(row.id);
@@ -118,7 +132,9 @@ Summary summary_of(const Rows& rows, const Thresholds& thresholds) {
     summary.interior_cells += row.interior_cells;
     summary.cells_above += cells_of(row.statistics.pct_above_18);
     summary.cells_below += cells_of(row.statistics.pct_below_15);
-    add_if_slow(summary.slowest, row);
+    constexpr std::size_t most_slow = 5;
+    keep_least<PlanResult>(summary.slowest, row, most_slow,
+                           [](const PlanResult& of) { return -of.seconds; });
     stds.push_back(row.statistics.std_temp);
     summary.half_above += row.statistics.pct_above_18 >= 50 ? 1U : 0U;
     summary.half_below += row.statistics.pct_below_15 >= 50 ? 1U : 0U;
@@ -142,40 +158,6 @@ Summary summary_of(const Rows& rows, const Thresholds& thresholds) {
     in_plans -= in_phases.at(i);
   }
   if (!summary.phases.empty()) summary.phases.emplace_back("other", std::max(in_plans, 0.0));
-  return summary;
-}
-
-namespace {
-
-void add_room(RoomSummary& rooms, const RoomRow& row, const Thresholds& thresholds,
-              std::int64_t interior_cells) {
-  const double mean = row.room.mean_temp;
-  ++rooms.rooms;
-  rooms.above += mean > thresholds.above ? 1U : 0U;
-  rooms.below += mean < thresholds.below ? 1U : 0U;
-  if (std::int64_t{row.room.cells} * 1000 < interior_cells) return;
-  constexpr std::size_t most = 20;
-  const auto mean_of_row = [](const RoomRow& one) { return one.room.mean_temp; };
-  const auto place = std::ranges::upper_bound(rooms.coldest, mean, {}, mean_of_row);
-  if (place == rooms.coldest.end() && rooms.coldest.size() == most) return;
-  rooms.coldest.insert(place, row);
-  if (rooms.coldest.size() > most) rooms.coldest.pop_back();
-}
-
-}  // namespace
-
-Summary summary_of(const ResultReader& reader, const Rows& rows, const Thresholds& thresholds) {
-  RoomSummary of_rooms;
-  Summary summary = summary_of(
-      [&](const auto& take) {
-        rows([&](const PlanResult& row) {
-          take(row);
-          for (const RoomResult& room : reader.rooms(row.index))
-            add_room(of_rooms, {row.id, room}, thresholds, row.interior_cells);
-        });
-      },
-      thresholds);
-  if (reader.has_rooms()) summary.rooms = std::move(of_rooms);
   return summary;
 }
 

@@ -81,20 +81,17 @@ struct Summary {
   /// no phase covers.
   std::vector<std::pair<std::string, double>> phases;
 };
-/// `thresholds` are those by which the rows' shares of cells are counted.
-[[nodiscard]] Summary summary_of(const Rows& rows, const Thresholds& thresholds = {});
-/// That of the rows that hold of those of a file, with its rooms.
-[[nodiscard]] Summary summary_of(const ResultReader& reader, const Rows& rows,
-                                 const Thresholds& thresholds);
+/// `thresholds` are those by which the rows' shares of cells are counted; with the rooms of the
+/// file that they are from, if it is given and has any.
+[[nodiscard]] Summary summary_of(const Rows& rows, const Thresholds& thresholds = {},
+                                 const ResultReader* reader = nullptr);
 
 /// `wall` only if the summary is of all rows; `reader` of the file that they are from, or null.
 /// With areas if the width of a cell is known, in metres.
 [[nodiscard]] Report report_of(const Summary& summary, const WallTime* wall = nullptr,
                                const ResultReader* reader = nullptr, double cell_metres = 0);
 
-/// The means in so many bins, with lines at mean and median; without data if no plan counts. 0:
-/// bins of 1 °C; of a power of ten that makes 3 to 100 of them if these were too few or too many.
-[[nodiscard]] Figure histogram_figure(const Summary& summary, const std::string& title,
-                                      std::size_t bins = 0);
+/// The histogram of the means, with lines at mean and median; without data if no plan counts.
+[[nodiscard]] Figure histogram_figure(const Summary& summary, const std::string& title);
 
 }  // namespace wallheat

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "core/number_of.hpp"
+#include "core/plural.hpp"
 #include "report/attributes.hpp"
 #include "report/summary.hpp"
 #include "report/unknown.hpp"
@@ -25,137 +27,117 @@ std::string side_text(const char* side, double threshold) {
 }
 
 void add_plans(const Summary& summary, Report& report) {
-  report.add(Fact{"plans", "plans", summary.plans});
+  report.add_fact("plans", "plans", summary.plans);
   for (const PlanStatus status :
        {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
         PlanStatus::failed}) {
     const auto found = summary.by_status.find(status);
     const bool any = found != summary.by_status.end();
     const std::string name{to_string(status)};
-    report.add(Fact{name, any ? "  " + name : "", any ? found->second : 0});
+    report.add_fact(name, any ? "  " + name : "", any ? found->second : 0);
   }
-  report.add(Fact{"with_temperature", "", summary.means.size()});
+  report.add_data("with_temperature", summary.means.size());
+}
+
+/// Adds how many of all there are, with their share.
+void add_count(const std::string& key, const std::string& name, std::size_t count,
+               const std::string& noun, std::size_t all, Report& report) {
+  report.add_fact(key, name, count, {.unit = noun_of(count, noun)},
+                  Report::share(static_cast<double>(count), static_cast<double>(all)));
 }
 
 void add_temperatures(const Summary& summary, Report& report) {
   const auto [above, below] = summary.thresholds;
-  const auto solved = static_cast<double>(summary.means.size());
-  const bool any = solved > 0;
-  const auto name = [&](const std::string& text) { return any ? text : ""; };
-  report.add(
-      Fact{"mean_of_means", name("average mean temperature"), summary.mean_of_means, celsius});
-  report.add(Fact{"median_of_means", name("  median"), summary.median_of_means, celsius});
-  report.add(Fact{"std_of_means",
-                  name("  standard deviation"),
-                  summary.std_of_means,
-                  {Form::decimals, 4, "°C"},
-                  ", of the means (population; pandas: ddof=0)"});
-  report.add(Fact{"mean_of_stds", name("average standard deviation"), summary.mean_of_stds, celsius,
-                  ", within a plan (population)"});
-  report.add(Fact{"above", "", above});
-  report.add(Fact{"below", "", below});
-  for (const auto& [key, side, threshold, plans] :
-       {std::tuple("half_above", "above", above, summary.half_above),
-        {"half_below", "below", below, summary.half_below}})
-    report.add(Fact{key,
-                    name("at least 50 % " + side_text(side, threshold)),
-                    plans,
-                    {.unit = "plans"},
-                    Report::share(static_cast<double>(plans), solved)});
+  const std::size_t solved = summary.means.size();
+  const auto name = [&](const std::string& text) { return solved > 0 ? text : ""; };
+  report.add_fact("mean_of_means", name("average mean temperature"), summary.mean_of_means,
+                  celsius);
+  report.add_fact("median_of_means", name("  median"), summary.median_of_means, celsius);
+  report.add_fact("std_of_means", name("  standard deviation"), summary.std_of_means,
+                  {Form::decimals, 4, "°C"}, ", of the means (population; pandas: ddof=0)");
+  report.add_fact("mean_of_stds", name("average standard deviation"), summary.mean_of_stds, celsius,
+                  ", within a plan (population)");
+  report.add_data("above", above);
+  report.add_data("below", below);
+  add_count("half_above", name("at least 50 % " + side_text("above", above)), summary.half_above,
+            "plan", solved, report);
+  add_count("half_below", name("at least 50 % " + side_text("below", below)), summary.half_below,
+            "plan", solved, report);
 }
 
 void add_areas(const Summary& summary, double cell_metres, Report& report) {
   if (cell_metres == 0 || summary.means.empty()) return;
   const auto [above, below] = summary.thresholds;
+  const auto all = static_cast<double>(summary.interior_cells);
   for (const auto& [key, name, cells] :
        {std::tuple("area_m2", std::string("area"), summary.interior_cells),
         {"area_above_m2", "  " + side_text("above", above), summary.cells_above},
         {"area_below_m2", "  " + side_text("below", below), summary.cells_below}}) {
     const auto count = static_cast<double>(cells);
-    report.add(Fact{
-        key,
-        name,
-        count * cell_metres * cell_metres,
-        {Form::digits, 5, "m²"},
-        name == "area" ? "" : Report::share(count, static_cast<double>(summary.interior_cells))});
+    report.add_fact(key, name, count * cell_metres * cell_metres, {Form::digits, 5, "m²"},
+                    name == "area" ? "" : Report::share(count, all));
   }
 }
 
 void add_rooms(const RoomSummary& rooms, const Thresholds& thresholds, Report& report) {
-  report.add(Fact{"rooms", "rooms", rooms.rooms});
-  for (const auto& [key, side, threshold, count] :
-       {std::tuple("rooms_above", "above", thresholds.above, rooms.above),
-        {"rooms_below", "below", thresholds.below, rooms.below}})
-    report.add(Fact{key,
-                    "  mean " + side_text(side, threshold),
-                    count,
-                    {.unit = "rooms"},
-                    Report::share(static_cast<double>(count), static_cast<double>(rooms.rooms))});
+  report.add_fact("rooms", "rooms", rooms.rooms);
+  add_count("rooms_above", "  mean " + side_text("above", thresholds.above), rooms.above, "room",
+            rooms.rooms, report);
+  add_count("rooms_below", "  mean " + side_text("below", thresholds.below), rooms.below, "room",
+            rooms.rooms, report);
 }
 
 /// How the answers were found, and how sure they are.
 void add_solver(const Summary& summary, Report& report) {
-  const bool any = !summary.solver.empty();
-  report.add(Fact{"solver", any ? "solver" : "", summary.solver});
+  report.add_fact("solver", summary.solver.empty() ? "" : "solver", summary.solver);
   const double bound = summary.means.empty() ? unknown : summary.largest_error_bound;
-  report.add(Fact{"largest_error_bound",
-                  std::isnan(bound) ? "" : "largest error bound",
-                  bound,
-                  {Form::digits, 3, "°C"}});
+  report.add_fact("largest_error_bound", std::isnan(bound) ? "" : "largest error bound", bound,
+                  {Form::digits, 3, "°C"});
   const auto if_any = [](auto count, const char* name) { return count > 0 ? name : ""; };
-  report.add(Fact{"largest_error_estimate",
+  report.add_fact("largest_error_estimate",
                   if_any(summary.largest_error_estimate, "largest error estimate"),
-                  summary.largest_error_estimate,
-                  {Form::digits, 2, "°C"}});
-  report.add(Fact{"far_from_steady",
-                  if_any(summary.far_from_steady, "stopped early"),
-                  summary.far_from_steady,
-                  {.unit = "plans"},
-                  std::string(", ") + far_from_steady});
-  report.add(Fact{"fell_back",
-                  if_any(summary.fell_back, "fell back to jacobi"),
-                  summary.fell_back,
-                  {.unit = "plans"}});
-  report.add(
-      Fact{"cells_in_doubt",
-           if_any(summary.cells_in_doubt, "cells in doubt"),
-           summary.cells_in_doubt,
-           {},
-           fmt::format(", near {} or {} °C", summary.thresholds.below, summary.thresholds.above)});
+                  summary.largest_error_estimate, {Form::digits, 2, "°C"});
+  report.add_fact("far_from_steady", if_any(summary.far_from_steady, "stopped early"),
+                  summary.far_from_steady, {.unit = noun_of(summary.far_from_steady, "plan")},
+                  std::string(", ") + far_from_steady);
+  report.add_fact("fell_back", if_any(summary.fell_back, "fell back to jacobi"), summary.fell_back,
+                  {.unit = noun_of(summary.fell_back, "plan")});
+  report.add_fact(
+      "cells_in_doubt", if_any(summary.cells_in_doubt, "cells in doubt"), summary.cells_in_doubt,
+      {}, fmt::format(", near {} or {} °C", summary.thresholds.below, summary.thresholds.above));
+}
+
+/// Bytes that something held, with what it was.
+void add_memory(const std::string& key, const std::string& name, std::int64_t bytes,
+                const std::string& more_key, const Value& holder, const std::string& more,
+                Report& report) {
+  const bool is_known = bytes > 0;
+  report.add_fact(key, name, is_known ? Value(bytes) : Value(), {Form::bytes},
+                  more + text_of(holder));
+  report.add_data(more_key, is_known ? holder : Value());
 }
 
 void add_costs(const Summary& summary, const WallTime* wall, Report& report) {
-  report.add(Fact{"", "time of solver threads", summary.spent.text()});
-  report.add(Fact{"thread_seconds", "", summary.spent.seconds()});
-  report.add(Fact{"cpu_seconds", "", summary.spent.cpu_seconds()});
-  const auto memory = [](std::int64_t bytes) { return bytes > 0 ? Value(bytes) : Value(); };
-  report.add(Fact{"peak_memory",
-                  "peak memory of a solver",
-                  memory(summary.peak_memory),
-                  {Form::bytes},
-                  ", for plan " + summary.peak_memory_id});
-  report.add(Fact{"peak_memory_id", "",
-                  summary.peak_memory > 0 ? Value(summary.peak_memory_id) : Value()});
+  report.add_line("time of solver threads", summary.spent.text());
+  report.add_data("thread_seconds", summary.spent.seconds());
+  report.add_data("cpu_seconds", summary.spent.cpu_seconds());
+  add_memory("peak_memory", "peak memory of a solver", summary.peak_memory, "peak_memory_id",
+             summary.peak_memory_id, ", for plan ", report);
   if (wall == nullptr) return;
-  report.add(Fact{"rank_memory",
-                  "peak memory of a rank",
-                  memory(wall->rank_memory),
-                  {Form::bytes},
-                  fmt::format(", of rank {}", wall->rank)});
-  report.add(Fact{"rank_memory_rank", "", wall->rank_memory > 0 ? Value(wall->rank) : Value()});
+  add_memory("rank_memory", "peak memory of a rank", wall->rank_memory, "rank_memory_rank",
+             wall->rank, ", of rank ", report);
   std::string more = ", " + rate_text(wall->plans / wall->seconds);
   if (wall->all_sessions > 1)
     more += fmt::format(" ({} of {} sessions; one that was killed leaves no figures)",
                         wall->sessions, wall->all_sessions);
-  report.add(Fact{
-      "wall_seconds", wall->seconds > 0 ? "wall time" : "", wall->seconds, {Form::duration}, more});
-  report.add(Fact{"sessions_with_figures", "", wall->sessions});
+  report.add_fact("wall_seconds", wall->seconds > 0 ? "wall time" : "", wall->seconds,
+                  {Form::duration}, more);
+  report.add_data("sessions_with_figures", wall->sessions);
 }
 
 /// Bins with a bar for people, and those that lie far from the others.
 void add_histogram(const Summary& summary, Report& report) {
-  constexpr int all_digits = 15;
-  report.add(table_of(summary.histogram, "histogram", "plans by mean temperature", all_digits));
+  report.add(table_of(summary.histogram, "plans by mean temperature"));
   Table& outliers = report.add(Table{
       "outliers", "far from the others", {{"id", "plan"}, {"mean_temp", "mean", {.unit = "°C"}}}});
   outliers.most_shown = 10;
@@ -185,7 +167,7 @@ void add_gpus(const WallTime& wall, Report& report) {
   for (std::size_t i = 0; i < names.size(); ++i)
     entries.emplace_back(names.at(i), wall.on_gpus.*gpu_seconds_names.at(i).second);
   report.add(table_of_seconds("on_gpus", "where the time of plans on GPUs went", entries));
-  if (!wall.kernels.empty()) report.add(Note{wall.kernels});
+  if (!wall.kernels.empty()) report.add_note(wall.kernels);
 }
 
 void add_plans_to_name(const Summary& summary, Report& report) {
@@ -260,19 +242,30 @@ void add_failures(const std::vector<FailedPlan>& failed, Report& report) {
   }
 }
 
-/// Not for people, who have a page for them.
 void add_record(const ResultReader& reader, Report& report) {
-  Table& settings = report.add(Table{"settings", "", {{"name", ""}, {"value", ""}}});
+  Table& settings =
+      report.add(Table{"settings", "settings of the run", {{"name", "name"}, {"value", "value"}}});
+  settings.is_folded = true;
   for (const auto& [name, setting] : reader.settings()) settings.rows.push_back({name, setting});
-  constexpr std::array names{"started_utc", "ended_utc",     "end",        "command_line",
-                             "restored",    "solved",        "failed",     "seconds",
-                             "threads",     "plans_at_once", "rank_memory"};
-  Table& sessions = report.add(Table{"sessions", "", {}});
-  for (const char* name : names) sessions.columns.push_back({name, ""});
+  Table& sessions =
+      report.add(Table{"sessions",
+                       fmt::format("sessions ({})", reader.sessions().size()),
+                       {{"started_utc", "started", {Form::time}},
+                        {"ended_utc", "ended (- if killed, or still running)", {Form::time}},
+                        {"end", "end"},
+                        {"solved", "solved"},
+                        {"failed", "failed"},
+                        {"restored", ""},
+                        {"seconds", "wall time", {Form::duration}},
+                        {"threads", "threads"},
+                        {"plans_at_once", ""},
+                        {"rank_memory", ""},
+                        {"command_line", "command"}}});
+  sessions.is_folded = true;
   for (const Attributes& session : reader.sessions()) {
     Table::Row& row = sessions.rows.emplace_back();
-    for (const char* name : names) {
-      const auto found = session.find(name);
+    for (const Table::Column& column : sessions.columns) {
+      const auto found = session.find(column.key);
       const auto number = found == session.end() ? std::nullopt : number_of<double>(found->second);
       row.push_back(found == session.end() ? Value() : number ? Value(*number) : found->second);
     }
@@ -291,11 +284,10 @@ Report report_of(const Summary& summary, const WallTime* wall, const ResultReade
   if (summary.rooms) add_rooms(*summary.rooms, summary.thresholds, report);
   add_solver(summary, report);
   add_costs(summary, wall, report);
-  report.add(Fact{"closed_well", "", closed_well});
+  report.add_data("closed_well", closed_well);
   if (!closed_well)
-    report.add(
-        Fact{"", "state",
-             "the file is still being written, or its writer was killed: go on with --resume"});
+    report.add_line(
+        "state", "the file is still being written, or its writer was killed: go on with --resume");
   add_histogram(summary, report);
   report.add(table_of_seconds("phases", "where the time of solver threads went", summary.phases));
   if (wall != nullptr) add_gpus(*wall, report);
@@ -305,53 +297,16 @@ Report report_of(const Summary& summary, const WallTime* wall, const ResultReade
   return report;
 }
 
-Figure histogram_figure(const Summary& summary, const std::string& title, std::size_t wanted_bins) {
-  std::vector<double> means = summary.means;
-  std::erase_if(means, [](double mean) { return !std::isfinite(mean); });
-  Figure figure{"histogram",
-                fmt::format("{}: {} plans", title, summary.means.size()),
-                {"mean temperature of a plan, °C"}};
-  if (means.empty()) return figure;
-  const auto [low, high] = std::ranges::minmax(means);
-  const double span = high - low;
-  // Narrower bins would be lost in the last digits of their borders.
-  const double least = 1e-9 * std::max(std::abs(low), std::abs(high));
-  double width = 1;
-  double origin = 0;  // of the bins
-  if (wanted_bins > 0 && span > least) {
-    width = span / static_cast<double>(wanted_bins);
-    origin = low;
-  } else {
-    constexpr double most_bins = 100;
-    constexpr double fewest_bins = 3;
-    while (span / width > most_bins) width *= 10;
-    while (span > least && span / width < fewest_bins) width /= 10;
-  }
-  std::map<double, double> bins;
-  for (const double mean : means) {
-    double bin = std::floor((mean - origin) / width);
-    if (wanted_bins > 0 && mean > low) bin = std::min(bin, static_cast<double>(wanted_bins - 1));
-    ++bins[bin];
-  }
-  figure.y.name = fmt::format("plans in {:.3g} °C", width);
-  Figure::Series bars{"plans", Figure::Mark::bars};
-  double highest = 0;
-  for (const auto& [number, count] : bins) {
-    bars.x.push_back(origin + number * width);
-    bars.x_end.push_back(origin + (number + 1) * width);
-    bars.y.push_back(count);
-    highest = std::max(highest, count);
-  }
-  figure.series.push_back(std::move(bars));
-  const auto add_line = [&](const char* name, double at, bool is_dashed) {
-    figure.series.push_back({.name = fmt::format("{} {:#.4g} °C", name, at),
-                             .mark = Figure::Mark::line,
-                             .x = {at, at},
-                             .y = {0, 1.08 * highest},
-                             .is_dashed = is_dashed});
-  };
-  add_line("mean", summary.mean_of_means, false);
-  add_line("median", summary.median_of_means, true);
+Figure histogram_figure(const Summary& summary, const std::string& title) {
+  Figure figure = figure_of(summary.histogram,
+                            fmt::format("{}: {}", title, counted(summary.means.size(), "plan")),
+                            "mean temperature of a plan, °C");
+  if (figure.series.empty()) return figure;
+  const double highest = 1.08 * *std::ranges::max_element(figure.series.front().y);
+  const auto name = [](const char* of, double at) { return fmt::format("{} {:#.4g} °C", of, at); };
+  const auto [mean, median] = std::pair(summary.mean_of_means, summary.median_of_means);
+  figure.add_upright(name("mean", mean), mean, 0, highest, false);
+  figure.add_upright(name("median", median), median, 0, highest);
   return figure;
 }
 

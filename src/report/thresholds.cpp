@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "core/interior_values.hpp"
 #include "core/number_of.hpp"
 #include "core/parallel_for.hpp"
 #include "core/printable.hpp"
@@ -35,16 +35,11 @@ Shares shares_of(const PlanResult& row, const Grid<double>& field, const PlanSou
     const FloorPlan plan = plans.load(row.id);
     if (plan_hash(plan) != row.input_hash)
       refuse(fmt::format("it is not the one in {} any more", plans.path().string()));
-    const Statistics counted = statistics(field, plan.interior, thresholds);
-    Shares shares{counted.pct_above_18, counted.pct_below_15};
-    for (std::size_t cell = 0; cell < field.cells.size(); ++cell) {
-      if (plan.interior.cells[cell] == 0) continue;
-      const double value = field.cells[cell];
-      const double distance = std::min(std::abs(value - thresholds.above),  // NaN: no bound
-                                       std::abs(value - thresholds.below));
-      shares.in_doubt += distance <= row.error_bound ? 1 : 0;
-    }
-    return shares;
+    const bool is_bounded = !std::isnan(row.error_bound);
+    const auto [statistics, doubt] = summary_of(interior_values(field, plan.interior), thresholds,
+                                                is_bounded ? row.error_bound : 0);
+    return {statistics.pct_above_18, statistics.pct_below_15,
+            is_bounded ? static_cast<std::uint32_t>(doubt.cells) : 0};
   } catch (const InputError& error) {
     refuse(error.what());
   }
@@ -54,14 +49,11 @@ Shares shares_of(const PlanResult& row, const Grid<double>& field, const PlanSou
 }  // namespace
 
 Thresholds recorded_thresholds(const ResultReader& reader) {
-  Thresholds thresholds;
-  const auto take = [&](const char* name, double& threshold) {
-    const auto number = number_of<double>(text_in(reader.settings(), name));
-    if (number) threshold = *number;
+  const auto recorded = [&](const char* name, double usual) {
+    return number_of<double>(text_in(reader.settings(), name)).value_or(usual);
   };
-  take("above", thresholds.above);
-  take("below", thresholds.below);
-  return thresholds;
+  const Thresholds usual;
+  return {recorded("above", usual.above), recorded("below", usual.below)};
 }
 
 Rows counted_again(const ResultReader& reader, const PlanSource& plans,

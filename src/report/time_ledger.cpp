@@ -12,17 +12,19 @@
 namespace wallheat {
 namespace {
 
-/// What a lane's plans took, and the gaps around them.
+/// What the plans of a session's lanes took, and the gaps around them.
 struct LaneTimes {
+  std::size_t lanes = 0;
   PhaseSeconds in_plans{};
   double other_in_plans = 0;
   double before_first = 0;
   double between = 0;
   double after_last = 0;
+  double last_end = 0;  ///< of all lanes
+  double cpu = 0;
 };
 
-LaneTimes times_of(const Lane& lane, double wall_s) {
-  LaneTimes times;
+void add_lane(const Lane& lane, double wall_s, LaneTimes& times) {
   double end = 0;
   for (const LanePlan& plan : lane.plans) {
     // Clocks are read on both sides of a message: a plan may seem to begin before the last ended.
@@ -42,27 +44,23 @@ LaneTimes times_of(const Lane& lane, double wall_s) {
     times.other_in_plans += left;
     end = stop;
   }
-  times.after_last = wall_s - end;
-  return times;
+  times.after_last += wall_s - end;
+  times.last_end = std::max(times.last_end, end);
+  times.cpu += lane.cpu_s;
+  ++times.lanes;
 }
 
-/// Puts in place of the part of "solving" that was on GPUs what it was spent on.
-void split_off_gpus(const Attributes& facts, TimeLedger& ledger) {
-  constexpr std::array names{"solving on GPUs: the host's work", "solving on GPUs: upload",
-                             "solving on GPUs: kernels", "solving on GPUs: download",
-                             "solving on GPUs: waiting for the driver"};
-  std::array<double, names.size()> parts{};
+/// Takes from "solving", which is first, what was on GPUs: in the entries behind it.
+void split_off_gpus(const Attributes& facts, LedgerSeconds& seconds) {
   double all = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    all += parts.at(i) = std::max(number_in(facts, gpu_seconds_names.at(i).first), 0.0);
+  std::size_t entry = 0;
+  for (const auto& [name, part] : gpu_seconds_names)
+    all += seconds.at(++entry) = std::max(number_in(facts, name), 0.0);
   if (!(all > 0)) return;
-  double& solving = ledger.entries.front().second;
   // Where plans of lanes without times took part, or the clocks differ, no more than there is.
-  const double scale = std::min(solving / all, 1.0);
-  solving -= all * scale;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    ledger.entries.insert(ledger.entries.begin() + 1 + static_cast<std::ptrdiff_t>(i),
-                          {names.at(i), parts.at(i) * scale});
+  const double scale = std::min(seconds.front() / all, 1.0);
+  seconds.front() -= all * scale;
+  for (; entry > 0; --entry) seconds.at(entry) *= scale;
 }
 
 }  // namespace
@@ -97,27 +95,15 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
   std::vector<TimeLedger> ledgers;
   for (std::uint32_t session = 0; session < sessions.size(); ++session) {
     const Attributes& facts = sessions[session];
-    TimeLedger ledger{session, 0, number_in(facts, "seconds"), {}, 0};
+    TimeLedger ledger{session, 0, number_in(facts, "seconds")};
     LaneTimes sum;
-    std::size_t with_plans = 0;
-    double all_idle_from = 0;  // when the last plan of all ended
-    for (const Lane& lane : lanes) {
-      if (lane.session != session) continue;
-      const LaneTimes times = times_of(lane, ledger.wall_s);
-      for (std::size_t i = 0; i < sum.in_plans.size(); ++i)
-        sum.in_plans.at(i) += times.in_plans.at(i);
-      sum.other_in_plans += times.other_in_plans;
-      ledger.cpu_s += lane.cpu_s;
-      sum.before_first += times.before_first;
-      sum.between += times.between;
-      sum.after_last += times.after_last;
-      all_idle_from = std::max(all_idle_from, ledger.wall_s - times.after_last);
-      ++with_plans;
-    }
-    if (with_plans == 0 || !(ledger.wall_s > 0)) continue;
-    ledger.threads = std::max(with_plans, static_cast<std::size_t>(number_in(facts, "threads")));
-    const auto idle = static_cast<double>(ledger.threads - with_plans) * ledger.wall_s;
-    const double end_of_run = (ledger.wall_s - all_idle_from) * static_cast<double>(with_plans);
+    for (const Lane& lane : lanes)
+      if (lane.session == session) add_lane(lane, ledger.wall_s, sum);
+    if (sum.lanes == 0 || !(ledger.wall_s > 0)) continue;
+    ledger.cpu_s = sum.cpu;
+    ledger.threads = std::max(sum.lanes, static_cast<std::size_t>(number_in(facts, "threads")));
+    const auto idle = static_cast<double>(ledger.threads - sum.lanes) * ledger.wall_s;
+    const double end_of_run = (ledger.wall_s - sum.last_end) * static_cast<double>(sum.lanes);
     // What failed, what another had answered, and what the end cut short left no row: it lies in
     // the gaps between and after a lane's plans.
     double gaps = sum.between + std::max(sum.after_last - end_of_run, 0.0) + idle;
@@ -130,21 +116,27 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
     const double repeated = taken("repeated_seconds");
     const double abandoned = taken("abandoned_seconds");
     const double between = std::min(sum.between, gaps);
-    ledger.entries = {{"solving", sum.in_plans[2]},
-                      {"reading", sum.in_plans[0]},
-                      {"hashing", sum.in_plans[1]},
-                      {"statistics", sum.in_plans[3]},
-                      {"compressing", sum.in_plans[4]},
-                      {"other work on plans", sum.other_in_plans},
-                      {"start: until a thread's first plan", sum.before_first},
-                      {"between plans: waiting for rank 0", between},
-                      {"no work left for this thread", gaps - between},
-                      {"end of the run", std::min(end_of_run, sum.after_last)},
-                      {"lost to failures", failed},
-                      {"repeated copies", repeated},
-                      {"cut short by the end", abandoned}};
-    split_off_gpus(facts, ledger);
-    ledgers.push_back(std::move(ledger));
+    const auto& [reading, hashing, solving, statistics, compressing] = sum.in_plans;
+    ledger.seconds = {solving,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      reading,
+                      hashing,
+                      statistics,
+                      compressing,
+                      sum.other_in_plans,
+                      sum.before_first,
+                      between,
+                      gaps - between,
+                      std::min(end_of_run, sum.after_last),
+                      failed,
+                      repeated,
+                      abandoned};
+    split_off_gpus(facts, ledger.seconds);
+    ledgers.push_back(ledger);
   }
   return ledgers;
 }

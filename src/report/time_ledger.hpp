@@ -55,13 +55,34 @@ struct Lane {
 /// All lanes with a plan whose start and thread are known, by session, rank and thread.
 [[nodiscard]] std::vector<Lane> lanes_of(const Rows& rows);
 
-/// Where the time of a session's solver threads went, in s; the entries add up to threads x wall
-/// time.
+/// Where the time of solver threads can go.
+inline constexpr std::array ledger_names{"solving",
+                                         "solving on GPUs: the host's work",
+                                         "solving on GPUs: upload",
+                                         "solving on GPUs: kernels",
+                                         "solving on GPUs: download",
+                                         "solving on GPUs: waiting for the driver",
+                                         "reading",
+                                         "hashing",
+                                         "statistics",
+                                         "compressing",
+                                         "other work on plans",
+                                         "start: until a thread's first plan",
+                                         "between plans: waiting for rank 0",
+                                         "no work left for this thread",
+                                         "end of the run",
+                                         "lost to failures",
+                                         "repeated copies",
+                                         "cut short by the end"};
+/// How long, in s, in the order of the names.
+using LedgerSeconds = std::array<double, ledger_names.size()>;
+
+/// Where the time of a session's solver threads went: all of it, which is threads x wall time.
 struct TimeLedger {
   std::uint32_t session = 0;
   std::size_t threads = 0;
   double wall_s = 0;
-  std::vector<std::pair<std::string, double>> entries;
+  LedgerSeconds seconds{};
   double cpu_s = 0;  ///< in which the threads had a core for their plans
 
   [[nodiscard]] double total_s() const { return static_cast<double>(threads) * wall_s; }
@@ -75,5 +96,10 @@ struct TimeLedger {
 /// bins).
 [[nodiscard]] std::vector<std::vector<double>> busy_shares(std::span<const Lane> lanes,
                                                            double wall_s, std::size_t bins);
+
+/// Adds each session's ledger and its threads over time; the sum of the ledgers alone if there are
+/// more than three.
+void add_session_times(const std::vector<TimeLedger>& ledgers, const std::vector<Lane>& lanes,
+                       Report& report);
 
 }  // namespace wallheat

@@ -1,6 +1,7 @@
 #include "report/wall_need.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 
@@ -34,12 +35,6 @@ void add_area(const NeedQuestion& question, const Superposition& linear,
                                  count_of_share(question.area_share, places.size()));
 }
 
-NeededTemperature needed_of(const std::vector<RoomNeed>& rooms, double share) {
-  std::vector<NeededTemperature> all;
-  for (const RoomNeed& room : rooms) all.push_back(room.needed);
-  return needed_for_count(all, count_of_share(share, all.size()));
-}
-
 }  // namespace
 
 std::vector<RoomNeed> needs_of_rooms(const NeedQuestion& question, const Superposition& linear,
@@ -69,33 +64,14 @@ NeedVerdict verdict_on(const NeededTemperature& needed, double limit) {
 }
 
 std::string_view to_string(NeedVerdict verdict) {
-  switch (verdict) {
-    case NeedVerdict::always:
-      return "always";
-    case NeedVerdict::reachable:
-      return "reachable";
-    case NeedVerdict::above_limit:
-      return "above limit";
-    case NeedVerdict::never:
-      break;
-  }
-  return "never";
+  constexpr std::array<std::string_view, 4> names{"always", "reachable", "above limit", "never"};
+  return names.at(static_cast<std::size_t>(verdict));
 }
 
-std::size_t WallNeed::rooms() const {
-  std::size_t count = 0;
-  for (const PlanNeed& plan : plans) count += plan.rooms.size();
-  return count;
-}
-
-NeededTemperature WallNeed::for_share(double share) const {
-  std::vector<RoomNeed> all;
-  for (const PlanNeed& plan : plans) all.insert(all.end(), plan.rooms.begin(), plan.rooms.end());
-  return needed_of(all, share);
-}
-
-NeededTemperature WallNeed::for_plan(const PlanNeed& plan) const {
-  return needed_of(plan.rooms, question.room_share);
+NeededTemperature needed_for_share(const std::vector<RoomNeed>& rooms, double share) {
+  std::vector<NeededTemperature> all;
+  for (const RoomNeed& room : rooms) all.push_back(room.needed);
+  return needed_for_count(all, count_of_share(share, all.size()));
 }
 
 }  // namespace wallheat

@@ -47,24 +47,20 @@ struct PlanNeed {
                                                    const Superposition& linear,
                                                    const RoomPlaces& rooms);
 
-/// "reached with": the wall may be as cold as one likes; "never": no temperature of it suffices.
+/// Always: the wall may be as cold as one likes; never: no temperature of it suffices.
 enum class NeedVerdict { always, reachable, above_limit, never };
 [[nodiscard]] NeedVerdict verdict_on(const NeededTemperature& needed, double limit);
 [[nodiscard]] std::string_view to_string(NeedVerdict verdict);
+
+/// With which temperature this share of the rooms reaches the goal. There is a room.
+[[nodiscard]] NeededTemperature needed_for_share(const std::vector<RoomNeed>& rooms, double share);
 
 /// The answer for a set of plans.
 struct WallNeed {
   NeedQuestion question;
   std::vector<PlanNeed> plans;
-
-  [[nodiscard]] std::size_t rooms() const;
-  /// The temperature with which this share of all rooms, or of one plan's, reaches the goal. There
-  /// is a room.
-  [[nodiscard]] NeededTemperature for_share(double share) const;
-  [[nodiscard]] NeededTemperature for_plan(const PlanNeed& plan) const;
 };
-
 /// People see all rooms of one plan, else those that need most.
-[[nodiscard]] Report report_of(WallNeed need);
+[[nodiscard]] Report report_of(const WallNeed& need);
 
 }  // namespace wallheat

@@ -4,33 +4,29 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <random>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/larger.hpp"
+#include "core/plural.hpp"
 
 namespace wallheat {
 namespace {
 
-const Style four_decimals{Form::decimals, 4, "°C"};
 const Style uncertainty{Form::digits, 1, "°C"};
-const Style share_style{Form::decimals, 2};
 
-/// How many of some plans or rooms something holds for: as computed, surely, perhaps.
-struct BoundedCount {
-  std::size_t value = 0;
-  std::size_t least = 0;
-  std::size_t most = 0;
-
-  void add(bool holds, bool surely, bool perhaps) {
-    value += holds ? 1U : 0U;
-    least += surely ? 1U : 0U;
-    most += perhaps ? 1U : 0U;
-  }
-};
+/// Of how many plans or rooms something holds: as computed, surely, perhaps.
+using BoundedCount = Bounded<std::size_t>;
+void count(BoundedCount& of, bool holds, bool surely, bool perhaps) {
+  of.value += holds ? 1U : 0U;
+  of.least += surely ? 1U : 0U;
+  of.most += perhaps ? 1U : 0U;
+}
 
 /// All plans with one setting.
 struct SettingTotals {
@@ -43,52 +39,29 @@ struct SettingTotals {
   BoundedCount rooms_below;
 };
 
-/// What the report is made from.
-struct WhatIfAnswer {
-  const WhatIf& asked;
-  std::vector<SettingTotals> totals;  ///< by setting
-  const WhatIfPlan* only = nullptr;   ///< if one plan was asked for alone
-
-  [[nodiscard]] std::string above() const {
-    return fmt::format("above {:.6g} °C", asked.thresholds.above);
-  }
-  [[nodiscard]] std::string below() const {
-    return fmt::format("below {:.6g} °C", asked.thresholds.below);
-  }
-};
-
-/// How much of the cells is on one side of a threshold, in %: as computed, surely, perhaps.
-struct CellShare {
-  double value = 0;
-  double least = 0;
-  double most = 0;
-};
-
-CellShare share_of(const Figures& of, bool is_above) {
-  const auto& [statistics, doubt] = of.summary;
-  const auto percent = [&](std::int64_t cells) {
-    return static_cast<double>(cells) / static_cast<double>(of.cells) * 100;
-  };
-  if (is_above)
-    return {statistics.pct_above_18, percent(doubt.above_least), percent(doubt.above_most)};
-  return {statistics.pct_below_15, percent(doubt.below_least), percent(doubt.below_most)};
+std::string above_text(const WhatIf& asked) {
+  return fmt::format("above {:.6g} °C", asked.thresholds.above);
+}
+std::string below_text(const WhatIf& asked) {
+  return fmt::format("below {:.6g} °C", asked.thresholds.below);
 }
 
-void count_plan(const Figures& of, SettingTotals& totals) {
+void add_plan(const WhatIfPlan& plan, std::size_t setting, const Thresholds& thresholds,
+              SettingTotals& totals) {
   constexpr double half = 50;
-  for (const bool is_above : {true, false}) {
-    const auto [value, least, most] = share_of(of, is_above);
-    (is_above ? totals.half_above : totals.half_below)
-        .add(value >= half, least >= half, most >= half);
+  const auto& [above, below] = thresholds;
+  const auto count_half = [](BoundedCount& of, const Bounded<double>& share) {
+    count(of, share.value >= half, share.least >= half, share.most >= half);
+  };
+  count_half(totals.half_above, plan.of(setting).above);
+  count_half(totals.half_below, plan.of(setting).below);
+  totals.rooms += plan.rooms;
+  for (std::size_t room = 1; room <= plan.rooms; ++room) {
+    const double mean = plan.of(setting, room).mean;
+    const double bound = plan.of(setting, room).bound;
+    count(totals.rooms_above, mean > above, mean - bound > above, mean + bound > above);
+    count(totals.rooms_below, mean < below, mean + bound < below, mean - bound < below);
   }
-}
-
-void count_room(const Figures& of, const Thresholds& thresholds, SettingTotals& totals) {
-  const auto [above, below] = thresholds;
-  const double mean = of.summary.statistics.mean_temp;
-  ++totals.rooms;
-  totals.rooms_above.add(mean > above, mean - of.bound > above, mean + of.bound > above);
-  totals.rooms_below.add(mean < below, mean + of.bound < below, mean - of.bound < below);
 }
 
 std::vector<SettingTotals> totals_of(const WhatIf& asked, const WhatIfPlans& plans) {
@@ -97,14 +70,11 @@ std::vector<SettingTotals> totals_of(const WhatIf& asked, const WhatIfPlans& pla
   std::vector<std::vector<double>> means(settings);
   std::vector<double> bounds(settings);
   plans.for_each([&](const WhatIfPlan& plan) {
+    if (plan.of(0).cells == 0) return;
     for (std::size_t setting = 0; setting < settings; ++setting) {
-      const Figures& of = plan.of(setting);
-      if (of.cells == 0) continue;
-      means[setting].push_back(of.summary.statistics.mean_temp);
-      bounds[setting] = larger(bounds[setting], of.bound);
-      count_plan(of, totals[setting]);
-      for (std::size_t room = 1; room <= plan.rooms; ++room)
-        count_room(plan.of(setting, room), asked.thresholds, totals[setting]);
+      means[setting].push_back(plan.of(setting).mean);
+      bounds[setting] = larger(bounds[setting], plan.of(setting).bound);
+      add_plan(plan, setting, asked.thresholds, totals[setting]);
     }
   });
   for (std::size_t setting = 0; setting < settings; ++setting) {
@@ -116,51 +86,55 @@ std::vector<SettingTotals> totals_of(const WhatIf& asked, const WhatIfPlans& pla
 }
 
 /// 1204, or "1203 to 1205" if not all is proven.
-Value shown(const BoundedCount& count) {
-  if (count.least == count.most) return count.value;
-  return fmt::format("{} to {}", count.least, count.most);
+template <class Number>
+Value shown(const Bounded<Number>& of) {
+  if (!(of.least < of.most)) return of.value;
+  const Style style{Form::decimals, 3};
+  return fmt::format("{} to {}", text_of(of.least, style), text_of(of.most, style));
 }
 
-Value shown(const CellShare& share) {
-  if (!(share.least < share.most)) return share.value;
-  return fmt::format("{:.3f} to {:.3f}", share.least, share.most);
-}
-
-void add_wall_columns(const WhatIf& asked, bool is_for_people, Table& table) {
+void add_wall_columns(const WhatIf& asked, Table& table) {
   for (const double wall : asked.walls)
-    table.columns.push_back(
-        {fmt::format("wall_{}", wall), is_for_people ? fmt::format("wall {:.6g} °C", wall) : ""});
+    table.columns.push_back({fmt::format("wall_{}", wall), fmt::format("wall {:.6g} °C", wall)});
 }
 
-Value area_of_cells(const WhatIf& asked, const Figures& of) {
-  if (asked.cell_metres == 0) return {};
-  return static_cast<double>(of.cells) * asked.cell_metres * asked.cell_metres;
-}
-
-/// For scripts: a row for each plan and setting, and one for each room.
+/// A row for each plan, then for each of its rooms, with each setting.
 Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans> plans) {
-  Table table{"plans", "", {{"id", ""}, {"room", ""}}};
-  add_wall_columns(asked, false, table);
-  for (const char* key :
-       {"cells", "mean_temp", "std_temp", "min_temp", "max_temp", "error_bound", "pct_above",
-        "pct_above_least", "pct_above_most", "pct_below", "pct_below_least", "pct_below_most"})
-    table.columns.push_back({key, ""});
-  if (asked.cell_metres > 0) table.columns.push_back({"area_m2", ""});
+  const Style mean{Form::decimals, 3, "°C"};
+  const Style extreme{Form::decimals, 2, "°C"};
+  const Style share{Form::decimals, 2};
+  const bool has_area = asked.cell_metres > 0;
+  Table table{"plans", "", {{"id", ""}, {"room", "room"}}};
+  add_wall_columns(asked, table);
+  for (const Table::Column& column :
+       {Table::Column{"cells", "cells"},
+        {has_area ? "area_m2" : "", has_area ? "area" : "", {Form::decimals, 1, "m²"}},
+        {"mean_temp", "mean", mean},
+        {"error_bound", "±", uncertainty},
+        {"std_temp", "std", mean},
+        {"min_temp", "lowest", extreme},
+        {"max_temp", "highest", extreme},
+        {"", "% " + above_text(asked), share},
+        {"pct_above", ""},
+        {"pct_above_least", ""},
+        {"pct_above_most", ""},
+        {"", "% " + below_text(asked), share},
+        {"pct_below", ""},
+        {"pct_below_least", ""},
+        {"pct_below_most", ""}})
+    table.columns.push_back(column);
   table.source = [asked, plans = std::move(plans)](const auto& take) {
     plans->for_each([&](const WhatIfPlan& plan) {
-      for (std::size_t setting = 0; setting < asked.settings.size(); ++setting)
-        for (std::size_t room = 0; room <= plan.rooms; ++room) {
-          const Figures& of = plan.of(setting, room);
-          const Statistics& statistics = of.summary.statistics;
+      for (std::size_t room = 0; room <= plan.rooms; ++room)
+        for (std::size_t setting = 0; setting < asked.settings.size(); ++setting) {
+          const auto& [cells, mean, std, lowest, highest, bound, above, below] =
+              plan.of(setting, room);
+          const double area = static_cast<double>(cells) * asked.cell_metres * asked.cell_metres;
           Table::Row row{plan.id, room > 0 ? Value(room) : Value()};
           row.insert(row.end(), asked.settings[setting].begin(), asked.settings[setting].end());
-          row.insert(row.end(), {of.cells, statistics.mean_temp, statistics.std_temp, of.lowest,
-                                 of.highest, of.bound});
-          for (const bool is_above : {true, false}) {
-            const auto [value, least, most] = share_of(of, is_above);
-            row.insert(row.end(), {value, least, most});
-          }
-          if (asked.cell_metres > 0) row.push_back(area_of_cells(asked, of));
+          row.insert(row.end(), {cells, area, mean, bound, std, lowest, highest});
+          for (const auto& side : {above, below})
+            row.insert(row.end(), {shown(side), side.value, side.least, side.most});
           take(row);
         }
     });
@@ -168,81 +142,37 @@ Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans>
   return table;
 }
 
-/// A row for each setting. People see what all plans are, or what the only one is.
-Table table_of_settings(const WhatIfAnswer& answer) {
-  const auto& [asked, totals, only] = answer;
-  const bool is_one = only != nullptr;
-  const bool with_rooms = !is_one && totals.front().rooms > 0;
+/// All plans with each setting.
+Table table_of_settings(const WhatIf& asked, const std::vector<SettingTotals>& totals) {
   Table table{"settings", "", {{"setting", "setting"}}};
-  const auto add_column = [&](const char* key, const std::string& name, const Style& style = {}) {
-    table.columns.push_back({key, name, style});
-  };
-  /// One that people see, and three that scripts read.
-  const auto add_count_columns = [&](const std::string& key, const std::string& name,
-                                     bool is_seen) {
-    table.columns.push_back({key + "_text", is_seen ? name : ""});
-    for (const char* end : {"", "_least", "_most"}) table.columns.push_back({key + end, ""});
-  };
-  add_wall_columns(asked, true, table);
-  add_column("plans", "");
-  add_column("mean_of_means", is_one ? "mean" : "mean of means", four_decimals);
-  add_column("error_bound", "±", uncertainty);
-  if (is_one) {
-    add_column("std_temp", "std", four_decimals);
-    add_column("pct_above", "% " + answer.above(), share_style);
-    add_column("pct_below", "% " + answer.below(), share_style);
-  }
-  add_count_columns("half_above", "plans half " + answer.above(), !is_one);
-  add_count_columns("half_below", "half " + answer.below(), !is_one);
-  add_column("rooms", "");
-  add_count_columns("rooms_above", "rooms " + answer.above(), with_rooms);
-  add_count_columns("rooms_below", answer.below(), with_rooms);
+  add_wall_columns(asked, table);
+  table.columns.insert(table.columns.end(),
+                       {{"plans", ""},
+                        {"mean_of_means", "mean of means", {Form::decimals, 4, "°C"}},
+                        {"error_bound", "±", uncertainty},
+                        {"rooms", ""}});
+  // Of each, one column that people see, and three that scripts read.
+  const bool has_rooms = totals.front().rooms > 0;
+  const auto counts =
+      std::to_array<std::tuple<std::string, std::string, BoundedCount SettingTotals::*>>(
+          {{"half_above", "plans half " + above_text(asked), &SettingTotals::half_above},
+           {"half_below", "half " + below_text(asked), &SettingTotals::half_below},
+           {"rooms_above", has_rooms ? "rooms " + above_text(asked) : "",
+            &SettingTotals::rooms_above},
+           {"rooms_below", has_rooms ? below_text(asked) : "", &SettingTotals::rooms_below}});
+  for (const auto& [key, name, count] : counts)
+    table.columns.insert(
+        table.columns.end(),
+        {{key + "_text", name}, {key, ""}, {key + "_least", ""}, {key + "_most", ""}});
   for (std::size_t setting = 0; setting < totals.size(); ++setting) {
     const SettingTotals& all = totals[setting];
     Table::Row& row = table.rows.emplace_back(Table::Row{setting == 0 ? "now" : "other"});
-    const auto add_count = [&](const BoundedCount& count) {
-      row.insert(row.end(), {shown(count), count.value, count.least, count.most});
-    };
     row.insert(row.end(), asked.settings[setting].begin(), asked.settings[setting].end());
-    row.insert(row.end(), {all.plans, all.mean.value, all.mean.bound});
-    if (is_one) {
-      const Figures& of = only->of(setting);
-      row.insert(row.end(), {of.summary.statistics.std_temp, shown(share_of(of, true)),
-                             shown(share_of(of, false))});
+    row.insert(row.end(), {all.plans, all.mean.value, all.mean.bound, all.rooms});
+    for (const auto& [key, name, member] : counts) {
+      const BoundedCount& count = all.*member;
+      row.insert(row.end(), {shown(count), count.value, count.least, count.most});
     }
-    add_count(all.half_above);
-    add_count(all.half_below);
-    row.emplace_back(all.rooms);
-    add_count(all.rooms_above);
-    add_count(all.rooms_below);
-  }
-  return table;
-}
-
-/// For people: the only plan's rooms, now and with the last setting.
-Table table_of_changed_rooms(const WhatIfAnswer& answer) {
-  const auto& [asked, totals, plan] = answer;
-  const Style mean{Form::decimals, 3, "°C"};
-  const Style extreme{Form::decimals, 2, "°C"};
-  const std::size_t last = totals.size() - 1;
-  Table table{"rooms",
-              fmt::format("its rooms, now and with the {} setting", last > 1 ? "last" : "other"),
-              {{"room", "room"},
-               {"cells", "cells"},
-               {"area_m2", asked.cell_metres > 0 ? "area" : "", {Form::decimals, 1, "m²"}},
-               {"mean_now", "mean now", mean},
-               {"mean_then", "then", mean},
-               {"error_bound", "±", uncertainty},
-               {"min_temp", "lowest", extreme},
-               {"max_temp", "highest", extreme},
-               {"pct_above", "% " + answer.above(), share_style},
-               {"pct_below", "% " + answer.below(), share_style}}};
-  for (std::size_t room = 1; room <= plan->rooms; ++room) {
-    const Figures& then = plan->of(last, room);
-    table.rows.push_back({room, then.cells, area_of_cells(asked, then),
-                          plan->of(0, room).summary.statistics.mean_temp,
-                          then.summary.statistics.mean_temp, then.bound, then.lowest, then.highest,
-                          shown(share_of(then, true)), shown(share_of(then, false))});
   }
   return table;
 }
@@ -261,12 +191,8 @@ std::size_t axis_of(const WhatIf& asked) {
 }
 
 /// The means over the wall with the most temperatures: a curve for each setting of the others. If
-/// there is one curve, also the means of the only plan's rooms; and the shares above and below the
-/// thresholds, of the only plan's area or of all plans.
-void add_curves(const WhatIfAnswer& answer, Report& report) {
-  const WhatIf& asked = answer.asked;
-  const std::vector<SettingTotals>& totals = answer.totals;
-  const WhatIfPlan* const only = answer.only;
+/// there is one curve, also the shares of the plans above and below the thresholds.
+void add_curves(const WhatIf& asked, const std::vector<SettingTotals>& totals, Report& report) {
   const std::size_t axis = axis_of(asked);
   std::map<std::vector<double>, std::vector<std::size_t>> curves;  // settings by the other walls
   const std::size_t first = asked.settings.size() == 2 ? 0 : 1;    // now, too: a line has two ends
@@ -277,43 +203,31 @@ void add_curves(const WhatIfAnswer& answer, Report& report) {
   }
   const Figure::Axis x{
       fmt::format("temperature of walls that are at {:.6g} °C, °C", asked.walls[axis])};
-  const char* const name = only != nullptr ? "share of the area" : "plans with half of their area";
-  Figure means{"means", report.title, x, {"mean temperature, °C"}};
-  Figure shares{"shares", name, x, {fmt::format("{}, %", name), Figure::Scale::linear, {}, 0, 100}};
-  const auto add = [&](Figure& figure, const std::string& of, Figure::Mark mark,
-                       const std::vector<std::size_t>& settings, const auto& value_with) {
-    Figure::Series& series = figure.series.emplace_back(Figure::Series{of, mark});
-    for (const std::size_t setting : settings) {
-      series.x.push_back(asked.settings[setting][axis]);
-      series.y.push_back(value_with(setting));
-    }
+  const auto add_curve = [&](const std::string& name, const std::vector<std::size_t>& settings,
+                             const auto& value_in, Figure& figure) {
+    Figure::Series& series =
+        figure.series.emplace_back(Figure::Series{name, Figure::Mark::points_and_line});
+    for (const std::size_t setting : settings)
+      series.add(asked.settings[setting][axis], value_in(totals[setting]));
   };
+  Figure means{"means", report.title, x, {"mean temperature, °C"}};
   for (const auto& [others, settings] : curves)
-    add(means,
-        curves.size() > 1 ? asked.text_of(settings.front(), axis)
-        : only != nullptr ? "mean"
-                          : "mean of means",
-        Figure::Mark::points_and_line, settings,
-        [&](std::size_t setting) { return totals[setting].mean.value; });
-  if (curves.size() == 1) {
-    const std::vector<std::size_t>& settings = curves.begin()->second;
-    for (std::size_t room = 1; only != nullptr && room <= only->rooms; ++room)
-      add(means, room == 1 ? "its rooms" : "", Figure::Mark::line, settings,
-          [&](std::size_t setting) {
-            return only->of(setting, room).summary.statistics.mean_temp;
-          });
-    const auto share = [&](std::size_t setting, bool is_above) {
-      if (only != nullptr) return share_of(only->of(setting), is_above).value;
-      const SettingTotals& all = totals[setting];
-      const BoundedCount& half = is_above ? all.half_above : all.half_below;
-      return 100 * static_cast<double>(half.value) / static_cast<double>(all.plans);
-    };
-    for (const bool is_above : {true, false})
-      add(shares, is_above ? answer.above() : answer.below(), Figure::Mark::points_and_line,
-          settings, [&](std::size_t setting) { return share(setting, is_above); });
-  }
+    add_curve(
+        curves.size() > 1 ? asked.text_of(settings.front(), axis) : "mean of means", settings,
+        [](const SettingTotals& all) { return all.mean.value; }, means);
   report.add(std::move(means));
-  if (!shares.series.empty()) report.add(std::move(shares));
+  if (curves.size() > 1 || totals.front().plans == 1) return;
+  const char* const name = "plans with half of their area";
+  Figure shares{"shares", name, x, {fmt::format("{}, %", name), Figure::Scale::linear, {}, 0, 100}};
+  for (const auto& [side, count] : {std::pair(above_text(asked), &SettingTotals::half_above),
+                                    {below_text(asked), &SettingTotals::half_below}})
+    add_curve(
+        side, curves.begin()->second,
+        [count = count](const SettingTotals& all) {
+          return 100 * static_cast<double>((all.*count).value) / static_cast<double>(all.plans);
+        },
+        shares);
+  report.add(std::move(shares));
 }
 
 /// A new file that ends with its descriptor.
@@ -331,13 +245,20 @@ File nameless_file() {
 }  // namespace
 
 Figures figures_of(std::span<const double> values, double bound, const Thresholds& thresholds) {
-  Figures figures{values.size(), summary_of(values, thresholds, bound)};
-  if (values.empty()) return figures;
-  figures.lowest = std::accumulate(values.begin(), values.end(), values.front(), smaller);
-  figures.highest = std::accumulate(values.begin(), values.end(), values.front(), larger);
-  // The deviation is no farther off than the values, and rounds as the mean does, twice.
-  figures.bound = bound + 2 * (bounded_mean(values, bound).bound - bound);
-  return figures;
+  if (values.empty()) return {};
+  const auto& [statistics, doubt] = summary_of(values, thresholds, bound);
+  const auto percent = [&](std::int64_t cells) {
+    return static_cast<double>(cells) / static_cast<double>(values.size()) * 100;
+  };
+  return {values.size(),
+          statistics.mean_temp,
+          statistics.std_temp,
+          std::accumulate(values.begin(), values.end(), values.front(), smaller),
+          std::accumulate(values.begin(), values.end(), values.front(), larger),
+          // The deviation is no farther off than the values, and rounds as the mean does, twice.
+          bound + 2 * (bounded_mean(values, bound).bound - bound),
+          {statistics.pct_above_18, percent(doubt.above_least), percent(doubt.above_most)},
+          {statistics.pct_below_15, percent(doubt.below_least), percent(doubt.below_most)}};
 }
 
 std::string WhatIf::text_of(std::size_t setting, std::size_t without) const {
@@ -382,29 +303,27 @@ void WhatIfPlans::for_each(const std::function<void(const WhatIfPlan&)>& take) c
 }
 
 Report report_of(const WhatIf& asked, std::shared_ptr<const WhatIfPlans> plans, bool is_one) {
-  WhatIfPlan only;
-  WhatIfAnswer answer{asked, totals_of(asked, *plans)};
-  if (is_one) {
-    plans->for_each([&](const WhatIfPlan& plan) { only = plan; });
-    answer.only = &only;
-  }
-  const auto [count, rooms] = std::pair(answer.totals.front().plans, answer.totals.front().rooms);
-  Report report{is_one ? fmt::format("plan {} with other walls", only.id)
-                       : fmt::format("{} plans with other walls", count)};
+  const std::vector<SettingTotals> totals = totals_of(asked, *plans);
+  const auto [count, rooms] = std::pair(totals.front().plans, totals.front().rooms);
+  Report report{is_one ? "a plan with other walls" : counted(count, "plan") + " with other walls"};
   report.csv_table = "plans";
-  report.add(Fact{"above", "", asked.thresholds.above});
-  report.add(Fact{"below", "", asked.thresholds.below});
+  report.add_data("above", asked.thresholds.above);
+  report.add_data("below", asked.thresholds.below);
   if (is_one) {
-    report.add(Fact{"", "plan", only.id});
-    report.add(Fact{"", "interior cells", only.of(0).cells});
+    plans->for_each([&](const WhatIfPlan& plan) {
+      report.title = fmt::format("plan {} with other walls", plan.id);
+    });
+    report.add_note(report.title);
   } else {
-    report.add(Fact{"", "plans", count});
-    report.add(Fact{"", rooms > 0 ? "rooms" : "", rooms});
+    report.add_line("plans", count);
+    if (rooms > 0) report.add_line("rooms", rooms);
   }
-  report.add(table_of_settings(answer));
-  if (only.rooms > 0) report.add(table_of_changed_rooms(answer));
-  report.add(table_of_each_plan(asked, std::move(plans)));
-  if (count > 0) add_curves(answer, report);
+  Table& of_all = report.add(table_of_settings(asked, totals));
+  if (is_one) of_all.hide();
+  Table& of_each = report.add(table_of_each_plan(asked, std::move(plans)));
+  if (!is_one) of_each.hide();
+  if (rooms == 0) of_each.columns.at(1).name.clear();
+  if (count > 0) add_curves(asked, totals, report);
   return report;
 }
 

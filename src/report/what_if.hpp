@@ -18,14 +18,24 @@
 
 namespace wallheat {
 
+/// As computed, and what it is proven to lie between.
+template <class Number>
+struct Bounded {
+  Number value = {};
+  Number least = {};
+  Number most = {};
+};
+
 /// Temperatures of a plan or a room, in °C. NaN if there is no cell.
 struct Figures {
   std::size_t cells = 0;
-  CellSummary
-      summary;  ///< the shares of its cells, too: as computed, and if all are off by the bound
+  double mean = unknown;
+  double std = unknown;
   double lowest = unknown;
   double highest = unknown;
-  double bound = 0;  ///< none of these is farther off
+  double bound = 0;            ///< none of these is farther off
+  Bounded<double> above = {};  ///< % of the cells above the threshold
+  Bounded<double> below = {};
 };
 /// Of values that may each be off by the bound.
 [[nodiscard]] Figures figures_of(std::span<const double> values, double bound,
@@ -79,7 +89,7 @@ class WhatIfPlans {
   std::atomic<std::uint64_t> end_ = 0;
 };
 
-/// People see the figures and the rooms of a plan that was asked for alone.
+/// People see all plans together, or the figures and the rooms of one that was asked for alone.
 [[nodiscard]] Report report_of(const WhatIf& asked, std::shared_ptr<const WhatIfPlans> plans,
                                bool is_one);
 

@@ -19,8 +19,8 @@
 #include "node/peak_memory.hpp"
 #include "run/catalogue.hpp"
 #include "run/coordinate.hpp"
-#include "run/disk_need.hpp"
 #include "run/forecast.hpp"
+#include "run/needs.hpp"
 #include "run/outcome.hpp"
 #include "run/preparation.hpp"
 #include "run/recorder.hpp"
@@ -228,9 +228,7 @@ class Campaign {
   void open_store(ResultClaim claim, const Attributes& session) {
     StorePlan plan = preparation_.store_plan();
     std::vector<std::string> damage;
-    store_ = preparation_.resumes
-                 ? ResultStore::resume(std::move(claim), std::move(plan), session, &damage)
-                 : ResultStore::create(std::move(claim), std::move(plan), session);
+    store_.emplace(std::move(claim), std::move(plan), session, &damage);
     for (const std::string& sentence : damage) logger_.warn("{}", sentence);
   }
 
@@ -247,9 +245,8 @@ class Campaign {
   }
 
   void warn_of_disk() {
-    const auto free = free_disk(options_.out);
-    if (!free) return;
-    if (const auto warning = lack_of_disk(preparation_.needed_on_disk(), *free); !warning.empty())
+    const auto folder = result_path(options_.out).parent_path();
+    if (const auto warning = lack_of_disk(preparation_.needed_on_disk(), folder); !warning.empty())
       logger_.warn("{}", warning);
   }
 
@@ -274,7 +271,7 @@ class Campaign {
   }
 
   [[nodiscard]] Attributes session_end(int status) const {
-    Attributes end = monitor_->session_attributes(PeakMemory().bytes());
+    Attributes end = monitor_->session_attributes(peak_memory());
     end["ended_utc"] = utc_now();
     end["end"] = end_ == RunEnd::finished ? "finished" : "stopped early";
     end["exit_status"] = std::to_string(status);

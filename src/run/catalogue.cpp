@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/plural.hpp"
+#include "core/printable.hpp"
 #include "core/python_float.hpp"
 #include "plans/plan_hash.hpp"
 #include "view/spelling.hpp"
@@ -88,9 +89,13 @@ void require_wall_kinds(const PlanSource& source, const TextList& ids,
       // The worker that gets it reports what is wrong with it.
     }
   }
-  if (const auto wall = missing(); wall != walls.end() && !kinds.empty())
-    throw RunError(fmt::format("no plan of {} has a wall of {} °C, which --wall names, but of {}",
-                               source.path().string(), python_float(wall->kind), to_text(kinds)));
+  if (const auto wall = missing(); wall != walls.end() && !kinds.empty()) {
+    const std::string nobody =
+        ids.size() == 1 ? fmt::format("plan {} has no wall", printable(ids[0]))
+                        : fmt::format("no plan of {} has a wall", source.path().string());
+    throw RunError(fmt::format("{} of {} °C, which --wall names, but of {}", nobody,
+                               python_float(wall->kind), to_text(kinds)));
+  }
 }
 
 std::string plan_sample(const PlanSource& source, const PlanKey& plan) {

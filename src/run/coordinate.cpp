@@ -226,9 +226,13 @@ std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds timeout) 
     waiting.insert(rank);
   }
   const auto deadline = Clock::now() + timeout;
-  while (!waiting.empty() && Clock::now() < deadline) {
+  for (auto next = Clock::now() + 1s; !waiting.empty() && Clock::now() < deadline;) {
     const auto envelope = link.receive(look_interval);
     if (envelope && is_bye(envelope->message)) waiting.erase(envelope->from);
+    if (Clock::now() < next) continue;
+    next += 1s;  // a worker that has said Bye must not take rank 0 for gone meanwhile
+    for (int rank = 1; rank < link.size(); ++rank)
+      if (!waiting.contains(rank)) link.send_sign_of_life(rank, encode(ToWorker(Work{})));
   }
   for (int rank = 1; rank < link.size(); ++rank) {
     if (!waiting.contains(rank)) link.send(rank, encode(ToWorker(End{waiting.empty()})));

@@ -6,7 +6,7 @@
 
 #include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
-#include "run/disk_need.hpp"
+#include "run/needs.hpp"
 #include "run/recorder.hpp"
 #include "run/run_options.hpp"
 #include "store/result_path.hpp"

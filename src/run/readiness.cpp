@@ -14,7 +14,6 @@
 #include "node/local_machine.hpp"
 #include "node/peak_memory.hpp"
 #include "run/forecast.hpp"
-#include "run/memory_need.hpp"
 #include "run/preparation.hpp"
 #include "solve/gpu/device.hpp"
 #include "view/bytes_text.hpp"
@@ -115,7 +114,7 @@ class Examination : Preparation {
     std::size_t sources = 0;
     std::vector<std::string> unreadable;
     GridShape least{SIZE_MAX, 1};
-    GridShape most;
+    GridShape& most = largest_shape_;
     for (std::size_t plan = 0; plan < plans.size(); ++plan) {
       const std::string id = id_of(plan);
       try {
@@ -157,20 +156,16 @@ class Examination : Preparation {
   void look_at_disk() {
     if (plans.empty()) return;
     const DiskNeed need = needed_on_disk();
-    const auto free = free_disk(options.out);
+    const auto folder = result_path(options.out).parent_path();
+    const auto free = free_bytes(folder);
     if (!free) return;  // which is a problem of its own
     tell("disk", fmt::format("about {} to store{}, {} are free in {}", bytes_text(need.usual()),
                              options.job.save_fields ? fmt::format(" (a quarter of the fields' {})",
                                                                    bytes_text(need.fields))
                                                      : "",
-                             bytes_text(free->bytes), free->folder.string()));
-    if (const std::string problem = lack_of_disk(need, *free); !problem.empty())
+                             bytes_text(*free), folder.string()));
+    if (const std::string problem = lack_of_disk(need, folder); !problem.empty())
       throw RunError(problem);
-    if (need.rows + need.fields > free->bytes)
-      warn(
-          fmt::format("{} has room for {}: enough for fields of usual floor plans, but not for "
-                      "ones that are nothing but room",
-                      free->folder.string(), bytes_text(free->bytes)));
   }
 
   /// By some plans, over the list, and a modest core. A job that is over at once is not worth one.
@@ -205,37 +200,40 @@ class Examination : Preparation {
   /// Of a job's nodes only what the options say is known.
   void look_at_memory() {
     if (largest_.empty() || options.device == DeviceChoice::gpu) return;
-    const PlanMemory need = memory_of_plan(*source, largest_, options.job);
-    NodeMemory node = node_of_job();
+    std::string node = "a node";
+    double available = options.memory_gb * 1e9;  // bytes; 0: unknown
+    const std::size_t workers = options.job_workers;
+    const std::size_t cores = options.job_cores;
+    std::size_t threads = workers * static_cast<std::size_t>(options.threads);  // 0: all cores
+    if (threads == 0 || (cores > 0 && cores < threads)) threads = cores;
     if (is_here()) {
       const Machine machine = local_machine();
       if (options.device == DeviceChoice::automatic && !machine.gpus.empty()) return;
-      node.name = machine.host;
-      node.threads =
-          threads_of(place_workers({machine}, DeviceChoice::cpu, options.threads).front());
-      if (node.available == 0) node.available = static_cast<double>(machine.memory_bytes);
+      node = machine.host;
+      threads = threads_of(place_workers({machine}, DeviceChoice::cpu, options.threads).front());
+      if (available == 0) available = static_cast<double>(machine.memory_bytes);
     }
-    const bool threads_known = node.threads > 0;
-    node.threads = std::clamp<std::size_t>(node.threads, 1, readable_);
+    const bool threads_known = threads > 0;
+    threads = std::clamp<std::size_t>(threads, 1, readable_);
+    const double each = memory_of_plan(*source, largest_, options.job);
+    const double held =
+        static_cast<double>(workers) * static_cast<double>(peak_memory());  // by workers
+    const double needed = held + static_cast<double>(threads) * each;
     tell("memory",
-         fmt::format(
-             "about {} for {} at a time ({} for {}){}{}", bytes_text(needed_on(node, need)),
-             counted(node.threads, "plan"), bytes_text(need.bytes), need.id,
-             node.available > 0 ? fmt::format(", {} are there", bytes_text(node.available)) : "",
-             threads_known ? "" : "; how many a node solves is not known here"));
-    if (std::string warning = warning_of_memory(node, need); !warning.empty())
-      warn(std::move(warning));
-  }
-
-  /// Without threads if their number is unknown.
-  [[nodiscard]] NodeMemory node_of_job() const {
-    const auto threads = static_cast<std::size_t>(options.threads);  // of each worker; 0: all
-    const std::size_t workers = options.job_workers;
-    const std::size_t cores = options.job_cores;
-    const std::size_t all = threads == 0 ? cores : workers * threads;
-    return {"a node", workers, cores == 0 ? all : std::min(all, cores),
-            static_cast<double>(workers) * static_cast<double>(PeakMemory().bytes()),
-            options.memory_gb * 1e9};
+         fmt::format("about {} for {} at a time ({} for {}){}{}", bytes_text(needed),
+                     counted(threads, "plan"), bytes_text(each), largest_,
+                     available > 0 ? fmt::format(", {} are there", bytes_text(available)) : "",
+                     threads_known ? "" : "; how many a node solves is not known here"));
+    if (available <= 0 || needed <= available) return;
+    const int fit =
+        static_cast<int>(std::max(0.0, available - held) / each / static_cast<double>(workers));
+    warn(fmt::format(
+        "{} may run out of memory: {} with plans as large as {} ({} x {} cells) take about {}, {} "
+        "each, and there are {}; {}",
+        node, counted(threads, "solver process", "solver processes"), largest_, largest_shape_.rows,
+        largest_shape_.cols, bytes_text(needed), bytes_text(each), bytes_text(available),
+        fit > 0 ? fmt::format("run with --threads {}, or give the job more memory", fit)
+                : "give the job more memory"));
   }
 
   void look_at_solver() {
@@ -270,6 +268,7 @@ class Examination : Preparation {
   Readiness found_;
   std::string of_shard_;  // " of shard 2/3", if there are several
   std::string largest_;   // of the plans that are left and can be read; empty: none
+  GridShape largest_shape_;
   std::size_t readable_ = 0;
 };
 

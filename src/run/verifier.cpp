@@ -12,6 +12,7 @@
 #include "core/python_float.hpp"
 #include "isolation/plan_job.hpp"
 #include "plans/plan_hash.hpp"
+#include "solve/error_estimate.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/error_bound.hpp"
 #include "wallheat/error.hpp"
@@ -75,86 +76,79 @@ bool add_differences(Check check, const Answer& in_file, const Answer& expected,
   return !text.empty();
 }
 
-/// The same of a steady state.
-template <class Wrong>
-void check_bound(const PlanResult& row, const Limits& limits, const Wrong& wrong) {
-  const bool converged = row.error_bound >= 0 && row.error_bound <= limits.accuracy;
-  if (row.status == PlanStatus::converged && !converged)
-    wrong(fmt::format("it is called converged, but error_bound is {} °C and the accuracy {} °C",
-                      python_float(row.error_bound), python_float(limits.accuracy)));
-  if (row.status == PlanStatus::max_iterations &&
-      (row.iterations != limits.max_iterations || converged))
-    wrong(
-        fmt::format("it is said to have run out of iterations, after {} of {} with error_bound {}",
-                    row.iterations, limits.max_iterations, python_float(row.error_bound)));
-}
+/// Holds one answer to what must be true of it.
+class Expectations {
+ public:
+  Expectations(const PlanResult& row, Findings& findings) : row_(row), findings_(findings) {}
+  /// If it is not so, the rest says what is wrong.
+  template <class... Args>
+  void operator()(bool is_so, fmt::format_string<Args...> what, Args&&... args) const {
+    if (!is_so)
+      findings_.add(Check::physics, row_.id, fmt::format(what, std::forward<Args>(args)...));
+  }
+
+ private:
+  const PlanResult& row_;
+  Findings& findings_;
+};
 
 /// What must be true of any answer, without a look at its plan.
 void check_row(const PlanResult& row, const SolverOptions& made_with, Findings& findings) {
   const Limits& limits = made_with.limits;
   findings.count(Check::physics);
-  const auto wrong = [&](const std::string& what) { findings.add(Check::physics, row.id, what); };
+  const Expectations expect(row, findings);
   const Statistics& s = row.statistics;
+  if (row.status == PlanStatus::empty)
+    return expect(row.interior_cells == 0 && row.iterations == 0 && std::isnan(s.mean_temp),
+                  "it is called empty, but has an answer");
   const auto cells = static_cast<double>(row.rows) * static_cast<double>(row.cols);
-  if (row.status == PlanStatus::empty) {
-    if (row.interior_cells != 0 || row.iterations != 0 || !std::isnan(s.mean_temp))
-      wrong("it is called empty, but has an answer");
-    return;
-  }
-  if (row.interior_cells < 1 || static_cast<double>(row.interior_cells) > cells)
-    wrong(fmt::format("{} interior cells cannot be in a grid of {} x {}", row.interior_cells,
-                      row.rows, row.cols));
+  expect(row.interior_cells >= 1 && static_cast<double>(row.interior_cells) <= cells,
+         "{} interior cells cannot be in a grid of {} x {}", row.interior_cells, row.rows,
+         row.cols);
   for (const auto& [name, value] :
-       {std::pair("pct_above_18", s.pct_above_18), std::pair("pct_below_15", s.pct_below_15)}) {
-    if (!(value >= 0 && value <= 100))
-      wrong(fmt::format("{} is {}, not within 0 and 100 %", name, python_float(value)));
-  }
+       {std::pair("pct_above_18", s.pct_above_18), std::pair("pct_below_15", s.pct_below_15)})
+    expect(value >= 0 && value <= 100, "{} is {}, not within 0 and 100 %", name,
+           python_float(value));
   // Sums of huge temperatures are infinite, as NumPy's are; the plan tells whether they can be.
-  if (std::isnan(s.mean_temp)) wrong(fmt::format("mean_temp is {}", python_float(s.mean_temp)));
-  if (!(s.std_temp >= 0)) wrong(fmt::format("std_temp is {}", python_float(s.std_temp)));
+  expect(!std::isnan(s.mean_temp), "mean_temp is {}", python_float(s.mean_temp));
+  expect(s.std_temp >= 0, "std_temp is {}", python_float(s.std_temp));
   const bool steady = made_with.kind == SolverKind::steady;
   const std::int64_t least = steady ? 0 : 1;
-  if (row.iterations < least || row.iterations > limits.max_iterations)
-    wrong(fmt::format("it took {} iterations, not {} to {}", row.iterations, least,
-                      limits.max_iterations));
-  if (steady) {
-    check_bound(row, limits, wrong);
-    return;
-  }
-  const bool converged = row.last_delta >= 0 && row.last_delta < limits.tolerance;
-  if (row.status == PlanStatus::converged && !converged) {
-    wrong(fmt::format("it is called converged, but last_delta is {} °C and the tolerance {} °C",
-                      python_float(row.last_delta), python_float(limits.tolerance)));
-  }
-  if (row.status == PlanStatus::max_iterations &&
-      (row.iterations != limits.max_iterations || !(row.last_delta >= limits.tolerance))) {
-    wrong(fmt::format("it is said to have run out of iterations, after {} of {} with last_delta {}",
-                      row.iterations, limits.max_iterations, python_float(row.last_delta)));
-  }
+  expect(row.iterations >= least && row.iterations <= limits.max_iterations,
+         "it took {} iterations, not {} to {}", row.iterations, least, limits.max_iterations);
+  const char* const measure = steady ? "error_bound" : "last_delta";
+  const double value = steady ? row.error_bound : row.last_delta;
+  const double limit = steady ? limits.accuracy : limits.tolerance;
+  const bool is_below = steady ? value <= limit : value < limit;
+  expect(row.status != PlanStatus::converged || (value >= 0 && is_below),
+         "it is called converged, but {} is {} °C and the {} {} °C", measure, python_float(value),
+         steady ? "accuracy" : "tolerance", python_float(limit));
+  expect(row.status != PlanStatus::max_iterations ||
+             (row.iterations == limits.max_iterations && !is_below && !std::isnan(value)),
+         "it is said to have run out of iterations, after {} of {} with {} {}", row.iterations,
+         limits.max_iterations, measure, python_float(value));
 }
 
 /// The maximum principle, and that fixed cells are still what they were.
 void check_temperatures(const PlanResult& row, const FloorPlan& plan, const Limits& limits,
                         const std::optional<Grid<double>>& field, Findings& findings) {
   if (row.status == PlanStatus::empty) return;
-  const auto wrong = [&](const std::string& what) { findings.add(Check::physics, row.id, what); };
+  const Expectations expect(row, findings);
   const Range range = possible_temperatures(plan, row, limits);
   const auto interior_cells = static_cast<double>(row.interior_cells);
   const double mean = row.statistics.mean_temp;
   const bool sum_may_overflow = std::isinf(interior_cells * range.largest());
-  if (!range.holds(mean) && !(sum_may_overflow && std::isinf(mean))) {
-    wrong(fmt::format("mean_temp is {} °C, but no temperature can leave {} to {} °C",
-                      python_float(mean), range.low, range.high));
-  }
+  expect(range.holds(mean) || (sum_may_overflow && std::isinf(mean)),
+         "mean_temp is {} °C, but no temperature can leave {} to {} °C", python_float(mean),
+         range.low, range.high);
   // No values within a range spread more than half of them at either end.
   const double spread = range.high - range.low;
   const bool squares_may_overflow =
       sum_may_overflow || std::isinf(interior_cells * spread * spread);
   const double deviation = row.statistics.std_temp;
-  if (deviation > spread / 2 && !(squares_may_overflow && std::isinf(deviation))) {
-    wrong(fmt::format("std_temp is {} °C, too much for temperatures of {} to {} °C",
-                      python_float(deviation), range.low, range.high));
-  }
+  expect(!(deviation > spread / 2) || (squares_may_overflow && std::isinf(deviation)),
+         "std_temp is {} °C, too much for temperatures of {} to {} °C", python_float(deviation),
+         range.low, range.high);
   if (!field) return;
   std::size_t outside = 0;
   std::size_t moved = 0;
@@ -162,19 +156,16 @@ void check_temperatures(const PlanResult& row, const FloorPlan& plan, const Limi
   for (std::size_t cell = 0; cell < field->cells.size(); ++cell) {
     const double value = field->cells[cell];
     if (plan.interior.cells[cell] == 0) {
-      if (!same_value(value, plan.domain.cells[cell])) ++moved;
+      moved += same_value(value, plan.domain.cells[cell]) ? 0 : 1;
     } else if (!range.holds(value)) {
       ++outside;
       worst = value;
     }
   }
-  if (outside > 0) {
-    wrong(fmt::format("{} of the field, one of {} °C, outside of the possible {} to {} °C",
-                      counted(outside, "cell"), python_float(worst), range.low, range.high));
-  }
-  if (moved > 0)
-    wrong(counted(moved, "fixed cell of the field is", "fixed cells of the field are") +
-          " not the plan's");
+  expect(outside == 0, "{} of the field, one of {} °C, outside of the possible {} to {} °C",
+         counted(outside, "cell"), python_float(worst), range.low, range.high);
+  expect(moved == 0, "{} not the plan's",
+         counted(moved, "fixed cell of the field is", "fixed cells of the field are"));
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ WorkerParts worker_parts(const RunOptions& options, const std::vector<Machine>& 
   parts.difference = [&options](const Setup& setup) { return difference(options, setup); };
   parts.open = [&options, machines, mine] { return open_devices(options, machines, mine); };
   parts.interrupted = stop_requested;
-  parts.peak_memory = [peak = std::make_shared<PeakMemory>()] { return peak->bytes(); };
+  parts.peak_memory = peak_memory;
   parts.sign_s = timeouts.sign_s();
   parts.silence_s = timeouts.rank0_s();
   return parts;

@@ -53,4 +53,9 @@ class ErrorEstimate {
   Look now_;
 };
 
+/// The uncertainty of the fastforward solver, in parts of the largest magnitude that an iterate can
+/// have: that of the plan's start field, and what a source can add. Eight times
+/// the most that was measured.
+inline constexpr double uncertainty_of_jumps = 4e-11;
+
 }  // namespace wallheat

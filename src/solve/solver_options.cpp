@@ -1,9 +1,9 @@
 #include "solve/solver_options.hpp"
 
-#include <cstdint>
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <string_view>
-#include <type_traits>
 
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
@@ -25,69 +25,6 @@ std::string_view version_of(SolverKind kind) {
       return "3";
   }
   return "unknown";
-}
-
-/// Calls visit(name, value) for everything that decides the answers, as result files keep it, or
-/// visit(name, value, unsaid) where files do not name that value. Back ends are not part of it: all
-/// give the same bits.
-template <class Options, class Visit>
-void visit_settings(Options& options, const Visit& visit) {
-  auto& limits = options.limits;
-  visit("solver", options.kind);
-  visit("max_iterations", limits.max_iterations);
-  if (options.kind == SolverKind::steady) {
-    visit("accuracy", limits.accuracy);
-  } else {
-    visit("tolerance", limits.tolerance);
-    visit("norm", limits.norm, Norm::max);
-  }
-  visit("spacing", limits.spacing, 1.0);
-  visit("wall", options.walls, WallTemperatures{});
-  visit("above", options.thresholds.above, Thresholds{}.above);
-  visit("below", options.thresholds.below, Thresholds{}.below);
-  visit("rooms_door", options.door, std::optional<Door>());
-}
-
-std::string setting_text(const WallTemperatures& walls) { return to_text(walls); }
-std::string setting_text(const std::optional<Door>& door) {
-  return door->cells == Door::automatic ? "auto" : std::to_string(door->cells);
-}
-
-template <class Value>
-std::string setting_text(const Value& value) {
-  if constexpr (std::is_same_v<Value, double>) return python_float(value);
-  if constexpr (std::is_same_v<Value, std::int64_t>) return std::to_string(value);
-  if constexpr (std::is_enum_v<Value>) return std::string(to_string(value));
-}
-
-// Each returns false where no run can have written that.
-
-bool read_setting(const std::string& text, WallTemperatures& walls, double) {
-  const auto read = wall_temperatures_in(text);
-  walls = read.value_or(WallTemperatures());
-  return !walls.empty();
-}
-
-bool read_setting(const std::string& text, std::optional<Door>& door, double) {
-  const auto cells = number_of<std::int64_t>(text);
-  door = Door{cells.value_or(Door::automatic)};
-  return text == "auto" || (cells && *cells >= 0 && *cells <= largest_door);
-}
-
-template <class Value>
-bool read_setting(const std::string& text, Value& value, double least) {
-  if constexpr (std::is_enum_v<Value>) {
-    for (const int number : {0, 1, 2}) {
-      value = static_cast<Value>(number);
-      if (text == to_string(value)) return true;
-    }
-    return false;
-  } else {
-    const auto number = number_of<Value>(text);
-    value = number.value_or(-1);
-    return number && static_cast<double>(value) >= least &&
-           value <= std::numeric_limits<Value>::max();
-  }
 }
 
 }  // namespace
@@ -127,30 +64,75 @@ std::string SolverOptions::solver_text() const {
 }
 
 std::map<std::string, std::string> SolverOptions::settings() const {
-  std::map<std::string, std::string> settings{{"solver_version", std::string(version_of(kind))}};
-  visit_settings(*this, [&](const char* name, const auto& value, const auto&... unsaid) {
-    if (((value != unsaid) && ...)) settings[name] = setting_text(value);
-  });
+  std::map<std::string, std::string> settings{
+      {"solver", std::string(to_string(kind))},
+      {"solver_version", std::string(version_of(kind))},
+      {"max_iterations", std::to_string(limits.max_iterations)}};
+  if (kind == SolverKind::steady) {
+    settings["accuracy"] = python_float(limits.accuracy);
+  } else {
+    settings["tolerance"] = python_float(limits.tolerance);
+    if (limits.norm != Norm::max) settings["norm"] = to_string(limits.norm);
+  }
+  if (limits.spacing != Limits{}.spacing) settings["spacing"] = python_float(limits.spacing);
+  if (!walls.empty()) settings["wall"] = to_text(walls);
+  constexpr Thresholds usual;
+  if (thresholds.above != usual.above) settings["above"] = python_float(thresholds.above);
+  if (thresholds.below != usual.below) settings["below"] = python_float(thresholds.below);
+  if (door)
+    settings["rooms_door"] = door->cells == Door::automatic ? "auto" : std::to_string(door->cells);
   return settings;
 }
 
 SolverOptions recorded_solver(const std::string& file,
                               const std::map<std::string, std::string>& settings) {
+  const auto is_there = [&](const char* name) { return settings.contains(name); };
   const auto text_of = [&](const char* name) {
-    const auto found = settings.find(name);
-    if (found == settings.end()) throw RunError(file + " does not say its " + name);
-    return found->second;
+    if (!is_there(name)) throw RunError(file + " does not say its " + name);
+    return settings.at(name);
+  };
+  // If not, no run can have written that.
+  const auto require = [&](bool is_right, const char* name) {
+    if (!is_right)
+      throw RunError(file + ": its " + name + " is '" + printable(text_of(name)) + "'");
+  };
+  const auto read = [&]<class Number>(const char* name, Number& to, double least) {
+    const auto number = number_of<Number>(text_of(name));
+    require(number && static_cast<double>(*number) >= least &&
+                *number <= std::numeric_limits<Number>::max(),
+            name);
+    to = *number;
   };
   SolverOptions options;
   options.isa = available_isas().back();
-  visit_settings(options, [&](const char* name, auto& value, const auto&... unsaid) {
-    if (sizeof...(unsaid) > 0 && !settings.contains(name)) return;
-    const std::string text = text_of(name);
-    const bool threshold = name == std::string_view("above") || name == std::string_view("below");
-    if (!read_setting(text, value, threshold ? -largest_value : 0))
-      throw RunError(file + ": its " + name + " is '" + printable(text) + "'");
-  });
+  constexpr std::array kinds{SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady};
+  const auto* const kind = std::ranges::find(
+      kinds, text_of("solver"), [](SolverKind each) { return std::string(to_string(each)); });
+  require(kind != kinds.end(), "solver");
+  options.kind = *kind;
   (void)text_of("solver_version");
+  read("max_iterations", options.limits.max_iterations, 0);
+  if (options.kind == SolverKind::steady) {
+    read("accuracy", options.limits.accuracy, 0);
+  } else {
+    read("tolerance", options.limits.tolerance, 0);
+    if (is_there("norm")) {
+      options.limits.norm = text_of("norm") == "l2" ? Norm::l2 : Norm::max;
+      require(text_of("norm") == to_string(options.limits.norm), "norm");
+    }
+  }
+  if (is_there("spacing")) read("spacing", options.limits.spacing, 0);
+  if (is_there("above")) read("above", options.thresholds.above, -largest_value);
+  if (is_there("below")) read("below", options.thresholds.below, -largest_value);
+  if (is_there("wall")) {
+    options.walls = wall_temperatures_in(text_of("wall")).value_or(WallTemperatures());
+    require(!options.walls.empty(), "wall");
+  }
+  if (is_there("rooms_door")) {
+    options.door = Door();
+    if (text_of("rooms_door") != "auto") read("rooms_door", options.door->cells, 0);
+    require(options.door->cells <= largest_door, "rooms_door");
+  }
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/solver_kind.hpp"
 #include "core/wall_temperatures.hpp"
 #include "wallheat/rooms.hpp"
 #include "wallheat/solver.hpp"
@@ -40,7 +41,8 @@ struct SolverOptions {
   [[nodiscard]] std::string device_text() const;
   /// "jacobi 1": name and version.
   [[nodiscard]] std::string solver_text() const;
-  /// Everything that decides the answers, as result files keep it.
+  /// Everything that decides the answers, as result files keep it: what is usual goes without
+  /// saying. Back ends are not part of it, as all give the same bits.
   [[nodiscard]] std::map<std::string, std::string> settings() const;
 };
 

@@ -6,7 +6,7 @@
 
 #include "core/larger.hpp"
 #include "core/python_float.hpp"
-#include "solve/largest_value.hpp"
+#include "solve/norms.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -32,4 +32,17 @@ template <class T>
   return turned;
 }
 
+/// What solve(plan, terms) answers, without a source for no terms. With one it gets both
+/// transposed: the order of the sum of updated_with_source() is the usual one with rows and columns
+/// exchanged.
+template <class Solve>
+[[nodiscard]] std::optional<Solution> solve_with_terms(const FloorPlan& plan, const Limits& limits,
+                                                       const Solve& solve) {
+  if (!plan.has_source()) return solve(plan, Grid<double>());
+  auto solution = solve(FloorPlan{transposed(plan.domain), transposed(plan.interior)},
+                        transposed(source_terms(plan, limits)));
+  if (solution) solution->field = transposed(solution->field);
+  return solution;
+}
+
 }  // namespace wallheat

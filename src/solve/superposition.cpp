@@ -6,7 +6,7 @@
 
 #include "core/interior_values.hpp"
 #include "core/larger.hpp"
-#include "solve/largest_value.hpp"
+#include "solve/norms.hpp"
 #include "wallheat/statistics.hpp"
 
 namespace wallheat {

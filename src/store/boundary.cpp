@@ -7,22 +7,21 @@
 #include <string_view>
 
 #include "io/file_names.hpp"
-#include "store/journal.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {
 namespace fs = std::filesystem;
 namespace {
 
-/// A file's beginning says "wallheat" and a kind: the attribute lies in the root's header, its name
-/// and a NUL, then its type, then its text.
-bool says(std::string_view bytes, std::string_view kind) {
+/// A result file's beginning says "wallheat" and "results": the attribute lies in the root's
+/// header, its name and a NUL, then its type, then its text.
+bool says_results(std::string_view bytes) {
   using namespace std::string_view_literals;
   constexpr auto name = "wallheat\0"sv;
   constexpr std::size_t reach = 128;
   const auto at = bytes.find(name);
   return at != std::string_view::npos &&
-         bytes.substr(at + name.size(), reach).find(kind) != std::string_view::npos;
+         bytes.substr(at + name.size(), reach).find("results") != std::string_view::npos;
 }
 
 }  // namespace
@@ -51,19 +50,17 @@ fs::path real_path(const fs::path& file) {
   return path;
 }
 
-void require_own(const fs::path& path, const std::string& mark, const std::string& kind) {
+void require_own(const fs::path& path) {
   constexpr std::uint64_t enough = 64 << 10;
   if (!is_there(path)) return;
   const File in(path, O_RDONLY);
   std::string bytes(std::min(in.size(), enough), '\0');
   if (!in.read_at(0, std::as_writable_bytes(std::span(bytes))))
     throw_system_error(path, "be read", EIO);
-  if (bytes.empty() || says(bytes, mark)) return;
-  for (const std::size_t session : journal_numbers(path)) {
-    if (journal_file_id(path, session) != 0) return;  // it tells what the damaged file was
-  }
-  throw RunError(path.string() + " is not " + kind +
-                 " that wallheat wrote, so --overwrite does not replace it; "
+  // A journal tells what a damaged file was.
+  if (bytes.empty() || says_results(bytes) || !journal_numbers(path).empty()) return;
+  throw RunError(path.string() +
+                 " is not a result file that wallheat wrote, so --overwrite does not replace it; "
                  "name another, or remove it first");
 }
 

@@ -40,10 +40,9 @@ auto in_one_sentence(const std::filesystem::path& file, const Advice& advice, St
 /// file.
 [[nodiscard]] std::filesystem::path real_path(const std::filesystem::path& file);
 
-/// Throws RunError if there is a file that is not empty and that wallheat did not write as this
-/// kind. Its first bytes decide, so that a damaged one is known, too.
-void require_own(const std::filesystem::path& path, const std::string& mark = "results",
-                 const std::string& kind = "a result file");
+/// Throws RunError if there is a file that is not empty and that wallheat did not write as a result
+/// file. Its first bytes decide, so that a damaged one is known, too.
+void require_own(const std::filesystem::path& path);
 
 /// Throws RunError if a file that is to be changed has several names: its journals lie beside one
 /// of them only.

@@ -28,7 +28,7 @@ std::string too_large_to_keep(GridShape shape) {
 std::vector<std::byte> compress_field(const Grid<double>& field) {
   // Shuffled fields have long runs in their high bytes and noise in the others, so more effort
   // costs half as much time again and saves 1 % (figures: README.md).
-  return deflate(shuffle<double>(field.cells), Effort::fast);
+  return deflate(shuffle(field.cells), Effort::fast);
 }
 
 void put_field(PlanResult& result, const Grid<double>& field) {
@@ -38,11 +38,13 @@ void put_field(PlanResult& result, const Grid<double>& field) {
 }
 
 Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape) {
-  if (!can_hold(chunk.size(), shape.rows, shape.cols, sizeof(double))) damaged();
+  constexpr std::size_t most_cells = SIZE_MAX / sizeof(double);
+  const bool has_cells = shape.rows > 0 && shape.cols > 0 && shape.cols <= most_cells / shape.rows;
+  if (!has_cells || !can_hold(chunk.size(), shape.rows * shape.cols * sizeof(double))) damaged();
   std::vector<std::byte> planes(shape.rows * shape.cols * sizeof(double));
   if (!inflate(chunk, planes)) damaged();
   Grid<double> field(shape.rows, shape.cols);
-  unshuffle<double>(planes, field.cells);
+  unshuffle(planes, field.cells);
   return field;
 }
 

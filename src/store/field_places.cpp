@@ -19,8 +19,8 @@ std::vector<FieldPlace> field_places(const std::filesystem::path& file) {
     std::vector<FieldPlace> places;
     view.for_each_row([&](const Row& row) {
       if (has_field(row))
-        places.push_back(
-            {row.index, id_of(row), shape_of(row), "/fields/" + field_name(text_in(row.id))});
+        places.push_back({row.index, std::string(id_of(row)), shape_of(row),
+                          "/fields/" + field_name(id_of(row))});
     });
     return places;
   });

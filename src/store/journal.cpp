@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/bytes.hpp"
+#include "core/codec.hpp"
 #include "io/checksum.hpp"
 #include "io/file_names.hpp"
 #include "store/result_path.hpp"
@@ -37,24 +37,13 @@ std::uint32_t checksum_of(const Head& head, std::span<const std::byte> payload) 
   return crc32_of(payload, crc32_of(before));
 }
 
-Bytes packed(const Attributes& values) {
-  ByteWriter writer;
-  writer.put_length(values.size());
-  for (const auto& [name, value] : values) {
-    writer.put(name);
-    writer.put(value);
-  }
-  return writer.take();
-}
-
 /// False if they are of another form.
 bool unpack(std::span<const std::byte> payload, Attributes& values) {
   try {
-    ByteReader reader(payload);
-    for (auto left = reader.get_count(16); left > 0; --left) {
-      const auto name = reader.get_text();
-      values[name] = reader.get_text();
-    }
+    Attributes found;
+    Decoder decoder(payload);
+    decoder(found);
+    for (auto& [name, value] : found) values[name] = std::move(value);
     return true;
   } catch (const DecodeError&) {
     return false;
@@ -153,7 +142,7 @@ JournalWriter::JournalWriter(const std::filesystem::path& file, std::size_t numb
     : JournalWriter(make_journal(file, number), file_id) {
   try {
     take_rights_of(file, file_);
-    add_record(RecordKind::session, packed(session), {});
+    add_record(RecordKind::session, bytes_of(session), {});
     commit();
     sync_directory_of(path());
   } catch (...) {
@@ -193,7 +182,9 @@ void JournalWriter::add(const Row& row, std::span<const RoomResult> rooms,
   add_record(RecordKind::result, payload, field);
 }
 
-void JournalWriter::add_end(const Attributes& end) { add_record(RecordKind::end, packed(end), {}); }
+void JournalWriter::add_end(const Attributes& end) {
+  add_record(RecordKind::end, bytes_of(end), {});
+}
 
 void JournalWriter::flush() {
   file_.append(batch_);
@@ -275,16 +266,6 @@ std::vector<std::byte> JournalReader::field(const JournalPlace& place, const Row
   if (!file_.read_at(place.offset + sizeof(Row) + place.rooms * sizeof(RoomResult), field))
     refuse_changed();
   return field;
-}
-
-FileId journal_file_id(const std::filesystem::path& file, std::size_t session) {
-  const auto path = journal_path(file, session);
-  auto opened = open_unless(ENOENT, path, O_RDONLY);
-  if (!opened) opened = open_unless(ENOENT, taken_path(path), O_RDONLY);
-  if (!opened) return 0;
-  JournalReader journal(std::move(*opened));
-  journal.scan([](const Row&, const JournalPlace&) {});
-  return journal.file_id();
 }
 
 }  // namespace wallheat::store

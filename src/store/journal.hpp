@@ -97,7 +97,4 @@ class JournalReader {
   bool is_damaged_ = false;
 };
 
-/// The id of the file that the journal of a session belongs to; 0 if it does not say.
-[[nodiscard]] FileId journal_file_id(const std::filesystem::path& file, std::size_t session);
-
 }  // namespace wallheat::store

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <sstream>
 
 #include "core/room_columns.hpp"
 #include "wallheat/error.hpp"
@@ -16,8 +15,7 @@ constexpr const char* mark_name = "wallheat";
 constexpr const char* mark_value = "results";
 constexpr const char* version_name = "format_version";
 constexpr const char* id_name = "file_id";
-constexpr const char* ancestors_name = "ancestors";
-constexpr const char* replaced_name = "replaced";
+constexpr const char* predecessor_name = "predecessor";
 
 Handle make_status_type() {
   Handle type(H5Tenum_create(H5T_STD_I32LE), H5Tclose, describing);
@@ -60,44 +58,23 @@ class CompoundType {
   std::size_t offset_ = 0;
 };
 
-std::string text_of(const std::vector<FileId>& ids) {
-  std::string text;
-  for (const FileId id : ids) {
-    std::array<char, 17> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(id));
-    text += (text.empty() ? "" : " ") + std::string(digits.data());
-  }
-  return text;
+std::string text_of(FileId id) {
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(id));
+  return digits.data();
 }
 
-std::vector<FileId> ids_in(const Handle& root, const char* name) {
-  std::vector<FileId> ids;
-  if (!has_attribute(root, name)) return ids;
-  std::istringstream words(read_text(root, name).value_or(""));
-  for (std::string word; words >> word;) {
-    FileId id = 0;
-    std::from_chars(word.data(), word.data() + word.size(), id, 16);
-    ids.push_back(id);
-  }
-  return ids;
+/// 0 if there is none.
+FileId read_id(const Handle& root, const char* name) {
+  const auto text = read_text(root, name, 64).value_or("");
+  FileId id = 0;
+  std::from_chars(text.data(), text.data() + text.size(), id, 16);
+  return id;
 }
 
-herr_t collect_attribute(hid_t, const char* name, const H5A_info_t*, void* names) {
-  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-  return 0;
-}
 herr_t collect_link(hid_t, const char* name, const H5L_info_t*, void* names) {
   static_cast<std::vector<std::string>*>(names)->emplace_back(name);
   return 0;
-}
-
-std::vector<std::string> attributes_of(const Handle& object) {
-  std::vector<std::string> names;
-  hsize_t position = 0;
-  checked(
-      H5Aiterate2(object.get(), H5_INDEX_NAME, H5_ITER_INC, &position, collect_attribute, &names),
-      "list the attributes");
-  return names;
 }
 
 void copy_attribute(const Handle& from, const Handle& to, const std::string& name) {
@@ -108,11 +85,12 @@ void copy_attribute(const Handle& from, const Handle& to, const std::string& nam
   const Handle copy(
       H5Acreate2(to.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
       H5Aclose, task);
-  const auto count = checked(H5Sget_simple_extent_npoints(space.get()), task);
+  const auto count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
+  const std::size_t size = H5Tget_size(type.get());
+  constexpr std::size_t most_bytes = 16 << 20;
   if (count == 0) return;
-  if (static_cast<std::uint64_t>(count) > file_bytes_of(from) / H5Tget_size(type.get()))
-    throw Hdf5Error("cannot " + task + ": it says that it is larger than the file");
-  std::vector<char> value(static_cast<std::size_t>(count) * H5Tget_size(type.get()));
+  if (count > most_bytes / size) throw Hdf5Error("cannot " + task + ": it is too large");
+  std::vector<char> value(count * size);
   checked(H5Aread(old.get(), type.get(), value.data()), task);
   checked(H5Awrite(copy.get(), type.get(), value.data()), task);
   H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, value.data());
@@ -153,14 +131,7 @@ Handle make_room_type() {
   return compound.take();
 }
 
-bool is_hdf5(const File& file) {
-  constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-  std::array<unsigned char, 8> start{};
-  return file.read_at(0, std::as_writable_bytes(std::span(start))) && start == signature;
-}
-
 Handle open_to_read(const std::filesystem::path& file) {
-  prepare_hdf5();
   const Handle list = make_access_list();
   // A process has one way to open a file with a driver, and the host of this library may have it
   // open in another way. This driver is HDF5's own for POSIX files, which logs nothing as it is
@@ -170,20 +141,8 @@ Handle open_to_read(const std::filesystem::path& file) {
 }
 
 Handle create_new(const std::filesystem::path& file) {
-  prepare_hdf5();
   return {H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, make_access_list().get()), H5Fclose,
           "make " + file.string()};
-}
-
-std::uint64_t offset_of(const Handle& dataset) {
-  const auto size = size_of(dataset);
-  const Handle type(H5Dget_type(dataset.get()), H5Tclose, "read a type");
-  if (size.empty() || size.front() == 0) return 0;
-  if (size.front() > file_bytes_of(dataset) / H5Tget_size(type.get()))
-    throw Hdf5Error("cannot trust the file: it is too short for what it says it holds");
-  const haddr_t offset = H5Dget_offset(dataset.get());
-  if (offset == HADDR_UNDEF) throw Hdf5Error("cannot find the rows");
-  return offset;
 }
 
 void write_texts(const Handle& object, const Attributes& values) {
@@ -191,10 +150,17 @@ void write_texts(const Handle& object, const Attributes& values) {
     write_attribute(object, name, text_type(value.size() + 1).get(), value.c_str());
 }
 
-Attributes read_texts(const Handle& object) {
+Attributes read_texts(const Handle& object, std::uint64_t& most_bytes) {
   Attributes values;
-  for (const auto& name : attributes_of(object))
-    if (auto value = read_text(object, name)) values[name] = std::move(*value);
+  for (const auto& name : attributes_of(object)) {
+    auto value = read_text(object, name, most_bytes);
+    if (!value) continue;
+    const auto bytes = name.size() + value->size();
+    if (bytes > most_bytes)
+      throw Hdf5Error("cannot trust the attributes: they hold more than the file");
+    most_bytes -= bytes;
+    values[name] = std::move(*value);
+  }
   return values;
 }
 
@@ -202,8 +168,7 @@ void copy_unknown(const Handle& from, const Handle& to) {
   const Handle old = open_group(from, "/");
   const Handle fresh = open_group(to, "/");
   for (const auto& name : attributes_of(old))
-    if (!has_attribute(fresh, name) && name != ancestors_name && name != replaced_name)
-      copy_attribute(old, fresh, name);
+    if (H5Aexists(fresh.get(), name.c_str()) == 0) copy_attribute(old, fresh, name);
   std::vector<std::string> names;
   hsize_t position = 0;
   checked(H5Literate(old.get(), H5_INDEX_NAME, H5_ITER_INC, &position, collect_link, &names),
@@ -220,25 +185,22 @@ void write_identity(const Handle& file, const Campaign& campaign) {
   const Handle root = open_group(file, "/");
   write_attribute(root, version_name, H5T_STD_I32LE, &format_version);
   write_texts(root, {{mark_name, mark_value},
-                     {id_name, text_of({campaign.file_id})},
-                     {ancestors_name, text_of(campaign.ancestors)},
-                     {replaced_name, text_of(campaign.replaced)}});
+                     {id_name, text_of(campaign.file_id)},
+                     {predecessor_name, text_of(campaign.predecessor)}});
 }
 
 void read_identity(const Handle& file, const std::filesystem::path& path, Campaign& campaign) {
   const Handle root = open_group(file, "/");
   const auto version = read_whole_number(root, version_name);
-  if (!has_attribute(root, mark_name) || read_text(root, mark_name) != mark_value || !version)
+  if (read_text(root, mark_name, 64) != mark_value || !version)
     throw RunError(path.string() + " is an HDF5 file, but holds no results of wallheat");
   if (*version != format_version)
     throw RunError(path.string() + " has format version " + std::to_string(*version) +
                    ", but this wallheat knows version " + std::to_string(format_version) +
                    " only; use the wallheat that wrote it, or solve anew into another file");
-  const auto ids = ids_in(root, id_name);
-  if (ids.size() != 1) throw Hdf5Error("cannot tell which file it is");
-  campaign.file_id = ids.front();
-  campaign.ancestors = ids_in(root, ancestors_name);
-  campaign.replaced = ids_in(root, replaced_name);
+  campaign.file_id = read_id(root, id_name);
+  campaign.predecessor = read_id(root, predecessor_name);
+  if (campaign.file_id == 0) throw Hdf5Error("cannot tell which file it is");
 }
 
 }  // namespace wallheat::store

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "store/hdf5/hdf5_object.hpp"
 #include "store/result_file.hpp"
@@ -22,21 +20,17 @@ inline constexpr const char* sessions_name = "/sessions";
 /// The compound type of a room.
 [[nodiscard]] Handle make_room_type();
 
-/// True if a file begins as an HDF5 file does.
-[[nodiscard]] bool is_hdf5(const File& file);
-
 // HDF5's own locks are off: a notebook that has a file open must not stop a run.
 
 [[nodiscard]] Handle open_to_read(const std::filesystem::path& file);
 /// Makes a new file with nothing in it; there must be none of that name, nor a link.
 [[nodiscard]] Handle create_new(const std::filesystem::path& file);
 
-/// Where a contiguous dataset begins, in bytes from the beginning of the file; 0 if it is empty.
-[[nodiscard]] std::uint64_t offset_of(const Handle& dataset);
-
 /// Text attributes of an object.
 void write_texts(const Handle& object, const Attributes& values);
-[[nodiscard]] Attributes read_texts(const Handle& object);
+/// Those of at most so many bytes in all, names included; throws Hdf5Error if there are more. Takes
+/// their bytes from `most_bytes`.
+[[nodiscard]] Attributes read_texts(const Handle& object, std::uint64_t& most_bytes);
 
 /// All attributes of the root but those that wallheat knows, and all objects in it but those that
 /// wallheat knows. Throws Hdf5Error at a link to something else.

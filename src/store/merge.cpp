@@ -1,7 +1,6 @@
 #include "store/merge.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <map>
 #include <tuple>
@@ -10,6 +9,7 @@
 #include "io/write_lock.hpp"
 #include "store/boundary.hpp"
 #include "store/field_codec.hpp"
+#include "store/fold.hpp"
 #include "store/plan_list.hpp"
 #include "store/result_path.hpp"
 
@@ -62,14 +62,12 @@ class Merge {
 
   void write(const fs::path& out) {
     all_.file_id = new_file_id();
-    all_.replaced = files_replaced_at(out);
     take_journals(out);
     NewResultFile fresh(out, all_, ids_.size(), room_counts_);
     for (std::size_t i = 0; i < ids_.size(); ++i)
       if (choices_[i].part == Choice::nothing) fresh.put({.row = pending_row(i, ids_[i])});
     for (std::uint32_t number = 0; number < parts_.size(); ++number) write_part(number, fresh);
-    fresh.finish();
-    remove_journals(out, SIZE_MAX);
+    fresh.finish([&] { remove_journals(out, SIZE_MAX); });
   }
 
   [[nodiscard]] MergeReport& report() { return report_; }
@@ -95,21 +93,16 @@ class Merge {
       require_same_campaign(path, view);
     }
     take_sessions(path, view.campaign().sessions);
-    Damage damage = view.damage();
-    std::array<std::vector<std::size_t>, 3> lacking;
+    Lacking lacking;
     std::vector<std::size_t> duplicates;
     StoredResult result;
     for (std::size_t i = 0; i < view.count(); ++i) {
-      const auto lack = view.load(i, result);
-      if (lack != View::Lack::nothing) lacking[static_cast<std::size_t>(lack)].push_back(i);
+      (void)view.load(i, result, lacking);
       if (is_answer(status_of(result.row)) && is_answer(choices_[i].status))
         duplicates.push_back(i);
       take_row(number, i, result);
     }
-    damage.add("row", "without the rooms that belong to it",
-               lacking[static_cast<std::size_t>(View::Lack::rooms)], ids_);
-    damage.add("field", "damaged", lacking[static_cast<std::size_t>(View::Lack::field)], ids_);
-    for (const auto& sentence : damage.sentences)
+    for (const auto& sentence : view.damage_with(lacking).sentences)
       report_.warnings.push_back(path.string() + " is damaged: " + sentence);
     compare(number, view, duplicates);
   }
@@ -190,7 +183,8 @@ class Merge {
 
   static PlanResult result_in(const View& view, std::size_t i) {
     StoredResult stored;
-    (void)view.load(i, stored);
+    Lacking lacking;
+    (void)view.load(i, stored, lacking);
     PlanResult result = to_result(stored.row);
     result.field = std::move(stored.field);
     result.rooms = std::move(stored.rooms);
@@ -215,12 +209,12 @@ class Merge {
   void write_part(std::uint32_t number, NewResultFile& fresh) {
     const View view = open(number);
     StoredResult result;
+    Lacking lacking;
     for (std::size_t i = 0; i < ids_.size(); ++i) {
       const auto& choice = choices_[i];
       if (choice.part != number) continue;
-      const auto lack = i < view.count() ? view.load(i, result) : View::Lack::nothing;
-      const bool is_same = i < view.count() && result.row.row_crc32 == choice.row_crc32;
-      if (lack != View::Lack::nothing || !is_same)
+      if (i >= view.count() || !view.load(i, result, lacking) ||
+          result.row.row_crc32 != choice.row_crc32)
         throw RunError(parts_[number].string() + " changed while it was merged; merge again");
       const auto& numbers = session_numbers_[number];
       if (result.row.session < numbers.size()) {

@@ -12,20 +12,14 @@ namespace {
 constexpr std::size_t rows_at_once = 4096;
 
 /// In one block, allocated now: a row's place never changes, and to store one writes no metadata.
-Handle create_table(const Handle& file, const char* name, const Handle& type, hsize_t count) {
+std::uint64_t create_table(const Handle& file, const char* name, const Handle& type,
+                           hsize_t count) {
   const auto task = std::string("make ") + name;
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
   checked(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), task);
   checked(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), task);
   checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), task);
-  return create_dataset(file, name, type.get(), {count}, creation.get());
-}
-
-/// For names in any language.
-Handle make_link_list() {
-  Handle list(H5Pcreate(H5P_LINK_CREATE), H5Pclose, "name a field");
-  checked(H5Pset_char_encoding(list.get(), H5T_CSET_UTF8), "name a field");
-  return list;
+  return H5Dget_offset(create_dataset(file, name, type.get(), {count}, creation.get()).get());
 }
 
 std::vector<std::uint32_t> starts_of(std::span<const std::uint32_t> counts) {
@@ -50,9 +44,7 @@ NewResultFile::NewResultFile(const std::filesystem::path& path, const Campaign& 
     take_rights_of(path, *bytes_);
     create(campaign, count);
   } catch (...) {
-    fields_.leak();
-    file_.leak();
-    remove_file(temporary);
+    give_up();
     throw;
   }
 }
@@ -64,14 +56,13 @@ void NewResultFile::create(const Campaign& campaign, std::size_t count) {
   for (std::size_t k = 0; k < campaign.sessions.size(); ++k)
     write_texts(create_group(file_, session_name(k)), campaign.sessions[k]);
   if (campaign.save_fields) fields_ = create_group(file_, fields_name);
-  rows_at_ = H5Dget_offset(create_table(file_, rows_name, make_row_type(), count).get());
+  rows_at_ = create_table(file_, rows_name, make_row_type(), count);
   if (!campaign.keeps_rooms()) return;
   const std::uint32_t rooms = room_starts_.empty() ? 0 : room_starts_.back();
-  rooms_at_ = H5Dget_offset(create_table(file_, rooms_name, make_room_type(), rooms).get());
+  rooms_at_ = create_table(file_, rooms_name, make_room_type(), rooms);
 }
 
-NewResultFile::~NewResultFile() {
-  if (!file_.open()) return;
+void NewResultFile::give_up() {
   // After a failed write even closing can crash in HDF5.
   fields_.leak();
   file_.leak();
@@ -80,6 +71,10 @@ NewResultFile::~NewResultFile() {
   } catch (const SystemError&) {
     // It is removed before the next one is made.
   }
+}
+
+NewResultFile::~NewResultFile() {
+  if (file_.open()) give_up();
 }
 
 void NewResultFile::put(const StoredResult& result) {
@@ -112,16 +107,14 @@ void NewResultFile::write_field(const Row& row, std::span<const std::byte> chunk
   checked(H5Pset_shuffle(creation.get()), task);
   checked(H5Pset_deflate(creation.get(), 1), task);
   checked(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), task);
-  const Handle space(H5Screate_simple(2, shape.data(), nullptr), H5Sclose, task);
-  const Handle field(H5Dcreate2(fields_.get(), field_name(text_in(row.id)).c_str(), H5T_IEEE_F64LE,
-                                space.get(), make_link_list().get(), creation.get(), H5P_DEFAULT),
-                     H5Dclose, task);
+  const Handle field = create_dataset(fields_, field_name(id_of(row)), H5T_IEEE_F64LE,
+                                      {row.rows, row.cols}, creation.get());
   constexpr std::array<hsize_t, 2> corner{};
   checked(H5Dwrite_chunk(field.get(), H5P_DEFAULT, 0, corner.data(), chunk.size(), chunk.data()),
           task);
 }
 
-void NewResultFile::finish() {
+void NewResultFile::finish(const std::function<void()>& before_it_has_its_name) {
   const auto temporary = temporary_path(path_);
   flush_rows();
   // If it is closing that first meets an error, it may crash: so all is written before.
@@ -132,9 +125,10 @@ void NewResultFile::finish() {
     bytes_->sync();
     // Another process that does not see this one may make the same file.
     if (!bytes_->is_named()) throw RunError(temporary.string() + " was replaced meanwhile");
+    if (before_it_has_its_name) before_it_has_its_name();
     rename_durably(temporary, path_);
   } catch (...) {
-    remove_file(temporary);
+    give_up();
     throw;
   }
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <unordered_map>
 
 #include "core/plan_ids.hpp"
 #include "io/checksum.hpp"
@@ -16,7 +15,7 @@ std::string stored_id(std::string_view id) {
   std::snprintf(end.data(), end.size(), "~%08x", crc32_of(std::as_bytes(std::span(id))));
   std::array<char, max_id_length + 1 - 9> beginning{};
   put_text(beginning, id);
-  return get_text(beginning) + end.data();
+  return std::string(text_in(beginning)) + end.data();
 }
 
 TextList stored_ids(const std::filesystem::path& file, const TextList& ids) {
@@ -25,16 +24,10 @@ TextList stored_ids(const std::filesystem::path& file, const TextList& ids) {
   TextList stored;
   if (all_fit) stored = ids;
   for (std::size_t i = 0; i < ids.size() && !all_fit; ++i) stored.push_back(stored_id(ids[i]));
-  IdList seen;
-  seen.reserve(stored.size(), 0);
-  for (const std::string_view id : stored) {
-    const auto refuse = [&](const std::string& cause) {
-      throw RunError(file.string() + " cannot hold the plan id \"" + std::string(id) + "\": it " +
-                     cause);
-    };
-    if (id.empty() || id.find('\0') != std::string::npos) refuse("is empty or holds a NUL");
-    if (!seen.add(id)) refuse("is named twice");
-  }
+  for (const std::string_view id : stored)
+    if (id.empty() || id.find('\0') != std::string::npos)
+      throw RunError(file.string() + " cannot hold the plan id \"" + std::string(id) +
+                     "\": it is empty or holds a NUL");
   return stored;
 }
 
@@ -66,29 +59,6 @@ void require_agreement(const std::filesystem::path& file, const Campaign& campai
   if (!found.empty())
     throw RunError(file.string() + " was made with other settings: " + found +
                    "; give those of the file, or name another file with --out");
-}
-
-std::optional<NewOrder> order_for(const std::filesystem::path& file, const View& view,
-                                  const TextList& ids) {
-  if (view.ids() == ids) return std::nullopt;
-  std::unordered_map<std::string_view, std::uint32_t> index_of;
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    index_of.emplace(ids[i], static_cast<std::uint32_t>(i));
-  NewOrder order{ids, std::vector<std::uint32_t>(ids.size(), NewOrder::none)};
-  std::vector<std::string> lost;
-  view.for_each_row([&](const Row& row) {
-    const bool says_nothing = status_of(row) == PlanStatus::pending && row.attempts == 0;
-    if (says_nothing) return;  // nor is the id of a damaged row known for sure
-    const auto found = index_of.find(text_in(row.id));
-    if (found != index_of.end())
-      order.old_index[found->second] = row.index;
-    else if (is_answer(status_of(row)))
-      lost.push_back(id_of(row));
-  });
-  if (!lost.empty())
-    throw RunError(file.string() + " holds answers of plans that this run does not name (" +
-                   few_of(lost) + "); name them too, or write to another file");
-  return order;
 }
 
 }  // namespace wallheat::store

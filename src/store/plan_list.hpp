@@ -1,10 +1,9 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 
-#include "store/fold.hpp"
+#include "store/result_file.hpp"
 #include "store/result_store.hpp"
 
 // What a run asks a result file to be for.
@@ -13,7 +12,7 @@ namespace wallheat::store {
 /// The id of a plan as rows have it: one that is too long for them is cut, and told apart by a
 /// checksum.
 [[nodiscard]] std::string stored_id(std::string_view id);
-/// Those of a list. Throws RunError if one is empty, has a NUL, or stands there twice.
+/// Those of a list, in which each id is once. Throws RunError if one is empty or has a NUL.
 [[nodiscard]] TextList stored_ids(const std::filesystem::path& file, const TextList& ids);
 
 /// Names each difference between two campaigns, "tolerance: A has 1, B 2; ..." if `a` and `b` are
@@ -24,10 +23,5 @@ namespace wallheat::store {
 /// Throws RunError that names each difference between what a file was made for and `plan`.
 void require_agreement(const std::filesystem::path& file, const Campaign& campaign,
                        const StorePlan& plan);
-
-/// Where the rows of a view are to go; nothing if they stay as they are. Throws RunError if an
-/// answer would be lost.
-[[nodiscard]] std::optional<NewOrder> order_for(const std::filesystem::path& file, const View& view,
-                                                const TextList& ids);
 
 }  // namespace wallheat::store

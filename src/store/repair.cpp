@@ -16,8 +16,9 @@ namespace {
 /// Whether anything that a row says it has is damaged.
 bool lacks_anything(const View& view) {
   StoredResult result;
+  Lacking lacking;
   for (std::size_t i = 0; i < view.count(); ++i)
-    if (view.load(i, result) != View::Lack::nothing) return true;
+    if (!view.load(i, result, lacking)) return true;
   return false;
 }
 
@@ -31,19 +32,18 @@ RepairReport repair(const fs::path& path, bool lock_was_there) {
   const bool folds = journals > 0 || !view->damage().lost.empty() || lacks_anything(*view);
   if (folds) {
     view.reset();
-    auto damage = fold(path, std::nullopt, {});
-    report.sentences.insert(report.sentences.end(), damage.sentences.begin(),
-                            damage.sentences.end());
+    const auto damage = fold(path);
+    report.sentences.insert(report.sentences.end(), damage->sentences.begin(),
+                            damage->sentences.end());
     view.emplace(path);
-    for (const std::size_t i : damage.lost) report.lost.emplace_back(view->ids()[i]);
+    for (const std::size_t i : damage->lost) report.lost.emplace_back(view->ids()[i]);
   }
   const bool had_leftovers = remove_file(temporary_path(path));
   if (had_leftovers) report.sentences.emplace_back("a half-written temporary file was removed");
   if (lock_was_there) report.sentences.emplace_back("the lock of a dead process was removed");
-  for (const fs::path& obsolete : view->obsolete_journals()) {
-    remove_file(obsolete);
-    report.sentences.push_back(obsolete.string() +
-                               ", the journal of a file that was replaced, was removed");
+  for (const fs::path& empty : view->empty_journals()) {
+    remove_file(empty);
+    report.sentences.push_back(empty.string() + ", which holds nothing, was removed");
   }
   remove_journals(path, view->file().campaign().sessions.size());
   report.changed = !report.sentences.empty();

@@ -15,6 +15,11 @@ namespace wallheat::store {
 namespace {
 
 constexpr std::size_t rooms_at_once = 4096;
+constexpr std::array<unsigned char, 8> hdf5_signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+
+[[noreturn]] void refuse_changed(const std::filesystem::path& path) {
+  throw RunError(path.string() + " changed while it was read");
+}
 
 std::uint32_t room_checksum_of(const RoomResult& room) {
   return crc32_of(std::as_bytes(std::span(&room, 1)).first(offsetof(RoomResult, room_crc32)));
@@ -38,13 +43,13 @@ std::vector<RoomResult> sealed_rooms(std::span<const RoomResult> rooms, std::siz
   return sealed;
 }
 
+bool is_intact(const RoomResult& room) { return room.room_crc32 == room_checksum_of(room); }
+
 bool are_intact(std::span<const RoomResult> rooms, const Row& row) {
   std::uint32_t number = 0;
   std::int64_t cells = 0;
   for (const RoomResult& room : rooms) {
-    if (room.plan != row.index || room.room != ++number ||
-        room.room_crc32 != room_checksum_of(room))
-      return false;
+    if (room.plan != row.index || room.room != ++number || !is_intact(room)) return false;
     cells += room.cells;
   }
   return !rooms.empty() && cells == row.interior_cells;
@@ -69,65 +74,63 @@ FileId new_file_id() {
 }
 
 ResultFile::ResultFile(const std::filesystem::path& path) : bytes_(open_existing(path, O_RDONLY)) {
-  prepare_hdf5();
-  if (!is_hdf5(*bytes_)) throw RunError(path.string() + " is not an HDF5 file");
+  const QuietHdf5 quiet;
+  std::array<unsigned char, hdf5_signature.size()> start{};
+  if (!bytes_->read_at(0, std::as_writable_bytes(std::span(start))) || start != hdf5_signature)
+    throw RunError(path.string() + " is not an HDF5 file");
   file_ = open_to_read(path);
-  if (!bytes_->is_named()) throw RunError(path.string() + " changed while it was read");
+  if (!bytes_->is_named()) refuse_changed(path);
   read_identity(file_, path, campaign_);
-  campaign_.settings = read_texts(open_group(file_, settings_name));
+  read_sessions();
   campaign_.save_fields = has_object(file_, fields_name);
+  rows_ = find(rows_name, make_row_type());
+  if (campaign_.keeps_rooms()) rooms_ = find(rooms_name, make_room_type());
+}
+
+void ResultFile::read_sessions() {
   // Many names may lead to one group: what was read already must not be had again and again.
-  std::uint64_t room = bytes_->size();
-  while (has_object(file_, session_name(campaign_.sessions.size()))) {
-    auto session = read_texts(open_group(file_, session_name(campaign_.sessions.size())));
-    for (const auto& [name, value] : session) {
-      const auto bytes = name.size() + value.size();
-      if (bytes > room) throw Hdf5Error("cannot trust the sessions: they hold more than the file");
-      room -= bytes;
-    }
-    campaign_.sessions.push_back(std::move(session));
-  }
-  find_rows();
-  if (campaign_.keeps_rooms()) find_rooms();
+  std::uint64_t most_bytes = bytes_->size();
+  campaign_.settings = read_texts(open_group(file_, settings_name), most_bytes);
+  for (std::size_t number = 0; has_object(file_, session_name(number)); ++number)
+    campaign_.sessions.push_back(read_texts(open_group(file_, session_name(number)), most_bytes));
 }
 
-void ResultFile::find_rows() {
-  const Handle type = make_row_type();
-  const Handle rows = open_dataset(file_, rows_name, {type.get(), {0}, {}});
-  count_ = static_cast<std::size_t>(size_of(rows).front());
-  rows_at_ = offset_of(rows);
+Table ResultFile::find(const char* name, const Handle& type) const {
+  const Handle dataset = open_dataset(file_, name, type.get(), H5D_CONTIGUOUS);
+  const auto size = size_of(dataset);
+  const auto fail = [&](const std::string& why) {
+    throw Hdf5Error("cannot trust " + std::string(name) + ": " + why);
+  };
+  if (size.size() != 1) fail("it is no list");
+  if (size.front() > bytes_->size() / H5Tget_size(type.get())) fail("the file is too short for it");
+  const haddr_t offset = H5Dget_offset(dataset.get());
+  if (size.front() > 0 && offset == HADDR_UNDEF) fail("it has no place in the file");
+  return {offset, size.front()};
 }
 
-void ResultFile::find_rooms() {
-  const Handle type = make_room_type();
-  const Handle rooms = open_dataset(file_, rooms_name, {type.get(), {0}, {}});
-  room_count_ = size_of(rooms).front();
-  rooms_at_ = offset_of(rooms);
+void ResultFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
+  if (!bytes_->read_at(offset, bytes)) refuse_changed(path());
 }
 
 void ResultFile::read_rows(std::size_t first, std::span<Row> rows) const {
-  if (!bytes_->read_at(rows_at_ + first * sizeof(Row), std::as_writable_bytes(rows)))
-    throw RunError(path().string() + " changed while it was read");
+  read_at(rows_.offset + first * sizeof(Row), std::as_writable_bytes(rows));
 }
 
 const std::vector<std::uint32_t>& ResultFile::room_starts() const {
   std::call_once(rooms_are_counted_, [&] {
-    room_starts_.reserve(count_ + 1);
-    std::vector<RoomResult> some(rooms_at_once);
-    std::uint64_t at = 0;
-    while (at < room_count_) {
-      some.resize(std::min<std::uint64_t>(rooms_at_once, room_count_ - at));
-      if (!bytes_->read_at(rooms_at_ + at * sizeof(RoomResult),
-                           std::as_writable_bytes(std::span(some))))
-        throw RunError(path().string() + " changed while it was read");
+    room_starts_.reserve(count() + 1);
+    std::vector<RoomResult> some;
+    for (std::uint64_t at = 0; at < rooms_.count;) {
+      some.resize(std::min<std::uint64_t>(rooms_at_once, rooms_.count - at));
+      read_at(rooms_.offset + at * sizeof(RoomResult), std::as_writable_bytes(std::span(some)));
       for (const RoomResult& room : some) {
-        const bool is_whole = room.plan < count_ && room.room_crc32 == room_checksum_of(room);
+        const bool is_whole = room.plan < count() && is_intact(room);
         while (is_whole && room_starts_.size() <= room.plan)
           room_starts_.push_back(static_cast<std::uint32_t>(at));
         ++at;
       }
     }
-    room_starts_.resize(count_ + 1, static_cast<std::uint32_t>(room_count_));
+    room_starts_.resize(count() + 1, static_cast<std::uint32_t>(rooms_.count));
   });
   return room_starts_;
 }
@@ -138,9 +141,8 @@ std::uint32_t ResultFile::room_count(std::size_t i) const {
 
 std::vector<RoomResult> ResultFile::rooms(std::size_t i) const {
   std::vector<RoomResult> rooms(room_count(i));
-  if (!rooms.empty() && !bytes_->read_at(rooms_at_ + room_starts()[i] * sizeof(RoomResult),
-                                         std::as_writable_bytes(std::span(rooms))))
-    throw RunError(path().string() + " changed while it was read");
+  read_at(rooms_.offset + room_starts()[i] * sizeof(RoomResult),
+          std::as_writable_bytes(std::span(rooms)));
   std::erase_if(rooms, [&](const RoomResult& room) { return room.plan != i; });
   return rooms;
 }
@@ -148,15 +150,15 @@ std::vector<RoomResult> ResultFile::rooms(std::size_t i) const {
 std::optional<std::vector<std::byte>> ResultFile::field(const Row& row) const {
   constexpr const char* task = "read a field";
   const std::scoped_lock lock(hdf5_);
-  const KeptErrorPrinting kept;
-  prepare_hdf5();
+  const QuietHdf5 quiet;
   try {
     const Handle fields = open_group(file_, fields_name);
-    const std::string name = field_name(text_in(row.id));
+    const std::string name = field_name(id_of(row));
     if (!has_object(fields, name)) return std::nullopt;
     const std::array<hsize_t, 2> corner{};
-    const Handle field =
-        open_dataset(fields, name, {H5T_IEEE_F64LE, {row.rows, row.cols}, {row.rows, row.cols}});
+    const Handle field = open_dataset(fields, name, H5T_IEEE_F64LE, H5D_CHUNKED);
+    const std::array<hsize_t, 2> shape{row.rows, row.cols};
+    if (!std::ranges::equal(size_of(field), shape)) return std::nullopt;
     hsize_t bytes = 0;
     checked(H5Dget_chunk_storage_size(field.get(), corner.data(), &bytes), task);
     if (bytes != static_cast<std::uint64_t>(row.field_bytes) || bytes > bytes_->size()) return {};
@@ -173,8 +175,7 @@ std::optional<std::vector<std::byte>> ResultFile::field(const Row& row) const {
 
 void ResultFile::open_to_write() {
   File writable(path(), O_RDWR);
-  if (!bytes_->is_named() || !writable.is_named())
-    throw RunError(path().string() + " changed while it was read");
+  if (!bytes_->is_named() || !writable.is_named()) refuse_changed(path());
   bytes_ = std::move(writable);
 }
 
@@ -188,7 +189,7 @@ void ResultFile::write_row(const Row& row) const {
     if (is_intact(old) && is_answer(status_of(old)) && !is_of_this_session) return;
   }
   const auto bytes = std::as_bytes(std::span(&row, 1));
-  const std::uint64_t at = rows_at_ + row.index * sizeof row;
+  const std::uint64_t at = rows_.offset + row.index * sizeof row;
   bytes_->write_at(at + first_bytes, bytes.subspan(first_bytes));
   bytes_->write_at(at, bytes.first(first_bytes));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,10 +23,7 @@ inline constexpr std::int32_t format_version = 2;
 /// All that a result file holds, but results.
 struct Campaign {
   FileId file_id = 0;
-  /// The files that were folded into this one, the last one last.
-  std::vector<FileId> ancestors{};
-  /// The files that this one was written over: their journals are of no use.
-  std::vector<FileId> replaced{};
+  FileId predecessor = 0;  ///< the file that was folded into this one
   Attributes settings{};
   bool save_fields = false;
   std::vector<Attributes> sessions{};
@@ -42,6 +40,8 @@ struct Campaign {
 /// The rooms as those of row i, with their checksums.
 [[nodiscard]] std::vector<RoomResult> sealed_rooms(std::span<const RoomResult> rooms,
                                                    std::size_t i);
+/// True if the room is as it was sealed.
+[[nodiscard]] bool is_intact(const RoomResult& room);
 /// True if these are the rooms of this row, as they were sealed, and none is missing.
 [[nodiscard]] bool are_intact(std::span<const RoomResult> rooms, const Row& row);
 
@@ -50,6 +50,12 @@ struct Campaign {
 [[nodiscard]] std::string field_name(std::string_view id);
 
 [[nodiscard]] FileId new_file_id();
+
+/// Where a contiguous table lies in its file.
+struct Table {
+  std::uint64_t offset = 0;
+  std::uint64_t count = 0;
+};
 
 /// The compound type of /rows: a Row, byte for byte, with named columns and an enum for the status.
 [[nodiscard]] Handle make_row_type();
@@ -62,7 +68,7 @@ class ResultFile {
 
   [[nodiscard]] const std::filesystem::path& path() const { return bytes_->path(); }
   [[nodiscard]] const Campaign& campaign() const { return campaign_; }
-  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] std::size_t count() const { return rows_.count; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_->size(); }
   /// Whether its name still leads to it: a fold puts another file in its place.
   [[nodiscard]] bool is_named() const { return bytes_->is_named(); }
@@ -84,17 +90,16 @@ class ResultFile {
   void copy_unknown_objects(const Handle& target) const;
 
  private:
-  void find_rows();
-  void find_rooms();
+  void read_sessions();
+  [[nodiscard]] Table find(const char* name, const Handle& type) const;
+  void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   const std::vector<std::uint32_t>& room_starts() const;
 
   std::optional<File> bytes_;  ///< the same file without HDF5
   Handle file_;
   Campaign campaign_;
-  std::size_t count_ = 0;
-  std::uint64_t rows_at_ = 0;
-  std::uint64_t rooms_at_ = 0;
-  std::uint64_t room_count_ = 0;
+  Table rows_;
+  Table rooms_;
   mutable std::mutex hdf5_;  ///< HDF5 is for one thread at a time
   mutable std::once_flag rooms_are_counted_;
   mutable std::vector<std::uint32_t> room_starts_;  ///< of plan i's first room; one more at the end
@@ -115,14 +120,16 @@ class NewResultFile {
   /// than was said leave blank ones, of 0 cells.
   void put(const StoredResult& result);
   void keep_unknown_objects(const ResultFile& old) { old.copy_unknown_objects(file_); }
-  /// Makes it durable, and only then gives it its name.
-  void finish();
+  /// Makes it durable, and only then gives it its name; what is to go before goes in between.
+  void finish(const std::function<void()>& before_it_has_its_name = {});
 
  private:
   void create(const Campaign& campaign, std::size_t count);
   void write_field(const Row& row, std::span<const std::byte> chunk);
   void flush_rows();
+  void give_up();
 
+  QuietHdf5 quiet_;
   std::filesystem::path path_;
   Handle file_;
   Handle fields_;

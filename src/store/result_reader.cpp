@@ -63,7 +63,7 @@ class ResultReader::Impl {
     return view_.row(index);
   }
   [[noreturn]] void refuse_damaged(const std::string& what, const Row& row) const {
-    throw RunError(path_.string() + " holds " + what + " of plan " + id_of(row) +
+    throw RunError(path_.string() + " holds " + what + " of plan " + std::string(id_of(row)) +
                    ", or was replaced while it was read");
   }
 
@@ -84,7 +84,11 @@ PlanResult ResultReader::row(std::size_t index) const {
   return to_result(impl_->view().row(index));
 }
 void ResultReader::for_each_row(const std::function<void(const PlanResult&)>& take) const {
-  impl_->view().for_each_row([&](const Row& row) { take(to_result(row)); });
+  PlanResult result;
+  impl_->view().for_each_row([&](const Row& row) {
+    put_row(row, result);
+    take(result);
+  });
 }
 const Attributes& ResultReader::settings() const { return impl_->view().campaign().settings; }
 const std::vector<Attributes>& ResultReader::sessions() const {

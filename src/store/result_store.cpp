@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "io/file_names.hpp"
-#include "io/write_lock.hpp"
 #include "store/boundary.hpp"
+#include "store/fold.hpp"
 #include "store/plan_list.hpp"
 #include "store/result_path.hpp"
 
@@ -34,15 +34,28 @@ void require_free(const fs::path& path, bool overwrite) {
   require_own(path);
 }
 
-/// Throws RunError if there is no such file.
+/// In the order of the plan. Throws RunError if there is no such file.
 View view_to_resume(const fs::path& path, const StorePlan& plan, Viewer viewer) {
   require_one_name(path);
   if (!is_there(path) && has_results(path)) require_free(path, false);
   return in_one_sentence(path, to_look, [&] {
     View view(path, viewer);
     require_agreement(path, view.campaign(), plan);
+    view.arrange(plan.ids);
     return view;
   });
+}
+
+/// The rows that a session begins with, of what it finds, if that is not nothing.
+void hand_over(const std::optional<View>& found, const TextList& ids,
+               const std::function<void(const PlanResult&)>& take) {
+  PlanResult result;
+  const auto take_row = [&](const Row& row) {
+    put_row(row, result);
+    take(result);
+  };
+  if (found) return found->for_each_row(take_row);
+  for (std::size_t i = 0; i < ids.size(); ++i) take_row(pending_row(i, ids[i]));
 }
 
 StorePlan storable(const fs::path& path, StorePlan plan) {
@@ -53,21 +66,15 @@ StorePlan storable(const fs::path& path, StorePlan plan) {
 
 }  // namespace
 
-struct ResultClaim::Held {
-  fs::path file;  ///< as it was named
-  fs::path path;
-  StopAsked stop;
-  bool is_new = false;
-  std::optional<WriteLock> lock{};
-};
-
 class ResultStore::Impl {
  public:
-  Impl(ResultClaim claim, const StorePlan& plan, const Attributes& session,
+  Impl(ResultClaim claim, StorePlan plan, const Attributes& session,
        std::vector<std::string>* report);
 
-  [[nodiscard]] const fs::path& path() const { return claim_->path; }
-  void for_each_restored(const std::function<void(const PlanResult&)>& take) const;
+  [[nodiscard]] const fs::path& path() const { return claim_.path; }
+  void for_each_restored(const std::function<void(const PlanResult&)>& take) const {
+    if (!journal_) hand_over(found_, plan_.ids, take);
+  }
   bool begin();
   void store(std::span<const PlanResult> results);
   [[nodiscard]] double fold_seconds() const { return static_cast<double>(bytes_) / bytes_per_s_; }
@@ -82,47 +89,34 @@ class ResultStore::Impl {
   void begin_journal();
   Row to_stored_row(const PlanResult& result) const;
   /// False if it was stopped.
-  bool fold_all(const std::optional<NewOrder>& order, const StopAsked& stop);
+  bool fold_all(const StopAsked& stop);
   void remove_all();
 
-  std::unique_ptr<ResultClaim::Held> claim_;
+  ResultClaim claim_;
   StorePlan plan_;
   Attributes session_;
   std::optional<View> found_;  ///< what is there, until the session begins; nothing if it is new
-  std::optional<NewOrder> order_;
   std::unique_ptr<ResultFile> file_;
   std::optional<JournalWriter> journal_;
   std::vector<Row> rows_;  ///< of the batch
   std::size_t stored_ = 0;
+  bool is_first_ = false;                 ///< there was nothing of this name before
   std::atomic<std::uint64_t> bytes_ = 0;  ///< of the file and its journals
   double bytes_per_s_ = 100e6;
   bool given_up_ = false;  ///< while something is written, and after that failed
   Closed closed_;
 };
 
-ResultStore::Impl::Impl(ResultClaim claim, const StorePlan& plan, const Attributes& session,
+ResultStore::Impl::Impl(ResultClaim claim, StorePlan plan, const Attributes& session,
                         std::vector<std::string>* report)
-    : claim_(std::move(claim.held_)),
-      plan_(storable(path(), plan)),
+    : claim_(std::move(claim)),
+      plan_(storable(path(), std::move(plan))),
       session_(store::storable(session)) {
-  if (claim_->is_new) return;
+  if (claim_.opening != Opening::resume) return;
   sync_directory_of(path());  // a kill may have come between a rename and its sync
   found_ = view_to_resume(path(), plan_, Viewer::writer);
-  order_ = order_for(path(), *found_, plan_.ids);
   bytes_ = found_->bytes();
   if (report != nullptr) *report = found_->damage().sentences;
-}
-
-void ResultStore::Impl::for_each_restored(
-    const std::function<void(const PlanResult&)>& take) const {
-  if (journal_) return;
-  if (found_ && !order_) return found_->for_each_row([&](const Row& row) { take(to_result(row)); });
-  for (std::size_t i = 0; i < plan_.ids.size(); ++i) {
-    const bool is_old = order_ && order_->old_index[i] != NewOrder::none;
-    Row row = is_old ? found_->row(order_->old_index[i]) : pending_row(i, plan_.ids[i]);
-    row.index = static_cast<std::uint32_t>(i);
-    take(to_result(row));
-  }
 }
 
 bool ResultStore::Impl::begin() {
@@ -134,8 +128,8 @@ bool ResultStore::Impl::begin() {
   bool is_made = true;
   if (!found_) {
     create_file();
-  } else if (order_ || found_->journals() >= most_journals) {
-    if (!fold_all(order_, claim_->stop)) return given_up_ = false;
+  } else if (found_->is_arranged() || found_->journals() >= most_journals) {
+    if (!fold_all(claim_.stop)) return given_up_ = false;
     found_.reset();
   } else {
     is_made = false;
@@ -150,21 +144,19 @@ bool ResultStore::Impl::begin() {
 }
 
 void ResultStore::Impl::create_file() {
-  const Campaign campaign{.file_id = new_file_id(),
-                          .replaced = files_replaced_at(path()),
-                          .settings = plan_.settings,
-                          .save_fields = plan_.save_fields};
+  is_first_ = !has_results(path());
   take_journals(path());
+  const Campaign campaign{
+      .file_id = new_file_id(), .settings = plan_.settings, .save_fields = plan_.save_fields};
   NewResultFile fresh(path(), campaign, plan_.ids.size(), {});
   for (std::size_t i = 0; i < plan_.ids.size(); ++i)
     fresh.put({.row = pending_row(i, plan_.ids[i])});
-  fresh.finish();
-  remove_journals(path(), SIZE_MAX);
+  fresh.finish([&] { remove_journals(path(), SIZE_MAX); });
 }
 
 /// Removes what a kill left of a fold: journals that are in the file, and the new file.
 void ResultStore::Impl::remove_leftovers() {
-  for (const fs::path& journal : found_->obsolete_journals()) remove_file(journal);
+  for (const fs::path& journal : found_->empty_journals()) remove_file(journal);
   remove_journals(path(), found_->file().campaign().sessions.size());
   remove_file(temporary_path(path()));
 }
@@ -177,7 +169,6 @@ void ResultStore::Impl::begin_journal() {
   } else {
     file_ = std::make_unique<ResultFile>(path());
   }
-  order_.reset();
   const std::size_t first = file_->campaign().sessions.size();
   file_->open_to_write();
   JournalWriter journal(path(), first, file_->campaign().file_id, session_);
@@ -244,38 +235,33 @@ ResultStore::Closed ResultStore::Impl::close(const Attributes& end, bool finishe
     given_up_ = false;
   }
   const bool has_journals = journal_.has_value() || (found_ && found_->journals() > 0);
-  const bool is_to_fold = finished && (has_journals || order_);
+  const bool is_to_fold = finished && (has_journals || (found_ && found_->is_arranged()));
   if (finished && !is_to_fold && found_) remove_leftovers();
   journal_.reset();
   file_.reset();
   found_.reset();
-  if (is_to_fold) closed_.stopped = !fold_all(order_, stop);
-  claim_->lock.reset();
+  if (is_to_fold) closed_.stopped = !fold_all(stop);
+  claim_.lock.reset();
   return closed_;
 }
 
 void ResultStore::Impl::remove_all() {
   journal_->remove();
   const bool is_alone = journal_->number() == 0 && !is_there(journal_path(path(), 1));
-  const bool was_none = claim_->is_new && file_->campaign().replaced.empty();
-  if (was_none && is_alone && file_->is_named()) remove_file(path());
+  if (is_first_ && is_alone && file_->is_named()) remove_file(path());
   sync_directory_of(path());
   journal_.reset();
 }
 
-bool ResultStore::Impl::fold_all(const std::optional<NewOrder>& order, const StopAsked& stop) {
-  try {
-    const auto damage = fold(path(), order, stop);
-    closed_.sentences.insert(closed_.sentences.end(), damage.sentences.begin(),
-                             damage.sentences.end());
-    closed_.lost += damage.lost.size();
-    return true;
-  } catch (const FoldStopped&) {
-    return false;
-  }
+bool ResultStore::Impl::fold_all(const StopAsked& stop) {
+  const auto damage = fold(path(), &plan_.ids, stop);
+  if (!damage) return false;
+  closed_.sentences.insert(closed_.sentences.end(), damage->sentences.begin(),
+                           damage->sentences.end());
+  closed_.lost += damage->lost.size();
+  return true;
 }
 
-ResultStore::ResultStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ResultStore::ResultStore(ResultStore&&) noexcept = default;
 ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
 ResultStore::~ResultStore() = default;
@@ -291,41 +277,36 @@ std::string hdf5_library() {
 
 void prepare_program_for_hdf5() {
   (void)H5dont_atexit();
-  prepare_hdf5();
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-ResultClaim::ResultClaim(const fs::path& file, Opening opening, const StopAsked& stop) {
+ResultClaim::ResultClaim(fs::path file, Opening opening_, StopAsked stop_)
+    : opening(opening_), stop(std::move(stop_)) {
   const bool is_new = opening != Opening::resume;
   in_one_sentence(file, is_new ? to_create : to_resume, [&] {
-    held_ = std::make_unique<Held>(Held{file, real_path(file), stop, is_new});
-    held_->lock.emplace(held_->path, stop);
-    if (is_new) require_free(held_->path, opening == Opening::overwrite);
+    path = real_path(file);
+    lock.emplace(path, stop);
+    if (is_new) require_free(path, opening == Opening::overwrite);
   });
 }
-ResultClaim::ResultClaim(ResultClaim&& other) noexcept = default;
-ResultClaim::~ResultClaim() = default;
+
+ResultStore::ResultStore(ResultClaim claim, StorePlan plan, const Attributes& session,
+                         std::vector<std::string>* report) {
+  const fs::path path = claim.path;
+  in_one_sentence(path, to_resume, [&] {
+    impl_ = std::make_unique<Impl>(std::move(claim), std::move(plan), session, report);
+  });
+}
 
 ResultStore ResultStore::create(const fs::path& file, StorePlan plan, const Attributes& session,
                                 bool overwrite) {
-  return create(ResultClaim(file, overwrite ? Opening::overwrite : Opening::create),
-                std::move(plan), session);
-}
-
-ResultStore ResultStore::create(ResultClaim claim, StorePlan plan, const Attributes& session) {
-  return resume(std::move(claim), std::move(plan), session, nullptr);
+  return {ResultClaim(file, overwrite ? Opening::overwrite : Opening::create), std::move(plan),
+          session};
 }
 
 ResultStore ResultStore::resume(const fs::path& file, StorePlan plan, const Attributes& session,
                                 std::vector<std::string>* report) {
-  return resume(ResultClaim(file, Opening::resume), std::move(plan), session, report);
-}
-
-ResultStore ResultStore::resume(ResultClaim claim, StorePlan plan, const Attributes& session,
-                                std::vector<std::string>* report) {
-  const fs::path file = claim.held_->file;
-  return in_one_sentence(file, to_resume, [&] {
-    return ResultStore(std::make_unique<Impl>(std::move(claim), plan, session, report));
-  });
+  return {ResultClaim(file, Opening::resume), std::move(plan), session, report};
 }
 
 std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan, Opening opening,
@@ -335,21 +316,13 @@ std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan,
     if (const auto holder = lock_holder_of(path); holder.life == LockHolder::Life::lives)
       refuse_second_writer(path, holder);
     plan = storable(path, std::move(plan));
-    if (opening != Opening::resume) {
+    std::optional<View> found;
+    if (opening == Opening::resume)
+      found = view_to_resume(path, plan, Viewer::reader);
+    else
       require_free(path, opening == Opening::overwrite);
-      for (std::size_t i = 0; i < plan.ids.size(); ++i)
-        take(to_result(pending_row(i, plan.ids[i])));
-      return std::vector<std::string>();
-    }
-    const View view = view_to_resume(path, plan, Viewer::reader);
-    const auto order = order_for(path, view, plan.ids);
-    for (std::size_t i = 0; i < plan.ids.size(); ++i) {
-      const bool is_new = order && order->old_index[i] == NewOrder::none;
-      Row row = is_new ? pending_row(i, plan.ids[i]) : view.row(order ? order->old_index[i] : i);
-      row.index = static_cast<std::uint32_t>(i);
-      take(to_result(row));
-    }
-    return view.damage().sentences;
+    hand_over(found, plan.ids, take);
+    return found ? found->damage().sentences : std::vector<std::string>();
   });
 }
 

@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/id_list.hpp"
+#include "io/write_lock.hpp"
 #include "wallheat/plan_result.hpp"
 #include "wallheat/result_reader.hpp"
 
@@ -34,21 +36,16 @@ enum class Opening { create, overwrite, resume };
 /// True once a process is asked to stop.
 using StopAsked = std::function<bool()>;
 
-/// The right to write a result file, taken before it is known what to write. It ends with the
-/// object, unless a ResultStore was opened with it.
-class ResultClaim {
- public:
+/// The right to write a result file, taken before it is known what to write.
+struct ResultClaim {
   /// Throws RunError if another process writes the file, or if its name may not be taken so.
-  /// `stop` is asked while something is waited for.
-  ResultClaim(const std::filesystem::path& file, Opening opening, const StopAsked& stop = {});
-  ResultClaim(ResultClaim&& other) noexcept;
-  ResultClaim& operator=(ResultClaim&&) = delete;
-  ~ResultClaim();
+  /// `stop_` is asked while something is waited for.
+  ResultClaim(std::filesystem::path file, Opening opening_, StopAsked stop_ = {});
 
- private:
-  friend class ResultStore;
-  struct Held;
-  std::unique_ptr<Held> held_;
+  Opening opening;
+  StopAsked stop;
+  std::filesystem::path path;  ///< that of result_path()
+  std::optional<WriteLock> lock;
 };
 
 /// The writer of a result file, in one process (rank 0). How nothing is lost: src/store/README.md.
@@ -56,25 +53,21 @@ class ResultClaim {
 /// file is left as it is, and a resume takes it up.
 class ResultStore {
  public:
-  /// To make a new file for `plan` with every row pending. `session` describes this run. An
-  /// existing file is replaced only if `overwrite`. Nothing is changed before begin().
+  /// To make a new file for `plan` with every row pending, or to take up a finished, stopped or
+  /// killed one, of which `report` tells what was found damaged. `session` describes this run.
+  /// Throws RunError that names each difference if the file was made for other settings, or holds
+  /// answers of plans that `plan` does not name. Nothing is changed before begin().
+  ResultStore(ResultClaim claim, StorePlan plan, const Attributes& session,
+              std::vector<std::string>* report = nullptr);
+  // The same if the right was not taken before.
   [[nodiscard]] static ResultStore create(const std::filesystem::path& file, StorePlan plan,
                                           const Attributes& session, bool overwrite);
-  /// To take up a finished, stopped or killed file; `report` tells what was found damaged. Throws
-  /// RunError that names each difference if the file was made for other settings, or holds answers
-  /// of plans that `plan` does not name. Nothing is changed before begin().
   [[nodiscard]] static ResultStore resume(const std::filesystem::path& file, StorePlan plan,
                                           const Attributes& session,
                                           std::vector<std::string>* report = nullptr);
-  // The same if the right was taken before.
-  [[nodiscard]] static ResultStore create(ResultClaim claim, StorePlan plan,
-                                          const Attributes& session);
-  [[nodiscard]] static ResultStore resume(ResultClaim claim, StorePlan plan,
-                                          const Attributes& session,
-                                          std::vector<std::string>* report = nullptr);
 
-  /// Hands over the rows that create() or resume() would begin with, or throws the RunError that
-  /// they would throw. Returns what resume() would report. Changes nothing.
+  /// Hands over the rows that a store would begin with, or throws the RunError that it would throw.
+  /// Returns what it would report. Changes nothing.
   static std::vector<std::string> look(const std::filesystem::path& file, StorePlan plan,
                                        Opening opening,
                                        const std::function<void(const PlanResult&)>& take);
@@ -116,7 +109,6 @@ class ResultStore {
 
  private:
   class Impl;
-  explicit ResultStore(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

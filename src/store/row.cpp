@@ -22,8 +22,6 @@ std::string_view text_in(std::span<const char> field) {
   return {field.data(), ::strnlen(field.data(), field.size())};
 }
 
-std::string get_text(std::span<const char> field) { return std::string(text_in(field)); }
-
 Row pending_row(std::size_t index, std::string_view id) {
   static const Row nothing = to_row({});
   Row row = nothing;
@@ -66,8 +64,12 @@ Row to_row(const PlanResult& result) {
 
 PlanResult to_result(const Row& row) {
   PlanResult result;
-  match(row, result, [](const auto& in_row, auto& value) { copy(in_row, value); });
+  put_row(row, result);
   return result;
+}
+
+void put_row(const Row& row, PlanResult& into) {
+  match(row, into, [](const auto& in_row, auto& value) { copy(in_row, value); });
 }
 
 void seal(Row& row) {
@@ -80,7 +82,6 @@ bool is_intact(const Row& row) {
          row.status <= static_cast<std::int32_t>(PlanStatus::failed);
 }
 
-std::string id_of(const Row& row) { return get_text(row.id); }
-bool is_called(const Row& row, std::string_view id) { return text_in(row.id) == id; }
+std::string_view id_of(const Row& row) { return text_in(row.id); }
 
 }  // namespace wallheat::store

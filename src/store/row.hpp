@@ -71,6 +71,8 @@ static_assert(sizeof(Row::id) == max_id_length + 1);
 /// The row of a result, not sealed. Texts that are too long are cut between characters.
 [[nodiscard]] Row to_row(const PlanResult& result);
 [[nodiscard]] PlanResult to_result(const Row& row);
+/// The same into a result that was made of another row: of a million that takes half the time.
+void put_row(const Row& row, PlanResult& into);
 
 /// Computes row_crc32; to be called after the last change.
 void seal(Row& row);
@@ -81,14 +83,12 @@ void seal(Row& row);
 [[nodiscard]] inline PlanStatus status_of(const Row& row) {
   return static_cast<PlanStatus>(row.status);
 }
+[[nodiscard]] std::string_view id_of(const Row& row);  ///< valid as long as the row
 [[nodiscard]] inline GridShape shape_of(const Row& row) { return {row.rows, row.cols}; }
-[[nodiscard]] std::string id_of(const Row& row);
-[[nodiscard]] bool is_called(const Row& row, std::string_view id);
 
 /// Copies text into a fixed field, cut so that no UTF-8 character is split and a NUL follows.
 void put_text(std::span<char> field, std::string_view text);
-[[nodiscard]] std::string get_text(std::span<const char> field);
-/// The same, valid as long as the field.
+/// Valid as long as the field.
 [[nodiscard]] std::string_view text_in(std::span<const char> field);
 
 }  // namespace wallheat::store

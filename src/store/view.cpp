@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/plural.hpp"
 #include "io/checksum.hpp"
 #include "io/file_names.hpp"
 #include "store/result_path.hpp"
@@ -23,15 +24,6 @@ std::optional<JournalReader> open_journal(const std::filesystem::path& path, Vie
   return JournalReader(std::move(*file));
 }
 
-FileId file_id_of(JournalReader& journal) {
-  journal.scan([](const Row&, const JournalPlace&) {});
-  return journal.file_id();
-}
-
-bool is_among(const std::vector<FileId>& ids, FileId id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
 }  // namespace
 
 std::string few_of(const std::vector<std::string>& ids) {
@@ -47,8 +39,7 @@ void Damage::add(const std::string& noun, const std::string& what,
   if (rows.empty()) return;
   std::vector<std::string> names;
   for (const std::size_t i : rows) names.emplace_back(ids[i]);
-  sentences.push_back(std::to_string(rows.size()) + " " + noun +
-                      (rows.size() == 1 ? " was " : "s were ") + what +
+  sentences.push_back(counted(rows.size(), noun) + (rows.size() == 1 ? " was " : " were ") + what +
                       "; pending again: " + few_of(names));
   lost.insert(lost.end(), rows.begin(), rows.end());
   std::sort(lost.begin(), lost.end());
@@ -76,7 +67,6 @@ View::View(const std::filesystem::path& path, Viewer viewer) {
 
 /// The rows before the journals: what a living writer puts into the file is in its journal before.
 void View::look(const std::filesystem::path& path, Viewer viewer) {
-  const KeptErrorPrinting kept;
   file_ = std::make_unique<ResultFile>(path);
   campaign_ = file_->campaign();
   read_file_rows();
@@ -95,7 +85,7 @@ void View::read_file_rows() {
     for (const Row& row : rows) {
       const std::size_t i = ids_.size();
       const bool is_whole = is_intact(row) && row.index == i;
-      ids_.push_back(text_in(row.id));
+      ids_.push_back(id_of(row));
       is_answer_.push_back(is_whole && is_answer(status_of(row)));
       if (!is_whole) damaged_rows_.push_back(i);
       if (is_whole && lacks_its_journal(row)) without_journal_.push_back(i);
@@ -103,22 +93,21 @@ void View::read_file_rows() {
   }
 }
 
-/// Behind the last journal there must be none, but for such as a kill has left of a file that was
-/// replaced. True if another one has come to the end meanwhile.
+/// Behind the last journal there must be none, but for such as a loss of power left without a
+/// record. True if another one has come to the end meanwhile.
 bool View::look_behind(const std::filesystem::path& path, std::size_t end, Viewer viewer) {
   for (const std::size_t number : journal_numbers(path)) {
     if (number <= end) continue;
-    const auto later = journal_path(path, number);
-    auto journal = open_journal(later, viewer);
+    auto journal = open_journal(journal_path(path, number), viewer);
     if (!journal) continue;
-    const FileId id = file_id_of(*journal);
-    if (id == 0 || is_among(file_->campaign().replaced, id)) {  // 0: there is no whole record in it
-      obsolete_.push_back(journal->file().path());
+    const auto found = journal->file().path().string();
+    journal->scan([](const Row&, const JournalPlace&) {});
+    if (journal->file_id() == 0) {
+      empty_journals_.emplace_back(found);
       continue;
     }
     if (open_journal(journal_path(path, end), viewer)) return true;
     const auto missing = journal_path(path, end).string();
-    const auto found = journal->file().path().string();
     throw RunError(missing + " is missing, although " + found +
                    " is there: bring it back; if it is lost for good, with the results in it, "
                    "close the gap: mv " +
@@ -130,27 +119,22 @@ bool View::look_behind(const std::filesystem::path& path, std::size_t end, Viewe
 void View::read_journals(const std::filesystem::path& path, Viewer viewer) {
   const auto& known = file_->campaign();
   for (std::size_t number = known.sessions.size();; ++number) {
-    auto journal = open_journal(journal_path(path, number), viewer);
-    if (!journal && look_behind(path, number, viewer))
-      journal = open_journal(journal_path(path, number), viewer);
-    if (!journal) return;
-    if (viewer != Viewer::reader) forget_cached(journal->file());
-    if (!known.replaced.empty() && is_among(known.replaced, file_id_of(*journal))) {
-      obsolete_.push_back(journal->file().path());
-      continue;
-    }
-    journals_.push_back(std::move(*journal));
-    auto& opened = journals_.back();
+    auto opened = open_journal(journal_path(path, number), viewer);
+    if (!opened && look_behind(path, number, viewer))
+      opened = open_journal(journal_path(path, number), viewer);
+    if (!opened) return;
+    if (viewer != Viewer::reader) forget_cached(opened->file());
+    auto& journal = journals_.emplace_back(std::move(*opened));
     if (places_.empty()) places_.resize(count());
-    opened.scan([&](const Row& row, const JournalPlace& place) { take(row, place); });
-    const FileId id = opened.file_id();
-    const bool is_own = id == 0 || id == known.file_id || is_among(known.ancestors, id);
-    if (!is_own)
-      throw RunError(opened.file().path().string() +
+    journal.scan([&](const Row& row, const JournalPlace& place) { take(row, place); });
+    const FileId id = journal.file_id();
+    if (id != 0 && id != known.file_id && id != known.predecessor)
+      throw RunError(journal.file().path().string() +
                      " is the journal of another result file than " + path.string() +
                      ": bring back the file that belongs to it, or move the journal away");
-    if (opened.is_damaged()) damaged_journals_.push_back(opened.file().path().filename().string());
-    campaign_.sessions.push_back(opened.session());
+    if (journal.is_damaged())
+      damaged_journals_.push_back(journal.file().path().filename().string());
+    campaign_.sessions.push_back(journal.session());
   }
 }
 
@@ -170,12 +154,12 @@ void View::take(const Row& row, const JournalPlace& place) {
 
 /// A journal that another process began before a fold may be of another list of plans.
 std::optional<std::size_t> View::index_of(const Row& row) {
-  if (row.index < count() && is_called(row, ids_[row.index])) return row.index;
+  if (row.index < count() && id_of(row) == ids_[row.index]) return row.index;
   if (!by_id_) {
     by_id_.emplace();
     for (std::size_t i = 0; i < count(); ++i) by_id_->emplace(ids_[i], i);
   }
-  const auto found = by_id_->find(text_in(row.id));
+  const auto found = by_id_->find(id_of(row));
   if (found != by_id_->end()) return found->second;
   // A damaged row has perhaps lost its id.
   const bool is_damaged = std::binary_search(damaged_rows_.begin(), damaged_rows_.end(), row.index);
@@ -210,16 +194,46 @@ bool View::lacks_its_journal(const Row& row) const {
          (has_field(row) || (campaign.keeps_rooms() && has_rooms(row)));
 }
 
+void View::arrange(const TextList& ids) {
+  if (ids == ids_) return;
+  std::unordered_map<std::string_view, std::uint32_t> index_of;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    index_of.emplace(ids[i], static_cast<std::uint32_t>(i));
+  std::vector<std::uint32_t> in_file(ids.size(), nowhere);
+  std::vector<Place> places(places_.empty() ? 0 : ids.size());
+  std::vector<std::string> lost;
+  for_each_row([&](const Row& row) {
+    const bool says_nothing = status_of(row) == PlanStatus::pending && row.attempts == 0;
+    if (says_nothing) return;  // nor is the id of a damaged row known for sure
+    const auto found = index_of.find(id_of(row));
+    if (found == index_of.end()) {
+      if (is_answer(status_of(row))) lost.emplace_back(id_of(row));
+      return;
+    }
+    in_file[found->second] = row.index;
+    if (!places.empty()) places[found->second] = places_[row.index];
+  });
+  if (!lost.empty())
+    throw RunError(file_->path().string() +
+                   " holds answers of plans that this run does not name (" + few_of(lost) +
+                   "); name them too, or write to another file");
+  is_arranged_ = true;
+  in_file_ = std::move(in_file);
+  places_ = std::move(places);
+  ids_ = ids;
+}
+
 /// As it counts: a row that was stored since the look, and came with more, is still pending.
 Row View::row_in_file(std::size_t i, Row found) const {
   using namespace std::chrono_literals;
-  if (std::binary_search(damaged_rows_.begin(), damaged_rows_.end(), i))
+  const std::size_t at = in_file(i);
+  if (std::binary_search(damaged_rows_.begin(), damaged_rows_.end(), at))
     return pending_row(i, ids_[i]);
   constexpr int most_tries = 200;  // it may be half written at this very moment
-  for (int tries = 0; !is_intact(found) || found.index != i; ++tries) {
+  for (int tries = 0; !is_intact(found) || found.index != at; ++tries) {
     if (tries == most_tries) throw RunError(file_->path().string() + " changed while it was read");
     std::this_thread::sleep_for(1ms);
-    file_->read_rows(i, std::span(&found, 1));
+    file_->read_rows(at, std::span(&found, 1));
   }
   return lacks_its_journal(found) ? pending_row(i, ids_[i]) : found;
 }
@@ -228,38 +242,46 @@ Row View::row(std::size_t i) const {
   Row row;
   if (const Place* place = place_of(i)) {
     row = journal_of(*place).row(place->in_journal);
-    if (row.index != i) {
-      row.index = static_cast<std::uint32_t>(i);
-      seal(row);
-    }
-    return row;
+  } else if (in_file(i) == nowhere) {
+    return pending_row(i, ids_[i]);
+  } else {
+    file_->read_rows(in_file(i), std::span(&row, 1));
+    row = row_in_file(i, row);
   }
-  file_->read_rows(i, std::span(&row, 1));
-  return row_in_file(i, row);
+  if (row.index != i) {
+    row.index = static_cast<std::uint32_t>(i);
+    seal(row);
+  }
+  return row;
 }
 
 void View::for_each_row(const std::function<void(const Row& row)>& take) const {
   std::vector<Row> rows;
   for (std::size_t first = 0; first < count(); first += rows.size()) {
     rows.resize(std::min(rows_at_once, count() - first));
-    file_->read_rows(first, rows);
-    for (std::size_t k = 0; k < rows.size(); ++k)
-      take(place_of(first + k) != nullptr ? row(first + k) : row_in_file(first + k, rows[k]));
+    if (!is_arranged_) file_->read_rows(first, rows);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const std::size_t i = first + k;
+      take(is_arranged_ || place_of(i) != nullptr ? row(i) : row_in_file(i, rows[k]));
+    }
   }
 }
 
 std::uint32_t View::room_count(const Row& row) const {
   if (!campaign_.keeps_rooms() || !has_rooms(row)) return 0;
   const Place* place = place_of(row.index);
-  return place != nullptr ? place->in_journal.rooms : file_->room_count(row.index);
+  return place != nullptr ? place->in_journal.rooms : file_->room_count(in_file(row.index));
 }
 
 std::vector<RoomResult> View::rooms(std::size_t i) const {
   const Place* place = place_of(i);
-  if (place == nullptr) return file_->rooms(i);
-  auto rooms = journal_of(*place).rooms(place->in_journal);
+  auto rooms =
+      place == nullptr ? file_->rooms(in_file(i)) : journal_of(*place).rooms(place->in_journal);
   const bool is_moved = !rooms.empty() && rooms.front().plan != i;
-  return is_moved ? sealed_rooms(rooms, i) : rooms;
+  if (!is_moved) return rooms;
+  const bool are_whole =
+      std::ranges::all_of(rooms, [](const auto& room) { return is_intact(room); });
+  return are_whole ? sealed_rooms(rooms, i) : std::vector<RoomResult>();
 }
 
 std::optional<std::vector<std::byte>> View::field(const Row& row) const {
@@ -269,24 +291,29 @@ std::optional<std::vector<std::byte>> View::field(const Row& row) const {
   return crc32_of(field) == row.field_crc32 ? std::optional(std::move(field)) : std::nullopt;
 }
 
-View::Lack View::load(std::size_t i, StoredResult& result) const {
-  result.row = row(i);
-  result.rooms.clear();
-  result.field.clear();
-  auto lack = Lack::nothing;
+bool View::load(std::size_t i, StoredResult& result, Lacking& lacking) const {
+  result = {.row = row(i)};
+  const auto lacks = [&](std::vector<std::size_t>& what) {
+    what.push_back(i);
+    result = {.row = pending_row(i, ids_[i])};
+    return false;
+  };
   if (campaign_.keeps_rooms() && has_rooms(result.row)) {
     result.rooms = rooms(i);
-    if (!are_intact(result.rooms, result.row)) lack = Lack::rooms;
+    if (!are_intact(result.rooms, result.row)) return lacks(lacking.rooms);
   }
-  if (lack == Lack::nothing && has_field(result.row)) {
-    auto bytes = field(result.row);
-    if (bytes)
-      result.field = std::move(*bytes);
-    else
-      lack = Lack::field;
-  }
-  if (lack != Lack::nothing) result = {.row = pending_row(i, ids_[i])};
-  return lack;
+  if (!has_field(result.row)) return true;
+  auto bytes = field(result.row);
+  if (!bytes) return lacks(lacking.fields);
+  result.field = std::move(*bytes);
+  return true;
+}
+
+Damage View::damage_with(const Lacking& lacking) const {
+  Damage damage = damage_;
+  damage.add("row", "without the rooms that belong to it", lacking.rooms, ids_);
+  damage.add("field", "damaged", lacking.fields, ids_);
+  return damage;
 }
 
 }  // namespace wallheat::store

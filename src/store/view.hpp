@@ -24,6 +24,11 @@ struct Damage {
            const TextList& ids);
 };
 
+/// Rows that were loaded, but lack what they say that they have.
+struct Lacking {
+  std::vector<std::size_t> rooms, fields;
+};
+
 /// The first few ids in quotes, and how many more there are.
 [[nodiscard]] std::string few_of(const std::vector<std::string>& ids);
 
@@ -44,6 +49,11 @@ class View {
   View(View&&) = default;
   View& operator=(View&&) = default;
 
+  /// From now on its rows are those of these plans, in their order; new ones are pending. Throws
+  /// RunError if an answer would be lost.
+  void arrange(const TextList& ids);
+  [[nodiscard]] bool is_arranged() const { return is_arranged_; }
+
   [[nodiscard]] const ResultFile& file() const { return *file_; }
   [[nodiscard]] std::unique_ptr<ResultFile> take_file() { return std::move(file_); }
   /// With the sessions of the journals.
@@ -54,13 +64,14 @@ class View {
   [[nodiscard]] std::size_t journals() const { return journals_.size(); }
   [[nodiscard]] std::size_t journaled() const { return journaled_; }
   [[nodiscard]] std::uint64_t bytes() const;  ///< of the file and its journals
-  /// Journals of what the file was written over, which are of no use.
-  [[nodiscard]] const std::vector<std::filesystem::path>& obsolete_journals() const {
-    return obsolete_;
+  /// Journals without a record, as a loss of power leaves them behind others.
+  [[nodiscard]] const std::vector<std::filesystem::path>& empty_journals() const {
+    return empty_journals_;
   }
   /// False if a session that is not folded goes on, or was killed.
   [[nodiscard]] bool has_ended() const;
   [[nodiscard]] const Damage& damage() const { return damage_; }
+  [[nodiscard]] Damage damage_with(const Lacking& lacking) const;
 
   [[nodiscard]] Row row(std::size_t i) const;
   void for_each_row(const std::function<void(const Row& row)>& take) const;
@@ -69,15 +80,14 @@ class View {
   [[nodiscard]] std::vector<RoomResult> rooms(std::size_t i) const;
   /// The compressed field of a row; nothing if it is damaged.
   [[nodiscard]] std::optional<std::vector<std::byte>> field(const Row& row) const;
-
-  /// What row i lacks of what it says that it has.
-  enum class Lack { nothing, rooms, field };
-  /// Row i with its rooms and its field; a pending one if it lacks something.
-  [[nodiscard]] Lack load(std::size_t i, StoredResult& result) const;
+  /// Row i with its rooms and its field. False, and a pending row, if it lacks what it says that it
+  /// has.
+  bool load(std::size_t i, StoredResult& result, Lacking& lacking) const;
 
  private:
   View() = default;
 
+  static constexpr std::uint32_t nowhere = UINT32_MAX;
   struct Place {
     JournalPlace in_journal{};
     std::uint32_t journal = 0;  ///< its place in journals_, from 1; 0: the row is in the file
@@ -91,6 +101,9 @@ class View {
   void take(const Row& row, const JournalPlace& place);
   void tell_damage();
   [[nodiscard]] std::optional<std::size_t> index_of(const Row& row);
+  [[nodiscard]] std::uint32_t in_file(std::size_t i) const {
+    return is_arranged_ ? in_file_[i] : static_cast<std::uint32_t>(i);
+  }
   [[nodiscard]] const Place* place_of(std::size_t i) const {
     return places_.empty() || places_[i].journal == 0 ? nullptr : &places_[i];
   }
@@ -103,6 +116,8 @@ class View {
   std::unique_ptr<ResultFile> file_;
   Campaign campaign_;
   TextList ids_;
+  bool is_arranged_ = false;
+  std::vector<std::uint32_t> in_file_;  ///< where the file has row i, if it is arranged
   /// Made if a journal was written for another list of plans.
   std::optional<std::unordered_map<std::string_view, std::size_t>> by_id_;
   std::vector<bool> is_answer_;  ///< of row i in the file
@@ -110,7 +125,7 @@ class View {
   std::vector<std::size_t> without_journal_;
   std::vector<JournalReader> journals_;
   std::vector<std::string> damaged_journals_;
-  std::vector<std::filesystem::path> obsolete_;
+  std::vector<std::filesystem::path> empty_journals_;
   std::vector<Place> places_;  ///< of plan i; empty without journals
   std::size_t journaled_ = 0;
   Damage damage_;

@@ -51,8 +51,6 @@ Json of(const PlanResult& result) {
   } else {
     json.update({{"iterations", result.iterations}, {"last_delta", result.last_delta}});
   }
-  if (const DeviceTimes& times = result.device_times; !times.kernel.empty())
-    json["gpu"] = to_json(times);
   return json;
 }
 
@@ -106,8 +104,11 @@ void EventLog::add(const Event& event, const PlanResult& result) {
         put("gpu_sample", with(of(*event.worker), to_json(*gpu)));
       return;
     case stored:
-    case lost:
-      return put(result.status == PlanStatus::failed ? "failure" : "result", of(result));
+    case lost: {
+      Json json = of(result);
+      if (!event.device_times.kernel.empty()) json["gpu"] = to_json(event.device_times);
+      return put(result.status == PlanStatus::failed ? "failure" : "result", json);
+    }
     case failed_try:
       return put("failed_try", of(result));
     case conflict:

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/device_times.hpp"
 #include "core/gpu_usage.hpp"
 #include "view/json_forward.hpp"
-#include "wallheat/device_times.hpp"
 
 namespace wallheat {
 

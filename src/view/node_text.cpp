@@ -75,8 +75,8 @@ NodeColumns::NodeColumns(const std::vector<NvmlGpu>& gpus) : names_{"seconds", "
 }
 
 std::vector<double> NodeColumns::values(const NodeSample& sample) const {
-  std::vector<double> values{sample.seconds, sample.cpu.busy_pct,
-                             sample.cpu.memory_used_bytes / bytes_a_mib};
+  std::vector<double> values{sample.seconds, sample.cpu_busy_pct,
+                             sample.memory_used_bytes / bytes_a_mib};
   for (const GpuSample& gpu : sample.gpus)
     for (const GpuReading& reading : gpu_readings)
       if (reading.column != nullptr) values.push_back(gpu.*reading.value / reading.per_unit);
@@ -163,8 +163,8 @@ std::vector<std::string> node_heading(bool has_gpus) {
 }
 
 std::vector<std::string> node_lines(const NodeSample& sample, const std::vector<NvmlGpu>& gpus) {
-  const std::string node = node_cell(sample.seconds, 7, 1) + node_cell(sample.cpu.busy_pct, 5) +
-                           node_cell(sample.cpu.memory_used_bytes / bytes_a_mib, 9);
+  const std::string node = node_cell(sample.seconds, 7, 1) + node_cell(sample.cpu_busy_pct, 5) +
+                           node_cell(sample.memory_used_bytes / bytes_a_mib, 9);
   if (gpus.empty()) return {node};
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < gpus.size(); ++i) {

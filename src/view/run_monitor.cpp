@@ -76,8 +76,8 @@ RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> ev
 
 void RunMonitor::hear(const Event& event, const PlanResult& row) {
   say(event, row);  // first: it tells of what a plan was before
-  tally_.add(event, row);
   follow(event, row);
+  tally_.failed = tally_.failed_plans.size();
   if (events_) events_->add(event, row);
 }
 
@@ -201,19 +201,47 @@ void RunMonitor::say(const PlanResult& stored) {
            to_string(stored.status), stored.iterations, stored.seconds, worker_word_, stored.rank);
 }
 
-/// What each worker, and the run, is at.
+/// A result is spent time of the run, and of who gave it.
+void RunMonitor::spend(const PlanResult& row) {
+  tally_.spent.add(row);
+  share_of(row.rank).spent.add(row);
+}
+
+/// What has become of plans, and what each worker, and the run, is at.
 void RunMonitor::follow(const Event& event, const PlanResult& row) {
   switch (event.kind) {
     case Event::Kind::stored:
       ++share_of(row.rank).status.plans;
-      if (const DeviceTimes& times = row.device_times; !times.kernel.empty()) {
+      if (const DeviceTimes& times = event.device_times; !times.kernel.empty()) {
         kernels_.add(times);
         gpu_seconds_.add(times, static_cast<double>(row.phases.solve_s));
       }
       [[fallthrough]];
+    case Event::Kind::lost:
+      spend(row);
+      if (row.status == PlanStatus::failed) {
+        tally_.failed_seconds += row.seconds;
+        tally_.failed_plans.insert(row.index);
+      } else {
+        ++tally_.solved;
+        tally_.failed_plans.erase(row.index);
+      }
+      return;
     case Event::Kind::failed_try:
+      ++tally_.failed_tries;
+      tally_.failed_seconds += row.seconds;
+      return spend(row);
     case Event::Kind::repeated:
-      return share_of(row.rank).spent.add(row);
+      tally_.repeated_seconds += row.seconds;
+      return spend(row);
+    case Event::Kind::conflict:
+      --tally_.solved;
+      tally_.failed_plans.insert(row.index);
+      return;
+    case Event::Kind::abandoned:
+      tally_.abandoned_seconds += event.last.seconds;
+      abandoned_.push_back(event);
+      return;
     case Event::Kind::worker_ready: {
       ready_.push_back(*event.worker);
       last_ready_ = now_();
@@ -221,6 +249,7 @@ void RunMonitor::follow(const Event& event, const PlanResult& row) {
       status.host = event.worker->facts.host;
       status.device = event.worker->facts.device;
       status.threads = event.worker->facts.lanes;
+      status.gpu.reset();
       status.state = "working";
       return;
     }
@@ -238,9 +267,6 @@ void RunMonitor::follow(const Event& event, const PlanResult& row) {
       return follow(share_of(event.worker->rank), *event.report);
     case Event::Kind::stopping:
       status_.state = "draining";
-      return;
-    case Event::Kind::abandoned:
-      abandoned_.push_back(event);
       return;
     default:
       return;
@@ -403,6 +429,7 @@ std::string RunMonitor::progress_text(double seconds_left) const {
 }
 
 void RunMonitor::finish(const std::string& event) {
+  finished_ = now_();
   log_.show_bar("");
   show_workers();
   std::vector<std::vector<std::string>> rows{

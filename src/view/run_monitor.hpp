@@ -51,8 +51,11 @@ class RunMonitor {
   [[nodiscard]] RunStatus status(const std::string& state, double seconds_left) const;
   /// The plans that were at hand when the run had to stop.
   [[nodiscard]] const std::vector<Event>& abandoned() const { return abandoned_; }
-  /// Wall seconds since the run began.
-  [[nodiscard]] double elapsed_s() const { return seconds_since(start_); }
+  /// Wall seconds since the run began, until it was finished: what the last line, the session and
+  /// `status` count plans by.
+  [[nodiscard]] double elapsed_s() const {
+    return std::chrono::duration<double>(finished_.value_or(now_()) - start_).count();
+  }
   /// How fast plans are solved, always in the unit in which it was told first.
   [[nodiscard]] std::string rate_text() const;
   /// What the session's attributes say of plans and workers, and of rank 0 the most memory that its
@@ -68,6 +71,7 @@ class RunMonitor {
   };
   void say(const Event& event, const PlanResult& row);
   void say(const PlanResult& stored);
+  void spend(const PlanResult& row);
   void follow(const Event& event, const PlanResult& row);
   void follow(WorkerShare& share, const WorkerReport& report);
   void show_workers();
@@ -105,6 +109,7 @@ class RunMonitor {
   std::function<Clock::time_point()> now_;
   Clock::time_point start_ = now_();
   Clock::time_point shown_ = start_;
+  std::optional<Clock::time_point> finished_;
   Clock::time_point last_ready_;
   std::vector<WorkerInfo> ready_;  // those shown first, then by rank
   std::size_t shown_workers_ = 0;  // of these

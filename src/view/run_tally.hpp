@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <set>
 
-#include "queue/event.hpp"
 #include "view/thread_time.hpp"
 
 namespace wallheat {
@@ -23,7 +22,6 @@ struct RunTally {
   double abandoned_seconds = 0;  ///< spent on plans that the end cut short
   std::set<std::uint32_t> failed_plans{};  ///< each may still be answered
 
-  void add(const Event& event, const PlanResult& row);
   [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
 };
 

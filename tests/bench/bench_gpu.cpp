@@ -32,8 +32,7 @@ void print(const GpuBench& bench) {
                 side.side, side.gpu_plans_per_s, bench.cpu_cores, side.cpu_plans_per_s);
 }
 
-void measure(bool quick) {
-  const Gpu gpu = gpu_to_measure();
+GpuBenchSettings settings(bool quick) {
   GpuBenchSettings settings;
   settings.plans = generate_floor_plans(64, 512);
   settings.cpu_cores = std::max(1U, std::thread::hardware_concurrency());
@@ -42,25 +41,20 @@ void measure(bool quick) {
   settings.tell = [](const std::string& what) {
     std::fprintf(stderr, "measuring %s\n", what.c_str());
   };
-  print(measure_gpu(gpu, settings));
+  return settings;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   use_all_gpu_queues();
-  const std::string_view first = argc > 1 ? argv[1] : "";
-  if (first == "--help" || first == "-h") {
-    std::fputs(usage, stdout);
-    return 0;
-  }
-  const bool quick = first == "--quick";
-  if (argc > 2 || (argc == 2 && !quick)) {
+  const bool quick = argc == 2 && argv[1] == std::string_view("--quick");
+  if (argc > 1 && !quick) {
     std::fputs(usage, stderr);
     return 2;
   }
   try {
-    measure(quick);
+    print(measure_first_gpu([&] { return settings(quick); }));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_gpu: %s\n", error.what());
     return 1;

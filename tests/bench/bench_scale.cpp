@@ -1,6 +1,6 @@
-// What rank 0's queue costs, and how many lanes it keeps at work: a simulation of its workers
-// around the real queue, in which the time that the queue really takes passes, too. Rank 0 takes in
-// what has arrived, then feeds; what it gives leaves when it is done with that.
+// What rank 0 costs, and how many lanes it keeps at work: a simulation of its workers around the
+// real coordinator, in which the time that this really takes passes, too. Rank 0 takes in what has
+// arrived, then feeds; what it gives leaves when it is done with that.
 //
 //   bench_scale [WORKERS [LANES [PLANS_A_LANE [SECONDS_A_PLAN [MICROSECONDS_A_MESSAGE
 //   [SECONDS_A_WAY]]]]]]
@@ -58,47 +58,13 @@ std::size_t allocated_bytes() {
   return info.uordblks + info.hblkhd;
 }
 
-/// The queue alone.
-class Queue {
+/// All that rank 0 does for a message but coding and storing.
+class Rank0 {
  public:
-  static constexpr auto name = "queue";
-  explicit Queue(const std::vector<float>& updates) {
+  Rank0(const std::vector<float>& updates, int workers) {
     std::vector<PlanQueue::Start> starts;
     for (const float each : updates) starts.push_back({.updates = each});
-    queue_ = std::make_unique<PlanQueue>(starts, 3);
-  }
-  void joined(int worker, unsigned lanes) {
-    queue_->joined(worker, lanes, false, "cpu");
-    heard_.push_back(worker);
-  }
-  void set_time(double now_s) { queue_->set_time(now_s); }
-  void started(int worker, Plan plan) { (void)queue_->started(worker, plan); }
-  void answered(int worker, Plan plan, double seconds) {
-    (void)queue_->answered(worker, plan, seconds);
-    heard_.push_back(worker);
-  }
-  Work feed() {
-    Work work;
-    for (const int worker : std::exchange(heard_, {}))
-      if (auto plans = queue_->give(worker, 1e18); !plans.empty())
-        work.emplace_back(worker, std::move(plans));
-    return work;
-  }
-  [[nodiscard]] bool finished() const { return queue_->finished(); }
-
- private:
-  std::unique_ptr<PlanQueue> queue_;
-  std::vector<int> heard_;
-};
-
-/// The same with all that rank 0 does for a message but coding and storing.
-class Whole {
- public:
-  static constexpr auto name = "rank 0";
-  explicit Whole(const std::vector<float>& updates) {
-    std::vector<PlanQueue::Start> starts;
-    for (const float each : updates) starts.push_back({.updates = each});
-    coordinator_ = std::make_unique<Coordinator>(starts, most_workers, Coordinator::Options{});
+    coordinator_ = std::make_unique<Coordinator>(starts, workers, Coordinator::Options{});
   }
   void joined(int worker, unsigned lanes) {
     WorkerReport report;
@@ -106,7 +72,6 @@ class Whole {
     coordinator_->heard(worker, report, 0);
   }
   void set_time(double now_s) { now_s_ = now_s; }
-  void started(int, Plan) {}
   void answered(int worker, Plan plan, double seconds) {
     WorkerReport report;
     report.results.push_back({plan, Result::Kind::answered, seconds, 1, {}});
@@ -123,7 +88,6 @@ class Whole {
   [[nodiscard]] bool finished() const { return coordinator_->queue().finished(); }
 
  private:
-  static constexpr int most_workers = 20'000;
   std::unique_ptr<Coordinator> coordinator_;
   double now_s_ = 0;
 };
@@ -149,7 +113,6 @@ Workload workload(const Setting& setting) {
   return load;
 }
 
-template <class Measured>
 void measure(const Setting& setting, const Workload& load) {
   struct Happening {
     double time_s;
@@ -165,28 +128,26 @@ void measure(const Setting& setting, const Workload& load) {
   const double clock_s = clock_cost_s();
   std::vector<Worker> workers(static_cast<std::size_t>(setting.workers) + 1);
   const std::size_t before = allocated_bytes();
-  Measured queue(load.updates);
+  Rank0 rank0(load.updates, setting.workers);
   const std::size_t built = allocated_bytes() - before;
   std::priority_queue<Happening> happenings;
   std::deque<Happening> inbox;  // in the order of arrival, as each way takes as long
-  std::vector<std::pair<int, Plan>> begun;
-  double free_s = 0, queue_s = 0;
+  double free_s = 0, rank0_cost_s = 0;
   std::size_t peak = built, in = 0, out = 0;
 
   // Rank 0 is free at `now_s`.
   const auto serve = [&](double now_s, bool is_start) {
     const double began_s = cpu_s();
-    queue.set_time(now_s);
+    rank0.set_time(now_s);
     for (int worker = 1; is_start && worker <= setting.workers; ++worker)
-      queue.joined(worker, static_cast<unsigned>(setting.lanes));
-    for (const auto& [worker, plan] : std::exchange(begun, {})) queue.started(worker, plan);
+      rank0.joined(worker, static_cast<unsigned>(setting.lanes));
     std::size_t taken = 0;
     for (; taken < setting.most_messages && !inbox.empty() && inbox.front().time_s <= now_s;
          ++taken, inbox.pop_front())
-      queue.answered(inbox.front().worker, inbox.front().plan, load.seconds[inbox.front().plan]);
-    const Work work = queue.finished() ? Work{} : queue.feed();
+      rank0.answered(inbox.front().worker, inbox.front().plan, load.seconds[inbox.front().plan]);
+    const Work work = rank0.finished() ? Work{} : rank0.feed();
     const double took_s = std::max(0.0, cpu_s() - began_s - clock_s);
-    queue_s += took_s;
+    rank0_cost_s += took_s;
     in += taken;
     out += work.size();
     free_s = now_s + took_s + setting.message_s * static_cast<double>(taken + work.size());
@@ -194,9 +155,9 @@ void measure(const Setting& setting, const Workload& load) {
       for (const Plan plan : plans) happenings.push({free_s + setting.way_s, worker, plan, false});
   };
   serve(0, true);
-  for (std::size_t round = 0; !queue.finished(); ++round) {
+  for (std::size_t round = 0; !rank0.finished(); ++round) {
     if (happenings.empty() && inbox.empty()) {
-      std::printf("%s waits for nothing\n", Measured::name);
+      std::printf("rank 0 waits for nothing\n");
       return;
     }
     const double rank0_s = inbox.empty() ? 1e300 : std::max(free_s, inbox.front().time_s);
@@ -218,16 +179,15 @@ void measure(const Setting& setting, const Workload& load) {
       const Plan plan = worker.waiting.front();
       worker.waiting.pop_front();
       ++worker.busy;
-      begun.emplace_back(next.worker, plan);
       happenings.push({next.time_s + load.seconds[plan], next.worker, plan, true});
     }
   }
   const auto plans = static_cast<double>(load.seconds.size());
   std::printf(
-      "%6d x %-3d %8.0f plans of %g s, %-5s: efficiency %.3f, %5.2f us a plan, %.2f in and "
+      "%6d x %-3d %8.0f plans of %g s: efficiency %.3f, %5.2f us a plan, %.2f in and "
       "%.2f out a plan, %.0f bytes a plan (at most %.0f)\n",
-      setting.workers, setting.lanes, plans, setting.plan_s, Measured::name,
-      load.sum_s / (setting.workers * setting.lanes) / free_s, 1e6 * queue_s / plans,
+      setting.workers, setting.lanes, plans, setting.plan_s,
+      load.sum_s / (setting.workers * setting.lanes) / free_s, 1e6 * rank0_cost_s / plans,
       static_cast<double>(in) / plans, static_cast<double>(out) / plans,
       static_cast<double>(built) / plans, static_cast<double>(peak) / plans);
   std::fflush(stdout);
@@ -249,6 +209,5 @@ int main(int n, char** arguments) {
   setting.message_s = 1e-6 * number(5, 0);
   setting.way_s = number(6, 50e-6);
   const Workload load = workload(setting);
-  measure<Queue>(setting, load);
-  measure<Whole>(setting, load);
+  measure(setting, load);
 }

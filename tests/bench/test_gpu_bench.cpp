@@ -1,6 +1,3 @@
-#include <atomic>
-#include <cmath>
-
 #include "bench/gpu_bench.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
@@ -9,35 +6,23 @@
 namespace wallheat {
 namespace {
 
-TEST(BreakEven, is_where_the_rates_cross) {
-  EXPECT_NEAR(break_even_side({{64, 1, 2}, {256, 2, 1}}), 128, 1e-9);
-  EXPECT_EQ(break_even_side({{64, 2, 1}, {256, 2, 1}}), 64) << "ahead everywhere";
-  EXPECT_TRUE(std::isnan(break_even_side({{64, 2, 1}, {256, 1, 2}}))) << "behind at the largest";
-  EXPECT_NEAR(break_even_side({{32, 2, 1}, {64, 1, 2}, {256, 2, 1}}), 128, 1e-9)
-      << "a lead that is lost again does not count";
-  EXPECT_TRUE(std::isnan(break_even_side({})));
-}
-
 /// Stands for a GPU: the CPU's solver, with an answer that may be wrong.
 class FakeDevice final : public GpuDevice {
  public:
-  std::unique_ptr<Solver> make_solver() override { return std::make_unique<FakeSolver>(*this); }
+  std::unique_ptr<GpuSolver> make_solver() override { return std::make_unique<FakeSolver>(*this); }
   std::size_t plans_at_once() const override { return 6; }
 
   const FloorPlan* lies_about = nullptr;
   bool fails = false;
-  /// Whether it has solved a plan of 24 x 24 cells; its solvers run in several threads.
-  mutable std::atomic<bool> has_solved_24 = false;
 
  private:
-  class FakeSolver final : public Solver {
+  class FakeSolver final : public GpuSolver {
    public:
     explicit FakeSolver(const FakeDevice& device) : device_(device) {}
     std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                   const SolveControl& control) override {
       if (device_.fails) throw DeviceFault("the GPU has fallen off its bus");
       auto solution = solver_->solve(plan, limits, control);
-      if (plan.domain.rows == 24) device_.has_solved_24 = true;
       if (device_.lies_about == &plan) solution->field.cells.front() += 1e-15;
       return solution;
     }
@@ -57,6 +42,7 @@ class MeasureGpu : public testing::Test {
     settings_.cpu_solver = [](std::size_t) { return make_jacobi_solver(Isa::baseline); };
     settings_.sides = {16, 24};
     settings_.least_s = 0;
+    settings_.tell = [](const std::string&) {};
   }
 
   FakeDevice device_;
@@ -72,16 +58,10 @@ TEST_F(MeasureGpu, measures_1_2_4_plans_in_flight_and_as_many_as_the_gpu_likes) 
     EXPECT_GE(flow.plans, flow.in_flight);
   }
   EXPECT_THAT(in_flight, ElementsAre(1, 2, 4, 6));
+  EXPECT_EQ(bench.flows[0].plans, 1U);
+  EXPECT_EQ(bench.flows[0].updates, 20.0 * static_cast<double>(count_interior(settings_.plans[0])));
   ASSERT_EQ(bench.sides.size(), 2U);
   EXPECT_EQ(bench.sides[1].side, 24U);
-  EXPECT_TRUE(device_.has_solved_24);
-}
-
-TEST_F(MeasureGpu, counts_updates_of_interior_cells) {
-  settings_.plans.resize(1);
-  const auto interior = static_cast<double>(count_interior(settings_.plans[0]));
-  const Flow flow = measure_gpu(device_, settings_).flows.at(0);
-  EXPECT_EQ(flow.updates, interior * 20 * static_cast<double>(flow.plans));
 }
 
 TEST_F(MeasureGpu, refuses_a_gpu_that_gives_wrong_answers) {
@@ -97,7 +77,7 @@ TEST_F(MeasureGpu, ends_with_what_a_failing_gpu_said) {
 
 TEST(MeasureGpuHere, needs_a_gpu) {
   if (gpu_support().can_solve) GTEST_SKIP() << "there is a GPU";
-  EXPECT_THROW((void)gpu_to_measure(), RunError);
+  EXPECT_THROW((void)measure_first_gpu({}), RunError);
 }
 
 }  // namespace

@@ -30,7 +30,6 @@ Exit status: 0 if all cells are clean, 1 if not; what was not clean is kept and 
 import argparse
 import collections
 import concurrent.futures
-import json
 import os
 import random
 import re
@@ -373,9 +372,7 @@ def main():
     parser.add_argument("--short", action="store_true", help=f"only {len(SHORT)} cells, for every day")
     parser.add_argument("--random", type=int, metavar="N", help="only N cells, drawn from the seed")
     parser.add_argument("--seed", type=int, metavar="S", help="of --random (default: another one each time)")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="try each cell so often (default: 1)")
     parser.add_argument("--lanes", type=int, default=2, metavar="N", help="cells side by side (default: 2)")
-    parser.add_argument("--json", metavar="FILE", help="also write all cells there, as JSON")
     parser.add_argument("wallheat", metavar="WALLHEAT", help="the program")
     options = parser.parse_args()
     if shutil.which("mpirun") is None:
@@ -406,15 +403,12 @@ def main():
     matrix = Matrix(options.wallheat, say, seed)
     with concurrent.futures.ThreadPoolExecutor(options.lanes) as lanes:
         try:
-            rows = list(lanes.map(matrix.tried, wanted * options.repeat, range(len(wanted) * options.repeat)))
+            rows = list(lanes.map(matrix.tried, wanted, range(len(wanted))))
         except KeyboardInterrupt:
             lanes.shutdown(cancel_futures=True)  # what is being tried comes to its end
             raise
     print_table(rows, say)
     say(f"{time.monotonic() - began:.0f} s")
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1)
     if any(row["verdict"] == "not clean" for row in rows):
         say(f"kept: {matrix.scratch}")
         return 1

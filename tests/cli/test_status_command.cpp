@@ -70,52 +70,55 @@ class Status : public testing::Test {
     std::filesystem::last_write_time(
         path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
   }
-  void let_the_status_age() { let_age(status_file(file_)); }
   void let_all_age() {
     for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
       let_age(entry.path());
   }
-  Finished look() { return run_program({WALLHEAT_PROGRAM, "status", file_}); }
-  Finished ask_why() { return run_program({WALLHEAT_PROGRAM, "status", file_, "--why"}); }
-  nlohmann::json json() {
-    return nlohmann::json::parse(run_program({WALLHEAT_PROGRAM, "status", file_, "--json"}).out);
+  Finished look(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {WALLHEAT_PROGRAM, "status", file_});
+    return run_program(more);
   }
+  /// That it ends with this status and tells this.
+  void expect_look(int status, const testing::Matcher<std::string>& told) {
+    const Finished finished = look();
+    EXPECT_EQ(finished.status, status);
+    EXPECT_THAT(finished.out, told);
+  }
+  std::string word() { return look({"--word"}).out; }
+  nlohmann::json json() { return nlohmann::json::parse(look({"--json"}).out); }
 
   TemporaryDirectory directory_;
   std::string file_ = directory_ / "results.h5";
 };
 
-TEST_F(Status, of_a_finished_run_is_that_there_is_nothing_to_do) {
-  auto results = create();
-  store_all(results, PlanStatus::converged);
-  close(results);
-  const Finished finished = look();
-  EXPECT_EQ(finished.status, 0);
-  EXPECT_THAT(finished.out,
-              AllOf(HasSubstr("closed at 2030-01-02T03:05:05.678Z"), HasSubstr("solved   4"),
-                    HasSubstr("pending  0"), HasSubstr("1.50 plans/s"), HasSubstr("nothing to do")))
-      << "failures are no plans";
-}
-
-TEST_F(Status, names_failed_plans_with_their_reasons) {
-  auto results = create();
-  store_all(results, PlanStatus::failed);
-  close(results);
-  const Finished finished = look();
-  EXPECT_EQ(finished.status, 3);
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("failed   1"), HasSubstr("advice     mend the input"),
-                                  HasSubstr("--retry-failed"),
-                                  HasSubstr("d          2  plan d: a wall is missing")));
+TEST_F(Status, of_a_closed_file_is_what_to_do_next) {
+  {
+    auto results = create();
+    store_all(results, PlanStatus::converged);
+    close(results);
+  }
+  // Failures are no plans of a rate.
+  expect_look(
+      0, AllOf(HasSubstr("closed at 2030-01-02T03:05:05.678Z"), HasSubstr("solved   4"),
+               HasSubstr("pending  0"), HasSubstr("1.50 plans/s"), HasSubstr("nothing to do")));
+  EXPECT_EQ(word(), "done\n");
+  {
+    auto results = create();
+    store_all(results, PlanStatus::failed);
+    close(results);
+  }
+  expect_look(
+      3, AllOf(HasSubstr("failed   1"), HasSubstr("advice     mend the input"),
+               HasSubstr("--retry-failed"), HasSubstr("d          2  plan d: a wall is missing")));
   EXPECT_EQ(json()["failed_plans"][0]["error"], "plan d: a wall is missing");
-}
-
-TEST_F(Status, of_a_run_that_stopped_early_is_how_to_go_on) {
-  auto results = create();
-  store(results, 0, PlanStatus::converged);
-  close(results);
-  const Finished finished = look();
-  EXPECT_EQ(finished.status, 75);
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("pending  3"), HasSubstr("--resume")));
+  EXPECT_EQ(word(), "failed\n");
+  {
+    auto results = create();
+    store(results, 0, PlanStatus::converged);
+    close(results);
+  }
+  expect_look(75, AllOf(HasSubstr("pending  3"), HasSubstr("--resume")));
+  EXPECT_EQ(word(), "left\n");
 }
 
 TEST_F(Status, is_told_a_line_a_look_until_nobody_writes_the_file) {
@@ -130,36 +133,11 @@ TEST_F(Status, is_told_a_line_a_look_until_nobody_writes_the_file) {
   EXPECT_EQ(watching.wait(), 3);
   EXPECT_THAT(watching.out(), testing::EndsWith("closed: 3 solved, 1 failed, 0 pending, 1.50 "
                                                 "plans/s\n"));
-  for (const char* other : {"--json", "--why", "--out=x", "--word", "--session"}) {
-    const Finished both = run_program({WALLHEAT_PROGRAM, "status", file_, "--watch", other});
-    EXPECT_EQ(both.status, 2) << other;
-  }
-  EXPECT_EQ(run_program({WALLHEAT_PROGRAM, "status", file_, "--interval", "0"}).status, 2);
-}
-
-TEST_F(Status, is_told_in_one_word) {
-  const auto word = [&] { return run_program({WALLHEAT_PROGRAM, "status", file_, "--word"}).out; };
-  {
-    auto results = create();
-    store(results, 0, PlanStatus::converged);
-    EXPECT_EQ(word(), "running\n");
-  }
-  EXPECT_EQ(word(), "killed\n");
-  const auto after = [&](PlanStatus last, bool all) {
-    auto results = create();
-    all ? store_all(results, last) : store(results, 0, last);
-    close(results);
-    return word();
-  };
-  EXPECT_EQ(after(PlanStatus::converged, false), "left\n");
-  EXPECT_EQ(after(PlanStatus::failed, true), "failed\n");
-  EXPECT_EQ(after(PlanStatus::converged, true), "done\n");
+  EXPECT_THAT(look({"--watch", "--json"}).err, HasSubstr("--watch and --json exclude each other"));
 }
 
 TEST_F(Status, of_a_session_is_that_of_the_last_one) {
-  const auto session = [&] {
-    return run_program({WALLHEAT_PROGRAM, "status", file_, "--session"});
-  };
+  const auto session = [&] { return look({"--session"}); };
   { auto results = create(); }
   EXPECT_EQ(session().status, 1) << "a job that starts the same again would do so for ever";
   EXPECT_THAT(session().out, AllOf(HasSubstr("left open: 0 plans"), HasSubstr("4 left")));
@@ -169,7 +147,7 @@ TEST_F(Status, of_a_session_is_that_of_the_last_one) {
   }
   write_status();
   pretend_the_writer_is_elsewhere();
-  EXPECT_EQ(run_program({WALLHEAT_PROGRAM, "status", file_, "--word"}).out, "running\n");
+  EXPECT_EQ(word(), "running\n");
   EXPECT_EQ(session().status, 75);
   EXPECT_THAT(session().out, AllOf(HasSubstr("left open: 1 plan "), HasSubstr("--resume")));
   auto results = create();
@@ -183,6 +161,7 @@ TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
   auto results = create();
   store(results, 0, PlanStatus::converged);
   write_status();
+  EXPECT_EQ(word(), "running\n");
   const Finished finished = look();
   EXPECT_EQ(finished.status, 75);
   EXPECT_THAT(finished.out,
@@ -200,15 +179,17 @@ TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
   EXPECT_EQ(seen["running_plans"][0]["id"], "c");
   EXPECT_EQ(seen["workers"][2]["power_w"], 512);
   EXPECT_EQ(read_run_status(status_file(file_))->plans_per_s, 12.5) << "looking changes nothing";
+  store(results, 1, PlanStatus::failed);
+  EXPECT_EQ(json()["pending"], 3) << "the run tries it again, as its status knows of no failure";
+  let_age(status_file(file_));
+  EXPECT_THAT(look().out, HasSubstr("has not written its status for 2 h 00 min"));
 }
 
 TEST_F(Status, of_a_living_run_does_not_need_its_status_file) {
   auto results = create();
   store(results, 0, PlanStatus::converged);
-  Finished finished = look();
-  EXPECT_EQ(finished.status, 75);
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("being written"), HasSubstr("solved   1"),
-                                  Not(HasSubstr("plans/s"))));
+  expect_look(
+      75, AllOf(HasSubstr("being written"), HasSubstr("solved   1"), Not(HasSubstr("plans/s"))));
   EXPECT_TRUE(json()["plans_per_s"].is_null());
 
   std::ofstream(status_file(file_)) << "{\"file\": \"resul";
@@ -224,34 +205,16 @@ TEST_F(Status, tells_why_plans_have_no_answer) {
     auto results = create();
     store(results, 0, PlanStatus::converged);
     write_status();
-    EXPECT_THAT(ask_why().out,
+    EXPECT_THAT(look({"--why"}).out,
                 AllOf(HasSubstr("a     solved after 2 starts\n"), HasSubstr("at rank 1 on node7\n"),
                       HasSubstr("at rank 3 on node9, which is "
                                 "lost\n"),
                       HasSubstr("1 plan not started yet, waiting for a free worker")));
   }
   EXPECT_THAT(
-      ask_why().out,
+      look({"--why"}).out,
       AllOf(HasSubstr("c     ran for 3.5 s at rank 1 on node7, when the run was last heard"),
             HasSubstr("1 plan never started")));
-}
-
-TEST_F(Status, of_a_resumed_run_counts_a_plan_that_is_tried_again_as_pending) {
-  auto results = create();
-  store(results, 0, PlanStatus::converged);
-  store(results, 1, PlanStatus::failed);
-  EXPECT_EQ(json()["failed"], 1);
-  write_status();  // which knows of no failure
-  EXPECT_EQ(json()["failed"], 0);
-  EXPECT_EQ(json()["pending"], 3);
-}
-
-TEST_F(Status, wonders_about_a_writer_that_holds_the_file_and_is_silent) {
-  auto results = create();
-  store(results, 0, PlanStatus::converged);
-  write_status();
-  let_the_status_age();
-  EXPECT_THAT(look().out, HasSubstr("has not written its status for 2 h 00 min"));
 }
 
 TEST_F(Status, of_a_killed_run_is_what_to_do_about_it) {
@@ -260,33 +223,27 @@ TEST_F(Status, of_a_killed_run_is_what_to_do_about_it) {
     store(results, 0, PlanStatus::converged);
     write_status();
   }
-  let_the_status_age();
-  const Finished finished = look();
-  EXPECT_EQ(finished.status, 75);
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("its writer was killed"), HasSubstr("solved   1"),
-                                  HasSubstr("--resume"), HasSubstr("wallheat repair"),
-                                  HasSubstr("node7"), HasSubstr("written 2 h 00 min ago"),
-                                  Not(HasSubstr("\nleft  ")), Not(HasSubstr("of them running"))));
+  let_age(status_file(file_));
+  EXPECT_EQ(word(), "killed\n");
+  expect_look(75, AllOf(HasSubstr("its writer was killed"), HasSubstr("solved   1"),
+                        HasSubstr("--resume"), HasSubstr("wallheat repair"), HasSubstr("node7"),
+                        HasSubstr("written 2 h 00 min ago"), Not(HasSubstr("\nleft  ")),
+                        Not(HasSubstr("of them running"))));
   EXPECT_EQ(json()["state"], "killed");
   EXPECT_EQ(json()["running"], 0) << "that was then";
 }
 
-TEST_F(Status, of_a_file_that_is_not_whole_yet_asks_for_that_though_all_is_solved) {
-  auto results = create();
-  store_all(results, PlanStatus::converged);
-  results.close({{"ended_utc", "2030-01-02T03:05:05.678Z"}}, false);
-  const Finished finished = look();
-  EXPECT_EQ(finished.status, 75);
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("closed at 2030"), HasSubstr("solved   4"),
-                                  HasSubstr("'wallheat repair'")));
-}
-
-TEST_F(Status, of_a_complete_file_of_a_killed_run_still_asks_for_an_end) {
+TEST_F(Status, of_a_complete_file_that_is_not_whole_asks_for_that) {
   {
     auto results = create();
     store_all(results, PlanStatus::converged);
   }
-  EXPECT_EQ(look().status, 75);
+  expect_look(75, HasSubstr("its writer was killed"));
+  auto results = create();
+  store_all(results, PlanStatus::converged);
+  results.close({{"ended_utc", "2030-01-02T03:05:05.678Z"}}, false);
+  expect_look(75, AllOf(HasSubstr("closed at 2030"), HasSubstr("solved   4"),
+                        HasSubstr("'wallheat repair'")));
 }
 
 TEST_F(Status, of_a_writer_on_another_host_goes_by_the_status_of_its_run) {
@@ -300,16 +257,6 @@ TEST_F(Status, of_a_writer_on_another_host_goes_by_the_status_of_its_run) {
   EXPECT_EQ(json()["state"], "being written");
   let_all_age();
   EXPECT_EQ(json()["state"], "unknown");
-}
-
-TEST_F(Status, of_a_shard_counts_its_own_plans_alone) {
-  auto results = create({{"shard", "2/2"}});
-  store(results, 1, PlanStatus::converged);
-  store(results, 3, PlanStatus::converged);
-  close(results);
-  const Finished finished = look();
-  EXPECT_EQ(finished.status, 0);
-  EXPECT_THAT(finished.out, HasSubstr("plans      2 in shard 2/2"));
 }
 
 /// Parts of four shards of ten plans, beside a results.h5 that is not there yet.
@@ -404,16 +351,8 @@ TEST_F(Status, shows_control_characters_instead_of_sending_them_to_the_terminal)
   }
 }
 
-TEST_F(Status, of_something_else_is_an_error_in_one_sentence) {
-  EXPECT_EQ(look().status, 1);
-  std::ofstream(file_) << "something else";
-  const Finished finished = look();
-  EXPECT_EQ(finished.status, 1);
-  EXPECT_THAT(finished.err, HasSubstr("results.h5 is not an HDF5 file"));
-  EXPECT_EQ(run_program({WALLHEAT_PROGRAM, "status"}).status, 2);
-}
-
-TEST_F(Status, follows_a_link) {
+TEST_F(Status, follows_a_link_and_refuses_something_else) {
+  EXPECT_EQ(look().status, 1) << "there is no file";
   {
     auto results = create();
     store(results, 0, PlanStatus::converged);
@@ -422,6 +361,9 @@ TEST_F(Status, follows_a_link) {
   std::filesystem::create_symlink("results.h5", directory_ / "link.h5");
   file_ = directory_ / "link.h5";
   EXPECT_THAT(look().out, AllOf(HasSubstr("killed"), HasSubstr("solved   1"), HasSubstr("node7")));
+  file_ = directory_ / "other.h5";
+  std::ofstream(file_) << "something else";
+  EXPECT_THAT(look().err, HasSubstr("other.h5 is not an HDF5 file"));
 }
 
 }  // namespace

@@ -10,20 +10,15 @@ TEST(GpuUsage, has_means_maxima_and_the_last_energy) {
   GpuUsage usage;
   usage.add({.utilisation_pct = 80, .power_w = 300, .energy_j = 0});
   usage.add({.utilisation_pct = 100, .power_w = 500, .energy_j = 400});
-  usage.add({.energy_j = 900});
+  usage.add({.temperature_c = -5, .energy_j = 900});
   EXPECT_EQ(usage.samples, 3U);
   EXPECT_EQ(usage.utilisation_pct.mean(), 90) << "a reading that is not there does not count";
   EXPECT_EQ(usage.utilisation_pct.max(), 100);
   EXPECT_EQ(usage.power_w.mean(), 400);
   EXPECT_EQ(usage.energy_j, 900);
-  EXPECT_TRUE(std::isnan(usage.temperature_c.mean()));
-  EXPECT_TRUE(std::isnan(usage.temperature_c.max()));
-}
-
-TEST(GpuUsage, keeps_a_gpu_below_zero_degrees_honest) {
-  GpuUsage usage;
-  usage.add({.temperature_c = -5});
   EXPECT_EQ(usage.temperature_c.max(), -5);
+  EXPECT_TRUE(std::isnan(usage.sm_clock_mhz.mean()));
+  EXPECT_TRUE(std::isnan(usage.sm_clock_mhz.max()));
 }
 
 }  // namespace

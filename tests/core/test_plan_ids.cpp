@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
 
 #include "core/id_list.hpp"
 #include "core/plan_ids.hpp"
@@ -23,24 +24,18 @@ class IdsFile : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(IdsFile, keeps_the_order_of_its_lines) {
+TEST_F(IdsFile, names_plans_in_the_order_of_its_lines) {
   EXPECT_THAT(read("9\n10\n2").ids, ElementsAre("9", "10", "2"));
-}
-
-TEST_F(IdsFile, may_have_blank_lines_carriage_returns_and_spaces_around_ids) {
   EXPECT_THAT(read("\r\n1\r\n\r\n  2 \n\n\t3\t\r\n").ids, ElementsAre("1", "2", "3"));
-}
-
-TEST_F(IdsFile, may_begin_with_a_byte_order_mark) {
-  EXPECT_THAT(read("\xEF\xBB\xBF"
-                   "1\n2\n")
-                  .ids,
-              ElementsAre("1", "2"));
-}
-
-TEST_F(IdsFile, may_have_comments_in_lines_of_their_own) {
-  EXPECT_THAT(read("# the tower\n1\n  #2\nhouse #7\n").ids, ElementsAre("1", "house #7"));
-  EXPECT_THROW((void)read("# nothing else\n"), RunError);
+  EXPECT_THAT(read("\xEF\xBB\xBF# the tower\n1\n  #2\nhouse #7\n").ids,
+              ElementsAre("1", "house #7"));
+  const PlanIds plans = read("1\n2\n1\n3\n1\n");
+  EXPECT_THAT(plans.ids, ElementsAre("1", "2", "3"));
+  EXPECT_THAT(plans.duplicates, ElementsAre("1", "1"));
+  for (const char* nothing : {"", "\n \r\n", "# nothing else\n"})
+    EXPECT_THROW((void)read(nothing), RunError);
+  EXPECT_THROW((void)read_ids(directory_ / "none.txt"), RunError);
+  EXPECT_THROW((void)read_ids(directory_.path()), RunError);
 }
 
 TEST_F(IdsFile, is_no_named_pipe_and_no_device_but_may_be_a_pipe_of_the_shell) {
@@ -59,22 +54,6 @@ TEST_F(IdsFile, is_no_named_pipe_and_no_device_but_may_be_a_pipe_of_the_shell) {
   ::close(ends[1]);
   EXPECT_THAT(read_ids("/dev/fd/" + std::to_string(ends[0])).ids, ElementsAre("4", "2"));
   ::close(ends[0]);
-}
-
-TEST_F(IdsFile, counts_a_repeated_id_once_and_says_so) {
-  const PlanIds plans = read("1\n2\n1\n3\n1\n");
-  EXPECT_THAT(plans.ids, ElementsAre("1", "2", "3"));
-  EXPECT_THAT(plans.duplicates, ElementsAre("1", "1"));
-}
-
-TEST_F(IdsFile, must_name_a_plan) {
-  EXPECT_THROW((void)read(""), RunError);
-  EXPECT_THROW((void)read("\n \r\n"), RunError);
-}
-
-TEST_F(IdsFile, must_exist) {
-  EXPECT_THROW((void)read_ids(directory_ / "none.txt"), RunError);
-  EXPECT_THROW((void)read_ids(directory_.path()), RunError);
 }
 
 TEST_F(IdsFile, may_name_a_plan_that_will_fail_as_its_id_is_too_long) {
@@ -104,18 +83,23 @@ TEST(PlanId, must_not_lead_out_of_the_directory) {
 }
 
 TEST(IdList, finds_each_of_many_ids_and_no_other) {
-  IdList ids;
-  EXPECT_EQ(ids.find("0"), std::nullopt);
   const std::size_t count = 10'000;
-  for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(ids.add(std::to_string(i * i)));
-  EXPECT_FALSE(ids.add("81"));
-  EXPECT_EQ(ids.size(), count);
-  for (std::size_t i = 0; i < count; ++i) {
-    EXPECT_EQ(ids[i], std::to_string(i * i));
-    EXPECT_EQ(ids.find(std::to_string(i * i)), i);
+  const auto sorted = [](std::size_t i) { return std::to_string(100'000'000 + i * i); };
+  const auto unsorted = [](std::size_t i) { return std::to_string(i * i); };
+  for (const auto& name : std::vector<std::function<std::string(std::size_t)>>{sorted, unsorted}) {
+    IdList ids;
+    EXPECT_EQ(ids.find("0"), std::nullopt);
+    for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(ids.add(name(i)));
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(ids[i], name(i));
+      EXPECT_EQ(ids.find(name(i)), i);
+    }
+    for (const char* other : {"", "2", "100000002", "999999999"})
+      EXPECT_EQ(ids.find(other), std::nullopt);
+    EXPECT_FALSE(ids.add(name(9)));
+    EXPECT_EQ(ids.find(name(9)), 9U);
+    EXPECT_EQ(ids.size(), count);
   }
-  EXPECT_EQ(ids.find("2"), std::nullopt);
-  EXPECT_EQ(ids.find(""), std::nullopt);
 }
 
 TEST(TextList, is_changed_without_its_copies) {

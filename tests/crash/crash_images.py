@@ -171,7 +171,7 @@ class Story:
                 plans = [plan for plan in campaign.ids if plan in answered or rng.random() < 0.8] or plans
                 rng.shuffle(plans)
             new, words = World(tuple(plans), world.required), campaign.run(plans, "--events", TOLD, "--resume")
-        self.plans = new.ids
+        self.plans, self.gives_up = new.ids, "--overwrite" in words
         return words, [world] if world == new else [world, new], new
 
     def replay(self, changes, words, during, after, chosen, crash_at):
@@ -191,6 +191,9 @@ class Story:
                 self.worlds = worlds
             if change is not None and not is_told:
                 self.disk.take(change, self.rng)
+                if self.gives_up and change.kind == "u" and ".wal" in change.name:
+                    # What is to be replaced is given up just before the new file gets its name.
+                    worlds = [world if world == during[-1] else World(world.ids, frozenset()) for world in worlds]
         if crashed is None:
             self.worlds = worlds
         else:

@@ -17,7 +17,7 @@ TOLD = "told"  # the events of a run, in the recorded folder
 COMMAND_LIMIT_S = 120
 # Who solved a plan, and when: not part of its answer.
 VARYING = {"index", "seconds", "attempts", "failures", "rank", "host", "device", "session", "started_s", "cpu_s", "thread",
-           "peak_memory", "predicted_s", "read_s", "hash_s", "solve_s", "statistics_s", "compress_s", "send_s", "store_s",
+           "peak_memory", "predicted_s", "read_s", "hash_s", "solve_s", "statistics_s", "compress_s", "store_s",
            "row_crc32", "room_crc32", "plan"}
 # A refusal is a sentence, with the program's name or as a line of a run's log; nobody else's words are.
 SENTENCE = re.compile(r"^(wallheat: |[0-9:.]+ (\[[^]]*\] )?error: ).*\S$")

@@ -37,22 +37,28 @@ class CommandFiles : public ShellTest {
   }
 };
 
-TEST_F(CommandFiles, of_a_run_are_different_ones) {
+TEST_F(CommandFiles, of_one_command_are_different_ones) {
   const std::string run = "run --data p.zip ";
-  for (const std::string out : {"p.zip", "link", "name", "loop/p.zip", "./plans/../p.zip"}) {
+  for (const std::string out : {"p.zip", "link", "name", "loop/p.zip", "./plans/../p.zip"})
     expect_refusal(run + "--overwrite --out " + out, 2, "--data and --out are one file");
-    expect_refusal(run + "--resume --out " + out, 2, "--data and --out are one file");
-  }
   expect_refusal("run --data plans --ids empty --overwrite --out empty", 2, "--ids and --out");
-  for (const std::string file : {"p.zip", "link", "name", "r.h5", "r_link", "r_name",
-                                 "loop/r.h5.lock", "r.h5.status", "ids"})
+  for (const std::string file : {"link", "name", "r_link", "r_name", "loop/r.h5.lock", "ids"})
     expect_refusal(run + "--ids ids --resume --out r.h5 --events " + file, 2,
                    "name another file by --events");
   for (const std::string file : {"new.h5", "link_to_new", "loop/new.h5", "plans/../new.h5.lock"})
     expect_refusal(run + "--out new.h5 --events " + file, 2, "--out and --events");
+  expect_refusal(run + "--out new.h5 --events new.h5.wal7", 2, "the name of a journal of --out");
   expect_refusal(
       "run --data plans --out new.h5 --events plans/building_ids.txt", 2,
       "plans/building_ids.txt is one of the files of --data; name another file by --events");
+  expect_refusal("merge --overwrite --out r_name r.h5", 2, "PART and --out are one file");
+  expect_refusal("export r.h5 --overwrite -o r_link", 2, "--out and FILE are one file");
+  shell("ln -s new.h5 new.h5.status; ln p.zip p.png");
+  expect_refusal("run --data plans --out new.h5", 2,
+                 "new.h5.status are one file by a link; remove");
+  expect_refusal("solve 00001 --data p.zip --overwrite --png p.png", 2, "--data and --png");
+  expect_refusal("advise --overwrite --out p.zip -- --data p.zip --out r.h5", 2,
+                 "--data and --out are one file");
 }
 
 TEST_F(CommandFiles, of_a_run_under_mpirun_are_different_ones) {
@@ -62,56 +68,26 @@ TEST_F(CommandFiles, of_a_run_under_mpirun_are_different_ones) {
   EXPECT_EQ(all_files(), before);
 }
 
-TEST_F(CommandFiles, that_are_something_else_are_neither_replaced_nor_added_to) {
-  shell("cp plans/00001_domain.npy npy");
-  for (const std::string file : {"text", "ids", "npy"}) {
+TEST_F(CommandFiles, that_hold_something_else_are_neither_replaced_nor_added_to) {
+  shell(
+      "cp plans/00001_domain.npy npy; for file in x.png x.npy x.html x.csv; do cp text $file; "
+      "done");
+  for (const std::string file : {"text", "npy", "p.zip"}) {
     expect_refusal("run --data plans --overwrite --events e --out " + file, 1,
                    "is not a result file that wallheat wrote");
     expect_refusal("merge --overwrite r.h5 --out " + file, 1, "is not a result file");
-    expect_refusal("run --data plans --out new.h5 --events " + file, 1, "name another by --events");
-    expect_refusal("export r.h5 --overwrite -o " + file, 1, "is not what this command writes");
-    expect_refusal("solve 00001 --data plans --overwrite --png " + file, 2, ".png");
+    expect_refusal("run --data plans --out new.h5 --events " + file, 1,
+                   "something else than events");
   }
-  expect_refusal("run --data plans --overwrite --out p.zip", 1, "is not a result file");
-  expect_refusal("merge r.h5 --overwrite --out p.zip", 1, "is not a result file");
-  shell("cp text x.png");
-  expect_refusal("solve 00001 --data plans --overwrite --png x.png", 1,
-                 "is not what this command writes");
-}
-
-TEST_F(CommandFiles, of_merge_export_and_solve_are_different_ones) {
-  expect_refusal("merge --overwrite --out r_name r.h5", 2, "a part and --out are one file");
-  expect_refusal("merge --overwrite --out r_link r.h5", 2, "a part and --out are one file");
-  expect_refusal("merge --out new.h5 --allow-missing --missing-ids link_to_new r.h5", 2,
-                 "name another file by --missing-ids");
-  expect_refusal("merge --out new.h5 --allow-missing --missing-ids text r.h5", 1, "text exists");
-  for (const std::string output : {"r.h5", "r_link", "r_name", "loop/r.h5"})
-    expect_refusal("export r.h5 --overwrite -o " + output, 2, "--out and FILE are one file");
-  shell("ln -s new.h5 new.h5.status");
-  expect_refusal("run --data plans --out new.h5", 2,
-                 "new.h5.status are one file by a link; remove");
-  shell("ln p.zip p.png");
-  expect_refusal("solve 00001 --data p.zip --overwrite --png p.png", 2, "--data and --png");
-}
-
-TEST_F(CommandFiles, that_hold_something_else_are_replaced_by_no_option) {
-  shell(
-      "wallheat run --data p.zip --out part.h5 --shard 1/2 &&"
-      "for file in x.png x.npy x.html x.csv; do cp text $file; done");
-  const std::string merge = "merge --allow-missing --out new.h5 part.part-1-of-2.h5 ";
-  expect_refusal(merge + "--overwrite --missing-ids text", 1, "text is no list of plans of");
-  const std::string no = "is not what this command writes";
-  expect_refusal("solve 00001 --data p.zip --overwrite --npy x.npy", 1, no);
-  expect_refusal("summary r.h5 --overwrite --page x.html", 1, no);
+  for (const std::string command :
+       {"solve 00001 --data p.zip --overwrite --npy x.npy",
+        "solve 00001 --data plans --overwrite "
+        "--png x.png",
+        "summary r.h5 --overwrite --page x.html", "summary r.h5 --overwrite --plot x.png",
+        "trace r.h5 --overwrite --out text", "monitor --samples 1 --overwrite --csv x.csv",
+        "export r.h5 --overwrite -o text"})
+    expect_refusal(command, 1, "is not what this command writes");
   expect_refusal("summary r.h5 --overwrite --out p.zip", 1, "p.zip is no text");
-  expect_refusal("trace r.h5 --overwrite --out text", 1, no);
-  expect_refusal("monitor --samples 1 --overwrite --csv x.csv", 1, no);
-  expect_refusal("summary r.h5 --overwrite --plot x.png", 1, no);
-  expect_refusal("export r.h5 --overwrite -o text", 1, no);
-  expect_refusal("run --data p.zip --out new.h5 --events text", 1, "something else than events");
-  // What it wrote itself, it replaces.
-  for (int times = 0; times < 2; ++times)
-    shell("wallheat " + merge + "--overwrite --missing-ids list", 75);
 }
 
 TEST_F(CommandFiles, that_wallheat_wrote_are_replaced_on_demand) {

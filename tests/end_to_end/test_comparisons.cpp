@@ -20,13 +20,6 @@ class Runs : public ShellTest {
         "wallheat run --data plans --out b.h5 --threads 1 --device cpu --tolerance 0.1 "
         "--log-level error --progress none");
   }
-  /// Refused with this status and one sentence.
-  void expect_refused(const std::string& command, int status, const std::string& sentence) const {
-    const Finished refused = shell("wallheat " + command, status);
-    EXPECT_THAT(refused.err, AllOf(StartsWith("wallheat: "), HasSubstr(sentence))) << command;
-    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
-    EXPECT_EQ(refused.out, "") << command;
-  }
 };
 
 TEST_F(Runs, are_compared_in_what_more_workers_bring_and_predicted) {
@@ -48,34 +41,26 @@ TEST_F(Runs, are_compared_in_what_more_workers_bring_and_predicted) {
   EXPECT_THAT(bytes("s.svg"), HasSubstr("strong scaling: replay of a.h5"));
   EXPECT_THAT(predicted.out, AllOf(HasSubstr("as long beside other workers as it did"),
                                    HasSubstr("the longest plan takes "), Not(HasSubstr("S(inf)"))));
-  const auto points = [&](const std::string& option) {
-    return nlohmann::json::parse(
-        shell("wallheat scaling --replay a.h5 --workers 1,2 --json " + option).out)["points"];
+  const auto slowdown = [&](const std::string& option) {
+    const auto points = nlohmann::json::parse(
+        shell("wallheat scaling --replay a.h5 --workers 2 --json " + option).out)["points"];
+    return points[0]["seconds"].get<double>();
   };
-  const auto plain = points("");
-  const auto slower = points("--slowdown 1.25");
-  EXPECT_EQ(slower[0]["seconds"], plain[0]["seconds"]);
-  EXPECT_DOUBLE_EQ(slower[1]["seconds"], 1.25 * plain[1]["seconds"].get<double>());
+  EXPECT_DOUBLE_EQ(slowdown("--slowdown 1.25"), 1.25 * slowdown(""));
   EXPECT_THAT(shell("wallheat scaling --times 1=212,2=140,3=110,4=105,8=145").out,
               HasSubstr("  4  105.00      2.02          50.5  0.673    3.06\n"));
 }
 
 TEST_F(Runs, whose_scaling_cannot_be_told_are_refused) {
   solve();
-  expect_refused("scaling", 2, "give result files");
-  expect_refused("scaling a.h5 --times 1=2", 2, "result files and --times exclude each other");
-  expect_refused("scaling a.h5 --workers 2", 2, "--workers has no meaning for result files");
-  expect_refused("scaling --times 1=2 --overhead 1", 2, "--overhead has no meaning for --times");
-  expect_refused("scaling --times 2=140", 2, "no time is that of one");
-  expect_refused("scaling --times 1=212,2=fast", 2, "not '2=fast'");
-  expect_refused("scaling --times 1=212,0=3", 2, "not '0'");
-  expect_refused("scaling --replay a.h5 --workers 1,two", 2, "not 'two'");
-  expect_refused("scaling --replay a.h5 --schedule dinamic", 2, "did you mean 'dynamic'?");
-  expect_refused("scaling --replay a.h5 --overhead -1", 2, "at least 0");
-  expect_refused("scaling --replay a.h5 --slowdown 0.9", 2, "--slowdown must be a number of at");
-  expect_refused("scaling a.h5 b.h5", 1, "other settings");
-  expect_refused("scaling plans/00001_domain.npy", 1, "00001_domain.npy");
-  expect_refused("scaling --times 1=2 --plot s.gif", 2, ".png");
+  expect_refusal("scaling", 2, "give result files");
+  expect_refusal("scaling a.h5 --times 1=2", 2, "FILE and --times exclude each other");
+  expect_refusal("scaling a.h5 --workers 2", 2, "--workers goes with --replay");
+  expect_refusal("scaling --times 2=140", 2, "no time is that of one");
+  expect_refusal("scaling --times 1=212,2=fast", 2, "not '2=fast'");
+  expect_refusal("scaling --replay a.h5 --workers 1,two", 2, "not 'two'");
+  expect_refusal("scaling --replay a.h5 --schedule dinamic", 2, "did you mean 'dynamic'?");
+  expect_refusal("scaling a.h5 b.h5", 1, "other settings");
 }
 
 TEST_F(Runs, are_compared_by_their_answers_and_times) {
@@ -99,22 +84,29 @@ TEST_F(Runs, are_compared_by_their_answers_and_times) {
       HasSubstr("a.h5 and a.csv are identical to the last bit: 5 plans\n"));
 }
 
+TEST_F(Runs, are_told_from_what_another_program_prints) {
+  solve();
+  shell("wallheat export a.h5 -o a.csv");
+  const Finished told = shell("wallheat compare a.csv --data plans --page named.html");
+  EXPECT_THAT(told.out, StartsWith("5 of 5 plans are the reference's answer\n"));
+  EXPECT_THAT(bytes("named.html"), HasSubstr("5 of 5 plans are the reference"));
+  expect_refusal("compare a.csv b.h5 --data plans", 2, "--data goes with one CSV");
+  expect_refusal("compare a.csv --data plans --list 3", 2, "--data and --list exclude each other");
+  expect_refusal("compare a.h5 --data plans", 1, "a.h5 is no CSV");
+  expect_refusal("compare none.csv --data plans", 1, "none.csv");
+}
+
 TEST_F(Runs, that_cannot_be_compared_are_refused) {
   solve();
   std::ofstream(directory_ / "notes.txt") << "not a result\n";
-  expect_refused("compare", 2, "WHAT is missing");
-  expect_refused("compare a.h5", 2, "one thing only");
-  expect_refused("compare a.h5 numpy=fast", 2, "'numpy=fast' is neither");
-  expect_refused("compare a.h5 numpy=-1", 2, "neither");
-  expect_refused("compare a.h5 notes.txt", 1, "notes.txt");
-  expect_refused("compare a.h5 nowhere.h5", 1, "nowhere.h5");
-  expect_refused("compare a=1 a=2 --timed-plans 3", 2, "two things are named 'a'");
-  expect_refused("compare x=1 y=2", 2, "--timed-plans must tell");
-  expect_refused("compare a.h5 b.h5 --timed-plans 3", 2, "needs NAME=SECONDS");
-  expect_refused("compare a.h5 x=1 --require-equal", 2, "needs two files");
-  expect_refused("compare a.h5 b.h5 --plans 0", 2, "--plans must be at least 1");
-  expect_refused("compare a.h5 b.h5 --plot a.h5", 2, "one file");
-  expect_refused("compare a.h5 a.h5 --plot /nowhere/s.png", 1, "/nowhere/s.png");
+  expect_refusal("compare", 2, "WHAT is missing");
+  expect_refusal("compare a.h5", 2, "one thing only");
+  expect_refusal("compare a.h5 numpy=fast", 2, "'numpy=fast' is neither");
+  expect_refusal("compare a.h5 notes.txt", 1, "notes.txt");
+  expect_refusal("compare a=1 a=2 --timed-plans 3", 2, "two things are named 'a'");
+  expect_refusal("compare x=1 y=2", 2, "--timed-plans must tell");
+  expect_refusal("compare a.h5 b.h5 --timed-plans 3", 2, "needs NAME=SECONDS");
+  expect_refusal("compare a.h5 x=1 --require-equal", 2, "needs two files");
 }
 
 }  // namespace

@@ -15,7 +15,9 @@ class Looking : public ShellTest {
         "wallheat generate --out plans --count 6 --size 32 &&"
         "wallheat run --data plans --out r.h5 --save-fields &&"
         "wallheat run --data plans --out coarse.h5 --save-fields --tolerance 0.1 &&"
-        "wallheat run --data plans --out bare.h5");
+        "wallheat run --data plans --out bare.h5 &&"
+        "cp '" WALLHEAT_TEST_DATA "/killed.h5' k.h5; cp '" WALLHEAT_TEST_DATA
+        "/killed.h5.wal0' k.h5.wal0");
   }
 };
 
@@ -32,45 +34,24 @@ TEST_F(Looking, lists_the_plans_that_a_formula_holds_for) {
   expect_refusal("list r.h5 --where 'mean_temp > 99'", 1, "holds for none of the 6 plans");
   expect_refusal("list r.h5 --where \"status = 'convergd'\"", 2, "did you mean 'converged'?");
   expect_refusal("list r.h5 --columns ids", 2, "did you mean 'id'?");
-  expect_refusal("list r.h5 --cell-size 0.1", 2, "--cell-size goes with --rooms");
-  expect_refusal("list r.h5 --first 0", 2, "--first must be at least 1");
-  expect_refusal("list plans/building_ids.txt", 1, "building_ids.txt");
-}
-
-TEST_F(Looking, lists_the_plans_that_are_named) {
+  // Or those that are named.
   const std::string list = "wallheat list r.h5 --columns id -f csv ";
   EXPECT_EQ(shell(list + "00005 00002 00005").out, "id\n00005\n00002\n");
   EXPECT_EQ(shell(list + "00005 00002 --first 1").out, "id\n00005\n");
   EXPECT_EQ(shell(list + "--sort -id --first 2").out, "id\n00006\n00005\n");
   expect_refusal("list r.h5 00005 2", 1, "r.h5 has no plan '2'; did you mean '00002'?");
-  expect_refusal("list r.h5 00005 --where 'mean_temp > 3'", 2, "not both");
   expect_refusal("list r.h5 00005 --sort id", 2, "not both");
-}
-
-TEST_F(Looking, tells_why_a_plan_was_not_simply_solved) {
-  EXPECT_THAT(shell("wallheat status r.h5 --why").out,
-              HasSubstr("every plan was solved at its first start"));
-  shell("head -c 200 plans/00002_domain.npy > cut && mv cut plans/00002_domain.npy");
-  shell("wallheat run --data plans --out odd.h5 --max-iterations 20 --max-attempts 2 || true");
-  const std::string told = shell("wallheat status odd.h5 --why --json || true").out;
-  const auto why = nlohmann::json::parse(told).at("why");
-  EXPECT_EQ(why.size(), 6U) << told;
-  EXPECT_THAT(why.at(0).at("reason"), StartsWith("stopped after 20 iterations"));
-  EXPECT_EQ(why.at(1).at("id"), "00002");
-  EXPECT_THAT(why.at(1).at("reason"), AllOf(StartsWith("failed after"), HasSubstr("truncated")));
-  expect_refusal("status r.h5 --why --watch", 2, "leave out --why");
 }
 
 TEST_F(Looking, measures_over_the_size_of_plans) {
   const std::string bench = "wallheat bench --solvers --plans 1 --sizes 16,32 --repeat 1";
   const auto sizes = nlohmann::json::parse(shell(bench + " --json --plot sizes.svg").out);
-  const auto& last = sizes.at("solvers").at(5);
+  const auto& last = sizes.at("plans").at(5);
   EXPECT_EQ(last.at("id"), "32 x 32, 00001");
   EXPECT_EQ(last.at("solver"), "steady");
   EXPECT_LE(last.at("error_bound"), 1e-8);
   EXPECT_THAT(bytes("sizes.svg"), HasSubstr("fastforward"));
   expect_refusal("bench --plot b.svg", 2, "--plot needs --device gpu, or --solvers");
-  expect_refusal("bench --sizes 8", 2, "from 16 to 16384");
 }
 
 TEST_F(Looking, draws_the_histogram_of_a_selection) {
@@ -80,9 +61,7 @@ TEST_F(Looking, draws_the_histogram_of_a_selection) {
   EXPECT_THAT(shell("wallheat summary r.h5 --json").out, HasSubstr("\"std_of_means\""));
   shell("wallheat compare r.h5 coarse.h5 --plot c.svg --title 'Two runs'");
   EXPECT_THAT(bytes("c.svg"), HasSubstr("Two runs"));
-  expect_refusal("summary r.h5 --plot h.svg", 1, "h.svg exists");
   expect_refusal("summary r.h5 --plot h.gif", 2, ".png, .svg or .pdf");
-  expect_refusal("summary r.h5 --overwrite --plot r.h5", 2, "FILE and --plot are one file");
 }
 
 TEST_F(Looking, draws_stored_fields_without_solving) {
@@ -103,12 +82,10 @@ TEST_F(Looking, draws_stored_fields_without_solving) {
                                       HasSubstr("row, cells"), HasSubstr(" 60<")));
   shell("wallheat plot r.h5 -n 2 -o some.svg");
   EXPECT_THAT(bytes("some.svg"), HasSubstr("2 of 6 plans, jacobi"));
-  expect_refusal("plot r.h5 nix -o x.png", 1, "r.h5 has no plan 'nix'");
   expect_refusal("plot r.h5 00003 --show start -o x.png", 2, "name them by --data");
   expect_refusal("plot r.h5 00003 --show difference -o x.png", 2, "name it by --minus");
   expect_refusal("plot r.h5 00003 --where 'mean_temp > 3' -o x.png", 2, "not both");
   expect_refusal("plot r.h5 00003 --cmap hot -o x.png", 2, "--cmap must be one of");
-  expect_refusal("plot r.h5 00003", 2, "--out");
   expect_refusal("plot r.h5 00003 -o x.png --range 5:1", 2, "--range must be LOW:HIGH");
   expect_refusal("plot r.h5 00003 -o x.png --size 5", 2, "--size must be WIDTHxHEIGHT");
   expect_refusal("plot r.h5 00003 -o x.svg --dpi 300", 2, "--dpi is for PNG");
@@ -125,39 +102,39 @@ TEST_F(Looking, draws_heat_sources) {
               AllOf(HasSubstr("heat source"), HasSubstr("steady state"), Not(HasSubstr(" 25<"))));
 }
 
-TEST_F(Looking, solves_what_is_not_stored_and_says_so) {
+TEST_F(Looking, solves_what_is_not_stored_as_the_file_was_made_and_says_so) {
   expect_refusal("plot bare.h5 00003 -o x.svg", 1, "name the floor plans by --data");
-  EXPECT_THAT(shell("wallheat plot bare.h5 00003 --data plans --show field -o a.svg").err,
+  EXPECT_THAT(shell("wallheat plot bare.h5 00003 --data plans --show field -o x.svg").err,
               HasSubstr("it is solved again"));
-  shell("wallheat plot r.h5 00003 --data plans --show field -o b.svg");
-  EXPECT_EQ(bytes("a.svg"), bytes("b.svg"));
-}
-
-TEST_F(Looking, solves_it_with_the_solver_that_the_file_was_made_with) {
   shell(
-      "for solver in steady fastforward; do for fields in '' --save-fields; do "
+      "for solver in jacobi steady fastforward; do for fields in '' --save-fields; do "
       "wallheat run --data plans --out $solver$fields.h5 --solver $solver $fields && "
       "wallheat plot ./$solver$fields.h5 00003 --data plans --show field "
       "-o ./$solver$fields.svg || exit 1; done; done");
-  for (const std::string solver : {"steady", "fastforward"})
+  for (const std::string solver : {"jacobi", "steady", "fastforward"})
     EXPECT_EQ(bytes(solver + ".svg"), bytes(solver + "--save-fields.svg"));
 }
 
-TEST_F(Looking, writes_a_field_as_an_array) {
+TEST_F(Looking, writes_the_field_that_solve_gives_as_an_array) {
   shell(
       "wallheat export r.h5 --field 00002 -o field.npy &&"
-      "wallheat solve 00002 --data plans --npy solved.npy");
+      "wallheat solve 00002 --data plans --npy solved.npy --json > solved.json");
+  const auto solved = nlohmann::json::parse(bytes("solved.json"));
+  const auto row =
+      nlohmann::json::parse(shell("wallheat list r.h5 00002 --columns all --json").out)["plans"][0];
+  for (const char* name : {"id", "status", "mean_temp", "std_temp", "pct_above_18", "pct_below_15",
+                           "iterations", "last_delta", "interior_cells", "solver"})
+    EXPECT_EQ(solved[name], row[name]) << name;
   const ResultReader reader(directory_ / "r.h5");
   EXPECT_EQ(npy::read_float(read_input(directory_ / "field.npy")), reader.field(1));
   EXPECT_EQ(bytes("field.npy"), bytes("solved.npy"));
-  expect_refusal("export r.h5 --field 00002 -o field.npy", 1, "field.npy exists");
   expect_refusal("export r.h5 --field 00002", 2, "--out");
   shell("wallheat export r.h5 --field 00002 -o - > piped.npy");
   EXPECT_EQ(bytes("piped.npy"), bytes("field.npy"));
-  expect_refusal("export r.h5 --field 00002 -o x.csv", 2, "ends in .npy, not x.csv");
-  expect_refusal("export r.h5 -o x.json", 2, ".csv or .xdmf (or with --field .npy), not x.json");
+  expect_refusal("export r.h5 --field 00002 -o x.csv", 2, "with --field NAME.npy, not x.csv");
+  expect_refusal("export r.h5 -o x.json", 2,
+                 "NAME.csv or NAME.xdmf, or with --field NAME.npy, not x.json");
   expect_refusal("export bare.h5 --field 00002 -o x.npy", 1, "--save-fields");
-  expect_refusal("export r.h5 --field nix -o x.npy", 1, "r.h5 has no plan 'nix'");
 }
 
 TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
@@ -168,7 +145,7 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   for (const char* part :
        {"average mean temperature", "coldest plans", "warmest plans", "where the time went",
         "100.00", "threads over time", "sessions", "wallheat run --data plans --out r.h5",
-        "threads at a plan", "peak memory of a solver", "peak memory of a rank"})
+        "peak memory of a solver", "peak memory of a rank"})
     EXPECT_THAT(page, HasSubstr(part));
   for (const char* outside : {"<script src", "src=\"http", "href=\"http", "url("})
     EXPECT_THAT(page, Not(HasSubstr(outside)));
@@ -180,27 +157,11 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
               HasSubstr("\"command_line\": \"wallheat run --data plans"));
   EXPECT_THAT(shell("wallheat summary r.h5").out,
               AllOf(HasSubstr("peak memory of a solver"), HasSubstr("peak memory of a rank")));
-  EXPECT_THAT(shell("wallheat list r.h5 --where 'peak_memory > 1000000'").out, HasSubstr("00001"));
-  expect_refusal("summary r.h5 --page run.html", 1, "run.html exists");
-  expect_refusal("summary plans/building_ids.txt --page x.html", 1, "building_ids.txt");
-}
-
-TEST_F(Looking, makes_a_page_without_figures_where_there_is_no_gnuplot) {
   shell("PATH=. \"$program\" summary r.h5 --page bare.html");
   EXPECT_THAT(
       bytes("bare.html"),
       AllOf(HasSubstr("The figures are missing: gnuplot"), HasSubstr("plans by mean temperature"),
             HasSubstr("average mean temperature"), Not(HasSubstr("<svg"))));
-}
-
-TEST_F(Looking, shows_on_the_page_when_a_single_thread_worked) {
-  shell(
-      "wallheat run --data plans --out one.h5 --threads 1 &&"
-      "wallheat summary one.h5 --page one.html");
-  const std::string page = bytes("one.html");
-  const std::size_t begin = page.find("<h2>threads over time");
-  const std::string timeline = page.substr(begin, page.find("</section>", begin) - begin);
-  EXPECT_THAT(timeline.substr(timeline.find("rank 1 thread 0")), HasSubstr("<polygon"));
 }
 
 TEST_F(Looking, puts_two_runs_beside_each_other_on_a_page) {
@@ -217,18 +178,9 @@ TEST_F(Looking, puts_two_runs_beside_each_other_on_a_page) {
   EXPECT_EQ(json["settings"][0]["name"], "tolerance");
   EXPECT_EQ(json["times"].size(), 2U);
   EXPECT_GT(json["thread_time"][0]["seconds_2"], 0);
-  expect_refusal("compare r.h5 coarse.h5 --page both.html", 1, "both.html exists");
-  expect_refusal("compare r.h5 coarse.h5 --overwrite --page coarse.h5", 2,
-                 "WHAT and --page are one file");
-}
-
-TEST_F(Looking, compares_with_a_killed_run) {
-  const std::string text =
-      shell("cp '" WALLHEAT_TEST_DATA "/killed.h5' k.h5; cp '" WALLHEAT_TEST_DATA
-            "/killed.h5.wal0' k.h5.wal0; wallheat compare r.h5 k.h5")
-          .out;
-  EXPECT_THAT(text, AllOf(HasSubstr("no session of k.h5 left its wall time"),
-                          HasSubstr("k.h5 does not tell where its time went")));
+  EXPECT_THAT(shell("wallheat compare r.h5 k.h5").out,
+              AllOf(HasSubstr("no session of k.h5 left its wall time"),
+                    HasSubstr("k.h5 does not tell where its time went")));
 }
 
 TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
@@ -240,40 +192,21 @@ TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
   EXPECT_THAT(bytes("failed.html"),
               AllOf(HasSubstr("wallheat solve 00002"), HasSubstr("00002_domain.npy"),
                     HasSubstr("--out failed.h5 --resume --retry-failed")));
-  shell("cp '" WALLHEAT_TEST_DATA
-        "/killed.h5' k.h5;"
-        "cp '" WALLHEAT_TEST_DATA
-        "/killed.h5.wal0' k.h5.wal0;"
-        "wallheat summary k.h5 --page killed.html");
+  shell("wallheat summary k.h5 --page killed.html");
   EXPECT_THAT(bytes("killed.html"), HasSubstr("killed, or still running"));
-}
-
-TEST_F(Looking, prints_one_solved_plan_as_json_like_a_row_of_a_run) {
-  const auto solved =
-      nlohmann::json::parse(shell("wallheat solve 00003 --data plans --json --png plan.png").out);
-  auto row =
-      nlohmann::json::parse(shell("wallheat list r.h5 --columns all --json").out)["plans"][2];
-  for (const char* name : {"id", "status", "mean_temp", "std_temp", "pct_above_18", "pct_below_15",
-                           "iterations", "last_delta", "interior_cells", "solver"})
-    EXPECT_EQ(solved[name], row[name]) << name;
 }
 
 TEST_F(Looking, exports_fields_for_paraview_only_of_files_that_others_can_read) {
   shell("mkdir sub; wallheat export r.h5 -o sub/r.xdmf");
   EXPECT_THAT(bytes("sub/r.xdmf"), AllOf(HasSubstr("<Grid Name=\"00006\">\n <Time Value=\"5\"/>"),
                                          HasSubstr(">../r.h5:/fields/00006<")));
-  expect_refusal("export r.h5 -o sub/r.xdmf", 1, "sub/r.xdmf exists");
-  shell("cp coarse.h5 other.xdmf");
-  expect_refusal("export r.h5 -o other.xdmf --overwrite", 1, "is not what this command writes");
   expect_refusal("export bare.h5 -o x.xdmf", 1, "bare.h5 has no field: run with --save-fields");
   shell("mv coarse.h5 a:b.h5");
   expect_refusal("export a:b.h5 -o x.xdmf", 1, "an XDMF file cannot name 'a:b.h5': rename it");
-  shell("cp '" WALLHEAT_TEST_DATA
-        "/killed.h5' k.h5;"
-        "cp '" WALLHEAT_TEST_DATA "/killed.h5.wal0' k.h5.wal0");
   expect_refusal("export k.h5 -o x.xdmf", 1, "after 'wallheat repair'");
   shell("wallheat repair k.h5", 75);
   shell("wallheat export k.h5 -o x.xdmf", 75);
+  shell("wallheat plot k.h5 -o k.svg");  // without the plans that have no field yet
   EXPECT_THAT(bytes("x.xdmf"), HasSubstr(":/fields/"));
 }
 
@@ -283,7 +216,6 @@ TEST_F(Looking, writes_a_trace_of_every_plan) {
   EXPECT_THAT(trace, StartsWith("{\"traceEvents\":["));
   for (const char* id : {"00001", "00006"}) EXPECT_THAT(trace, HasSubstr(id));
   EXPECT_THAT(trace, HasSubstr("\"name\":\"solve\""));
-  expect_refusal("trace r.h5 --out trace.json", 1, "trace.json exists");
 }
 
 }  // namespace

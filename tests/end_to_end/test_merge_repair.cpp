@@ -67,40 +67,21 @@ TEST_F(Parts, of_a_job_array_become_a_file_that_is_no_shard) {
 TEST_F(Parts, that_leave_plans_out_are_finished_by_a_resume_of_the_whole) {
   solve(6);
   make_part("part-1.h5", {0, 2, 4});
-  const Finished refused = shell("wallheat merge --out all.h5 part-1.h5", 1);
-  EXPECT_THAT(refused.out, HasSubstr("00002"));
+  const Finished refused = shell("wallheat merge --json --out all.h5 part-1.h5", 1);
+  const Json none = Json::parse(refused.out);
+  EXPECT_EQ(none["written"], false);
+  EXPECT_EQ(none["missing"], Json::parse(R"([{"id": "00002"}, {"id": "00004"}, {"id": "00006"}])"));
   EXPECT_THAT(refused.err,
               AllOf(HasSubstr("all.h5 was not written"), HasSubstr("--allow-missing")));
   EXPECT_FALSE(exists("all.h5"));
 
   EXPECT_THAT(shell("wallheat merge --out all.h5 --allow-missing part-1.h5", 75).out,
               StartsWith("3 of 6, 3 missing, 0 duplicates, 0 conflicts\n"));
-  EXPECT_EQ(bytes("all.missing.txt"), "00002\n00004\n00006\n");
+  EXPECT_EQ(shell("wallheat list all.h5 --where \"status = 'pending'\" --columns id -f csv").out,
+            "id\n00002\n00004\n00006\n");
   EXPECT_THAT(shell("wallheat run --data plans --out all.h5 --resume").err,
               HasSubstr("restored 3, solved 3"));
   EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
-}
-
-TEST_F(Parts, are_told_of_as_json) {
-  solve(6);
-  make_part("part-1.h5", {0, 2, 4});
-  make_part("part-2.h5", {1, 3, 5}, false);
-  const Json none = Json::parse(shell("wallheat merge --json --out all.h5 part-1.h5", 1).out);
-  EXPECT_EQ(none["written"], false);
-  EXPECT_EQ(none["missing"], Json::parse(R"([{"id": "00002"}, {"id": "00004"}, {"id": "00006"}])"));
-  EXPECT_EQ(none["missing_ids_file"], nullptr) << "nothing was written";
-
-  const Json half =
-      Json::parse(shell("wallheat merge --json --out some.h5 --allow-missing part-2.h5", 75).out);
-  EXPECT_EQ(half["done"], 3);
-  EXPECT_EQ(bytes(half["missing_ids_file"].get<std::string>()), "00001\n00003\n00005\n");
-  EXPECT_EQ(half["warnings"].size(), 1U) << "part-2 is not closed";
-
-  const Json repaired = Json::parse(shell("wallheat repair --json part-2.h5", 75).out);
-  EXPECT_EQ(repaired["changed"], true);
-  EXPECT_EQ(repaired["done"], 3);
-  EXPECT_EQ(repaired["pending"], 3);
-  EXPECT_FALSE(repaired["findings"].empty());
 }
 
 TEST_F(Parts, that_contradict_each_other_stop_the_merge) {
@@ -116,37 +97,12 @@ TEST_F(Parts, that_contradict_each_other_stop_the_merge) {
                     HasSubstr("plan \"00002\" has different answers in"), HasSubstr("input_hash")));
   EXPECT_THAT(merged.err, HasSubstr("all.h5 was not written"));
   EXPECT_FALSE(exists("all.h5"));
-}
-
-TEST_F(Parts, with_failed_plans_end_in_exit_status_3) {
-  solve(2);
+  expect_refusal("merge --out all.h5 part.h5", 1, "part.h5 does not exist");
+  // A part may have failed plans.
   std::ofstream(directory_ / "plans/00002_domain.npy") << "not an array";
-  shell("wallheat run --data plans --out part-1.h5", 3);
-  EXPECT_EQ(shell("wallheat merge --out all.h5 part-1.h5", 3).out,
-            "1 of 2, 0 missing, 0 duplicates, 0 conflicts, 1 failed\n");
-}
-
-TEST_F(Parts, must_be_named_in_a_way_that_makes_sense) {
-  shell("wallheat merge --out all.h5", 2);
-  shell("wallheat merge part.h5", 2);
-  shell("wallheat merge --out a.h5 --missing-ids x part.h5", 2);
-  EXPECT_THAT(shell("wallheat merge --out all.h5 part.h5", 1).err,
-              HasSubstr("part.h5 does not exist"));
-  EXPECT_THAT(shell("wallheat merge --help").out,
-              AllOf(HasSubstr("--missing-ids"), HasSubstr("Exit status")));
-}
-
-TEST_F(Parts, and_the_whole_are_not_replaced_by_the_list_of_missing_plans) {
-  solve(4);
-  make_part("part-1.h5", {0, 1});
-  const std::string part = bytes("part-1.h5");
-  shell("ln -s part-1.h5 link; ln part-1.h5 name");
-  for (const std::string list : {"part-1.h5", "link", "name", "all.h5", "./all.h5"}) {
-    expect_refusal("merge --out all.h5 --allow-missing part-1.h5 --missing-ids " + list, 2,
-                   "name another file by --missing-ids");
-    EXPECT_EQ(bytes("part-1.h5"), part) << list;
-    EXPECT_FALSE(exists("all.h5")) << list;
-  }
+  shell("wallheat run --data plans --out failed.h5", 3);
+  EXPECT_EQ(shell("wallheat merge --out all.h5 failed.h5", 3).out,
+            "2 of 3, 0 missing, 0 duplicates, 0 conflicts, 1 failed\n");
 }
 
 TEST_F(Parts, that_ran_at_the_same_time_share_their_wall_time) {
@@ -173,14 +129,18 @@ TEST_F(Parts, of_a_killed_run_are_made_whole_by_repair) {
   make_part("killed.h5", {0, 1}, false);
   std::ofstream(path("killed.h5.status")) << "{}";
   std::ofstream(path("killed.h5.status.new")) << "{";
+  shell("cp killed.h5 again.h5; cp killed.h5.wal0 again.h5.wal0");
   EXPECT_THAT(shell("wallheat repair killed.h5", 75).out,
               AllOf(HasSubstr("folded in: 2 results of 1 journal"),
                     HasSubstr("killed.h5 is whole: 2 done, 0 failed, 2 pending")));
+  const Json repaired = Json::parse(shell("wallheat repair --json again.h5", 75).out);
+  EXPECT_EQ(repaired["changed"], true);
+  EXPECT_EQ(repaired["done"], 2);
+  EXPECT_FALSE(repaired["findings"].empty());
   for (const std::string end : {".wal0", ".wal0.fold", ".lock", ".status", ".status.new"})
     EXPECT_FALSE(exists("killed.h5" + end)) << end;
   EXPECT_THAT(shell("wallheat repair whole.h5").out, HasSubstr("whole.h5 needed nothing: 4 done"));
   shell("wallheat repair nowhere.h5", 1);
-  shell("wallheat repair", 2);
 }
 
 }  // namespace

@@ -47,10 +47,8 @@ TEST_F(OtherWalls, are_answered_as_a_solve_answers_them) {
 TEST_F(OtherWalls, are_told_by_room_and_drawn) {
   const std::string one = "wallheat whatif 00002 --data plans --wall 25=22 --rooms ";
   EXPECT_THAT(shell(one + "--cell-size 0.5 --plot fields.svg").out,
-              AllOf(HasSubstr("00002"), HasSubstr("area m²"), HasSubstr("now ")));
+              AllOf(HasSubstr("00002"), HasSubstr("area m²"), HasSubstr("\n   1          22  ")));
   EXPECT_THAT(bytes("fields.svg"), HasSubstr("walls of 25 °C at 22 °C"));
-  shell("wallheat whatif 00002 --data plans --wall 25=60 --plot warm.svg");
-  EXPECT_THAT(bytes("warm.svg"), HasSubstr("> 60<")) << "so warm the walls are drawn";
   EXPECT_THAT(shell(one + "--format csv").out, StartsWith("id,room,wall_25,cells,mean_temp,"));
   const Json rows = json("whatif 00002 --data plans --wall 25=22 --rooms")["plans"];
   std::size_t cells = 0;
@@ -62,8 +60,6 @@ TEST_F(OtherWalls, are_told_by_room_and_drawn) {
   EXPECT_EQ(cells, of_plan);
   shell("wallheat whatif --data plans --wall 25=20:30:2 --wall 5=0:10:5 --plot means.svg");
   EXPECT_THAT(bytes("means.svg"), HasSubstr("walls of 5 °C at 10 °C"));
-  shell("wallheat whatif --data plans --wall 25=20:30:2 --plot two.svg");
-  EXPECT_THAT(bytes("two.svg"), HasSubstr("plans with half of their area"));
 }
 
 TEST_F(OtherWalls, that_a_plan_needs_suffice_and_nothing_less_does) {
@@ -78,16 +74,16 @@ TEST_F(OtherWalls, that_a_plan_needs_suffice_and_nothing_less_does) {
     EXPECT_LT(mean_at(plan["least"].get<double>() - 1e-6), 18) << plan;
     EXPECT_LT(plan["most"].get<double>() - plan["least"].get<double>(), 1e-6) << plan;
   }
-}
-
-TEST_F(OtherWalls, that_an_area_needs_suffice_and_nothing_less_does) {
-  const Json need =
-      json("need 00003 --data plans --wall 25 --area-above 18 --area-share 0.5 --whole-plans");
+  // The same of an area, and of what no wall gives.
+  const std::string one = "need 00003 --data plans --wall 25 --whole-plans ";
+  const Json area = json(one + "--area-above 18 --area-share 0.5");
   const auto above_at = [&](double wall) {
     return solved("00003", "--wall 25=" + Json(wall).dump())["pct_above_18"].get<double>();
   };
-  EXPECT_GE(above_at(need["needed_most"].get<double>() + 1e-6), 50);
-  EXPECT_LT(above_at(need["needed_least"].get<double>() - 1e-6), 50);
+  EXPECT_GE(above_at(area["needed_most"].get<double>() + 1e-6), 50);
+  EXPECT_LT(above_at(area["needed_least"].get<double>() - 1e-6), 50);
+  EXPECT_EQ(json(one + "--room-mean 90")["verdict"], "above limit");
+  EXPECT_EQ(json(one + "--room-mean 90 --limit 1000")["verdict"], "reachable");
 }
 
 TEST_F(OtherWalls, that_rooms_need_are_counted_over_the_set) {
@@ -111,35 +107,19 @@ TEST_F(OtherWalls, that_rooms_need_are_counted_over_the_set) {
   EXPECT_NEAR(std::stod(needs), all["needed"], 1e-3);
 }
 
-TEST_F(OtherWalls, can_be_too_warm_to_be_an_answer) {
-  const std::string need = "need 00001 --data plans --wall 25 --whole-plans --room-mean ";
-  EXPECT_THAT(shell("wallheat " + need + "90").out,
-              HasSubstr("a wall of 100 °C is not enough for 95 % of the plans"));
-  EXPECT_EQ(json(need + "90")["verdict"], "above limit");
-  EXPECT_EQ(json(need + "90 --limit 1000")["verdict"], "reachable");
-}
-
 TEST_F(OtherWalls, are_refused_in_one_sentence) {
   const std::string what_if = "whatif --data plans ";
   expect_refusal(what_if + "--wall 20=22", 1, "has a wall of 20.0 °C");
   expect_refusal(what_if + "--wall 25", 2, "say what these walls are to be");
   expect_refusal(what_if + "--wall 25=nan", 2, "--wall must be KIND=DEGREES");
-  expect_refusal(what_if + "--wall 25=30:18:1", 2, "--wall must be KIND=DEGREES");
   expect_refusal(what_if + "--wall 25=1:900:1 --wall 5=1:2:1", 2, "more than 1000 combinations");
   expect_refusal(what_if + "--wall 25=22 --wall 25=23", 2, "--wall names 25 twice");
-  expect_refusal(what_if + "--wall 25=22 --above nan", 2, "must be temperatures");
-  expect_refusal(what_if + "--wall 25=22 --door 3", 2, "--door goes with --rooms");
-  shell("wallheat run --data plans --out r.h5 --first 1");
-  expect_refusal("whatif --data r.h5 --wall 25=22", 1,
-                 "r.h5 is neither a directory of floor plans nor");
   const std::string need = "need --data plans --wall 25 ";
   expect_refusal("need --data plans --wall 20 --room-mean 18", 1, "has a wall of 20.0 °C");
   expect_refusal("need --data plans --wall 25=20 --room-mean 18", 2, "without a temperature");
   expect_refusal(need, 2, "give --room-mean, or --area-above");
-  expect_refusal(need + "--room-mean nan", 2, "--room-mean must be a number");
-  expect_refusal(need + "--area-above nan", 2, "--area-above must be a number");
-  expect_refusal(need + "--room-mean 18 --share 0", 2, "--share must be a number above 0");
-  expect_refusal(need + "--room-mean 18 --limit nan", 2, "--limit must be a number");
+  expect_refusal(need + "--room-mean 18 --share 0", 2,
+                 "--share must be a number above 0 and at most 1, not '0'");
 }
 
 TEST_F(OtherWalls, are_answered_without_plans_that_cannot_be_read) {

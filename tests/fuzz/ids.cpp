@@ -2,11 +2,11 @@
 
 #include <set>
 
+#include "core/plan_files.hpp"
 #include "core/plan_ids.hpp"
 #include "plans/plan_source.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/floor_plan.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat::fuzz {

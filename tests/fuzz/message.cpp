@@ -1,16 +1,24 @@
-// What ranks, and a rank and its solver processes, say to each other: as one message, and as the
-// stream of a socket.
+// What processes say to each other: ranks, a rank and its solver processes, a run and its
+// onlookers. The first byte chooses who speaks; what can be read must not change when it is passed
+// on.
 
 #include <sys/socket.h>
 
+#include <limits>
+
+#include "core/bytes.hpp"
+#include "isolation/job_settings.hpp"
 #include "isolation/message_channel.hpp"
 #include "queue/messages.hpp"
 #include "target.hpp"
+#include "view/run_status.hpp"
 
 namespace wallheat::fuzz {
 namespace {
 
-std::string text(const Bytes& bytes) {
+enum Speaker : char { worker, rank_0, stream, parent, run };
+
+std::string text_of(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -20,16 +28,11 @@ std::string framed(const std::string& message) {
 }
 
 template <class Decode>
-void read_message(std::span<const std::byte> bytes, Decode decode) {
+void pass_on(std::span<const std::byte> bytes, Decode decode) {
   accepts<DecodeError>([&] {
     const Bytes again = encode(decode(bytes));
     require(encode(decode(again)) == again, "a message that changes when it is passed on");
   });
-}
-
-void read_message(std::span<const std::byte> bytes) {
-  read_message(bytes, decode_from_worker);
-  read_message(bytes, decode_to_worker);
 }
 
 void read_stream(std::span<const std::byte> bytes) {
@@ -43,9 +46,56 @@ void read_stream(std::span<const std::byte> bytes) {
   accepts<DecodeError>([&] {
     while (const auto message = channel.receive()) {
       require(message->size() <= bytes.size(), "more than was sent");
-      read_message(*message);
+      pass_on(*message, decode_from_worker);
     }
   });
+}
+
+void require_sound(const JobSettings& settings) {
+  const SolverOptions& solver = settings.solver;
+  require(solver.isa == Isa::baseline || solver.isa == Isa::avx2 || solver.isa == Isa::avx512,
+          "no such isa");
+  require(solver.kind >= SolverKind::jacobi && solver.kind <= SolverKind::steady, "no such solver");
+  require(
+      !solver.door || (solver.door->cells >= Door::automatic && solver.door->cells <= largest_door),
+      "no door");
+  require(settings.plan_timeout_s >= 0, "a timeout that ends before it begins");
+}
+
+std::vector<JobSettings> some_settings() {
+  JobSettings usual{"plans", {}, true, "node", "cpu"};
+  JobSettings wild = usual;
+  wild.solver.isa = static_cast<Isa>(77);
+  JobSettings endless = usual;
+  endless.plan_timeout_s = std::numeric_limits<double>::quiet_NaN();
+  JobSettings full = usual;
+  full.solver.gpu = 3;
+  full.lanes = 0;
+  full.cpus = {0, 8};
+  full.solver.walls = {{5, 8}, {25, 22}};
+  full.solver.door = Door{7};
+  return {usual, wild, endless, full};
+}
+
+std::vector<std::string> some_statuses() {
+  RunStatus status;
+  status.state = "running";
+  status.total = 10;
+  const std::string small = to_json_text(status);
+  status.seconds_left = 1.5;
+  status.workers.push_back({1,
+                            "node",
+                            "cpu",
+                            2,
+                            5,
+                            0.1,
+                            "working",
+                            {{"10000", 100, 0.5, 1}},
+                            GpuSample{.power_w = 512}});
+  std::vector<std::string> texts{small, to_json_text(status), std::string(2000, '['), "null"};
+  for (const std::string number : {"1e300", "-1.5", "18446744073709551615"})
+    texts.push_back(std::string(small).replace(small.find("\"total\": 10") + 9, 2, number));
+  return texts;
 }
 
 }  // namespace
@@ -64,26 +114,50 @@ std::vector<std::string> seeds() {
       WorkerReport{}, Bye{Bye::Why::interrupted, "no memory", {{7, 100, 0.5, 2.5}}, "node"}};
   const std::vector<ToWorker> to_worker{Setup{"1.0", "tolerance = 1", {{{0, "10000"}, "32 x 32"}}},
                                         Work{{{0, "10000"}, {1, "10029"}}}, Stop{}, End{true}};
-  std::vector<Bytes> messages;
-  for (const FromWorker& message : from_worker) messages.push_back(encode(message));
-  for (const ToWorker& message : to_worker) messages.push_back(encode(message));
   std::vector<std::string> inputs;
-  std::string stream;
-  for (const Bytes& message : messages) {
-    inputs.push_back(text(message));
-    stream += framed(inputs.back());
+  const auto add = [&](Speaker speaker, const std::string& said) {
+    inputs.push_back(std::string(1, speaker) + said);
+  };
+  std::string all;
+  for (const FromWorker& message : from_worker) {
+    add(worker, text_of(encode(message)));
+    all += framed(text_of(encode(message)));
   }
-  inputs.push_back(stream);
-  inputs.push_back(framed(inputs.front()));
+  add(stream, all);
+  for (const ToWorker& message : to_worker) add(rank_0, text_of(encode(message)));
+  for (const JobSettings& settings : some_settings()) add(parent, text_of(encode(settings)));
+  for (const std::string& status : some_statuses()) add(run, status);
   return inputs;
 }
 
 }  // namespace wallheat::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace wallheat;
   using namespace wallheat::fuzz;
-  const auto bytes = bytes_of(text_of(data, size));
-  read_message(bytes);
-  read_stream(bytes);
+  if (size == 0) return 0;
+  const std::string_view said = text_of(data, size).substr(1);
+  const auto bytes = bytes_of(said);
+  switch (data[0] % 5) {
+    case worker:
+      pass_on(bytes, decode_from_worker);
+      break;
+    case rank_0:
+      pass_on(bytes, decode_to_worker);
+      break;
+    case stream:
+      read_stream(bytes);
+      break;
+    case parent:
+      pass_on(bytes, decode_settings);
+      accepts<DecodeError>([&] { require_sound(decode_settings(bytes)); });
+      break;
+    default:
+      accepts<DecodeError>([&] {
+        const std::string again = to_json_text(run_status_from_json(said));
+        require(to_json_text(run_status_from_json(again)) == again,
+                "a status that changes when it is written again");
+      });
+  }
   return 0;
 }

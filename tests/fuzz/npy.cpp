@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/plan_files.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/floor_plan.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat::fuzz {
@@ -69,7 +69,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const double value : plan.domain.cells) require(std::abs(value) <= 1e300, "a wild value");
     for (const auto value : plan.interior.cells) require(value <= 1, "a mask that is none");
   });
-  accepts<InputError>([] { (void)load_interior(directory(), "plan"); });
   accepts<InputError>([] { (void)floor_plan_shape(directory(), "plan"); });
   return 0;
 }

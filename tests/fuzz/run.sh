@@ -9,7 +9,7 @@
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
-targets=(npy ids zip journal results config message setup status recording formula listing)
+targets=(npy ids zip journal results config message recording formula listing)
 
 if [[ ! ${1:-} =~ ^[1-9][0-9]*$ ]]; then
   echo "usage: tests/fuzz/run.sh SECONDS [TARGET ...], targets: ${targets[*]}" >&2

@@ -2,7 +2,6 @@
 // value. A plan that loads has to be the one that was put in: all that says what a plan is is under
 // a checksum. The seeds aim at the list of members and the end, which are not.
 
-#include <algorithm>
 #include <sstream>
 
 #include "core/npy.hpp"
@@ -40,39 +39,6 @@ std::string archive() {
   zip.add(compress_member("p/spacing.txt", "0.5\n"));
   zip.finish();
   return out.str();
-}
-
-struct Patch {
-  unsigned what;
-  std::size_t at;
-  unsigned value;
-};
-
-void change(std::string& bytes, const Patch& patch) {
-  if (bytes.empty()) return;
-  const std::size_t at = patch.at % bytes.size();
-  switch (patch.what % 4) {
-    case 0:
-      bytes[at] = static_cast<char>(bytes[at] ^ (patch.value | 1));
-      return;
-    case 1:
-      bytes.resize(at);
-      return;
-    case 2:
-      bytes.replace(at, std::min<std::size_t>(8, bytes.size() - at), 8,
-                    static_cast<char>(patch.value));
-      return;
-    default:
-      bytes.insert(at, patch.value, 'P');
-  }
-}
-
-std::string as_bytes(std::initializer_list<Patch> patches) {
-  std::string input;
-  for (const auto& [what, at, value] : patches)
-    for (const std::size_t byte : {std::size_t{what}, at & 255, at >> 8, std::size_t{value}})
-      input += static_cast<char>(byte);
-  return input;
 }
 
 void read_all(const std::filesystem::path& path) {
@@ -115,11 +81,10 @@ std::vector<std::string> seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace wallheat;
   using namespace wallheat::fuzz;
-  constexpr std::size_t most_patches = 16;
   static const std::string whole = archive();
   std::string bytes = whole;
-  for (std::size_t at = 0; at + 4 <= std::min(size, 4 * most_patches); at += 4)
-    change(bytes, {data[at], data[at + 1] + std::size_t{256} * data[at + 2], data[at + 3]});
+  for (const Patch& patch : patches_in(text_of(data, size), 16))
+    damage(bytes, patch.what % 4, patch);
   const auto path = directory() / "patched.zip";
   write_file(path, bytes);
   accepts<RunError>([&] { read_all(path); });

@@ -123,20 +123,6 @@ TEST_F(PlanJobTest, says_whether_fast_forward_fell_back) {
   EXPECT_EQ(solve("large").iterations, large.iterations);
 }
 
-TEST_F(PlanJobTest, calls_a_plan_without_interior_cells_empty) {
-  save("wall", random_plan(8, 8, 0, 1));
-  const PlanResult result = solve("wall");
-  EXPECT_EQ(result.status, PlanStatus::empty);
-  EXPECT_TRUE(std::isnan(result.statistics.mean_temp));
-  EXPECT_EQ(result.iterations, 0);
-}
-
-TEST_F(PlanJobTest, says_when_the_iterations_did_not_suffice) {
-  save("7", room(20, 30));
-  solver_.limits.max_iterations = 3;
-  EXPECT_EQ(solve("7").status, PlanStatus::max_iterations);
-}
-
 TEST_F(PlanJobTest, turns_bad_input_into_a_failed_result_with_the_reason) {
   for (const auto& [id, cause] : std::vector<std::pair<std::string, std::string>>{
            {"missing", "missing_domain.npy: no such file"},
@@ -215,21 +201,6 @@ TEST_F(PlanJobTest, blames_no_plan_for_a_directory_that_is_away) {
         (void)job({0, "7"}, {});
       },
       testing::ThrowsMessage<SourceUnavailable>(HasSubstr(away.string())));
-}
-
-/// A domain whose header promises what the file does not hold; for a shape it was once believed.
-TEST_F(PlanJobTest, believes_no_shape_that_the_file_cannot_have) {
-  save("7", room(20, 30));
-  save("8", room(21, 30));
-  std::fstream domain(directory_ / "8_domain.npy", std::ios::in | std::ios::out);
-  const std::string text{std::istreambuf_iterator<char>(domain), {}};
-  domain.clear();
-  domain.seekp(static_cast<std::streamoff>(text.find("(21, 30), }  ")));
-  domain << "(99999, 99999), }" << std::flush;
-  domain.close();
-  const auto source = directory_source(directory_.path());
-  EXPECT_EQ(source->shape("7"), (GridShape{20, 30}));
-  EXPECT_THROW((void)source->shape("8"), InputError);
 }
 
 }  // namespace

@@ -174,17 +174,6 @@ TEST_F(SeatsTest, name_the_signal_that_came_from_outside_and_how_far_the_plan_wa
   EXPECT_THAT(children_of(::getpid()), SizeIs(1)) << "no zombie";
 }
 
-TEST_F(SeatsTest, blame_no_plan_for_a_process_that_died_before) {
-  open();
-  expect_sound();
-  for (int death = 0; death < 3; ++death) {
-    const pid_t pid = child();
-    ::kill(pid, SIGKILL);
-    wait_until("its death", [&] { return is_gone(pid); });
-    expect_sound();
-  }
-}
-
 TEST_F(SeatsTest, take_a_plan_without_progress_for_dead) {
   settings_.plan_timeout_s = 1;
   open();
@@ -309,31 +298,20 @@ TEST_F(SeatsTest, are_missed_when_no_new_one_comes_up) {
 
 // --- the worker and rank 0 -----------------------------------------------------------------------
 
-TEST_F(SeatsTest, are_not_started_for_another_run) {
-  parts_.difference = [](const auto&) { return "its --norm is l2, and rank 0's is max"; };
-  open();
-  const Bye bye = rank0_->listen_for_bye();
-  EXPECT_EQ(bye.why, Bye::Why::refused);
-  EXPECT_EQ(bye.reason, "its --norm is l2, and rank 0's is max");
-}
-
-TEST_F(SeatsTest, end_when_the_worker_is_interrupted) {
-  std::atomic<bool> interrupted = false;
-  parts_.interrupted = [&] { return interrupted.load(); };
-  open();
-  rank0_->give("endless");
-  rank0_->listen_for_progress();
-  interrupted = true;
-  EXPECT_EQ(rank0_->listen_for_bye().why, Bye::Why::interrupted);
-  rank0_.reset();  // what refers to the flag
-}
-
-TEST_F(SeatsTest, end_when_the_worker_cannot_go_on) {
+TEST_F(SeatsTest, end_with_a_worker_that_leaves) {
+  const auto expect_bye = [&](Bye::Why why, const std::string& reason) {
+    open();
+    const Bye bye = rank0_->listen_for_bye();
+    EXPECT_EQ(bye.why, why);
+    EXPECT_EQ(bye.reason, reason);
+  };
+  parts_.interrupted = [] { return true; };
+  expect_bye(Bye::Why::interrupted, "interrupted");
+  parts_.interrupted = nullptr;
   parts_.open = []() -> std::vector<WorkerDevice> { throw RunError("there is no GPU 7 here"); };
-  open();
-  const Bye bye = rank0_->listen_for_bye();
-  EXPECT_EQ(bye.why, Bye::Why::broken);
-  EXPECT_EQ(bye.reason, "there is no GPU 7 here");
+  expect_bye(Bye::Why::broken, "there is no GPU 7 here");
+  parts_.difference = [](const auto&) { return "its --norm is l2, and rank 0's is max"; };
+  expect_bye(Bye::Why::refused, "its --norm is l2, and rank 0's is max");
 }
 
 TEST_F(SeatsTest, end_when_rank_0_is_gone) {
@@ -410,40 +388,25 @@ TEST_F(GpuSeatTest, blames_none_of_several_plans_for_a_crash) {
   expect_sound();
 }
 
-TEST_F(GpuSeatTest, lets_the_plan_that_hangs_fail_and_gives_the_others_back) {
-  settings_.plan_timeout_s = 2;
-  open();
-  give("hang", GpuFault::hang);
-  fill();
-  rank0_->listen("the others", [&] { return rank0_->returned.size() == FakeGpu::lanes - 1; });
-  EXPECT_THAT(rank0_->results["hang"].error, HasSubstr("plan hang: no progress for 2 s"));
-  expect_sound();
-}
-
 TEST_F(GpuSeatTest, goes_on_with_its_cores_if_the_device_falls_silent_twice) {
   parts_.open = [this] {
     JobSettings cores = settings_;
     cores.solver.gpu.reset();
     cores.lanes = 1;
-    return std::vector<WorkerDevice>{{{settings_}, {.host = "host", .device = "gpu fake"}},
-                                     {{cores, cores}, {.host = "host", .device = "cpu"}}};
+    return std::vector<WorkerDevice>{
+        {{settings_}, {.host = "host", .device = "gpu fake"}, [] { return GpuSample{}; }},
+        {{cores, cores}, {.host = "host", .device = "cpu"}}};
   };
   open();
+  rank0_->listen("the GPU's readings", [&] { return rank0_->last.gpu.has_value(); });
   give("quiet", GpuFault::silent);
   rank0_->listen("it", [&] { return rank0_->returned.size() == 1; });
   rank0_->give("quiet");
   rank0_->listen("the cores", [&] { return rank0_->facts && rank0_->facts->device == "cpu"; });
   EXPECT_EQ(rank0_->facts->lanes, 2U);
   EXPECT_EQ(rank0_->returned.size(), 2U);
+  EXPECT_FALSE(rank0_->last.gpu) << "of a GPU that is given up nothing is told";
   expect_same(solve("quiet"));
-}
-
-TEST_F(GpuSeatTest, stops_all_that_it_is_at) {
-  open();
-  give("hang", GpuFault::hang);
-  fill();
-  rank0_->send(Stop{});
-  EXPECT_THAT(rank0_->listen_for_bye().abandoned, SizeIs(FakeGpu::lanes));
 }
 
 }  // namespace

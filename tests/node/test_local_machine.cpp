@@ -14,7 +14,6 @@
 
 #include "node/cgroup_limits.hpp"
 #include "node/local_machine.hpp"
-#include "solve/gpu/device.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/refusal.hpp"
@@ -46,14 +45,6 @@ void restrict_this_process_to(int cpu) {
   sched_setaffinity(0, sizeof mask, &mask);
 }
 
-/// What local_machine() makes of a machine that hwloc is told to imagine.
-bool imagined(const char* topology, const std::function<bool(const std::vector<Core>&)>& check) {
-  return holds_in_child([&] {
-    setenv("HWLOC_SYNTHETIC", topology, 1);
-    return check(local_machine().cores);
-  });
-}
-
 TEST(LocalMachine, sees_only_the_cpus_that_the_process_was_restricted_to) {
   for (const int cpu : bound_cpus()) {
     EXPECT_TRUE(holds_in_child([&] {
@@ -75,22 +66,17 @@ TEST(LocalMachine, is_not_misled_by_a_solver_thread_that_is_bound_already) {
   EXPECT_EQ(after, before);
 }
 
-TEST(LocalMachine, counts_the_hardware_threads_of_a_core_once) {
-  EXPECT_TRUE(imagined("package:1 core:4 pu:2", [](const std::vector<Core>& cores) {
-    return cores.size() == 4 && cores[1].cpu == 2;
-  }));
-}
-
-TEST(LocalMachine, numbers_sockets_and_numa_nodes) {
-  EXPECT_TRUE(imagined("package:2 numa:2 core:3 pu:1", [](const std::vector<Core>& cores) {
-    return cores.size() == 12 && cores[5] == Core{5, 0, 1} && cores[11] == Core{11, 1, 3};
-  }));
-}
-
-TEST(LocalMachine, takes_each_hardware_thread_for_a_core_where_nothing_else_is_known) {
-  EXPECT_TRUE(imagined("pu:3", [](const std::vector<Core>& cores) {
-    return cores == std::vector<Core>{{0, 0, 0}, {1, 0, 0}, {2, 0, 0}};
-  }));
+TEST(LocalMachine, counts_each_core_once_and_numbers_sockets_and_numa_nodes) {
+  const auto expect_cores = [](const char* imagined, const std::vector<Core>& cores) {
+    EXPECT_TRUE(holds_in_child([&] {
+      setenv("HWLOC_SYNTHETIC", imagined, 1);
+      return local_machine().cores == cores;
+    })) << imagined;
+  };
+  expect_cores("package:1 core:2 pu:2", {{0, 0, 0}, {2, 0, 0}});
+  expect_cores("package:2 numa:2 core:1 pu:1", {{0, 0, 0}, {1, 0, 1}, {2, 1, 2}, {3, 1, 3}});
+  // Nobody knows which hardware threads form a core.
+  expect_cores("pu:3", {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}});
 }
 
 TEST(LocalMachine, names_the_host_the_running_system_and_what_it_may_use_unbound) {
@@ -99,6 +85,7 @@ TEST(LocalMachine, names_the_host_the_running_system_and_what_it_may_use_unbound
   EXPECT_THAT(machine.host, Not(IsEmpty()));
   EXPECT_THAT(machine.system, Not(IsEmpty()));
   EXPECT_GE(machine.host_cores, static_cast<int>(machine.cores.size()));
+  EXPECT_GT(machine.memory_bytes, 1U << 20);
   for (const int cpu : bound_cpus()) {
     EXPECT_TRUE(holds_in_child([&] {
       restrict_this_process_to(cpu);
@@ -210,10 +197,6 @@ TEST_F(Cgroups, are_none_if_nothing_can_be_read) {
   EXPECT_EQ(limits().memory_bytes, 0U);
 }
 
-TEST(LocalMachine, knows_how_much_memory_it_may_hold) {
-  EXPECT_GT(local_machine().memory_bytes, 1U << 20);
-}
-
 TEST(BindThisThread, is_read_back_from_the_system_and_leaves_other_threads_alone) {
   const std::vector<int> before = bound_cpus();
   for (const int cpu : before) {
@@ -240,23 +223,14 @@ TEST(BindThisThread, takes_several_cpus_in_any_order) {
   EXPECT_EQ(bound, ascending);
 }
 
-TEST(BindThisThread, refuses_cpus_that_do_not_exist) {
+TEST(BindThisThread, refuses_cpus_that_do_not_exist_and_names_them) {
   const std::vector<std::vector<int>> impossible = {
       {}, {-1}, {100'000}, {2'000'000'000}, {bound_cpus().front(), 100'000}};
   for (const std::vector<int>& cpus : impossible) {
     std::thread([&] { EXPECT_THROW(bind_this_thread(cpus), RunError); }).join();
   }
-}
-
-TEST(BindThisThread, names_the_cpu_and_the_host_in_its_error) {
   EXPECT_THAT(refusal_of<RunError>([] { bind_this_thread({100'000}); }),
               HasSubstr("cpu 100000 of " + host_name()));
-}
-
-TEST(GpuSupport, decides_whether_the_machine_counts_gpus) {
-  const GpuSupport support = gpu_support();
-  EXPECT_EQ(support.reason.empty(), support.can_solve);
-  EXPECT_EQ(local_machine().gpus, support.can_solve ? support.gpus : std::vector<Gpu>{});
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ wallheat=$prefix/bin/wallheat
 jobs=$prefix/share/wallheat/jobs
 "$wallheat" generate --out plans --count 3 --size 24 > /dev/null
 check "the installed launch.sh starts the installed wallheat, which is not in PATH" \
-  "$wallheat" launch -n 2 --oversubscribe -- wallheat run --config "$prefix/share/wallheat/configs/run.cfg" \
+  "$wallheat" launch -n 2 --oversubscribe -- wallheat run --config "$prefix/share/wallheat/configs/many-buildings.cfg" \
   --data plans --out results.h5 --progress none --log-level warning
 
 check "a project that reads results configures" configure results 'solver;results'
@@ -50,7 +50,8 @@ for id in 00001 00002 00003; do "./solver/solve_plan" plans "$id"; done > answer
 check "it reads the answers that the project which solves gets" same "$(cat answers)" "$(cat rows)"
 check "they are three" same 3 "$(wc -l < rows)"
 
-"$wallheat" submit --scheduler slurm --dry-run -- --data plans --out results.h5 > job 2> said
+"$wallheat" submit --scheduler slurm --dry-run -- --config "$prefix/share/wallheat/configs/many-buildings.cfg" \
+  --data plans --out results.h5 > job 2> said
 check "the installed submit.sh prints a job" same 0 $?
 check "it has asked the installed wallheat" contains said "all 3 plans are solved"
 check "that starts the installed scripts, which tell their folder to Slurm's copy" contains job "$(printf '%q %q ' "$jobs/slurm.sh" "$jobs")"

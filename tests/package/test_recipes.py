@@ -16,6 +16,7 @@ NAMES = {
     "Boost": "boost",
     "HDF5": "hdf5",
     "MPI": "mpi",
+    "PNG": "libpng",
     "PkgConfig": "pkgconfig",
     "SQLite3": "sqlite",
     "Threads": None,

@@ -89,21 +89,6 @@ TEST(Coordinator, tells_the_life_of_a_plan_in_true_order) {
   EXPECT_EQ(run.coordinator.end(), RunEnd::finished);
 }
 
-TEST(Coordinator, names_both_workers_whose_answers_differ) {
-  Script run({{}}, 2);
-  run.say(1, ready("n1"));
-  run.pass(1);
-  run.say(2, ready("n2"));
-  EXPECT_EQ(run.given(), (Given{{1, 0}, {2, 0}})) << "a copy";
-  run.say(2, solved(0, 7));
-  EXPECT_EQ(run.last(Kind::stored).failures, 0);
-  run.say(1, solved(0, 8));
-  const Event conflict = run.last(Kind::conflict);
-  EXPECT_EQ(conflict.first->facts.host, "n2");
-  EXPECT_EQ(conflict.worker->facts.host, "n1");
-  EXPECT_EQ(conflict.failures, 1);
-}
-
 TEST(Coordinator, says_where_a_plan_was_that_workers_fell_silent_with) {
   Script run({{}}, 2, 2);
   run.say(1, ready("n1"));
@@ -137,19 +122,6 @@ TEST(Coordinator, says_why_nobody_is_left) {
             "otherwise");
   run.say(2, solved(0, 7));
   EXPECT_FALSE(run.coordinator.queue().finished()) << "nothing that it says counts any more";
-}
-
-TEST(Coordinator, goes_on_while_another_worker_can_read_the_plans) {
-  Script run({{}}, 2);
-  run.say(1, ready("n1"));
-  run.say(2, ready("n2"));
-  run.leave(1, {Bye::Why::source_away, "the plans are away", {}});
-  run.pass(1);
-  EXPECT_EQ(run.coordinator.end(), std::nullopt);
-  run.leave(2, {Bye::Why::broken, "no solver", {}});
-  run.pass(1);
-  EXPECT_EQ(run.coordinator.end(), RunEnd::source_away);
-  EXPECT_EQ(run.last(Kind::stopping).reason, "the plans are away");
 }
 
 TEST(Coordinator, tells_at_a_stop_how_far_plans_were) {

@@ -105,7 +105,7 @@ TEST(WorkEstimate, is_within_an_eighth_of_the_truth_on_real_floor_plans) {
     GTEST_SKIP() << "no real floor plans at " << shared_plans;
   for (const auto& [id, iterations] :
        std::map<std::string, double>{{"10000", 3602}, {"1948", 10221}, {"7636", 5904}}) {
-    const WorkEstimate estimate = estimate_work(load_interior(shared_plans, id), {});
+    const WorkEstimate estimate = estimate_work(load_floor_plan(shared_plans, id).interior, {});
     EXPECT_NEAR(static_cast<double>(estimate.iterations) / iterations, 1, 0.125) << id;
   }
 }

@@ -1,5 +1,6 @@
 #include <limits>
 #include <memory>
+#include <sstream>
 
 #include "report/unknown.hpp"
 #include "report/wall_need.hpp"
@@ -28,109 +29,104 @@ WallNeed need_of(const NeedQuestion& question) {
             needs_of_rooms(question, linear, room_places_of(plan, {0}))}}};
 }
 
-NeedVerdict verdict_of_room(const WallNeed& need, std::size_t room) {
-  return verdict_on(need.plans.front().rooms.at(room).needed, need.question.limit);
+std::vector<NeedVerdict> verdicts_on(const WallNeed& need) {
+  std::vector<NeedVerdict> verdicts;
+  for (const RoomNeed& room : need.plans.front().rooms)
+    verdicts.push_back(verdict_on(room.needed, need.question.limit));
+  return verdicts;
 }
 
 TEST(WallNeed, tells_rooms_that_need_no_wall_much_wall_and_whom_no_wall_helps) {
+  using enum NeedVerdict;
   const WallNeed cold = need_of({.target = 40, .limit = 50});
-  EXPECT_EQ(verdict_of_room(cold, 0), NeedVerdict::reachable);
-  EXPECT_EQ(verdict_of_room(cold, 1), NeedVerdict::above_limit);
-  EXPECT_EQ(verdict_of_room(cold, 2), NeedVerdict::never);
-  EXPECT_EQ(verdict_of_room(need_of({.target = 4}), 2), NeedVerdict::always);
+  EXPECT_THAT(verdicts_on(cold), ElementsAre(reachable, above_limit, never));
+  EXPECT_EQ(verdicts_on(need_of({.target = 4})).back(), always);
   // Of three rooms a third is one, two thirds are two, and one more than that is never reached.
-  EXPECT_LT(cold.for_share(1.0 / 3).value, cold.for_share(2.0 / 3).value);
-  EXPECT_EQ(cold.for_share(0.67).value, std::numeric_limits<double>::infinity());
-}
-
-TEST(WallNeed, of_an_area_tells_how_much_of_it_is_above_the_target_now) {
-  const WallNeed need = need_of({.target = 18, .area_share = 0.5});
-  const std::vector<RoomNeed>& rooms = need.plans.front().rooms;
-  EXPECT_GT(rooms.at(0).now, 50);
-  EXPECT_EQ(rooms.at(2).now, 0);
-  EXPECT_EQ(verdict_of_room(need, 0), NeedVerdict::reachable);
-  EXPECT_EQ(verdict_of_room(need, 2), NeedVerdict::never);
-}
-
-TEST(WallNeed, leaves_rooms_out_that_are_too_small_to_count) {
-  EXPECT_EQ(need_of({.min_cells = 10}).rooms(), 3U);
+  const std::vector<RoomNeed>& rooms = cold.plans.front().rooms;
+  EXPECT_LT(needed_for_share(rooms, 1.0 / 3).value, needed_for_share(rooms, 2.0 / 3).value);
+  EXPECT_EQ(needed_for_share(rooms, 0.67).value, std::numeric_limits<double>::infinity());
+  EXPECT_THAT(sentences_of(report_of(cold)),
+              Contains(EndsWith("2 have fewer than 20 cells (--min-cells 20 leaves such corners "
+                                "out)")));
+  // Half of an area.
+  const WallNeed area = need_of({.target = 18, .area_share = 0.5});
+  EXPECT_GT(area.plans.front().rooms.front().now, 50);
+  EXPECT_EQ(area.plans.front().rooms.back().now, 0);
+  EXPECT_EQ(verdicts_on(area).front(), reachable);
+  EXPECT_EQ(verdicts_on(area).back(), never);
+  // Rooms of ten cells, of which eleven were asked for.
   const Report none = report_of(need_of({.min_cells = 11}));
   EXPECT_EQ(value_of(none, "rooms"), Value(0));
   EXPECT_FALSE(value_of(none, "needed").is_known());
-}
-
-TEST(WallNeed, has_no_number_in_its_files_if_there_is_none) {
-  const Report report = report_of(need_of({.target = 40, .limit = 50}));
-  const std::vector<Table::Row> rooms = rows_of(report, "each_room");
-  ASSERT_EQ(rooms.size(), 3U);
-  EXPECT_EQ(cell_of(report, "each_room", 0, "room"), Value(3)) << "who needs the most";
-  for (const char* column : {"needed", "uncertainty", "most"})
-    EXPECT_FALSE(cell_of(report, "each_room", 0, column).is_known()) << column;
-  EXPECT_EQ(cell_of(report, "each_room", 0, "verdict"), Value("never"));
-  EXPECT_EQ(cell_of(report, "each_room", 2, "verdict"), Value("reachable"));
-  EXPECT_FALSE(cell_of(report, "plans", 0, "temperature").is_known());
-  EXPECT_EQ(report.table_of_csv(), &table_of(report, "each_room"));
 }
 
 /// A plan whose rooms need these temperatures.
 WallNeed need_of_rooms(const std::vector<double>& needs, const NeedQuestion& question) {
   PlanNeed plan{"one", true, 0, {}};
   for (const double needed : needs)
-    plan.rooms.push_back({1, 10, 0, unknown, {needed, needed, needed}});
+    plan.rooms.push_back({1, 100, 0, unknown, {needed, needed, needed}});
   return {question, {plan}};
 }
 
-constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double never_reached = std::numeric_limits<double>::infinity();
 
 TEST(WallNeed, is_told_in_sentences_that_hold) {
-  const std::vector<double> needs{20, 21, 22, 63.0625, 124.5, never, never};
-  const auto told = [](const std::vector<double>& of_rooms, double share) {
-    return sentences_of(report_of(need_of_rooms(of_rooms, {.room_share = share})));
-  };
-  EXPECT_THAT(told(needs, 0.5), Contains("the wall must be at 63.06 °C for 50 % of the rooms"));
-  EXPECT_THAT(told(needs, 0.7),
-              Contains("a wall of 100 °C is not enough for 70 % of the rooms: it would have to be "
-                       "at 124.50 °C"));
-  EXPECT_THAT(told({20, 27879680.7}, 1),
-              Contains("a wall of 100 °C is not enough for 100 % of the rooms, by far"));
-  EXPECT_THAT(told(needs, 1), testing::IsSupersetOf(
-                                  {"no temperature of the wall is enough for 100 % of the rooms",
-                                   "3 of 7 rooms (42.9 %): 1 would need more than 100 °C, for 2 no "
-                                   "temperature of this wall is enough"}));
-  EXPECT_THAT(told({20, 124.5}, 1),
-              Contains("1 of 2 rooms (50.0 %): 1 would need more than 100 °C"));
-  EXPECT_THAT(told({20, never}, 1),
-              Contains("1 of 2 rooms (50.0 %): for 1 no temperature of this wall is enough"));
-  EXPECT_THAT(told({-never, -never}, 0.95),
-              Contains("the wall may be at any temperature for 95 % of the rooms"));
-  EXPECT_THAT(told({20, 30}, 1), Not(Contains(HasSubstr("would need"))));
+  const std::vector<double> needs{20, 21, 22, 63.0625, 124.5, never_reached, never_reached};
+  struct {
+    std::vector<double> needs;
+    double share;
+    const char* sentence;
+  } const cases[] = {
+      {needs, 0.5, "the wall must be at 63.06 °C for 50 % of the rooms"},
+      {needs, 0.7,
+       "a wall of 100 °C is not enough for 70 % of the rooms: it would have to be at 124.50 °C"},
+      {{20, 27879680.7}, 1, "a wall of 100 °C is not enough for 100 % of the rooms, by far"},
+      {needs, 1, "no temperature of the wall is enough for 100 % of the rooms"},
+      {needs, 1,
+       "3 of 7 rooms (42.9 %): 1 would need more than 100 °C, for 2 no temperature of this wall is "
+       "enough"},
+      {{20, 124.5}, 1, "1 of 2 rooms (50.0 %): 1 would need more than 100 °C"},
+      {{20, never_reached},
+       1,
+       "1 of 2 rooms (50.0 %): for 1 no temperature of this wall is enough"},
+      {{-never_reached, -never_reached},
+       0.95,
+       "the wall may be at any temperature for 95 % of the rooms"}};
+  for (const auto& [of_rooms, share, sentence] : cases)
+    EXPECT_THAT(sentences_of(report_of(need_of_rooms(of_rooms, {.room_share = share}))),
+                Contains(sentence));
+  EXPECT_THAT(sentences_of(report_of(need_of_rooms({20, 30}, {}))),
+              Not(Contains(HasSubstr("would need"))));
 }
 
-/// Of each share of the rooms that is told beside the one that is asked for.
 TEST(WallNeed, is_counted_by_verdict_and_by_share) {
-  const Report report = report_of(
-      need_of_rooms({-never, 20, 21, 22, 25, 63.0625, 124.5, never}, {.room_share = 0.5}));
-  EXPECT_EQ(value_of(report, "reached_now"), Value(5));
-  EXPECT_EQ(value_of(report, "always"), Value(1));
-  EXPECT_EQ(value_of(report, "reachable"), Value(5));
-  EXPECT_EQ(value_of(report, "above_limit"), Value(1));
-  EXPECT_EQ(value_of(report, "never"), Value(1));
-  EXPECT_EQ(value_of(report, "needed"), Value(22.0));
-  EXPECT_EQ(cell_of(report, "other_shares", 1, "temperature"), Value(63.0625));
-  EXPECT_EQ(cell_of(report, "other_shares", 2, "verdict"), Value("never"));
+  const Report report = report_of(need_of_rooms(
+      {-never_reached, 20, 21, 22, 25, 63.0625, 124.5, never_reached}, {.room_share = 0.5}));
+  for (const auto& [key, value] : {std::pair("reached_now", Value(5)),
+                                   {"always", Value(1)},
+                                   {"reachable", Value(5)},
+                                   {"above_limit", Value(1)},
+                                   {"never", Value(1)},
+                                   {"needed", Value(22.0)}})
+    EXPECT_EQ(value_of(report, key), value) << key;
   EXPECT_THAT(sentences_of(report),
               Contains("50 %: 22.00 °C, 75 %: 63.06 °C, 90 %: never, 100 %: never"));
   EXPECT_EQ(table_of(report, "each_room").columns.back().name, "verdict") << "not all are reached";
+  for (const char* column : {"needed", "uncertainty", "most"})
+    EXPECT_FALSE(cell_of(report, "each_room", 0, column).is_known()) << "who needs the most";
+  EXPECT_EQ(cell_of(report, "each_room", 0, "verdict"), Value("never"));
+  EXPECT_EQ(cell_of(report, "plans", 0, "verdict"), Value("reachable"));
+  EXPECT_EQ(report.table_of_csv(), &table_of(report, "each_room"));
 }
 
 TEST(WallNeed, lists_the_rooms_within_the_limit_first_if_there_are_several_plans) {
   WallNeed need = need_of_rooms({20, 150, 30}, {});
   need.plans.push_back({"two", false, 0, {{4, 10, 0, unknown, {40, 40, 40}}}});
   const Report report = report_of(need);
-  const auto needed = [&](std::size_t row) { return cell_of(report, "each_room", row, "needed"); };
-  EXPECT_EQ(needed(0), Value(40.0));
-  EXPECT_EQ(needed(2), Value(20.0));
-  EXPECT_EQ(needed(3), Value(150.0));
+  std::vector<Value> needed;
+  for (std::size_t row = 0; row < 4; ++row)
+    needed.push_back(cell_of(report, "each_room", row, "needed"));
+  EXPECT_THAT(needed, ElementsAre(Value(40.0), Value(30.0), Value(20.0), Value(150.0)));
   EXPECT_EQ(table_of(report, "each_room").most_shown, 3U) << "people see those";
   EXPECT_EQ(cell_of(report, "plans", 1, "temperature"), Value(40.0));
 }
@@ -142,39 +138,29 @@ TEST(WallNeed, says_of_no_wall_that_makes_a_difference_that_it_makes_none) {
   plan.domain(0, 1) = plan.domain(0, 2) = 25;
   const Superposition linear = superposition_of(plan, {25}, *make_steady_solver(Isa::baseline), {});
   const NeedQuestion question{.area_share = 0.9};
+  EXPECT_LT(needed_of_cells(linear, 0, question.target).front().value, never_reached);
   const WallNeed need{
       question,
       {{"one", true, linear.now.bound, needs_of_rooms(question, linear, {{0, 1, 2, 3}})}}};
-  EXPECT_LT(needed_of_cells(linear, 0, question.target).front().value, never);
-  ASSERT_EQ(verdict_of_room(need, 0), NeedVerdict::never);
   EXPECT_THAT(sentences_of(report_of(need)),
               Contains("no temperature of the wall is enough for 95 % of the rooms"));
 }
 
 TEST(WallNeed, is_drawn_up_to_the_room_that_needs_most) {
   std::vector<double> needs{30, 31, 31, 32, 32, 33, 33, 34, 34, 35, 36, 38, 63};
-  Report report;
-  const auto end = [&] {
-    report = report_of(need_of_rooms(needs, {.room_share = 0.5}));
-    return report.first<Figure>()->series.front().x_end.back();
-  };
-  EXPECT_GE(end(), 63);
-  EXPECT_LT(end(), 70);
+  Report report = report_of(need_of_rooms(needs, {.room_share = 0.5}));
+  EXPECT_EQ(report.first<Figure>()->series.front().x_end.back(), 65);
   const Figure shares = std::get<Figure>(report.parts.back());
   EXPECT_EQ(shares.series.front().y.front(), 100.0 / 13) << "30 °C is one's need";
   EXPECT_EQ(shares.series.front().y.back(), 100);
   needs.back() = 9000;
-  EXPECT_LT(end(), 70) << "9000 is above the limit";
+  report = report_of(need_of_rooms(needs, {}));
+  EXPECT_LT(report.first<Figure>()->series.front().x_end.back(), 63) << "above the limit";
 }
 
-/// Of ten cells: a mean, and how many of them are above a threshold, surely and perhaps.
-Figures ten_cells(double mean, std::int64_t above, std::int64_t least, std::int64_t most) {
-  Figures figures;
-  figures.cells = 10;
-  figures.summary.statistics = {mean, 1, 10.0 * static_cast<double>(above), 0};
-  figures.summary.doubt.above_least = least;
-  figures.summary.doubt.above_most = most;
-  figures.bound = 0.125;
+/// Of ten cells: a mean, and how much of them is above a threshold, in %.
+Figures ten_cells(double mean, const Bounded<double>& above) {
+  Figures figures{.cells = 10, .mean = mean, .std = 1, .bound = 0.125, .above = above};
   return figures;
 }
 
@@ -184,33 +170,37 @@ TEST(WhatIf, tells_of_all_plans_and_of_each) {
   const auto plans = std::make_shared<WhatIfPlans>(3);  // the third cannot be used
   plans->put(1, {"two",
                  1,
-                 {ten_cells(10, 0, 0, 0), ten_cells(17.9, 0, 0, 0), ten_cells(18, 5, 4, 6),
-                  ten_cells(18.1, 5, 5, 5)}});
-  plans->put(0, {"one", 0, {ten_cells(16, 0, 0, 0), ten_cells(20, 10, 10, 10)}});
+                 {ten_cells(10, {}), ten_cells(17.9, {}), ten_cells(18, {50, 40, 60}),
+                  ten_cells(18.1, {50, 50, 50})}});
+  plans->put(0, {"one", 0, {ten_cells(16, {}), ten_cells(20, {100, 50, 100})}});
   const Report report = report_of(asked, plans, false);
-  const auto now = [&](const char* key) { return cell_of(report, "settings", 0, key); };
-  const auto then = [&](const char* key) { return cell_of(report, "settings", 1, key); };
-  EXPECT_EQ(now("mean_of_means"), Value(13.0));
-  EXPECT_EQ(now("wall_25"), Value(25.0));
-  EXPECT_EQ(then("mean_of_means"), Value(19.0));
-  EXPECT_EQ(then("plans"), Value(2));
-  EXPECT_EQ(then("half_above"), Value(2));
-  EXPECT_EQ(then("half_above_text"), Value("1 to 2"));
-  EXPECT_EQ(then("half_below"), Value(0));
-  EXPECT_EQ(then("rooms"), Value(1));
-  EXPECT_EQ(then("rooms_above"), Value(1));
-  EXPECT_EQ(then("rooms_above_least"), Value(0));
-  EXPECT_EQ(now("rooms_above_most"), Value(1));
-  EXPECT_NEAR(std::get<double>(then("error_bound")), 0.125, 1e-9);
-  EXPECT_EQ(now("rooms_below"), Value(0));
-  const auto plan = [&](const char* key) { return cell_of(report, "plans", 4, key); };
-  ASSERT_EQ(rows_of(report, "plans").size(), 6U);
-  EXPECT_EQ(plan("id"), Value("two"));
-  EXPECT_EQ(plan("wall_25"), Value(30.0));
-  EXPECT_EQ(plan("pct_above"), Value(50.0));
-  EXPECT_EQ(plan("pct_above_least"), Value(40.0));
-  EXPECT_EQ(plan("pct_above_most"), Value(60.0));
-  EXPECT_EQ(cell_of(report, "plans", 5, "room"), Value(1));
+  struct {
+    const char* table;
+    std::size_t row;
+    const char* key;
+    Value value;
+  } const cells[] = {{"settings", 0, "mean_of_means", 13.0},
+                     {"settings", 0, "wall_25", 25.0},
+                     {"settings", 0, "rooms_above_most", 1},
+                     {"settings", 0, "rooms_below", 0},
+                     {"settings", 1, "mean_of_means", 19.0},
+                     {"settings", 1, "plans", 2},
+                     {"settings", 1, "half_above", 2},
+                     {"settings", 1, "half_above_text", "1 to 2"},
+                     {"settings", 1, "half_below", 0},
+                     {"settings", 1, "rooms", 1},
+                     {"settings", 1, "rooms_above", 1},
+                     {"settings", 1, "rooms_above_least", 0},
+                     {"plans", 3, "id", "two"},
+                     {"plans", 3, "wall_25", 30.0},
+                     {"plans", 3, "pct_above", 50.0},
+                     {"plans", 3, "pct_above_least", 40.0},
+                     {"plans", 3, "pct_above_most", 60.0},
+                     {"plans", 5, "room", 1}};
+  for (const auto& [table, row, key, value] : cells)
+    EXPECT_EQ(cell_of(report, table, row, key), value) << table << ' ' << row << ' ' << key;
+  EXPECT_NEAR(std::get<double>(cell_of(report, "settings", 1, "error_bound")), 0.125, 1e-9);
+  EXPECT_EQ(rows_of(report, "plans").size(), 6U);
   EXPECT_THAT(report.first<Figure>()->series.at(0).y, ElementsAre(13, 19)) << "from now on";
 }
 
@@ -220,46 +210,38 @@ TEST(WhatIf, shows_a_plan_that_was_asked_for_alone_and_its_rooms) {
   const auto plans = std::make_shared<WhatIfPlans>(1);
   WhatIfPlan plan{"one", 1};
   for (const double mean : {16.0, 17.0, 18.0}) {
-    plan.figures.push_back(ten_cells(mean, 5, 5, 5));
-    plan.figures.push_back(ten_cells(mean + 1, 5, 4, 6));
+    plan.figures.push_back(ten_cells(mean, {50, 50, 50}));
+    plan.figures.push_back(ten_cells(mean + 1, {50, 40, 60}));
   }
   plans->put(0, plan);
   const Report report = report_of(asked, plans, true);
-  const auto room = [&](const char* key) { return cell_of(report, "rooms", 0, key); };
-  EXPECT_EQ(room("mean_now"), Value(17.0));
-  EXPECT_EQ(room("mean_then"), Value(19.0));
-  EXPECT_EQ(room("area_m2"), Value(2.5));
-  EXPECT_EQ(room("pct_above"), Value("40.000 to 60.000"));
-  EXPECT_EQ(cell_of(report, "settings", 2, "std_temp"), Value(1.0));
+  std::ostringstream text;
+  write_text(report, text);
+  EXPECT_THAT(text.str(), AllOf(StartsWith("plan one with other walls\n"), HasSubstr("  2.5  "),
+                                HasSubstr("  40.000 to 60.000  ")));
+  EXPECT_EQ(cell_of(report, "plans", 5, "mean_temp"), Value(19.0));
+  EXPECT_EQ(cell_of(report, "plans", 5, "area_m2"), Value(2.5));
   const Figure& means = *report.first<Figure>();
   EXPECT_THAT(means.x.name, HasSubstr("25 °C"));
-  ASSERT_EQ(means.series.size(), 2U) << "of the plan, and of its room";
-  EXPECT_THAT(means.series[0].x, ElementsAre(20, 22));
-  EXPECT_THAT(means.series[1].y, ElementsAre(18, 19));
+  EXPECT_THAT(means.series.at(0).x, ElementsAre(20, 22));
+  EXPECT_THAT(means.series.at(0).y, ElementsAre(17, 18));
   EXPECT_EQ(asked.text_of(2), "walls of 5 °C at 8 °C, walls of 25 °C at 22 °C");
 }
 
-TEST(Figures, count_cells_near_a_threshold_as_uncertain) {
-  const std::vector<double> values{14, 15 - 1e-9, 15, 18, 18 + 1e-9, 20, 21, 22};
+TEST(Figures, count_cells_near_a_threshold_as_uncertain_and_tell_of_nan) {
+  std::vector<double> values{14, 15 - 1e-9, 15, 18, 18 + 1e-9, 20, 21, 22};
   const Figures figures = figures_of(values, 1e-8, {});
-  EXPECT_EQ(figures.summary.statistics.pct_above_18, 50);
-  EXPECT_EQ(figures.summary.doubt.above_least, 3);
-  EXPECT_EQ(figures.summary.doubt.above_most, 5);
+  EXPECT_EQ(figures.above.value, 50);
+  EXPECT_EQ(figures.above.least, 37.5);
+  EXPECT_EQ(figures.above.most, 62.5);
+  EXPECT_EQ(figures.below.value, 25);
   EXPECT_EQ(figures.lowest, 14);
   EXPECT_EQ(figures.highest, 22);
   EXPECT_GE(figures.bound, 1e-8);
-}
-
-TEST(Figures, of_cells_of_which_one_is_nan_have_no_extremes) {
-  for (std::size_t cell = 0; cell < 3; ++cell) {
-    std::vector<double> values{19, 20, 21};
-    values[cell] = std::nan("");
-    const Figures figures = figures_of(values, 1e-8, {});
-    EXPECT_TRUE(std::isnan(figures.lowest)) << cell;
-    EXPECT_TRUE(std::isnan(figures.highest)) << cell;
-    EXPECT_TRUE(std::isnan(figures.bound)) << cell;
-  }
-  EXPECT_TRUE(std::isnan(figures_of({}, 1e-8, {}).lowest)) << "there is no cell";
+  values[3] = std::nan("");
+  const Figures odd = figures_of(values, 1e-8, {});
+  for (const double extreme : {odd.lowest, odd.highest, odd.bound, figures_of({}, 0, {}).lowest})
+    EXPECT_TRUE(std::isnan(extreme));
 }
 
 }  // namespace

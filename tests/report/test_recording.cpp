@@ -30,22 +30,23 @@ SeriesSummary summary_of_file(const std::string& name, const std::string& series
 }
 
 TEST_F(Recordings, of_the_documents_have_their_figures) {
-  const SeriesSummary gpu = summary_of_file("gpu_util.txt", "gpu0_gpuUtil");
-  EXPECT_EQ(gpu.samples, 31U);
-  EXPECT_NEAR(gpu.values.mean(), 27.3, 0.05);
-  EXPECT_EQ(gpu.values.max(), 87);
-  EXPECT_EQ(gpu.zeros, 13U);
-  const SeriesSummary memory = summary_of_file("mem_util.txt", "gpu0_memUtil");
-  EXPECT_NEAR(memory.values.mean(), 10.2, 0.05);
-  EXPECT_EQ(memory.values.max(), 31);
-  const SeriesSummary power = summary_of_file("dmon.txt", "gpu0_pwr");
-  EXPECT_EQ(power.samples, 23U);
-  EXPECT_EQ(power.unit, "W");
-  EXPECT_NEAR(power.values.mean(), 70.3, 0.05);
-  EXPECT_EQ(power.values.max(), 183);
-  const SeriesSummary sm = summary_of_file("dmon.txt", "gpu0_sm");
-  EXPECT_NEAR(sm.values.mean(), 27.3, 0.05);
-  EXPECT_EQ(sm.values.max(), 88);
+  struct {
+    const char* file;
+    const char* series;
+    std::size_t samples;
+    double mean, most;
+  } const given[] = {{"gpu_util.txt", "gpu0_gpuUtil", 31, 27.3, 87},
+                     {"mem_util.txt", "gpu0_memUtil", 31, 10.2, 31},
+                     {"dmon.txt", "gpu0_pwr", 23, 70.3, 183},
+                     {"dmon.txt", "gpu0_sm", 23, 27.3, 88}};
+  for (const auto& [file, series, samples, mean, most] : given) {
+    const SeriesSummary found = summary_of_file(file, series);
+    EXPECT_EQ(found.samples, samples) << series;
+    EXPECT_NEAR(found.values.mean(), mean, 0.05) << series;
+    EXPECT_EQ(found.values.max(), most) << series;
+  }
+  EXPECT_EQ(summary_of_file("gpu_util.txt", "gpu0_gpuUtil").zeros, 13U);
+  EXPECT_EQ(summary_of_file("dmon.txt", "gpu0_pwr").unit, "W");
   EXPECT_EQ(summary_of_file("dmon.txt", "gpu0_mtemp").samples, 0U);
 }
 
@@ -91,28 +92,25 @@ TEST_F(Recordings, with_samples_of_several_readings_have_one_start) {
   EXPECT_THAT(recording.series[1].seconds, ElementsAre(1));
 }
 
-TEST_F(Recordings, that_are_damaged_are_refused_with_the_line) {
+TEST_F(Recordings, that_are_damaged_or_none_are_refused_with_the_line) {
   const std::string own = "time,seconds,cpu\nT,1,50\n";
-  EXPECT_THAT(refusal(own + "T,2\n"),
-              AllOf(HasSubstr("r.txt, line 3"), HasSubstr("2 values for 3 columns")));
-  EXPECT_THAT(refusal(own + "\nT,2,x\n"), HasSubstr("line 4: 'x' is no number"));
-  EXPECT_THAT(refusal(own + "T,,5\n"), HasSubstr("line 3: '' is no number"));
-  EXPECT_THAT(refusal("time,seconds,cpu,cpu\n"), HasSubstr("a column is there twice"));
   const std::string dmon = "# gpu pwr\n# Idx W\n";
-  EXPECT_THAT(refusal(dmon + "0 5 6\n"), HasSubstr("line 3: 3 values for 2 columns"));
-  EXPECT_THAT(refusal(dmon + "0 nan\n"), HasSubstr("line 3: 'nan' is no number"));
-  EXPECT_THAT(refusal("# gpu pwr\n0 5\n"), HasSubstr("line 2: there is no heading"));
-  EXPECT_THAT(refusal("# pid pwr\n# Idx W\n0 5\n"), HasSubstr("line 3: there is no heading"));
-  EXPECT_THAT(refusal("0, gpuUtil , 1, 5\n0, gpuUtil , 2\n"),
-              HasSubstr("line 2: 3 values for 4 columns"));
-}
-
-TEST_F(Recordings, that_are_none_are_refused) {
-  EXPECT_THAT(refusal(""), HasSubstr("is empty"));
-  EXPECT_THAT(refusal(" \n\n"), HasSubstr("is empty"));
-  EXPECT_THAT(refusal("# gpu pwr\n# Idx W\n"), HasSubstr("holds no sample"));
-  EXPECT_THAT(refusal("time,seconds,cpu\n"), HasSubstr("holds no sample"));
-  EXPECT_THAT(refusal("building_id,mean_temp\n"), HasSubstr("is neither"));
+  for (const auto& [text, sentence] :
+       {std::pair(own + "T,2\n", "r.txt, line 3: 2 values for 3 columns"),
+        {own + "\nT,2,x\n", "line 4: 'x' is no number"},
+        {own + "T,,5\n", "line 3: '' is no number"},
+        {"time,seconds,cpu,cpu\n", "a column is there twice"},
+        {dmon + "0 5 6\n", "line 3: 3 values for 2 columns"},
+        {dmon + "0 nan\n", "line 3: 'nan' is no number"},
+        {"# gpu pwr\n0 5\n", "line 2: there is no heading"},
+        {"# pid pwr\n# Idx W\n0 5\n", "line 3: there is no heading"},
+        {"0, gpuUtil , 1, 5\n0, gpuUtil , 2\n", "line 2: 3 values for 4 columns"},
+        {"", "is empty"},
+        {" \n\n", "is empty"},
+        {dmon, "holds no sample"},
+        {"time,seconds,cpu\n", "holds no sample"},
+        {"building_id,mean_temp\n", "is neither"}})
+    EXPECT_THAT(refusal(text), HasSubstr(sentence));
   EXPECT_THROW((void)read_recording(directory_ / "none.txt"), RunError);
 }
 

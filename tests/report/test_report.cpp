@@ -33,7 +33,7 @@ Report houses() {
                                    {"", "bar", {}}}});
   table.rows = {{"a, \"b\"", 200.0, 23'400'000, true, "##"},
                 {"\xC3\xA9", std::nan(""), Value(), false, ""},
-                {"last", 0.5, 7, true, "#"}};
+                {"one that is too far down", 0.5, 7, true, "#"}};
   table.most_shown = 2;
   report.add(Note{"That is <all>."});
   report.add(Figure{"times",
@@ -124,7 +124,7 @@ TEST(Report, is_a_table_that_spreadsheets_read) {
             "id,seconds,bytes,warm\n"
             "\"a, \"\"b\"\"\",200.0,23400000,true\n"
             "é,,,false\n"
-            "last,0.5,7,true\n");
+            "one that is too far down,0.5,7,true\n");
 }
 
 TEST(Report, may_have_rows_that_are_made_as_they_are_told) {
@@ -138,6 +138,23 @@ TEST(Report, may_have_rows_that_are_made_as_they_are_told) {
   EXPECT_EQ(nlohmann::json::parse(json_of(report))["plans"].size(), 3U);
 }
 
+TEST(Report, shows_a_folded_table_and_a_picture_that_is_there_on_pages_only) {
+  Report report;
+  report.add(Table{"settings", "settings of the run", {{"name", "name"}}, {{"solver"}}}).is_folded =
+      true;
+  EXPECT_EQ(text_of(report), "");
+  report = report_in("report.json", json_of(report));
+  report.add(Figure{.key = "plan",
+                    .name = "plan",
+                    .svg = "<?xml ?><svg width=\"9\"><title>Gnuplot</title>\n"
+                           "<desc>by gnuplot</desc><rect fill=\"#ffffff\"/><g/></svg>"});
+  std::ostringstream page;
+  write_page(report, page);
+  EXPECT_THAT(page.str(),
+              AllOf(HasSubstr("<details><summary>settings of the run"),
+                    HasSubstr("aria-label=\"plan\""), HasSubstr(" width=\"9\"><g/></svg>")));
+}
+
 TEST(Report, is_a_page_on_which_texts_are_no_marks) {
   std::ostringstream page;
   write_page(houses(), page);
@@ -146,6 +163,24 @@ TEST(Report, is_a_page_on_which_texts_are_no_marks) {
                                 HasSubstr("0.33 °C, of 3"), HasSubstr("That is &lt;all&gt;."),
                                 HasSubstr("a, &quot;b&quot;"), HasSubstr("<svg"),
                                 HasSubstr("over &lt;time&gt;"), Not(HasSubstr("over <time>"))));
+}
+
+TEST(Report, has_as_many_rows_on_its_page_as_there_is_room_for) {
+  Table table{"plans", "plans", {{"id", "plan"}, {"mean", "mean"}}};
+  table.source = [](const auto& take) {
+    for (int i = 0; i < 5000; ++i) take({std::to_string(i) + std::string(4000, 'x'), i});
+  };
+  Report report;
+  report.add(table);
+  std::ostringstream page;
+  write_page(report, page);
+  EXPECT_LT(page.str().size(), 10'000'000U);
+  EXPECT_THAT(page.str(), AllOf(HasSubstr("The first 200 of 5000; with JavaScript the page shows"),
+                                HasSubstr("This page has room for 20"), HasSubstr("\t2000\n"),
+                                Not(HasSubstr("\t4000\n"))));
+  const std::string rows = page.str().substr(0, page.str().find("</table>"));
+  EXPECT_THAT(rows, AllOf(HasSubstr("<td class=r>199\n"), Not(HasSubstr("<td class=r>200\n"))))
+      << "readable without JavaScript";
 }
 
 TEST(Report, has_no_table_on_its_page_of_what_is_drawn_there) {

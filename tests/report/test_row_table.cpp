@@ -30,49 +30,24 @@ std::string ids(const RowChoice& choice) {
 }
 
 TEST(ChosenRows, are_filtered_then_sorted_then_cut) {
-  EXPECT_EQ(ids({}), "abcd");
-  EXPECT_EQ(ids({.where = "mean_temp > 13"}), "ad");
-  EXPECT_EQ(ids({.sort = "mean_temp"}), "cadb") << "what has no value comes last";
-  EXPECT_EQ(ids({.sort = "-mean_temp"}), "dacb");
-  EXPECT_EQ(ids({.sort = "mean_temp", .first = 2}), "ca");
-  EXPECT_EQ(ids({.where = "mean_temp is not null", .sort = "-mean_temp"}), "dac");
-}
-
-TEST(ChosenRows, are_sorted_by_texts_too) {
-  EXPECT_EQ(ids({.sort = "-id"}), "dcba");
-  EXPECT_EQ(ids({.sort = "host"}), "cdab") << "in the order of the rows where they are alike";
-  EXPECT_EQ(ids({.sort = "-host"}), "abcd");
-  EXPECT_EQ(ids({.where = "id != 'c'", .sort = "host"}), "dab");
-  EXPECT_EQ(ids({.sort = "-replace('a very long name ?', '?', id)"}), "dcba");
-  EXPECT_EQ(ids({.sort = "iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}), "adcb")
-      << "numbers, texts, nothing";
-  EXPECT_EQ(ids({.sort = "-iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}), "cdab");
-}
-
-TEST(ChosenRows, stay_in_order_if_they_are_alike) {
-  std::vector<PlanResult> all(100);
-  std::vector<std::size_t> even;
-  std::vector<std::size_t> odd;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].host = i % 2 == 0 ? "even" : "odd";
-    (i % 2 == 0 ? even : odd).push_back(i);
-  }
-  even.insert(even.end(), odd.begin(), odd.end());
-  EXPECT_EQ(chosen_rows(rows_of(all), {.sort = "host"}), even);
-}
-
-TEST(Columns, are_found_by_name) {
-  const auto named = [](const std::string& names) {
-    return columns_named("columns", names, all_columns());
-  };
-  const auto some = named("mean_temp,id");
-  ASSERT_EQ(some.size(), 2U);
-  EXPECT_EQ(some[0].head.key, "mean_temp");
-  EXPECT_TRUE(some[1].is_text);
-  EXPECT_EQ(named("all").front().head.key, "id");
-  EXPECT_GT(named("all").size(), 10U);
-  for (const char* names : {"", "id,", "id,,mean_temp", "means", "all,id"})
-    EXPECT_THROW((void)named(names), UsageError) << names;
+  struct {
+    RowChoice choice;
+    const char* ids;
+  } const cases[] = {{{}, "abcd"},
+                     {{.where = "mean_temp > 13"}, "ad"},
+                     {{.sort = "mean_temp"}, "cadb"},  // what has no value comes last
+                     {{.sort = "-mean_temp"}, "dacb"},
+                     {{.sort = "mean_temp", .first = 2}, "ca"},
+                     {{.where = "mean_temp is not null", .sort = "-mean_temp"}, "dac"},
+                     {{.sort = "-id"}, "dcba"},
+                     {{.sort = "host"}, "cdab"},  // in the order of the rows if they are alike
+                     {{.sort = "-host"}, "abcd"},
+                     {{.where = "id != 'c'", .sort = "host"}, "dab"},
+                     // Numbers, texts, nothing.
+                     {{.sort = "iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}, "adcb"},
+                     {{.sort = "-iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}, "cdab"}};
+  for (const auto& [choice, expected] : cases)
+    EXPECT_EQ(ids(choice), expected) << choice.where << " by " << choice.sort;
 }
 
 TEST(Table, of_rows_has_their_values_and_null_if_there_is_none) {

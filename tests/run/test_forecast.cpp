@@ -40,11 +40,12 @@ TEST_F(ForecastTest, estimates_plans_in_order_and_passes_over_those_it_cannot_re
   const Limits limits{1e-3, 500};
   const std::vector<std::string> ids{"large", "missing", "broken", "../small", "wall", "small"};
   const auto id_of = [&](std::uint32_t plan) { return ids[plan]; };
-  Forecast forecast(directory_source(directory_.path()), ids.size(), id_of, limits);
+  const auto source = directory_source(directory_.path());
+  Forecast forecast(source, ids.size(), id_of, limits);
   std::vector<std::uint32_t> order;
   for (const auto& [index, updates] : all(forecast, 5)) {
     order.push_back(index);
-    EXPECT_EQ(updates, estimate_work(load_interior(directory_.path(), ids[index]), limits).updates);
+    EXPECT_EQ(updates, estimate_work(source->interior(ids[index], 5000), limits).updates);
   }
   EXPECT_THAT(order, ElementsAre(0U, 4U, 5U));
   EXPECT_TRUE(forecast.take().empty()) << "each estimate is handed out once";

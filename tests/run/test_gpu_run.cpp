@@ -152,8 +152,6 @@ TEST_F(FakeGpuRun, tells_where_the_time_of_plans_on_gpus_went) {
 
   const auto compared = nlohmann::json::parse(
       run_program({WALLHEAT_PROGRAM, "compare", path("cpu.h5"), path("x.h5"), "--json"}).out);
-  ASSERT_EQ(compared["gpu_times"].size(), 1U) << compared["gpu_times"].dump(1);
-  EXPECT_GT(compared["gpu_times"][0]["gpu_host_seconds"], 0);
   double sum = 0;
   std::map<std::string, double> with_gpu;
   std::map<std::string, double> without;

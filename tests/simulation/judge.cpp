@@ -8,10 +8,10 @@ namespace {
 using Kind = Event::Kind;
 
 /// What is broken if this event is missing, or is told though it did not happen.
-const char* promise_of(Kind kind, bool is_answer, Sort sort, bool is_missing) {
+const char* promise_of(Kind kind, bool is_answer, Sort sort) {
   switch (kind) {
     case Kind::stored:
-      if (is_answer) return is_missing ? promise::first_answer : promise::answered_once;
+      if (is_answer) return promise::first_answer;
       return sort == Sort::bad_input ? promise::cannot_pass : promise::failures;
     case Kind::failed_try:
       return sort == Sort::bad_input ? promise::cannot_pass : promise::failures;
@@ -34,14 +34,12 @@ const char* promise_of(Kind kind, bool is_answer, Sort sort, bool is_missing) {
 
 }  // namespace
 
-Judge::Judge(const Scene& scene, const World& world, const std::vector<SimulatedWorker>& workers)
-    : coordinator(scene.starts, static_cast<int>(workers.size()) - 1,
-                  {.max_attempts = scene.max_attempts}),
+Judge::Judge(const Scene& scene, const World& world, std::size_t ranks)
+    : coordinator(scene.starts, static_cast<int>(ranks) - 1, {.max_attempts = scene.max_attempts}),
       scene_(scene),
       world_(world),
-      workers_(workers),
       plans_(scene.plans.size()),
-      said_(workers.size()) {
+      said_(ranks) {
   for (Plan plan = 0; plan < plans_.size(); ++plan) {
     plans_[plan].attempts = scene.starts[plan].attempts;
     plans_[plan].failures = scene.starts[plan].failures;
@@ -153,7 +151,6 @@ void Judge::resolve(int from, const Result& result, double predicted_s) {
   if (result.kind == Result::Kind::answered) {
     said_[from].learnt |= scene_.starts[result.plan].updates > 0;
     is_pace_known_ = true;
-    last_answer_s = plan.is_answered ? last_answer_s : world_.now;
     if (!std::exchange(plan.is_answered, true)) {
       plan.is_final = true;
       plan.is_begun = false;
@@ -189,9 +186,7 @@ void Judge::lose(int from) {
   unsigned running = scene_.lanes;
   for (const Given& each : worker.given) {
     PlanTruth& plan = plans_[each.plan];
-    is_feared = true;
     plan.compared.erase(from);
-    plan.spared += workers_[from].dead ? 0 : 1;
     if (plan.is_final || running == 0) continue;
     --running;
     if (++plan.losses < scene_.max_attempts) continue;
@@ -232,7 +227,7 @@ void Judge::take_events() {
   if (expected_.empty()) return;
   const Expected& missing = expected_.front();
   const PlanTruth& plan = plans_[missing.plan];
-  check(false, promise_of(missing.kind, plan.is_answered, scene_.plans[missing.plan].sort, true));
+  check(false, promise_of(missing.kind, plan.is_answered, scene_.plans[missing.plan].sort));
 }
 
 void Judge::compare(const Event& event) {
@@ -240,7 +235,7 @@ void Judge::compare(const Event& event) {
   const bool is_answer = !event.record.empty() &&
                          static_cast<Result::Kind>(event.record.front()) == Result::Kind::answered;
   const Sort sort = scene_.plans[event.plan].sort;
-  check(!expected_.empty(), promise_of(event.kind, is_answer, sort, false));
+  check(!expected_.empty(), promise_of(event.kind, is_answer, sort));
   const Expected expected = expected_.front();
   expected_.pop_front();
   if (expected.may_differ && event.kind == Kind::repeated) return;
@@ -248,7 +243,7 @@ void Judge::compare(const Event& event) {
   const bool is_that = event.kind == expected.kind && worker == expected.worker &&
                        event.plan == expected.plan && event.time_s == world_.now;
   check(is_that, promise_of(expected.kind, plans_[expected.plan].is_answered,
-                            scene_.plans[expected.plan].sort, true));
+                            scene_.plans[expected.plan].sort));
   if (event.kind > Kind::started) return;
   check(event.attempts == expected.attempts, promise::attempts);
   check(event.failures == expected.failures, promise::failures);
@@ -316,6 +311,7 @@ void Judge::hand_out(int to, Plan number) {
   const auto seconds = [&](Plan each) { return scene_.plans[each].seconds; };
   check(!plan.is_final, promise::not_finished);
   check(!worker.left, promise::not_left);
+  check(plan.failures == 0 || holders(number) == 0, promise::no_risky_copies);
   check(stop_s == never, promise::not_stopped);
   check(world_.now < scene_.deadline_s, promise::not_late);
   const bool is_foreseen = scene_.slow == 0 && worker.learnt && scene_.starts[number].updates > 0;
@@ -348,7 +344,6 @@ void Judge::hand_out(int to, Plan number) {
   check(!worker.has(number), promise::not_twice);
   worker.given.push_back({number});
   const int holding = holders(number);
-  check(holding == 1 || plan.failures == 0, promise::no_risky_copies);
   check(holding == 1 || holding + plan.losses <= scene_.max_attempts, promise::few_holders);
   check(holding <= 3, promise::two_copies);
   check(scene_.shortest_s <= 5 || worker.given.size() <= scene_.lanes, promise::long_plans);

@@ -30,7 +30,7 @@ struct Scene {
 /// the coordinator to it.
 class Judge {
  public:
-  Judge(const Scene& scene, const World& world, const std::vector<SimulatedWorker>& workers);
+  Judge(const Scene& scene, const World& world, std::size_t ranks);
 
   void hear(int from, WorkerReport report);
   void hear(int from, const Bye& bye);
@@ -41,17 +41,13 @@ class Judge {
   Coordinator::Outbox take_outbox();
   void at_the_end();
   [[nodiscard]] bool is_final(Plan plan) const { return plans_[plan].is_final; }
-  [[nodiscard]] bool is_answered(Plan plan) const { return plans_[plan].is_answered; }
-  /// Workers that were thought lost with the plan, but live.
-  [[nodiscard]] int spared(Plan plan) const { return plans_[plan].spared; }
 
   Coordinator coordinator;
-  double stop_s = never, last_answer_s = 0;
-  bool is_feared = false;  ///< a worker fell silent with plans
+  double stop_s = never;
 
  private:
   struct PlanTruth {
-    int attempts = 0, failures = 0, losses = 0, spared = 0, avoid = -1, first_by = 0;
+    int attempts = 0, failures = 0, losses = 0, avoid = -1, first_by = 0;
     bool is_answered = false, is_final = false, is_forgotten = false;
     bool is_begun = false;  ///< and no row tells of it yet
     double last_s = 0;      ///< the farthest of this attempt
@@ -111,7 +107,6 @@ class Judge {
 
   const Scene& scene_;
   const World& world_;
-  const std::vector<SimulatedWorker>& workers_;
   std::vector<PlanTruth> plans_;
   std::vector<WorkerTruth> said_;
   std::deque<Expected> expected_;

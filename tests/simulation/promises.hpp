@@ -17,7 +17,6 @@ inline constexpr auto two_copies = "a plan has two copies at most";
 inline constexpr auto few_holders = "no more workers have a plan than it may cost";
 inline constexpr auto no_risky_copies = "what has failed is not copied";
 inline constexpr auto not_twice = "a plan is never given twice to one worker";
-inline constexpr auto runs_once = "a plan never runs twice at one worker";
 inline constexpr auto not_finished = "a finished plan is never handed out";
 inline constexpr auto elsewhere = "what failed at one worker goes to another, also to one to come";
 inline constexpr auto no_company = "a troubled plan has no company";
@@ -28,11 +27,9 @@ inline constexpr auto ends_in_time = "nothing is begun that would not end in tim
 
 // What counts, exactly, whenever rank 0 has heard something.
 inline constexpr auto first_answer = "the first answer counts, whoever it is from";
-inline constexpr auto answered_once = "a plan is answered once";
 inline constexpr auto failures = "failures that may pass are tried --max-attempts times in all";
 inline constexpr auto cannot_pass = "what cannot pass is tried once";
 inline constexpr auto given_up = "what was at --max-attempts workers that fell silent has failed";
-inline constexpr auto kills = "a plan kills --max-attempts workers at most";
 inline constexpr auto attempts = "attempts are counted over all sessions; copies are none";
 inline constexpr auto starts = "each start is told once";
 inline constexpr auto conflicts = "two answers that differ are told, with both workers";
@@ -51,9 +48,7 @@ inline constexpr auto rank0_lives = "all are told that rank 0 lives";
 
 // Ends.
 inline constexpr auto ends = "every run ends";
-inline constexpr auto all_solved = "without faults all is solved";
 inline constexpr auto each_finished = "each plan is answered or failed";
-inline constexpr auto good_answered = "a good plan is answered";
 inline constexpr auto goes_on = "the run goes on while a worker lives, or may come";
 inline constexpr auto source_away =
     "if nobody is left and the plans are away, they were the reason";
@@ -66,8 +61,6 @@ inline constexpr auto stop_short = "a stop takes seconds";
 inline constexpr auto stop_waits = "a stop waits for last words, and no longer";
 inline constexpr auto abandoned =
     "what was begun and is not told of is abandoned, with its progress";
-inline constexpr auto end_in_time = "after the last fault all ends in time";
-inline constexpr auto end_together = "all end at about the same time";
 
 }  // namespace wallheat::promise
 

@@ -77,7 +77,6 @@ class SimulatedWorker {
   bool lies = false;
   std::function<void(WorkerReport)> say{};
   std::function<void(Bye)> say_bye{};
-  std::function<void(Plan)> killed{};
   bool ready = false, dead = false, over = false;
   double mute_until = 0;  ///< its network stalls
   double hung_until = 0;  ///< it says nothing; its solvers go on
@@ -126,7 +125,6 @@ class SimulatedWorker {
     while (lives() && running_.size() < facts.lanes && !waiting_.empty()) {
       const Plan plan = waiting_.front();
       waiting_.pop_front();
-      check(!running_.contains(plan), promise::runs_once);
       const int number = ++tries_;
       running_[plan] = {number, world->now};
       const auto [sort, true_s] = (*plans)[plan];
@@ -141,7 +139,6 @@ class SimulatedWorker {
         if (!lives() || each == running_.end() || each->second.number != number) return;
         if (sort == Sort::killer) {
           dead = true;
-          killed(plan);
         } else if (sort == Sort::endless || (dies && sort != Sort::bad_input)) {
           process_died(plan, sort == Sort::endless);
         } else {

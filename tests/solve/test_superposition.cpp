@@ -140,37 +140,19 @@ TEST(NeededTemperature, of_a_mean_is_reached_by_it_and_not_just_below) {
   EXPECT_GT(checked, 150);
 }
 
-TEST(NeededTemperature, of_a_share_of_cells_is_that_of_the_cell_that_reaches_it_last) {
-  const auto steady = make_steady_solver(available_isas().back());
-  std::mt19937 random(9);
-  int checked = 0;
-  for (int number = 0; number < 200; ++number) {
-    const FloorPlan plan = plan_of_many_walls(random);
-    const auto cells = static_cast<std::size_t>(count_interior(plan));
-    if (cells == 0) continue;
-    const Superposition linear = superposition_of(plan, {25}, *steady, fine);
-    const double share = 0.05 * static_cast<double>(1 + random() % 20);
-    const std::size_t count = count_of_share(share, cells);
-    const NeededTemperature needed = needed_for_count(needed_of_cells(linear, 0, 18), count);
-    if (!(needed.most < 200)) continue;
-    ++checked;
-    const auto warm = [&](double wall, double by) {
-      const FloorPlan changed = with_walls(plan, {25}, {wall});
-      const Solution solution = *steady->solve(changed, fine, {});
-      const auto values = interior_values(solution.field, changed.interior);
-      return static_cast<std::size_t>(
-          std::count_if(values.begin(), values.end(),
-                        [&](double value) { return value + by * solution.bound >= 18; }));
-    };
-    EXPECT_GE(warm(needed.most, 1), count) << number;
-    if (needed.least > -200) {
-      EXPECT_LT(warm(needed.least - 1e-3, -1), count) << number;
-    }
-    if (needed.value > 30) {
-      EXPECT_LT(needed.most - needed.least, 0.01) << number;
-    }
-  }
-  EXPECT_GT(checked, 60);
+TEST(NeededTemperature, of_a_number_of_cells_is_that_of_the_cell_that_reaches_it_last) {
+  const Superposition linear{{{10, 17, 14}, 1e-3}, {{5, 4, {}}, {25, 4, {{0.5, 0.1, 1}, 1e-4}}}};
+  const auto each = needed_of_cells(linear, 1, 18);
+  ASSERT_EQ(each.size(), 3U);
+  const NeededTemperature of_first = needed_temperature({25, {10, 1e-3}, {0.5, 1e-4}}, 18);
+  EXPECT_EQ(each[0].value, 41);
+  EXPECT_EQ(each[0].least, of_first.least);
+  EXPECT_EQ(needed_for_count(each, 1).value, 29);
+  const NeededTemperature of_two = needed_for_count(each, 2);
+  EXPECT_EQ(of_two.value, each[1].value);
+  EXPECT_EQ(of_two.least, each[1].least);
+  EXPECT_EQ(of_two.most, each[1].most);
+  EXPECT_EQ(needed_for_count(each, 3).value, 41);
 }
 
 TEST(NeededTemperature, lies_between_the_extremes_of_what_may_be_off) {

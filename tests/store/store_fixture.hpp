@@ -88,7 +88,7 @@ inline PlanResult make_result(const TestPlan& plan, std::size_t index, int versi
   result.thread = static_cast<std::int32_t>(index % 4);
   result.started_s = 0.5 * number;
   result.predicted_s = 0.25F;
-  result.phases = {0.01F, 0.02F, 0.03F, 0.04F, 0.05F, 0.06F, 0.07F};
+  result.phases = {0.01F, 0.02F, 0.03F, 0.04F, 0.05F, 0.07F};
   result.attempts = 1 + version;
   result.failures = static_cast<std::int32_t>(index % 4);
   result.fell_back = static_cast<std::int32_t>(index % 2);

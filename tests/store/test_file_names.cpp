@@ -20,9 +20,9 @@ class Link : public StoreTest {
     fs::create_directory(directory / "near");
     target = directory / "far" / "results.h5";
   }
-  void make_killed(std::size_t stored) const {
+  void make_killed(const fs::path& name, std::size_t stored) const {
     run_and_kill([&](auto die) {
-      auto store = ResultStore::create(target, plan, {}, false);
+      auto store = ResultStore::create(name, plan, {}, false);
       store.store(make_results(plan, 0, stored));
       die();
     });
@@ -43,20 +43,32 @@ class Link : public StoreTest {
   fs::path target;
 };
 
-TEST_F(Link, leads_readers_and_merges_to_the_journal_too) {
-  make_killed(17);
+TEST_F(Link, stays_and_leads_to_the_file_its_journal_and_its_lock) {
   for (const auto& name : names()) {
+    EXPECT_FALSE(has_results(name));
+    make_killed(name, 17);
     EXPECT_EQ(result_path(name), fs::canonical(target)) << name;
-    expect_contents(name, plan, 17);
+    EXPECT_TRUE(fs::exists(target.string() + ".wal0"));
     EXPECT_EQ(lock_holder_of(result_path(name)).life, LockHolder::Life::dead) << name;
-    const auto merged = directory / "merged.h5";
-    EXPECT_EQ(merge_results(merged, {name}, {true, true}).done, 17U) << name;
-    expect_contents(merged, plan, 17);
+    expect_contents(name, plan, 17);
+    const auto part = directory / "part.h5";
+    EXPECT_EQ(merge_results(part, {name}, {true, true}).done, 17U) << name;
+    EXPECT_THAT(refusal([&] {
+                  (void)merge_results(name, {target}, {true, true});
+                }),
+                HasSubstr("is one of the parts"));
+    ResultStore::create(name, plan, {}, true).close({});
+    expect_contents(target, plan, 0);
+    EXPECT_TRUE(merge_results(name, {part}, {true, true}).written);
+    ResultStore::resume(name, plan, {}).close({});
+    expect_contents(target, plan, 17);
+    EXPECT_EQ(files_in(directory / "near"), 3U) << name;
+    fs::remove(target);
   }
 }
 
 TEST_F(Link, to_a_file_that_is_gone_does_not_hide_what_its_journal_holds) {
-  make_killed(17);
+  make_killed(target, 17);
   fs::remove(target);
   for (const auto& name : names()) {
     EXPECT_TRUE(has_results(name));
@@ -68,31 +80,8 @@ TEST_F(Link, to_a_file_that_is_gone_does_not_hide_what_its_journal_holds) {
   }
 }
 
-TEST_F(Link, stays_when_its_file_is_made_resumed_overwritten_and_merged_into) {
-  for (const auto& name : names()) {
-    fs::remove(target);
-    EXPECT_FALSE(has_results(name));
-    auto store = ResultStore::create(name, plan, {}, false);
-    store.store(make_results(plan, 0, 3));
-    EXPECT_TRUE(fs::exists(target.string() + ".wal0"));
-    store.close({});
-    expect_contents(target, plan, 3);
-    ResultStore::resume(name, plan, {}).close({});
-    fs::copy_file(target, directory / "part.h5", fs::copy_options::overwrite_existing);
-    ResultStore::create(name, plan, {}, true).close({});
-    expect_contents(target, plan, 0);
-    EXPECT_TRUE(merge_results(name, {directory / "part.h5"}, {true, true}).written);
-    expect_contents(target, plan, 3);
-    EXPECT_EQ(files_in(directory / "near"), 3U) << name;
-    EXPECT_THAT(refusal([&] {
-                  (void)merge_results(name, {target}, {true, true});
-                }),
-                HasSubstr("is one of the parts"));
-  }
-}
-
 TEST_F(Link, beside_which_a_journal_lies_that_belongs_to_its_target_is_refused) {
-  make_killed(17);
+  make_killed(target, 17);
   const auto name = directory / "near" / "results.h5";
   fs::create_symlink(target, name);
   fs::rename(target.string() + ".wal0", name.string() + ".wal0");

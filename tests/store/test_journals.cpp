@@ -1,8 +1,5 @@
-#include <thread>
-
 #include "io/file_names.hpp"
 #include "store/fold.hpp"
-#include "store/plan_list.hpp"
 #include "store/repair.hpp"
 #include "store_fixture.hpp"
 
@@ -72,17 +69,6 @@ TEST_F(Journal, that_a_kill_cut_anywhere_gives_back_all_that_was_stored_before) 
   }
 }
 
-TEST_F(Journal, of_each_killed_session_counts) {
-  const auto plan = make_plan(6, {{6, 7}});
-  make_killed_sessions(plan, 5);
-  EXPECT_EQ(files_in(directory), 7u) << "the file, five journals, and a lock";
-  expect_contents(file, plan, 5);
-  EXPECT_FALSE(ResultReader(file).closed_well());
-  resume_with(plan, 5, 6);
-  expect_contents(file, plan, 6);
-  EXPECT_EQ(files_in(directory), 1u);
-}
-
 TEST_F(Journal, that_is_missing_before_another_is_named) {
   const auto plan = make_plan(4);
   make_killed_sessions(plan, 3);
@@ -143,35 +129,27 @@ TEST_F(Journal, of_another_file_is_refused_by_name) {
   expect_contents(file, plan, 2);
 }
 
-TEST_F(Journal, of_what_was_written_over_does_not_count) {
-  const auto plan = make_plan(4);
-  make_stopped(plan, 3);
-  const auto old = read_bytes(journal);
-  auto store = ResultStore::create(file, plan, {}, true);
-  ASSERT_TRUE(store.begin());
-  EXPECT_EQ(right_answers(file, plan), 0u);
-  store.close({});
-  // As a kill between two steps leaves it.
-  write_bytes(journal_of(1), old);
-  EXPECT_EQ(right_answers(file, plan), 0u);
-  resume_with(plan, 0, 2);
-  EXPECT_EQ(files_in(directory), 1u);
-  expect_contents(file, plan, 2);
-  // The old file had more sessions than the new one has.
-  for (const auto& left : {old, old.substr(0, 20)}) {
-    write_bytes(journal_of(30), left);
-    expect_contents(file, plan, 2);
-    EXPECT_EQ(repair_results(file).done, 2u);
-    EXPECT_EQ(files_in(directory), 1u) << "what is of no use is removed";
-  }
-}
-
-TEST_F(Journal, of_what_was_written_over_is_removed_however_many_there_were) {
+TEST_F(Journal, of_what_is_written_over_is_removed_however_many_there_are) {
   const auto plan = make_plan(4);
   make_killed_sessions(plan, 3);
-  ResultStore::create(file, plan, {}, true).close({});
-  EXPECT_EQ(files_in(directory), 1u);
+  auto store = ResultStore::create(file, plan, {}, true);
+  ASSERT_TRUE(store.begin());
+  EXPECT_EQ(files_in(directory), 3u) << "the file, its own journal, and its lock";
   expect_contents(file, plan, 0);
+  store.close({});
+}
+
+TEST_F(Journal, without_a_record_behind_others_is_no_gap_and_is_removed) {
+  const auto plan = make_plan(4);
+  make_closed(plan, 2);
+  write_bytes(journal_of(30), "half a record");
+  expect_contents(file, plan, 2);
+  EXPECT_THAT(repair_results(file).sentences,
+              ElementsAre(journal_of(30).string() + ", which holds nothing, was removed"));
+  write_bytes(journal_of(30), "half a record");
+  resume_with(plan, 2, 4);
+  EXPECT_EQ(files_in(directory), 1u);
+  expect_contents(file, plan, 4);
 }
 
 TEST_F(Journal, is_read_on_behind_damage_wherever_the_next_record_begins) {
@@ -188,26 +166,6 @@ TEST_F(Journal, is_read_on_behind_damage_wherever_the_next_record_begins) {
   }
 }
 
-TEST_F(Journal, that_a_killed_fold_left_is_not_folded_twice_nor_lost) {
-  const auto plan = make_plan(5, {{6, 7}});
-  make_stopped(plan, 3);
-  const auto old_file = read_bytes(file);
-  const auto taken = read_bytes(journal);
-  // Before the new file has its name: journals are taken, and half a file is there.
-  fs::rename(journal, taken_path(journal));
-  write_bytes(directory / "results.h5.new", old_file.substr(0, 1000));
-  expect_contents(file, plan, 3);
-  resume_with(plan, 3, 4);
-  EXPECT_EQ(files_in(directory), 1u);
-  expect_contents(file, plan, 4);
-  // After it: the journal is in the file already.
-  write_bytes(taken_path(journal), taken);
-  expect_contents(file, plan, 4);
-  resume_with(plan, 4, 5);
-  EXPECT_EQ(files_in(directory), 1u);
-  expect_contents(file, plan, 5);
-}
-
 TEST_F(Journal, that_was_taken_is_not_replaced_by_one_of_the_same_name) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 3);
@@ -215,7 +173,7 @@ TEST_F(Journal, that_was_taken_is_not_replaced_by_one_of_the_same_name) {
   fs::rename(journal, taken_path(journal));
   // A writer on another host, where the new name is not seen yet, begins its own.
   write_bytes(journal, bytes.substr(0, 60));
-  (void)store::fold(file, std::nullopt, {});
+  (void)store::fold(file);
   expect_contents(file, plan, 3);
 }
 
@@ -234,14 +192,6 @@ TEST_F(Journal, without_results_stays_if_another_one_lies_behind_it) {
   expect_contents(file, plan, 3);
 }
 
-TEST_F(Journal, that_is_still_written_is_not_folded) {
-  const auto plan = make_plan(4, {{6, 7}});
-  make_stopped(plan, 3);
-  EXPECT_EQ(store::View(file, store::Viewer::folder).journaled(), 0u);
-  store::take_journals(file);
-  EXPECT_EQ(store::View(file, store::Viewer::folder).journaled(), 3u);
-}
-
 TEST_F(Journal, is_kept_if_another_process_replaced_the_file_that_is_folded) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 3);
@@ -251,7 +201,7 @@ TEST_F(Journal, is_kept_if_another_process_replaced_the_file_that_is_folded) {
     fs::rename(directory / "other.h5", file);
     return false;
   };
-  EXPECT_THAT(refusal([&] { (void)store::fold(file, std::nullopt, replaced); }),
+  EXPECT_THAT(refusal([&] { (void)store::fold(file, nullptr, replaced); }),
               HasSubstr("was replaced by another process"));
   EXPECT_EQ(read_bytes(file), read_bytes(directory / "copy.h5"));
   expect_contents(file, plan, 3);
@@ -280,7 +230,7 @@ TEST_F(Journal, of_a_writer_that_began_while_another_folded_belongs_to_the_new_f
   // Now the fold has its new file, made of what it took.
   const auto hidden = read_bytes(journal_of(1));
   fs::rename(journal_of(1), directory / "hidden");
-  (void)store::fold(file, std::nullopt, {});
+  (void)store::fold(file);
   fs::rename(directory / "hidden", journal_of(1));
   EXPECT_EQ(read_bytes(journal_of(1)), hidden);
   expect_contents(file, plan, 4);
@@ -289,78 +239,6 @@ TEST_F(Journal, of_a_writer_that_began_while_another_folded_belongs_to_the_new_f
   fs::remove(lock);
   EXPECT_EQ(repair_results(file).done, 5u);
   expect_contents(file, plan, 5);
-}
-
-TEST_F(Journal, of_a_writer_with_other_plans_counts_by_the_ids) {
-  const auto plan = make_plan(4, {{6, 7}});
-  make_stopped(plan, 1);
-  store::take_journals(file);
-  auto unseen = ResultStore::resume(file, plan, {});
-  unseen.store(make_results(plan, 2, 4));
-  fs::rename(journal_of(1), directory / "hidden");
-  auto other = make_plan(4, {{6, 7}});
-  other.ids = {"plan 3", "plan 2", "plan 1", "plan 0"};
-  (void)store::fold(file, store::order_for(file, store::View(file), other.ids), {});
-  fs::rename(directory / "hidden", journal_of(1));
-  for (const bool is_folded : {false, true}) {
-    fs::remove(lock);
-    if (is_folded) (void)repair_results(file);
-    const ResultReader reader(file);
-    for (const std::size_t i : {0, 1, 3}) {
-      auto expected = make_result(plan, 3 - i);
-      expected.index = static_cast<std::uint32_t>(i);
-      EXPECT_TRUE(same(reader.rows()[i], expected)) << i;
-      EXPECT_EQ(reader.field(i), make_field(3 - i, {6, 7})) << i;
-    }
-    EXPECT_EQ(reader.rows()[2].status, PlanStatus::pending);
-  }
-}
-
-TEST_F(Journal, survives_writers_that_do_not_see_each_other_and_fold) {
-  const auto plan = make_plan(120);
-  constexpr int rounds = 25;
-  for (int round = 0; round < rounds; ++round) {
-    make_closed(plan, 0);
-    SharedNumbers<2> acknowledged;
-    const auto write = [&](std::size_t writer, std::size_t begin, std::size_t end) {
-      return start_child([&, writer, begin, end] {
-        ::alarm(300);  // it tries again without end
-        for (std::size_t next = begin; next < end;) {
-          (void)refusal([&] {
-            fs::remove(lock);
-            auto store = ResultStore::resume(file, plan, {});
-            for (; next < end; ++next) {
-              store.store(make_results(plan, next, next + 1));
-              acknowledged[writer] = static_cast<long>(next + 1);
-            }
-            store.close({}, false);
-          });
-        }
-      });
-    };
-    const std::array children{write(0, 0, 60), write(1, 60, 120)};
-    std::jthread folder([&](const std::stop_token& over) {
-      while (!over.stop_requested())
-        (void)refusal([&] {
-          fs::remove(lock);
-          (void)repair_results(file);
-        });
-    });
-    for (int looks = 0; looks < 5; ++looks) {
-      const long first = acknowledged[0];
-      const long second = acknowledged[1];
-      const ResultReader reader(file);
-      for (long i = 0; i < first; ++i) ASSERT_TRUE(is_answer(reader.row(i).status)) << i;
-      for (long i = 60; i < second; ++i) ASSERT_TRUE(is_answer(reader.row(i).status)) << i;
-    }
-    for (const pid_t child : children) EXPECT_EQ(wait_for(child), 0);
-    folder = {};
-    fs::remove(lock);
-    (void)repair_results(file);
-    expect_contents(file, plan, 120);
-    ASSERT_FALSE(HasFailure()) << "round " << round;
-    for (const auto& entry : fs::directory_iterator(directory)) fs::remove(entry);
-  }
 }
 
 TEST_F(Journal, is_skipped_where_it_holds_fields_when_only_rows_are_looked_at) {

@@ -10,34 +10,16 @@ using Repair = StoreTest;
 
 const Attributes session{{"which", "first"}};
 
-TEST_F(Repair, makes_one_plain_file_of_a_killed_one) {
-  const auto plan = make_plan(20, {{6, 7}, {30, 30}});
-  make_killed(plan, 13);
-  const auto report = repair_results(file);
-  EXPECT_TRUE(report.changed);
-  EXPECT_EQ(report.done, 13u);
-  EXPECT_EQ(report.failed, 0u);
-  EXPECT_EQ(report.pending, 7u);
-  EXPECT_THAT(report.lost, IsEmpty());
-  EXPECT_THAT(report.sentences, ElementsAre("folded in: 13 results of 1 journal",
-                                            "the lock of a dead process was removed"));
-  EXPECT_EQ(files_in(directory), 1u);
-  EXPECT_TRUE(ResultReader(file).closed_well());
-  EXPECT_EQ(ResultReader(file).sessions().size(), 1u);
-  expect_contents(file, plan, 13);
-}
-
 TEST_F(Repair, clears_away_what_lies_beside_a_whole_file) {
   const auto plan = make_plan(5);
   make_stopped(plan, 4);
-  const auto replaced = read_bytes(journal);
-  make_closed(plan, 5);  // written over it
+  const auto folded = read_bytes(journal);
+  resume_with(plan, 4, 5);
   const auto before = read_bytes(file);
-  write_bytes(journal.string() + ".fold", replaced);
+  write_bytes(journal.string() + ".fold", folded);
   write_bytes(lock, "host elsewhere\npid 1\n");
   write_bytes(directory / "results.h5.new", "half");
   write_bytes(directory / "results.h5.walrus", "somebody's");
-  write_bytes(directory / "results.h5.wal1.fold", replaced);
   const auto report = repair_results(file);
   EXPECT_TRUE(report.changed);
   EXPECT_EQ(report.done, 5u);

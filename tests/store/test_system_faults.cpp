@@ -69,42 +69,6 @@ void limit_files_to(std::uintmax_t bytes) {
   ::setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-TEST_F(Faults, a_full_disk_is_told_at_the_end_of_a_process_and_loses_no_row) {
-  const auto plan = make_plan(24, {{40, 40}});
-  int failures = 0;
-  for (std::uintmax_t room = 0; room < 120'000; room += 6'000) {
-    ResultStore::create(file, plan, {}, true).close({});
-    const auto size = std::filesystem::file_size(file);
-    SharedNumbers<1> told;
-    const int status = wait_for(start_child([&] {
-      const auto sentence = refusal([&] {
-        auto store = ResultStore::resume(file, plan, {});
-        limit_files_to(size + room);
-        for (std::size_t i = 0; i < plan.ids.size(); ++i) {
-          store.store(make_results(plan, i, i + 1));
-          told[0] = static_cast<long>(i + 1);
-        }
-        store.close({});
-      });
-      // With what libraries do then: HDF5 must not flush what it could not write.
-      if (sentence == "(accepted)") std::exit(0);
-      const bool says_what_to_do =
-          sentence.find("make room and run again with --resume") != std::string::npos ||
-          sentence.find("all 24 results are safe in") != std::string::npos;
-      std::exit(says_what_to_do ? 1 : 2);
-    }));
-    ASSERT_TRUE(WIFEXITED(status)) << "the writer crashed, signal " << WTERMSIG(status);
-    ASSERT_LE(WEXITSTATUS(status), 1) << "the sentence does not say what to do";
-    failures += WEXITSTATUS(status);
-    const ResultReader reader(file);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(told[0]); ++i) {
-      ASSERT_TRUE(same(reader.rows()[i], make_result(plan, i))) << "row " << i;
-      ASSERT_EQ(reader.field(i), make_field(i, plan.shapes[i])) << "row " << i;
-    }
-  }
-  EXPECT_GT(failures, 3);
-}
-
 TEST_F(Faults, a_row_that_was_not_written_whole_has_no_status) {
   const auto plan = make_plan(40);
   make_closed(plan, 0);
@@ -200,18 +164,6 @@ TEST_F(Faults, a_group_that_cannot_be_kept_leaves_its_rights_to_no_other_group) 
   if (IsSkipped()) return;
   const auto expected = ::geteuid() == 0 ? 0606 : 0666;
   EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(expected));
-}
-
-TEST_F(Faults, clocks_that_go_backwards_do_not_matter) {
-  const auto plan = make_plan(6, {{6, 7}});
-  make_killed(plan, 3);
-  // As if the run had been in the future: its lock's words, and the time stamps of all its files.
-  write_bytes(lock, "host elsewhere\npid 1\nsince 2999-01-01 00:00:00 UTC\n");
-  const auto future = std::filesystem::file_time_type::clock::now() + std::chrono::hours(24 * 365);
-  for (const auto& path : {file, journal, lock}) std::filesystem::last_write_time(path, future);
-  expect_contents(file, plan, 3);
-  resume_with(plan, 3, 6);
-  expect_contents(file, plan, 6);
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "solve/gpu/device.hpp"
-#include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
 
 namespace wallheat {
@@ -53,11 +52,11 @@ class FakeGpu final : public GpuDevice {
   explicit FakeGpu(std::filesystem::path directory, bool broken = false)
       : directory_(std::move(directory)), broken_(broken) {}
 
-  std::unique_ptr<Solver> make_solver() override { return std::make_unique<Lane>(*this); }
+  std::unique_ptr<GpuSolver> make_solver() override { return std::make_unique<Lane>(*this); }
   std::size_t plans_at_once() const override { return lanes; }
 
  private:
-  class Lane final : public Solver {
+  class Lane final : public GpuSolver {
    public:
     explicit Lane(FakeGpu& gpu) : gpu_(gpu), sound_(make_jacobi_solver(Isa::baseline)) {}
 
@@ -98,17 +97,15 @@ class FakeGpu final : public GpuDevice {
         case GpuFault::none:
           break;
       }
-      auto solution = sound_->solve(plan, limits, control);
-      if (solution)
-        solution->device_times = {.upload_s = 1e-6,
-                                  .kernel_s = 5e-6,
-                                  .download_s = 2e-6,
-                                  .wait_s = 1e-5,
-                                  .kernel = "fake kernel",
-                                  .stream = 3,
-                                  .blocks = 7,
-                                  .threads = 128};
-      return solution;
+      times_ = {.upload_s = 1e-6,
+                .kernel_s = 5e-6,
+                .download_s = 2e-6,
+                .wait_s = 1e-5,
+                .kernel = "fake kernel",
+                .stream = 3,
+                .blocks = 7,
+                .threads = 128};
+      return sound_->solve(plan, limits, control);
     }
 
    private:

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <barrier>
 #include <bit>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -64,13 +65,16 @@ class HostStream final : public HostMemoryStream {
   void run_cluster(int blocks, int threads, const ResidentPlan& plan) override {
     last_blocks = blocks;
     Crowd crowd(blocks, cluster_tile.inbox_pairs());
-    std::vector<std::jthread> members;
-    for (int slot = 0; slot < blocks * threads; ++slot) {
-      members.emplace_back([&, slot] {
-        Group<cluster_tile> member(crowd, slot, 0);
-        iterate(member, plan);
-      });
+    {
+      std::vector<std::jthread> members;
+      for (int slot = 0; slot < blocks * threads; ++slot) {
+        members.emplace_back([&, slot] {
+          Group<cluster_tile> member(crowd, slot, 0);
+          iterate(member, plan);
+        });
+      }
     }
+    if (after_cluster) after_cluster(plan);
   }
 
   void run_streaming(std::size_t regions, const StreamedPlan& plan,
@@ -104,6 +108,7 @@ class HostStream final : public HostMemoryStream {
 
   void mark(Moment moment) override { marks.push_back(moment); }
 
+  std::function<void(const ResidentPlan&)> after_cluster{};
   int streaming_launches = 0;
   int allocations = 0;  ///< of either memory
   int last_blocks = 0;  ///< of a cluster

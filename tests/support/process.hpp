@@ -100,13 +100,18 @@ inline Finished run_program(const std::vector<std::string>& arguments) {
   return {status, process.out(), process.err()};
 }
 
-/// Runs a bash script in a directory. It ends by itself, or after ten minutes. There `wallheat` is
-/// `program`, whose path is in $program for those who start it themselves.
+/// A bash script in a directory, in which `wallheat` is `program`, whose path is in $program for
+/// those who start it themselves.
+inline std::string script_text(const std::filesystem::path& directory, const std::string& program,
+                               const std::string& script) {
+  return "cd '" + directory.string() + "'; program='" + program +
+         "'; wallheat() { \"$program\" \"$@\"; }\n" + script;
+}
+
+/// Runs it. It ends by itself, or after ten minutes.
 inline Finished run_script(const std::filesystem::path& directory, const std::string& program,
                            const std::string& script) {
-  return run_program({"timeout", "600", "bash", "-c",
-                      "cd '" + directory.string() + "'; program='" + program +
-                          "'; wallheat() { \"$program\" \"$@\"; }\n" + script});
+  return run_program({"timeout", "600", "bash", "-c", script_text(directory, program, script)});
 }
 
 }  // namespace wallheat

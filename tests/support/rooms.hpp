@@ -21,46 +21,33 @@ FloorPlan drawn_plan(std::size_t rows, std::size_t cols, Inside inside) {
 
 /// The shapes at which multigrid, or an expansion by modes, may go wrong.
 inline std::vector<NamedPlan> adversarial_plans(std::size_t side) {
-  const auto inner = [=](std::size_t i) { return i > 0 && i + 1 < side; };
-  return {
-      {"corridors of a cell",
-       drawn_plan(side, side, [=](auto r, auto c) { return inner(r) && inner(c) && r % 2 == 1; })},
-      {"shafts of a cell",
-       drawn_plan(side, side, [=](auto r, auto c) { return inner(r) && inner(c) && c % 2 == 0; })},
-      {"checkerboard", drawn_plan(side, side, [=](auto r, auto c) { return (r + c) % 2 == 0; })},
-      {"comb", drawn_plan(side, side,
-                          [=](auto r, auto c) {
-                            return inner(r) && inner(c) && (c % 2 == 1 || r + 5 > side);
-                          })},
-      {"wide comb", drawn_plan(side, side,
-                               [=](auto r, auto c) {
-                                 return inner(r) && inner(c) && (c % 4 != 0 || r + 5 > side);
-                               })},
-      {"pinholes", drawn_plan(side, side,
-                              [=](auto r, auto c) {
-                                const bool wall = r % 16 == 0 || c % 16 == 0;
-                                const bool hole = r % 16 == 7 || c % 16 == 7;
-                                return inner(r) && inner(c) && (!wall || hole);
-                              })},
-      {"serpentine", drawn_plan(side, side,
-                                [=](auto r, auto c) {
-                                  const bool turn = r % 8 == 0 ? c + 3 > side : c < 3;
-                                  return inner(r) && inner(c) && (r % 4 != 0 || turn);
-                                })},
-      {"narrow serpentine", drawn_plan(side, side,
-                                       [=](auto r, auto c) {
-                                         const bool turn = r % 4 == 0 ? c + 3 > side : c < 2;
-                                         return inner(r) && inner(c) && (r % 2 != 0 || turn);
-                                       })},
+  using Place = std::size_t;
+  std::vector<NamedPlan> plans{
+      {"checkerboard", drawn_plan(side, side, [](Place r, Place c) { return (r + c) % 2 == 0; })},
       {"random 60 %", random_plan(side, side, 60, 21)},
       {"random 75 %", random_plan(side, side, 75, 22)},
       {"random 90 %", random_plan(side, side, 90, 23)},
       {"open", random_plan(side, side, 100, 24)},
-      {"a room with a pillar", room(side, side)},
-      {"two rooms that differ in size",
-       drawn_plan(side, side,
-                  [=](auto r, auto c) { return inner(r) && inner(c) && c != side / 3; })},
+      {"a room with a pillar", room(side, side)}};
+  // With walls around them.
+  const auto add = [&](const char* name, auto inside) {
+    const auto inner = [=](Place i) { return i > 0 && i + 1 < side; };
+    plans.push_back({name, drawn_plan(side, side, [=](Place r, Place c) {
+                       return inner(r) && inner(c) && inside(r, c);
+                     })});
   };
+  add("corridors of a cell", [](Place r, Place) { return r % 2 == 1; });
+  add("shafts of a cell", [](Place, Place c) { return c % 2 == 0; });
+  add("comb", [=](Place r, Place c) { return c % 2 == 1 || r + 5 > side; });
+  add("wide comb", [=](Place r, Place c) { return c % 4 != 0 || r + 5 > side; });
+  add("pinholes",
+      [](Place r, Place c) { return (r % 16 != 0 && c % 16 != 0) || r % 16 == 7 || c % 16 == 7; });
+  add("serpentine",
+      [=](Place r, Place c) { return r % 4 != 0 || (r % 8 == 0 ? c + 3 > side : c < 3); });
+  add("narrow serpentine",
+      [=](Place r, Place c) { return r % 2 != 0 || (r % 4 == 0 ? c + 3 > side : c < 2); });
+  add("two rooms that differ in size", [=](Place, Place c) { return c != side / 3; });
+  return plans;
 }
 
 }  // namespace wallheat

@@ -3,22 +3,28 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <vector>
 
-#include "solve/largest_value.hpp"
+#include "solve/norms.hpp"
 #include "support/farthest_apart.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
 
-/// Field, iterations and last delta, to the last bit.
+/// Field, iterations, last delta and the estimate of the error, to the last bit.
 inline void expect_same_bits(const Solution& actual, const Solution& expected,
                              const std::string& what) {
   EXPECT_EQ(actual.iterations, expected.iterations) << what;
   EXPECT_EQ(actual.converged, expected.converged) << what;
   EXPECT_EQ(std::memcmp(&actual.last_delta, &expected.last_delta, sizeof(double)), 0)
       << what << ": " << actual.last_delta << " is not " << expected.last_delta;
+  EXPECT_TRUE(actual.error_estimate == expected.error_estimate ||
+              (std::isnan(actual.error_estimate) && std::isnan(expected.error_estimate)))
+      << what << ": " << actual.error_estimate << " is not " << expected.error_estimate;
   ASSERT_EQ(actual.field.cells.size(), expected.field.cells.size()) << what;
   EXPECT_EQ(std::memcmp(actual.field.cells.data(), expected.field.cells.data(),
                         expected.field.cells.size() * sizeof(double)),
@@ -30,6 +36,16 @@ inline void expect_same_bits(const Solution& actual, const Solution& expected,
 inline void expect_same_bits(Solver& actual, Solver& expected, const FloorPlan& plan,
                              const Limits& limits, const std::string& what) {
   expect_same_bits(*actual.solve(plan, limits, {}), *expected.solve(plan, limits, {}), what);
+}
+
+inline std::vector<std::unique_ptr<Solver>> every_solver() {
+  const Isa isa = available_isas().back();
+  std::vector<std::unique_ptr<Solver>> solvers;
+  solvers.push_back(make_reference_solver());
+  solvers.push_back(make_jacobi_solver(isa));
+  solvers.push_back(make_fastforward_solver(isa));
+  solvers.push_back(make_steady_solver(isa));
+  return solvers;
 }
 
 /// The iterate of an exact solver by one that jumps, within less than half of the error that is

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/terminal.hpp"
 
 namespace wallheat {
 
@@ -15,17 +18,22 @@ class ShellTest : public testing::Test {
  protected:
   /// It must end with this status.
   Finished shell(const std::string& script, int status = 0) const {
-    Finished finished = run_script(
-        directory_.path(), WALLHEAT_PROGRAM,
-        "ranks() { mpirun -n $1 --oversubscribe --bind-to none \"$program\" \"${@:2}\"; }; "
-        "mpirun=ranks; " +
-            script);
+    Finished finished = run_script(directory_.path(), WALLHEAT_PROGRAM, with_ranks + script);
     EXPECT_EQ(finished.status, status) << script << "\n" << finished.err;
     return finished;
   }
-  /// With this in what it says on stderr.
+  /// The lines that it writes at a terminal of so many columns.
+  std::vector<std::string> at_terminal(unsigned short columns, const std::string& script) const {
+    return lines_at_terminal(
+        columns,
+        {"/bin/bash", "-c", script_text(directory_.path(), WALLHEAT_PROGRAM, with_ranks + script)});
+  }
+  /// With this in the one sentence that it says, on stderr.
   void expect_refusal(const std::string& command, int status, const std::string& sentence) const {
-    EXPECT_THAT(shell("wallheat " + command, status).err, testing::HasSubstr(sentence)) << command;
+    const Finished refused = shell("wallheat " + command, status);
+    EXPECT_THAT(refused.err, AllOf(StartsWith("wallheat: "), HasSubstr(sentence))) << command;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+    EXPECT_EQ(refused.out, "") << command;
   }
   /// In the folder plans.
   void generate(int count, int size = 32) const {
@@ -43,6 +51,10 @@ class ShellTest : public testing::Test {
   }
 
   TemporaryDirectory directory_;
+  // As root Open MPI wants to be told that this is meant.
+  const std::string with_ranks =
+      "ranks() { OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n $1 "
+      "--oversubscribe --bind-to none \"$program\" \"${@:2}\"; }; mpirun=ranks; ";
 };
 
 }  // namespace wallheat

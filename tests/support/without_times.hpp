@@ -17,7 +17,6 @@ inline PlanResult without_times(PlanResult result) {
   result.started_s = std::numeric_limits<double>::quiet_NaN();
   result.predicted_s = std::numeric_limits<float>::quiet_NaN();
   result.phases = {};
-  result.device_times = {};
   return result;
 }
 

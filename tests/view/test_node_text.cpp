@@ -13,8 +13,8 @@ const std::vector<NvmlGpu> gpus{{0, "GPU-a", "A"}, {3, "GPU-b", "B"}};
 NodeSample sample_of_two_gpus() {
   NodeSample sample;
   sample.seconds = 2.5;
-  sample.cpu.busy_pct = 62.5;
-  sample.cpu.memory_used_bytes = 3 << 20;
+  sample.cpu_busy_pct = 62.5;
+  sample.memory_used_bytes = 3 << 20;
   sample.gpus.resize(2);
   sample.gpus[0].power_w = 512.5;
   sample.gpus[1].utilisation_pct = 97;

@@ -137,32 +137,6 @@ TEST_F(MonitoredRun, tells_what_each_gpu_did) {
                                        HasSubstr("95 / 100"), HasSubstr("450.00")));
 }
 
-TEST_F(MonitoredRun, tells_what_each_kernel_took) {
-  begin();
-  solve(0, 1);
-  EXPECT_EQ(attribute("kernels"), "") << "of plans on a CPU";
-  PlanResult answer = result(1, 2, PlanStatus::converged);
-  answer.device_times = {.kernel_s = 0.25, .kernel = "cluster"};
-  hear({.kind = Event::Kind::stored}, answer);
-  EXPECT_THAT(attribute("kernels"), AllOf(HasSubstr("mean ms"), HasSubstr("250.000")));
-  EXPECT_EQ(attribute("gpu_kernel_seconds"), "0.250");
-  said_.forget();
-  monitor_->finish("run_finished");
-  EXPECT_THAT(said_.all(), AllOf(HasSubstr("250.000"), HasSubstr("kernels ")));
-}
-
-TEST_F(MonitoredRun, warns_of_what_limits_its_workers_once_for_all_of_them) {
-  WorkerInfo worker = cpu_;
-  worker.facts.limit = "few cores";
-  WorkerInfo other = gpu_;
-  other.facts.limit = worker.facts.limit;
-  begin(ids_, std::nullopt);
-  gets_ready(worker);
-  gets_ready(other);
-  monitor_->finish("run_finished");
-  EXPECT_THAT(said_.warnings(), HasSubstr("rank 1-2: few cores"));
-}
-
 TEST_F(MonitoredRun, says_how_far_it_is_the_less_often_the_longer_it_takes) {
   RunMonitor::Clock::time_point now;
   begin(ids_, std::nullopt, ProgressStyle::lines, true, [&] { return now; });
@@ -219,17 +193,17 @@ TEST_F(MonitoredRun, speaks_of_ranks_only_if_there_are_several) {
   for (const bool has_ranks : {true, false}) {
     said_.forget();
     begin(ids_, std::nullopt, ProgressStyle::none, has_ranks);
-    WorkerInfo limited = cpu_;
-    limited.facts.limit = "few cores";
-    gets_ready(limited);
-    gets_ready(gpu_);
+    for (WorkerInfo limited : {cpu_, gpu_}) {
+      limited.facts.limit = "few cores";
+      gets_ready(limited);
+    }
     for (const WorkerInfo& worker : {gpu_, WorkerInfo{3, {}}})  // of one that was never ready
       hear({.kind = Event::Kind::worker_left,
             .worker = std::make_shared<WorkerInfo>(worker),
             .reason = "it broke"});
     monitor_->finish("run_finished");
     const std::string name = has_ranks ? "rank" : "worker";
-    EXPECT_THAT(said_.all(), AllOf(HasSubstr(name + "  host"), HasSubstr(name + " 1: few cores"),
+    EXPECT_THAT(said_.all(), AllOf(HasSubstr(name + "  host"), HasSubstr(name + " 1-2: few cores"),
                                    HasSubstr(name + " 2 on node2 has left: it broke"),
                                    HasSubstr(name + " 3 has left: it broke")));
     EXPECT_EQ(said_.all().find("rank") != std::string::npos, has_ranks);
@@ -243,9 +217,14 @@ TEST_F(MonitoredRun, tells_its_speed_in_one_unit) {
   now += std::chrono::seconds(10);
   tick();
   now += std::chrono::seconds(90);
+  hear({.kind = Event::Kind::stored}, result(1, 1, PlanStatus::failed));  // which does not count
   tick();
   EXPECT_THAT(said_.all(), AllOf(HasSubstr("1 of 2 plans, 6.00 plans/min, "),
-                                 HasSubstr("1 of 2 plans, 0.600 plans/min, ")));
+                                 HasSubstr("2 of 2 plans, 0.600 plans/min, 1 failed")));
+  monitor_->finish("run_finished");
+  now += std::chrono::seconds(3600);  // to make one file
+  EXPECT_EQ(monitor_->rate_text(), "0.600 plans/min") << "as the session says it, too";
+  EXPECT_EQ(attribute("seconds"), "100.000");
 }
 
 TEST(RateText, has_a_unit_that_leaves_a_number_to_read) {
@@ -296,16 +275,6 @@ TEST_F(MonitoredRun, says_what_the_cores_did_where_others_had_them) {
   EXPECT_EQ(
       monitor_->tally().spent.text(),
       "17.0 s of CPU time in 5 min 50 s of solver threads, which shared their cores with others");
-}
-
-TEST_F(MonitoredRun, counts_failures_apart_from_the_plans_a_second) {
-  begin();
-  PlanResult failed;
-  failed.status = PlanStatus::failed;
-  failed.rank = 1;
-  hear({.kind = Event::Kind::stored}, failed);
-  tick();
-  EXPECT_EQ(written_status().plans_per_s, 0);
 }
 
 TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {

@@ -57,14 +57,6 @@ TEST(RunStatus, comes_through_its_file_unchanged) {
   EXPECT_TRUE(std::isnan(copy.workers[2].gpu->utilisation_pct));
 }
 
-TEST(RunStatus, says_nothing_of_the_time_left_where_it_is_unknown) {
-  RunStatus status = full_status();
-  status.seconds_left.reset();
-  EXPECT_EQ(run_status_from_json(to_json_text(status)).seconds_left, std::nullopt);
-  status.seconds_left = std::nan("");
-  EXPECT_EQ(run_status_from_json(to_json_text(status)).seconds_left, std::nullopt);
-}
-
 TEST(RunStatus, replaces_its_file_in_one_step_and_leaves_nothing_beside_it) {
   const TemporaryDirectory directory;
   const auto path = directory / "results.h5.status";

@@ -4,7 +4,8 @@
 
 #include "solve/convergence.hpp"
 #include "solve/cpu/active_blocks.hpp"
-#include "solve/distance.hpp"
+#include "solve/isa.hpp"
+#include "solve/norms.hpp"
 #include "solve/source.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
@@ -18,17 +19,12 @@ class JacobiSolver final : public Solver {
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
-    if (!plan.has_source()) return iterate(plan, {}, limits, control);
-    // The order of the sum is that of updated_with_source(), which is the usual one with rows and
-    // columns exchanged.
-    auto solution = iterate({transposed(plan.domain), transposed(plan.interior)},
-                            transposed(source_terms(plan, limits)), limits, control);
-    if (solution) solution->field = transposed(solution->field);
-    return solution;
+    return solve_with_terms(plan, limits, [&](const FloorPlan& given, const Grid<double>& terms) {
+      return iterate(given, terms, limits, control);
+    });
   }
 
  private:
-  /// `terms`: what an update adds to the sum of the neighbours; then the plan is transposed.
   std::optional<Solution> iterate(const FloorPlan& plan, const Grid<double>& terms,
                                   const Limits& limits, const SolveControl& control) {
     const bool with_source = !terms.cells.empty();
@@ -99,29 +95,8 @@ class JacobiSolver final : public Solver {
 
 }  // namespace
 
-std::string_view to_string(Isa isa) {
-  switch (isa) {
-    case Isa::baseline:
-      return "baseline";
-    case Isa::avx2:
-      return "avx2";
-    case Isa::avx512:
-      return "avx512";
-  }
-  return "unknown";
-}
-
-void require_isa(Isa isa) {
-  const auto available = available_isas();
-  if (std::find(available.begin(), available.end(), isa) == available.end()) {
-    throw RunError("this processor has no " + std::string(to_string(isa)) +
-                   "; choose another --isa or leave the choice to wallheat");
-  }
-}
-
 std::unique_ptr<Solver> make_jacobi_solver(Isa isa) {
-  require_isa(isa);
-  return std::make_unique<JacobiSolver>(sweeps_for(isa));
+  return std::make_unique<JacobiSolver>(loops_for(isa).sweeps);
 }
 
 }  // namespace wallheat

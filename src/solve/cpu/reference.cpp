@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/larger.hpp"
-#include "solve/distance.hpp"
+#include "solve/norms.hpp"
 #include "solve/source.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/solver.hpp"
@@ -12,31 +12,17 @@
 namespace wallheat {
 namespace {
 
-/// The error's estimate that other solvers make of the deltas that they look at.
-class EstimateOfOthers {
- public:
-  explicit EstimateOfOthers(const Convergence& convergence) : convergence_(convergence) {}
-
-  void add(double delta) {
-    window_.push_back(delta);
-    if (static_cast<std::int64_t>(window_.size()) == convergence_.window()) end_window(delta);
+/// What other solvers, which look at few of these deltas, make of those: their estimate of the
+/// error.
+double estimate_of_others(Convergence convergence, const std::vector<double>& deltas) {
+  while (!convergence.finished() && convergence.iterations() < std::ssize(deltas)) {
+    // The window in which the iteration ended is gone through once more, a sweep at a time.
+    const auto last = static_cast<std::size_t>(convergence.iterations() + convergence.window() - 1);
+    (void)convergence.accept(last < deltas.size() ? deltas[last]
+                                                  : std::numeric_limits<double>::quiet_NaN());
   }
-  /// After the last delta. The window in which the iteration ended is gone through once more.
-  [[nodiscard]] double value() {
-    if (!window_.empty()) end_window(std::numeric_limits<double>::quiet_NaN());
-    return convergence_.error_estimate();
-  }
-
- private:
-  void end_window(double delta) {
-    if (!convergence_.accept(delta))
-      for (const double each : window_) (void)convergence_.accept(each);
-    window_.clear();
-  }
-
-  Convergence convergence_;
-  std::vector<double> window_;
-};
+  return convergence.error_estimate();
+}
 
 class ReferenceSolver final : public Solver {
  public:
@@ -52,7 +38,7 @@ class ReferenceSolver final : public Solver {
     const auto at = [&](std::size_t row, std::size_t col) {
       return row < rows && col < cols ? field(row, col) : 0.0;
     };
-    EstimateOfOthers estimate(convergence_of(plan, terms, limits));
+    std::vector<double> deltas;
     while (result.iterations < limits.max_iterations && !result.converged) {
       if (control.stop.stop_requested()) return std::nullopt;
       double delta = 0;
@@ -74,13 +60,14 @@ class ReferenceSolver final : public Solver {
       std::swap(field.cells, next.cells);
       ++result.iterations;
       result.last_delta = delta;
-      estimate.add(delta);
+      deltas.push_back(delta);
       result.converged = has_converged(delta, limits.tolerance);
       constexpr std::int64_t report_interval = 256;
       if (control.progress && result.iterations % report_interval == 0)
         control.progress(result.iterations, delta);
     }
-    result.error_estimate = estimate_of_a_cell(estimate.value(), plan, limits.norm);
+    result.error_estimate = estimate_of_a_cell(
+        estimate_of_others(convergence_of(plan, terms, limits), deltas), plan, limits.norm);
     return result;
   }
 };

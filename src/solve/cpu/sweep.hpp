@@ -97,11 +97,4 @@ struct Sweeps {
   std::int64_t (*add)(std::int64_t rounds);
 };
 
-[[nodiscard]] Sweeps baseline_sweeps();
-[[nodiscard]] Sweeps avx2_sweeps();
-[[nodiscard]] Sweeps avx512_sweeps();
-/// Those of a set that is available.
-enum class Isa;
-[[nodiscard]] Sweeps sweeps_for(Isa isa);
-
 }  // namespace wallheat

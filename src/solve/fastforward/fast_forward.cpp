@@ -9,11 +9,10 @@
 #include "solve/cpu/active_blocks.hpp"
 #include "solve/error_estimate.hpp"
 #include "solve/fastforward/power_expansion.hpp"
+#include "solve/isa.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
-#include "solve/steady/flush_subnormals.hpp"
-#include "solve/steady/rounding.hpp"
-#include "wallheat/solver.hpp"
+#include "solve/steady/error_bound.hpp"
 
 // The same iterate as Jacobi's, in far fewer sweeps. An iteration is affine, u -> J u + b, with J
 // symmetric, not negative and its row sums at most 1. So the change of an iteration,
@@ -54,6 +53,8 @@ namespace {
 /// Below so many iterations the plain sweeps of the exact solver are as fast.
 constexpr std::int64_t worth_it = 1000;
 constexpr std::int64_t worth_a_jump = 60;
+/// The coefficients of a jump take some 170 bytes times the root of its length.
+constexpr std::int64_t longest_jump = 1'000'000'000;
 /// So many plain sweeps come before the first jump: they smooth a rough start field, whose large
 /// change would make a jump round more than is promised.
 constexpr std::int64_t first_sweeps = 16;
@@ -73,10 +74,7 @@ constexpr double half_epsilon = std::numeric_limits<double>::epsilon() / 2;
 
 class FastForwardSolver final : public Solver {
  public:
-  explicit FastForwardSolver(Isa isa)
-      : sweeps_(sweeps_for(isa)),
-        exact_(make_jacobi_solver(isa)),
-        steady_(steady_kernels_for(isa)) {}
+  explicit FastForwardSolver(Isa isa) : loops_(loops_for(isa)), exact_(make_jacobi_solver(isa)) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
@@ -130,7 +128,7 @@ class FastForwardSolver final : public Solver {
   /// eigenvalue of 1 - J.
   double find_decay(const Grid<std::uint8_t>& interior) {
     const FlushSubnormals flush;
-    ConjugateGradients gradients(steady_);
+    ConjugateGradients gradients(loops_.steady);
     gradients.assign(interior);
     gradients.solve_for_ones([&](const auto&) { return control_->stop.stop_requested(); });
     const ConjugateGradients::Measured w = gradients.measure();
@@ -141,7 +139,7 @@ class FastForwardSolver final : public Solver {
 
   /// Makes the first iteration.
   void begin(const FloorPlan& plan, const Grid<double>& terms) {
-    blocks_.assign(plan.interior, sweeps_);
+    blocks_.assign(plan.interior, loops_.sweeps);
     fields_.resize(6, blocks_.size());
     double** const fields[] = {&field_, &change_, &even_, &odd_, &sum_, &growth_};
     for (std::size_t i = 0; i < std::size(fields); ++i) *fields[i] = fields_[i];
@@ -151,8 +149,8 @@ class FastForwardSolver final : public Solver {
     std::fill_n(odd_, blocks_.size(), 0.0);
     const bool with_source = !terms.cells.empty();
     if (with_source) blocks_.load(terms, growth_);
-    sweeps_.sweep({field_, sum_, sum_, with_source ? growth_ : nullptr},
-                  blocks_.runs(0, blocks_.fronts()), 1);
+    loops_.sweeps.sweep({field_, sum_, sum_, with_source ? growth_ : nullptr},
+                        blocks_.runs(0, blocks_.fronts()), 1);
     for (std::size_t cell = 0; cell < blocks_.size(); ++cell) {
       change_[cell] = sum_[cell] - field_[cell];
       field_[cell] = sum_[cell];
@@ -161,7 +159,7 @@ class FastForwardSolver final : public Solver {
     error_ = 0;
     made_ = 1;
     iterations_ = 0;
-    look(1, sweeps_.norms(blocks_.size(), change_));
+    look(1, loops_.sweeps.norms(blocks_.size(), change_));
   }
 
   /// Takes note of the last change. A delta that is too near to the tolerance proves nothing.
@@ -216,7 +214,7 @@ class FastForwardSolver final : public Solver {
   [[nodiscard]] double delta_after_two(const double* change) const {
     step(change, even_);
     step(even_, odd_);
-    return sweeps_.norms(blocks_.size(), odd_).largest;
+    return loops_.sweeps.norms(blocks_.size(), odd_).largest;
   }
 
   /// Makes up to `count` plain iterations. Returns the last delta but two.
@@ -227,7 +225,7 @@ class FastForwardSolver final : public Solver {
       last_but_one = std::exchange(last, delta_);
       error_ += 3 * half_epsilon * length_;
       step(change_, even_);
-      look(1, sweeps_.take(blocks_.size(), even_, change_, field_));
+      look(1, loops_.sweeps.take(blocks_.size(), even_, change_, field_));
       ++made_;
       report();
     }
@@ -236,7 +234,7 @@ class FastForwardSolver final : public Solver {
 
   /// to = J from, both of which are 0 outside the rooms
   void step(const double* from, double* to) const {
-    sweeps_.sweep({from, to, to}, blocks_.runs(0, blocks_.fronts()), 1);
+    loops_.sweeps.sweep({from, to, to}, blocks_.runs(0, blocks_.fronts()), 1);
   }
 
   void report() const {
@@ -246,10 +244,10 @@ class FastForwardSolver final : public Solver {
   /// Jumps to about an iteration or, if that may be past the end, less far; or stays.
   void jump_towards(std::int64_t target) {
     while (target - iterations_ > worth_a_jump && !ended()) {
-      const std::int64_t count = (target - iterations_) / 2 * 2;
+      const std::int64_t count = std::min(target - iterations_, longest_jump) / 2 * 2;
       const double error = expand(count);
       if (control_->stop.stop_requested()) return;
-      const Norms landing = sweeps_.norms(blocks_.size(), sum_);
+      const Norms landing = loops_.sweeps.norms(blocks_.size(), sum_);
       if (limits_.tolerance == 0 ||
           landing.largest >= limits_.tolerance + doubt(error, iterations_ + count)) {
         step(growth_, even_);
@@ -298,7 +296,7 @@ class FastForwardSolver final : public Solver {
             const std::size_t term = first + number + static_cast<std::size_t>(levels);
             const std::size_t even = term / 2;
             const TermShares shares{power[even - 1], power[even], growth[even - 1], growth[even]};
-            sweeps_.expand(fields, runs, term % most_levels == 0 ? &shares : nullptr);
+            loops_.sweeps.expand(fields, runs, term % most_levels == 0 ? &shares : nullptr);
           });
       if (!passed) break;
       report();
@@ -310,9 +308,8 @@ class FastForwardSolver final : public Solver {
            (expansion.left_out + expansion.damping * rounding) * length_;
   }
 
-  Sweeps sweeps_;
+  Loops loops_;
   std::unique_ptr<Solver> exact_;
-  SteadyKernels steady_;
   Limits limits_;
   const SolveControl* control_ = nullptr;
   double left_out_ = 0;  ///< of a change by an expansion, in the 2-norm
@@ -340,7 +337,6 @@ class FastForwardSolver final : public Solver {
 }  // namespace
 
 std::unique_ptr<Solver> make_fastforward_solver(Isa isa) {
-  require_isa(isa);
   return std::make_unique<FastForwardSolver>(isa);
 }
 

@@ -1,14 +1,12 @@
-#include "solve/gpu/cuda_stream.hpp"
-
 #include <array>
 #include <chrono>
 #include <new>
 #include <thread>
 #include <utility>
 
-#include "solve/gpu/await_work.hpp"
+#include "solve/gpu/device.hpp"
 #include "solve/gpu/kernels.hpp"
-#include "wallheat/error.hpp"
+#include "solve/gpu/stream.hpp"
 
 namespace wallheat::gpu {
 namespace {

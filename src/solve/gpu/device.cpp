@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "solve/gpu/stream.hpp"
+
 namespace wallheat {
 namespace {
 
@@ -29,4 +31,22 @@ std::size_t plans_in_flight(int multiprocessors, std::size_t queues) {
   return std::min(3 * static_cast<std::size_t>(solved), queues);
 }
 
+namespace gpu {
+
+void await_work(const std::function<bool()>& is_done, const std::function<void(double)>& sleep,
+                const std::string& doing) {
+  constexpr double shortest_s = 50e-6;
+  constexpr double longest_s = 1e-3;
+  double waited_s = 0;
+  while (!is_done()) {
+    if (waited_s >= longest_silence_s)
+      throw DeviceSilent("the GPU has not answered for " +
+                         std::to_string(static_cast<int>(longest_silence_s)) + " s at " + doing);
+    const double pause_s = std::clamp(waited_s / 8, shortest_s, longest_s);
+    sleep(pause_s);
+    waited_s += pause_s;
+  }
+}
+
+}  // namespace gpu
 }  // namespace wallheat

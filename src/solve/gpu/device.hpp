@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/device_times.hpp"
 #include "core/machine.hpp"
+#include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
@@ -48,14 +50,39 @@ struct GpuProperties {
 /// The newest CUDA that the driver knows, as "12.4"; empty if there is no driver.
 [[nodiscard]] std::string gpu_driver();
 
+/// The plan is too much for this device; another may solve it.
+struct DeviceTooSmall : InputError {
+  using InputError::InputError;
+};
+
+/// A device cannot be trusted any more, at least not in this process: it reported an error, stopped
+/// answering, or gave an answer that cannot be. What it was working on may succeed elsewhere.
+struct DeviceFault : RunError {
+  using RunError::RunError;
+};
+
+/// A device has stopped answering: what asks it for anything more may wait for ever.
+struct DeviceSilent : DeviceFault {
+  using DeviceFault::DeviceFault;
+};
+
+/// A solver on a GPU, bit-identical to the reference. It throws DeviceTooSmall if the GPU has too
+/// little memory for the plan, DeviceFault if the device failed or gave an answer that cannot be.
+class GpuSolver : public Solver {
+ public:
+  /// Of the latest solve.
+  [[nodiscard]] const DeviceTimes& times() const { return times_; }
+
+ protected:
+  DeviceTimes times_;
+};
+
 /// A GPU that this process has opened: its solvers, one for each of many threads, share it.
 class GpuDevice {
  public:
   virtual ~GpuDevice() = default;
-  /// A solver with a stream and buffers of its own, bit-identical to the reference. What it throws:
-  /// DeviceTooSmall if the GPU has too little memory for the plan, DeviceFault if the device failed
-  /// or gave an answer that cannot be.
-  [[nodiscard]] virtual std::unique_ptr<Solver> make_solver() = 0;
+  /// It has a stream and buffers of its own.
+  [[nodiscard]] virtual std::unique_ptr<GpuSolver> make_solver() = 0;
   /// The number of solvers to make.
   [[nodiscard]] virtual std::size_t plans_at_once() const = 0;
 };

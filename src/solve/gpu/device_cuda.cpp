@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "solve/gpu/cuda_stream.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/gpu/kernels.hpp"
 #include "solve/gpu/solver.hpp"
@@ -84,8 +83,8 @@ class CudaDevice final : public gpu::DeviceWithKernels {
   }
 
   [[nodiscard]] bool has_clusters() const override { return capacity_.most_blocks > 0; }
-  [[nodiscard]] std::unique_ptr<Solver> make_solver() override { return make_solver(proven_); }
-  [[nodiscard]] std::unique_ptr<Solver> make_solver(gpu::Kernel kernel) override {
+  [[nodiscard]] std::unique_ptr<GpuSolver> make_solver() override { return make_solver(proven_); }
+  [[nodiscard]] std::unique_ptr<GpuSolver> make_solver(gpu::Kernel kernel) override {
     return gpu::make_gpu_solver(gpu::make_cuda_stream(ordinal_, capacity_, shared_), kernel);
   }
   [[nodiscard]] std::size_t plans_at_once() const override {

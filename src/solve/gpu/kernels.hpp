@@ -2,12 +2,15 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "solve/gpu/stream.hpp"
 
-// The kernels and how to start them.
+// The kernels, how to start them, and streams that do so.
 
 namespace wallheat::gpu {
 
@@ -27,5 +30,16 @@ void check(cudaError_t status, const std::string& doing);
 [[nodiscard]] cudaError_t launch_streaming_kernel(std::size_t regions, const StreamedPlan& plan,
                                                   unsigned long long* largest_change,
                                                   cudaStream_t stream);
+
+/// What the streams of a device have in common.
+struct SharedByStreams {
+  /// The device hangs. What waits for it, or frees memory of it, would do so for ever.
+  std::atomic<bool> is_silent = false;
+  std::atomic<std::int32_t> streams = 0;  ///< made so far
+};
+
+/// A CUDA stream of its own on a device. Throws DeviceFault.
+[[nodiscard]] std::unique_ptr<Stream> make_cuda_stream(int ordinal, const Capacity& capacity,
+                                                       std::shared_ptr<SharedByStreams> shared);
 
 }  // namespace wallheat::gpu

@@ -4,7 +4,6 @@
 #include "core/generator.hpp"
 #include "solve/gpu/solver.hpp"
 #include "solve/same_bits.hpp"
-#include "wallheat/error.hpp"
 
 namespace wallheat::gpu {
 namespace {

@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "solve/distance.hpp"
 #include "solve/gpu/tiling.hpp"
+#include "solve/norms.hpp"
 #include "solve/source.hpp"
-#include "wallheat/error.hpp"
 
 namespace wallheat::gpu {
 namespace {
@@ -93,31 +92,27 @@ struct Range {
                        "; solve it on a CPU (--device cpu)");
 }
 
-class GpuSolver final : public Solver {
+class StreamSolver final : public GpuSolver {
  public:
-  GpuSolver(std::unique_ptr<Stream> stream, Kernel kernel)
+  StreamSolver(std::unique_ptr<Stream> stream, Kernel kernel)
       : stream_(std::move(stream)), kernel_(kernel) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
     check_values(plan.domain, "the start field");  // a kernel's largest change leaves out NaN
-    if (!plan.has_source()) return solve(plan, {}, limits, control);
-    check_values(plan.source, "the source");
-    // The order of the sum is that of updated_with_source(), which is the usual one with rows and
-    // columns exchanged.
-    auto solution = solve({transposed(plan.domain), transposed(plan.interior)},
-                          transposed(source_terms(plan, limits)), limits, control);
-    if (solution) solution->field = transposed(solution->field);
-    return solution;
+    if (plan.has_source()) check_values(plan.source, "the source");
+    return solve_with_terms(plan, limits, [&](const FloorPlan& given, const Grid<double>& terms) {
+      return solve(given, terms, limits, control);
+    });
   }
 
  private:
-  /// `terms`: what an update adds to the sum of the neighbours; then the plan is transposed.
   std::optional<Solution> solve(const FloorPlan& plan, const Grid<double>& terms,
                                 const Limits& limits, const SolveControl& control) {
     const Range range(plan.domain, largest_made_by(terms));
     Convergence convergence = convergence_of(plan, terms, limits);
     Solution solution{plan.domain, 0, 0, false};
+    times_ = {};
     if (count_interior(plan) == 0) {
       while (!convergence.finished()) (void)convergence.accept(0);
     } else {
@@ -134,24 +129,21 @@ class GpuSolver final : public Solver {
     return solution;
   }
 
-  /// Sets the solution's field and times. Returns false if a stop was requested.
+  /// Sets the solution's field, and times_. Returns false if a stop was requested.
   bool solve_on_device(const FloorPlan& plan, const Grid<double>& terms, Norm norm,
                        const SolveControl& control, Convergence& convergence, Solution& solution) {
-    const Capacity& capacity = stream_->capacity();
-    const auto most_tiles = static_cast<std::size_t>(capacity.most_blocks) *
-                            static_cast<std::size_t>(capacity.block_threads);
     if (kernel_ == Kernel::cluster && terms.cells.empty() && norm == Norm::max) {
-      Tiling tiling(plan.interior);
-      if (tiling.tiles() <= most_tiles)
+      const Capacity& capacity = stream_->capacity();
+      const Tiling tiling(plan.interior, static_cast<std::size_t>(capacity.block_threads));
+      if (tiling.blocks() <= static_cast<std::size_t>(capacity.most_blocks))
         return solve_in_cluster(tiling, plan, control, convergence, solution);
     }
     return solve_streaming(plan, terms, norm, control, convergence, solution);
   }
 
-  bool solve_in_cluster(Tiling& tiling, const FloorPlan& plan, const SolveControl& control,
+  bool solve_in_cluster(const Tiling& tiling, const FloorPlan& plan, const SolveControl& control,
                         Convergence& convergence, Solution& solution) {
-    tiling.deal(static_cast<std::size_t>(stream_->capacity().block_threads));
-    const std::size_t slots = tiling.blocks() * tiling.threads();
+    const std::size_t slots = tiling.slots();
     constexpr auto tile_cells = static_cast<std::size_t>(cluster_tile.cells());
     Layout layout;
     const auto state = layout.add<Convergence>(1);
@@ -199,7 +191,7 @@ class GpuSolver final : public Solver {
       if (control.progress) control.progress(convergence.iterations(), convergence.last_delta());
     }
     tiling.store_cells(at<double>(host, cells), solution.field);
-    solution.device_times = times_of(Kernel::cluster, tiling.blocks(), tiling.threads());
+    take_times(Kernel::cluster, tiling.blocks(), tiling.threads());
     return true;
   }
 
@@ -281,9 +273,8 @@ class GpuSolver final : public Solver {
     stream_->mark(downloaded);
     stream_->wait();
     const Capacity& capacity = stream_->capacity();
-    solution.device_times =
-        times_of(Kernel::streaming, regions.size(),
-                 static_cast<std::size_t>(capacity.region_rows * capacity.region_cols));
+    take_times(Kernel::streaming, regions.size(),
+               static_cast<std::size_t>(capacity.region_rows * capacity.region_cols));
     return true;
   }
 
@@ -294,13 +285,11 @@ class GpuSolver final : public Solver {
     return true;
   }
 
-  /// Nothing if the stream does not measure.
-  DeviceTimes times_of(Kernel kernel, std::size_t blocks, std::size_t threads) {
-    DeviceTimes times = stream_->times();
-    times.kernel = to_string(kernel);
-    times.blocks = static_cast<std::int32_t>(blocks);
-    times.threads = static_cast<std::int32_t>(threads);
-    return times;
+  void take_times(Kernel kernel, std::size_t blocks, std::size_t threads) {
+    times_ = stream_->times();  // all 0 if the stream does not measure
+    times_.kernel = to_string(kernel);
+    times_.blocks = static_cast<std::int32_t>(blocks);
+    times_.threads = static_cast<std::int32_t>(threads);
   }
 
   /// The 2-norm of after_ - before_, added in the order of the plan as it came.
@@ -354,8 +343,8 @@ class GpuSolver final : public Solver {
 
 std::string to_string(Kernel kernel) { return kernel == Kernel::cluster ? "cluster" : "streaming"; }
 
-std::unique_ptr<Solver> make_gpu_solver(std::unique_ptr<Stream> stream, Kernel kernel) {
-  return std::make_unique<GpuSolver>(std::move(stream), kernel);
+std::unique_ptr<GpuSolver> make_gpu_solver(std::unique_ptr<Stream> stream, Kernel kernel) {
+  return std::make_unique<StreamSolver>(std::move(stream), kernel);
 }
 
 }  // namespace wallheat::gpu

@@ -16,9 +16,9 @@ enum class Kernel { cluster, streaming };
 inline constexpr std::array every_kernel{Kernel::cluster, Kernel::streaming};
 [[nodiscard]] std::string to_string(Kernel kernel);
 
-/// A solver on a stream of its own, with memory of its own. Solves as GpuDevice::make_solver says.
-[[nodiscard]] std::unique_ptr<Solver> make_gpu_solver(std::unique_ptr<Stream> stream,
-                                                      Kernel kernel = Kernel::cluster);
+/// A solver on a stream of its own, with memory of its own.
+[[nodiscard]] std::unique_ptr<GpuSolver> make_gpu_solver(std::unique_ptr<Stream> stream,
+                                                         Kernel kernel = Kernel::cluster);
 
 /// Lets the kernels of a device solve three generated plans: a cluster of one block and one of
 /// several, and streaming with a source and without. Returns which kernel may be used: streaming,
@@ -32,7 +32,7 @@ inline constexpr std::array every_kernel{Kernel::cluster, Kernel::streaming};
 class DeviceWithKernels : public GpuDevice {
  public:
   [[nodiscard]] virtual bool has_clusters() const = 0;
-  [[nodiscard]] virtual std::unique_ptr<Solver> make_solver(Kernel kernel) = 0;
+  [[nodiscard]] virtual std::unique_ptr<GpuSolver> make_solver(Kernel kernel) = 0;
 };
 
 }  // namespace wallheat::gpu

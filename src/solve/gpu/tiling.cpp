@@ -33,7 +33,7 @@ TileMask::TileMask(const Grid<std::uint8_t>& plan_interior, TileShape shape) {
   }
 }
 
-Tiling::Tiling(const Grid<std::uint8_t>& plan_interior) {
+Tiling::Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t most_threads) {
   const TileMask mask(plan_interior, cluster_tile);
   std::vector<std::int32_t> numbers(mask.interior.size(), no_tile);
   std::int32_t count = 0;
@@ -51,9 +51,6 @@ Tiling::Tiling(const Grid<std::uint8_t>& plan_interior) {
     tile.neighbours[down] = row + 1 < mask.rows ? numbers[place + mask.cols] : no_tile;
     tiles_.push_back(tile);
   }
-}
-
-void Tiling::deal(std::size_t most_threads) {
   constexpr std::size_t warp = 32;
   blocks_ = std::max<std::size_t>(rounded_up(tiles_.size(), most_threads) / most_threads, 1);
   tiles_of_block_ = std::max<std::size_t>(rounded_up(tiles_.size(), blocks_) / blocks_, 1);

@@ -27,13 +27,11 @@ struct TileMask {
 /// last.
 class Tiling {
  public:
-  explicit Tiling(const Grid<std::uint8_t>& plan_interior);
-
-  [[nodiscard]] std::size_t tiles() const { return tiles_.size(); }
   /// Gives the tiles to as few blocks of at most so many threads as hold them, each with as many
   /// warps as its tiles need. They stay row by row: so the edges that a warp gives lie beside each
   /// other in its neighbours' inboxes, and nearly all in different banks of shared memory.
-  void deal(std::size_t most_threads);
+  Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t most_threads);
+
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
   [[nodiscard]] std::size_t threads() const { return threads_; }  ///< of a block
   [[nodiscard]] std::size_t slots() const { return blocks_ * threads_; }

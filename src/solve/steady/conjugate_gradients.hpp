@@ -33,8 +33,8 @@ class ConjugateGradients {
   Progress iterate(double residual, std::int64_t max_iterations,
                    const std::function<bool(const Progress&)>& stopped);
 
-  /// Comes from w = 0 near enough, for the bound of rounding.hpp, to 4 w - sum of the neighbours =
-  /// 1 and w = 0 at all other cells.
+  /// Comes from w = 0 near enough, for the bound of error_bound.hpp, to 4 w - sum of the neighbours
+  /// = 1 and w = 0 at all other cells.
   void solve_for_ones(const std::function<bool(const Progress&)>& stopped);
 
   struct Measured {

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "core/larger.hpp"
-#include "solve/largest_value.hpp"
+#include "solve/isa.hpp"
+#include "solve/norms.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
-#include "solve/steady/rounding.hpp"
 
 namespace wallheat {
 namespace {
@@ -37,7 +37,7 @@ double largest_residual(const Grid<double>& field, const Grid<std::uint8_t>& int
 double proven_error_bound(const FloorPlan& plan, const Limits& limits, const Grid<double>& field) {
   const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
   Grid<double> w(plan.interior.rows, plan.interior.cols);
-  ConjugateGradients gradients(baseline_steady_kernels());
+  ConjugateGradients gradients(baseline_loops().steady);
   gradients.assign(plan.interior);
   gradients.solve_for_ones({});
   gradients.store(1, w);

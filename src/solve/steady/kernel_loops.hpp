@@ -1,258 +1,14 @@
 #pragma once
 
-#include <utility>
-
 #include "core/larger.hpp"
-#include "solve/steady/kernels.hpp"
+#include "solve/steady/coarsening_loops.hpp"
 
-// For the files of the instruction sets alone: the loops, which the compiler vectorises.
-// Everything is in an unnamed namespace, for the reason that cpu/sweep.hpp gives. No loop sums
-// across lanes and nothing is contracted to FMA, so all sets give the same bits.
+// For the files of the instruction sets alone, as what it includes: the V-cycle, and the loops of
+// conjugate gradients.
 
 namespace wallheat {
 // NOLINTBEGIN(misc-definitions-in-headers): each of those files is to have code of its own
 namespace {
-
-/// A cell of a strip. On the finest grid the neighbours to the left and right are at `i` and at
-/// `i + side` of the other colour.
-struct Place {
-  std::ptrdiff_t i;
-  std::ptrdiff_t col;
-  std::ptrdiff_t side;
-};
-
-/// Calls body(place) for all cells of a colour in the strips (0 is red, 1 is black); no call may
-/// depend on another.
-template <int colour = 0, class Body>
-[[gnu::always_inline]] inline void for_each_cell(const Level& level, Body body) {
-  for (const Strip* strip = level.begin; strip != level.end; ++strip) {
-    const std::ptrdiff_t cell = strip->cell;
-    const std::ptrdiff_t col = strip->col;
-    const std::ptrdiff_t cells = strip->cells / strip_width * strip_width;
-    const std::ptrdiff_t side = (strip->row + colour) % 2 == 0 ? -1 : 1;
-#pragma GCC ivdep
-    for (std::ptrdiff_t k = 0; k < cells; ++k) body(Place{cell + k, col + k, side});
-  }
-}
-
-template <class Value>
-[[gnu::always_inline]] inline auto sum_of_neighbours(const Value* of, Place at,
-                                                     std::ptrdiff_t stride) {
-  const auto beside = of[at.i] + of[at.i + at.side];
-  return (beside + of[at.i - stride]) + of[at.i + stride];
-}
-
-/// Calls body<row, col>() for the nine places around a cell that is (0, 0).
-template <class Body>
-[[gnu::always_inline]] inline void for_each_place(Body body) {
-  const auto call = [&]<int... number>(std::integer_sequence<int, number...>) {
-    (body.template operator()<number / 3 - 1, number % 3 - 1>(), ...);
-  };
-  call(std::make_integer_sequence<int, 9>());
-}
-
-constexpr int place_of(int row, int col) { return 3 * (row + 1) + col + 1; }
-constexpr bool is_near(int row, int col) { return row >= -1 && row <= 1 && col >= -1 && col <= 1; }
-
-/// The operator of a coarse grid. Places are given by their distance in rows and columns from the
-/// cell i.
-struct NinePoints {
-  static constexpr std::ptrdiff_t step = 2;  ///< from a coarser cell's place to the next one's
-  static constexpr bool has(int, int) { return true; }
-
-  Level level;
-
-  template <int row, int col>
-  [[nodiscard]] std::ptrdiff_t at(std::ptrdiff_t i) const {
-    return i + row * level.stride + col;
-  }
-  template <int row, int col>
-  [[nodiscard]] float diagonal(std::ptrdiff_t i) const {
-    return level.diagonal[at<row, col>(i)];
-  }
-  template <int row, int col>
-  [[nodiscard]] float inverse(std::ptrdiff_t i) const {
-    return level.inverse[0][at<row, col>(i)];
-  }
-  /// The coupling between that cell and its neighbour some rows and columns away.
-  template <int row, int col, int rows, int cols>
-  [[nodiscard]] float coupling(std::ptrdiff_t i) const {
-    if constexpr (rows < 0 || (rows == 0 && cols < 0)) {
-      return coupling<row + rows, col + cols, -rows, -cols>(i);
-    } else {
-      const float* const of = rows == 0   ? level.east
-                              : cols == 0 ? level.south
-                              : cols > 0  ? level.south_east
-                                          : level.south_west;
-      return of[at<row, col>(i)];
-    }
-  }
-  /// That coupling times the neighbour's weight.
-  template <int row, int col, int rows, int cols>
-  [[nodiscard]] float coupled(std::ptrdiff_t i, float weight) const {
-    return coupling<row, col, rows, cols>(i) * weight;
-  }
-};
-
-/// The same of the finest grid, where i is a red cell of an odd row.
-struct FivePoints {
-  static constexpr std::ptrdiff_t step = 1;
-  static constexpr bool has(int rows, int cols) { return rows * cols == 0; }
-
-  Level level;
-
-  template <int row, int col>
-  [[nodiscard]] std::ptrdiff_t at(std::ptrdiff_t i) const {
-    return i + row * level.stride + (col % 2 == 0 ? col / 2 : (col + 1) / 2);
-  }
-  template <int row, int col>
-  [[nodiscard]] float inverse(std::ptrdiff_t i) const {
-    return level.inverse[(row + col) % 2 == 0 ? 0 : 1][at<row, col>(i)];
-  }
-  template <int row, int col>
-  [[nodiscard]] float diagonal(std::ptrdiff_t i) const {
-    return 16 * inverse<row, col>(i);
-  }
-  template <int row, int col, int rows, int cols>
-  [[nodiscard]] float coupling(std::ptrdiff_t i) const {
-    return 16 * (inverse<row, col>(i) * inverse<row + rows, col + cols>(i));
-  }
-  /// The coupling is 1 where neither is a wall; at walls the weights are 0.
-  template <int row, int col, int rows, int cols>
-  [[nodiscard]] float coupled(std::ptrdiff_t, float weight) const {
-    return weight;
-  }
-};
-
-/// Calls body(cell, its place on the finer grid) for the cells of the strips of a coarse grid.
-template <class Operator, class Body>
-[[gnu::always_inline]] inline void for_each_pair(const Operator& fine, const Level& coarse,
-                                                 Body body) {
-  constexpr std::ptrdiff_t step = Operator::step;
-  for (const Strip* strip = coarse.begin; strip != coarse.end; ++strip) {
-    const std::ptrdiff_t cell = strip->cell;
-    const std::ptrdiff_t place =
-        (2 * strip->row + 2) * fine.level.stride + strip_width + step * strip->col + step - 1;
-    const std::ptrdiff_t cells = strip->cells / strip_width * strip_width;
-#pragma GCC ivdep
-    for (std::ptrdiff_t k = 0; k < cells; ++k) body(cell + k, place + step * k);
-  }
-}
-
-// Interpolation (J. E. Dendy, "Black box multigrid", J. Comput. Phys. 48, 1982).
-
-/// In place of a branch where what is divided is 0 if the divisor is; no other divisor changes.
-constexpr float hardly_anything = 1e-30F;
-
-/// The weight, at the place (row, col) between two coarse cells, of the one that is (rows, cols)
-/// away: its share of the couplings to either side. Cells across are taken to have the same value
-/// as this one; half of what is lost to walls counts as well.
-template <int row, int col, int rows, int cols, class Operator>
-[[gnu::always_inline]] inline float share(const Operator& op, std::ptrdiff_t i) {
-  constexpr int r = rows == 0 ? 1 : 0;
-  constexpr int c = cols == 0 ? 1 : 0;
-  float towards = op.template coupling<row, col, rows, cols>(i);
-  float away = op.template coupling<row, col, -rows, -cols>(i);
-  if constexpr (Operator::has(1, 1)) {
-    towards += op.template coupling<row, col, rows + r, cols + c>(i) +
-               op.template coupling<row, col, rows - r, cols - c>(i);
-    away += op.template coupling<row, col, -rows + r, -cols + c>(i) +
-            op.template coupling<row, col, -rows - r, -cols - c>(i);
-  }
-  const float diagonal = op.template diagonal<row, col>(i);
-  const float across =
-      op.template coupling<row, col, r, c>(i) + op.template coupling<row, col, -r, -c>(i);
-  const float lost = diagonal - (towards + away) - across;
-  const float sum = (towards + away) + (lost + __builtin_fabsf(lost)) / 4;
-  const float least = 0.05F * diagonal;
-  return towards / ((sum > least ? sum : least) + hardly_anything);
-}
-
-/// The weight, at the place (row, col) between four coarse cells, of the one that is (-row, -col)
-/// away: over the diagonal, and over the two cells beside it, where that one has these weights.
-template <int row, int col, class Operator>
-[[gnu::always_inline]] inline float corner(const Operator& op, std::ptrdiff_t i, float beside,
-                                           float above) {
-  float sum = op.template coupling<row, col, -row, 0>(i) * above +
-              op.template coupling<row, col, 0, -col>(i) * beside;
-  if constexpr (Operator::has(1, 1)) sum += op.template coupling<row, col, -row, -col>(i);
-  return sum * op.template inverse<row, col>(i);
-}
-
-template <class Operator>
-[[gnu::always_inline]] inline void make_weights(const Operator& op, const Level& level) {
-  const Level coarse = level;
-  for_each_pair(op, coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
-    const float own = coarse.inverse[0][i] > 0 ? 1.0F : 0.0F;
-    const float west = own * share<0, -1, 0, 1>(op, f);
-    const float east = own * share<0, 1, 0, -1>(op, f);
-    const float north = own * share<-1, 0, 1, 0>(op, f);
-    const float south = own * share<1, 0, -1, 0>(op, f);
-    coarse.weights[0][i] = own * corner<-1, -1>(op, f, north, west);
-    coarse.weights[1][i] = north;
-    coarse.weights[2][i] = own * corner<-1, 1>(op, f, north, east);
-    coarse.weights[3][i] = west;
-    coarse.weights[4][i] = own;
-    coarse.weights[5][i] = east;
-    coarse.weights[6][i] = own * corner<1, -1>(op, f, south, west);
-    coarse.weights[7][i] = south;
-    coarse.weights[8][i] = own * corner<1, 1>(op, f, south, east);
-  });
-}
-
-/// (A P) at the cell (row, col) away from a coarse cell's place f, in the column of that coarse
-/// cell, which is i.
-template <int row, int col, class Operator>
-[[gnu::always_inline]] inline float product(const Operator& op, const Level& coarse,
-                                            std::ptrdiff_t i, std::ptrdiff_t f) {
-  float sum = 0;
-  if constexpr (is_near(row, col))
-    sum = op.template diagonal<row, col>(f) * coarse.weights[place_of(row, col)][i];
-  for_each_place([&]<int rows, int cols>() {
-    constexpr bool is_neighbour = (rows != 0 || cols != 0) && Operator::has(rows, cols);
-    if constexpr (is_neighbour && is_near(row + rows, col + cols))
-      sum -= op.template coupled<row, col, rows, cols>(
-          f, coarse.weights[place_of(row + rows, col + cols)][i]);
-  });
-  return sum;
-}
-
-/// (P^T A P) of the coarse cell i and the one that is (rows, cols) away.
-template <int rows, int cols, class Operator>
-[[gnu::always_inline]] inline float entry(const Operator& op, const Level& coarse, std::ptrdiff_t i,
-                                          std::ptrdiff_t f) {
-  const std::ptrdiff_t other = i + rows * coarse.stride + cols;
-  float sum = 0;
-  for_each_place([&]<int row, int col>() {
-    constexpr int r = 2 * rows + row;
-    constexpr int c = 2 * cols + col;
-    if constexpr (r <= 2 && c <= 2 && c >= -2)
-      sum += coarse.weights[place_of(row, col)][other] * product<r, c>(op, coarse, i, f);
-  });
-  return sum;
-}
-
-template <class Operator>
-[[gnu::flatten]] void coarsen_by(const Operator& op, const Level& level) {
-  make_weights(op, level);
-  const Level coarse = level;
-  for_each_pair(op, coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
-    const float diagonal = entry<0, 0>(op, coarse, i, f);
-    coarse.diagonal[i] = diagonal;
-    coarse.inverse[0][i] = coarse.weights[4][i] / (diagonal + hardly_anything);
-    coarse.east[i] = -entry<0, 1>(op, coarse, i, f);
-    coarse.south[i] = -entry<1, 0>(op, coarse, i, f);
-    coarse.south_east[i] = -entry<1, 1>(op, coarse, i, f);
-    coarse.south_west[i] = -entry<1, -1>(op, coarse, i, f);
-  });
-}
-
-void coarsen(const Level& fine, const Level& coarse) {
-  if (fine.black != nullptr)
-    coarsen_by(FivePoints{fine}, coarse);
-  else
-    coarsen_by(NinePoints{fine}, coarse);
-}
 
 // The V-cycle. A step of Jacobi before the coarse grid and one after it smooth.
 
@@ -267,26 +23,23 @@ void coarsen(const Level& fine, const Level& coarse) {
 }
 
 /// target = x + (right - A x) / diagonal, a step of Jacobi
-[[gnu::flatten]] void relax(const Level& level, const float* x, float* target) {
+[[gnu::flatten]] void relax(Level level, const float* x, float* target) {
   const NinePoints op{level};
   for_each_cell(level, [=](Place at) {
-    target[at.i] =
-        op.level.inverse[0][at.i] * (op.level.right[at.i] + sum_of_neighbours(op, x, at.i));
+    target[at.i] = level.inverse[0][at.i] * (level.right[at.i] + sum_of_neighbours(op, x, at.i));
   });
 }
 
 /// On the coarse grid: right = P^T residual, x = right / diagonal.
 template <class Operator>
 [[gnu::always_inline]] inline void restrict_residual(const Operator& op, const float* residual,
-                                                     const Level& level) {
-  const Level coarse = level;
+                                                     Level coarse) {
   for_each_pair(op, coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
     float of_row[3]{};
     for_each_place([&]<int row, int col>() {
       // The residual of black cells is 0.
       if constexpr (Operator::has(1, 1) || (row + col) % 2 == 0)
-        of_row[row + 1] +=
-            coarse.weights[place_of(row, col)][i] * residual[op.template at<row, col>(f)];
+        of_row[row + 1] += weight<row, col>(coarse, i) * residual[op.template at<row, col>(f)];
     });
     const float sum = of_row[1] + (of_row[0] + of_row[2]);
     coarse.right[i] = sum;
@@ -303,7 +56,7 @@ template <bool odd_row, bool odd_col>
   for_each_place([&]<int row, int col>() {
     if constexpr ((row == 0) == odd_row && (col == 0) == odd_col) {
       const std::ptrdiff_t other = i - (row > 0 ? coarse.stride : 0) - (col > 0 ? 1 : 0);
-      sum += coarse.weights[place_of(row, col)][other] * x[other];
+      sum += weight<row, col>(coarse, other) * x[other];
     }
   });
   return sum;
@@ -351,12 +104,9 @@ template <std::ptrdiff_t step, class Body>
 }
 
 /// black = factor * a quarter of the sum of the red neighbours
-void spread(const Level& level, const float* red, float factor) {
-  const float* const inverse = level.inverse[1];
-  float* const black = level.black;
-  const std::ptrdiff_t stride = level.stride;
+void spread(Level level, const float* red, float factor) {
   for_each_cell<1>(level, [=](Place at) {
-    black[at.i] = factor * inverse[at.i] * sum_of_neighbours(red, at, stride);
+    level.black[at.i] = factor * level.inverse[1][at.i] * sum_of_neighbours(red, at, level.stride);
   });
 }
 
@@ -391,8 +141,8 @@ double size_of(double value) { return __builtin_fabs(value); }
 /// 1 where a cell is active, else 0.
 double one_if_active(float inverse) { return 4 * static_cast<double>(inverse); }
 
-void load(const Level& level, const Strip* strip, const Strip* end, const double* values,
-          double factor, double* const x[2]) {
+void load(Level level, const Strip* strip, const Strip* end, const double* values, double factor,
+          double* const x[2]) {
   for (; strip != end; ++strip) {
     for (std::ptrdiff_t colour = 0; colour < 2; ++colour) {
       const std::ptrdiff_t first = 2 * strip->col + (strip->row + colour) % 2;
@@ -412,7 +162,7 @@ void load(const Level& level, const Strip* strip, const Strip* end, const double
 
 /// Calls body<with a source>().
 template <class Body>
-void with_or_without_source(const Vectors& v, Body body) {
+void with_or_without_source(Vectors v, Body body) {
   v.source[0] != nullptr ? body.template operator()<true>() : body.template operator()<false>();
 }
 
@@ -424,9 +174,9 @@ template <bool with_source>
   return (with_source ? sum + source[at.i] : sum) + constant;
 }
 
-void solve_black(const Level& level, const Vectors& v, double constant) {
+void solve_black(Level level, Vectors v, double constant) {
   with_or_without_source(v, [&]<bool with_source>() {
-    for_each_cell<1>(level, [=, level = level, v = v](Place at) {
+    for_each_cell<1>(level, [=](Place at) {
       const double sum = given<with_source>(v.x[0], v.source[1], at, level.stride, constant);
       const double one = one_if_active(level.inverse[1][at.i]);
       v.x[1][at.i] = one * (0.25 * sum) + (1 - one) * v.x[1][at.i];
@@ -435,11 +185,7 @@ void solve_black(const Level& level, const Vectors& v, double constant) {
 }
 
 template <int colour, bool with_source>
-void residual_of(const Level& grid, const Vectors& vectors, double constant,
-                 const Extremes& extremes) {
-  const Level level = grid;
-  const Vectors v = vectors;
-  const Extremes largest = extremes;
+void residual_of(Level level, Vectors v, double constant, Extremes largest) {
   for_each_cell<colour>(level, [=](Place at) {
     const double sum =
         given<with_source>(v.x[1 - colour], v.source[colour], at, level.stride, constant);
@@ -455,17 +201,17 @@ void residual_of(const Level& grid, const Vectors& vectors, double constant,
   });
 }
 
-void residual(const Level& level, const Vectors& v, double constant, const Extremes& largest) {
+void residual(Level level, Vectors v, double constant, Extremes largest) {
   with_or_without_source(v, [&]<bool with_source>() {
     residual_of<0, with_source>(level, v, constant, largest);
     residual_of<1, with_source>(level, v, constant, largest);
   });
 }
 
-void update_direction(const Level& level, float beta) {
-  const float* const z = level.x;
-  float* const direction = level.direction;
-  for_each_cell(level, [=](Place at) { direction[at.i] = z[at.i] + beta * direction[at.i]; });
+void update_direction(Level level, float beta) {
+  for_each_cell(level, [=](Place at) {
+    level.direction[at.i] = level.x[at.i] + beta * level.direction[at.i];
+  });
 }
 
 /// (S direction) at a red cell
@@ -474,9 +220,7 @@ void update_direction(const Level& level, float beta) {
          sum_of_neighbours(v.black_direction, at, level.stride);
 }
 
-void apply(const Level& grid, const Vectors& vectors, double* partial) {
-  const Level level = grid;
-  const Vectors v = vectors;
+void apply(Level level, Vectors v, double* partial) {
   const float* const p = level.direction;
   for_each_cell<1>(level, [=](Place at) {
     const double beside = static_cast<double>(p[at.i]) + static_cast<double>(p[at.i + at.side]);
@@ -489,9 +233,7 @@ void apply(const Level& grid, const Vectors& vectors, double* partial) {
   });
 }
 
-void axpy(const Level& grid, const Vectors& vectors, double alpha, double* largest) {
-  const Level level = grid;
-  const Vectors v = vectors;
+void axpy(Level level, Vectors v, double alpha, double* largest) {
   for_each_cell(level, [=](Place at) {
     const double one = one_if_active(level.inverse[0][at.i]);
     const double left = v.residual[at.i] - one * (alpha * applied(level, v, at));

@@ -44,11 +44,11 @@ struct Level {
   float* x;           ///< its solution
 
   // Of coarse grids.
-  float* work;  ///< the residual, then a better x
-  float* diagonal;
+  float* work;  ///< the diagonal until the next grid is made; the residual, then a better x
   float *east, *south, *south_east, *south_west;  ///< couplings to the neighbour there
   /// By how much a cell of this grid counts at the nine cells (2 row + 1 +- 1, 2 col + 1 +- 1) of
-  /// the next finer one, row by row: the columns of the interpolation P.
+  /// the next finer one, row by row: the columns of the interpolation P. In the middle, at its own
+  /// place, it counts 1, and 0 if it is not active: there is no array.
   float* weights[9];
 
   // Of the finest grid.
@@ -75,33 +75,26 @@ struct Extremes {
 struct SteadyKernels {
   /// Makes the weights of `coarse`, whose strips and `inverse` (not 0 where active) are known, and
   /// its operator P^T A P.
-  void (*coarsen)(const Level& fine, const Level& coarse);
+  void (*coarsen)(Level fine, Level coarse);
   /// A V-cycle over so many levels from the finest: x = about S^-1 right. Adds right * x to
   /// `partial`.
   void (*cycle)(const Level* levels, std::size_t count, double* partial);
   /// In some strips: x = 0 at active cells, else factor * value, where `values` are those of the
   /// grid row by row.
-  void (*load)(const Level&, const Strip* begin, const Strip* end, const double* values,
-               double factor, double* const x[2]);
+  void (*load)(Level, const Strip* begin, const Strip* end, const double* values, double factor,
+               double* const x[2]);
   /// x = a quarter of the sum of the neighbours, the source and the constant, at black cells.
-  void (*solve_black)(const Level&, const Vectors&, double constant);
+  void (*solve_black)(Level, Vectors, double constant);
   /// residual = sum of the neighbours + source + constant - 4 x. That of black cells is looked at,
   /// but not kept.
-  void (*residual)(const Level&, const Vectors&, double constant, const Extremes& largest);
+  void (*residual)(Level, Vectors, double constant, Extremes largest);
   /// direction = x + beta * direction
-  void (*update_direction)(const Level&, float beta);
+  void (*update_direction)(Level, float beta);
   /// Adds direction * S direction to `partial`, and leaves the direction's black cells to axpy().
-  void (*apply)(const Level&, const Vectors&, double* partial);
+  void (*apply)(Level, Vectors, double* partial);
   /// x += alpha * direction, residual -= alpha * S direction. The largest |residual| goes to
   /// `largest`.
-  void (*axpy)(const Level&, const Vectors&, double alpha, double* largest);
+  void (*axpy)(Level, Vectors, double alpha, double* largest);
 };
-
-[[nodiscard]] SteadyKernels baseline_steady_kernels();
-[[nodiscard]] SteadyKernels avx2_steady_kernels();
-[[nodiscard]] SteadyKernels avx512_steady_kernels();
-/// Those of a set that is available.
-enum class Isa;
-[[nodiscard]] SteadyKernels steady_kernels_for(Isa isa);
 
 }  // namespace wallheat

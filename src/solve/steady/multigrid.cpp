@@ -15,9 +15,10 @@ std::vector<float**> arrays_of(Level& level, bool is_finest) {
   if (is_finest) {
     arrays.insert(arrays.end(), {&level.inverse[1], &level.black, &level.direction});
   } else {
-    arrays.insert(arrays.end(), {&level.work, &level.diagonal, &level.east, &level.south,
-                                 &level.south_east, &level.south_west});
-    for (float*& weights : level.weights) arrays.push_back(&weights);
+    arrays.insert(arrays.end(),
+                  {&level.work, &level.east, &level.south, &level.south_east, &level.south_west});
+    for (int place = 0; place < 9; ++place)
+      if (place != 4) arrays.push_back(&level.weights[place]);
   }
   return arrays;
 }

@@ -6,13 +6,12 @@
 
 #include "core/larger.hpp"
 #include "core/python_float.hpp"
-#include "solve/largest_value.hpp"
+#include "solve/isa.hpp"
+#include "solve/norms.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
-#include "solve/steady/flush_subnormals.hpp"
-#include "solve/steady/rounding.hpp"
+#include "solve/steady/error_bound.hpp"
 #include "wallheat/error.hpp"
-#include "wallheat/solver.hpp"
 
 namespace wallheat {
 namespace {
@@ -126,8 +125,7 @@ class SteadySolver final : public Solver {
 }  // namespace
 
 std::unique_ptr<Solver> make_steady_solver(Isa isa) {
-  require_isa(isa);
-  return std::make_unique<SteadySolver>(steady_kernels_for(isa));
+  return std::make_unique<SteadySolver>(loops_for(isa).steady);
 }
 
 }  // namespace wallheat

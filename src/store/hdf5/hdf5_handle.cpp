@@ -23,16 +23,14 @@ std::string between(const std::string& text, const std::string& mark, char end_m
 
 }  // namespace
 
-// The error stack, and whether it is printed, are a thread's own in a thread-safe build.
-void prepare_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
-
-KeptErrorPrinting::KeptErrorPrinting() {
+QuietHdf5::QuietHdf5() {
   unsigned is_new = 0;  // set by the functions of HDF5 1.6 it can be read by those alone
   known_ = H5Eauto_is_v2(H5E_DEFAULT, &is_new) >= 0 && is_new != 0 &&
            H5Eget_auto2(H5E_DEFAULT, &print_, &data_) >= 0;
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-KeptErrorPrinting::~KeptErrorPrinting() {
+QuietHdf5::~QuietHdf5() {
   if (known_) H5Eset_auto2(H5E_DEFAULT, print_, data_);
 }
 

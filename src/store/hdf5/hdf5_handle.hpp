@@ -15,18 +15,14 @@ struct Hdf5Error : std::runtime_error {
   int code;  ///< errno, if it was a system call that failed; else 0
 };
 
-/// To be called by every thread before its first HDF5 call: keeps the library from printing its
-/// error stack.
-void prepare_hdf5();
-
-/// Whether HDF5 prints its errors is a setting of the thread, or of the whole process: this one
-/// gives it back as it was.
-class KeptErrorPrinting {
+/// Keeps HDF5 from printing its errors as long as it lives. Whether it does is a setting of the
+/// thread, or of the whole process, and perhaps of a host that uses HDF5 itself: it gets it back.
+class QuietHdf5 {
  public:
-  KeptErrorPrinting();
-  KeptErrorPrinting(const KeptErrorPrinting&) = delete;
-  KeptErrorPrinting& operator=(const KeptErrorPrinting&) = delete;
-  ~KeptErrorPrinting();
+  QuietHdf5();
+  QuietHdf5(const QuietHdf5&) = delete;
+  QuietHdf5& operator=(const QuietHdf5&) = delete;
+  ~QuietHdf5();
 
  private:
   H5E_auto2_t print_ = nullptr;
@@ -34,11 +30,9 @@ class KeptErrorPrinting {
   bool known_ = false;
 };
 
-/// Throws Hdf5Error "cannot <what>: <reason>" where an HDF5 call returned a negative number.
-template <class Result>
-Result checked(Result result, const std::string& what);
 [[noreturn]] void throw_hdf5_error(const std::string& what);
 
+/// Throws Hdf5Error "cannot <what>: <reason>" if an HDF5 call returned a negative number.
 template <class Result>
 Result checked(Result result, const std::string& what) {
   if (result < 0) throw_hdf5_error(what);

@@ -24,6 +24,7 @@ class Wallheat(CMakePackage, CudaPackage):
     depends_on("mpi", when="+mpi")
     depends_on("hdf5@1.10.7:+hl~mpi")
     depends_on("libdeflate")
+    depends_on("libpng@1.6:")
     depends_on("hwloc@2:")
     depends_on("boost@1.74:+program_options")
     depends_on("fmt@9:")

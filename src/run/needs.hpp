@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "isolation/job_settings.hpp"
+#include "plans/plan_source.hpp"
+
+// What a run takes of a node.
+
+namespace wallheat {
+
+/// About how many bytes the solver process of a plan holds at most on a CPU, by the plan's shape.
+/// Throws InputError if the plan cannot be found.
+[[nodiscard]] double memory_of_plan(const PlanSource& source, const std::string& id,
+                                    const JobSettings& job);
+
+/// What results will take on a disk, in bytes, at the moment when one file is made of the file and
+/// its journals: rows are there three times, fields and rooms twice.
+struct DiskNeed {
+  double rows = 0;    ///< with their rooms
+  double fields = 0;  ///< as if they could not be compressed
+
+  /// Of real floor plans' fields a quarter is left when they are compressed (src/store/README.md);
+  /// one that is nothing but room keeps nearly all.
+  [[nodiscard]] double usual() const { return rows + 0.25 * fields; }
+};
+
+/// Of so many plans that have so many cells in all.
+[[nodiscard]] DiskNeed disk_need(const JobSettings& job, double plans, double cells);
+
+/// Nothing if that is not known.
+[[nodiscard]] std::optional<double> free_bytes(const std::filesystem::path& folder);
+
+/// A sentence if the results have no room in their folder; empty if they have.
+[[nodiscard]] std::string lack_of_disk(const DiskNeed& need, const std::filesystem::path& folder);
+
+}  // namespace wallheat

@@ -1,7 +1,0 @@
-#include "solve/cpu/fused_sweeps.hpp"
-
-namespace wallheat {
-
-Sweeps avx2_sweeps() { return all_sweeps; }
-
-}  // namespace wallheat

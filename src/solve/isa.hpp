@@ -1,0 +1,34 @@
+#pragma once
+
+#include "solve/cpu/sweep.hpp"
+#include "solve/steady/kernels.hpp"
+
+namespace wallheat {
+
+/// What is compiled once per instruction set, each by a file isa_SET.cpp of its own.
+struct Loops {
+  Sweeps sweeps;
+  SteadyKernels steady;
+};
+[[nodiscard]] Loops baseline_loops();
+[[nodiscard]] Loops avx2_loops();
+[[nodiscard]] Loops avx512_loops();
+
+/// Throws RunError if this processor lacks the set.
+enum class Isa;
+[[nodiscard]] Loops loops_for(Isa isa);
+
+/// While this lives, the calling thread takes and makes zeros in place of subnormal numbers, where
+/// the processor can: they are a hundred times as slow, and what decays across a plan meets them.
+class FlushSubnormals {
+ public:
+  FlushSubnormals();
+  ~FlushSubnormals();
+  FlushSubnormals(const FlushSubnormals&) = delete;
+  FlushSubnormals& operator=(const FlushSubnormals&) = delete;
+
+ private:
+  unsigned before_ = 0;
+};
+
+}  // namespace wallheat

@@ -1,0 +1,56 @@
+#include <nlohmann/json.hpp>
+
+#include "support/shell_test.hpp"
+
+// wallheat generate, and what lies beside the plans that it makes.
+
+namespace wallheat {
+namespace {
+
+class Generated : public ShellTest {};
+
+TEST_F(Generated, archives_hold_what_directories_hold) {
+  for (const std::string kind : {"floorplan", "poisson"}) {
+    const std::string words = "generate --count 140 --size 16 --seed 3 --kind " + kind + " --out ";
+    shell("wallheat " + words + kind + " && wallheat " + words + kind + ".npz");
+    shell("mkdir u-" + kind + " && cd u-" + kind + " && python3 -m zipfile -e ../" + kind +
+          ".npz . && diff -r . ../" + kind);
+  }
+  const std::string again = "generate --out poisson.npz --kind poisson --size 16 --seed 3 ";
+  expect_refusal(again, 1, "--overwrite");
+  const std::string before = bytes("poisson.npz");
+  shell("wallheat " + again + "--count 140 --overwrite");
+  EXPECT_TRUE(bytes("poisson.npz") == before) << "the same plans are the same bytes";
+  shell("echo text > x.zip");
+  expect_refusal("generate --out x.zip --overwrite", 1, "is not what this command writes");
+}
+
+TEST_F(Generated, plates_tell_the_distance_of_their_cells) {
+  for (const std::string out : {"plates", "plates.zip"})
+    shell("wallheat generate --kind poisson --size 48 --count 2 --out " + out);
+  const auto mean = [&](const std::string& plans) {
+    const Finished solved = shell("wallheat solve 00002 --json --solver steady --data " + plans);
+    EXPECT_EQ(solved.err.find("--spacing") != std::string::npos, plans == "bare");
+    return nlohmann::json::parse(solved.out)["mean_temp"].get<double>();
+  };
+  const double expected = mean("plates --spacing 0.020833333333333332");
+  for (const char* plans : {"plates", "plates.zip"}) EXPECT_EQ(mean(plans), expected);
+  shell("cp -r plates bare; rm bare/spacing.txt");
+  EXPECT_GT(mean("bare"), 1000 * expected) << "their cells are 1 apart, and this is said";
+  EXPECT_THAT(shell("wallheat run --data bare --out bare.h5").err,
+              HasSubstr("write it into spacing.txt"));
+  EXPECT_THAT(shell("echo 1/48 > bare/spacing.txt; wallheat run --data bare --out new.h5", 1).err,
+              HasSubstr("spacing.txt must hold one number above 0"));
+}
+
+TEST_F(Generated, plans_do_not_replace_others_that_have_no_list) {
+  generate(2);
+  std::filesystem::remove(directory_ / "plans/building_ids.txt");
+  const std::string before = bytes("plans/00002_domain.npy");
+  expect_refusal("generate --out plans --count 3 --size 32 --seed 9", 1,
+                 "00001_domain.npy exists; give another --out, or --overwrite");
+  EXPECT_EQ(bytes("plans/00002_domain.npy"), before);
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,163 @@
+#include <cmath>
+#include <string>
+
+#include "report/room_table.hpp"
+#include "report/row_table.hpp"
+#include "support/matchers.hpp"
+#include "support/refusal.hpp"
+#include "wallheat/error.hpp"
+
+// The formulas of --where and --sort, over the columns of plans and rooms.
+
+namespace wallheat {
+namespace {
+
+PlanResult villa() {
+  PlanResult row;
+  row.id = "villa";
+  row.status = PlanStatus::converged;
+  row.statistics = {13.5, 2, 10, 60};
+  row.iterations = 801;
+  row.host = "gpu07.example";
+  row.input_hash = 0xAB;
+  return row;
+}
+
+bool holds(const std::string& formula, const PlanResult& plan = villa()) {
+  const std::vector<PlanResult> rows{plan};
+  return !chosen_rows(rows_of(rows), {.where = formula}).empty();
+}
+
+Value value_of(const std::string& formula, const PlanResult& plan = villa()) {
+  return row_formula<PlanResult>("sort", formula)(plan);
+}
+
+std::string refusal(const std::string& formula) {
+  return refusal_of<UsageError>([&] { (void)holds(formula); });
+}
+
+TEST(Formula, holds_as_sql_does) {
+  for (const char* formula : {"id = 'villa'",
+                              "id == \"villa\"",
+                              "'villa' = id",
+                              "id IN ('house', 'villa')",
+                              "id not in ('house')",
+                              "device != \"cpu\"",
+                              "id LIKE '%ILL%'",
+                              "host glob 'gpu*'",
+                              "status != 'failed' AND mean_temp < 14",
+                              "status like 'conv%'",
+                              "status in (\"failed\", 'converged', 'empty')",
+                              "mean_temp < 13 or iterations = 801",
+                              "NOT (mean_temp < 13)",
+                              "mean_temp BETWEEN 13 AND 1.4e+01 and abs(mean_temp) > 1e-05",
+                              "mean_temp>=13 and mean_temp<14 or (1 <> 2) > 3",
+                              "Mean_Temp > 13 and \"Mean_Temp\" > 13",
+                              "round(mean_temp) = 14 and max(mean_temp, 20) = 20",
+                              "case when mean_temp > 13 then 1 else 0 end",
+                              "input_hash = '00000000000000ab'",
+                              "error = '' and error is not null",
+                              "iterations = '801'",
+                              "host != 'a && b || c; --'",
+                              "id != 'it''s'",
+                              "session = 0 and predicted_s is null",
+                              "5 / 2 = 2.5 and iterations / 2 = 400.5 and 'a/b' != id"})
+    EXPECT_TRUE(holds(formula)) << formula;
+  for (const char* formula : {"mean_temp > 14", "id = 'Villa'", "id like 'ill'", "not mean_temp",
+                              "id", "host = \"gpu\"", "iterations % 2 = 0", "error"})
+    EXPECT_FALSE(holds(formula)) << formula;
+  PlanResult numbered = villa();
+  numbered.id = "10000";
+  EXPECT_TRUE(holds("id = 10000 and id in (10334, 10000, 3)", numbered));
+}
+
+TEST(Formula, takes_nan_for_null) {
+  const PlanResult pending;
+  for (const char* formula : {"mean_temp", "mean_temp < 100", "mean_temp != 3", "not mean_temp < 3",
+                              "mean_temp is not null"})
+    EXPECT_FALSE(holds(formula, pending)) << formula;
+  EXPECT_TRUE(holds("mean_temp is null", pending));
+  EXPECT_EQ(value_of("mean_temp + 1", pending), Value());
+}
+
+TEST(Formula, has_numbers_and_texts_for_values) {
+  PlanResult row = villa();
+  const auto half = row_formula<PlanResult>("sort", "iterations / 2");
+  EXPECT_EQ(half(row), Value(400.5));
+  row.iterations = 3;
+  EXPECT_EQ(half(row), Value(1.5)) << "of the row before";
+  EXPECT_EQ(value_of("host"), Value("gpu07.example"));
+  EXPECT_EQ(value_of("mean_temp > 3"), Value(1.0));
+  EXPECT_EQ(value_of("error"), Value(""));
+}
+
+TEST(Formula, sees_the_columns_of_rooms) {
+  RoomRow room{"villa", {}, 0.5};
+  room.room.cells = 8;
+  room.room.cells_below = 2;
+  const auto both =
+      row_formula<RoomRow>("where", "id = 'villa' and pct_below = 25 and area_m2 = 2");
+  EXPECT_EQ(both(room), Value(1.0));
+  room.cell_metres = 0;
+  EXPECT_EQ(both(room), Value()) << "the area is not known";
+  EXPECT_THAT(refusal_of<UsageError>([] { (void)row_formula<RoomRow>("where", "status = 'x'"); }),
+              HasSubstr("no such column: status"));
+}
+
+TEST(Formula, is_refused_in_a_sentence_with_the_right_word) {
+  struct {
+    const char* formula;
+    const char* sentence;
+  } const refusals[] = {
+      {"iterations > 3 && id", "write and for &"},
+      {"iterations > 3 || id", "write or for |"},
+      {"pct_below_15 > 50 and mean_tmp < 14",
+       "no such column: mean_tmp; did you mean 'mean_temp'?"},
+      {"\"mean_tmp\" < 14",
+       "\"mean_tmp\" is no column, and the text is 'mean_tmp'; did you mean 'mean_temp'?"},
+      {"10 < mean_temp < 14", "write a < b and b < c for a < b < c"},
+      {"id = villa", "no such column: villa; a text stands in quotes: 'villa'"},
+      {"id = 00042", "a text stands in quotes, as '00042'"},
+      {"status = 'convergd'", "no such status: 'convergd'; did you mean 'converged'?"},
+      {"mean_temp > 3 and 'Converged' = status", "did you mean 'converged'?"},
+      {"status not in ('failed', 'done', 'empty')",
+       "no such status: 'done'; there are pending, converged, max_iterations, empty, failed"},
+      {"status = 4", "no such status: '4'"},
+      {"count(*) > 3", "misuse of aggregate function count(); a formula sees one row"},
+      {"max(mean_temp)", "misuse of aggregate"},
+      {"mean_temp, std_temp", "it must be one value"},
+      {"mean_temp <", "it is not complete"},
+      {"(mean_temp > 3", "it is not complete"},
+      {"id = 'villa", "a quote does not end"},
+      {"1; DROP TABLE row", "near \";\": syntax error"},
+      {"mean_temp 3", "near \"3\": syntax error"},
+      {"sqr(3)", "no such function: sqr"},
+      {"load_extension('x')", "not authorized"},
+      {"length(zeroblob(1000000000))", "string or blob too big"},
+      {"abs(-9223372036854775807 - 1)", "integer overflow"},
+  };
+  for (const auto& [formula, sentence] : refusals)
+    EXPECT_THAT(refusal(formula),
+                AllOf(HasSubstr(std::string("--where '") + formula + "': "), HasSubstr(sentence)));
+  EXPECT_THAT(refusal_of<UsageError>([] { (void)value_of(""); }),
+              HasSubstr("--sort '': it is not complete"));
+}
+
+TEST(Formula, that_is_hostile_is_refused) {
+  const auto many = [](const std::string& text) {
+    std::string all;
+    while (all.size() < 100'000) all += text;
+    return all;
+  };
+  for (const std::string& formula :
+       {many("("), many("(") + "1" + many(")"), many("not "), many("id = 'a' or ") + "1",
+        many("id in ("), many("a,"), many("\"") + "\"", std::string("mean_temp > 3\0 or 1", 19),
+        std::string("\xFF\xFE\x01")})
+    EXPECT_NE(refusal(formula), "(accepted)") << formula.substr(0, 9);
+  std::string ids = "id in ('villa'";
+  for (int k = 0; k < 5'000; ++k) ids += ", '" + std::to_string(k) + "'";
+  EXPECT_TRUE(holds(ids + ")"));
+}
+
+}  // namespace
+}  // namespace wallheat
