@@ -15,9 +15,9 @@
 namespace wallheat {
 namespace {
 
-static_assert(sizeof(Colour) == 3, "libpng writes three bytes a pixel");
+static_assert(sizeof(PixelColour) == 3, "libpng writes three bytes a pixel");
 
-Grid<Colour> pixels_of(const NamedBytes& png, std::size_t most_a_side) {
+Grid<PixelColour> pixels_of(const NamedBytes& png, std::size_t most_a_side) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   const auto fail = [&](const std::string& cause) {
@@ -29,19 +29,19 @@ Grid<Colour> pixels_of(const NamedBytes& png, std::size_t most_a_side) {
   if (std::max(image.width, image.height) > most_a_side)
     fail("more than " + std::to_string(most_a_side) + " pixels along a side");
   image.format = PNG_FORMAT_RGB;
-  Grid<Colour> pixels(image.height, image.width);
+  Grid<PixelColour> pixels(image.height, image.width);
   constexpr png_color behind{128, 128, 128};
   if (png_image_finish_read(&image, &behind, pixels.cells.data(), 0, nullptr) == 0)
     fail(image.message);
   return pixels;
 }
 
-double distance_between(Colour a, Colour b) {
+double distance_between(PixelColour a, PixelColour b) {
   return std::hypot(a.red - b.red, a.green - b.green, a.blue - b.blue);
 }
 
 /// The use whose colour is the nearest.
-DrawnPlan::Use& use_of(Colour colour, std::vector<DrawnPlan::Use>& uses) {
+DrawnPlan::Use& use_of(PixelColour colour, std::vector<DrawnPlan::Use>& uses) {
   return *std::ranges::min_element(
       uses, {}, [&](const DrawnPlan::Use& use) { return distance_between(colour, use.colour); });
 }
@@ -55,24 +55,24 @@ void for_each_at_edge(const Grid<T>& grid, const Visit& visit) {
 }
 
 /// Room, the walls in their order, and the outside, if the picture has one.
-std::vector<DrawnPlan::Use> uses_of(const Grid<Colour>& pixels, const Legend& legend) {
+std::vector<DrawnPlan::Use> uses_of(const Grid<PixelColour>& pixels, const Legend& legend) {
   std::vector<DrawnPlan::Use> uses{{white, "room"}};
   for (const auto& [colour, temperature] : legend.walls)
     uses.push_back({colour, "wall of " + python_float(temperature) + " °C"});
-  std::map<Colour, std::size_t> others;
-  for_each_at_edge(pixels, [&](Colour colour) {
+  std::map<PixelColour, std::size_t> others;
+  for_each_at_edge(pixels, [&](PixelColour colour) {
     const double distance = distance_between(colour, use_of(colour, uses).colour);
     if (distance > std::min(legend.near, Legend().near)) ++others[colour];
   });
   const auto most =
-      std::ranges::max_element(others, {}, &std::pair<const Colour, std::size_t>::second);
+      std::ranges::max_element(others, {}, &std::pair<const PixelColour, std::size_t>::second);
   if (most != others.end()) uses.push_back({most->first, "outside"});
   return uses;
 }
 
 /// The number of each pixel's use; counts the pixels of each.
-Grid<std::uint32_t> meanings_of(const Grid<Colour>& pixels, const std::string& name, double near,
-                                std::vector<DrawnPlan::Use>& uses) {
+Grid<std::uint32_t> meanings_of(const Grid<PixelColour>& pixels, const std::string& name,
+                                double near, std::vector<DrawnPlan::Use>& uses) {
   Grid<std::uint32_t> meanings(pixels.rows, pixels.cols);
   std::size_t odd = 0;
   std::size_t first_odd = 0;
@@ -123,7 +123,7 @@ FloorPlan plan_of(const Grid<std::uint32_t>& meanings, const Legend& legend) {
 
 }  // namespace
 
-std::string to_text(Colour colour) {
+std::string to_text(PixelColour colour) {
   std::string text = "#";
   constexpr std::string_view digits = "0123456789abcdef";
   for (const std::uint8_t byte : {colour.red, colour.green, colour.blue})

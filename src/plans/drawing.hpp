@@ -10,17 +10,17 @@
 
 namespace wallheat {
 
-struct Colour {
+struct PixelColour {
   std::uint8_t red = 0, green = 0, blue = 0;
-  friend auto operator<=>(const Colour&, const Colour&) = default;
+  friend auto operator<=>(const PixelColour&, const PixelColour&) = default;
 };
-inline constexpr Colour white{255, 255, 255};
+inline constexpr PixelColour white{255, 255, 255};
 /// "#ff0000"
-[[nodiscard]] std::string to_text(Colour colour);
+[[nodiscard]] std::string to_text(PixelColour colour);
 
 /// The colour of walls, and the temperature in °C that they are held at.
 struct Paint {
-  Colour colour;
+  PixelColour colour;
   double temperature = 0;
 };
 
@@ -35,7 +35,7 @@ struct Legend {
 /// A plan as it was drawn, and for what its colours were taken.
 struct DrawnPlan {
   struct Use {
-    Colour colour;
+    PixelColour colour;
     std::string meaning;  ///< "wall of 25.0 °C", "room", "outside"
     std::size_t pixels = 0;
     std::size_t near = 0;  ///< of these, pixels of a colour near it

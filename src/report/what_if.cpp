@@ -127,12 +127,12 @@ Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans>
     plans->for_each([&](const WhatIfPlan& plan) {
       for (std::size_t room = 0; room <= plan.rooms; ++room)
         for (std::size_t setting = 0; setting < asked.settings.size(); ++setting) {
-          const auto& [cells, mean, std, lowest, highest, bound, above, below] =
+          const auto& [cells, mean_temp, std, lowest, highest, bound, above, below] =
               plan.of(setting, room);
           const double area = static_cast<double>(cells) * asked.cell_metres * asked.cell_metres;
           Table::Row row{plan.id, room > 0 ? Value(room) : Value()};
           row.insert(row.end(), asked.settings[setting].begin(), asked.settings[setting].end());
-          row.insert(row.end(), {cells, area, mean, bound, std, lowest, highest});
+          row.insert(row.end(), {cells, area, mean_temp, bound, std, lowest, highest});
           for (const auto& side : {above, below})
             row.insert(row.end(), {shown(side), side.value, side.least, side.most});
           take(row);

@@ -62,7 +62,7 @@ class Mutator {
   std::mt19937 random_{20};
 };
 
-void run(const std::string& input) {
+void run_on(const std::string& input) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
 }
 
@@ -72,7 +72,7 @@ int drive(std::size_t count) {
   for (std::size_t number = 0; number < first.size() + count; ++number) {
     const std::string input = number < first.size() ? first[number] : mutator.next();
     try {
-      run(input);
+      run_on(input);
     } catch (const std::exception& error) {
       std::printf("input %zu: %s; its bytes in hex:\n", number, error.what());
       for (const char byte : input) std::printf("%02x", static_cast<unsigned char>(byte));

@@ -14,9 +14,9 @@ namespace {
 
 using testing::AllOf;
 
-constexpr Colour red{255, 0, 0};
-constexpr Colour black{0, 0, 0};
-constexpr Colour blue{60, 100, 200};
+constexpr PixelColour red{255, 0, 0};
+constexpr PixelColour black{0, 0, 0};
+constexpr PixelColour blue{60, 100, 200};
 
 NamedBytes png_of(const void* pixels, std::size_t rows, std::size_t cols, png_uint_32 format) {
   png_image image{};
@@ -31,13 +31,13 @@ NamedBytes png_of(const void* pixels, std::size_t rows, std::size_t cols, png_ui
   png.bytes.resize(size);
   return png;
 }
-NamedBytes png_of(const Grid<Colour>& pixels) {
+NamedBytes png_of(const Grid<PixelColour>& pixels) {
   return png_of(pixels.cells.data(), pixels.rows, pixels.cols, PNG_FORMAT_RGB);
 }
 
 /// A letter a pixel: . room, r and k walls of 25 and 5 °C, b the outside, and what is near them.
 NamedBytes drawn(const std::vector<std::string>& lines) {
-  Grid<Colour> pixels(lines.size(), lines.front().size());
+  Grid<PixelColour> pixels(lines.size(), lines.front().size());
   for (std::size_t i = 0; i < pixels.cells.size(); ++i) {
     switch (lines[i / pixels.cols][i % pixels.cols]) {
       case '.':
@@ -85,7 +85,7 @@ TEST(Drawing, of_a_real_plan_is_that_plan) {
   if (!std::filesystem::exists(shared_plans)) GTEST_SKIP() << "there is no " << shared_plans;
   for (const char* id : {"10000", "1948", "7636"}) {
     const FloorPlan plan = load_floor_plan(shared_plans, id);
-    Grid<Colour> pixels(plan.domain.rows, plan.domain.cols);
+    Grid<PixelColour> pixels(plan.domain.rows, plan.domain.cols);
     for (std::size_t i = 0; i < pixels.cells.size(); ++i) {
       const double value = plan.domain.cells[i];
       pixels.cells[i] = plan.interior.cells[i] != 0 ? white

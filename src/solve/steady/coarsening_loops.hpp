@@ -51,12 +51,7 @@ template <class Body>
   call(std::make_integer_sequence<int, 9>());
 }
 
-/// A cell's weight at a place around it.
-template <int row, int col>
-[[gnu::always_inline]] inline float weight(const Level& coarse, std::ptrdiff_t i) {
-  if constexpr (row == 0 && col == 0) return coarse.inverse[0][i] > 0 ? 1.0F : 0.0F;
-  return coarse.weights[3 * (row + 1) + col + 1][i];
-}
+constexpr int place_of(int row, int col) { return 3 * (row + 1) + col + 1; }
 constexpr bool is_near(int row, int col) { return row >= -1 && row <= 1 && col >= -1 && col <= 1; }
 
 /// The operator of a coarse grid. Places are given by their distance in rows and columns from the
@@ -187,7 +182,7 @@ template <int row, int col, class Operator>
 template <class Operator>
 [[gnu::always_inline]] inline void make_weights(const Operator& op, Level coarse) {
   for_each_pair(op, coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
-    const float own = weight<0, 0>(coarse, i);
+    const float own = coarse.inverse[0][i] > 0 ? 1.0F : 0.0F;
     const float west = own * share<0, -1, 0, 1>(op, f);
     const float east = own * share<0, 1, 0, -1>(op, f);
     const float north = own * share<-1, 0, 1, 0>(op, f);
@@ -196,6 +191,7 @@ template <class Operator>
     coarse.weights[1][i] = north;
     coarse.weights[2][i] = own * corner<-1, 1>(op, f, north, east);
     coarse.weights[3][i] = west;
+    coarse.weights[4][i] = own;
     coarse.weights[5][i] = east;
     coarse.weights[6][i] = own * corner<1, -1>(op, f, south, west);
     coarse.weights[7][i] = south;
@@ -210,12 +206,12 @@ template <int row, int col, class Operator>
                                             std::ptrdiff_t i, std::ptrdiff_t f) {
   float sum = 0;
   if constexpr (is_near(row, col))
-    sum = op.template diagonal<row, col>(f) * weight<row, col>(coarse, i);
+    sum = op.template diagonal<row, col>(f) * coarse.weights[place_of(row, col)][i];
   for_each_place([&]<int rows, int cols>() {
     constexpr bool is_neighbour = (rows != 0 || cols != 0) && Operator::has(rows, cols);
     if constexpr (is_neighbour && is_near(row + rows, col + cols))
-      sum -=
-          op.template coupled<row, col, rows, cols>(f, weight<row + rows, col + cols>(coarse, i));
+      sum -= op.template coupled<row, col, rows, cols>(
+          f, coarse.weights[place_of(row + rows, col + cols)][i]);
   });
   return sum;
 }
@@ -230,7 +226,7 @@ template <int rows, int cols, class Operator>
     constexpr int r = 2 * rows + row;
     constexpr int c = 2 * cols + col;
     if constexpr (r <= 2 && c <= 2 && c >= -2)
-      sum += weight<row, col>(coarse, other) * product<r, c>(op, coarse, i, f);
+      sum += coarse.weights[place_of(row, col)][other] * product<r, c>(op, coarse, i, f);
   });
   return sum;
 }
@@ -241,7 +237,7 @@ template <class Operator>
   for_each_pair(op, coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
     const float diagonal = entry<0, 0>(op, coarse, i, f);
     coarse.work[i] = diagonal;
-    coarse.inverse[0][i] = weight<0, 0>(coarse, i) / (diagonal + hardly_anything);
+    coarse.inverse[0][i] = coarse.weights[4][i] / (diagonal + hardly_anything);
     coarse.east[i] = -entry<0, 1>(op, coarse, i, f);
     coarse.south[i] = -entry<1, 0>(op, coarse, i, f);
     coarse.south_east[i] = -entry<1, 1>(op, coarse, i, f);

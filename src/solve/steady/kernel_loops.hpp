@@ -39,7 +39,8 @@ template <class Operator>
     for_each_place([&]<int row, int col>() {
       // The residual of black cells is 0.
       if constexpr (Operator::has(1, 1) || (row + col) % 2 == 0)
-        of_row[row + 1] += weight<row, col>(coarse, i) * residual[op.template at<row, col>(f)];
+        of_row[row + 1] +=
+            coarse.weights[place_of(row, col)][i] * residual[op.template at<row, col>(f)];
     });
     const float sum = of_row[1] + (of_row[0] + of_row[2]);
     coarse.right[i] = sum;
@@ -56,7 +57,7 @@ template <bool odd_row, bool odd_col>
   for_each_place([&]<int row, int col>() {
     if constexpr ((row == 0) == odd_row && (col == 0) == odd_col) {
       const std::ptrdiff_t other = i - (row > 0 ? coarse.stride : 0) - (col > 0 ? 1 : 0);
-      sum += weight<row, col>(coarse, other) * x[other];
+      sum += coarse.weights[place_of(row, col)][other] * x[other];
     }
   });
   return sum;

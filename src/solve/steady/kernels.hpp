@@ -47,8 +47,7 @@ struct Level {
   float* work;  ///< the diagonal until the next grid is made; the residual, then a better x
   float *east, *south, *south_east, *south_west;  ///< couplings to the neighbour there
   /// By how much a cell of this grid counts at the nine cells (2 row + 1 +- 1, 2 col + 1 +- 1) of
-  /// the next finer one, row by row: the columns of the interpolation P. In the middle, at its own
-  /// place, it counts 1, and 0 if it is not active: there is no array.
+  /// the next finer one, row by row: the columns of the interpolation P.
   float* weights[9];
 
   // Of the finest grid.

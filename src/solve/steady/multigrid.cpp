@@ -17,8 +17,7 @@ std::vector<float**> arrays_of(Level& level, bool is_finest) {
   } else {
     arrays.insert(arrays.end(),
                   {&level.work, &level.east, &level.south, &level.south_east, &level.south_west});
-    for (int place = 0; place < 9; ++place)
-      if (place != 4) arrays.push_back(&level.weights[place]);
+    for (float*& weights : level.weights) arrays.push_back(&weights);
   }
   return arrays;
 }
