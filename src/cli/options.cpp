@@ -69,7 +69,7 @@ Number number_in(const NumberRange& range, const std::string& option, const std:
 }
 
 template <class T>
-std::string text_of(const T& value) {
+std::string word_of(const T& value) {
   if constexpr (std::is_same_v<T, std::filesystem::path>)
     return value.string();
   else
@@ -93,7 +93,7 @@ std::string take(const OptionValue& value, const Variable& variable, const std::
       *variable = number_in<T>(value.range, option, word);
     else
       *variable = word;
-    return text_of(*variable);
+    return word_of(*variable);
   }
 }
 
@@ -164,7 +164,7 @@ void Options::add(const std::string& names, OptionValue value, const std::string
     if constexpr (std::is_same_v<Variable, OptionValue::Take>)
       variable(option.name, usual);
     else if constexpr (!std::is_same_v<Variable, std::vector<std::string>*>)
-      usual = text_of(*variable);
+      usual = word_of(*variable);
   };
   if (value.has_default || value.name.empty()) std::visit(look, value.variable);
   if (!usual.empty()) option.defaults = option.values = {usual};
