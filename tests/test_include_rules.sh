@@ -114,7 +114,7 @@ done
 if [ -n "$build" ] && [ -e "$build/.ninja_log" ]; then
   echo "The files that took longest to compile in this build, in seconds:"
   awk -F '\t' '$4 ~ /\.o$/ { seconds[$4] = ($2 - $1) / 1000 } END { for (file in seconds) printf "%7.1f  %s\n", seconds[file], file }' \
-    "$build/.ninja_log" | sort -rn | sed 10q
+    "$build/.ninja_log" | sort -rn | sed -n 1,10p
 fi
 [ $status -eq 0 ] && echo "every include stands where it may"
 exit $status
