@@ -269,6 +269,7 @@ MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& part
       if (are_one_file(path, part) || path == result_path(part))
         throw RunError(out.string() + " is one of the parts; name another file for the whole");
     const WriteLock lock(path);
+    if (options.overwrite) sync_directory_of(path);  // a kill may have come before that
     require_free_for_merge(path, options.overwrite);
     Merge merged(parts);
     auto& report = merged.report();

@@ -112,8 +112,9 @@ ResultStore::Impl::Impl(ResultClaim claim, StorePlan plan, const Attributes& ses
     : claim_(std::move(claim)),
       plan_(storable(path(), std::move(plan))),
       session_(store::storable(session)) {
+  // A kill may have come between a rename and its sync.
+  if (claim_.opening != Opening::create) sync_directory_of(path());
   if (claim_.opening != Opening::resume) return;
-  sync_directory_of(path());  // a kill may have come between a rename and its sync
   found_ = view_to_resume(path(), plan_, Viewer::writer);
   bytes_ = found_->bytes();
   if (report != nullptr) *report = found_->damage().sentences;

@@ -143,6 +143,12 @@ void View::read_journals(const std::filesystem::path& path, Viewer viewer) {
 void View::take(const Row& row, const JournalPlace& place) {
   const auto i = index_of(row);
   if (!i) return;
+  // A row gets its place once its record is synced. Before, a loss of power may have kept the
+  // record's row and not the field behind it.
+  const bool is_synced = std::ranges::binary_search(without_journal_, *i);
+  if (has_field(row) && !is_synced &&
+      crc32_of(journals_.back().field(place, row)) != row.field_crc32)
+    return;
   ++journaled_;
   Place& newest = places_[*i];
   const bool is_better = is_answer(status_of(row));

@@ -191,9 +191,9 @@ class Story:
                 self.worlds = worlds
             if change is not None and not is_told:
                 self.disk.take(change, self.rng)
-                if self.gives_up and change.kind == "u" and ".wal" in change.name:
+                if self.gives_up and worlds is during and change.kind == "u" and ".wal" in change.name:
                     # What is to be replaced is given up just before the new file gets its name.
-                    worlds = [world if world == during[-1] else World(world.ids, frozenset()) for world in worlds]
+                    during = worlds = [*(World(world.ids, frozenset()) for world in during[:-1]), during[-1]]
         if crashed is None:
             self.worlds = worlds
         else:

@@ -69,6 +69,26 @@ TEST_F(Journal, that_a_kill_cut_anywhere_gives_back_all_that_was_stored_before) 
   }
 }
 
+TEST_F(Journal, of_which_a_power_loss_kept_the_last_row_but_not_its_field_gives_back_the_others) {
+  const auto plan = make_plan(3, {{6, 7}});
+  std::string rows_before;
+  std::string journal;
+  {
+    auto store = ResultStore::create(file, plan, {}, false);
+    ASSERT_TRUE(store.begin());
+    rows_before = read_bytes(file);
+    store.store(make_results(plan, 0, 3));
+    journal = read_bytes(journal_of(0));
+    store.close({}, false);
+  }
+  write_bytes(file, rows_before);
+  write_bytes(journal_of(0), journal.substr(0, journal.size() - 8) + std::string(8, '\0'));
+  EXPECT_EQ(right_answers(file, plan), 2u);
+  EXPECT_THAT(ResultReader(file).damage(), IsEmpty()) << "the third was never acknowledged";
+  EXPECT_THAT(resume_with(plan, 2, 3), IsEmpty());
+  expect_contents(file, plan, 3);
+}
+
 TEST_F(Journal, that_is_missing_before_another_is_named) {
   const auto plan = make_plan(4);
   make_killed_sessions(plan, 3);
