@@ -34,13 +34,13 @@ int doubles_a_vector(Isa isa) {
 
 void add_processor(const Machine& machine, Report& report) {
   const Processor processor = local_processor();
-  report.add(Fact{"processor", "processor", if_told(processor.model)});
-  report.add(Fact{"clock_hz", "", if_told(processor.clock_hz)});
+  report.add_fact("processor", "processor", if_told(processor.model));
+  report.add_data("clock_hz", if_told(processor.clock_hz));
   for (const auto& [key, name, bytes, whose] :
        {std::tuple("first_cache_bytes", "first cache", processor.first_cache_bytes, " a core"),
         {"second_cache_bytes", "second cache", processor.second_cache_bytes, " a core"},
         {"third_cache_bytes", "third cache", processor.third_cache_bytes, ", shared"}})
-    report.add(Fact{key, name, if_told(bytes), {Form::bytes}, whose});
+    report.add_fact(key, name, if_told(bytes), {Form::bytes}, whose);
   const std::vector<Isa> isas = available_isas();
   std::string names;
   for (const Isa isa : isas) names += (names.empty() ? "" : " ") + std::string(to_string(isa));
@@ -48,8 +48,8 @@ void add_processor(const Machine& machine, Report& report) {
   const int doubles = doubles_a_vector(isas.back());
   report.add(
       Fact{"instruction_sets", "instruction sets", names, {}, fmt::format(" (used: {})", used)});
-  report.add(Fact{"instruction_set", "", used});
-  report.add(Fact{"vector_doubles", "vectors", doubles, {.unit = "doubles"}});
+  report.add_data("instruction_set", used);
+  report.add_fact("vector_doubles", "vectors", doubles, {.unit = "doubles"});
   // A multiplication and an addition in each lane and cycle.
   const double per_s =
       2.0 * static_cast<double>(machine.cores.size()) * processor.clock_hz * doubles;
@@ -77,8 +77,8 @@ void add_cores(const Machine& machine, Report& report) {
            machine.cores.size(),
            {},
            all ? "" : fmt::format(" of {}: this process was bound to them", machine.host_cores)});
-  report.add(Fact{"host_cores", "", if_told(machine.host_cores)});
-  report.add(Fact{"sockets", "sockets", sockets.size()});
+  report.add_data("host_cores", if_told(machine.host_cores));
+  report.add_fact("sockets", "sockets", sockets.size());
   Table& table = report.add(Table{
       "places",
       "cores by socket and NUMA node",
@@ -143,17 +143,14 @@ Report devices_command(Options& options) {
   const int threads = placement.threads.value_or(static_cast<int>(machine.cores.size()));
   const GpuSupport gpus = gpu_support();
   Report report{machine.host};
-  report.add(Fact{"host", "host", machine.host});
-  report.add(Fact{"wallheat", "wallheat", version()});
-  report.add(Fact{"mpi", "MPI", mpi_library()});
+  report.add_fact("host", "host", machine.host);
+  report.add_fact("wallheat", "wallheat", version());
+  report.add_fact("mpi", "MPI", mpi_library());
   add_processor(machine, report);
-  report.add(Fact{"threads",
-                  "threads of a run",
-                  threads,
-                  {},
-                  placement.threads && !placement.limit.empty() ? ": " + placement.limit : ""});
-  report.add(Fact{"gpu_driver_cuda", "GPU driver for CUDA", if_told(gpu_driver())});
-  report.add(Fact{"no_gpu", "GPUs not used", gpus.can_solve ? Value() : Value(gpus.reason)});
+  report.add_fact("threads", "threads of a run", threads, {},
+                  placement.threads && !placement.limit.empty() ? ": " + placement.limit : "");
+  report.add_fact("gpu_driver_cuda", "GPU driver for CUDA", if_told(gpu_driver()));
+  report.add_fact("no_gpu", "GPUs not used", gpus.can_solve ? Value() : Value(gpus.reason));
   add_cores(machine, report);
   add_solvers(threads, report);
   add_gpus(gpus, report);

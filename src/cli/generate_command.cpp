@@ -212,10 +212,10 @@ std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& dra
     for (const auto& [colour, meaning, pixels, near] : drawn.uses)
       colours.rows.push_back({id, to_text(colour), meaning, pixels, near});
     if (drawn.room_at_edge > 0)
-      report.add(Note{fmt::format(
+      report.add_note(fmt::format(
           "{}: {} of room on its edge, beyond which it is 0 °C; if they are outside, fill them "
           "with a colour that is no wall's",
-          picture, counted(drawn.room_at_edge, "pixel"))});
+          picture, counted(drawn.room_at_edge, "pixel")));
     plans.emplace_back(id, std::move(drawn.plan));
   }
   report.add(std::move(colours));
@@ -278,16 +278,16 @@ Report generate_command(Options& options) {
     return GridShape{each.second.domain.rows, each.second.domain.cols} == shape;
   });
   const std::string of = fmt::format(" of {} x {} cells", shape.rows, shape.cols);
-  report.add(Note{fmt::format("{}{} in {}", counted(plans.ids.size(), "floor plan"),
-                              are_alike ? of : "", out.string())});
+  report.add_note(fmt::format("{}{} in {}", counted(plans.ids.size(), "floor plan"),
+                              are_alike ? of : "", out.string()));
   if (plans.spacing)
-    report.add(Note{fmt::format("their cells are {} apart, which is stored with them",
-                                python_float(*plans.spacing))});
-  report.add(Fact{"plans", "", out.string()});
-  report.add(Fact{"count", "", plans.ids.size()});
-  report.add(Fact{"height", "", are_alike ? Value(shape.rows) : Value()});
-  report.add(Fact{"width", "", are_alike ? Value(shape.cols) : Value()});
-  report.add(Fact{"spacing", "", plans.spacing});
+    report.add_note(fmt::format("their cells are {} apart, which is stored with them",
+                                python_float(*plans.spacing)));
+  report.add_data("plans", out.string());
+  report.add_data("count", plans.ids.size());
+  report.add_data("height", are_alike ? Value(shape.rows) : Value());
+  report.add_data("width", are_alike ? Value(shape.cols) : Value());
+  report.add_data("spacing", plans.spacing);
   return report;
 }
 

@@ -30,21 +30,21 @@ Report report_of_merge(const fs::path& out, const MergeReport& merged) {
   const auto& [written, plans, done, failed, duplicates, missing, conflicts, warnings] = merged;
   constexpr std::size_t most_shown = 10;
   Report report{out.filename().string()};
-  report.add(Fact{"file", "", out.string()});
-  report.add(Fact{"written", "", written});
-  report.add(Fact{"plans", "", plans});
-  report.add(Fact{"done", "", done});
-  report.add(Fact{"failed", "", failed});
-  report.add(Fact{"duplicates", "", duplicates});
-  report.add(Note{fmt::format("{} of {}, {} missing, {} duplicates, {} conflicts{}", done, plans,
+  report.add_data("file", out.string());
+  report.add_data("written", written);
+  report.add_data("plans", plans);
+  report.add_data("done", done);
+  report.add_data("failed", failed);
+  report.add_data("duplicates", duplicates);
+  report.add_note(fmt::format("{} of {}, {} missing, {} duplicates, {} conflicts{}", done, plans,
                               missing.size(), duplicates, conflicts.size(),
-                              failed > 0 ? fmt::format(", {} failed", failed) : "")});
+                              failed > 0 ? fmt::format(", {} failed", failed) : ""));
   report.add(lines_table("warnings", "warning", "warning", warnings, most_shown));
   report.add(lines_table("conflicts", "conflict", "conflict", conflicts, most_shown));
   report.add(lines_table("missing", "id", "missing", missing, most_shown));
   if (written && !missing.empty())
-    report.add(Note{fmt::format(
-        "'wallheat run --data PLANS --resume --out {}' solves the missing plans", out.string())});
+    report.add_note(fmt::format(
+        "'wallheat run --data PLANS --resume --out {}' solves the missing plans", out.string()));
   report.exit_status = !written           ? exit_failed
                        : !missing.empty() ? exit_work_left
                        : failed > 0       ? exit_some_plans_failed
@@ -112,15 +112,15 @@ Report repair_command(Options& options) {
 
   constexpr std::size_t most_shown = 20;
   Report report{fs::path(file).filename().string()};
-  report.add(Fact{"file", "", file});
-  report.add(Fact{"changed", "", changed});
+  report.add_data("file", file);
+  report.add_data("changed", changed);
   report.add(lines_table("findings", "finding", "found and repaired", sentences, most_shown));
   report.add(lines_table("lost", "id", "lost", lost, most_shown));
-  report.add(Note{fmt::format("{} {}: {} done, {} failed, {} pending", file,
-                              changed ? "is whole" : "needed nothing", done, failed, pending)});
-  report.add(Fact{"done", "", done});
-  report.add(Fact{"failed", "", failed});
-  report.add(Fact{"pending", "", pending});
+  report.add_note(fmt::format("{} {}: {} done, {} failed, {} pending", file,
+                              changed ? "is whole" : "needed nothing", done, failed, pending));
+  report.add_data("done", done);
+  report.add_data("failed", failed);
+  report.add_data("pending", pending);
   report.exit_status = pending > 0 ? exit_work_left : exit_done;
   return report;
 }

@@ -123,7 +123,7 @@ Report offload_command(Options& options) {
     const double operations = break_even_operations(offload, bytes);
     table.rows.push_back({name, bytes, pays_from(operations)});
   }
-  report.add(Note{"A transfer pays from n* = (bytes / B) / (1 / C - 1 / G) operations on."});
+  report.add_note("A transfer pays from n* = (bytes / B) / (1 / C - 1 / G) operations on.");
   report.add(times_of(offload));
   return report;
 }

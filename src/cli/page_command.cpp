@@ -25,7 +25,7 @@ Report report_of_file(const std::string& file) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::size_t last = text.find_last_not_of('\n');
     Report report{text.substr(0, end)};
-    if (last != std::string::npos && last > end) report.add(Note{text.substr(end + 1, last - end)});
+    if (last != std::string::npos && last > end) report.add_note(text.substr(end + 1, last - end));
     return report;
   }
   Report report = report_in(file, text);

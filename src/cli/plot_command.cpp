@@ -321,8 +321,8 @@ Report plot_command(Options& options) {
   Report report{drawn.title};
   report.add(
       Note{fmt::format("{}, {}", counted(plot.ids.size(), "plan"), counted(count, "panel"))});
-  report.add(Fact{"plans", "", plot.ids.size()});
-  report.add(Fact{"panels", "", count});
+  report.add_data("plans", plot.ids.size());
+  report.add_data("panels", count);
   report.add(Figure{.key = "fields",
                     .name = drawn.title,
                     .fields = std::make_shared<const FieldPicture>(std::move(drawn))});

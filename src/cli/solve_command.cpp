@@ -34,29 +34,24 @@ const Style exact_percent{Form::all, 0, "%"};
 /// What is known of the error, if the solver tells.
 void add_certainty(const PlanResult& result, const Thresholds& thresholds, Report& report) {
   const bool is_proven = !std::isnan(result.error_bound);
-  report.add(Fact{"error_bound", is_proven ? "error bound" : "", result.error_bound, exact_celsius,
-                  ", proven"});
+  report.add_fact("error_bound", is_proven ? "error bound" : "", result.error_bound, exact_celsius,
+                  ", proven");
   const bool is_estimated = !is_proven && result.status != PlanStatus::empty;
   const bool is_known = std::isfinite(result.error_estimate);
   std::string more = is_known ? "" : ", as too few iterations were made";
   if (is_far_from_steady(result)) more += fmt::format(": {}", far_from_steady);
-  report.add(Fact{"error_estimate",
-                  is_estimated ? "error estimate" : "",
-                  is_known ? result.error_estimate : unknown,
-                  {Form::digits, 2, "°C"},
-                  more});
+  report.add_fact("error_estimate", is_estimated ? "error estimate" : "",
+                  is_known ? result.error_estimate : unknown, {Form::digits, 2, "°C"}, more);
   if (result.fell_back != 0)
     report.add(
         Fact{"", "fell back", "to the exact iteration, as jumps gain nothing or prove no end"});
-  report.add(Fact{
-      "cells_in_doubt",
-      result.cells_in_doubt > 0 ? "in doubt" : "",
-      result.cells_in_doubt,
+  report.add_fact(
+      "cells_in_doubt", result.cells_in_doubt > 0 ? "in doubt" : "", result.cells_in_doubt,
       {.unit = "cells"},
       fmt::format(": above {} °C {} to {} %, below {} °C {} to {} %", thresholds.above,
                   python_float(result.pct_above_18_least), python_float(result.pct_above_18_most),
                   thresholds.below, python_float(result.pct_below_15_least),
-                  python_float(result.pct_below_15_most))});
+                  python_float(result.pct_below_15_most)));
 }
 
 /// How fast it was, for people.
@@ -73,34 +68,25 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
   const bool is_empty = result.status == PlanStatus::empty;
   const auto name = [&](const std::string& text) { return is_empty ? "" : text; };
   Report report{"plan " + result.id};
-  report.add(Fact{"id",
-                  "plan",
-                  result.id,
-                  {},
+  report.add_fact("id", "plan", result.id, {},
                   fmt::format(" ({} x {} cells, {} interior)", result.rows, result.cols,
-                              result.interior_cells)});
-  report.add(Fact{"status",
-                  "status",
-                  to_string(result.status),
-                  {},
+                              result.interior_cells));
+  report.add_fact("status", "status", to_string(result.status), {},
                   is_empty ? ": there is no interior cell to solve for"
                            : fmt::format(" after {} iterations, last delta {} °C",
-                                         result.iterations, python_float(result.last_delta))});
+                                         result.iterations, python_float(result.last_delta)));
   const Statistics& statistics = result.statistics;
-  report.add(Fact{"mean_temp", name("mean temperature"), statistics.mean_temp, exact_celsius});
+  report.add_fact("mean_temp", name("mean temperature"), statistics.mean_temp, exact_celsius);
   report.add(
       Fact{"std_temp", name("std deviation"), statistics.std_temp, exact_celsius, " (population)"});
   const auto [above, below] = solver.thresholds;
-  report.add(Fact{"pct_above_18", name(fmt::format("above {} °C", above)), statistics.pct_above_18,
-                  exact_percent});
-  report.add(Fact{"pct_below_15", name(fmt::format("below {} °C", below)), statistics.pct_below_15,
-                  exact_percent});
+  report.add_fact("pct_above_18", name(fmt::format("above {} °C", above)), statistics.pct_above_18,
+                  exact_percent);
+  report.add_fact("pct_below_15", name(fmt::format("below {} °C", below)), statistics.pct_below_15,
+                  exact_percent);
   add_certainty(result, solver.thresholds, report);
-  report.add(Fact{"cpu_s",
-                  name("solved in"),
-                  result.cpu_s,
-                  {Form::decimals, 4, "s"},
-                  speed_of(result, solver)});
+  report.add_fact("cpu_s", name("solved in"), result.cpu_s, {Form::decimals, 4, "s"},
+                  speed_of(result, solver));
   // What stands behind others for people.
   for (const RowColumn& column :
        columns_named("",
@@ -108,14 +94,13 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
                      "pct_above_18_least,pct_above_18_most,pct_below_15_least,"
                      "pct_below_15_most,seconds,device,solver",
                      all_columns()))
-    report.add(Fact{column.head.key, "", column.value(result)});
+    report.add_data(column.head.key, column.value(result));
   if (cell_metres > 0)
-    report.add(Fact{"area_m2",
-                    name("area"),
+    report.add_fact("area_m2", name("area"),
                     static_cast<double>(result.interior_cells) * cell_metres * cell_metres,
-                    {Form::digits, 5, "m²"}});
+                    {Form::digits, 5, "m²"});
   if (!solver.door) return report;
-  report.add(Fact{"", name("rooms"), result.rooms.size()});
+  report.add_line(name("rooms"), result.rooms.size());
   report.add(table_of("rooms", rooms_of(std::make_shared<const PlanResult>(result), cell_metres),
                       room_columns(cell_metres > 0)));
   return report;
@@ -178,11 +163,11 @@ Report solve_command(Options& options) {
                                         solution_caption(result.solver, result.iterations));
     if (solver.door) add_rooms(picture, plan, result, *solver.door);
     write_output(png, picture.draw(plot_format("png", png)));
-    report.add(Fact{"png", "picture", png.string()});
+    report.add_fact("png", "picture", png.string());
   }
   if (!npy.empty()) {
     write_output(npy, npy::bytes_of(solution->field));
-    report.add(Fact{"npy", "array", npy.string()});
+    report.add_fact("npy", "array", npy.string());
   }
   return report;
 }

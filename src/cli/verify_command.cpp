@@ -185,14 +185,14 @@ Report verify_command(Options& all_options) {
                 examine_all(Verifier(reader, plans, made_with), answered, sample, made_with));
 
   Report report{options.file.filename().string()};
-  report.add(Fact{"file", "", file});
-  report.add(Fact{"plans", "plans", reader.count()});
-  report.add(Fact{"done", "  done", answered.size()});
-  report.add(Fact{"failed", "  failed", failed});
-  report.add(Fact{"pending", "  pending", pending});
-  report.add(Fact{"closed_well", "", reader.closed_well()});
+  report.add_data("file", file);
+  report.add_fact("plans", "plans", reader.count());
+  report.add_fact("done", "  done", answered.size());
+  report.add_fact("failed", "  failed", failed);
+  report.add_fact("pending", "  pending", pending);
+  report.add_data("closed_well", reader.closed_well());
   if (!reader.closed_well())
-    report.add(Note{"the file is still being written, or its run was killed: go on with --resume"});
+    report.add_note("the file is still being written, or its run was killed: go on with --resume");
   const std::size_t wrong = checks.wrong.rows.size();
   report.add(std::move(checks.made));
   report.add(std::move(checks.wrong));
@@ -202,12 +202,12 @@ Report verify_command(Options& all_options) {
   damaged.most_shown = most_shown;
   for (const std::size_t row : reader.damaged()) damaged.rows.push_back({row, reader.row(row).id});
   const bool is_sample = options.recomputes() && !options.all;
-  report.add(Fact{"seed", is_sample ? "seed of the sample" : "",
-                  is_sample ? Value(static_cast<std::int64_t>(seed)) : Value()});
-  report.add(Fact{"findings", "", wrong});
+  report.add_fact("seed", is_sample ? "seed of the sample" : "",
+                  is_sample ? Value(static_cast<std::int64_t>(seed)) : Value());
+  report.add_data("findings", wrong);
   const char* left = pending > 0 ? ", but plans are left" : failed > 0 ? ", but plans failed" : "";
-  report.add(Note{wrong > 0 ? fmt::format("{}: {}", file, counted(wrong, "finding"))
-                            : fmt::format("{}: all is well{}", file, left)});
+  report.add_note(wrong > 0 ? fmt::format("{}: {}", file, counted(wrong, "finding"))
+                            : fmt::format("{}: all is well{}", file, left));
   report.exit_status = wrong > 0     ? exit_failed
                        : pending > 0 ? exit_work_left
                        : failed > 0  ? exit_some_plans_failed

@@ -280,7 +280,7 @@ Report name_iterates(const std::string& file, const PlanSource& source) {
   const std::vector<Named> all = name_all(read_printed_answers(file), source);
   const Ways ways = ways_of(all);
   Report report{file};
-  report.add(Note{verdict_of(ways, all.size())});
+  report.add_note(verdict_of(ways, all.size()));
   Table table{"answers",
               "",
               {{"id", "plan"},
@@ -315,13 +315,13 @@ Report name_iterates(const std::string& file, const PlanSource& source) {
     ++missing;
     table.rows.push_back({id, "missing in " + file, {}, {}, {}});
   }
-  if (none > 0) report.add(Note{counted(none, "plan is", "plans are") + " no iterate of theirs"});
+  if (none > 0) report.add_note(counted(none, "plan is", "plans are") + " no iterate of theirs");
   if (missing > 0)
     report.add(
         Note{fmt::format("{} missing in {}", counted(missing, "plan is", "plans are"), file)});
-  report.add(Fact{"plans", "", all.size()});
-  report.add(Fact{"none", "", none});
-  report.add(Fact{"missing", "", missing});
+  report.add_data("plans", all.size());
+  report.add_data("none", none);
+  report.add_data("missing", missing);
   report.add(std::move(table));
   Table how{"ways", "how many plans fit", {{"answer", "what"}, {"plans", "plans"}}};
   how.most_shown = few_plans;

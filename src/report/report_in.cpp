@@ -88,7 +88,7 @@ Report report_in(const std::string& file, const std::string& text) {
       const std::string kind = layout[i].at(0);
       if (kind == "fact") report.add(fact_in(json, layout[i]));
       if (kind == "table") report.add(table_in(json, layout[i]));
-      if (kind == "note") report.add(Note{layout[i].at(1)});
+      if (kind == "note") report.add_note(layout[i].at(1));
       if (kind == "figure") report.add(figure_in(json, layout[i]));
     }
     return report;

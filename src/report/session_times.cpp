@@ -51,7 +51,7 @@ void add_threads(std::span<const Lane> lanes, const TimeLedger& ledger, const st
   constexpr std::array names{"busy up to 25 %", "up to 50 %", "up to 75 %", "up to 100 %"};
   const std::size_t shown = std::min(lanes.size(), most_shown);
   if (shown < lanes.size())
-    page.add(Note{fmt::format("The first {} of {} threads are drawn.", shown, lanes.size())});
+    page.add_note(fmt::format("The first {} of {} threads are drawn.", shown, lanes.size()));
   Figure& figure = page.add(Figure{"threads" + suffix,
                                    "threads over time" + suffix,
                                    {"s since the session began", {}, {}, 0.0, ledger.wall_s}});

@@ -299,7 +299,7 @@ void add_facts(Report& report, const FileStatus& look) {
   const auto fact = [&](const char* key, const char* name, Value value, Style style = {},
                         std::string more = "") {
     if (value == Value("")) value = {};
-    report.add(Fact{key, name, std::move(value), std::move(style), std::move(more)});
+    report.add_fact(key, name, std::move(value), std::move(style), std::move(more));
   };
   fact("file", "", look.file.string());
   fact("state", "", to_string(look.state()));
@@ -338,7 +338,7 @@ Report report_of(const FileStatus& look, bool why) {
   report.add(table_of_failures(look));
   if (!why) return report;
   const Table& reasons = report.add(table_of_reasons(look));
-  if (reasons.rows.empty()) report.add(Note{"every plan was solved at its first start"});
+  if (reasons.rows.empty()) report.add_note("every plan was solved at its first start");
   return report;
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/plural.hpp"
 #include "core/printable.hpp"
 #include "report/attributes.hpp"
 #include "report/field_picture.hpp"
@@ -119,16 +120,17 @@ void add_spread(const Points& points, Report& page) {
 void add_predictions(const Points& points, Report& page) {
   const std::size_t plans = points.actual.size();
   if (plans == 0) {
-    page.add(Note{"No plan's time was predicted: the run was too short."});
+    page.add_note("No plan's time was predicted: the run was too short.");
     return;
   }
   std::vector<double> ratios;
   for (std::size_t i = 0; i < plans; ++i) ratios.push_back(points.actual[i] / points.predicted[i]);
   std::ranges::sort(ratios);
-  page.add(Note{fmt::format(
-      "{} plans were predicted. They took {:.2f} to {:.2f} times as long as foreseen, and half of "
-      "them {:.2f} times at most.",
-      plans, ratios.front(), ratios.back(), ratios[(plans - 1) / 2])});
+  page.add_note(
+      fmt::format("The time of {} was predicted. The actual one was {:.2f} to {:.2f} times as "
+                  "long, and for half "
+                  "of them {:.2f} times at most.",
+                  counted(plans, "plan"), ratios.front(), ratios.back(), ratios[(plans - 1) / 2]));
   const auto [least, most] = std::ranges::minmax(points.actual);
   const auto [least_predicted, most_predicted] = std::ranges::minmax(points.predicted);
   constexpr double margin = 1.25;
@@ -181,8 +183,8 @@ void add_extremes(const char* key, const char* name, const Range& by_mean, const
 void add_origin(const std::vector<Attributes>& sessions, const std::vector<Lane>& lanes,
                 Report& page) {
   const auto add = [&](const char* name, const std::set<std::string>& values, const char* place) {
-    if (values.size() == 1) page.add(Fact{"", name, *values.begin()});
-    if (values.size() > 1) page.add(Fact{"", std::string(name) + "s", values.size(), {}, place});
+    if (values.size() == 1) page.add_line(name, *values.begin());
+    if (values.size() > 1) page.add_line(std::string(name) + "s", values.size(), place);
   };
   std::set<std::string> commands;
   std::set<std::string> started;  // in this form they sort as they follow each other
@@ -194,13 +196,13 @@ void add_origin(const std::vector<Attributes>& sessions, const std::vector<Lane>
          {std::pair("command_line", &commands), {"started_utc", &started}, {"ended_utc", &ended}})
       if (session.contains(name)) texts->insert(session.at(name));
   }
-  if (parts > 0) page.add(Fact{"", "merged from", parts, {.unit = "parts"}});
+  if (parts > 0) page.add_fact("", "merged from", parts, {.unit = "parts"});
   add("command", commands, ", listed under sessions");
   std::set<std::string> hosts;
   for (const Lane& lane : lanes) hosts.insert(lane.host);
   add("host", hosts, "");
-  if (!started.empty()) page.add(Fact{"", "started", *started.begin(), {Form::time}});
-  if (!ended.empty()) page.add(Fact{"", "last ended", *ended.rbegin(), {Form::time}});
+  if (!started.empty()) page.add_fact("", "started", *started.begin(), {Form::time});
+  if (!ended.empty()) page.add_fact("", "last ended", *ended.rbegin(), {Form::time});
 }
 
 /// All plans, as `wallheat list` tells them.
@@ -218,7 +220,7 @@ void add_plan_rows(const SummaryPage& of, Report& page) {
     if (column.key == "pct_above_18")
       column.name = fmt::format("% above {} °C", of.thresholds.above);
   }
-  page.add(Note{fmt::format("wallheat list {} prints all of them.", of.file)});
+  page.add_note(fmt::format("wallheat list {} prints all of them.", of.file));
 }
 
 }  // namespace
@@ -230,7 +232,7 @@ Report page_of(const Report& summary, const SummaryPage& of) {
   for (const auto& part : summary.parts)
     if (std::holds_alternative<Fact>(part)) page.parts.push_back(part);
   add_origin(of.reader.sessions(), lanes, page);
-  for (const std::string& sentence : of.reader.damage()) page.add(Note{sentence});
+  for (const std::string& sentence : of.reader.damage()) page.add_note(sentence);
   // The histogram stands for its table.
   for (const auto& part : summary.parts)
     if (const auto* figure = std::get_if<Figure>(&part))
@@ -249,8 +251,8 @@ Report page_of(const Report& summary, const SummaryPage& of) {
     if (table != nullptr && !table->is_folded && (table->key != "phases" || ledgers.empty()))
       page.add(*table);
     if (table != nullptr && table->key == "failures" && !table->rows.empty())
-      page.add(Note{"All of them again, once their input is mended: " + resume_command(of.file) +
-                    and_retry_failed});
+      page.add_note("All of them again, once their input is mended: " + resume_command(of.file) +
+                    and_retry_failed);
     if (const auto* note = std::get_if<Note>(&part)) page.add(*note);
   }
   add_session_times(ledgers, lanes, page);

@@ -300,7 +300,7 @@ TEST_F(TwoFiles, make_a_page_whatever_their_times_are) {
   const Rows rows = rows_of(reader);
   std::ostringstream page;
   write_page(page_of(Report{"r.h5"}, {file, reader, rows, {}}), page);
-  EXPECT_THAT(page.str(), HasSubstr("1 plans were predicted"));
+  EXPECT_THAT(page.str(), HasSubstr("The time of 1 plan was predicted"));
 }
 
 }  // namespace
