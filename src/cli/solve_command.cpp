@@ -18,8 +18,8 @@
 #include "isolation/plan_job.hpp"
 #include "plans/plan_source.hpp"
 #include "report/field_picture.hpp"
+#include "report/not_known.hpp"
 #include "report/room_table.hpp"
-#include "report/unknown.hpp"
 #include "run/catalogue.hpp"
 #include "view/advice.hpp"
 #include "view/output_file.hpp"
@@ -41,7 +41,7 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, Repor
   std::string more = is_known ? "" : ", as too few iterations were made";
   if (is_far_from_steady(result)) more += fmt::format(": {}", far_from_steady);
   report.add_fact("error_estimate", is_estimated ? "error estimate" : "",
-                  is_known ? result.error_estimate : unknown, {Form::digits, 2, "°C"}, more);
+                  is_known ? result.error_estimate : not_known, {Form::digits, 2, "°C"}, more);
   if (result.fell_back != 0)
     report.add(
         Fact{"", "fell back", "to the exact iteration, as jumps gain nothing or prove no end"});

@@ -11,7 +11,7 @@
 #include "core/plural.hpp"
 #include "report/compare.hpp"
 #include "report/histogram.hpp"
-#include "report/unknown.hpp"
+#include "report/not_known.hpp"
 #include "view/time_text.hpp"
 
 namespace wallheat {
@@ -129,7 +129,7 @@ void add_columns(const Compared& found, Report& report) {
   for (const Comparison& one : found.comparisons) {
     for (const auto& [name, differing, largest, sum, numbers, plan] : one.columns) {
       if (one.compared == 0) continue;
-      all.rows.push_back({one.second, name, differing, numbers > 0 ? largest : unknown,
+      all.rows.push_back({one.second, name, differing, numbers > 0 ? largest : not_known,
                           sum / static_cast<double>(numbers),
                           plan.empty() ? Value() : Value(plan)});
       if (differing > 0) shown.rows.push_back(all.rows.back());

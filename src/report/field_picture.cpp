@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "report/unknown.hpp"
+#include "report/not_known.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
@@ -103,7 +103,7 @@ Grid<double> averaged(const Grid<double>& field, std::size_t gather) {
           cells += 1;
         }
       }
-      means(row, col) = cells > 0 ? sum / cells : unknown;
+      means(row, col) = cells > 0 ? sum / cells : not_known;
     }
   }
   return means;
@@ -297,7 +297,7 @@ class Page {
 /// With NaN in the cells for which `keeps` does not hold, by their number.
 Grid<double> masked(Grid<double> field, const auto& keeps) {
   for (std::size_t cell = 0; cell < field.cells.size(); ++cell)
-    if (!keeps(cell)) field.cells[cell] = unknown;
+    if (!keeps(cell)) field.cells[cell] = not_known;
   return field;
 }
 
@@ -344,7 +344,7 @@ Grid<double> interior_cells(const FloorPlan& plan) {
 
 FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
                        const std::vector<RoomResult>& rooms) {
-  FieldPanel panel{caption, Grid<double>(map.room.rows, map.room.cols, unknown)};
+  FieldPanel panel{caption, Grid<double>(map.room.rows, map.room.cols, not_known)};
   // Where a number stands: the room's cell that is next to its centre, which may lie outside it.
   std::vector<std::pair<double, std::size_t>> middle(rooms.size(), {HUGE_VAL, 0});
   for (std::size_t cell = 0; cell < map.room.cells.size(); ++cell) {

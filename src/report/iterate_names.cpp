@@ -27,15 +27,15 @@
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
 #include "report/iterates.hpp"
-#include "report/unknown.hpp"
+#include "report/not_known.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-constexpr std::array column_names{"mean_temp", "std_temp", "pct_above_18", "pct_below_15"};
-constexpr std::array columns{&Statistics::mean_temp, &Statistics::std_temp,
-                             &Statistics::pct_above_18, &Statistics::pct_below_15};
+constexpr std::array printed_names{"mean_temp", "std_temp", "pct_above_18", "pct_below_15"};
+constexpr std::array printed_columns{&Statistics::mean_temp, &Statistics::std_temp,
+                                     &Statistics::pct_above_18, &Statistics::pct_below_15};
 
 /// What a CSV says of a plan.
 struct PrintedAnswer {
@@ -44,7 +44,7 @@ struct PrintedAnswer {
     double half_unit = 0;  ///< of its last digit: how far rounding may have moved it
   };
   std::string id;
-  std::array<std::optional<Number>, columns.size()> numbers;
+  std::array<std::optional<Number>, printed_columns.size()> numbers;
 };
 
 /// What stands between the commas, without blanks and quotes.
@@ -81,11 +81,11 @@ std::vector<PrintedAnswer> read_printed_answers(const std::string& file) {
     return static_cast<std::size_t>(std::ranges::find(heads, name) - heads.begin());
   };
   const std::size_t id = std::min(place_of("building_id"), place_of("id"));
-  std::array<std::size_t, columns.size()> places{};
-  std::ranges::transform(column_names, places.begin(), place_of);
+  std::array<std::size_t, printed_columns.size()> places{};
+  std::ranges::transform(printed_names, places.begin(), place_of);
   if (id == heads.size() || std::ranges::count(places, heads.size()) == std::ssize(places))
     throw RunError(fmt::format("{} is no CSV with the columns building_id and some of {}", file,
-                               fmt::join(column_names, ", ")));
+                               fmt::join(printed_names, ", ")));
   std::vector<PrintedAnswer> answers;
   IdList known;
   for (std::size_t number = 2; std::getline(stream, line); ++number) {
@@ -115,9 +115,9 @@ struct Match {
 
 Match match_of(const PrintedAnswer& printed, const Iterate& iterate) {
   Match match;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
+  for (std::size_t i = 0; i < printed_columns.size(); ++i) {
     const auto& number = printed.numbers.at(i);
-    const double value = iterate.statistics.*columns.at(i);
+    const double value = iterate.statistics.*printed_columns.at(i);
     if (!number || (std::isnan(number->value) && std::isnan(value))) continue;
     constexpr double rounding = 1e-14;  // of percentages, which are computed in several ways
     const double unit = number->half_unit + (i < 2 ? 0 : rounding * std::abs(value));
@@ -139,7 +139,7 @@ struct Named {
   std::map<std::string, bool> ways{};  ///< what usual programs do that print it; if it is exact
   std::int64_t first = 0, last = 0;  ///< sweeps of the iterates that fit, as far as they were made
   std::int64_t nearest = 0;          ///< sweeps of the nearest one
-  double distance = unknown;         ///< from that, in °C or %
+  double distance = not_known;       ///< from that, in °C or %
   bool is_precise = false;           ///< its digits tell one iterate from the next
   std::string fault = {};            ///< why it cannot be named
 

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "core/utc_text.hpp"
-#include "report/unknown.hpp"
+#include "report/not_known.hpp"
 #include "view/spelling.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
@@ -28,7 +28,7 @@ double mean_wait_of(const std::vector<Wait>& waits) {
     sum += static_cast<double>(wait.wait_s);
     ++count;
   }
-  return count == 0 ? unknown : sum / static_cast<double>(count);
+  return count == 0 ? not_known : sum / static_cast<double>(count);
 }
 
 /// The partitions asked for.
@@ -66,7 +66,7 @@ Figure waits_figure(const QueueForecast& queues, bool means) {
     figure.series.push_back({name, Figure::Mark::bars, {}, {}});
   Figure::Series medians{"median", Figure::Mark::points, {}, {}};
   const auto drawn = [&](double wait_s) {
-    return std::isfinite(wait_s) ? std::max(wait_s, least_s) : unknown;
+    return std::isfinite(wait_s) ? std::max(wait_s, least_s) : not_known;
   };
   std::size_t size = 0;
   for (const QueueRow& row : queues.rows) {
@@ -79,7 +79,7 @@ Figure waits_figure(const QueueForecast& queues, bool means) {
     const double from =
         place + (static_cast<double>(size) - static_cast<double>(SizeClasses::count) / 2) * width;
     const auto bound = [&](double quantile) {
-      return drawn(row.forecast.bound_s(quantile).value_or(unknown));
+      return drawn(row.forecast.bound_s(quantile).value_or(not_known));
     };
     figure.series.at(size++).add_bar(from, from + width,
                                      means ? drawn(row.mean_s) : bound(quantiles[2]));

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "report/unknown.hpp"
+#include "report/not_known.hpp"
 #include "view/node_text.hpp"
 
 namespace wallheat {
@@ -71,7 +71,7 @@ Report report_of(std::vector<SeriesSummary> summaries) {
   table.most_shown = summaries.size() - hidden.size();
   for (const SeriesSummary& summary : summaries)
     table.rows.push_back({summary.name, summary.unit, summary.samples,
-                          is_sum(summary.unit) ? unknown : summary.values.mean(),
+                          is_sum(summary.unit) ? not_known : summary.values.mean(),
                           summary.values.max(), summary.zeros});
   return report;
 }

@@ -11,8 +11,8 @@
 #include "core/printable.hpp"
 #include "forecast/job_listing.hpp"
 #include "forecast/listing_line.hpp"
+#include "report/not_known.hpp"
 #include "report/recording.hpp"
-#include "report/unknown.hpp"
 #include "view/node_text.hpp"
 #include "wallheat/error.hpp"
 
@@ -110,7 +110,7 @@ class Reader {
       for (std::size_t i = 2; i < cells.size(); ++i) {
         Series& of = recording_.series[i - 2];
         of.seconds.push_back(seconds);
-        of.values.push_back(cells[i].empty() ? unknown : number(cells[i]));
+        of.values.push_back(cells[i].empty() ? not_known : number(cells[i]));
       }
     }
   }
@@ -146,7 +146,7 @@ class Reader {
       if (i == gpu || names[i] == "Date" || names[i] == "Time") continue;
       Series& of = series(fmt::format("gpu{}_{}", words[gpu], names[i]), units[i]);
       of.seconds.push_back(static_cast<double>(of.values.size()));
-      of.values.push_back(words[i] == "-" ? unknown : number(words[i]));
+      of.values.push_back(words[i] == "-" ? not_known : number(words[i]));
     }
   }
 

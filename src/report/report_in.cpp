@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "report/not_known.hpp"
 #include "report/report.hpp"
-#include "report/unknown.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
@@ -21,7 +21,7 @@ Value value_in(const Json& json) {
 std::vector<double> numbers_in(const Json& json) {
   std::vector<double> numbers;
   for (const Json& number : json)
-    numbers.push_back(number.is_null() ? unknown : number.get<double>());
+    numbers.push_back(number.is_null() ? not_known : number.get<double>());
   return numbers;
 }
 

@@ -12,15 +12,15 @@
 #include "core/number_of.hpp"
 #include "core/plural.hpp"
 #include "report/attributes.hpp"
+#include "report/not_known.hpp"
 #include "report/summary.hpp"
-#include "report/unknown.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 double parallel_share(double speedup, double workers) {
-  return workers > 1 ? (1 - 1 / speedup) / (1 - 1 / workers) : unknown;
+  return workers > 1 ? (1 - 1 / speedup) / (1 - 1 / workers) : not_known;
 }
 
 double largest_speedup(double parallel_share) {
@@ -50,7 +50,7 @@ Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, do
   const auto fastest = std::ranges::min_element(
       best, {}, [](const auto& of_workers) { return of_workers.second.seconds; });
   constexpr double more_than_noise = 1.05;
-  Scaling scaling{std::move(name), {}, unknown, longest_plan, fastest->second};
+  Scaling scaling{std::move(name), {}, not_known, longest_plan, fastest->second};
   double above = 0;
   double below = 0;
   for (const auto& [workers, point] : best) {

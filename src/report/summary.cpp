@@ -9,8 +9,8 @@
 #include "core/answer.hpp"
 #include "core/interior_values.hpp"
 #include "report/attributes.hpp"
+#include "report/not_known.hpp"
 #include "report/time_ledger.hpp"
-#include "report/unknown.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"
 
@@ -18,7 +18,7 @@ namespace wallheat {
 namespace {
 
 double mean_of(const std::vector<double>& values) {
-  return values.empty() ? unknown : numpy_sum(values) / static_cast<double>(values.size());
+  return values.empty() ? not_known : numpy_sum(values) / static_cast<double>(values.size());
 }
 
 double std_of(std::vector<double> values) {
@@ -28,7 +28,7 @@ double std_of(std::vector<double> values) {
 }
 
 double median_of(std::vector<double> values) {
-  if (values.empty()) return unknown;
+  if (values.empty()) return not_known;
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;

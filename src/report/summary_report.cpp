@@ -12,8 +12,8 @@
 #include "core/number_of.hpp"
 #include "core/plural.hpp"
 #include "report/attributes.hpp"
+#include "report/not_known.hpp"
 #include "report/summary.hpp"
-#include "report/unknown.hpp"
 #include "view/advice.hpp"
 #include "view/time_text.hpp"
 
@@ -90,7 +90,7 @@ void add_rooms(const RoomSummary& rooms, const Thresholds& thresholds, Report& r
 /// How the answers were found, and how sure they are.
 void add_solver(const Summary& summary, Report& report) {
   report.add_fact("solver", summary.solver.empty() ? "" : "solver", summary.solver);
-  const double bound = summary.means.empty() ? unknown : summary.largest_error_bound;
+  const double bound = summary.means.empty() ? not_known : summary.largest_error_bound;
   report.add_fact("largest_error_bound", std::isnan(bound) ? "" : "largest error bound", bound,
                   {Form::digits, 3, "°C"});
   const auto if_any = [](auto count, const char* name) { return count > 0 ? name : ""; };

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "report/unknown.hpp"
+#include "report/not_known.hpp"
 
 namespace wallheat {
 namespace {
@@ -30,7 +30,7 @@ void add_area(const NeedQuestion& question, const Superposition& linear,
   const auto above = std::ranges::count_if(
       places, [&](std::uint32_t place) { return linear.now.cells[place] > question.target; });
   room.now = 100 * static_cast<double>(above) / static_cast<double>(places.size());
-  room.per_degree = unknown;
+  room.per_degree = not_known;
   room.needed = needed_for_count(values_at(places, of_cells),
                                  count_of_share(question.area_share, places.size()));
 }

@@ -31,7 +31,7 @@ void count(BoundedCount& of, bool holds, bool surely, bool perhaps) {
 /// All plans with one setting.
 struct SettingTotals {
   std::size_t plans = 0;  ///< with a cell
-  BoundedValue mean{unknown, unknown};
+  BoundedValue mean{not_known, not_known};
   BoundedCount half_above;  ///< plans with at least half of their cells above the threshold
   BoundedCount half_below;
   std::size_t rooms = 0;

@@ -11,9 +11,9 @@
 
 #include "core/interior_values.hpp"
 #include "io/files.hpp"
+#include "report/not_known.hpp"
 #include "report/report.hpp"
 #include "report/room_places.hpp"
-#include "report/unknown.hpp"
 #include "solve/superposition.hpp"
 
 namespace wallheat {
@@ -29,10 +29,10 @@ struct Bounded {
 /// Temperatures of a plan or a room, in °C. NaN if there is no cell.
 struct Figures {
   std::size_t cells = 0;
-  double mean = unknown;
-  double std = unknown;
-  double lowest = unknown;
-  double highest = unknown;
+  double mean = not_known;
+  double std = not_known;
+  double lowest = not_known;
+  double highest = not_known;
   double bound = 0;            ///< none of these is farther off
   Bounded<double> above = {};  ///< % of the cells above the threshold
   Bounded<double> below = {};

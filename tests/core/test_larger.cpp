@@ -11,7 +11,7 @@
 namespace wallheat {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 TEST(Larger, is_the_larger_of_two_numbers_and_smaller_the_other) {
@@ -26,7 +26,7 @@ TEST(Larger, is_the_larger_of_two_numbers_and_smaller_the_other) {
 TEST(Larger, keeps_a_nan_wherever_it_comes) {
   for (std::size_t place = 0; place < 4; ++place) {
     std::vector<double> values{3, -infinite, 7, infinite};
-    values[place] = nan;
+    values[place] = not_a_number;
     EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, larger))) << place;
     EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, smaller))) << place;
   }
@@ -39,7 +39,7 @@ TEST(FarthestApart, is_the_largest_difference_and_infinite_if_one_is_no_number_o
   EXPECT_EQ(farthest_apart(std::vector{1.0, 2.0}, std::vector{1.0, 2.0}), 0);
   for (std::size_t place = 0; place < 3; ++place) {
     std::vector<double> values{1, 2, 3};
-    values[place] = nan;
+    values[place] = not_a_number;
     EXPECT_EQ(farthest_apart(values, std::vector{1.0, 2.0, 3.0}), infinite) << place;
     EXPECT_EQ(farthest_apart(values, values), infinite) << place;
   }

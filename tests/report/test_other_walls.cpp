@@ -2,7 +2,7 @@
 #include <memory>
 #include <sstream>
 
-#include "report/unknown.hpp"
+#include "report/not_known.hpp"
 #include "report/wall_need.hpp"
 #include "report/what_if.hpp"
 #include "support/matchers.hpp"
@@ -64,7 +64,7 @@ TEST(WallNeed, tells_rooms_that_need_no_wall_much_wall_and_whom_no_wall_helps) {
 WallNeed need_of_rooms(const std::vector<double>& needs, const NeedQuestion& question) {
   PlanNeed plan{"one", true, 0, {}};
   for (const double needed : needs)
-    plan.rooms.push_back({1, 100, 0, unknown, {needed, needed, needed}});
+    plan.rooms.push_back({1, 100, 0, not_known, {needed, needed, needed}});
   return {question, {plan}};
 }
 
@@ -121,7 +121,7 @@ TEST(WallNeed, is_counted_by_verdict_and_by_share) {
 
 TEST(WallNeed, lists_the_rooms_within_the_limit_first_if_there_are_several_plans) {
   WallNeed need = need_of_rooms({20, 150, 30}, {});
-  need.plans.push_back({"two", false, 0, {{4, 10, 0, unknown, {40, 40, 40}}}});
+  need.plans.push_back({"two", false, 0, {{4, 10, 0, not_known, {40, 40, 40}}}});
   const Report report = report_of(need);
   std::vector<Value> needed;
   for (std::size_t row = 0; row < 4; ++row)
