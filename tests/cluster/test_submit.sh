@@ -92,10 +92,11 @@ printf '#!/bin/sh\necho "MaxArraySize            = 16"\n' > bin/scontrol
 chmod +x bin/*
 PATH=$scratch/bin:$PATH
 "$wallheat" generate --out plans --count 13 --size 32 > /dev/null
+printf 'wallheat=(%q)\n' "$wallheat" > own.sh
 # submitted STATUS SENTENCE TIMES WORDS...: how often something was, and what is said
 submitted() {
   rm -f submitted
-  submit "${@:4}"
+  submit --site own.sh "${@:4}"
   check "status of: ${*:4}" same "$1" $?
   check "it says: $2" contains "$said" "$2"
   check "submitted: $3" same "$3" "$( (cat submitted 2> /dev/null || true) | wc -l)"
@@ -113,7 +114,7 @@ submitted 1 "there is no directory" 0 -- --data plans --out none/r.h5
 submitted 1 "was made with other settings" 0 -- --data plans --out other.h5
 "$wallheat" run --data plans --out solved.h5 --log-level error
 submitted 0 "nothing is left to solve: all 13 plans are solved" 0 -- --data plans --out solved.h5
-submit --dry-run -- --data plans --out none/r.h5
+submit --site own.sh --dry-run -- --data plans --out none/r.h5
 check "a dry run prints the job all the same" contains "$job" "sbatch --parsable"
 check "and says what is wrong" contains "$said" "there is no directory"
 "$wallheat" run --data plans --out a.h5 --shard 1/3 --log-level error
@@ -128,7 +129,7 @@ submitted 0 "there are fewer plans than parts" 0 --array 2 -- --data plans --fir
 cp -r plans large
 mv one/00001_* large
 submitted 0 "a node may run out of memory: 13 solver processes" 1 --cores 13 --memory 1 -- --data large --out large.h5
-submit --gpus 1 -- --data plans --out r.h5 --device gpu
+submit --site own.sh --gpus 1 -- --data plans --out r.h5 --device gpu
 check "GPUs need not be where the job is submitted" same 0 $?
 rm plans/00003_interior.npy
 submitted 0 "1 plan cannot be read and will fail" 1 -- --data plans --out r.h5
