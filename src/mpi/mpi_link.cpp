@@ -35,8 +35,8 @@ void check(int code, const char* call) {
                  " failed: " + std::string(text.data(), static_cast<std::size_t>(length)));
 }
 
-/// MPI counts with int; in words of 8 bytes that is enough for any message. Its last byte says how
-/// many of the last word's are none of the message's.
+/// MPI counts with int, which is enough for any message if it counts words of 8 bytes. The last
+/// byte says how many bytes were added to fill the last word.
 Bytes in_words(Bytes message) {
   const std::size_t fill = 8 - message.size() % 8;
   message.insert(message.end(), fill, static_cast<std::byte>(fill));
@@ -58,9 +58,7 @@ bool is_done(Transfer& transfer) {
 
 class MpiLink final : public Link {
  public:
-  MpiLink(int rank, int size)
-      : rank_(rank), size_(size), signs_of_life_(static_cast<std::size_t>(size)) {}
-  [[nodiscard]] int rank() const override { return rank_; }
+  explicit MpiLink(int size) : size_(size), signs_of_life_(static_cast<std::size_t>(size)) {}
   [[nodiscard]] int size() const override { return size_; }
 
   void send(int peer, Bytes message) override {
@@ -74,8 +72,8 @@ class MpiLink final : public Link {
     Transfer& last = signs_of_life_[static_cast<std::size_t>(peer)];
     if (!is_done(last)) return;
     last.message = in_words(std::move(message));
-    // A synchronous send is done when the peer has taken it, and not when MPI has put it away: the
-    // room for that is shared by all peers of a host.
+    // A synchronous send is done when the peer has taken it, not when MPI has put it away: all
+    // peers of a host share the room for that.
     check(MPI_Issend(last.message.data(), words_in(last.message), MPI_UINT64_T, peer, 0,
                      MPI_COMM_WORLD, &last.request),
           "MPI_Issend");
@@ -111,7 +109,8 @@ class MpiLink final : public Link {
  private:
   static constexpr std::chrono::microseconds shortest_pause{20};
 
-  /// Looks at some in turn, as a look takes time at what a peer that is dead never takes.
+  /// Looks at a few each time, as dead peers may leave many that never go, and each look takes
+  /// time.
   void forget_sent() {
     constexpr std::size_t most_looks = 16;
     for (std::size_t k = std::min(sent_.size(), most_looks); k > 0; --k) {
@@ -138,7 +137,7 @@ class MpiLink final : public Link {
           Transfer{status.MPI_SOURCE, Bytes(static_cast<std::size_t>(words) * 8)});
       check(MPI_Imrecv(coming.message.data(), words, MPI_UINT64_T, &handle, &coming.request),
             "MPI_Imrecv");
-      // One is enough for now, if it is there: many small ones need no list.
+      // One that is complete is enough for now, so that many small ones make no long list.
       if (coming_.size() == 1 && is_done(coming)) return;
     }
   }
@@ -160,12 +159,12 @@ class MpiLink final : public Link {
     return std::nullopt;
   }
 
-  int rank_;
   int size_;
   std::list<Transfer> sent_;             // and not yet gone
   std::vector<Transfer> signs_of_life_;  // the last to each peer
   std::list<Transfer> coming_;           // in the order in which they were announced
-  // Over all calls: who looks often for nothing must not begin anew each time.
+  // It goes on from call to call: frequent looks for nothing must not begin with the shortest each
+  // time.
   std::chrono::microseconds pause_ = shortest_pause;
 };
 
@@ -191,8 +190,8 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// Of the number that Linux draws at each start, as Machine::system is; of the host's name where
-/// that is hidden.
+/// A hash of the number that Linux draws at each start, as Machine::system is; of the host's name
+/// if that is hidden.
 std::uint64_t system_number() {
   std::string name = first_line("/proc/sys/kernel/random/boot_id");
   if (name.empty()) {
@@ -204,7 +203,7 @@ std::uint64_t system_number() {
   return std::hash<std::string>{}(name);
 }
 
-/// True where the parent of this process is mpirun itself, not one of its daemons.
+/// True if the parent of this process is mpirun itself, not one of its daemons.
 bool is_child_of_mpirun() {
   const std::string name = first_line("/proc/" + std::to_string(::getppid()) + "/comm");
   return name == "mpirun" || name == "orterun" || name == "mpiexec" || name == "prterun";
@@ -215,8 +214,8 @@ class Watchdog {
  public:
   Watchdog(std::chrono::duration<double> timeout, const char* what, int status)
       : thread_([=](const std::stop_token& stop) {
-          // One after the other, rank 0 first: the first to leave is the end of a run under plain
-          // mpirun, which at times hangs itself where several leave at once.
+          // Ranks leave one after the other, rank 0 first: the first to leave ends a run under
+          // plain mpirun, which sometimes hangs if several leave at once.
           const auto longest = timeout * (1 + 0.25 * std::min(launched_rank(), 4));
           std::mutex mutex;
           std::unique_lock lock(mutex);
@@ -300,7 +299,7 @@ std::map<int, Bytes> MpiSession::gather_on_host(const Bytes& mine) const {
 }
 
 Link& MpiSession::link() {
-  if (!link_) link_ = std::make_unique<MpiLink>(rank(), size());
+  if (!link_) link_ = std::make_unique<MpiLink>(size());
   return *link_;
 }
 
@@ -308,11 +307,11 @@ void MpiSession::leave_without_the_lost(int status) {
   std::fflush(nullptr);
   remove_shared_memory_of_this_run();
   if (rank() != 0) {
-    // Whoever leaves first would have plain mpirun kill rank 0 before it has ended the run.
+    // A worker that left first would make plain mpirun kill rank 0 before that has ended the run.
     if (!survives_deaths()) std::this_thread::sleep_for(std::chrono::seconds(10));
     std::_Exit(status);
   }
-  // With --enable-recovery mpirun does not end when ranks do, and MPI_Abort ends but the caller.
+  // With --enable-recovery mpirun does not end when ranks do, and MPI_Abort ends only the caller.
   if (!survives_deaths()) MPI_Abort(MPI_COMM_WORLD, status);
   if (is_child_of_mpirun()) ::kill(::getppid(), SIGTERM);
   std::_Exit(status);
