@@ -54,7 +54,8 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logge
       tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
   if (tally.solved + tally.failed > 0) {
     logger.info("the plans took {}", tally.spent.text());
-    result += fmt::format(" in {}: {}", duration_text(monitor.progress().elapsed_s()), monitor.rate_text());
+    result += fmt::format(" in {}: {}", duration_text(monitor.progress().elapsed_s()),
+                          monitor.rate_text());
   }
   logger.info("{}", result);
   if (tally.restored + tally.solved + tally.failed > 0)

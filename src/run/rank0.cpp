@@ -1,3 +1,5 @@
+#include "run/rank0.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +17,6 @@
 #include "core/version.hpp"
 #include "node/local_machine.hpp"
 #include "node/peak_memory.hpp"
-#include "run/rank0.hpp"
 #include "run/catalogue.hpp"
 #include "run/coordinate.hpp"
 #include "run/estimates.hpp"
@@ -295,7 +296,7 @@ class Rank0 {
 }  // namespace
 
 int run_rank0(Link& link, const RunOptions& options, const RunSurroundings& surroundings,
-                 Log& logger) {
+              Log& logger) {
   const auto in_background = [&](std::function<void()> work) {
     keep_workers_waiting(link, surroundings.timeouts.sign_s(), std::move(work));
   };

@@ -20,6 +20,6 @@ struct RunSurroundings {
 /// another thread, so that the calling one can tell the workers all the time that rank 0 lives.
 /// Returns an ExitStatus; throws UsageError or RunError.
 [[nodiscard]] int run_rank0(Link& link, const RunOptions& options,
-                               const RunSurroundings& surroundings, Log& logger);
+                            const RunSurroundings& surroundings, Log& logger);
 
 }  // namespace wallheat

@@ -18,7 +18,7 @@ namespace {
 
 /// Between two looks at the progress: with lines a tenth of the time that the run has taken, so
 /// that a day's log is short.
-double interval_s(ProgressStyle style, double elapsed_s) {
+double progress_interval_s(ProgressStyle style, double elapsed_s) {
   constexpr double of_bar = 0.1;
   constexpr double least = 5;
   constexpr double most = 600;
@@ -178,7 +178,7 @@ void RunMonitor::tick(double seconds_left) {
     live_status_.write(status(status_.state, seconds_left));
   }
   if (std::chrono::duration<double>(now - shown_).count() <
-      interval_s(style_, progress_.elapsed_s()))
+      progress_interval_s(style_, progress_.elapsed_s()))
     return;
   shown_ = now;
   if (style_ == ProgressStyle::bar) log_.show_bar(progress_text(seconds_left));
