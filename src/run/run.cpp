@@ -17,7 +17,7 @@
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "io/program_output.hpp"
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 #include "node/local_machine.hpp"
 #include "queue/local_link.hpp"
 #include "report/file_status.hpp"
