@@ -8,7 +8,8 @@ namespace wallheat {
 namespace {
 
 constexpr double waiting_s = 0.1;  // what waits at a worker lasts: far longer than a message's way
-constexpr double long_plan_s = 5;  // longer plans do not wait: rank 0 answers in half a second
+// Longer plans do not wait at a worker: half a second until it gets an answer is little then.
+constexpr double long_plan_s = 5;
 constexpr double most_waiting = 1024;
 constexpr double caution = 1.3;  // nine of ten plans take no longer than predicted times this
 constexpr double wait_for_others_s = 60;  // then a plan is tried again where it failed

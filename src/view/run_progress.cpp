@@ -182,14 +182,15 @@ std::vector<int> RunProgress::ranks_to_tell_of() const {
 Attributes RunProgress::session_attributes(std::int64_t peak_memory) const {
   std::size_t threads = 0;
   std::size_t plans_at_once = 0;  // threads of CPU workers, and one for each GPU
-  for (const auto& [rank, facts] : ready_) {
-    threads += facts.lanes;
-    plans_at_once += facts.device.starts_with("cpu") ? facts.lanes : 1;
-  }
   std::string memory = peak_memory > 0 ? fmt::format("0:{}", peak_memory) : "";
-  for (const auto& [rank, worker] : workers_)
-    if (worker.status.peak_memory > 0)
-      memory += fmt::format("{}{}:{}", memory.empty() ? "" : " ", rank, worker.status.peak_memory);
+  for (const auto& [rank, worker] : workers_) {
+    const WorkerStatus& status = worker.status;
+    threads += status.threads;
+    plans_at_once += status.device.starts_with("cpu") ? status.threads
+                                                      : std::min<std::size_t>(status.threads, 1);
+    if (status.peak_memory > 0)
+      memory += fmt::format("{}{}:{}", memory.empty() ? "" : " ", rank, status.peak_memory);
+  }
   const auto seconds = [](double value) { return fmt::format("{:.3f}", value); };
   Attributes attributes{{"rank_memory", memory},
                         {"restored", std::to_string(tally_.restored)},

@@ -186,6 +186,14 @@ TEST_F(MonitoredRun, tells_how_much_memory_each_worker_has_held) {
   EXPECT_THAT(said_.all(), AllOf(HasSubstr("busy   memory"), HasSubstr("31.2 MB")));
 }
 
+TEST_F(MonitoredRun, counts_the_threads_of_a_worker_once_if_it_goes_on_with_another_device) {
+  begin();
+  gets_ready({2, {"node2", "cpu avx2", 8, false, {0}}});
+  EXPECT_EQ(attribute("threads"), "9");
+  EXPECT_EQ(attribute("plans_at_once"), "9");
+  EXPECT_THAT(attribute("workers"), AllOf(HasSubstr("gpu "), HasSubstr("cpu avx2        8")));
+}
+
 TEST_F(MonitoredRun, speaks_of_ranks_only_if_there_are_several) {
   for (const bool has_ranks : {true, false}) {
     said_.forget();
