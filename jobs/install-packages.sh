@@ -17,7 +17,7 @@ esac
 
 packages=(
   g++ cmake ninja-build pkg-config
-  make                               # what cmake takes where nobody names ninja
+  make                               # what cmake takes if nobody names ninja
   libopenmpi-dev openmpi-bin         # MPI and its mpirun
   libhdf5-dev libdeflate-dev         # the result file
   libhwloc-dev                       # which cores a machine has
@@ -54,7 +54,7 @@ for package in "${packages[@]}"; do
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-# Ask sudo without a password first; let it ask for one only where somebody can type it.
+# Ask sudo without a password first; let it ask for one only if somebody can type it.
 if [ "$(id -u)" = 0 ]; then
   as_root=()
 elif command -v sudo > /dev/null && { sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; }; }; then

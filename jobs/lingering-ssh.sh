@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ssh that takes its time to say that it failed. launch.sh names it to Open MPI as its way to other
-# hosts: where a host is lost, mpirun has to hear of the lost connection before it hears that ssh
+# hosts: if a host is lost, mpirun has to hear of the lost connection before it hears that ssh
 # failed, or it ends the whole run. No longer than mpirun itself lives.
 "${WALLHEAT_SSH:-ssh}" "$@"
 status=$?

@@ -4,7 +4,7 @@
 #
 #   bash jobs/quickstart.sh
 #
-# Needs no arguments, works from any directory, as root or as an ordinary user; where the libraries
+# Needs no arguments, works from any directory, as root or as an ordinary user; if the libraries
 # are here already, by environment modules for example, it installs nothing. Everything it makes is
 # under build/. Run it again: what is there already is kept.
 # Exit status: 0 all done, 3 some plans failed, 75 stopped early, other numbers for an error.
@@ -46,7 +46,7 @@ step "Build"
 cmake --build "$root/build" --target wallheat
 
 step "24 floor plans"
-# The list of ids is written last: where it is, all plans are.
+# The list of ids is written last: if it is there, all plans are.
 if [ -e "$plans/building_ids.txt" ]; then
   echo "They are in $plans already."
 else

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # For the scripts here to source: what their head says is their help.
-#   usage LEAST "$@"    prints the head and ends: with 0 after --help, with 2 where arguments are fewer than LEAST
+#   usage LEAST "$@"    prints the head and ends: with 0 after --help, with 2 if arguments are fewer than LEAST
 usage() {
   local least=$1 head='2,/^set -/{/^set -/!s/^# \{0,1\}//p}'
   shift

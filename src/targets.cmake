@@ -102,15 +102,15 @@ wallheat_library(node LINK PUBLIC wallheat_gpu PRIVATE PkgConfig::HWLOC Threads:
 wallheat_library(bench HOT LINK PUBLIC wallheat_node PRIVATE Threads::Threads)
 wallheat_library(isolation LINK PUBLIC wallheat_node wallheat_queue wallheat_store wallheat_plans)
 
-wallheat_library(mpi WITHOUT "mpi_link" LINK PUBLIC wallheat_queue)
+wallheat_library(mpi WITHOUT "mpi_" LINK PUBLIC wallheat_queue)
 if(WALLHEAT_MPI)
   find_package(MPI REQUIRED COMPONENTS C)
-  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_link.cpp)
+  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_link.cpp src/mpi/mpi_session.cpp)
   target_link_libraries(wallheat_mpi PRIVATE MPI::MPI_C)
   # The deprecated C++ bindings only cost warnings.
   target_compile_definitions(wallheat_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 else()
-  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_link_absent.cpp)
+  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_session_absent.cpp)
 endif()
 
 find_package(spdlog REQUIRED)

@@ -12,7 +12,7 @@ struct FloorPlan {
   Grid<double> domain;  ///< start field in °C; cells that are not interior keep it for ever
   Grid<std::uint8_t> interior;  ///< 1 where the cell is room and is updated, else 0; same shape
   /// f of Poisson's equation -laplace(u) = f, in °C per square of the unit of Limits::spacing, same
-  /// shape; counts at interior cells. Empty (0 x 0) where there is no source.
+  /// shape; counts at interior cells. Empty (0 x 0) if there is no source.
   Grid<double> source{};
 
   [[nodiscard]] bool has_source() const { return !source.cells.empty(); }
@@ -22,7 +22,7 @@ struct FloorPlan {
 /// size still have a finite sum, so no iteration can make an infinity.
 inline constexpr double largest_value = 1e300;
 
-/// Throws InputError "<where>: the value in row r, column c is ..." where one is NaN, infinite or
+/// Throws InputError "<where>: the value in row r, column c is ..." if one is NaN, infinite or
 /// beyond largest_value.
 void check_values(const Grid<double>& values, const std::string& where);
 

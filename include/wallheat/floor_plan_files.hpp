@@ -15,8 +15,8 @@ namespace wallheat {
 [[nodiscard]] FloorPlan load_floor_plan(const std::filesystem::path& directory,
                                         const std::string& id);
 
-/// Writes a plan as load_floor_plan reads it, float64 and bool in C order; where it has no source,
-/// a file with one is removed. Throws RunError.
+/// Writes a plan as load_floor_plan reads it, float64 and bool in C order; if it has no source, a
+/// file with one is removed. Throws RunError.
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
                      const FloorPlan& plan);
 

@@ -100,7 +100,7 @@ enum class PlanStatus : std::uint8_t {
   STORED(std::uint32_t, row_crc32, 0, "of the row before it")
 // clang-format on
 
-/// Where a plan's time went, in s; 0 where it is not known.
+/// Where a plan's time went, in s; 0 if it is not known.
 struct PlanPhases {
   float read_s = 0;
   float hash_s = 0;

@@ -17,7 +17,7 @@ struct RoomMap {
 /// The widest door of a room map, in cells.
 inline constexpr std::uint32_t largest_door = 10000;
 
-/// How wide the openings between rooms are taken to be where nobody says: a fiftieth of the grid's
+/// How wide the openings between rooms are taken to be if nobody says it: a fiftieth of the grid's
 /// longer side, at least one cell. On a grid of 512 cells these are 10, which is what the generator
 /// makes of 1 m (its doors are 0.65 to 1 m wide, its corridors and rooms 1.5 m and more). The real
 /// plans' doors are closed: three of them have the same rooms for any door of at most 12.

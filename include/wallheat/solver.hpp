@@ -38,15 +38,15 @@ struct Solution {
   std::int64_t iterations = 0;
   double last_delta = 0;  ///< of the last iteration in °C; NaN if there was none
   bool converged = false;
-  /// °C: no cell is farther than that from the steady state. NaN where nothing is proven.
+  /// °C: no cell is farther than that from the steady state. NaN if nothing is proven.
   double bound = std::numeric_limits<double>::quiet_NaN();
   /// °C: the same as estimated by how fast last_delta decayed, see src/solve/error_estimate.hpp; by
-  /// Norm::l2 the root mean square over interior cells. NaN where too few iterations were made.
+  /// Norm::l2 the root mean square over interior cells. NaN if too few iterations were made.
   double error_estimate = std::numeric_limits<double>::quiet_NaN();
-  /// °C: how far a cell may be from the answer that was asked for; 0 where every bit is right.
+  /// °C: how far a cell may be from the answer that was asked for; 0 if every bit is right.
   double uncertainty = 0;
   bool fell_back = false;  ///< the exact iteration was made in place of jumps
-  double sweeps = 0;       ///< updates per interior cell, where that is not `iterations`
+  double sweeps = 0;       ///< updates per interior cell, if that is not `iterations`
 };
 
 /// What a long solve asks and tells on its way, some times a second.
@@ -60,8 +60,8 @@ struct SolveControl {
 class Solver {
  public:
   virtual ~Solver() = default;
-  /// Solves one plan. Returns nothing if a stop was requested before the end. Throws InputError
-  /// where the plan is too large for the device.
+  /// Solves one plan. Returns nothing if a stop was requested before the end. Throws InputError if
+  /// the plan is too large for the device.
   [[nodiscard]] virtual std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                                       const SolveControl& control) = 0;
 };

@@ -13,7 +13,7 @@ struct Thresholds {
   friend bool operator==(const Thresholds&, const Thresholds&) = default;
 };
 
-/// The reference's summary of a field over the interior cells; NaN where there are none.
+/// The reference's summary of a field over the interior cells; NaN if there are none.
 struct Statistics {
   double mean_temp = std::numeric_limits<double>::quiet_NaN();  ///< °C
   double std_temp = std::numeric_limits<double>::quiet_NaN();   ///< °C, population

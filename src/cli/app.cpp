@@ -21,7 +21,7 @@
 #include "io/print_error.hpp"
 #include "io/process_setup.hpp"
 #include "isolation/solver_process.hpp"
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 #include "node/local_machine.hpp"
 #include "solve/gpu/device.hpp"
 #include "view/spelling.hpp"

@@ -10,7 +10,7 @@
 #include "cli/commands.hpp"
 #include "core/plural.hpp"
 #include "core/version.hpp"
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 #include "node/local_machine.hpp"
 #include "node/placement.hpp"
 #include "node/processor.hpp"

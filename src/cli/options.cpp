@@ -14,7 +14,7 @@
 
 #include "core/number_of.hpp"
 #include "core/printable.hpp"
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 #include "run/configuration_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"

@@ -7,7 +7,7 @@
 #include "core/exit_status.hpp"
 #include "core/plural.hpp"
 #include "core/printable.hpp"
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 #include "report/file_status.hpp"
 #include "run/readiness.hpp"
 #include "run/run.hpp"

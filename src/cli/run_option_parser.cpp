@@ -17,7 +17,7 @@
 #include "cli/options.hpp"
 #include "cli/plan_options.hpp"
 #include "core/number_of.hpp"
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 #include "run/batch_job.hpp"
 #include "run/configuration_file.hpp"
 #include "view/terminal.hpp"

@@ -16,7 +16,7 @@
 #include "report/summary.hpp"
 #include "report/summary_page.hpp"
 #include "report/thresholds.hpp"
-#include "run/forecast.hpp"
+#include "run/estimates.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "core/bytes.hpp"
@@ -67,6 +68,12 @@ class Encoder {
   void put(const std::optional<T>& item) {
     put(item.has_value());
     if (item) put(*item);
+  }
+  /// The number of its alternative stands before it.
+  template <class... T>
+  void put(const std::variant<T...>& item) {
+    put(static_cast<std::uint8_t>(item.index()));
+    std::visit([this](const auto& each) { put(each); }, item);
   }
   template <class Record>
   requires std::is_class_v<Record>
@@ -148,6 +155,13 @@ class Decoder {
     get(has_value);
     item.reset();
     if (has_value) get(item.emplace());
+  }
+  template <class... T>
+  void get(std::variant<T...>& item) {
+    std::uint8_t number = 0;
+    get(number);
+    if (number >= sizeof...(T)) throw DecodeError("no such kind of message");
+    (void)(... || (number-- == 0 && (get(item.template emplace<T>()), true)));
   }
   template <class Record>
   requires std::is_class_v<Record>

@@ -20,8 +20,8 @@ struct JobSettings {
   std::string host;  ///< this and the device go into each row
   std::string device;
   double plan_timeout_s = 0;  ///< the longest without progress; 0: for ever
-  std::uint32_t lanes = 1;    ///< so many plans at a time; 0: as many as keep the device busy
-  std::vector<int> cpus{};    ///< all threads are bound to these; empty: as the process is started
+  std::uint32_t lanes = 1;  ///< plans that it solves at a time; 0: as many as keep the device busy
+  std::vector<int> cpus{};  ///< all threads are bound to these; empty: as the process is started
 };
 
 [[nodiscard]] Bytes encode(const JobSettings& settings);

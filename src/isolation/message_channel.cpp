@@ -12,8 +12,8 @@
 namespace wallheat {
 namespace {
 
-// Before each message stand this mark and its size. The mark tells at once when the other side
-// sends something else.
+// This mark and the size stand before each message. By the mark it is noticed at once if the other
+// side sends something else.
 constexpr std::uint64_t header_mark = 0x54414548'4c4c4157;  // "WALLHEAT"
 constexpr std::size_t header_bytes = 16;
 

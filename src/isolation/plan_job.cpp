@@ -37,8 +37,7 @@ class Lap {
 /// Solves one plan into `result`. Returns a hash of its field if that is kept, else 0.
 std::uint64_t solve_into(const JobSettings& settings, const PlanSource& source, Solver& solver,
                          const PlanKey& key, const SolveControl& control, PlanResult& result) {
-  // The stamp comes first: a file that changes while it is read is found changed by the next
-  // resume.
+  // The stamp comes first, so that the next resume notices a file that changed while it was read.
   result.input_stamp = source.stamp(key);
   if (settings.save_fields) {  // before hours are spent on an answer that cannot be stored
     const auto reason = too_large_to_keep(source.shape(key));
@@ -135,8 +134,8 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
              const Task& task, const SolveControl& control) {
     const auto start = std::chrono::steady_clock::now();
     const double cpu_start_s = thread_cpu_seconds();
-    // What the process keeps of earlier plans counts: to give it back first would cost a plan of
-    // 96 x 96 cells a third of its time.
+    // Memory that the process keeps from earlier plans counts, too: to give it back first would
+    // cost a plan of 96 x 96 cells a third of its time.
     const bool of_this_plan = thread.is_alone && restart_peak_memory();
     PlanResult row = pending_row(settings, task, thread);
     std::uint64_t field_hash = 0;

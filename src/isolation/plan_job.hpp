@@ -29,7 +29,7 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, const So
 /// time being.
 using PlanJob = std::function<Result(const Task&, const SolveControl&)>;
 
-/// Who solves a plan.
+/// The thread that solves a plan.
 struct JobThread {
   std::int32_t number = 0;  ///< the worker's
   bool is_alone = true;     ///< in its process, whose memory is then its plan's
@@ -42,7 +42,7 @@ struct JobThread {
 
 /// A device that is open, and the jobs that share it.
 struct JobSource {
-  std::size_t plans_at_once = 1;               ///< so many jobs keep it busy
+  std::size_t plans_at_once = 1;               ///< how many jobs keep it busy
   std::function<PlanJob(JobThread)> make_job;  ///< to be called by the thread that the job is for
 };
 

@@ -5,14 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <variant>
 
 #include "core/codec.hpp"
 #include "queue/agent.hpp"
 
-// What a worker and a solver process say to each other: over the one socket, which is the process's
-// stdin, it gets a SeatStart and then a SeatTask whenever a lane is free, and says FromSeat. It
+// What a worker and a solver process say to each other, over a socket that is the process's stdin.
+// The process gets a SeatStart, and then a Task for each lane, or some more; it says FromSeat, and
 // leaves when the socket is closed. How far its plans are stands in a page of memory that both
 // have.
 
@@ -25,16 +24,7 @@ struct SeatStart {
   Bytes settings{};         ///< JobSettings
   static void fields(auto& visit, auto& self) { visit(self.page, self.thread, self.settings); }
 };
-struct SeatTask {
-  std::uint32_t lane = 0;
-  Task task;
-  static void fields(auto& visit, auto& self) { visit(self.lane, self.task); }
-};
-
-using FromSeat = std::variant<SeatReady, SeatAnswer, SourceAway, SeatEnd>;
-[[nodiscard]] Bytes encode(const FromSeat& message);
-/// Throws DecodeError.
-[[nodiscard]] FromSeat decode_from_seat(std::span<const std::byte> bytes);
+using FromSeat = std::variant<SeatReady, Result, SourceAway, SeatEnd>;
 
 /// How far the plan at a lane is. Written by the process, read by the worker.
 struct alignas(64) LaneProgress {

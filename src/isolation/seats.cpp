@@ -74,7 +74,7 @@ void Seats::add(const JobSettings& settings) {
 void Seats::start(std::size_t number) {
   Seat& seat = *seats_[number];
   std::erase_if(left_behind_, [](const auto& process) { return process->wait({}); });
-  // The one before may still hold a GPU, or much memory.
+  // The process before may still hold a GPU, or much memory.
   if (seat.process && !seat.process->wait(longest_end))
     left_behind_.push_back(std::move(seat.process));
   new (seat.page.lanes) SeatPage;
@@ -98,10 +98,9 @@ void Seats::start(std::size_t number) {
   }
 }
 
-void Seats::give(std::size_t seat, std::size_t lane, const Task& task) {
+void Seats::give(std::size_t seat, const Task& task) {
   auto& channel = seats_[seat]->channel;
-  const SeatTask order{static_cast<std::uint32_t>(lane), task};
-  if (channel) (void)channel->send(bytes_of(order), false);  // who does not listen has ended
+  if (channel) (void)channel->send(bytes_of(task), false);  // one that does not listen has ended
 }
 
 void Seats::kill(std::size_t number) {
@@ -141,7 +140,7 @@ void Seats::listen(std::size_t number, std::vector<SeatEvent>& events) {
         return died(seat.process->wait(longest_end) ? seat.process->ending()
                                                     : "hung up without ending");
       while (const auto bytes = seat.channel ? seat.channel->next() : std::nullopt)
-        hear(decode_from_seat(*bytes));
+        hear(record_in<FromSeat>(*bytes));
     }
   } catch (const DecodeError& error) {
     died(fmt::format("sent an invalid answer ({})", error.what()));
@@ -149,14 +148,14 @@ void Seats::listen(std::size_t number, std::vector<SeatEvent>& events) {
 }
 
 void Seats::progress(std::size_t number,
-                     const std::function<void(std::size_t lane, const PlanProgress&)>& tell) const {
+                     const std::function<void(const PlanProgress&)>& tell) const {
   const SeatPage& page = *seats_[number]->page.lanes;
   const std::size_t lanes = seats_[number]->settings.lanes;
   for (std::size_t lane = 0; lane < (lanes == 0 ? page.size() : lanes); ++lane) {
     const std::uint32_t plan = page[lane].plan.load(std::memory_order_acquire);
     if (plan == LaneProgress::no_plan) continue;
-    tell(lane, {plan, page[lane].iterations.load(std::memory_order_relaxed),
-                page[lane].delta.load(std::memory_order_relaxed)});
+    tell({plan, page[lane].iterations.load(std::memory_order_relaxed),
+          page[lane].delta.load(std::memory_order_relaxed)});
   }
 }
 

@@ -38,7 +38,7 @@ class Seats {
   void add(const JobSettings& settings);
   /// Starts a process at a seat that has none. If that fails, poll() says why.
   void start(std::size_t seat);
-  void give(std::size_t seat, std::size_t lane, const Task& task);
+  void give(std::size_t seat, const Task& task);
   /// Nothing is heard of the process any more.
   void kill(std::size_t seat);
 
@@ -46,8 +46,7 @@ class Seats {
   /// nothing more comes from a process.
   [[nodiscard]] std::vector<SeatEvent> poll(std::chrono::milliseconds at_most);
   /// Tells how far the plans in a process are, also of one that has ended.
-  void progress(std::size_t seat,
-                const std::function<void(std::size_t lane, const PlanProgress&)>& tell) const;
+  void progress(std::size_t seat, const std::function<void(const PlanProgress&)>& tell) const;
   [[nodiscard]] std::size_t count() const { return seats_.size(); }
 
  private:

@@ -30,7 +30,7 @@
 namespace wallheat {
 namespace {
 
-/// Files and sockets that the rank had open, and that have no business here.
+/// Closes files and sockets that the rank had open, and that have no business here.
 void close_files_but(int wanted) {
   std::vector<int> strangers;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -60,11 +60,11 @@ class SolverProcess {
   void say(const FromSeat& message) {
     const std::scoped_lock lock(mutex_);
     // A worker that died before it could take this process along does not hear it.
-    if (!channel_.send(encode(message), true)) std::_Exit(exit_done);
+    if (!channel_.send(bytes_of(message), true)) std::_Exit(exit_done);
   }
 
-  /// Solves at a lane what `next` gives. If it cannot go on, the process ends: the other lanes are
-  /// stuck, too.
+  /// Solves at a lane what `next` gives. If it cannot go on, the process ends, as the other lanes
+  /// are stuck, too.
   void serve(std::uint32_t lane, const std::function<PlanJob()>& make_job,
              const std::function<Task()>& next) {
     PlanJob job;  // outlives what is said at the end: if a device hangs, to free memory may, too
@@ -90,16 +90,16 @@ class SolverProcess {
     };
     FromSeat said;
     try {
-      said = SeatAnswer{lane, job(task, {{}, tell})};
+      said = job(task, {{}, tell});
     } catch (const SourceUnavailable& away) {
-      said = SourceAway{lane, away.what()};
+      said = SourceAway{task.plan, away.what()};
     }
     progress.plan.store(LaneProgress::no_plan, std::memory_order_release);
     return said;
   }
 
-  /// The other side kills this process when it gets this. It ends itself only if nobody does, so
-  /// that the first that is noticed of its end is the reason.
+  /// The worker kills this process when it gets this. It ends itself only if nobody does, so that
+  /// the worker hears the reason before it sees the end.
   [[noreturn]] void end(const SeatEnd& reason) {
     say(reason);
     std::this_thread::sleep_for(std::chrono::seconds(10));
@@ -111,7 +111,7 @@ class SolverProcess {
   std::mutex mutex_;  // of the channel's sending end
 };
 
-/// What a lane is to solve next, if several lanes share the process.
+/// What lanes that share the process are to solve next.
 class Inbox {
  public:
   void put(Task task) {
@@ -135,13 +135,11 @@ class Inbox {
   std::deque<Task> tasks_;
 };
 
-/// Ends the process when the worker wants no more: what others are at, nobody wants any more.
-SeatTask next_task(MessageChannel& channel, std::size_t lanes) {
+/// Ends the process when the worker is gone: nobody wants what its lanes are at.
+Task next_task(MessageChannel& channel) {
   const auto bytes = channel.receive();
   if (!bytes) std::_Exit(exit_done);
-  auto order = record_in<SeatTask>(*bytes);
-  if (order.lane >= lanes) throw DecodeError("no such lane");
-  return order;
+  return record_in<Task>(*bytes);
 }
 
 }  // namespace
@@ -179,18 +177,15 @@ int serve_seat(const std::function<JobSource(const JobSettings&)>& open) {
   process.say(ready);
   if (lanes == 1)
     process.serve(
-        0, [&] { return job; }, [&] { return next_task(channel, 1).task; });
-  std::vector<Inbox> inboxes(lanes);
+        0, [&] { return job; }, [&] { return next_task(channel); });
+  Inbox inbox;
   for (std::uint32_t lane = 0; lane < lanes; ++lane)
     std::thread([&, lane] {
       process.serve(
           lane, [&] { return lane == 0 ? job : source.make_job(thread(lane)); },
-          [&] { return inboxes[lane].take(); });
+          [&] { return inbox.take(); });
     }).detach();
-  for (;;) {
-    SeatTask order = next_task(channel, lanes);
-    inboxes[order.lane].put(std::move(order.task));
-  }
+  for (;;) inbox.put(next_task(channel));
 }
 
 int solver_process_command(const std::vector<std::string>&) {

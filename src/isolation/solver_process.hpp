@@ -6,8 +6,8 @@
 
 #include "isolation/plan_job.hpp"
 
-// A process that solves plans for a worker, and may die of it: see seats/seat_messages.hpp for what
-// they say to each other.
+// A process that solves plans for a worker, and may die of it. What they say to each other:
+// seat_messages.hpp.
 
 namespace wallheat {
 

@@ -15,8 +15,8 @@
 namespace wallheat {
 namespace {
 
-// How long it sleeps at most before it looks for what the other side says. The worker has plans in
-// stock, so that no lane waits for this.
+// How long a worker sleeps at most before it looks whether there are messages. It has plans in
+// stock, so no lane waits for this.
 constexpr std::chrono::milliseconds look_interval{5};
 
 /// A clock that stands still while this process is stopped, or waits for the kernel.
@@ -63,7 +63,7 @@ class Worker {
 
  private:
   void look() {
-    // Sleeps where the next thing is to be expected.
+    // It sleeps while it waits for the side that will speak next.
     const bool waits = agent_.waits_for_rank_0();
     hear_seats(waits ? std::chrono::milliseconds{0} : look_interval);
     auto envelope = link_.receive(waits ? look_interval : std::chrono::milliseconds{0});
@@ -87,9 +87,7 @@ class Worker {
   }
 
   void look_at(std::size_t seat) {
-    seats_.progress(seat, [&](std::size_t lane, const PlanProgress& progress) {
-      agent_.progressed(seat, lane, progress);
-    });
+    seats_.progress(seat, [&](const PlanProgress& progress) { agent_.progressed(seat, progress); });
   }
 
   void hear(const Envelope& envelope) {
@@ -112,8 +110,7 @@ class Worker {
     std::vector<Agent::Device> devices;
     for (const WorkerDevice& device : devices_) {
       const JobSettings& settings = device.seats.front();
-      devices.push_back({device.seats.size(), device.facts, settings.solver.solver_text(),
-                         settings.plan_timeout_s});
+      devices.push_back({device.seats.size(), device.facts, settings.plan_timeout_s});
       for (const JobSettings& seat : device.seats) seats_.add(seat);
     }
     agent_.open(std::move(devices));
@@ -134,7 +131,7 @@ class Worker {
     Agent::Outbox outbox = std::exchange(agent_.outbox, {});
     for (const Agent::Order& order : outbox.orders) {
       if (order.kind == Agent::Order::Kind::start) seats_.start(order.seat);
-      if (order.kind == Agent::Order::Kind::give) seats_.give(order.seat, order.lane, order.task);
+      if (order.kind == Agent::Order::Kind::give) seats_.give(order.seat, order.task);
       if (order.kind == Agent::Order::Kind::kill) seats_.kill(order.seat);
     }
     for (const std::string& warning : outbox.warnings) print_error("wallheat: {}", warning);

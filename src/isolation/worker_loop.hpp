@@ -27,12 +27,12 @@ struct WorkerDevice {
 /// What a worker is made of.
 struct WorkerParts {
   std::string host;
-  /// Whether this rank was started for the same as rank 0: looks at version, settings and samples.
-  /// One clause that says what differs ("its --solver is steady, and rank 0's is jacobi"); empty if
-  /// nothing does. Called once.
+  /// In what this rank differs from rank 0, by version, settings and samples: one clause ("its
+  /// --solver is steady, and rank 0's is jacobi"); empty if it was started for the same run. Called
+  /// once.
   std::function<std::string(const Setup&)> difference;
-  /// What to solve on, and what on if that is given up, and so on: a GPU and, with --device auto,
-  /// its cores. Called once, after difference(). Throws RunError.
+  /// The devices to solve on, each of which takes the place of the one before if that is given up:
+  /// a GPU and, with --device auto, its cores. Called once, after difference(). Throws RunError.
   std::function<std::vector<WorkerDevice>()> open;
   /// True once the process was asked to stop (a signal).
   std::function<bool()> interrupted;
@@ -40,7 +40,7 @@ struct WorkerParts {
   /// is unknown. May be empty.
   std::function<std::int64_t()> peak_memory{};
   double sign_s = 1;       ///< it speaks no less often
-  double silence_s = 120;  ///< rank 0's for so long means that it is gone; may be infinite
+  double silence_s = 120;  ///< then rank 0 counts as gone; may be infinite
   SolverProgram program{};
 };
 

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 
 namespace wallheat {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -12,25 +13,23 @@ namespace {
 
 // From a busy file system a program can take long to load.
 constexpr double start_limit_s = 120;
-// How often a process may end before it has begun with a plan, in a row. The last try waits a
-// while.
+// How often in a row a process may end before it has begun with a plan. The last try waits a while.
 constexpr int start_tries = 3;
 constexpr double pause_before_last_start_s = 1;
-// When a GPU is to blame: so many different plans failed on it, none passing in between; or it
-// failed so often with several plans at once, though never to be pinned on one.
+// When a GPU is to blame: if this many different plans in a row failed on it; or if it failed this
+// often with several plans at once, so that no single one can be blamed.
 constexpr int most_blamed_in_a_row = 3;
 constexpr int most_failures_in_company = 5;
-// Or it fell silent this often: each time costs half a minute, and it is no plan's fault.
+// Or if it fell silent this often. Each time costs half a minute, and is no plan's fault.
 constexpr int most_silences = 2;
-constexpr double first_pause_s = 0.1;  // before plans that cannot be read are tried again
-constexpr double longest_pause_s = 5;
+constexpr double source_pause_s = 1;  // before plans that cannot be read are tried again
 constexpr double news_interval_s = 0.005;
-// A process has some plans in its socket if they take less than this; so many that they last for a
-// while: a busy core may have no time for the worker for some milliseconds.
+// If plans take less than this, a process has enough of them in its socket to last for a while: a
+// busy core may have no time for the worker for some milliseconds.
 constexpr double short_plan_s = 0.1;
 constexpr double ahead_s = 0.02;
 constexpr std::size_t most_ahead = 32;
-// What is large travels alone, and so far below MPI's limit of 2 GiB.
+// A record of this size is sent at once, so that no message comes near MPI's limit of 2 GiB.
 constexpr std::size_t large_record_bytes = 1 << 20;
 
 std::string how_far(const PlanProgress& last) {
@@ -57,7 +56,8 @@ void Agent::start_device() {
 void Agent::start(std::size_t number, double pause_s) {
   Seat& seat = seats_[number];
   if (seat.runs()) order(Order::Kind::kill, number);
-  seat.lanes.clear();
+  seat.plans.clear();
+  seat.lanes = 0;
   seat.stage = pause_s > 0 ? Seat::Stage::waits : Seat::Stage::loads;
   seat.since_s = now_s_ + pause_s;
   if (pause_s <= 0) order(Order::Kind::start, number);
@@ -94,7 +94,7 @@ void Agent::heard(std::size_t number, const SeatReady& ready) {
   if (ready.lanes == 0)
     return start_failed(number, "a solver process says what it should not at its start");
   seat.stage = Seat::Stage::ready;
-  seat.lanes.resize(ready.lanes);
+  seat.lanes = ready.lanes;
   seat.ahead = 0;
   seat.cpus = ready.cpus;
   away_.reset();  // it has opened the source
@@ -105,7 +105,7 @@ void Agent::heard(std::size_t number, const SeatReady& ready) {
   for (std::size_t each = seats_.size() - device().seats; each < seats_.size(); ++each) {
     if (seats_[each].stage != Seat::Stage::ready) return;
     cpus.insert(seats_[each].cpus.begin(), seats_[each].cpus.end());
-    facts.lanes += static_cast<std::uint32_t>(seats_[each].lanes.size());
+    facts.lanes += static_cast<std::uint32_t>(seats_[each].lanes);
   }
   facts.shares_process = facts.lanes > device().seats;
   facts.bound_cpus.assign(cpus.begin(), cpus.end());
@@ -113,60 +113,55 @@ void Agent::heard(std::size_t number, const SeatReady& ready) {
   told_ready_ = true;
 }
 
-Agent::Lane* Agent::lane_at(std::size_t seat, std::size_t lane) {
-  auto& lanes = seats_[seat].lanes;
-  return lane < lanes.size() && !lanes[lane].tasks.empty() ? &lanes[lane] : nullptr;
+void Agent::progressed(std::size_t number, const PlanProgress& progress) {
+  Seat& seat = seats_[number];
+  const auto given = seat.find(progress.plan);
+  if (given == seat.plans.end()) return;
+  if (!given->begun || progress.iterations != given->progress.iterations)
+    given->progress_s = now_s_;
+  given->begun = true;
+  given->progress = progress;
+  seat.failed_starts = 0;
 }
 
-void Agent::progressed(std::size_t seat, std::size_t at, const PlanProgress& progress) {
-  Lane* lane = lane_at(seat, at);
-  if (lane == nullptr || lane->tasks.front().plan != progress.plan) return;
-  if (!lane->begun || progress.iterations != lane->progress.iterations) lane->progress_s = now_s_;
-  lane->begun = true;
-  lane->progress = progress;
-  seats_[seat].failed_starts = 0;
-}
-
-void Agent::heard(std::size_t seat, SeatAnswer answer) {
-  if (seats_[seat].stage != Seat::Stage::ready) return;
-  Lane* lane = lane_at(seat, answer.lane);
-  if (lane != nullptr) lane->begun = true;
-  if (lane == nullptr || lane->tasks.front().plan != answer.result.plan)
-    return failed(seat, "its solver process sent an invalid answer (the wrong message)");
-  const auto& lanes = seats_[seat].lanes;
-  if (std::count_if(lanes.begin(), lanes.end(), [](const Lane& each) { return each.begun; }) > 1)
-    failures_in_company_ = 0;
+void Agent::heard(std::size_t number, Result result) {
+  Seat& seat = seats_[number];
+  if (seat.stage != Seat::Stage::ready) return;
+  const auto given = seat.find(result.plan);
+  if (given == seat.plans.end()) {
+    if (!seat.plans.empty()) seat.plans.front().begun = true;
+    return failed(number, "its solver process sent an invalid answer (the wrong message)");
+  }
+  given->begun = true;
+  if (std::ranges::count_if(seat.plans, &Given::begun) > 1) failures_in_company_ = 0;
   blamed_in_a_row_ = 0;
-  seats_[seat].failed_starts = 0;
-  if (away_ && lane->given_s > away_->since_s) away_.reset();
-  const double seconds = std::max(answer.result.seconds, ahead_s / most_ahead);
-  seats_[seat].ahead =
-      static_cast<std::size_t>(seconds < short_plan_s ? std::ceil(ahead_s / seconds) : 0);
-  go_on(*lane);
-  const bool is_large = answer.result.record.size() >= large_record_bytes;
-  news_.results.push_back(std::move(answer.result));
+  seat.failed_starts = 0;
+  if (away_ && given->turn_s > away_->since_s) away_.reset();
+  const double seconds = std::max(result.seconds, ahead_s / most_ahead);
+  seat.ahead = static_cast<std::size_t>(seconds < short_plan_s ? std::ceil(ahead_s / seconds) : 0);
+  (void)take_off(seat, given);
+  const bool is_large = result.record.size() >= large_record_bytes;
+  news_.results.push_back(std::move(result));
   if (is_large) report();
 }
 
-void Agent::heard(std::size_t seat, const SourceAway& away) {
-  Lane* lane = lane_at(seat, away.lane);
-  if (lane == nullptr) return;
-  stock_.push_front(std::move(lane->tasks.front()));
-  go_on(*lane);
+void Agent::heard(std::size_t number, const SourceAway& away) {
+  Seat& seat = seats_[number];
+  const auto given = seat.find(away.plan);
+  if (given == seat.plans.end()) return;
+  stock_.push_front(take_off(seat, given));
   wait_for_source(away.reason);
 }
 
 void Agent::wait_for_source(const std::string& reason) {
   if (!away_) {
-    away_ = Away{now_s_, 0, now_s_};
+    away_ = Away{now_s_, now_s_};
     outbox.warnings.push_back(fmt::format("on {}: {}; waiting up to {:.0f} s for it",
                                           device().facts.host, reason, options_.source_timeout_s));
   }
   if (now_s_ - away_->since_s >= options_.source_timeout_s)
     return leave(Bye::Why::source_away, reason);
-  if (now_s_ < away_->next_try_s) return;  // another lane has just said so
-  away_->pause_s = std::clamp(2 * away_->pause_s, first_pause_s, longest_pause_s);
-  away_->next_try_s = now_s_ + away_->pause_s;
+  if (now_s_ >= away_->next_try_s) away_->next_try_s = now_s_ + source_pause_s;
 }
 
 void Agent::heard(std::size_t number, const SeatEnd& end) {
@@ -201,13 +196,13 @@ void Agent::start_failed(std::size_t number, const std::string& problem) {
     give_up(problem);
 }
 
-/// A process is of no use any more, for a reason that a plan in it may have given.
+/// A process is of no use any more, and a plan in it may be the reason.
 void Agent::failed(std::size_t number, const std::string& reason) {
   const auto begun = take_begun(number);
   if (begun.empty()) return start_failed(number, reason + " before it began");
   start(number);
   if (begun.size() == 1) return blame(begun.front(), reason);
-  for (const Lane& lane : begun) news_.shaken.push_back(lane.tasks.front().plan);
+  for (const Given& given : begun) news_.shaken.push_back(given.task.plan);
   warn(fmt::format("{}; trying its {} plans again one by one", reason, begun.size()));
   if (++failures_in_company_ >= most_failures_in_company)
     give_up_for(
@@ -216,45 +211,35 @@ void Agent::failed(std::size_t number, const std::string& reason) {
 }
 
 void Agent::device_silent(std::size_t number, const std::string& reason) {
-  for (const Lane& lane : take_begun(number)) news_.returned.push_back(lane.tasks.front().plan);
+  for (const Given& given : take_begun(number)) news_.returned.push_back(given.task.plan);
   start(number);
   if (++silences_ >= most_silences)
     return give_up_for(fmt::format("{} (time {})", reason, silences_));
   warn(fmt::format("{}; trying its plans again in a new process", reason));
 }
 
-/// What a process had begun with; what it had not goes back to the stock.
-std::vector<Agent::Lane> Agent::take_begun(std::size_t number) {
-  std::vector<Lane> begun;
-  auto& lanes = seats_[number].lanes;
-  for (auto lane = lanes.rbegin(); lane != lanes.rend(); ++lane) {
-    const auto first = lane->tasks.begin() + (lane->begun ? 1 : 0);
-    stock_.insert(stock_.begin(), first, lane->tasks.end());
-    if (lane->begun) begun.push_back(std::move(*lane));
-  }
-  lanes.clear();
-  return begun;
+/// Returns what a process had begun with; the rest goes back to the stock.
+std::vector<Agent::Given> Agent::take_begun(std::size_t number) {
+  std::vector<Given> plans = std::exchange(seats_[number].plans, {});
+  const auto others = std::stable_partition(plans.begin(), plans.end(), std::mem_fn(&Given::begun));
+  for (auto each = plans.end(); each != others;) stock_.push_front(std::move((--each)->task));
+  plans.erase(others, plans.end());
+  return plans;
 }
 
-void Agent::blame(const Lane& lane, const std::string& what) {
-  const std::string reason = what + how_far(lane.progress);
-  PlanResult row;
-  row.index = lane.tasks.front().plan;
-  row.id = lane.tasks.front().id;
-  row.host = device().facts.host;
-  row.device = device().facts.device;
-  row.solver = device().solver;
-  row.status = PlanStatus::failed;
-  row.error = fmt::format("plan {}: {}", row.id, reason);
-  row.seconds = now_s_ - lane.given_s;
-  news_.results.push_back(
-      {row.index, Result::Kind::may_pass, row.seconds, digest_of(row, 0), encode_result(row)});
+void Agent::blame(const Given& given, const std::string& what) {
+  const auto& [plan, id, places] = given.task;
+  const std::string reason = what + how_far(given.progress);
+  news_.results.push_back({.plan = plan,
+                           .kind = Result::Kind::may_pass,
+                           .seconds = now_s_ - given.turn_s,
+                           .error = fmt::format("plan {}: {}", id, reason)});
   // The same plan may come back; it is no new evidence against the device.
-  if (blamed_in_a_row_ == 0 || row.index != blamed_last_) ++blamed_in_a_row_;
-  blamed_last_ = row.index;
+  if (blamed_in_a_row_ == 0 || plan != blamed_last_) ++blamed_in_a_row_;
+  blamed_last_ = plan;
   if (device().facts.gpu && blamed_in_a_row_ >= most_blamed_in_a_row)
     give_up_for(fmt::format("{} plans in a row failed on it, the last one, {}: {}",
-                            blamed_in_a_row_, row.id, reason));
+                            blamed_in_a_row_, id, reason));
 }
 
 void Agent::give_up_for(const std::string& reason) {
@@ -269,7 +254,7 @@ void Agent::give_up(const std::string& reason) {
       fmt::format("on {}: {}; {}", device().facts.host, reason,
                   unused_gpu ? "solving on the CPU instead" : "its plans are solved on the CPU"));
   for (std::size_t number = 0; number < seats_.size(); ++number)
-    for (const Lane& lane : take_begun(number)) news_.returned.push_back(lane.tasks.front().plan);
+    for (const Given& given : take_begun(number)) news_.returned.push_back(given.task.plan);
   stop_seats();
   ++device_;
   start_device();
@@ -285,7 +270,7 @@ void Agent::tick(double awake_s) {
   now_s_ = awake_s;
   for (std::size_t number = 0; number < seats_.size(); ++number) look_at(number);
   feed();
-  // As long as no lane waits for plans, what comes in a few milliseconds travels together.
+  // As long as no lane waits for plans, the news of a few milliseconds travels together.
   const double interval_s = !news_.has_news() ? options_.sign_s : is_idle() ? 0 : news_interval_s;
   if (now_s_ - reported_s_ >= interval_s) report();
 }
@@ -298,32 +283,35 @@ void Agent::look_at(std::size_t number) {
         number, fmt::format("a solver process did not start within {:.0f} s", start_limit_s));
   const double limit_s = device().plan_timeout_s > 0 ? device().plan_timeout_s
                                                      : std::numeric_limits<double>::infinity();
-  for (const Lane& lane : seat.lanes)
-    if (!lane.tasks.empty() &&
-        now_s_ - lane.progress_s > (lane.begun ? limit_s : std::min(limit_s, start_limit_s)))
-      return no_progress(number, lane.tasks.front().plan);
+  for (const Given& given : seat.at_work())
+    if (now_s_ - given.progress_s > (given.begun ? limit_s : std::min(limit_s, start_limit_s)))
+      return no_progress(number, given.task.plan);
 }
 
 /// The plan that hangs is to blame, unless the process has not begun with it.
 void Agent::no_progress(std::size_t number, std::uint32_t plan) {
   const auto begun = take_begun(number);
-  const Lane* hung = nullptr;
-  for (const Lane& lane : begun) {
-    if (lane.tasks.front().plan == plan) {
-      hung = &lane;
-    } else {
-      news_.returned.push_back(lane.tasks.front().plan);
-    }
+  const Given* hung = nullptr;
+  for (const Given& given : begun) {
+    if (given.task.plan == plan)
+      hung = &given;
+    else
+      news_.returned.push_back(given.task.plan);
   }
   if (hung == nullptr) return start_failed(number, "a solver process does not begin");
   start(number);
   blame(*hung, fmt::format("no progress for {:g} s", device().plan_timeout_s));
 }
 
-/// To the next plan that the process has, if any.
-void Agent::go_on(Lane& lane) {
-  lane.tasks.pop_front();
-  lane = {.tasks = std::move(lane.tasks), .given_s = now_s_, .progress_s = now_s_};
+/// The process is done with a plan, so the next one has its turn.
+Task Agent::take_off(Seat& seat, std::vector<Given>::iterator given) {
+  Task task = std::move(given->task);
+  seat.plans.erase(given);
+  if (seat.plans.size() >= seat.lanes) {
+    Given& next = seat.plans[seat.lanes - 1];
+    next.turn_s = next.progress_s = now_s_;
+  }
+  return task;
 }
 
 void Agent::feed() {
@@ -332,38 +320,33 @@ void Agent::feed() {
   for (const Seat& seat : seats_) deepest = std::max(deepest, seat.ahead);
   for (std::size_t depth = 0; depth <= deepest && !stock_.empty(); ++depth)
     for (std::size_t number = 0; number < seats_.size(); ++number) {
-      auto& lanes = seats_[number].lanes;
-      for (std::size_t at = 0; at < lanes.size() && !stock_.empty(); ++at) {
-        if (lanes[at].tasks.size() > depth || depth > seats_[number].ahead) continue;
-        if (depth == 0) lanes[at].given_s = lanes[at].progress_s = now_s_;
-        outbox.orders.push_back({Order::Kind::give, number, at, stock_.front()});
-        lanes[at].tasks.push_back(std::move(stock_.front()));
-        stock_.pop_front();
+      Seat& seat = seats_[number];
+      const std::size_t most = seat.lanes * (1 + std::min(depth, seat.ahead));
+      for (; seat.plans.size() < most && !stock_.empty(); stock_.pop_front()) {
+        outbox.orders.push_back({Order::Kind::give, number, stock_.front()});
+        seat.plans.push_back({std::move(stock_.front()), now_s_, now_s_});
       }
     }
 }
 
 bool Agent::waits_for_rank_0() const {
-  return running().empty() && std::none_of(seats_.begin(), seats_.end(), [](const Seat& seat) {
+  return running().empty() && std::ranges::none_of(seats_, [](const Seat& seat) {
            return seat.stage == Seat::Stage::loads;
          });
 }
 
 bool Agent::is_idle() const {
-  return std::any_of(seats_.begin(), seats_.end(), [](const Seat& seat) {
-    return std::any_of(seat.lanes.begin(), seat.lanes.end(),
-                       [](const Lane& lane) { return lane.tasks.empty(); });
-  });
+  return std::ranges::any_of(seats_,
+                             [](const Seat& seat) { return seat.plans.size() < seat.lanes; });
 }
 
 std::vector<PlanProgress> Agent::running() const {
   std::vector<PlanProgress> all;
   for (const Seat& seat : seats_)
-    for (const Lane& lane : seat.lanes) {
-      if (lane.tasks.empty()) continue;
-      all.push_back(lane.progress);
-      all.back().plan = lane.tasks.front().plan;
-      all.back().seconds = now_s_ - lane.given_s;
+    for (const Given& given : seat.at_work()) {
+      all.push_back(given.progress);
+      all.back().plan = given.task.plan;
+      all.back().seconds = now_s_ - given.turn_s;
     }
   return all;
 }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,8 @@
 
 namespace wallheat {
 
-// What a seat, that is a solver process, says to its worker, and what is found of it.
+// What a solver process says to its worker, and how it ends. A seat is its place: a new process
+// takes the place of one that died.
 
 /// It has loaded and waits for plans.
 struct SeatReady {
@@ -20,16 +23,11 @@ struct SeatReady {
   std::vector<int> cpus{};  ///< that it may use, read back from the system
   static void fields(auto& visit, auto& self) { visit(self.lanes, self.cpus); }
 };
-struct SeatAnswer {
-  std::uint32_t lane = 0;
-  Result result;
-  static void fields(auto& visit, auto& self) { visit(self.lane, self.result); }
-};
-/// The plan at a lane is not solved: plans cannot be read for the time being.
+/// A plan is not solved: plans cannot be read for the time being.
 struct SourceAway {
-  std::uint32_t lane = 0;
+  std::uint32_t plan = 0;
   std::string reason;
-  static void fields(auto& visit, auto& self) { visit(self.lane, self.reason); }
+  static void fields(auto& visit, auto& self) { visit(self.plan, self.reason); }
 };
 /// The last of a process.
 struct SeatEnd {
@@ -48,24 +46,21 @@ struct SeatEnd {
 /// is to blame if a process goes wrong. One loop drives it: see worker_loop.hpp.
 ///
 /// A process may die, say that its device failed, or make no progress for too long. Then a new one
-/// takes its place, and somebody is to blame:
-/// * The plan that makes no progress: it fails and may pass another time. The others go back.
-/// * Otherwise the plan that was in the process alone. If there were several, all go back as
-/// shaken:
-///   rank 0 will give each of them alone.
-/// A device on which several plans in a row are to blame, or that fails again and again with
-/// several plans at once, is itself to blame and given up.
+/// takes its place. A plan that makes no progress is to blame: it fails and may pass another time,
+/// and the others go back. Otherwise the plan that was in the process alone is to blame. If there
+/// were several, all go back as shaken, and rank 0 will give each of them alone. A device on which
+/// several plans in a row are to blame, or that fails again and again with several plans at once,
+/// is given up.
 class Agent {
  public:
   struct Options {
-    double source_timeout_s = 120;  ///< so long it waits for plans that cannot be read
+    double source_timeout_s = 120;  ///< how long it waits for plans that cannot be read
     double sign_s = 1;              ///< it speaks no less often
   };
   /// What plans are solved on.
   struct Device {
     std::size_t seats = 1;
-    WorkerFacts facts;   ///< but for lanes, shares_process and bound_cpus: those the processes tell
-    std::string solver;  ///< for the rows of plans whose process has died
+    WorkerFacts facts;  ///< but for lanes, shares_process and bound_cpus: those the processes tell
     double plan_timeout_s = 0;  ///< the longest without progress; 0: for ever
   };
   /// To a seat.
@@ -73,8 +68,7 @@ class Agent {
     enum class Kind : std::uint8_t { start, give, kill };
     Kind kind = Kind::start;
     std::size_t seat = 0;
-    std::size_t lane = 0;  ///< with the task: of `give`
-    Task task{};
+    Task task{};  ///< of `give`
   };
   struct Outbox {                      ///< emptied by whoever drives, in order
     std::vector<FromWorker> messages;  ///< results before the Bye that follows them
@@ -98,26 +92,27 @@ class Agent {
   [[nodiscard]] bool waits_for_rank_0() const;
 
   void heard(std::size_t seat, const SeatReady& ready);
-  void heard(std::size_t seat, SeatAnswer answer);
+  void heard(std::size_t seat, Result result);
   void heard(std::size_t seat, const SourceAway& away);
-  /// Its last progress is to be told before.
+  /// Its last progress is to be told before this.
   void heard(std::size_t seat, const SeatEnd& end);
   /// A process is at a plan, as its page says.
-  void progressed(std::size_t seat, std::size_t lane, const PlanProgress& progress);
+  void progressed(std::size_t seat, const PlanProgress& progress);
 
-  /// To be called after whatever is at hand was told. `awake_s`: by a clock that stands still while
-  /// this process is stopped or asleep for longer than it meant to: only time in which it might
-  /// have heard of progress counts.
+  /// To be called when everything at hand has been told. `awake_s`: by a clock that stands still
+  /// while this process is stopped or sleeps for longer than it meant to, as only time counts in
+  /// which it might have heard of progress.
   void tick(double awake_s);
 
   Outbox outbox;
 
  private:
-  struct Lane {
-    std::deque<Task> tasks{};  ///< the process is at the first
-    bool begun = false;        ///< the process was seen at it
-    double given_s = 0;        ///< when
-    double progress_s = 0;     ///< when it was seen to go on
+  /// A plan that a process has.
+  struct Given {
+    Task task{};
+    double turn_s = 0;      ///< when it was its turn
+    double progress_s = 0;  ///< when it was seen to go on
+    bool begun = false;     ///< the process was seen at it
     PlanProgress progress{};
   };
   struct Seat {
@@ -125,21 +120,27 @@ class Agent {
     Stage stage = Stage::off;
     double since_s = 0;     ///< loads since then; waits until then
     int failed_starts = 0;  ///< in a row
-    std::size_t ahead = 0;  ///< plans that a lane has beside that one
+    std::size_t lanes = 0;  ///< plans that it solves at a time; 0 unless it is ready
+    std::size_t ahead = 0;  ///< plans that it has in advance, for each lane
     std::vector<int> cpus{};
-    std::vector<Lane> lanes{};
+    std::vector<Given> plans{};  ///< it takes them in this order
     [[nodiscard]] bool runs() const { return stage == Stage::loads || stage == Stage::ready; }
+    /// The plans whose turn it is.
+    [[nodiscard]] std::span<const Given> at_work() const {
+      return std::span(plans).first(std::min(lanes, plans.size()));
+    }
+    [[nodiscard]] std::vector<Given>::iterator find(std::uint32_t plan) {
+      return std::ranges::find(plans, plan, [](const Given& given) { return given.task.plan; });
+    }
   };
   /// Plans cannot be read.
   struct Away {
     double since_s = 0;
-    double pause_s = 0;
     double next_try_s = 0;
   };
 
   [[nodiscard]] const Device& device() const { return devices_[device_]; }
-  [[nodiscard]] Lane* lane_at(std::size_t seat, std::size_t lane);
-  [[nodiscard]] std::vector<Lane> take_begun(std::size_t seat);
+  [[nodiscard]] std::vector<Given> take_begun(std::size_t seat);
   [[nodiscard]] bool is_idle() const;
   [[nodiscard]] std::vector<PlanProgress> running() const;
   void start_device();
@@ -148,13 +149,13 @@ class Agent {
   void failed(std::size_t seat, const std::string& reason);
   void device_silent(std::size_t seat, const std::string& reason);
   void no_progress(std::size_t seat, std::uint32_t plan);
-  void blame(const Lane& lane, const std::string& what);
+  void blame(const Given& given, const std::string& what);
   void give_up_for(const std::string& reason);
   void give_up(const std::string& reason);
   void stop_seats();
   void wait_for_source(const std::string& reason);
   void look_at(std::size_t seat);
-  void go_on(Lane& lane);
+  Task take_off(Seat& seat, std::vector<Given>::iterator given);
   void feed();
   void report();
   void order(Order::Kind kind, std::size_t seat) { outbox.orders.push_back({kind, seat}); }

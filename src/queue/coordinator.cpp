@@ -7,7 +7,7 @@
 namespace wallheat {
 namespace {
 
-constexpr int looks_a_sign = 8;  // at all ranks: there may be ten thousands
+constexpr int looks_a_sign = 8;  // at all ranks, of which there may be ten thousand
 
 std::string name_of(const WorkerInfo& worker) {
   const std::string rank = "rank " + std::to_string(worker.rank);
@@ -86,7 +86,7 @@ void Coordinator::heard(int worker, WorkerReport report, double now_s) {
   const bool was_here = rank.stage == Stage::working || rank.stage == Stage::silent;
   if (rank.stage != Stage::working) join(worker, report);
   if (rank.stage != Stage::working) return;
-  // It was not there when the others were told.
+  // It was not here when the others were told.
   if (!was_here && stop_) outbox.stops.push_back(worker);
   note(worker, report.running);
   for (Result& result : report.results) take(worker, result);
@@ -135,7 +135,7 @@ void Coordinator::heard(int worker, const Bye& bye, double now_s) {
   if (bye.why == Bye::Why::interrupted) ask_to_stop("asked to", RunEnd::interrupted);
 }
 
-/// What it is at. Others may be at it, too: the farthest counts.
+/// What a worker is at. Others may be at the same plan: the one that is farthest counts.
 void Coordinator::note(int worker, const std::vector<PlanProgress>& running) {
   for (const PlanProgress& progress : running) {
     start(worker, progress.plan);
@@ -159,8 +159,11 @@ void Coordinator::take(int worker, Result& result) {
   const auto outcome = queue_.failed(worker, result.plan, result.kind == Result::Kind::may_pass);
   if (outcome == PlanQueue::Outcome::second) return;
   const bool is_final = outcome == PlanQueue::Outcome::failed;
-  tell(is_final ? Event::Kind::stored : Event::Kind::failed_try, worker, result.plan).record =
-      std::move(result.record);
+  Event& event =
+      tell(is_final ? Event::Kind::stored : Event::Kind::failed_try, worker, result.plan);
+  event.record = std::move(result.record);
+  event.reason = std::move(result.error);
+  event.seconds = result.seconds;
   attempts_.erase(result.plan);
 }
 
@@ -242,7 +245,8 @@ void Coordinator::watch(int worker) {
       attempts_.erase(plan);
     }
   }
-  // Who has left waits for the others. What is sent to a dead rank takes room from the living.
+  // A worker that has left still listens until the end. What is sent to a dead rank takes room from
+  // the living.
   if (is_silent && rank.stage != Stage::left) rank.listens = false;
   if (!rank.listens || now_s_ - rank.told_s < options_.sign_s) return;
   rank.told_s = now_s_;

@@ -33,9 +33,9 @@ class Coordinator {
   struct Options {
     int max_attempts = 3;   ///< failures that may pass, or lost workers, before a plan is given up
     double silence_s = 30;  ///< then a worker counts as lost
-    double start_s = 180;   ///< then one that has not spoken is not waited for
+    double start_s = 180;   ///< then one that has not spoken is given up
     double sign_s = 1;      ///< a worker hears from rank 0 no less often
-    double stop_s = 10;     ///< so long a stop waits for the last words
+    double stop_s = 10;     ///< how long a stop waits for the last words
   };
   struct Outbox {  ///< emptied by whoever drives
     /// The plans that a worker gets, the longest first; none: a sign of life.
@@ -49,27 +49,27 @@ class Coordinator {
 
   void heard(int worker, WorkerReport report, double now_s);
   void heard(int worker, const Bye& bye, double now_s);
-  /// What it says cannot be understood, or is for another run: nothing from it counts any more.
+  /// What it says cannot be understood: nothing from it counts any more.
   void refuse(int worker, const std::string& reason, double now_s) {
     heard(worker, Bye{Bye::Why::refused, reason}, now_s);
   }
-  /// Plans for those that have spoken since the last time. To be left out while storing is far
-  /// behind.
+  /// Gives plans to workers that have spoken since the last call.
   void feed(double now_s);
-  /// To be called several times a second; `slept_s`: this process itself was held up for so long,
-  /// so nobody's silence counts.
+  /// To be called several times a second. `slept_s`: how long this process itself was held up, so
+  /// that nobody's silence counts.
   void tick(double now_s, double time_left_s, double slept_s = 0);
   void ask_to_stop(const std::string& why, RunEnd end);
   void set_updates(PlanQueue::Plan plan, double updates) { queue_.set_updates(plan, updates); }
 
-  /// After a stop, once all have left or have had time to: what they say till then counts.
+  /// After a stop it is known once all workers have left or have had time to: what they say until
+  /// then counts.
   [[nodiscard]] std::optional<RunEnd> end() const;
   /// Once, at an end other than `finished`: events for what was being solved.
   void record_abandoned();
   /// Why the last worker was lost, or left: a sentence for a run that has nobody left.
   [[nodiscard]] const std::string& last_reason() const { return last_reason_; }
   [[nodiscard]] const PlanQueue& queue() const { return queue_; }
-  /// Digests that are kept, as other answers may come.
+  /// How many digests are kept, as other answers may come.
   [[nodiscard]] std::size_t kept() const { return first_answers_.size(); }
 
   Outbox outbox;

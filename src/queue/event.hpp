@@ -20,23 +20,23 @@ struct WorkerInfo {
 /// Shared with what is told about it later.
 using WorkerPointer = std::shared_ptr<const WorkerInfo>;
 
-/// Something that happened in a run, as rank 0 tells it, in true order. Each kind fills in what its
-/// comment names, and the first seven, which are of a plan, `worker`, `plan`, `attempts`,
-/// `failures` and `predicted_s`. The first five are to be stored.
+/// Something that happened in a run. Rank 0 tells events in the order in which they happened. A
+/// kind fills in what its comment names. The first seven kinds are about a plan: they also have
+/// `worker`, `plan`, `attempts`, `failures` and `predicted_s`. The first five are stored. A failure
+/// without a `record` has a `reason` and `seconds`.
 struct Event {
   enum class Kind : std::uint8_t {
     stored,      ///< the `record` of an answer, or of the failure that was one too many
     failed_try,  ///< `record`; the plan will be tried again
-    lost,        ///< the same as a final failure, for a `reason`: it was at too many workers that
-                 ///< fell silent; no record
+    lost,        ///< the plan has failed: it was at too many workers that fell silent
     conflict,    ///< `worker` gave another answer than `first`, so one of their devices is faulty:
                  ///< the plan, which was stored before, has now failed
-    abandoned,   ///< when the run had to stop it was at `last`; only its attempts are stored
+    abandoned,   ///< it was at `last` when the run had to stop; only its attempts are stored
     repeated,    ///< `record` is a second, equal answer, given so that a lane did not idle
     started,     ///< `plan` by `worker`
     worker_ready,
     worker_left,  ///< for a `reason`; its plans are open again
-    worker_lost,  ///< the same without a word: it was silent for `seconds`
+    worker_lost,  ///< it was silent for `seconds`; its plans are open again
     worker_back,  ///< it was thought lost and speaks again
     heard,        ///< what `worker` is at: `report`, without its results
     stopping      ///< for a `reason`: the plans at hand are abandoned
@@ -57,8 +57,8 @@ struct Event {
   double time_s = 0;  ///< when, by the clock of the run
 };
 
-/// Hears what happens, in order; for logs and progress. `row` is what is stored of the event's
-/// plan, without field and rooms; of other events it is empty.
+/// Hears what happens, in order; for logs and progress. `row` is that of the event's plan; empty if
+/// the event is not about a plan.
 using Observer = std::function<void(const Event& event, const PlanResult& row)>;
 
 }  // namespace wallheat

@@ -18,12 +18,11 @@ struct Envelope {
 class Link {
  public:
   virtual ~Link() = default;
-  [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
   /// Hands a message over; never waits for the peer.
   virtual void send(int peer, Bytes message) = 0;
-  /// The same for a message that says little more than that its sender lives. Where the peer may be
-  /// stopped or dead, it is left out while the peer has not taken the one before.
+  /// The same for a message that says little more than that its sender lives. It is left out as
+  /// long as the peer, which may be stopped or dead, has not taken the one before.
   virtual void send_sign_of_life(int peer, Bytes message) { send(peer, std::move(message)); }
   /// The next message from anyone, in order per sender; nothing if none comes within `timeout`.
   /// Sleeps while it waits.

@@ -8,7 +8,6 @@ class LocalNetwork::LocalLink final : public Link {
  public:
   LocalLink(LocalNetwork& network, int rank) : network_(network), rank_(rank) {}
 
-  [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return static_cast<int>(network_.mailboxes_.size()); }
 
   void send(int peer, Bytes message) override {

@@ -23,65 +23,15 @@ void fields_of(Visit& visit, R& result) {
 }
 template <class Visit, Is<GpuSample> R>
 void fields_of(Visit& visit, R& sample) {
-  visit(sample.utilisation_pct, sample.memory_utilisation_pct, sample.encoder_pct,
-        sample.decoder_pct, sample.memory_used_bytes, sample.memory_total_bytes, sample.power_w,
-        sample.temperature_c, sample.memory_temperature_c, sample.sm_clock_mhz,
-        sample.memory_clock_mhz, sample.energy_j);
-}
-template <class Visit, class R>
-requires std::is_empty_v<R>
-void fields_of(Visit&, R&) {}
-
-}  // namespace wallheat
-
-namespace wallheat {
-namespace {
-
-/// The first byte of a message is its kind; the kinds of the two directions begin at different
-/// numbers, so that a message that went astray is known.
-template <class Message>
-constexpr std::uint8_t first_kind = std::is_same_v<Message, FromWorker> ? 0 : 128;
-
-template <class Message>
-Bytes encode_message(const Message& message) {
-  Encoder encoder;
-  encoder(static_cast<std::uint8_t>(first_kind<Message> + message.index()));
-  std::visit([&](const auto& record) { encoder(record); }, message);
-  return encoder.take();
+  for (const GpuReading& reading : gpu_readings) visit(sample.*reading.value);
 }
 
-template <class Message, std::size_t index = 0>
-Message decode_kind(std::size_t kind, Decoder& decoder) {
-  if constexpr (index < std::variant_size_v<Message>) {
-    if (kind != first_kind<Message> + index) return decode_kind<Message, index + 1>(kind, decoder);
-    std::variant_alternative_t<index, Message> record;
-    decoder(record);
-    return record;
-  } else {
-    throw DecodeError("no such kind of message");
-  }
-}
-
-template <class Message>
-Message decode_message(std::span<const std::byte> bytes) {
-  Decoder decoder(bytes);
-  std::uint8_t kind = 0;
-  decoder(kind);
-  auto message = decode_kind<Message>(kind, decoder);
-  decoder.expect_end();
-  return message;
-}
-
-}  // namespace
-
-Bytes encode(const FromWorker& message) { return encode_message(message); }
-Bytes encode(const ToWorker& message) { return encode_message(message); }
+Bytes encode(const FromWorker& message) { return bytes_of(message); }
+Bytes encode(const ToWorker& message) { return bytes_of(message); }
 FromWorker decode_from_worker(std::span<const std::byte> bytes) {
-  return decode_message<FromWorker>(bytes);
+  return record_in<FromWorker>(bytes);
 }
-ToWorker decode_to_worker(std::span<const std::byte> bytes) {
-  return decode_message<ToWorker>(bytes);
-}
+ToWorker decode_to_worker(std::span<const std::byte> bytes) { return record_in<ToWorker>(bytes); }
 
 Bytes encode_result(const PlanResult& result) { return bytes_of(result); }
 

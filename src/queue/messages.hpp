@@ -15,10 +15,10 @@
 #include "wallheat/plan_result.hpp"
 
 // What ranks say to each other. Rank 0 begins with Setup. A worker whose own settings are the same
-// loads its solvers and then pulls: each WorkerReport is answered with Work, as far as there is
-// any, until Stop, which it answers with Bye; End is rank 0's last word. Both sides speak at least
-// once a second, a WorkerReport or Work without content if there is nothing else to say: MPI does
-// not tell that a rank is gone, so silence must.
+// loads its solvers and then pulls: each WorkerReport is answered with Work, as long as there is
+// any. The worker answers Stop with Bye; End is rank 0's last word. Both sides speak at least once
+// a second, if need be with a WorkerReport or Work without content: MPI does not tell that a rank
+// is gone, so silence must.
 
 namespace wallheat {
 
@@ -42,7 +42,7 @@ struct PlanProgress {
   }
 };
 
-/// What has become of a plan, encoded once, by the process that solved it.
+/// What has become of a plan.
 struct Result {
   enum class Kind : std::uint8_t {
     answered,
@@ -52,11 +52,13 @@ struct Result {
   std::uint32_t plan = 0;
   Kind kind = Kind::answered;
   double seconds = 0;        ///< that its worker took
-  std::uint64_t digest = 0;  ///< of all that must be equal whoever solves; see digest_of
-  Bytes record{};            ///< the PlanResult, see encode_result
+  std::uint64_t digest = 0;  ///< equal for equal answers; see digest_of
+  Bytes record{};            ///< the PlanResult, encoded by the process that solved it
   DeviceTimes device_times{};
+  std::string error{};  ///< in place of a record, if that process died
   static void fields(auto& visit, auto& self) {
-    visit(self.plan, self.kind, self.seconds, self.digest, self.record, self.device_times);
+    visit(self.plan, self.kind, self.seconds, self.digest, self.record, self.device_times,
+          self.error);
   }
 };
 
@@ -79,13 +81,13 @@ struct WorkerFacts {
 
 // From a worker.
 struct WorkerReport {
-  /// Said once, before that it only lives; and again if it goes on with another device.
+  /// Once its solvers are ready; and again if it goes on with another device.
   std::optional<WorkerFacts> ready{};
   std::vector<PlanProgress> running{};  ///< all that it is at
   std::vector<Result> results{};
-  /// They come back unsolved: several were in a process that died, and each may be why.
+  /// Plans that come back unsolved: they were together in a process that died, and each may be why.
   std::vector<std::uint32_t> shaken{};
-  /// They come back unsolved, and none is to blame.
+  /// Plans that come back unsolved, and none is to blame.
   std::vector<std::uint32_t> returned{};
   std::optional<GpuSample> gpu{};
   std::int64_t peak_memory = 0;  ///< bytes that its own process has held at most; 0: unknown
@@ -99,8 +101,8 @@ struct WorkerReport {
   }
 };
 
-/// It is at nothing any more: whatever it held is free again. All that it has solved was sent
-/// before.
+/// The worker solves nothing any more, so whatever it held is free again. It has sent all that it
+/// solved before.
 struct Bye {
   enum class Why : std::uint8_t {
     told_to,      ///< by Stop
@@ -120,7 +122,7 @@ struct Bye {
 
 // From rank 0.
 
-/// What some plan is, by which rank 0 and a worker find that they read the same plans.
+/// What a plan is. By a few of them a worker finds out whether it reads the same plans as rank 0.
 struct Sample {
   Task task;
   std::string content;
@@ -138,7 +140,9 @@ struct Work {
   static void fields(auto& visit, auto& self) { visit(self.tasks); }
 };
 /// Abandon everything at hand. Each is answered with a Bye.
-struct Stop {};
+struct Stop {
+  static void fields(auto&, auto&) {}
+};
 /// `together`: all ranks are there, so they can end MPI together.
 struct End {
   bool together = false;
@@ -150,15 +154,15 @@ using ToWorker = std::variant<Setup, Work, Stop, End>;
 
 [[nodiscard]] Bytes encode(const FromWorker& message);
 [[nodiscard]] Bytes encode(const ToWorker& message);
-/// Throw DecodeError if the bytes are no message of that direction.
+/// Throw DecodeError if the bytes are no such message.
 [[nodiscard]] FromWorker decode_from_worker(std::span<const std::byte> bytes);
 [[nodiscard]] ToWorker decode_to_worker(std::span<const std::byte> bytes);
 
 [[nodiscard]] Bytes encode_result(const PlanResult& result);
 /// Throws DecodeError if the bytes are none.
 [[nodiscard]] PlanResult decode_result(std::span<const std::byte> record);
-/// Of the columns whose use is `answer` and of `field_hash`, which is one of the uncompressed
-/// field (0 if there is none). NaNs are all the same, as in same_value().
+/// A hash of the columns whose use is `answer` and of `field_hash`, a hash of the uncompressed
+/// field (0 if there is none). All NaNs are the same, as in same_value().
 [[nodiscard]] std::uint64_t digest_of(const PlanResult& result, std::uint64_t field_hash);
 
 }  // namespace wallheat

@@ -16,8 +16,8 @@ class Pace {
   [[nodiscard]] double seconds_for(double updates) const {
     return constant_s_ + slope_s_ * updates;
   }
-  /// The most updates that end within so many seconds: infinite if no number is too much or nothing
-  /// is known, negative if none is.
+  /// The most updates that take no longer than `seconds`: infinite if any number does or nothing is
+  /// known, negative if even none takes longer.
   [[nodiscard]] double updates_within(double seconds) const;
   /// What the latest plans took, and what is predicted for them. As predictions are for plans that
   /// nothing holds up, the sums differ if cores are shared.

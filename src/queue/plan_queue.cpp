@@ -8,11 +8,12 @@ namespace wallheat {
 namespace {
 
 constexpr double waiting_s = 0.1;  // what waits at a worker lasts: far longer than a message's way
-constexpr double long_plan_s = 5;  // such plans do not wait: an answer may be half a second away
+// Longer plans do not wait at a worker: half a second until it gets an answer is little then.
+constexpr double long_plan_s = 5;
 constexpr double most_waiting = 1024;
 constexpr double caution = 1.3;  // nine of ten plans take no longer than predicted times this
 constexpr double wait_for_others_s = 60;  // then a plan is tried again where it failed
-constexpr int most_looks = 64;            // at plans that are not for who asks
+constexpr int most_looks = 64;            // at plans that the worker cannot have
 constexpr int most_holders = 3;           // more copies are hardly ever sooner
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -81,7 +82,7 @@ void PlanQueue::open(Plan plan) {
   ++open_;
 }
 
-/// It leaves its line; whoever calls gives it another state.
+/// It leaves its line; the caller gives it another state.
 void PlanQueue::close(Plan plan) {
   const Entry& entry = plans_[plan];
   if (entry.before != none) plans_[entry.before].after = entry.after;
@@ -330,7 +331,7 @@ double PlanQueue::seconds_left() const {
   for (const auto& [kind, pace] : paces_) forecasts[&pace].totals = pace.latest();
   double done = 0;  // of the running plans, in plans of mean work
   double longest_s = 0;
-  // Of so many, enough have just ended to tell as much, and to look at all would take long.
+  // If there are more, enough plans have just ended to tell as much, and to look at all takes long.
   constexpr std::size_t most_looked_at = 10'000;
   for (const Worker& worker : workers_) {
     if (worker.lanes == 0 || worker.silent) continue;

@@ -33,11 +33,11 @@ class PlanQueue {
     int attempts = 0;   ///< of earlier sessions
     int failures = 0;
   };
-  /// `max_attempts`: a plan has failed after so many failures that may pass, or lost workers (255
-  /// at most).
+  /// A plan fails for good after `max_attempts` failures that may pass, or lost workers (255 at
+  /// most).
   PlanQueue(const std::vector<Start>& plans, int max_attempts);
 
-  // Events. A number of a plan that there is not, or of a worker that has not joined, is ignored.
+  // Events. What concerns an unknown plan, or a worker that has not joined, is ignored.
 
   /// By a clock that goes on; to be called before other events.
   void set_time(double now_s) { now_s_ = now_s; }
@@ -45,14 +45,14 @@ class PlanQueue {
   /// While others are on their way, a plan that failed waits for them rather than being tried again
   /// where it failed.
   void expect_more(bool expected) { more_are_expected_ = expected; }
-  /// Or is back, or has another device: it keeps what it was given. `alone`: its lanes share a
-  /// process, so that a plan that kills it takes others along. `kind`: devices of one kind are of
-  /// one speed.
+  /// A worker is ready, back, or has another device: it keeps what it was given. `alone`: its lanes
+  /// share a process, so that a plan that kills it takes others along. `kind`: devices of one kind
+  /// are of one speed.
   void joined(int worker, unsigned lanes, bool alone, const std::string& kind);
-  /// Others may have what it holds, too. Returns the plans that have failed now, as too many
-  /// workers fell silent with them.
+  /// What a silent worker holds is open to others, too. Returns the plans that have failed now, as
+  /// too many workers fell silent with them.
   std::vector<Plan> silent(int worker);
-  /// As it said: no plan is to blame.
+  /// It has said that it leaves, so no plan is to blame.
   void gone(int worker);
   /// It has begun with what it was given: an attempt, unless another worker is at it. Returns false
   /// if that is no news.
@@ -63,15 +63,15 @@ class PlanQueue {
   /// It comes back unsolved; `shaken`: it was in a process that died with several plans.
   void returned(int worker, Plan plan, bool shaken);
 
-  /// What it shall solve now; maybe copies of what others hold. `at_last`: also what should go
-  /// elsewhere, as it failed there.
+  /// What a worker is to solve now; maybe copies of what others hold. `at_last`: also plans that
+  /// failed there and should go elsewhere.
   [[nodiscard]] std::vector<Plan> give(int worker, double time_left_s, bool at_last = false);
 
   [[nodiscard]] bool has(Plan plan) const { return plan < plans_.size(); }
   [[nodiscard]] bool finished() const { return unfinished_ == 0; }
   [[nodiscard]] bool any_held() const { return leases_ > 0; }
   [[nodiscard]] std::size_t open() const { return open_; }
-  /// Somebody is at it who may answer, too.
+  /// A worker holds it, and may answer.
   [[nodiscard]] bool is_held(Plan plan) const { return plans_[plan].holders > 0; }
   /// Over all sessions, as are failures.
   [[nodiscard]] int attempts(Plan plan) const { return plans_[plan].attempts; }

@@ -12,8 +12,8 @@ namespace wallheat {
 namespace {
 
 /// The squared distance from a cell of a run of interior cells of a row, bounded by a cell that is
-/// not interior on either side, to the nearest such cell; any smaller number where it is `enough`
-/// or less.
+/// not interior on either side, to the nearest such cell; any smaller number if it is `enough` or
+/// less.
 std::int64_t nearest_squared(std::span<const std::uint16_t> run, std::ptrdiff_t at,
                              std::int64_t enough) {
   const auto squared_steps = [&](std::ptrdiff_t place) {

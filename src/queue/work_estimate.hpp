@@ -43,7 +43,7 @@ struct WorkEstimate {
 [[nodiscard]] WorkEstimate estimate_steady_work(std::int64_t interior_cells, const Limits& limits);
 
 /// The square of D: the largest squared distance, in cells, from an interior cell to the nearest
-/// cell that is not interior or lies outside the grid; 0 where no cell is interior.
+/// cell that is not interior or lies outside the grid; 0 if no cell is interior.
 [[nodiscard]] std::int64_t widest_room_squared(const Grid<std::uint8_t>& interior);
 
 }  // namespace wallheat

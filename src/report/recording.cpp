@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "report/node_text.hpp"
 #include "report/not_known.hpp"
-#include "view/node_text.hpp"
 
 namespace wallheat {
 namespace {

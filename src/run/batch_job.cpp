@@ -28,7 +28,7 @@ std::optional<std::size_t> number_in(const char* variable) {
   return number;
 }
 
-/// What a scheduler's own command prints; empty where it cannot be asked.
+/// What a scheduler's own command prints; empty if it cannot be asked.
 std::string asked(const std::vector<std::string>& command) {
   try {
     return output_of(command).value_or(ProgramOutput{}).out;
@@ -37,37 +37,31 @@ std::string asked(const std::vector<std::string>& command) {
   }
 }
 
-/// Slurm tells the smallest and the largest number of an array's tasks, how many there are, and the
-/// step of its first range, though not whether there is more than that range. Throws UsageError
-/// where that does not tell the place of this task.
+/// Slurm tells the smallest and the largest number of an array's tasks and how many there are, but
+/// not which. Throws UsageError if some are left out between.
 Shard place_in_slurm_array(std::size_t task) {
   const auto first = number_in("SLURM_ARRAY_TASK_MIN");
   const auto last = number_in("SLURM_ARRAY_TASK_MAX");
   const auto count = number_in("SLURM_ARRAY_TASK_COUNT");
-  const std::size_t step = number_in("SLURM_ARRAY_TASK_STEP").value_or(1);
-  if (first && last && count && *first <= task && task <= *last) {
-    if (*count == 2 && task == *last) return {2, 2};
-    if (*count <= 2 && task == *first) return {1, *count};
-    const bool one_range = step > 0 && *last - *first == (*count - 1) * step;
-    if (one_range && (task - *first) % step == 0) return {(task - *first) / step + 1, *count};
-  }
+  if (first && last && count && *first <= task && task <= *last && *last - *first == *count - 1)
+    return {task - *first + 1, *count};
   throw UsageError(
-      fmt::format("the place of task {} in this Slurm array cannot be told, as its numbers are not "
-                  "evenly spaced; give --shard K/N, or submit --array=1-N",
+      fmt::format("the place of task {} in this Slurm array cannot be told, as its numbers do not "
+                  "follow one another; give --shard K/N, or submit --array=1-N",
                   task));
 }
 
 using TimePoint = std::chrono::system_clock::time_point;
 
 std::optional<TimePoint> end_in_slurm() {
-  constexpr std::size_t year_3000 = 32'503'680'000;  // and far from where the clock overflows
+  constexpr std::size_t year_3000 = 32'503'680'000;  // long before the clock overflows
   if (const auto end = number_in("SLURM_JOB_END_TIME"); end && *end < year_3000)
     return TimePoint(std::chrono::seconds(static_cast<std::int64_t>(*end)));
   const char* job = std::getenv("SLURM_JOB_ID");
   if (job == nullptr) return std::nullopt;
   const std::string answer = asked({"scontrol", "show", "job", "--oneliner", job});
   std::smatch found;
-  // "Unknown" where there is no limit.
+  // "Unknown" if there is no limit.
   if (!std::regex_search(answer, found, std::regex("\\bEndTime=([0-9T:-]+)"))) return std::nullopt;
   std::tm local{};
   local.tm_isdst = -1;
@@ -83,7 +77,7 @@ std::optional<TimePoint> end_in_lsf() {
   // Of an array LSF would tell of all elements by the ID alone.
   const std::size_t index = number_in("LSB_JOBINDEX").value_or(0);
   const std::string element = index > 0 ? fmt::format("{}[{}]", job, index) : job;
-  // "2:05 L": two hours and five minutes to the run limit; "-" where there is none.
+  // "2:05 L": two hours and five minutes to the run limit; "-" if there is none.
   const std::string answer = asked({"bjobs", "-noheader", "-o", "time_left", element});
   std::smatch found;
   if (!std::regex_search(answer, found, std::regex("^([0-9]+):([0-9]+) *L"))) return std::nullopt;

@@ -17,8 +17,8 @@ namespace wallheat {
 /// Throws UsageError.
 [[nodiscard]] std::chrono::seconds parse_duration(const std::string& text);
 
-/// When Slurm or LSF will end this job; nothing outside of a job, or where the job has no limit.
-/// Asks the scheduler where its variables do not tell: call it once.
+/// When Slurm or LSF will end this job; nothing outside of a job, or if the job has no limit. Asks
+/// the scheduler if its variables do not tell: call it once.
 [[nodiscard]] std::optional<std::chrono::system_clock::time_point> scheduled_end();
 
 }  // namespace wallheat

@@ -16,7 +16,7 @@
 namespace wallheat {
 namespace {
 
-/// All plans that a source tells of; none where it has no list.
+/// All plans that a source tells of; none if it has no list.
 TextList listed_plans(const PlanSource& source) {
   try {
     return source.ids().ids;

@@ -29,7 +29,7 @@ void require_plans(const PlanSource& source, const TextList& ids);
 /// True once the process was asked to stop.
 using Interrupted = std::function<bool()>;
 
-/// The process was asked to stop in the middle of something that has no half.
+/// Thrown if the process was asked to stop in the middle of something that must be whole.
 struct StopRequested {};
 
 /// Throws RunError that names a kind of wall that --wall names and no plan has. Reads plans until
@@ -37,7 +37,7 @@ struct StopRequested {};
 void require_wall_kinds(const PlanSource& source, const TextList& ids,
                         const WallTemperatures& walls, const Interrupted& interrupted);
 
-/// What a plan is, in a few words that differ where its cells do: shape and hash, of a large plan
+/// What a plan is, in a few words by which ranks compare it: its shape and hash, of a large plan
 /// the shape alone, or that it cannot be read.
 [[nodiscard]] std::string plan_sample(const PlanSource& source, const PlanKey& plan);
 

@@ -17,16 +17,14 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto look_interval = 5ms;
-// Results that come within this time are stored together: a sync of the disk takes as long as a
+// Results that come within this time are stored together, as a sync of the disk takes as long as a
 // small plan. A kill costs no more of them than a slow disk would.
 constexpr double store_interval_s = 0.05;
-constexpr double foresight_interval_s = 0.5;  // it looks at all plans at hand
-// So many messages are taken in before anything else is looked at.
+constexpr double foresight_interval_s = 0.5;  // to foresee the end is to look at all plans at hand
+// At most this many messages are taken in before workers are fed.
 constexpr std::size_t most_messages = 1024;
-// While so much waits to be stored, no more plans are handed out; and beyond the other, what there
-// is to say stays with those that say it.
+// While more than this waits to be stored, no messages are taken in, so nobody gets plans either.
 constexpr std::size_t many_bytes = std::size_t{256} << 20;
-constexpr std::size_t too_many_bytes = 4 * many_bytes;
 // A process that was stopped must not take its own sleep for the silence of others.
 constexpr double longest_lap_s = 0.25;
 
@@ -54,7 +52,6 @@ class Storing {
     }
   }
   [[nodiscard]] bool is_behind() const { return bytes_ > many_bytes; }
-  [[nodiscard]] bool is_far_behind() const { return bytes_ > too_many_bytes; }
   /// Also without events.
   void begin(double seconds_left) {
     at_work_ = std::exchange(waiting_, {});
@@ -93,7 +90,7 @@ class Coordination {
       for (const auto& [plan, updates] : parts_.new_estimates())
         coordinator_.set_updates(plan, updates);
       watch_time();
-      if (!storing_.is_behind()) coordinator_.feed(now_s());
+      coordinator_.feed(now_s());
       send_what_there_is();
       if (parts_.interrupted()) coordinator_.ask_to_stop("asked to", RunEnd::interrupted);
       store();
@@ -111,16 +108,16 @@ class Coordination {
   void send(int rank, const ToWorker& message) { link_.send(rank, encode(message)); }
 
   /// Takes in the messages that are at hand, so that their results are stored together. While
-  /// storing is far behind, what there is to say stays with those that say it.
+  /// storing is behind, they stay with their senders.
   void take_messages() {
-    if (storing_.is_far_behind()) {
+    if (storing_.is_behind()) {
       link_.flush(look_interval);
       return;
     }
     auto envelope = link_.receive(look_interval);
     for (std::size_t taken = 1; envelope; ++taken) {
       take(*envelope);
-      if (taken == most_messages || storing_.is_far_behind()) return;
+      if (taken == most_messages || storing_.is_behind()) return;
       envelope = link_.receive(0us);
     }
   }
@@ -143,7 +140,7 @@ class Coordination {
   void watch_time() {
     const double now = now_s();
     const double passed_s = now - std::exchange(looked_s_, now);
-    const bool deaf = storing_.is_far_behind();
+    const bool deaf = storing_.is_behind();
     const double slept_s = deaf ? passed_s : std::max(0.0, passed_s - longest_lap_s);
     coordinator_.tick(now, parts_.time_left_s ? parts_.time_left_s() : endless, slept_s);
   }
@@ -190,7 +187,7 @@ class Coordination {
   Storing storing_;  // last: it is waited for before anything it uses is gone
 };
 
-/// Also of a rank that speaks otherwise.
+/// Also asked of what a rank of another version says.
 bool is_bye(const Bytes& message) {
   try {
     return std::holds_alternative<Bye>(decode_from_worker(message));

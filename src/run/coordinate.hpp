@@ -26,21 +26,21 @@ struct CoordinationParts {
   std::function<double()> time_left_s{};
   /// What has become known of the plans' work since the last call, in cell updates.
   std::function<std::vector<std::pair<std::uint32_t, double>>()> new_estimates;
-  /// Stores what these events say of plans and tells people of all. When it returns, it is on disk.
-  /// Called by a thread of its own, every now and then also without events, with the seconds that
-  /// are left (NaN if that cannot be estimated).
+  /// Stores what events say of plans, and tells people of all events. When it returns, the results
+  /// are on disk. Called in a thread of its own, now and then also without events, with the seconds
+  /// that are left (NaN if that cannot be estimated).
   std::function<void(std::span<Event> events, double seconds_left)> store;
   std::function<bool()> interrupted;
 };
 
-/// Does `work`, which may take long, in a thread of its own, and lets the workers know meanwhile
-/// that rank 0 lives. Throws what it throws.
+/// Does `work`, which may take long, in a thread of its own, while the calling one tells the
+/// workers that rank 0 lives. Throws what it throws.
 void keep_workers_waiting(Link& link, double sign_s, std::function<void()> work);
 
-/// Hands out the plans and has stored what comes back. Neither a slow disk nor a slow reader of
-/// what is told holds up the calling thread, which tells the workers that rank 0 lives; while
-/// storing is far behind, no more plans are handed out. Throws RunError if no worker reports, or
-/// all have left; and whatever `store` throws.
+/// Hands out the plans and has the results stored. Neither a slow disk nor a slow terminal holds up
+/// the calling thread, which tells the workers that rank 0 lives. While storing is behind, no
+/// more plans are handed out. Throws RunError if no worker reports, or all have left; and whatever
+/// `store` throws.
 [[nodiscard]] RunEnd coordinate(Link& link, CoordinationParts parts);
 
 /// Tells all workers to end. Rank 0 must do so once, however it ends. Returns the ranks that

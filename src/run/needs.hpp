@@ -27,10 +27,10 @@ struct DiskNeed {
   [[nodiscard]] double usual() const { return rows + 0.25 * fields; }
 };
 
-/// Of so many plans that have so many cells in all.
+/// `cells`: of all plans together.
 [[nodiscard]] DiskNeed disk_need(const JobSettings& job, double plans, double cells);
 
-/// Nothing if that is not known.
+/// Nothing if it is not known.
 [[nodiscard]] std::optional<double> free_bytes(const std::filesystem::path& folder);
 
 /// A sentence if the results have no room in their folder; empty if they have.

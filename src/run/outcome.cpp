@@ -7,7 +7,7 @@
 
 #include "core/plural.hpp"
 #include "run/catalogue.hpp"
-#include "run/forecast.hpp"
+#include "run/estimates.hpp"
 #include "view/advice.hpp"
 #include "view/time_text.hpp"
 
@@ -44,7 +44,7 @@ std::string time_needed(const Event& plan, const std::string& id, const PlanSour
 }  // namespace
 
 void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logger) {
-  const RunTally& tally = monitor.tally();
+  const RunTally& tally = monitor.progress().tally();
   if (tally.given_up > 0)
     logger.warn("{} failed too often in earlier sessions; --retry-failed tries them again",
                 counted(tally.given_up, "plan"));
@@ -54,7 +54,8 @@ void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logge
       tally.left() > 0 ? fmt::format(", left {}", tally.left()) : "");
   if (tally.solved + tally.failed > 0) {
     logger.info("the plans took {}", tally.spent.text());
-    result += fmt::format(" in {}: {}", duration_text(monitor.elapsed_s()), monitor.rate_text());
+    result += fmt::format(" in {}: {}", duration_text(monitor.progress().elapsed_s()),
+                          monitor.rate_text());
   }
   logger.info("{}", result);
   if (tally.restored + tally.solved + tally.failed > 0)
@@ -81,13 +82,13 @@ std::string why_stopped_after_failures(std::size_t failed, const RunOptions& opt
       shell_word(options.out), resume_same, and_retry_failed);
 }
 
-std::string why_hopeless(RunEnd end, const RunMonitor& monitor, const PlanSource& source,
+std::string why_hopeless(RunEnd end, const RunProgress& progress, const PlanSource& source,
                          const std::function<std::string(std::uint32_t plan)>& id_of,
                          const RunOptions& options) {
-  const RunTally& tally = monitor.tally();
+  const RunTally& tally = progress.tally();
   if (end == RunEnd::finished || end == RunEnd::source_away) return {};
   if (tally.solved + tally.failed + tally.failed_tries > 0) return {};
-  const std::vector<Event>& abandoned = monitor.abandoned();
+  const std::vector<Event>& abandoned = progress.abandoned();
   const bool out_of_time = end == RunEnd::out_of_time;
   if (abandoned.empty())
     return fmt::format("no plan was started before {}; {}",

@@ -13,10 +13,10 @@
 // What a run says at its end.
 namespace wallheat {
 
-/// The last lines but one: what became of the plans, and where the results are.
+/// Says what became of the plans, and where the results are.
 void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logger);
 
-/// The last line: what is to be done now.
+/// What is to be done now: the last line.
 [[nodiscard]] std::string next_step(const RunTally& tally, const RunOptions& options,
                                     bool is_work_left);
 
@@ -30,7 +30,7 @@ inline constexpr const char* more_time =
 /// itself again would do so for ever: nothing was solved, and the time limit was reached, no plan
 /// could start, or everything at hand was started and abandoned often enough. Empty if that is not
 /// so.
-[[nodiscard]] std::string why_hopeless(RunEnd end, const RunMonitor& monitor,
+[[nodiscard]] std::string why_hopeless(RunEnd end, const RunProgress& progress,
                                        const PlanSource& source,
                                        const std::function<std::string(std::uint32_t plan)>& id_of,
                                        const RunOptions& options);

@@ -11,7 +11,7 @@
 #include "run/run_options.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
-#include "view/run_tally.hpp"
+#include "view/run_progress.hpp"
 
 namespace wallheat {
 
@@ -19,7 +19,7 @@ namespace wallheat {
 void require_gpus(const RunOptions& options);
 
 /// What a run does before it makes its result file, in steps that `--check` takes, too. Each throws
-/// RunError if the run cannot start, or StopRequested: a run ends then, `--check` goes on.
+/// RunError if the run cannot start, or StopRequested. Then a run ends, and `--check` goes on.
 struct Preparation {
   using Take = std::function<void(const PlanResult&)>;
 
@@ -29,12 +29,14 @@ struct Preparation {
   /// How the result file is to be opened, and what for.
   [[nodiscard]] Opening opening() const;
   [[nodiscard]] StorePlan store_plan() const;
-  /// Finds what is left to solve by the rows of the result file, which `hand_over` gives, or by the
-  /// pending rows of a new one. Refuses to mix answers to different inputs in one file.
+  /// Finds what is left to solve: `hand_over` gives the rows of the result file, or the pending
+  /// rows of a new one. Refuses to mix answers to different inputs in one file.
   void take_rows(const std::function<void(const Take&)>& hand_over);
-  /// By the first plan, as plans with and without sources seldom mix.
+  /// Warns if plans with sources come without a spacing. Looks at the first plan only, as plans
+  /// with and without sources seldom mix.
   void look_at_spacing() const;
-  /// Of the results of the plans that are left, by some of them, over the list.
+  /// What the results of the plans that are left will take, judged by some of them, spread over the
+  /// list.
   [[nodiscard]] DiskNeed needed_on_disk() const;
 
   [[nodiscard]] std::string id_of(std::size_t plan) const {

@@ -13,7 +13,7 @@
 #include "core/plural.hpp"
 #include "node/local_machine.hpp"
 #include "node/peak_memory.hpp"
-#include "run/forecast.hpp"
+#include "run/estimates.hpp"
 #include "run/preparation.hpp"
 #include "solve/gpu/device.hpp"
 #include "view/bytes_text.hpp"

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 namespace wallheat {
 namespace {
 
-/// Enough that a sync costs each of them little, and so few that their rows take little memory
-/// beside all that waits.
+/// So many that a sync costs each of them little, and so few that their rows take little memory.
 constexpr std::size_t events_at_once = 8192;
 
 bool is_stored(Event::Kind kind) { return kind <= Event::Kind::abandoned; }
@@ -35,21 +33,12 @@ PlanResult failure(const PlanResult& told, std::string error) {
   return failed;
 }
 
-/// What is to be stored of a result. Its field and rooms are taken from it: nobody is told of them.
-PlanResult to_store(PlanResult& result) {
-  auto field = std::exchange(result.field, {});
-  auto rooms = std::exchange(result.rooms, {});
-  PlanResult stored = result;
-  stored.field = std::move(field);
-  stored.rooms = std::move(rooms);
-  return stored;
-}
-
 }  // namespace
 
-/// What the solver's process said, and what only rank 0 knows.
+/// What the solver's process said, and what only rank 0 knows; empty if the event is of no plan.
 PlanResult Recorder::row_of(Event& event, double now_s) const {
   PlanResult result;
+  if (!is_of_plan(event.kind)) return result;
   if (!event.record.empty()) result = decode_result(std::exchange(event.record, {}));
   const QueuedPlan& plan = plans_[event.plan];
   const std::string id(ids_[plan.index]);
@@ -57,15 +46,17 @@ PlanResult Recorder::row_of(Event& event, double now_s) const {
     result = failure(result, fmt::format("plan {}: {} and {} gave different answers, so one of "
                                          "these devices is faulty",
                                          id, name_of(*event.first), name_of(*event.worker)));
-  if (event.kind == Event::Kind::lost) {
+  if (!event.reason.empty()) {
     result.status = PlanStatus::failed;
     result.host = event.worker->facts.host;
     result.device = event.worker->facts.device;
+    result.solver = solver_;
+    result.seconds = event.seconds;
     result.error = event.reason;
   }
   result.index = plan.index;
   result.id = id;
-  if (event.worker) result.rank = event.worker->rank;
+  result.rank = event.worker->rank;
   result.attempts = event.attempts;
   result.failures = event.failures;
   result.predicted_s = event.predicted_s;
@@ -78,22 +69,13 @@ void Recorder::record(std::span<Event> events, double now_s) {
   while (!events.empty()) {
     const auto some = events.first(std::min(events_at_once, events.size()));
     events = events.subspan(some.size());
-    // A plan may have failed twice, or failed and been answered, since the last time: what came
-    // last is stored.
-    std::vector<PlanResult> told(some.size());
-    std::vector<PlanResult> rows;
-    std::unordered_map<std::uint32_t, std::size_t> places;
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      Event& event = some[i];
-      if (!is_of_plan(event.kind)) continue;
-      told[i] = row_of(event, now_s);
-      if (!is_stored(event.kind)) continue;
-      const auto [place, is_new] = places.emplace(event.plan, rows.size());
-      if (is_new) rows.emplace_back();
-      rows[place->second] = to_store(told[i]);
-    }
-    if (!rows.empty()) store_.store(rows);
-    for (std::size_t i = 0; i < some.size(); ++i) observer_(some[i], told[i]);
+    std::vector<PlanResult> rows;  // of one plan there may be several: the last one counts
+    for (Event& event : some)
+      if (is_stored(event.kind)) rows.push_back(row_of(event, now_s));
+    store_.store(rows);
+    auto next = rows.begin();
+    for (Event& event : some)
+      observer_(event, is_stored(event.kind) ? *next++ : row_of(event, now_s));
   }
 }
 

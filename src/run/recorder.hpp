@@ -20,10 +20,15 @@ struct QueuedPlan {
 /// Stores what events say of plans, and tells of it afterwards.
 class Recorder {
  public:
-  /// `plans` are those of the queue, `ids` all of the campaign; both must outlive it.
+  /// `plans` are those of the queue, `ids` all of the campaign; both must outlive it. `solver`: its
+  /// name and version, for plans whose process could not tell.
   Recorder(ResultStore& store, const TextList& ids, const std::vector<QueuedPlan>& plans,
-           Observer observer)
-      : store_(store), ids_(ids), plans_(plans), observer_(std::move(observer)) {}
+           std::string solver, Observer observer)
+      : store_(store),
+        ids_(ids),
+        plans_(plans),
+        solver_(std::move(solver)),
+        observer_(std::move(observer)) {}
 
   /// When it returns, they are on disk. `now_s`: by the clock of the events.
   void record(std::span<Event> events, double now_s);
@@ -34,6 +39,7 @@ class Recorder {
   ResultStore& store_;
   const TextList& ids_;
   const std::vector<QueuedPlan>& plans_;
+  std::string solver_;
   Observer observer_;
 };
 

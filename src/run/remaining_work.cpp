@@ -13,7 +13,7 @@
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
-#include "run/forecast.hpp"
+#include "run/estimates.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

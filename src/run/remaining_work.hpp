@@ -16,8 +16,8 @@ struct RemainingWork {
   std::string speed_source;  ///< what the speed is from, for people
 };
 
-/// The plans of a run without those that are solved. These tell the speed of a core where a CPU
-/// solved them, else three plans that are solved here. Throws RunError where none can be read.
+/// The plans of a run without those that are solved. Those that a CPU has solved tell the speed of
+/// a core; if there are none, three plans are solved here. Throws RunError if none can be read.
 [[nodiscard]] RemainingWork remaining_work(const RunOptions& run,
                                            const std::vector<PlanResult>& solved);
 

@@ -5,23 +5,24 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <thread>
 #include <vector>
 
+#include "core/codec.hpp"
 #include "core/exit_status.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "io/program_output.hpp"
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 #include "node/local_machine.hpp"
 #include "queue/local_link.hpp"
 #include "report/file_status.hpp"
-#include "run/campaign.hpp"
 #include "run/coordinate.hpp"
-#include "run/host_machines.hpp"
+#include "run/rank0.hpp"
 #include "run/signals.hpp"
 #include "run/worker_parts.hpp"
 #include "view/json.hpp"
@@ -32,7 +33,7 @@ namespace {
 
 struct RunOutcome {
   int status = exit_failed;
-  std::string error;      ///< why it failed; empty where it did not
+  std::string error;      ///< why it failed; empty if it did not
   std::vector<int> lost;  ///< ranks that did not say Bye
 };
 
@@ -58,15 +59,15 @@ void notify(const RunOptions& options, const RunOutcome& outcome) {
   }
 }
 
-/// Whatever happens to rank 0, its workers end. Messages are printed afterwards: nobody
-/// may ever read it.
+/// Whatever happens to rank 0, its workers end. Only then its last words are printed, as nobody may
+/// ever read them.
 RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
                                   const RunSurroundings& surroundings) {
   RunOutcome outcome;
   std::optional<Console> console;
   try {
     console.emplace(options.log_level, surroundings.ranks > 1 ? "rank 0 " + host_name() : "");
-    outcome.status = run_campaign(link, options, surroundings, *console);
+    outcome.status = run_rank0(link, options, surroundings, *console);
   } catch (const UsageError& error) {
     outcome.error = fmt::format("{}; see 'wallheat help run'", printable_message(error.what()));
     outcome.status = exit_usage;
@@ -75,16 +76,16 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
   }
   if (!options.notify.empty())
     keep_workers_waiting(link, surroundings.timeouts.sign_s(), [&] { notify(options, outcome); });
-  // Where the others live on, those that do not answer are ended with mpirun.
+  // If the others live on, those that do not answer are ended with mpirun.
   outcome.lost = dismiss_workers(link, std::chrono::seconds(survives_deaths() ? 1 : 5));
-  if (!outcome.lost.empty())
-    // One sentence, with the error, which others' last words may have buried otherwise.
-    outcome.error =
-        fmt::format("{}{}{} {} lost; ending the run with status {}", outcome.error,
-                    outcome.error.empty() ? "" : "; ", outcome.lost.size() == 1 ? "rank" : "ranks",
-                    fmt::format("{} {}", fmt::join(outcome.lost, ", "),
-                                outcome.lost.size() == 1 ? "is" : "are"),
-                    outcome.status);
+  if (!outcome.lost.empty()) {
+    // In one sentence with the error, which others' last words may have buried otherwise.
+    const bool is_one = outcome.lost.size() == 1;
+    outcome.error +=
+        fmt::format("{}{} {} {} lost; ending the run with status {}",
+                    outcome.error.empty() ? "" : "; ", is_one ? "rank" : "ranks",
+                    fmt::join(outcome.lost, ", "), is_one ? "is" : "are", outcome.status);
+  }
   if (!outcome.error.empty()) {
     const std::string sentence = "wallheat: " + outcome.error;
     console ? console->print(sentence) : print_error("{}", sentence);
@@ -108,6 +109,34 @@ int run_in_one_process(const RunOptions& options, const std::string& mpi) {
     });
   }
   return coordinate_and_dismiss(*network.link(0), options, {1, mpi, no_timeouts()}).status;
+}
+
+/// What the workers of one host find there, in the order of their ranks.
+struct HostMachines {
+  std::vector<Machine> machines;
+  std::size_t mine = 0;  ///< the place of this rank's
+};
+
+/// All ranks are to call it once, right after MPI has started; rank 0, which solves nothing, gets
+/// nothing. Throws RunError if this rank's machine cannot be read; the others go on without it.
+HostMachines machines_of_host(const MpiSession& mpi) {
+  Machine own;
+  std::exception_ptr failure;  // all ranks wait for what this one says, so it must say something
+  try {
+    if (mpi.rank() != 0) own = local_machine();
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+  }
+  HostMachines host;
+  for (const auto& [rank, bytes] : mpi.gather_on_host(bytes_of(own))) {
+    auto machine = record_in<Machine>(bytes);
+    // Rank 0 and those that failed have no cores. Two hosts may have the same number by chance.
+    if (machine.cores.empty() || machine.system != own.system) continue;
+    if (rank == mpi.rank()) host.mine = host.machines.size();
+    host.machines.push_back(std::move(machine));
+  }
+  if (failure) std::rethrow_exception(failure);
+  return host;
 }
 
 /// A worker rank's whole life.
@@ -138,8 +167,8 @@ int run(const RunOptions& options) {
   Link& link = mpi.link();
   const RunOutcome outcome =
       coordinate_and_dismiss(link, options, {mpi.size(), mpi_library(), timeouts});
-  // An mpirun that outlives deaths ends with 0 whatever its ranks do, but talks of those that do
-  // not.
+  // An mpirun that outlives deaths ends with 0 whatever its ranks end with, but complains of those
+  // that end otherwise.
   const int status = survives_deaths() ? exit_done : outcome.status;
   if (!outcome.lost.empty()) mpi.leave_without_the_lost(status);
   mpi.end(status);

@@ -13,7 +13,7 @@
 
 namespace wallheat {
 
-/// Whether to look only at what a run needs, and where it would be.
+/// What --check is for.
 enum class CheckFor { nothing, this_machine, a_job };
 
 /// What `wallheat run` was asked to do.
@@ -48,8 +48,8 @@ struct RunOptions {
   std::filesystem::path events;
   std::string command_line;
   std::string configuration;  ///< all options and their values, as a configuration file
-  /// Of these what must be the same in all ranks: not what concerns a rank's own place, or people
-  /// who look at this session.
+  /// The part of them that must be the same in all ranks: without what concerns a rank's own place,
+  /// or the people who look at this session.
   std::string settings;
 };
 

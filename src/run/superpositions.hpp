@@ -20,7 +20,7 @@ struct UnusablePlan {
 using TakeSuperposition = std::function<void(std::size_t index, const FloorPlan& plan,
                                              const Superposition& superposition)>;
 
-/// Reads and solves plans on so many threads; see superposition_of. Returns those that cannot be
+/// Reads and solves plans on this many threads; see superposition_of. Returns those that cannot be
 /// used, in the order of the ids. `solved` hears how many plans are done, and may be empty. Throws
 /// SourceUnavailable.
 [[nodiscard]] std::vector<UnusablePlan> superpose_plans(

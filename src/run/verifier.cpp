@@ -68,43 +68,71 @@ Range possible_temperatures(const FloorPlan& plan, const PlanResult& answer, con
   return {range.low - rounding - error, range.high + rounding + error};
 }
 
-/// True if there are any.
-bool add_differences(Check check, const Answer& in_file, const Answer& expected,
-                     const std::string& truth, Findings& findings) {
-  const std::string text = to_text(differences(in_file, expected), "in the file", truth);
-  if (!text.empty()) findings.add(check, in_file.columns.id, text);
-  return !text.empty();
-}
-
-/// Holds one answer to what must be true of it.
-class Expectations {
+/// The checks of one plan, and what they find.
+class PlanChecks {
  public:
-  Expectations(const PlanResult& row, Findings& findings) : row_(row), findings_(findings) {}
-  /// If it is not so, the rest says what is wrong.
-  template <class... Args>
-  void operator()(bool is_so, fmt::format_string<Args...> what, Args&&... args) const {
-    if (!is_so)
-      findings_.add(Check::physics, row_.id, fmt::format(what, std::forward<Args>(args)...));
+  PlanChecks(const ResultReader& reader, const PlanSource* plans, const SolverOptions& made_with,
+             std::size_t index)
+      : reader_(reader), plans_(plans), made_with_(made_with), row_(reader.row(index)) {}
+
+  Findings run(Solver* solver) {
+    check_row();
+    read_field_and_rooms();
+    if (plans_ == nullptr) return findings_;
+    const auto plan = unchanged_plan();
+    if (!plan) return findings_;
+    check_temperatures(*plan);
+    if (field_) check_field(*plan);
+    check_rooms(*plan);
+    if (solver != nullptr) solve_again(*plan, *solver);
+    return findings_;
   }
 
  private:
-  const PlanResult& row_;
-  Findings& findings_;
+  void count(Check check) { findings_.count(check); }
+  void add(Check check, const std::string& what) { findings_.add(check, row_.id, what); }
+  /// If it is not so, the rest says what is wrong.
+  template <class... Args>
+  void expect(bool is_so, fmt::format_string<Args...> what, Args&&... args) {
+    if (!is_so) add(Check::physics, fmt::format(what, std::forward<Args>(args)...));
+  }
+  /// Compares the row with what it should be; true if it differs. `truth`: how that is known.
+  bool differs(Check check, const Answer& expected, const std::string& truth,
+               const Grid<double>* field = nullptr) {
+    const std::string text = to_text(differences({row_, field}, expected), "in the file", truth);
+    if (!text.empty()) add(check, text);
+    return !text.empty();
+  }
+  [[nodiscard]] bool is_steady() const { return made_with_.kind == SolverKind::steady; }
+
+  void check_row();
+  void read_field_and_rooms();
+  std::optional<FloorPlan> unchanged_plan();
+  void check_temperatures(const FloorPlan& plan);
+  void check_field(const FloorPlan& plan);
+  void check_rooms(const FloorPlan& plan);
+  void solve_again(const FloorPlan& plan, Solver& solver);
+
+  const ResultReader& reader_;
+  const PlanSource* plans_;
+  const SolverOptions& made_with_;
+  PlanResult row_;
+  std::optional<Grid<double>> field_{};
+  Findings findings_{};
 };
 
 /// What must be true of any answer, without a look at its plan.
-void check_row(const PlanResult& row, const SolverOptions& made_with, Findings& findings) {
-  const Limits& limits = made_with.limits;
-  findings.count(Check::physics);
-  const Expectations expect(row, findings);
-  const Statistics& s = row.statistics;
-  if (row.status == PlanStatus::empty)
-    return expect(row.interior_cells == 0 && row.iterations == 0 && std::isnan(s.mean_temp),
+void PlanChecks::check_row() {
+  const Limits& limits = made_with_.limits;
+  count(Check::physics);
+  const Statistics& s = row_.statistics;
+  if (row_.status == PlanStatus::empty)
+    return expect(row_.interior_cells == 0 && row_.iterations == 0 && std::isnan(s.mean_temp),
                   "it is called empty, but has an answer");
-  const auto cells = static_cast<double>(row.rows) * static_cast<double>(row.cols);
-  expect(row.interior_cells >= 1 && static_cast<double>(row.interior_cells) <= cells,
-         "{} interior cells cannot be in a grid of {} x {}", row.interior_cells, row.rows,
-         row.cols);
+  const auto cells = static_cast<double>(row_.rows) * static_cast<double>(row_.cols);
+  expect(row_.interior_cells >= 1 && static_cast<double>(row_.interior_cells) <= cells,
+         "{} interior cells cannot be in a grid of {} x {}", row_.interior_cells, row_.rows,
+         row_.cols);
   for (const auto& [name, value] :
        {std::pair("pct_above_18", s.pct_above_18), std::pair("pct_below_15", s.pct_below_15)})
     expect(value >= 0 && value <= 100, "{} is {}, not within 0 and 100 %", name,
@@ -112,31 +140,66 @@ void check_row(const PlanResult& row, const SolverOptions& made_with, Findings& 
   // Sums of huge temperatures are infinite, as NumPy's are; the plan tells whether they can be.
   expect(!std::isnan(s.mean_temp), "mean_temp is {}", python_float(s.mean_temp));
   expect(s.std_temp >= 0, "std_temp is {}", python_float(s.std_temp));
-  const bool steady = made_with.kind == SolverKind::steady;
+  const bool steady = is_steady();
   const std::int64_t least = steady ? 0 : 1;
-  expect(row.iterations >= least && row.iterations <= limits.max_iterations,
-         "it took {} iterations, not {} to {}", row.iterations, least, limits.max_iterations);
+  expect(row_.iterations >= least && row_.iterations <= limits.max_iterations,
+         "it took {} iterations, not {} to {}", row_.iterations, least, limits.max_iterations);
   const char* const measure = steady ? "error_bound" : "last_delta";
-  const double value = steady ? row.error_bound : row.last_delta;
+  const double value = steady ? row_.error_bound : row_.last_delta;
   const double limit = steady ? limits.accuracy : limits.tolerance;
   const bool is_below = steady ? value <= limit : value < limit;
-  expect(row.status != PlanStatus::converged || (value >= 0 && is_below),
+  expect(row_.status != PlanStatus::converged || (value >= 0 && is_below),
          "it is called converged, but {} is {} °C and the {} {} °C", measure, python_float(value),
          steady ? "accuracy" : "tolerance", python_float(limit));
-  expect(row.status != PlanStatus::max_iterations ||
-             (row.iterations == limits.max_iterations && !is_below && !std::isnan(value)),
-         "it is said to have run out of iterations, after {} of {} with {} {}", row.iterations,
+  expect(row_.status != PlanStatus::max_iterations ||
+             (row_.iterations == limits.max_iterations && !is_below && !std::isnan(value)),
+         "it is said to have run out of iterations, after {} of {} with {} {}", row_.iterations,
          limits.max_iterations, measure, python_float(value));
 }
 
+void PlanChecks::read_field_and_rooms() {
+  try {
+    row_.rooms = reader_.rooms(row_.index);
+    field_ = reader_.field(row_.index);
+    if (field_) count(Check::fields);
+  } catch (const RunError& damage) {
+    count(Check::fields);
+    add(Check::fields, damage.what());
+  }
+}
+
+/// The plan as it was solved, with its walls' temperatures, if it still is that one and the row is
+/// of its shape.
+std::optional<FloorPlan> PlanChecks::unchanged_plan() {
+  count(Check::inputs);
+  try {
+    FloorPlan plan = plans_->load(row_.id);
+    const std::uint64_t hash = plan_hash(plan);
+    if (hash != row_.input_hash) {
+      add(Check::inputs,
+          fmt::format("its input in {} has changed since it was solved: input_hash is "
+                      "{:016x} in the file, {:016x} now",
+                      plans_->path().string(), row_.input_hash, hash));
+      return std::nullopt;
+    }
+    PlanResult expected = row_;
+    expected.rows = static_cast<std::uint32_t>(plan.domain.rows);
+    expected.cols = static_cast<std::uint32_t>(plan.domain.cols);
+    expected.interior_cells = count_interior(plan);
+    set_wall_temperatures(plan, made_with_.walls);
+    if (!differs(Check::physics, {expected}, "by the plan")) return plan;
+  } catch (const InputError& error) {
+    add(Check::inputs, fmt::format("its input cannot be read any more: {}", error.what()));
+  }
+  return std::nullopt;
+}
+
 /// The maximum principle, and that fixed cells are still what they were.
-void check_temperatures(const PlanResult& row, const FloorPlan& plan, const Limits& limits,
-                        const std::optional<Grid<double>>& field, Findings& findings) {
-  if (row.status == PlanStatus::empty) return;
-  const Expectations expect(row, findings);
-  const Range range = possible_temperatures(plan, row, limits);
-  const auto interior_cells = static_cast<double>(row.interior_cells);
-  const double mean = row.statistics.mean_temp;
+void PlanChecks::check_temperatures(const FloorPlan& plan) {
+  if (row_.status == PlanStatus::empty) return;
+  const Range range = possible_temperatures(plan, row_, made_with_.limits);
+  const auto interior_cells = static_cast<double>(row_.interior_cells);
+  const double mean = row_.statistics.mean_temp;
   const bool sum_may_overflow = std::isinf(interior_cells * range.largest());
   expect(range.holds(mean) || (sum_may_overflow && std::isinf(mean)),
          "mean_temp is {} °C, but no temperature can leave {} to {} °C", python_float(mean),
@@ -145,16 +208,16 @@ void check_temperatures(const PlanResult& row, const FloorPlan& plan, const Limi
   const double spread = range.high - range.low;
   const bool squares_may_overflow =
       sum_may_overflow || std::isinf(interior_cells * spread * spread);
-  const double deviation = row.statistics.std_temp;
+  const double deviation = row_.statistics.std_temp;
   expect(!(deviation > spread / 2) || (squares_may_overflow && std::isinf(deviation)),
          "std_temp is {} °C, too much for temperatures of {} to {} °C", python_float(deviation),
          range.low, range.high);
-  if (!field) return;
+  if (!field_) return;
   std::size_t outside = 0;
   std::size_t moved = 0;
   double worst = 0;
-  for (std::size_t cell = 0; cell < field->cells.size(); ++cell) {
-    const double value = field->cells[cell];
+  for (std::size_t cell = 0; cell < field_->cells.size(); ++cell) {
+    const double value = field_->cells[cell];
     if (plan.interior.cells[cell] == 0) {
       moved += same_value(value, plan.domain.cells[cell]) ? 0 : 1;
     } else if (!range.holds(value)) {
@@ -166,6 +229,60 @@ void check_temperatures(const PlanResult& row, const FloorPlan& plan, const Limi
          counted(outside, "cell"), python_float(worst), range.low, range.high);
   expect(moved == 0, "{} not the plan's",
          counted(moved, "fixed cell of the field is", "fixed cells of the field are"));
+}
+
+/// That the row's statistics, and the bound of a steady state, are those of the field beside it.
+void PlanChecks::check_field(const FloorPlan& plan) {
+  PlanResult expected = row_;
+  expected.statistics = statistics(*field_, plan.interior, made_with_.thresholds);
+  differs(Check::fields, {expected}, "by the field beside it");
+  if (!is_steady() || row_.status == PlanStatus::empty) return;
+  const double proven = proven_error_bound(plan, made_with_.limits, *field_);
+  constexpr double rounding = 1e-6;  // of the bound itself, which is computed in another order
+  expect(proven <= row_.error_bound * (1 + rounding),
+         "error_bound is {} °C in the file, but the field beside it proves {} °C only",
+         python_float(row_.error_bound), python_float(proven));
+}
+
+/// That the rooms are those of the plan, and have the temperatures of the field beside them.
+void PlanChecks::check_rooms(const FloorPlan& plan) {
+  if (row_.rooms.empty() || !made_with_.door) return;
+  const std::uint32_t door = made_with_.door->of({plan.interior.rows, plan.interior.cols});
+  PlanResult expected = row_;
+  expected.rooms = room_results(map_rooms(plan.interior, door), field_ ? *field_ : plan.domain,
+                                made_with_.thresholds);
+  const std::size_t known = std::min(expected.rooms.size(), row_.rooms.size());
+  for (std::size_t k = 0; !field_ && k < known; ++k) {
+    RoomResult& room = expected.rooms[k];
+    const RoomResult& stored = row_.rooms[k];
+    room.mean_temp = stored.mean_temp;
+    room.min_temp = stored.min_temp;
+    room.max_temp = stored.max_temp;
+    room.cells_above = stored.cells_above;
+    room.cells_below = stored.cells_below;
+  }
+  differs(field_ ? Check::fields : Check::physics, {expected},
+          field_ ? "by the field beside it" : "by the plan");
+}
+
+void PlanChecks::solve_again(const FloorPlan& plan, Solver& solver) {
+  count(Check::answers);
+  try {
+    const auto solution = solver.solve(plan, made_with_.limits, {});
+    PlanResult expected;
+    describe_solution(plan, *solution, made_with_, expected);
+    expected.input_hash = row_.input_hash;  // the plan's, as unchanged_plan() found
+    differs(Check::answers, {expected, &solution->field}, "solved again",
+            field_ ? &*field_ : nullptr);
+    // A GPU's logarithm may round otherwise, and then it looks at other deltas.
+    constexpr double alike = 0.05;
+    const double estimate = expected.error_estimate;
+    if (std::isfinite(estimate) && !(std::abs(row_.error_estimate - estimate) <= alike * estimate))
+      add(Check::answers, fmt::format("error_estimate is {} °C in the file, {} °C solved again",
+                                      python_float(row_.error_estimate), python_float(estimate)));
+  } catch (const InputError& error) {
+    add(Check::answers, fmt::format("cannot be solved again: {}", error.what()));
+  }
 }
 
 }  // namespace
@@ -182,132 +299,7 @@ void Findings::append(const Findings& more) {
 }
 
 Findings Verifier::examine(std::size_t index, Solver* solver) const {
-  PlanResult row = reader_.row(index);
-  Findings findings;
-  check_row(row, made_with_, findings);
-  take_rooms(row, findings);
-  const auto field = stored_field(index, findings);
-  if (!plans_) return findings;
-  const auto plan = unchanged_plan(row, findings);
-  if (!plan) return findings;
-  check_temperatures(row, *plan, made_with_.limits, field, findings);
-  if (field) {
-    PlanResult expected = row;
-    expected.statistics = statistics(*field, plan->interior, made_with_.thresholds);
-    add_differences(Check::fields, {row}, {expected}, "by the field beside it", findings);
-    if (made_with_.kind == SolverKind::steady && row.status != PlanStatus::empty)
-      prove_bound(row, *plan, *field, findings);
-  }
-  check_rooms(row, *plan, field, findings);
-  if (solver != nullptr) solve_again(row, *plan, field, *solver, findings);
-  return findings;
-}
-
-std::optional<Grid<double>> Verifier::stored_field(std::size_t index, Findings& findings) const {
-  try {
-    auto field = reader_.field(index);
-    if (field) findings.count(Check::fields);
-    return field;
-  } catch (const RunError& error) {
-    findings.count(Check::fields);
-    findings.add(Check::fields, reader_.row(index).id, error.what());
-    return std::nullopt;
-  }
-}
-
-/// Reads the rooms of a row that has some.
-void Verifier::take_rooms(PlanResult& row, Findings& findings) const {
-  try {
-    row.rooms = reader_.rooms(row.index);
-  } catch (const RunError& error) {
-    findings.count(Check::fields);
-    findings.add(Check::fields, row.id, error.what());
-  }
-}
-
-/// That the rooms are those of the plan, and have the temperatures of the field beside them.
-void Verifier::check_rooms(const PlanResult& row, const FloorPlan& plan,
-                           const std::optional<Grid<double>>& field, Findings& findings) const {
-  if (row.rooms.empty() || !made_with_.door) return;
-  const std::uint32_t door = made_with_.door->of({plan.interior.rows, plan.interior.cols});
-  PlanResult expected = row;
-  expected.rooms = room_results(map_rooms(plan.interior, door), field ? *field : plan.domain,
-                                made_with_.thresholds);
-  const std::size_t known = std::min(expected.rooms.size(), row.rooms.size());
-  for (std::size_t k = 0; !field && k < known; ++k) {
-    RoomResult& room = expected.rooms[k];
-    const RoomResult& stored = row.rooms[k];
-    room.mean_temp = stored.mean_temp;
-    room.min_temp = stored.min_temp;
-    room.max_temp = stored.max_temp;
-    room.cells_above = stored.cells_above;
-    room.cells_below = stored.cells_below;
-  }
-  add_differences(field ? Check::fields : Check::physics, {row}, {expected},
-                  field ? "by the field beside it" : "by the plan", findings);
-}
-
-/// The plan as it was solved, with its walls' temperatures, if it still is that one and the row is
-/// of its shape.
-std::optional<FloorPlan> Verifier::unchanged_plan(const PlanResult& row, Findings& findings) const {
-  findings.count(Check::inputs);
-  try {
-    FloorPlan plan = plans_->load(row.id);
-    const std::uint64_t hash = plan_hash(plan);
-    if (hash != row.input_hash) {
-      findings.add(Check::inputs, row.id,
-                   fmt::format("its input in {} has changed since it was solved: input_hash is "
-                               "{:016x} in the file, {:016x} now",
-                               plans_->path().string(), row.input_hash, hash));
-      return std::nullopt;
-    }
-    PlanResult expected = row;
-    expected.rows = static_cast<std::uint32_t>(plan.domain.rows);
-    expected.cols = static_cast<std::uint32_t>(plan.domain.cols);
-    expected.interior_cells = count_interior(plan);
-    set_wall_temperatures(plan, made_with_.walls);
-    if (!add_differences(Check::physics, {row}, {expected}, "by the plan", findings)) return plan;
-  } catch (const InputError& error) {
-    findings.add(Check::inputs, row.id,
-                 fmt::format("its input cannot be read any more: {}", error.what()));
-  }
-  return std::nullopt;
-}
-
-/// Computes the bound anew, from the field and the plan alone.
-void Verifier::prove_bound(const PlanResult& row, const FloorPlan& plan, const Grid<double>& field,
-                           Findings& findings) const {
-  const double proven = proven_error_bound(plan, made_with_.limits, field);
-  constexpr double rounding = 1e-6;  // of the bound itself, which is computed in another order
-  if (!(proven <= row.error_bound * (1 + rounding))) {
-    findings.add(Check::physics, row.id,
-                 fmt::format("error_bound is {} °C in the file, but the field beside it proves "
-                             "{} °C only",
-                             python_float(row.error_bound), python_float(proven)));
-  }
-}
-
-void Verifier::solve_again(const PlanResult& row, const FloorPlan& plan,
-                           const std::optional<Grid<double>>& field, Solver& solver,
-                           Findings& findings) const {
-  findings.count(Check::answers);
-  try {
-    const auto solution = solver.solve(plan, made_with_.limits, {});
-    PlanResult expected;
-    describe_solution(plan, *solution, made_with_, expected);
-    expected.input_hash = row.input_hash;  // the plan's, as unchanged_plan() found
-    add_differences(Check::answers, {row, field ? &*field : nullptr}, {expected, &solution->field},
-                    "solved again", findings);
-    // A GPU's logarithm may round otherwise, and then it looks at other deltas.
-    constexpr double alike = 0.05;
-    const double estimate = expected.error_estimate;
-    if (std::isfinite(estimate) && !(std::abs(row.error_estimate - estimate) <= alike * estimate))
-      findings.add(Check::answers, row.id,
-                   fmt::format("error_estimate is {} °C in the file, {} °C solved again",
-                               python_float(row.error_estimate), python_float(estimate)));
-  } catch (const InputError& error) {
-    findings.add(Check::answers, row.id, fmt::format("cannot be solved again: {}", error.what()));
-  }
+  return PlanChecks(reader_, plans_.get(), made_with_, index).run(solver);
 }
 
 }  // namespace wallheat

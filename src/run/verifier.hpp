@@ -45,17 +45,6 @@ class Verifier {
   [[nodiscard]] Findings examine(std::size_t index, Solver* solver) const;
 
  private:
-  std::optional<Grid<double>> stored_field(std::size_t index, Findings& findings) const;
-  void take_rooms(PlanResult& row, Findings& findings) const;
-  void check_rooms(const PlanResult& row, const FloorPlan& plan,
-                   const std::optional<Grid<double>>& field, Findings& findings) const;
-  std::optional<FloorPlan> unchanged_plan(const PlanResult& row, Findings& findings) const;
-  void prove_bound(const PlanResult& row, const FloorPlan& plan, const Grid<double>& field,
-                   Findings& findings) const;
-  void solve_again(const PlanResult& row, const FloorPlan& plan,
-                   const std::optional<Grid<double>>& field, Solver& solver,
-                   Findings& findings) const;
-
   const ResultReader& reader_;
   SharedPlanSource plans_;
   SolverOptions made_with_;

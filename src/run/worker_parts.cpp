@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "core/version.hpp"
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
 #include "node/peak_memory.hpp"

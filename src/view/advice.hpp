@@ -5,10 +5,10 @@
 // What to do after a run, in words that are the same wherever they stand.
 namespace wallheat {
 
-/// To take up a run; as options follow, these may too.
+/// To take up a run. More options may follow.
 inline constexpr const char* resume_same = "run the same command with --resume";
 
-/// For who does not know the command of a run.
+/// If the command of the run is not known.
 [[nodiscard]] inline std::string resume_command(const std::string& file) {
   return "wallheat run --data PLANS --out " + file + " --resume";
 }
@@ -17,7 +17,7 @@ inline constexpr const char* resume_same = "run the same command with --resume";
 inline constexpr const char* far_from_steady =
     "far from the steady state, which --solver steady finds with a proven bound";
 
-/// Where plans have sources, and nobody said how far apart their cells are.
+/// If plans have sources, and nobody said how far apart their cells are.
 inline constexpr const char* unknown_spacing =
     "plans have sources, but not the distance of their cells, which is taken for 1: say --spacing, "
     "or write it into spacing.txt beside the plans";

@@ -22,7 +22,7 @@ double per_plan(double energy_j, std::size_t plans) {
   return plans == 0 ? GpuSample::unknown : energy_j / static_cast<double>(plans);
 }
 
-/// A number for a table; "-" where it is not known.
+/// A number for a table; "-" if it is not known.
 std::string cell(double number, int digits = 0) {
   return std::isnan(number) ? "-" : fmt::format("{:.{}f}", number, digits);
 }

@@ -61,9 +61,7 @@ static void read(const Json& json, Field& field) {
   if constexpr (requires { field.has_value(); }) {
     if (!json.is_null()) read(json, field.emplace());
   } else if constexpr (std::integral<Field>) {
-    if (json.is_number_unsigned()
-            ? std::in_range<Field>(json.get<std::uint64_t>())
-            : json.is_number_integer() && std::in_range<Field>(json.get<std::int64_t>()))
+    if (json.is_number_integer() && std::in_range<Field>(json.get<std::int64_t>()))
       field = json.get<Field>();
   } else if constexpr (requires { typename Field::mapped_type; }) {
     for (const auto& [key, value] : json.items()) read(value, field[key]);
@@ -98,13 +96,8 @@ RunStatus run_status_from_json(std::string_view text) {
 }
 
 void write_run_status(const fs::path& path, const RunStatus& status) {
-  std::string text = to_json_text(status);
-  for (RunStatus fewer = status; text.size() > largest_status_bytes && !fewer.workers.empty();) {
-    fewer.workers.resize(fewer.workers.size() / 2);
-    text = to_json_text(fewer);
-  }
   try {
-    replace_text(path, text);
+    replace_text(path, to_json_text(status));
   } catch (const RunError& error) {
     throw RunError(fmt::format("the status file {}", error.what()));
   }

@@ -23,7 +23,7 @@ namespace wallheat {
 
 class Log;
 
-// Each of these lists its fields once, by their names in the status file.
+// Each of these structures lists its fields once, by their names in the status file.
 
 /// A plan that a worker is at.
 struct RunningPlan {
@@ -60,10 +60,9 @@ struct WorkerStatus {
 
 /// How often a run replaces its status.
 inline constexpr std::chrono::seconds status_interval{2};
-/// A status says no more of a worker, or of all of them, however many there are.
+/// A status names no more plans of a worker, and no more workers, however many there are.
 inline constexpr std::size_t most_running_told = 8;
 inline constexpr std::size_t most_workers_told = 64;
-inline constexpr std::size_t largest_status_bytes = 100'000;
 
 /// What a run is doing at one moment. Rank 0 writes it every few seconds for observers.
 struct RunStatus {
@@ -100,17 +99,17 @@ struct RunStatus {
 /// Throws DecodeError if the text is no object.
 [[nodiscard]] RunStatus run_status_from_json(std::string_view text);
 
-/// Replaces the status file; a reader sees the old one or the new one. Leaves out workers, the last
-/// first, until no more than largest_status_bytes are left. Throws RunError; whatever happens to
-/// this file, the results are safe.
+/// Replaces the status file; a reader sees the old one or the new one. Throws RunError; whatever
+/// happens to this file, the results are safe.
 void write_run_status(const std::filesystem::path& path, const RunStatus& status);
 /// Nothing if there is no file. Throws RunError if it is damaged or cannot be read.
 [[nodiscard]] std::optional<RunStatus> read_run_status(const std::filesystem::path& path);
 /// Removes the status file if it is there. Throws RunError.
 void remove_run_status(const std::filesystem::path& path);
 
-/// The status of a run, which is its sign of life: a launcher or another host takes a run whose
-/// status grows old for dead. One thread writes it, so that a slow file system holds up nobody.
+/// The status of a run, which is its sign of life: if it grows old, a launcher or another host
+/// takes the run for dead. A thread of its own writes it, so that a slow file system holds up
+/// nobody.
 class LiveStatus {
  public:
   /// `write` replaces the status; if it throws RunError, this is said once.
@@ -120,7 +119,7 @@ class LiveStatus {
   LiveStatus(const LiveStatus&) = delete;
   LiveStatus& operator=(const LiveStatus&) = delete;
 
-  /// Has it written once: whoever reports often gives a sign of life by each report.
+  /// Has it written once: each call is a sign of life.
   void write(RunStatus status) { take(std::move(status), false); }
   /// Has it written every status_interval until the next call of any function here: while a run
   /// starts and ends, nothing is reported for a long time.

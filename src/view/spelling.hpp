@@ -5,8 +5,8 @@
 
 namespace wallheat {
 
-/// "; did you mean 'summary'?" where one of the choices looks like a word that is none of them;
-/// empty where none does.
+/// "; did you mean 'summary'?" if one of the choices looks like the given word, which is none of
+/// them; else empty.
 [[nodiscard]] std::string did_you_mean(const std::string& given,
                                        const std::vector<std::string>& choices);
 

@@ -17,7 +17,7 @@ namespace {
 
 bool continues_a_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
-/// The bytes of the characters that fit into so many columns.
+/// How many bytes of the text fit into the columns.
 std::size_t bytes_of(std::string_view text, std::size_t columns) {
   std::size_t bytes = 0;
   while (bytes < text.size()) {

@@ -9,7 +9,7 @@
 namespace wallheat {
 
 /// Columns of the terminal behind a file descriptor: what the terminal says, else $COLUMNS. Nothing
-/// where there is no terminal: what goes to a file or a pipe is not folded.
+/// if there is no terminal: what goes to a file or a pipe is not folded.
 [[nodiscard]] std::optional<std::size_t> terminal_columns(int descriptor);
 
 /// The same for stderr, which mpirun on this machine may hand on to its own: its ranks have pipes.
@@ -22,10 +22,10 @@ namespace wallheat {
 /// is indented. A word that is longer than a line is cut.
 [[nodiscard]] std::string folded(std::string_view text, std::size_t columns, std::size_t indent);
 
-/// The same for the terminal behind a file descriptor; unchanged where there is none.
+/// The same for the terminal behind a file descriptor; unchanged if there is none.
 [[nodiscard]] std::string folded_for(int descriptor, std::string_view text, std::size_t indent);
 
-/// Prints a line to stdout, folded where that is a terminal, with control characters escaped.
+/// Prints a line to stdout, folded if that is a terminal, with control characters escaped.
 void print_line(std::string_view line, std::size_t indent);
 
 /// The lines of a table whose columns are as wide as what stands in them. `alignment` has an l or

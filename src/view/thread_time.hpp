@@ -6,16 +6,16 @@
 
 namespace wallheat {
 
-/// What plans took: the time of solver threads, and in how much of it these had a core. In s.
+/// What plans took, in s: the time of solver threads, and for how much of it they had a core.
 class ThreadTime {
  public:
   void add(const PlanResult& result);
   /// Wall time of all threads.
   [[nodiscard]] double seconds() const { return seconds_; }
-  /// Less than seconds() where threads waited: for a core, a disk or a GPU. NaN where not known.
+  /// Less than seconds() if threads waited: for a core, a disk or a GPU. NaN if it is not known.
   [[nodiscard]] double cpu_seconds() const;
-  /// True where threads that solve on a CPU had their cores for less than four fifths of the time,
-  /// so that wall times say little about the solver.
+  /// True if threads that solve on a CPU had their cores for less than four fifths of the time, so
+  /// that wall times say little about the solver.
   [[nodiscard]] bool cores_were_shared() const;
   /// "17 s of CPU time", or all that is known.
   [[nodiscard]] std::string text() const;
@@ -24,7 +24,7 @@ class ThreadTime {
   double seconds_ = 0;
   double known_s_ = 0;  ///< of these, of results whose CPU time is known
   double cpu_s_ = 0;
-  double on_cpus_s_ = 0;  ///< of known_s_, where a CPU solved
+  double on_cpus_s_ = 0;  ///< of known_s_, if a CPU solved
   double of_cpus_s_ = 0;  ///< of cpu_s_, the same
 };
 

@@ -8,13 +8,13 @@ namespace wallheat {
 /// Now in UTC as ISO 8601 with milliseconds: 2030-01-02T03:04:05.678Z.
 [[nodiscard]] std::string utc_now();
 
-/// Such a time in seconds since 1970; nothing where the text is none.
+/// The same in seconds since 1970; nothing if the text is no such time.
 [[nodiscard]] std::optional<double> seconds_of_utc(const std::string& text);
 
 /// Time for people: "70 ms", "0.4 s", "3 min 20 s"; "?" for NaN, "unknown" for infinity.
 [[nodiscard]] std::string duration_text(double seconds);
 
-/// In what it is told how fast plans are solved.
+/// The unit in which it is told how fast plans are solved.
 enum class RateUnit { plans_per_s, plans_per_min, time_per_plan };
 /// The one that leaves a number to read.
 [[nodiscard]] RateUnit rate_unit(double plans_per_s);

@@ -21,7 +21,7 @@ SESSION_LIMIT_S = 240  # rank 0 gives a worker that starts 180 s
 # Open MPI does not give all its memory back.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "ASAN_OPTIONS": "detect_leaks=0"}
 
-# role: rank, solver, mpirun or other; job: Open MPI's number of the run, where there is one.
+# role: rank, solver, mpirun or other; job: Open MPI's number of the run, if there is one.
 Process = collections.namedtuple("Process", "pid role rank job")
 
 
@@ -97,7 +97,7 @@ class HeldList:
     """The list of plans as a named pipe: whoever reads it waits until it is let go."""
 
     def __init__(self, name, plans):
-        # wallheat takes a named pipe for its list only where the shell has its own.
+        # wallheat takes a named pipe for its list only from the folder in which the shell has its own.
         self.path = f"/dev/shm/{name}.ids"
         self.plans = plans
         self.file = None
@@ -190,7 +190,7 @@ class Run:
             os.remove(name)
 
     def keep_stacks(self, path):
-        """What each process of a session that hangs is at, where there is gdb."""
+        """What each process of a session that hangs is at, if there is gdb."""
         if shutil.which("gdb") is None:
             return
         with open(path, "wb") as file:

@@ -65,13 +65,13 @@ def promise_of_stop(cell):
         # 75 if it came before the file was made whole: that is done next time.
         return Promise({0, 75}, (ENDED_WELL, NOT_WHOLE), None)
     if cell.phase in ("start", "ready"):
-        # 1 where no plan could start, or a job would go back into the queue for ever.
+        # 1 if no plan could start, or a job would go back into the queue for ever.
         return Promise({1, 75}, (GOES_ON,), None)
     return Promise({75}, (GOES_ON,), True)
 
 
 def promise_of_worker(cell):
-    """KILL and STOP: its plans go to others, where mpirun lets the others live."""
+    """KILL and STOP: its plans go to others, if mpirun lets the others live."""
     if cell.where != "mpirun":
         unnoticed = cell.signal == "STOP-CONT" or cell.phase in ("ready", "closing")
         return Promise({0}, (ENDED_WELL if unnoticed else LOST,), False)
@@ -89,7 +89,7 @@ def promise_of_rank0(cell):
     if cell.where == "mpirun":
         ends = {137} if cell.signal == "KILL" else {1, 137} | ({0, 75} if cell.signal == "STOP-CONT" else set())
         return Promise(ends, (MPIRUN_SAYS, GOES_ON), False)
-    # 75 if it had solved something, also where launch.sh asked it to stop and it did.
+    # 75 if it had solved something, also if launch.sh asked it to stop and it did.
     killed = {1} if cell.phase in ("start", "ready") else {75}
     return Promise(killed if cell.signal == "KILL" else {0, 1, 75}, (GOES_ON, ENDED_WELL), None)
 

@@ -5,7 +5,7 @@ A cell of the matrix is a surrounding, a victim, a phase and a signal:
 
   --where    alone, mpirun, launch.sh, slurm.sh, lsf.sh (the two job scripts as jobs/submit.sh submits them; this
              program stands in for the schedulers)
-  --victim   rank0, worker (which has a plan at hand, where the phase has one), solver (its solver process), launcher
+  --victim   rank0, worker (which has a plan at hand, if the phase has one), solver (its solver process), launcher
              (mpirun, launch.sh or the job script), everybody (at once, as schedulers do it)
   --phase    start    rank 0 reads the list of plans; it is held there by a named pipe
              ready    the workers' solver processes load

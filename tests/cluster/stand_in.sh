@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Stands in for wallheat where a test is about launch.sh. Of `run`, rank 0 gives signs of life, and ends with the status
+# Stands in for wallheat if a test is about launch.sh. Of `run`, rank 0 gives signs of life, and ends with the status
 # that it finds in the file STAND_IN/end, or with 75 on SIGUSR1, which `status --session` tells; the others leave with it.
 # STAND_IN_MUTE=yes: rank 0 gives no sign of life. STAND_IN_DEAF=yes: it does not stop when asked.
 # STAND_IN_STAYS=yes: the others never leave, not even on SIGTERM.

@@ -311,8 +311,8 @@ TEST_F(Wallheat, solves_plans_with_sources_and_knows_them_by_their_content) {
 
 TEST_F(Wallheat, solves_the_tasks_of_a_job_array_into_parts_that_make_the_whole) {
   generate(7, 40);
-  const Finished merged = shell(run + R"( && for task in 5 7 9; do
-      SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_MAX=9 SLURM_ARRAY_TASK_STEP=2 \
+  const Finished merged = shell(run + R"( && for task in 5 6 7; do
+      SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_MAX=7 \
         SLURM_ARRAY_TASK_COUNT=3 wallheat run --data plans --out array.h5 || exit; done
     wallheat merge --out slurm.h5 array.part-*-of-3.h5)");
   EXPECT_THAT(merged.out, HasSubstr("7 of 7, 0 missing, 0 duplicates, 0 conflicts"));

@@ -4,10 +4,7 @@
 
 #include <sys/socket.h>
 
-#include <limits>
-
 #include "core/bytes.hpp"
-#include "isolation/job_settings.hpp"
 #include "isolation/message_channel.hpp"
 #include "queue/messages.hpp"
 #include "target.hpp"
@@ -16,7 +13,7 @@
 namespace wallheat::fuzz {
 namespace {
 
-enum Speaker : char { worker, rank_0, stream, parent, run };
+enum Speaker : char { worker, rank_0, stream, run };
 
 std::string text_of(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -49,32 +46,6 @@ void read_stream(std::span<const std::byte> bytes) {
       pass_on(*message, decode_from_worker);
     }
   });
-}
-
-void require_sound(const JobSettings& settings) {
-  const SolverOptions& solver = settings.solver;
-  require(solver.isa == Isa::baseline || solver.isa == Isa::avx2 || solver.isa == Isa::avx512,
-          "no such isa");
-  require(solver.kind >= SolverKind::jacobi && solver.kind <= SolverKind::steady, "no such solver");
-  require(
-      !solver.door || (solver.door->cells >= Door::automatic && solver.door->cells <= largest_door),
-      "no door");
-  require(settings.plan_timeout_s >= 0, "a timeout that ends before it begins");
-}
-
-std::vector<JobSettings> some_settings() {
-  JobSettings usual{"plans", {}, true, "node", "cpu"};
-  JobSettings wild = usual;
-  wild.solver.isa = static_cast<Isa>(77);
-  JobSettings endless = usual;
-  endless.plan_timeout_s = std::numeric_limits<double>::quiet_NaN();
-  JobSettings full = usual;
-  full.solver.gpu = 3;
-  full.lanes = 0;
-  full.cpus = {0, 8};
-  full.solver.walls = {{5, 8}, {25, 22}};
-  full.solver.door = Door{7};
-  return {usual, wild, endless, full};
 }
 
 std::vector<std::string> some_statuses() {
@@ -125,7 +96,6 @@ std::vector<std::string> seeds() {
   }
   add(stream, all);
   for (const ToWorker& message : to_worker) add(rank_0, text_of(encode(message)));
-  for (const JobSettings& settings : some_settings()) add(parent, text_of(encode(settings)));
   for (const std::string& status : some_statuses()) add(run, status);
   return inputs;
 }
@@ -138,7 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view said = text_of(data, size).substr(1);
   const auto bytes = bytes_of(said);
-  switch (data[0] % 5) {
+  switch (data[0] % 4) {
     case worker:
       pass_on(bytes, decode_from_worker);
       break;
@@ -147,10 +117,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case stream:
       read_stream(bytes);
-      break;
-    case parent:
-      pass_on(bytes, decode_settings);
-      accepts<DecodeError>([&] { require_sound(decode_settings(bytes)); });
       break;
     default:
       accepts<DecodeError>([&] {

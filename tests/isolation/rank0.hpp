@@ -37,7 +37,10 @@ class Rank0 {
   Rank0& operator=(const Rank0&) = delete;
 
   void send(const ToWorker& message) { links_[0]->send(1, encode(message)); }
-  void give(const std::string& plan) { send(Work{{{number_++, plan}}}); }
+  void give(const std::string& plan) {
+    send(Work{{{static_cast<std::uint32_t>(given_.size()), plan}}});
+    given_.push_back(plan);
+  }
   /// Takes in what the worker says until that holds.
   void listen(const std::string& what, const std::function<bool()>& done) {
     wait_until(what, [&] {
@@ -89,9 +92,13 @@ class Rank0 {
     ++signs;
     if (report->ready) facts = report->ready;
     for (const Result& result : report->results) {
-      PlanResult row = decode_result(result.record);
+      PlanResult row;
+      if (result.error.empty())
+        row = decode_result(result.record);
+      else
+        row.error = result.error;
       records.push_back(result);
-      results[row.id] = std::move(row);
+      results[given_.at(result.plan)] = std::move(row);
     }
     shaken.insert(shaken.end(), report->shaken.begin(), report->shaken.end());
     returned.insert(returned.end(), report->returned.begin(), report->returned.end());
@@ -100,7 +107,7 @@ class Rank0 {
   WorkerParts parts_;
   LocalNetwork network_{2};
   std::array<std::unique_ptr<Link>, 2> links_{network_.link(0), network_.link(1)};
-  std::uint32_t number_ = 0;
+  std::vector<std::string> given_;  ///< plans
   bool together_ = false;
   std::string failure_;
   std::jthread worker_;  // last: it uses what is above

@@ -1,42 +1,16 @@
-#include <sys/resource.h>
-
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <functional>
-#include <iostream>
 
 #include "isolation/plan_job.hpp"
 #include "plans/plan_hash.hpp"
-#include "run/catalogue.hpp"
-#include "run/forecast.hpp"
 #include "store/field_codec.hpp"
 #include "support/matchers.hpp"
 #include "support/shapes.hpp"
+#include "support/sparse_array.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
 namespace {
-
-const Interrupted never = [] { return false; };
-
-InputChanges changed_inputs(const PlanSource& source, const std::vector<PlanResult>& rows) {
-  InputChanges changes;
-  for (const PlanResult& row : rows) look_for_change(source, row, changes);
-  return changes;
-}
-
-/// Zeros, side x side, that take no room on the disk.
-void save_sparse(const std::filesystem::path& file, const std::string& dtype, std::size_t item,
-                 std::size_t side) {
-  const std::string size = std::to_string(side);
-  const std::string header = "{'descr': '" + dtype + "', 'fortran_order': False, 'shape': (" +
-                             size + ", " + size + "), }\n";
-  std::ofstream(file, std::ios::binary)
-      << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
-  std::filesystem::resize_file(file, 10 + header.size() + side * side * item);
-}
 
 class PlanJobTest : public testing::Test {
  protected:
@@ -94,7 +68,7 @@ TEST_F(PlanJobTest, tells_how_far_a_steady_state_can_be_off) {
   EXPECT_EQ(result.pct_above_18_least, result.statistics.pct_above_18);
 }
 
-TEST_F(PlanJobTest, names_the_plan_and_the_floor_where_an_accuracy_is_beyond_reach) {
+TEST_F(PlanJobTest, names_the_plan_and_the_floor_if_an_accuracy_is_beyond_reach) {
   save("7", room(20, 30));
   solver_.kind = SolverKind::steady;
   solver_.limits.accuracy = 1e-16;
@@ -135,24 +109,6 @@ TEST_F(PlanJobTest, turns_bad_input_into_a_failed_result_with_the_reason) {
   }
 }
 
-TEST_F(PlanJobTest, tells_changed_inputs_from_copies_with_another_stamp) {
-  save("7", room(20, 30));
-  save("8", room(21, 30));
-  std::vector<PlanResult> rows{solve("7"), solve("8")};
-  const auto source = directory_source(directory_.path());
-  const auto changed = [&] { return changed_inputs(*source, rows); };
-  EXPECT_THAT(changed(), IsEmpty());
-  std::filesystem::last_write_time(directory_ / "8_domain.npy", {});  // the same content
-  EXPECT_NE(source->stamp("8"), rows[1].input_stamp);
-  EXPECT_THAT(changed(), IsEmpty());
-  FloorPlan other = room(21, 30);
-  other.domain(0, 0) = 24;
-  save("8", other);
-  EXPECT_THAT(changed(), ElementsAre(Field(&ChangedInput::id, "8")));
-  std::filesystem::remove(directory_ / "7_interior.npy");
-  EXPECT_EQ(changed().size(), 2U);
-}
-
 TEST_F(PlanJobTest, does_not_solve_a_plan_whose_field_cannot_be_stored) {
   save("7", room(20, 30));
   save_sparse(directory_ / "7_domain.npy", "<f8", 8, 30000);
@@ -161,40 +117,9 @@ TEST_F(PlanJobTest, does_not_solve_a_plan_whose_field_cannot_be_stored) {
   EXPECT_THAT(result.error, HasSubstr("30000 x 30000 cells takes more than the 4 GiB"));
 }
 
-/// Does it in a process of its own, which ends with 0 where that took less than 128 MiB.
-void exit_by_memory(const std::function<bool()>& work) {
-  const bool good = work();
-  struct rusage usage {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  std::cerr << usage.ru_maxrss << " KiB\n";
-  std::_Exit(good && usage.ru_maxrss < 128 * 1024 ? 0 : 1);
-}
-
-TEST_F(PlanJobTest, needs_little_memory_to_foresee_the_time_of_a_large_plan) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "AddressSanitizer takes memory of its own";
-#endif
-  save("small", room(20, 30));
-  save_sparse(directory_ / "large_domain.npy", "<f8", 8, 12000);
-  save_sparse(directory_ / "large_interior.npy", "|b1", 1, 12000);
-  const auto source = directory_source(directory_.path());
-  EXPECT_EXIT(exit_by_memory([&] {
-                const auto id_of = [](std::uint32_t plan) { return plan == 0 ? "large" : "small"; };
-                Forecast forecast(source, 2, id_of, {});
-                std::vector<std::pair<std::uint32_t, double>> estimates;
-                while (estimates.empty()) estimates = forecast.take();
-                return estimates.front().first == 1;
-              }),
-              testing::ExitedWithCode(0), "");
-}
-
 TEST_F(PlanJobTest, blames_no_plan_for_a_directory_that_is_away) {
-  save("7", room(20, 30));
-  std::vector<PlanResult> rows{solve("7")};
   const auto away = directory_ / "away";
-  const auto source = directory_source(away);
-  EXPECT_THROW((void)changed_inputs(*source, rows), SourceUnavailable);
-  const PlanJob job = make_plan_job({away, solver_, false, "host", "cpu"}, source,
+  const PlanJob job = make_plan_job({away, solver_, false, "host", "cpu"}, directory_source(away),
                                     std::shared_ptr(make_reference_solver()), {});
   EXPECT_THAT(
       [&] {

@@ -132,11 +132,9 @@ TEST_F(SeatsTest, survive_whatever_kills_a_solver) {
            {"hang-up", "hung up without ending"},
            {"wrong-plan", "sent an invalid answer (the wrong message)"}}) {
     const PlanResult row = solve(plan);
-    EXPECT_EQ(row.status, PlanStatus::failed) << plan;
     EXPECT_TRUE(may_pass()) << plan;
     EXPECT_THAT(row.error,
                 AllOf(HasSubstr("plan " + plan + ": its solver process "), HasSubstr(reason)));
-    EXPECT_THAT(row.solver, HasSubstr("jacobi"));
     expect_sound();
   }
 }

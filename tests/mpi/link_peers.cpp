@@ -10,7 +10,7 @@
 #include <string_view>
 #include <thread>
 
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 
 // Three ranks under mpirun that talk through the link of a run: `link_peers
 // stopped|killed|signs|gather`. Rank 0 prints what it heard.

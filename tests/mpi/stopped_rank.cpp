@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 
 // A run under mpirun: `stopped_rank start|end|never RANK SECONDS`. That rank stops for ever before
 // MPI has started or ended; rank 0 waits so long for the others.

@@ -238,12 +238,22 @@ TEST_F(FakeGpuRun, goes_on_with_the_cpu_when_its_only_gpu_is_broken) {
   }
 }
 
-TEST_F(FakeGpuRun, ends_with_the_reason_when_the_gpu_that_it_was_told_to_use_is_broken) {
-  const Finished finished =
-      run({"env", "CUDA_VISIBLE_DEVICES=2"}, WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
-  EXPECT_EQ(finished.status, 1);
-  EXPECT_THAT(finished.err,
-              AllOf(HasSubstr("gpu Fake GPU is given up"), HasSubstr("the fake GPU is broken")));
+TEST_F(FakeGpuRun, ends_with_the_reason_if_a_gpu_that_it_must_use_is_broken_or_missing) {
+  const std::vector<std::string> ranks{"mpirun", "-n", "3", "--oversubscribe", "--bind-to", "none"};
+  for (const auto& [gpu, launcher, sentence] :
+       std::vector<std::tuple<std::string, std::vector<std::string>, std::string>>{
+           {"2", {}, "gpu Fake GPU is given up"},
+           {"3",
+            {},
+            "GPU 0 (Fake GPU, GPU-fake-3) cannot be used: the fake GPU does not know the "
+            "known answer; --device cpu"},
+           {"0", ranks, "gets no GPU of its own (1 usable for the 2 workers there)"}}) {
+    std::vector<std::string> words{"env", "CUDA_VISIBLE_DEVICES=" + gpu};
+    words.insert(words.end(), launcher.begin(), launcher.end());
+    const Finished finished = run(words, WALLHEAT_FAKE_GPUS, gpu + ".h5", "gpu");
+    EXPECT_EQ(finished.status, 1) << sentence;
+    EXPECT_THAT(finished.err, HasSubstr(sentence));
+  }
 }
 
 TEST_F(FakeGpuRun, solves_on_the_cpu_what_is_too_large_for_a_gpu) {
@@ -273,22 +283,6 @@ TEST_F(FakeGpuRun, has_all_queues_of_a_gpu_unless_the_user_wants_others) {
     ASSERT_EQ(run(words, WALLHEAT_FAKE_GPUS, std::string("x") + wanted + ".h5", "gpu").status, 0);
     EXPECT_EQ(file_text(path("queues")), *wanted == '\0' ? "32" : wanted);
   }
-}
-
-TEST_F(FakeGpuRun, ends_with_the_reason_when_its_only_gpu_does_not_prove_itself) {
-  const Finished finished =
-      run({"env", "CUDA_VISIBLE_DEVICES=3"}, WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
-  EXPECT_EQ(finished.status, 1);
-  EXPECT_THAT(finished.err, HasSubstr("GPU 0 (Fake GPU, GPU-fake-3) cannot be used: the fake GPU "
-                                      "does not know the known answer; --device cpu"));
-}
-
-TEST_F(FakeGpuRun, refuses_more_workers_than_gpus_where_gpus_are_demanded) {
-  const Finished finished = run({"env", "CUDA_VISIBLE_DEVICES=0", "mpirun", "-n", "3",
-                                 "--oversubscribe", "--bind-to", "none"},
-                                WALLHEAT_FAKE_GPUS, "x.h5", "gpu");
-  EXPECT_EQ(finished.status, 1);
-  EXPECT_THAT(finished.err, HasSubstr("gets no GPU of its own (1 usable for the 2 workers there)"));
 }
 
 }  // namespace

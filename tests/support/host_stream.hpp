@@ -16,7 +16,7 @@
 
 namespace wallheat::gpu {
 
-/// A "GPU" of ordinary threads and memory: runs the kernels where there is no GPU, and lets
+/// A "GPU" of ordinary threads and memory: runs the kernels if there is no GPU, and lets
 /// ThreadSanitizer watch how their threads wait for each other.
 class HostStream final : public HostMemoryStream {
  public:

@@ -4,7 +4,7 @@
 
 namespace wallheat {
 
-/// The sentence with which something is refused; "(accepted)" where it is not.
+/// The sentence with which something is refused; "(accepted)" if it is not.
 template <class Error, class Act>
 std::string refusal_of(Act act) {
   try {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -56,7 +55,7 @@ class MonitoredRun : public testing::Test {
   void tick(double seconds_left = 0) { monitor_->tick(seconds_left); }
   /// What the attributes of the session say of it.
   std::string attribute(const std::string& name) const {
-    const Attributes all = monitor_->session_attributes(0);
+    const Attributes all = monitor_->progress().session_attributes(0);
     const auto found = all.find(name);
     return found == all.end() ? "" : found->second;
   }
@@ -181,12 +180,18 @@ TEST_F(MonitoredRun, tells_how_much_memory_each_worker_has_held) {
   EXPECT_EQ(status.workers.at(0).peak_memory, 31'250'000);
   EXPECT_EQ(status.workers.at(1).peak_memory, 0);
   EXPECT_EQ(attribute("rank_memory"), "1:31250000");
-  EXPECT_EQ(monitor_->session_attributes(7).at("rank_memory"), "0:7 1:31250000");
-  EXPECT_THAT(attribute("workers"), AllOf(HasSubstr("threads   memory  cpus\n"),
-                                          HasSubstr("31.2 MB  0-1\n"), HasSubstr("?  0")));
-  EXPECT_THAT(said_.all(), Not(HasSubstr("memory"))) << "of which nothing is known yet";
+  EXPECT_EQ(monitor_->progress().session_attributes(7).at("rank_memory"), "0:7 1:31250000");
+  EXPECT_THAT(attribute("workers"), AllOf(HasSubstr("threads  cpus\n"), HasSubstr("  0-1\n")));
   monitor_->finish("run_finished");
   EXPECT_THAT(said_.all(), AllOf(HasSubstr("busy   memory"), HasSubstr("31.2 MB")));
+}
+
+TEST_F(MonitoredRun, counts_the_threads_of_a_worker_once_if_it_goes_on_with_another_device) {
+  begin();
+  gets_ready({2, {"node2", "cpu avx2", 8, false, {0}}});
+  EXPECT_EQ(attribute("threads"), "9");
+  EXPECT_EQ(attribute("plans_at_once"), "9");
+  EXPECT_THAT(attribute("workers"), AllOf(HasSubstr("gpu "), HasSubstr("cpu avx2        8")));
 }
 
 TEST_F(MonitoredRun, speaks_of_ranks_only_if_there_are_several) {
@@ -265,7 +270,7 @@ TEST_F(MonitoredRun, warns_once_of_answers_that_are_far_from_the_steady_state) {
                     HasSubstr("--solver steady"), Not(HasSubstr("plan b"))));
 }
 
-TEST_F(MonitoredRun, says_what_the_cores_did_where_others_had_them) {
+TEST_F(MonitoredRun, says_what_the_cores_did_if_others_had_them) {
   begin();
   PlanResult answer = result(0, 1, PlanStatus::converged);
   answer.device = "cpu avx2";
@@ -273,7 +278,7 @@ TEST_F(MonitoredRun, says_what_the_cores_did_where_others_had_them) {
   answer.cpu_s = 17;
   hear({.kind = Event::Kind::stored}, answer);
   EXPECT_EQ(
-      monitor_->tally().spent.text(),
+      monitor_->progress().tally().spent.text(),
       "17.0 s of CPU time in 5 min 50 s of solver threads, which shared their cores with others");
 }
 
@@ -303,30 +308,6 @@ TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
   ASSERT_EQ(status.workers.back().running.size(), most_running_told);
   EXPECT_EQ(status.workers.back().running[0].seconds, 1000);
   EXPECT_EQ(status.workers.back().running[1].seconds, 18);
-}
-
-TEST_F(MonitoredRun, writes_a_status_of_bounded_size_of_any_number_of_workers) {
-  // The names are such as take much room, and each worker has a GPU.
-  const TextList ids(std::vector<std::string>(64, std::string(63, '\x01')));
-  begin(ids, std::nullopt);
-  std::vector<PlanProgress> running(64);
-  for (std::size_t i = 0; i < running.size(); ++i)
-    running[i] = {static_cast<std::uint32_t>(i), 123456789, 0.123456789012345, 1234.56789012345};
-  for (int rank = 1; rank <= 10'000; ++rank) {
-    const WorkerInfo worker{
-        rank, {.host = std::string(64, '\x02'), .device = std::string(60, 'g'), .lanes = 64}};
-    gets_ready(worker);
-    is_heard(worker, {.running = running,
-                      .gpu = GpuSample{.utilisation_pct = 99.123456789, .power_w = 512.123456789}});
-  }
-  const auto start = std::clock();
-  tick();
-  RecordProperty("status_cpu_ms", static_cast<int>((std::clock() - start) * 1000 / CLOCKS_PER_SEC));
-  const RunStatus status = written_status();
-  EXPECT_LE(std::filesystem::file_size(status_file(directory_ / "results.h5")),
-            largest_status_bytes);
-  EXPECT_EQ(status.worker_states.at("working"), 10'000U);
-  EXPECT_FALSE(status.workers.empty());
 }
 
 }  // namespace

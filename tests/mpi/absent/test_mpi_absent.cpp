@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "mpi/mpi_link.hpp"
+#include "mpi/mpi_session.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -16,28 +16,27 @@
 
 namespace wallheat {
 
-/// Nothing for a plan whose mask cannot be read: its solve will fail and say why. Nor, unless the
-/// solver is steady, for one of more than 2^24 cells: rank 0 needs little memory however large a
-/// plan is.
+/// Nothing for a plan whose mask cannot be read: its solve will fail and say why. Nothing, unless
+/// the solver is steady, for one of more than 2^24 cells, so that rank 0 needs little memory
+/// however large a plan is.
 [[nodiscard]] std::optional<WorkEstimate> estimate_plan(const PlanSource& source,
                                                         const std::string& id, const Limits& limits,
                                                         SolverKind solver);
 
 /// Estimates the work of many plans while the run goes on: a thread of lowest priority reads their
 /// masks, in the order given, and ends when it has seen all.
-class Forecast {
+class Estimates {
  public:
-  /// Of `plans` plans, whose ids are `id_of` their numbers. It is called by the thread.
-  Forecast(SharedPlanSource source, std::size_t plans,
-           std::function<std::string(std::uint32_t plan)> id_of, const Limits& limits,
-           SolverKind solver = SolverKind::jacobi);
+  /// `id_of` tells the id of each of the `plans` plans. The thread calls it.
+  Estimates(SharedPlanSource source, std::size_t plans,
+            std::function<std::string(std::uint32_t plan)> id_of, const Limits& limits,
+            SolverKind solver = SolverKind::jacobi);
   /// Stops after the plan at hand.
-  ~Forecast() = default;
-  Forecast(const Forecast&) = delete;
-  Forecast& operator=(const Forecast&) = delete;
+  ~Estimates() = default;
+  Estimates(const Estimates&) = delete;
+  Estimates& operator=(const Estimates&) = delete;
 
-  /// The cell updates foreseen since the last call, each with its plan's number, of plans that have
-  /// an estimate.
+  /// The plans that were estimated since the last call, with their cell updates.
   [[nodiscard]] std::vector<std::pair<std::uint32_t, double>> take();
 
  private:

@@ -1,4 +1,4 @@
-#include "run/campaign.hpp"
+#include "run/rank0.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@
 #include "node/peak_memory.hpp"
 #include "run/catalogue.hpp"
 #include "run/coordinate.hpp"
-#include "run/forecast.hpp"
+#include "run/estimates.hpp"
 #include "run/needs.hpp"
 #include "run/outcome.hpp"
 #include "run/preparation.hpp"
@@ -64,8 +64,8 @@ double seconds_until(Clock::time_point time) {
 }
 
 /// When to stop, so that there is time for storing and closing before the limit strikes: a
-/// twentieth of what is left, at most a minute (Slurm may strike half a minute early). What making
-/// one file of all will take goes off that.
+/// twentieth of what is left, at most a minute (Slurm may strike half a minute early). The time to
+/// make one file of all is kept besides.
 Clock::time_point stop_time(Clock::time_point limit, Log& logger) {
   using std::chrono::seconds;
   const auto kept =
@@ -84,10 +84,10 @@ Clock::time_point stop_time(Clock::time_point limit, Log& logger) {
 }
 
 /// A run and all that it needs, from the list of ids to the closed file.
-class Campaign {
+class Rank0 {
  public:
   /// Opens the plans and the result file, and looks for changed inputs. Throws StopRequested.
-  Campaign(const RunOptions& options, const RunSurroundings& surroundings, Log& logger)
+  Rank0(const RunOptions& options, const RunSurroundings& surroundings, Log& logger)
       : options_(options),
         logger_(logger),
         status_(first_status()),
@@ -96,9 +96,10 @@ class Campaign {
                      logger),
         preparation_{options,
                      [&logger](const std::string& sentence) { logger.warn("{}", sentence); }} {
-    // With more ranks this one may well be where no GPU is; then the workers' placement tells.
+    // With more ranks, this one may be on a host without GPUs. Then the workers find out.
     if (surroundings.ranks == 1) require_gpus(options);
-    // First of all, as what follows may take long: nobody else shall write the file or its status.
+    // This comes first, as what follows may take long: nobody else is to write the file or its
+    // status.
     ResultClaim claim(options.out, preparation_.opening(), stop_requested);
     live_status_.keep(status_);
     try {
@@ -117,7 +118,7 @@ class Campaign {
   /// Hands out the plans and stores what comes back.
   void solve(Link& link, const Timeouts& timeouts) {
     if (plans().empty()) return;
-    Recorder recorder(*store_, preparation_.ids.ids, plans(),
+    Recorder recorder(*store_, preparation_.ids.ids, plans(), options_.job.solver.solver_text(),
                       [this](const Event& event, const PlanResult& row) {
                         monitor_->hear(event, row);
                         count_failures();
@@ -130,14 +131,14 @@ class Campaign {
     parts.options.silence_s = timeouts.worker_s;
     parts.options.start_s = timeouts.start_s;
     parts.options.sign_s = timeouts.sign_s();
-    parts.elapsed_s = [this] { return monitor_->elapsed_s(); };
+    parts.elapsed_s = [this] { return monitor_->progress().elapsed_s(); };
     if (options_.end) {
       const auto end = stop_time(*options_.end, logger_);
       parts.time_left_s = [this, end] { return seconds_until(end) - store_->fold_seconds(); };
     }
-    parts.new_estimates = [this] { return forecast_->take(); };
+    parts.new_estimates = [this] { return estimates_->take(); };
     parts.store = [&](std::span<Event> events, double seconds_left) {
-      recorder.record(events, monitor_->elapsed_s());
+      recorder.record(events, monitor_->progress().elapsed_s());
       monitor_->tick(seconds_left);
     };
     parts.interrupted = [this] { return stop_requested() || too_many_failures_; };
@@ -147,7 +148,7 @@ class Campaign {
   /// Closes the file and reports. Returns an ExitStatus.
   int close() {
     live_status_.keep(monitor_->status("closing", std::numeric_limits<double>::quiet_NaN()));
-    forecast_.reset();
+    estimates_.reset();
     const bool interrupted = end_ != RunEnd::finished;
     monitor_->finish(interrupted ? "run_stopped" : "run_finished");
     const std::string failure = why_failed();
@@ -163,7 +164,7 @@ class Campaign {
                    options_.out.string());
     const bool is_left = interrupted || closed.stopped || closed.lost > 0;
     logger_.log(is_left ? LogLevel::warn : LogLevel::info, "{}",
-                next_step(monitor_->tally(), options_, is_left));
+                next_step(monitor_->progress().tally(), options_, is_left));
     return is_left ? exit_work_left : status;
   }
 
@@ -175,19 +176,20 @@ class Campaign {
     return {plan, id, preparation_.source->places(id)};
   }
 
-  /// Empty if it did not.
+  /// Empty if it has not failed.
   [[nodiscard]] std::string why_failed() const {
-    if (too_many_failures_) return why_stopped_after_failures(monitor_->tally().failed, options_);
+    if (too_many_failures_)
+      return why_stopped_after_failures(monitor_->progress().tally().failed, options_);
     return why_hopeless(
-        end_, *monitor_, *preparation_.source, [this](std::uint32_t plan) { return id_of(plan); },
-        options_);
+        end_, monitor_->progress(), *preparation_.source,
+        [this](std::uint32_t plan) { return id_of(plan); }, options_);
   }
 
-  /// Of a run whose file is made whole.
+  /// If the file is made whole.
   [[nodiscard]] int exit_status(const std::string& failure) const {
     if (!failure.empty()) return exit_failed;
     if (end_ != RunEnd::finished) return exit_work_left;
-    const RunTally& tally = monitor_->tally();
+    const RunTally& tally = monitor_->progress().tally();
     return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
   }
 
@@ -221,8 +223,8 @@ class Campaign {
     const auto name = [this](std::uint32_t plan) { return id_of(plan); };
     monitor_.emplace(logger_, options_.progress, std::move(events), status_, name,
                      preparation_.tally, live_status_, surroundings.ranks > 1);
-    forecast_.emplace(preparation_.source, plans().size(), name, options_.job.solver.limits,
-                      options_.job.solver.kind);
+    estimates_.emplace(preparation_.source, plans().size(), name, options_.job.solver.limits,
+                       options_.job.solver.kind);
   }
 
   void open_store(ResultClaim claim, const Attributes& session) {
@@ -264,14 +266,14 @@ class Campaign {
   /// Called by the thread that stores, as the tally is.
   void count_failures() {
     const auto most = static_cast<std::size_t>(options_.stop_after_failures);
-    if (most == 0 || too_many_failures_ || monitor_->tally().failed < most) return;
+    if (most == 0 || too_many_failures_ || monitor_->progress().tally().failed < most) return;
     logger_.warn("{} failed, so no more are started (--stop-after-failures {})",
-                 counted(monitor_->tally().failed, "plan has", "plans have"), most);
+                 counted(monitor_->progress().tally().failed, "plan has", "plans have"), most);
     too_many_failures_ = true;
   }
 
   [[nodiscard]] Attributes session_end(int status) const {
-    Attributes end = monitor_->session_attributes(peak_memory());
+    Attributes end = monitor_->progress().session_attributes(peak_memory());
     end["ended_utc"] = utc_now();
     end["end"] = end_ == RunEnd::finished ? "finished" : "stopped early";
     end["exit_status"] = std::to_string(status);
@@ -286,31 +288,31 @@ class Campaign {
   std::optional<ResultStore> store_;
   std::vector<Sample> samples_;
   std::optional<RunMonitor> monitor_;
-  std::optional<Forecast> forecast_;
+  std::optional<Estimates> estimates_;
   RunEnd end_ = RunEnd::finished;
   std::atomic<bool> too_many_failures_ = false;
 };
 
 }  // namespace
 
-int run_campaign(Link& link, const RunOptions& options, const RunSurroundings& surroundings,
-                 Log& logger) {
+int run_rank0(Link& link, const RunOptions& options, const RunSurroundings& surroundings,
+              Log& logger) {
   const auto in_background = [&](std::function<void()> work) {
     keep_workers_waiting(link, surroundings.timeouts.sign_s(), std::move(work));
   };
-  std::optional<Campaign> campaign;
+  std::optional<Rank0> rank0;
   try {
     in_background([&] {
-      campaign.emplace(options, surroundings, logger);
-      campaign->begin();
+      rank0.emplace(options, surroundings, logger);
+      rank0->begin();
     });
   } catch (const StopRequested&) {
     throw RunError(
         fmt::format("the run was asked to stop before any plan could start; {}", more_time));
   }
-  campaign->solve(link, surroundings.timeouts);
+  rank0->solve(link, surroundings.timeouts);
   int status = exit_failed;
-  in_background([&] { status = campaign->close(); });
+  in_background([&] { status = rank0->close(); });
   return status;
 }
 

@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
+#include "report/node_text.hpp"
 #include "support/matchers.hpp"
 #include "view/gpu_text.hpp"
 #include "view/json.hpp"
-#include "view/node_text.hpp"
 
 namespace wallheat {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/forecast.hpp"
+#include "run/estimates.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -16,15 +16,15 @@ std::optional<WorkEstimate> estimate_plan(const PlanSource& source, const std::s
       return estimate_steady_work(count_interior(source.interior(id, most_counted)), limits);
     return estimate_work(source.interior(id, most_cells), limits, solver);
   } catch (const std::exception&) {
-    // The worker that gets the plan reports what is wrong with it. Where memory does not suffice,
-    // neither is that a reason to end the run.
+    // The worker that gets the plan reports what is wrong with it. If memory does not suffice, that
+    // is no reason to end the run, either.
     return std::nullopt;
   }
 }
 
-Forecast::Forecast(SharedPlanSource source, std::size_t plans,
-                   std::function<std::string(std::uint32_t plan)> id_of, const Limits& limits,
-                   SolverKind solver)
+Estimates::Estimates(SharedPlanSource source, std::size_t plans,
+                     std::function<std::string(std::uint32_t plan)> id_of, const Limits& limits,
+                     SolverKind solver)
     : source_(std::move(source)),
       plans_(plans),
       id_of_(std::move(id_of)),
@@ -32,12 +32,12 @@ Forecast::Forecast(SharedPlanSource source, std::size_t plans,
       solver_(solver),
       reader_([this](const std::stop_token& stop) { read_all(stop); }) {}
 
-std::vector<std::pair<std::uint32_t, double>> Forecast::take() {
+std::vector<std::pair<std::uint32_t, double>> Estimates::take() {
   const std::scoped_lock lock(mutex_);
   return std::exchange(ready_, {});
 }
 
-void Forecast::read_all(const std::stop_token& stop) {
+void Estimates::read_all(const std::stop_token& stop) {
   // Linux gives each thread a priority of its own. To lower it is always allowed; if it fails all
   // the same, the estimates cost a little more.
   constexpr int lowest_priority = 19;

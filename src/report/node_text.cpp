@@ -1,4 +1,4 @@
-#include "view/node_text.hpp"
+#include "report/node_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -17,7 +17,7 @@ class NodeColumns {
   explicit NodeColumns(const std::vector<NvmlGpu>& gpus);
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-  /// In the order of the names; NaN where unknown.
+  /// In the order of the names; NaN if unknown.
   [[nodiscard]] std::vector<double> values(const NodeSample& sample) const;
 
  private:
@@ -37,7 +37,7 @@ class NodeColumns {
 [[nodiscard]] std::string json_row(const std::string& utc, const NodeColumns& columns,
                                    const std::vector<double>& values);
 
-/// A line a process of a GPU; none where nobody uses it. The first line names the columns, as
+/// A line for each process of a GPU; none if nobody uses it. The first line names the columns, as
 /// 'nvidia-smi pmon' does.
 [[nodiscard]] std::vector<std::string> process_lines(
     const std::vector<NvmlGpu>& gpus, const std::vector<std::vector<GpuProcess>>& processes);

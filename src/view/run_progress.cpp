@@ -1,0 +1,251 @@
+#include "view/run_progress.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "view/bytes_text.hpp"
+#include "view/terminal.hpp"
+#include "view/time_text.hpp"
+
+namespace wallheat {
+
+std::string folded_list(std::vector<int> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    runs.push_back(end == i + 1 ? fmt::format("{}", numbers[i])
+                                : fmt::format("{}-{}", numbers[i], numbers[end - 1]));
+    i = end;
+  }
+  return fmt::format("{}", fmt::join(runs, ","));
+}
+
+std::string places_text(const WorkerFacts& worker) {
+  std::string text = folded_list(worker.bound_cpus);
+  if (const auto& gpu = worker.gpu)
+    text +=
+        fmt::format("  GPU {}: {}, {:.0f} GiB, {}", gpu->ordinal, gpu->uuid,
+                    static_cast<double>(gpu->memory_bytes) / (1 << 30),
+                    gpu->numa < 0 ? "NUMA node unknown" : fmt::format("NUMA node {}", gpu->numa));
+  return text + (worker.shares_cores ? "  (shared: more workers than cores)" : "");
+}
+
+RunProgress::RunProgress(const RunTally& start, IdOf id_of, bool has_ranks,
+                         std::function<Clock::time_point()> now)
+    : tally_(start), id_of_(std::move(id_of)), has_ranks_(has_ranks), now_(std::move(now)) {}
+
+RunProgress::Worker& RunProgress::worker(int rank) {
+  const auto [found, is_new] = workers_.try_emplace(rank);
+  if (is_new) {
+    found->second.status.rank = rank;
+    found->second.status.state = "working";
+    found->second.heard = now_();
+  }
+  return found->second;
+}
+
+/// A result is spent time of the run, and of the worker that gave it.
+void RunProgress::spend(const PlanResult& row) {
+  tally_.spent.add(row);
+  worker(row.rank).spent.add(row);
+}
+
+void RunProgress::hear(const Event& event, const PlanResult& row) {
+  switch (event.kind) {
+    case Event::Kind::stored:
+      ++worker(row.rank).status.plans;
+      if (const DeviceTimes& times = event.device_times; !times.kernel.empty()) {
+        kernels_.add(times);
+        gpu_seconds_.add(times, static_cast<double>(row.phases.solve_s));
+      }
+      [[fallthrough]];
+    case Event::Kind::lost:
+      spend(row);
+      if (row.status == PlanStatus::failed) {
+        tally_.failed_seconds += row.seconds;
+        tally_.failed_plans.insert(row.index);
+      } else {
+        ++tally_.solved;
+        tally_.failed_plans.erase(row.index);
+      }
+      break;
+    case Event::Kind::failed_try:
+      ++tally_.failed_tries;
+      tally_.failed_seconds += row.seconds;
+      spend(row);
+      break;
+    case Event::Kind::repeated:
+      tally_.repeated_seconds += row.seconds;
+      spend(row);
+      break;
+    case Event::Kind::conflict:
+      --tally_.solved;
+      tally_.failed_plans.insert(row.index);
+      break;
+    case Event::Kind::abandoned:
+      tally_.abandoned_seconds += event.last.seconds;
+      abandoned_.push_back(event);
+      break;
+    case Event::Kind::worker_ready: {
+      ready_.push_back(*event.worker);
+      WorkerStatus& status = worker(event.worker->rank).status;
+      status.host = event.worker->facts.host;
+      status.device = event.worker->facts.device;
+      status.threads = event.worker->facts.lanes;
+      status.gpu.reset();
+      status.state = "working";
+      break;
+    }
+    case Event::Kind::worker_back:
+      worker(event.worker->rank).status.state = "working";
+      break;
+    case Event::Kind::worker_left:
+      // One that never got ready, as it was refused, has no row.
+      if (workers_.contains(event.worker->rank)) worker(event.worker->rank).status.state = "left";
+      break;
+    case Event::Kind::worker_lost:
+      worker(event.worker->rank).status.state = "lost";
+      break;
+    case Event::Kind::heard:
+      hear_report(worker(event.worker->rank), *event.report);
+      break;
+    case Event::Kind::started:
+    case Event::Kind::stopping:
+      break;
+  }
+  tally_.failed = tally_.failed_plans.size();
+}
+
+void RunProgress::hear_report(Worker& worker, const WorkerReport& report) {
+  worker.heard = now_();
+  WorkerStatus& status = worker.status;
+  const std::vector<PlanProgress>& running = report.running;
+  status.running_plans = running.size();
+  std::vector<PlanProgress> longest(std::min(running.size(), most_running_told));
+  std::partial_sort_copy(running.begin(), running.end(), longest.begin(), longest.end(),
+                         [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  status.running.clear();
+  for (const PlanProgress& plan : longest)
+    status.running.push_back({id_of_(plan.plan), plan.iterations, plan.delta, plan.seconds});
+  if (status.state == "working" || status.state == "idle")
+    status.state = running.empty() ? "idle" : "working";
+  status.peak_memory = std::max(status.peak_memory, report.peak_memory);
+  if (!report.gpu) return;
+  worker.gpu.add(*report.gpu);
+  status.gpu = report.gpu;
+}
+
+void RunProgress::put_into(RunStatus& status) const {
+  status.total = tally_.total;
+  status.restored = tally_.restored;
+  status.solved = tally_.solved;
+  status.failed = tally_.failed;
+  status.left = tally_.left();
+  status.plans_per_s = plans_per_s();
+  for (const auto& [rank, worker] : workers_) {
+    ++status.worker_states[worker.status.state];
+    if (worker.status.state == "working") status.running += worker.status.running_plans;
+  }
+  status.running = std::min(status.running, status.left);  // some run twice
+  for (const int rank : ranks_to_tell_of()) {
+    const Worker& worker = workers_.at(rank);
+    status.workers.push_back(worker.status);
+    status.workers.back().last_heard_s = seconds_since(worker.heard, now_());
+  }
+}
+
+/// In order. Of many, those about which one would ask.
+std::vector<int> RunProgress::ranks_to_tell_of() const {
+  std::vector<std::pair<double, int>> found;  // the less, the more to be told of
+  for (const auto& [rank, worker] : workers_) {
+    double concern = seconds_since(worker.heard, now_());
+    for (const RunningPlan& plan : worker.status.running) concern = std::max(concern, plan.seconds);
+    if (worker.status.state == "lost") concern = std::numeric_limits<double>::infinity();
+    if (worker.status.state == "left") concern = 0;
+    found.emplace_back(-concern, rank);
+  }
+  const std::size_t told = std::min(found.size(), most_workers_told);
+  const auto end = found.begin() + static_cast<std::ptrdiff_t>(told);
+  std::partial_sort(found.begin(), end, found.end());
+  std::vector<int> ranks;
+  for (auto each = found.begin(); each != end; ++each) ranks.push_back(each->second);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+Attributes RunProgress::session_attributes(std::int64_t peak_memory) const {
+  std::size_t threads = 0;
+  std::size_t plans_at_once = 0;  // threads of CPU workers, and one for each GPU
+  std::string memory = peak_memory > 0 ? fmt::format("0:{}", peak_memory) : "";
+  for (const auto& [rank, worker] : workers_) {
+    const WorkerStatus& status = worker.status;
+    threads += status.threads;
+    plans_at_once += status.device.starts_with("cpu") ? status.threads
+                                                      : std::min<std::size_t>(status.threads, 1);
+    if (status.peak_memory > 0)
+      memory += fmt::format("{}{}:{}", memory.empty() ? "" : " ", rank, status.peak_memory);
+  }
+  const auto seconds = [](double value) { return fmt::format("{:.3f}", value); };
+  Attributes attributes{{"rank_memory", memory},
+                        {"restored", std::to_string(tally_.restored)},
+                        {"solved", std::to_string(tally_.solved)},
+                        {"failed", std::to_string(tally_.failed)},
+                        {"seconds", seconds(elapsed_s())},
+                        {"threads", std::to_string(threads)},
+                        {"plans_at_once", std::to_string(plans_at_once)},
+                        {"failed_seconds", seconds(tally_.failed_seconds)},
+                        {"repeated_seconds", seconds(tally_.repeated_seconds)},
+                        {"abandoned_seconds", seconds(tally_.abandoned_seconds)}};
+  for (const auto& [name, part] : gpu_seconds_names)
+    if (gpu_seconds_.all() > 0) attributes[name] = seconds(gpu_seconds_.*part);
+  std::vector<WorkerInfo> ready = ready_;
+  std::ranges::stable_sort(ready, {}, &WorkerInfo::rank);
+  for (const auto& [name, table] : {std::pair("workers", worker_table(ready)),
+                                    {"gpus", gpu_table()},
+                                    {"kernels", kernel_table()}})
+    if (!table.empty()) attributes[name] = fmt::format("{}", fmt::join(table, "\n"));
+  return attributes;
+}
+
+std::vector<std::string> RunProgress::worker_table(const std::vector<WorkerInfo>& workers) const {
+  std::vector<std::vector<std::string>> rows{{worker_word(), "host", "device", "threads", "cpus"}};
+  for (const auto& [rank, facts] : workers)
+    rows.push_back({fmt::format("{}", rank), facts.host, facts.device,
+                    fmt::format("{}", facts.lanes), places_text(facts)});
+  if (workers.empty()) return {};
+  return table_lines("rllrl", rows);
+}
+
+std::vector<std::string> RunProgress::work_table() const {
+  std::vector<std::vector<std::string>> rows{
+      {worker_word(), "host", "plans", "CPU time", "busy", "memory"}};
+  for (const auto& [rank, worker] : workers_)
+    rows.push_back(
+        {fmt::format("{}", rank), worker.status.host, fmt::format("{}", worker.status.plans),
+         duration_text(worker.spent.cpu_seconds()), fmt::format("{:.0f} %", busy_pct(worker)),
+         peak_memory_text(worker.status.peak_memory)});
+  return table_lines("rlrrrr", rows);
+}
+
+double RunProgress::busy_pct(const Worker& worker) const {
+  const double threads = static_cast<double>(std::max<std::size_t>(1, worker.status.threads));
+  return 100 * worker.spent.seconds() / (elapsed_s() * threads);
+}
+
+std::vector<std::string> RunProgress::gpu_table() const {
+  std::vector<std::string> table;
+  for (const auto& [rank, worker] : workers_) {
+    if (worker.gpu.samples == 0) continue;
+    if (table.empty()) table.push_back(gpu_header(worker_word()));
+    table.push_back(gpu_row(rank, worker.status.host, worker.gpu, worker.status.plans));
+  }
+  return table;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,110 @@
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <string>
+
+#include "run/estimates.hpp"
+#include "support/matchers.hpp"
+#include "support/process.hpp"
+#include "support/shapes.hpp"
+#include "support/sparse_array.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/floor_plan_files.hpp"
+
+namespace wallheat {
+namespace {
+
+class EstimatesTest : public testing::Test {
+ protected:
+  void save(const std::string& id, const FloorPlan& plan) {
+    save_floor_plan(directory_.path(), id, plan);
+  }
+  /// What it says until it has spoken of plan `last`.
+  static std::vector<std::pair<std::uint32_t, double>> all(Estimates& found, std::uint32_t last) {
+    std::vector<std::pair<std::uint32_t, double>> estimates;
+    wait_until("the last estimate", [&] {
+      for (const auto& estimate : found.take()) estimates.push_back(estimate);
+      return !estimates.empty() && estimates.back().first == last;
+    });
+    return estimates;
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(EstimatesTest, estimates_plans_in_order_and_passes_over_those_it_cannot_read) {
+  save("small", room(20, 30));
+  save("large", room(60, 70));
+  save("wall", random_plan(8, 8, 0, 1));
+  std::ofstream(directory_ / "broken_interior.npy") << "not an array";
+  std::filesystem::remove(directory_ / "large_domain.npy");  // the mask suffices
+  const Limits limits{1e-3, 500};
+  const std::vector<std::string> ids{"large", "missing", "broken", "../small", "wall", "small"};
+  const auto id_of = [&](std::uint32_t plan) { return ids[plan]; };
+  const auto source = directory_source(directory_.path());
+  Estimates found(source, ids.size(), id_of, limits);
+  std::vector<std::uint32_t> order;
+  for (const auto& [index, updates] : all(found, 5)) {
+    order.push_back(index);
+    EXPECT_EQ(updates, estimate_work(source->interior(ids[index], 5000), limits).updates);
+  }
+  EXPECT_THAT(order, ElementsAre(0U, 4U, 5U));
+  EXPECT_TRUE(found.take().empty()) << "each estimate is handed out once";
+}
+
+TEST_F(EstimatesTest, needs_only_the_number_of_cells_for_the_steady_state) {
+  save("room", room(20, 30));
+  save("wall", random_plan(8, 8, 0, 1));
+  const std::vector<std::string> ids{"room", "missing", "wall"};
+  const auto id_of = [&](std::uint32_t plan) { return ids[plan]; };
+  Estimates found(directory_source(directory_.path()), ids.size(), id_of, {}, SolverKind::steady);
+  const auto estimates = all(found, 2);
+  ASSERT_EQ(estimates.size(), 2U);
+  EXPECT_EQ(estimates[0].second, estimate_steady_work(count_interior(room(20, 30)), {}).updates);
+  EXPECT_EQ(estimates[1].second, 0);
+}
+
+/// Does it in a process of its own, which ends with 0 if that took less than 128 MiB.
+void exit_by_memory(const std::function<bool()>& work) {
+  const bool good = work();
+  struct rusage usage {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  std::cerr << usage.ru_maxrss << " KiB\n";
+  std::_Exit(good && usage.ru_maxrss < 128 * 1024 ? 0 : 1);
+}
+
+TEST_F(EstimatesTest, needs_little_memory_to_foresee_the_time_of_a_large_plan) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer takes memory of its own";
+#endif
+  save("small", room(20, 30));
+  save_sparse(directory_ / "large_interior.npy", "|b1", 1, 12000);
+  const auto source = directory_source(directory_.path());
+  EXPECT_EXIT(exit_by_memory([&] {
+                const auto id_of = [](std::uint32_t plan) { return plan == 0 ? "large" : "small"; };
+                Estimates found(source, 2, id_of, {});
+                std::vector<std::pair<std::uint32_t, double>> estimates;
+                while (estimates.empty()) estimates = found.take();
+                return estimates.front().first == 1;
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST_F(EstimatesTest, can_be_given_up_before_it_is_done) {
+  save("plan", room(500, 500));
+  constexpr std::size_t plans = 1'000'000;  // many minutes of reading
+  ::alarm(60);                              // kills the test if this does not end
+  {
+    Estimates found(directory_source(directory_.path()), plans,
+                    [](std::uint32_t) { return "plan"; }, {});
+    wait_until("an estimate", [&] { return !found.take().empty(); });
+  }
+  EXPECT_GT(::alarm(0), 0U);
+}
+
+}  // namespace
+}  // namespace wallheat

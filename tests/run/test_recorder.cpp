@@ -1,0 +1,109 @@
+#include <cmath>
+
+#include "run/recorder.hpp"
+#include "support/matchers.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace wallheat {
+namespace {
+
+using Kind = Event::Kind;
+
+WorkerPointer worker(int rank) {
+  const std::string number = std::to_string(rank);
+  return std::make_shared<WorkerInfo>(
+      WorkerInfo{rank, {.host = "node" + number, .device = "cpu " + number}});
+}
+
+Event event_of(Kind kind, std::uint32_t plan, int rank) {
+  return {.kind = kind,
+          .worker = worker(rank),
+          .plan = plan,
+          .attempts = 3,
+          .failures = 2,
+          .predicted_s = 1.5F,
+          .time_s = 100};
+}
+
+/// With the answer, or the failure, that a solver process tells.
+Event told(Event event, PlanStatus status) {
+  PlanResult result;
+  result.status = status;
+  result.host = event.worker->facts.host;
+  result.device = event.worker->facts.device;
+  result.seconds = 10;
+  result.iterations = 7;
+  result.error = status == PlanStatus::failed ? "bad input" : "";
+  event.record = encode_result(result);
+  return event;
+}
+
+/// Without: its process died, or its worker fell silent.
+Event untold(Event event, const std::string& reason) {
+  event.reason = reason;
+  event.seconds = 10;
+  return event;
+}
+
+TEST(Recorder, stores_what_came_last_of_each_plan_and_tells_of_everything_in_order) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "results.h5";
+  const TextList ids{"a", "b", "c", "d", "e", "f"};
+  const std::vector<QueuedPlan> plans{{1}, {2}, {3}, {4}, {5}};  // the first is solved
+  ResultStore store = ResultStore::create(file, {ids, {{"solver", "jacobi"}}}, {}, false);
+  std::vector<std::pair<Kind, PlanResult>> heard;
+  Recorder recorder(store, ids, plans, "jacobi 3", [&](const Event& event, const PlanResult& row) {
+    heard.emplace_back(event.kind, row);
+  });
+
+  Event differs = told(event_of(Kind::conflict, 0, 2), PlanStatus::converged);
+  differs.first = worker(1);
+  std::vector<Event> events{event_of(Kind::started, 0, 1),
+                            told(event_of(Kind::stored, 0, 1), PlanStatus::converged),
+                            untold(event_of(Kind::failed_try, 1, 1), "it crashed"),
+                            told(event_of(Kind::stored, 1, 2), PlanStatus::converged),
+                            differs,
+                            told(event_of(Kind::repeated, 1, 1), PlanStatus::converged),
+                            untold(event_of(Kind::lost, 2, 3), "it was away"),
+                            event_of(Kind::abandoned, 3, 1),
+                            told(event_of(Kind::stored, 4, 2), PlanStatus::failed),
+                            {.kind = Kind::stopping, .reason = "asked to"}};
+  std::vector<Kind> kinds;
+  for (const Event& event : events) kinds.push_back(event.kind);
+  recorder.record(events, 100.5);
+  ASSERT_EQ(heard.size(), kinds.size());
+  for (std::size_t i = 0; i < heard.size(); ++i) EXPECT_EQ(heard[i].first, kinds[i]);
+  EXPECT_EQ(heard[0].second.id, "b");
+  EXPECT_EQ(heard[2].second.error, "it crashed");
+  EXPECT_EQ(heard[5].second.iterations, 7) << "told, though not stored";
+  EXPECT_EQ(heard.back().second.id, "") << "it is about no plan";
+  (void)store.close({});
+
+  const ResultReader reader(file);
+  const auto& rows = reader.rows();
+  std::vector<std::string> stored;
+  for (const PlanResult& row : rows)
+    stored.push_back(row.id + " " + std::string(to_string(row.status)) + " " + row.error);
+  EXPECT_THAT(
+      stored,
+      ElementsAre("a pending ",
+                  "b failed plan b: rank 1 (cpu 1 on node1) and rank 2 (cpu 2 on node2) "
+                  "gave different answers, so one of these devices is faulty",
+                  "c converged ", "d failed it was away", "e pending ", "f failed bad input"));
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].attempts, 3);
+    EXPECT_EQ(rows[i].failures, 2);
+    EXPECT_EQ(rows[i].predicted_s, 1.5F);
+    EXPECT_EQ(rows[i].phases.store_s, 0.5F);
+  }
+  EXPECT_EQ(rows[1].iterations, 0) << "neither answer is known to be right";
+  EXPECT_EQ(rows[2].rank, 2);
+  EXPECT_EQ(rows[2].started_s, 90);
+  EXPECT_EQ(rows[3].host, "node3");
+  EXPECT_EQ(rows[3].device, "cpu 3");
+  EXPECT_EQ(rows[3].solver, "jacobi 3");
+  EXPECT_EQ(rows[3].seconds, 10);
+}
+
+}  // namespace
+}  // namespace wallheat
