@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 root = pathlib.Path(__file__).resolve().parents[2]
-q, c = "plan_queue", "coordinator"
+q, c = ("plan_queue", "plan_giving"), ("coordinator",)
 slips = [
     # who gets what
     (q, "(unknown - length)", "length"),
@@ -103,14 +103,17 @@ slips = [
 
 
 def planted(slip):
-    """The file's text with the slip in it; how white space falls does not matter."""
-    name, old, new = slip
-    text = (root / "src/queue" / f"{name}.cpp").read_text(encoding="utf-8")
-    code = re.sub(r"\s*//[^\n]*", lambda comment: " ", text)
+    """A file's name, and its text with the slip in it; how white space falls does not matter."""
+    names, old, new = slip
     pattern = re.compile(r"\s*".join(re.escape(part) for part in re.findall(r"\w+|[^\w\s]", old)))
-    if len(pattern.findall(code)) != 1:
-        sys.exit(f"planted.py: {old!r} is {len(pattern.findall(code))} times in {name}.cpp, not once")
-    return pattern.sub(lambda _: new, code)
+    found = []
+    for name in names:
+        text = (root / "src/queue" / f"{name}.cpp").read_text(encoding="utf-8")
+        code = re.sub(r"\s*//[^\n]*", lambda comment: " ", text)
+        found += [(name, pattern.sub(lambda _: new, code))] * len(pattern.findall(code))
+    if len(found) != 1:
+        sys.exit(f"planted.py: {old!r} is {len(found)} times in {' and '.join(names)}, not once")
+    return found[0]
 
 
 def main():
@@ -131,8 +134,8 @@ def main():
                        root / "tests/simulation/simulate.cpp", root / "tests/simulation/judge.cpp"]:
             compiled(source, source.stem)
         for number in numbers:
-            name = slips[number - 1][0]
-            (there / "slip.cpp").write_text(texts[number], encoding="utf-8")
+            name, text = texts[number]
+            (there / "slip.cpp").write_text(text, encoding="utf-8")
             shutil.copy(there / f"{name}.o", there / "sound")
             compiled(there / "slip.cpp", name)
             subprocess.run(["g++", *there.glob("*.o"), "-o", there / "simulate"], check=True)
