@@ -77,11 +77,12 @@ class SeatsTest : public testing::Test {
   }
   void expect_sound() { expect_same(solve("sound")); }
   void make_file(const char* name) const { std::ofstream(directory_ / name) << ""; }
-  /// The only child of this process.
+  /// The only child of this process. Throws if there is none: a signal to -1 would go to every
+  /// process of the machine.
   static pid_t child() {
     const auto children = children_of(::getpid());
     EXPECT_THAT(children, SizeIs(1));
-    return children.empty() ? -1 : children.front();
+    return children.at(0);
   }
 
   TemporaryDirectory directory_;

@@ -69,7 +69,9 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  void signal(int number) const { ::kill(pid_, number); }
+  void signal(int number) const {
+    if (pid_ > 0) ::kill(pid_, number);  // one to -1 would go to every process of the machine
+  }
 
   /// The exit status, or 128 + the signal that killed it.
   int wait() {
