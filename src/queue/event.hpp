@@ -16,6 +16,10 @@ namespace wallheat {
 struct WorkerInfo {
   int rank = 0;
   WorkerFacts facts;  ///< empty before it was ready
+  /// "rank 3 on node1"
+  [[nodiscard]] std::string name() const {
+    return "rank " + std::to_string(rank) + (facts.host.empty() ? "" : " on " + facts.host);
+  }
 };
 /// Shared with what is told about it later.
 using WorkerPointer = std::shared_ptr<const WorkerInfo>;

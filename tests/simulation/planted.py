@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 root = pathlib.Path(__file__).resolve().parents[2]
-q, c = ("plan_queue", "plan_giving"), ("coordinator",)
+q, c = ("plan_queue", "plan_giving"), ("coordinator", "coordinator_watch")
 slips = [
     # who gets what
     (q, "(unknown - length)", "length"),
@@ -130,7 +130,7 @@ def main():
         def compiled(source, name):
             subprocess.run(["g++", *flags, "-c", source, "-o", there / f"{name}.o"], check=True)
 
-        for source in [*root.glob("src/queue/p[al]*.cpp"), root / "src/queue/coordinator.cpp",
+        for source in [*root.glob("src/queue/p[al]*.cpp"), *root.glob("src/queue/coordinator*.cpp"),
                        root / "tests/simulation/simulate.cpp", root / "tests/simulation/judge.cpp"]:
             compiled(source, source.stem)
         for number in numbers:
