@@ -38,21 +38,22 @@ struct Solution {
   std::int64_t iterations = 0;
   double last_delta = 0;  ///< of the last iteration in °C; NaN if there was none
   bool converged = false;
-  /// °C: no cell is farther than that from the steady state. NaN where nothing is proven.
+  /// °C: no cell is farther than that from the steady state. NaN if nothing is proven.
   double bound = std::numeric_limits<double>::quiet_NaN();
   /// °C: the same as estimated by how fast last_delta decayed, see src/solve/error_estimate.hpp; by
-  /// Norm::l2 the root mean square over interior cells. NaN where too few iterations were made.
+  /// Norm::l2 the root mean square over interior cells. NaN if too few iterations were made.
   double error_estimate = std::numeric_limits<double>::quiet_NaN();
-  /// °C: how far a cell may be from the answer that was asked for; 0 where every bit is right.
+  /// °C: how far a cell may be from the answer that was asked for; 0 if every bit is right.
   double uncertainty = 0;
   bool fell_back = false;  ///< the exact iteration was made in place of jumps
-  double sweeps = 0;       ///< updates per interior cell, where that is not `iterations`
+  double sweeps = 0;       ///< updates per interior cell, if that is not `iterations`
 };
 
-/// What a long solve asks and tells on its way, some times a second.
+/// How a long solve is stopped and tells its progress, some times a second.
 struct SolveControl {
   std::stop_token stop;  ///< the solver gives up soon after a stop is requested
-  /// Hears how many iterations are made and the largest change looked at last, in °C; may be empty.
+  /// Is called with the number of iterations so far and the latest largest change, in °C; may be
+  /// empty.
   std::function<void(std::int64_t iterations, double delta)> progress;
 };
 
@@ -61,7 +62,7 @@ class Solver {
  public:
   virtual ~Solver() = default;
   /// Solves one plan. Returns nothing if a stop was requested before the end. Throws InputError
-  /// where the plan is too large for the device.
+  /// if the plan is too large for the device.
   [[nodiscard]] virtual std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                                       const SolveControl& control) = 0;
 };
