@@ -49,10 +49,11 @@ struct Solution {
   double sweeps = 0;       ///< updates per interior cell, if that is not `iterations`
 };
 
-/// What a long solve asks and tells on its way, some times a second.
+/// How a long solve is stopped and tells its progress, some times a second.
 struct SolveControl {
   std::stop_token stop;  ///< the solver gives up soon after a stop is requested
-  /// Hears how many iterations are made and the largest change looked at last, in °C; may be empty.
+  /// Is called with the number of iterations so far and the latest largest change, in °C; may be
+  /// empty.
   std::function<void(std::int64_t iterations, double delta)> progress;
 };
 

@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 
-#include "bench/flow.hpp"
 #include "core/cpu_time.hpp"
 #include "core/generator.hpp"
 #include "node/local_machine.hpp"
@@ -122,15 +121,12 @@ CpuBench measure_cpu(const BenchPlans& plans, const CpuBenchSettings& settings) 
   }).get();
   for (std::size_t threads = 1; settings.scaling && threads <= cores.size();
        threads = std::min(threads * 2, std::max(cores.size(), threads + 1))) {
-    std::vector<double> rates;
+    std::vector<Flow> flows;
     for (int run = 0; run < settings.repeat; ++run)
-      rates.push_back(measure_flow(threads, threads * plans.plans.size(), 0, bound_solver,
-                                   plans.plans, settings.options.limits)
-                          .updates_per_s());
-    std::ranges::sort(rates);
-    const double median = rates[rates.size() / 2];
-    const double of_one = bench.scaling.empty() ? median : bench.scaling.front().updates_per_s;
-    bench.scaling.push_back({threads, median, median / of_one});
+      flows.push_back(measure_flow(threads, threads * plans.plans.size(), 0, bound_solver,
+                                   plans.plans, settings.options.limits));
+    std::ranges::sort(flows, {}, &Flow::updates_per_s);
+    bench.scaling.push_back(flows[flows.size() / 2]);
   }
   return bench;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/flow.hpp"
 #include "core/solver_kind.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/floor_plan.hpp"
@@ -31,13 +32,6 @@ struct SolverRate {
   }
 };
 
-/// As many plans for each of several threads.
-struct ThreadRate {
-  std::size_t threads = 0;
-  double updates_per_s = 0;
-  double speedup = 0;
-};
-
 struct CpuBench {
   std::string device;
   /// Cell updates a second if nothing but their additions took time: those of independent vectors
@@ -46,8 +40,7 @@ struct CpuBench {
   double ceiling_updates_per_s = 0;
   double share_of_core = 1;         ///< the part of the time in which the solvers had their core
   std::vector<SolverRate> plans{};  ///< the solvers of a plan one after the other, as asked for
-  std::vector<ThreadRate>
-      scaling{};  ///< by wall time: 1, 2, 4, ... threads; empty if not asked for
+  std::vector<Flow> scaling{};      ///< of 1, 2, 4, ... threads, by wall time; if asked for
 };
 
 struct BenchPlans {

@@ -15,7 +15,7 @@ using SolverFactory = std::function<std::unique_ptr<Solver>(std::size_t thread)>
 
 /// Plans from memory that went through several solvers at a time, one host thread each.
 struct Flow {
-  std::size_t in_flight = 0;
+  std::size_t in_flight = 0;  ///< solvers
   std::size_t plans = 0;
   double seconds = 0;
   double updates = 0;  ///< of interior cells

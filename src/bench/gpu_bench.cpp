@@ -64,7 +64,7 @@ GpuBench measure_gpu(GpuDevice& device, const GpuBenchSettings& settings) {
 
 GpuBench measure_first_gpu(const std::function<GpuBenchSettings()>& settings) {
   const GpuSupport support = gpu_support();
-  if (!support.can_solve) throw RunError("there is no GPU to measure: " + support.reason);
+  if (support.gpus.empty()) throw RunError("there is no GPU to measure: " + support.reason);
   const Gpu& gpu = support.gpus.front();
   const GpuBenchSettings asked = settings();
   const auto device =

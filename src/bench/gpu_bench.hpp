@@ -18,7 +18,7 @@ struct GpuBenchSettings {
   /// Of generated plans, in cells: the GPU and the cores over sizes.
   std::vector<std::size_t> sides = {32, 48, 64, 96, 128, 192, 256, 384, 512};
   double least_s = 2;                            ///< each flow lasts as long, at least
-  std::function<void(const std::string&)> tell;  ///< hears what is measured next
+  std::function<void(const std::string&)> tell;  ///< is called with what is measured next
 
   /// Seconds instead of minutes: shorter flows, no sizes.
   void make_quick() {

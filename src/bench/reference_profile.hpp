@@ -29,7 +29,7 @@ struct ReferenceProfile {
   [[nodiscard]] double speedup() const { return seconds / solver_seconds; }
 };
 
-/// Runs the algorithm step by step on one core, and the solver. Throws RunError where they differ
+/// Runs the algorithm step by step on one core, and the solver. Throws RunError if they differ
 /// in a bit, as nothing would be worth comparing then, and InputError for a plan without interior
 /// cells.
 [[nodiscard]] ReferenceProfile profile_reference(const FloorPlan& plan,

@@ -150,7 +150,7 @@ Report devices_command(Options& options) {
   report.add_fact("threads", "threads of a run", threads, {},
                   placement.threads && !placement.limit.empty() ? ": " + placement.limit : "");
   report.add_fact("gpu_driver_cuda", "GPU driver for CUDA", if_told(gpu_driver()));
-  report.add_fact("no_gpu", "GPUs not used", gpus.can_solve ? Value() : Value(gpus.reason));
+  report.add_fact("no_gpu", "GPUs not used", if_told(gpus.reason));
   add_cores(machine, report);
   add_solvers(threads, report);
   add_gpus(gpus, report);

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 double number_in(const fs::path& file) {
   double number = 0;
   std::ifstream(file) >> number;
-  return number;  // 0 where it is none
+  return number;  // 0 if it is none
 }
 
 /// What a group says of itself, in the files of either version. Without a limit these say "max",
@@ -37,7 +37,7 @@ void read_group(const fs::path& group, CgroupLimits& limits) {
 }
 
 /// Reads a group and those around it, from `root` on. One that is not there has no limits: so it is
-/// in a container that is told names of its host, where `root` is its own group.
+/// in a container that is told names of its host: there `root` is its own group.
 void walk(const fs::path& root, const std::string& path, CgroupLimits& limits) {
   fs::path group = root;
   read_group(group, limits);

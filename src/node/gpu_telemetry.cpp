@@ -40,7 +40,7 @@ struct NvmlProcessUtilization {
   unsigned long long time_us;
   unsigned sm, memory, encoder, decoder;  // %
 };
-/// What can be asked for by a number alone; the caller fills in `field`.
+/// A reading that has a number, `field`, and no function of its own.
 struct NvmlField {
   unsigned field, scope;
   long long time_us, latency_us;
@@ -82,8 +82,8 @@ class Nvml {
       throw RunError(std::string(what) + ": this NVML lacks " + function);
     if (status != success) throw RunError(std::string(what) + ": " + error_text(status));
   }
-  /// Asks a GPU for one reading; false where it or the driver does not have it. Throws RunError if
-  /// the GPU is lost.
+  /// Asks a GPU for one reading; false if it or the driver does not have it. Throws RunError if the
+  /// GPU is lost.
   template <class... Arguments>
   bool read(void* device, const char* function, Arguments... arguments) const {
     const NvmlStatus status = call(function, device, arguments...);
@@ -229,45 +229,40 @@ struct GpuSampler::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   bool stop = false;
-  bool ended = false;
   std::optional<GpuSample> latest;
-  std::optional<std::string> error;
 };
 
 GpuSampler::GpuSampler(GpuTelemetry telemetry, std::chrono::milliseconds interval)
     : shared_(std::make_shared<Shared>(std::move(telemetry))) {
-  thread_ = std::thread([shared = shared_, interval] {
+  std::packaged_task<void()> sampling([shared = shared_, interval] {
     std::unique_lock lock(shared->mutex);
-    try {
-      while (!shared->stop) {
-        lock.unlock();
-        const GpuSample sample = shared->telemetry.sample();
-        lock.lock();
-        shared->latest = sample;
-        shared->changed.wait_for(lock, interval, [&] { return shared->stop; });
-      }
-    } catch (const RunError& error) {
+    while (!shared->stop) {
+      lock.unlock();
+      const GpuSample sample = shared->telemetry.sample();
       lock.lock();
-      shared->error = error.what();
+      shared->latest = sample;
+      shared->changed.wait_for(lock, interval, [&] { return shared->stop; });
     }
-    shared->ended = true;
-    shared->changed.notify_all();
   });
+  ended_ = sampling.get_future();
+  thread_ = std::thread(std::move(sampling));
 }
 
 GpuSampler::~GpuSampler() {
-  std::unique_lock lock(shared_->mutex);
-  shared_->stop = true;
+  {
+    const std::scoped_lock lock(shared_->mutex);
+    shared_->stop = true;
+  }
   shared_->changed.notify_all();
   constexpr std::chrono::seconds timeout{2};
-  const bool ended = shared_->changed.wait_for(lock, timeout, [&] { return shared_->ended; });
-  lock.unlock();
-  ended ? thread_.join() : thread_.detach();
+  const bool has_ended = !ended_.valid() || ended_.wait_for(timeout) == std::future_status::ready;
+  has_ended ? thread_.join() : thread_.detach();
 }
 
 std::optional<GpuSample> GpuSampler::take() {
+  const auto now = std::chrono::seconds(0);
+  if (ended_.valid() && ended_.wait_for(now) == std::future_status::ready) ended_.get();  // throws
   const std::scoped_lock lock(shared_->mutex);
-  if (const auto error = std::exchange(shared_->error, std::nullopt)) throw RunError(*error);
   return std::exchange(shared_->latest, std::nullopt);
 }
 

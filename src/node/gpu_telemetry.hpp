@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,8 +19,8 @@ class Nvml;
 class GpuTelemetry {
  public:
   /// Finds the GPU by its UUID ("GPU-..."), as NVML counts also those that CUDA_VISIBLE_DEVICES
-  /// hides. Throws RunError, with a clause that says why, where there is no NVML or it does not
-  /// know this GPU; a slice of one (MIG) has no readings of its own.
+  /// hides. Throws RunError, with a clause that says why, if there is no NVML or it does not know
+  /// this GPU; a slice of one (MIG) has no readings of its own.
   explicit GpuTelemetry(const std::string& uuid, const std::string& library = "libnvidia-ml.so.1");
 
   /// The energy is the power integrated over the time between samples (trapezoidal rule). Throws
@@ -45,8 +46,8 @@ struct NvmlGpu {
   std::string uuid;
   std::string name;
 };
-/// All that answer, ascending by index. Throws RunError, with a clause that says why, where there
-/// is no NVML.
+/// All that answer, ascending by index. Throws RunError, with a clause that says why, if there is
+/// no NVML.
 [[nodiscard]] std::vector<NvmlGpu> nvml_gpus(const std::string& library = "libnvidia-ml.so.1");
 
 /// Samples a GPU in a thread of its own, as a driver in trouble may not answer for long.
@@ -58,13 +59,14 @@ class GpuSampler {
   GpuSampler(const GpuSampler&) = delete;
   GpuSampler& operator=(const GpuSampler&) = delete;
 
-  /// The latest sample, once. Throws RunError, once, where the GPU did not answer: there will be no
+  /// The latest sample, once. Throws RunError, once, if the GPU did not answer: there will be no
   /// more samples.
   [[nodiscard]] std::optional<GpuSample> take();
 
  private:
   struct Shared;
   std::shared_ptr<Shared> shared_;
+  std::future<void> ended_;  ///< with the error of a GPU that does not answer, until it is taken
   std::thread thread_;
 };
 

@@ -41,7 +41,7 @@ struct FreeBitmap {
 using Bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, FreeBitmap>;
 
 /// Linux draws a number at each start. All containers of a system see the same one, and their cpus
-/// have the same numbers; two hosts of one name do not share it. Empty where it is hidden.
+/// have the same numbers; two hosts of one name do not share it. Empty if it is hidden.
 std::string running_system() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string number;
@@ -53,7 +53,7 @@ Topology load_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) fail("this host's topology cannot be read", errno);
   Topology topology(raw);
-  // It would go to each cpu to ask it what Linux tells as well, and wait where one is busy.
+  // It would go to each cpu to ask it what Linux tells as well, and wait for one that is busy.
   (void)hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   // With the disallowed parts, so that processes in different cgroups count sockets alike. What is
   // allowed comes from the binding: Linux keeps it within the cgroup's cpuset.
@@ -145,11 +145,8 @@ Machine local_machine() {
     throw RunError("this process may use no cpu that " + machine.host + " has");
   }
   GpuSupport support = gpu_support();
-  if (support.can_solve) {
-    machine.gpus = std::move(support.gpus);
-  } else {
-    machine.no_gpu = std::move(support.reason);
-  }
+  machine.gpus = std::move(support.gpus);
+  machine.no_gpu = std::move(support.reason);
   return machine;
 }
 
@@ -170,7 +167,7 @@ void bind_this_thread(const std::vector<int>& cpus) {
     throw RunError("a thread was to be bound to cpu " + text(wanted) + " of " + host_name() +
                    " but the system bound it to " + text(got));
   }
-  // New memory from its own node, also where numactl asked for something else. Some containers
+  // New memory from its own node, also if numactl asked for something else. Some containers
   // forbid the call; the answers do not depend on it, and the default is the same policy.
   syscall(SYS_set_mempolicy, MPOL_LOCAL, nullptr, 0UL);
 }

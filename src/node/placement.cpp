@@ -34,7 +34,7 @@ std::vector<const Gpu*> deal_gpus(const std::vector<Machine>& workers) {
 }
 
 /// Divides cores into so many parts. The workers whose share of all would begin on a socket divide
-/// that; one where none begins goes to the worker that begins next.
+/// that; one on which none begins goes to the worker that begins next.
 std::vector<Cores> divided(Cores cores, std::size_t workers) {
   // Neighbours share caches and memory, so that a run of cores in this order makes a good share.
   std::sort(cores.begin(), cores.end(), [](const Core& a, const Core& b) {

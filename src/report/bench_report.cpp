@@ -113,9 +113,11 @@ Report report_of(const CpuBench& bench) {
                                      {"giga_updates_per_s", "G updates/s", giga},
                                      {"speedup", "speed-up", {Form::decimals, 2}},
                                      {"percent_efficiency", "efficiency", percent}}});
-  for (const ThreadRate& rate : bench.scaling)
-    scaling.rows.push_back({rate.threads, rate.updates_per_s * 1e-9, rate.speedup,
-                            100 * rate.speedup / static_cast<double>(rate.threads)});
+  for (const Flow& flow : bench.scaling) {
+    const double speedup = flow.updates_per_s() / bench.scaling.front().updates_per_s();
+    scaling.rows.push_back({flow.in_flight, flow.updates_per_s() * 1e-9, speedup,
+                            100 * speedup / static_cast<double>(flow.in_flight)});
+  }
   return report;
 }
 

@@ -15,7 +15,7 @@ namespace wallheat {
 void require_gpus(const RunOptions& options) {
   if (options.device != DeviceChoice::gpu) return;
   const GpuSupport support = gpu_support();
-  if (!support.can_solve) throw RunError("--device gpu is not possible here: " + support.reason);
+  if (support.gpus.empty()) throw RunError("--device gpu is not possible here: " + support.reason);
 }
 
 void Preparation::find_plans() {

@@ -260,7 +260,7 @@ class Examination : Preparation {
                                 : "the GPUs of the job's nodes, or their cores");
     require_gpus(options);
     const GpuSupport support = gpu_support();
-    tell("device", support.can_solve ? fmt::format("{}: {}", counted(support.gpus.size(), "GPU"),
+    tell("device", !support.gpus.empty() ? fmt::format("{}: {}", counted(support.gpus.size(), "GPU"),
                                                    support.gpus.front().name)
                                      : "the CPU: " + support.reason);
   }

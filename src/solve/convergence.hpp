@@ -16,7 +16,7 @@ namespace wallheat {
 ///
 /// In exact arithmetic delta never rises from one iteration to the next (the largest row sum of |J|
 /// is at most 1), so a delta that is still too large proves all before it too large. Rounding can
-/// raise it by a little: a margin bounds by how much, and a delta within it proves nothing.
+/// raise it a little, at most by a margin, and a delta within that proves nothing.
 ///
 /// Trivially copyable, and the same on host and device.
 class Convergence {
@@ -39,31 +39,32 @@ class Convergence {
   [[nodiscard]] WALLHEAT_HOST_DEVICE double last_delta() const { return last_delta_; }
   /// How far the iterate is from the steady state, see ErrorEstimate.
   [[nodiscard]] WALLHEAT_HOST_DEVICE double error_estimate() const { return estimate_.value(); }
-  /// By how much rounding can have raised a value above its neighbours so far, with room to spare.
+  /// The most that rounding can have raised a value above its neighbours so far, with room to
+  /// spare.
   [[nodiscard]] WALLHEAT_HOST_DEVICE double rounding_margin() const {
     return margin_per_sweep_ * static_cast<double>(iterations_);
   }
 
   /// Sweeps until the next look at delta: one or an even number.
   [[nodiscard]] WALLHEAT_HOST_DEVICE std::int64_t window() const {
-    if (careful_ > 0) return 1;
-    const std::int64_t left = max_iterations_ - iterations_;
-    return even_or_one(window_ < left ? window_ : left);
+    if (single_sweeps_ > 0) return 1;
+    const std::int64_t remaining = max_iterations_ - iterations_;
+    return even_or_one(window_ < remaining ? window_ : remaining);
   }
 
   /// Takes note that window() sweeps were made, the last with this largest change. Returns false
-  /// where an earlier sweep of the window may have converged: the field must go back to where the
-  /// window began. A window of one sweep always stands.
+  /// if an earlier sweep of the window may have converged: the field must go back to what it was
+  /// before the window. A window of one sweep always stands.
   [[nodiscard]] WALLHEAT_HOST_DEVICE bool accept(double delta) {
     const std::int64_t made = window();
     if (made > 1 && !(delta >= tolerance_ + margin_per_sweep_ * static_cast<double>(made))) {
-      careful_ = made;  // its sweeps are repeated with a look at each
+      single_sweeps_ = made;  // those of the window again
       return false;
     }
     iterations_ += made;
     converged_ = has_converged(delta, tolerance_);
-    if (careful_ > 0) {
-      --careful_;
+    if (single_sweeps_ > 0) {
+      --single_sweeps_;
     } else {
       extrapolate(delta, made);
     }
@@ -101,7 +102,7 @@ class Convergence {
   ErrorEstimate estimate_;
   double last_looked_at_ = std::numeric_limits<double>::quiet_NaN();  ///< at a window's end
   std::int64_t window_ = 16;
-  std::int64_t careful_ = 0;
+  std::int64_t single_sweeps_ = 0;  ///< to make, each with a look at delta
 };
 
 }  // namespace wallheat

@@ -8,17 +8,16 @@
 
 namespace wallheat {
 
-/// How far an iterate is from the steady state, as far as the last change of an iteration ("delta")
-/// and the one `distance` iterations before (or after: then the distance is negative) tell. In the
-/// unit and norm of delta; 0 where nothing changes, NaN where one is not known, infinite where they
-/// do not decay.
+/// How far an iterate is from the steady state, estimated from the last change of an iteration
+/// ("delta") and the one `distance` iterations before (or after: then the distance is negative). In
+/// the unit and norm of delta; 0 if nothing changes, NaN if one is not known, infinite if they do
+/// not decay.
 ///
 /// The error is the sum of all changes to come. Once one mode is left of it, each change is the one
 /// before times rho, the largest eigenvalue of the iteration, and so the sum is
-/// delta (rho + rho^2 + ...) = delta rho / (1 - rho). Where several modes are left, as in rooms
+/// delta (rho + rho^2 + ...) = delta rho / (1 - rho). If several modes are left, as in rooms
 /// that end at different times, rho is still growing, and the estimate is too small. (Hackbusch,
 /// Iterative Solution of Large Sparse Systems of Equations, section 2.)
-///
 [[nodiscard]] WALLHEAT_HOST_DEVICE inline double error_by_decay(double delta, double before,
                                                                 std::int64_t distance) {
   if (delta == 0) return 0;
@@ -49,7 +48,7 @@ class ErrorEstimate {
   };
   static constexpr std::int64_t least_distance = 16;
   Look earlier_;  ///< at least so long before now_
-  Look later_;    ///< what earlier_ will be
+  Look later_;    ///< the next earlier_
   Look now_;
 };
 

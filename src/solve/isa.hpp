@@ -14,12 +14,12 @@ struct Loops {
 [[nodiscard]] Loops avx2_loops();
 [[nodiscard]] Loops avx512_loops();
 
-/// Throws RunError if this processor lacks the set.
 enum class Isa;
+/// Throws RunError if this processor lacks the set.
 [[nodiscard]] Loops loops_for(Isa isa);
 
-/// While this lives, the calling thread takes and makes zeros in place of subnormal numbers, where
-/// the processor can: they are a hundred times as slow, and what decays across a plan meets them.
+/// While this lives, the calling thread takes and makes zeros in place of subnormal numbers, if the
+/// processor can. They are a hundred times as slow, and what decays across a plan comes to them.
 class FlushSubnormals {
  public:
   FlushSubnormals();

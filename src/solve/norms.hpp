@@ -13,8 +13,15 @@
 
 namespace wallheat {
 
-/// The largest magnitude of the values of which counts(cell) is true; 0 where there are none, NaN
-/// where one is.
+/// A value of a field, which beyond its edges is 0. Row and column -1 wrap to the largest number,
+/// and so are beyond them, too.
+[[nodiscard]] inline double value_or_zero(const Grid<double>& field, std::size_t row,
+                                          std::size_t col) {
+  return row < field.rows && col < field.cols ? field(row, col) : 0;
+}
+
+/// The largest magnitude of the values of which counts(cell) is true; 0 if there are none, NaN if
+/// one is.
 template <class Counts>
 double largest_magnitude(const Grid<double>& grid, Counts counts) {
   constexpr std::size_t lanes = 8;  // side by side, as the compiler may not reorder a maximum

@@ -13,9 +13,9 @@ struct Offload {
   double start_s = 0;      ///< what each hand-over costs beside the bytes
 };
 
-/// From how many operations on it pays to hand so many bytes to the GPU, and back where they are
-/// counted: n* = (start + bytes / B) / (1 / C - 1 / G), at which start + bytes / B + n* / G = n* /
-/// C. Infinite where the GPU is no faster.
+/// From how many operations on it pays to hand so many bytes to the GPU (and back, if they are
+/// counted): n* = (start + bytes / B) / (1 / C - 1 / G), at which start + bytes / B + n* / G = n* /
+/// C. Infinite if the GPU is no faster.
 [[nodiscard]] constexpr double break_even_operations(const Offload& offload, double bytes) {
   const double gain_s = 1 / offload.cpu_per_s - 1 / offload.gpu_per_s;
   if (!(gain_s > 0)) return std::numeric_limits<double>::infinity();

@@ -41,13 +41,13 @@ struct SolverOptions {
   [[nodiscard]] std::string device_text() const;
   /// "jacobi 1": name and version.
   [[nodiscard]] std::string solver_text() const;
-  /// Everything that decides the answers, as result files keep it: what is usual goes without
-  /// saying. Back ends are not part of it, as all give the same bits.
+  /// Everything that decides the answers, as result files keep it; usual values are left out, and
+  /// so are back ends, as all give the same bits.
   [[nodiscard]] std::map<std::string, std::string> settings() const;
 };
 
 /// The solver that a result file with these settings was made with, with the best instruction set
-/// here. Throws RunError where they do not tell.
+/// here. Throws RunError if they do not tell.
 [[nodiscard]] SolverOptions recorded_solver(const std::string& file,
                                             const std::map<std::string, std::string>& settings);
 

@@ -6,12 +6,12 @@
 
 #include "core/larger.hpp"
 #include "core/python_float.hpp"
-#include "solve/norms.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 
 Grid<double> source_terms(const FloorPlan& plan, const Limits& limits) {
+  if (!plan.has_source()) return {};
   const double area = limits.spacing * limits.spacing;
   if (!std::isnormal(area))
     throw InputError("its source cannot be used with a spacing of " + python_float(limits.spacing) +

@@ -24,7 +24,7 @@ constexpr double updated_with_source(double left, double right, double up, doubl
   return quarter(neighbour_sum(up, down, left, right) + term);
 }
 
-/// True where an iteration with this largest change is the last.
+/// True if an iteration with this largest change is the last.
 constexpr bool has_converged(double delta, double tolerance) { return delta < tolerance; }
 
 }  // namespace wallheat

@@ -20,7 +20,7 @@ struct BoundedCells {
 struct WallInfluence {
   double kind = 0;          ///< °C, the value of its cells in the plan
   std::size_t cells = 0;    ///< of this kind
-  BoundedCells per_degree;  ///< by how much each cell rises for each °C of the wall, 0 to 1
+  BoundedCells per_degree;  ///< the rise of each cell for each °C of the wall, 0 to 1
 };
 
 /// A plan's steady state as a function of its walls' temperatures. The equations are linear, so

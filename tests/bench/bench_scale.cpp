@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <deque>
 #include <memory>
 #include <queue>
@@ -20,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cpu_time.hpp"
 #include "queue/coordinator.hpp"
 
 namespace wallheat {
@@ -38,18 +38,11 @@ struct Setting {
   static constexpr std::size_t most_messages = 1024;  ///< that are taken in before anybody is fed
 };
 
-/// Of this thread, so that a busy machine does not count.
-double cpu_s() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 /// What it takes to read the clock, which is no part of the queue's time.
 double clock_cost_s() {
   constexpr int times = 20'000;
   double sum_s = 0;
-  for (int time = 0; time < times; ++time) sum_s -= cpu_s() - cpu_s();
+  for (int time = 0; time < times; ++time) sum_s -= thread_cpu_seconds() - thread_cpu_seconds();
   return sum_s / times;
 }
 
@@ -57,40 +50,6 @@ std::size_t allocated_bytes() {
   const auto info = ::mallinfo2();
   return info.uordblks + info.hblkhd;
 }
-
-/// All that rank 0 does for a message but coding and storing.
-class Rank0 {
- public:
-  Rank0(const std::vector<float>& updates, int workers) {
-    std::vector<PlanQueue::Start> starts;
-    for (const float each : updates) starts.push_back({.updates = each});
-    coordinator_ = std::make_unique<Coordinator>(starts, workers, Coordinator::Options{});
-  }
-  void joined(int worker, unsigned lanes) {
-    WorkerReport report;
-    report.ready.emplace().lanes = lanes;
-    coordinator_->heard(worker, report, 0);
-  }
-  void set_time(double now_s) { now_s_ = now_s; }
-  void answered(int worker, Plan plan, double seconds) {
-    WorkerReport report;
-    report.results.push_back({plan, Result::Kind::answered, seconds, 1, {}});
-    coordinator_->heard(worker, std::move(report), now_s_);
-  }
-  Work feed() {
-    coordinator_->feed(now_s_);
-    coordinator_->tick(now_s_, 1e18);
-    coordinator_->outbox.events.clear();
-    Work work = std::exchange(coordinator_->outbox.work, {});
-    std::erase_if(work, [](const auto& each) { return each.second.empty(); });
-    return work;
-  }
-  [[nodiscard]] bool finished() const { return coordinator_->queue().finished(); }
-
- private:
-  std::unique_ptr<Coordinator> coordinator_;
-  double now_s_ = 0;
-};
 
 struct Workload {
   std::vector<float> seconds, updates;
@@ -127,8 +86,10 @@ void measure(const Setting& setting, const Workload& load) {
   };
   const double clock_s = clock_cost_s();
   std::vector<Worker> workers(static_cast<std::size_t>(setting.workers) + 1);
+  std::vector<PlanQueue::Start> starts;
+  for (const float each : load.updates) starts.push_back({.updates = each});
   const std::size_t before = allocated_bytes();
-  Rank0 rank0(load.updates, setting.workers);
+  Coordinator rank0(starts, setting.workers, Coordinator::Options{});
   const std::size_t built = allocated_bytes() - before;
   std::priority_queue<Happening> happenings;
   std::deque<Happening> inbox;  // in the order of arrival, as each way takes as long
@@ -137,16 +98,28 @@ void measure(const Setting& setting, const Workload& load) {
 
   // Rank 0 is free at `now_s`.
   const auto serve = [&](double now_s, bool is_start) {
-    const double began_s = cpu_s();
-    rank0.set_time(now_s);
-    for (int worker = 1; is_start && worker <= setting.workers; ++worker)
-      rank0.joined(worker, static_cast<unsigned>(setting.lanes));
+    const double began_s = thread_cpu_seconds();
+    for (int worker = 1; is_start && worker <= setting.workers; ++worker) {
+      WorkerReport report;
+      report.ready.emplace().lanes = static_cast<unsigned>(setting.lanes);
+      rank0.heard(worker, report, 0);
+    }
     std::size_t taken = 0;
     for (; taken < setting.most_messages && !inbox.empty() && inbox.front().time_s <= now_s;
-         ++taken, inbox.pop_front())
-      rank0.answered(inbox.front().worker, inbox.front().plan, load.seconds[inbox.front().plan]);
-    const Work work = rank0.finished() ? Work{} : rank0.feed();
-    const double took_s = std::max(0.0, cpu_s() - began_s - clock_s);
+         ++taken, inbox.pop_front()) {
+      const auto& [time_s, worker, plan, is_end] = inbox.front();
+      WorkerReport report;
+      report.results.push_back({plan, Result::Kind::answered, load.seconds[plan], 1, {}});
+      rank0.heard(worker, std::move(report), now_s);
+    }
+    if (!rank0.queue().finished()) {
+      rank0.feed(now_s);
+      rank0.tick(now_s, 1e18);
+    }
+    rank0.outbox.events.clear();
+    Work work = std::exchange(rank0.outbox.work, {});
+    std::erase_if(work, [](const auto& each) { return each.second.empty(); });
+    const double took_s = std::max(0.0, thread_cpu_seconds() - began_s - clock_s);
     rank0_cost_s += took_s;
     in += taken;
     out += work.size();
@@ -155,7 +128,7 @@ void measure(const Setting& setting, const Workload& load) {
       for (const Plan plan : plans) happenings.push({free_s + setting.way_s, worker, plan, false});
   };
   serve(0, true);
-  for (std::size_t round = 0; !rank0.finished(); ++round) {
+  for (std::size_t round = 0; !rank0.queue().finished(); ++round) {
     if (happenings.empty() && inbox.empty()) {
       std::printf("rank 0 waits for nothing\n");
       return;

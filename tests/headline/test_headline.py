@@ -99,6 +99,23 @@ def make_plans(wallheat, directory):
     (directory / "building_ids.txt").write_text("".join(plan_id + "\n" for plan_id in ids))
 
 
+def require_same_rows(results, expected):
+    """Compares a result file with the field, the iterations and the last change of each plan."""
+    if h5py is None:
+        print("not compared, as /usr/bin/python3 has no h5py (apt-get install python3-h5py): fields, iterations, last changes")
+        return
+    with h5py.File(results) as file:
+        rows = {row["id"].decode(): row for row in file["rows"][:]}
+        if rows.keys() != expected.keys():
+            raise Difference(f"{results} has the plans {sorted(rows)}, and not {sorted(expected)}")
+        for plan_id, (field, iterations, last_change) in expected.items():
+            row = rows[plan_id]
+            require_same_bits(field, file[f"fields/{plan_id}"][:], f"plan {plan_id}: the fields")
+            require_same_bits(last_change, row["last_delta"], f"plan {plan_id}: the last changes")
+            if iterations != row["iterations"]:
+                raise Difference(f"plan {plan_id}: {iterations} and {row['iterations']} iterations")
+
+
 def require_same_answers(wallheat, plans, data, scratch, limits=()):
     """Solves `plans` with both programs, wallheat from `data`; returns the CSV and the numbers of iterations."""
     scratch.mkdir()
@@ -106,20 +123,12 @@ def require_same_answers(wallheat, plans, data, scratch, limits=()):
     results = scratch / "results.h5"
     output_of(wallheat, "run", "--data", data, "--out", results, "--save-fields", "--progress", "none", *limits)
     require_same_text(csv, output_of(wallheat, "export", results), "What NumPy prints and the export")
-    iterations = {file.stem: int(np.load(file)["iterations"]) for file in scratch.glob("*.npz")}
-    if h5py is None:
-        print("not compared, as /usr/bin/python3 has no h5py (apt-get install python3-h5py): fields, iterations, last changes")
-        return csv, iterations
-    with h5py.File(results) as file:
-        for row in file["rows"][:]:
-            plan_id = row["id"].decode()
-            expected = np.load(scratch / f"{plan_id}.npz")
-            field = file[f"fields/{plan_id}"][:]
-            require_same_bits(expected["field"], field, f"plan {plan_id}: the fields")
-            require_same_bits(expected["last_delta"], row["last_delta"], f"plan {plan_id}: the last changes")
-            if expected["iterations"] != row["iterations"]:
-                raise Difference(f"plan {plan_id}: {expected['iterations']} and {row['iterations']} iterations")
-    return csv, iterations
+    answers = {}
+    for file in scratch.glob("*.npz"):
+        answer = np.load(file)
+        answers[file.stem] = answer["field"], int(answer["iterations"]), answer["last_delta"]
+    require_same_rows(results, answers)
+    return csv, {plan_id: iterations for plan_id, (_, iterations, _) in answers.items()}
 
 
 def compare_generated(wallheat, scratch):
@@ -164,24 +173,15 @@ def compare_poisson(wallheat, scratch):
         np.save(plates / f"{plan_id}_source.npy", random.normal(0, 500, shape))
     (plates / "building_ids.txt").unlink()
     archive = shutil.make_archive(str(scratch / "plates"), "zip", plates)
-    if h5py is None:
-        print("not compared, as /usr/bin/python3 has no h5py (apt-get install python3-h5py): plates with sources")
-        return
     spacing, tolerance, limit = 0.03, 1e-5, 5000
-    total = 0
+    answers = {file.name.removesuffix("_source.npy"): poisson(np.load(file), spacing, tolerance, limit)
+               for file in plates.glob("*_source.npy")}
     for data, results in (plates, scratch / "of-plates.h5"), (archive, scratch / "of-archive.h5"):
         output_of(wallheat, "run", "--data", data, "--out", results, "--save-fields", "--progress", "none", "--norm", "l2",
                   "--spacing", spacing, "--tolerance", tolerance, "--max-iterations", limit)
-        with h5py.File(results) as file:
-            for row in file["rows"][:]:
-                plan_id = row["id"].decode()
-                expected, iterations, change = poisson(np.load(plates / f"{plan_id}_source.npy"), spacing, tolerance, limit)
-                require_same_bits(expected, file[f"fields/{plan_id}"][:], f"plate {plan_id}")
-                require_same_bits(change, row["last_delta"], f"plate {plan_id}: the last changes")
-                if iterations != row["iterations"]:
-                    raise Difference(f"plate {plan_id}: {iterations} and {row['iterations']} iterations")
-                total += iterations
-    print(f"6 plates with sources, twice, {total} iterations: equal to the last bit")
+        require_same_rows(results, answers)
+    total = sum(iterations for _, iterations, _ in answers.values())
+    print(f"{len(answers)} plates with sources, twice, {total} iterations: equal to the last bit")
 
 
 def compare_published(wallheat, plans, scratch):

@@ -2,12 +2,9 @@
 // that ships. A launch that does what no kernel may do throws (see Violation in machine.hpp).
 #include <gmock/gmock.h>
 
-#include <array>
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/generator.hpp"
@@ -42,14 +39,9 @@ class EveryKernel : public testing::TestWithParam<Kernel> {
 };
 
 TEST_P(EveryKernel, gives_the_bits_of_the_reference_for_every_shape) {
-  for (const int threads : {cluster_threads, 32}) {
-    if (is_streamed() && threads == 32) break;  // it would make no difference
-    emulate(threads);
-    for (const auto& [name, plan] : awkward_plans())
-      for (const double tolerance : {1e-2, 3.0})
-        expect_bits_of_the_cpu(plan, {tolerance, is_streamed() ? 20 : 70}, name);
-    EXPECT_GT(stream_->machine().launches, 0);
-  }
+  for (const auto& [name, plan, limits] : iteration_cases(is_streamed() ? 20 : 70))
+    expect_bits_of_the_cpu(plan, limits, name);
+  EXPECT_GT(stream_->machine().launches, 0);
 }
 
 TEST_P(EveryKernel, gives_the_bits_of_the_reference_at_every_size) {
@@ -66,17 +58,6 @@ TEST_P(EveryKernel, gives_the_bits_of_the_reference_on_plans_of_real_size) {
   if (!std::filesystem::exists(shared_plans)) GTEST_SKIP() << "needs " << shared_plans;
   for (const std::string id : {"10000", "1948", "7636"})
     expect_bits_of_the_cpu(load_floor_plan(shared_plans, id), {1e-4, 40}, id);
-}
-
-TEST_P(EveryKernel, stops_exactly_at_the_limit_of_iterations) {
-  for (const std::int64_t most : {1, 2, 3, 7, 8, 9, 15, 16, 17, 18, 33, 60})
-    expect_bits_of_the_cpu(room(40, 33), {1e-9, most}, std::to_string(most) + " iterations");
-}
-
-TEST_P(EveryKernel, goes_back_to_the_exact_iteration_for_every_tolerance) {
-  for (const double tolerance : {5.0, 0.3, 1e-2, 1e-4, 1e-13, 0.0})
-    expect_bits_of_the_cpu(room(26, 21), {tolerance, is_streamed() ? 100 : 700},
-                           std::to_string(tolerance));
 }
 
 class Cluster : public EveryKernel {};
@@ -104,22 +85,12 @@ TEST_P(Cluster, gives_the_bits_in_whatever_order_blocks_and_edges_arrive) {
 
 class Streaming : public EveryKernel {};
 
-TEST_P(Streaming, gives_the_bits_of_the_reference_with_sources_and_either_norm) {
-  std::mt19937 random(6);
-  for (int number = 0; number < 24; ++number) {
-    FloorPlan plan = random_plan_with_sources(random);
-    if (number % 4 == 0) plan.source = {};
-    const Limits limits{.tolerance = std::array{1e-2, 20.0}[random() % 2],
-                        .max_iterations = 1 + static_cast<std::int64_t>(random() % 40),
-                        .norm = number % 2 == 0 ? Norm::l2 : Norm::max,
-                        .spacing = 0.25 + static_cast<double>(random() % 100) / 77};
-    expect_bits_of_the_cpu(plan, limits, std::to_string(number));
-  }
-  const Limits of_the_course{
-      .tolerance = 1e-4, .max_iterations = 60, .norm = Norm::l2, .spacing = 1.0 / 256};
+TEST_P(Streaming, gives_the_bits_of_the_reference_on_plates_by_the_2_norm) {
   for (const std::uint64_t index : {0, 1, 2})
-    expect_bits_of_the_cpu(generate_poisson_plan(1, index, 256), of_the_course,
-                           "plate " + std::to_string(index));
+    expect_bits_of_the_cpu(
+        generate_poisson_plan(1, index, 256),
+        {.tolerance = 1e-4, .max_iterations = 60, .norm = Norm::l2, .spacing = 1.0 / 256},
+        "plate " + std::to_string(index));
 }
 
 /// What the machine says of a kernel of two blocks, in many orders of its threads.

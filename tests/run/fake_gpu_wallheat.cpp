@@ -19,7 +19,6 @@ constexpr const char* unfit = "GPU-fake-3";
 
 GpuSupport gpu_support() {
   GpuSupport support;
-  support.can_solve = true;
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   for (int number = 0; number < gpus; ++number) {
     if (visible != nullptr && std::to_string(number) != visible) continue;

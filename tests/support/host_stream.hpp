@@ -89,9 +89,10 @@ class HostStream final : public HostMemoryStream {
           for (std::size_t region = 0; region < regions; ++region) {
             Group<streamed_tile> group(crowd, slot, static_cast<int>(region));
             // A look at delta that nobody asked for changes nothing.
-            const double change = plan.terms != nullptr
-                                      ? stream<region_rows, region_cols, true, true>(group, plan)
-                                      : stream<region_rows, region_cols, true, false>(group, plan);
+            const double change =
+                plan.terms != nullptr
+                    ? sweep_region<region_rows, region_cols, true, true>(group, plan)
+                    : sweep_region<region_rows, region_cols, true, false>(group, plan);
             changes[static_cast<std::size_t>(slot)] =
                 std::max(changes[static_cast<std::size_t>(slot)], change);
             group.sync();  // a block of its own starts with nobody left in its inboxes

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "wallheat/floor_plan.hpp"
+#include "wallheat/solver.hpp"
 
 namespace wallheat {
 
@@ -80,6 +84,44 @@ inline std::vector<NamedPlan> awkward_plans() {
   }
   add("a room on the edge", std::move(on_edge));
   return plans;
+}
+
+/// A plan, and when its iteration ends.
+struct IterationCase {
+  std::string name;
+  FloorPlan plan;
+  Limits limits;
+};
+
+/// What every back end of jacobi must solve to the bits of the reference: awkward shapes, sources
+/// and norms, and all ways in which an iteration ends, after at most so many iterations.
+inline std::vector<IterationCase> iteration_cases(std::int64_t most) {
+  std::vector<IterationCase> cases;
+  for (const auto& [name, plan] : awkward_plans())
+    for (const double tolerance : {1e-4, 3.0, 1e-12})
+      cases.push_back({name + ", tolerance " + std::to_string(tolerance), plan, {tolerance, most}});
+  for (std::int64_t limit = 1; limit < std::min<std::int64_t>(most, 200);
+       limit += limit < 20 ? 1 : 37)
+    cases.push_back({std::to_string(limit) + " iterations", room(40, 33), {1e-9, limit}});
+  // Deltas from far apart to closer than rounding: whatever sweeps lie between two looks at delta,
+  // the first that falls below the tolerance must be found.
+  for (double tolerance = 10; tolerance > 1e-17; tolerance *= 0.31)
+    cases.push_back(
+        {"tolerance 1e" + std::to_string(std::log10(tolerance)), room(26, 21), {tolerance, most}});
+  cases.push_back({"tolerance 0", room(26, 21), {0, most}});
+  std::mt19937 random(5);
+  for (int number = 0; number < 24; ++number) {
+    FloorPlan plan = random_plan_with_sources(random);
+    if (number % 4 == 0) plan.source = {};
+    cases.push_back({"random, " + std::to_string(number),
+                     std::move(plan),
+                     {.tolerance = std::array{1e-4, 1e-2, 20.0, 0.0}[random() % 4],
+                      .max_iterations = 1 + static_cast<std::int64_t>(random()) %
+                                                std::min<std::int64_t>(most, 250),
+                      .norm = number % 2 == 0 ? Norm::l2 : Norm::max,
+                      .spacing = 0.25 + static_cast<double>(random() % 100) / 77}});
+  }
+  return cases;
 }
 
 }  // namespace wallheat

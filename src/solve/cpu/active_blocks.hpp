@@ -35,7 +35,7 @@ inline constexpr std::size_t sweeps_a_pass = 64;
 /// Fused sweeps, the levels, go through the rows together: front f updates row f - k in level k,
 /// from what level k - 1 has made of rows f - k - 1 to f - k + 1 in this front and the two before.
 /// The last rows are done by fronts that begin below the grid. A run of a front is a longest
-/// stretch of blocks in which any level has something to update. With two levels, where all cells
+/// stretch of blocks in which any level has something to update. With two levels, if all cells
 /// of block # are interior, some of block m and none of block -:
 ///
 ///     row f - 1 (level 1)   -  m  #  #  #  m  -  -

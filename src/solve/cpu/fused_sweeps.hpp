@@ -39,7 +39,7 @@ class Sides {
   Type left_;  ///< the left neighbours of here_
 };
 
-/// What a step of Jacobi makes of a cell.
+/// A step of Jacobi at a cell.
 template <bool with_delta, bool with_source>
 class JacobiStep {
  public:
@@ -50,7 +50,7 @@ class JacobiStep {
   }
 
   /// The new values of the vector at `to`, from its old ones and the sums of their neighbours;
-  /// `blend` puts the second in place of the first where cells are fixed.
+  /// `blend` takes the second instead of the first at fixed cells.
   template <int level, class Blend>
   [[gnu::always_inline]] Type next(Type sum, Type old, const double* row, const double* /*to*/,
                                    Blend blend) {
@@ -71,8 +71,8 @@ class JacobiStep {
   Type largest_{};
 };
 
-/// What the next term of an expansion is at a cell: its part of the sum of the neighbours in the
-/// term before, less the term before that, which is where the new one goes. The last even term that
+/// The next term of an expansion at a cell: its part of the sum of the neighbours in the term
+/// before, less the term before that, whose place it takes. The last even term that
 /// a walk makes and the one before it are added to the sums, if it has shares for them.
 template <bool with_sums>
 class ExpansionStep {
@@ -205,7 +205,7 @@ template <class Walk>
     for (const std::uint32_t* end = word + masked_blocks(head); word != end; ++word)
       walk.masked(word);
 #pragma GCC unroll 1
-    for (std::uint32_t left = full_blocks(head); left != 0; --left) walk.full();
+    for (std::uint32_t remaining = full_blocks(head); remaining != 0; --remaining) walk.full();
   }
 }
 
@@ -246,9 +246,9 @@ template <bool with_sums>
 void expand(const ExpansionFields& fields, const Runs& runs, const TermShares& shares) {
   using Step = ExpansionStep<with_sums>;
   // The first level reads the odd term and makes the even one.
-  const SweepFields turned{fields.odd, fields.even, fields.odd};
+  const SweepFields swapped{fields.odd, fields.even, fields.odd};
   for (const Run* run = runs.begin; run != runs.end; ++run) {
-    Walk<fused_levels, Step> walk(turned, *run, Step(fields, shares, *run));
+    Walk<fused_levels, Step> walk(swapped, *run, Step(fields, shares, *run));
     walk_blocks(walk, *run, runs.words);
   }
 }

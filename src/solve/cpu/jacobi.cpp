@@ -5,7 +5,6 @@
 #include "solve/convergence.hpp"
 #include "solve/cpu/active_blocks.hpp"
 #include "solve/isa.hpp"
-#include "solve/norms.hpp"
 #include "solve/source.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
@@ -46,14 +45,14 @@ class JacobiSolver final : public Solver {
       // From `current`, which is kept to go back to, to and fro between the other two. All sweeps
       // but the last are an odd number, so that it goes from `odd` to `even`.
       const double* from = current_;
-      for (auto left = static_cast<std::size_t>(window - 1); left > 0;) {
-        const std::size_t count = std::min(left, sweeps_a_pass);
+      for (auto remaining = static_cast<std::size_t>(window - 1); remaining > 0;) {
+        const std::size_t count = std::min(remaining, sweeps_a_pass);
         const bool made =
             blocks_.pass(count, control.stop, [&](std::size_t first, const Runs& runs, int levels) {
               sweeps_.sweep({first == 0 ? from : even_, odd_, even_, source}, runs, levels);
             });
         if (!made) return std::nullopt;
-        left -= count;
+        remaining -= count;
         from = even_;
       }
       if (control.stop.stop_requested()) return std::nullopt;
@@ -79,8 +78,7 @@ class JacobiSolver final : public Solver {
     before_ = after_ = Grid<double>(domain.rows, domain.cols);
     blocks_.store(from, before_);
     blocks_.store(even_, after_);
-    return is_transposed ? distance(transposed(after_), transposed(before_))
-                         : distance(after_, before_);
+    return distance_in_plan(after_, before_, is_transposed);
   }
 
   Sweeps sweeps_;

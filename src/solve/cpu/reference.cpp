@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/larger.hpp"
-#include "solve/norms.hpp"
 #include "solve/source.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/solver.hpp"
@@ -12,8 +11,7 @@
 namespace wallheat {
 namespace {
 
-/// What other solvers, which look at few of these deltas, make of those: their estimate of the
-/// error.
+/// The estimate of the error of the other solvers, which look at few of these deltas.
 double estimate_of_others(Convergence convergence, const std::vector<double>& deltas) {
   while (!convergence.finished() && convergence.iterations() < std::ssize(deltas)) {
     // The window in which the iteration ended is gone through once more, a sweep at a time.
@@ -33,11 +31,7 @@ class ReferenceSolver final : public Solver {
     Solution result{plan.domain, 0, std::numeric_limits<double>::quiet_NaN(), false};
     Grid<double>& field = result.field;
     Grid<double> next = field;
-    const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
-    // The grid lies in a ring of zeros that is never updated.
-    const auto at = [&](std::size_t row, std::size_t col) {
-      return row < rows && col < cols ? field(row, col) : 0.0;
-    };
+    const Grid<double> terms = source_terms(plan, limits);
     std::vector<double> deltas;
     while (result.iterations < limits.max_iterations && !result.converged) {
       if (control.stop.stop_requested()) return std::nullopt;
@@ -45,11 +39,10 @@ class ReferenceSolver final : public Solver {
       for (std::size_t row = 0; row < rows; ++row) {
         for (std::size_t col = 0; col < cols; ++col) {
           if (plan.interior(row, col) == 0) continue;
-          // Row and column -1 wrap to the largest number, which `at` sees as outside, too.
-          const double left = at(row, col - 1);
-          const double right = at(row, col + 1);
-          const double up = at(row - 1, col);
-          const double down = at(row + 1, col);
+          const double left = value_or_zero(field, row, col - 1);
+          const double right = value_or_zero(field, row, col + 1);
+          const double up = value_or_zero(field, row - 1, col);
+          const double down = value_or_zero(field, row + 1, col);
           next(row, col) = plan.has_source()
                                ? updated_with_source(left, right, up, down, terms(row, col))
                                : updated(left, right, up, down);

@@ -51,7 +51,7 @@ struct SweepFields {
 };
 
 /// Two fields in which the terms y of an expansion take turns, and what is summed up. Parts of one
-/// array, zero where no cell is interior.
+/// array, zero at cells that are not interior.
 struct ExpansionFields {
   double* even;  ///< y[2 k]
   double* odd;   ///< y[2 k + 1]
@@ -60,7 +60,7 @@ struct ExpansionFields {
   double factor;  ///< of the sum of the neighbours
 };
 
-/// By how much the last even term and the even one before it count in the sum and in the growth.
+/// The factors of the last even term and of the even one before it, in the sum and in the growth.
 struct TermShares {
   double before;
   double after;

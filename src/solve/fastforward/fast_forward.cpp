@@ -89,11 +89,12 @@ class FastForwardSolver final : public Solver {
   }
 
  private:
-  /// Nothing if it is not worth it, if the end cannot be proven, or if a stop was requested.
+  /// Returns nothing if it is not worth it, if the end cannot be proven, or if a stop was
+  /// requested.
   std::optional<Solution> try_to_jump(const FloorPlan& plan, const Limits& limits,
                                       const SolveControl& control) {
     if (limits.norm != Norm::max || limits.max_iterations < worth_it) return std::nullopt;
-    const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
+    const Grid<double> terms = source_terms(plan, limits);
     const double largest = largest_iterate(plan, terms);
     if (!(largest > least_temperature && largest < highest_temperature)) return std::nullopt;
     limits_ = limits;
@@ -106,7 +107,7 @@ class FastForwardSolver final : public Solver {
     // Most of the largest value is about the distance from the steady state at the start.
     const double estimate = std::min(std::log(0.6 * largest * decay / limits.tolerance) / decay,
                                      static_cast<double>(limits.max_iterations));
-    if (!(std::isfinite(stay_) && estimate >= worth_it)) return std::nullopt;
+    if (!(std::isfinite(inverse_norm_) && estimate >= worth_it)) return std::nullopt;
     // Deltas near the end are `tolerance * decay` apart.
     if (estimate < static_cast<double>(limits.max_iterations) &&
         limits.tolerance * decay < 2 * doubt(0, limits.max_iterations))
@@ -124,15 +125,15 @@ class FastForwardSolver final : public Solver {
     return result;
   }
 
-  /// Finds S, and by how much delta decays in an iteration near the end, about: the smallest
-  /// eigenvalue of 1 - J.
+  /// Finds S. Returns about the smallest eigenvalue of 1 - J, the part of delta that an iteration
+  /// near the end takes away.
   double find_decay(const Grid<std::uint8_t>& interior) {
     const FlushSubnormals flush;
     ConjugateGradients gradients(loops_.steady);
     gradients.assign(interior);
     gradients.solve_for_ones([&](const auto&) { return control_->stop.stop_requested(); });
     const ConjugateGradients::Measured w = gradients.measure();
-    stay_ = 4 * error_per_residual(w.x, w.residual);
+    inverse_norm_ = 4 * error_per_residual(w.x, w.residual);
     constexpr double of_rooms = 1.35;  // of the eigenvalue, max(w) and 1 / 4 the product, about
     return of_rooms / 4 / w.x;
   }
@@ -159,11 +160,11 @@ class FastForwardSolver final : public Solver {
     error_ = 0;
     made_ = 1;
     iterations_ = 0;
-    look(1, loops_.sweeps.norms(blocks_.size(), change_));
+    note(1, loops_.sweeps.norms(blocks_.size(), change_));
   }
 
   /// Takes note of the last change. A delta that is too near to the tolerance proves nothing.
-  void look(std::int64_t iterations_more, const Norms& change) {
+  void note(std::int64_t iterations_more, const Norms& change) {
     iterations_ += iterations_more;
     delta_ = change.largest;
     length_ = std::sqrt(change.squares);
@@ -175,7 +176,7 @@ class FastForwardSolver final : public Solver {
   /// may be wrong by `error`. The first change counts like two iterations; its own subtractions
   /// are less than another.
   [[nodiscard]] double doubt(double error, std::int64_t iterations) const {
-    return error + 2 * rounding_ * (std::min(static_cast<double>(iterations), stay_) + 3);
+    return error + 2 * rounding_ * (std::min(static_cast<double>(iterations), inverse_norm_) + 3);
   }
 
   [[nodiscard]] bool ended() const {
@@ -193,9 +194,9 @@ class FastForwardSolver final : public Solver {
     while (!ended()) {
       jump_towards(std::min(target, limits_.max_iterations - last_sweeps));
       const double before = sweep(some_sweeps);
-      const std::int64_t left = iterations_between(delta_, before, delta_);
+      const std::int64_t remaining = iterations_between(delta_, before, delta_);
       // An iteration too far costs a jump.
-      target = iterations_ + left - left / 512 - 4;
+      target = iterations_ + remaining - remaining / 512 - 4;
       if (target - iterations_ <= worth_a_jump) (void)sweep(target - iterations_);
     }
   }
@@ -225,7 +226,7 @@ class FastForwardSolver final : public Solver {
       last_but_one = std::exchange(last, delta_);
       error_ += 3 * half_epsilon * length_;
       step(change_, even_);
-      look(1, loops_.sweeps.take(blocks_.size(), even_, change_, field_));
+      note(1, loops_.sweeps.take(blocks_.size(), even_, change_, field_));
       ++made_;
       report();
     }
@@ -247,31 +248,31 @@ class FastForwardSolver final : public Solver {
       const std::int64_t count = std::min(target - iterations_, longest_jump) / 2 * 2;
       const double error = expand(count);
       if (control_->stop.stop_requested()) return;
-      const Norms landing = loops_.sweeps.norms(blocks_.size(), sum_);
+      const Norms found = loops_.sweeps.norms(blocks_.size(), sum_);
       if (limits_.tolerance == 0 ||
-          landing.largest >= limits_.tolerance + doubt(error, iterations_ + count)) {
+          found.largest >= limits_.tolerance + doubt(error, iterations_ + count)) {
         step(growth_, even_);
         for (std::size_t cell = 0; cell < blocks_.size(); ++cell) {
           field_[cell] += (growth_[cell] + even_[cell]) + (sum_[cell] - change_[cell]);
           change_[cell] = sum_[cell];
         }
         error_ = error;
-        look(count, landing);
+        note(count, found);
         return;
       }
-      // Back to where the end was, if the decay has not been slower before.
-      const double delta = landing.largest;
+      // Back to about the end, if the decay has not been slower before.
+      const double delta = found.largest;
       const std::int64_t back = iterations_between(delta, delta, delta_after_two(sum_));
       target = iterations_ + std::min(count * 17 / 20, back < count ? count - back - 4 : count);
     }
   }
 
   /// Leaves in `sum_` the change `count` iterations later, an even number, and in `growth_` its g.
-  /// Returns by how much, in the 2-norm, that change may be wrong.
+  /// Returns the 2-norm by which that change may be wrong at most.
   double expand(std::int64_t count) {
     // A much smaller radius would save no more, and numbers would become too small.
-    const double radius =
-        std::min(1.0, std::max({1 - 1 / stay_ + 1e-15, 0.99, 1 - 64 / static_cast<double>(count)}));
+    const double radius = std::min(
+        1.0, std::max({1 - 1 / inverse_norm_ + 1e-15, 0.99, 1 - 64 / static_cast<double>(count)}));
     const double stretch = 1 / radius;
     PowerExpansion expansion = power_expansion(count, stretch, left_out_ / length_);
     std::vector<double>& power = expansion.power;
@@ -312,18 +313,18 @@ class FastForwardSolver final : public Solver {
   std::unique_ptr<Solver> exact_;
   Limits limits_;
   const SolveControl* control_ = nullptr;
-  double left_out_ = 0;  ///< of a change by an expansion, in the 2-norm
-  double rounding_ = 0;  ///< of one of Jacobi's iterates
-  double stay_ = 0;      ///< S
+  double left_out_ = 0;      ///< of a change by an expansion, in the 2-norm
+  double rounding_ = 0;      ///< of one of Jacobi's iterates
+  double inverse_norm_ = 0;  ///< S, a bound of that of 1 - J
 
-  // But for `field_` they are 0 where no cell is interior.
+  // But for `field_` they are 0 at cells that are not interior.
   ActiveBlocks blocks_;
   CompactFields fields_;
-  double* field_ = nullptr;   ///< where the iteration is
+  double* field_ = nullptr;   ///< the iterate
   double* change_ = nullptr;  ///< what its last step changed
   double* even_ = nullptr;    ///< the terms of an expansion
   double* odd_ = nullptr;
-  double* sum_ = nullptr;     ///< the change where a jump leads
+  double* sum_ = nullptr;     ///< the change after a jump
   double* growth_ = nullptr;  ///< g
 
   std::int64_t iterations_ = 0;

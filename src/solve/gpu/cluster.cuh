@@ -53,9 +53,9 @@ class Arrivals {
     while (!is_over(parity)) {
     }
   }
-  /// Stores a pair in another block, whose arrivals `there` are to count it. Documented is that the
-  /// store is seen by who has waited for the arrivals (complete_tx releases, try_wait acquires);
-  /// not that it comes after what this thread has read before, see ClusterGroup.
+  /// Stores a pair in another block, whose arrivals `there` are to count it. NVIDIA documents that
+  /// a thread which has waited for the arrivals sees the store (complete_tx releases, try_wait
+  /// acquires), not that it comes after what this thread has read before: see ClusterGroup.
   __device__ static void store(SharedAddress to, Pair pair, SharedAddress there) {
     asm volatile(
         "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, [%3];"

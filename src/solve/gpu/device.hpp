@@ -15,9 +15,8 @@ namespace wallheat {
 
 /// What this build and this node can do on GPUs.
 struct GpuSupport {
-  std::vector<Gpu> gpus;  ///< visible to this process (CUDA_VISIBLE_DEVICES counts)
-  bool can_solve = false;
-  std::string reason;  ///< if can_solve is false: one clause that says why
+  std::vector<Gpu> gpus;  ///< that can solve, visible to this process (CUDA_VISIBLE_DEVICES counts)
+  std::string reason;     ///< if there are none: one clause that says why
 };
 
 /// Lets as many streams of a GPU run side by side as CUDA can: by default the driver has 8 hardware

@@ -3,9 +3,7 @@
 
 namespace wallheat {
 
-GpuSupport gpu_support() {
-  return {.gpus = {}, .can_solve = false, .reason = "this wallheat was built without CUDA"};
-}
+GpuSupport gpu_support() { return {.gpus = {}, .reason = "this wallheat was built without CUDA"}; }
 
 GpuProperties gpu_properties(int) { return {}; }
 

@@ -28,7 +28,7 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
-/// Linux's answer to which NUMA node a PCI device hangs on: -1 where it has none or does not know.
+/// Linux's answer to which NUMA node a PCI device hangs on: -1 if it has none or does not know.
 int numa_of_pci_device(int domain, int bus, int device) {
   std::array<char, 64> path{};
   std::snprintf(path.data(), path.size(), "/sys/bus/pci/devices/%04x:%02x:%02x.0/numa_node",
@@ -129,8 +129,7 @@ GpuSupport gpu_support() {
       support.reason = std::move(description.reason);
     }
   }
-  support.can_solve = !support.gpus.empty();
-  if (support.can_solve) support.reason.clear();
+  if (!support.gpus.empty()) support.reason.clear();
   return support;
 }
 

@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(streaming_threads, streaming_blocks_a_multipro
   __shared__ __align__(16) unsigned char inboxes[bytes];
   BlockGroup group(reinterpret_cast<Pair*>(inboxes));
   const double change =
-      stream<streamed_rows, streamed_cols, looks_at_delta, has_source>(group, plan);
+      sweep_region<streamed_rows, streamed_cols, looks_at_delta, has_source>(group, plan);
   if (!looks_at_delta) return;
   const unsigned long long of_warp = warp_maximum(change);
   if (threadIdx.x % 32 == 0) atomicMax(largest_change, of_warp);
@@ -104,8 +104,7 @@ int prepare_cluster_kernel() {
   allow(cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   // Two blocks of a multiprocessor need more than half of its memory as shared memory.
   allow(cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
-  allow(cudaFuncAttributeNonPortableClusterSizeAllowed,
-        1);  // more than 8 blocks, where it has them
+  allow(cudaFuncAttributeNonPortableClusterSizeAllowed, 1);  // more than 8 blocks, if it has them
   int blocks = 0;
   while (blocks < most_blocks_of_a_cluster) {
     const ClusterLaunch launch(blocks + 1, cluster_threads, nullptr);

@@ -32,26 +32,27 @@ FloorPlan with_source(FloorPlan plan) {
 
 Kernel proven_kernel(const std::function<std::unique_ptr<Solver>(Kernel)>& make_solver,
                      const std::function<void(const std::string&)>& warn) {
+  // Of a device that still answers; empty if there is none.
+  const auto fault_of = [&](Kernel kernel, const std::vector<FloorPlan>& plans) -> std::string {
+    try {
+      prove(*make_solver(kernel), plans);
+      return {};
+    } catch (const DeviceSilent&) {
+      throw;
+    } catch (const DeviceFault& fault) {
+      return fault.what();
+    }
+  };
   const FloorPlan of_one_block = generate_floor_plan(1, 0, 40);
   const FloorPlan of_several = generate_floor_plan(1, 0, 256);
-  try {
-    prove(*make_solver(Kernel::streaming), {of_several, with_source(of_several)});
-  } catch (const DeviceSilent&) {
-    throw;
-  } catch (const DeviceFault& fault) {
-    throw DeviceFault(std::string("the GPU's streaming kernel cannot be used: ") + fault.what());
-  }
-  try {
-    prove(*make_solver(Kernel::cluster), {of_one_block, of_several});
-    return Kernel::cluster;
-  } catch (const DeviceSilent&) {
-    throw;
-  } catch (const DeviceFault& fault) {
-    warn(std::string("the GPU's cluster kernel is not used: ") + fault.what());
-    // A fault that stays on the device is reported by every further call.
-    prove(*make_solver(Kernel::streaming), {of_one_block});
-    return Kernel::streaming;
-  }
+  std::string fault = fault_of(Kernel::streaming, {of_several, with_source(of_several)});
+  if (!fault.empty()) throw DeviceFault("the GPU's streaming kernel cannot be used: " + fault);
+  fault = fault_of(Kernel::cluster, {of_one_block, of_several});
+  if (fault.empty()) return Kernel::cluster;
+  warn("the GPU's cluster kernel is not used: " + fault);
+  // A fault that stays on the device is reported by every further call.
+  prove(*make_solver(Kernel::streaming), {of_one_block});
+  return Kernel::streaming;
 }
 
 }  // namespace wallheat::gpu

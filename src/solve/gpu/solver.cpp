@@ -8,83 +8,26 @@
 #include <utility>
 #include <vector>
 
+#include "solve/gpu/buffer.hpp"
 #include "solve/gpu/tiling.hpp"
-#include "solve/norms.hpp"
 #include "solve/source.hpp"
 
 namespace wallheat::gpu {
 namespace {
 
-/// Larger pieces of memory are rare, and others may want it.
-constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;
-
-/// Memory that is kept from plan to plan. It grows in powers of two, as CUDA waits for the whole
-/// device before it frees memory.
-class Buffer {
- public:
-  template <class Allocate>
-  std::byte* reserve(std::size_t bytes, const Allocate& allocate) {
-    if (bytes > bytes_) {
-      const std::size_t rounded = bytes > most_kept_bytes ? bytes : std::bit_ceil(bytes);
-      bytes_ = 0;
-      memory_ = {};
-      memory_ = allocate(rounded);
-      bytes_ = rounded;
-    }
-    return memory_.get();
-  }
-  void release_if_large() {
-    if (bytes_ > most_kept_bytes) *this = {};
-  }
-
- private:
-  Memory memory_;
-  std::size_t bytes_ = 0;
-};
-
-/// Lays arrays out one after the other; the same layout serves twins on host and device.
-class Layout {
- public:
-  /// Returns where an array of `count` values begins.
-  template <class T>
-  std::size_t add(std::size_t count) {
-    constexpr std::size_t alignment = 256;
-    const std::size_t begin = bytes_;
-    bytes_ += (count * sizeof(T) + alignment - 1) / alignment * alignment;
-    return begin;
-  }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
-
- private:
-  std::size_t bytes_ = 0;
-};
-
-template <class T>
-T* at(std::byte* memory, std::size_t offset) {
-  return reinterpret_cast<T*>(memory + offset);
-}
-
-/// The range that no temperature can leave (the maximum principle); the ring outside has 0 °C, and
-/// a source makes no more than so much.
-struct Range {
+/// Whether all temperatures of an answer lie between the least and the largest of the start field
+/// and of the 0 °C outside, as the maximum principle wants it, but for a margin. NaN never does.
+bool is_possible(const Grid<double>& answer, const Grid<double>& start, double margin) {
   double least = 0;
   double most = 0;
-
-  Range(const Grid<double>& field, double made_by_source) {
-    for (const double value : field.cells) {
-      least = std::min(least, value);
-      most = std::max(most, value);
-    }
-    least -= made_by_source;
-    most += made_by_source;
+  for (const double value : start.cells) {
+    least = std::min(least, value);
+    most = std::max(most, value);
   }
-  /// NaN is nowhere.
-  [[nodiscard]] bool holds_all(const Grid<double>& field, double margin) const {
-    return std::ranges::all_of(field.cells, [&](double value) {
-      return value >= least - margin && value <= most + margin;
-    });
-  }
-};
+  return std::ranges::all_of(answer.cells, [&](double value) {
+    return value >= least - margin && value <= most + margin;
+  });
+}
 
 [[noreturn]] void leave_to_cpu(std::size_t bytes, const std::string& what_there_is) {
   throw DeviceTooSmall("the plan needs " + std::to_string((bytes >> 20) + 1) +
@@ -92,9 +35,9 @@ struct Range {
                        "; solve it on a CPU (--device cpu)");
 }
 
-class StreamSolver final : public GpuSolver {
+class SolverOnStream final : public GpuSolver {
  public:
-  StreamSolver(std::unique_ptr<Stream> stream, Kernel kernel)
+  SolverOnStream(std::unique_ptr<Stream> stream, Kernel kernel)
       : stream_(std::move(stream)), kernel_(kernel) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
@@ -109,7 +52,6 @@ class StreamSolver final : public GpuSolver {
  private:
   std::optional<Solution> solve(const FloorPlan& plan, const Grid<double>& terms,
                                 const Limits& limits, const SolveControl& control) {
-    const Range range(plan.domain, largest_made_by(terms));
     Convergence convergence = convergence_of(plan, terms, limits);
     Solution solution{plan.domain, 0, 0, false};
     times_ = {};
@@ -119,7 +61,8 @@ class StreamSolver final : public GpuSolver {
       const bool done = solve_on_device(plan, terms, limits.norm, control, convergence, solution);
       device_.release_if_large();
       if (!done) return std::nullopt;
-      if (!range.holds_all(solution.field, convergence.rounding_margin()))
+      const double margin = largest_made_by(terms) + convergence.rounding_margin();
+      if (!is_possible(solution.field, plan.domain, margin))
         throw DeviceFault("the GPU's answer leaves the range of the fixed temperatures");
     }
     solution.iterations = convergence.iterations();
@@ -157,21 +100,21 @@ class StreamSolver final : public GpuSolver {
     std::byte* const device = on_device(layout.bytes());
     std::byte* const host = pinned(upload_bytes);
 
-    tiling.load_cells(plan.domain, at<double>(host, cells));
-    tiling.load_inboxes(plan.domain, at<Pair>(host, inboxes));
-    tiling.load_interior(at<CellMask>(host, interior));
-    tiling.load_neighbours(at<std::int32_t>(host, neighbours));
-    std::memcpy(host + state, &convergence, sizeof convergence);
+    tiling.load_cells(plan.domain, cells.in(host));
+    tiling.load_inboxes(plan.domain, inboxes.in(host));
+    tiling.load_interior(interior.in(host));
+    tiling.load_neighbours(neighbours.in(host));
+    std::memcpy(state.in(host), &convergence, sizeof convergence);
     stream_->mark(begun);
     stream_->copy(device, host, upload_bytes);
     stream_->mark(uploaded);
-    const ResidentPlan on_chip{.cells = at<double>(device, cells),
-                               .inboxes = at<Pair>(device, inboxes),
-                               .interior = at<CellMask>(device, interior),
-                               .neighbours = at<std::int32_t>(device, neighbours),
-                               .kept = at<double>(device, kept),
+    const ResidentPlan on_chip{.cells = cells.in(device),
+                               .inboxes = inboxes.in(device),
+                               .interior = interior.in(device),
+                               .neighbours = neighbours.in(device),
+                               .kept = kept.in(device),
                                .slots = static_cast<std::int32_t>(slots),
-                               .convergence = at<Convergence>(device, state),
+                               .convergence = state.in(device),
                                .sweeps = stream_->capacity().sweeps};
     while (!convergence.finished()) {
       if (is_stopped(control)) return false;
@@ -185,29 +128,29 @@ class StreamSolver final : public GpuSolver {
       stream_->mark(downloaded);
       stream_->wait();
       const std::int64_t before = convergence.iterations();
-      std::memcpy(&convergence, host + state, sizeof convergence);
+      std::memcpy(&convergence, state.in(host), sizeof convergence);
       if (convergence.iterations() <= before)
         throw DeviceFault("the GPU's kernel ended without an iteration");
       if (control.progress) control.progress(convergence.iterations(), convergence.last_delta());
     }
-    tiling.store_cells(at<double>(host, cells), solution.field);
+    tiling.store_cells(cells.in(host), solution.field);
     take_times(Kernel::cluster, tiling.blocks(), tiling.threads());
     return true;
   }
 
   bool solve_streaming(const FloorPlan& plan, const Grid<double>& terms, Norm norm,
                        const SolveControl& control, Convergence& convergence, Solution& solution) {
+    const Capacity& capacity = stream_->capacity();
     const TileMask mask(plan.interior, streamed_tile);
-    const std::vector<std::int32_t> regions = regions_of(mask);
+    const std::vector<std::int32_t> regions =
+        regions_with_rooms(mask, region_core(capacity.region_rows, capacity.region_cols));
     const std::size_t padded_cols = mask.cols * static_cast<std::size_t>(streamed_tile.cols);
     const std::size_t padded_cells =
         mask.rows * static_cast<std::size_t>(streamed_tile.rows) * padded_cols;
     const std::size_t pitch = padded_cols * sizeof(double);
     const bool has_source = !terms.cells.empty();
     Layout layout;
-    const auto first_field = layout.add<double>(padded_cells);
-    const auto second_field = layout.add<double>(padded_cells);
-    const auto third_field = layout.add<double>(padded_cells);
+    const auto fields = layout.add<double>(3 * padded_cells);
     const auto source = layout.add<double>(has_source ? padded_cells : 0);
     const auto interior = layout.add<CellMask>(mask.interior.size());
     const auto region_list = layout.add<std::int32_t>(regions.size());
@@ -216,8 +159,8 @@ class StreamSolver final : public GpuSolver {
     std::byte* const host = pinned(sizeof(unsigned long long));
     if (norm == Norm::l2) before_ = after_ = plan.domain;  // before the stream copies into them
 
-    auto* current = at<double>(device, first_field);
-    double* others[2] = {at<double>(device, second_field), at<double>(device, third_field)};
+    double* current = fields.in(device);
+    double* others[2] = {current + padded_cells, current + 2 * padded_cells};
     const std::size_t row_bytes = plan.domain.cols * sizeof(double);
     const auto upload = [&](const Grid<double>& from, double* to) {
       stream_->clear(to, padded_cells * sizeof(double));
@@ -229,18 +172,17 @@ class StreamSolver final : public GpuSolver {
     stream_->mark(begun);
     upload(plan.domain, current);
     for (double* other : others) stream_->copy(other, current, padded_cells * sizeof(double));
-    if (has_source) upload(terms, at<double>(device, source));
-    stream_->copy(at<CellMask>(device, interior), mask.interior.data(),
+    if (has_source) upload(terms, source.in(device));
+    stream_->copy(interior.in(device), mask.interior.data(),
                   mask.interior.size() * sizeof(CellMask));
-    stream_->copy(at<std::int32_t>(device, region_list), regions.data(),
-                  regions.size() * sizeof(std::int32_t));
+    stream_->copy(region_list.in(device), regions.data(), regions.size() * sizeof(std::int32_t));
     stream_->mark(uploaded);
-    auto* const largest_change = at<unsigned long long>(device, change);
+    auto* const largest_change = change.in(device);
     StreamedPlan streamed{.tile_rows_count = static_cast<std::int32_t>(mask.rows),
                           .tile_cols_count = static_cast<std::int32_t>(mask.cols),
-                          .interior = at<CellMask>(device, interior),
-                          .regions = at<std::int32_t>(device, region_list),
-                          .terms = has_source ? at<double>(device, source) : nullptr};
+                          .interior = interior.in(device),
+                          .regions = region_list.in(device),
+                          .terms = has_source ? source.in(device) : nullptr};
     while (!convergence.finished()) {
       // From `current`, which is kept to go back to, to and fro between the others.
       streamed.from = current;
@@ -263,8 +205,8 @@ class StreamSolver final : public GpuSolver {
       stream_->wait();
       unsigned long long bits = 0;
       std::memcpy(&bits, host, sizeof bits);
-      const double delta =
-          norm == Norm::max ? std::bit_cast<double>(bits) : distance_between(has_source);
+      const double delta = norm == Norm::max ? std::bit_cast<double>(bits)
+                                             : distance_in_plan(after_, before_, has_source);
       if (!convergence.accept(delta)) continue;
       std::swap(current, streamed.to == others[0] ? others[0] : others[1]);
       if (control.progress) control.progress(convergence.iterations(), delta);
@@ -272,7 +214,6 @@ class StreamSolver final : public GpuSolver {
     fetch(current, solution.field);
     stream_->mark(downloaded);
     stream_->wait();
-    const Capacity& capacity = stream_->capacity();
     take_times(Kernel::streaming, regions.size(),
                static_cast<std::size_t>(capacity.region_rows * capacity.region_cols));
     return true;
@@ -290,31 +231,6 @@ class StreamSolver final : public GpuSolver {
     times_.kernel = to_string(kernel);
     times_.blocks = static_cast<std::int32_t>(blocks);
     times_.threads = static_cast<std::int32_t>(threads);
-  }
-
-  /// The 2-norm of after_ - before_, added in the order of the plan as it came.
-  [[nodiscard]] double distance_between(bool is_transposed) const {
-    return is_transposed ? distance(transposed(after_), transposed(before_))
-                         : distance(after_, before_);
-  }
-
-  /// Where the blocks' regions lie: those that hold interior cells.
-  [[nodiscard]] std::vector<std::int32_t> regions_of(const TileMask& mask) const {
-    const Capacity& capacity = stream_->capacity();
-    const RegionCore core = region_core(capacity.region_rows, capacity.region_cols);
-    const auto core_rows = static_cast<std::size_t>(core.rows);
-    const auto core_cols = static_cast<std::size_t>(core.cols);
-    std::vector<std::int32_t> regions;
-    for (std::size_t row = 0; row < mask.rows; row += core_rows) {
-      for (std::size_t col = 0; col < mask.cols; col += core_cols) {
-        bool any = false;
-        for (std::size_t r = row; r < std::min(row + core_rows, mask.rows); ++r)
-          for (std::size_t c = col; c < std::min(col + core_cols, mask.cols); ++c)
-            any = any || mask.interior[r * mask.cols + c] != 0;
-        if (any) regions.push_back(static_cast<std::int32_t>(row * mask.cols + col));
-      }
-    }
-    return regions;
   }
 
   [[nodiscard]] std::byte* on_device(std::size_t bytes) {
@@ -344,7 +260,7 @@ class StreamSolver final : public GpuSolver {
 std::string to_string(Kernel kernel) { return kernel == Kernel::cluster ? "cluster" : "streaming"; }
 
 std::unique_ptr<GpuSolver> make_gpu_solver(std::unique_ptr<Stream> stream, Kernel kernel) {
-  return std::make_unique<StreamSolver>(std::move(stream), kernel);
+  return std::make_unique<SolverOnStream>(std::move(stream), kernel);
 }
 
 }  // namespace wallheat::gpu

@@ -11,7 +11,8 @@
 
 namespace wallheat::gpu {
 
-/// Which kernel solves a plan: a cluster what it holds, streaming the rest, or streaming all.
+/// The kernels of a solver: `cluster` for the plans that a cluster holds and streaming for the
+/// others, or streaming for all.
 enum class Kernel { cluster, streaming };
 inline constexpr std::array every_kernel{Kernel::cluster, Kernel::streaming};
 [[nodiscard]] std::string to_string(Kernel kernel);

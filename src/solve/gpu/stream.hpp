@@ -12,7 +12,7 @@
 
 namespace wallheat::gpu {
 
-/// Memory that somebody else allocated; released with it.
+/// Memory, and how it is released.
 using Memory = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
 /// What a device's kernels can take. One thread holds one tile.
@@ -28,7 +28,7 @@ struct Capacity {
   std::int64_t sweeps = 16384;
 };
 
-/// What a solve passes on the device; its time there is what lies between.
+/// The moments of a solve on the device between which its time is measured.
 enum Moment : int { begun, uploaded, computed, downloaded, moments };
 
 /// Work for a device, done in the order in which it is given, some time before wait() returns. What
@@ -53,8 +53,8 @@ class Stream {
 
   /// Runs iterate() in a cluster of so many blocks.
   virtual void run_cluster(int blocks, int threads, const ResidentPlan& plan) = 0;
-  /// Runs stream() on so many regions. If `largest_change` is given, it is raised to the bits of
-  /// the last sweep's.
+  /// Runs sweep_region() on so many regions. If `largest_change` is given, it is raised to the bits
+  /// of the last sweep's.
   virtual void run_streaming(std::size_t regions, const StreamedPlan& plan,
                              unsigned long long* largest_change) = 0;
 
@@ -67,7 +67,7 @@ class Stream {
   [[nodiscard]] virtual DeviceTimes times() { return {}; }
 };
 
-/// A launch is bounded to some tens of milliseconds, seconds where slow GPUs have many plans at
+/// A launch is bounded to some tens of milliseconds, seconds if slow GPUs have many plans at
 /// once, so a device that says nothing for this long hangs, and no plan is to blame.
 constexpr double longest_silence_s = 30;
 

@@ -33,18 +33,19 @@ struct StreamedPlan {
 
 /// How many tiles a block of region_rows x region_cols threads stores.
 struct RegionCore {
-  int rows;
-  int cols;
+  std::size_t rows;
+  std::size_t cols;
 };
 constexpr RegionCore region_core(int region_rows, int region_cols) {
-  return {region_rows - 2 * rim_tile_rows, region_cols - 2 * rim_tile_cols};
+  return {static_cast<std::size_t>(region_rows - 2 * rim_tile_rows),
+          static_cast<std::size_t>(region_cols - 2 * rim_tile_cols)};
 }
 
 /// The life of one thread of a block. A Group is a resident kernel's, but of one block only, with
 /// slots numbered row by row over the region, and has region() besides: the block's number. Returns
 /// the largest change that the last sweep made to a cell it stored.
 template <int region_rows, int region_cols, bool looks_at_delta, bool has_source, class Group>
-WALLHEAT_HOST_DEVICE double stream(Group& group, const StreamedPlan& plan) {
+WALLHEAT_HOST_DEVICE double sweep_region(Group& group, const StreamedPlan& plan) {
   constexpr int tile_rows = streamed_tile.rows;
   constexpr int tile_cols = streamed_tile.cols;
   constexpr int tile_cells = streamed_tile.cells();

@@ -56,7 +56,7 @@ struct NoSource {
 
 /// One iteration on the cells of a tile (row-major, °C), of which those in `interior` are updated.
 /// `inbox(place)` returns the pair at a place, `with_source(sum, cell)` the sum of a cell's
-/// neighbours and what is added to it. Returns the largest |new - old| where `looks_at_delta`,
+/// neighbours and what is added to it. Returns the largest |new - old| if `looks_at_delta`,
 /// else 0.
 template <TileShape shape, bool looks_at_delta, class Inbox, class Source = NoSource>
 WALLHEAT_HOST_DEVICE inline double sweep(double (&cells)[shape.cells()], KernelMask<shape> interior,
@@ -117,21 +117,21 @@ WALLHEAT_HOST_DEVICE inline void give_edges(const double (&cells)[shape.cells()]
                                             const Give& give) {
   constexpr int rows = shape.rows;
   constexpr int cols = shape.cols;
-  Pair edge[rows / 2];
+  Pair column_edge[rows / 2];
   const auto give_column = [&](int col, Side side, int place) {
     WALLHEAT_UNROLL
     for (int row = 0; row < rows; row += 2)
-      edge[row / 2] = {cells[row * cols + col], cells[(row + 1) * cols + col]};
-    give(side, place, edge);
+      column_edge[row / 2] = {cells[row * cols + col], cells[(row + 1) * cols + col]};
+    give(side, place, column_edge);
   };
   give_column(0, left, shape.from_right());
   give_column(cols - 1, right, from_left);
-  Pair level[cols / 2];
+  Pair row_edge[cols / 2];
   const auto give_row = [&](int row, Side side, int place) {
     WALLHEAT_UNROLL
     for (int col = 0; col < cols; col += 2)
-      level[col / 2] = {cells[row * cols + col], cells[row * cols + col + 1]};
-    give(side, place, level);
+      row_edge[col / 2] = {cells[row * cols + col], cells[row * cols + col + 1]};
+    give(side, place, row_edge);
   };
   give_row(0, up, shape.from_down());
   give_row(rows - 1, down, shape.from_up());

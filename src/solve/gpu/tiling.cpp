@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "solve/norms.hpp"
+
 namespace wallheat::gpu {
 namespace {
 
@@ -31,6 +33,20 @@ TileMask::TileMask(const Grid<std::uint8_t>& plan_interior, TileShape shape) {
       words[col / shape_cols] |= bit << (first_bit + col % shape_cols);
     }
   }
+}
+
+std::vector<std::int32_t> regions_with_rooms(const TileMask& mask, const RegionCore& core) {
+  std::vector<std::int32_t> regions;
+  for (std::size_t row = 0; row < mask.rows; row += core.rows) {
+    for (std::size_t col = 0; col < mask.cols; col += core.cols) {
+      CellMask any = 0;
+      for (std::size_t r = row; r < std::min(row + core.rows, mask.rows); ++r)
+        for (std::size_t c = col; c < std::min(col + core.cols, mask.cols); ++c)
+          any |= mask.interior[r * mask.cols + c];
+      if (any != 0) regions.push_back(static_cast<std::int32_t>(row * mask.cols + col));
+    }
+  }
+  return regions;
 }
 
 Tiling::Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t most_threads) {
@@ -96,10 +112,7 @@ void Tiling::load_cells(const Grid<double>& field, double* cells) const {
 
 void Tiling::load_inboxes(const Grid<double>& field, Pair* inboxes) const {
   std::fill_n(inboxes, slots() * inbox_pairs, Pair{0, 0});
-  // Row and column -1 wrap to the largest number, which is outside, too.
-  const auto at = [&](std::size_t row, std::size_t col) {
-    return row < field.rows && col < field.cols ? field(row, col) : 0.0;
-  };
+  const auto at = [&](std::size_t row, std::size_t col) { return value_or_zero(field, row, col); };
   for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
     const std::size_t row = tiles_[tile].row;
     const std::size_t col = tiles_[tile].col;

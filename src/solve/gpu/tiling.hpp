@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "solve/gpu/tile.hpp"
+#include "solve/gpu/streaming.hpp"
 #include "wallheat/grid.hpp"
 
 namespace wallheat::gpu {
@@ -21,6 +21,11 @@ struct TileMask {
 
   TileMask(const Grid<std::uint8_t>& plan_interior, TileShape shape);
 };
+
+/// The regions of the streaming kernel whose cores, each of so many tiles, hold interior cells: for
+/// each the place of its core's first tile in mask.interior.
+[[nodiscard]] std::vector<std::int32_t> regions_with_rooms(const TileMask& mask,
+                                                           const RegionCore& core);
 
 /// The tiles of a cluster's plan that hold interior cells, row by row, and the threads that they
 /// are dealt to: blocks with a slot for each thread, all with the same number of tiles but the

@@ -94,7 +94,7 @@ struct NinePoints {
   }
 };
 
-/// The same of the finest grid, where i is a red cell of an odd row.
+/// The same of the finest grid; i is a red cell of an odd row.
 struct FivePoints {
   static constexpr std::ptrdiff_t step = 1;
   static constexpr bool has(int rows, int cols) { return rows * cols == 0; }
@@ -117,7 +117,7 @@ struct FivePoints {
   [[nodiscard]] float coupling(std::ptrdiff_t i) const {
     return 16 * (inverse<row, col>(i) * inverse<row + rows, col + cols>(i));
   }
-  /// The coupling is 1 where neither is a wall; at walls the weights are 0.
+  /// The coupling is 1 if neither is a wall; at walls the weights are 0.
   template <int row, int col, int rows, int cols>
   [[nodiscard]] float coupled(std::ptrdiff_t, float weight) const {
     return weight;
@@ -141,7 +141,7 @@ template <class Operator, class Body>
 
 // Interpolation (J. E. Dendy, "Black box multigrid", J. Comput. Phys. 48, 1982).
 
-/// In place of a branch where what is divided is 0 if the divisor is; no other divisor changes.
+/// Added to a divisor that may be 0, as the dividend is then: no other divisor changes.
 constexpr float hardly_anything = 1e-30F;
 
 /// The weight, at the place (row, col) between two coarse cells, of the one that is (rows, cols)
@@ -169,7 +169,7 @@ template <int row, int col, int rows, int cols, class Operator>
 }
 
 /// The weight, at the place (row, col) between four coarse cells, of the one that is (-row, -col)
-/// away: over the diagonal, and over the two cells beside it, where that one has these weights.
+/// away: over the diagonal, and over the two cells beside it, in which that one has these weights.
 template <int row, int col, class Operator>
 [[gnu::always_inline]] inline float corner(const Operator& op, std::ptrdiff_t i, float beside,
                                            float above) {

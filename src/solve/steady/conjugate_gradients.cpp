@@ -81,7 +81,7 @@ ConjugateGradients::Progress ConjugateGradients::iterate(
   constexpr std::int64_t most_without_gain = 30;
   double least = progress.residual;
   std::int64_t since_least = 0;
-  double before = 0;  // the residual times what multigrid made of it
+  double before = 0;  // the preconditioned residual times the residual
   while (progress.residual > residual && progress.iterations < max_iterations &&
          since_least < most_without_gain) {
     multigrid_.cycle(cleared());
@@ -89,9 +89,9 @@ ConjugateGradients::Progress ConjugateGradients::iterate(
     kernels_.update_direction(level, static_cast<float>(before > 0 ? now / before : 0));
     before = now;
     kernels_.apply(level, vectors_, cleared());
-    const double curvature = sum();
-    if (!(curvature > 0)) break;
-    kernels_.axpy(level, vectors_, now / curvature, cleared());
+    const double direction_product = sum();
+    if (!(direction_product > 0)) break;
+    kernels_.axpy(level, vectors_, now / direction_product, cleared());
     progress.residual = std::accumulate(partial_.begin(), partial_.end(), 0.0, larger);
     ++progress.iterations;
     ++since_least;

@@ -55,7 +55,7 @@ class ConjugateGradients {
   Multigrid multigrid_;
   GridShape shape_;
   ZeroedArray<double> memory_;
-  ZeroedArray<double> source_;  ///< empty where there is none
+  ZeroedArray<double> source_;  ///< empty if there is none
   Vectors vectors_{};
   double constant_ = 0;          ///< added to the source
   double residual_ = 0;          ///< the largest, either way

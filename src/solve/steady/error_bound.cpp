@@ -5,7 +5,6 @@
 
 #include "core/larger.hpp"
 #include "solve/isa.hpp"
-#include "solve/norms.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 
@@ -16,15 +15,13 @@ namespace {
 /// times its value, at interior cells.
 double largest_residual(const Grid<double>& field, const Grid<std::uint8_t>& interior,
                         const Grid<double>& terms) {
-  const auto at = [&](std::size_t row, std::size_t col) {
-    return row < field.rows && col < field.cols ? field(row, col) : 0.0;
-  };
   double largest = 0;
   for (std::size_t row = 0; row < field.rows; ++row) {
     for (std::size_t col = 0; col < field.cols; ++col) {
       if (interior(row, col) == 0) continue;
-      // Row and column -1 wrap to the largest number, which `at` sees as outside, too.
-      double sum = ((at(row, col - 1) + at(row, col + 1)) + at(row - 1, col)) + at(row + 1, col);
+      double sum =
+          neighbour_sum(value_or_zero(field, row, col - 1), value_or_zero(field, row, col + 1),
+                        value_or_zero(field, row - 1, col), value_or_zero(field, row + 1, col));
       if (!terms.cells.empty()) sum += terms(row, col);
       largest = larger(largest, std::abs(sum - 4 * field(row, col)));
     }
@@ -35,7 +32,7 @@ double largest_residual(const Grid<double>& field, const Grid<std::uint8_t>& int
 }  // namespace
 
 double proven_error_bound(const FloorPlan& plan, const Limits& limits, const Grid<double>& field) {
-  const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
+  const Grid<double> terms = source_terms(plan, limits);
   Grid<double> w(plan.interior.rows, plan.interior.cols);
   ConjugateGradients gradients(baseline_loops().steady);
   gradients.assign(plan.interior);

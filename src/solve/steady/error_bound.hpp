@@ -9,7 +9,7 @@
 
 namespace wallheat {
 
-/// By how much a computed sum of neighbours + source - 4 u can be wrong, for values up to
+/// The most that a computed sum of neighbours + source - 4 u can be wrong, for values up to
 /// `largest`: the additions round values up to 2, 3 and 4 times that, each by half an epsilon; and
 /// a half more for good measure. A source up to `largest_source` is spacing^2 f, rounded twice, and
 /// its addition rounds values up to 4 times the largest and itself.
@@ -30,7 +30,7 @@ inline double flushed_from_residual(double scale) {
 /// for any w that is 0 outside the rooms with A w >= c > 0 inside, |A e| <= r means |e| <= w r / c,
 /// by the discrete maximum principle (Varga, "Matrix iterative analysis", 1962, section 3.5: A is
 /// an M-matrix). So w, about the solution of A w = 1, need not be precise. Of w are given the
-/// largest value and the largest residual, 1 - A w either way. Infinite where A w may not be
+/// largest value and the largest residual, 1 - A w either way. Infinite if A w may not be
 /// positive.
 inline double error_per_residual(double largest_w, double residual) {
   constexpr double slack = 1 + 4 * std::numeric_limits<double>::epsilon();
@@ -51,7 +51,7 @@ inline double error_bound_of(double error_per_residual, double residual, double 
 /// it into a bound (see steady.cpp) is found by the steady solver, but checked here, by plain
 /// loops.
 /// `field` has the plan's shape; its fixed cells are the plan's. Of the limits, only the spacing
-/// matters. Infinite where nothing is proven. Throws InputError as source_terms() does.
+/// matters. Infinite if nothing is proven. Throws InputError as source_terms() does.
 [[nodiscard]] double proven_error_bound(const FloorPlan& plan, const Limits& limits,
                                         const Grid<double>& field);
 

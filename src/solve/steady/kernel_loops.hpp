@@ -105,7 +105,7 @@ template <std::ptrdiff_t step, class Body>
 }
 
 /// black = factor * a quarter of the sum of the red neighbours
-void spread(Level level, const float* red, float factor) {
+void set_black(Level level, const float* red, float factor) {
   for_each_cell<1>(level, [=](Place at) {
     level.black[at.i] = factor * level.inverse[1][at.i] * sum_of_neighbours(red, at, level.stride);
   });
@@ -113,7 +113,7 @@ void spread(Level level, const float* red, float factor) {
 
 [[gnu::flatten]] void cycle(const Level* levels, std::size_t count, double* partial) {
   const Level fine = levels[0];
-  spread(fine, fine.right, 0.25F);
+  set_black(fine, fine.right, 0.25F);
   if (count > 1) {
     const Level coarse = levels[1];
     for_each_cell(fine,
@@ -124,7 +124,7 @@ void spread(Level level, const float* red, float factor) {
       fine.x[i] =
           fine.inverse[0][i] * fine.right[i] + interpolated<odd, odd>(coarse, coarse.work, c);
     });
-    spread(fine, fine.x, 1);
+    set_black(fine, fine.x, 1);
   }
   for_each_cell(fine, [=](Place at) {
     const float right = fine.right[at.i];
@@ -139,7 +139,7 @@ void spread(Level level, const float* red, float factor) {
 
 double size_of(double value) { return __builtin_fabs(value); }
 
-/// 1 where a cell is active, else 0.
+/// 1 if a cell is active, else 0.
 double one_if_active(float inverse) { return 4 * static_cast<double>(inverse); }
 
 void load(Level level, const Strip* strip, const Strip* end, const double* values, double factor,
@@ -192,12 +192,12 @@ void residual_of(Level level, Vectors v, double constant, Extremes largest) {
         given<with_source>(v.x[1 - colour], v.source[colour], at, level.stride, constant);
     const double x = v.x[colour][at.i];
     const double one = one_if_active(level.inverse[colour][at.i]);
-    const double left = one * (sum - 4 * x);
+    const double new_residual = one * (sum - 4 * x);
     if constexpr (colour == 0) {
-      v.residual[at.i] = left;
-      level.right[at.i] = static_cast<float>(left);
+      v.residual[at.i] = new_residual;
+      level.right[at.i] = static_cast<float>(new_residual);
     }
-    largest.residual[at.col] = larger(largest.residual[at.col], size_of(left));
+    largest.residual[at.col] = larger(largest.residual[at.col], size_of(new_residual));
     largest.x[at.col] = larger(largest.x[at.col], one * size_of(x));
   });
 }
@@ -237,11 +237,11 @@ void apply(Level level, Vectors v, double* partial) {
 void axpy(Level level, Vectors v, double alpha, double* largest) {
   for_each_cell(level, [=](Place at) {
     const double one = one_if_active(level.inverse[0][at.i]);
-    const double left = v.residual[at.i] - one * (alpha * applied(level, v, at));
+    const double new_residual = v.residual[at.i] - one * (alpha * applied(level, v, at));
     v.x[0][at.i] += alpha * static_cast<double>(level.direction[at.i]);
-    v.residual[at.i] = left;
-    level.right[at.i] = static_cast<float>(left);
-    largest[at.col] = larger(largest[at.col], size_of(left));
+    v.residual[at.i] = new_residual;
+    level.right[at.i] = static_cast<float>(new_residual);
+    largest[at.col] = larger(largest[at.col], size_of(new_residual));
   });
 }
 

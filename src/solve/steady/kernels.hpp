@@ -25,7 +25,7 @@ struct Strip {
 /// half is stored, as it is symmetric.
 ///
 /// On the finest grid A u = 4 u - sum of the active neighbours. Its cells have colours, as on a
-/// chessboard: where row + col is even, they are red. A cell's neighbours are black then: those to
+/// chessboard: red if row + col is even. A cell's neighbours are black then: those to
 /// the left and right of number k of a row's red cells are numbers k and k + 1 of its black ones,
 /// or k - 1 and k; those above and below are number k. So each colour has arrays of its own, laid
 /// out like a coarse grid's of half as many columns, with the same strips. Arrays that do not name
@@ -39,15 +39,15 @@ struct Level {
   std::ptrdiff_t stride;
   const Strip* begin;
   const Strip* end;
-  float* inverse[2];  ///< 1 / diagonal, by colour, red first; 0 where the cell is not active
+  float* inverse[2];  ///< 1 / diagonal, by colour, red first; 0 if the cell is not active
   float* right;       ///< of the equation
   float* x;           ///< its solution
 
   // Of coarse grids.
   float* work;  ///< the diagonal until the next grid is made; the residual, then a better x
   float *east, *south, *south_east, *south_west;  ///< couplings to the neighbour there
-  /// By how much a cell of this grid counts at the nine cells (2 row + 1 +- 1, 2 col + 1 +- 1) of
-  /// the next finer one, row by row: the columns of the interpolation P.
+  /// The weights of a cell of this grid at the nine cells (2 row + 1 +- 1, 2 col + 1 +- 1) of the
+  /// next finer one, row by row: the columns of the interpolation P.
   float* weights[9];
 
   // Of the finest grid.
@@ -55,12 +55,12 @@ struct Level {
   float* direction;  ///< of conjugate gradients
 };
 
-/// The vectors of conjugate gradients, in double precision, by colour where there are two.
+/// The vectors of conjugate gradients, in double precision, by colour if there are two.
 struct Vectors {
   double* x[2];
   double* residual;         ///< of red cells; rounded it is Level::right
   double* black_direction;  ///< the direction at black cells
-  const double* source[2];  ///< null where there is none
+  const double* source[2];  ///< null if there is none
 };
 
 /// A value for each column. Sums and maxima are made column by column, so that their order does not
@@ -78,7 +78,7 @@ struct SteadyKernels {
   /// A V-cycle over so many levels from the finest: x = about S^-1 right. Adds right * x to
   /// `partial`.
   void (*cycle)(const Level* levels, std::size_t count, double* partial);
-  /// In some strips: x = 0 at active cells, else factor * value, where `values` are those of the
+  /// In some strips: x = 0 at active cells, else factor * value; `values` are those of the
   /// grid row by row.
   void (*load)(Level, const Strip* begin, const Strip* end, const double* values, double factor,
                double* const x[2]);

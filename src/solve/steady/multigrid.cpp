@@ -81,7 +81,7 @@ void Multigrid::find_active(const Grid<std::uint8_t>& interior) {
   }
 }
 
-/// Those of a coarse grid, where the finer grid's cell at the same place is active. Sets `inverse`
+/// Those of a coarse grid: active if the finer grid's cell at the same place is. Sets `inverse`
 /// to that one's.
 void Multigrid::find_active(std::size_t number) {
   const Level& fine = levels_[number - 1];

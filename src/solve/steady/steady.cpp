@@ -51,7 +51,7 @@ class SteadySolver final : public Solver {
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
-    const Grid<double> terms = plan.has_source() ? source_terms(plan, limits) : Grid<double>();
+    const Grid<double> terms = source_terms(plan, limits);
     const FlushSubnormals flush;
     const bool is_new = plan.interior != interior_;
     if (is_new) {

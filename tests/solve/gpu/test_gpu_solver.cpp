@@ -46,28 +46,9 @@ class EveryKernel : public testing::TestWithParam<Kernel> {};
 TEST_P(EveryKernel, gives_the_bits_of_the_reference) {
   const auto reference = make_reference_solver();
   const auto solver = host_solver(GetParam());
-  const auto expect_bits = [&](const FloorPlan& plan, const Limits& limits,
-                               const std::string& what) {
-    expect_same_bits(*solver, *reference, plan, limits, what);
-  };
-  for (const auto& [name, plan] : awkward_plans())
-    for (const double tolerance : {1e-2, 3.0}) expect_bits(plan, {tolerance, 70}, name);
-  for (const std::int64_t most : {1, 2, 3, 7, 8, 9, 15, 16, 17, 18, 33, 60})
-    expect_bits(room(40, 33), {1e-9, most}, std::to_string(most) + " iterations");
-  for (const double tolerance : {5.0, 0.3, 1e-2, 1e-4, 1e-13, 0.0})
-    expect_bits(room(26, 21), {tolerance, 700}, "tolerance " + std::to_string(tolerance));
-  expect_bits(generate_floor_plan(7, 0, 64), {1e-4, 300}, "generated");
-  std::mt19937 random(5);
-  for (int number = 0; number < 12; ++number) {
-    FloorPlan plan = random_plan_with_sources(random);
-    if (number % 4 == 0) plan.source = {};
-    expect_bits(plan,
-                {.tolerance = std::array{1e-2, 20.0}[random() % 2],
-                 .max_iterations = 1 + static_cast<std::int64_t>(random() % 90),
-                 .norm = number % 2 == 0 ? Norm::l2 : Norm::max,
-                 .spacing = 0.25 + static_cast<double>(random() % 100) / 77},
-                "with sources " + std::to_string(number));
-  }
+  for (const auto& [name, plan, limits] : iteration_cases(70))
+    expect_same_bits(*solver, *reference, plan, limits, name);
+  expect_same_bits(*solver, *reference, generate_floor_plan(7, 0, 64), {1e-4, 300}, "generated");
 }
 
 TEST_P(EveryKernel, leaves_nothing_of_a_plan_to_the_next) {
