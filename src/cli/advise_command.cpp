@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
 
 #include "cli/commands.hpp"
@@ -16,7 +15,7 @@
 namespace wallheat {
 namespace {
 
-/// What a file holds, or a command prints; empty where neither is there.
+/// What a file holds, or a command prints; empty if neither is there.
 std::string output_or_file(const std::string& file, const std::vector<std::string>& command) {
   if (!file.empty()) return text_of(file);
   auto output = output_of(command);
@@ -25,12 +24,12 @@ std::string output_or_file(const std::string& file, const std::vector<std::strin
 
 struct AdviseOptions {
   QueueSource queue;
-  std::vector<std::string> partitions;
+  std::string partitions;
   std::string sinfo;
   std::string scontrol;
-  std::size_t most_nodes = 0;
   std::size_t cores_per_node = 0;
   double start_up_s = 0;
+  double core_speed = 0;
   ChoiceOrder order = ChoiceOrder::bound;
   std::size_t first = 0;
   bool best = false;
@@ -41,43 +40,37 @@ struct AdviseOptions {
 void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.describe(
       "[options] -- --data PLANS --out FILE [options of run]",
-      "Says where and how to run a campaign: on which partition, on how many nodes, as one job or "
-      "as an array, until when it is done, and what it costs. The plans that are left (of --data, "
-      "without those that --out has solved) tell the work, the solved ones or three that are "
-      "solved here the speed of a core, and the queue's history how long jobs wait ('wallheat "
-      "queue').\n"
-      "After -- stand the options of 'wallheat run'.",
+      "Says where and how to run a campaign: on which partition and how many nodes, as one job or "
+      "as an array, when it is done, and what it costs. This follows from the plans that --out has "
+      "not solved yet, the speed of a core (as solved plans took, or three that are solved here), "
+      "and how long jobs waited ('wallheat queue').\nThe options of 'wallheat run' come after --.",
       {"wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt -- --data plans "
        "--out next.h5",
        "wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt --by core-hours "
-       "-- "
-       "--data plans --out next.h5"});
+       "-- --data plans --out next.h5"});
   options.heading("What is wanted");
   options.add("by",
               choice(advise.order, "NAME", "bound",
                      {{"bound", ChoiceOrder::bound},
                       {"median", ChoiceOrder::median},
                       {"core-hours", ChoiceOrder::core_hours}}),
-              "what makes a choice the best: bound (95 % of such campaigns are done by then), "
-              "median or core-hours");
-  options.add("most-nodes", value(advise.most_nodes, "N", 0),
-              "take no more nodes than N, over all jobs; 0: as many as a partition has");
+              "the best choice is done first with 95 % certainty (bound), or in half of the cases "
+              "(median), or takes the fewest core-hours");
   options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
               "cores of a node that a job takes; 0: all");
-  options.add("first,n", value(advise.first, "N", 12).at_least(1), "show so many choices at most");
+  options.add("first,n", value(advise.first, "N", 12).at_least(1), "show at most so many choices");
   options.add("best", flag(advise.best), "print only the best, as options of wallheat submit");
   options.heading("The cluster");
-  options.add(
-      "partition,p", value(advise.partitions, "NAME:KEY=NUMBER,..."),
-      "a partition to look at (again for more; default: all that sinfo tells), with what is known "
-      "of it: core (cell updates a second of a core), and in place of what sinfo tells nodes, "
-      "cores (of a node), limit (hours)");
+  options.add("partition,p", value(advise.partitions, "NAMES"),
+              "only these partitions, separated by commas; default: all that sinfo tells");
+  options.add("core-speed", value(advise.core_speed, "UPDATES").above(0),
+              "cell updates a second of a core; default: as solved plans took");
   options.add("sinfo", file(advise.sinfo, FileRole::read),
               "read what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" printed; default: call it");
   options.add("scontrol", file(advise.scontrol, FileRole::read),
               "read what 'scontrol show config' printed, for MaxArraySize; default: call it");
   options.add("start-up", value(advise.start_up_s, "SECONDS", 5).at_least(0),
-              "what each start of a job takes beside solving");
+              "that each job takes beside solving, at its start and end");
   options.heading("Where the waits are from");
   advise.queue.declare(options);
   auto arguments = options.take_behind_mark();
@@ -92,26 +85,28 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.parse();
 }
 
-std::vector<Place> places_of(const AdviseOptions& advise) {
+/// Those that are asked for, or all that have a core.
+std::vector<Partition> partitions_of(const AdviseOptions& advise) {
   const std::string text = output_or_file(advise.sinfo, {"sinfo", "-h", "-o", sinfo_format});
-  const auto known = parse_sinfo(advise.sinfo.empty() ? "sinfo" : advise.sinfo, text);
-  std::vector<Place> places;
-  for (const std::string& partition : advise.partitions)
-    places.push_back(place_of(partition, known));
-  if (places.empty())
-    for (const Partition& partition : known) places.push_back(place_of(partition.name, known));
-  if (places.empty())
+  std::vector<Partition> known = parse_sinfo(advise.sinfo.empty() ? "sinfo" : advise.sinfo, text);
+  std::erase_if(known, [](const Partition& each) { return each.nodes == 0 || each.cores == 0; });
+  if (known.empty())
     throw RunError(
         "no partition is known: sinfo is not here or tells of none; name a file with what it "
-        "prints "
-        "with --sinfo, or say --partition NAME:nodes=N,cores=N");
-  return places;
+        "prints with --sinfo");
+  if (advise.partitions.empty()) return known;
+  std::vector<std::pair<std::string, Partition>> by_name;
+  for (const Partition& partition : known) by_name.emplace_back(partition.name, partition);
+  std::vector<Partition> asked;
+  for (const std::string& name : words_of(advise.partitions))
+    asked.push_back(choose<Partition>("partition", name, by_name));
+  return asked;
 }
 
-/// What a job and an array may be, with a note where that is not known.
+/// What a job and an array may be, with a note if that is not known.
 ChoiceLimits limits_of(const AdviseOptions& advise, std::vector<std::string>& notes) {
   constexpr std::size_t slurms_default = 1000;
-  ChoiceLimits limits{slurms_default, advise.most_nodes, advise.cores_per_node, advise.start_up_s};
+  ChoiceLimits limits{slurms_default, advise.cores_per_node, advise.start_up_s};
   const std::string config = output_or_file(advise.scontrol, {"scontrol", "show", "config"});
   if (config.empty()) {
     notes.emplace_back(
@@ -148,28 +143,31 @@ RemainingWork work_left(const RunOptions& run) {
 }
 
 Advice advice_of(AdviseOptions& advise) {
-  const std::vector<Place> places = places_of(advise);
+  const std::vector<Partition> partitions = partitions_of(advise);
   Advice advice;
   const ChoiceLimits limits = limits_of(advise, advice.notes);
   const QueueForecast waits = waits_in_queue(advise.queue, advice.notes);
   const RemainingWork left = work_left(advise.run);
   advice.plans = left.updates.size();
   advice.now_s = std::time(nullptr);
-  advice.speed_source = left.speed_source;
+  advice.speed_source = advise.core_speed > 0 ? "by --core-speed" : left.speed_source;
   if (left.updates.empty()) {
     if (advise.best) throw RunError("all plans are solved: there is nothing to submit");
     advice.reason = "All plans are solved: there is nothing to submit.";
     return advice;
   }
-  const auto core_s = [&](double updates) { return left.core.seconds_for(updates); };
-  for (const double updates : left.updates) advice.core_hours += core_s(updates) / 3600;
+  std::vector<double> plans_s;
+  for (const double updates : left.updates) {
+    plans_s.push_back(advise.core_speed > 0 ? updates / advise.core_speed
+                                            : left.core.seconds_for(updates));
+    advice.core_hours += plans_s.back() / 3600;
+  }
   advice.choices = campaign_choices(
-      {left.updates, core_s}, places, limits,
+      plans_s, partitions, limits,
       [&](const std::string& partition, std::size_t nodes, double core_hours) {
         return forecast_for(waits, partition, nodes, core_hours);
       },
       advise.order);
-  if (advice.choices.empty()) throw RunError("no partition has a core to solve on");
   advice.reason = reason_for_first(advice.choices, advise.order);
   return advice;
 }

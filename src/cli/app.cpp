@@ -1,20 +1,12 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
-#include <iostream>
 #include <sstream>
-#include <string_view>
-#include <utility>
-#include <variant>
 
 #include "cli/commands.hpp"
-#include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "core/printable.hpp"
 #include "core/version.hpp"
@@ -24,7 +16,6 @@
 #include "mpi/mpi_session.hpp"
 #include "node/local_machine.hpp"
 #include "solve/gpu/device.hpp"
-#include "view/spelling.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
@@ -53,8 +44,8 @@ constexpr std::array commands{
     Command{"solve", "run", "solve one floor plan, print its statistics, draw it", solve_command},
     Command{"generate", "run", "make synthetic floor plans", generate_command, nullptr, Out::made},
     Command{"whatif", "ask for other walls",
-            "say what plans would be with walls of other temperatures", whatif_command,
-            "the means and shares over a range, or the fields of one plan with one setting,"},
+            "say how warm plans would be with walls of other temperatures", whatif_command,
+            "the means and shares over the temperatures,"},
     Command{"need", "ask for other walls",
             "say how warm walls must be so that rooms reach a temperature", need_command,
             "rooms by the temperature that they need, and the share that reaches it"},
@@ -74,10 +65,10 @@ constexpr std::array commands{
     Command{"status", "cluster", "look at a run from outside, or at what it left", status_command},
     Command{"queue", "cluster", "forecast how long jobs wait in a cluster's queue", queue_command,
             "the 95 % bounds and medians, or with --means the means"},
-    Command{"advise", "cluster",
-            "say where to run a campaign: until when it is done, what it costs", advise_command},
-    Command{"merge", "cluster", "gather the result files of a job array's shards into one",
-            merge_command, nullptr, Out::made},
+    Command{"advise", "cluster", "say where to run a campaign, when it is done, what it costs",
+            advise_command},
+    Command{"merge", "cluster", "join the result files of a job array's shards", merge_command,
+            nullptr, Out::made},
     Command{"repair", "cluster", "make a killed or damaged result file whole without a run",
             repair_command},
     Command{"scaling", "measure",
@@ -178,7 +169,7 @@ Report completion_command(Options& options) {
                    {"wallheat completion bash", "wallheat completion zsh"});
   options.add("shell", value(shell, "NAME").completed_by({"bash", "zsh", "fish"}),
               "bash, zsh or fish (also as an argument)");
-  options.positional("shell", 1);
+  options.positional("shell");
   options.require({"shell"});
   options.parse();
   const std::string of_bash = "complete -o default -C 'wallheat complete' wallheat";
@@ -192,8 +183,8 @@ Report completion_command(Options& options) {
   return {.parts = {Note{text}}};
 }
 
-/// Prints the words that may stand where the command line of a shell, $COMP_LINE up to $COMP_POINT,
-/// ends, a line each; none if any file may.
+/// Prints the words that may come next in the command line of a shell, which is $COMP_LINE up to
+/// $COMP_POINT, a line each. Prints nothing if any file may come.
 int complete() {
   const char* line = std::getenv("COMP_LINE");
   const char* point = std::getenv("COMP_POINT");

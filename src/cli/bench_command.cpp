@@ -1,14 +1,11 @@
 #include <fmt/format.h>
 
-#include <functional>
-
 #include "bench/cpu_bench.hpp"
 #include "bench/gpu_bench.hpp"
 #include "bench/reference_profile.hpp"
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
 #include "core/generator.hpp"
-#include "core/number_of.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
@@ -100,17 +97,16 @@ Report bench_command(Options& options) {
   SolverOptions solver;
   options.describe(
       "[options]",
-      "Measures the solver on given plans, or on generated ones, against what this core could do "
-      "at best: reading, storing and scheduling are left out. Wants an idle machine.\nThe ceiling "
-      "is the additions that the core makes a second, divided by the three that an update needs. "
-      "The density is the share of interior cells among all that a sweep goes over.\nWith "
-      "--device gpu: the first GPU, for 1, 2, 4, ... plans in flight, and over sizes of plans "
-      "against this CPU socket; takes some minutes.",
+      "Measures the solver, without reading, storing and scheduling, against what this core could "
+      "do at best. The machine should be idle.\nThe ceiling is the additions that the core makes a "
+      "second, divided by the three that an update needs. The density is the share of interior "
+      "cells among all that a sweep goes over.\nWith --device gpu: the first GPU, with 1, 2, 4, "
+      "... plans at a time, and over sizes of plans against this CPU socket; takes some minutes.",
       {"wallheat bench --plans 1 --sizes 96 --repeat 1 --scaling false",
        "wallheat bench --solvers --plans 1 --sizes 64,128 --repeat 1"});
   options.heading("What is measured");
   options.add("data,d", file(data, FileRole::plans, "PLANS"),
-              "directory or zip archive of plans to use; default: generated ones (seed 1)");
+              "directory or zip archive of plans; default: generated ones");
   options.add("plans", value(count, "N", 0, "8, on a GPU 64").at_least(1),
               "the first N plans; of generated ones N of each size");
   options.add("sizes", number_list(sizes, "512", 16, 16384),
@@ -118,12 +114,11 @@ Report bench_command(Options& options) {
   options.add("device", choice(on_gpu, "NAME", "cpu", {{"cpu", false}, {"gpu", true}}),
               "cpu or gpu");
   options.add("solvers", flag(solvers),
-              "compare the solvers: time, sweeps, error against the steady state, proven bound "
-              "(CPU)");
-  options.add("reference", value(reference, "ID"),
-              "show where the published program's algorithm spends its time on this plan of "
-              "--data: whole arrays, step by step, as a line profiler shows it for NumPy; and what "
-              "the solver takes for the same bits (CPU)");
+              "compare the solvers: time, sweeps, error, proven bound (CPU)");
+  options.add(
+      "reference", value(reference, "ID"),
+      "show where the published program spends its time on this plan of --data, step by step "
+      "over whole arrays as NumPy does it, and what the solver takes for the same bits (CPU)");
   options.add("repeat", value(repeat, "N", 5).at_least(1), "measurements of each figure (CPU)");
   options.add("scaling", value(scaling_wanted, "BOOL", true),
               "measure 1, 2, 4, ... threads, too (CPU)");
@@ -134,11 +129,10 @@ Report bench_command(Options& options) {
   options.exclude("data", {"sizes"});
   options.exclude("quick", {"plot"});
   options.need("data", {"reference"});
+  options.need("device", {"quick"});  // gpu is not the default
+  options.exclude("device", {"solvers", "reference"});
+  options.exclude("solvers", {"reference"});
   options.parse();
-  if (quick && !on_gpu) throw UsageError("--quick needs --device gpu");
-  if (solvers && on_gpu) throw UsageError("--solvers runs on the CPU");
-  if (!reference.empty() && (on_gpu || solvers))
-    throw UsageError("--reference is for a plan on the CPU: leave out --device, --solvers");
   if (options.was_given("plot") && !on_gpu && !solvers)
     throw UsageError("--plot needs --device gpu, or --solvers");
   if (count == 0) count = on_gpu ? 64 : 8;

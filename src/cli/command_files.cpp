@@ -19,7 +19,7 @@ namespace wallheat {
 namespace fs = std::filesystem;
 namespace {
 
-/// Device and inode of a file; those of its directory and its name where it is not there yet.
+/// Device and inode of a file; if it is not there yet, those of its directory, and its name.
 using Identity = std::tuple<dev_t, ino_t, std::string>;
 
 /// Nothing for a device or pipe, which may well serve for two.

@@ -13,17 +13,17 @@ enum class FileRole {
   read,     ///< any file
   plans,    ///< a zip archive of floor plans, or a directory of them with all its files
   result,   ///< a result file, with what lies beside it while it is written
-  made,     ///< replaces no file but by --overwrite, and then none that begins otherwise
+  made,     ///< replaces a file only by --overwrite, and only one that begins in the same way
   picture,  ///< the same, with the beginning that goes with the ending of its name
-  text,     ///< the same; text begins in any way, but replaces none that holds other bytes
+  text,     ///< the same, but text may begin in any way; it replaces only text
   added,    ///< gets more lines
   results   ///< a result file; the command itself refuses one that is there without --overwrite
 };
 
-/// The files that one command names, to see before anything is opened that it writes none of them
-/// over another, nor over anything else that it did not make; nor over floor plans, whoever reads
-/// them. Files are told apart by what they are (device and inode, or for one that is not there yet
-/// its directory's and its name), as one may have many names.
+/// The files that one command names. Before any is opened, it is checked that the command writes
+/// none of them over another, nor over floor plans, nor over anything that it did not make. As a
+/// file may have many names, files are told apart by device and inode; one that is not there yet,
+/// by its directory's and its name.
 class CommandFiles {
  public:
   /// `option` is for sentences. An empty path, and none, is no file.

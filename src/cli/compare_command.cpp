@@ -1,12 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <deque>
-#include <filesystem>
-#include <optional>
-#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
@@ -83,32 +79,30 @@ void parse_comparison(Options& options, CompareOptions& compare) {
   options.describe(
       "FIRST OTHER ... [options]",
       "Compares answers and times. Each argument is a result file, a CSV of the reference program "
-      "(columns building_id, mean_temp, std_temp, pct_above_18, pct_below_15), or NAME=SECONDS: a "
-      "program that took so long for the same plans. All answers are compared with those of the "
-      "first file, all times with the slowest (or --base WHAT): what differs in settings, then in "
-      "each column and in the stored fields, by absolute value (°C, % of cells, iterations), bits "
-      "included; then where the time of all threads went.\n"
-      "With --data, the only argument is a CSV, maybe rounded or of some columns: says which "
-      "iterates its answers are, and so what the program does that printed them.\n"
-      "Exit status: 0 compared, 1 a file cannot be read or --require-equal finds a difference, 2 "
-      "wrong usage.",
+      "(columns building_id, mean_temp, std_temp, pct_above_18, pct_below_15), or NAME=SECONDS: "
+      "the time of another program for the same plans. Answers are compared with those of the "
+      "first file: settings, columns, stored fields, to the last bit. Times are compared with the "
+      "slowest (or --base WHAT).\nWith --data, the only argument is a CSV, maybe rounded or of "
+      "some columns: says which iterates its answers are, and so what the program does that "
+      "printed them.\nExit status: 0 compared, 1 a file cannot be read or --require-equal finds a "
+      "difference, 2 wrong usage.",
       {"wallheat compare results.h5 steady.h5", "wallheat compare mine.csv --data plans"});
   options.add("what", file(compare.words, FileRole::result, "WHAT"),
               "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
   options.add("require-equal", flag(compare.equality),
-              "end with status 1 if any answer differs in a bit, or is in one file only");
+              "end with status 1 if an answer differs in a bit, or is in one file only");
   options.add("list", value(compare.list, "N", 5),
-              "show so many plans at most that are not in both alike; JSON and CSV have all");
+              "show at most N plans that differ; JSON and CSV have all");
   options.add("plans", value(compare.plans, "N", 0, "those of the first file").at_least(1),
-              "for how many plans to tell seconds and hours");
+              "tell seconds and hours for N plans");
   options.add("timed-plans",
               value(compare.timed_plans, "N", 0, "those of the first file").at_least(1),
-              "for how many plans the SECONDS of NAME=SECONDS are");
+              "SECONDS of NAME=SECONDS are for N plans");
   options.add("base", value(compare.base, "WHAT"),
               "the file or NAME that speed-ups are against; default: the slowest");
   options.add("data,d", file(compare.data, FileRole::plans, "PLANS"),
               "the floor plans that a CSV has answers to");
-  options.positional("what", -1);
+  options.positional("what");
   options.require({"what"});
   options.exclude("data", {"require-equal", "list", "plans", "timed-plans", "base"});
   options.check([&] { check_comparison(compare); });

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
 
@@ -20,7 +19,7 @@
 namespace wallheat {
 namespace {
 
-/// Nothing in place of the 0 or the empty text that stands for what the system does not tell.
+/// The system tells 0, or an empty text, for what it does not know.
 template <class T>
 Value if_told(const T& value) {
   return value == T{} ? Value() : Value(value);
@@ -132,9 +131,8 @@ void add_gpus(const GpuSupport& support, Report& report) {
 Report devices_command(Options& options) {
   options.describe(
       "[options]",
-      "Shows what this machine offers to a run, within the cores that this process may "
-      "use, what its processors could do at best, and how many generated plans a second "
-      "each solver gets done here.",
+      "Shows the cores that a run may use here, what they could do at best, the GPUs, and how many "
+      "generated plans a second each solver solves.",
       {"wallheat devices", "wallheat devices --json"});
   options.parse();
 

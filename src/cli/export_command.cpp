@@ -1,12 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <iostream>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
@@ -71,19 +66,13 @@ void export_xdmf(const std::string& file, const fs::path& out) {
   write_output(out, xdmf_of(places, fs::relative(result_path(file), seen_from)));
 }
 
-/// Tells of plans that have no result, and how the command ends.
-int tell_plans_without_result(const ResultReader& reader) {
-  bool any_failed = false;
-  std::size_t pending = 0;
+/// Tells of plans that have no result.
+void tell_plans_without_result(const ResultReader& reader, std::size_t pending) {
   reader.for_each_row([&](const PlanResult& row) {
-    if (row.status == PlanStatus::pending) ++pending;
-    if (row.status != PlanStatus::failed) return;
-    any_failed = true;
-    print_error("failed: {}: {}", printable(row.id), printable(row.error));
+    if (row.status == PlanStatus::failed)
+      print_error("failed: {}: {}", printable(row.id), printable(row.error));
   });
   if (pending > 0) print_error("{} not solved yet", counted(pending, "plan is", "plans are"));
-  if (pending > 0) return exit_work_left;
-  return any_failed ? exit_some_plans_failed : exit_done;
 }
 
 }  // namespace
@@ -97,17 +86,17 @@ int export_command(Options& options) {
   const char* ending = "";
   options.describe(
       "FILE [options]",
-      "Writes the results in the order of the ids as the reference program's CSV, byte for byte; "
-      "or with --out NAME.xdmf an XDMF file, with which ParaView shows the stored fields where "
-      "they are. Plans without a result are listed on stderr; exit status 3 if any plan failed, 75 "
-      "if any is not solved yet.\nWith --field ID: the plan's stored temperatures (°C) as a NumPy "
-      "array.\n'wallheat list FILE --columns all' has all columns, as CSV or JSON, too.",
+      "Writes the results as the reference program's CSV, byte for byte; with --out NAME.xdmf an "
+      "XDMF file, with which ParaView shows the stored fields; with --field ID a plan's stored "
+      "temperatures (°C) as a NumPy array. 'wallheat list FILE --columns all' has all columns.\n"
+      "Exit status: 0 done, 1 not, 2 wrong usage, 75 if plans are not solved yet, else 3 if some "
+      "failed; stderr names them.",
       {"wallheat export results.h5 --out results.csv",
        "wallheat export results.h5 --field 00001 --out field.npy"});
   declare_result_file(options, file);
   options.add("out,o", value(out, "FILE"),
-              "write there: NAME.csv, NAME.xdmf or with --field NAME.npy; -: stdout (default)");
-  options.add("field", value(field, "ID"), "write this plan's stored field (float64), to --out");
+              "write to NAME.csv, NAME.xdmf, or with --field NAME.npy; -: stdout (default)");
+  options.add("field", value(field, "ID"), "write the stored field of this plan, float64");
   options.add("overwrite", flag(overwrite), "replace an output file of the same format");
   options.check([&] {
     if (!field.empty() && out.empty())
@@ -137,7 +126,9 @@ int export_command(Options& options) {
     tell_thresholds(file, reader);
     put_out(out, [&](std::ostream& to) { write_reference_csv(to, rows_of(reader)); });
   }
-  return tell_plans_without_result(reader);
+  const PlanCounts counts = counts_of(reader);
+  tell_plans_without_result(reader, counts.pending);
+  return exit_status_of(counts.pending, counts.failed);
 }
 
 }  // namespace wallheat

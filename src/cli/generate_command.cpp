@@ -1,15 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <functional>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/commands.hpp"
 #include "core/generator.hpp"
@@ -123,38 +116,38 @@ std::string id_of(const std::string& picture) {
   return std::filesystem::path(picture).stem().string();
 }
 
-/// Of "#ff0000=25". Throws UsageError.
-Paint paint_in(const std::string& text) {
+/// Of "#ff0000=25"; nothing for another form.
+std::optional<Paint> paint_in(const std::string& text) {
   constexpr std::size_t digits = 6;
+  if (!text.starts_with('#') || text.find('=') != digits + 1) return std::nullopt;
   std::uint32_t rgb = 0;
   const char* const first = text.data() + 1;
-  const bool is_colour = text.starts_with('#') && text.find('=') == digits + 1 &&
-                         std::from_chars(first, first + digits, rgb, 16).ptr == first + digits;
-  const auto degrees = number_of<double>(std::string_view(text).substr(is_colour ? digits + 2 : 0));
-  if (!is_colour || !degrees || !(std::abs(*degrees) <= largest_value))
-    throw UsageError(
-        fmt::format("--wall must be COLOUR=DEGREES, as '#ff0000=25', not '{}'", printable(text)));
+  const auto degrees = number_of<double>(std::string_view(text).substr(digits + 2));
+  if (std::from_chars(first, first + digits, rgb, 16).ptr != first + digits || !degrees ||
+      !(std::abs(*degrees) <= largest_value))
+    return std::nullopt;
   const auto byte_at = [&](int shift) { return static_cast<std::uint8_t>(rgb >> shift); };
-  return {{byte_at(16), byte_at(8), byte_at(0)}, *degrees};
+  return Paint{{byte_at(16), byte_at(8), byte_at(0)}, *degrees};
 }
 
-void take_wall(const std::string& word, std::vector<Paint>& walls) {
-  const Paint paint = paint_in(word);
-  if (paint.colour == white) throw UsageError("--wall: #ffffff is white, which is room");
-  if (std::ranges::count(walls, paint.colour, &Paint::colour) > 0)
-    throw UsageError(fmt::format("--wall names {} twice", to_text(paint.colour)));
-  walls.push_back(paint);
+/// Throws UsageError if the colour cannot be that of another wall; returns false if it is none.
+bool take_wall(const std::string& word, std::vector<Paint>& walls) {
+  const auto paint = paint_in(word);
+  if (!paint) return false;
+  if (paint->colour == white) throw UsageError("--wall: #ffffff is white, which is room");
+  if (std::ranges::count(walls, paint->colour, &Paint::colour) > 0)
+    throw UsageError(fmt::format("--wall names {} twice", to_text(paint->colour)));
+  walls.push_back(*paint);
+  return true;
 }
 
 /// Of "4" and "1/4".
-void take_scale(const std::string& word, Legend& legend) {
+bool take_scale(const std::string& word, Legend& legend) {
   const bool is_fraction = word.starts_with("1/");
   const int factor = number_of<int>(std::string_view(word).substr(is_fraction ? 2 : 0)).value_or(0);
-  if (factor < 1 || factor > 1000)
-    throw UsageError(
-        fmt::format("--scale must be 1 to 1000, or 1/2 to 1/1000, not '{}'", printable(word)));
   legend.cells_a_pixel = legend.pixels_a_cell = 1;
   (is_fraction ? legend.pixels_a_cell : legend.cells_a_pixel) = static_cast<std::size_t>(factor);
+  return factor >= 1 && factor <= 1000;
 }
 
 /// `drawings` must live as long as the options.
@@ -162,27 +155,26 @@ void declare_drawings(Options& options, Drawings& drawings) {
   options.heading("Plans from pictures");
   options.add(
       "from", file(drawings.pictures, FileRole::read),
-      "a PNG picture, of which the plan of its name is made, a cell a pixel: white is room; "
-      "the commonest other colour along its edge, and what is transparent, is outside, at "
-      "0 °C. Draw without smooth edges. Several --from make several plans");
-  OptionValue wall{[&drawings](const std::string&, const std::string& word) {
-                     take_wall(word, drawings.legend.walls);
-                   },
-                   "COLOUR=DEGREES"};
-  wall.is_list = true;
-  options.add("wall,w", wall,
-              "a colour that is walls of this temperature in °C, as '#ff0000=25'; one or more");
+      "a PNG picture NAME.png, which becomes the plan NAME, a cell a pixel: white is room; the "
+      "commonest other colour along its edge, and what is transparent, is outside, at 0 °C. Draw "
+      "without smooth edges. Again for more plans");
+  const auto add_wall = [&drawings](const std::string& text) {
+    return take_wall(text, drawings.legend.walls);
+  };
+  options.add("wall,w",
+              word("COLOUR=DEGREES", "COLOUR=DEGREES, as '#ff0000=25'", add_wall).repeated(),
+              "a colour that is walls of this temperature in °C, as '#ff0000=25'; again for more");
   options.add("near",
               value(drawings.legend.near, "DISTANCE", drawings.legend.near, "60").at_least(0),
               "a pixel of another colour counts as the nearest of these, if that is so near in RGB "
-              "(black to white is 442); else the picture is refused");
-  options.add("scale",
-              OptionValue{[&drawings](const std::string&, const std::string& word) {
-                            take_scale(word, drawings.legend);
-                          },
-                          "N", true, "1"},
-              "cells along each side of a pixel, as 4; or 1/4: a cell is 4 x 4 pixels, and wall if "
-              "any of them is");
+              "(black to white: 442); else the picture is refused");
+  const auto set_scale = [&drawings](const std::string& text) {
+    return take_scale(text, drawings.legend);
+  };
+  options.add(
+      "scale", word("N", "1 to 1000, or 1/2 to 1/1000", set_scale, "1"),
+      "cells along each side of a pixel, as 4; 1/4: a cell is 4 x 4 pixels, and wall if any "
+      "of them is");
   options.need("from", {"wall", "near", "scale"});
   options.exclude("from", {"kind", "count", "seed", "size"});
   options.check([&drawings] {
@@ -233,19 +225,20 @@ Report generate_command(Options& options) {
   bool overwrite = false;
   options.describe(
       "--out DIR [options]",
-      "Makes floor plans and their building_ids.txt: synthetic ones, of which plan number k of a "
-      "seed is the same on every machine and does not depend on --count, or those that pictures "
-      "show.",
+      "Makes floor plans: synthetic ones, or those that pictures show. Plan number k of a seed is "
+      "the same on every machine, whatever --count is.",
       {"wallheat generate --out plans --count 8 --size 96",
        "wallheat generate --from flat.png --wall '#ff0000=25' --wall '#000000=5' --out drawn"});
-  options.add("kind",
-              choice(generate, "NAME", "floorplan",
-                     {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}}),
-              "floorplan, or poisson: square plates with cold edges and heat sources (plan 00001 "
-              "one in the middle, plan 00002 everywhere, the others some anywhere)");
-  options.add("out,o", value(out, "DIR"),
-              "directory to write to, made if missing; if it ends in .zip or .npz, the zip archive "
-              "to make of what would be in it");
+  options.add(
+      "kind",
+      choice(generate, "NAME", "floorplan",
+             {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}}),
+      "floorplan, or poisson: square plates with cold edges and heat sources (00001: one in "
+      "the middle, 00002: everywhere, others: some anywhere)");
+  options.add(
+      "out,o", value(out, "DIR"),
+      "directory for the plans and their building_ids.txt; NAME.zip or NAME.npz: a zip archive "
+      "instead");
   options.add("count", value(count, "N", 24).at_least(1), "number of plans");
   options.add("seed,s", value(seed, "S", 1), "any whole number");
   options.add("size", value(size, "CELLS").within(16, 16384),

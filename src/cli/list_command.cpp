@@ -1,10 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
@@ -85,33 +80,33 @@ Table rooms_of_file(const std::string& file, const SharedReader& reader, const R
 }  // namespace
 
 Report list_command(Options& options) {
-  std::vector<std::string> names;
+  std::string file;
+  std::vector<std::string> ids;
   RowChoice choice;
   std::string column_names;
   bool rooms = false;
   double cell_metres = 0;
-  options.describe(
-      "FILE [ID ...] [options]",
-      "Lists plans of a result file: which are too cold, which failed, which took longest? Or its "
-      "rooms, if its run had --rooms.",
-      {"wallheat list results.h5 --sort mean_temp --first 10",
-       "wallheat list steady.h5 --rooms --where 'mean_temp < 12' -f csv"});
-  declare_file_and_plans(options, names, "list");
+  options.describe("FILE [ID ...] [options]",
+                   "Lists plans of a result file: which are too cold, which failed, which took "
+                   "longest? Or rooms, if the run had --rooms.",
+                   {"wallheat list results.h5 --sort mean_temp --first 10",
+                    "wallheat list steady.h5 --rooms --where 'mean_temp < 12' -f csv"});
+  declare_result_file(options, file);
+  options.add("id", value(ids, "ID"), "a plan to list (also as an argument)");
+  options.positional("id");
   std::vector<std::string> of_rooms;
   for (const RoomColumn& column : room_columns(true)) of_rooms.push_back(column.head.key);
   declare_rows(options, choice, of_rooms);
   options.add("first,n", value(choice.first, "N", SIZE_MAX, "all").at_least(1), "so many at most");
-  options.add("columns", value(column_names, "NAMES"),
-              "separated by commas, or all (temperatures in °C); default: id, status, statistics, "
-              "iterations and seconds; of rooms all");
+  options.add(
+      "columns", value(column_names, "NAMES"),
+      "separated by commas, or all; default: id, status, statistics, iterations and seconds; "
+      "of rooms all");
   options.add("rooms", flag(rooms), "list rooms, whose columns --where, --sort and --columns name");
   declare_cell_size(options, cell_metres);
   options.need("rooms", {"cell-size"});
+  options.exclude("id", {"where", "sort", "rooms"});
   options.parse();
-  const std::string file = names.front();
-  const std::vector<std::string> ids(names.begin() + 1, names.end());
-  if (!ids.empty() && (rooms || !choice.where.empty() || !choice.sort.empty()))
-    throw UsageError("name plans, or choose them by --where, --sort or --rooms, not both");
   if (column_names.empty())
     column_names =
         rooms ? "all" : "id,status,mean_temp,std_temp,pct_above_18,pct_below_15,iterations,seconds";

@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
 #include "core/version.hpp"
@@ -10,7 +7,6 @@
 #include "store/repair.hpp"
 #include "view/run_status.hpp"
 #include "view/time_text.hpp"
-#include "wallheat/error.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -45,10 +41,7 @@ Report report_of_merge(const fs::path& out, const MergeReport& merged) {
   if (written && !missing.empty())
     report.add_note(fmt::format(
         "'wallheat run --data PLANS --resume --out {}' solves the missing plans", out.string()));
-  report.exit_status = !written           ? exit_failed
-                       : !missing.empty() ? exit_work_left
-                       : failed > 0       ? exit_some_plans_failed
-                                          : exit_done;
+  report.exit_status = written ? exit_status_of(missing.size(), failed) : int{exit_failed};
   if (!written)
     report.error =
         out.string() + " was not written: " +
@@ -66,10 +59,10 @@ Report merge_command(Options& options) {
   MergeOptions merge;
   options.describe(
       "--out FILE [options] PART ...",
-      "Gathers the result files of a job array's shards into one. Parts that a run still writes, "
-      "or that a kill left, are read as they are by now; no part is changed. Answers of one plan "
-      "in several parts must be equal bit for bit.\nExit status: 0 all plans answered, 1 nothing "
-      "written (missing plans, conflicts, foreign parts), 2 wrong usage, 3 merged but some plans "
+      "Joins the result files of a job array's shards. Parts that a run still writes, or that a "
+      "kill left, are read as they are; no part is changed. Answers of one plan in several parts "
+      "must be equal bit for bit.\nExit status: 0 all plans are solved, 1 nothing was written "
+      "(plans are missing, or parts contradict each other), 2 wrong usage, 3 merged but some plans "
       "failed, 75 merged with plans missing.",
       {"wallheat merge --out all.h5 shards.part-1-of-2.h5 shards.part-2-of-2.h5",
        "wallheat merge --out all.h5 --overwrite --json shards.part-1-of-2.h5 "
@@ -77,10 +70,9 @@ Report merge_command(Options& options) {
   options.add("part", file(parts, FileRole::result), "a part (also as an argument); any number");
   options.add("out,o", file(out, FileRole::results), "the file to make");
   options.add("allow-missing", flag(merge.allow_missing),
-              "make the file even if plans are missing; 'wallheat run --resume --out FILE' then "
-              "solves them");
+              "make the file even if plans are missing; 'wallheat run --resume' solves them");
   options.add("overwrite", flag(merge.overwrite), "replace an existing result file");
-  options.positional("part", -1);
+  options.positional("part");
   options.require({"out", "part"});
   options.check([&] { std::ranges::for_each(parts, require_result_file); });
   options.parse();
@@ -98,10 +90,9 @@ Report repair_command(Options& options) {
   std::string file;
   options.describe(
       "FILE [options]",
-      "Makes the result file of a killed run whole without a run: folds its log in, "
-      "compares every row and field with its checksum, and leaves one plain HDF5 file. "
-      "What is damaged is taken from the log where it still is; else its plan becomes "
-      "pending. A file that needs nothing is left as it is.\nExit status: 0 whole, 1 "
+      "Makes the result file of a killed run whole without a run: puts the journals into it, and "
+      "compares every row and field with its checksum. If a damaged answer is in no journal, its "
+      "plan becomes pending. A file that needs nothing is left as it is.\nExit status: 0 whole, 1 "
       "it cannot be done, 2 wrong usage, 75 whole with plans pending.",
       {"wallheat repair results.h5", "wallheat repair results.h5 --json"});
   declare_result_file(options, file);

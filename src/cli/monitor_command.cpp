@@ -3,10 +3,10 @@
 
 #include <chrono>
 #include <fstream>
-#include <limits>
 #include <thread>
 
 #include "cli/commands.hpp"
+#include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "io/process_setup.hpp"
@@ -29,8 +29,8 @@ using Clock = std::chrono::steady_clock;
 
 struct MonitorOptions {
   fs::path file;
-  std::string interval;
-  std::string duration;
+  double interval_s = 0;
+  double duration_s = std::numeric_limits<double>::infinity();
   std::uint64_t samples = 0;  ///< 0: without end
   fs::path csv;
   bool json = false;
@@ -41,18 +41,14 @@ double seconds_now() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-/// As parse_duration, and parts of a second: "0.5" or "0.5s".
-double interval_seconds(const std::string& text) {
-  constexpr double least_s = 0.01;
-  constexpr double most_s = 86400;
-  char* end = nullptr;
-  double seconds = std::strtod(text.c_str(), &end);
-  const std::string rest = end;
-  if (text.empty() || !(rest.empty() || rest == "s"))
-    seconds = static_cast<double>(parse_duration(text).count());
-  if (!(seconds >= least_s && seconds <= most_s))
-    throw UsageError("--interval must be from 0.01 s to a day, not '" + text + "'");
-  return seconds;
+/// As parse_duration, and parts of a second: "0.5" or "0.5s". NaN if it is no time.
+double seconds_in(const std::string& text) try {
+  std::string_view number = text;
+  if (number.ends_with('s')) number.remove_suffix(1);
+  if (const auto seconds = number_of<double>(number)) return *seconds;
+  return static_cast<double>(parse_duration(text).count());
+} catch (const UsageError&) {
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 /// False if a stop was asked for.
@@ -118,12 +114,8 @@ class SampleOutput {
 
 /// Until a stop is asked for, or it has been long enough.
 std::vector<SeriesSummary> watch(const MonitorOptions& options) {
-  const double interval_s = interval_seconds(options.interval);
   const double start_s = seconds_now();
-  const double end_s =
-      options.duration.empty()
-          ? std::numeric_limits<double>::infinity()
-          : start_s + static_cast<double>(parse_duration(options.duration).count());
+  const double end_s = start_s + options.duration_s;
   catch_stop_signals();
   SampleOutput output(options);
   NodeTelemetry node(start_s);
@@ -137,7 +129,7 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
   std::vector<SeriesSummary> summaries;
   const NodeColumns columns(node.gpus());
   for (std::uint64_t taken = 0; options.samples == 0 || taken < options.samples; ++taken) {
-    const double next_s = start_s + static_cast<double>(taken + 1) * interval_s;
+    const double next_s = start_s + static_cast<double>(taken + 1) * options.interval_s;
     if (next_s > end_s || !wait_until(next_s)) break;
     const NodeSample sample = node.sample(seconds_now());
     tell_problems();
@@ -159,31 +151,39 @@ Report monitor_command(Options& options) {
   MonitorOptions monitor;
   options.describe(
       "[FILE] [options]",
-      "Shows what this node does, whatever runs on it: how busy its cpus are (%), memory in use "
-      "(ram, MiB), and of each GPU (NVML) what 'nvidia-smi dmon' shows under the same names: power "
-      "(pwr, W), temperatures (gtemp, mtemp, C), time with a kernel at work (sm, %), with memory "
-      "at work (mem, %), video codecs (enc, dec, %), clocks (mclk, pclk, MHz), memory in use (fb, "
-      "MiB). It ends by Ctrl-C or SIGTERM, with means and largest values. With --json each sample "
-      "is an object on a line of its own, and the summary is the last one.\n"
-      "monitor FILE tells these of a recording: what --csv wrote, or a listing of 'nvidia-smi "
-      "dmon' or 'nvidia-smi stats'.",
+      "Shows what this node does, whatever runs on it: how busy its CPUs are (cpu, %), memory in "
+      "use (ram, MiB), and of each GPU what 'nvidia-smi dmon' shows: power (pwr, W), temperatures "
+      "(gtemp, mtemp, C), time with a kernel at work (sm, %), with memory at work (mem, %), video "
+      "codecs (enc, dec, %), clocks (mclk, pclk, MHz), memory in use (fb, MiB). At Ctrl-C or "
+      "SIGTERM it ends with means and largest values. With --json each sample is an object on a "
+      "line of its own, and the summary is the last one.\nmonitor FILE tells means and largest "
+      "values of a recording: of --csv, 'nvidia-smi dmon' or 'nvidia-smi stats'.",
       {"wallheat monitor --samples 2 --interval 0.1",
        "wallheat monitor --duration 1s --interval 0.2 --csv node.csv"});
   options.add("file", file(monitor.file, FileRole::read), "a recording (also as an argument)");
-  options.add("interval,i", value(monitor.interval, "TIME", "1s"),
+  constexpr double least_s = 0.01;
+  constexpr double most_s = 86400;
+  const auto set_interval = [&](const std::string& text) {
+    monitor.interval_s = seconds_in(text);
+    return monitor.interval_s >= least_s && monitor.interval_s <= most_s;
+  };
+  options.add("interval,i", word("TIME", "a time from 0.01 s to a day", set_interval, "1s"),
               "between samples, as 0.5, 1s or 1m");
-  options.add("duration", value(monitor.duration, "TIME"),
+  const auto set_duration = [&](const std::string& text) {
+    monitor.duration_s = seconds_in(text);
+    return monitor.duration_s >= 0;
+  };
+  options.add("duration", word("TIME", "a time", set_duration),
               "end after so long, as 90s, 30m or 1h30m; default: never");
   options.add("samples", value(monitor.samples, "N", 0, "without end").at_least(1),
               "end after so many samples");
-  options.add("csv", made_file(monitor.csv, "time,seconds,"),
-              "write the samples to a CSV file, a row each, instead of showing them; with a column "
-              "also for the energy of each GPU since the start (J)");
+  options.add(
+      "csv", made_file(monitor.csv, "time,seconds,"),
+      "write the samples to a CSV file instead, a row each, also with the energy of each GPU "
+      "since the start (J)");
   options.add("processes", flag(monitor.processes),
-              "also tell with each sample which processes use each GPU, as 'nvidia-smi pmon' does: "
-              "time with their kernels at work (sm, %), memory at work (mem, %), video codecs "
-              "(enc, dec, %), memory they hold (fb, MiB)");
-  options.positional("file", 1);
+              "tell with each sample which processes use each GPU, as 'nvidia-smi pmon' does");
+  options.positional("file");
   options.exclude("file", {"interval", "duration", "samples", "csv", "processes"});
   options.exclude("csv", {"processes"});
   options.need("file", {"plot", "format"});

@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <utility>
-
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/wall_options.hpp"
@@ -55,30 +52,29 @@ void parse_need(Options& options, NeedOptions& need) {
   NeedQuestion& question = need.question;
   options.describe(
       "--data PLANS --wall KIND --room-mean DEGREES [options] [ID ...]",
-      "Says how warm walls must be so that rooms reach a temperature: the least temperature of one "
-      "kind of wall, for each room, each plan and all plans. A plan is solved twice; the answer "
-      "follows from the steady state being linear in the walls' temperatures, with a proven "
-      "bound. JSON and CSV have a row for each room.\nExit status: 0 answered, also if no "
-      "temperature suffices, 1 not, 2 wrong usage, 3 answered without plans that cannot be used.",
+      "Says how warm one kind of wall must be so that rooms reach a temperature: for each room, "
+      "each plan and all plans, with a proven bound. A plan is solved twice, as the steady state "
+      "is linear in the walls' temperatures. JSON and CSV have a row for each room.\nExit status: "
+      "0 answered, also if no temperature suffices, 1 not, 2 wrong usage, 3 answered without plans "
+      "that cannot be used.",
       {"wallheat need 00001 --data plans --wall 25 --room-mean 18",
        "wallheat need --data plans --wall 25 --wall 5=8 --area-above 18 --area-share 0.5"});
-  declare_wall_changes(
-      options, changes, "KIND",
-      "the walls that are asked for, by the temperature that their cells have in the plans, as 25; "
-      "KIND=DEGREES holds others at a temperature, as 5=8");
+  declare_wall_changes(options, changes, "KIND",
+                       "the kind of wall that is asked for, by its temperature in the plans, as "
+                       "25; KIND=DEGREES, as 5=8, holds others at another temperature");
   options.add("room-mean", value(question.target, "DEGREES"),
               "the goal: a room's mean is to be at least this, in °C");
   options.add("area-above", value(area_above, "DEGREES"),
-              "the goal: so much of a room's area is to be above this, in °C");
+              "the goal: --area-share of a room's area is to be above this, in °C");
   options.add("area-share", value(question.area_share, "SHARE", 0.9).within(0, 1).above(0),
-              "that share of the area, above 0 to 1");
+              "of the area, above 0 to 1");
   options.add("share", value(question.room_share, "SHARE", 0.95).within(0, 1).above(0),
               "of the rooms that are to reach the goal, above 0 to 1");
   options.add("limit", value(question.limit, "DEGREES", 100),
-              "a wall above this, in °C, is no answer: the goal cannot be reached");
+              "a wall above this, in °C, is no answer");
   declare_door(options, need.door);
   options.add("min-cells", value(question.min_cells, "N", 1).at_least(1),
-              "rooms of fewer cells do not count, as corners that walls cut off");
+              "rooms of fewer cells do not count, such as corners that walls cut off");
   options.add("whole-plans", flag(question.whole_plans), "take each plan as one room");
   declare_cell_size(options, question.cell_metres);
   need.plans.declare(options);

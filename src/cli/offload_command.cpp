@@ -91,7 +91,7 @@ Report offload_command(Options& options) {
   std::string sinfo;
   options.describe(
       "--bandwidth B --gpu G --cpu C [options]",
-      "Says how many operations on a value make it worth the way to a GPU: from "
+      "Says from how many operations on a value a transfer to a GPU pays: from "
       "n* = (bytes / B) / (1 / C - 1 / G) on, for doubles and floats, one way and both ways. "
       "'wallheat bench --device gpu' measures the three figures.",
       {"wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9",
@@ -102,11 +102,11 @@ Report offload_command(Options& options) {
               "operations a second of the GPU, as 1e12");
   options.add("cpu", value(offload.cpu_per_s, "C").above(0),
               "operations a second of the CPU, as 1e9");
-  options.add("sinfo", file(sinfo, FileRole::read),
-              "show in place of that each partition of what \"sinfo -h -o "
-              "'%R|%a|%D|%c|%G|%l|%s|%m'\" printed (-: stdin), and from how many operations on a "
-              "double the way to a node's GPUs and back pays; --gpu and --cpu are then those of "
-              "one GPU and one core");
+  options.add(
+      "sinfo", file(sinfo, FileRole::read),
+      "what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" printed (-: stdin): show instead from how "
+      "many operations on a double it pays on the nodes of each partition; --gpu and --cpu "
+      "are of one GPU and one core");
   options.require({"bandwidth", "gpu", "cpu"});
   options.parse();
   Report report{"from how many operations on a transfer to a GPU pays"};

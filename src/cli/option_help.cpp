@@ -67,7 +67,7 @@ std::string Options::completions() const {
   } else if (word.starts_with('-')) {
     for (const Option& each : table_) words.push_back("--" + each.name);
   } else if (!positional_.empty()) {
-    words = find(positional_)->value.words;
+    words = find(positional_.front())->value.words;
   }
   std::string text;
   for (const std::string& each : words)

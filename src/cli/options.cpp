@@ -6,13 +6,9 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
-#include <cmath>
 #include <cstdio>
-#include <iterator>
-#include <limits>
 #include <sstream>
 
-#include "core/number_of.hpp"
 #include "core/printable.hpp"
 #include "mpi/mpi_session.hpp"
 #include "run/configuration_file.hpp"
@@ -30,73 +26,6 @@ std::string in_capitals(std::string text) {
   return text;
 }
 
-bool truth_in(const std::string& option, const std::string& word) {
-  return choose<bool>(option, word,
-                      {{"true", true},
-                       {"false", false},
-                       {"yes", true},
-                       {"no", false},
-                       {"on", true},
-                       {"off", false},
-                       {"1", true},
-                       {"0", false}});
-}
-
-/// "a whole number of at least 1".
-template <class Number>
-std::string valid_numbers(const NumberRange& range) {
-  const auto& [least, most, is_above] = range;
-  std::string text = std::is_integral_v<Number> ? "a whole number" : "a number";
-  if (least && most && !is_above) return text + fmt::format(" from {:g} to {:g}", *least, *most);
-  if (least) text += fmt::format(" {} {:g}", is_above ? "above" : "of at least", *least);
-  if (most) text += fmt::format(" and at most {:g}", *most);
-  if (std::is_integral_v<Number> && !least)
-    text += fmt::format(" {} {}", std::is_signed_v<Number> ? "up to" : "from 0 to",
-                        std::numeric_limits<Number>::max());
-  return text;
-}
-
-template <class Number>
-Number number_in(const NumberRange& range, const std::string& option, const std::string& word) {
-  const auto& [least, most, is_above] = range;
-  if (const auto number = number_of<Number>(word)) {
-    const auto value = static_cast<double>(*number);
-    const bool is_too_small = least && (value < *least || (is_above && value == *least));
-    if (std::isfinite(value) && !is_too_small && !(most && value > *most)) return *number;
-  }
-  throw UsageError(fmt::format("--{} must be {}, not '{}'", option, valid_numbers<Number>(range),
-                               printable(word)));
-}
-
-template <class T>
-std::string word_of(const T& value) {
-  if constexpr (std::is_same_v<T, std::filesystem::path>)
-    return value.string();
-  else
-    return fmt::format("{}", value);
-}
-
-/// Puts a word into the variable. Returns it as a configuration file has it.
-template <class Variable>
-std::string take(const OptionValue& value, const Variable& variable, const std::string& option,
-                 const std::string& word) {
-  if constexpr (std::is_same_v<Variable, OptionValue::Take>) {
-    variable(option, word);
-    return word;
-  } else if constexpr (std::is_same_v<Variable, std::vector<std::string>*>) {
-    return variable->emplace_back(word);
-  } else {
-    using T = std::remove_pointer_t<Variable>;
-    if constexpr (std::is_same_v<T, bool>)
-      *variable = truth_in(option, word);
-    else if constexpr (std::is_arithmetic_v<T>)
-      *variable = number_in<T>(value.range, option, word);
-    else
-      *variable = word;
-    return word_of(*variable);
-  }
-}
-
 constexpr const char* common_heading = "All commands";
 
 /// "a", "a and b", "a, b and c".
@@ -106,40 +35,6 @@ std::string enumeration(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-OptionValue OptionValue::at_least(double number) const {
-  OptionValue value = *this;
-  value.range.least = number;
-  return value;
-}
-
-OptionValue OptionValue::above(double number) const {
-  OptionValue value = at_least(number);
-  value.range.is_above = true;
-  return value;
-}
-
-OptionValue OptionValue::within(double from, double to) const {
-  OptionValue value = at_least(from);
-  value.range.most = to;
-  return value;
-}
-
-OptionValue OptionValue::completed_by(std::vector<std::string> all) const {
-  OptionValue value = *this;
-  value.words = std::move(all);
-  return value;
-}
-
-OptionValue number_list(std::vector<std::size_t>& variable, const char* usual, double least,
-                        double most) {
-  const auto take = [&variable, least, most](const std::string& option, const std::string& list) {
-    variable.clear();
-    for (const std::string& word : words_of(list))
-      variable.push_back(number_in<std::size_t>({least, most}, option, word));
-  };
-  return {take, "LIST", true, usual};
-}
 
 Options::Options(std::string command, Arguments arguments)
     : command_(std::move(command)), arguments_(std::move(arguments)) {}
@@ -153,29 +48,21 @@ void Options::describe(std::string synopsis, std::string purpose,
 
 void Options::add(const std::string& names, OptionValue value, const std::string& text) {
   const std::size_t comma = std::min(names.find(','), names.size());
-  Option option{names.substr(0, comma),
-                names.substr(std::min(comma + 1, names.size())),
-                heading_,
-                value.default_text,
-                text,
-                value};
-  std::string usual = value.default_text;
-  const auto look = [&]<class Variable>(const Variable& variable) {
-    if constexpr (std::is_same_v<Variable, OptionValue::Take>)
-      variable(option.name, usual);
-    else if constexpr (!std::is_same_v<Variable, std::vector<std::string>*>)
-      usual = word_of(*variable);
-  };
-  if (value.has_default || value.name.empty()) std::visit(look, value.variable);
-  if (!usual.empty()) option.defaults = option.values = {usual};
-  if (value.has_default && option.usual.empty()) option.usual = usual;
+  Option option{.name = names.substr(0, comma),
+                .letter = names.substr(std::min(comma + 1, names.size())),
+                .heading = heading_,
+                .usual = value.default_text,
+                .text = text,
+                .value = value};
+  if (value.has_default || value.name.empty()) {
+    const std::string held = value.text();
+    if (!held.empty()) option.defaults = option.values = {held};
+    // A word that was chosen as the default takes effect by being put.
+    if (std::holds_alternative<OptionValue::Take>(value.variable))
+      (void)value.put(option.name, held);
+    if (value.has_default && option.usual.empty()) option.usual = held;
+  }
   table_.push_back(std::move(option));
-}
-
-void Options::positional(const char* name, int max_count) {
-  positional_ = name;
-  max_unnamed_ =
-      max_count < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(max_count);
 }
 
 void Options::need(const std::string& other, std::vector<std::string> names) {
@@ -249,7 +136,7 @@ const Options::Option* Options::find(const std::string& name) const {
 }
 
 std::string Options::shown(const std::string& name) const {
-  return name == positional_ ? in_capitals(name) : "--" + name;
+  return std::ranges::count(positional_, name) > 0 ? in_capitals(name) : "--" + name;
 }
 
 void Options::give(Option& option, const std::string& word, Source source) {
@@ -261,9 +148,7 @@ void Options::give(Option& option, const std::string& word, Source source) {
     throw UsageError(
         fmt::format("{} '{}': a value has no line break, and no blank at its beginning or end",
                     shown(option.name), printable(word)));
-  const std::string text = std::visit(
-      [&](const auto& variable) { return take(option.value, variable, option.name, word); },
-      option.value.variable);
+  const std::string text = option.value.put(option.name, word);
   if (option.source != source) option.values.clear();
   if (!text.empty() || is_list) option.values.push_back(text);
   option.source = source;
@@ -288,11 +173,12 @@ void Options::read_command_line() {
   }
   // A guessed abbreviation could be --overwrite.
   const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+  std::vector<std::string> unnamed;
   try {
     const auto parsed = po::command_line_parser(arguments_).options(names).style(style).run();
     for (const po::option& given : parsed.options) {
       if (given.position_key >= 0) {
-        unnamed_.insert(unnamed_.end(), given.value.begin(), given.value.end());
+        unnamed.insert(unnamed.end(), given.value.begin(), given.value.end());
         continue;
       }
       Option& option = *std::ranges::find(table_, given.string_key, &Option::name);
@@ -311,9 +197,22 @@ void Options::read_command_line() {
       throw UsageError(fmt::format("--{} takes no value", option->name));
     throw UsageError(fmt::format("--{} needs a value, {}", option->name, option->value.name));
   }
-  const auto option = std::ranges::find(table_, positional_, &Option::name);
-  for (std::size_t i = 0; i < std::min(unnamed_.size(), max_unnamed_); ++i)
-    give(*option, unnamed_[i], Source::command_line);
+  give_unnamed(unnamed);
+}
+
+void Options::give_unnamed(const std::vector<std::string>& words) {
+  auto name = positional_.begin();
+  for (const std::string& word : words) {
+    const auto is_filled = [&](const Option& option) {
+      return !option.value.is_list && option.source == Source::command_line;
+    };
+    while (name != positional_.end() && is_filled(*find(*name))) ++name;
+    if (name == positional_.end()) {
+      stray_ = word;
+      return;
+    }
+    give(*std::ranges::find(table_, *name, &Option::name), word, Source::command_line);
+  }
 }
 
 void Options::read_configuration(const std::string& file) {
@@ -357,22 +256,16 @@ void Options::check_presence() const {
   std::string text;
   if (!missing.empty())
     text = enumeration(missing) + (missing.size() == 1 ? " is" : " are") + " missing";
-  if (unnamed_.size() > max_unnamed_)
+  if (stray_)
     text += fmt::format("{}'{}' stands without the name of an option", text.empty() ? "" : "; ",
-                        printable(unnamed_[max_unnamed_]));
+                        printable(*stray_));
   if (!text.empty()) throw UsageError(text);
 }
 
 void Options::check_files() {
-  for (const auto& [name, letter, heading, usual, text, value, defaults, values, source] : table_) {
-    const auto add = [&, &name = name, &value = value](const std::filesystem::path& file) {
-      files_.add(shown(name), file, value.role, value.beginning);
-    };
-    if (const auto* path = std::get_if<std::filesystem::path*>(&value.variable)) add(**path);
-    if (const auto* path = std::get_if<std::string*>(&value.variable)) add(**path);
-    if (const auto* list = std::get_if<std::vector<std::string>*>(&value.variable))
-      for (const std::string& path : **list) add(path);
-  }
+  for (const Option& option : table_)
+    for (const std::string& path : option.values)
+      files_.add(shown(option.name), path, option.value.role, option.value.beginning);
   files_.check(is_changed("overwrite"));
 }
 

@@ -1,126 +1,19 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "cli/command_files.hpp"
-#include "view/spelling.hpp"
+#include "cli/option_value.hpp"
 
 namespace wallheat {
 
 using Arguments = std::vector<std::string>;
-
-/// Looks a word up among the values that an option can have. Throws UsageError.
-template <class T>
-T choose(const std::string& option, const std::string& word,
-         const std::vector<std::pair<std::string, T>>& choices) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) {
-    if (name == word) return value;
-    names.push_back(name);
-  }
-  refuse_value(option, word, names);
-}
-
-/// What a number may be.
-struct NumberRange {
-  std::optional<double> least{}, most{};
-  bool is_above = false;  ///< the least number itself is none
-};
-
-/// The variable that an option fills, what it may be, and how the help shows it.
-struct OptionValue {
-  /// Gets the option's name and the word that was given. Throws UsageError.
-  using Take = std::function<void(const std::string& option, const std::string& word)>;
-  std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
-               std::filesystem::path*, std::vector<std::string>*, Take>
-      variable;
-  std::string name;             ///< of the value; empty: a flag, which takes none
-  bool has_default = false;     ///< what the variable holds
-  std::string default_text{};   ///< how it reads; empty: as it is
-  std::string without_value{};  ///< stands for a value that is left out; empty: it must be given
-  std::vector<std::string> words{};  ///< for completion
-  FileRole role = FileRole::none;
-  std::string_view beginning{};  ///< of a file that the command makes
-  NumberRange range{};
-  bool is_list = false;  ///< may be given several times
-
-  [[nodiscard]] OptionValue at_least(double number) const;
-  [[nodiscard]] OptionValue above(double number) const;
-  [[nodiscard]] OptionValue within(double from, double to) const;
-  [[nodiscard]] OptionValue completed_by(std::vector<std::string> all) const;
-};
-
-/// An option without a default: the variable keeps what it holds, and was_given() tells.
-template <class T>
-OptionValue value(T& variable, const char* name) {
-  OptionValue value{&variable, name};
-  value.is_list = std::is_same_v<T, std::vector<std::string>>;
-  return value;
-}
-template <class T, class Default>
-OptionValue value(T& variable, const char* name, Default default_value,
-                  const char* default_text = "") {
-  variable = T(std::move(default_value));
-  return {&variable, name, true, default_text};
-}
-/// A word that stands for one of these values.
-template <class T>
-OptionValue choice(T& variable, const char* name, const char* usual,
-                   const std::vector<std::pair<std::string, std::type_identity_t<T>>>& choices) {
-  const auto take = [&variable, choices](const std::string& option, const std::string& word) {
-    variable = choose<T>(option, word, choices);
-  };
-  OptionValue value{take, name, true, usual};
-  for (const auto& [word, meaning] : choices) value.words.push_back(word);
-  return value;
-}
-/// Some of these words, separated by commas, each once. Without `usual` there is no default.
-template <class T>
-OptionValue choices(std::vector<T>& variable, const char* name, const char* usual,
-                    const std::vector<std::pair<std::string, T>>& known) {
-  const auto take = [&variable, known](const std::string& option, const std::string& list) {
-    variable.clear();
-    for (const std::string& word : words_of(list)) {
-      const T meaning = choose<T>(option, word, known);
-      if (std::ranges::count(variable, meaning) == 0) variable.push_back(meaning);
-    }
-  };
-  OptionValue value{take, name, *usual != '\0', usual};
-  for (const auto& [word, meaning] : known) value.words.push_back(word);
-  return value;
-}
-/// Numbers from `least` to `most`, separated by commas.
-OptionValue number_list(std::vector<std::size_t>& variable, const char* usual, double least,
-                        double most);
-inline OptionValue flag(bool& variable) { return {&variable, {}}; }
-
-/// A file, which is checked before the command opens any. `File` is a path, a text, or a list.
-template <class File>
-OptionValue file(File& variable, FileRole role, const char* name = "FILE") {
-  OptionValue of_file = value(variable, name);
-  of_file.role = role;
-  return of_file;
-}
-/// A file that the command makes, and that begins so: it replaces none but by --overwrite, and then
-/// none that begins otherwise.
-inline OptionValue made_file(std::filesystem::path& variable, std::string_view beginning,
-                             const char* name = "FILE") {
-  OptionValue value = file(variable, FileRole::made, name);
-  value.beginning = beginning;
-  return value;
-}
 
 /// The options of one command: from the command line, then from the file that --config names. The
 /// declarations are the one table that parsing, --help, configuration files, completion, checks of
@@ -145,8 +38,9 @@ class Options {
   void heading(const char* text) { heading_ = text; }
   /// Declares an option: "name", or "name,n" if -n stands for it.
   void add(const std::string& name, OptionValue value, const std::string& text);
-  /// Lets arguments without a name stand for an option; max_count -1: any number.
-  void positional(const char* name, int max_count);
+  /// Lets arguments without a name stand for an option: one, or all if it may be given several
+  /// times. If several options are named so, the first one gets the first argument.
+  void positional(const std::string& name) { positional_.push_back(name); }
 
   // What is refused at the end of parsing.
 
@@ -194,6 +88,7 @@ class Options {
   [[nodiscard]] std::string shown(const std::string& name) const;
   /// Puts a word into the option's variable.
   void give(Option& option, const std::string& word, Source source);
+  void give_unnamed(const std::vector<std::string>& words);
   void declare_common_options();
   void read_command_line();
   void read_configuration(const std::string& file);
@@ -214,10 +109,8 @@ class Options {
   CommandFiles files_;
   bool overwrite_ = false, help_ = false, print_config_ = false, is_completion_ = false;
   std::string config_;
-  std::string positional_;
-  std::size_t max_unnamed_ = 0;
-  std::vector<std::string> required_;
-  std::vector<std::string> unnamed_;  // arguments without a name
+  std::vector<std::string> positional_, required_;
+  std::optional<std::string> stray_;  // the first argument that stands for no option
 };
 
 }  // namespace wallheat

@@ -5,30 +5,15 @@
 
 #include <algorithm>
 #include <iostream>
+#include <tuple>
 
 #include "core/number_of.hpp"
-#include "core/printable.hpp"
 #include "report/report_page.hpp"
 #include "view/output_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
-namespace {
-
-/// WIDTHxHEIGHT, in pixels. Throws UsageError.
-std::pair<int, int> size_in(const std::string& text) {
-  constexpr int least = 64;
-  constexpr int most = 20000;
-  if (const auto size = numbers_around<int>('x', text))
-    if (const auto [small, large] = std::minmax(size->first, size->second);
-        small >= least && large <= most)
-      return *size;
-  throw UsageError(fmt::format("--size must be WIDTHxHEIGHT, each {} to {} pixels, not '{}'", least,
-                               most, printable(text)));
-}
-
-}  // namespace
 
 Output::Output(Options& options, Out out, const char* figure) {
   options.heading(Options::output_heading);
@@ -51,7 +36,7 @@ Output::Output(Options& options, Out out, const char* figure) {
                                 : out == Out::told ? "page and the picture"
                                                    : "picture";
     options.add("title", {set_title, "TEXT"},
-                fmt::format("of the {}, in place of its own; '' for none", of));
+                fmt::format("of the {}, instead of its own; '' for none", of));
   }
   options.heading("Options");
 }
@@ -60,13 +45,19 @@ void Output::declare_picture(Options& options, const std::string& option,
                              const std::string& figure) {
   options.add(option == "out" ? "out,o" : option, file(picture_, FileRole::picture),
               fmt::format("draw {} as PNG, SVG or PDF, by the file's ending", figure));
-  const auto set_size = [this](const std::string&, const std::string& text) {
-    std::tie(style_.width, style_.height) = size_in(text);
+  constexpr int least = 64;
+  constexpr int most = 20000;
+  const auto set_size = [this](const std::string& text) {
+    const auto size = numbers_around<int>('x', text);
+    if (size) std::tie(style_.width, style_.height) = *size;
+    return size && std::min(size->first, size->second) >= least &&
+           std::max(size->first, size->second) <= most;
   };
-  options.add("size", {set_size, "WxH"}, "of the picture in pixels, as 1200x800");
-  options.add(
-      "dpi", value(style_.dpi, "N", usual_dpi).within(24, 1200),
-      "dots an inch of a PNG: 300 makes all of it, text and lines too, 300/96 times as large");
+  options.add("size",
+              word("WxH", fmt::format("WIDTHxHEIGHT, each {} to {} pixels", least, most), set_size),
+              "of the picture in pixels, as 1200x800");
+  options.add("dpi", value(style_.dpi, "N", usual_dpi).within(24, 1200),
+              "dots an inch of a PNG: 300 makes text and lines, too, 300/96 times as large");
   options.check([this, option] {
     if (!picture_.empty() && style_.dpi != usual_dpi &&
         plot_format(option, picture_) != PlotFormat::png)

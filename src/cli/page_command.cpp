@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <filesystem>
-
 #include "cli/commands.hpp"
 #include "forecast/job_listing.hpp"
 #include "report/gnuplot.hpp"
@@ -39,17 +36,16 @@ Report page_command(Options& options) {
   std::vector<std::string> names;
   std::filesystem::path out;
   std::string title;
-  options.describe("STEP ... --out PAGE [options]",
-                   "Makes one HTML page of what commands printed with --json, one below the other: "
-                   "of the steps of a study, or of several runs.",
+  options.describe("FILE ... --out PAGE [options]",
+                   "Makes one HTML page of what commands printed with --json.",
                    {"wallheat page offload.json --out offload.html",
                     "wallheat page offload.json offload.json --title study --out study.html"});
   options.add("file", file(names, FileRole::read),
-              "such a JSON, or a picture that 'wallheat plot' drew (.svg), or a text whose first "
-              "line is its heading (.txt) (also as an argument); any number");
+              "such a JSON, a picture of 'wallheat plot' (.svg), or a text whose first line is its "
+              "heading (.txt) (also as an argument); any number");
   options.add("out,o", made_file(out, "<!doctype html>\n", "PAGE"), "the page, as study.html");
   options.add("title", value(title, "TEXT", "wallheat"), "its heading");
-  options.positional("file", -1);
+  options.positional("file");
   options.require({"file", "out"});
   options.parse();
   std::vector<Report> reports;

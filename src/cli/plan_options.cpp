@@ -13,49 +13,44 @@ namespace wallheat {
 namespace {
 
 void declare_walls(Options& options, WallTemperatures& walls) {
-  const auto given = std::make_shared<std::string>();
-  const auto add = [given, &walls](const std::string& option, const std::string& word) {
-    *given += (given->empty() ? "" : " ") + word;
-    const auto found = wall_temperatures_in(*given);
-    if (!found)
-      throw UsageError(
-          fmt::format("--{} must be KIND=DEGREES with two temperatures in °C, as 5=8, each KIND "
-                      "once, not '{}'",
-                      option, printable(*given)));
-    walls = *found;
+  const auto add = [given = std::string(), &walls](const std::string& word) mutable {
+    given += (given.empty() ? "" : " ") + word;
+    const auto found = wall_temperatures_in(given);
+    if (found) walls = *found;
+    return found.has_value();
   };
-  OptionValue value{add, "KIND=DEGREES"};
-  value.is_list = true;
-  options.add("wall", value,
-              "hold the walls that the plans give a temperature of KIND at DEGREES instead, in °C; "
-              "may be given several times, as --wall 5=8 --wall 25=22");
+  options.add("wall",
+              word("KIND=DEGREES",
+                   "KIND=DEGREES with two temperatures in °C, as 5=8, and each KIND once", add)
+                  .repeated(),
+              "hold the walls of KIND °C at DEGREES °C instead; again for more kinds, as "
+              "--wall 5=8 --wall 25=22");
 }
 
 }  // namespace
 
 void declare_data(Options& options, std::filesystem::path& data) {
   options.add("data,d", file(data, FileRole::plans, "PLANS"),
-              "directory with ID_domain.npy, ID_interior.npy and, for plans with heat sources, "
-              "ID_source.npy, or a zip archive of one");
+              "directory or zip archive with ID_domain.npy and ID_interior.npy of each plan, and "
+              "ID_source.npy if it has heat sources");
 }
 
 void declare_plans(Options& options, std::filesystem::path& data, std::vector<std::string>& ids,
                    std::filesystem::path& ids_file, std::size_t& first) {
   declare_data(options, data);
-  options.add("id", value(ids, "ID"), "a plan (also as an argument); default: all of --ids");
+  options.add("id", value(ids, "ID"), "a plan (also as an argument); default: those of --ids");
   options.add("ids", file(ids_file, FileRole::read),
-              "file with one id a line, # begins a comment (default: building_ids.txt of a "
-              "directory or zip archive; all its plans if it has none)");
+              "file with an id a line, # begins a comment; default: building_ids.txt of PLANS, or "
+              "all plans if there is none");
   options.add("first,n", value(first, "N", 0), "only the first N ids; 0: all");
-  options.positional("id", -1);
+  options.positional("id");
   options.exclude("ids", {"id"});
 }
 
 void declare_spacing(Options& options, SolverOptions& solver, const std::filesystem::path& plans) {
   options.add("spacing", value(solver.limits.spacing, "LENGTH").above(0),
-              "distance between neighbouring cells, in the unit in which a plan's source is given "
-              "per square (default: what spacing.txt beside the plans says, else 1); "
-              "matters to plans with ID_source.npy only");
+              "distance between neighbouring cells, in the unit of length of the heat sources; "
+              "plans without sources do not need it; default: spacing.txt of PLANS, else 1");
   options.check([&] {
     if (options.was_given("spacing")) return;
     const auto spacing = spacing_of_plans(plans);
@@ -65,20 +60,21 @@ void declare_spacing(Options& options, SolverOptions& solver, const std::filesys
 }
 
 void declare_solver(Options& options, SolverOptions& solver, const std::filesystem::path& plans) {
-  options.add("solver",
-              choice(solver.kind, "NAME", "jacobi",
-                     {{"jacobi", SolverKind::jacobi},
-                      {"fastforward", SolverKind::fastforward},
-                      {"steady", SolverKind::steady}}),
-              "jacobi (the reference's iterate, bit for bit), fastforward (the same iterate to "
-              "1e-11 of the largest temperature, several times as fast) or steady (the true steady "
-              "state, with a proven bound, faster still); the last two run on CPUs only");
+  options.add(
+      "solver",
+      choice(solver.kind, "NAME", "jacobi",
+             {{"jacobi", SolverKind::jacobi},
+              {"fastforward", SolverKind::fastforward},
+              {"steady", SolverKind::steady}}),
+      "jacobi (the reference's iterate, bit for bit), fastforward (the same to 1e-11 of the "
+      "largest temperature, several times as fast) or steady (the steady state, with a "
+      "proven bound, faster still); only jacobi runs on GPUs");
   options.add("tolerance", value(solver.limits.tolerance, "DEGREES", 1e-4, "1e-4").at_least(0),
-              "stop when an iteration changes less than this, in °C (not steady)");
+              "stop if an iteration changes less than this, in °C (not steady)");
   options.add("norm",
               choice(solver.limits.norm, "NAME", "max", {{"max", Norm::max}, {"l2", Norm::l2}}),
               "how that change is measured: max (the largest of a cell) or l2 (the root of the "
-              "sum of squares; on CPUs only)");
+              "sum of squares; CPU only)");
   declare_spacing(options, solver, plans);
   options.add("accuracy", value(solver.limits.accuracy, "DEGREES", 1e-8, "1e-8").above(0),
               "no cell may be farther than this from the steady state, in °C (steady only)");
@@ -87,8 +83,8 @@ void declare_solver(Options& options, SolverOptions& solver, const std::filesyst
   options.add(
       "solver-backend",
       choice(solver.reference, "NAME", "vector", {{"vector", false}, {"reference", true}}),
-      "back end of jacobi: vector (fast) or reference (plain and sequential, to compare with); "
-      "both give the same bits");
+      "loops of jacobi: vector (fast) or reference (plain, to compare with); the bits are the "
+      "same");
   options.add("isa",
               choice(solver.isa, "NAME", "auto",
                      {{"auto", available_isas().back()},
@@ -109,8 +105,8 @@ void declare_questions(Options& options, SolverOptions& solver) {
   declare_walls(options, solver.walls);
   declare_thresholds(options, solver.thresholds);
   declare_rooms(options, solver.door,
-                "also tell of each room: cells, box, mean, least and largest temperature, and how "
-                "many of its cells are above and below the thresholds");
+                "also tell of each room: cells, box, mean, least and largest temperature, and its "
+                "cells above and below the thresholds");
 }
 
 void declare_thresholds(Options& options, Thresholds& thresholds) {
@@ -139,21 +135,21 @@ void declare_rooms(Options& options, std::optional<Door>& door, const char* help
 }
 
 void declare_door(Options& options, Door& door) {
-  const auto take = [&door](const std::string& option, const std::string& word) {
-    const auto cells = word == "auto" ? Door::automatic : number_of<std::int64_t>(word);
-    if (!cells || *cells > largest_door || (*cells < 0 && word != "auto"))
-      throw UsageError(fmt::format("--{} must be auto or a number of cells from 0 to {}, not '{}'",
-                                   option, largest_door, printable(word)));
-    door.cells = *cells;
+  const auto take = [&door](const std::string& text) {
+    const auto cells = text == "auto" ? Door::automatic : number_of<std::int64_t>(text);
+    if (cells) door.cells = *cells;
+    return text == "auto" || (cells && *cells >= 0 && *cells <= largest_door);
   };
-  options.add("door", {take, "CELLS", true, "auto"},
-              "openings of at most so many cells divide rooms; 0: walls alone do; auto: a fiftieth "
-              "of the grid's longer side, at least 1");
+  options.add("door",
+              word("CELLS", fmt::format("auto or a number of cells from 0 to {}", largest_door),
+                   take, "auto"),
+              "openings of at most so many cells divide rooms; 0: only walls do; auto: a fiftieth "
+              "of the longer side, at least 1");
 }
 
 void declare_cell_size(Options& options, double& metres) {
   options.add("cell-size", value(metres, "METRES").above(0),
-              "width of a cell in metres: tells areas in m², too");
+              "width of a cell in metres, to tell areas in m²");
 }
 
 }  // namespace wallheat

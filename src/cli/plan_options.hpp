@@ -17,7 +17,7 @@ void declare_data(Options& options, std::filesystem::path& data);
 
 /// Which solver, and how, --spacing included.
 void declare_solver(Options& options, SolverOptions& solver, const std::filesystem::path& plans);
-/// `plans` say what it is where it is not given; may be empty.
+/// If it is not given, `plans` say what it is; may be empty.
 void declare_spacing(Options& options, SolverOptions& solver, const std::filesystem::path& plans);
 
 /// Temperatures of walls, thresholds and rooms.

@@ -1,17 +1,9 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <initializer_list>
 #include <iterator>
-#include <limits>
 #include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
@@ -52,7 +44,7 @@ class Fields {
     return plan;
   }
 
-  /// In °C. Throws RunError where it is neither stored nor can be solved.
+  /// In °C. Throws RunError if it is neither stored nor can be solved.
   [[nodiscard]] Grid<double> field(const std::string& id) {
     const std::size_t index = index_of(id);
     if (auto stored = reader_.field(index)) return *std::move(stored);
@@ -113,15 +105,6 @@ Grid<double> difference_of(const Grid<double>& a, const Grid<double>& b, const s
                                  ? std::numeric_limits<double>::quiet_NaN()
                                  : a.cells[cell] - b.cells[cell];
   return difference;
-}
-
-/// LOW:HIGH, as "0:25" or "-1e-3:1e-3".
-ColourRange range_in(const std::string& text) {
-  const auto range = numbers_around<double>(':', text);
-  if (!range || !(range->first < range->second) || !std::isfinite(range->first) ||
-      !std::isfinite(range->second))
-    throw UsageError(fmt::format("--range must be LOW:HIGH, as 0:25, not '{}'", printable(text)));
-  return {range->first, range->second};
 }
 
 /// The panels of one plan. With several plans, each caption names its plan; with many, there is no
@@ -202,16 +185,17 @@ void choose_panels(PlotOptions& plot) {
 
 /// Throws UsageError.
 void parse_plot_options(Options& options, PlotOptions& plot) {
-  std::vector<std::string> names;
   options.describe(
       "FILE [ID ...] --out PICTURE [options]",
-      "Draws stored temperature fields: one plan, several, or a contact sheet of many. Nothing is "
-      "solved, unless a field is not stored and --data is given; that is said.",
+      "Draws stored temperature fields: one plan, several, or a sheet of many. A field that is not "
+      "stored is solved again if --data is given.",
       {"wallheat plot results.h5 --out sheet.png",
        "wallheat plot results.h5 00001 --data plans --out plan.svg"});
-  declare_file_and_plans(options, names, "draw");
+  declare_result_file(options, plot.file);
+  options.add("id", value(plot.ids, "ID"), "a plan to draw (also as an argument)");
+  options.positional("id");
   options.add("data,d", file(plot.data, FileRole::plans, "PLANS"),
-              "the floor plans: for start fields and masks, and to solve what is not stored");
+              "the floor plans, for start fields, masks, and fields that are not stored");
   options.add(
       "show",
       choices(plot.shows, "NAMES", "",
@@ -221,38 +205,32 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
                {"field", Show::field},
                {"rooms", Show::rooms},
                {"difference", Show::difference}}),
-      "of each plan: start, mask, source, field, rooms (with numbers and means), difference, "
-      "separated by commas; default: start and field of one plan with --data, else field, or the "
-      "difference with --minus");
+      "of each plan: start, mask, source, field, rooms (with numbers and means) or difference, "
+      "separated by commas; default: field; of one plan with --data start and field; with --minus "
+      "difference");
   options.add("minus", file(plot.minus, FileRole::result),
-              "another result file of the same plans, whose fields are taken away");
+              "another result file of the same plans, whose fields are subtracted");
   declare_rows(options, plot.choice);
   options.add("first,n", value(plot.choice.first, "N", 25).at_least(1),
-              "so many plans at most, if none is named");
-  const auto choose_colours = [&](const std::string& option, const std::string& word) {
-    if (std::ranges::count(colour_maps(), word) == 0) refuse_value(option, word, colour_maps());
-    plot.picture.colours = word;
+              "at most so many plans, if none is named");
+  std::vector<std::pair<std::string, std::string>> colours;
+  for (const std::string& name : colour_maps()) colours.emplace_back(name, name);
+  options.add(
+      "cmap", choice(plot.picture.colours, "NAME", "", colours),
+      "colours: heat (default), viridis, magma, inferno, cividis, grey or coolwarm (default of "
+      "differences)");
+  const auto set_range = [&](const std::string& text) {
+    const auto range = numbers_around<double>(':', text);
+    if (range) plot.picture.range = {range->first, range->second};
+    return range && range->first < range->second && std::isfinite(range->second - range->first);
   };
   options.add(
-      "cmap", OptionValue{choose_colours, "NAME"}.completed_by(colour_maps()),
-      "colours: heat (default), viridis, magma, inferno, cividis, grey or coolwarm (default "
-      "of what is below and above zero)");
-  const auto set_range = [&](const std::string&, const std::string& word) {
-    plot.picture.range = range_in(word);
-  };
-  options.add(
-      "range", {set_range, "LOW:HIGH"},
-      "of the colours, in °C; default: from the lowest to the highest, and 0:25 where walls "
-      "are at 5 or 25 °C");
-  options.add("axes", flag(plot.picture.axes), "show rows and columns, in cells");
+      "range", word("LOW:HIGH", "LOW:HIGH, as 0:25", set_range),
+      "of the colours, in °C; default: 0:25 if walls are at 5 or 25 °C, else from the lowest to "
+      "the highest");
   options.require({"file", "out"});
-  options.check([&] {
-    plot.file = names.front();
-    plot.ids.assign(names.begin() + 1, names.end());
-    if (!plot.ids.empty() && (!plot.choice.where.empty() || !plot.choice.sort.empty()))
-      throw UsageError("name plans, or choose them by --where and --sort, not both");
-    choose_panels(plot);
-  });
+  options.exclude("id", {"where", "sort"});
+  options.check([&] { choose_panels(plot); });
   options.parse();
 }
 

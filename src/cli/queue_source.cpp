@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// What a scheduler's command prints; nothing where it is not installed.
+/// What a scheduler's command prints; nothing if it is not installed.
 std::optional<std::string> listing_of(const Words& words, const Words& environment) {
   auto output = output_of(words, {}, environment);
   if (!output) return std::nullopt;
@@ -32,16 +32,17 @@ std::ptrdiff_t lines_in(const std::string& text) {
 }  // namespace
 
 void QueueSource::declare(Options& options) {
-  options.add("sacct", file(sacct_, FileRole::read),
-              "read what 'SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days -o "
-              "FIELDS' printed, with the FIELDS JobIDRaw,JobID,Partition,QOS,State,Submit,"
-              "Eligible,Start,End,TimelimitRaw,AllocNodes,AllocCPUS,ReqMem,ReqTRES; - is stdin; "
-              "again for more listings, which may overlap; default: call it");
+  options.add(
+      "sacct", file(sacct_, FileRole::read),
+      fmt::format("read what 'SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days "
+                  "-o {}' printed (-: stdin); again for more listings, which may overlap; "
+                  "default: call it",
+                  sacct_fields));
   options.add("lsf", file(lsf_, FileRole::read),
-              "read what LSF's 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o FIELDS' printed, with the "
-              "FIELDS jobid jobindex queue stat submit_time start_time finish_time nreq_slot "
-              "runtimelimit delimiter='|'; - is stdin; again for more listings");
-  options.add("own", flag(own_), "the listing has only jobs of your own");
+              fmt::format("read what LSF's 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o \"{}\"' printed; "
+                          "again for more listings",
+                          bjobs_fields));
+  options.add("own", flag(own_), "the listing has only your own jobs");
   options.add("days", value(days_, "N", 30).at_least(1), "ask sacct for the last N days");
   options.exclude("sacct", {"lsf"});
 }

@@ -31,25 +31,14 @@ bool holds_plans(const std::filesystem::path& place) {
 void declare_result_file(Options& options, std::string& file) {
   options.add("file", wallheat::file(file, FileRole::result),
               "the result file (also as an argument)");
-  options.positional("file", 1);
+  options.positional("file");
   options.require({"file"});
-}
-
-void declare_file_and_plans(Options& options, std::vector<std::string>& names,
-                            const std::string& what) {
-  options.add("file", value(names, "FILE"),
-              fmt::format("the result file, then the plans to {} (also as arguments)", what));
-  options.positional("file", -1);
-  options.require({"file"});
-  options.check([&] { options.files().add("FILE", names.front(), FileRole::result); });
 }
 
 void declare_where(Options& options, std::string& where) {
   options.add("where", value(where, "FORMULA"),
-              "only plans for which this holds, in SQL: pct_below_15 > 50 and mean_temp < 14, or "
-              "status = 'failed', or host like '%gpu%', or id in ('00001', '00003'); columns, "
-              "numbers, 'texts', + - * / = != < > <= >=, and, or, not, in, like, between, is null, "
-              "abs(), round(), ...");
+              "only plans for which this holds, in SQL, as: pct_below_15 > 50 and mean_temp < 14; "
+              "status = 'failed'; host like '%gpu%'; id in ('00001', '00003')");
 }
 
 void declare_rows(Options& options, RowChoice& choice,
@@ -60,7 +49,7 @@ void declare_rows(Options& options, RowChoice& choice,
   });
   declare_where(options, choice.where);
   options.add("sort", value(choice.sort, "FORMULA").completed_by(columns),
-              "ascending by this column or formula; with a - in front, descending");
+              "sorted by this column or formula; descending with a - in front");
 }
 
 void require_result_file(const std::filesystem::path& file) {
@@ -93,6 +82,16 @@ ResultReader open_result_file(const std::string& file) {
   for (const std::string& sentence : reader.damage())
     print_error("wallheat: {}", printable(sentence));
   return reader;
+}
+
+PlanCounts counts_of(const ResultReader& reader) {
+  PlanCounts counts;
+  reader.for_each_row([&](const PlanResult& row) {
+    ++(is_answer(row.status)              ? counts.solved
+       : row.status == PlanStatus::failed ? counts.failed
+                                          : counts.pending);
+  });
+  return counts;
 }
 
 std::string recorded_solver_text(const ResultReader& reader) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/options.hpp"
+#include "report/file_status.hpp"
 #include "report/row_table.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/result_reader.hpp"
@@ -16,26 +17,23 @@ namespace wallheat {
 /// Declares FILE, by name and as the first argument; the command cannot do without it.
 void declare_result_file(Options& options, std::string& file);
 
-/// Declares FILE and the IDs of plans behind it, as arguments: `what` is done with those.
-void declare_file_and_plans(Options& options, std::vector<std::string>& names,
-                            const std::string& what);
-
 /// Declares --where.
 void declare_where(Options& options, std::string& where);
 /// Declares --where and --sort, which shells complete by columns of plans and these.
 void declare_rows(Options& options, RowChoice& choice,
                   const std::vector<std::string>& more_columns = {});
 
-/// Throws RunError that says what it is where it is plans, a folder or the reference's CSV, none of
-/// which is a result file.
+/// Throws RunError if it is plans, a folder or the reference's CSV: none of them is a result file.
 void require_result_file(const std::filesystem::path& file);
 
-/// Throws the RunError where the file has no plan of this id.
+/// Throws the RunError that the file has no plan of this id.
 [[noreturn]] void refuse_plan(const std::string& file, const ResultReader& reader,
                               const std::string& id);
 
 /// Opens it and tells of its damage on stderr. Throws RunError as require_result_file.
 [[nodiscard]] ResultReader open_result_file(const std::string& file);
+
+[[nodiscard]] PlanCounts counts_of(const ResultReader& reader);
 
 /// Name and version of the solver as the file has them; "?" for what it does not say.
 [[nodiscard]] std::string recorded_solver_text(const ResultReader& reader);
@@ -44,14 +42,14 @@ void require_result_file(const std::filesystem::path& file);
 [[nodiscard]] SolverOptions same_solver(const std::string& file, const ResultReader& reader,
                                         const std::string& remedy);
 
-/// Says on stderr where pct_above_18 and the like are counted by other thresholds than their names.
+/// Says on stderr if pct_above_18 and the like are counted by other thresholds than their names.
 void tell_thresholds(const std::string& file, const ResultReader& reader);
 
 /// Where the file's last run found its plans. Throws RunError if the file does not say, or nothing
 /// is there.
 [[nodiscard]] std::filesystem::path plans_of(const std::string& file, const ResultReader& reader);
 
-/// Throws the RunError where --where fits none.
+/// Throws the RunError that --where fits none.
 [[noreturn]] void refuse_empty(const std::string& file, const std::string& where,
                                std::size_t plans);
 

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "cli/commands.hpp"
 #include "cli/run_option_parser.hpp"
-#include "core/exit_status.hpp"
 #include "core/plural.hpp"
 #include "core/printable.hpp"
 #include "mpi/mpi_session.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstdlib>
 #include <iterator>
 #include <optional>
@@ -72,57 +71,55 @@ struct RunWords {
 };
 
 void declare_session(Options& options, RunOptions& run, RunWords& words) {
-  options.add("device",
-              choice(run.device, "NAME", "auto",
-                     {{"auto", DeviceChoice::automatic},
-                      {"cpu", DeviceChoice::cpu},
-                      {"gpu", DeviceChoice::gpu}}),
-              "auto (for jacobi each host's GPUs go to its first workers, one each; all others use "
-              "CPUs), cpu, or gpu (every worker must get one)");
+  options.add(
+      "device",
+      choice(run.device, "NAME", "auto",
+             {{"auto", DeviceChoice::automatic},
+              {"cpu", DeviceChoice::cpu},
+              {"gpu", DeviceChoice::gpu}}),
+      "auto (jacobi: a host's GPUs go to its first workers, one each; the others use CPUs), "
+      "cpu, or gpu (every worker must get one)");
   options.add("threads,t", value(run.threads, "N", 0).at_least(0),
-              "each worker uses at most N cores of its share, one plan per core; 0: the whole "
-              "share. On a GPU: at most N threads that feed it");
-  options.add("memory", value(run.memory_gb, "GB", 0).at_least(0),
-              "with --check: warn if plans may need more memory than this on a node, in GB; 0: "
-              "more than the "
-              "machine or the process's cgroup has");
+              "each worker uses at most N of its cores, a plan a core; 0: all; on a GPU: at most N "
+              "threads that feed it");
+  options.add(
+      "memory", value(run.memory_gb, "GB", 0).at_least(0),
+      "with --check: warn if plans may need more memory than this on a node, in GB; 0: than "
+      "the machine or the cgroup has");
   options.add("save-fields", flag(run.job.save_fields), "also store the temperature fields");
   options.add("resume", flag(run.resume),
-              "continue an existing result file: keep what is done, solve the rest");
+              "go on with a result file: keep what is done, solve the rest");
   options.add("overwrite", flag(run.overwrite), "replace an existing result file");
   options.add("shard", value(words.shard, "K/N", "auto"),
-              "solve every N-th plan from the K-th on, into results.part-K-of-N.h5 where --out is "
-              "results.h5 (gather with 'wallheat merge'); auto: the task of a Slurm or LSF job "
-              "array; none: all plans");
+              "solve every N-th plan from the K-th on, into results.part-K-of-N.h5 if --out is "
+              "results.h5 ('wallheat merge' joins the parts); auto: the task of a Slurm job array; "
+              "none: all plans");
   options.add("time-limit", value(words.time_limit, "TIME", "auto"),
-              "store what is solved and stop before this much time has passed since the start: "
-              "seconds, 90m, 1h30m, 1:30:00, or 20:00 for 20 minutes; auto: before Slurm or LSF "
-              "ends the job; none");
+              "store what is solved and stop before so much time has passed: seconds, 90m, 1h30m, "
+              "1:30:00, or 20:00 for 20 minutes; auto: before Slurm or LSF ends the job; none");
   options.add("max-attempts", value(run.max_attempts, "N", 3).at_least(1),
-              "give up a plan after it has failed or killed its solver N times, over all sessions");
+              "give up a plan that has failed, or ended its solver, N times over all sessions");
   options.add("retry-failed", flag(run.retry_failed),
-              "with --resume: also try plans again that were given up");
+              "with --resume: try plans again that were given up");
   options.add("stop-after-failures", value(run.stop_after_failures, "N", 0).at_least(0),
-              "stop as soon as N plans of this session have been given up, with status 1, as a job "
-              "that comes back by itself (75) would only give up more; 0: never");
+              "stop with status 1 when N plans of this session have been given up; 0: never");
   options.add("plan-timeout", value(run.job.plan_timeout_s, "SECONDS", 600).at_least(0),
               "kill the solver of a plan that makes no iteration for this long; 0: never");
   options.add(
       "worker-timeout", value(run.worker_timeout_s, "SECONDS", 30).at_least(0.1),
-      "a worker that sends nothing for this long is lost, and its plans go to others; workers "
-      "wait four times as long for rank 0, and rank 0 for the start and the end of MPI");
+      "a worker that sends nothing for this long is lost, and its plans go to others; for rank 0, "
+      "and for the start and end of MPI, four times as long is allowed");
   options.add(
       "notify", value(run.notify, "COMMAND"),
-      "call this command of sh when the run has ended, however that is, with a JSON object "
-      "on its stdin: exit_status, error, and what 'wallheat status' tells of the "
-      "file; after 30 s it is killed with all that it started, and a failure of it is only a "
-      "warning");
+      "call this command of sh when the run ends, with a JSON object on its stdin: exit_status, "
+      "error, and what 'wallheat status' tells; it is killed after 30 s, and a failure of it is "
+      "only a warning");
   options.add("print-out", flag(run.print_out),
-              "print the result file that these options mean (a shard's part, links followed) and "
-              "exit; for scripts");
+              "print the name of the result file (a shard's part, links followed) and exit; for "
+              "scripts");
   options.add("print-open-shards", flag(run.print_open_shards),
-              "print which of the shards, from that of --shard on, have plans left and are not "
-              "being written, as K/N, one a line, and exit; for scripts");
+              "print the shards, from that of --shard on, that have plans left and that nobody "
+              "writes, as K/N, one a line, and exit; for scripts");
   const auto choose_check = [&run](const std::string& option, const std::string& word) {
     if (const auto node = node_of_job(word)) {
       run.check = CheckFor::a_job;
@@ -134,12 +131,12 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
         {{"no", CheckFor::nothing}, {"here", CheckFor::this_machine}, {"job", CheckFor::a_job}});
   };
   options.add("check", {choose_check, "WHERE", true, "no", "here", {"here", "job"}},
-              "only say what the run would do and what would stop it, all at once; here (also "
-              "plain --check), or job, for a run on other nodes, whose GPUs are not here; job:32/4 "
-              "for one of which each node has 32 cores for four workers");
+              "only say what the run would do, and all that would stop it: here (also plain "
+              "--check); or as a job on other nodes, whose GPUs are not here; job:32/4: a node has "
+              "32 cores for four workers");
   options.add("json", flag(run.json), "with --check: print what it finds as one JSON object");
   options.add("events", file(run.events, FileRole::added),
-              "add what happens as JSON lines to FILE");
+              "add what happens to FILE, as JSON lines");
   options.add(
       "progress",
       choice(run.progress, "STYLE", "auto",
@@ -147,8 +144,8 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               {"bar", ProgressStyle::bar},
               {"lines", ProgressStyle::lines},
               {"none", ProgressStyle::none}}),
-      "bar, lines (one every 5 s at first, then less often), none, or auto (bar where stderr "
-      "or that of mpirun is a terminal)");
+      "bar, lines (one every 5 s at first, then less often), none, or auto (bar if stderr, or "
+      "that of mpirun, is a terminal)");
   options.add("log-level",
               value(run.log_level, "LEVEL", "info")
                   .completed_by({"trace", "debug", "info", "warning", "error", "critical", "off"}),
@@ -209,8 +206,8 @@ RunOptions parse_run_options(Options& options) {
       "--data PLANS --out FILE [options] [ID ...]",
       "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans "
       "and writes, the other ranks solve; without mpirun one process does both.\nExit "
-      "status: 0 all done, 1 the run failed, 2 wrong usage, 3 finished but some plans "
-      "failed, 75 stopped early with work left (run again with --resume).",
+      "status: 0 all done, 1 the run failed, 2 wrong usage, 3 some plans failed, 75 stopped early: "
+      "run again with --resume.",
       {"wallheat run --data plans --out results.h5 --save-fields",
        "wallheat run --data plans --out steady.h5 --solver steady --save-fields --rooms"});
   declare_plans(options, run.job.data, run.ids, run.ids_file, run.first);

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <deque>
-#include <optional>
-#include <string_view>
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
@@ -14,7 +11,6 @@
 #include "forecast/replay.hpp"
 #include "io/print_error.hpp"
 #include "report/scaling.hpp"
-#include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -26,7 +22,6 @@ struct ScalingOptions {
   std::string times;
   std::vector<std::size_t> workers;
   std::vector<Schedule> schedules;
-  double overhead_s = 0;
   double slowdown = 1;
 };
 
@@ -101,7 +96,7 @@ std::vector<Scaling> replay(const ScalingOptions& options) {
                 printable(options.replay), left, reader.count());
   std::vector<Scaling> scalings;
   for (const Schedule schedule : options.schedules) {
-    const Replay plans(seconds, schedule, options.overhead_s);
+    const Replay plans(seconds, schedule);
     const auto slowdown_with = [&](std::size_t workers) {
       return slowdown_beside_others(options.slowdown, stored_with.value_or(1), workers);
     };
@@ -135,13 +130,11 @@ void parse_scaling(Options& options, ScalingOptions& scaling) {
   options.describe(
       "(FILE ... | --replay FILE | --times LIST) [options]",
       "Strong scaling: what more workers bring for the same plans, with Amdahl's law fitted to "
-      "what was measured. A worker is a thread that solves one plan at a time, or a GPU.\n"
-      "FILE ... compares finished runs of the same plans, by the wall time and workers of their "
-      "sessions. If all have the same number of workers, it tells what a plan takes over the "
-      "number of plans.\n"
-      "--replay FILE schedules the stored seconds of the plans for any number of workers without "
-      "solving, so that one run predicts all; what limits that is the longest plan.\n"
-      "--times analyses figures, as those of a paper.",
+      "what was measured. A worker is a thread that solves one plan at a time, or a GPU.\nFILE ... "
+      "compares finished runs of the same plans by their wall times. If all had the same number of "
+      "workers, it tells what a plan takes over the number of plans.\n--replay FILE predicts the "
+      "wall time of any number of workers from the seconds that each plan took in one "
+      "run.\n--times analyses given times, as those of a paper.",
       {"wallheat scaling --replay results.h5", "wallheat scaling --times 1=212,2=140,4=105,8=145"});
   options.add("file", file(scaling.files, FileRole::result),
               "a result file of a finished run (also as an argument); any number");
@@ -157,19 +150,17 @@ void parse_scaling(Options& options, ScalingOptions& scaling) {
               {{"static", Schedule::static_shares},
                {"dynamic", Schedule::dynamic},
                {"longest-first", Schedule::longest_first}}),
-      "with --replay: any of static (contiguous shares of the ids, equal in number), dynamic (the "
-      "next id to the first free worker) and longest-first (the same, long plans first, as "
-      "'wallheat run' does), separated by commas");
-  options.add("overhead", value(scaling.overhead_s, "SECONDS", 0).at_least(0),
-              "with --replay: what each plan costs its worker beside its stored seconds");
-  options.add("slowdown", value(scaling.slowdown, "FACTOR", 1).at_least(1),
-              "with --replay: how many times as long a plan takes where several workers work as "
-              "where one works alone, as cores share memory, clock and power; 'wallheat compare "
-              "one.h5 two.h5' tells it by the CPU s a plan");
-  options.positional("file", -1);
+      "with --replay: any of static (equal shares of the list of ids), dynamic (the next id to the "
+      "first free worker) and longest-first (the same, long plans first, as 'wallheat run' does), "
+      "separated by commas");
+  options.add(
+      "slowdown", value(scaling.slowdown, "FACTOR", 1).at_least(1),
+      "with --replay: how many times as long a plan takes beside other workers as alone, as "
+      "cores share memory, clock and power; 'wallheat compare one.h5 two.h5' tells it");
+  options.positional("file");
   options.exclude("file", {"replay", "times"});
   options.exclude("replay", {"times"});
-  options.need("replay", {"workers", "schedule", "overhead", "slowdown"});
+  options.need("replay", {"workers", "schedule", "slowdown"});
   options.parse();
 }
 

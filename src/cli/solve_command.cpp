@@ -1,11 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
-#include <memory>
-#include <string>
 
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
@@ -23,7 +19,6 @@
 #include "run/catalogue.hpp"
 #include "view/advice.hpp"
 #include "view/output_file.hpp"
-#include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
@@ -90,9 +85,8 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
   // What stands behind others for people.
   for (const RowColumn& column :
        columns_named("",
-                     "rows,cols,interior_cells,iterations,last_delta,fell_back,"
-                     "pct_above_18_least,pct_above_18_most,pct_below_15_least,"
-                     "pct_below_15_most,seconds,device,solver",
+                     "rows,cols,interior_cells,iterations,last_delta,fell_back,pct_above_18_least,"
+                     "pct_above_18_most,pct_below_15_least,pct_below_15_most,seconds,device,solver",
                      all_columns()))
     report.add_data(column.head.key, column.value(result));
   if (cell_metres > 0)
@@ -135,7 +129,7 @@ Report solve_command(Options& options) {
   declare_questions(options, solver);
   declare_cell_size(options, cell_metres);
   declare_solver(options, solver, data);
-  options.positional("id", 1);
+  options.positional("id");
   options.require({"id", "data"});
   options.parse();
   const SharedPlanSource source = open_plan_source(data);

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
 #include <iostream>
 #include <thread>
 
@@ -50,27 +49,25 @@ Report status_command(Options& options) {
   double interval_s = 0;
   options.describe(
       "FILE ... [options]",
-      "Looks at a result file from outside, whether its run lives, has ended or was killed, "
-      "without changing anything. Of an array it looks at all parts, if FILE, into which they "
-      "belong, is not there yet, or at those that are named.\nExit status: 0 finished, 3 finished "
-      "but some plans failed, 75 work left (also while it is being written), 1 the file cannot be "
-      "read, 2 wrong usage.",
+      "Tells whether the run of a result file lives, has ended or was killed, and how far it is. "
+      "Nothing is changed. If FILE is not there yet, all parts of an array that belong to it are "
+      "looked at.\nExit status: 0 finished, 3 finished but some plans failed, 75 work left (also "
+      "while the run lives), 1 the file cannot be read, 2 wrong usage.",
       {"wallheat status results.h5", "wallheat status results.h5 --json"});
   options.add("file", file(names, FileRole::result),
               "the result file, or parts (also as arguments)");
   options.add("word", flag(word),
               "print one word: running, done, failed (some plans), left (work is) or killed");
   options.add("session", flag(session),
-              "end as the last session of FILE ended: with 1 if it solved nothing, as a job that "
-              "starts it again would do so for ever");
-  options.add("why", flag(why),
-              "tell of each plan that was not simply solved why it waits, failed or ran again");
-  options.add("watch,w", flag(watches),
-              "look again and again until nobody writes the file: in place on a terminal, a line "
-              "each time elsewhere");
+              "end as the last session of FILE ended; with 1 if it solved nothing, so that no job "
+              "starts it again for ever");
+  options.add("why", flag(why), "tell why plans wait, failed or were started again");
+  options.add(
+      "watch,w", flag(watches),
+      "look again and again until the run ends: in place at a terminal, else a line a look");
   options.add("interval", value(interval_s, "SECONDS", 2).within(0.01, 86400),
               "between two looks of --watch");
-  options.positional("file", -1);
+  options.positional("file");
   options.require({"file"});
   options.exclude("watch", {"why", "word", "session", "json", "format", "out", "page"});
   options.exclude("why", {"word", "session"});

@@ -1,15 +1,8 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <vector>
-
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
-#include "core/exit_status.hpp"
 #include "core/parallel_for.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
@@ -26,7 +19,6 @@ namespace {
 /// What averages over a file leave out: its plans without an answer.
 struct LeftOut {
   std::size_t plans = 0, missing = 0;
-  std::size_t pending = 0;  ///< of the missing ones; the others failed
   /// What the missing ones take, as the run predicts it, in % of all plans; the median of their
   /// interior cells over that of the others. Nothing if nobody knows.
   std::optional<double> work_pct{}, size_ratio{};
@@ -90,13 +82,9 @@ void weigh(LeftOut& left, const ResultReader& reader, const std::filesystem::pat
 }
 
 /// `data` is where the plans are; empty: where the run found them, if they are still there.
-LeftOut left_out_of(const std::string& file, const ResultReader& reader,
+LeftOut left_out_of(const std::string& file, const ResultReader& reader, std::size_t missing,
                     const std::filesystem::path& data) {
-  LeftOut left{reader.count()};
-  reader.for_each_row([&](const PlanResult& row) {
-    left.missing += is_answer(row.status) ? 0U : 1U;
-    left.pending += row.status == PlanStatus::pending ? 1U : 0U;
-  });
+  LeftOut left{reader.count(), missing};
   if (left.missing == 0 || left.missing == left.plans) return left;
   try {
     weigh(left, reader, data.empty() ? plans_of(file, reader) : data);
@@ -118,8 +106,8 @@ Report summary_command(Options& options) {
   bool complete = false;
   options.describe("FILE [options]",
                    "Answers the questions that a data set is solved for.\nExit status: 0 answered, "
-                   "1 not, 2 wrong usage; with --require-complete 75 if plans are left, 3 if none "
-                   "is left but some failed.",
+                   "1 not, 2 wrong usage; with --require-complete 75 if plans are left, else 3 if "
+                   "some failed.",
                    {"wallheat summary results.h5", "wallheat summary results.h5 --page run.html"});
   declare_result_file(options, file);
   declare_where(options, where);
@@ -127,12 +115,10 @@ Report summary_command(Options& options) {
   declare_cell_size(options, cell_metres);
   options.add(
       "data,d", wallheat::file(data, FileRole::plans, "PLANS"),
-      "the floor plans, for other thresholds than the file's: its stored fields are counted "
-      "again within the plans' rooms; and of an incomplete file, to tell how large the missing "
-      "plans are (default: where the run found them)");
+      "the floor plans, to count stored fields again by --above and --below, and to tell how large "
+      "missing plans are; default: where the run found them");
   options.add("require-complete", flag(complete), "end with status 75 or 3 if plans are missing");
-  options.add("bins", value(bins, "N", 16).at_least(2),
-              "of the histogram, at most; they are 1, 2 or 5 times a power of ten wide");
+  options.add("bins", value(bins, "N", 16).at_least(2), "at most so many bars in the histogram");
   options.parse();
 
   const auto reader = std::make_shared<const ResultReader>(open_result_file(file));
@@ -152,7 +138,8 @@ Report summary_command(Options& options) {
   // The sessions' time is that of all plans.
   Report report = report_of(summary, where.empty() ? &wall : nullptr, reader.get(), cell_metres);
   report.title = std::filesystem::path(file).filename().string();
-  const LeftOut left = left_out_of(file, *reader, data);
+  const PlanCounts counts = counts_of(*reader);
+  const LeftOut left = left_out_of(file, *reader, counts.failed + counts.pending, data);
   report.parts.insert(
       report.parts.begin(),
       {Fact{"", left.missing > 0 ? "averages over" : "", left.text()},
@@ -160,7 +147,7 @@ Report summary_command(Options& options) {
        Fact{"missing_size_ratio", "", left.size_ratio}});
   if (complete && left.missing > 0) {
     report.error = fmt::format("{} has answers to {}", file, left.text());
-    report.exit_status = left.pending > 0 ? exit_work_left : exit_some_plans_failed;
+    report.exit_status = exit_status_of(counts.pending, counts.failed);
   }
   report.add(histogram_figure(summary, report.title));
   report.for_page = [report, reader, file, rows, thresholds, is_all = where.empty()] {

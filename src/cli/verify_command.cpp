@@ -1,13 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <iterator>
-#include <memory>
-#include <optional>
 #include <random>
 
 #include "cli/commands.hpp"
@@ -40,26 +33,25 @@ VerifyOptions parse_verify_options(Options& options) {
   VerifyOptions verify;
   options.describe(
       "FILE --data PLANS [options]",
-      "Checks a result file: checksums and decoding of all rows and fields, that inputs are what "
-      "they were, that no temperature is impossible, that a stored steady state is within its "
-      "error bound; and solves some plans again, with the file's "
-      "own settings, to compare every bit. It only reads; the file may be one that is being "
-      "written or whose run was killed.\nExit status: 0 all is well, 1 something is not, 2 wrong "
-      "usage; if all is well but plans are not solved yet 75, or failed 3.",
+      "Checks a result file: the checksums of all rows and fields, whether the plans are as they "
+      "were, whether a temperature is impossible, whether a steady state is within its error "
+      "bound. Solves some plans again to compare every bit. It only reads; the run may go on, or "
+      "have been killed.\nExit status: 0 all is well, 1 something is not, 2 wrong usage; if all is "
+      "well, 75 if plans are not solved yet, 3 if some failed.",
       {"wallheat verify results.h5 --data plans",
        "wallheat verify results.h5 --data plans --json"});
   options.add("file", file(verify.file, FileRole::result), "the result file (also as an argument)");
   options.add("data,d", file(verify.data, FileRole::plans, "PLANS"),
-              "the floor plans, as for 'wallheat run'; may be left out with --sample 0");
+              "the floor plans; not needed with --sample 0");
   options.add("sample", value(verify.sample, "N", 10),
-              "solve N plans, chosen at random, again; 0: none");
+              "solve N plans again, chosen at random; 0: none");
   options.add("all", flag(verify.all), "solve all plans again");
   options.add("seed", value(verify.seed, "S", -1, "random"),
-              "0 or more: the same seed chooses the same plans");
+              "the same seed, 0 or more, chooses the same plans");
   options.add("solver-backend",
               choice(verify.reference, "NAME", "vector", {{"vector", false}, {"reference", true}}),
-              "vector (fast) or reference (plain and sequential, to compare with)");
-  options.positional("file", 1);
+              "loops of jacobi: vector (fast) or reference (plain, to compare with)");
+  options.positional("file");
   options.require({"file"});
   options.parse();
   if (verify.data.empty() && verify.recomputes())
@@ -139,7 +131,7 @@ Checks checks_of(const VerifyOptions& options, const ResultReader& reader,
     checks.add(name, findings.examined[number], findings.wrong[number], thing, how);
   };
   checks.add("rows", reader.count(), reader.damage(), "row",
-             ", the list of ids and the log, by their checksums");
+             ", the list of ids and the journals, by their checksums");
   add("fields", Check::fields, "stored field", ", by their checksums, decoded");
   if (options.data.empty())
     checks.leave_out("inputs", "not checked, as there is no --data");
@@ -165,16 +157,12 @@ Report verify_command(Options& all_options) {
   require_result_file(options.file);
   const ResultReader reader(options.file);
   const SolverOptions made_with = recorded_options(reader, options);
-  const SharedPlanSource plans = options.data.empty() ? nullptr : open_plan_source(options.data);
+  const SharedPlanSource source = options.data.empty() ? nullptr : open_plan_source(options.data);
+  const PlanCounts plans = counts_of(reader);
   std::vector<std::size_t> answered;
-  std::size_t failed = 0;
-  std::size_t index = 0;
   reader.for_each_row([&](const PlanResult& row) {
-    if (is_answer(row.status)) answered.push_back(index);
-    if (row.status == PlanStatus::failed) ++failed;
-    ++index;
+    if (is_answer(row.status)) answered.push_back(row.index);
   });
-  const std::size_t pending = reader.count() - answered.size() - failed;
   const std::uint64_t seed =
       options.seed >= 0 ? static_cast<std::uint64_t>(options.seed) : std::random_device()();
   const auto sample = sampled(answered, options, seed);
@@ -182,14 +170,14 @@ Report verify_command(Options& all_options) {
     print_error("solving {} of {} again", sample.size(), counted(answered.size(), "answered plan"));
   Checks checks =
       checks_of(options, reader, made_with,
-                examine_all(Verifier(reader, plans, made_with), answered, sample, made_with));
+                examine_all(Verifier(reader, source, made_with), answered, sample, made_with));
 
   Report report{options.file.filename().string()};
   report.add_data("file", file);
   report.add_fact("plans", "plans", reader.count());
   report.add_fact("done", "  done", answered.size());
-  report.add_fact("failed", "  failed", failed);
-  report.add_fact("pending", "  pending", pending);
+  report.add_fact("failed", "  failed", plans.failed);
+  report.add_fact("pending", "  pending", plans.pending);
   report.add_data("closed_well", reader.closed_well());
   if (!reader.closed_well())
     report.add_note("the file is still being written, or its run was killed: go on with --resume");
@@ -205,13 +193,12 @@ Report verify_command(Options& all_options) {
   report.add_fact("seed", is_sample ? "seed of the sample" : "",
                   is_sample ? Value(static_cast<std::int64_t>(seed)) : Value());
   report.add_data("findings", wrong);
-  const char* left = pending > 0 ? ", but plans are left" : failed > 0 ? ", but plans failed" : "";
+  const char* left = plans.pending > 0  ? ", but plans are left"
+                     : plans.failed > 0 ? ", but plans failed"
+                                        : "";
   report.add_note(wrong > 0 ? fmt::format("{}: {}", file, counted(wrong, "finding"))
                             : fmt::format("{}: all is well{}", file, left));
-  report.exit_status = wrong > 0     ? exit_failed
-                       : pending > 0 ? exit_work_left
-                       : failed > 0  ? exit_some_plans_failed
-                                     : exit_done;
+  report.exit_status = wrong > 0 ? int{exit_failed} : exit_status_of(plans.pending, plans.failed);
   return report;
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t most_temperatures = 1000;
 
-/// From, to and step, with the end if a step meets it. Empty where there are none, or too many.
+/// From, to and step, with the end if a step meets it. Empty if they are too many, or none.
 std::vector<double> steps_of(double from, double to, double step) {
   constexpr double rounding = 1e-9;
   const double count = std::floor((to - from) / step + rounding) + 1;
@@ -38,7 +38,8 @@ std::vector<double> steps_of(double from, double to, double step) {
   return steps;
 }
 
-WallChange wall_change_in(const std::string& option, const std::string& text) {
+/// Nothing for another form.
+std::optional<WallChange> wall_change_in(const std::string& text) {
   const std::size_t sign = std::min(text.find('='), text.size());
   std::string list = text.substr(std::min(sign + 1, text.size()));
   std::ranges::replace(list, ':', ',');
@@ -52,31 +53,31 @@ WallChange wall_change_in(const std::string& option, const std::string& text) {
   if (sign < text.size())
     for (const std::string& word : words_of(list)) add(word);
   if (are_all_valid) {
-    if (numbers.size() == 1) return {numbers[0], {}};
-    if (numbers.size() == 2) return {numbers[0], {numbers[1]}};
+    if (numbers.size() == 1) return WallChange{numbers[0], {}};
+    if (numbers.size() == 2) return WallChange{numbers[0], {numbers[1]}};
     if (numbers.size() == 4)
       if (const auto steps = steps_of(numbers[1], numbers[2], numbers[3]); !steps.empty())
-        return {numbers[0], steps};
+        return WallChange{numbers[0], steps};
   }
-  throw UsageError(
-      fmt::format("--{} must be KIND=DEGREES or KIND=FROM:TO:STEP, as 25=22 or 25=18:30:1, at most "
-                  "{} temperatures, not '{}'",
-                  option, most_temperatures, printable(text)));
+  return std::nullopt;
 }
 
 }  // namespace
 
 void declare_wall_changes(Options& options, std::vector<WallChange>& changes, const char* name,
                           const char* help) {
-  const auto take = [&changes](const std::string& option, const std::string& word) {
-    changes.push_back(wall_change_in(option, word));
-    const double kind = changes.back().kind;
-    if (std::ranges::count(changes, kind, &WallChange::kind) > 1)
-      throw UsageError(fmt::format("--{} names {:.6g} twice", option, kind));
+  const auto take = [&changes](const std::string& text) {
+    const auto change = wall_change_in(text);
+    if (!change) return false;
+    if (std::ranges::count(changes, change->kind, &WallChange::kind) > 0)
+      throw UsageError(fmt::format("--wall names {:.6g} twice", change->kind));
+    changes.push_back(*change);
+    return true;
   };
-  OptionValue value{take, name};
-  value.is_list = true;
-  options.add("wall,w", value, help);
+  const std::string form = fmt::format(
+      "KIND=DEGREES or KIND=FROM:TO:STEP, as 25=22 or 25=18:30:1, at most {} temperatures",
+      most_temperatures);
+  options.add("wall,w", word(name, form, take).repeated(), help);
 }
 
 void LinearPlans::declare(Options& options) {
@@ -84,7 +85,7 @@ void LinearPlans::declare(Options& options) {
   declare_plans(options, data_, ids_, ids_file_, first_);
   options.add("threads,t", value(threads_, "N", 0), "threads that solve; 0: one for each core");
   options.add("accuracy", value(solver_.limits.accuracy, "DEGREES", 1e-8, "1e-8").above(0),
-              "of a solved field, in °C; what is computed from it comes with a bound of its own");
+              "of a solved field, in °C");
   declare_spacing(options, solver_, data_);
 }
 

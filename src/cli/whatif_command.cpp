@@ -1,13 +1,8 @@
 #include <fmt/format.h>
 
-#include <memory>
-#include <optional>
-#include <utility>
-
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/wall_options.hpp"
-#include "report/field_picture.hpp"
 #include "report/what_if.hpp"
 #include "wallheat/error.hpp"
 
@@ -46,19 +41,18 @@ void choose_settings(const std::vector<WallChange>& changes, WhatIf& asked) {
 void parse_what_if(Options& options, WhatIfOptions& what_if) {
   options.describe(
       "--data PLANS --wall KIND=DEGREES [options] [ID ...]",
-      "Says what plans would be with walls of other temperatures. A plan is solved once as it is "
-      "and once for each kind of wall; any temperatures follow by superposition, each number with "
-      "a proven bound of its error. JSON and CSV have a row for each plan and setting, and with "
-      "--rooms one for each room.\nExit status: 0 answered, 1 not, 2 wrong usage, 3 answered "
-      "without plans that cannot be used.",
+      "Says how warm plans would be with walls of other temperatures. A plan is solved once as it "
+      "is and once for each kind of wall; any temperatures follow by superposition, with proven "
+      "bounds. JSON and CSV have a row for each plan and setting, and with --rooms for each "
+      "room.\nExit status: 0 answered, 1 not, 2 wrong usage, 3 answered without plans that cannot "
+      "be used.",
       {"wallheat whatif 00001 --data plans --wall 25=22 --rooms",
        "wallheat whatif --data plans --wall 25=18:30:2 --wall 5=0"});
   std::vector<WallChange> changes;
   declare_wall_changes(
       options, changes, "KIND=DEGREES",
-      "sets walls, named by the temperature that their cells have in the plans, to another one, as "
-      "25=22; or to each of a range, as 25=18:30:1 (from, to, step). With several --wall, all "
-      "combinations");
+      "holds walls, named by their temperature in the plans, at another one, as 25=22; or at each "
+      "of a range, as 25=18:30:1 (from, to, step). With several --wall: all combinations");
   declare_thresholds(options, what_if.asked.thresholds);
   declare_rooms(options, what_if.door, "also tell of rooms");
   declare_cell_size(options, what_if.asked.cell_metres);
@@ -67,24 +61,6 @@ void parse_what_if(Options& options, WhatIfOptions& what_if) {
   options.check([&] { choose_settings(changes, what_if.asked); });
   options.parse();
   what_if.plans.open();
-}
-
-/// The fields of one plan, now and with its one setting.
-FieldPicture fields_picture(const std::string& id, const WhatIf& asked, const FloorPlan& plan,
-                            const Superposition& superposition) {
-  FieldPicture picture;
-  picture.title = fmt::format("plan {}", id);
-  picture.columns = 2;
-  for (const std::size_t k : {0U, 1U}) {
-    WallTemperatures walls;
-    for (std::size_t wall = 0; wall < asked.walls.size(); ++wall)
-      walls.push_back({asked.walls[wall], asked.settings[k][wall]});
-    FloorPlan changed = plan;
-    set_wall_temperatures(changed, walls);
-    const Grid<double> field = field_of(changed, superposition.at(asked.settings[k]).cells);
-    picture.panels.push_back({k == 0 ? "now" : asked.text_of(1), within_building(changed, field)});
-  }
-  return picture;
 }
 
 }  // namespace
@@ -96,20 +72,14 @@ Report whatif_command(Options& options) {
   const LinearPlans& plans = what_if.plans;
   const bool is_one = plans.ids().size() == 1;
   const auto answers = std::make_shared<WhatIfPlans>(plans.ids().size());
-  FieldPicture fields;
   const auto take = [&](std::size_t index, const FloorPlan& plan, const Superposition& solved) {
     const std::string& id = plans.ids()[index];
     const auto rooms = what_if.door ? room_places_of(plan, *what_if.door) : RoomPlaces();
     answers->put(index, answer_of(asked, id, solved, rooms));
-    if (is_one && asked.settings.size() == 2) fields = fields_picture(id, asked, plan, solved);
   };
   const int exit_status = plans.superpose(asked.walls, take);
   Report report = report_of(asked, answers, is_one);
   report.exit_status = exit_status;
-  if (!fields.panels.empty())
-    report.add(Figure{.key = "fields",
-                      .name = fields.title,
-                      .fields = std::make_shared<const FieldPicture>(fields)});
   return report;
 }
 

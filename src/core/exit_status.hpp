@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 namespace wallheat {
 
 /// How a process ends.
@@ -10,5 +12,11 @@ enum ExitStatus : int {
   exit_some_plans_failed = 3,  ///< finished, but some plans failed
   exit_work_left = 75,         ///< stopped early: submit again to go on
 };
+
+/// Of a file in which so many plans are not solved yet, and so many failed.
+constexpr int exit_status_of(std::size_t pending, std::size_t failed) {
+  if (pending > 0) return exit_work_left;
+  return failed > 0 ? exit_some_plans_failed : exit_done;
+}
 
 }  // namespace wallheat

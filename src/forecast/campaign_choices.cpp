@@ -6,11 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <utility>
 
-#include "core/number_of.hpp"
 #include "forecast/replay.hpp"
-#include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
@@ -19,39 +16,24 @@ constexpr double hour_s = 3600;
 /// Nine of ten predictions of a plan's work are within this factor (work_estimate.hpp).
 constexpr double work_factor = 1.16;
 
-/// The shares of an array's jobs: every N-th plan.
-std::vector<std::vector<double>> shares_of(const std::vector<double>& plans, std::size_t jobs) {
-  std::vector<std::vector<double>> shares(jobs);
-  for (std::size_t plan = 0; plan < plans.size(); ++plan)
-    shares[plan % jobs].push_back(plans[plan]);
-  return shares;
-}
-
-/// Choices of one place.
+/// Choices of one partition.
 class Chooser {
  public:
-  Chooser(const CampaignWork& work, const Place& place, const ChoiceLimits& limits,
-          const WaitsOf& waits)
-      : work_(work), place_(place), limits_(limits), waits_(waits) {
-    const Partition& partition = place.partition;
+  Chooser(const std::vector<double>& plans_s, const Partition& partition,
+          const ChoiceLimits& limits, const WaitsOf& waits)
+      : plans_s_(plans_s), partition_(partition), limits_(limits), waits_(waits) {
     cores_ = limits.cores_per_node == 0 ? partition.cores
                                         : std::min(limits.cores_per_node, partition.cores);
-    for (const double updates : work.updates)
-      core_s_.push_back(place.core_speed > 0 ? updates / place.core_speed
-                        : work.core_s        ? work.core_s(updates)
-                                             : 0);
   }
 
   void add_to(std::vector<Choice>& choices) const {
-    const Partition& partition = place_.partition;
-    std::size_t most = partition.nodes;
-    if (limits_.most_nodes != 0) most = std::min(most, limits_.most_nodes);
+    if (cores_ == 0) return;
+    const std::size_t most = partition_.nodes;
     const std::size_t most_of_a_job =
-        partition.most_nodes == 0 ? most : std::min(most, partition.most_nodes);
+        partition_.most_nodes == 0 ? most : std::min(most, partition_.most_nodes);
     constexpr std::size_t most_rounds = 16;
-    const std::size_t most_jobs = std::min({most_rounds * most, limits_.most_array_tasks,
-                                            std::max<std::size_t>(work_.updates.size(), 1)});
-    if (cores_ == 0 || (place_.core_speed <= 0 && !work_.core_s)) return;
+    const std::size_t most_jobs =
+        std::min({most_rounds * most, limits_.most_array_tasks, plans_s_.size()});
     for (std::size_t nodes = 1; nodes <= most_of_a_job; nodes *= 2)
       choices.push_back(choice(nodes, 1, 1));
     for (std::size_t jobs = 2; jobs <= most_jobs; jobs *= 2)
@@ -61,47 +43,39 @@ class Chooser {
  private:
   [[nodiscard]] Choice choice(std::size_t nodes, std::size_t jobs, std::size_t at_a_time) const {
     Choice choice;
-    choice.partition = place_.partition.name;
+    choice.partition = partition_.name;
     choice.nodes = nodes;
     choice.jobs = jobs;
     choice.at_a_time = at_a_time;
     choice.cores = at_a_time * nodes * cores_;
-    double all_jobs_s = 0;
-    const std::vector<double> jobs_s = job_seconds(nodes, jobs);
-    for (const double job_s : jobs_s) {
-      all_jobs_s += job_s;
-      choice.run_s = std::max(choice.run_s, job_s);
-    }
+    std::vector<double> jobs_s = job_seconds(nodes, jobs);
+    const auto cores_of_job = static_cast<double>(nodes * cores_);
+    choice.core_hours = std::accumulate(jobs_s.begin(), jobs_s.end(), 0.0) / hour_s * cores_of_job;
+    choice.run_s = *std::max_element(jobs_s.begin(), jobs_s.end());
     set_limit(choice);
-    if (at_a_time < jobs)
-      choice.run_s = Replay(jobs_s, Schedule::dynamic, starts_s(choice)).seconds(at_a_time);
-    choice.core_hours = all_jobs_s / hour_s * static_cast<double>(nodes * cores_);
-    const double asked_hours =
-        static_cast<double>(nodes * cores_) * static_cast<double>(choice.limit_s) / hour_s;
-    if (const WaitForecast* waits =
-            waits_ ? waits_(choice.partition, nodes, asked_hours) : nullptr) {
-      const auto wait = [&](double quantile) {
-        auto bound = waits->bound_s(std::pow(quantile, 1.0 / static_cast<double>(at_a_time)));
-        // No history tells enough of the longest of very many waits. Jobs of an array wait alike.
-        if (!bound) {
-          bound = waits->bound_s(quantile);
-          if (bound && std::isfinite(*bound)) bound = static_cast<double>(waits->waits_s.back());
-        }
-        if (bound) *bound *= static_cast<double>(choice.starts);
-        return bound;
-      };
-      choice.wait_s = wait(0.5);
-      choice.wait_95_s = wait(0.95);
+    const double starts_s = static_cast<double>(choice.starts - 1) * limits_.start_up_s;
+    choice.run_s += starts_s;
+    if (at_a_time < jobs) {
+      for (double& job_s : jobs_s) job_s += starts_s;
+      choice.run_s = Replay(jobs_s, Schedule::dynamic).seconds(at_a_time);
+    }
+    const double asked_hours = cores_of_job * static_cast<double>(choice.limit_s) / hour_s;
+    if (const WaitForecast* waits = waits_(choice.partition, nodes, asked_hours)) {
+      choice.wait_s = wait_for(*waits, choice, 0.5);
+      choice.wait_95_s = wait_for(*waits, choice, 0.95);
     }
     return choice;
   }
 
-  /// Of each job.
+  /// Of each job: an array's jobs solve every N-th plan.
   [[nodiscard]] std::vector<double> job_seconds(std::size_t nodes, std::size_t jobs) const {
+    std::vector<std::vector<double>> shares(jobs);
+    for (std::size_t plan = 0; plan < plans_s_.size(); ++plan)
+      shares[plan % jobs].push_back(plans_s_[plan]);
     std::vector<double> seconds;
-    for (const auto& share : shares_of(core_s_, jobs))
+    for (const auto& share : shares)
       seconds.push_back(limits_.start_up_s +
-                        Replay(share, Schedule::longest_first, 0).seconds(nodes * cores_));
+                        Replay(share, Schedule::longest_first).seconds(nodes * cores_));
     return seconds;
   }
 
@@ -110,26 +84,31 @@ class Chooser {
     constexpr double step_s = 300;
     constexpr double stop_s = 120;  // before its limit a job is asked to stop
     const double wanted_s = std::ceil((choice.run_s * reserve + stop_s) / step_s) * step_s;
-    const auto most_s = static_cast<double>(place_.partition.limit_s);
+    const auto most_s = static_cast<double>(partition_.limit_s);
     choice.limit_s = static_cast<std::int64_t>(wanted_s);
     if (most_s == 0 || wanted_s <= most_s) return;
-    choice.limit_s = place_.partition.limit_s;
+    choice.limit_s = partition_.limit_s;
     const double useful_s = std::max(most_s - stop_s - limits_.start_up_s, most_s / 2);
     choice.starts = static_cast<std::size_t>(std::max(1.0, std::ceil(choice.run_s / useful_s)));
-    choice.run_s += starts_s(choice);
   }
 
-  /// What the further starts of a job take.
-  [[nodiscard]] double starts_s(const Choice& choice) const {
-    return static_cast<double>(choice.starts - 1) * limits_.start_up_s;
+  [[nodiscard]] static std::optional<double> wait_for(const WaitForecast& waits,
+                                                      const Choice& choice, double quantile) {
+    auto bound = waits.bound_s(std::pow(quantile, 1.0 / static_cast<double>(choice.at_a_time)));
+    // No history tells enough of the longest of very many waits. Jobs of an array wait alike.
+    if (!bound) {
+      bound = waits.bound_s(quantile);
+      if (bound && std::isfinite(*bound)) bound = static_cast<double>(waits.waits_s.back());
+    }
+    if (bound) *bound *= static_cast<double>(choice.starts);
+    return bound;
   }
 
-  const CampaignWork& work_;
-  const Place& place_;
+  const std::vector<double>& plans_s_;
+  const Partition& partition_;
   const ChoiceLimits& limits_;
   const WaitsOf& waits_;
-  std::size_t cores_ = 0;
-  std::vector<double> core_s_;  ///< of each plan
+  std::size_t cores_ = 0;  ///< of a node that a job takes
 };
 
 /// What the order goes by; infinite if it is unknown.
@@ -157,53 +136,13 @@ std::optional<double> Choice::done_95_s() const {
   return wait_95_s ? std::optional(*wait_95_s + run_s * work_factor) : std::nullopt;
 }
 
-Place place_of(const std::string& text, const std::vector<Partition>& known) {
-  const std::size_t mark = std::min(text.find(':'), text.size());
-  Place place;
-  place.partition.name = text.substr(0, mark);
-  const auto found = std::ranges::find(known, place.partition.name, &Partition::name);
-  if (found != known.end()) place.partition = *found;
-  double nodes = -1;
-  double cores = -1;
-  double limit_hours = -1;
-  const std::pair<const char*, double*> keys[] = {
-      {"nodes", &nodes}, {"cores", &cores}, {"limit", &limit_hours}, {"core", &place.core_speed}};
-  std::string rest = text.substr(std::min(mark + 1, text.size()));
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    const std::string item = rest.substr(0, end);
-    rest.erase(0, std::min(end + 1, rest.size()));
-    const std::size_t sign = std::min(item.find('='), item.size());
-    const auto* const key = std::find_if(std::begin(keys), std::end(keys), [&](const auto& each) {
-      return item.substr(0, sign) == each.first;
-    });
-    const auto value =
-        number_of<double>(std::string_view(item).substr(std::min(sign + 1, item.size())));
-    if (key == std::end(keys) || !value || !std::isfinite(*value) || *value < 0)
-      throw UsageError(
-          fmt::format("--partition takes NAME:KEY=NUMBER,... with the keys nodes, cores, limit and "
-                      "core, not '{}'",
-                      item));
-    *key->second = *value;
-  }
-  constexpr double most = 1e9;
-  if (nodes >= 0) place.partition.nodes = static_cast<std::size_t>(std::min(nodes, most));
-  if (cores >= 0) place.partition.cores = static_cast<std::size_t>(std::min(cores, most));
-  if (limit_hours >= 0)
-    place.partition.limit_s = static_cast<std::int64_t>(std::min(limit_hours, most) * hour_s);
-  if (place.partition.nodes == 0 || place.partition.cores == 0)
-    throw UsageError(
-        fmt::format("the nodes and cores of the partition '{0}' are not known; say --partition "
-                    "{0}:nodes=N,cores=N",
-                    place.partition.name));
-  return place;
-}
-
-std::vector<Choice> campaign_choices(const CampaignWork& work, const std::vector<Place>& places,
+std::vector<Choice> campaign_choices(const std::vector<double>& plans_s,
+                                     const std::vector<Partition>& partitions,
                                      const ChoiceLimits& limits, const WaitsOf& waits,
                                      ChoiceOrder order) {
   std::vector<Choice> choices;
-  for (const Place& place : places) Chooser(work, place, limits, waits).add_to(choices);
+  for (const Partition& partition : partitions)
+    Chooser(plans_s, partition, limits, waits).add_to(choices);
   // In steps of 2 %, as an order must be one: "nearly equal" is none.
   const auto step = [&](const Choice& choice) {
     const double value = measure(choice, order);
@@ -256,9 +195,8 @@ std::string reason_for_first(const std::vector<Choice>& choices, ChoiceOrder ord
     return fmt::format("{} is done as soon as {}, but for {:.2f} core hours in place of {:.2f}.",
                        name, choice_text(*fastest), best.core_hours, fastest->core_hours);
   return fmt::format(
-      "{} runs for {} and waits {} ({} of jobs at most); {} would run for {}, but wait "
-      "{}.",
-      name, minutes_text(best.run_s), minutes_text(wait_of(best)), by_bound ? "95 %" : "half",
+      "{} runs for {} and waits {} ({} of jobs at most); {} would run for {}, but wait {}.", name,
+      minutes_text(best.run_s), minutes_text(wait_of(best)), by_bound ? "95 %" : "half",
       choice_text(*fastest), minutes_text(fastest->run_s), minutes_text(wait_of(*fastest)));
 }
 

@@ -12,24 +12,6 @@
 
 namespace wallheat {
 
-/// Plans that are to be solved, and where that can be.
-struct CampaignWork {
-  std::vector<double> updates;  ///< of each plan: jacobi's cell updates, or what costs as much
-  /// s that a core takes for so many updates, where a partition has no speed of its own; empty:
-  /// unknown.
-  std::function<double(double updates)> core_s = {};
-};
-
-/// A partition, and how fast its cores are.
-struct Place {
-  Partition partition;
-  double core_speed = 0;  ///< updates a core makes a second; 0: not known
-};
-
-/// Reads "NAME" or "NAME:KEY=VALUE,...", with the keys nodes, cores, limit (hours) and core
-/// (updates a second), onto what is known of the partitions. Throws UsageError.
-[[nodiscard]] Place place_of(const std::string& text, const std::vector<Partition>& known);
-
 /// One way to run a campaign.
 struct Choice {
   std::string partition;
@@ -38,8 +20,8 @@ struct Choice {
   std::size_t at_a_time = 1;  ///< of these jobs; the others are started as these end
   std::size_t cores = 0;      ///< that are taken at a time
   std::int64_t limit_s = 0;   ///< time limit to ask for
-  std::size_t starts = 1;  ///< how often each job is started: more often where it exceeds the limit
-  /// Of the longest job, all its starts together; of all jobs where they cannot all run at a time.
+  std::size_t starts = 1;     ///< of each job: more than one if it exceeds the limit
+  /// Of the longest job, all its starts together; of all jobs if they cannot all run at a time.
   double run_s = 0;
   std::optional<double> wait_s;     ///< of all jobs together: the bound of the median
   std::optional<double> wait_95_s;  ///< the 95 % bound
@@ -55,7 +37,6 @@ enum class ChoiceOrder { median, bound, core_hours };
 
 struct ChoiceLimits {
   std::size_t most_array_tasks = 0;  ///< 0: no arrays
-  std::size_t most_nodes = 0;        ///< over all jobs of a choice; 0: no limit
   std::size_t cores_per_node = 0;    ///< that a job takes; 0: all
   double start_up_s = 5;  ///< from a job's start to its first plan, and from its last to its end
 };
@@ -64,9 +45,9 @@ struct ChoiceLimits {
 using WaitsOf = std::function<const WaitForecast*(const std::string& partition, std::size_t nodes,
                                                   double core_hours)>;
 
-/// One job on 1, 2, 4, ... nodes, and arrays of 2, 4, 8, ... one-node jobs, in each place whose
-/// cores' speed is known; the best first. What is not known by the measure of the order comes last;
-/// what differs by less than 2 % is ordered by core hours.
+/// One job on 1, 2, 4, ... nodes, and arrays of 2, 4, 8, ... one-node jobs, in each partition; the
+/// best first. `plans_s`: what each plan takes on a core. If the measure of the order is unknown, a
+/// choice comes last; choices that differ by less than 2 % are ordered by core hours.
 /// Arrays have up to sixteen times as many jobs as nodes: small jobs, which need a short time limit
 /// each and so fit into gaps of the queue, and of which so many run at a time as there are nodes.
 ///
@@ -78,8 +59,8 @@ using WaitsOf = std::function<const WaitForecast*(const std::string& partition, 
 /// more, it is the longest of them. Its further jobs start as these end: they have been in the
 /// queue for as long as the first ones, before whatever came since. A job that is started again
 /// waits anew.
-[[nodiscard]] std::vector<Choice> campaign_choices(const CampaignWork& work,
-                                                   const std::vector<Place>& places,
+[[nodiscard]] std::vector<Choice> campaign_choices(const std::vector<double>& plans_s,
+                                                   const std::vector<Partition>& partitions,
                                                    const ChoiceLimits& limits, const WaitsOf& waits,
                                                    ChoiceOrder order);
 

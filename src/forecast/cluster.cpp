@@ -1,7 +1,7 @@
 #include "forecast/cluster.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <regex>
 
 #include "forecast/listing_line.hpp"
 
@@ -39,28 +39,16 @@ std::string_view least_of(std::string_view number) {
 
 /// "gpu:a100:4(S:0-1),gpu:v100:2,lustre:1" has 6.
 std::size_t gpus_in(std::string_view resources) {
+  const std::string without_sockets =
+      std::regex_replace(std::string(resources), std::regex("\\([^)]*\\)"), "");
+  std::vector<std::string_view> items;
+  split(without_sockets, ',', items);
   std::size_t gpus = 0;
-  std::size_t depth = 0;  // of parentheses, in which commas do not count
-  std::string item;
-  const auto take = [&] {
+  for (const std::string_view item : items) {
     if (item == "gpu") ++gpus;
     if (item.starts_with("gpu:"))
-      gpus +=
-          number_of<std::size_t>(std::string_view(item).substr(item.rfind(':') + 1)).value_or(1);
-    item.clear();
-  };
-  for (const char letter : resources) {
-    if (letter == ')') {
-      depth -= depth > 0 ? 1 : 0;
-    } else if (letter == '(') {
-      ++depth;
-    } else if (depth == 0 && letter == ',') {
-      take();
-    } else if (depth == 0) {
-      item += letter;
-    }
+      gpus += number_of<std::size_t>(item.substr(item.rfind(':') + 1)).value_or(1);
   }
-  take();
   return gpus;
 }
 

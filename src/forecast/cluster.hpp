@@ -26,7 +26,7 @@ struct Partition {
 inline constexpr const char* sinfo_format = "%R|%a|%D|%c|%G|%l|%s|%m";
 
 /// How many tasks, numbered from 1, an array can have, by what `scontrol show config` prints: one
-/// less than MaxArraySize. Throws RunError where it is not said.
+/// less than MaxArraySize. Throws RunError if it is not said.
 [[nodiscard]] std::size_t most_array_tasks(const std::string& name, std::string_view text);
 
 }  // namespace wallheat

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <tuple>
 
 #include "core/printable.hpp"
@@ -15,23 +16,7 @@
 
 namespace wallheat {
 
-std::uint32_t Names::place_of(std::string_view name) {
-  if (latest_ < names_.size() && names_[latest_] == name) return latest_;
-  const auto found = places_.find(name);
-  if (found != places_.end()) return latest_ = found->second;
-  latest_ = static_cast<std::uint32_t>(names_.size());
-  names_.emplace_back(name);
-  places_.emplace(name, latest_);
-  return latest_;
-}
-
-void JobListing::add(const JobListing& more) {
-  for (JobRecord job : more.jobs) {
-    job.partition = names.place_of(more.names.at(job.partition));
-    job.qos = names.place_of(more.names.at(job.qos));
-    jobs.push_back(job);
-  }
-}
+void JobListing::add(JobListing more) { std::ranges::move(more.jobs, std::back_inserter(jobs)); }
 
 void JobListing::end_what_waits() {
   std::int64_t seen_s = 0;

@@ -4,29 +4,29 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
 
 namespace wallheat {
 namespace {
 
-/// The tasks of an array that do not begin a burst of starts, ascending.
-std::vector<std::size_t> later_in_bursts(const std::vector<JobRecord>& jobs) {
+/// Of each job, whether it is a task of an array that starts within a minute of another one before.
+std::vector<bool> later_in_bursts(const std::vector<JobRecord>& jobs) {
   constexpr std::int64_t gap_s = 60;
-  using Task = std::tuple<std::uint64_t, std::uint32_t, std::int64_t, std::size_t>;
+  using Task = std::tuple<std::uint64_t, std::string_view, std::int64_t, std::size_t>;
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (jobs[i].array != 0 && jobs[i].start_s != 0)
       tasks.emplace_back(jobs[i].array, jobs[i].partition, jobs[i].start_s, i);
   std::sort(tasks.begin(), tasks.end());
-  std::vector<std::size_t> later;
+  std::vector<bool> is_later(jobs.size());
   for (std::size_t i = 1; i < tasks.size(); ++i) {
-    const auto& [array, partition, start_s, place] = tasks[i];
-    const auto& [array_before, partition_before, start_before_s, place_before] = tasks[i - 1];
-    if (array == array_before && partition == partition_before && start_s - start_before_s <= gap_s)
-      later.push_back(place);
+    const auto& [array, partition, start_s, job] = tasks[i];
+    const auto& [array_before, partition_before, start_before_s, job_before] = tasks[i - 1];
+    is_later[job] =
+        array == array_before && partition == partition_before && start_s - start_before_s <= gap_s;
   }
-  std::sort(later.begin(), later.end());
-  return later;
+  return is_later;
 }
 
 }  // namespace
@@ -58,29 +58,21 @@ std::array<std::string, SizeClasses::count> SizeClasses::names() const {
 JobWaits waits_of(const JobListing& listing, const std::string& qos) {
   JobWaits all;
   std::map<std::string, PartitionWaits> partitions;
-  std::vector<PartitionWaits*> by_place(listing.names.size(), nullptr);
-  const auto later = later_in_bursts(listing.jobs);
-  auto next_later = later.begin();
+  const std::vector<bool> is_later = later_in_bursts(listing.jobs);
   for (std::size_t i = 0; i < listing.jobs.size(); ++i) {
     const JobRecord& job = listing.jobs[i];
-    const bool counted_already = next_later != later.end() && *next_later == i;
-    if (counted_already) ++next_later;
-    if (!qos.empty() && listing.names.at(job.qos) != qos) continue;
+    if (!qos.empty() && job.qos != qos) continue;
     ++all.records;
-    if (counted_already) {
-      ++all.same_burst;
-      continue;
-    }
     const bool started = job.start_s != 0;
     const std::int64_t wait_s = (started ? job.start_s : job.until_s) - job.eligible_s;
-    if (job.eligible_s == 0 || wait_s < 0) {
+    if (is_later[i]) {
+      ++all.same_burst;
+    } else if (job.eligible_s == 0 || wait_s < 0) {
       ++all.never_eligible;
-      continue;
+    } else {
+      ++(started ? all.started : all.waiting);
+      partitions[job.partition].waits.push_back({job.eligible_s, wait_s, started, i});
     }
-    ++(started ? all.started : all.waiting);
-    PartitionWaits*& partition = by_place[job.partition];
-    if (partition == nullptr) partition = &partitions[listing.names.at(job.partition)];
-    partition->waits.push_back({job.eligible_s, wait_s, started, i});
   }
   for (auto& [name, partition] : partitions) {
     partition.name = name;

@@ -20,8 +20,8 @@ struct SizeClasses {
   double factor = 4;
   bool by_memory = false;
 
-  /// A job without a time limit is in the last class, as it asks for more than any; nothing where
-  /// the memory is not known.
+  /// A job without a time limit is in the last class, as it asks for more than any. Nothing if the
+  /// memory is not known.
   [[nodiscard]] std::optional<std::size_t> of(const JobRecord& job) const;
   [[nodiscard]] std::size_t of_hours(double hours) const;
   /// "< 4 CPU hours", "4 - 16 CPU hours", ..., "> 64 CPU hours".

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/number_of.hpp"
@@ -73,21 +75,63 @@ inline void split(std::string_view line, char mark, std::vector<std::string_view
   }
 }
 
-/// Where the named columns stand in a head, which must have them all; `command` makes such a
-/// listing.
-inline std::vector<std::size_t> places_of(const ListingLines& lines,
-                                          const std::vector<std::string_view>& head,
-                                          const std::vector<std::string_view>& names,
-                                          std::string_view command) {
-  std::vector<std::size_t> places;
-  for (const std::string_view name : names) {
-    const auto found = std::find(head.begin(), head.end(), name);
-    if (found == head.end())
-      lines.refuse(
-          fmt::format("the column {} is missing; make the listing with {}", name, command));
-    places.push_back(static_cast<std::size_t>(found - head.begin()));
+/// The rows of a listing that has a value of each column in a line, separated by bars.
+class ListingTable : public ListingLines {
+ public:
+  /// A first line that has the first of the columns' names tells their places; else they stand in
+  /// this order. `command` makes such a listing.
+  ListingTable(const std::string& name, std::string_view text,
+               std::vector<std::string_view> columns, std::string command)
+      : ListingLines(name, text),
+        columns_(std::move(columns)),
+        command_(std::move(command)),
+        places_(columns_.size()),
+        width_(columns_.size()) {
+    std::iota(places_.begin(), places_.end(), std::size_t{0});
   }
-  return places;
-}
+
+  /// Goes on to the next row that is not empty; false at the end. Throws RunError if it has more or
+  /// fewer values than there are columns.
+  bool next() {
+    for (std::string_view line; ListingLines::next(line);) {
+      if (line.empty()) continue;
+      split(line, '|', values_);
+      if (std::exchange(is_first_, false) &&
+          std::find(values_.begin(), values_.end(), columns_.front()) != values_.end()) {
+        find_columns();
+        continue;
+      }
+      if (values_.size() == width_) return true;
+      refuse_listing(fmt::format("{} fields in place of {}", values_.size(), width_));
+    }
+    return false;
+  }
+  /// The value of a column, by its place among those that the constructor was given.
+  [[nodiscard]] std::string_view operator[](std::size_t column) const {
+    return values_[places_[column]];
+  }
+  /// Says what is wrong with the line at hand, and how to make a listing without that.
+  [[noreturn]] void refuse_listing(const std::string& what) const {
+    refuse(fmt::format("{}; make the listing with {}", what, command_));
+  }
+
+ private:
+  void find_columns() {
+    width_ = values_.size();
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+      const auto found = std::find(values_.begin(), values_.end(), columns_[column]);
+      if (found == values_.end())
+        refuse_listing(fmt::format("the column {} is missing", columns_[column]));
+      places_[column] = static_cast<std::size_t>(found - values_.begin());
+    }
+  }
+
+  std::vector<std::string_view> columns_;
+  std::string command_;
+  std::vector<std::size_t> places_;
+  std::size_t width_;
+  bool is_first_ = true;
+  std::vector<std::string_view> values_;  ///< of the line at hand
+};
 
 }  // namespace wallheat

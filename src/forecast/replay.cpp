@@ -20,9 +20,8 @@ std::string_view to_string(Schedule schedule) {
   return "longest-first";
 }
 
-Replay::Replay(std::vector<double> seconds, Schedule schedule, double overhead_s)
+Replay::Replay(std::vector<double> seconds, Schedule schedule)
     : plans_(std::move(seconds)), schedule_(schedule) {
-  for (double& plan : plans_) plan += overhead_s;
   if (schedule == Schedule::longest_first) std::sort(plans_.begin(), plans_.end(), std::greater{});
 }
 

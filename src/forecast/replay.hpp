@@ -17,11 +17,11 @@ enum class Schedule {
 /// How long workers would take together for plans whose seconds are known.
 class Replay {
  public:
-  /// `seconds` of each plan, in the order of the ids; each plan costs its worker `overhead_s` more.
-  Replay(std::vector<double> seconds, Schedule schedule, double overhead_s);
+  /// `seconds` of each plan, in the order of the ids.
+  Replay(std::vector<double> seconds, Schedule schedule);
   /// Until the last of so many workers (at least 1) has done its last plan. O(plans x log workers).
   [[nodiscard]] double seconds(std::size_t workers) const;
-  /// What the longest plan costs its worker: no number of workers takes less.
+  /// Of the longest plan: no number of workers takes less.
   [[nodiscard]] double longest_plan_s() const;
   /// So many workers take no longer than the longest plan; fewer may not suffice.
   [[nodiscard]] std::size_t sufficient_workers() const;

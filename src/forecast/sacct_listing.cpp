@@ -7,19 +7,13 @@
 namespace wallheat {
 namespace {
 
-bool is_unknown(std::string_view time) {
-  return time.empty() || time == "Unknown" || time == "None" || time == "N/A" || time == "0";
-}
-
-/// 0 where it is unknown.
-std::int64_t sacct_time_in(const ListingLines& lines, std::string_view text, const char* what) {
-  if (is_unknown(text)) return 0;
-  if (!number_of<std::int64_t>(text))
-    lines.refuse(
-        fmt::format("its {} is '{}', which is no time in seconds since 1970; make the "
-                    "listing with SLURM_TIME_FORMAT=%s",
-                    what, text.substr(0, ListingLines::longest)));
-  return lines.time_s(text, what);
+/// 0 if it is unknown.
+std::int64_t sacct_time_in(const ListingTable& table, std::string_view time, const char* what) {
+  if (time.empty() || time == "Unknown" || time == "None" || time == "N/A") return 0;
+  if (!number_of<std::int64_t>(time))
+    table.refuse_listing(fmt::format("its {} is '{}', which is no time in seconds since 1970", what,
+                                     time.substr(0, ListingLines::longest)));
+  return table.time_s(time, what);
 }
 
 /// "4000M" in bytes; sizes without a unit are MiB.
@@ -69,7 +63,7 @@ std::uint64_t array_of(const ListingLines& lines, std::string_view job) {
 }  // namespace
 
 JobListing parse_sacct(const std::string& name, std::string_view text) {
-  enum Field {  // in the order of sacct_fields
+  enum Column {  // in the order of sacct_fields
     job_raw,
     job_text,
     partition,
@@ -85,55 +79,37 @@ JobListing parse_sacct(const std::string& name, std::string_view text) {
     memory,
     resources
   };
+  std::vector<std::string_view> columns;
+  split(sacct_fields, ',', columns);
+  ListingTable table(name, text, columns,
+                     fmt::format("SLURM_TIME_FORMAT=%s sacct -X -D -n -P -o {}", sacct_fields));
   JobListing listing;
-  ListingLines lines(name, text);
-  std::vector<std::string_view> names;
-  split(sacct_fields, ',', names);
-  std::vector<std::size_t> places = places_of(lines, names, names, "");
-  std::vector<std::string_view> fields;
-  std::size_t width = names.size();
-  bool first = true;
-  for (std::string_view line; lines.next(line);) {
-    if (line.empty()) continue;
-    split(line, '|', fields);
-    if (std::exchange(first, false) &&
-        std::find(fields.begin(), fields.end(), names[job_raw]) != fields.end()) {
-      places = places_of(lines, fields, names, fmt::format("sacct -X -D -P -o {}", sacct_fields));
-      width = fields.size();
-      continue;
-    }
-    if (fields.size() != width)
-      lines.refuse(
-          fmt::format("{} fields in place of {}; make the listing with sacct -X -D -n -P -o "
-                      "{}",
-                      fields.size(), width, sacct_fields));
-    const auto field = [&](Field which) { return fields[places[which]]; };
-    if (field(job_text).find('.') != std::string_view::npos) continue;  // a step
-
+  while (table.next()) {
+    if (table[job_text].find('.') != std::string_view::npos) continue;  // a step
     JobRecord job;
-    job.job = lines.number<std::uint64_t>(field(job_raw), "JobIDRaw");
-    job.array = array_of(lines, field(job_text));
+    job.job = table.number<std::uint64_t>(table[job_raw], "JobIDRaw");
+    job.array = array_of(table, table[job_text]);
     // While it waits, a job may name several partitions.
-    job.partition = listing.names.place_of(field(partition).substr(0, field(partition).find(',')));
-    job.qos = listing.names.place_of(field(qos));
-    job.submit_s = sacct_time_in(lines, field(submit), "Submit");
-    job.eligible_s = sacct_time_in(lines, field(eligible), "Eligible");
-    job.start_s = sacct_time_in(lines, field(start), "Start");
-    const std::int64_t ended_s = sacct_time_in(lines, field(end), "End");
-    if (!field(nodes).empty()) job.nodes = lines.number<std::uint32_t>(field(nodes), "AllocNodes");
-    if (!field(cpus).empty()) job.cpus = lines.number<std::uint32_t>(field(cpus), "AllocCPUS");
+    job.partition = table[partition].substr(0, table[partition].find(','));
+    job.qos = table[qos];
+    job.submit_s = sacct_time_in(table, table[submit], "Submit");
+    job.eligible_s = sacct_time_in(table, table[eligible], "Eligible");
+    job.start_s = sacct_time_in(table, table[start], "Start");
+    const std::int64_t ended_s = sacct_time_in(table, table[end], "End");
+    if (!table[nodes].empty()) job.nodes = table.number<std::uint32_t>(table[nodes], "AllocNodes");
+    if (!table[cpus].empty()) job.cpus = table.number<std::uint32_t>(table[cpus], "AllocCPUS");
     // Cancelled before it started, a job has the time of that as its start, too, but no nodes.
-    if (field(state).starts_with("PENDING") || (job.nodes == 0 && job.cpus == 0)) job.start_s = 0;
+    if (table[state].starts_with("PENDING") || (job.nodes == 0 && job.cpus == 0)) job.start_s = 0;
     if (job.start_s == 0) {
       job.until_s = ended_s;
-      const std::string_view asked = resource(field(resources), "cpu");
-      if (!asked.empty()) job.cpus = lines.number<std::uint32_t>(asked, "ReqTRES");
+      const std::string_view asked = resource(table[resources], "cpu");
+      if (!asked.empty()) job.cpus = table.number<std::uint32_t>(asked, "ReqTRES");
     }
-    if (const auto minutes = number_of<std::int64_t>(field(limit)); minutes && *minutes > 0)
+    if (const auto minutes = number_of<std::int64_t>(table[limit]); minutes && *minutes > 0)
       job.limit_s = std::min<std::int64_t>(*minutes, 1'000'000'000) * 60;
     job.waits_still = job.start_s == 0 && job.until_s == 0;
-    job.memory_bytes = memory_of(lines, job, field(memory), field(resources));
-    listing.jobs.push_back(job);
+    job.memory_bytes = memory_of(table, job, table[memory], table[resources]);
+    listing.jobs.push_back(std::move(job));
   }
   listing.end_what_waits();
   return listing;

@@ -13,13 +13,12 @@ namespace py = pybind11;
 namespace wallheat::python {
 namespace {
 
-/// The array with values of another type, aligned and in C order; the array itself where that is
-/// what it is.
+/// The array with values of another type, aligned and in C order; the array itself if it is so.
 template <class T>
 py::array_t<T> converted(const py::array& array) {
   constexpr int layout =
       py::array::c_style | py::array::forcecast | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-  return py::array_t<T, layout>(array);  // raises what NumPy raises, as where memory is short
+  return py::array_t<T, layout>(array);  // raises what NumPy raises, as if memory is short
 }
 
 template <class T, class From>

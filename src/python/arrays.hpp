@@ -10,12 +10,12 @@
 namespace wallheat::python {
 
 /// A two-dimensional NumPy array of numbers, in any order and byte order, as float64. `name` is
-/// what messages call it. Throws InputError where it has no cells or another shape or type, where
-/// an integer is too large for float64, or where a value is NaN, infinite or beyond largest_value.
+/// what messages call it. Throws InputError if it has no cells or another shape or type, if an
+/// integer is too large for float64, or if a value is NaN, infinite or beyond largest_value.
 [[nodiscard]] Grid<double> numbers_of(const pybind11::array& array, const std::string& name);
 
-/// A mask, 1 where the array is set: bool or uint8 that is not 0, or any numbers that are 0 or 1,
-/// as in an ID_interior.npy. Throws InputError.
+/// A mask, 1 for each cell that is set: bool or uint8 that is not 0, or any numbers that are 0 or
+/// 1, as in an ID_interior.npy. Throws InputError.
 [[nodiscard]] Grid<std::uint8_t> mask_of(const pybind11::array& array, const std::string& name);
 
 /// A float64 array of the grid's shape that owns the cells; nothing is copied.

@@ -29,7 +29,7 @@ using namespace pybind11::literals;
 namespace wallheat::python {
 namespace {
 
-/// A solver on the first GPU, which is opened once. Throws RunError where there is none.
+/// A solver on the first GPU, which is opened once. Throws RunError if there is none.
 std::unique_ptr<Solver> make_gpu_solver() {
   static std::mutex mutex;
   // Never destroyed: the driver may be gone by then.

@@ -147,9 +147,8 @@ class Page {
     plot.add(
         "set multiplot layout {},{} margins screen {:.6f},{:.6f},{:.6f},{:.6f} spacing screen "
         "{:.6f},{:.6f}",
-        rows_, columns_, (margin + left_of_panel()) / width, right / width,
-        (margin + below_panel()) / height, 1 - (top + caption) / height,
-        (gap + left_of_panel()) / width, (caption + below_panel()) / height);
+        rows_, columns_, margin / width, right / width, margin / height,
+        1 - (top + caption) / height, gap / width, caption / height);
     plot.add("set label 1 {} at screen {:.6f},{:.6f} left font ',15'", Plot::quoted(picture_.title),
              margin / width, 1 - 0.45 * top / height);
     plot.add(
@@ -157,11 +156,7 @@ class Page {
         "rectangle "
         "from graph 0,0 to graph 1,1 fillcolor '#e7e9ec' fillstyle solid noborder behind; "
         "set title offset 0,-0.6 textcolor '#686e7a' font ',11'");
-    if (picture_.axes)
-      plot.add(
-          "set xtics out nomirror textcolor '#262a33'; set ytics out nomirror textcolor '#262a33'; "
-          "set xlabel 'column, cells'; set ylabel 'row, cells' offset 1.5,0");
-    const double tall = std::min(height - top - caption - below_panel() - margin, 600.0);
+    const double tall = std::min(height - top - caption - margin, 600.0);
     double bar_left = right + gap;
     for (const FieldPanel& panel : picture_.panels) {
       Scale& scale = scales_.at(panel.scale);
@@ -201,15 +196,12 @@ class Page {
     });
     return is_long ? 132 : 104;
   }
-  [[nodiscard]] double left_of_panel() const { return picture_.axes ? 60 : 0; }
-  [[nodiscard]] double below_panel() const { return picture_.axes ? 44 : 0; }
   /// What is not panels.
   [[nodiscard]] double around_width() const {
-    return 2 * margin + static_cast<double>(columns_) * (left_of_panel() + gap) +
-           static_cast<double>(bars()) * bar();
+    return 2 * margin + static_cast<double>(columns_) * gap + static_cast<double>(bars()) * bar();
   }
   [[nodiscard]] double around_height() const {
-    return top + static_cast<double>(rows_) * (caption + below_panel()) + margin;
+    return top + static_cast<double>(rows_) * caption + margin;
   }
 
   /// The largest side with which all fits into a size, of panels so wide and high.

@@ -57,7 +57,6 @@ struct FieldPicture {
   /// highest value; 0 to 25 °C where walls are at 5 or 25 °C, as in the study, so that pictures of
   /// several plans compare.
   std::optional<ColourRange> range;
-  bool axes = false;  ///< rows and columns in cells
   /// Width and height in pixels that all must fit into; panels grow or shrink.
   std::optional<std::pair<int, int>> size;
 

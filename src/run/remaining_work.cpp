@@ -88,9 +88,7 @@ void measure_here(RemainingWork& work, const TextList& ids, const PlanSource& so
     }
   }
   if (measured == 0)
-    throw RunError(
-        "none of three plans can be solved here; say the speed of a core with "
-        "--partition NAME:core=SPEED");
+    throw RunError(fmt::format("none of three plans of {} can be read", source.path().string()));
   work.speed_source =
       fmt::format("as {} took on a core of this machine", counted(measured, "plan"));
 }

@@ -72,14 +72,6 @@ Superposition superposition_of(const FloorPlan& plan, const std::vector<double>&
   return result;
 }
 
-Grid<double> field_of(const FloorPlan& plan, std::span<const double> interior) {
-  Grid<double> field = plan.domain;
-  std::size_t next = 0;
-  for (std::size_t cell = 0; cell < field.cells.size(); ++cell)
-    if (plan.interior.cells[cell] != 0) field.cells[cell] = interior[next++];
-  return field;
-}
-
 BoundedValue bounded_mean(std::span<const double> values, double bound) {
   const auto count = static_cast<double>(values.size());
   // numpy_sum() adds a value to at most 16 others in its lane, 3 lanes, 7 halves, and one stretch

@@ -44,9 +44,6 @@ struct Superposition {
                                              const std::vector<double>& kinds, Solver& steady,
                                              const Limits& limits);
 
-/// The plan's fixed cells, with these values at interior cells, in row-major order.
-[[nodiscard]] Grid<double> field_of(const FloorPlan& plan, std::span<const double> interior);
-
 struct BoundedValue {
   double value = 0;
   double bound = 0;  ///< it is not farther than that from the true one

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -80,13 +79,6 @@ class Outputs : public ShellTest {
         "wallheat export r.h5 --out r.csv && ln -s . loop &&"
         "cp plates/building_ids.txt ids && echo 12 > short && touch jobs nodes config recording "
         "one.json one.cfg");
-  }
-  /// Every file and what it holds.
-  [[nodiscard]] std::map<std::string, std::string> all_files() const {
-    std::map<std::string, std::string> files;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_.path()))
-      files[entry.path().string()] = entry.is_regular_file() ? file_text(entry.path()) : "";
-    return files;
   }
   /// That it is one of the command's inputs or a floor plan, in one line, and nothing is changed.
   void expect_kept(const Output& output, const std::string& data, const std::string& file) {

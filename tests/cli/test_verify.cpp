@@ -30,6 +30,12 @@ class VerifyTest : public testing::Test {
     save("b", room(24, 24));
     save("wall", random_plan(8, 8, 0, 1));
     save("c", room(20, 31));
+    solve_by(SolverKind::jacobi);
+  }
+  void solve_by(SolverKind kind) {
+    solver_.kind = kind;
+    settings_ = solver_.settings();
+    results_.clear();
     for (const std::string& id : ids_) results_.push_back(solve(results_.size(), id));
   }
 
@@ -117,7 +123,7 @@ class VerifyTest : public testing::Test {
 
   TemporaryDirectory directory_;
   SolverOptions solver_;
-  Attributes settings_ = solver_.settings();
+  Attributes settings_;
   std::vector<std::string> ids_{"a", "b", "wall", "c"};
   std::vector<PlanResult> results_;
 };
@@ -134,6 +140,10 @@ TEST_F(VerifyTest, finds_nothing_wrong_with_a_true_file_however_its_fields_are_c
     EXPECT_EQ(outcome.check(check), std::pair(Json(4), Json(0))) << check;
   EXPECT_EQ(outcome.json()["findings"], 0);
   EXPECT_EQ(verify({"--all", "--solver-backend", "reference"}).status, exit_done);
+  const Outcome alone = verify_by({file(), "--sample", "0"});
+  EXPECT_EQ(alone.status, exit_done);
+  EXPECT_EQ(alone.check("inputs").first, Json()) << "there are no plans to compare with";
+  EXPECT_THROW((void)verify_by({file()}), UsageError);
 }
 
 TEST_F(VerifyTest, takes_infinite_statistics_where_sums_overflow_and_only_there) {
@@ -160,10 +170,7 @@ TEST_F(VerifyTest, takes_infinite_statistics_where_sums_overflow_and_only_there)
 
 TEST_F(VerifyTest, finds_nothing_wrong_with_files_of_the_other_solvers) {
   for (const SolverKind kind : {SolverKind::fastforward, SolverKind::steady}) {
-    solver_.kind = kind;
-    settings_ = solver_.settings();
-    results_.clear();
-    SetUp();
+    solve_by(kind);
     write();
     const Outcome outcome = verify();
     EXPECT_EQ(outcome.status, exit_done) << outcome.out;
@@ -173,10 +180,7 @@ TEST_F(VerifyTest, finds_nothing_wrong_with_files_of_the_other_solvers) {
 }
 
 TEST_F(VerifyTest, proves_the_bound_of_a_steady_state_from_its_field) {
-  solver_.kind = SolverKind::steady;
-  settings_ = solver_.settings();
-  results_.clear();
-  SetUp();
+  solve_by(SolverKind::steady);
   const Lies lies{
       {"plan a: error_bound is 1e-13 °C in the file, but the field beside it proves ",
        [](PlanResult& row) { row.error_bound = 1e-13; }},
@@ -298,14 +302,6 @@ TEST_F(VerifyTest, solves_as_many_plans_as_asked_and_the_same_for_the_same_seed)
   EXPECT_EQ(once.check("answers").first, 2);
   EXPECT_EQ(once.json()["seed"], 5);
   EXPECT_EQ(verify({"--sample", "2", "--seed", "5"}).out, once.out);
-}
-
-TEST_F(VerifyTest, checks_a_file_without_its_plans) {
-  write();
-  const Outcome outcome = verify_by({file(), "--sample", "0"});
-  EXPECT_EQ(outcome.status, exit_done);
-  EXPECT_EQ(outcome.check("inputs").first, Json());
-  EXPECT_THROW((void)verify_by({file()}), UsageError);
 }
 
 TEST_F(VerifyTest, refuses_to_compare_with_another_solver) {

@@ -68,7 +68,7 @@ wait_until 900 "there is a history" started 100
 
 # forecast NODES JOBS    what advise says of this choice now, in seconds: wait, run, done, and how to submit it
 forecast() {
-  on "$wallheat" advise --json --partition "all:core=$speed" --cores-per-node 1 \
+  on "$wallheat" advise --json --partition all --core-speed "$speed" --cores-per-node 1 \
     --start-up "$([ "$2" = 1 ] && echo "$start_up" || echo "$start_up_of_element")" -- \
     --data plans --out none.h5 "${work[@]}" | python3 -c '
 import json, sys

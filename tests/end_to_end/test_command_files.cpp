@@ -1,5 +1,4 @@
 #include <fstream>
-#include <map>
 
 #include "store/result_store.hpp"
 #include "support/shell_test.hpp"
@@ -21,13 +20,6 @@ class CommandFiles : public ShellTest {
         "cp plans/building_ids.txt ids && echo notes > text && : > empty &&"
         "ln -s p.zip link && ln p.zip name && ln -s r.h5 r_link && ln r.h5 r_name &&"
         "ln -s new.h5 link_to_new && ln -s . loop");
-  }
-  /// Every file and what it holds.
-  [[nodiscard]] std::map<std::string, std::string> all_files() const {
-    std::map<std::string, std::string> files;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_.path()))
-      files[entry.path().string()] = entry.is_regular_file() ? file_text(entry.path()) : "";
-    return files;
   }
   /// Which changes nothing.
   void expect_refusal(const std::string& command, int status, const std::string& sentence) {
@@ -51,14 +43,9 @@ TEST_F(CommandFiles, of_one_command_are_different_ones) {
   expect_refusal(
       "run --data plans --out new.h5 --events plans/building_ids.txt", 2,
       "plans/building_ids.txt is one of the files of --data; name another file by --events");
-  expect_refusal("merge --overwrite --out r_name r.h5", 2, "PART and --out are one file");
-  expect_refusal("export r.h5 --overwrite -o r_link", 2, "--out and FILE are one file");
-  shell("ln -s new.h5 new.h5.status; ln p.zip p.png");
+  shell("ln -s new.h5 new.h5.status");
   expect_refusal("run --data plans --out new.h5", 2,
                  "new.h5.status are one file by a link; remove");
-  expect_refusal("solve 00001 --data p.zip --overwrite --png p.png", 2, "--data and --png");
-  expect_refusal("advise --overwrite --out p.zip -- --data p.zip --out r.h5", 2,
-                 "--data and --out are one file");
 }
 
 TEST_F(CommandFiles, of_a_run_under_mpirun_are_different_ones) {

@@ -113,7 +113,7 @@ TEST_F(Forecasts, are_refused_without_a_sound_listing) {
   expect_refusal("queue --sacct a.txt", 1, "a.txt, line 2: 2 fields in place of 14");
   expect_refusal("queue --sacct - < /dev/null", 1, "no job is in the listing");
   expect_refusal("queue --sacct /dev/zero", 1, "/dev/zero is no text");
-  expect_refusal("queue --sacct a.txt --cpu-hours 4", 2, "--cpu-hours takes the first bound");
+  expect_refusal("queue --sacct a.txt --cpu-hours 4", 2, "--cpu-hours must be the first bound");
   write("l.txt", "JOBID|QUEUE\n");
   expect_refusal("queue --lsf l.txt", 1, "l.txt, line 1: the column JOBINDEX is missing");
   EXPECT_THAT(
@@ -148,7 +148,8 @@ TEST_F(Forecasts, advises_where_to_run) {
   EXPECT_THAT(shell(advise + "-p slow --by core-hours -- --data plans --out new.h5").out,
               AllOf(HasSubstr("takes the fewest core hours"), Not(HasSubstr("of now"))));
   expect_refusal("advise --sinfo sinfo.txt", 2, "they come after --");
-  expect_refusal("advise -p x -- --data plans --out r.h5", 2, "--partition x:nodes=N,cores=N");
+  expect_refusal("advise --sinfo sinfo.txt -p no -- --data plans --out r.h5", 2,
+                 "--partition must be one of slow, now, not 'no'; did you mean 'now'?");
 }
 
 TEST_F(Forecasts, say_when_a_transfer_to_a_gpu_pays) {

@@ -40,18 +40,7 @@ TEST_F(Looking, lists_the_plans_that_a_formula_holds_for) {
   EXPECT_EQ(shell(list + "00005 00002 --first 1").out, "id\n00005\n");
   EXPECT_EQ(shell(list + "--sort -id --first 2").out, "id\n00006\n00005\n");
   expect_refusal("list r.h5 00005 2", 1, "r.h5 has no plan '2'; did you mean '00002'?");
-  expect_refusal("list r.h5 00005 --sort id", 2, "not both");
-}
-
-TEST_F(Looking, measures_over_the_size_of_plans) {
-  const std::string bench = "wallheat bench --solvers --plans 1 --sizes 16,32 --repeat 1";
-  const auto sizes = nlohmann::json::parse(shell(bench + " --json --plot sizes.svg").out);
-  const auto& last = sizes.at("plans").at(5);
-  EXPECT_EQ(last.at("id"), "32 x 32, 00001");
-  EXPECT_EQ(last.at("solver"), "steady");
-  EXPECT_LE(last.at("error_bound"), 1e-8);
-  EXPECT_THAT(bytes("sizes.svg"), HasSubstr("fastforward"));
-  expect_refusal("bench --plot b.svg", 2, "--plot needs --device gpu, or --solvers");
+  expect_refusal("list r.h5 00005 --sort id", 2, "ID and --sort exclude each other");
 }
 
 TEST_F(Looking, draws_the_histogram_of_a_selection) {
@@ -71,35 +60,29 @@ TEST_F(Looking, draws_stored_fields_without_solving) {
   EXPECT_THAT(bytes("sheet.pdf"), StartsWith("%PDF-"));
   shell("wallheat plot r.h5 00003 --minus coarse.h5 -o difference.svg");
   EXPECT_THAT(bytes("difference.svg"), HasSubstr("r.h5 minus coarse.h5"));
-  EXPECT_EQ(shell("wallheat plot r.h5 00003 --range -5:60 --axes --title 'A title' -o one.svg").err,
-            "");
+  EXPECT_EQ(shell("wallheat plot r.h5 00003 --range -5:60 --title 'A title' -o one.svg").err, "");
   shell(
       "wallheat plot r.h5 00003 00004 --data plans --show start,mask,field "
       "--cmap viridis -o panels.svg");
   EXPECT_THAT(bytes("panels.svg"),
               AllOf(HasSubstr("00003 start"), HasSubstr("00004 interior cells")));
-  EXPECT_THAT(bytes("one.svg"), AllOf(HasSubstr("iterations of jacobi"), HasSubstr("A title"),
-                                      HasSubstr("row, cells"), HasSubstr(" 60<")));
+  EXPECT_THAT(bytes("one.svg"),
+              AllOf(HasSubstr("iterations of jacobi"), HasSubstr("A title"), HasSubstr(" 60<")));
   shell("wallheat plot r.h5 -n 2 -o some.svg");
   EXPECT_THAT(bytes("some.svg"), HasSubstr("2 of 6 plans, jacobi"));
   expect_refusal("plot r.h5 00003 --show start -o x.png", 2, "name them by --data");
   expect_refusal("plot r.h5 00003 --show difference -o x.png", 2, "name it by --minus");
-  expect_refusal("plot r.h5 00003 --where 'mean_temp > 3' -o x.png", 2, "not both");
-  expect_refusal("plot r.h5 00003 --cmap hot -o x.png", 2, "--cmap must be one of");
+  expect_refusal("plot r.h5 00003 --where 'mean_temp > 3' -o x.png", 2, "ID and --where exclude");
   expect_refusal("plot r.h5 00003 -o x.png --range 5:1", 2, "--range must be LOW:HIGH");
-  expect_refusal("plot r.h5 00003 -o x.png --size 5", 2, "--size must be WIDTHxHEIGHT");
   expect_refusal("plot r.h5 00003 -o x.svg --dpi 300", 2, "--dpi is for PNG");
   expect_refusal("plot r.h5 00003 --data plans --show source -o x.png", 1, "no heat source");
 }
 
 TEST_F(Looking, draws_heat_sources) {
   shell(
-      "wallheat generate --kind poisson --out plates --count 2 --size 32 &&"
-      "wallheat run --data plates --out p.h5 --solver steady --spacing 0.03 "
-      "--save-fields && wallheat plot p.h5 00001 --data plates --show "
-      "mask,source,field -o p.svg && wallheat summary p.h5 --bins 2 --plot p.png");
-  EXPECT_THAT(bytes("p.svg"),
-              AllOf(HasSubstr("heat source"), HasSubstr("steady state"), Not(HasSubstr(" 25<"))));
+      "wallheat generate --kind poisson --out plates --count 1 --size 32 &&"
+      "wallheat plot r.h5 00001 --data plates --show mask,source -o p.svg");
+  EXPECT_THAT(bytes("p.svg"), AllOf(HasSubstr("heat source"), Not(HasSubstr(" 25<"))));
 }
 
 TEST_F(Looking, solves_what_is_not_stored_as_the_file_was_made_and_says_so) {
@@ -140,47 +123,18 @@ TEST_F(Looking, writes_the_field_that_solve_gives_as_an_array) {
 TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
   shell("wallheat summary r.h5 --page run.html");
   const std::string page = bytes("run.html");
-  EXPECT_THAT(page, StartsWith("<!doctype html>"));
-  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
-  for (const char* part :
-       {"average mean temperature", "coldest plans", "warmest plans", "where the time went",
-        "100.00", "threads over time", "sessions", "wallheat run --data plans --out r.h5",
-        "peak memory of a solver", "peak memory of a rank"})
-    EXPECT_THAT(page, HasSubstr(part));
+  EXPECT_THAT(page, AllOf(StartsWith("<!doctype html>"), HasSubstr("default-src 'none'"),
+                          HasSubstr("wallheat run --data plans --out r.h5"),
+                          HasSubstr("peak memory of a rank")));
   for (const char* outside : {"<script src", "src=\"http", "href=\"http", "url("})
     EXPECT_THAT(page, Not(HasSubstr(outside)));
-  // The lines that the page's script sorts hold all plans, as text of its own.
-  const std::size_t lines = page.find("<pre hidden>");
-  ASSERT_NE(lines, std::string::npos);
-  EXPECT_THAT(page.substr(lines), AllOf(HasSubstr("00001\tconverged\t"), HasSubstr("\n00006\t")));
   EXPECT_THAT(shell("wallheat summary r.h5 --json").out,
               HasSubstr("\"command_line\": \"wallheat run --data plans"));
-  EXPECT_THAT(shell("wallheat summary r.h5").out,
-              AllOf(HasSubstr("peak memory of a solver"), HasSubstr("peak memory of a rank")));
   shell("PATH=. \"$program\" summary r.h5 --page bare.html");
   EXPECT_THAT(
       bytes("bare.html"),
       AllOf(HasSubstr("The figures are missing: gnuplot"), HasSubstr("plans by mean temperature"),
             HasSubstr("average mean temperature"), Not(HasSubstr("<svg"))));
-}
-
-TEST_F(Looking, puts_two_runs_beside_each_other_on_a_page) {
-  shell("wallheat compare r.h5 coarse.h5 --page both.html --json > both.json");
-  const std::string page = bytes("both.html");
-  std::size_t place = 0;
-  for (const char* part : {"answers against those of r.h5", "what differs", "tolerance",
-                           "largest in plan", "s a plan", "where the time of all threads went"}) {
-    place = page.find(part, place);
-    EXPECT_NE(place, std::string::npos) << part;
-  }
-  const auto json = nlohmann::json::parse(bytes("both.json"));
-  EXPECT_EQ(json["comparisons"][0]["compared"], 6);
-  EXPECT_EQ(json["settings"][0]["name"], "tolerance");
-  EXPECT_EQ(json["times"].size(), 2U);
-  EXPECT_GT(json["thread_time"][0]["seconds_2"], 0);
-  EXPECT_THAT(shell("wallheat compare r.h5 k.h5").out,
-              AllOf(HasSubstr("no session of k.h5 left its wall time"),
-                    HasSubstr("k.h5 does not tell where its time went")));
 }
 
 TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
@@ -208,14 +162,6 @@ TEST_F(Looking, exports_fields_for_paraview_only_of_files_that_others_can_read) 
   shell("wallheat export k.h5 -o x.xdmf", 75);
   shell("wallheat plot k.h5 -o k.svg");  // without the plans that have no field yet
   EXPECT_THAT(bytes("x.xdmf"), HasSubstr(":/fields/"));
-}
-
-TEST_F(Looking, writes_a_trace_of_every_plan) {
-  shell("wallheat trace r.h5 --out trace.json");
-  const std::string trace = bytes("trace.json");
-  EXPECT_THAT(trace, StartsWith("{\"traceEvents\":["));
-  for (const char* id : {"00001", "00006"}) EXPECT_THAT(trace, HasSubstr(id));
-  EXPECT_THAT(trace, HasSubstr("\"name\":\"solve\""));
 }
 
 }  // namespace

@@ -38,21 +38,15 @@ class Parts : public ShellTest {
   }
 };
 
-TEST_F(Parts, become_one_file) {
-  solve(6);
-  make_part("part-1.h5", {0, 2, 4});
-  make_part("part-2.h5", {1, 3, 5}, false);
-  const Finished merged = shell("wallheat merge --out all.h5 part-1.h5 part-2.h5");
-  EXPECT_THAT(merged.out, StartsWith("6 of 6, 0 missing, 0 duplicates, 0 conflicts\n"));
-  EXPECT_THAT(merged.out, HasSubstr("part-2.h5 was not closed"));
-  EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
-}
-
 TEST_F(Parts, of_a_job_array_become_a_file_that_is_no_shard) {
   generate(6);
   shell(
-      "for k in 1 2 3; do wallheat run --data plans --out r.h5 --shard $k/3 || exit; done; "
+      "export SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_MAX=7 SLURM_ARRAY_TASK_COUNT=3; "
+      "for task in 5 6 7; do "
+      "SLURM_ARRAY_TASK_ID=$task wallheat run --data plans --out r.h5 || exit; done; "
       "wallheat merge --out all.h5 r.part-*-of-3.h5");
+  shell("wallheat run --data plans --out whole.h5");
+  EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
   const Finished all = shell("wallheat status all.h5");
   EXPECT_THAT(all.out, AllOf(HasSubstr("plans      6\n"), HasSubstr("solved   6"),
                              HasSubstr("merged from 3 parts"), Not(HasSubstr("shard"))));
@@ -74,6 +68,12 @@ TEST_F(Parts, that_leave_plans_out_are_finished_by_a_resume_of_the_whole) {
   EXPECT_THAT(refused.err,
               AllOf(HasSubstr("all.h5 was not written"), HasSubstr("--allow-missing")));
   EXPECT_FALSE(exists("all.h5"));
+
+  make_part("part-2.h5", {1, 3, 5}, false);
+  const Finished whole = shell("wallheat merge --out both.h5 part-1.h5 part-2.h5");
+  EXPECT_THAT(whole.out, AllOf(StartsWith("6 of 6, 0 missing, 0 duplicates, 0 conflicts\n"),
+                               HasSubstr("part-2.h5 was not closed")));
+  EXPECT_EQ(csv("both.h5"), csv("whole.h5"));
 
   EXPECT_THAT(shell("wallheat merge --out all.h5 --allow-missing part-1.h5", 75).out,
               StartsWith("3 of 6, 3 missing, 0 duplicates, 0 conflicts\n"));
@@ -103,25 +103,6 @@ TEST_F(Parts, that_contradict_each_other_stop_the_merge) {
   shell("wallheat run --data plans --out failed.h5", 3);
   EXPECT_EQ(shell("wallheat merge --out all.h5 failed.h5", 3).out,
             "2 of 3, 0 missing, 0 duplicates, 0 conflicts, 1 failed\n");
-}
-
-TEST_F(Parts, that_ran_at_the_same_time_share_their_wall_time) {
-  const StorePlan plan{{"a", "b"}, {{"solver", "jacobi"}}, false};
-  for (const std::string minute : {"00", "01"}) {  // each of 100 s, the second a minute later
-    const auto part = path("part-" + minute + ".h5");
-    auto store = ResultStore::create(
-        part, plan, {{"shard", minute}, {"started_utc", "2030-01-02T03:" + minute + ":00.000Z"}},
-        false);
-    PlanResult result;
-    result.index = minute == "00" ? 0 : 1;
-    result.id = plan.ids[result.index];
-    result.status = PlanStatus::converged;
-    store.store({&result, 1});
-    store.close({{"seconds", "100.000"}, {"solved", "40"}});
-  }
-  shell("wallheat merge --out all.h5 --allow-missing part-0?.h5");
-  EXPECT_THAT(shell("wallheat summary all.h5").out,
-              testing::ContainsRegex("wall time +2 min 40 s, 30.0 plans/min"));
 }
 
 TEST_F(Parts, of_a_killed_run_are_made_whole_by_repair) {

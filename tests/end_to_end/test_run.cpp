@@ -213,15 +213,6 @@ TEST_F(Wallheat, solves_a_repeated_id_once_and_a_plan_without_rooms_as_empty) {
   EXPECT_THAT(shell("wallheat summary results.h5").out, HasSubstr("empty"));
 }
 
-TEST_F(Wallheat, takes_up_a_run_over_some_plans_for_all_of_them) {
-  generate(6);
-  shell(run + "--first 2");
-  EXPECT_THAT(shell(run + "--resume").err, HasSubstr("restored 2, solved 4, failed 0"));
-  EXPECT_THAT(shell(run + "--resume").err, HasSubstr("restored 6, solved 0, failed 0"));
-  shell("wallheat run --data plans --out direct.h5");
-  EXPECT_EQ(answers(), answers("direct.h5"));
-}
-
 TEST_F(Wallheat, answers_from_a_zip_archive_as_from_the_directory) {
   generate(6, 48);
   shell("echo torn > plans/00004_interior.npy; python3 -m zipfile -c plans.zip plans");
@@ -230,13 +221,10 @@ TEST_F(Wallheat, answers_from_a_zip_archive_as_from_the_directory) {
               HasSubstr("plans.zip: plans/00004_interior.npy: is not an NPY file"));
   EXPECT_THAT(answers("a.h5"), testing::SizeIs(1 + 5));
   EXPECT_EQ(answers("b.h5"), answers("a.h5"));
-  for (const auto& [file, data] : {std::pair("a.h5", "plans.zip"), std::pair("b.h5", "plans")}) {
-    const std::string words = std::string(file) + " --data " + data;
-    EXPECT_THAT(shell("wallheat verify --all " + words, 3).out,
-                HasSubstr("ok: 5 plans, unchanged"));
-    EXPECT_THAT(shell("wallheat run --resume --save-fields --out " + words, 3).err,
-                HasSubstr("restored 5"));
-  }
+  EXPECT_THAT(shell("wallheat verify --all a.h5 --data plans.zip", 3).out,
+              HasSubstr("ok: 5 plans, unchanged"));
+  EXPECT_THAT(shell("wallheat run --resume --save-fields --out b.h5 --data plans", 3).err,
+              HasSubstr("restored 5"));
   change("00002");
   EXPECT_THAT(shell("rm plans.zip; python3 -m zipfile -c plans.zip plans; wallheat run --resume "
                     "--save-fields --out b.h5 --data plans.zip",
@@ -307,16 +295,6 @@ TEST_F(Wallheat, solves_plans_with_sources_and_knows_them_by_their_content) {
               AllOf(HasSubstr("00003"), HasSubstr("00004")));
   const Finished verified = shell("! wallheat verify jacobi.h5 --data plans");
   EXPECT_THAT(verified.out + verified.err, HasSubstr("has changed since it was solved"));
-}
-
-TEST_F(Wallheat, solves_the_tasks_of_a_job_array_into_parts_that_make_the_whole) {
-  generate(7, 40);
-  const Finished merged = shell(run + R"( && for task in 5 6 7; do
-      SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_MAX=7 \
-        SLURM_ARRAY_TASK_COUNT=3 wallheat run --data plans --out array.h5 || exit; done
-    wallheat merge --out slurm.h5 array.part-*-of-3.h5)");
-  EXPECT_THAT(merged.out, HasSubstr("7 of 7, 0 missing, 0 duplicates, 0 conflicts"));
-  EXPECT_EQ(answers("slurm.h5"), answers());
 }
 
 TEST_F(Wallheat, ends_in_good_time_before_its_limit_and_goes_on_later) {

@@ -36,22 +36,11 @@ TEST(MaxArraySize, is_one_more_than_the_tasks_from_1_on) {
   EXPECT_THROW((void)most_array_tasks("scontrol", "nothing\n"), RunError);
 }
 
-TEST(Place, is_what_is_known_and_what_is_said) {
-  const std::vector<Partition> known{{"medium", 20, 32, 0, 3600, 0}};
-  const Place place = place_of("medium:core=2e9,limit=2,cores=30", known);
-  EXPECT_EQ(place.partition, (Partition{"medium", 20, 30, 0, 7200, 0}));
-  EXPECT_EQ(place.core_speed, 2e9);
-  EXPECT_THROW((void)place_of("medium:watts=3", known), UsageError);
-  EXPECT_THROW((void)place_of("medium:core=fast", known), UsageError);
-  EXPECT_THROW((void)place_of("medium:core=-1", known), UsageError);
-  EXPECT_THROW((void)place_of("elsewhere:cores=3", known), UsageError) << "how many nodes?";
-}
-
 /// 64 plans of 100 s on a core.
 class Choices : public testing::Test {
  protected:
   [[nodiscard]] std::vector<Choice> choices() const {
-    return campaign_choices(work_, places_, limits_, waits_, order_);
+    return campaign_choices(plans_s_, partitions_, limits_, waits_, order_);
   }
   /// A queue in which all waits are alike.
   static WaitForecast queue_of(std::int64_t wait_s) {
@@ -60,10 +49,10 @@ class Choices : public testing::Test {
     return forecast_waits(waits);
   }
 
-  CampaignWork work_{std::vector<double>(64, 1e11), [](double updates) { return updates / 1e9; }};
-  std::vector<Place> places_{{{"medium", 4, 4, 0, 0, 0}, 0}};
-  ChoiceLimits limits_{1000, 0, 0, 0};
-  WaitsOf waits_;
+  std::vector<double> plans_s_ = std::vector<double>(64, 100);
+  std::vector<Partition> partitions_{{"medium", 4, 4, 0, 0, 0}};
+  ChoiceLimits limits_{1000, 0, 0};
+  WaitsOf waits_ = [](const std::string&, std::size_t, double) { return nullptr; };
   ChoiceOrder order_ = ChoiceOrder::bound;
 };
 
@@ -80,7 +69,7 @@ TEST_F(Choices, are_one_job_or_few_or_many_jobs_of_an_array) {
       << "sixteen times the nodes, and no more jobs than plans";
   limits_.most_array_tasks = 3;
   EXPECT_EQ(choices().size(), 4U) << "MaxArraySize forbids four";
-  places_[0].partition.most_nodes = 1;
+  partitions_[0].most_nodes = 1;
   EXPECT_EQ(choices().size(), 2U);
 }
 
@@ -101,19 +90,17 @@ TEST_F(Choices, of_many_small_jobs_wait_once_and_only_as_small_ones_do) {
 }
 
 TEST_F(Choices, know_the_run_and_what_it_costs) {
-  places_[0].partition.nodes = 1;
+  partitions_[0].nodes = 1;
   const Choice one = choices().at(0);
   EXPECT_DOUBLE_EQ(one.run_s, 1600) << "64 plans on 4 cores";
   EXPECT_EQ(one.limit_s, 2400) << "a quarter and two minutes more, in steps of five minutes";
   EXPECT_DOUBLE_EQ(one.core_hours, 4 * 1600.0 / 3600);
   EXPECT_FALSE(one.done_s()) << "the wait is not known";
-  places_[0].core_speed = 2e9;
-  EXPECT_DOUBLE_EQ(choices().at(0).run_s, 800) << "a speed of its own";
 }
 
 TEST_F(Choices, start_again_what_a_limit_stops) {
   limits_.most_array_tasks = 0;
-  places_[0].partition = {"short", 1, 4, 0, 620, 0};
+  partitions_[0] = {"short", 1, 4, 0, 620, 0};
   const WaitForecast queue = queue_of(60);
   waits_ = [&](const std::string&, std::size_t, double) { return &queue; };
   const Choice one = choices().at(0);
@@ -157,7 +144,7 @@ TEST_F(Choices, of_an_array_wait_for_its_last_job) {
     EXPECT_EQ(choice.wait_s, queue.bound_s(std::pow(0.5, 1 / n))) << choice_text(choice);
     EXPECT_EQ(choice.wait_95_s, queue.bound_s(std::pow(0.95, 1 / n))) << choice_text(choice);
   }
-  places_[0].partition.nodes = 64;
+  partitions_[0].nodes = 64;
   limits_.most_array_tasks = 64;
   const auto all = choices();
   const auto widest = std::ranges::find(all, 64U, &Choice::jobs);

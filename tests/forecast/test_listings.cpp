@@ -28,7 +28,7 @@ TEST(Sacct, tells_a_wait_from_eligible_to_start) {
   EXPECT_EQ(job.limit_s, 3600);
   EXPECT_EQ(job.cpus, 8U);
   EXPECT_EQ(job.memory_bytes, 16000.0 * 1024 * 1024);
-  EXPECT_EQ(listing.names.at(job.partition), "medium");
+  EXPECT_EQ(job.partition, "medium");
   EXPECT_EQ(waits_in(listing), std::vector<std::int64_t>{240}) << "not from the submission";
 }
 
@@ -152,7 +152,7 @@ TEST(Listings, that_overlap_count_each_stay_once) {
   all.keep_each_once();
   EXPECT_EQ(waits_in(all), (std::vector<std::int64_t>{100, 400}));
   EXPECT_EQ(waits_of(all).waiting, 0U) << "the other one tells of its start";
-  EXPECT_EQ(all.names.at(all.jobs[1].qos), "s");
+  EXPECT_EQ(all.jobs[1].qos, "s");
   all.add(sacct(first + "1|1|p|q|COMPLETED|2100|2100|2130|2200|60|1|1|1G|cpu=1\n"));
   all.keep_each_once();
   EXPECT_EQ(all.jobs.size(), 3U) << "requeued, it waited again";

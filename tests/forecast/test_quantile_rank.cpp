@@ -19,17 +19,9 @@ double binomial_cdf(std::size_t n, std::size_t k, double q) {
   return sum;
 }
 
-TEST(QuantileRank, needs_59_samples_for_95_percent_and_5_for_the_median) {
-  EXPECT_EQ(quantile_rank(0, 0.95), 0U);
-  EXPECT_EQ(quantile_rank(58, 0.95), 0U);
-  EXPECT_EQ(quantile_rank(59, 0.95), 59U);
-  EXPECT_EQ(quantile_rank(4, 0.5), 0U);
-  EXPECT_EQ(quantile_rank(5, 0.5), 5U);
-}
-
 TEST(QuantileRank, is_the_smallest_that_has_the_confidence) {
   for (const double q : {0.5, 0.75, 0.95, 0.995}) {
-    for (const std::size_t n : {5, 59, 60, 93, 124, 500, 1000, 5000}) {
+    for (const std::size_t n : {0, 4, 5, 58, 59, 60, 93, 500, 5000}) {
       const std::size_t k = quantile_rank(n, q);
       if (k == 0) {
         EXPECT_LT(1 - std::pow(q, static_cast<double>(n)), 0.95) << q << " " << n;
@@ -39,11 +31,6 @@ TEST(QuantileRank, is_the_smallest_that_has_the_confidence) {
       EXPECT_LT(binomial_cdf(n, k - 2, q), 0.95) << q << " " << n;
     }
   }
-}
-
-TEST(QuantileRank, comes_near_the_quantile_of_a_million_samples) {
-  // 950,000 + 1.645 sqrt(47,500), by the normal distribution.
-  EXPECT_NEAR(static_cast<double>(quantile_rank(1'000'000, 0.95)), 950'359, 2);
 }
 
 }  // namespace

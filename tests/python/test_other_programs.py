@@ -54,13 +54,6 @@ class OtherPrograms(unittest.TestCase):
             self.assertEqual(list(file["fields"]), self.ids)
             self.assertTrue((file["fields"]["00003"][:] == self.field()).all())
 
-    @needs("pandas", "h5py")
-    def test_pandas(self):
-        import h5py
-        import pandas as pd
-        with h5py.File(self.file) as file:
-            self.assertEqual(pd.DataFrame(file["rows"][:])["mean_temp"][2], self.row["mean_temp"])
-
     @needs("pandas", "tables")
     def test_pandas_read_hdf(self):
         import pandas as pd
@@ -139,7 +132,6 @@ class OtherPrograms(unittest.TestCase):
         with h5py.File(target.parent / name) as file:
             self.assertEqual([int(word) for word in dataset.get("Dimensions").split()][-2:], list(file[place].shape))
             self.assertTrue((file[place][:] == self.field()).all())
-
 
 
 if __name__ == "__main__":

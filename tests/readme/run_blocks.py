@@ -4,12 +4,12 @@
     tests/readme/run_blocks.py README --wallheat build/wallheat
 
 The directory holds what this checkout holds: copies of its scripts and configurations, links to its sources, and
-`build`, a link to the folder of the program, which is also the first in PATH. All shell blocks of the README share one bash; a command that fails
-ends the block, as with `set -e`. All Python blocks share one interpreter.
+`build`, a link to the folder of the program, which is also the first in PATH. The blocks are one script of bash, which
+ends at the first command that fails, and whose line N is line N of the README. A Python block runs with those before it.
 
 A comment on the line before a block says what differs:
     <!-- not run: REASON -->      the block is skipped; needed for every language but sh, bash and python
-    <!-- exit status N -->        the block is one command, and ends with N
+    <!-- exit status N -->        the last command of the block ends with N
 
 Links to files of the checkout and to headings are checked, too.
 
@@ -18,240 +18,94 @@ interpreter has numpy and h5py.
 """
 
 import argparse
-import json
 import os
 import pathlib
 import re
-import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COPIED = ("configs", "jobs")  # a reader may edit them
 LINKED = ("docker", "include", "src", "tests", "CMakeLists.txt")
-BLOCK_LIMIT_S = 600
-SHELL, PYTHON = ("sh", "bash"), ("python",)
 
-FENCE = re.compile(r"^( *)(```+|~~~+) *(\S*)")
-NOT_RUN = re.compile(r"^ *<!-- not run: (\S.*\S) -->$")
-EXIT_STATUS = re.compile(r"^ *<!-- exit status ([0-9]+) -->$")
+FENCE = re.compile(r" *```+ *(\S*)")
+MARKER = re.compile(r" *<!-- (?:not run: (?P<reason>\S.*\S)|exit status (?P<status>[0-9]+)) -->$")
 LINK = re.compile(r"\]\(([^()\s]+)\)")
+
+STRICT = """set -eE; trap 'echo "line $LINENO: exit status $?: $BASH_COMMAND"' ERR"""
+LENIENT = "set +e; trap - ERR"
+ALL = STRICT + '; set -o pipefail; . "$1"; touch "$1.done"'
 
 
 class Refused(Exception):
-    """A README that breaks a rule, or a block that fails: line and sentence."""
-
-    def __init__(self, line, sentence):
-        super().__init__(sentence)
-        self.line = line
+    """A README that breaks a rule; begins with the number of its line."""
 
 
-class Block:
-    def __init__(self, line, language, text, reason, status):
-        self.line = line  # of its first line of code, from 1
-        self.language = language
-        self.text = text
-        self.reason = reason  # why it is not run; None: it is
-        self.status = status  # which it must end with
-
-    def at_its_line(self):
-        """The code at the lines that it has in the README, so that messages name those."""
-        return "\n" * (self.line - 1) + self.text
-
-
-def one_command(text):
-    lines = re.sub(r"\\\n", " ", text).splitlines()
-    return sum(1 for line in lines if line.strip() and not line.strip().startswith("#")) == 1
-
-
-def blocks_of(text):
-    """Throws Refused where a block or a marker is not as it should be."""
-    lines = text.splitlines()
-    blocks, number = [], 0
-    reason, status, marker_line = None, None, None
-    while number < len(lines):
-        line = lines[number]
-        number += 1
-        if not_run := NOT_RUN.match(line):
-            reason, marker_line = not_run[1], number
-            continue
-        if exit_status := EXIT_STATUS.match(line):
-            status, marker_line = int(exit_status[1]), number
-            continue
-        fence = FENCE.match(line)
-        if not fence:
-            if marker_line:
-                raise Refused(marker_line, "no block follows this marker")
-            continue
-        indent, ticks, language = fence.groups()
-        first, code = number + 1, []
-        while number < len(lines) and not lines[number].strip().startswith(ticks):
-            code.append(lines[number].removeprefix(indent))
-            number += 1
-        if number == len(lines):
-            raise Refused(first - 1, "this block has no end")
-        number += 1
-        block = Block(first, language, "\n".join(code) + "\n", reason, status or 0)
-        if reason is None and language not in SHELL + PYTHON:
-            raise Refused(first - 1, f"no way to run a block of language '{language}'; "
-                                     "say why with <!-- not run: REASON --> before it")
-        if status and (language not in SHELL or not one_command(block.text)):
-            raise Refused(first - 1, "an exit status is that of a shell block with one command")
-        blocks.append(block)
-        reason, status, marker_line = None, None, None
-    if marker_line:
-        raise Refused(marker_line, "no block follows this marker")
-    return blocks
-
-
-def outside_of_blocks(text):
-    """(line number, line) of all that is not code."""
-    ticks = None
+def split(text):
+    """(prose, blocks): the lines that are not code, by number; of each block the language, the numbers of its two
+    fences, and what its marker says. Throws Refused."""
+    prose, blocks, marker, block = {}, [], None, None
     for number, line in enumerate(text.splitlines(), 1):
-        fence = FENCE.match(line)
-        if ticks is None and fence:
-            ticks = fence[2]
-        elif ticks is not None:
-            if line.strip().startswith(ticks):
-                ticks = None
+        if block and not line.strip().startswith("```"):
+            continue
+        if block:
+            blocks.append((*block, number))
+            block = None
+        elif fence := FENCE.match(line):
+            block = (fence[1], marker or {}, number)
+            marker = None
+        elif marker:
+            raise Refused(f"{number - 1}: no block follows this marker")
+        elif found := MARKER.match(line):
+            marker = found.groupdict()
         else:
-            yield number, line
+            prose[number] = line
+    return prose, blocks
+
+
+def scripts_of(text, has_python, scratch):
+    """The bash script; writes the Python blocks beside it. Throws Refused."""
+    lines = text.splitlines()
+    shell, python = [""] * len(lines), [""] * len(lines)
+    for language, marker, first, last in split(text)[1]:
+        reason = marker.get("reason")
+        if language not in ("sh", "bash", "python") and not reason:
+            raise Refused(f"{first}: no way to run a block of language '{language}': <!-- not run: REASON --> says why")
+        if language == "python" and not has_python:
+            reason = reason or "no Python here has numpy and h5py; jobs/install-packages.sh tests installs them"
+        if reason:
+            print(f"line {first}: skipped ({language}): {reason}", flush=True)
+        elif language == "python":
+            python[first:last - 1] = lines[first:last - 1]
+            (scratch / f"until-{last}.py").write_text("\n".join(python), encoding="utf-8")
+            shell[first - 1] = f'"$PYTHON" "{scratch}/until-{last}.py"'
+        else:
+            shell[first:last - 1] = lines[first:last - 1]
+            if status := marker.get("status"):
+                shell[first - 1] = LENIENT
+                shell[last - 1] = f"status=$?; {STRICT}; [ $status = {status} ]"
+    return "\n".join(shell) + "\n"
 
 
 def anchors(text):
     """The names that a forge gives to headings."""
-    headings = (line.lstrip("#").strip() for _, line in outside_of_blocks(text) if re.match("#+ ", line))
+    headings = (line.lstrip("#").strip() for line in split(text)[0].values() if re.match("#+ ", line))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def check_links(readme):
-    for number, line in outside_of_blocks(readme.read_text(encoding="utf-8")):
+    for number, line in split(readme.read_text(encoding="utf-8"))[0].items():
         for target in LINK.findall(line):
-            if re.match("[a-z]+:", target):
-                continue
             name, _, anchor = target.partition("#")
             file = (readme.parent / name) if name else readme
+            if re.match("[a-z]+:", target):
+                continue
             if not file.exists():
-                raise Refused(number, f"the link to {target} leads nowhere")
+                raise Refused(f"{number}: the link to {target} leads nowhere")
             if anchor and anchor not in anchors(file.read_text(encoding="utf-8")):
-                raise Refused(number, f"{file.name} has no heading for the link to {target}")
-
-
-class Session:
-    """A process that runs one block after the other and answers each with a status on a pipe."""
-
-    def __init__(self, words, scratch, directory, environment):
-        self.scratch = scratch
-        answers, theirs = os.pipe()
-        self.answers = os.fdopen(answers, encoding="utf-8")
-        self.process = subprocess.Popen(words + [str(theirs)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                                        cwd=directory, env=environment, pass_fds=[theirs], text=True,
-                                        start_new_session=True)
-        os.close(theirs)
-        self.output = scratch / f"output-of-{self.process.pid}"
-
-    def ask(self, words):
-        """Returns the answer; None where the process ended or took too long."""
-        self.output.write_text("")
-
-        def too_late(_signal, _frame):
-            raise TimeoutError
-
-        signal.signal(signal.SIGALRM, too_late)
-        signal.alarm(BLOCK_LIMIT_S)
-        try:
-            self.process.stdin.write(words + "\n")
-            self.process.stdin.flush()
-            return self.answers.readline().rstrip("\n") or None
-        except (TimeoutError, BrokenPipeError):
-            return None
-        finally:
-            signal.alarm(0)
-
-    def said(self):
-        return self.output.read_text(encoding="utf-8", errors="replace")
-
-    def close(self):
-        self.process.stdin.close()
-        try:
-            self.process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGTERM)
-            try:
-                self.process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
-                self.process.wait()
-
-
-class Shell(Session):
-    # The trap ends the block at the command that failed, and says which one it was. It strikes again where the
-    # block itself is found to have failed; the first word counts.
-    START = r"""
-failure=$1 answers=$2
-set -E -o pipefail
-trap 'status=$?; [ -s "$failure" ] || printf "%s\n" "$LINENO" "$BASH_COMMAND" > "$failure"; return "$status" 2> /dev/null' ERR
-run_block() { : > "$failure"; . "$1"; }
-while IFS= read -r words; do eval "$words"; printf "%s\n" "$?" >&"$answers"; done
-"""
-
-    def __init__(self, scratch, directory, environment):
-        self.failure = scratch / "failure"
-        super().__init__(["bash", "--noprofile", "--norc", "-c", self.START, "bash", str(self.failure)], scratch,
-                         directory, environment)
-
-    def run(self, block):
-        file = self.scratch / "block"
-        file.write_text(block.at_its_line(), encoding="utf-8")
-        answer = self.ask(f"run_block {shlex.quote(str(file))} > {shlex.quote(str(self.output))} 2>&1 < /dev/null")
-        if answer is None:
-            raise Refused(block.line, f"the shell did not come back from this block within {BLOCK_LIMIT_S} s\n"
-                          + self.said())
-        if int(answer) == block.status:
-            return
-        failure = self.failure.read_text(encoding="utf-8").splitlines()
-        line, command = (int(failure[0]), "\n".join(failure[1:])) if failure else (block.line, block.text.strip())
-        if command.startswith(". "):  # bash found no command in it
-            line, command = block.line, block.text.strip()
-        raise Refused(line, f"exit status {answer}, not {block.status}: {command}\n{self.said()}")
-
-
-class Python(Session):
-    START = r"""
-import contextlib, json, linecache, os, sys, traceback
-answers = os.fdopen(int(sys.argv[1]), "w")
-session = {"__name__": "__main__"}
-for words in sys.stdin:
-    code, name, output = json.loads(words)
-    linecache.cache[name] = (len(code), None, code.splitlines(True), name)
-    with open(output, "w") as file, contextlib.redirect_stdout(file), contextlib.redirect_stderr(file):
-        status = 0
-        try:
-            exec(compile(code, name, "exec"), session)
-        except BaseException:
-            traceback.print_exc()
-            status = 1
-    print(status, file=answers, flush=True)
-"""
-
-    def __init__(self, program, scratch, directory, environment):
-        super().__init__([program, "-c", self.START], scratch, directory, environment)
-
-    def run(self, block, readme):
-        words = json.dumps([block.at_its_line(), str(readme), str(self.output)])
-        answer = self.ask(words)
-        if answer is None:
-            raise Refused(block.line, "Python did not come back from this block\n" + self.said())
-        if answer != "0":
-            said = self.said()
-            lines = re.findall(re.escape(f'File "{readme}", line ') + "([0-9]+)", said)
-            line = int(lines[-1]) if lines else block.line
-            source = block.at_its_line().splitlines()[line - 1].strip()
-            raise Refused(line, f"Python fails: {source}\n{said}")
+                raise Refused(f"{number}: {file.name} has no heading for the link to {target}")
 
 
 def python_with_h5py():
@@ -261,17 +115,15 @@ def python_with_h5py():
     return None
 
 
-def environment_with(program):
-    environment = dict(os.environ)
-    environment["PATH"] = f"{program.parent}{os.pathsep}{environment['PATH']}"
-    # Open MPI, of version 4 and 5: this machine may have fewer cores than a README has ranks.
-    environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
-    environment["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"
-    if os.geteuid() == 0:
-        environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-    environment["ASAN_OPTIONS"] = "detect_leaks=0"  # Open MPI does not give all its memory back
+def environment_with(program, python):
     # What a batch job around this test says is not about the runs of a README.
-    return {name: value for name, value in environment.items() if not re.match("SLURM_|LSB_", name)}
+    environment = {name: value for name, value in os.environ.items() if not re.match("SLURM_|LSB_", name)}
+    return environment | {
+        "PATH": f"{program.parent}{os.pathsep}{environment['PATH']}", "PYTHON": python or "",
+        # Open MPI, of version 4 and 5: this machine may have fewer cores than a README has ranks.
+        "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "ASAN_OPTIONS": "detect_leaks=0"}  # Open MPI does not give all its memory back
 
 
 def copy_checkout(directory, program):
@@ -284,45 +136,20 @@ def copy_checkout(directory, program):
     (directory / "build").symlink_to(program.parent)
 
 
-def name_of(readme):
-    readme = readme.resolve()
-    return readme.relative_to(ROOT) if readme.is_relative_to(ROOT) else readme
-
-
 def run_blocks(readme, program, scratch):
     """Returns the exit status. Throws Refused."""
-    text = readme.read_text(encoding="utf-8")
-    blocks = blocks_of(text)
     check_links(readme)
-    directory = scratch / "clone"
-    if any(block.reason is None for block in blocks):
-        copy_checkout(directory, program)
-    environment = environment_with(program)
-    shell, python, without_python = None, None, False
-    try:
-        for block in blocks:
-            reason, begin = block.reason, time.monotonic()
-            if reason is None and block.language in PYTHON and python is None:
-                interpreter = None if without_python else python_with_h5py()
-                without_python = interpreter is None
-                if interpreter:
-                    python = Python(interpreter, scratch, directory, environment)
-            if reason is None and block.language in PYTHON and without_python:
-                reason = "no Python here has numpy and h5py; jobs/install-packages.sh tests installs them"
-            if reason is not None:
-                print(f"{name_of(readme)}:{block.line}: skipped ({block.language}): {reason}", flush=True)
-                continue
-            if block.language in PYTHON:
-                python.run(block, readme)
-            else:
-                shell = shell or Shell(scratch, directory, environment)
-                shell.run(block)
-            print(f"{name_of(readme)}:{block.line}: ran ({block.language}), {time.monotonic() - begin:.1f} s", flush=True)
-    finally:
-        for session in (shell, python):
-            if session:
-                session.close()
-    return 77 if without_python else 0
+    python = python_with_h5py()
+    script = scratch / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    script.write_text(scripts_of(text, python is not None, scratch), encoding="utf-8")
+    copy_checkout(scratch / "clone", program)
+    subprocess.run(["bash", "--noprofile", "--norc", "-c", ALL, "bash", script], cwd=scratch / "clone", check=False,
+                   stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, env=environment_with(program, python))
+    if not script.with_name("README.md.done").exists():
+        print(f"{readme}: it ended before its end")
+        return 1
+    return 77 if python is None and "```python" in text else 0
 
 
 def main():
@@ -337,7 +164,7 @@ def main():
         try:
             return run_blocks(arguments.readme, program, pathlib.Path(scratch))
         except Refused as refused:
-            print(f"{name_of(arguments.readme)}:{refused.line}: {refused}")
+            print(f"{arguments.readme}:{refused}")
             return 1
 
 

@@ -153,7 +153,6 @@ TEST(FieldPicture, has_a_bar_for_each_scale) {
 
 TEST(FieldPicture, fits_a_size_and_grows_with_its_resolution) {
   FieldPicture picture = one_panel(Grid<double>(100, 200, 7.0));
-  picture.axes = true;
   picture.size = {800, 600};
   const std::string png = picture.draw(PlotFormat::png);
   const GridShape shape = png_shape(png);

@@ -69,6 +69,13 @@ TEST(WallTime, names_the_rank_that_held_the_most_memory) {
   EXPECT_EQ(value_of(report, "rank_memory_rank"), Value(12));
 }
 
+TEST(WallTime, of_parts_that_ran_at_the_same_time_counts_once) {
+  const auto part = [](const std::string& minute) {
+    return Attributes{{"seconds", "100"}, {"started_utc", "2030-01-02T03:" + minute + ":00.000Z"}};
+  };
+  EXPECT_EQ(wall_time({part("00"), part("01")}).seconds, 160);
+}
+
 TEST_F(OfFivePlans, are_drawn_with_lines_at_mean_and_median) {
   const Figure figure = histogram_figure(summary_of(rows_of(rows_)), "results \"of\" `today`\\n");
   EXPECT_EQ(figure.y.name, "plans in 0.5 °C");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,13 @@ class ShellTest : public testing::Test {
   }
   [[nodiscard]] std::string bytes(const std::string& name) const {
     return file_text(directory_ / name);
+  }
+  /// Every file and what it holds.
+  [[nodiscard]] std::map<std::string, std::string> all_files() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_.path()))
+      files[entry.path().string()] = entry.is_regular_file() ? file_text(entry.path()) : "";
+    return files;
   }
   [[nodiscard]] bool exists(const std::string& name) const {
     return std::filesystem::exists(directory_ / name);

@@ -1,0 +1,107 @@
+#include "cli/option_value.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/number_of.hpp"
+#include "core/printable.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+bool truth_in(const std::string& option, const std::string& word) {
+  return choose<bool>(option, word, {{"true", true}, {"false", false}});
+}
+
+/// "a whole number of at least 1".
+template <class Number>
+std::string valid_numbers(const NumberRange& range) {
+  const auto& [least, most, is_above] = range;
+  std::string text = std::is_integral_v<Number> ? "a whole number" : "a number";
+  if (least && most && !is_above) return text + fmt::format(" from {:g} to {:g}", *least, *most);
+  if (least) text += fmt::format(" {} {:g}", is_above ? "above" : "of at least", *least);
+  if (most) text += fmt::format(" and at most {:g}", *most);
+  if (std::is_integral_v<Number> && !least)
+    text += fmt::format(" {} {}", std::is_signed_v<Number> ? "up to" : "from 0 to",
+                        std::numeric_limits<Number>::max());
+  return text;
+}
+
+template <class Number>
+Number number_in(const NumberRange& range, const std::string& option, const std::string& word) {
+  const auto& [least, most, is_above] = range;
+  if (const auto number = number_of<Number>(word)) {
+    const auto value = static_cast<double>(*number);
+    const bool is_too_small = least && (value < *least || (is_above && value == *least));
+    if (std::isfinite(value) && !is_too_small && !(most && value > *most)) return *number;
+  }
+  throw UsageError(fmt::format("--{} must be {}, not '{}'", option, valid_numbers<Number>(range),
+                               printable(word)));
+}
+
+template <class T>
+std::string word_of(const T& value) {
+  if constexpr (std::is_same_v<T, std::filesystem::path>)
+    return value.string();
+  else
+    return fmt::format("{}", value);
+}
+
+}  // namespace
+
+std::string OptionValue::put(const std::string& option, const std::string& word) const {
+  const auto put_into = [&]<class Variable>(const Variable& target) -> std::string {
+    if constexpr (std::is_same_v<Variable, Take>) {
+      target(option, word);
+      return word;
+    } else if constexpr (std::is_same_v<Variable, std::vector<std::string>*>) {
+      return target->emplace_back(word);
+    } else {
+      using T = std::remove_pointer_t<Variable>;
+      if constexpr (std::is_same_v<T, bool>)
+        *target = truth_in(option, word);
+      else if constexpr (std::is_arithmetic_v<T>)
+        *target = number_in<T>(range, option, word);
+      else
+        *target = word;
+      return word_of(*target);
+    }
+  };
+  return std::visit(put_into, variable);
+}
+
+std::string OptionValue::text() const {
+  const auto text_in = [&]<class Variable>(const Variable& target) -> std::string {
+    if constexpr (std::is_same_v<Variable, Take>)
+      return default_text;
+    else if constexpr (std::is_same_v<Variable, std::vector<std::string>*>)
+      return "";
+    else
+      return word_of(*target);
+  };
+  return std::visit(text_in, variable);
+}
+
+OptionValue word(const char* name, const std::string& what,
+                 const std::function<bool(const std::string& word)>& take, const char* usual) {
+  const auto take_or_refuse = [=](const std::string& option, const std::string& word) {
+    if (!take(word))
+      throw UsageError(fmt::format("--{} must be {}, not '{}'", option, what, printable(word)));
+  };
+  return {take_or_refuse, name, *usual != '\0', usual};
+}
+
+OptionValue number_list(std::vector<std::size_t>& variable, const char* usual, double least,
+                        double most) {
+  const auto take = [&variable, least, most](const std::string& option, const std::string& list) {
+    variable.clear();
+    for (const std::string& word : words_of(list))
+      variable.push_back(number_in<std::size_t>({least, most}, option, word));
+  };
+  return {take, "LIST", true, usual};
+}
+
+}  // namespace wallheat
