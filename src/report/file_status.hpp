@@ -82,8 +82,8 @@ inline constexpr double fresh_status_s = 30;
 [[nodiscard]] bool is_being_written(const std::filesystem::path& file);
 /// All of it; with `why`, a sentence for each plan that was not simply solved at its first start,
 /// for which the rows are read again. Throws RunError.
-[[nodiscard]] Report report_of(const FileStatus& look, bool why = false);
+[[nodiscard]] Report report_of(const FileStatus& status, bool why = false);
 /// The sums in one line, with the time of day (UTC).
-[[nodiscard]] std::string line_of(const FileStatus& look);
+[[nodiscard]] std::string line_of(const FileStatus& status);
 
 }  // namespace wallheat

@@ -49,12 +49,12 @@ std::string state_text(const PartStatus& part) {
 }
 
 /// "4 parts, 1 killed (3), 3 closed", with the numbers of the parts.
-std::string states_text(const FileStatus& look) {
-  if (!look.is_array()) return std::string(to_string(look.state()));
+std::string states_text(const FileStatus& status) {
+  if (!status.is_array()) return std::string(to_string(status.state()));
   constexpr std::size_t most_named = 10;
   std::map<RunState, std::vector<std::size_t>> numbers;
-  for (const PartStatus& part : look.parts) numbers[part.state].push_back(part.shard.number);
-  std::string text = counted(look.parts.size(), "part");
+  for (const PartStatus& part : status.parts) numbers[part.state].push_back(part.shard.number);
+  std::string text = counted(status.parts.size(), "part");
   for (const auto& [state, parts] : numbers) {
     text += fmt::format(", {} {}", parts.size(), to_string(state));
     if (state != RunState::closed && parts.size() <= most_named)
@@ -63,25 +63,25 @@ std::string states_text(const FileStatus& look) {
   return text;
 }
 
-std::string advice_of(const FileStatus& look) {
-  const PartStatus& first = look.parts.front();
-  const bool is_merged = !look.is_array() && merged_parts(first.session);
+std::string advice_of(const FileStatus& status) {
+  const PartStatus& first = status.parts.front();
+  const bool is_merged = !status.is_array() && merged_parts(first.session);
   const auto go_on = [&](const std::string& more = "") -> std::string {
-    if (look.is_array())
+    if (status.is_array())
       return "submit the array again" + (more.empty() ? "" : " with" + more) +
              " when no job is left";
     return is_merged ? "run '" + resume_command(first.file.string()) + more + "'"
                      : resume_same + more;
   };
   const std::string or_repair =
-      look.is_array() ? "" : ", or make the file whole with 'wallheat repair'";
-  const bool is_left = std::ranges::any_of(look.parts, [](const PartStatus& part) {
+      status.is_array() ? "" : ", or make the file whole with 'wallheat repair'";
+  const bool is_left = std::ranges::any_of(status.parts, [](const PartStatus& part) {
     return !lives(part) && part.exit_status() == exit_work_left;
   });
-  switch (look.state()) {
+  switch (status.state()) {
     case RunState::being_written:
       if (is_left) return "wait; " + go_on();
-      if (look.is_array() || first.age_s <= fresh_status_s) return "wait";
+      if (status.is_array() || first.age_s <= fresh_status_s) return "wait";
       return fmt::format(
           "wait; but it has not written its status for {}: see whether it is stopped or waits for "
           "a file system",
@@ -95,10 +95,11 @@ std::string advice_of(const FileStatus& look) {
     case RunState::closed:
       break;
   }
-  if (look.plans.pending > 0) return "to go on, " + go_on();
-  if (look.plans.failed > 0)
+  if (status.plans.pending > 0) return "to go on, " + go_on();
+  if (status.plans.failed > 0)
     return "mend the input of the failed plans, then " + go_on(and_retry_failed);
-  if (look.is_array() && !look.file.empty()) return "'wallheat merge' makes one file of the parts";
+  if (status.is_array() && !status.file.empty())
+    return "'wallheat merge' makes one file of the parts";
   return is_left ? "all is solved; 'wallheat repair' makes one file of it and its journals"
                  : "nothing to do";
 }
@@ -166,11 +167,11 @@ void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows) {
   if (part.campaign > 0)
     ResultReader(part.file).for_each_row([&](const PlanResult& row) {
       if (!part.shard.holds(row.index)) return;
-      const auto told = is_answer(row.status) ? at_work.end() : at_work.find(row.id);
+      const auto place = is_answer(row.status) ? at_work.end() : at_work.find(row.id);
       const bool is_new = row.status == PlanStatus::pending && row.attempts == 0;
-      if (told != at_work.end()) {
-        rows.push_back({part.name(), row.id, told->second});
-        if (running > 0 && told->second.starts_with("runs")) --running;
+      if (place != at_work.end()) {
+        rows.push_back({part.name(), row.id, place->second});
+        if (running > 0 && place->second.starts_with("runs")) --running;
       } else if (is_new && row.error.empty()) {
         ++waiting;
       } else if (std::string reason = reason_of(row, part); !reason.empty()) {
@@ -189,9 +190,9 @@ void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows) {
 }
 
 /// What parts have, whose names stand in front; people see it if it has a name.
-Table table_of(const FileStatus& look, const char* key, const char* name,
+Table table_of(const FileStatus& status, const char* key, const char* name,
                std::vector<Table::Column> columns) {
-  columns.insert(columns.begin(), {"part", look.is_array() ? "part" : ""});
+  columns.insert(columns.begin(), {"part", status.is_array() ? "part" : ""});
   if (std::string_view(name).empty())
     for (Table::Column& column : columns) column.name.clear();
   Table table{key, name, std::move(columns)};
@@ -199,15 +200,15 @@ Table table_of(const FileStatus& look, const char* key, const char* name,
   return table;
 }
 
-Table table_of_parts(const FileStatus& look) {
+Table table_of_parts(const FileStatus& status) {
   std::vector<Table::Column> columns;
   for (const char* name : {"state", "solved", "failed", "pending", "running", "why"})
     columns.push_back({name, name});
   for (const char* key : {"shard", "plans_per_s", "seconds_left", "solver", "host", "pid", "job",
                           "since", "run_state", "status_age_s", "note"})
     columns.push_back({key, ""});
-  Table table = table_of(look, "parts", look.is_array() ? "parts" : "", std::move(columns));
-  for (const PartStatus& part : look.parts) {
+  Table table = table_of(status, "parts", status.is_array() ? "parts" : "", std::move(columns));
+  for (const PartStatus& part : status.parts) {
     const auto& [solved, failed, pending, running, rate, left] = part.plans;
     const LockHolder& writer = part.writer;
     table.rows.push_back({part.name(), to_string(part.state), solved, failed, pending, running,
@@ -224,12 +225,12 @@ Table table_of_parts(const FileStatus& look) {
 }
 
 /// People see those of a single file.
-void add_workers(Report& report, const FileStatus& look) {
-  const bool any_lives = look.state() == RunState::being_written;
+void add_workers(Report& report, const FileStatus& status) {
+  const bool any_lives = status.state() == RunState::being_written;
   const auto heading = [&](const char* living, const char* dead) {
-    return look.is_array() ? "" : any_lives ? living : dead;
+    return status.is_array() ? "" : any_lives ? living : dead;
   };
-  Table workers = table_of(look, "workers", heading("workers", "workers, when last heard of"),
+  Table workers = table_of(status, "workers", heading("workers", "workers, when last heard of"),
                            {{"rank", "rank"},
                             {"host", "host"},
                             {"device", "device"},
@@ -241,7 +242,7 @@ void add_workers(Report& report, const FileStatus& look) {
                             {"running", "running"},
                             {"", "GPU"}});
   Table plans =
-      table_of(look, "running_plans", heading("plans at workers", "plans at workers then"),
+      table_of(status, "running_plans", heading("plans at workers", "plans at workers then"),
                {{"rank", "rank"},
                 {"worker", "worker"},
                 {"id", "plan"},
@@ -249,7 +250,7 @@ void add_workers(Report& report, const FileStatus& look) {
                 {"iterations", "iterations"},
                 {"delta", "delta", {Form::digits, 2, "°C"}}});
   bool any_gpu = false;
-  for (const PartStatus& part : look.parts)
+  for (const PartStatus& part : status.parts)
     for (const WorkerStatus& worker : workers_of(part)) {
       any_gpu = any_gpu || worker.gpu;
       const GpuSample gpu = worker.gpu.value_or(GpuSample{});
@@ -269,29 +270,29 @@ void add_workers(Report& report, const FileStatus& look) {
   report.add(std::move(plans));
 }
 
-Table table_of_failures(const FileStatus& look) {
-  Table table = table_of(look, "failed_plans", look.is_array() ? "" : "failed plans",
+Table table_of_failures(const FileStatus& status) {
+  Table table = table_of(status, "failed_plans", status.is_array() ? "" : "failed plans",
                          {{"id", "plan"}, {"attempts", "starts"}, {"error", "why"}});
-  for (const PartStatus& part : look.parts)
+  for (const PartStatus& part : status.parts)
     for (const PlanResult& plan : part.failures)
       table.rows.push_back({part.name(), plan.id, plan.attempts, plan.error});
   return table;
 }
 
-Table table_of_reasons(const FileStatus& look) {
-  Table table = table_of(look, "why", "why", {{"id", "plan"}, {"reason", "reason"}});
+Table table_of_reasons(const FileStatus& status) {
+  Table table = table_of(status, "why", "why", {{"id", "plan"}, {"reason", "reason"}});
   table.most_shown = std::numeric_limits<std::size_t>::max();
-  for (const PartStatus& part : look.parts) add_reasons(part, table.rows);
+  for (const PartStatus& part : status.parts) add_reasons(part, table.rows);
   return table;
 }
 
-void add_facts(Report& report, const FileStatus& look) {
-  const PartStatus& first = look.parts.front();
-  const PlanCounts& plans = look.plans;
-  const bool is_array = look.is_array();
-  const bool any_lives = look.state() == RunState::being_written;
+void add_facts(Report& report, const FileStatus& status) {
+  const PartStatus& first = status.parts.front();
+  const PlanCounts& plans = status.plans;
+  const bool is_array = status.is_array();
+  const bool any_lives = status.state() == RunState::being_written;
   std::map<std::string, std::size_t> workers;
-  for (const PartStatus& part : look.parts)
+  for (const PartStatus& part : status.parts)
     if (lives(part) && part.run)
       for (const auto& [state, count] : part.run->worker_states) workers[state] += count;
   std::vector<std::string> states;
@@ -301,8 +302,8 @@ void add_facts(Report& report, const FileStatus& look) {
     if (value == Value("")) value = {};
     report.add_fact(key, name, std::move(value), std::move(style), std::move(more));
   };
-  fact("file", "", look.file.string());
-  fact("state", "", to_string(look.state()));
+  fact("file", "", status.file.string());
+  fact("state", "", to_string(status.state()));
   fact("total", "plans", plans.solved + plans.failed + plans.pending, {},
        !is_array && first.shard.count > 1 ? " in shard " + first.shard.text() : "");
   fact("solved", "  solved", plans.solved);
@@ -321,31 +322,31 @@ void add_facts(Report& report, const FileStatus& look) {
          fmt::format("{}written {} ago", any_lives ? first.run->state + ", " : "",
                      duration_text(first.age_s)));
   if (!is_array) fact("", "note", first.note);
-  fact("advice", "advice", advice_of(look));
+  fact("advice", "advice", advice_of(status));
 }
 
 }  // namespace
 
-Report report_of(const FileStatus& look, bool why) {
-  Report report{look.file.filename().string(), "parts"};
-  report.exit_status = look.exit_status();
-  report.add(
-      Note{fmt::format("{}{}{}", look.file.string(), look.file.empty() ? "" : ": ",
-                       look.is_array() ? states_text(look) : state_text(look.parts.front()))});
-  add_facts(report, look);
-  report.add(table_of_parts(look));
-  add_workers(report, look);
-  report.add(table_of_failures(look));
+Report report_of(const FileStatus& status, bool why) {
+  Report report{status.file.filename().string(), "parts"};
+  report.exit_status = status.exit_status();
+  report.add(Note{
+      fmt::format("{}{}{}", status.file.string(), status.file.empty() ? "" : ": ",
+                  status.is_array() ? states_text(status) : state_text(status.parts.front()))});
+  add_facts(report, status);
+  report.add(table_of_parts(status));
+  add_workers(report, status);
+  report.add(table_of_failures(status));
   if (!why) return report;
-  const Table& reasons = report.add(table_of_reasons(look));
+  const Table& reasons = report.add(table_of_reasons(status));
   if (reasons.rows.empty()) report.add_note("every plan was solved at its first start");
   return report;
 }
 
-std::string line_of(const FileStatus& look) {
-  const PlanCounts& plans = look.plans;
+std::string line_of(const FileStatus& status) {
+  const PlanCounts& plans = status.plans;
   return fmt::format(
-      "{} {}: {} solved, {} failed, {} pending{}{}{}", utc_now(), states_text(look), plans.solved,
+      "{} {}: {} solved, {} failed, {} pending{}{}{}", utc_now(), states_text(status), plans.solved,
       plans.failed, plans.pending, running_text(plans),
       plans.plans_per_s.value_or(0) > 0 ? ", " + rate_text(*plans.plans_per_s) : "",
       plans.seconds_left ? fmt::format(", {} left", duration_text(*plans.seconds_left)) : "");
