@@ -4,24 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <fstream>
-#include <functional>
-#include <limits>
 #include <map>
 #include <set>
 #include <span>
-#include <unordered_set>
-#include <utility>
 
 #include "core/answer.hpp"
 #include "core/id_list.hpp"
-#include "core/number_of.hpp"
 #include "core/parallel_for.hpp"
-#include "forecast/job_listing.hpp"
-#include "forecast/listing_line.hpp"
 #include "node/local_machine.hpp"
+#include "report/answer_csv.hpp"
 #include "report/attributes.hpp"
 #include "report/row_table.hpp"
 #include "report/scaling.hpp"
@@ -31,37 +23,6 @@
 
 namespace wallheat {
 namespace {
-
-constexpr std::string_view csv_blanks = " \t\r";
-
-std::string trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(csv_blanks);
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(csv_blanks) + 1 - begin));
-}
-
-/// Without blanks, of which pandas writes none and the reference one behind each comma.
-std::string head_of(std::string_view line) {
-  std::string head;
-  for (const char letter : line)
-    if (csv_blanks.find(letter) == std::string_view::npos && letter != '\n') head += letter;
-  return head;
-}
-
-/// The four numbers of a line, behind the id, which may hold commas.
-bool read_statistics(std::string_view line, PlanResult& row) {
-  for (double* const value : {&row.statistics.pct_below_15, &row.statistics.pct_above_18,
-                              &row.statistics.std_temp, &row.statistics.mean_temp}) {
-    const std::size_t comma = line.rfind(',');
-    if (comma == std::string::npos) return false;
-    const auto number = number_of<double>(trimmed(line.substr(comma + 1)));
-    if (!number) return false;
-    *value = *number;
-    line = line.substr(0, comma);
-  }
-  row.id = trimmed(line);
-  return !row.id.empty();
-}
 
 double quantity_in(const RowColumn& column, const PlanResult& row) {
   const Value value = column.value(row);
@@ -226,29 +187,20 @@ std::vector<RowColumn> compared_columns(const Answers& first, const Answers& sec
 
 }  // namespace
 
-bool is_reference_csv(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::array<char, 200> line{};
-  stream.getline(line.data(), line.size());
-  return head_of(line.data()) == head_of(reference_csv_beginning);
-}
-
 Answers read_reference_csv(const std::string& file) {
-  const std::string text = text_of(file);
-  ListingLines lines(file, text);
-  std::string_view line;
-  (void)lines.next(line);
   Answers answers{file, {}, nullptr};
-  std::unordered_set<std::string> known;
-  while (lines.next(line)) {
-    if (trimmed(line).empty()) continue;
+  for (const PrintedAnswer& printed : read_answers(file)) {
     PlanResult& row = answers.listed.emplace_back();
+    row.id = printed.id;
     row.status = PlanStatus::converged;  // or another answer: a CSV does not tell
-    if (!read_statistics(line, row))
-      lines.refuse("there must be an id and four numbers, separated by commas");
-    if (!known.insert(row.id).second) lines.refuse(fmt::format("plan {} is there twice", row.id));
+    for (std::size_t i = 0; i < printed_columns.size(); ++i) {
+      const auto& number = printed.numbers.at(i);
+      if (!number)
+        throw RunError(
+            fmt::format("{}: plan {} has no {}", file, printed.id, printed_columns.at(i).name));
+      row.statistics.*printed_columns.at(i).of = number->value;
+    }
   }
-  if (answers.listed.empty()) throw RunError(file + " holds no plan");
   return answers;
 }
 
@@ -296,8 +248,7 @@ Comparison compare(const Answers& first, const Answers& second) {
       same = same && distance->same;
     }
     if (found.has_settings) {
-      same = same && a.status == b.status && a.input_hash == b.input_hash &&
-             (!found.left_out.empty() || differences({a}, {b}).empty());
+      same = same && a.status == b.status && a.input_hash == b.input_hash;
       if (a.input_hash != b.input_hash) found.apart.push_back({Comparison::Kind::floor_plan, a.id});
     }
     found.identical += same ? 1 : 0;
@@ -328,10 +279,7 @@ std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& 
 }
 
 LedgerSeconds thread_seconds_of(const ResultReader& reader) {
-  LedgerSeconds sum{};
-  for (const TimeLedger& ledger : ledgers_of(lanes_of(rows_of(reader)), reader.sessions()))
-    std::ranges::transform(sum, ledger.seconds, sum.begin(), std::plus());
-  return sum;
+  return sum_of(ledgers_of(lanes_of(rows_of(reader)), reader.sessions()));
 }
 
 const ProgramTime& Compared::base_time() const {

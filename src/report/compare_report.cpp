@@ -11,7 +11,6 @@
 #include "core/plural.hpp"
 #include "report/compare.hpp"
 #include "report/histogram.hpp"
-#include "report/not_known.hpp"
 #include "view/time_text.hpp"
 
 namespace wallheat {
@@ -57,12 +56,12 @@ void add_counts(const Compared& found, Report& report) {
                {"only_second", "only here"},
                {"compared_fields", "fields in both"}}};
   for (const Comparison& one : found.comparisons) {
-    const auto told = [&](Comparison::Kind kind) {
+    const auto count_of = [&](Comparison::Kind kind) {
       return one.has_settings ? Value(one.count(kind)) : Value();  // a CSV tells none
     };
-    table.rows.push_back({one.second, one.equal(), one.compared, one.identical, told(floor_plan),
-                          told(status), one.count(only_first), one.count(only_second),
-                          one.compared_fields});
+    table.rows.push_back({one.second, one.equal(), one.compared, one.identical,
+                          count_of(floor_plan), count_of(status), one.count(only_first),
+                          one.count(only_second), one.compared_fields});
   }
   constexpr std::size_t first_count = 4;
   table.hide_columns_of({}, first_count);
@@ -112,16 +111,12 @@ void add_plans_apart(const std::shared_ptr<const Compared>& found, std::size_t m
   };
 }
 
-/// People see the columns that differ. JSON has all.
+/// Those that differ come first, and people see these.
 void add_columns(const Compared& found, Report& report) {
-  Table all{
-      "columns",
-      "",
-      {{"file", ""}, {"column", ""}, {"plans", ""}, {"largest", ""}, {"mean", ""}, {"plan", ""}}};
-  Table shown{"differing_columns",
-              "columns that differ",
+  Table table{"columns",
+              "absolute differences, columns that differ first",
               {file_column(found),
-               {"column", "absolute difference"},
+               {"column", "column"},
                {"plans", "plans"},
                {"largest", "largest"},
                {"mean", "mean"},
@@ -129,18 +124,20 @@ void add_columns(const Compared& found, Report& report) {
   for (const Comparison& one : found.comparisons) {
     for (const auto& [name, differing, largest, sum, numbers, plan] : one.columns) {
       if (one.compared == 0) continue;
-      all.rows.push_back({one.second, name, differing, numbers > 0 ? largest : not_known,
-                          sum / static_cast<double>(numbers),
-                          plan.empty() ? Value() : Value(plan)});
-      if (differing > 0) shown.rows.push_back(all.rows.back());
+      table.rows.push_back({one.second, name, differing, numbers > 0 ? largest : not_known,
+                            sum / static_cast<double>(numbers),
+                            plan.empty() ? Value() : Value(plan)});
     }
-  }
-  report.add(std::move(all));
-  report.add(std::move(shown));
-  for (const Comparison& one : found.comparisons)
     if (!one.left_out.empty())
       report.add_note(fmt::format("{} and {} are of two solvers, so these are not compared: {}",
                                   one.first, one.second, fmt::join(one.left_out, ", ")));
+  }
+  constexpr std::size_t plans = 2;
+  const auto alike = std::ranges::stable_partition(
+      table.rows, [](const Table::Row& row) { return row[plans] != Value(0); });
+  table.most_shown = table.rows.size() - alike.size();
+  if (table.most_shown == 0) table.hide();
+  report.add(std::move(table));
 }
 
 /// The differences of the means: bins for people and as a figure, and what is far from the others.
@@ -153,11 +150,12 @@ void add_histograms(const Compared& found, Report& report) {
   std::size_t number = 0;
   for (const Comparison& one : found.comparisons) {
     const std::string behind = ++number == 1 ? "" : fmt::format("_{}", number);
-    const std::string less = fmt::format("{} less {}", one.second, one.first);
     const bool any = std::ranges::any_of(one.means, [](double mean) { return mean != 0; });
     const Histogram histogram = any ? histogram_of(one.means) : Histogram();
-    report.add(table_of(histogram, "plans by difference of mean_temp, " + less, "plans", behind));
-    report.add(figure_of(histogram, less, "difference of mean temperature, °C", "plans", behind));
+    add_histogram(
+        histogram,
+        fmt::format("plans by difference of mean_temp, {} less {}", one.second, one.first),
+        "difference of mean temperature, °C", report, "plans", behind);
     for (const std::size_t i : histogram.outliers)
       outliers.rows.push_back({one.second, one.plans[i], one.means[i]});
   }

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "report/not_known.hpp"
 #include "view/node_text.hpp"
 
 namespace wallheat {

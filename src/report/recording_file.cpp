@@ -11,7 +11,6 @@
 #include "core/printable.hpp"
 #include "forecast/job_listing.hpp"
 #include "forecast/listing_line.hpp"
-#include "report/not_known.hpp"
 #include "report/recording.hpp"
 #include "view/node_text.hpp"
 #include "wallheat/error.hpp"
