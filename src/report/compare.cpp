@@ -16,9 +16,6 @@
 #include "report/answer_csv.hpp"
 #include "report/attributes.hpp"
 #include "report/row_table.hpp"
-#include "report/scaling.hpp"
-#include "report/summary.hpp"
-#include "view/thread_time.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -260,32 +257,6 @@ Comparison compare(const Answers& first, const Answers& second) {
   std::ranges::stable_sort(found.apart, {}, &Comparison::Apart::kind);
   if (found.compared_fields > 0) found.columns.push_back(field);
   return found;
-}
-
-std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& reader) {
-  const WallTime wall = wall_time(reader.sessions());
-  if (!(wall.seconds > 0) || !(wall.plans > 0)) return std::nullopt;
-  ProgramTime time{file, wall.seconds / wall.plans, workers_of(reader)};
-  ThreadTime spent;
-  std::size_t plans = 0;
-  reader.for_each_row([&](const PlanResult& row) {
-    if (!is_answer(row.status)) return;
-    spent.add(row);
-    ++plans;
-  });
-  if (plans > 0 && !std::isnan(spent.cpu_seconds()))
-    time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
-  return time;
-}
-
-LedgerSeconds thread_seconds_of(const ResultReader& reader) {
-  return sum_of(ledgers_of(lanes_of(rows_of(reader)), reader.sessions()));
-}
-
-const ProgramTime& Compared::base_time() const {
-  const auto named = std::ranges::find(times, base, &ProgramTime::name);
-  if (named != times.end()) return *named;
-  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_a_plan);
 }
 
 }  // namespace wallheat

@@ -89,6 +89,7 @@ struct Compared {
   /// There must be a time.
   [[nodiscard]] const ProgramTime& base_time() const;
 };
+void add_times(const Compared& found, Report& report);
 /// People see the first `most_listed` of the plans that are not in both alike.
 [[nodiscard]] Report report_of(Compared found, std::size_t most_listed);
 

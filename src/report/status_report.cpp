@@ -19,15 +19,6 @@
 namespace wallheat {
 namespace {
 
-bool lives(const PartStatus& part) { return part.state == RunState::being_written; }
-
-/// Of a run that lives, times go on since its status was written; of a dead one they stand still.
-double age_of(const PartStatus& part) { return lives(part) ? part.age_s : 0; }
-
-std::vector<WorkerStatus> workers_of(const PartStatus& part) {
-  return part.run ? part.run->workers : std::vector<WorkerStatus>();
-}
-
 std::string running_text(const PlanCounts& plans) {
   return plans.running > 0 ? fmt::format(", {} of them running", plans.running) : "";
 }
@@ -76,7 +67,7 @@ std::string advice_of(const FileStatus& status) {
   const std::string or_repair =
       status.is_array() ? "" : ", or make the file whole with 'wallheat repair'";
   const bool is_left = std::ranges::any_of(status.parts, [](const PartStatus& part) {
-    return !lives(part) && part.exit_status() == exit_work_left;
+    return !part.lives() && part.exit_status() == exit_work_left;
   });
   switch (status.state()) {
     case RunState::being_written:
@@ -114,79 +105,6 @@ std::string why_attention(const PartStatus& part) {
   if (part.state == RunState::closed && !part.is_whole) reasons.emplace_back("is not whole");
   if (!part.failures.empty()) reasons.push_back(part.failures.front().error);
   return fmt::format("{}", fmt::join(reasons, "; "));
-}
-
-/// Of each plan that a worker told that it was at: where it runs or ran, by its id.
-std::map<std::string, std::string> plans_at_work(const PartStatus& part) {
-  std::map<std::string, std::string> texts;
-  for (const WorkerStatus& worker : workers_of(part))
-    for (const RunningPlan& plan : worker.running) {
-      const std::string text =
-          fmt::format("for {} at rank {} on {}", duration_text(plan.seconds + age_of(part)),
-                      worker.rank, worker.host);
-      if (!lives(part))
-        texts[plan.id] = "ran " + text + ", when the run was last heard of";
-      else if (worker.state == "working")
-        texts[plan.id] = "runs " + text;
-      else  // it may run elsewhere, too
-        texts.try_emplace(plan.id, fmt::format("ran {}, which is {}", text, worker.state));
-    }
-  return texts;
-}
-
-/// Nothing of a plan that was simply solved.
-std::string reason_of(const PlanResult& row, const PartStatus& part) {
-  std::string starts = "after " + counted(static_cast<std::size_t>(row.attempts), "start");
-  if (row.failures > 0 && row.status != PlanStatus::failed)
-    starts += fmt::format(", {} of which failed", row.failures);
-  const std::string error = row.error.empty() ? "" : ": " + row.error;
-  switch (row.status) {
-    case PlanStatus::failed:
-      return "failed " + starts + error;
-    case PlanStatus::pending:
-      return (lives(part) ? "runs or waits to run again " : "has no answer ") + starts + error;
-    case PlanStatus::max_iterations:
-      return fmt::format(
-          "stopped after {} iterations, the last of which changed {:.3g} °C: raise "
-          "--max-iterations, or take --solver steady",
-          row.iterations, row.last_delta);
-    case PlanStatus::empty:
-      return "has no interior cell, so there is nothing to solve";
-    case PlanStatus::converged:
-      break;
-  }
-  if (row.attempts > 1) return "solved " + starts;
-  return row.fell_back != 0 ? "solved by the exact iteration, where fastforward gains nothing" : "";
-}
-
-/// Of each plan that was not simply solved, and without an id of those that were never started.
-void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows) {
-  std::size_t waiting = part.campaign == 0 ? part.plans.pending : 0;
-  std::size_t running = part.plans.running;  // those that are not named
-  const auto at_work = plans_at_work(part);
-  if (part.campaign > 0)
-    ResultReader(part.file).for_each_row([&](const PlanResult& row) {
-      if (!part.shard.holds(row.index)) return;
-      const auto place = is_answer(row.status) ? at_work.end() : at_work.find(row.id);
-      const bool is_new = row.status == PlanStatus::pending && row.attempts == 0;
-      if (place != at_work.end()) {
-        rows.push_back({part.name(), row.id, place->second});
-        if (running > 0 && place->second.starts_with("runs")) --running;
-      } else if (is_new && row.error.empty()) {
-        ++waiting;
-      } else if (std::string reason = reason_of(row, part); !reason.empty()) {
-        rows.push_back({part.name(), row.id, std::move(reason)});
-      }
-    });
-  running = std::min(running, waiting);
-  if (running > 0)
-    rows.push_back(
-        {part.name(), Value(), counted(running, "more plan") + (running == 1 ? " runs" : " run")});
-  if (waiting > running)
-    rows.push_back({part.name(), Value(),
-                    fmt::format("{} {}", counted(waiting - running, "plan"),
-                                lives(part) ? "not started yet, waiting for a free worker"
-                                            : "never started")});
 }
 
 /// What parts have, whose names stand in front; people see it if it has a name.
@@ -251,18 +169,18 @@ void add_workers(Report& report, const FileStatus& status) {
                 {"delta", "delta", {Form::digits, 2, "°C"}}});
   bool any_gpu = false;
   for (const PartStatus& part : status.parts)
-    for (const WorkerStatus& worker : workers_of(part)) {
+    for (const WorkerStatus& worker : part.workers()) {
       any_gpu = any_gpu || worker.gpu;
       const GpuSample gpu = worker.gpu.value_or(GpuSample{});
       workers.rows.push_back(
           {part.name(), worker.rank, worker.host, worker.device, worker.threads, worker.plans,
            worker.peak_memory > 0 ? Value(worker.peak_memory) : Value(), worker.state,
-           worker.last_heard_s + age_of(part), worker.running_plans, gpu_text(gpu)});
+           worker.last_heard_s + part.since_status_s(), worker.running_plans, gpu_text(gpu)});
       for (const GpuReading& reading : gpu_readings)
         workers.rows.back().push_back(gpu.*reading.value);
       for (const RunningPlan& plan : worker.running)
         plans.rows.push_back({part.name(), worker.rank, worker.state, plan.id,
-                              plan.seconds + age_of(part), plan.iterations, plan.delta});
+                              plan.seconds + part.since_status_s(), plan.iterations, plan.delta});
     }
   if (!any_gpu) workers.columns.back().name.clear();
   for (const GpuReading& reading : gpu_readings) workers.columns.push_back({reading.name, ""});
@@ -293,7 +211,7 @@ void add_facts(Report& report, const FileStatus& status) {
   const bool any_lives = status.state() == RunState::being_written;
   std::map<std::string, std::size_t> workers;
   for (const PartStatus& part : status.parts)
-    if (lives(part) && part.run)
+    if (part.lives() && part.run)
       for (const auto& [state, count] : part.run->worker_states) workers[state] += count;
   std::vector<std::string> states;
   for (const auto& [state, count] : workers) states.push_back(fmt::format("{} {}", count, state));
