@@ -8,8 +8,9 @@
 #include "cli/result_file.hpp"
 #include "core/number_of.hpp"
 #include "plans/plan_source.hpp"
+#include "report/answer_csv.hpp"
 #include "report/compare.hpp"
-#include "report/iterate_names.hpp"
+#include "report/iterates.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -4,7 +4,7 @@
 #include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
 #include "core/id_list.hpp"
-#include "report/room_table.hpp"
+#include "report/row_table.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -46,35 +46,36 @@ Table plans_of_file(const std::string& file, const SharedReader& reader, const R
                   columns);
 }
 
-/// The chosen rooms in their order. If they are not sorted, no more than their numbers are in
-/// memory.
-RoomRows chosen_rooms(const SharedReader& reader, std::vector<std::size_t> chosen,
-                      double cell_metres) {
-  return [reader, chosen = std::move(chosen), cell_metres](const auto& take) {
+/// The chosen rooms in their order. No more than their numbers are in memory.
+Rows chosen_rooms(const SharedReader& reader, std::vector<std::size_t> chosen) {
+  return [reader, chosen = std::move(chosen)](const auto& take) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> places;  // row, room
-    rooms_of (*reader)(
-        [&](const RoomRow& row) { places.emplace_back(row.room.plan, row.room.room); });
+    rooms_of (*reader)([&](const PlanResult& row) {
+      places.emplace_back(row.rooms.front().plan, row.rooms.front().room);
+    });
     std::size_t read = SIZE_MAX;
     PlanResult plan;
+    std::vector<RoomResult> rooms;
     for (const std::size_t k : chosen) {
       const auto [row, room] = places[k];
       if (read != row) {
         read = row;
         plan = reader->row(row);
-        plan.rooms = reader->rooms(row);
+        rooms = reader->rooms(row);
       }
-      take({plan.id, plan.rooms.at(room - 1), cell_metres});
+      plan.rooms.assign(1, rooms.at(room - 1));
+      take(plan);
     }
   };
 }
 
 Table rooms_of_file(const std::string& file, const SharedReader& reader, const RowChoice& choice,
-                    double cell_metres, const std::vector<RoomColumn>& columns) {
+                    double cell_metres, const std::vector<RowColumn>& columns) {
   if (!reader->has_rooms()) throw RunError(fmt::format("{} has no rooms: run with --rooms", file));
-  auto chosen = chosen_rows(rooms_of(*reader, cell_metres), choice);
+  auto chosen = chosen_rows(rooms_of(*reader), choice, room_columns(cell_metres));
   if (chosen.empty() && !choice.where.empty())
     throw RunError(fmt::format("--where '{}' holds for no room of {}", choice.where, file));
-  return table_of("rooms", chosen_rooms(reader, std::move(chosen), cell_metres), columns);
+  return table_of("rooms", chosen_rooms(reader, std::move(chosen)), columns);
 }
 
 }  // namespace
@@ -94,9 +95,7 @@ Report list_command(Options& options) {
   declare_result_file(options, file);
   options.add("id", value(ids, "ID"), "a plan to list (also as an argument)");
   options.positional("id");
-  std::vector<std::string> of_rooms;
-  for (const RoomColumn& column : room_columns(true)) of_rooms.push_back(column.head.key);
-  declare_rows(options, choice, of_rooms);
+  declare_rows(options, choice, names_of(room_columns(1)));
   options.add("first,n", value(choice.first, "N", SIZE_MAX, "all").at_least(1), "so many at most");
   options.add(
       "columns", value(column_names, "NAMES"),
@@ -114,7 +113,7 @@ Report list_command(Options& options) {
   Report report{std::filesystem::path(file).filename().string()};
   const auto open = [&] { return std::make_shared<const ResultReader>(open_result_file(file)); };
   if (rooms) {
-    const auto columns = columns_named("columns", column_names, room_columns(cell_metres > 0));
+    const auto columns = columns_named("columns", column_names, room_columns(cell_metres));
     report.add(rooms_of_file(file, open(), choice, cell_metres, columns));
   } else {
     const auto columns = columns_named("columns", column_names, all_columns());

@@ -8,8 +8,8 @@
 #include "core/printable.hpp"
 #include "io/print_error.hpp"
 #include "plans/plan_source.hpp"
+#include "report/answer_csv.hpp"
 #include "report/attributes.hpp"
-#include "report/compare.hpp"
 #include "report/thresholds.hpp"
 #include "run/catalogue.hpp"
 #include "wallheat/error.hpp"
@@ -43,7 +43,7 @@ void declare_where(Options& options, std::string& where) {
 
 void declare_rows(Options& options, RowChoice& choice,
                   const std::vector<std::string>& more_columns) {
-  std::vector<std::string> columns = all_column_names();
+  std::vector<std::string> columns = names_of(all_columns());
   std::ranges::copy_if(more_columns, std::back_inserter(columns), [&](const std::string& column) {
     return std::ranges::count(columns, column) == 0;
   });

@@ -14,8 +14,7 @@
 #include "isolation/plan_job.hpp"
 #include "plans/plan_source.hpp"
 #include "report/field_picture.hpp"
-#include "report/not_known.hpp"
-#include "report/room_table.hpp"
+#include "report/row_table.hpp"
 #include "run/catalogue.hpp"
 #include "view/advice.hpp"
 #include "view/output_file.hpp"
@@ -95,8 +94,7 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
                     {Form::digits, 5, "m²"});
   if (!solver.door) return report;
   report.add_line(name("rooms"), result.rooms.size());
-  report.add(table_of("rooms", rooms_of(std::make_shared<const PlanResult>(result), cell_metres),
-                      room_columns(cell_metres > 0)));
+  report.add(table_of("rooms", rooms_of(result), room_columns(cell_metres)));
   return report;
 }
 

@@ -7,7 +7,6 @@
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "report/summary.hpp"
-#include "report/summary_page.hpp"
 #include "report/thresholds.hpp"
 #include "run/estimates.hpp"
 #include "solve/solver_options.hpp"
@@ -131,28 +130,24 @@ Report summary_command(Options& options) {
           : counted_again(*reader, *open_plan_source(data.empty() ? plans_of(file, *reader) : data),
                           thresholds);
   const Rows rows = rows_where(where, counted);
-  Summary summary = summary_of(rows, thresholds, reader.get());
+  const Summary summary = summary_of(rows, thresholds, reader.get());
   if (summary.plans == 0 && !where.empty()) refuse_empty(file, where, reader->count());
-  summary.histogram = histogram_of(summary.means, bins);
-  const WallTime wall = wall_time(reader->sessions());
-  // The sessions' time is that of all plans.
-  Report report = report_of(summary, where.empty() ? &wall : nullptr, reader.get(), cell_metres);
-  report.title = std::filesystem::path(file).filename().string();
   const PlanCounts counts = counts_of(*reader);
   const LeftOut left = left_out_of(file, *reader, counts.failed + counts.pending, data);
-  report.parts.insert(
-      report.parts.begin(),
-      {Fact{"", left.missing > 0 ? "averages over" : "", left.text()},
-       Fact{"missing", "", left.missing}, Fact{"missing_work_pct", "", left.work_pct},
-       Fact{"missing_size_ratio", "", left.size_ratio}});
+  Report report = report_of(summary, {file,
+                                      reader,
+                                      rows,
+                                      where.empty(),
+                                      cell_metres,
+                                      bins,
+                                      {{"", left.missing > 0 ? "averages over" : "", left.text()},
+                                       {"missing", "", left.missing},
+                                       {"missing_work_pct", "", left.work_pct},
+                                       {"missing_size_ratio", "", left.size_ratio}}});
   if (complete && left.missing > 0) {
     report.error = fmt::format("{} has answers to {}", file, left.text());
     report.exit_status = exit_status_of(counts.pending, counts.failed);
   }
-  report.add(histogram_figure(summary, report.title));
-  report.for_page = [report, reader, file, rows, thresholds, is_all = where.empty()] {
-    return page_of(report, {file, *reader, rows, thresholds, is_all});
-  };
   return report;
 }
 

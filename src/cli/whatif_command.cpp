@@ -70,15 +70,14 @@ Report whatif_command(Options& options) {
   parse_what_if(options, what_if);
   const WhatIf& asked = what_if.asked;
   const LinearPlans& plans = what_if.plans;
-  const bool is_one = plans.ids().size() == 1;
-  const auto answers = std::make_shared<WhatIfPlans>(plans.ids().size());
+  std::vector<WhatIfPlan> answers(plans.ids().size());
   const auto take = [&](std::size_t index, const FloorPlan& plan, const Superposition& solved) {
     const std::string& id = plans.ids()[index];
     const auto rooms = what_if.door ? room_places_of(plan, *what_if.door) : RoomPlaces();
-    answers->put(index, answer_of(asked, id, solved, rooms));
+    answers[index] = answer_of(asked, id, solved, rooms);
   };
   const int exit_status = plans.superpose(asked.walls, take);
-  Report report = report_of(asked, answers, is_one);
+  Report report = report_of(asked, std::move(answers));
   report.exit_status = exit_status;
   return report;
 }

@@ -7,14 +7,14 @@
 
 namespace wallheat {
 
-/// What a session or the settings of a file say of something; else `otherwise`.
+/// What a session or the settings of a file say of something; else `fallback`.
 [[nodiscard]] inline std::string text_in(const Attributes& attributes, const char* name,
-                                         const char* otherwise = "?") {
+                                         const char* fallback = "?") {
   const auto found = attributes.find(name);
-  return found == attributes.end() ? otherwise : found->second;
+  return found == attributes.end() ? fallback : found->second;
 }
 
-/// 0 where they do not say it.
+/// 0 if they do not say it.
 [[nodiscard]] inline double number_in(const Attributes& attributes, const char* name) {
   return std::strtod(text_in(attributes, name, "").c_str(), nullptr);
 }

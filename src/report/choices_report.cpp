@@ -11,7 +11,7 @@
 namespace wallheat {
 namespace {
 
-/// "14:10", with the day where that is another one.
+/// "14:10", with the day if that is another one.
 std::string clock_text(std::int64_t now_s, const std::optional<double>& after_s) {
   if (!after_s) return "-";
   if (std::isinf(*after_s)) return "unknown";

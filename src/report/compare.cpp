@@ -4,64 +4,22 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <fstream>
-#include <functional>
-#include <limits>
 #include <map>
 #include <set>
 #include <span>
-#include <unordered_set>
-#include <utility>
 
 #include "core/answer.hpp"
 #include "core/id_list.hpp"
-#include "core/number_of.hpp"
 #include "core/parallel_for.hpp"
-#include "forecast/job_listing.hpp"
-#include "forecast/listing_line.hpp"
 #include "node/local_machine.hpp"
+#include "report/answer_csv.hpp"
 #include "report/attributes.hpp"
 #include "report/row_table.hpp"
-#include "report/scaling.hpp"
-#include "report/summary.hpp"
-#include "view/thread_time.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-constexpr std::string_view csv_blanks = " \t\r";
-
-std::string trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(csv_blanks);
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(csv_blanks) + 1 - begin));
-}
-
-/// Without blanks, of which pandas writes none and the reference one behind each comma.
-std::string head_of(std::string_view line) {
-  std::string head;
-  for (const char letter : line)
-    if (csv_blanks.find(letter) == std::string_view::npos && letter != '\n') head += letter;
-  return head;
-}
-
-/// The four numbers of a line, behind the id, which may hold commas.
-bool read_statistics(std::string_view line, PlanResult& row) {
-  for (double* const value : {&row.statistics.pct_below_15, &row.statistics.pct_above_18,
-                              &row.statistics.std_temp, &row.statistics.mean_temp}) {
-    const std::size_t comma = line.rfind(',');
-    if (comma == std::string::npos) return false;
-    const auto number = number_of<double>(trimmed(line.substr(comma + 1)));
-    if (!number) return false;
-    *value = *number;
-    line = line.substr(0, comma);
-  }
-  row.id = trimmed(line);
-  return !row.id.empty();
-}
 
 double quantity_in(const RowColumn& column, const PlanResult& row) {
   const Value value = column.value(row);
@@ -226,29 +184,20 @@ std::vector<RowColumn> compared_columns(const Answers& first, const Answers& sec
 
 }  // namespace
 
-bool is_reference_csv(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::array<char, 200> line{};
-  stream.getline(line.data(), line.size());
-  return head_of(line.data()) == head_of(reference_csv_beginning);
-}
-
 Answers read_reference_csv(const std::string& file) {
-  const std::string text = text_of(file);
-  ListingLines lines(file, text);
-  std::string_view line;
-  (void)lines.next(line);
   Answers answers{file, {}, nullptr};
-  std::unordered_set<std::string> known;
-  while (lines.next(line)) {
-    if (trimmed(line).empty()) continue;
+  for (const PrintedAnswer& printed : read_answers(file)) {
     PlanResult& row = answers.listed.emplace_back();
+    row.id = printed.id;
     row.status = PlanStatus::converged;  // or another answer: a CSV does not tell
-    if (!read_statistics(line, row))
-      lines.refuse("there must be an id and four numbers, separated by commas");
-    if (!known.insert(row.id).second) lines.refuse(fmt::format("plan {} is there twice", row.id));
+    for (std::size_t i = 0; i < printed_columns.size(); ++i) {
+      const auto& number = printed.numbers.at(i);
+      if (!number)
+        throw RunError(
+            fmt::format("{}: plan {} has no {}", file, printed.id, printed_columns.at(i).name));
+      row.statistics.*printed_columns.at(i).of = number->value;
+    }
   }
-  if (answers.listed.empty()) throw RunError(file + " holds no plan");
   return answers;
 }
 
@@ -296,8 +245,7 @@ Comparison compare(const Answers& first, const Answers& second) {
       same = same && distance->same;
     }
     if (found.has_settings) {
-      same = same && a.status == b.status && a.input_hash == b.input_hash &&
-             (!found.left_out.empty() || differences({a}, {b}).empty());
+      same = same && a.status == b.status && a.input_hash == b.input_hash;
       if (a.input_hash != b.input_hash) found.apart.push_back({Comparison::Kind::floor_plan, a.id});
     }
     found.identical += same ? 1 : 0;
@@ -309,35 +257,6 @@ Comparison compare(const Answers& first, const Answers& second) {
   std::ranges::stable_sort(found.apart, {}, &Comparison::Apart::kind);
   if (found.compared_fields > 0) found.columns.push_back(field);
   return found;
-}
-
-std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& reader) {
-  const WallTime wall = wall_time(reader.sessions());
-  if (!(wall.seconds > 0) || !(wall.plans > 0)) return std::nullopt;
-  ProgramTime time{file, wall.seconds / wall.plans, workers_of(reader)};
-  ThreadTime spent;
-  std::size_t plans = 0;
-  reader.for_each_row([&](const PlanResult& row) {
-    if (!is_answer(row.status)) return;
-    spent.add(row);
-    ++plans;
-  });
-  if (plans > 0 && !std::isnan(spent.cpu_seconds()))
-    time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
-  return time;
-}
-
-LedgerSeconds thread_seconds_of(const ResultReader& reader) {
-  LedgerSeconds sum{};
-  for (const TimeLedger& ledger : ledgers_of(lanes_of(rows_of(reader)), reader.sessions()))
-    std::ranges::transform(sum, ledger.seconds, sum.begin(), std::plus());
-  return sum;
-}
-
-const ProgramTime& Compared::base_time() const {
-  const auto named = std::ranges::find(times, base, &ProgramTime::name);
-  if (named != times.end()) return *named;
-  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_a_plan);
 }
 
 }  // namespace wallheat

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,9 +22,7 @@ struct Answers {
   [[nodiscard]] std::size_t count() const { return reader ? reader->count() : listed.size(); }
   [[nodiscard]] PlanResult row(std::size_t i) const { return reader ? reader->row(i) : listed[i]; }
 };
-/// True if a file begins as the reference program's CSV does.
-[[nodiscard]] bool is_reference_csv(const std::filesystem::path& file);
-/// Throws RunError, which names file and line: a line that is none, an id twice.
+/// Throws RunError as read_answers, and if a plan has not all numbers.
 [[nodiscard]] Answers read_reference_csv(const std::string& file);
 
 /// In what two sets of answers differ; "second" less "first".
@@ -74,7 +71,7 @@ struct ProgramTime {
   std::optional<std::size_t> workers = {};  ///< if known and always the same
   std::optional<double> cpu_seconds_a_plan = {};
 };
-/// By the wall time of its sessions; nothing where none left figures.
+/// By the wall time of its sessions; nothing if none left figures.
 [[nodiscard]] std::optional<ProgramTime> time_of(const std::string& file,
                                                  const ResultReader& reader);
 
@@ -92,6 +89,7 @@ struct Compared {
   /// There must be a time.
   [[nodiscard]] const ProgramTime& base_time() const;
 };
+void add_times(const Compared& found, Report& report);
 /// People see the first `most_listed` of the plans that are not in both alike.
 [[nodiscard]] Report report_of(Compared found, std::size_t most_listed);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,13 +10,9 @@
 #include "core/plural.hpp"
 #include "report/compare.hpp"
 #include "report/histogram.hpp"
-#include "report/not_known.hpp"
-#include "view/time_text.hpp"
 
 namespace wallheat {
 namespace {
-
-constexpr double seconds_an_hour = 3600;
 
 /// The column that says of which file a row is; people need it among several only.
 Table::Column file_column(const Compared& found) {
@@ -57,12 +52,12 @@ void add_counts(const Compared& found, Report& report) {
                {"only_second", "only here"},
                {"compared_fields", "fields in both"}}};
   for (const Comparison& one : found.comparisons) {
-    const auto told = [&](Comparison::Kind kind) {
+    const auto count_of = [&](Comparison::Kind kind) {
       return one.has_settings ? Value(one.count(kind)) : Value();  // a CSV tells none
     };
-    table.rows.push_back({one.second, one.equal(), one.compared, one.identical, told(floor_plan),
-                          told(status), one.count(only_first), one.count(only_second),
-                          one.compared_fields});
+    table.rows.push_back({one.second, one.equal(), one.compared, one.identical,
+                          count_of(floor_plan), count_of(status), one.count(only_first),
+                          one.count(only_second), one.compared_fields});
   }
   constexpr std::size_t first_count = 4;
   table.hide_columns_of({}, first_count);
@@ -112,16 +107,12 @@ void add_plans_apart(const std::shared_ptr<const Compared>& found, std::size_t m
   };
 }
 
-/// People see the columns that differ. JSON has all.
+/// Those that differ come first, and people see these.
 void add_columns(const Compared& found, Report& report) {
-  Table all{
-      "columns",
-      "",
-      {{"file", ""}, {"column", ""}, {"plans", ""}, {"largest", ""}, {"mean", ""}, {"plan", ""}}};
-  Table shown{"differing_columns",
-              "columns that differ",
+  Table table{"columns",
+              "absolute differences, columns that differ first",
               {file_column(found),
-               {"column", "absolute difference"},
+               {"column", "column"},
                {"plans", "plans"},
                {"largest", "largest"},
                {"mean", "mean"},
@@ -129,18 +120,20 @@ void add_columns(const Compared& found, Report& report) {
   for (const Comparison& one : found.comparisons) {
     for (const auto& [name, differing, largest, sum, numbers, plan] : one.columns) {
       if (one.compared == 0) continue;
-      all.rows.push_back({one.second, name, differing, numbers > 0 ? largest : not_known,
-                          sum / static_cast<double>(numbers),
-                          plan.empty() ? Value() : Value(plan)});
-      if (differing > 0) shown.rows.push_back(all.rows.back());
+      table.rows.push_back({one.second, name, differing, numbers > 0 ? largest : not_known,
+                            sum / static_cast<double>(numbers),
+                            plan.empty() ? Value() : Value(plan)});
     }
-  }
-  report.add(std::move(all));
-  report.add(std::move(shown));
-  for (const Comparison& one : found.comparisons)
     if (!one.left_out.empty())
       report.add_note(fmt::format("{} and {} are of two solvers, so these are not compared: {}",
                                   one.first, one.second, fmt::join(one.left_out, ", ")));
+  }
+  constexpr std::size_t plans = 2;
+  const auto alike = std::ranges::stable_partition(
+      table.rows, [](const Table::Row& row) { return row[plans] != Value(0); });
+  table.most_shown = table.rows.size() - alike.size();
+  if (table.most_shown == 0) table.hide();
+  report.add(std::move(table));
 }
 
 /// The differences of the means: bins for people and as a figure, and what is far from the others.
@@ -153,90 +146,16 @@ void add_histograms(const Compared& found, Report& report) {
   std::size_t number = 0;
   for (const Comparison& one : found.comparisons) {
     const std::string behind = ++number == 1 ? "" : fmt::format("_{}", number);
-    const std::string less = fmt::format("{} less {}", one.second, one.first);
     const bool any = std::ranges::any_of(one.means, [](double mean) { return mean != 0; });
     const Histogram histogram = any ? histogram_of(one.means) : Histogram();
-    report.add(table_of(histogram, "plans by difference of mean_temp, " + less, "plans", behind));
-    report.add(figure_of(histogram, less, "difference of mean temperature, °C", "plans", behind));
+    add_histogram(
+        histogram,
+        fmt::format("plans by difference of mean_temp, {} less {}", one.second, one.first),
+        "difference of mean temperature, °C", report, "plans", behind);
     for (const std::size_t i : histogram.outliers)
       outliers.rows.push_back({one.second, one.plans[i], one.means[i]});
   }
   report.add(std::move(outliers));
-}
-
-Figure figure_of_times(const std::vector<ProgramTime>& times) {
-  Figure figure{"seconds_a_plan", "seconds a plan, wall time", {}, {"seconds a plan"}};
-  Figure::Series& bars = figure.series.emplace_back();
-  bars.mark = Figure::Mark::bars;
-  for (const ProgramTime& time : times) {
-    constexpr double half_width = 0.38;
-    const auto place = static_cast<double>(figure.x.names.size());
-    figure.x.names.push_back(time.name);
-    bars.add_bar(place - half_width, place + half_width, time.seconds_a_plan);
-    bars.labels.push_back(seconds_text(time.seconds_a_plan));
-  }
-  const auto [least, largest] = std::ranges::minmax(bars.y);
-  constexpr double most_on_linear_axis = 20;  // beyond, a bar cannot be seen
-  if (largest > most_on_linear_axis * least)
-    figure.y = {
-        "seconds a plan (logarithmic)", Figure::Scale::powers_of_10, {}, least / 4, 3 * largest};
-  return figure;
-}
-
-void add_times(const Compared& found, Report& report) {
-  report.add_data("plans", found.plans);
-  Table table{"times",
-              "",
-              {{"name", "program"},
-               {"workers", "workers"},
-               {"cpu_seconds_a_plan", "CPU s a plan", {Form::seconds}},
-               {"seconds_a_plan", "s a plan", {Form::seconds}},
-               {"speedup", "speed-up", {Form::digits, 4}},
-               {"seconds", "s for " + counted(found.plans, "plan"), {Form::decimals, 1}},
-               {"hours", "hours", {Form::decimals, 2}}}};
-  for (const ProgramTime& time : found.times) {
-    const double all_s = time.seconds_a_plan * static_cast<double>(found.plans);
-    table.rows.push_back({time.name, time.workers, time.cpu_seconds_a_plan, time.seconds_a_plan,
-                          found.base_time().seconds_a_plan / time.seconds_a_plan, all_s,
-                          all_s / seconds_an_hour});
-  }
-  report.add(std::move(table));
-  if (found.times.empty()) return;
-  report.add_fact("base", found.times.size() > 1 ? "speed-ups are against" : "",
-                  found.base_time().name);
-  if (found.times.size() > 1) report.add(figure_of_times(found.times));
-}
-
-/// A row for each thing that any thread did, and two columns for each file that tells.
-void add_thread_times(const Compared& found, Report& report) {
-  Table table{"thread_time", "where the time of all threads went", {{"name", "where"}}};
-  std::vector<std::pair<LedgerSeconds, double>> files;  // with their sums
-  for (const auto& [file, seconds] : found.threads) {
-    const double all_s = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-    if (all_s == 0) {
-      report.add_note(fmt::format("{} does not tell where its time went", file));
-      continue;
-    }
-    files.emplace_back(seconds, all_s);
-    table.columns.push_back({fmt::format("seconds_{}", files.size()), file, {Form::duration}});
-    table.columns.push_back(
-        {fmt::format("share_{}", files.size()), "share", {Form::decimals, 2, "%"}});
-  }
-  const auto add_row = [&](const char* name, const auto& seconds_of) {
-    Table::Row row{name};
-    double any = 0;
-    for (const auto& [seconds, all_s] : files) {
-      const double of_file = seconds_of(seconds, all_s);
-      row.insert(row.end(), {of_file, 100 * of_file / all_s});
-      any += of_file;
-    }
-    if (any > 0) table.rows.push_back(std::move(row));
-  };
-  for (std::size_t entry = 0; entry < ledger_names.size(); ++entry)
-    add_row(ledger_names.at(entry),
-            [&](const LedgerSeconds& seconds, double) { return seconds.at(entry); });
-  add_row("all threads", [](const LedgerSeconds&, double all_s) { return all_s; });
-  report.add(std::move(table));
 }
 
 }  // namespace
@@ -253,11 +172,7 @@ Report report_of(Compared compared, std::size_t most_listed) {
     add_columns(*found, report);
     add_histograms(*found, report);
   }
-  for (const auto& [file, entries] : found->threads)
-    if (std::ranges::count(found->times, file, &ProgramTime::name) == 0)
-      report.add_note(fmt::format("no session of {} left its wall time", file));
   add_times(*found, report);
-  add_thread_times(*found, report);
   return report;
 }
 

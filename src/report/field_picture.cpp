@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "report/not_known.hpp"
+#include "report/report.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
@@ -43,20 +43,19 @@ constexpr std::array maps{
 constexpr std::string_view diverging = "coolwarm";
 constexpr std::string_view grey_of_mask = "0 '#686e7a', 1 '#ffffff'";
 
-constexpr ColourRange study_range{0, 25};
-bool is_study_temperature(double value) { return value == 5.0 || value == 25.0; }
+constexpr ColourRange study_range{0, 25};  // whose walls are at 5 and 25
 
 /// How one scale of a picture is drawn.
 struct Scale {
-  PanelScale of = PanelScale::temperature;
   ColourRange range;
   std::string_view unit;
-  std::string_view colours;  ///< of maps, where the picture names none
-  bool has_bar = false;      ///< none is needed, or it was drawn
+  std::string_view colours;       ///< of maps, if the picture names none
+  bool is_bar_wanted = true;      ///< until it is drawn
+  bool are_numbers_long = false;  ///< those beside its bar
 };
 
 Scale scale_of(const FieldPicture& picture, PanelScale of) {
-  if (of == PanelScale::mask) return {of, {0, 1}, "", "", true};
+  if (of == PanelScale::mask) return {{0, 1}, "", "", false};
   ColourRange found{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
   bool is_study = false;
   for (const FieldPanel& panel : picture.panels) {
@@ -65,17 +64,17 @@ Scale scale_of(const FieldPicture& picture, PanelScale of) {
       if (!(std::abs(value) < 1e6)) continue;  // a divergence must not spoil the scale
       found.low = std::min(found.low, value);
       found.high = std::max(found.high, value);
-      is_study = is_study || is_study_temperature(value);
+      is_study = is_study || value == 5.0 || value == 25.0;
     }
   }
   if (found.low > found.high) found = {0, 0};  // nothing to show
   const double most = std::max({-found.low, found.high, std::numeric_limits<double>::min()});
-  Scale scale{of, found, "temperature in °C", maps.front().name};
+  Scale scale{found, "temperature in °C", maps.front().name};
   if (of == PanelScale::difference) {
-    scale = {of, {-most, most}, "difference in °C", diverging};
+    scale = {{-most, most}, "difference in °C", diverging};
   } else if (of == PanelScale::source) {
-    scale = {of, {0, found.high}, "heat source", maps.front().name};
-    if (found.low < 0) scale = {of, {-most, most}, "heat source", diverging};
+    scale = {{0, found.high}, "heat source", maps.front().name};
+    if (found.low < 0) scale = {{-most, most}, "heat source", diverging};
   } else if (constexpr double rounding = 1e-6; is_study &&
                                                found.low >= study_range.low - rounding &&
                                                found.high <= study_range.high + rounding) {
@@ -85,8 +84,16 @@ Scale scale_of(const FieldPicture& picture, PanelScale of) {
       std::ranges::count(picture.panels, PanelScale::temperature, &FieldPanel::scale) > 0;
   if (picture.range && (of == PanelScale::temperature || !has_temperature))
     scale.range = *picture.range;
-  if (!(scale.range.low < scale.range.high)) scale.range.high = scale.range.low + 1;  // all alike
+  auto& [low, high] = scale.range;
+  if (!(low < high)) high = low + 1;  // all alike
+  if (!picture.colours.empty()) scale.colours = picture.colours;
+  scale.are_numbers_long = std::max(-low, high) >= 1000 || std::max(-low, high) < 0.1;
   return scale;
+}
+
+std::string_view palette_of(const Scale& scale) {
+  const auto* const found = std::ranges::find(maps, scale.colours, &ColourMap::name);
+  return found == maps.end() ? grey_of_mask : found->palette;
 }
 
 /// Means of squares of `gather` x `gather` cells, those that are NaN left out.
@@ -109,40 +116,48 @@ Grid<double> averaged(const Grid<double>& field, std::size_t gather) {
   return means;
 }
 
-/// A rectangle of the page, in pixels from its lower left corner.
+bool shows_anything(const FieldPanel& panel) {
+  return std::ranges::any_of(panel.values.cells, [](double value) { return std::isfinite(value); });
+}
+
 /// Panels in a grid of areas that all have the same size, the colour bars at the right. Lengths are
 /// in pixels.
 class Page {
  public:
-  Page(const FieldPicture& picture, int dpi)
-      : picture_(picture),
-        columns_(std::clamp<std::size_t>(picture.columns, 1, std::max<std::size_t>(panels(), 1))),
-        rows_((std::max<std::size_t>(panels(), 1) + columns_ - 1) / columns_) {
-    std::size_t longest = 1;  // cells
-    double wide = 0;          // parts of the longest side
+  Page(const FieldPicture& picture, int dpi) : picture_(picture) {
+    const std::size_t panels = std::max<std::size_t>(picture.panels.size(), 1);
+    const std::size_t columns = std::clamp<std::size_t>(picture.columns, 1, panels);
+    columns_ = static_cast<double>(columns);
+    rows_ = std::ceil(static_cast<double>(panels) / columns_);
+    double longest = 1;  // cells
+    double wide = 0;     // parts of the longest side
     double high = 0;
     for (const auto& [text, values, scale, labels] : picture.panels) {
-      longest = std::max({longest, values.rows, values.cols});
       const auto rows = static_cast<double>(values.rows);
       const auto cols = static_cast<double>(values.cols);
+      longest = std::max({longest, rows, cols});
       wide = std::max(wide, cols / std::max(rows, cols));
       high = std::max(high, rows / std::max(rows, cols));
       if (!scales_.contains(scale)) scales_.emplace(scale, scale_of(picture, scale));
     }
-    const double side = picture.size ? side_within(*picture.size, wide, high)
-                                     : side_of_even_cells(static_cast<double>(longest));
+    // Some numbers are long.
+    bar_ = std::ranges::any_of(scales_, [](const auto& of) { return of.second.are_numbers_long; })
+               ? 132
+               : 104;
+    bars_ = bar_ * static_cast<double>(scales_.size() - scales_.count(PanelScale::mask));
+    const double side = picture.size ? side_within(*picture.size, wide, high) : even_side(longest);
     dots_ = static_cast<std::size_t>(side * dpi / usual_dpi);
-    area_width_ = side * wide;
-    area_height_ = side * high;
+    panel_width_ = side * wide;
+    panel_height_ = side * high;
     if (picture.size) return;
-    area_width_ = std::max(area_width_, 200.0);  // room for captions above a thin panel
-    area_height_ = std::max(area_height_, 100.0);
+    panel_width_ = std::max(panel_width_, 200.0);  // room for captions above a thin panel
+    panel_height_ = std::max(panel_height_, 100.0);
   }
 
   Plot plot() {
-    const double width = around_width() + static_cast<double>(columns_) * area_width_;
-    const double height = around_height() + static_cast<double>(rows_) * area_height_;
-    const double right = width - margin - static_cast<double>(bars()) * bar();
+    const double width = around_width() + columns_ * panel_width_;
+    const double height = around_height() + rows_ * panel_height_;
+    const double right = width - margin - bars_;
     Plot plot(static_cast<int>(std::lround(width)), static_cast<int>(std::lround(height)));
     plot.add(
         "set multiplot layout {},{} margins screen {:.6f},{:.6f},{:.6f},{:.6f} spacing screen "
@@ -160,17 +175,17 @@ class Page {
     double bar_left = right + gap;
     for (const FieldPanel& panel : picture_.panels) {
       Scale& scale = scales_.at(panel.scale);
-      plot.add("set palette maxcolors 0 defined ({})", palette(scale));
+      plot.add("set palette maxcolors 0 defined ({})", palette_of(scale));
       plot.add("set cbrange [{:.10g}:{:.10g}]", scale.range.low, scale.range.high);
       plot.add("unset colorbox");
       // A panel of nothing but ground draws no bar.
-      if (draws(panel) && !std::exchange(scale.has_bar, true)) {
+      if (shows_anything(panel) && std::exchange(scale.is_bar_wanted, false)) {
         plot.add(
             "set colorbox vertical user origin screen {:.6f},{:.6f} size screen {:.6f},{:.6f} "
             "noborder; set cbtics out nomirror textcolor '#262a33'; set cblabel {} offset 1,0",
             bar_left / width, (height - top - caption - tall) / height, 16 / width, tall / height,
             Plot::quoted(scale.unit));
-        bar_left += bar();
+        bar_left += bar_;
       }
       add_panel(plot, panel, scale.range);
     }
@@ -184,73 +199,35 @@ class Page {
   static constexpr double caption = 28;  // above each panel
   static constexpr double gap = 20;
 
-  [[nodiscard]] std::size_t panels() const { return picture_.panels.size(); }
-  [[nodiscard]] std::size_t bars() const {
-    return scales_.size() - scales_.count(PanelScale::mask);
-  }
-  /// Width of a colour bar with its numbers, some of which are long.
-  [[nodiscard]] double bar() const {
-    const bool is_long = std::ranges::any_of(scales_, [](const auto& scale) {
-      const double most = std::max(-scale.second.range.low, scale.second.range.high);
-      return most >= 1000 || most < 0.1;
-    });
-    return is_long ? 132 : 104;
-  }
   /// What is not panels.
   [[nodiscard]] double around_width() const {
-    return 2 * margin + static_cast<double>(columns_) * gap + static_cast<double>(bars()) * bar();
+    return 2 * margin + columns_ * gap + bars_;
   }
-  [[nodiscard]] double around_height() const {
-    return top + static_cast<double>(rows_) * caption + margin;
-  }
+  [[nodiscard]] double around_height() const { return top + rows_ * caption + margin; }
 
   /// The largest side with which all fits into a size, of panels so wide and high.
   [[nodiscard]] double side_within(std::pair<int, int> size, double wide, double high) const {
     const auto [width, height] = size;
-    const double side = std::min((width - around_width()) / static_cast<double>(columns_) / wide,
-                                 (height - around_height()) / static_cast<double>(rows_) / high);
+    const double side = std::min((width - around_width()) / columns_ / wide,
+                                 (height - around_height()) / rows_ / high);
     constexpr double least = 16;
     if (side >= least) return std::floor(side);
-    throw UsageError(
-        fmt::format("--size {}x{} leaves no room for {} panels", width, height, panels()));
+    throw UsageError(fmt::format("--size {}x{} leaves no room for {} panels", width, height,
+                                 picture_.panels.size()));
   }
   /// All cells as large in pixels look best.
-  [[nodiscard]] double side_of_even_cells(double cells) const {
+  [[nodiscard]] double even_side(double cells) const {
     const double cell = static_cast<double>(picture_.side) / cells;
     return cells * (cell >= 1 ? std::floor(cell) : 1 / std::ceil(1 / cell));
   }
 
-  [[nodiscard]] std::string_view palette(const Scale& scale) const {
-    if (scale.of == PanelScale::mask) return grey_of_mask;
-    const std::string_view wanted = picture_.colours.empty() ? scale.colours : picture_.colours;
-    const auto* found = std::ranges::find(maps, wanted, &ColourMap::name);
-    return found == maps.end() ? maps.front().palette : found->palette;
-  }
-
-  static bool draws(const FieldPanel& panel) {
-    return std::ranges::any_of(panel.values.cells,
-                               [](double value) { return std::isfinite(value); });
-  }
-
-  /// As much of it as has room above the panel, by the parts that commas end.
-  [[nodiscard]] std::string caption_of(const FieldPanel& panel) const {
-    constexpr double letter = 7.6;
-    std::string text = panel.caption;
-    while (letter * static_cast<double>(text.size()) > area_width_ + gap) {
-      const std::size_t comma = text.rfind(", ");
-      if (comma == std::string::npos) break;
-      text.resize(comma);
-    }
-    return text;
-  }
-
   void add_panel(Plot& plot, const FieldPanel& panel, const ColourRange& range) const {
     const Grid<double>& field = panel.values;
-    plot.add("set title {}", Plot::quoted(caption_of(panel)));
+    plot.add("set title {}", Plot::quoted(panel.caption));
     plot.add("set xrange [0:{}]; set yrange [{}:0]", field.cols, field.rows);
-    add_labels(plot, panel, range);
+    for (const FieldLabel& label : panel.labels) add_label(plot, label, panel, range);
     const std::size_t gather = (std::max(field.rows, field.cols) + dots_ - 1) / dots_;
-    if (draws(panel)) {
+    if (shows_anything(panel)) {
       plot.add_image(averaged(field, gather), static_cast<double>(gather));
     } else {
       plot.add("plot NaN");  // nothing but ground
@@ -258,40 +235,33 @@ class Page {
     plot.add("unset label");
   }
 
-  void add_labels(Plot& plot, const FieldPanel& panel, const ColourRange& range) const {
-    const double cell = std::min(area_width_ / static_cast<double>(panel.values.cols),
-                                 area_height_ / static_cast<double>(panel.values.rows));
-    for (const FieldLabel& label : panel.labels) {
-      const auto fits = [&](const std::string& text) {
-        constexpr double letter = 6.6;
-        return letter * static_cast<double>(columns_of(text)) <=
-               static_cast<double>(label.room_for_it) * cell;
-      };
-      const std::string& text = fits(label.text) ? label.text : label.short_text;
-      if (!fits(text)) continue;
-      const double height =
+  void add_label(Plot& plot, const FieldLabel& label, const FieldPanel& panel,
+                 const ColourRange& range) const {
+    const double cell = std::min(panel_width_ / static_cast<double>(panel.values.cols),
+                                 panel_height_ / static_cast<double>(panel.values.rows));
+    for (const std::string& text : {label.text, label.short_text}) {
+      constexpr double letter = 6.6;
+      if (letter * static_cast<double>(columns_of(text)) >
+          static_cast<double>(label.room_for_it) * cell)
+        continue;
+      const double warmth =
           (panel.values(label.row, label.col) - range.low) / (range.high - range.low);
-      plot.add("set label {} at first {},{} center front textcolor '{}' font ',10'",
-               Plot::quoted(text), static_cast<double>(label.col) + 0.5,
-               static_cast<double>(label.row) + 0.5, height > 0.6 ? "#101010" : "#ffffff");
+      return plot.add("set label {} at first {},{} center front textcolor '{}' font ',10'",
+                      Plot::quoted(text), static_cast<double>(label.col) + 0.5,
+                      static_cast<double>(label.row) + 0.5, warmth > 0.6 ? "#101010" : "#ffffff");
     }
   }
 
   const FieldPicture& picture_;
-  std::size_t columns_;
-  std::size_t rows_;
   std::map<PanelScale, Scale> scales_;
-  std::size_t dots_ = 1;  ///< of a PNG along a panel's longest side
-  double area_width_ = 0;
-  double area_height_ = 0;
+  double columns_ = 1;  // of panels
+  double rows_ = 1;
+  double bar_ = 0;        // width of a colour bar with its numbers
+  double bars_ = 0;       // of all
+  std::size_t dots_ = 1;  // of a PNG along a panel's longest side
+  double panel_width_ = 0;
+  double panel_height_ = 0;
 };
-
-/// With NaN in the cells for which `keeps` does not hold, by their number.
-Grid<double> masked(Grid<double> field, const auto& keeps) {
-  for (std::size_t cell = 0; cell < field.cells.size(); ++cell)
-    if (!keeps(cell)) field.cells[cell] = not_known;
-  return field;
-}
 
 }  // namespace
 
@@ -309,77 +279,5 @@ std::string FieldPicture::draw(PlotFormat format, int dpi) const {
 }
 
 Plot FieldPicture::plot(int dpi) const { return Page(*this, dpi).plot(); }
-
-Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
-  if (plan.interior.rows != field.rows || plan.interior.cols != field.cols)
-    throw RunError(
-        fmt::format("the plan has {} x {} cells, but the field {} x {}: they do not "
-                    "belong together",
-                    plan.interior.rows, plan.interior.cols, field.rows, field.cols));
-  return masked(field, [&](std::size_t cell) {
-    return plan.interior.cells[cell] != 0 || plan.domain.cells[cell] != 0.0;
-  });
-}
-
-Grid<double> without_ground(Grid<double> field) {
-  // A plan of nothing but 0 °C is no ground.
-  if (std::ranges::all_of(field.cells, [](double value) { return value == 0; })) return field;
-  return masked(field, [&](std::size_t cell) { return field.cells[cell] != 0; });
-}
-
-Grid<double> interior_cells(const FloorPlan& plan) {
-  Grid<double> mask(plan.interior.rows, plan.interior.cols);
-  for (std::size_t cell = 0; cell < mask.cells.size(); ++cell)
-    mask.cells[cell] = plan.interior.cells[cell] != 0 ? 1 : 0;
-  return within_building(plan, mask);
-}
-
-FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
-                       const std::vector<RoomResult>& rooms) {
-  FieldPanel panel{caption, Grid<double>(map.room.rows, map.room.cols, not_known)};
-  // Where a number stands: the room's cell that is next to its centre, which may lie outside it.
-  std::vector<std::pair<double, std::size_t>> middle(rooms.size(), {HUGE_VAL, 0});
-  for (std::size_t cell = 0; cell < map.room.cells.size(); ++cell) {
-    if (map.room.cells[cell] == 0) continue;
-    const std::size_t k = map.room.cells[cell] - 1;
-    panel.values.cells[cell] = rooms[k].mean_temp;
-    const double down = static_cast<double>(cell / map.room.cols) - rooms[k].centre_row;
-    const double right = static_cast<double>(cell % map.room.cols) - rooms[k].centre_col;
-    middle[k] = std::min(middle[k], {down * down + right * right, cell});
-  }
-  for (std::size_t k = 0; k < rooms.size(); ++k) {
-    const RoomResult& room = rooms[k];
-    const std::size_t cell = middle[k].second;
-    const std::string number = std::to_string(room.room);
-    constexpr std::size_t letters_a_line = 3;  // a line is as high as so many letters are wide
-    panel.labels.push_back(
-        {fmt::format("{}: {:.1f} °C", number, room.mean_temp), cell / map.room.cols,
-         cell % map.room.cols,
-         std::min<std::size_t>(letters_a_line * (room.last_row - room.first_row + 1),
-                               room.last_col - room.first_col + 1),
-         number});
-  }
-  return panel;
-}
-
-Grid<double> source_of(const FloorPlan& plan) {
-  return masked(plan.source, [&](std::size_t cell) { return plan.interior.cells[cell] != 0; });
-}
-
-std::string solution_caption(const std::string& solver, std::int64_t iterations) {
-  const std::string_view name = std::string_view(solver).substr(0, solver.find(' '));
-  return name == "steady" ? "steady state"
-                          : fmt::format("after {} iterations of {}", iterations, name);
-}
-
-FieldPicture plan_picture(const std::string& title, const FloorPlan& plan,
-                          const Grid<double>& solution, const std::string& caption) {
-  FieldPicture picture;
-  picture.title = title;
-  picture.panels = {{"start", within_building(plan, plan.domain)},
-                    {caption, within_building(plan, solution)}};
-  picture.columns = 2;
-  return picture;
-}
 
 }  // namespace wallheat

@@ -53,8 +53,8 @@ struct FieldPicture {
   std::size_t columns = 1;  ///< panels in a row
   std::size_t side = 900;   ///< pixels of a panel's longer side, at most
   std::string colours;      ///< one of colour_maps(); empty: what suits each scale
-  /// Of the temperatures, or of what there is where none is drawn. Otherwise from the lowest to the
-  /// highest value; 0 to 25 °C where walls are at 5 or 25 °C, as in the study, so that pictures of
+  /// Of the temperatures, or of what there is if none is drawn. By default from the lowest to the
+  /// highest value; 0 to 25 °C if walls are at 5 or 25 °C, as in the study, so that pictures of
   /// several plans compare.
   std::optional<ColourRange> range;
   /// Width and height in pixels that all must fit into; panels grow or shrink.
@@ -66,7 +66,7 @@ struct FieldPicture {
   [[nodiscard]] Plot plot(int dpi = usual_dpi) const;
 };
 
-/// A plan's field (°C), with NaN in cells that are neither wall nor room. Throws RunError where the
+/// A plan's field (°C), with NaN in cells that are neither wall nor room. Throws RunError if the
 /// shapes differ.
 [[nodiscard]] Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field);
 /// The same without the plan: what is neither wall nor room is 0 °C in a field, too.
@@ -77,7 +77,7 @@ struct FieldPicture {
 /// has its number and mean.
 [[nodiscard]] FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
                                      const std::vector<RoomResult>& rooms);
-/// The plan's heat source, which it must have, with NaN where it does not count.
+/// The plan's heat source, which it must have, with NaN in cells where it does not count.
 [[nodiscard]] Grid<double> source_of(const FloorPlan& plan);
 
 /// What a solver's field is, as a caption: the steady state, or an iterate of so many iterations.

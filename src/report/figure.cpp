@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
-#include <tuple>
 #include <utility>
 
 #include "report/field_picture.hpp"
@@ -15,28 +14,6 @@
 
 namespace wallheat {
 namespace {
-
-/// Marks of an axis of time: at least three, if digits of two places suffice for that.
-std::string marks_of_time(double from, double to) {
-  std::vector<std::pair<std::string, double>> marks;
-  for (const std::vector<double>& digits :
-       {std::vector<double>{1}, {1, 2, 5}, {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8}}) {
-    marks.clear();
-    for (const auto& [unit, seconds, most] : {std::tuple("µs", 1e-6, 1e3),
-                                              {"ms", 1e-3, 1e3},
-                                              {"s", 1.0, 60.0},
-                                              {"min", 60.0, 60.0},
-                                              {"h", 3600.0, 24.0},
-                                              {"d", 86400.0, 1e3}})
-      for (const double power : {1, 10, 100})
-        for (const double digit : digits)
-          if (const double number = digit * power, at = number * seconds;
-              number < most && at >= from && at <= to)
-            marks.emplace_back(fmt::format("{:g} {}", number, unit), at);
-    if (marks.size() >= 3) break;
-  }
-  return Plot::ticks(marks);
-}
 
 // Types of lines.
 constexpr std::size_t last_step = 11;
@@ -56,6 +33,19 @@ struct Extent {
   [[nodiscard]] bool is_empty() const { return !(least <= largest); }
 };
 
+/// Along x and y.
+std::pair<Extent, Extent> extents_of(const Figure& figure) {
+  Extent along_x;
+  Extent along_y;
+  for (const Figure::Series& series : figure.series) {
+    along_x.add(series.x);
+    along_x.add(series.x_end);
+    along_y.add(series.y);
+    along_y.add(series.y_end);
+  }
+  return {along_x, along_y};
+}
+
 bool is_logarithmic(const Figure::Axis& axis) { return axis.scale != Figure::Scale::linear; }
 
 /// `letter` is that of the axis to gnuplot.
@@ -65,7 +55,6 @@ void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, b
   if (range.is_empty()) return;
   if (axis.scale == Figure::Scale::powers_of_2) plot.add("set logscale {} 2", letter);
   if (axis.scale == Figure::Scale::powers_of_10) plot.add("set logscale {}", letter);
-  if (axis.scale == Figure::Scale::time) plot.add("set logscale {}", letter);
   if (!axis.names.empty()) {
     std::vector<std::pair<std::string, double>> ticks;
     std::size_t letters = 0;
@@ -91,7 +80,6 @@ void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, b
   from = axis.from.value_or(from);
   to = axis.to.value_or(to);
   plot.add("set {}range [{:.10g}:{:.10g}]", letter, from, to);
-  if (axis.scale == Figure::Scale::time) plot.add("set {}tics {}", letter, marks_of_time(from, to));
 }
 
 std::string style_of(const Figure::Series& series, std::size_t number) {
@@ -113,16 +101,11 @@ std::string style_of(const Figure::Series& series, std::size_t number) {
 }
 
 void add_panel(Plot& plot, const Figure& figure) {
-  Extent along_x;
-  Extent along_y;
+  const auto [along_x, along_y] = extents_of(figure);
   bool has_bars = false;
   bool are_counts = true;  // in bars
   double highest = 0;      // of these
   for (const Figure::Series& series : figure.series) {
-    along_x.add(series.x);
-    along_x.add(series.x_end);
-    along_y.add(series.y);
-    along_y.add(series.y_end);
     if (series.mark != Figure::Mark::bars || series.y.empty()) continue;
     has_bars = true;
     highest = std::max(highest, std::ranges::max(series.y));
@@ -238,16 +221,10 @@ std::string alternative_text(const Figure& figure) {
     for (const FieldPanel& panel : figure.fields->panels) add(panel.caption);
     return text;
   }
-  Extent along_x;
-  Extent along_y;
+  const auto [along_x, along_y] = extents_of(figure);
   std::string names;
-  for (const Figure::Series& series : figure.series) {
-    along_x.add(series.x);
-    along_x.add(series.x_end);
-    along_y.add(series.y);
-    along_y.add(series.y_end);
+  for (const Figure::Series& series : figure.series)
     if (!series.name.empty()) names += (names.empty() ? "shown: " : ", ") + series.name;
-  }
   for (const auto& [axis, extent] : {std::pair(&figure.x, along_x), {&figure.y, along_y}}) {
     if (!axis->names.empty())
       add(fmt::format("{}", fmt::join(axis->names, ", ")));

@@ -7,12 +7,12 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <set>
 #include <utility>
 
 #include "core/exit_status.hpp"
+#include "core/number_of.hpp"
 #include "core/plural.hpp"
 #include "report/attributes.hpp"
 #include "store/result_path.hpp"
@@ -24,19 +24,19 @@ namespace fs = std::filesystem;
 namespace wallheat {
 namespace {
 
-void read_status_file(PartStatus& look) {
-  const fs::path path = status_file(look.file);
+void read_status_file(PartStatus& part) {
+  const fs::path path = status_file(part.file);
   std::error_code gone;
   try {
-    look.run = read_run_status(path);
+    part.run = read_run_status(path);
     const auto age = fs::file_time_type::clock::now() - fs::last_write_time(path, gone);
-    look.age_s = std::max(0.0, std::chrono::duration<double>(age).count());
+    part.age_s = std::max(0.0, std::chrono::duration<double>(age).count());
   } catch (const RunError& error) {
-    look.note = error.what();
+    part.note = error.what();
   }
   // These texts sort as the times they name. A session is in the file from its first result on.
-  if (look.run && (gone || look.run->started_utc < text_in(look.session, "started_utc", "")))
-    look.run.reset();
+  if (part.run && (gone || part.run->started_utc < text_in(part.session, "started_utc", "")))
+    part.run.reset();
 }
 
 /// Which rows are to be solved in this file; the others are in other files.
@@ -51,83 +51,83 @@ Shard shard_of(const fs::path& file, const Attributes& session) {
 }
 
 /// A lock of another host may be held without this host seeing it: then a fresh status tells.
-RunState state_of(bool closed_well, const PartStatus& look) {
+RunState state_of(bool closed_well, const PartStatus& part) {
   using enum LockHolder::Life;
-  const LockHolder::Life life = look.writer.life;
-  if (life == lives || (life == unknown && look.run && look.age_s < fresh_status_s))
+  const LockHolder::Life life = part.writer.life;
+  if (life == lives || (life == unknown && part.run && part.age_s < fresh_status_s))
     return RunState::being_written;
   if (closed_well) return RunState::closed;
   return life == unknown ? RunState::unknown : RunState::killed;
 }
 
-void count_plans(PartStatus& look, const ResultReader& reader) {
-  PlanCounts& plans = look.plans;
+void count_plans(PartStatus& part, const ResultReader& reader) {
+  PlanCounts& plans = part.plans;
   reader.for_each_row([&](const PlanResult& row) {
-    ++look.campaign;
-    if (!look.shard.holds(row.index)) return;
+    ++part.campaign;
+    if (!part.shard.holds(row.index)) return;
     plans.solved += is_answer(row.status) ? 1 : 0;
     plans.pending += row.status == PlanStatus::pending ? 1 : 0;
-    if (row.status == PlanStatus::failed) look.failures.push_back(row);
+    if (row.status == PlanStatus::failed) part.failures.push_back(row);
     const bool is_of_session = row.session + 1 == reader.sessions().size();
-    look.of_session += is_of_session && row.status != PlanStatus::pending ? 1 : 0;
+    part.of_session += is_of_session && row.status != PlanStatus::pending ? 1 : 0;
   });
-  plans.failed = look.failures.size();
-  if (const double seconds = number_in(look.session, "seconds");
-      look.state == RunState::closed && seconds > 0)
-    plans.plans_per_s = number_in(look.session, "solved") / seconds;
-  if (!look.run || look.run->state == "starting") return;
-  const RunStatus& run = *look.run;
+  plans.failed = part.failures.size();
+  if (const double seconds = number_in(part.session, "seconds");
+      part.state == RunState::closed && seconds > 0)
+    plans.plans_per_s = number_in(part.session, "solved") / seconds;
+  if (!part.run || part.run->state == "starting") return;
+  const RunStatus& run = *part.run;
   plans.plans_per_s = run.plans_per_s;
-  if (look.state != RunState::being_written) return;
+  if (part.state != RunState::being_written) return;
   plans.seconds_left = run.seconds_left;
   // The run knows which of those that failed in earlier sessions it tries again.
   const std::size_t others = run.restored + run.solved + run.left;
   plans.failed = std::min(plans.failed, run.total - std::min(run.total, others));
-  plans.pending += look.failures.size() - plans.failed;
+  plans.pending += part.failures.size() - plans.failed;
   plans.running = std::min(run.running, plans.pending);
 }
 
 PartStatus status_of_part(const fs::path& file) {
-  PartStatus look;
-  look.file = file;
+  PartStatus part;
+  part.file = file;
   // Before the file itself, so that a run that ends in between is not taken for killed.
-  look.writer = lock_holder_of(result_path(file));
-  if (look.writer.life == LockHolder::Life::lives && !has_results(file)) {  // it is being started
-    look.state = RunState::being_written;
-    read_status_file(look);
-    return look;
+  part.writer = lock_holder_of(result_path(file));
+  if (part.writer.life == LockHolder::Life::lives && !has_results(file)) {  // it is being started
+    part.state = RunState::being_written;
+    read_status_file(part);
+    return part;
   }
   const ResultReader reader(file);
-  if (!reader.sessions().empty()) look.session = reader.sessions().back();
-  read_status_file(look);
-  look.solver = text_in(reader.settings(), "solver", "");
+  if (!reader.sessions().empty()) part.session = reader.sessions().back();
+  read_status_file(part);
+  part.solver = text_in(reader.settings(), "solver", "");
   if (const auto version = text_in(reader.settings(), "solver_version", ""); !version.empty())
-    look.solver += ' ' + version;
-  look.state = state_of(reader.closed_well(), look);
-  look.is_whole = reader.is_whole();
-  if (look.state == RunState::closed) look.run.reset();  // it is over
-  look.shard = shard_of(file, look.session);
-  count_plans(look, reader);
-  return look;
+    part.solver += ' ' + version;
+  part.state = state_of(reader.closed_well(), part);
+  part.is_whole = reader.is_whole();
+  if (part.state == RunState::closed) part.run.reset();  // it is over
+  part.shard = shard_of(file, part.session);
+  count_plans(part, reader);
+  return part;
 }
 
 /// Adds the plans of all parts, also of those whose files are not there yet.
-FileStatus with_sums(FileStatus look) {
+FileStatus with_sums(FileStatus status) {
   std::size_t campaign = 0;
-  for (const PartStatus& part : look.parts) campaign = std::max(campaign, part.campaign);
-  for (PartStatus& part : look.parts) {
+  for (const PartStatus& part : status.parts) campaign = std::max(campaign, part.campaign);
+  for (PartStatus& part : status.parts) {
     if (part.campaign == 0)
       part.plans.pending = (campaign + part.shard.count - part.shard.number) / part.shard.count;
-    look.plans.solved += part.plans.solved;
-    look.plans.failed += part.plans.failed;
-    look.plans.pending += part.plans.pending;
-    look.plans.running += part.plans.running;
-    look.plans.seconds_left = std::max(look.plans.seconds_left, part.plans.seconds_left);
-    const bool counts = part.state == RunState::being_written || !look.is_array();
+    status.plans.solved += part.plans.solved;
+    status.plans.failed += part.plans.failed;
+    status.plans.pending += part.plans.pending;
+    status.plans.running += part.plans.running;
+    status.plans.seconds_left = std::max(status.plans.seconds_left, part.plans.seconds_left);
+    const bool counts = part.state == RunState::being_written || !status.is_array();
     if (counts && part.plans.plans_per_s)
-      look.plans.plans_per_s = look.plans.plans_per_s.value_or(0) + *part.plans.plans_per_s;
+      status.plans.plans_per_s = status.plans.plans_per_s.value_or(0) + *part.plans.plans_per_s;
   }
-  return look;
+  return status;
 }
 
 /// The shard that a name beside `whole` tells of: that of a part, or of what lies beside one that
@@ -183,9 +183,9 @@ int PartStatus::exit_status() const {
 int PartStatus::session_exit_status() const {
   if (writer.life == LockHolder::Life::lives) return exit_work_left;
   if (state != RunState::closed) return of_session > 0 ? exit_work_left : exit_failed;
-  const double told = number_in(session, "exit_status");
-  if (std::isnan(told)) return exit_status();
-  const int status = static_cast<int>(told);
+  const auto recorded = number_of<int>(text_in(session, "exit_status"));
+  if (!recorded) return exit_status();  // as of a merged file
+  const int status = *recorded;
   const bool all_done = status == exit_done || status == exit_some_plans_failed;
   return all_done && !is_whole ? exit_work_left : status;
 }
@@ -223,9 +223,9 @@ std::string_view FileStatus::word() const {
 }
 
 FileStatus status_of(const std::vector<fs::path>& files) {
-  FileStatus look;
-  if (files.size() == 1) look.file = files.front();
-  const fs::path& whole = look.file;
+  FileStatus status;
+  if (files.size() == 1) status.file = files.front();
+  const fs::path& whole = status.file;
   const bool is_array = !whole.empty() && !has_results(whole) && !is_being_written(whole);
   const std::size_t shards = is_array ? shards_beside(whole) : 0;
   for (std::size_t number = 1; number <= shards; ++number) {
@@ -234,11 +234,11 @@ FileStatus status_of(const std::vector<fs::path>& files) {
     part.file = shard_path(whole, shard);
     if (has_results(part.file) || is_being_written(part.file)) part = status_of_part(part.file);
     part.shard = shard;  // one that is being started does not say it yet
-    look.parts.push_back(std::move(part));
+    status.parts.push_back(std::move(part));
   }
   if (shards == 0)
-    for (const fs::path& file : files) look.parts.push_back(status_of_part(file));
-  return with_sums(std::move(look));
+    for (const fs::path& file : files) status.parts.push_back(status_of_part(file));
+  return with_sums(std::move(status));
 }
 
 }  // namespace wallheat

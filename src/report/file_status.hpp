@@ -48,6 +48,12 @@ struct PartStatus {
   std::size_t of_session = 0;        ///< plans that the last session solved or gave up
 
   [[nodiscard]] std::string name() const { return file.filename().string(); }
+  [[nodiscard]] bool lives() const { return state == RunState::being_written; }
+  [[nodiscard]] std::vector<WorkerStatus> workers() const {
+    return run ? run->workers : std::vector<WorkerStatus>();
+  }
+  /// How much longer than its status says a run has been at something: a dead one stands still.
+  [[nodiscard]] double since_status_s() const { return lives() ? age_s : 0; }
   [[nodiscard]] int exit_status() const;
   /// How the last session ended, as an ExitStatus: one that was left open with 1 if it had solved
   /// nothing. It goes on only if a process is seen to hold the lock: a fresh status is no sign.
@@ -82,8 +88,10 @@ inline constexpr double fresh_status_s = 30;
 [[nodiscard]] bool is_being_written(const std::filesystem::path& file);
 /// All of it; with `why`, a sentence for each plan that was not simply solved at its first start,
 /// for which the rows are read again. Throws RunError.
-[[nodiscard]] Report report_of(const FileStatus& look, bool why = false);
+[[nodiscard]] Report report_of(const FileStatus& status, bool why = false);
+/// Of each plan that was not simply solved why; of those that were never started without an id.
+void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows);
 /// The sums in one line, with the time of day (UTC).
-[[nodiscard]] std::string line_of(const FileStatus& look);
+[[nodiscard]] std::string line_of(const FileStatus& status);
 
 }  // namespace wallheat

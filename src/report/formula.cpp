@@ -54,14 +54,14 @@ struct Release {
 struct Formula::Statement {
   std::string option;
   std::string text;
-  std::vector<std::string> names;  ///< of all columns
-  std::vector<std::size_t> needed = {};
-  std::string column_of_words = {};  ///< that can be a few words only
+  std::vector<std::string> names;     ///< of all columns
+  std::vector<RowColumn> named = {};  ///< those whose values it needs
+  std::string column_of_words = {};   ///< that can be a few words only
   ComparedWords compared = {};
   std::unique_ptr<sqlite3, Release> database = {};
   std::unique_ptr<sqlite3_stmt, Release> prepared = {};
 
-  Statement(std::string of_option, std::string of_text, const std::vector<FormulaColumn>& columns);
+  Statement(std::string of_option, std::string of_text, const std::vector<RowColumn>& columns);
   [[noreturn]] void refuse(const std::string& reason) const {
     throw UsageError(fmt::format("--{} '{}': {}", option, text, reason));
   }
@@ -69,7 +69,7 @@ struct Formula::Statement {
   [[nodiscard]] std::string sql() const;
   void prepare(const std::string& sql, const std::string& behind);
   [[nodiscard]] std::string reason(std::size_t end) const;
-  void step(std::span<const Value> values) const;
+  void step(const std::vector<Value>& values) const;
 };
 
 void Formula::Statement::refuse_if_column_was_meant(const std::string& quoted) const {
@@ -153,8 +153,8 @@ void Formula::Statement::prepare(const std::string& sql, const std::string& behi
 }
 
 Formula::Statement::Statement(std::string of_option, std::string of_text,
-                              const std::vector<FormulaColumn>& columns)
-    : option(std::move(of_option)), text(std::move(of_text)) {
+                              const std::vector<RowColumn>& columns)
+    : option(std::move(of_option)), text(std::move(of_text)), names(names_of(columns)) {
   // A database without a table, a file or an extension.
   sqlite3* opened = nullptr;
   const int result =
@@ -170,19 +170,20 @@ Formula::Statement::Statement(std::string of_option, std::string of_text,
 
   std::string row = fmt::format("FROM (SELECT x'00' AS \"{}\"", no_column);
   std::vector<Value> trial;
-  for (const auto& [name, is_text, words] : columns) {
-    names.push_back(name);
+  for (const RowColumn& column : columns) {
+    const std::string& name = column.head.key;
     // A value costs time in each row.
     if (in_lower_case(text).find(name) == std::string::npos) continue;
-    needed.push_back(names.size() - 1);
+    named.push_back(column);
     trial.emplace_back();
     // With a type of its own, a text is compared with 10000 as with '10000'.
-    row += fmt::format(", CAST(?{} AS {}) {} AS \"{}\"", needed.size(), is_text ? "TEXT" : "REAL",
-                       words.empty() ? "" : "COLLATE words", name);
-    if (words.empty()) continue;
+    row += fmt::format(", CAST(?{} AS {}) {} AS \"{}\"", named.size(),
+                       column.is_text ? "TEXT" : "REAL",
+                       column.words.empty() ? "" : "COLLATE words", name);
+    if (column.words.empty()) continue;
     column_of_words = name;
-    compared.words = words;
-    trial.back() = words.front();
+    compared.words = column.words;
+    trial.back() = column.words.front();
   }
   row += ')';
   const std::string formula = sql();
@@ -192,7 +193,7 @@ Formula::Statement::Statement(std::string of_option, std::string of_text,
   step(trial);
 }
 
-void Formula::Statement::step(std::span<const Value> values) const {
+void Formula::Statement::step(const std::vector<Value>& values) const {
   sqlite3_reset(prepared.get());
   int place = 0;
   for (const Value& value : values) {
@@ -215,13 +216,13 @@ void Formula::Statement::step(std::span<const Value> values) const {
                      hint.empty() ? fmt::format("; there are {}", fmt::join(words, ", ")) : hint));
 }
 
-Formula::Formula(std::string option, std::string text, const std::vector<FormulaColumn>& columns)
+Formula::Formula(std::string option, std::string text, const std::vector<RowColumn>& columns)
     : statement_(std::make_shared<Statement>(std::move(option), std::move(text), columns)) {}
 
-const std::vector<std::size_t>& Formula::needed() const { return statement_->needed; }
-
-Value Formula::value(std::span<const Value> needed) const {
-  statement_->step(needed);
+Value Formula::value(const PlanResult& of) const {
+  std::vector<Value> values;
+  for (const RowColumn& column : statement_->named) values.push_back(column.value(of));
+  statement_->step(values);
   sqlite3_stmt* const row = statement_->prepared.get();
   switch (sqlite3_column_type(row, 0)) {
     case SQLITE_NULL:

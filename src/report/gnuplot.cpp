@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "core/printable.hpp"
-#include "io/checksum.hpp"
 #include "io/program_output.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
@@ -64,22 +63,6 @@ std::string terminal(PlotFormat format, int width, int height, int dpi) {
   return fmt::format("set terminal pdfcairo noenhanced size {:.3f}in,{:.3f}in font 'sans,11'\n",
                      static_cast<double>(width) / usual_dpi,
                      static_cast<double>(height) / usual_dpi);
-}
-
-/// A PNG that says how large it is meant: its pHYs chunk, in pixels a metre, after the header.
-std::string with_resolution(std::string png, int dpi) {
-  constexpr std::size_t end_of_header = 33;  // signature and IHDR
-  constexpr double inches_a_metre = 1 / 0.0254;
-  const auto number = [](std::uint32_t value) {
-    std::string bytes;
-    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
-    return bytes;
-  };
-  const std::string each = number(static_cast<std::uint32_t>(std::lround(dpi * inches_a_metre)));
-  const std::string chunk = "pHYs" + each + each + '\1';
-  const std::uint32_t crc = crc32_of(std::as_bytes(std::span(chunk)));
-  constexpr std::size_t content = 9;
-  return png.insert(end_of_header, number(content) + chunk + number(crc));
 }
 
 /// Whether a font of this machine has the letter; yes if nobody knows.
@@ -234,7 +217,7 @@ std::string Plot::draw(PlotFormat format, int dpi) const {
   auto picture = run_gnuplot(script);
   if (!picture)
     throw RunError("plots are drawn by gnuplot, which is not installed here (Debian: gnuplot-nox)");
-  return format == PlotFormat::png ? with_resolution(*std::move(picture), dpi) : *picture;
+  return *std::move(picture);
 }
 
 std::optional<std::vector<std::string>> Plot::draw_svgs(const std::vector<Plot>& plots) {

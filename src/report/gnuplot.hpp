@@ -74,7 +74,7 @@ class Plot {
   [[nodiscard]] static std::string ticks(const std::vector<std::pair<std::string, double>>& labels);
 
   /// The picture. A PNG of more dots an inch has more pixels, text and lines included. Throws
-  /// RunError where gnuplot is not installed or fails.
+  /// RunError if gnuplot is not installed or fails.
   [[nodiscard]] std::string draw(PlotFormat format, int dpi = usual_dpi) const;
   /// The <svg> element of each, without a ground, drawn in one call of gnuplot; nothing if it is
   /// not installed. Throws RunError if it fails.

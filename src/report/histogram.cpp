@@ -20,7 +20,7 @@ struct Range {
 };
 
 /// Of ascending numbers.
-Range usual_range(const std::vector<double>& numbers) {
+Range bulk_of(const std::vector<double>& numbers) {
   const double lower = numbers[numbers.size() / 4];
   const double upper = numbers[numbers.size() - 1 - numbers.size() / 4];
   constexpr double hundredth = 0.01;
@@ -48,11 +48,11 @@ Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins,
   std::erase_if(numbers, [](double value) { return !std::isfinite(value); });
   std::ranges::sort(numbers);
   Histogram histogram;
-  Range usual{-INFINITY, INFINITY};
-  if (may_have_outliers && !numbers.empty()) usual = usual_range(numbers);
+  Range bulk{-INFINITY, INFINITY};
+  if (may_have_outliers && !numbers.empty()) bulk = bulk_of(numbers);
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (!std::isfinite(values[i]) || !usual.holds(values[i])) histogram.outliers.push_back(i);
-  std::erase_if(numbers, [&](double value) { return !usual.holds(value); });
+    if (!std::isfinite(values[i]) || !bulk.holds(values[i])) histogram.outliers.push_back(i);
+  std::erase_if(numbers, [&](double value) { return !bulk.holds(value); });
   if (numbers.empty()) return histogram;
 
   const Range range{numbers.front(), numbers.back()};
@@ -65,12 +65,13 @@ Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins,
   return histogram;
 }
 
-Table table_of(const Histogram& histogram, const std::string& name, const std::string& counted,
-               const std::string& behind) {
+Figure& add_histogram(const Histogram& histogram, const std::string& name, const std::string& axis,
+                      Report& report, const std::string& counted, const std::string& behind) {
   const Style border{Form::digits, 12, "°C"};
   Table table{"histogram" + behind,
               name,
               {{"from", "from", border}, {"to", "to", border}, {counted, counted}, {"", " "}}};
+  Figure::Series bars{.name = counted, .mark = Figure::Mark::bars};
   std::size_t highest = 1;
   for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.count);
   for (const auto& [from, to, count] : histogram.bins) {
@@ -78,21 +79,15 @@ Table table_of(const Histogram& histogram, const std::string& name, const std::s
     // Round up: a bin with a plan in it shows at least one mark.
     const std::size_t bar = (count * width + highest - 1) / highest;
     table.rows.push_back({from, to, count, std::string(bar, '#')});
+    bars.add_bar(from, to, static_cast<double>(count));
   }
-  return table;
-}
-
-Figure figure_of(const Histogram& histogram, const std::string& name, const std::string& axis,
-                 const std::string& counted, const std::string& behind) {
-  Figure figure{"histogram" + behind, name, {axis}};
+  report.add(std::move(table));
+  Figure& figure = report.add(Figure{"histogram" + behind, name, {axis}});
   if (histogram.bins.empty()) return figure;
   if (const std::size_t beyond = histogram.outliers.size(); beyond > 0)
     figure.name += fmt::format(" ({} beyond)", beyond);
   const Histogram::Bin& first = histogram.bins.front();
   figure.y.name = fmt::format("{} in {:.3g} °C", counted, first.to - first.from);
-  Figure::Series bars{.name = counted, .mark = Figure::Mark::bars};
-  for (const auto& [from, to, count] : histogram.bins)
-    bars.add_bar(from, to, static_cast<double>(count));
   figure.series.push_back(std::move(bars));
   return figure;
 }

@@ -27,13 +27,11 @@ struct Histogram {
 [[nodiscard]] Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins = 16,
                                      bool may_have_outliers = true);
 
-/// A row a bin with a bar for people, under the key "histogram" and what is behind it. `counted` is
-/// what its values are of.
-[[nodiscard]] Table table_of(const Histogram& histogram, const std::string& name,
-                             const std::string& counted = "plans", const std::string& behind = "");
-/// A bar a bin; nothing to draw if there is none.
-[[nodiscard]] Figure figure_of(const Histogram& histogram, const std::string& name,
-                               const std::string& axis, const std::string& counted = "plans",
-                               const std::string& behind = "");
+/// Adds a table, a row a bin with a bar for people, and a figure of the same name, both under the
+/// key "histogram" and what is behind it. `counted` is what the values are of. There is no bar in
+/// the figure if there is no bin.
+Figure& add_histogram(const Histogram& histogram, const std::string& name, const std::string& axis,
+                      Report& report, const std::string& counted = "plans",
+                      const std::string& behind = "");
 
 }  // namespace wallheat

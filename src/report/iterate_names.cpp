@@ -1,10 +1,7 @@
-#include "report/iterate_names.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -14,98 +11,21 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/id_list.hpp"
-#include "core/input_file.hpp"
-#include "core/number_of.hpp"
 #include "core/parallel_for.hpp"
 #include "core/plural.hpp"
 #include "io/print_error.hpp"
 #include "node/local_machine.hpp"
+#include "report/answer_csv.hpp"
 #include "report/iterates.hpp"
-#include "report/not_known.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-constexpr std::array printed_names{"mean_temp", "std_temp", "pct_above_18", "pct_below_15"};
-constexpr std::array printed_columns{&Statistics::mean_temp, &Statistics::std_temp,
-                                     &Statistics::pct_above_18, &Statistics::pct_below_15};
-
-/// What a CSV says of a plan.
-struct PrintedAnswer {
-  struct Number {
-    double value = 0;
-    double half_unit = 0;  ///< of its last digit: how far rounding may have moved it
-  };
-  std::string id;
-  std::array<std::optional<Number>, printed_columns.size()> numbers;
-};
-
-/// What stands between the commas, without blanks and quotes.
-std::vector<std::string> cells_of_line(const std::string& line) {
-  std::vector<std::string> cells(1);
-  for (const char letter : line) {
-    if (letter == ',')
-      cells.emplace_back();
-    else if (std::string_view(" \t\r\"").find(letter) == std::string_view::npos)
-      cells.back() += letter;
-  }
-  return cells;
-}
-
-std::optional<PrintedAnswer::Number> printed_number_in(const std::string& text) {
-  const auto value = number_of<double>(text);
-  if (!value) return std::nullopt;
-  const std::size_t mark = std::min(text.find_first_of("eE"), text.size());
-  const std::size_t point = std::min(text.find('.'), mark);
-  const auto decimals = static_cast<double>(mark - std::min(point + 1, mark));
-  const double exponent =
-      number_of<double>(text.substr(std::min(mark + 1, text.size()))).value_or(0);
-  return PrintedAnswer::Number{*value, 0.5 * std::pow(10, exponent - decimals)};
-}
-
-/// Throws RunError.
-std::vector<PrintedAnswer> read_printed_answers(const std::string& file) {
-  const std::vector<std::byte> bytes = read_input(file).bytes;
-  std::istringstream stream({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  std::string line;
-  std::getline(stream, line);
-  const std::vector<std::string> heads = cells_of_line(line);
-  const auto place_of = [&](std::string_view name) {
-    return static_cast<std::size_t>(std::ranges::find(heads, name) - heads.begin());
-  };
-  const std::size_t id = std::min(place_of("building_id"), place_of("id"));
-  std::array<std::size_t, printed_columns.size()> places{};
-  std::ranges::transform(printed_names, places.begin(), place_of);
-  if (id == heads.size() || std::ranges::count(places, heads.size()) == std::ssize(places))
-    throw RunError(fmt::format("{} is no CSV with the columns building_id and some of {}", file,
-                               fmt::join(printed_names, ", ")));
-  std::vector<PrintedAnswer> answers;
-  IdList known;
-  for (std::size_t number = 2; std::getline(stream, line); ++number) {
-    const std::vector<std::string> cells = cells_of_line(line);
-    if (cells.size() == 1 && cells.front().empty()) continue;
-    const auto refuse = [&](const std::string& cause) {
-      throw RunError(fmt::format("{}, line {}: {}", file, number, cause));
-    };
-    if (cells.size() != heads.size() || cells[id].empty())
-      refuse(fmt::format("there must be {}, as in the first line", counted(heads.size(), "value")));
-    PrintedAnswer& answer = answers.emplace_back(PrintedAnswer{cells[id], {}});
-    if (!known.add(answer.id)) refuse(fmt::format("plan {} is there twice", answer.id));
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      if (places.at(i) == heads.size() || cells[places.at(i)].empty()) continue;
-      answer.numbers.at(i) = printed_number_in(cells[places.at(i)]);
-      if (!answer.numbers.at(i)) refuse(fmt::format("'{}' is no number", cells[places.at(i)]));
-    }
-  }
-  return answers;
-}
 
 struct Match {
   bool fits = true;      ///< but for the error of the iterate
@@ -117,7 +37,7 @@ Match match_of(const PrintedAnswer& printed, const Iterate& iterate) {
   Match match;
   for (std::size_t i = 0; i < printed_columns.size(); ++i) {
     const auto& number = printed.numbers.at(i);
-    const double value = iterate.statistics.*printed_columns.at(i);
+    const double value = iterate.statistics.*printed_columns.at(i).of;
     if (!number || (std::isnan(number->value) && std::isnan(value))) continue;
     constexpr double rounding = 1e-14;  // of percentages, which are computed in several ways
     const double unit = number->half_unit + (i < 2 ? 0 : rounding * std::abs(value));
@@ -195,7 +115,7 @@ std::vector<Named> name_all(const std::vector<PrintedAnswer>& answers, const Pla
   std::vector<Named> all(answers.size());
   std::mutex telling;
   std::size_t done = 0;
-  auto told = std::chrono::steady_clock::now();
+  auto last_told = std::chrono::steady_clock::now();
   parallel_for(local_machine().cores.size(), answers.size(), [&] {
     const std::shared_ptr<Solver> jacobi = make_jacobi_solver(available_isas().back());
     return [&, jacobi](std::size_t i) {
@@ -209,8 +129,9 @@ std::vector<Named> name_all(const std::vector<PrintedAnswer>& answers, const Pla
       }
       const std::scoped_lock lock(telling);
       ++done;
-      if (const auto now = std::chrono::steady_clock::now(); now - told > std::chrono::seconds(5)) {
-        told = now;
+      if (const auto now = std::chrono::steady_clock::now();
+          now - last_told > std::chrono::seconds(5)) {
+        last_told = now;
         print_error("solved {} of {}", done, counted(all.size(), "plan"));
       }
     };
@@ -277,7 +198,7 @@ std::string verdict_of(const Ways& ways, std::size_t plans) {
 }  // namespace
 
 Report name_iterates(const std::string& file, const PlanSource& source) {
-  const std::vector<Named> all = name_all(read_printed_answers(file), source);
+  const std::vector<Named> all = name_all(read_answers(file), source);
   const Ways ways = ways_of(all);
   Report report{file};
   report.add_note(verdict_of(ways, all.size()));

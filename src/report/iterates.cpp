@@ -15,7 +15,7 @@
 namespace wallheat {
 namespace {
 
-const Limits usual;
+const Limits limits;
 constexpr double other_order_of_sums = 1e-11;  // °C, at most, of temperatures as those of rooms
 
 /// What programs do that end so many sweeps after the start; several may end at one.
@@ -31,7 +31,7 @@ std::string without_stop(std::int64_t sweeps) {
 constexpr const char* reference = "the reference's answer";
 
 void add(std::int64_t sweeps, std::string how, Stops& stops) {
-  stops.emplace(std::clamp<std::int64_t>(sweeps, 0, usual.max_iterations), std::move(how));
+  stops.emplace(std::clamp<std::int64_t>(sweeps, 0, limits.max_iterations), std::move(how));
 }
 
 /// Of programs whose change falls below the tolerance at that sweep.
@@ -48,7 +48,7 @@ Stops stops_at(std::int64_t stop) {
   }
   constexpr std::int64_t coarse = 1000;
   constexpr std::int64_t fine = 100;
-  for (std::int64_t sweeps = fine; sweeps <= usual.max_iterations; sweeps += fine)
+  for (std::int64_t sweeps = fine; sweeps <= limits.max_iterations; sweeps += fine)
     add(sweeps, sweeps % coarse == 0 ? without_stop(sweeps) : "", stops);
   return stops;
 }
@@ -94,7 +94,7 @@ void add_other_averages(const FloorPlan& now, const std::string& how, std::int64
 
 std::vector<Iterate> iterates_of(const FloorPlan& plan, Solver& jacobi) {
   if (plan.has_source()) throw InputError("has a heat source, which is another exercise");
-  const std::int64_t stop = jacobi.solve(plan, usual, {})->iterations;
+  const std::int64_t stop = jacobi.solve(plan, limits, {})->iterations;
   std::vector<Iterate> found;
   if (stop == 0) return {{reference}};
   FloorPlan now = plan;
@@ -106,12 +106,12 @@ std::vector<Iterate> iterates_of(const FloorPlan& plan, Solver& jacobi) {
     }
     found.emplace_back(last).how = how;
     for (const std::string& common : {std::string(reference), every(100), every(500), every(1000),
-                                      without_stop(usual.max_iterations)})
+                                      without_stop(limits.max_iterations)})
       if (how == common) add_other_averages(now, how, sweeps, found);
   }
-  const Solution steady = *make_steady_solver(available_isas().back())->solve(plan, usual, {});
+  const Solution steady = *make_steady_solver(available_isas().back())->solve(plan, limits, {});
   found.push_back(iterate_of("the steady state", 0, interior_values(steady.field, plan.interior),
-                             2 * usual.accuracy));  // of two solvers
+                             2 * limits.accuracy));  // of two solvers
   return found;
 }
 
@@ -120,7 +120,7 @@ std::vector<Iterate> single_precision_iterates(const FloorPlan& plan) {
   if (count_interior(plan) == 0) return found;
   SinglePrecision program(plan);
   std::int64_t stop = 1;
-  while (!(program.sweep() < usual.tolerance) && stop < usual.max_iterations) ++stop;
+  while (!(program.sweep() < limits.tolerance) && stop < limits.max_iterations) ++stop;
   program = SinglePrecision(plan);
   std::int64_t made = 0;
   for (const auto& [sweeps, how] : stops_at(stop)) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "plans/plan_source.hpp"
+#include "report/report.hpp"
 #include "wallheat/floor_plan.hpp"
 #include "wallheat/solver.hpp"
 #include "wallheat/statistics.hpp"
@@ -28,5 +30,11 @@ struct Iterate {
 /// Every one from sweep `first` to `last`.
 [[nodiscard]] std::vector<Iterate> iterates_between(const FloorPlan& plan, Solver& jacobi,
                                                     std::int64_t first, std::int64_t last);
+
+/// Says what iterates the answers in a CSV are, of the plans of a source, and so what the program
+/// does that printed them. The CSV has the column building_id, or id, and some of the reference's
+/// four, in any order, with any number of digits. Solves plans on all cores, and tells on stderr
+/// how many are done. Throws RunError, which names the file, and the line that is wrong.
+[[nodiscard]] Report name_iterates(const std::string& file, const PlanSource& source);
 
 }  // namespace wallheat

@@ -1,8 +1,7 @@
-#include "report/page_style.hpp"
-
 #include <fmt/format.h>
 
 #include "report/gnuplot.hpp"
+#include "report/report_page.hpp"
 
 namespace wallheat {
 namespace {

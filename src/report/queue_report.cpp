@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "core/utc_text.hpp"
-#include "report/not_known.hpp"
 #include "view/spelling.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
@@ -57,16 +56,17 @@ std::string minute_text(std::int64_t seconds) { return utc_text(seconds, "%Y-%m-
 /// as points.
 Figure waits_figure(const QueueForecast& queues, bool means) {
   constexpr double least_s = 0.5;  // nothing is 0 on a logarithmic axis
+  constexpr double hour = 3600;
   constexpr double width = 1.0 / (SizeClasses::count + 1);
   Figure figure{means ? "means" : "bounds",
                 means ? "mean wait" : "95 % of jobs wait at most (with 95 % confidence)",
                 {},
-                {"wait", Figure::Scale::time, {}, least_s}};
+                {"wait, hours", Figure::Scale::powers_of_10, {}, least_s / hour}};
   for (const std::string& name : queues.classes.names())
     figure.series.push_back({name, Figure::Mark::bars, {}, {}});
   Figure::Series medians{"median", Figure::Mark::points, {}, {}};
   const auto drawn = [&](double wait_s) {
-    return std::isfinite(wait_s) ? std::max(wait_s, least_s) : not_known;
+    return std::isfinite(wait_s) ? std::max(wait_s, least_s) / hour : not_known;
   };
   std::size_t size = 0;
   for (const QueueRow& row : queues.rows) {

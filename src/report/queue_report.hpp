@@ -44,7 +44,7 @@ struct QueueForecast {
 
 /// The forecast for jobs on so many nodes (a power of two), of so many core hours: of those on at
 /// least as many nodes, or half as many; else of their class of sizes; else of the partition; the
-/// first that has history enough for the 95 % bound. Null where the partition has none.
+/// first that has history enough for the 95 % bound. Null if the partition has none.
 [[nodiscard]] const WaitForecast* forecast_for(const QueueForecast& report,
                                                const std::string& partition, std::size_t nodes,
                                                double core_hours);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "report/node_text.hpp"
-#include "report/not_known.hpp"
 
 namespace wallheat {
 namespace {

@@ -15,7 +15,7 @@ struct Series {
   std::string name;
   std::string unit;             ///< as unit_of_column
   std::vector<double> seconds;  ///< since the first sample; of a list without times 0, 1, 2, ...
-  std::vector<double> values;   ///< NaN where it was not known
+  std::vector<double> values;   ///< NaN if it was not known
 };
 
 /// What a node did.

@@ -12,7 +12,6 @@
 #include "forecast/job_listing.hpp"
 #include "forecast/listing_line.hpp"
 #include "report/node_text.hpp"
-#include "report/not_known.hpp"
 #include "report/recording.hpp"
 #include "wallheat/error.hpp"
 

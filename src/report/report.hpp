@@ -18,6 +18,9 @@ namespace wallheat {
 
 struct FieldPicture;
 
+/// A number that nobody knows. JSON shows it as null, a table as "-", a figure leaves it out.
+inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
 /// A value as it was computed, or nothing if nobody knows it: JSON has null for that, as for NaN
 /// and infinity, and people read "-".
 struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::string> {
@@ -95,7 +98,7 @@ struct Note {
 /// What is drawn over two axes.
 struct Figure {
   enum class Mark { points, line, points_and_line, bars, rectangles };
-  enum class Scale { linear, powers_of_2, powers_of_10, time };  ///< time: logarithmic, in s
+  enum class Scale { linear, powers_of_2, powers_of_10 };
   struct Axis {
     std::string name = {};
     Scale scale = Scale::linear;
@@ -118,6 +121,10 @@ struct Figure {
     void add_bar(double from_x, double to_x, double height) {
       add(from_x, height);
       x_end.push_back(to_x);
+    }
+    void add_rectangle(double from_x, double to_x, double from_y, double to_y) {
+      add_bar(from_x, to_x, from_y);
+      y_end.push_back(to_y);
     }
   };
   std::string key, name;

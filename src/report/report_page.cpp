@@ -14,7 +14,6 @@
 #include "core/printable.hpp"
 #include "core/version.hpp"
 #include "report/figure.hpp"
-#include "report/page_style.hpp"
 
 namespace wallheat {
 namespace {

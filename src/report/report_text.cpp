@@ -171,6 +171,14 @@ void Table::hide_columns_of(const Value& nothing, std::size_t from) {
       columns[i].name.clear();
 }
 
+const Table* Report::table_of_csv() const {
+  for (const auto& part : parts)
+    if (const auto* table = std::get_if<Table>(&part);
+        table && (csv_table.empty() || table->key == csv_table))
+      return table;
+  return nullptr;
+}
+
 void Table::for_each(const std::function<void(const Row&)>& take) const {
   if (source) return source(take);
   for (const Row& row : rows) take(row);

@@ -3,23 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <memory>
-#include <string_view>
-#include <type_traits>
+#include <optional>
 #include <utility>
 
 #include "core/python_float.hpp"
 #include "core/result_columns.hpp"
 #include "core/room_columns.hpp"
 #include "report/formula.hpp"
-#include "report/room_table.hpp"
+#include "view/spelling.hpp"
 
 namespace wallheat {
 namespace {
 
 Value cell_of(const std::string& text) { return text; }
-Value cell_of(PlanStatus status) { return std::string(to_string(status)); }
+Value cell_of(PlanStatus status) { return to_string(status); }
 Value cell_of(double value) { return value; }
 /// With the digits of the float, not those of the double nearest to it.
 Value cell_of(float value) { return std::stod(fmt::format("{}", value)); }
@@ -27,20 +24,26 @@ Value cell_of(float value) { return std::stod(fmt::format("{}", value)); }
 Value cell_of(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 template <std::integral Number>
 Value cell_of(Number value) {
-  return static_cast<std::int64_t>(value);
+  return value;
 }
 
-std::vector<RowColumn> columns_for_formulas(const PlanResult*) { return all_columns(true); }
-std::vector<RoomColumn> columns_for_formulas(const RoomRow*) { return room_columns(true); }
+/// `of` takes a row to its value.
+RowColumn column_named(const char* name, auto of, const PlanResult& any_row) {
+  return {{name, name},
+          std::holds_alternative<std::string>(cell_of(of(any_row))),
+          false,
+          [of](const PlanResult& row) { return cell_of(of(row)); }};
+}
 
-std::vector<std::string> words_of_column(const std::string& name) {
-  std::vector<std::string> words;
-  if (name == "status")
-    for (const PlanStatus status :
-         {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
-          PlanStatus::failed})
-      words.emplace_back(to_string(status));
-  return words;
+double percent_of(std::uint32_t cells, const RoomResult& room) {
+  return 100 * static_cast<double>(cells) / static_cast<double>(room.cells);
+}
+
+void take_rooms(PlanResult plan, const std::vector<RoomResult>& rooms, const TakeRow& take) {
+  for (const RoomResult& room : rooms) {
+    plan.rooms.assign(1, room);
+    take(plan);
+  }
 }
 
 /// A text is no condition.
@@ -52,56 +55,114 @@ bool is_true(const Value& value) {
 }  // namespace
 
 Rows rows_of(const ResultReader& reader) {
-  return [&reader](const auto& take) { reader.for_each_row(take); };
+  return [&reader](const TakeRow& take) { reader.for_each_row(take); };
 }
 
 Rows rows_of(const std::vector<PlanResult>& rows) {
-  return [&rows](const auto& take) {
-    for (const PlanResult& row : rows) take(row);
-  };
+  return [&rows](const TakeRow& take) { std::ranges::for_each(rows, take); };
 }
 
 Rows rows_where(const std::string& where, Rows rows) {
   if (where.empty()) return rows;
-  return [formula = row_formula<PlanResult>("where", where),
-          rows = std::move(rows)](const auto& take) {
+  return [formula = Formula("where", where, all_columns(true)),
+          rows = std::move(rows)](const TakeRow& take) {
     rows([&](const PlanResult& row) {
-      if (is_true(formula(row))) take(row);
+      if (is_true(formula.value(row))) take(row);
     });
   };
 }
 
-template <class Record>
-RowFormula<Record> row_formula(const std::string& option, const std::string& text) {
-  auto columns = columns_for_formulas(static_cast<const Record*>(nullptr));
-  std::vector<FormulaColumn> names;
-  for (const Column<Record>& column : columns)
-    names.push_back({column.head.key, column.is_text, words_of_column(column.head.key)});
-  const Formula formula(option, text, names);
-  return [formula, columns = std::move(columns),
-          values = std::vector<Value>()](const Record& row) mutable {
-    values.clear();
-    for (const std::size_t place : formula.needed()) values.push_back(columns[place].value(row));
-    return formula.value(values);
+Rows rooms_of(const ResultReader& reader) {
+  return [&reader](const TakeRow& take) {
+    reader.for_each_row(
+        [&](const PlanResult& plan) { take_rooms(plan, reader.rooms(plan.index), take); });
   };
 }
-template RowFormula<PlanResult> row_formula(const std::string&, const std::string&);
-template RowFormula<RoomRow> row_formula(const std::string&, const std::string&);
 
-template <class Record>
-std::vector<std::size_t> chosen_rows(const Records<Record>& rows, const RowChoice& choice) {
+Rows rooms_of(PlanResult plan) {
+  return [plan = std::move(plan)](const TakeRow& take) { take_rooms(plan, plan.rooms, take); };
+}
+
+std::vector<RowColumn> all_columns(bool with_hidden) {
+  std::vector<RowColumn> columns;
+  for_each_column([&](const auto& column) {
+    if (column.use == ColumnUse::kept && !with_hidden) return;
+    columns.push_back(column_named(column.name, column.of, {}));
+    columns.back().is_answer = column.use == ColumnUse::answer;
+  });
+  for (RowColumn& column : columns)
+    if (column.head.key == "status")
+      for (const PlanStatus status :
+           {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations,
+            PlanStatus::empty, PlanStatus::failed})
+        column.words.emplace_back(to_string(status));
+  const auto id = std::ranges::find_if(
+      columns, [](const RowColumn& column) { return column.head.key == "id"; });
+  std::rotate(columns.begin(), id, id + 1);
+  return columns;
+}
+
+std::vector<RowColumn> room_columns(double cell_metres) {
+  std::vector<RowColumn> columns;
+  PlanResult any_row;
+  any_row.rooms.emplace_back();
+  const auto add = [&](const char* name, auto of) {
+    columns.push_back(column_named(name, of, any_row));
+  };
+  add("id", [](const PlanResult& row) { return row.id; });
+  for_each_room_column([&](const char* name, auto member, const char*) {
+    if (const std::string_view column = name; column != "plan" && column != "room_crc32")
+      add(name, [member](const PlanResult& row) { return row.rooms.front().*member; });
+  });
+  add("pct_above", [](const PlanResult& row) {
+    return percent_of(row.rooms.front().cells_above, row.rooms.front());
+  });
+  add("pct_below", [](const PlanResult& row) { return pct_below(row.rooms.front()); });
+  if (cell_metres > 0)
+    add("area_m2", [cell_metres](const PlanResult& row) {
+      return static_cast<double>(row.rooms.front().cells) * cell_metres * cell_metres;
+    });
+  return columns;
+}
+
+std::vector<std::string> names_of(const std::vector<RowColumn>& columns) {
+  std::vector<std::string> names;
+  for (const RowColumn& column : columns) names.push_back(column.head.key);
+  return names;
+}
+
+std::vector<RowColumn> columns_named(const std::string& option, const std::string& names,
+                                     const std::vector<RowColumn>& all) {
+  if (names == "all") return all;
+  std::vector<std::string> known = names_of(all);
+  std::vector<RowColumn> columns;
+  for (const std::string& name : words_of(names)) {
+    const auto found = std::ranges::find(known, name);
+    if (found == known.end()) {
+      known.insert(known.begin(), "all");
+      refuse_value(option, name, known);
+    }
+    columns.push_back(all[static_cast<std::size_t>(found - known.begin())]);
+  }
+  return columns;
+}
+
+double pct_below(const RoomResult& room) { return percent_of(room.cells_below, room); }
+
+std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice,
+                                     const std::vector<RowColumn>& columns) {
   const bool falls = choice.sort.starts_with('-');
-  RowFormula<Record> where;
-  RowFormula<Record> sort;
-  if (!choice.where.empty()) where = row_formula<Record>("where", choice.where);
-  if (!choice.sort.empty()) sort = row_formula<Record>("sort", choice.sort.substr(falls ? 1 : 0));
+  std::optional<Formula> where;
+  std::optional<Formula> sort;
+  if (!choice.where.empty()) where.emplace("where", choice.where, columns);
+  if (!choice.sort.empty()) sort.emplace("sort", choice.sort.substr(falls ? 1 : 0), columns);
   std::vector<std::size_t> chosen;
   std::vector<std::pair<Value, std::size_t>> sorted;  // with what they are sorted by
   std::size_t number = 0;
-  rows([&](const Record& row) {
-    if (!where || is_true(where(row))) {
+  rows([&](const PlanResult& row) {
+    if (!where || is_true(where->value(row))) {
       if (sort)
-        sorted.emplace_back(sort(row), number);
+        sorted.emplace_back(sort->value(row), number);
       else
         chosen.push_back(number);
     }
@@ -118,30 +179,18 @@ std::vector<std::size_t> chosen_rows(const Records<Record>& rows, const RowChoic
   chosen.resize(std::min(chosen.size(), choice.first));
   return chosen;
 }
-template std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice);
-template std::vector<std::size_t> chosen_rows(const RoomRows& rows, const RowChoice& choice);
 
-std::vector<RowColumn> all_columns(bool with_hidden) {
-  std::vector<RowColumn> columns;
-  for_each_column([&](const auto& column) {
-    if (column.use == ColumnUse::kept && !with_hidden) return;
-    const auto of = column.of;
-    const PlanResult none;
-    columns.push_back({{column.name, column.name},
-                       std::holds_alternative<std::string>(cell_of(of(none))),
-                       column.use == ColumnUse::answer,
-                       [of](const PlanResult& row) { return cell_of(of(row)); }});
-  });
-  const auto id = std::ranges::find_if(
-      columns, [](const RowColumn& column) { return column.head.key == "id"; });
-  std::rotate(columns.begin(), id, id + 1);
-  return columns;
-}
-
-std::vector<std::string> all_column_names() {
-  std::vector<std::string> names;
-  for (const RowColumn& column : all_columns()) names.push_back(column.head.key);
-  return names;
+Table table_of(std::string key, Rows rows, std::vector<RowColumn> columns) {
+  Table table{std::move(key), "", {}};
+  for (const RowColumn& column : columns) table.columns.push_back(column.head);
+  table.source = [rows = std::move(rows), columns = std::move(columns)](const auto& take) {
+    Table::Row values(columns.size());
+    rows([&](const PlanResult& row) {
+      for (std::size_t i = 0; i < columns.size(); ++i) values[i] = columns[i].value(row);
+      take(values);
+    });
+  };
+  return table;
 }
 
 const std::string_view reference_csv_beginning =
@@ -157,44 +206,6 @@ void write_reference_csv(std::ostream& out, const Rows& rows) {
       out << ", " << python_float(value);
     out << '\n';
   });
-}
-
-double RoomRow::area_m2() const {
-  if (cell_metres == 0) return std::nan("");
-  return static_cast<double>(room.cells) * cell_metres * cell_metres;
-}
-
-std::vector<RoomColumn> room_columns(bool with_area) {
-  std::vector<RoomColumn> columns;
-  const auto add = [&](const char* name, auto of) {
-    columns.push_back({{name, name},
-                       std::holds_alternative<std::string>(cell_of(of(RoomRow()))),
-                       false,
-                       [of](const RoomRow& row) { return cell_of(of(row)); }});
-  };
-  add("id", [](const RoomRow& row) -> const std::string& { return row.id; });
-  for_each_room_column([&](const char* name, auto member, const char*) {
-    if (const std::string_view column = name; column != "plan" && column != "room_crc32")
-      add(name, [member](const RoomRow& row) { return row.room.*member; });
-  });
-  add("pct_above", [](const RoomRow& row) { return row.pct_above(); });
-  add("pct_below", [](const RoomRow& row) { return row.pct_below(); });
-  if (with_area) add("area_m2", [](const RoomRow& row) { return row.area_m2(); });
-  return columns;
-}
-
-RoomRows rooms_of(const ResultReader& reader, double cell_metres) {
-  return [&reader, cell_metres](const auto& take) {
-    reader.for_each_row([&](const PlanResult& row) {
-      for (const RoomResult& room : reader.rooms(row.index)) take({row.id, room, cell_metres});
-    });
-  };
-}
-
-RoomRows rooms_of(std::shared_ptr<const PlanResult> plan, double cell_metres) {
-  return [plan = std::move(plan), cell_metres](const auto& take) {
-    for (const RoomResult& room : plan->rooms) take({plan->id, room, cell_metres});
-  };
 }
 
 }  // namespace wallheat

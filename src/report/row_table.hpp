@@ -1,17 +1,14 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <ostream>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "report/report.hpp"
-#include "view/spelling.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -27,73 +24,51 @@ struct RowChoice {
 };
 
 /// Hands over rows one after the other, so that not all need be in memory; each call begins anew.
-template <class Record>
-using Records = std::function<void(const std::function<void(const Record&)>& take)>;
-using Rows = Records<PlanResult>;
+/// A room is a row, too: its plan's, with that room alone.
+using TakeRow = std::function<void(const PlanResult&)>;
+using Rows = std::function<void(const TakeRow& take)>;
 /// Those of a file or list, which must live as long.
 [[nodiscard]] Rows rows_of(const ResultReader& reader);
 [[nodiscard]] Rows rows_of(const std::vector<PlanResult>& rows);
 /// Those for which a formula is not 0; all if it is empty. Throws UsageError.
 [[nodiscard]] Rows rows_where(const std::string& where, Rows rows);
+/// All rooms of a file, in order. `reader` must live as long. Throws RunError if they are damaged.
+[[nodiscard]] Rows rooms_of(const ResultReader& reader);
+/// Those of one plan.
+[[nodiscard]] Rows rooms_of(PlanResult plan);
 
-/// The numbers of the chosen ones, from 0 on. Sorting puts numbers before texts, texts by their
-/// bytes, and rows for which it is NULL last. Throws UsageError, for --where and --sort.
-template <class Record>
-[[nodiscard]] std::vector<std::size_t> chosen_rows(const Records<Record>& rows,
-                                                   const RowChoice& choice);
-
-/// What a formula (report/formula.hpp) makes of a plan or a room, by all of its columns.
-template <class Record>
-using RowFormula = std::function<Value(const Record&)>;
-template <class Record>
-[[nodiscard]] RowFormula<Record> row_formula(const std::string& option, const std::string& formula);
-
-/// A column as it is shown.
-template <class Record>
-struct Column {
+/// A value of each row, as it is shown.
+struct RowColumn {
   Table::Column head;  ///< with one name for scripts and people, which formulas know
   bool is_text = false;
   bool is_answer = false;  ///< two answers of a plan must agree in it
-  std::function<Value(const Record&)> value;
+  std::function<Value(const PlanResult&)> value;
+  std::vector<std::string> words = {};  ///< all that its texts can be; empty: anything
 };
-using RowColumn = Column<PlanResult>;
 
 /// All columns of plans that are shown, "id" first; or also those that only formulas know.
 [[nodiscard]] std::vector<RowColumn> all_columns(bool with_hidden = false);
-[[nodiscard]] std::vector<std::string> all_column_names();
+/// All columns of rooms; `area_m2` only if the width of a cell is known, in metres.
+[[nodiscard]] std::vector<RowColumn> room_columns(double cell_metres);
+[[nodiscard]] std::vector<std::string> names_of(const std::vector<RowColumn>& columns);
 /// Those of `all` that are named, separated by commas, or "all". Throws UsageError, which names
 /// `option`.
-template <class Record>
-[[nodiscard]] std::vector<Column<Record>> columns_named(const std::string& option,
-                                                        const std::string& names,
-                                                        const std::vector<Column<Record>>& all) {
-  if (names == "all") return all;
-  std::vector<std::string> known{"all"};
-  for (const Column<Record>& column : all) known.push_back(column.head.key);
-  std::vector<Column<Record>> columns;
-  for (const std::string& name : words_of(names)) {
-    const auto found = std::ranges::find(known.begin() + 1, known.end(), name);
-    if (found == known.end()) refuse_value(option, name, known);
-    columns.push_back(all[static_cast<std::size_t>(found - known.begin()) - 1]);
-  }
-  return columns;
-}
+[[nodiscard]] std::vector<RowColumn> columns_named(const std::string& option,
+                                                   const std::string& names,
+                                                   const std::vector<RowColumn>& all);
+
+/// % of a room's cells that are below the threshold.
+[[nodiscard]] double pct_below(const RoomResult& room);
+
+/// The numbers of the chosen rows, from 0 on; formulas know the columns. Sorting puts numbers
+/// before texts, texts by their bytes, and rows for which it is NULL last. Throws UsageError, for
+/// --where and --sort.
+[[nodiscard]] std::vector<std::size_t> chosen_rows(
+    const Rows& rows, const RowChoice& choice,
+    const std::vector<RowColumn>& columns = all_columns(true));
 
 /// One row after the other, however many there are.
-template <class Record>
-[[nodiscard]] Table table_of(std::string key, Records<Record> rows,
-                             std::vector<Column<Record>> columns) {
-  Table table{std::move(key), "", {}};
-  for (const Column<Record>& column : columns) table.columns.push_back(column.head);
-  table.source = [rows = std::move(rows), columns = std::move(columns)](const auto& take) {
-    Table::Row values(columns.size());
-    rows([&](const Record& row) {
-      for (std::size_t i = 0; i < columns.size(); ++i) values[i] = columns[i].value(row);
-      take(values);
-    });
-  };
-  return table;
-}
+[[nodiscard]] Table table_of(std::string key, Rows rows, std::vector<RowColumn> columns);
 
 /// The published program's CSV, byte for byte; plans without an answer are left out.
 void write_reference_csv(std::ostream& out, const Rows& rows);

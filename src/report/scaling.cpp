@@ -12,7 +12,6 @@
 #include "core/number_of.hpp"
 #include "core/plural.hpp"
 #include "report/attributes.hpp"
-#include "report/not_known.hpp"
 #include "report/summary.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"
@@ -139,10 +138,10 @@ ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
 
 void require_same(const std::string& first_file, const ResultReader& first, const std::string& file,
                   const ResultReader& reader, bool same_plans) {
-  const auto require = [&](bool is_same, const char* otherwise) {
+  const auto require = [&](bool is_same, const char* difference) {
     if (!is_same)
       throw RunError(fmt::format("{} and {} {}, so their times cannot be compared", first_file,
-                                 file, otherwise));
+                                 file, difference));
   };
   require(first.settings() == reader.settings(),
           "were solved with other settings ('wallheat compare' names them)");

@@ -20,7 +20,7 @@ struct ScalingPoint {
 };
 
 /// Amdahl's parallel share of the work, F = (1 - 1 / S) / (1 - 1 / p) (Amdahl 1967): p workers are
-/// S times as fast as one. NaN for one worker; above 1 where S is above p.
+/// S times as fast as one. NaN for one worker; above 1 if S is above p.
 [[nodiscard]] double parallel_share(double speedup, double workers);
 /// The speed-up that no number of workers exceeds, S(inf) = 1 / (1 - F); infinite from F = 1 on.
 [[nodiscard]] double largest_speedup(double parallel_share);
@@ -46,7 +46,7 @@ struct Scaling {
   std::optional<LongestPlan> longest_plan;  ///< of a replay
   ScalingPoint fastest = {};
 
-  /// The speed-up that no number of workers exceeds; NaN where not known.
+  /// The speed-up that no number of workers exceeds; NaN if not known.
   [[nodiscard]] double limit() const;
 };
 

@@ -14,9 +14,9 @@ namespace wallheat {
 namespace {
 
 /// The sum of all ledgers, which add up to 100 % of their threads' time.
-void add_ledgers(const std::vector<TimeLedger>& ledgers, const std::string& title, Report& page) {
-  Table& table = page.add(Table{"",
-                                title,
+void add_ledgers(const std::vector<TimeLedger>& ledgers, Report& page) {
+  Table& table = page.add(Table{"thread_time",
+                                "where the time went",
                                 {{"name", "where"},
                                  {"seconds", "thread time", {Form::duration}},
                                  {"percent", "share", {Form::decimals, 2, "%"}}}});
@@ -29,11 +29,9 @@ void add_ledgers(const std::vector<TimeLedger>& ledgers, const std::string& titl
   const auto add_row = [&](const std::string& name, double seconds) {
     if (seconds > 0) table.rows.push_back({name, seconds, 100 * seconds / total_s});
   };
-  for (std::size_t entry = 0; entry < ledger_names.size(); ++entry) {
-    double seconds = 0;
-    for (const TimeLedger& ledger : ledgers) seconds += ledger.seconds.at(entry);
-    add_row(ledger_names.at(entry), seconds);
-  }
+  const LedgerSeconds sum = sum_of(ledgers);
+  for (std::size_t entry = 0; entry < sum.size(); ++entry)
+    add_row(ledger_names.at(entry), sum.at(entry));
   const TimeLedger& first = ledgers.front();
   add_row(ledgers.size() > 1
               ? fmt::format("all: {} sessions", ledgers.size())
@@ -67,18 +65,15 @@ void add_threads(std::span<const Lane> lanes, const TimeLedger& ledger, const st
     const Lane& lane = lanes[shown - 1 - row];
     figure.y.names.push_back(
         fmt::format("rank {} thread {}, {}", lane.rank, lane.thread, lane.device));
-    const std::vector<double> shares = busy_shares({&lane, 1}, ledger.wall_s, bins).front();
+    const std::vector<double> shares = busy_shares(lane, ledger.wall_s, bins);
     const auto level = [&](std::size_t bin) {
       return bin < bins ? static_cast<int>(std::ceil(shares[bin] * names.size())) : -1;
     };
     for (std::size_t from = 0, to = 0; from < bins; from = to) {
       while (level(to) == level(from)) ++to;
       if (level(from) == 0) continue;
-      Figure::Series& of = figure.series[static_cast<std::size_t>(level(from) - 1)];
-      of.x.push_back(edge(from));
-      of.x_end.push_back(edge(to));
-      of.y.push_back(static_cast<double>(row) - half);
-      of.y_end.push_back(static_cast<double>(row) + half);
+      figure.series[static_cast<std::size_t>(level(from) - 1)].add_rectangle(
+          edge(from), edge(to), static_cast<double>(row) - half, static_cast<double>(row) + half);
     }
   }
 }
@@ -87,10 +82,10 @@ void add_threads(std::span<const Lane> lanes, const TimeLedger& ledger, const st
 
 void add_session_times(const std::vector<TimeLedger>& ledgers, const std::vector<Lane>& lanes,
                        Report& page) {
+  if (ledgers.empty()) return;
+  add_ledgers(ledgers, page);
   constexpr std::size_t few = 3;
-  const std::string name = "where the time went";
   if (ledgers.size() > few) {
-    add_ledgers(ledgers, name, page);
     page.add(
         Note{fmt::format("The threads of {} sessions are not drawn. The page of a part draws "
                          "its own.",
@@ -98,13 +93,10 @@ void add_session_times(const std::vector<TimeLedger>& ledgers, const std::vector
     return;
   }
   for (const TimeLedger& ledger : ledgers) {
-    const std::string suffix =
-        ledgers.size() > 1 ? fmt::format(", session {}", ledger.session) : "";
-    add_ledgers({ledger}, name + suffix, page);
     // Lanes are in order of their sessions.
     const auto of_session = std::ranges::equal_range(lanes, ledger.session, {}, &Lane::session);
-    const std::span<const Lane> shown(of_session.begin(), of_session.end());
-    add_threads(shown, ledger, suffix, page);
+    add_threads({of_session.begin(), of_session.end()}, ledger,
+                ledgers.size() > 1 ? fmt::format(", session {}", ledger.session) : "", page);
   }
 }
 

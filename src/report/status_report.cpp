@@ -19,15 +19,6 @@
 namespace wallheat {
 namespace {
 
-bool lives(const PartStatus& part) { return part.state == RunState::being_written; }
-
-/// Of a run that lives, times go on since its status was written; of a dead one they stand still.
-double age_of(const PartStatus& part) { return lives(part) ? part.age_s : 0; }
-
-std::vector<WorkerStatus> workers_of(const PartStatus& part) {
-  return part.run ? part.run->workers : std::vector<WorkerStatus>();
-}
-
 std::string running_text(const PlanCounts& plans) {
   return plans.running > 0 ? fmt::format(", {} of them running", plans.running) : "";
 }
@@ -49,12 +40,12 @@ std::string state_text(const PartStatus& part) {
 }
 
 /// "4 parts, 1 killed (3), 3 closed", with the numbers of the parts.
-std::string states_text(const FileStatus& look) {
-  if (!look.is_array()) return std::string(to_string(look.state()));
+std::string states_text(const FileStatus& status) {
+  if (!status.is_array()) return std::string(to_string(status.state()));
   constexpr std::size_t most_named = 10;
   std::map<RunState, std::vector<std::size_t>> numbers;
-  for (const PartStatus& part : look.parts) numbers[part.state].push_back(part.shard.number);
-  std::string text = counted(look.parts.size(), "part");
+  for (const PartStatus& part : status.parts) numbers[part.state].push_back(part.shard.number);
+  std::string text = counted(status.parts.size(), "part");
   for (const auto& [state, parts] : numbers) {
     text += fmt::format(", {} {}", parts.size(), to_string(state));
     if (state != RunState::closed && parts.size() <= most_named)
@@ -63,25 +54,25 @@ std::string states_text(const FileStatus& look) {
   return text;
 }
 
-std::string advice_of(const FileStatus& look) {
-  const PartStatus& first = look.parts.front();
-  const bool is_merged = !look.is_array() && merged_parts(first.session);
+std::string advice_of(const FileStatus& status) {
+  const PartStatus& first = status.parts.front();
+  const bool is_merged = !status.is_array() && merged_parts(first.session);
   const auto go_on = [&](const std::string& more = "") -> std::string {
-    if (look.is_array())
+    if (status.is_array())
       return "submit the array again" + (more.empty() ? "" : " with" + more) +
              " when no job is left";
     return is_merged ? "run '" + resume_command(first.file.string()) + more + "'"
                      : resume_same + more;
   };
   const std::string or_repair =
-      look.is_array() ? "" : ", or make the file whole with 'wallheat repair'";
-  const bool is_left = std::ranges::any_of(look.parts, [](const PartStatus& part) {
-    return !lives(part) && part.exit_status() == exit_work_left;
+      status.is_array() ? "" : ", or make the file whole with 'wallheat repair'";
+  const bool is_left = std::ranges::any_of(status.parts, [](const PartStatus& part) {
+    return !part.lives() && part.exit_status() == exit_work_left;
   });
-  switch (look.state()) {
+  switch (status.state()) {
     case RunState::being_written:
       if (is_left) return "wait; " + go_on();
-      if (look.is_array() || first.age_s <= fresh_status_s) return "wait";
+      if (status.is_array() || first.age_s <= fresh_status_s) return "wait";
       return fmt::format(
           "wait; but it has not written its status for {}: see whether it is stopped or waits for "
           "a file system",
@@ -95,10 +86,11 @@ std::string advice_of(const FileStatus& look) {
     case RunState::closed:
       break;
   }
-  if (look.plans.pending > 0) return "to go on, " + go_on();
-  if (look.plans.failed > 0)
+  if (status.plans.pending > 0) return "to go on, " + go_on();
+  if (status.plans.failed > 0)
     return "mend the input of the failed plans, then " + go_on(and_retry_failed);
-  if (look.is_array() && !look.file.empty()) return "'wallheat merge' makes one file of the parts";
+  if (status.is_array() && !status.file.empty())
+    return "'wallheat merge' makes one file of the parts";
   return is_left ? "all is solved; 'wallheat repair' makes one file of it and its journals"
                  : "nothing to do";
 }
@@ -115,83 +107,10 @@ std::string why_attention(const PartStatus& part) {
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
-/// Of each plan that a worker told that it was at: where it runs or ran, by its id.
-std::map<std::string, std::string> plans_at_work(const PartStatus& part) {
-  std::map<std::string, std::string> texts;
-  for (const WorkerStatus& worker : workers_of(part))
-    for (const RunningPlan& plan : worker.running) {
-      const std::string text =
-          fmt::format("for {} at rank {} on {}", duration_text(plan.seconds + age_of(part)),
-                      worker.rank, worker.host);
-      if (!lives(part))
-        texts[plan.id] = "ran " + text + ", when the run was last heard of";
-      else if (worker.state == "working")
-        texts[plan.id] = "runs " + text;
-      else  // it may run elsewhere, too
-        texts.try_emplace(plan.id, fmt::format("ran {}, which is {}", text, worker.state));
-    }
-  return texts;
-}
-
-/// Nothing of a plan that was simply solved.
-std::string reason_of(const PlanResult& row, const PartStatus& part) {
-  std::string starts = "after " + counted(static_cast<std::size_t>(row.attempts), "start");
-  if (row.failures > 0 && row.status != PlanStatus::failed)
-    starts += fmt::format(", {} of which failed", row.failures);
-  const std::string error = row.error.empty() ? "" : ": " + row.error;
-  switch (row.status) {
-    case PlanStatus::failed:
-      return "failed " + starts + error;
-    case PlanStatus::pending:
-      return (lives(part) ? "runs or waits to run again " : "has no answer ") + starts + error;
-    case PlanStatus::max_iterations:
-      return fmt::format(
-          "stopped after {} iterations, the last of which changed {:.3g} °C: raise "
-          "--max-iterations, or take --solver steady",
-          row.iterations, row.last_delta);
-    case PlanStatus::empty:
-      return "has no interior cell, so there is nothing to solve";
-    case PlanStatus::converged:
-      break;
-  }
-  if (row.attempts > 1) return "solved " + starts;
-  return row.fell_back != 0 ? "solved by the exact iteration, where fastforward gains nothing" : "";
-}
-
-/// Of each plan that was not simply solved, and without an id of those that were never started.
-void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows) {
-  std::size_t waiting = part.campaign == 0 ? part.plans.pending : 0;
-  std::size_t running = part.plans.running;  // those that are not named
-  const auto at_work = plans_at_work(part);
-  if (part.campaign > 0)
-    ResultReader(part.file).for_each_row([&](const PlanResult& row) {
-      if (!part.shard.holds(row.index)) return;
-      const auto told = is_answer(row.status) ? at_work.end() : at_work.find(row.id);
-      const bool is_new = row.status == PlanStatus::pending && row.attempts == 0;
-      if (told != at_work.end()) {
-        rows.push_back({part.name(), row.id, told->second});
-        if (running > 0 && told->second.starts_with("runs")) --running;
-      } else if (is_new && row.error.empty()) {
-        ++waiting;
-      } else if (std::string reason = reason_of(row, part); !reason.empty()) {
-        rows.push_back({part.name(), row.id, std::move(reason)});
-      }
-    });
-  running = std::min(running, waiting);
-  if (running > 0)
-    rows.push_back(
-        {part.name(), Value(), counted(running, "more plan") + (running == 1 ? " runs" : " run")});
-  if (waiting > running)
-    rows.push_back({part.name(), Value(),
-                    fmt::format("{} {}", counted(waiting - running, "plan"),
-                                lives(part) ? "not started yet, waiting for a free worker"
-                                            : "never started")});
-}
-
 /// What parts have, whose names stand in front; people see it if it has a name.
-Table table_of(const FileStatus& look, const char* key, const char* name,
+Table table_of(const FileStatus& status, const char* key, const char* name,
                std::vector<Table::Column> columns) {
-  columns.insert(columns.begin(), {"part", look.is_array() ? "part" : ""});
+  columns.insert(columns.begin(), {"part", status.is_array() ? "part" : ""});
   if (std::string_view(name).empty())
     for (Table::Column& column : columns) column.name.clear();
   Table table{key, name, std::move(columns)};
@@ -199,15 +118,15 @@ Table table_of(const FileStatus& look, const char* key, const char* name,
   return table;
 }
 
-Table table_of_parts(const FileStatus& look) {
+Table table_of_parts(const FileStatus& status) {
   std::vector<Table::Column> columns;
   for (const char* name : {"state", "solved", "failed", "pending", "running", "why"})
     columns.push_back({name, name});
   for (const char* key : {"shard", "plans_per_s", "seconds_left", "solver", "host", "pid", "job",
                           "since", "run_state", "status_age_s", "note"})
     columns.push_back({key, ""});
-  Table table = table_of(look, "parts", look.is_array() ? "parts" : "", std::move(columns));
-  for (const PartStatus& part : look.parts) {
+  Table table = table_of(status, "parts", status.is_array() ? "parts" : "", std::move(columns));
+  for (const PartStatus& part : status.parts) {
     const auto& [solved, failed, pending, running, rate, left] = part.plans;
     const LockHolder& writer = part.writer;
     table.rows.push_back({part.name(), to_string(part.state), solved, failed, pending, running,
@@ -224,12 +143,12 @@ Table table_of_parts(const FileStatus& look) {
 }
 
 /// People see those of a single file.
-void add_workers(Report& report, const FileStatus& look) {
-  const bool any_lives = look.state() == RunState::being_written;
+void add_workers(Report& report, const FileStatus& status) {
+  const bool any_lives = status.state() == RunState::being_written;
   const auto heading = [&](const char* living, const char* dead) {
-    return look.is_array() ? "" : any_lives ? living : dead;
+    return status.is_array() ? "" : any_lives ? living : dead;
   };
-  Table workers = table_of(look, "workers", heading("workers", "workers, when last heard of"),
+  Table workers = table_of(status, "workers", heading("workers", "workers, when last heard of"),
                            {{"rank", "rank"},
                             {"host", "host"},
                             {"device", "device"},
@@ -241,7 +160,7 @@ void add_workers(Report& report, const FileStatus& look) {
                             {"running", "running"},
                             {"", "GPU"}});
   Table plans =
-      table_of(look, "running_plans", heading("plans at workers", "plans at workers then"),
+      table_of(status, "running_plans", heading("plans at workers", "plans at workers then"),
                {{"rank", "rank"},
                 {"worker", "worker"},
                 {"id", "plan"},
@@ -249,19 +168,19 @@ void add_workers(Report& report, const FileStatus& look) {
                 {"iterations", "iterations"},
                 {"delta", "delta", {Form::digits, 2, "°C"}}});
   bool any_gpu = false;
-  for (const PartStatus& part : look.parts)
-    for (const WorkerStatus& worker : workers_of(part)) {
+  for (const PartStatus& part : status.parts)
+    for (const WorkerStatus& worker : part.workers()) {
       any_gpu = any_gpu || worker.gpu;
       const GpuSample gpu = worker.gpu.value_or(GpuSample{});
       workers.rows.push_back(
           {part.name(), worker.rank, worker.host, worker.device, worker.threads, worker.plans,
            worker.peak_memory > 0 ? Value(worker.peak_memory) : Value(), worker.state,
-           worker.last_heard_s + age_of(part), worker.running_plans, gpu_text(gpu)});
+           worker.last_heard_s + part.since_status_s(), worker.running_plans, gpu_text(gpu)});
       for (const GpuReading& reading : gpu_readings)
         workers.rows.back().push_back(gpu.*reading.value);
       for (const RunningPlan& plan : worker.running)
         plans.rows.push_back({part.name(), worker.rank, worker.state, plan.id,
-                              plan.seconds + age_of(part), plan.iterations, plan.delta});
+                              plan.seconds + part.since_status_s(), plan.iterations, plan.delta});
     }
   if (!any_gpu) workers.columns.back().name.clear();
   for (const GpuReading& reading : gpu_readings) workers.columns.push_back({reading.name, ""});
@@ -269,30 +188,30 @@ void add_workers(Report& report, const FileStatus& look) {
   report.add(std::move(plans));
 }
 
-Table table_of_failures(const FileStatus& look) {
-  Table table = table_of(look, "failed_plans", look.is_array() ? "" : "failed plans",
+Table table_of_failures(const FileStatus& status) {
+  Table table = table_of(status, "failed_plans", status.is_array() ? "" : "failed plans",
                          {{"id", "plan"}, {"attempts", "starts"}, {"error", "why"}});
-  for (const PartStatus& part : look.parts)
+  for (const PartStatus& part : status.parts)
     for (const PlanResult& plan : part.failures)
       table.rows.push_back({part.name(), plan.id, plan.attempts, plan.error});
   return table;
 }
 
-Table table_of_reasons(const FileStatus& look) {
-  Table table = table_of(look, "why", "why", {{"id", "plan"}, {"reason", "reason"}});
+Table table_of_reasons(const FileStatus& status) {
+  Table table = table_of(status, "why", "why", {{"id", "plan"}, {"reason", "reason"}});
   table.most_shown = std::numeric_limits<std::size_t>::max();
-  for (const PartStatus& part : look.parts) add_reasons(part, table.rows);
+  for (const PartStatus& part : status.parts) add_reasons(part, table.rows);
   return table;
 }
 
-void add_facts(Report& report, const FileStatus& look) {
-  const PartStatus& first = look.parts.front();
-  const PlanCounts& plans = look.plans;
-  const bool is_array = look.is_array();
-  const bool any_lives = look.state() == RunState::being_written;
+void add_facts(Report& report, const FileStatus& status) {
+  const PartStatus& first = status.parts.front();
+  const PlanCounts& plans = status.plans;
+  const bool is_array = status.is_array();
+  const bool any_lives = status.state() == RunState::being_written;
   std::map<std::string, std::size_t> workers;
-  for (const PartStatus& part : look.parts)
-    if (lives(part) && part.run)
+  for (const PartStatus& part : status.parts)
+    if (part.lives() && part.run)
       for (const auto& [state, count] : part.run->worker_states) workers[state] += count;
   std::vector<std::string> states;
   for (const auto& [state, count] : workers) states.push_back(fmt::format("{} {}", count, state));
@@ -301,8 +220,8 @@ void add_facts(Report& report, const FileStatus& look) {
     if (value == Value("")) value = {};
     report.add_fact(key, name, std::move(value), std::move(style), std::move(more));
   };
-  fact("file", "", look.file.string());
-  fact("state", "", to_string(look.state()));
+  fact("file", "", status.file.string());
+  fact("state", "", to_string(status.state()));
   fact("total", "plans", plans.solved + plans.failed + plans.pending, {},
        !is_array && first.shard.count > 1 ? " in shard " + first.shard.text() : "");
   fact("solved", "  solved", plans.solved);
@@ -321,31 +240,31 @@ void add_facts(Report& report, const FileStatus& look) {
          fmt::format("{}written {} ago", any_lives ? first.run->state + ", " : "",
                      duration_text(first.age_s)));
   if (!is_array) fact("", "note", first.note);
-  fact("advice", "advice", advice_of(look));
+  fact("advice", "advice", advice_of(status));
 }
 
 }  // namespace
 
-Report report_of(const FileStatus& look, bool why) {
-  Report report{look.file.filename().string(), "parts"};
-  report.exit_status = look.exit_status();
-  report.add(
-      Note{fmt::format("{}{}{}", look.file.string(), look.file.empty() ? "" : ": ",
-                       look.is_array() ? states_text(look) : state_text(look.parts.front()))});
-  add_facts(report, look);
-  report.add(table_of_parts(look));
-  add_workers(report, look);
-  report.add(table_of_failures(look));
+Report report_of(const FileStatus& status, bool why) {
+  Report report{status.file.filename().string(), "parts"};
+  report.exit_status = status.exit_status();
+  report.add(Note{
+      fmt::format("{}{}{}", status.file.string(), status.file.empty() ? "" : ": ",
+                  status.is_array() ? states_text(status) : state_text(status.parts.front()))});
+  add_facts(report, status);
+  report.add(table_of_parts(status));
+  add_workers(report, status);
+  report.add(table_of_failures(status));
   if (!why) return report;
-  const Table& reasons = report.add(table_of_reasons(look));
+  const Table& reasons = report.add(table_of_reasons(status));
   if (reasons.rows.empty()) report.add_note("every plan was solved at its first start");
   return report;
 }
 
-std::string line_of(const FileStatus& look) {
-  const PlanCounts& plans = look.plans;
+std::string line_of(const FileStatus& status) {
+  const PlanCounts& plans = status.plans;
   return fmt::format(
-      "{} {}: {} solved, {} failed, {} pending{}{}{}", utc_now(), states_text(look), plans.solved,
+      "{} {}: {} solved, {} failed, {} pending{}{}{}", utc_now(), states_text(status), plans.solved,
       plans.failed, plans.pending, running_text(plans),
       plans.plans_per_s.value_or(0) > 0 ? ", " + rate_text(*plans.plans_per_s) : "",
       plans.seconds_left ? fmt::format(", {} left", duration_text(*plans.seconds_left)) : "");

@@ -9,7 +9,6 @@
 #include "core/answer.hpp"
 #include "core/interior_values.hpp"
 #include "report/attributes.hpp"
-#include "report/not_known.hpp"
 #include "report/time_ledger.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"
@@ -43,16 +42,16 @@ void keep_least(std::vector<T>& kept, const T& one, std::size_t most, double (*k
   if (kept.size() > most) kept.pop_back();
 }
 
-void add_room(RoomSummary& rooms, const RoomRow& row, const Thresholds& thresholds,
-              std::int64_t interior_cells) {
-  const double mean = row.room.mean_temp;
+void add_room(RoomSummary& rooms, const RoomResult& room, const PlanResult& plan,
+              const Thresholds& thresholds) {
   ++rooms.rooms;
-  rooms.above += mean > thresholds.above ? 1U : 0U;
-  rooms.below += mean < thresholds.below ? 1U : 0U;
+  rooms.above += room.mean_temp > thresholds.above ? 1U : 0U;
+  rooms.below += room.mean_temp < thresholds.below ? 1U : 0U;
   constexpr std::size_t most_rooms = 20;
-  if (std::int64_t{row.room.cells} * 1000 >= interior_cells)
-    keep_least<RoomRow>(rooms.coldest, row, most_rooms,
-                        [](const RoomRow& of) { return of.room.mean_temp; });
+  if (std::int64_t{room.cells} * 1000 >= plan.interior_cells)
+    keep_least<std::pair<RoomResult, std::string>>(
+        rooms.coldest, {room, plan.id}, most_rooms,
+        [](const auto& of) { return of.first.mean_temp; });
 }
 
 /// Keeps the largest of what a session's ranks held: "0:31244288 1:27000832".
@@ -121,7 +120,7 @@ Summary summary_of(const Rows& rows, const Thresholds& thresholds, const ResultR
       summary.failed.push_back({row.id, row.attempts, row.error});
     if (summary.rooms)
       for (const RoomResult& room : reader->rooms(row.index))
-        add_room(*summary.rooms, {row.id, room}, thresholds, row.interior_cells);
+        add_room(*summary.rooms, room, row, thresholds);
     if (!is_answer(row.status) || row.status == PlanStatus::empty) return;
     summary.means.push_back(row.statistics.mean_temp);
     summary.ids.push_back(row.id);
@@ -152,7 +151,6 @@ Summary summary_of(const Rows& rows, const Thresholds& thresholds, const ResultR
   summary.median_of_means = median_of(summary.means);
   summary.std_of_means = std_of(summary.means);
   summary.mean_of_stds = mean_of(stds);
-  summary.histogram = histogram_of(summary.means);
   for (std::size_t i = 0; in_plans != 0 && i < in_phases.size(); ++i) {
     summary.phases.emplace_back(phases_of_a_plan.at(i).name, in_phases.at(i));
     in_plans -= in_phases.at(i);

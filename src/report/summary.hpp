@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,7 +12,6 @@
 #include "core/id_list.hpp"
 #include "report/histogram.hpp"
 #include "report/report.hpp"
-#include "report/room_table.hpp"
 #include "report/row_table.hpp"
 #include "view/gpu_text.hpp"
 #include "view/thread_time.hpp"
@@ -42,13 +42,13 @@ struct RoomSummary {
   std::size_t rooms = 0;
   std::size_t above = 0;  ///< rooms whose mean is above the threshold
   std::size_t below = 0;
-  /// The few with the lowest means, ascending, of those of at least a thousandth of their plan's
-  /// interior: the mask of a plan may have single cells apart.
-  std::vector<RoomRow> coldest;
+  /// The few with the lowest means, ascending, with their plans, of those of at least a thousandth
+  /// of their plan's interior: the mask of a plan may have single cells apart.
+  std::vector<std::pair<RoomResult, std::string>> coldest;
 };
 
 /// The answers that a data set is solved for. Plans with a temperature count, but for `by_status`.
-/// Temperatures in °C; NaN where no plan counts.
+/// Temperatures in °C; NaN if no plan counts.
 struct Summary {
   std::size_t plans = 0;
   std::map<PlanStatus, std::size_t> by_status;
@@ -63,7 +63,7 @@ struct Summary {
   Thresholds thresholds;
   std::size_t half_above = 0;  ///< plans with at least half of their cells above thresholds.above
   std::size_t half_below = 0;
-  std::string solver;  ///< name and version of what solved them; the first, where they differ
+  std::string solver;  ///< name and version of what solved them; the first if they differ
   double largest_error_bound = 0;     ///< °C; NaN unless all have a bound
   std::size_t fell_back = 0;          ///< plans of fastforward that got the exact iteration
   std::uint64_t cells_in_doubt = 0;   ///< near a threshold
@@ -72,8 +72,7 @@ struct Summary {
   ThreadTime spent;                   ///< on all rows
   std::int64_t peak_memory = 0;       ///< bytes, the largest of all rows; 0: unknown
   std::string peak_memory_id;         ///< the plan that took it
-  Histogram histogram;                ///< of the means
-  std::optional<RoomSummary> rooms;   ///< where they were asked for
+  std::optional<RoomSummary> rooms;   ///< if they were asked for
   std::int64_t interior_cells = 0;
   std::int64_t cells_above = 0;  ///< interior cells above the threshold
   std::int64_t cells_below = 0;
@@ -86,12 +85,17 @@ struct Summary {
 [[nodiscard]] Summary summary_of(const Rows& rows, const Thresholds& thresholds = {},
                                  const ResultReader* reader = nullptr);
 
-/// `wall` only if the summary is of all rows; `reader` of the file that they are from, or null.
-/// With areas if the width of a cell is known, in metres.
-[[nodiscard]] Report report_of(const Summary& summary, const WallTime* wall = nullptr,
-                               const ResultReader* reader = nullptr, double cell_metres = 0);
-
-/// The histogram of the means, with lines at mean and median; without data if no plan counts.
-[[nodiscard]] Figure histogram_figure(const Summary& summary, const std::string& title);
+/// What a summary is of, as far as it is known.
+struct SummarySource {
+  std::string file = {};
+  std::shared_ptr<const ResultReader> reader = {};
+  Rows rows = {};
+  bool are_all_rows = true;         ///< of the file; else its sessions took their time for more
+  double cell_metres = 0;           ///< width of a cell; 0: unknown
+  std::size_t most_bins = 16;       ///< of the histogram
+  std::vector<Fact> left_out = {};  ///< what the averages leave out
+};
+/// Its page has more: the coldest and warmest plans, where the time went, and all plans.
+[[nodiscard]] Report report_of(const Summary& summary, const SummarySource& of = {});
 
 }  // namespace wallheat

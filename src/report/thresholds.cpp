@@ -49,11 +49,11 @@ Shares shares_of(const PlanResult& row, const Grid<double>& field, const PlanSou
 }  // namespace
 
 Thresholds recorded_thresholds(const ResultReader& reader) {
-  const auto recorded = [&](const char* name, double usual) {
-    return number_of<double>(text_in(reader.settings(), name)).value_or(usual);
+  const auto recorded = [&](const char* name, double fallback) {
+    return number_of<double>(text_in(reader.settings(), name)).value_or(fallback);
   };
-  const Thresholds usual;
-  return {recorded("above", usual.above), recorded("below", usual.below)};
+  const Thresholds defaults;
+  return {recorded("above", defaults.above), recorded("below", defaults.below)};
 }
 
 Rows counted_again(const ResultReader& reader, const PlanSource& plans,

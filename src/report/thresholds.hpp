@@ -12,7 +12,7 @@ namespace wallheat {
 /// The rows of a file with their shares counted again by other thresholds, from the stored fields
 /// and the plans' masks: nothing is solved. The cells in doubt are those within error_bound; they
 /// are not known of fastforward. Reads all fields, by all cores of the process. Throws RunError
-/// that names the plan where an answer has no field, or its plan is not there, or another one.
+/// that names the plan if an answer has no field, or its plan is not there, or another one.
 /// `reader` must live as long.
 [[nodiscard]] Rows counted_again(const ResultReader& reader, const PlanSource& plans,
                                  const Thresholds& thresholds);

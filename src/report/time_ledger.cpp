@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <tuple>
 
@@ -57,7 +58,7 @@ void split_off_gpus(const Attributes& facts, LedgerSeconds& seconds) {
   for (const auto& [name, part] : gpu_seconds_names)
     all += seconds.at(++entry) = std::max(number_in(facts, name), 0.0);
   if (!(all > 0)) return;
-  // Where plans of lanes without times took part, or the clocks differ, no more than there is.
+  // No more than there is: plans of lanes without times took part, or the clocks differ.
   const double scale = std::min(seconds.front() / all, 1.0);
   seconds.front() -= all * scale;
   for (; entry > 0; --entry) seconds.at(entry) *= scale;
@@ -117,45 +118,36 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
     const double abandoned = taken("abandoned_seconds");
     const double between = std::min(sum.between, gaps);
     const auto& [reading, hashing, solving, statistics, compressing] = sum.in_plans;
-    ledger.seconds = {solving,
-                      0,
-                      0,
-                      0,
-                      0,
-                      0,
-                      reading,
-                      hashing,
-                      statistics,
-                      compressing,
-                      sum.other_in_plans,
-                      sum.before_first,
-                      between,
-                      gaps - between,
-                      std::min(end_of_run, sum.after_last),
-                      failed,
-                      repeated,
-                      abandoned};
+    // clang-format off
+    ledger.seconds = {solving, 0, 0, 0, 0, 0,  // the GPUs' come of solving
+                      reading, hashing, statistics, compressing, sum.other_in_plans,
+                      sum.before_first, between, gaps - between, std::min(end_of_run, sum.after_last),
+                      failed, repeated, abandoned};
+    // clang-format on
     split_off_gpus(facts, ledger.seconds);
     ledgers.push_back(ledger);
   }
   return ledgers;
 }
 
-std::vector<std::vector<double>> busy_shares(std::span<const Lane> lanes, double wall_s,
-                                             std::size_t bins) {
-  std::vector<std::vector<double>> shares;
+LedgerSeconds sum_of(const std::vector<TimeLedger>& ledgers) {
+  LedgerSeconds sum{};
+  for (const TimeLedger& ledger : ledgers)
+    std::ranges::transform(sum, ledger.seconds, sum.begin(), std::plus());
+  return sum;
+}
+
+std::vector<double> busy_shares(const Lane& lane, double wall_s, std::size_t bins) {
+  std::vector<double> shares(bins);
   const double width = wall_s / static_cast<double>(bins);
-  for (const Lane& lane : lanes) {
-    std::vector<double>& of_lane = shares.emplace_back(bins, 0.0);
-    for (const LanePlan& plan : lane.plans) {
-      const double start = std::clamp(plan.started_s, 0.0, wall_s);
-      const double stop = std::clamp(plan.started_s + plan.seconds, start, wall_s);
-      const auto first = static_cast<std::size_t>(start / width);
-      for (std::size_t bin = first; bin < bins && static_cast<double>(bin) * width < stop; ++bin) {
-        const double from = std::max(start, static_cast<double>(bin) * width);
-        const double to = std::min(stop, static_cast<double>(bin + 1) * width);
-        of_lane[bin] = std::min(of_lane[bin] + std::max(to - from, 0.0) / width, 1.0);
-      }
+  for (const LanePlan& plan : lane.plans) {
+    const double start = std::clamp(plan.started_s, 0.0, wall_s);
+    const double stop = std::clamp(plan.started_s + plan.seconds, start, wall_s);
+    const auto first = static_cast<std::size_t>(start / width);
+    for (std::size_t bin = first; bin < bins && static_cast<double>(bin) * width < stop; ++bin) {
+      const double from = std::max(start, static_cast<double>(bin) * width);
+      const double to = std::min(stop, static_cast<double>(bin + 1) * width);
+      shares[bin] = std::min(shares[bin] + std::max(to - from, 0.0) / width, 1.0);
     }
   }
   return shares;

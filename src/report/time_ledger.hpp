@@ -3,9 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "report/row_table.hpp"
@@ -92,13 +90,12 @@ struct TimeLedger {
 [[nodiscard]] std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
                                                  const std::vector<Attributes>& sessions);
 
-/// The share of time that each lane solved, in `bins` equal stretches of 0 to wall_s: shape (lanes,
-/// bins).
-[[nodiscard]] std::vector<std::vector<double>> busy_shares(std::span<const Lane> lanes,
-                                                           double wall_s, std::size_t bins);
+[[nodiscard]] LedgerSeconds sum_of(const std::vector<TimeLedger>& ledgers);
 
-/// Adds each session's ledger and its threads over time; the sum of the ledgers alone if there are
-/// more than three.
+/// The share of time that a lane was at plans, in `bins` equal stretches of 0 to wall_s.
+[[nodiscard]] std::vector<double> busy_shares(const Lane& lane, double wall_s, std::size_t bins);
+
+/// Adds what all sessions together took, and the threads over time of each, if they are few.
 void add_session_times(const std::vector<TimeLedger>& ledgers, const std::vector<Lane>& lanes,
                        Report& report);
 

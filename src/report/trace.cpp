@@ -15,7 +15,7 @@ namespace wallheat {
 namespace {
 
 /// A slice of Chrome's trace format, in s.
-Json slice(const char* name, std::int64_t process, std::int32_t thread, double at_s,
+Json slice(const std::string& name, std::int64_t process, std::int32_t thread, double at_s,
            double seconds) {
   constexpr double us = 1e6;
   return {{"ph", "X"},     {"name", name},    {"pid", process},
@@ -51,7 +51,6 @@ void write_trace(const ResultReader& reader, const PlanDeviceTimes& on_gpus, std
   const auto write = [&](const Json& event) {
     out << std::exchange(separator, ",") << json_line(event);
   };
-  constexpr double us = 1e6;
   for (const Lane& lane : lanes_of(rows_of(reader))) {
     // Chrome's ids are numbers: a process for each rank of each session.
     const auto process = static_cast<std::int64_t>(lane.session) * 1'000'000 + lane.rank;
@@ -63,14 +62,10 @@ void write_trace(const ResultReader& reader, const PlanDeviceTimes& on_gpus, std
                                   lane.device, lane.host)}}}});
     for (const LanePlan& times : lane.plans) {
       const PlanResult plan = reader.row(times.row);
-      write({{"ph", "X"},
-             {"name", plan.id},
-             {"cat", std::string(to_string(plan.status))},
-             {"pid", process},
-             {"tid", lane.thread},
-             {"ts", plan.started_s * us},
-             {"dur", plan.seconds * us},
-             {"args", {{"iterations", plan.iterations}, {"cells", plan.interior_cells}}}});
+      Json whole = slice(plan.id, process, lane.thread, plan.started_s, plan.seconds);
+      whole["cat"] = std::string(to_string(plan.status));
+      whole["args"] = {{"iterations", plan.iterations}, {"cells", plan.interior_cells}};
+      write(whole);
       const auto on_gpu = on_gpus.find({plan.id, plan.seconds});
       double at = plan.started_s;
       for (const Phase& phase : phases_of_a_plan) {

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "report/not_known.hpp"
-
 namespace wallheat {
 namespace {
 

@@ -83,10 +83,10 @@ Value known(double temperature) {
 /// What these rooms need, as the last cells of a row; nothing if there is no room.
 const std::array<Table::Column, 4> needed_columns{
     {{"verdict", ""}, {"temperature", ""}, {"least", ""}, {"most", ""}}};
-Table::Row needed_cells(const std::vector<RoomNeed>& rooms, double share, double limit) {
+Table::Row needed_cells(const std::vector<RoomNeed>& rooms, const NeedQuestion& question) {
   if (rooms.empty()) return Table::Row(needed_columns.size());
-  const NeededTemperature needed = needed_for_share(rooms, share);
-  return {to_string(verdict_on(needed, limit)), known(needed.value), known(needed.least),
+  const NeededTemperature needed = needed_for_share(rooms, question.room_share);
+  return {to_string(verdict_on(needed, question.limit)), known(needed.value), known(needed.least),
           known(needed.most)};
 }
 
@@ -118,26 +118,10 @@ void add_answer(const WallNeed& need, const NeedOfAll& all, Report& report) {
                   Report::share(static_cast<double>(reached), static_cast<double>(rooms)));
   if (rooms > 0)
     report.add_line("answer", answer_text(needed_for_share(all.rooms, question.room_share), all));
-  const Table::Row cells = needed_cells(all.rooms, question.room_share, question.limit);
+  const Table::Row cells = needed_cells(all.rooms, question);
   std::size_t cell = 0;
   for (const char* key : {"verdict", "needed", "needed_least", "needed_most"})
     report.add_data(key, cells.at(cell++));
-}
-
-/// Shares beside the one that is asked for.
-void add_other_shares(const NeedOfAll& all, Report& report) {
-  constexpr std::size_t few = 8;
-  if (all.rooms.size() < few) return;
-  std::vector<std::string> texts;
-  for (const double share : {0.5, 0.75, 0.9, 1.0}) {
-    const NeededTemperature needed = needed_for_share(all.rooms, share);
-    const NeedVerdict verdict = verdict_on(needed, all.question.limit);
-    texts.push_back(fmt::format("{:.6g} %: {}", 100 * share,
-                                verdict == NeedVerdict::reachable
-                                    ? fmt::format("{:.2f} °C", needed.value)
-                                    : to_string(verdict)));
-  }
-  report.add_line("other shares", fmt::format("{}", fmt::join(texts, ", ")));
 }
 
 /// How many rooms have each verdict; and for people why some cannot reach the goal.
@@ -191,25 +175,22 @@ Table table_of_rooms(bool is_one, const NeedOfAll& all) {
                {"least", ""},
                {"most", ""},
                {"verdict", ""}}};
-  std::vector<std::size_t> order;
-  for (const bool is_first : {true, false})
-    for (std::size_t room = 0; room < all.rooms.size(); ++room)
-      if ((is_one || all.verdict(room) == NeedVerdict::reachable) == is_first)
-        order.push_back(room);
   constexpr std::size_t most_rooms = 10;
   if (!is_one) table.most_shown = std::min(most_rooms, all.reachable.size());
   if (is_one && all.reachable.size() < all.rooms.size()) table.columns.back().name = "verdict";
   if (table.most_shown == 0 || (is_one && question.whole_plans)) table.hide();
-  for (const std::size_t place : order) {
-    const RoomNeed& room = all.rooms[place];
-    const auto& [value, least, most] = room.needed;
-    const double area =
-        static_cast<double>(room.cells) * question.cell_metres * question.cell_metres;
-    table.rows.push_back({all.plans[place]->id, room.room, room.cells, area, room.now,
-                          room.per_degree, known(value),
-                          known(std::max(most - value, value - least)), known(least), known(most),
-                          to_string(all.verdict(place))});
-  }
+  for (const bool is_first : {true, false})
+    for (std::size_t place = 0; place < all.rooms.size(); ++place) {
+      const NeedVerdict verdict = all.verdict(place);
+      if ((is_one || verdict == NeedVerdict::reachable) != is_first) continue;
+      const RoomNeed& room = all.rooms[place];
+      const auto& [value, least, most] = room.needed;
+      table.rows.push_back(
+          {all.plans[place]->id, room.room, room.cells,
+           static_cast<double>(room.cells) * question.cell_metres * question.cell_metres, room.now,
+           room.per_degree, known(value), known(std::max(most - value, value - least)),
+           known(least), known(most), to_string(verdict)});
+    }
   return table;
 }
 
@@ -219,65 +200,36 @@ Table table_of_plan_needs(const WallNeed& need) {
   table.columns.insert(table.columns.end(), needed_columns.begin(), needed_columns.end());
   for (const auto& [id, has_wall, bound, rooms] : need.plans) {
     Table::Row& row = table.rows.emplace_back(Table::Row{id, has_wall, bound, rooms.size()});
-    for (Value& cell : needed_cells(rooms, need.question.room_share, need.question.limit))
-      row.push_back(std::move(cell));
+    std::ranges::move(needed_cells(rooms, need.question), std::back_inserter(row));
   }
   return table;
-}
-
-/// Which share of all rooms reaches its goal with which wall.
-Figure figure_of_shares(const NeedOfAll& all, const Histogram& histogram) {
-  const NeedQuestion& question = all.question;
-  const NeededTemperature answer = needed_for_share(all.rooms, question.room_share);
-  Figure figure{
-      "shares",
-      answer_text(answer, all),
-      {"temperature of the wall, °C"},
-      {.name = fmt::format("share of all {} that reach it, %", all.word()), .from = 0, .to = 105}};
-  Figure::Series curve{.name = "share that reaches it", .mark = Figure::Mark::points_and_line};
-  const auto add_point = [&](double wall) {
-    const auto reached = std::ranges::count_if(
-        all.rooms, [&](const RoomNeed& room) { return room.needed.value <= wall; });
-    curve.add(wall, 100 * static_cast<double>(reached) / static_cast<double>(all.rooms.size()));
-  };
-  const double first = histogram.bins.front().from;
-  const double last = histogram.bins.back().to;
-  add_point(first);
-  for (const Histogram::Bin& bin : histogram.bins) add_point(bin.to);
-  figure.series.push_back(std::move(curve));
-  const auto add_wall = [&](double wall, const std::string& name) {
-    if (wall >= first && wall <= last) figure.add_upright(name, wall, 0, 100);
-  };
-  add_wall(question.wall, fmt::format("now {:.6g} °C", question.wall));
-  add_wall(answer.value,
-           fmt::format("{:.6g} % at {:.2f} °C", 100 * question.room_share, answer.value));
-  return figure;
 }
 
 }  // namespace
 
 Report report_of(const WallNeed& need) {
   const NeedOfAll all = all_rooms(need);
+  const NeedQuestion& question = need.question;
   const bool is_one = need.plans.size() == 1;
   Report report{"how warm walls must be"};
   report.csv_table = "each_room";
   add_answer(need, all, report);
-  add_other_shares(all, report);
   add_verdicts(all, report);
   constexpr std::size_t most_bins = 16;
   const Histogram histogram = histogram_of(all.reachable, most_bins, false);
-  Table bins = table_of(
-      histogram, fmt::format("{} by the wall's temperature that they need", all.word()), "rooms");
-  if (is_one) bins.hide();
-  report.add(std::move(bins));
+  Figure& figure = add_histogram(
+      histogram, fmt::format("{} by the wall's temperature that they need", all.word()),
+      "temperature of the wall, °C", report, all.word());
+  if (!histogram.bins.empty()) {
+    const NeededTemperature answer = needed_for_share(all.rooms, question.room_share);
+    if (verdict_on(answer, question.limit) == NeedVerdict::reachable)
+      figure.add_upright(
+          fmt::format("{:.6g} % at {:.2f} °C", 100 * question.room_share, answer.value),
+          answer.value, 0, std::ranges::max(figure.series.front().y));
+  }
+  if (is_one) std::get<Table>(*(report.parts.end() - 2)).hide();  // its rooms are listed
   report.add(table_of_rooms(is_one, all));
   report.add(table_of_plan_needs(need));
-  if (histogram.bins.empty()) return report;
-  report.add(figure_of(histogram,
-                       fmt::format("walls that are at {:.6g} °C, for {}", need.question.wall,
-                                   goal_text(need.question)),
-                       "temperature of the wall, °C", all.word()));
-  report.add(figure_of_shares(all, histogram));
   return report;
 }
 

@@ -1,45 +1,47 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/interior_values.hpp"
-#include "io/files.hpp"
-#include "report/not_known.hpp"
 #include "report/report.hpp"
 #include "report/room_places.hpp"
 #include "solve/superposition.hpp"
 
 namespace wallheat {
 
-/// As computed, and what it is proven to lie between.
-template <class Number>
-struct Bounded {
-  Number value = {};
-  Number least = {};
-  Number most = {};
+/// How many of something there are, and what that number is proven to lie between.
+struct BoundedCount {
+  std::uint32_t value = 0;
+  std::uint32_t least = 0;
+  std::uint32_t most = 0;
+
+  /// Counts one for which something holds, surely holds, perhaps holds.
+  void add(bool holds, bool surely, bool perhaps) {
+    value += holds ? 1U : 0U;
+    least += surely ? 1U : 0U;
+    most += perhaps ? 1U : 0U;
+  }
 };
 
-/// Temperatures of a plan or a room, in °C. NaN if there is no cell.
-struct Figures {
-  std::size_t cells = 0;
+/// Temperatures of a plan or a room, in °C. NaN if there is no cell. Small, as there may be
+/// millions.
+struct BoundedStatistics {
+  std::uint32_t cells = 0;
+  BoundedCount above = {};  ///< cells above the threshold
+  BoundedCount below = {};
   double mean = not_known;
   double std = not_known;
   double lowest = not_known;
   double highest = not_known;
-  double bound = 0;            ///< none of these is farther off
-  Bounded<double> above = {};  ///< % of the cells above the threshold
-  Bounded<double> below = {};
+  double bound = 0;  ///< none of these four is farther off
 };
 /// Of values that may each be off by the bound.
-[[nodiscard]] Figures figures_of(std::span<const double> values, double bound,
-                                 const Thresholds& thresholds);
+[[nodiscard]] BoundedStatistics bounded_statistics(std::span<const double> values, double bound,
+                                                   const Thresholds& thresholds);
 
 /// What is asked: what plans would be with walls of other temperatures.
 struct WhatIf {
@@ -57,40 +59,18 @@ struct WhatIf {
 struct WhatIfPlan {
   std::string id;
   std::size_t rooms = 0;
-  std::vector<Figures> figures = {};  ///< by setting: of the plan, then of each of its rooms
+  std::vector<BoundedStatistics> all = {};  ///< by setting: of the plan, then of each of its rooms
 
   /// Of room number `room`, from 1 on, or of the whole plan.
-  [[nodiscard]] const Figures& of(std::size_t setting, std::size_t room = 0) const {
-    return figures.at(setting * (rooms + 1) + room);
+  [[nodiscard]] const BoundedStatistics& of(std::size_t setting, std::size_t room = 0) const {
+    return all.at(setting * (rooms + 1) + room);
   }
 };
 [[nodiscard]] WhatIfPlan answer_of(const WhatIf& asked, const std::string& id,
                                    const Superposition& plan, const RoomPlaces& rooms);
 
-/// The answers for all plans. Those of thousands with hundreds of settings would not fit in memory,
-/// so they are in a file of the folder for temporary ones, which has no name any more.
-class WhatIfPlans {
- public:
-  /// Throws SystemError, as put() does.
-  explicit WhatIfPlans(std::size_t plans);
-  /// Plan number `index`. Threads may call it at the same time.
-  void put(std::size_t index, const WhatIfPlan& plan);
-  /// One after the other, by their numbers.
-  void for_each(const std::function<void(const WhatIfPlan&)>& take) const;
-
- private:
-  struct Place {
-    WhatIfPlan plan;  ///< without its figures
-    std::uint64_t begin = 0;
-    std::size_t figures = 0;  ///< 0: the plan could not be used
-  };
-  std::vector<Place> places_;
-  File file_;
-  std::atomic<std::uint64_t> end_ = 0;
-};
-
-/// People see all plans together, or the figures and the rooms of one that was asked for alone.
-[[nodiscard]] Report report_of(const WhatIf& asked, std::shared_ptr<const WhatIfPlans> plans,
-                               bool is_one);
+/// Plans without an answer are passed over. People see all plans together, or the numbers and the
+/// rooms of a single one.
+[[nodiscard]] Report report_of(const WhatIf& asked, std::vector<WhatIfPlan> plans);
 
 }  // namespace wallheat

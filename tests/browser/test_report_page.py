@@ -23,7 +23,7 @@ import tempfile
 HEADINGS = ["average mean temperature", "wallheat run --data plans.zip", "host", "plans by mean temperature",
             "mean and spread of each plan", "coldest plans", "warmest plans", "where the time went", "threads over time",
             " predicted", "sessions", "settings of the run", "plans"]
-OF_COMPARISON = ["a.h5, b.h5 compared", "answers against those of a.h5", "what differs", "tolerance", "columns that differ",
+OF_COMPARISON = ["a.h5, b.h5 compared", "answers against those of a.h5", "what differs", "tolerance", "absolute differences",
                  "largest in plan", "speed-ups are against", "where the time of all threads went"]
 PLANTED = {"planted error": "<script nonce=wallheat>throw new Error('planted error')</script>",
            "asks for http://planted.invalid/a.png": "<img src='http://planted.invalid/a.png'>",

@@ -154,6 +154,11 @@ TEST_F(Status, of_a_session_is_that_of_the_last_one) {
   results.close({{"exit_status", "1"}}, false);
   EXPECT_EQ(session().status, 1) << "as the session said";
   EXPECT_EQ(look().status, 75);
+  file_ = directory_ / "merged.h5";  // whose session does not say it
+  auto merged = create();
+  store(merged, 0, PlanStatus::converged);
+  close(merged);
+  EXPECT_EQ(session().status, 75);
 }
 
 TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {

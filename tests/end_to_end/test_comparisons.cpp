@@ -69,7 +69,7 @@ TEST_F(Runs, are_compared_by_their_answers_and_times) {
               HasSubstr("a.h5 and a.h5 are identical to the last bit: 5 plans\n"));
 
   EXPECT_THAT(shell("wallheat compare a.h5 b.h5 numpy=79 --plans 4571 --plot c.png").out,
-              AllOf(HasSubstr("tolerance     0.0001  0.1\n"), HasSubstr("columns that differ"),
+              AllOf(HasSubstr("tolerance     0.0001  0.1\n"), HasSubstr("absolute differences"),
                     HasSubstr("plans by difference of mean_temp, b.h5 less a.h5"),
                     HasSubstr("s for 4571 plans"), HasSubstr("72221.8  20.06\n"),
                     HasSubstr("where the time of all threads went")));
@@ -91,7 +91,7 @@ TEST_F(Runs, are_told_from_what_another_program_prints) {
               StartsWith("5 of 5 plans are the reference's answer\n"));
   expect_refusal("compare a.csv b.h5 --data plans", 2, "--data goes with one CSV");
   expect_refusal("compare a.csv --data plans --list 3", 2, "--data and --list exclude each other");
-  expect_refusal("compare a.h5 --data plans", 1, "a.h5 is no CSV");
+  expect_refusal("compare a.h5 --data plans", 1, "a.h5 is no text");
   expect_refusal("compare none.csv --data plans", 1, "none.csv");
 }
 

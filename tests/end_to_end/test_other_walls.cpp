@@ -96,7 +96,7 @@ TEST_F(OtherWalls, that_rooms_need_are_counted_over_the_set) {
       shell("wallheat need --data plans --wall 25 --room-mean 18 --share 0.5 --plot needs.svg");
   EXPECT_THAT(told.out,
               AllOf(HasSubstr("for 50 % of the rooms"), HasSubstr("rooms by the wall's")));
-  EXPECT_THAT(bytes("needs.svg"), HasSubstr("share that reaches it"));
+  EXPECT_THAT(bytes("needs.svg"), HasSubstr("50 % at "));
   const std::string needs =
       shell(
           "wallheat need --data plans --wall 25 --room-mean 18 --format csv | "

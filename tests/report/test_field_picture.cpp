@@ -22,11 +22,6 @@ FloorPlan plan_of(std::size_t rows, std::size_t cols) {
   return plan;
 }
 
-std::string drawn(const FloorPlan& plan, const Grid<double>& field,
-                  PlotFormat format = PlotFormat::png) {
-  return plan_picture("floor plan 10000", plan, field, "steady state").draw(format);
-}
-
 std::uint32_t big_endian(const std::string& bytes, std::size_t at) {
   std::uint32_t value = 0;
   for (std::size_t i = 0; i < 4; ++i)
@@ -42,37 +37,19 @@ GridShape png_shape(const std::string& bytes) {
   return {.rows = big_endian(bytes, 20), .cols = big_endian(bytes, 16)};
 }
 
-TEST(FieldPicture, shows_the_solution) {
-  const FloorPlan plan = plan_of(40, 40);
-  Grid<double> warm = plan.domain;
-  warm(20, 20) = 18.0;
-
-  EXPECT_NE(drawn(plan, plan.domain), drawn(plan, warm));
-  EXPECT_EQ(drawn(plan, warm), drawn(plan, warm)) << "the same bytes each time";
-}
-
 TEST(FieldPicture, fits_the_page_whatever_the_shape) {
   for (const GridShape grid : {GridShape{1, 2}, {3, 700}, {700, 3}, {2000, 20}, {2049, 1030}}) {
     const FloorPlan plan = plan_of(grid.rows, grid.cols);
-    const GridShape shape = png_shape(drawn(plan, plan.domain));
+    const GridShape shape =
+        png_shape(plan_picture("plan", plan, plan.domain, "steady state").draw(PlotFormat::png));
     EXPECT_LE(shape.cols, 2200U) << grid.rows << " x " << grid.cols;
     EXPECT_LE(shape.rows, 1100U) << grid.rows << " x " << grid.cols;
     EXPECT_GT(shape.cols, 512U) << "two panels and a colour bar";
   }
 }
 
-TEST(FieldPicture, can_show_temperatures_beyond_the_usual_and_not_a_number) {
-  const FloorPlan plan = plan_of(8, 8);
-  Grid<double> odd = plan.domain;
-  odd(2, 2) = -1e300;
-  odd(3, 3) = 1e300;
-  odd(4, 4) = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(drawn(plan, odd), StartsWith("\x89PNG"));
-}
-
 TEST(FieldPicture, refuses_a_solution_of_another_shape) {
-  const FloorPlan plan = plan_of(8, 8);
-  EXPECT_THROW((void)drawn(plan, Grid<double>(8, 9)), RunError);
+  EXPECT_THROW((void)within_building(plan_of(8, 8), Grid<double>(8, 9)), RunError);
 }
 
 TEST(FieldPicture, has_a_caption_for_each_panel_and_one_scale) {
@@ -87,20 +64,6 @@ TEST(FieldPicture, has_a_caption_for_each_panel_and_one_scale) {
   const std::string svg = picture.draw(PlotFormat::svg);
   for (const char* part : {"a sheet", "plan number 0", "plan number 6", "°C", " 25<"})
     EXPECT_THAT(svg, HasSubstr(part));
-}
-
-TEST(FieldPicture, leaves_out_of_a_caption_what_would_reach_into_the_next) {
-  const FloorPlan plan = plan_of(30, 30);
-  FieldPicture picture;
-  for (int i = 0; i < 2; ++i)
-    picture.panels.push_back(
-        {"mean 14.01 °C, after 3602 iterations of jacobi", within_building(plan, plan.domain)});
-  picture.columns = 2;
-  picture.side = 120;
-  EXPECT_THAT(picture.draw(PlotFormat::svg),
-              AllOf(HasSubstr("mean 14.01 °C"), Not(HasSubstr("iterations"))));
-  picture.side = 512;
-  EXPECT_THAT(picture.draw(PlotFormat::svg), HasSubstr("iterations of jacobi"));
 }
 
 FieldPicture one_panel(const Grid<double>& values, PanelScale scale = PanelScale::temperature) {
@@ -122,13 +85,16 @@ TEST(FieldPicture, colours_a_plate_by_its_own_temperatures_and_a_study_by_0_to_2
   EXPECT_THAT(picture.draw(PlotFormat::svg), AllOf(HasSubstr(" 60<"), HasSubstr("-")));
 }
 
-TEST(FieldPicture, shows_a_field_of_one_value_and_one_of_nothing_but_ground) {
+TEST(FieldPicture, shows_one_value_nothing_but_ground_and_what_diverged) {
   const std::string zeros =
       one_panel(without_ground(Grid<double>(4, 4, 0.0))).draw(PlotFormat::svg);
   EXPECT_THAT(zeros, AllOf(HasSubstr("<image"), HasSubstr(" 0<")));
   const double ground = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(one_panel(Grid<double>(4, 4, ground)).draw(PlotFormat::svg),
-              Not(HasSubstr("<image")));
+  Grid<double> odd(4, 4, ground);
+  EXPECT_THAT(one_panel(odd).draw(PlotFormat::svg), Not(HasSubstr("<image")));
+  odd(2, 2) = -1e300;
+  odd(3, 3) = 1e300;
+  EXPECT_THAT(one_panel(odd).draw(PlotFormat::svg), HasSubstr("<image"));
 }
 
 TEST(FieldPicture, has_the_long_text_of_a_label_if_there_is_room) {
@@ -161,8 +127,6 @@ TEST(FieldPicture, fits_a_size_and_grows_with_its_resolution) {
   const std::string fine = picture.draw(PlotFormat::png, 2 * usual_dpi);
   EXPECT_NEAR(png_shape(fine).cols, 2 * shape.cols, 1);
   EXPECT_NEAR(png_shape(fine).rows, 2 * shape.rows, 1);
-  const std::size_t resolution = fine.find("pHYs") + 4;
-  EXPECT_EQ(big_endian(fine, resolution), 7559U) << "192 dots an inch, in metres";
   picture.size = {70, 70};
   EXPECT_THROW((void)picture.draw(PlotFormat::png), UsageError);
 }

@@ -1,8 +1,7 @@
 #include <cmath>
 #include <string>
 
-#include "report/room_table.hpp"
-#include "report/row_table.hpp"
+#include "report/formula.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
@@ -29,7 +28,7 @@ bool holds(const std::string& formula, const PlanResult& plan = villa()) {
 }
 
 Value value_of(const std::string& formula, const PlanResult& plan = villa()) {
-  return row_formula<PlanResult>("sort", formula)(plan);
+  return Formula("sort", formula, all_columns(true)).value(plan);
 }
 
 std::string refusal(const std::string& formula) {
@@ -82,26 +81,27 @@ TEST(Formula, takes_nan_for_null) {
 
 TEST(Formula, has_numbers_and_texts_for_values) {
   PlanResult row = villa();
-  const auto half = row_formula<PlanResult>("sort", "iterations / 2");
-  EXPECT_EQ(half(row), Value(400.5));
+  const Formula half("sort", "iterations / 2", all_columns());
+  EXPECT_EQ(half.value(row), Value(400.5));
   row.iterations = 3;
-  EXPECT_EQ(half(row), Value(1.5)) << "of the row before";
+  EXPECT_EQ(half.value(row), Value(1.5)) << "of the row before";
   EXPECT_EQ(value_of("host"), Value("gpu07.example"));
   EXPECT_EQ(value_of("mean_temp > 3"), Value(1.0));
   EXPECT_EQ(value_of("error"), Value(""));
 }
 
 TEST(Formula, sees_the_columns_of_rooms) {
-  RoomRow room{"villa", {}, 0.5};
-  room.room.cells = 8;
-  room.room.cells_below = 2;
-  const auto both =
-      row_formula<RoomRow>("where", "id = 'villa' and pct_below = 25 and area_m2 = 2");
-  EXPECT_EQ(both(room), Value(1.0));
-  room.cell_metres = 0;
-  EXPECT_EQ(both(room), Value()) << "the area is not known";
-  EXPECT_THAT(refusal_of<UsageError>([] { (void)row_formula<RoomRow>("where", "status = 'x'"); }),
-              HasSubstr("no such column: status"));
+  PlanResult room = villa();
+  room.rooms.emplace_back();
+  room.rooms.front().cells = 8;
+  room.rooms.front().cells_below = 2;
+  EXPECT_EQ(Formula("where", "id = 'villa' and pct_below = 25 and area_m2 = 2", room_columns(0.5))
+                .value(room),
+            Value(1.0));
+  for (const std::string unknown : {"status", "area_m2"})
+    EXPECT_THAT(
+        refusal_of<UsageError>([&] { Formula("where", unknown + " > 1", room_columns(0)); }),
+        HasSubstr("no such column: " + unknown));
 }
 
 TEST(Formula, is_refused_in_a_sentence_with_the_right_word) {

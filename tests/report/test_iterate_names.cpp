@@ -8,7 +8,8 @@
 
 #include "core/generator.hpp"
 #include "core/interior_values.hpp"
-#include "report/iterate_names.hpp"
+#include "report/answer_csv.hpp"
+#include "report/iterates.hpp"
 #include "solve/single_precision.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
@@ -160,15 +161,35 @@ TEST_F(WhoseIterate, is_told_of_any_columns_and_of_missing_plans) {
               HasSubstr("the reference's answer, but for the last digits"));
 }
 
-TEST_F(WhoseIterate, is_not_looked_for_in_what_is_no_csv_of_answers) {
-  const auto refusal = [&](const std::string& csv) {
-    return refusal_of<RunError>([&] { (void)named(csv); });
-  };
-  EXPECT_THAT(refusal("plan,mean_temp\n"), HasSubstr("mine.csv is no CSV with the columns"));
-  EXPECT_THAT(refusal("id,mean\n"), HasSubstr("some of mean_temp, std_temp"));
-  EXPECT_THAT(refusal("id,mean_temp\n1,warm\n"), HasSubstr("line 2: 'warm' is no number"));
-  EXPECT_THAT(refusal("id,mean_temp\n1,2,3\n"), HasSubstr("line 2: there must be 2 values"));
-  EXPECT_THAT(refusal("id,mean_temp\n1,2\n1,2\n"), HasSubstr("line 3: plan 1 is there twice"));
+TEST(AnswerCsv, is_refused_with_its_line) {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "mine.csv";
+  for (const auto& [csv, sentence] :
+       {std::pair("plan,mean_temp\n", "mine.csv is no CSV with the column building_id"),
+        {"id,mean\n", "some of mean_temp, std_temp"},
+        {"id,mean_temp\n1,warm\n", "line 2: 'warm' is no number"},
+        {"id,mean_temp,std_temp\n1,2\n", "line 2: there must be 3 values"},
+        {"id,mean_temp\n ,2\n", "line 2: there is no id"},
+        {"id,mean_temp\n1,2\n\n1,2\n", "line 4: plan 1 is there twice"},
+        {"id,mean_temp\n", "holds no plan"}}) {
+    std::ofstream(file) << csv;
+    EXPECT_THAT(refusal_of<RunError>([&] { (void)read_answers(file); }), HasSubstr(sentence));
+  }
+}
+
+TEST(AnswerCsv, has_ids_with_commas_and_blanks) {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "mine.csv";
+  std::ofstream(file) << "mean_temp, id , pct_above_18\n12.5, a, b c ,\n1e-3,\"d\",30\r\n";
+  const std::vector<PrintedAnswer> answers = read_answers(file);
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_EQ(answers[0].id, "a, b c");
+  EXPECT_EQ(answers[0].numbers[0]->value, 12.5);
+  EXPECT_DOUBLE_EQ(answers[0].numbers[0]->half_unit, 0.05);
+  EXPECT_FALSE(answers[0].numbers[2]);
+  EXPECT_EQ(answers[1].id, "d");
+  EXPECT_DOUBLE_EQ(answers[1].numbers[0]->half_unit, 0.0005);
+  EXPECT_EQ(answers[1].numbers[2]->value, 30);
 }
 
 }  // namespace

@@ -110,8 +110,8 @@ TEST(Report, is_found_again_in_its_json) {
   const std::size_t first = text.find("houses &lt;of&gt;");
   EXPECT_NE(text.find("houses &lt;of&gt;", first + 1), std::string::npos);
   for (const std::string wrong :
-       {"", "{}", "[]", R"({"layout": ["", ["fact", "a", "", [0, 6, ""], ""]]})",
-        R"({"layout": ["", ["table", "a", "", -1, [["id", "", [99, 6, ""]]]]], "a": []})"})
+       {"", "{}", "[]", R"({"layout": ["", ["fact", ["a", "", [0, 6, ""], ""]]]})",
+        R"({"layout": ["", ["table", ["a", "", [["id"]], 9, false]]], "a": []})"})
     EXPECT_THAT(refusal_of<RunError>([&] { (void)report_in("houses.json", wrong); }),
                 HasSubstr("houses.json"))
         << wrong;
@@ -125,17 +125,6 @@ TEST(Report, is_a_table_that_spreadsheets_read) {
             "\"a, \"\"b\"\"\",200.0,23400000,true\n"
             "é,,,false\n"
             "one that is too far down,0.5,7,true\n");
-}
-
-TEST(Report, may_have_rows_that_are_made_as_they_are_told) {
-  Table table{"plans", "", {{"number", "number"}}};
-  table.source = [](const auto& take) {
-    for (int i = 0; i < 3; ++i) take({i});
-  };
-  Report report;
-  report.add(table);
-  EXPECT_EQ(text_of(report), "number\n     0\n     1\n     2\n");
-  EXPECT_EQ(nlohmann::json::parse(json_of(report))["plans"].size(), 3U);
 }
 
 TEST(Report, shows_a_folded_table_and_a_picture_that_is_there_on_pages_only) {
@@ -197,7 +186,7 @@ TEST(Figure, is_drawn_whatever_it_holds) {
   EXPECT_THAT(svg(), AllOf(StartsWith(beginning_of(PlotFormat::svg)), HasSubstr("of a"),
                            HasSubstr("over &lt;time")));
   using enum Figure::Scale;
-  for (const auto scale : {linear, powers_of_2, powers_of_10, time}) {
+  for (const auto scale : {linear, powers_of_2, powers_of_10}) {
     for (const auto mark : {Figure::Mark::points, Figure::Mark::line, Figure::Mark::bars}) {
       figure.x.scale = figure.y.scale = scale;
       figure.series = {{"", mark, {2, 4}, {1, 8}, {}, {}, {"low", "high"}, true}};

@@ -63,10 +63,8 @@ TEST(WallTime, names_the_rank_that_held_the_most_memory) {
   const Attributes second{{"seconds", "5"}, {"rank_memory", "0:40000000 12:50000000"}};
   const Attributes silent{{"seconds", "5"}, {"rank_memory", ""}};
   EXPECT_EQ(wall_time({silent, Attributes()}).rank_memory, 0) << "unknown";
-  const WallTime time = wall_time({first, second, silent});
-  const Report report = report_of(summary_of([](const auto&) {}), &time);
-  EXPECT_EQ(value_of(report, "rank_memory"), Value(50'000'000));
-  EXPECT_EQ(value_of(report, "rank_memory_rank"), Value(12));
+  EXPECT_EQ(wall_time({first, second, silent}).rank_memory, 50'000'000);
+  EXPECT_EQ(wall_time({first, second, silent}).rank, 12);
 }
 
 TEST(WallTime, of_parts_that_ran_at_the_same_time_counts_once) {
@@ -77,13 +75,14 @@ TEST(WallTime, of_parts_that_ran_at_the_same_time_counts_once) {
 }
 
 TEST_F(OfFivePlans, are_drawn_with_lines_at_mean_and_median) {
-  const Figure figure = histogram_figure(summary_of(rows_of(rows_)), "results \"of\" `today`\\n");
+  const Report report = report_of(summary_of(rows_of(rows_)));
+  const Figure& figure = *report.first<Figure>();
   EXPECT_EQ(figure.y.name, "plans in 0.5 °C");
   EXPECT_THAT(figure.series.at(1).x, ElementsAre(15, 15)) << "the mean";
-  EXPECT_THAT(draw(Report{.parts = {figure}}, PlotFormat::svg),
-              AllOf(HasSubstr("mean 15.00 °C"), HasSubstr("median 14.00 °C"), HasSubstr("3 plans"),
-                    HasSubstr("`today`\\n")));
-  EXPECT_THAT(histogram_figure(summary_of([](const auto&) {}), "none").series, IsEmpty());
+  EXPECT_THAT(
+      draw(report, PlotFormat::svg),
+      AllOf(HasSubstr("mean 15.00 °C"), HasSubstr("median 14.00 °C"), HasSubstr("3 plans")));
+  EXPECT_THAT(report_of(summary_of([](const auto&) {})).first<Figure>()->series, IsEmpty());
 }
 
 TEST(Summary, tells_failures_by_cause) {
@@ -104,16 +103,9 @@ TEST(Summary, tells_failures_by_cause) {
   EXPECT_EQ(causes.rows[1].at(1), Value("plan c is none"));
 }
 
-TEST(Plot, comes_in_three_formats_by_the_files_ending) {
+TEST(Plot, has_a_format_by_the_files_ending) {
   EXPECT_EQ(plot_format("plot", "a.PNG"), PlotFormat::png);
-  EXPECT_THROW((void)plot_format("plot", "a.gif"), UsageError);
   EXPECT_THROW((void)plot_format("plot", "png"), UsageError);
-  for (const PlotFormat format : {PlotFormat::png, PlotFormat::svg, PlotFormat::pdf}) {
-    Plot plot(400, 300);
-    const std::string data = plot.add_data({{1, 2}, {2, 3}});
-    plot.add("plot " + data + " with lines");
-    EXPECT_THAT(plot.draw(format), StartsWith(beginning_of(format)));
-  }
 }
 
 TEST(Plot, writes_letters_that_no_font_has_by_their_numbers) {

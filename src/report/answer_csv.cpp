@@ -1,0 +1,97 @@
+#include "report/answer_csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <string_view>
+
+#include "core/id_list.hpp"
+#include "core/number_of.hpp"
+#include "core/plural.hpp"
+#include "forecast/job_listing.hpp"
+#include "forecast/listing_line.hpp"
+#include "report/row_table.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+/// Without the blanks and quotes around it.
+std::string_view bare(std::string_view cell) {
+  constexpr std::string_view around = " \t\r\n\"";
+  const std::size_t begin = std::min(cell.find_first_not_of(around), cell.size());
+  return cell.substr(begin, cell.find_last_not_of(around) + 1 - begin);
+}
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  split(line, ',', cells);
+  std::ranges::transform(cells, cells.begin(), bare);
+  return cells;
+}
+
+std::optional<PrintedAnswer::Number> printed_number_in(std::string_view text) {
+  const auto value = number_of<double>(text);
+  if (!value) return std::nullopt;
+  const std::size_t mark = std::min(text.find_first_of("eE"), text.size());
+  const std::size_t point = std::min(text.find('.'), mark);
+  const auto decimals = static_cast<double>(mark - std::min(point + 1, mark));
+  const double exponent =
+      number_of<double>(text.substr(std::min(mark + 1, text.size()))).value_or(0);
+  return PrintedAnswer::Number{*value, 0.5 * std::pow(10, exponent - decimals)};
+}
+
+}  // namespace
+
+bool is_reference_csv(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::array<char, 200> line{};
+  stream.getline(line.data(), line.size());
+  return cells_of(line.data()) == cells_of(reference_csv_beginning);
+}
+
+std::vector<PrintedAnswer> read_answers(const std::string& file) {
+  const std::string text = text_of(file);
+  ListingLines lines(file, text);
+  std::string_view line;
+  (void)lines.next(line);
+  const auto heads = cells_of(line);
+  const auto place_of = [&](std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::find(heads, name) - heads.begin());
+  };
+  const std::size_t id = std::min(place_of("building_id"), place_of("id"));
+  std::array<std::size_t, printed_columns.size()> places{};
+  std::ranges::transform(printed_columns, places.begin(), place_of, &PrintedColumn::name);
+  if (id == heads.size() || std::ranges::count(places, heads.size()) == std::ssize(places))
+    throw RunError(
+        fmt::format("{} is no CSV with the column building_id and some of mean_temp, std_temp, "
+                    "pct_above_18, pct_below_15",
+                    file));
+  std::vector<PrintedAnswer> answers;
+  IdList known;
+  while (lines.next(line)) {
+    if (bare(line).empty()) continue;
+    const auto cells = cells_of(line);
+    if (cells.size() < heads.size())
+      lines.refuse(
+          fmt::format("there must be {}, as in the first line", counted(heads.size(), "value")));
+    const std::size_t commas = cells.size() - heads.size();  // of the id
+    PrintedAnswer& answer = answers.emplace_back();
+    answer.id.assign(cells[id].data(), cells[id + commas].data() + cells[id + commas].size());
+    if (answer.id.empty()) lines.refuse("there is no id");
+    if (!known.add(answer.id)) lines.refuse(fmt::format("plan {} is there twice", answer.id));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places.at(i) == heads.size()) continue;
+      const std::string_view cell = cells[places.at(i) + (places.at(i) > id ? commas : 0)];
+      answer.numbers.at(i) = printed_number_in(cell);
+      if (!answer.numbers.at(i) && !cell.empty())
+        lines.refuse(fmt::format("'{}' is no number", cell));
+    }
+  }
+  if (answers.empty()) throw RunError(file + " holds no plan");
+  return answers;
+}
+
+}  // namespace wallheat

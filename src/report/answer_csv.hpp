@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wallheat/statistics.hpp"
+
+namespace wallheat {
+
+/// The numbers that the reference program prints of a plan.
+struct PrintedColumn {
+  const char* name;
+  double Statistics::*of;
+};
+inline constexpr std::array<PrintedColumn, 4> printed_columns{
+    {{"mean_temp", &Statistics::mean_temp},
+     {"std_temp", &Statistics::std_temp},
+     {"pct_above_18", &Statistics::pct_above_18},
+     {"pct_below_15", &Statistics::pct_below_15}}};
+
+/// What a CSV says of a plan.
+struct PrintedAnswer {
+  struct Number {
+    double value = 0;
+    double half_unit = 0;  ///< of its last digit: how far rounding may have moved it
+  };
+  std::string id;
+  std::array<std::optional<Number>, printed_columns.size()> numbers = {};
+};
+
+/// True if a file begins as the reference program's CSV does, or as pandas writes the same columns.
+[[nodiscard]] bool is_reference_csv(const std::filesystem::path& file);
+/// Reads a CSV with the column building_id, or id, and some of the printed ones, in any order. More
+/// commas than in the first line are the id's. Throws RunError, which names file and line: a line
+/// with too few values, what is no number, an id twice.
+[[nodiscard]] std::vector<PrintedAnswer> read_answers(const std::string& file);
+
+}  // namespace wallheat

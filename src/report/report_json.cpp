@@ -1,0 +1,194 @@
+#include <fmt/format.h>
+
+#include <ostream>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "report/report.hpp"
+#include "view/json.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+// The layout is an array of members for each part. Writing and reading go by the same lists. What
+// is not here is in the data.
+auto members_of(Style& of) { return std::tie(of.form, of.digits, of.unit); }
+auto members_of(Fact& of) { return std::tie(of.key, of.name, of.style, of.more); }
+auto members_of(Table::Column& of) { return std::tie(of.key, of.name, of.style); }
+auto members_of(Table& of) {
+  return std::tie(of.key, of.name, of.columns, of.most_shown, of.is_folded);
+}
+auto members_of(Note& of) { return std::tie(of.text); }
+auto members_of(Figure::Axis& of) { return std::tie(of.name, of.scale, of.names); }
+auto members_of(Figure::Series& of) { return std::tie(of.name, of.mark, of.labels, of.is_dashed); }
+auto members_of(Figure& of) {
+  return std::tie(of.key, of.name, of.x, of.y, of.series, of.is_graded);
+}
+
+Json layout_of(auto of) {
+  using T = decltype(of);
+  if constexpr (std::is_enum_v<T>) {
+    return static_cast<int>(of);
+  } else if constexpr (requires { members_of(of); }) {
+    Json layout = Json::array();
+    std::apply([&](auto&... member) { (layout.push_back(layout_of(member)), ...); },
+               members_of(of));
+    return layout;
+  } else if constexpr (requires { of.push_back(of.front()); } && !std::is_same_v<T, std::string>) {
+    Json layout = Json::array();
+    for (const auto& one : of) layout.push_back(layout_of(one));
+    return layout;
+  } else {
+    return of;
+  }
+}
+
+/// Throws Json::exception if it is of something else.
+void read_layout(const Json& layout, auto& of) {
+  using T = std::remove_reference_t<decltype(of)>;
+  if constexpr (std::is_enum_v<T>) {
+    of = static_cast<T>(layout.get<int>());
+  } else if constexpr (requires { members_of(of); }) {
+    std::size_t place = 0;
+    std::apply([&](auto&... member) { (read_layout(layout.at(place++), member), ...); },
+               members_of(of));
+  } else if constexpr (requires { of.push_back(of.front()); } && !std::is_same_v<T, std::string>) {
+    for (const Json& one : layout) read_layout(one, of.emplace_back());
+  } else {
+    of = layout.get<T>();
+  }
+}
+
+Json json_value(const Value& value) {
+  return std::visit(
+      []<class T>(const T& known) {
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return Json();
+        else
+          return Json(known);
+      },
+      value);
+}
+
+Value value_in(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  return {};
+}
+
+/// An array of objects, one after the other, as there may be too many for memory.
+void write_rows(const Table& table, std::ostream& out) {
+  const char* separator = "[\n  ";
+  table.for_each([&](const Table::Row& row) {
+    out << std::exchange(separator, ",\n  ");
+    const char* comma = "{";
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (const std::string& name = table.columns.at(i).key; !name.empty())
+        out << std::exchange(comma, ", ") << json_line(name) << ": "
+            << json_line(json_value(row[i]));
+    out << '}';
+  });
+  out << (*separator == '[' ? "[]" : "\n ]");
+}
+
+void read_rows(const Json& rows, Table& table) {
+  for (const Json& object : rows) {
+    Table::Row& row = table.rows.emplace_back();
+    for (const Table::Column& column : table.columns)
+      row.push_back(value_in(object.at(column.key)));
+  }
+}
+
+Json json_value(const Figure& figure) {
+  Json all = Json::array();
+  for (const auto& [name, mark, x, y, x_end, y_end, labels, is_dashed] : figure.series) {
+    Json& series = all.emplace_back(Json{{"name", name}, {"x", x}, {"y", y}});
+    if (!x_end.empty()) series["x_end"] = x_end;
+    if (!y_end.empty()) series["y_end"] = y_end;
+  }
+  return all;
+}
+
+void read_series(const Json& all, Figure& figure) {
+  for (std::size_t i = 0; i < figure.series.size(); ++i) {
+    Figure::Series& of = figure.series[i];
+    for (const auto& [name, numbers] :
+         {std::pair("x", &of.x), {"y", &of.y}, {"x_end", &of.x_end}, {"y_end", &of.y_end}})
+      for (const Json& number : all.at(i).value(name, Json::array()))
+        numbers->push_back(number.is_null() ? not_known : number.get<double>());
+  }
+}
+
+}  // namespace
+
+void write_json(const Report& report, std::ostream& out) {
+  const char* separator = "{\n ";
+  const auto member = [&](const std::string& name) -> std::ostream& {
+    return out << std::exchange(separator, ",\n ") << json_line(name) << ": ";
+  };
+  Json figures = Json::object();
+  Json layout = Json::array({report.title});
+  for (const auto& part : report.parts) {
+    if (const auto* fact = std::get_if<Fact>(&part)) {
+      layout.push_back({"fact", layout_of(*fact)});
+      if (fact->key.empty())
+        layout.back().push_back(json_value(fact->value));
+      else
+        member(fact->key) << json_line(json_value(fact->value));
+    }
+    if (const auto* table = std::get_if<Table>(&part)) {
+      write_rows(*table, member(table->key));
+      Table head{table->key, table->name, table->columns};
+      head.most_shown = table->most_shown;
+      head.is_folded = table->is_folded;
+      std::erase_if(head.columns, [](const Table::Column& column) { return column.key.empty(); });
+      layout.push_back({"table", layout_of(std::move(head))});
+    }
+    if (const auto* note = std::get_if<Note>(&part)) layout.push_back({"note", layout_of(*note)});
+    if (const auto* figure = std::get_if<Figure>(&part); figure && !figure->fields) {
+      figures[figure->key] = json_value(*figure);
+      layout.push_back({"figure", layout_of(*figure)});
+    }
+  }
+  if (!figures.empty()) member("figures") << json_line(figures);
+  if (!report.parts.empty()) member("layout") << json_line(layout);
+  out << (*separator == '{' ? "{}\n" : "\n}\n");
+}
+
+Report report_in(const std::string& file, const std::string& text) {
+  try {
+    const Json json = Json::parse(text);
+    const Json& layout = json.at("layout");
+    Report report{layout.at(0)};
+    const auto add = [&]<class Part>(Part part, const Json& of) -> Part& {
+      read_layout(of, part);
+      return report.add(std::move(part));
+    };
+    for (std::size_t i = 1; i < layout.size(); ++i) {
+      const std::string kind = layout[i].at(0);
+      const Json& of = layout[i].at(1);
+      if (kind == "fact") {
+        Fact& fact = add(Fact(), of);
+        fact.value = value_in(fact.key.empty() ? layout[i].at(2) : json.at(fact.key));
+      }
+      if (kind == "table") {
+        Table& table = add(Table(), of);
+        read_rows(json.at(table.key), table);
+      }
+      if (kind == "note") add(Note(), of);
+      if (kind == "figure") {
+        Figure& figure = add(Figure(), of);
+        read_series(json.at("figures").at(figure.key), figure);
+      }
+    }
+    return report;
+  } catch (const Json::exception&) {
+    throw RunError(file + " is not what 'wallheat COMMAND --json' printed");
+  }
+}
+
+}  // namespace wallheat
