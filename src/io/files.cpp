@@ -111,7 +111,7 @@ std::optional<File> open_unless(int expected, const std::filesystem::path& path,
   }
 }
 
-std::optional<struct stat> look_at(const std::filesystem::path& file) {
+std::optional<struct stat> info_of(const std::filesystem::path& file) {
   struct stat found {};
   if (::stat(file.c_str(), &found) == 0) return found;
   if (errno != ENOENT && errno != ENOTDIR) throw_system_error(file, "be examined", errno);
@@ -119,7 +119,7 @@ std::optional<struct stat> look_at(const std::filesystem::path& file) {
 }
 
 void take_rights_of(const std::filesystem::path& old, const File& file) {
-  const auto wanted = look_at(old);
+  const auto wanted = info_of(old);
   if (!wanted) return;
   const auto present = file.info();
   mode_t mode = wanted->st_mode & 0777;
@@ -132,11 +132,6 @@ void take_rights_of(const std::filesystem::path& old, const File& file) {
   }
   if ((present.st_mode & 0777) != mode && ::fchmod(file.fd(), mode) != 0)
     throw_system_error(file.path(), "be given its rights", errno);
-}
-
-void forget_cached(const File& file) {
-  file.sync();  // what is not written yet would be kept
-  (void)::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
 void sync_directory_of(const std::filesystem::path& file) {

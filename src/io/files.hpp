@@ -63,18 +63,14 @@ class File {
                                               int flags);
 
 /// What is known of a name, whose link is followed; nothing if there is no such file.
-[[nodiscard]] std::optional<struct stat> look_at(const std::filesystem::path& file);
+[[nodiscard]] std::optional<struct stat> info_of(const std::filesystem::path& file);
 [[nodiscard]] inline bool is_there(const std::filesystem::path& file) {
-  return look_at(file).has_value();
+  return info_of(file).has_value();
 }
 
 /// Gives an open file the mode, owner and group of the one that it is to replace; if that is
 /// missing, nothing. If the group cannot be given, its rights are not given either.
 void take_rights_of(const std::filesystem::path& old, const File& file);
-
-/// Lets what is read from a file be what is on the disk. After a failed sync the kernel may go on
-/// to show what it could not write, and never tries again.
-void forget_cached(const File& file);
 
 /// Makes what happened to names in the file's directory durable.
 void sync_directory_of(const std::filesystem::path& file);

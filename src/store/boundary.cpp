@@ -37,13 +37,13 @@ std::string advice_about(int error, const Advice& advice, const std::string& oth
   return otherwise;
 }
 
-fs::path real_path(const fs::path& file) {
+fs::path path_to_write(const fs::path& file) {
   auto path = result_path(file);
-  const auto folder = look_at(path.parent_path());
+  const auto folder = info_of(path.parent_path());
   if (!folder || !S_ISDIR(folder->st_mode))
     throw RunError(path.string() + " cannot be written: there is no directory " +
                    path.parent_path().string() + "; make it first");
-  const auto found = look_at(path);
+  const auto found = info_of(path);
   refuse_folder(path);
   if (found && !S_ISREG(found->st_mode))
     throw RunError(path.string() + " is not a regular file; name another");
@@ -65,7 +65,7 @@ void require_own(const fs::path& path) {
 }
 
 void require_one_name(const fs::path& path) {
-  const auto found = look_at(path);
+  const auto found = info_of(path);
   if (!found || found->st_nlink <= 1) return;
   throw RunError(path.string() + " has " + std::to_string(found->st_nlink) +
                  " names (hard links), and its journals lie beside one of them only; give it one "

@@ -38,7 +38,7 @@ auto in_one_sentence(const std::filesystem::path& file, const Advice& advice, St
 
 /// Where a file is to be written. Throws RunError if its directory is missing or it is no regular
 /// file.
-[[nodiscard]] std::filesystem::path real_path(const std::filesystem::path& file);
+[[nodiscard]] std::filesystem::path path_to_write(const std::filesystem::path& file);
 
 /// Throws RunError if there is a file that is not empty and that wallheat did not write as a result
 /// file. Its first bytes decide, so that a damaged one is known, too.

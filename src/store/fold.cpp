@@ -48,7 +48,6 @@ void take_journals(const fs::path& path) {
     if (is_there(journal) && !is_there(taken_path(journal)))
       rename_file(journal, taken_path(journal));
   }
-  sync_directory_of(path);
 }
 
 void remove_journals(const fs::path& path, std::size_t end) {
@@ -65,7 +64,7 @@ void remove_journals(const fs::path& path, std::size_t end) {
 std::optional<Damage> fold(const fs::path& path, const TextList* ids,
                            const Interrupted& interrupted) {
   take_journals(path);
-  View view(path, Viewer::folder);
+  View view(path, Journals::taken);
   if (ids != nullptr) view.arrange(*ids);
   Lacking lacking;
   try {

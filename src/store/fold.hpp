@@ -19,7 +19,8 @@ using Interrupted = std::function<bool()>;
 std::optional<Damage> fold(const std::filesystem::path& path, const TextList* ids = nullptr,
                            const Interrupted& interrupted = {});
 
-/// Renames the journals of a file, so that nobody acknowledges a result in them any more.
+/// Renames the journals of a file, so that nobody acknowledges a result in them any more. Not
+/// durable: until the new file has its name, they count by either name.
 void take_journals(const std::filesystem::path& path);
 /// Removes the journals of the sessions before `end` that are left, durably.
 void remove_journals(const std::filesystem::path& path, std::size_t end);

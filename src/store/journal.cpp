@@ -229,7 +229,8 @@ void JournalReader::scan(
         is_understood = unpack(record->payload, session_);
         break;
       case RecordKind::end:
-        is_understood = has_ended_ = unpack(record->payload, session_);
+        is_understood = unpack(record->payload, session_);
+        has_ended_ = is_understood;
         break;
       case RecordKind::result:
         if (place) std::memcpy(&row, record->payload.data(), sizeof row);

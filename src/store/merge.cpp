@@ -10,8 +10,8 @@
 #include "store/boundary.hpp"
 #include "store/field_codec.hpp"
 #include "store/fold.hpp"
-#include "store/plan_list.hpp"
 #include "store/result_path.hpp"
+#include "store/store_plan.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -243,13 +243,6 @@ void require_free_for_merge(const fs::path& out, bool overwrite) {
                  "; name another file, or replace it by --overwrite");
 }
 
-/// False if one of them is not there.
-bool are_one_file(const fs::path& a, const fs::path& b) {
-  const auto first = look_at(a);
-  const auto second = look_at(b);
-  return first && second && first->st_dev == second->st_dev && first->st_ino == second->st_ino;
-}
-
 }  // namespace
 
 std::optional<std::size_t> merged_parts(const Attributes& session) {
@@ -264,9 +257,10 @@ MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& part
                           const MergeOptions& options) {
   if (parts.empty()) throw RunError("there are no parts to merge into " + out.string());
   return in_one_sentence(out, {"make room and merge again", "merge again"}, [&] {
-    const auto path = real_path(out);
+    const auto path = path_to_write(out);
+    std::error_code absent;  // a file that is not there is no other one
     for (const auto& part : parts)
-      if (are_one_file(path, part) || path == result_path(part))
+      if (fs::equivalent(path, part, absent) || path == result_path(part))
         throw RunError(out.string() + " is one of the parts; name another file for the whole");
     const WriteLock lock(path);
     if (options.overwrite) sync_directory_of(path);  // a kill may have come before that

@@ -24,7 +24,7 @@ bool lacks_anything(const View& view) {
 
 RepairReport repair(const fs::path& path, bool lock_was_there) {
   RepairReport report;
-  std::optional<View> view(std::in_place, path, Viewer::writer);
+  std::optional<View> view(std::in_place, path);
   const std::size_t journals = view->journals();
   if (journals > 0)
     report.sentences.push_back("folded in: " + counted(view->journaled(), "result") + " of " +
@@ -62,7 +62,7 @@ RepairReport repair_results(const fs::path& file) {
   const Advice advice{"make room and repair it again",
                       "it cannot be repaired: bring back a copy of it, or solve anew"};
   return in_one_sentence(file, advice, [&] {
-    const auto path = real_path(file);
+    const auto path = path_to_write(file);
     if (!is_there(path)) throw RunError(path.string() + " does not exist");
     const bool lock_was_there = is_there(lock_path(path));
     const WriteLock lock(path);

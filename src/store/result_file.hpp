@@ -84,7 +84,7 @@ class ResultFile {
   /// Lets rows be written.
   void open_to_write();
   /// Writes a row for other programs; its journal has it already. Its status is written last, so
-  /// that who sees the status sees the row. An answer is not replaced by anything less.
+  /// that a reader of the status finds the row whole. Nothing less replaces an answer.
   void write_row(const Row& row) const;
   /// Copies what wallheat does not know from the root to another open file.
   void copy_unknown_objects(const Handle& target) const;

@@ -64,7 +64,7 @@ std::vector<std::size_t> journal_numbers(const fs::path& path) {
 }
 
 void refuse_folder(const fs::path& path) {
-  const auto found = look_at(path);
+  const auto found = info_of(path);
   if (found && S_ISDIR(found->st_mode))
     throw RunError(path.string() + " is a folder, not a result file; name another");
 }

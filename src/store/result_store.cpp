@@ -8,8 +8,8 @@
 #include "io/file_names.hpp"
 #include "store/boundary.hpp"
 #include "store/fold.hpp"
-#include "store/plan_list.hpp"
 #include "store/result_path.hpp"
+#include "store/store_plan.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -35,11 +35,11 @@ void require_free(const fs::path& path, bool overwrite) {
 }
 
 /// In the order of the plan. Throws RunError if there is no such file.
-View view_to_resume(const fs::path& path, const StorePlan& plan, Viewer viewer) {
+View view_to_resume(const fs::path& path, const StorePlan& plan) {
   require_one_name(path);
   if (!is_there(path) && has_results(path)) require_free(path, false);
   return in_one_sentence(path, to_look, [&] {
-    View view(path, viewer);
+    View view(path);
     require_agreement(path, view.campaign(), plan);
     view.arrange(plan.ids);
     return view;
@@ -81,13 +81,22 @@ class ResultStore::Impl {
   Closed close(const Attributes& end, bool finished, const StopAsked& stop);
 
  private:
-  void require_usable() const {
+  /// Writes something. If that throws, the file is given up.
+  template <class Step>
+  auto write(Step step) {
     if (given_up_) throw RunError(path().string() + " was given up after a failed write");
+    given_up_ = true;
+    auto result = step();
+    given_up_ = false;
+    return result;
   }
+  bool begin_session();
   void create_file();
   void remove_leftovers();
   void begin_journal();
   Row to_stored_row(const PlanResult& result) const;
+  void add_to_batch(const Row& row, const PlanResult& result);
+  void end_session(const Attributes& end, bool finished);
   /// False if it was stopped.
   bool fold_all(const StopAsked& stop);
   void remove_all();
@@ -103,7 +112,7 @@ class ResultStore::Impl {
   bool is_first_ = false;                 ///< there was nothing of this name before
   std::atomic<std::uint64_t> bytes_ = 0;  ///< of the file and its journals
   double bytes_per_s_ = 100e6;
-  bool given_up_ = false;  ///< while something is written, and after that failed
+  bool given_up_ = false;
   Closed closed_;
 };
 
@@ -115,22 +124,23 @@ ResultStore::Impl::Impl(ResultClaim claim, StorePlan plan, const Attributes& ses
   // A kill may have come between a rename and its sync.
   if (claim_.opening != Opening::create) sync_directory_of(path());
   if (claim_.opening != Opening::resume) return;
-  found_ = view_to_resume(path(), plan_, Viewer::writer);
+  found_ = view_to_resume(path(), plan_);
   bytes_ = found_->bytes();
   if (report != nullptr) *report = found_->damage().sentences;
 }
 
 bool ResultStore::Impl::begin() {
-  require_usable();
-  if (journal_) return true;
+  return write([&] { return journal_.has_value() || begin_session(); });
+}
+
+bool ResultStore::Impl::begin_session() {
   constexpr std::size_t most_journals = 64;
-  given_up_ = true;
   const auto before = std::chrono::steady_clock::now();
   bool is_made = true;
   if (!found_) {
     create_file();
   } else if (found_->is_arranged() || found_->journals() >= most_journals) {
-    if (!fold_all(claim_.stop)) return given_up_ = false;
+    if (!fold_all(claim_.stop)) return false;
     found_.reset();
   } else {
     is_made = false;
@@ -140,7 +150,6 @@ bool ResultStore::Impl::begin() {
   constexpr std::uint64_t enough_to_measure = 4 << 20;
   if (is_made && file_->bytes() > enough_to_measure)
     bytes_per_s_ = static_cast<double>(file_->bytes()) / passed.count();
-  given_up_ = false;
   return true;
 }
 
@@ -196,54 +205,50 @@ Row ResultStore::Impl::to_stored_row(const PlanResult& result) const {
   return row;
 }
 
+void ResultStore::Impl::add_to_batch(const Row& row, const PlanResult& result) {
+  std::vector<RoomResult> rooms;
+  if (file_->campaign().keeps_rooms() && has_rooms(row))
+    rooms = sealed_rooms(result.rooms, result.index);
+  std::span<const std::byte> field;
+  if (has_field(row)) field = result.field;
+  journal_->add(row, rooms, field);
+  bytes_ += sizeof row + rooms.size() * sizeof(RoomResult) + field.size();
+}
+
 void ResultStore::Impl::store(std::span<const PlanResult> results) {
   if (results.empty()) return;
   if (!begin()) throw RunError(path().string() + " was not begun, as the run was asked to stop");
   rows_.clear();
   for (const auto& result : results) rows_.push_back(to_stored_row(result));
-  given_up_ = true;  // an exception on the way leaves it so
-  const bool keeps_rooms = file_->campaign().keeps_rooms();
-  std::uint64_t bytes = 0;
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    const auto& [row, result] = std::tie(rows_[k], results[k]);
-    std::vector<RoomResult> rooms;
-    if (keeps_rooms && has_rooms(row)) rooms = sealed_rooms(result.rooms, result.index);
-    std::span<const std::byte> field;
-    if (has_field(row)) field = result.field;
-    journal_->add(row, rooms, field);
-    bytes += sizeof row + rooms.size() * sizeof(RoomResult) + field.size();
-  }
-  journal_->commit();  // from here on they are stored
-  for (const Row& row : rows_) file_->write_row(row);
-  stored_ += results.size();
-  bytes_ += bytes;
-  given_up_ = false;
+  stored_ += write([&] {
+    for (std::size_t k = 0; k < results.size(); ++k) add_to_batch(rows_[k], results[k]);
+    journal_->commit();  // from here on they are stored
+    for (const Row& row : rows_) file_->write_row(row);
+    return results.size();
+  });
+}
+
+void ResultStore::Impl::end_session(const Attributes& end, bool finished) {
+  if (!finished && stored_ == 0) return remove_all();
+  journal_->add_end(store::storable(end));
+  journal_->commit();
 }
 
 ResultStore::Closed ResultStore::Impl::close(const Attributes& end, bool finished,
                                              const StopAsked& stop) {
-  require_usable();
-  const bool has_begun = journal_.has_value();
-  if (finished && !has_begun && !found_) (void)begin();
-  if (journal_) {
-    given_up_ = true;
-    if (finished || stored_ > 0) {
-      journal_->add_end(store::storable(end));
-      journal_->commit();
-    } else {
-      remove_all();
-    }
-    given_up_ = false;
-  }
-  const bool has_journals = journal_.has_value() || (found_ && found_->journals() > 0);
-  const bool is_to_fold = finished && (has_journals || (found_ && found_->is_arranged()));
-  if (finished && !is_to_fold && found_) remove_leftovers();
-  journal_.reset();
-  file_.reset();
-  found_.reset();
-  if (is_to_fold) closed_.stopped = !fold_all(stop);
-  claim_.lock.reset();
-  return closed_;
+  return write([&] {
+    if (finished && !journal_ && !found_) (void)begin_session();
+    if (journal_) end_session(end, finished);
+    const bool has_journals = journal_ || (found_ && found_->journals() > 0);
+    const bool is_to_fold = finished && (has_journals || (found_ && found_->is_arranged()));
+    if (finished && !is_to_fold && found_) remove_leftovers();
+    journal_.reset();
+    file_.reset();
+    found_.reset();
+    if (is_to_fold) closed_.stopped = !fold_all(stop);
+    claim_.lock.reset();
+    return closed_;
+  });
 }
 
 void ResultStore::Impl::remove_all() {
@@ -285,7 +290,7 @@ ResultClaim::ResultClaim(fs::path file, Opening opening_, StopAsked stop_)
     : opening(opening_), stop(std::move(stop_)) {
   const bool is_new = opening != Opening::resume;
   in_one_sentence(file, is_new ? to_create : to_resume, [&] {
-    path = real_path(file);
+    path = path_to_write(file);
     lock.emplace(path, stop);
     if (is_new) require_free(path, opening == Opening::overwrite);
   });
@@ -313,13 +318,13 @@ ResultStore ResultStore::resume(const fs::path& file, StorePlan plan, const Attr
 std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan, Opening opening,
                                            const std::function<void(const PlanResult&)>& take) {
   return in_one_sentence(file, to_resume, [&] {
-    const auto path = real_path(file);
+    const auto path = path_to_write(file);
     if (const auto holder = lock_holder_of(path); holder.life == LockHolder::Life::lives)
       refuse_second_writer(path, holder);
     plan = storable(path, std::move(plan));
     std::optional<View> found;
     if (opening == Opening::resume)
-      found = view_to_resume(path, plan, Viewer::reader);
+      found = view_to_resume(path, plan);
     else
       require_free(path, opening == Opening::overwrite);
     hand_over(found, plan.ids, take);
@@ -329,12 +334,6 @@ std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan,
 
 void ResultStore::for_each_restored(const std::function<void(const PlanResult&)>& take) const {
   impl_->for_each_restored(take);
-}
-
-std::vector<PlanResult> ResultStore::restored() const {
-  std::vector<PlanResult> results;
-  for_each_restored([&](const PlanResult& result) { results.push_back(result); });
-  return results;
 }
 
 bool ResultStore::begin() {

@@ -26,7 +26,7 @@ struct StorePlan {
 [[nodiscard]] std::string hdf5_library();
 
 /// Keeps HDF5 from printing its errors, and from flushing open files when the process ends: one
-/// that could not be written would crash it. For the whole process, thus for programs, not for
+/// that could not be written would crash it. For the whole process, so for programs and not for
 /// libraries; to be called before anything else of HDF5.
 void prepare_program_for_hdf5();
 
@@ -80,8 +80,6 @@ class ResultStore {
   /// Hands over all rows as they were when the file was opened, pending ones included; fields and
   /// rooms left out. There are none from begin() on.
   void for_each_restored(const std::function<void(const PlanResult&)>& take) const;
-  /// The same as a list, which takes several times as much memory.
-  [[nodiscard]] std::vector<PlanResult> restored() const;
 
   /// Begins the session: makes the file if it is new or for other plans, and the journal. What
   /// store() would else do before the first results. False if the claim's `stop` said true before
@@ -89,8 +87,7 @@ class ResultStore {
   bool begin();
 
   /// Stores a batch; on return it is on disk and survives a kill and a loss of power. A result for
-  /// a row that is already there replaces it, but a failure no answer of another
-  /// session.
+  /// a row that is already there replaces it, but a failure no answer of another session.
   void store(std::span<const PlanResult> results);
 
   /// How long close() will take to fold what is there by now, in s, at the rate at which this

@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t rows_at_once = 1024;
 
 /// Under its name or, as a fold may rename it at any moment, under that of one that was taken.
-std::optional<JournalReader> open_journal(const std::filesystem::path& path, Viewer viewer) {
+std::optional<JournalReader> open_journal(const std::filesystem::path& path, Journals which) {
   std::optional<File> file;
-  if (viewer != Viewer::folder) file = open_unless(ENOENT, path, O_RDONLY);
+  if (which == Journals::all) file = open_unless(ENOENT, path, O_RDONLY);
   if (!file) file = open_unless(ENOENT, taken_path(path), O_RDONLY);
   if (!file) return std::nullopt;
   return JournalReader(std::move(*file));
@@ -45,16 +45,16 @@ void Damage::add(const std::string& noun, const std::string& what,
   std::sort(lost.begin(), lost.end());
 }
 
-View::View(const std::filesystem::path& path, Viewer viewer) {
+View::View(const std::filesystem::path& path, Journals which) {
   const auto inode = [&] {
-    const auto info = look_at(path);
+    const auto info = info_of(path);
     return info ? info->st_ino : ino_t{0};
   };
   constexpr int most_looks = 50;
   for (int looks = 1;; ++looks) {
     const auto before = inode();
     try {
-      look(path, viewer);
+      look(path, which);
       if (inode() == before) return;
     } catch (const RunError&) {
       if (inode() == before) throw;
@@ -66,11 +66,11 @@ View::View(const std::filesystem::path& path, Viewer viewer) {
 }
 
 /// The rows before the journals: what a living writer puts into the file is in its journal before.
-void View::look(const std::filesystem::path& path, Viewer viewer) {
+void View::look(const std::filesystem::path& path, Journals which) {
   file_ = std::make_unique<ResultFile>(path);
   campaign_ = file_->campaign();
   read_file_rows();
-  read_journals(path, viewer);
+  read_journals(path, which);
   tell_damage();
 }
 
@@ -84,21 +84,21 @@ void View::read_file_rows() {
     file_->read_rows(first, rows);
     for (const Row& row : rows) {
       const std::size_t i = ids_.size();
-      const bool is_whole = is_intact(row) && row.index == i;
+      const bool is_damaged = !is_intact(row) || row.index != i;
       ids_.push_back(id_of(row));
-      is_answer_.push_back(is_whole && is_answer(status_of(row)));
-      if (!is_whole) damaged_rows_.push_back(i);
-      if (is_whole && lacks_its_journal(row)) without_journal_.push_back(i);
+      is_answer_.push_back(!is_damaged && is_answer(status_of(row)));
+      if (is_damaged) damaged_rows_.push_back(i);
+      if (!is_damaged && lacks_its_journal(row)) without_journal_.push_back(i);
     }
   }
 }
 
 /// Behind the last journal there must be none, but for such as a loss of power left without a
 /// record. True if another one has come to the end meanwhile.
-bool View::look_behind(const std::filesystem::path& path, std::size_t end, Viewer viewer) {
+bool View::look_behind(const std::filesystem::path& path, std::size_t end, Journals which) {
   for (const std::size_t number : journal_numbers(path)) {
     if (number <= end) continue;
-    auto journal = open_journal(journal_path(path, number), viewer);
+    auto journal = open_journal(journal_path(path, number), which);
     if (!journal) continue;
     const auto found = journal->file().path().string();
     journal->scan([](const Row&, const JournalPlace&) {});
@@ -106,7 +106,7 @@ bool View::look_behind(const std::filesystem::path& path, std::size_t end, Viewe
       empty_journals_.emplace_back(found);
       continue;
     }
-    if (open_journal(journal_path(path, end), viewer)) return true;
+    if (open_journal(journal_path(path, end), which)) return true;
     const auto missing = journal_path(path, end).string();
     throw RunError(missing + " is missing, although " + found +
                    " is there: bring it back; if it is lost for good, with the results in it, "
@@ -116,17 +116,16 @@ bool View::look_behind(const std::filesystem::path& path, std::size_t end, Viewe
   return false;
 }
 
-void View::read_journals(const std::filesystem::path& path, Viewer viewer) {
+void View::read_journals(const std::filesystem::path& path, Journals which) {
   const auto& known = file_->campaign();
   for (std::size_t number = known.sessions.size();; ++number) {
-    auto opened = open_journal(journal_path(path, number), viewer);
-    if (!opened && look_behind(path, number, viewer))
-      opened = open_journal(journal_path(path, number), viewer);
+    auto opened = open_journal(journal_path(path, number), which);
+    if (!opened && look_behind(path, number, which))
+      opened = open_journal(journal_path(path, number), which);
     if (!opened) return;
-    if (viewer != Viewer::reader) forget_cached(opened->file());
     auto& journal = journals_.emplace_back(std::move(*opened));
     if (places_.empty()) places_.resize(count());
-    journal.scan([&](const Row& row, const JournalPlace& place) { take(row, place); });
+    journal.scan([&](const Row& row, const JournalPlace& place) { overlay(row, place); });
     const FileId id = journal.file_id();
     if (id != 0 && id != known.file_id && id != known.predecessor)
       throw RunError(journal.file().path().string() +
@@ -140,7 +139,7 @@ void View::read_journals(const std::filesystem::path& path, Viewer viewer) {
 
 /// The last result counts; but a failure does not take the place of another session's answer: two
 /// that did not see each other have a journal each. Of one session it does: two devices disagreed.
-void View::take(const Row& row, const JournalPlace& place) {
+void View::overlay(const Row& row, const JournalPlace& place) {
   const auto i = index_of(row);
   if (!i) return;
   // A row gets its place once its record is synced. Before, a loss of power may have kept the

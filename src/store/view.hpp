@@ -32,12 +32,9 @@ struct Lacking {
 /// The first few ids in quotes, and how many more there are.
 [[nodiscard]] std::string few_of(const std::vector<std::string>& ids);
 
-/// Who looks.
-enum class Viewer {
-  reader,
-  writer,  ///< waits for the disk, so as not to build on what a failed sync left in memory
-  folder,  ///< the same; of the journals only those that were taken, to which nothing is added
-};
+/// Which journals a view has: `taken` are those that a fold took from their writers, to which
+/// nothing is added any more.
+enum class Journals { all, taken };
 
 /// What a result file and its journals say together, at one look: the file's rows, overlaid by the
 /// journals' results. Nothing is changed. Several threads may ask. Functions throw RunError or
@@ -45,7 +42,7 @@ enum class Viewer {
 class View {
  public:
   /// `path` is that of result_path().
-  explicit View(const std::filesystem::path& path, Viewer viewer = Viewer::reader);
+  explicit View(const std::filesystem::path& path, Journals which = Journals::all);
   View(View&&) = default;
   View& operator=(View&&) = default;
 
@@ -94,11 +91,12 @@ class View {
     bool is_answer = false;
   };
 
-  void look(const std::filesystem::path& path, Viewer viewer);
+  void look(const std::filesystem::path& path, Journals which);
   void read_file_rows();
-  void read_journals(const std::filesystem::path& path, Viewer viewer);
-  [[nodiscard]] bool look_behind(const std::filesystem::path& path, std::size_t end, Viewer viewer);
-  void take(const Row& row, const JournalPlace& place);
+  void read_journals(const std::filesystem::path& path, Journals which);
+  [[nodiscard]] bool look_behind(const std::filesystem::path& path, std::size_t end,
+                                 Journals which);
+  void overlay(const Row& row, const JournalPlace& place);
   void tell_damage();
   [[nodiscard]] std::optional<std::size_t> index_of(const Row& row);
   [[nodiscard]] std::uint32_t in_file(std::size_t i) const {

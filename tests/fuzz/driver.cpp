@@ -1,11 +1,9 @@
-// A short test in place of libFuzzer: the seeds of a target and COUNT mutations of them, the same
-// ones in every run.
+// A short test in place of libFuzzer: the seeds of a target and mutations of them, the same ones in
+// every run.
 //
-//   fuzz_NAME COUNT
+//   fuzz TARGET
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 
 #include "target.hpp"
@@ -62,33 +60,31 @@ class Mutator {
   std::mt19937 random_{20};
 };
 
-void run_on(const std::string& input) {
-  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
-}
-
-int drive(std::size_t count) {
-  const auto first = seeds();
-  Mutator mutator(first);
-  for (std::size_t number = 0; number < first.size() + count; ++number) {
-    const std::string input = number < first.size() ? first[number] : mutator.next();
+/// False if there is a finding.
+bool test(const Target& target) {
+  const auto seeds = target.seeds();
+  Mutator mutator(seeds);
+  for (std::size_t number = 0; number < seeds.size() + target.mutations; ++number) {
+    const std::string input = number < seeds.size() ? seeds[number] : mutator.next();
     try {
-      run_on(input);
+      target.read(input);
     } catch (const std::exception& error) {
       std::printf("input %zu: %s; its bytes in hex:\n", number, error.what());
       for (const char byte : input) std::printf("%02x", static_cast<unsigned char>(byte));
       std::printf("\n");
-      return 1;
+      return false;
     }
   }
-  std::printf("%zu inputs, no finding\n", first.size() + count);
-  return 0;
+  std::printf("%zu inputs, no finding\n", seeds.size() + target.mutations);
+  return true;
 }
 
 }  // namespace
 }  // namespace wallheat::fuzz
 
-int main(int argc, char** argv) {
-  if (argc == 2) return wallheat::fuzz::drive(std::strtoul(argv[1], nullptr, 10));
-  std::fprintf(stderr, "usage: %s COUNT\n", argv[0]);
+int main(int argc, char** argv) try {
+  return wallheat::fuzz::test(wallheat::fuzz::target_of(argc == 2 ? argv[1] : "")) ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
   return 2;
 }

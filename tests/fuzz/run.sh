@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fuzzes one target after the other with libFuzzer. Needs clang.
 #
-#   tests/fuzz/run.sh SECONDS [TARGET ...]     e.g.: tests/fuzz/run.sh 600 results log
+#   tests/fuzz/run.sh SECONDS [TARGET ...]     e.g.: tests/fuzz/run.sh 600 results zip
 #
 # Builds the preset `fuzz`. The corpus and whatever is found stay in $WALLHEAT_FUZZ_CORPUS (default:
 # wallheat-fuzz in the cache directory of the user), where the next run goes on. Prints the executions of each
@@ -9,7 +9,7 @@
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
-targets=(npy ids zip journal results config message recording formula listing)
+targets=(ids config recording formula listing npy zip drawing message results)
 
 if [[ ! ${1:-} =~ ^[1-9][0-9]*$ ]]; then
   echo "usage: tests/fuzz/run.sh SECONDS [TARGET ...], targets: ${targets[*]}" >&2
@@ -38,8 +38,8 @@ for target in "${targets[@]}"; do
   outcome="no finding"
   # Leaks are not looked for: HDF5 loses memory where it refuses a file, and the store on purpose leaves a file
   # open that it could not write.
-  if ! TMPDIR=$scratch ASAN_OPTIONS=detect_leaks=0 WALLHEAT_FUZZ_SEEDS=$place/corpus \
-    "$root/build-fuzz/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=6000 \
+  if ! TMPDIR=$scratch ASAN_OPTIONS=detect_leaks=0 WALLHEAT_FUZZ_TARGET=$target \
+    WALLHEAT_FUZZ_SEEDS=$place/corpus "$root/build-fuzz/tests/fuzz/fuzz" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=6000 \
     -max_len=8192 -print_final_stats=1 -artifact_prefix="$place/findings/" "$place/corpus" > "$place/output" 2>&1; then
     outcome="FINDING, see $place/output and $place/findings"
     status=1

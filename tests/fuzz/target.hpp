@@ -1,11 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <filesystem>
-#include <fstream>
+#include <initializer_list>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -14,27 +14,38 @@
 
 #include "support/temporary_directory.hpp"
 
-// A fuzz target is a file that defines seeds() and LLVMFuzzerTestOneInput. With libFuzzer
-// (preset `fuzz`) it is a fuzzer; otherwise driver.cpp makes a short test of it.
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-
+// Hostile input: whatever a reader gets, it ends well or by an error that its header names.
 namespace wallheat::fuzz {
 
-/// The inputs to begin with, made by code; among them those that once led to a finding.
-[[nodiscard]] std::vector<std::string> seeds();
-
-/// A target does not catch it, so it ends the fuzzer like a crash.
-struct Finding : std::logic_error {
-  using std::logic_error::logic_error;
+/// Something that is read from outside.
+struct Target {
+  std::string_view name;
+  std::size_t mutations;  ///< of the seeds, in the short test
+  /// Inputs to begin with; among them those that once led to a finding.
+  std::vector<std::string> (*seeds)();
+  /// What it throws is a finding.
+  void (*read)(std::string_view input);
 };
 
-inline void require(bool holds, const std::string& what) {
-  if (!holds) throw Finding(what);
+extern const Target ids, config, recording, formula, listing;
+extern const Target npy, zip, drawing;
+extern const Target message, results;
+inline constexpr std::array targets{&ids, &config, &recording, &formula, &listing,
+                                    &npy, &zip,    &drawing,   &message, &results};
+
+/// Throws std::out_of_range if there is none.
+inline const Target& target_of(std::string_view name) {
+  for (const Target* target : targets)
+    if (target->name == name) return *target;
+  throw std::out_of_range("no such target");
 }
 
-/// True where the step ends well, false where it throws one of the documented exceptions. Any other
-/// goes on.
+inline void require(bool holds, const std::string& what) {
+  if (!holds) throw std::logic_error(what);
+}
+
+/// True if the step ends well, false if it throws one of the documented exceptions. Any other goes
+/// on.
 template <class... Documented, class Step>
 bool accepts(Step step) {
   try {
@@ -53,20 +64,7 @@ inline const std::filesystem::path& directory() {
   return made.path();
 }
 
-inline void write_file(const std::filesystem::path& path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
-
-[[nodiscard]] inline std::string read_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-[[nodiscard]] inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
-  return {reinterpret_cast<const char*>(data), size};
-}
-
-[[nodiscard]] inline std::span<const std::byte> bytes_of(std::string_view text) {
+inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
@@ -83,7 +81,7 @@ inline std::vector<Patch> patches_in(std::string_view input, std::size_t most) {
     patches.push_back({byte(i), byte(i + 1) + std::size_t{256} * byte(i + 2), byte(i + 3)});
   return patches;
 }
-inline std::string as_bytes(std::initializer_list<Patch> patches) {
+inline std::string input_of(std::initializer_list<Patch> patches) {
   std::string input;
   for (const auto& [what, at, value] : patches)
     for (const std::size_t byte : {std::size_t{what}, at & 255, at >> 8, std::size_t{value}})

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
-#include <png.h>
+
+#include <map>
 
 #include "core/python_float.hpp"
 #include "plans/drawing.hpp"
 #include "support/matchers.hpp"
+#include "support/png.hpp"
 #include "support/refusal.hpp"
 #include "support/shared_plans.hpp"
 #include "wallheat/error.hpp"
@@ -12,58 +14,23 @@
 namespace wallheat {
 namespace {
 
-using testing::AllOf;
-
 constexpr PixelColour red{255, 0, 0};
 constexpr PixelColour black{0, 0, 0};
 constexpr PixelColour blue{60, 100, 200};
 
-NamedBytes png_of(const void* pixels, std::size_t rows, std::size_t cols, png_uint_32 format) {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  image.height = static_cast<png_uint_32>(rows);
-  image.width = static_cast<png_uint_32>(cols);
-  image.format = format;
-  png_alloc_size_t size = 0;
-  EXPECT_NE(png_image_write_get_memory_size(image, size, 0, pixels, 0, nullptr), 0);
-  NamedBytes png{"flat.png", std::vector<std::byte>(size)};
-  EXPECT_NE(png_image_write_to_memory(&image, png.bytes.data(), &size, 0, pixels, 0, nullptr), 0);
-  png.bytes.resize(size);
-  return png;
-}
-NamedBytes png_of(const Grid<PixelColour>& pixels) {
+NamedBytes rgb_png_of(const Grid<PixelColour>& pixels) {
   return png_of(pixels.cells.data(), pixels.rows, pixels.cols, PNG_FORMAT_RGB);
 }
 
 /// A letter a pixel: . room, r and k walls of 25 and 5 °C, b the outside, and what is near them.
 NamedBytes drawn(const std::vector<std::string>& lines) {
+  const std::map<char, PixelColour> colours{
+      {'.', white}, {',', {235, 240, 250}}, {'r', red}, {'k', black}, {'K', {30, 20, 10}},
+      {'b', blue},  {'?', {200, 180, 20}}};
   Grid<PixelColour> pixels(lines.size(), lines.front().size());
-  for (std::size_t i = 0; i < pixels.cells.size(); ++i) {
-    switch (lines[i / pixels.cols][i % pixels.cols]) {
-      case '.':
-        pixels.cells[i] = white;
-        break;
-      case ',':
-        pixels.cells[i] = {235, 240, 250};
-        break;
-      case 'r':
-        pixels.cells[i] = red;
-        break;
-      case 'k':
-        pixels.cells[i] = black;
-        break;
-      case 'K':
-        pixels.cells[i] = {30, 20, 10};
-        break;
-      case 'b':
-        pixels.cells[i] = blue;
-        break;
-      default:
-        pixels.cells[i] = {200, 180, 20};
-        break;
-    }
-  }
-  return png_of(pixels);
+  for (std::size_t i = 0; i < pixels.cells.size(); ++i)
+    pixels.cells[i] = colours.at(lines[i / pixels.cols][i % pixels.cols]);
+  return rgb_png_of(pixels);
 }
 
 const Legend usual{{{red, 25}, {black, 5}}};
@@ -93,7 +60,7 @@ TEST(Drawing, of_a_real_plan_is_that_plan) {
                         : value == 5                ? black
                                                     : blue;
     }
-    const DrawnPlan read = plan_in_drawing(png_of(pixels), usual);
+    const DrawnPlan read = plan_in_drawing(rgb_png_of(pixels), usual);
     EXPECT_TRUE(read.plan.domain == plan.domain) << id;
     EXPECT_TRUE(read.plan.interior == plan.interior) << id;
   }
@@ -150,6 +117,10 @@ TEST(Drawing, that_cannot_be_read_is_refused) {
   cut.bytes.resize(cut.bytes.size() - 20);
   EXPECT_THAT(refusal(cut), HasSubstr("cannot be read"));
   EXPECT_THAT(refusal(drawn({std::string(16385, '.')})), HasSubstr("more than 16384 pixels"));
+  NamedBytes bold = drawn({"k."});
+  for (const std::size_t size : {18, 22}) bold.bytes[size] = std::byte{0x3f};
+  seal_chunks(bold.bytes);
+  EXPECT_THAT(refusal(bold), HasSubstr("it is too short for 16130 x 16129 pixels"));
 }
 
 }  // namespace

@@ -1,6 +1,3 @@
-#include <gmock/gmock.h>
-
-#include "core/result_columns.hpp"
 #include "store/layout.hpp"
 #include "store_fixture.hpp"
 
@@ -58,21 +55,6 @@ TEST(Columns, stand_in_the_readme_as_they_are_in_the_file) {
   EXPECT_THAT(read_bytes(WALLHEAT_STORE_README), testing::HasSubstr(table + "\n"))
       << "put this table into src/store/README.md:\n"
       << table;
-}
-
-TEST(Columns, of_a_result_are_all_in_its_row) {
-  auto expected = make_result(make_plan(8), 7);
-  expected.error = "why";
-  const auto row = store::to_row(expected);
-  const auto result = store::to_result(row);
-  EXPECT_TRUE(same(result, expected));
-  std::size_t columns = 0;
-  for_each_column([&](const auto& column) {
-    EXPECT_EQ(column.of(result), column.of(expected)) << column.name;
-    ++columns;
-  });
-  store::for_each_row_column([&](const char*, auto, auto) { --columns; });
-  EXPECT_EQ(columns + 1, 0u) << "all but row_crc32";
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <array>
+#include <functional>
+
 #include "io/write_lock.hpp"
 #include "store/merge.hpp"
 #include "store/repair.hpp"
@@ -19,13 +22,6 @@ class Link : public StoreTest {
     fs::create_directory(directory / "far");
     fs::create_directory(directory / "near");
     target = directory / "far" / "results.h5";
-  }
-  void make_killed(const fs::path& name, std::size_t stored) const {
-    run_and_kill([&](auto die) {
-      auto store = ResultStore::create(name, plan, {}, false);
-      store.store(make_results(plan, 0, stored));
-      die();
-    });
   }
   /// The same file by a name: a link, relative or absolute, to a link, in a folder that is a link.
   std::vector<fs::path> names() const {
@@ -46,7 +42,7 @@ class Link : public StoreTest {
 TEST_F(Link, stays_and_leads_to_the_file_its_journal_and_its_lock) {
   for (const auto& name : names()) {
     EXPECT_FALSE(has_results(name));
-    make_killed(name, 17);
+    make_killed(name, plan, 17);
     EXPECT_EQ(result_path(name), fs::canonical(target)) << name;
     EXPECT_TRUE(fs::exists(target.string() + ".wal0"));
     EXPECT_EQ(lock_holder_of(result_path(name)).life, LockHolder::Life::dead) << name;
@@ -68,7 +64,7 @@ TEST_F(Link, stays_and_leads_to_the_file_its_journal_and_its_lock) {
 }
 
 TEST_F(Link, to_a_file_that_is_gone_does_not_hide_what_its_journal_holds) {
-  make_killed(target, 17);
+  make_killed(target, plan, 17);
   fs::remove(target);
   for (const auto& name : names()) {
     EXPECT_TRUE(has_results(name));
@@ -81,7 +77,7 @@ TEST_F(Link, to_a_file_that_is_gone_does_not_hide_what_its_journal_holds) {
 }
 
 TEST_F(Link, beside_which_a_journal_lies_that_belongs_to_its_target_is_refused) {
-  make_killed(target, 17);
+  make_killed(target, plan, 17);
   const auto name = directory / "near" / "results.h5";
   fs::create_symlink(target, name);
   fs::rename(target.string() + ".wal0", name.string() + ".wal0");
@@ -93,22 +89,18 @@ TEST_F(Link, beside_which_a_journal_lies_that_belongs_to_its_target_is_refused) 
 }
 
 TEST_F(Link, that_leads_nowhere_is_a_sentence) {
-  const auto circle = directory / "circle.h5";
-  fs::create_symlink(circle, circle);
-  const auto folder = directory / "folder.h5";
-  fs::create_directory_symlink("far", folder);
-  const auto into_the_blue = directory / "blue.h5";
-  fs::create_symlink("nowhere/results.h5", into_the_blue);
-  for (const auto& [name, why] : {std::pair{circle, "round in circles"},
-                                  {folder, "is a folder, not a result file"},
-                                  {into_the_blue, "there is no directory"}}) {
-    EXPECT_THAT(refusal([&] { (void)ResultStore::create(name, plan, {}, true); }), HasSubstr(why));
-    EXPECT_THAT(refusal([&] { (void)ResultStore::resume(name, plan, {}); }), HasSubstr(why));
+  const std::vector<std::array<std::string, 3>> links{
+      {"circle.h5", "circle.h5", "round in circles"},
+      {"folder.h5", "far", "is a folder, not a result file"},
+      {"blue.h5", "nowhere/results.h5", "there is no directory"}};
+  for (const auto& [name, leads_to, why] : links) {
+    const auto link = directory / name;
+    fs::create_symlink(leads_to, link);
+    EXPECT_THAT(refusal([&] { (void)ResultStore::create(link, plan, {}, true); }), HasSubstr(why));
+    EXPECT_THAT(refusal([&] { (void)ResultStore::resume(link, plan, {}); }), HasSubstr(why));
+    EXPECT_THAT(refusal([&] { ResultReader reader(link); }),
+                HasSubstr(name == "blue.h5" ? "does not exist" : why));
   }
-  EXPECT_THAT(refusal([&] { ResultReader reader(circle); }), HasSubstr("round in circles"));
-  EXPECT_THAT(refusal([&] { ResultReader reader(folder); }),
-              HasSubstr("is a folder, not a result file"));
-  EXPECT_THAT(refusal([&] { ResultReader reader(into_the_blue); }), HasSubstr("does not exist"));
 }
 
 /// Things that somebody else may have put where wallheat is about to write. Opened as a file is by
@@ -119,7 +111,6 @@ class Planted : public StoreTest {
 
   void plant_link(const fs::path& place) const { fs::create_symlink(precious, place); }
   static void plant_pipe(const fs::path& place) { ASSERT_EQ(::mkfifo(place.c_str(), 0666), 0); }
-  [[nodiscard]] fs::path beside(const char* ending) const { return file.string() + ending; }
   void expect_untouched() const { EXPECT_EQ(read_bytes(precious), "do not touch"); }
 
   TestPlan plan = make_plan(4);
@@ -127,50 +118,36 @@ class Planted : public StoreTest {
 };
 
 TEST_F(Planted, locks_are_refused_by_name_and_harm_nothing) {
-  const auto sentence = [&] {
-    auto text = refusal([&] { WriteLock{file}; });
+  const auto not_there = directory / "not there";
+  const std::vector<std::pair<std::function<void()>, std::string>> locks{
+      {[&] { plant_link(lock); }, lock.string() + " is a link"},
+      {[&] { fs::create_symlink(not_there, lock); }, lock.string() + " is a link"},
+      {[&] { plant_pipe(lock); }, lock.string() + " is a named pipe"},
+      {[&] { fs::create_directory(lock); }, lock.string() + " is a directory"},
+      {[&] { fs::create_hard_link(precious, lock); }, "move it away"},
+      {[&] { write_bytes(lock, "my shopping list"); }, " is no lock; move it away"}};
+  for (const auto& [plant, sentence] : locks) {
+    plant();
+    EXPECT_THAT(refusal([&] { WriteLock{file}; }), HasSubstr(sentence));
+    const auto holder = lock_holder_of(file);
+    EXPECT_EQ(holder.life, LockHolder::Life::unknown) << sentence;
+    EXPECT_THAT(holder.pid, IsEmpty()) << sentence;
     fs::remove(lock);
     expect_untouched();
-    return text;
-  };
-  plant_link(lock);
-  EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a link"));
-  fs::create_symlink(directory / "not there", lock);
-  EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a link"));
-  EXPECT_FALSE(fs::exists(directory / "not there"));
-  plant_pipe(lock);
-  EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a named pipe"));
-  fs::create_directory(lock);
-  EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is a directory"));
-  fs::create_hard_link(precious, lock);
-  EXPECT_THAT(sentence(), HasSubstr("move it away"));
-  write_bytes(lock, "my shopping list");
-  EXPECT_THAT(sentence(), HasSubstr(lock.string() + " is no lock; move it away"));
-}
-
-TEST_F(Planted, locks_do_not_stop_or_mislead_who_asks_for_the_writer) {
-  for (const auto& plant : {std::function<void()>([&] { plant_link(lock); }),
-                            std::function<void()>([&] { plant_pipe(lock); })}) {
-    plant();
-    const auto holder = lock_holder_of(file);
-    EXPECT_EQ(holder.life, LockHolder::Life::unknown);
-    EXPECT_THAT(holder.pid, IsEmpty());
-    fs::remove(lock);
+    EXPECT_FALSE(fs::exists(not_there));
   }
 }
 
 TEST_F(Planted, temporary_names_are_cleared_away_not_followed) {
-  const auto temporary = beside(".new");
-  plant_link(temporary);
+  const fs::path temporary_name = file.string() + ".new";
+  plant_link(temporary_name);
   make_closed(plan, 4);
   expect_contents(file, plan, 4);
-  expect_untouched();
-  plant_pipe(temporary);
+  plant_pipe(temporary_name);
   make_closed(plan, 4);
-  plant_link(temporary);
+  plant_link(temporary_name);
   damage_row(plan, 2);
   EXPECT_EQ(repair_results(file).pending, 1U);
-  expect_untouched();
   plant_link(directory / "merged.h5.new");
   EXPECT_TRUE(merge_results(directory / "merged.h5", {file}, {true, true}).written);
   expect_untouched();
@@ -180,71 +157,55 @@ TEST_F(Planted, temporary_names_are_cleared_away_not_followed) {
 TEST_F(Planted, journals_and_result_files_are_refused_by_name) {
   make_closed(plan, 4);
   const auto before = read_bytes(file);
-  const auto expect_refused = [&](const fs::path& name, const std::string& kind) {
+  const auto expect_refused = [&](const fs::path& name, const std::string& kind,
+                                  const std::string& why_no_resume) {
     const auto sentence = HasSubstr(name.string() + " is " + kind);
     EXPECT_THAT(refusal([&] { ResultReader reader(file); }), sentence);
     EXPECT_THAT(refusal([&] { (void)merge_results(directory / "all.h5", {file}, {}); }), sentence);
+    EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }),
+                HasSubstr(name.string() + why_no_resume));
+    fs::remove(name);
   };
-  const auto next = beside(".wal1");
+  const fs::path next = file.string() + ".wal1";
   plant_link(next);
-  expect_refused(next, "a link");
-  fs::remove(next);
+  expect_refused(next, "a link", " is a link");
   plant_pipe(next);
-  expect_refused(next, "a named pipe");
-  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }),
-              HasSubstr(next.string() + " is a named pipe"));
-  fs::remove(next);
+  expect_refused(next, "a named pipe", " is a named pipe");
   EXPECT_EQ(read_bytes(file), before);
   fs::remove(file);
   plant_pipe(file);
-  expect_refused(file, "a named pipe");
-  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }),
-              HasSubstr("is not a regular file"));
+  expect_refused(file, "a named pipe", " is not a regular file");
   expect_untouched();
-}
-
-mode_t mode_of(const fs::path& path) {
-  struct stat info {};
-  EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
-  return info.st_mode & 0777;
 }
 
 class Rights : public StoreTest {};
 
 TEST_F(Rights, of_a_file_outlive_its_rebuilding_and_hold_for_its_journals) {
   const auto plan = make_plan(6, {{5, 5}});
-  const auto before = ::umask(077);
-  { make_closed(plan, 6); }
-  ::umask(022);
-  EXPECT_EQ(mode_of(file), 0600U);
-  auto more = make_plan(9, {{5, 5}});
+  const auto more = make_plan(9, {{5, 5}});
+  make_closed(plan, 6);
+  fs::permissions(file, fs::perms(0640));
+  if (::geteuid() == 0) {  // only root can give files away
+    ASSERT_EQ(::chown(file.c_str(), 65534, 65533), 0);
+  }
+  const auto before = *info_of(file);
+  const auto expect_kept = [&](const fs::path& path) {
+    const auto info = info_of(path).value();
+    EXPECT_EQ(info.st_mode, before.st_mode);
+    EXPECT_EQ(info.st_uid, before.st_uid);
+    EXPECT_EQ(info.st_gid, before.st_gid);
+  };
   auto store = ResultStore::resume(file, more, {});  // built anew
   store.store(make_results(more, 6, 7));
-  EXPECT_EQ(mode_of(file), 0600U);
-  EXPECT_EQ(mode_of(file.string() + ".wal1"), 0600U);
+  expect_kept(file);
+  expect_kept(file.string() + ".wal1");
   store.close({});
   damage_row(more, 2);
   EXPECT_TRUE(repair_results(file).changed);
-  EXPECT_EQ(mode_of(file), 0600U);
+  expect_kept(file);
   fs::copy_file(file, directory / "part.h5");
   EXPECT_TRUE(merge_results(file, {directory / "part.h5"}, {true, true}).written);
-  EXPECT_EQ(mode_of(file), 0600U);
-  ::umask(before);
-}
-
-TEST_F(Rights, keep_the_owner_where_root_repairs) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
-  const auto plan = make_plan(6);
-  make_closed(plan, 6);
-  ASSERT_EQ(::chown(file.c_str(), 65534, 65533), 0);
-  ASSERT_EQ(::chmod(file.c_str(), 0640), 0);
-  damage_row(plan, 2);
-  EXPECT_TRUE(repair_results(file).changed);
-  struct stat info {};
-  ASSERT_EQ(::stat(file.c_str(), &info), 0);
-  EXPECT_EQ(info.st_uid, 65534U);
-  EXPECT_EQ(info.st_gid, 65533U);
-  EXPECT_EQ(mode_of(file), 0640U);
+  expect_kept(file);
 }
 
 }  // namespace

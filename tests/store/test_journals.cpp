@@ -27,21 +27,6 @@ class Journal : public StoreTest {
   }
 };
 
-/// How many answers there are; each must be right.
-std::size_t right_answers(const fs::path& file, const TestPlan& plan) {
-  const ResultReader reader(file);
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < plan.ids.size(); ++i) {
-    if (!is_answer(reader.rows()[i].status)) continue;
-    ++count;
-    EXPECT_TRUE(same(reader.rows()[i], make_result(plan, i))) << i;
-    if (plan.save_fields) {
-      EXPECT_EQ(reader.field(i), make_field(i, plan.shapes[i])) << i;
-    }
-  }
-  return count;
-}
-
 TEST_F(Journal, that_a_kill_cut_anywhere_gives_back_all_that_was_stored_before) {
   const auto plan = make_plan(4, {{6, 7}, {3, 3}});
   make_closed(plan, 0);
@@ -72,17 +57,17 @@ TEST_F(Journal, that_a_kill_cut_anywhere_gives_back_all_that_was_stored_before) 
 TEST_F(Journal, of_which_a_power_loss_kept_the_last_row_but_not_its_field_gives_back_the_others) {
   const auto plan = make_plan(3, {{6, 7}});
   std::string rows_before;
-  std::string journal;
+  std::string written;
   {
     auto store = ResultStore::create(file, plan, {}, false);
     ASSERT_TRUE(store.begin());
     rows_before = read_bytes(file);
     store.store(make_results(plan, 0, 3));
-    journal = read_bytes(journal_of(0));
+    written = read_bytes(journal_of(0));
     store.close({}, false);
   }
   write_bytes(file, rows_before);
-  write_bytes(journal_of(0), journal.substr(0, journal.size() - 8) + std::string(8, '\0'));
+  write_bytes(journal_of(0), written.substr(0, written.size() - 8) + std::string(8, '\0'));
   EXPECT_EQ(right_answers(file, plan), 2u);
   EXPECT_THAT(ResultReader(file).damage(), IsEmpty()) << "the third was never acknowledged";
   EXPECT_THAT(resume_with(plan, 2, 3), IsEmpty());
@@ -110,25 +95,20 @@ TEST_F(Journal, that_is_missing_before_another_is_named) {
   EXPECT_EQ(right_answers(file, plan), 3u) << "rows alone are in the file, too";
 }
 
-TEST_F(Journal, that_is_lost_with_fields_makes_their_plans_pending) {
-  const auto plan = make_plan(5, {{6, 7}});
-  make_closed(plan, 2);
-  {
-    auto store = ResultStore::resume(file, plan, {});
-    store.store(make_results(plan, 2, 4));
-    store.close({}, false);
+TEST_F(Journal, that_is_lost_with_fields_or_rooms_makes_their_plans_pending) {
+  for (const auto& plan : {make_plan(5, {{6, 7}}), make_plan_with_rooms(5)}) {
+    make_closed(plan, 2);
+    resume_with(plan, 2, 4, false);
+    fs::remove(journal_of(1));
+    std::vector<std::string> report;
+    const auto rows = restored(ResultStore::resume(file, plan, {}, &report));
+    EXPECT_TRUE(same(rows[3], pending(plan, 3)));
+    EXPECT_THAT(report, ElementsAre("2 rows were without the field or rooms that its journal held; "
+                                    "pending again: \"plan 2\", \"plan 3\""));
+    EXPECT_EQ(right_answers(file, plan), 2u);
+    resume_with(plan, 2, 5);
+    expect_contents(file, plan, 5);
   }
-  fs::remove(journal_of(1));
-  std::vector<std::string> report;
-  {
-    const auto store = ResultStore::resume(file, plan, {}, &report);
-    EXPECT_EQ(store.restored()[3].status, PlanStatus::pending);
-  }
-  EXPECT_THAT(report, ElementsAre("2 rows were without the field or rooms that its journal held; "
-                                  "pending again: \"plan 2\", \"plan 3\""));
-  EXPECT_EQ(right_answers(file, plan), 2u);
-  resume_with(plan, 2, 5);
-  expect_contents(file, plan, 5);
 }
 
 TEST_F(Journal, of_another_file_is_refused_by_name) {
@@ -147,16 +127,6 @@ TEST_F(Journal, of_another_file_is_refused_by_name) {
   EXPECT_EQ(read_bytes(journal), stranger);
   write_bytes(journal, own);
   expect_contents(file, plan, 2);
-}
-
-TEST_F(Journal, of_what_is_written_over_is_removed_however_many_there_are) {
-  const auto plan = make_plan(4);
-  make_killed_sessions(plan, 3);
-  auto store = ResultStore::create(file, plan, {}, true);
-  ASSERT_TRUE(store.begin());
-  EXPECT_EQ(files_in(directory), 3u) << "the file, its own journal, and its lock";
-  expect_contents(file, plan, 0);
-  store.close({});
 }
 
 TEST_F(Journal, without_a_record_behind_others_is_no_gap_and_is_removed) {
@@ -263,14 +233,9 @@ TEST_F(Journal, of_a_writer_that_began_while_another_folded_belongs_to_the_new_f
 
 TEST_F(Journal, is_skipped_where_it_holds_fields_when_only_rows_are_looked_at) {
   const auto plan = make_plan(20, {{400, 400}});
+  auto results = make_results(plan, 0, 20);
+  for (PlanResult& result : results) result.field.resize(1 << 20);  // nobody looks at it
   auto store = ResultStore::create(file, plan, {}, false);
-  std::vector<PlanResult> results;
-  for (std::size_t i = 0; i < 20; ++i) {
-    auto result = make_result(plan, i);
-    result.field.resize(1 << 20);  // no stream; nobody looks at it
-    result.field_bytes = 1 << 20;
-    results.push_back(result);
-  }
   store.store(results);
   const auto bytes_read = [] {
     std::ifstream io("/proc/self/io");
@@ -282,7 +247,6 @@ TEST_F(Journal, is_skipped_where_it_holds_fields_when_only_rows_are_looked_at) {
   const auto before = bytes_read();
   EXPECT_EQ(store::View(file).journaled(), 20u);
   EXPECT_LT(bytes_read() - before, 3 << 20) << "of 20 MB";
-  store.close({}, false);
 }
 
 }  // namespace

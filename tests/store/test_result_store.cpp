@@ -7,37 +7,35 @@ namespace {
 
 using ResultStoreFile = StoreTest;
 
-const Attributes first_session{{"started", "2026-01-01"}, {"host", "node0"}};
-
 TEST_F(ResultStoreFile, gives_back_every_row_bit_for_bit) {
   const auto plan = make_plan(100);
-  auto store = ResultStore::create(file, plan, first_session, false);
+  auto store = ResultStore::create(file, plan, {{"started", "2026-01-01"}}, false);
   store.store(make_results(plan, 0, 60));
   store.close({{"ended", "2026-01-02"}});
   expect_contents(file, plan, 60);
   const ResultReader reader(file);
   EXPECT_EQ(reader.settings(), plan.settings);
-  ASSERT_EQ(reader.sessions().size(), 1u);
-  EXPECT_EQ(reader.sessions()[0].at("started"), "2026-01-01");
-  EXPECT_EQ(reader.sessions()[0].at("ended"), "2026-01-02");
+  EXPECT_THAT(reader.sessions(),
+              ElementsAre(Attributes{{"started", "2026-01-01"}, {"ended", "2026-01-02"}}));
   EXPECT_TRUE(reader.closed_well());
 }
 
 TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_whole) {
   auto plan = make_plan(5, {{2, 3}, {4, 4}});
   plan.ids = {"plan 0", "a/b", ".", "50%", "plan 4"};
-  auto store = ResultStore::create(file, plan, first_session, false);
+  auto store = ResultStore::create(file, plan, {}, false);
   store.store(make_results(plan, 0, 4));
   EXPECT_THAT(refusal([&] { (void)field_places(file); }), HasSubstr("is not whole yet"));
   store.close({});
-  const auto places = field_places(file);
-  ASSERT_EQ(places.size(), 4u) << "of the plans that have one";
   const std::vector<std::string> names{"/fields/plan 0", "/fields/a%2Fb", "/fields/%2E",
                                        "/fields/50%25"};
+  const auto places = field_places(file);
+  ASSERT_EQ(places.size(), 4u) << "of the plans that have one";
   for (std::size_t i = 0; i < 4; ++i) {
+    const Grid<double> field = field_of(plan, i);
     EXPECT_EQ(places[i].row, i);
     EXPECT_EQ(places[i].id, plan.ids[i]);
-    EXPECT_EQ(places[i].shape, plan.shapes[i]);
+    EXPECT_EQ(places[i].shape, (GridShape{field.rows, field.cols}));
     EXPECT_EQ(places[i].dataset, names[i]);
   }
   expect_contents(file, plan, 4);
@@ -45,57 +43,51 @@ TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_whole) 
 
 TEST_F(ResultStoreFile, changes_nothing_before_it_begins) {
   const auto plan = make_plan(3);
-  { const auto store = ResultStore::create(file, plan, first_session, false); }
+  { const auto store = ResultStore::create(file, plan, {}, false); }
   EXPECT_EQ(files_in(directory), 0u);
   make_closed(plan, 3);
   const auto before = read_bytes(file);
-  { const auto store = ResultStore::create(file, make_plan(5), first_session, true); }
-  { const auto store = ResultStore::resume(file, make_plan(5), first_session); }
+  { const auto store = ResultStore::create(file, make_plan(5), {}, true); }
+  { const auto store = ResultStore::resume(file, make_plan(5), {}); }
   EXPECT_EQ(read_bytes(file), before);
   EXPECT_EQ(files_in(directory), 1u);
 }
 
 TEST_F(ResultStoreFile, that_was_stopped_before_the_first_result_leaves_nothing_behind) {
   const auto plan = make_plan(3);
-  auto fresh = ResultStore::create(file, plan, first_session, false);
-  ASSERT_TRUE(fresh.begin());
-  EXPECT_TRUE(std::filesystem::exists(file));
-  fresh.close({}, false);
+  const auto stop = [](ResultStore store) {
+    ASSERT_TRUE(store.begin());
+    store.close({}, false);
+  };
+  stop(ResultStore::create(file, plan, {}, false));
   EXPECT_EQ(files_in(directory), 0u);
   make_closed(plan, 2);
-  auto store = ResultStore::resume(file, plan, first_session);
-  ASSERT_TRUE(store.begin());
-  store.close({}, false);
+  stop(ResultStore::resume(file, plan, {}));
   EXPECT_EQ(files_in(directory), 1u);
   EXPECT_EQ(ResultReader(file).sessions().size(), 1u);
-  auto other = ResultStore::create(file, make_plan(4), first_session, true);
-  ASSERT_TRUE(other.begin());
-  other.close({}, false);
+  stop(ResultStore::create(file, make_plan(4), {}, true));
   EXPECT_EQ(files_in(directory), 1u) << "what was written over stays";
   expect_contents(file, make_plan(4), 0);
 }
 
 TEST_F(ResultStoreFile,
        that_was_stopped_ends_at_once_and_is_made_whole_by_the_session_that_finishes) {
-  const auto plan = make_plan(9, {{6, 7}});
+  const auto plan = make_plan_with_rooms(9, {{6, 7}});
   make_stopped(plan, 4);
   EXPECT_TRUE(std::filesystem::exists(journal));
   expect_contents(file, plan, 4);
   EXPECT_TRUE(ResultReader(file).closed_well());
   EXPECT_FALSE(ResultReader(file).is_whole());
-  {
-    auto store = ResultStore::resume(file, plan, {});
-    store.store(make_results(plan, 4, 7));
-    store.close({}, false);
-  }
+  resume_with(plan, 4, 7, false);
   EXPECT_EQ(files_in(directory), 3u) << "the file and two journals";
   expect_contents(file, plan, 7);
   resume_with(plan, 7, 9);
   EXPECT_EQ(files_in(directory), 1u);
   expect_contents(file, plan, 9);
-  EXPECT_TRUE(ResultReader(file).is_whole());
-  EXPECT_EQ(ResultReader(file).sessions().size(), 3u);
-  EXPECT_EQ(ResultReader(file).rows()[5].session, 1u);
+  const ResultReader reader(file);
+  EXPECT_TRUE(reader.is_whole());
+  EXPECT_EQ(reader.sessions().size(), 3u);
+  EXPECT_EQ(reader.row(5).session, 1u);
 }
 
 TEST_F(ResultStoreFile, is_made_whole_by_a_resume_that_has_nothing_to_do) {
@@ -116,8 +108,7 @@ TEST_F(ResultStoreFile, hears_a_stop_while_it_is_made_whole_and_keeps_its_journa
   auto store = ResultStore::create(file, plan, {}, false);
   store.store(make_results(plan, 0, 200));
   int asked = 0;
-  const auto closed = store.close({}, true, [&] { return ++asked == 2; });
-  EXPECT_TRUE(closed.stopped);
+  EXPECT_TRUE(store.close({}, true, [&] { return ++asked == 2; }).stopped);
   EXPECT_EQ(asked, 2);
   EXPECT_EQ(files_in(directory), 2u) << "the file and its journal";
   expect_contents(file, plan, 200);
@@ -130,9 +121,7 @@ TEST_F(ResultStoreFile, folds_many_journals_so_that_they_do_not_pile_up) {
   const auto plan = make_plan(80);
   make_stopped(plan, 1);
   for (std::size_t i = 1; i < 80; ++i) {
-    auto store = ResultStore::resume(file, plan, {});
-    store.store(make_results(plan, i, i + 1));
-    store.close({}, false);
+    resume_with(plan, i, i + 1, false);
     ASSERT_LE(files_in(directory), 65u + 1);
   }
   expect_contents(file, plan, 80);
@@ -146,54 +135,35 @@ TEST_F(ResultStoreFile, foretells_how_long_it_takes_to_make_it_whole) {
   const double before = store.fold_seconds();
   store.store(make_results(plan, 0, 8));
   EXPECT_GT(store.fold_seconds(), before);
-  store.close({});
 }
 
-TEST_F(ResultStoreFile, goes_on_with_other_plans_but_loses_no_answer) {
-  const auto plan = make_plan(5, {{6, 7}});
+TEST_F(ResultStoreFile, goes_on_with_other_plans_but_loses_no_answer_and_no_attempt) {
+  const auto plan = make_plan_with_rooms(5, {{6, 7}});
+  auto more = make_plan_with_rooms(7, {{6, 7}});
+  more.ids = {"plan 6", "plan 5", "plan 3", "plan 2", "plan 1", "plan 0", "plan 4"};
+  auto tried = pending(plan, 4);
+  tried.attempts = tried.failures = 2;
   for (const bool is_whole : {true, false}) {
-    if (is_whole)
-      make_closed(plan, 4);
-    else
-      make_stopped(plan, 4);
-    auto more = make_plan(7, {{6, 7}});
-    more.ids = {"plan 6", "plan 5", "plan 3", "plan 2", "plan 1", "plan 0", "plan 4"};
+    auto first = ResultStore::create(file, plan, {}, true);
+    first.store(make_results(plan, 0, 4));
+    first.store(std::span(&tried, 1));
+    first.close({}, is_whole);
     auto store = ResultStore::resume(file, more, {});
-    const auto restored = store.restored();
-    EXPECT_EQ(restored[2].id, "plan 3");
-    EXPECT_EQ(restored[2].index, 2u);
-    EXPECT_TRUE(is_answer(restored[2].status));
-    EXPECT_EQ(restored[0].status, PlanStatus::pending);
+    const auto rows = restored(store);
+    EXPECT_TRUE(same(rows[2], make_result(more, 2)));
+    EXPECT_TRUE(same(rows[0], pending(more, 0)));
+    EXPECT_EQ(rows[6].failures, 2);
     ASSERT_TRUE(store.begin());
+    EXPECT_EQ(right_answers(file, more), 4u);
     store.close({});
-    const ResultReader reader(file);
-    for (std::size_t i = 2; i < 6; ++i) {
-      auto expected = make_result(plan, 5 - i);
-      expected.index = static_cast<std::uint32_t>(i);
-      EXPECT_TRUE(same(reader.rows()[i], expected)) << i;
-      EXPECT_EQ(reader.field(i), make_field(5 - i, {6, 7})) << i;
-    }
-    EXPECT_EQ(reader.rows()[0].id, "plan 6");
+    EXPECT_EQ(right_answers(file, more), 4u);
     EXPECT_EQ(files_in(directory), 1u);
     EXPECT_THAT(refusal([&] {
-                  (void)ResultStore::resume(file, make_plan(2, {{6, 7}}), {});
+                  (void)ResultStore::resume(file, make_plan_with_rooms(2, {{6, 7}}), {});
                 }),
                 HasSubstr("holds answers of plans that this run does not name (\"plan 3\", "
                           "\"plan 2\")"));
   }
-}
-
-TEST_F(ResultStoreFile, goes_on_with_other_plans_and_knows_how_often_each_was_tried) {
-  const auto plan = make_plan(2);
-  auto tried = pending(plan, 1);
-  tried.attempts = 2;
-  tried.failures = 2;
-  auto store = ResultStore::create(file, plan, {}, false);
-  store.store(std::span(&tried, 1));
-  store.close({});
-  auto more = make_plan(2);
-  more.ids = {"plan 1", "plan 0", "plan 2"};
-  EXPECT_EQ(ResultStore::resume(file, more, {}).restored()[0].failures, 2);
 }
 
 TEST_F(ResultStoreFile, of_two_names_is_not_written) {
@@ -208,15 +178,13 @@ TEST_F(ResultStoreFile, of_two_names_is_not_written) {
 
 TEST_F(ResultStoreFile, never_replaces_an_answer_by_a_failure_of_another_session) {
   const auto plan = make_plan(3, {{6, 7}});
-  auto failure = pending(plan, 1);
-  failure.status = PlanStatus::failed;
-  failure.error = "too late";
+  const auto failed = failure(plan, 1, "too late");
   for (const bool is_whole : {true, false}) {
     auto store = ResultStore::create(file, plan, {}, true);
     store.store(make_results(plan, 0, 3));
     store.close({}, is_whole);
     store = ResultStore::resume(file, plan, {});
-    store.store(std::span(&failure, 1));
+    store.store(std::span(&failed, 1));
     expect_contents(file, plan, 3);
     store.close({});
     expect_contents(file, plan, 3);
@@ -225,19 +193,15 @@ TEST_F(ResultStoreFile, never_replaces_an_answer_by_a_failure_of_another_session
 
 TEST_F(ResultStoreFile, replaces_an_answer_that_turned_out_wrong_in_its_own_session) {
   const auto plan = make_plan(3, {{6, 7}});
-  auto failure = pending(plan, 1);
-  failure.status = PlanStatus::failed;
-  failure.error = "two devices gave different answers";
-  for (const bool finished : {true, false}) {
+  const auto failed = failure(plan, 1, "two devices gave different answers");
+  for (const bool finished : {false, true}) {  // then a file with a journal is written over
     auto store = ResultStore::create(file, plan, {}, true);
     store.store(make_results(plan, 0, 3));
-    store.store(std::span(&failure, 1));
-    EXPECT_EQ(ResultReader(file).rows()[1].status, PlanStatus::failed);
+    store.store(std::span(&failed, 1));
+    EXPECT_TRUE(same(ResultReader(file).row(1), failed));
     store.close({}, finished);
-    const ResultReader reader(file);
-    EXPECT_EQ(reader.rows()[1].status, PlanStatus::failed);
-    EXPECT_EQ(reader.rows()[1].error, failure.error);
-    EXPECT_TRUE(is_answer(reader.rows()[2].status));
+    EXPECT_TRUE(same(ResultReader(file).row(1), failed));
+    EXPECT_EQ(right_answers(file, plan), 2u);
   }
 }
 
@@ -270,34 +234,22 @@ with h5py.File(sys.argv[1]) as f:
 TEST_F(ResultStoreFile, holds_ids_that_are_too_long_for_a_row_cut_and_apart) {
   auto plan = make_plan(3);
   const std::string longest(127, 'x');
-  const std::string one = std::string(139, 'y') + "1";
-  const std::string two = std::string(139, 'y') + "2";
-  plan.ids = {longest, one, two};
+  plan.ids = {longest, std::string(139, 'y') + "1", std::string(139, 'y') + "2"};
   auto store = ResultStore::create(file, plan, {}, false);
-  auto failed = pending(plan, 1);
-  failed.status = PlanStatus::failed;
-  store.store(std::vector{make_result(plan, 0), failed});
+  store.store(std::vector{make_result(plan, 0), failure(plan, 1, "its id is too long")});
   store.close({});
   const ResultReader reader(file);
-  EXPECT_EQ(reader.rows()[0].id, longest);
-  EXPECT_EQ(reader.rows()[1].id.substr(0, 118), std::string(118, 'y'));
-  EXPECT_NE(reader.rows()[1].id, reader.rows()[2].id);
-  EXPECT_EQ(reader.rows()[1].status, PlanStatus::failed);
-  EXPECT_EQ(ResultStore::resume(file, plan, {}).restored()[1].status, PlanStatus::failed);
+  EXPECT_EQ(reader.row(0).id, longest);
+  EXPECT_EQ(reader.row(1).id.substr(0, 118), std::string(118, 'y'));
+  EXPECT_NE(reader.row(1).id, reader.row(2).id);
+  EXPECT_EQ(restored(ResultStore::resume(file, plan, {}))[1].status, PlanStatus::failed);
 }
 
 TEST_F(ResultStoreFile, cuts_long_texts_between_characters) {
-  const auto plan = make_plan(1);
-  auto result = make_result(plan, 0);
-  result.status = PlanStatus::failed;
-  result.error.clear();
+  auto result = failure(make_plan(1), 0, "");
   for (int i = 0; i < 100; ++i) result.error += "\u00e9\u20ac";  // two and three bytes
-  auto store = ResultStore::create(file, plan, first_session, false);
-  store.store(std::vector{result});
-  store.close({});
-  const auto error = ResultReader(file).rows()[0].error;
-  EXPECT_EQ(error.size(), 262u);  // 52 pairs and "é"; "€" would end at 265
-  EXPECT_EQ(error, result.error.substr(0, 262));
+  // 52 pairs and "é"; "€" would end at 265
+  EXPECT_EQ(store::text_in(store::to_row(result).error), result.error.substr(0, 262));
   result.error = "x" + result.error;
   EXPECT_EQ(store::text_in(store::to_row(result).error).size(), 263u);
 }
@@ -323,16 +275,17 @@ TEST_F(ResultStoreFile, refuses_what_it_cannot_hold_and_to_replace_a_file_unless
   store.store(make_results(plan, 0, 2));
   store.close({});
   const auto before = read_bytes(file);
-  EXPECT_THAT(refusal([&] { (void)ResultStore::create(file, plan, {}, false); }),
+  const auto refused_to_create = [](const std::filesystem::path& path, const StorePlan& what,
+                                    bool overwrite) {
+    return refusal([&] { (void)ResultStore::create(path, what, {}, overwrite); });
+  };
+  EXPECT_THAT(refused_to_create(file, plan, false),
               HasSubstr("exists; go on with it by --resume, or replace it by --overwrite"));
-  EXPECT_THAT(
-      refusal([&] { (void)ResultStore::create(directory / "no" / "r.h5", plan, {}, false); }),
-      HasSubstr("there is no directory"));
-  EXPECT_THAT(refusal([&] { (void)ResultStore::create(directory, plan, {}, true); }),
-              HasSubstr("is a folder, not a result file"));
+  EXPECT_THAT(refused_to_create(directory / "no" / "r.h5", plan, false),
+              HasSubstr("there is no directory"));
+  EXPECT_THAT(refused_to_create(directory, plan, true), HasSubstr("is a folder, not a result"));
   plan.ids = {"plan 0", ""};
-  EXPECT_THAT(refusal([&] { (void)ResultStore::create(file, plan, {}, true); }),
-              HasSubstr("it is empty or holds a NUL"));
+  EXPECT_THAT(refused_to_create(file, plan, true), HasSubstr("it is empty or holds a NUL"));
   EXPECT_EQ(read_bytes(file), before);
   EXPECT_EQ(files_in(directory), 1u);
   const auto none = make_plan(0);

@@ -1,29 +1,30 @@
-// What processes say to each other: ranks, a rank and its solver processes, a run and its
-// onlookers. The first byte chooses who speaks; what can be read must not change when it is passed
-// on.
+// What processes say to each other.
+
+#include "queue/messages.hpp"
 
 #include <sys/socket.h>
 
 #include "core/bytes.hpp"
 #include "isolation/message_channel.hpp"
-#include "queue/messages.hpp"
 #include "target.hpp"
 #include "view/run_status.hpp"
 
 namespace wallheat::fuzz {
 namespace {
 
-enum Speaker : char { worker, rank_0, stream, run };
+/// Who speaks, by the first byte: ranks, a rank and its solver processes, a run and its onlookers.
+enum class Speaker { worker, rank_0, stream, run };
 
 std::string text_of(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::string framed(const std::string& message) {
-  const std::uint64_t size = message.size();
-  return "WALLHEAT" + std::string(reinterpret_cast<const char*>(&size), sizeof size) + message;
+std::string framed(const std::string& said) {
+  const std::uint64_t size = said.size();
+  return "WALLHEAT" + std::string(reinterpret_cast<const char*>(&size), sizeof size) + said;
 }
 
+/// What can be read does not change when it is passed on.
 template <class Decode>
 void pass_on(std::span<const std::byte> bytes, Decode decode) {
   accepts<DecodeError>([&] {
@@ -41,9 +42,9 @@ void read_stream(std::span<const std::byte> bytes) {
   ::shutdown(other.get(), SHUT_WR);
   if (sent != static_cast<ssize_t>(bytes.size())) return;  // larger than the socket's buffer
   accepts<DecodeError>([&] {
-    while (const auto message = channel.receive()) {
-      require(message->size() <= bytes.size(), "more than was sent");
-      pass_on(*message, decode_from_worker);
+    while (const auto said = channel.receive()) {
+      require(said->size() <= bytes.size(), "more than was sent");
+      pass_on(*said, decode_from_worker);
     }
   });
 }
@@ -54,24 +55,16 @@ std::vector<std::string> some_statuses() {
   status.total = 10;
   const std::string small = to_json_text(status);
   status.seconds_left = 1.5;
-  status.workers.push_back({1,
-                            "node",
-                            "cpu",
-                            2,
-                            5,
-                            0.1,
-                            "working",
-                            {{"10000", 100, 0.5, 1}},
-                            GpuSample{.power_w = 512}});
+  const WorkerStatus busy{
+      1, "node", "cpu", 2, 5, 0.1, "working", {{"10000", 100, 0.5, 1}}, GpuSample{.power_w = 512}};
+  status.workers.push_back(busy);
   std::vector<std::string> texts{small, to_json_text(status), std::string(2000, '['), "null"};
   for (const std::string number : {"1e300", "-1.5", "18446744073709551615"})
     texts.push_back(std::string(small).replace(small.find("\"total\": 10") + 9, 2, number));
   return texts;
 }
 
-}  // namespace
-
-std::vector<std::string> seeds() {
+std::vector<std::string> message_seeds() {
   PlanResult result;
   result.id = "10000";
   result.status = PlanStatus::converged;
@@ -87,43 +80,41 @@ std::vector<std::string> seeds() {
                                         Work{{{0, "10000"}, {1, "10029"}}}, Stop{}, End{true}};
   std::vector<std::string> inputs;
   const auto add = [&](Speaker speaker, const std::string& said) {
-    inputs.push_back(std::string(1, speaker) + said);
+    inputs.push_back(static_cast<char>(speaker) + said);
   };
   std::string all;
-  for (const FromWorker& message : from_worker) {
-    add(worker, text_of(encode(message)));
-    all += framed(text_of(encode(message)));
+  for (const FromWorker& said : from_worker) {
+    add(Speaker::worker, text_of(encode(said)));
+    all += framed(text_of(encode(said)));
   }
-  add(stream, all);
-  for (const ToWorker& message : to_worker) add(rank_0, text_of(encode(message)));
-  for (const std::string& status : some_statuses()) add(run, status);
+  add(Speaker::stream, all);
+  for (const ToWorker& said : to_worker) add(Speaker::rank_0, text_of(encode(said)));
+  for (const std::string& status : some_statuses()) add(Speaker::run, status);
   return inputs;
 }
 
-}  // namespace wallheat::fuzz
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace wallheat;
-  using namespace wallheat::fuzz;
-  if (size == 0) return 0;
-  const std::string_view said = text_of(data, size).substr(1);
+void read_message(std::string_view input) {
+  if (input.empty()) return;
+  const std::string_view said = input.substr(1);
   const auto bytes = bytes_of(said);
-  switch (data[0] % 4) {
-    case worker:
-      pass_on(bytes, decode_from_worker);
-      break;
-    case rank_0:
-      pass_on(bytes, decode_to_worker);
-      break;
-    case stream:
-      read_stream(bytes);
-      break;
-    default:
+  switch (static_cast<Speaker>(static_cast<unsigned char>(input[0]) % 4)) {
+    case Speaker::worker:
+      return pass_on(bytes, decode_from_worker);
+    case Speaker::rank_0:
+      return pass_on(bytes, decode_to_worker);
+    case Speaker::stream:
+      return read_stream(bytes);
+    case Speaker::run:
       accepts<DecodeError>([&] {
         const std::string again = to_json_text(run_status_from_json(said));
         require(to_json_text(run_status_from_json(again)) == again,
                 "a status that changes when it is written again");
       });
   }
-  return 0;
 }
+
+}  // namespace
+
+const Target message{"message", 60'000, message_seeds, read_message};
+
+}  // namespace wallheat::fuzz

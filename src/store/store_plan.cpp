@@ -1,4 +1,4 @@
-#include "store/plan_list.hpp"
+#include "store/store_plan.hpp"
 
 #include <algorithm>
 #include <array>

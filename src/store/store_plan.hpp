@@ -6,7 +6,7 @@
 #include "store/result_file.hpp"
 #include "store/result_store.hpp"
 
-// What a run asks a result file to be for.
+// What a result file is made for, and whether a run asks for the same.
 namespace wallheat::store {
 
 /// The id of a plan as rows have it: one that is too long for them is cut, and told apart by a
