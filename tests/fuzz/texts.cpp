@@ -10,6 +10,7 @@
 #include "forecast/cluster.hpp"
 #include "forecast/job_waits.hpp"
 #include "plans/plan_source.hpp"
+#include "report/formula.hpp"
 #include "report/recording.hpp"
 #include "report/row_table.hpp"
 #include "support/results.hpp"
@@ -124,9 +125,9 @@ void read_formula(std::string_view text) {
   solved.status = PlanStatus::converged;
   solved.statistics = {13.5, std::numeric_limits<double>::infinity(), 10, 60};
   accepts<UsageError>([&] {
-    const auto formula_of_row = row_formula<PlanResult>("where", std::string(text));
+    const Formula condition("where", std::string(text), all_columns(true));
     for (const PlanResult& row : {PlanResult(), solved, PlanResult()}) {
-      const Value value = formula_of_row(row);
+      const Value value = condition.value(row);
       const auto* const number = std::get_if<double>(&value);
       require(number == nullptr || !std::isnan(*number), "NaN, by which nothing can be sorted");
     }
