@@ -1,7 +1,6 @@
 #include "forecast/cluster.hpp"
 
 #include <algorithm>
-#include <regex>
 
 #include "forecast/listing_line.hpp"
 
@@ -12,10 +11,11 @@ namespace {
 std::int64_t duration_in(const ListingLines& lines, std::string_view text) {
   if (text == "infinite" || text == "n/a" || text == "UNLIMITED") return 0;
   const std::string_view whole = text;
+  // Each number fits into 32 bits, so that no sum is too large.
   std::int64_t days = 0;
   const std::size_t dash = text.find('-');
   if (dash != std::string_view::npos) {
-    days = lines.number<std::int64_t>(text.substr(0, dash), "time limit");
+    days = lines.number<std::int32_t>(text.substr(0, dash), "time limit");
     text.remove_prefix(dash + 1);
   }
   std::vector<std::string_view> parts;
@@ -23,7 +23,7 @@ std::int64_t duration_in(const ListingLines& lines, std::string_view text) {
   if (parts.size() > 3) lines.refuse("its time limit is '" + std::string(whole) + "'");
   std::int64_t seconds = 0;
   for (const std::string_view part : parts)
-    seconds = seconds * 60 + lines.number<std::int64_t>(part, "time limit");
+    seconds = seconds * 60 + lines.number<std::int32_t>(part, "time limit");
   // With days the first part is hours, and alone it is minutes.
   if (dash != std::string_view::npos)
     for (std::size_t part = parts.size(); part < 3; ++part) seconds *= 60;
@@ -39,8 +39,13 @@ std::string_view least_of(std::string_view number) {
 
 /// "gpu:a100:4(S:0-1),gpu:v100:2,lustre:1" has 6.
 std::size_t gpus_in(std::string_view resources) {
-  const std::string without_sockets =
-      std::regex_replace(std::string(resources), std::regex("\\([^)]*\\)"), "");
+  std::string without_sockets;
+  bool is_socket = false;
+  for (const char letter : resources) {
+    is_socket = is_socket || letter == '(';
+    if (!is_socket) without_sockets += letter;
+    is_socket = is_socket && letter != ')';
+  }
   std::vector<std::string_view> items;
   split(without_sockets, ',', items);
   std::size_t gpus = 0;
@@ -76,7 +81,7 @@ std::vector<Partition> parse_sinfo(const std::string& name, std::string_view tex
     if (most != "infinite") partition.most_nodes = lines.number<std::size_t>(most, "job size");
     if (fields.size() == width)
       partition.memory_bytes =
-          lines.number<std::int64_t>(least_of(fields[7]), "memory") * 1'000'000;
+          std::int64_t{1'000'000} * lines.number<std::int32_t>(least_of(fields[7]), "memory");
     const auto same = std::ranges::find(partitions, partition.name, &Partition::name);
     if (same == partitions.end()) {
       partitions.push_back(std::move(partition));

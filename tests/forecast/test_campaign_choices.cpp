@@ -24,7 +24,9 @@ TEST(Sinfo, tells_nodes_cores_gpus_and_limits) {
 TEST(Sinfo, names_the_line_that_is_broken) {
   for (const auto& [text, part] : {std::pair{"a|up|1|2\n", "sinfo, line 1: 4 fields in place of 8"},
                                    {"a|up|x|2|(null)|1:00:00|1\n", "number of nodes is 'x'"},
-                                   {"a|up|1|2|(null)|1:00:xx|1\n", "time limit is 'xx'"}})
+                                   {"a|up|1|2|(null)|1:00:xx|1\n", "time limit is 'xx'"},
+                                   {"a|up|1|2|(null)|9223372036854775807|1\n", "time limit is '9"},
+                                   {"a|up|1|2|(null)|1|1|9223372036854775807\n", "memory is '9"}})
     EXPECT_THAT(refusal_of<RunError>([&, &text = text] { (void)parse_sinfo("sinfo", text); }),
                 HasSubstr(part));
 }
