@@ -59,7 +59,7 @@ Figure times_of(const Offload& offload) {
 }
 
 /// What pays on each partition's nodes: all their GPUs against all their cores.
-Table partitions_of(const std::string& sinfo, const Offload& offload) {
+Table partition_table(const std::string& sinfo, const Offload& offload) {
   Table table{"partitions",
               "",
               {{"partition", "partition"},
@@ -111,7 +111,7 @@ Report offload_command(Options& options) {
   options.parse();
   Report report{"from how many operations on a transfer to a GPU pays"};
   if (!sinfo.empty()) {
-    report.add(partitions_of(sinfo, offload));
+    report.add(partition_table(sinfo, offload));
     return report;
   }
   Table& table = report.add(Table{"break_even",

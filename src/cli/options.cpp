@@ -163,13 +163,17 @@ void Options::read_command_line() {
     const std::string comma = option.letter.empty() ? "" : ",";
     names.add_options()((option.name + comma + option.letter).c_str(), word);
   }
+  bool is_value = false;  // of the option before
   for (const std::string& argument : arguments_) {
     if (argument == "--") break;
     // "-data x" is "-d" with the value "ata" to Boost, but a slip to anybody.
-    if (argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
+    if (!is_value && argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
         find(argument.substr(1, argument.find('=') - 1)) != nullptr)
       throw UsageError(
           fmt::format("there is no option '{0}'; did you mean '-{0}'?", printable(argument)));
+    const Option* option = argument.starts_with("--") ? find(argument.substr(2)) : nullptr;
+    is_value =
+        option != nullptr && !option->value.name.empty() && option->value.without_value.empty();
   }
   // A guessed abbreviation could be --overwrite.
   const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;

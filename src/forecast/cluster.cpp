@@ -39,15 +39,11 @@ std::string_view least_of(std::string_view number) {
 
 /// "gpu:a100:4(S:0-1),gpu:v100:2,lustre:1" has 6.
 std::size_t gpus_in(std::string_view resources) {
-  std::string without_sockets;
-  bool is_socket = false;
-  for (const char letter : resources) {
-    is_socket = is_socket || letter == '(';
-    if (!is_socket) without_sockets += letter;
-    is_socket = is_socket && letter != ')';
-  }
+  std::string text(resources);
+  for (std::size_t open = 0; (open = text.find('(')) != std::string::npos;)
+    text.erase(open, std::min(text.find(')', open), text.size()) - open + 1);
   std::vector<std::string_view> items;
-  split(without_sockets, ',', items);
+  split(text, ',', items);
   std::size_t gpus = 0;
   for (const std::string_view item : items) {
     if (item == "gpu") ++gpus;

@@ -200,9 +200,7 @@ class Page {
   static constexpr double gap = 20;
 
   /// What is not panels.
-  [[nodiscard]] double around_width() const {
-    return 2 * margin + columns_ * gap + bars_;
-  }
+  [[nodiscard]] double around_width() const { return 2 * margin + columns_ * gap + bars_; }
   [[nodiscard]] double around_height() const { return top + rows_ * caption + margin; }
 
   /// The largest side with which all fits into a size, of panels so wide and high.

@@ -20,9 +20,9 @@ std::map<std::string, std::string> plans_at_work(const PartStatus& part) {
   std::map<std::string, std::string> texts;
   for (const WorkerStatus& worker : part.workers())
     for (const RunningPlan& plan : worker.running) {
-      const std::string text =
-          fmt::format("for {} at rank {} on {}", duration_text(plan.seconds + part.since_status_s()),
-                      worker.rank, worker.host);
+      const std::string text = fmt::format("for {} at rank {} on {}",
+                                           duration_text(plan.seconds + part.since_status_s()),
+                                           worker.rank, worker.host);
       if (!part.lives())
         texts[plan.id] = "ran " + text + ", when the run was last heard of";
       else if (worker.state == "working")

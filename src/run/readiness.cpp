@@ -260,9 +260,10 @@ class Examination : Preparation {
                                 : "the GPUs of the job's nodes, or their cores");
     require_gpus(options);
     const GpuSupport support = gpu_support();
-    tell("device", !support.gpus.empty() ? fmt::format("{}: {}", counted(support.gpus.size(), "GPU"),
-                                                   support.gpus.front().name)
-                                     : "the CPU: " + support.reason);
+    tell("device",
+         !support.gpus.empty()
+             ? fmt::format("{}: {}", counted(support.gpus.size(), "GPU"), support.gpus.front().name)
+             : "the CPU: " + support.reason);
   }
 
   Readiness found_;
