@@ -55,7 +55,7 @@ void compare(const std::vector<RoomResult>& a, const std::vector<RoomResult>& b,
   }
   for (std::size_t k = 0; k < a.size(); ++k) {
     RoomResult second = b[k];
-    second.plan = a[k].plan;  // where a file has it is no part of it
+    second.plan = a[k].plan;  // its place in a file is no part of it
     second.room_crc32 = a[k].room_crc32;
     const std::size_t before = found.size();
     for_each_room_column([&](const char* name, auto member, const char*) {
@@ -97,7 +97,7 @@ std::vector<Difference> differences(const Answer& first, const Answer& second) {
   if (first.field != nullptr && second.field != nullptr &&
       first.field->rows == second.field->rows && first.field->cols == second.field->cols)
     compare(*first.field, *second.field, found);
-  // Empty where they were not read.
+  // Empty if they were not read.
   if (!first.columns.rooms.empty() && !second.columns.rooms.empty())
     compare(first.columns.rooms, second.columns.rooms, found);
   return found;

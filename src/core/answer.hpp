@@ -23,16 +23,16 @@ struct Difference {
   std::string second;
 };
 
-/// True if the reference would print the same, and thus to the last bit. 0 differs from -0. A NaN
+/// True if the reference would print the same: they agree to the last bit. 0 differs from -0. A NaN
 /// equals any NaN: it is printed as `nan` whatever its bits, and these depend on the processor
 /// (inf - inf sets the sign on x86-64, but not on Arm).
 [[nodiscard]] bool same_value(double a, double b);
 
-/// True where an iteration ended far from the steady state, as far as its error can be estimated:
+/// True if an iteration ended far from the steady state, as far as its error can be estimated:
 /// by more than a tenth of what the plan's temperatures are.
 [[nodiscard]] bool is_far_from_steady(const PlanResult& result);
 
-/// What the plan would take on a core of its own, in s: its CPU time where that is known and a CPU
+/// What the plan would take on a core of its own, in s: its CPU time if that is known and a CPU
 /// solved it. What other runs may expect is foretold by this.
 [[nodiscard]] double seconds_on_own_core(const PlanResult& result);
 

@@ -24,7 +24,7 @@ class Interior {
   }
 
  private:
-  /// A row of rooms: they look out on one long side (behind a wall as thick as `facade`, 0 where
+  /// A row of rooms: they look out on one long side (behind a wall as thick as `facade`, 0 if
   /// there is none), their doors are in the other, the front.
   struct Strip {
     Box box;

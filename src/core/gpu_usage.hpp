@@ -7,7 +7,7 @@
 
 namespace wallheat {
 
-/// What a GPU tells of itself at one moment. NaN where its driver does not tell.
+/// What a GPU tells of itself at one moment. NaN if its driver does not tell.
 struct GpuSample {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   /// % of the driver's latest interval (1/6 to 1 s) in which any kernel ran.
@@ -48,10 +48,10 @@ inline constexpr std::array gpu_readings{
     GpuReading{"memory_total_bytes", &GpuSample::memory_total_bytes, nullptr, "", 1},
 };
 
-/// A process that uses a GPU. NaN where its driver does not tell.
+/// A process that uses a GPU. NaN if its driver does not tell.
 struct GpuProcess {
-  unsigned pid = 0;  ///< of the host, also where this is read in a container
-  std::string name;  ///< the program's, without its directories; empty where it is not told
+  unsigned pid = 0;  ///< of the host, also if this is read in a container
+  std::string name;  ///< the program's, without its directories; empty if it is not told
   double sm_pct = GpuSample::unknown;      ///< of the time since the look before; so the others
   double memory_pct = GpuSample::unknown;  ///< in which it read or wrote memory
   double encoder_pct = GpuSample::unknown;
@@ -59,7 +59,7 @@ struct GpuProcess {
   double memory_bytes = GpuSample::unknown;
 };
 
-/// Mean and largest of the readings that are known; NaN where none is.
+/// Mean and largest of the readings that are known; NaN if none is.
 class MeanAndMax {
  public:
   void add(double reading);

@@ -23,7 +23,7 @@ struct Gpu {
   std::string name;
   std::string uuid;
   std::uint64_t memory_bytes = 0;
-  int numa = -1;  ///< nearest NUMA node; -1 where unknown
+  int numa = -1;  ///< nearest NUMA node; -1 if unknown
   static void fields(auto& visit, auto& self) {
     visit(self.ordinal, self.name, self.uuid, self.memory_bytes, self.numa);
   }
@@ -43,7 +43,7 @@ struct Machine {
   std::string host;
   std::vector<Core> cores;
   std::vector<Gpu> gpus;
-  std::string no_gpu{};            ///< where gpus is empty: one clause that says why
+  std::string no_gpu{};            ///< if gpus is empty: one clause that says why
   std::string system{};            ///< the running system, whose containers and names for it may
                                    ///< be many; empty: the host's name stands for it
   int host_cores = 0;              ///< cores that it might use if nobody had bound it; 0: unknown

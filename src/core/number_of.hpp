@@ -8,7 +8,7 @@
 
 namespace wallheat {
 
-/// The whole text as a number; nothing where it is none, or does not fit.
+/// The whole text as a number; nothing if it is none, or does not fit.
 template <class Number>
 std::optional<Number> number_of(std::string_view text) {
   Number number{};
@@ -17,7 +17,7 @@ std::optional<Number> number_of(std::string_view text) {
   return number;
 }
 
-/// Two numbers with this sign between them, as 0:25; nothing where there are not.
+/// Two numbers with this sign between them, as 0:25; nothing if there are not.
 template <class First, class Second = First>
 std::optional<std::pair<First, Second>> numbers_around(char sign, std::string_view text) {
   const std::size_t place = text.find(sign);

@@ -21,7 +21,7 @@ inline constexpr std::array all_plan_files{PlanFile::domain, PlanFile::interior,
 [[nodiscard]] std::string_view plan_file_ending(PlanFile file);
 /// "7_domain.npy" of plan 7. Throws InputError if the id could lead out of a directory.
 [[nodiscard]] std::string plan_file_name(const std::string& id, PlanFile file);
-/// The other way round: which file of which plan has this name; nothing if it is none's.
+/// The other way round: which file of which plan has this name; nothing if it is no plan's.
 [[nodiscard]] std::optional<std::pair<PlanFile, std::string_view>> plan_file_of(
     std::string_view name);
 

@@ -23,8 +23,8 @@ struct PlanIds {
 /// Keeps the first of each id, in order.
 [[nodiscard]] PlanIds unique_ids(const TextList& names);
 
-/// Reads an ids file: one id a line; blank lines, carriage returns and lines that begin with # are
-/// passed over.
+/// Reads an ids file: one id a line. Blank lines, carriage returns and lines that begin with # do
+/// not count.
 /// Throws RunError if the file cannot be read or names no id.
 [[nodiscard]] PlanIds read_ids(const std::filesystem::path& file);
 

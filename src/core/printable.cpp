@@ -5,7 +5,7 @@
 namespace wallheat {
 namespace {
 
-/// The bytes of the UTF-8 character at the start of `text`; 0 where there is none.
+/// The bytes of the UTF-8 character at the start of `text`; 0 if there is none.
 std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

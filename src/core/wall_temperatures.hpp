@@ -33,7 +33,7 @@ void set_wall_temperatures(FloorPlan& plan, const WallTemperatures& walls);
 /// "5.0=8.0 25.0=22.0", as result files keep them.
 [[nodiscard]] std::string to_text(const WallTemperatures& walls);
 
-/// Reads "5=8 25=22", in any order. Nothing where that is no list of finite temperatures up to
+/// Reads "5=8 25=22", in any order. Nothing if that is no list of finite temperatures up to
 /// largest_value, or names a kind twice.
 [[nodiscard]] std::optional<WallTemperatures> wall_temperatures_in(std::string_view text);
 

@@ -13,7 +13,7 @@ namespace wallheat {
 
 /// What a program is started with.
 struct ProgramStart {
-  std::string program;             ///< looked up in PATH where it has no slash
+  std::string program;             ///< looked up in PATH if it has no slash
   std::vector<std::string> words;  ///< its name for itself and others, and its arguments
   int in = -1;                     ///< a file for its stdin; -1: there is nothing to read
   int out = -1;                    ///< for its stdout; -1: nobody reads it

@@ -17,8 +17,8 @@ enum class Effort {
 /// A zlib stream. Throws RunError if memory does not suffice.
 [[nodiscard]] std::vector<std::byte> deflate(std::span<const std::byte> bytes, Effort effort);
 
-/// Fills `bytes` from a zlib stream; false where it is damaged or holds another number of bytes.
-/// Bytes behind the end of the stream are passed over.
+/// Fills `bytes` from a zlib stream; false if it is damaged or holds another number of bytes.
+/// Bytes behind the end of the stream do not count.
 [[nodiscard]] bool inflate(std::span<const std::byte> packed, std::span<std::byte> bytes);
 
 /// The same without zlib's frame, as zip archives have it.

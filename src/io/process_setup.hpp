@@ -2,8 +2,8 @@
 
 namespace wallheat {
 
-/// Called once, before anything is opened: what is said where nobody reads is lost, and ends
-/// nothing. A write to a pipe whose reader has left fails instead of killing. A stream that is
+/// To be called once, before anything is opened. A write to a pipe whose reader has left fails
+/// instead of killing: what is said there is lost, and ends nothing. A stream that is
 /// closed keeps its place, so that no file takes it: what goes to stderr is lost, and stdout fails
 /// as a full disk does.
 void prepare_standard_streams();

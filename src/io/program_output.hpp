@@ -17,7 +17,7 @@ struct ProgramOutput {
 
 /// Runs a program to its end; what it reads, prints and complains of are files in memory, so that
 /// nobody waits for a pipe. `words` are its name, which is looked up in PATH, and its arguments;
-/// `environment` (NAME=VALUE) is added to this process's. Nothing where there is no such program.
+/// `environment` (NAME=VALUE) is added to this process's. Nothing if there is no such program.
 /// Throws RunError.
 [[nodiscard]] std::optional<ProgramOutput> output_of(
     const std::vector<std::string>& words, std::string_view input = {},

@@ -133,7 +133,7 @@ LockHolder lock_holder_of(const std::filesystem::path& file) {
                   : asked || is_dead(holder)         ? LockHolder::Life::dead
                                                      : LockHolder::Life::lives;
   } catch (const SystemError&) {
-    holder.life = LockHolder::Life::unknown;  // somebody's who keeps it to himself
+    holder.life = LockHolder::Life::unknown;  // somebody's who may read it alone
   }
   return holder;
 }
@@ -150,7 +150,7 @@ WriteLock::WriteLock(const std::filesystem::path& file, const std::function<bool
     if (!lock) continue;  // removed between the two calls
     const Answer answer = lock_in_kernel(*lock);
     const LockHolder holder = read_holder(*lock);
-    // A system without locks: who made the file has it, until he is dead.
+    // On a system without locks the process that made the file has it until it ends.
     const bool is_held =
         answer == Answer::busy || (answer == Answer::unsupported && !is_new && !is_dead(holder));
     if (!is_held) {

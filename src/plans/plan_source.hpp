@@ -57,8 +57,8 @@ class PlanSource {
   [[nodiscard]] virtual std::filesystem::path path() const = 0;
   /// All plans in their order. Throws RunError if there is no such list.
   [[nodiscard]] virtual PlanIds ids() const = 0;
-  /// What spares another process, which opened the source without listing its plans, the search for
-  /// this one: of an archive, where its list has the plan's files. Empty if the id is enough.
+  /// Tells a process that opened the source without listing its plans where this one is: of an
+  /// archive, at which places its list has the plan's files. Empty if the id is enough.
   [[nodiscard]] virtual std::vector<std::uint32_t> places(const std::string& id) const = 0;
   [[nodiscard]] virtual FloorPlan load(const PlanKey& plan) const = 0;
   /// The mask alone. If it has more than `most_cells`, that is an InputError, too.
@@ -72,7 +72,7 @@ class PlanSource {
   [[nodiscard]] virtual std::uint64_t stamp(const PlanKey& plan) const = 0;
 };
 
-/// One number for several; others give another one, all but surely.
+/// One number for several. Other numbers almost certainly give another one.
 [[nodiscard]] std::uint64_t stamp_of(std::span<const std::uint64_t> numbers);
 
 using SharedPlanSource = std::shared_ptr<const PlanSource>;

@@ -70,7 +70,7 @@ void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t place) {
     throw RunError("its list of members is damaged");
 }
 
-/// Members are files below where the archive is unpacked. Throws RunError if one is not.
+/// Members are files below the folder into which the archive is unpacked; else throws RunError.
 void require_inside(std::string_view name) {
   bool inside = !name.empty() && name.find('\0') == name.npos && name.find('\\') == name.npos;
   std::string_view rest = name;
@@ -100,7 +100,7 @@ ZipArchive::ZipArchive(const std::filesystem::path& path) try : path_(path), fil
 }
 
 void ZipArchive::find_list() {
-  // The end: a record of a fixed size and a comment. Before it may stand where a larger one is.
+  // The end is a record of a fixed size and a comment. A locator of a larger one may precede it.
   const std::uint64_t tail_bytes =
       std::min<std::uint64_t>(file_.size(), locator_bytes + end_bytes + longest_comment);
   const std::uint64_t tail_offset = file_.size() - tail_bytes;
