@@ -79,15 +79,12 @@ class Worker {
 
   void hear_seats(std::chrono::milliseconds at_most) {
     auto events = seats_.poll(at_most);
-    for (std::size_t seat = 0; seat < seats_.count(); ++seat) look_at(seat);
-    for (auto& [seat, what] : events) {
+    // First, so that the agent knows what a process that has ended was at.
+    for (std::size_t seat = 0; seat < seats_.count(); ++seat)
+      seats_.progress(seat,
+                      [&](const PlanProgress& progress) { agent_.progressed(seat, progress); });
+    for (auto& [seat, what] : events)
       std::visit([&, number = seat](auto& each) { agent_.heard(number, std::move(each)); }, what);
-      look_at(seat);  // it may have begun with the next plan, and end next
-    }
-  }
-
-  void look_at(std::size_t seat) {
-    seats_.progress(seat, [&](const PlanProgress& progress) { agent_.progressed(seat, progress); });
   }
 
   void hear(const Envelope& envelope) {

@@ -25,7 +25,7 @@ std::vector<PlanQueue::Plan> PlanQueue::give(int id, double time_left_s, bool at
   Worker* const worker = find(id);
   if (worker == nullptr || worker->silent || time_left_s <= 0) return given;
   const auto has_troubled_alone = [&] {
-    return worker->alone && worker->leases.size() == 1 &&
+    return worker->shares_process && worker->leases.size() == 1 &&
            plans_[worker->leases[0].plan].troubles() > 0;
   };
   if (has_troubled_alone()) return given;  // nothing keeps it company
@@ -76,7 +76,8 @@ void PlanQueue::give_open(int id, Worker& worker, std::size_t most, double time_
       ++looks;
       continue;
     }
-    if (worker.alone && entry.troubles() > 0 && held > 0) return;  // so are all that follow
+    if (worker.shares_process && entry.troubles() > 0 && held > 0)
+      return;  // so are all that follow
     hold(worker, plan);
     given.push_back(plan);
   }
@@ -116,7 +117,7 @@ void PlanQueue::give_copies(Worker& worker, double time_left_s, std::vector<Plan
     ++looks;
     const auto [left_s, plan] = *each;
     if (!is_copyable(plan) || worker.holds(plan)) continue;
-    if (worker.alone && plans_[plan].troubles() > 0) continue;
+    if (worker.shares_process && plans_[plan].troubles() > 0) continue;
     // One copy costs nothing and may save much; another only if it should be done well before.
     const double here_s = caution * worker.pace->seconds_for(plans_[plan].updates);
     if (here_s > time_left_s || (plans_[plan].holders > 1 && here_s >= left_s / 2)) continue;

@@ -100,7 +100,7 @@ std::size_t PlanQueue::Worker::place_of(Plan plan) const {
   return place;
 }
 
-void PlanQueue::joined(int id, unsigned lanes, bool alone, const std::string& kind) {
+void PlanQueue::joined(int id, unsigned lanes, bool shares_process, const std::string& kind) {
   const auto place = static_cast<std::size_t>(id);
   if (workers_.size() <= place) workers_.resize(place + 1);
   Worker& worker = workers_[place];
@@ -108,7 +108,7 @@ void PlanQueue::joined(int id, unsigned lanes, bool alone, const std::string& ki
   all_lanes_ -= worker.lanes;
   worker.lanes = std::max(1U, lanes);
   all_lanes_ += worker.lanes;
-  worker.alone = alone;
+  worker.shares_process = shares_process;
   Pace* const pace = &paces_[kind];
   if (std::exchange(worker.pace, pace) != pace) worker.mean_s = 0;
   if (std::exchange(worker.silent, false))

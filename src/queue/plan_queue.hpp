@@ -45,10 +45,10 @@ class PlanQueue {
   /// While others are on their way, a plan that failed waits for them rather than being tried again
   /// where it failed.
   void expect_more(bool expected) { more_are_expected_ = expected; }
-  /// A worker is ready, back, or has another device: it keeps what it was given. `alone`: its lanes
-  /// share a process, so that a plan that kills it takes others along. `kind`: devices of one kind
-  /// are of one speed.
-  void joined(int worker, unsigned lanes, bool alone, const std::string& kind);
+  /// A worker is ready, back, or has another device: it keeps what it was given. `shares_process`:
+  /// its lanes share a process, so that a plan that kills it takes others along. `kind`: devices of
+  /// one kind are of one speed.
+  void joined(int worker, unsigned lanes, bool shares_process, const std::string& kind);
   /// What a silent worker holds is open to others, too. Returns the plans that have failed now, as
   /// too many workers fell silent with them.
   std::vector<Plan> silent(int worker);
@@ -110,7 +110,7 @@ class PlanQueue {
   };
   struct Worker {
     unsigned lanes = 0;  ///< 0: it is not here
-    bool alone = false, silent = false;
+    bool shares_process = false, silent = false;
     Pace* pace = nullptr;       ///< of its kind
     std::vector<Lease> leases;  ///< in the order in which they were given
     double mean_s = 0;          ///< what its latest plans took

@@ -326,7 +326,7 @@ void Judge::hand_out(int to, Plan number) {
                            });
   check(plan.avoid != to || here + expected < 2 || world_.now - worker.failed_s > 59 || is_last_way,
         promise::elsewhere);
-  if (scene_.alone)
+  if (scene_.shares_process)
     check(worker.given.empty() ||
               (!plan.is_troubled() &&
                !(worker.given.size() == 1 && plans_[worker.given.front().plan].is_troubled())),
@@ -383,8 +383,9 @@ void Judge::watch_worker(int number) {
   if (!listens) worker.told_s = world_.now;
   check(world_.now - std::max(worker.told_s, quiet_s_) < 1.3, promise::rank0_lives);
   // One that is not heard cannot be fed; nothing keeps a troubled plan company.
-  const bool is_hungry = worker.is_at_work() && silent_s < 1.1 &&
-                         (scene_.alone ? worker.given.empty() : worker.given.size() < scene_.lanes);
+  const bool is_hungry =
+      worker.is_at_work() && silent_s < 1.1 &&
+      (scene_.shares_process ? worker.given.empty() : worker.given.size() < scene_.lanes);
   if (!is_hungry || worker.hungry_s == never) worker.hungry_s = is_hungry ? world_.now : never;
   constexpr double patient_s = 1.3;
   if (!is_hungry || world_.now - worker.hungry_s < patient_s) return;
@@ -402,7 +403,7 @@ void Judge::watch_worker(int number) {
     const int holding = holders(plan);
     const bool copyable = holding == 1 || (holding == 2 && !is_pace_known_);
     check(!copyable || each.failures > 0 || holding + each.losses >= scene_.max_attempts ||
-              (scene_.alone && each.losses > 0) ||
+              (scene_.shares_process && each.losses > 0) ||
               world_.now - std::max(copies_s_, each.copied_s) <= patient_s,
           promise::copies);
   }

@@ -20,8 +20,8 @@ struct Scene {
   std::vector<PlanQueue::Start> starts;
   unsigned lanes = 1;
   int max_attempts = 3;
-  int slow = 0;        ///< workers
-  bool alone = false;  ///< lanes share a process
+  int slow = 0;                 ///< workers
+  bool shares_process = false;  ///< all lanes of a worker
   bool liars = false, all_known = false;
   double deadline_s = never, longest_s = 0, shortest_s = never;
 };

@@ -18,7 +18,7 @@ class Campaign {
   explicit Campaign(std::uint64_t seed) : world_(seed), faults_(seed % 6 != 0) {
     workers_.resize(static_cast<std::size_t>(world_.whole(1, 6)) + 1);
     scene_.lanes = static_cast<unsigned>(world_.whole(1, 6));
-    scene_.alone = world_.chance(0.3);
+    scene_.shares_process = world_.chance(0.3);
     if (world_.chance(0.4)) scene_.max_attempts = world_.whole(1, 4);
     draw_plans();
     draw_workers();
@@ -81,7 +81,7 @@ class Campaign {
       worker.world = &world_;
       worker.plans = &scene_.plans;
       worker.facts.lanes = scene_.lanes;
-      worker.facts.shares_process = scene_.alone;
+      worker.facts.shares_process = scene_.shares_process;
       worker.child_deaths = child_deaths;
       worker.plan_timeout_s = 3 * scene_.longest_s;
       worker.lies = world_.chance(liars);
