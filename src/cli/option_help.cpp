@@ -56,13 +56,9 @@ std::string Options::help() const {
 std::string Options::completions() const {
   const std::string word = arguments_.empty() ? "" : arguments_.back();
   const std::string before = arguments_.size() > 1 ? arguments_[arguments_.size() - 2] : "";
-  const auto is_before = [&](const Option& option) {
-    return before == "--" + option.name ||
-           (!option.letter.empty() && before == "-" + option.letter);
-  };
-  const auto option = std::ranges::find_if(table_, is_before);
+  const Option* const option = given_by(before);
   std::vector<std::string> words;
-  if (option != table_.end() && !option->value.name.empty()) {
+  if (option != nullptr && !option->value.name.empty()) {
     words = option->value.words;
   } else if (word.starts_with('-')) {
     for (const Option& each : table_) words.push_back("--" + each.name);

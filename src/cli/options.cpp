@@ -135,6 +135,13 @@ const Options::Option* Options::find(const std::string& name) const {
   return option == table_.end() ? nullptr : &*option;
 }
 
+const Options::Option* Options::given_by(const std::string& argument) const {
+  const auto option = std::ranges::find_if(table_, [&](const Option& each) {
+    return argument == "--" + each.name || (!each.letter.empty() && argument == "-" + each.letter);
+  });
+  return option == table_.end() ? nullptr : &*option;
+}
+
 std::string Options::shown(const std::string& name) const {
   return std::ranges::count(positional_, name) > 0 ? in_capitals(name) : "--" + name;
 }
@@ -163,7 +170,7 @@ void Options::read_command_line() {
     const std::string comma = option.letter.empty() ? "" : ",";
     names.add_options()((option.name + comma + option.letter).c_str(), word);
   }
-  bool is_value = false;  // of the option before
+  bool is_value = false;  // as -id is in "--sort -id"
   for (const std::string& argument : arguments_) {
     if (argument == "--") break;
     // "-data x" is "-d" with the value "ata" to Boost, but a slip to anybody.
@@ -171,9 +178,8 @@ void Options::read_command_line() {
         find(argument.substr(1, argument.find('=') - 1)) != nullptr)
       throw UsageError(
           fmt::format("there is no option '{0}'; did you mean '-{0}'?", printable(argument)));
-    const Option* option = argument.starts_with("--") ? find(argument.substr(2)) : nullptr;
-    is_value =
-        option != nullptr && !option->value.name.empty() && option->value.without_value.empty();
+    const Option* const option = given_by(argument);
+    is_value = option != nullptr && !option->value.name.empty();
   }
   // A guessed abbreviation could be --overwrite.
   const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;

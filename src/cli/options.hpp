@@ -82,6 +82,8 @@ class Options {
     Source source = Source::nobody;
   };
   [[nodiscard]] const Option* find(const std::string& name) const;
+  /// The option that an argument like --name or -n gives; null if it gives none.
+  [[nodiscard]] const Option* given_by(const std::string& argument) const;
   /// Whether it is other than its default, which a configuration may name, too.
   [[nodiscard]] bool is_changed(const std::string& name) const;
   /// Its name as people give it.
