@@ -25,9 +25,9 @@ struct Answers {
 /// Throws RunError as read_answers, and if a plan has not all numbers.
 [[nodiscard]] Answers read_reference_csv(const std::string& file);
 
-/// In what two sets of answers differ; "second" less "first".
+/// How two sets of answers differ. A difference is "second" less "first".
 struct Comparison {
-  /// Of plans that are not in both alike: rarer kinds first.
+  /// Why a plan is not the same in both. Rarer kinds come first.
   enum class Kind { status, floor_plan, only_first, only_second };
   struct Apart {
     Kind kind;
@@ -78,7 +78,7 @@ struct ProgramTime {
 /// Where the time of all threads of all sessions went; nothing but 0 if no session tells.
 [[nodiscard]] LedgerSeconds thread_seconds_of(const ResultReader& reader);
 
-/// All that one call of `wallheat compare` finds.
+/// Everything that one call of `wallheat compare` finds.
 struct Compared {
   std::vector<Comparison> comparisons;  ///< all against the first
   std::vector<ProgramTime> times;
@@ -90,7 +90,7 @@ struct Compared {
   [[nodiscard]] const ProgramTime& base_time() const;
 };
 void add_times(const Compared& found, Report& report);
-/// People see the first `most_listed` of the plans that are not in both alike.
+/// People see the first `most_listed` of the plans that are not the same in both.
 [[nodiscard]] Report report_of(Compared found, std::size_t most_listed);
 
 }  // namespace wallheat

@@ -14,7 +14,7 @@
 namespace wallheat {
 namespace {
 
-/// The column that says of which file a row is; people need it among several only.
+/// The column that names the file of a row. People need it only if there are several.
 Table::Column file_column(const Compared& found) {
   return {"file", found.comparisons.size() > 1 ? "file" : ""};
 }
@@ -70,7 +70,7 @@ void add_counts(const Compared& found, Report& report) {
                                   counted(one.compared, "plan")));
 }
 
-/// How a plan is not in both alike, for scripts and people.
+/// How a plan differs between the two, for scripts and for people.
 std::pair<const char*, std::string> kind_of(const Comparison::Apart& plan, const Comparison& of) {
   switch (plan.kind) {
     case Comparison::Kind::status:
@@ -136,7 +136,7 @@ void add_columns(const Compared& found, Report& report) {
   report.add(std::move(table));
 }
 
-/// The differences of the means: bins for people and as a figure, and what is far from the others.
+/// The differences of the means: a histogram, and what is far from the others.
 void add_histograms(const Compared& found, Report& report) {
   Table outliers{
       "outliers",

@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "report/report.hpp"
@@ -16,85 +13,6 @@
 
 namespace wallheat {
 namespace {
-
-struct ColourMap {
-  std::string_view name;
-  std::string_view palette;
-};
-constexpr std::array maps{
-    ColourMap{"heat",
-              "0 '#161042', 1 '#4a1c76', 2 '#88267c', 3 '#c33864', 4 '#e96042', 5 '#f89830', "
-              "6 '#fdd15c', 7 '#fff9ce'"},
-    ColourMap{"viridis",
-              "0 '#440154', 1 '#472c7a', 2 '#3b518b', 3 '#2c718e', 4 '#21908d', 5 '#27ad81', "
-              "6 '#5cc863', 7 '#aadc32', 8 '#fde725'"},
-    ColourMap{"magma",
-              "0 '#000004', 1 '#140e36', 2 '#3b0f70', 3 '#641a80', 4 '#8c2981', 5 '#b73779', "
-              "6 '#de4968', 7 '#f7705c', 8 '#fe9f6d', 9 '#fecf92', 10 '#fcfdbf'"},
-    ColourMap{"inferno",
-              "0 '#000004', 1 '#160b39', 2 '#420a68', 3 '#6a176e', 4 '#932667', 5 '#bc3754', "
-              "6 '#dd513a', 7 '#f37819', 8 '#fca50a', 9 '#f6d746', 10 '#fcffa4'"},
-    ColourMap{"cividis",
-              "0 '#00204d', 1 '#00336f', 2 '#39486b', 3 '#575d6d', 4 '#707173', 5 '#8a8779', "
-              "6 '#a69d75', 7 '#c4b56c', 8 '#e4cf5b', 9 '#ffea46'"},
-    ColourMap{"grey", "0 '#101010', 1 '#f8f8f8'"},
-    ColourMap{"coolwarm", "0 '#3b4cc0', 1 '#8db0fe', 2 '#fdf6c8', 3 '#f49a7b', 4 '#b40426'"},
-};
-constexpr std::string_view diverging = "coolwarm";
-constexpr std::string_view grey_of_mask = "0 '#686e7a', 1 '#ffffff'";
-
-constexpr ColourRange study_range{0, 25};  // whose walls are at 5 and 25
-
-/// How one scale of a picture is drawn.
-struct Scale {
-  ColourRange range;
-  std::string_view unit;
-  std::string_view colours;       ///< of maps, if the picture names none
-  bool is_bar_wanted = true;      ///< until it is drawn
-  bool are_numbers_long = false;  ///< those beside its bar
-};
-
-Scale scale_of(const FieldPicture& picture, PanelScale of) {
-  if (of == PanelScale::mask) return {{0, 1}, "", "", false};
-  ColourRange found{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
-  bool is_study = false;
-  for (const FieldPanel& panel : picture.panels) {
-    if (panel.scale != of) continue;
-    for (const double value : panel.values.cells) {
-      if (!(std::abs(value) < 1e6)) continue;  // a divergence must not spoil the scale
-      found.low = std::min(found.low, value);
-      found.high = std::max(found.high, value);
-      is_study = is_study || value == 5.0 || value == 25.0;
-    }
-  }
-  if (found.low > found.high) found = {0, 0};  // nothing to show
-  const double most = std::max({-found.low, found.high, std::numeric_limits<double>::min()});
-  Scale scale{found, "temperature in °C", maps.front().name};
-  if (of == PanelScale::difference) {
-    scale = {{-most, most}, "difference in °C", diverging};
-  } else if (of == PanelScale::source) {
-    scale = {{0, found.high}, "heat source", maps.front().name};
-    if (found.low < 0) scale = {{-most, most}, "heat source", diverging};
-  } else if (constexpr double rounding = 1e-6; is_study &&
-                                               found.low >= study_range.low - rounding &&
-                                               found.high <= study_range.high + rounding) {
-    scale.range = study_range;
-  }
-  const bool has_temperature =
-      std::ranges::count(picture.panels, PanelScale::temperature, &FieldPanel::scale) > 0;
-  if (picture.range && (of == PanelScale::temperature || !has_temperature))
-    scale.range = *picture.range;
-  auto& [low, high] = scale.range;
-  if (!(low < high)) high = low + 1;  // all alike
-  if (!picture.colours.empty()) scale.colours = picture.colours;
-  scale.are_numbers_long = std::max(-low, high) >= 1000 || std::max(-low, high) < 0.1;
-  return scale;
-}
-
-std::string_view palette_of(const Scale& scale) {
-  const auto* const found = std::ranges::find(maps, scale.colours, &ColourMap::name);
-  return found == maps.end() ? grey_of_mask : found->palette;
-}
 
 /// Means of squares of `gather` x `gather` cells, those that are NaN left out.
 Grid<double> averaged(const Grid<double>& field, std::size_t gather) {
@@ -138,7 +56,7 @@ class Page {
       longest = std::max({longest, rows, cols});
       wide = std::max(wide, cols / std::max(rows, cols));
       high = std::max(high, rows / std::max(rows, cols));
-      if (!scales_.contains(scale)) scales_.emplace(scale, scale_of(picture, scale));
+      if (!scales_.contains(scale)) scales_.emplace(scale, colour_scale_of(picture, scale));
     }
     // Some numbers are long.
     bar_ = std::ranges::any_of(scales_, [](const auto& of) { return of.second.are_numbers_long; })
@@ -174,8 +92,8 @@ class Page {
     const double tall = std::min(height - top - caption - margin, 600.0);
     double bar_left = right + gap;
     for (const FieldPanel& panel : picture_.panels) {
-      Scale& scale = scales_.at(panel.scale);
-      plot.add("set palette maxcolors 0 defined ({})", palette_of(scale));
+      ColourScale& scale = scales_.at(panel.scale);
+      plot.add("set palette maxcolors 0 defined ({})", scale.palette);
       plot.add("set cbrange [{:.10g}:{:.10g}]", scale.range.low, scale.range.high);
       plot.add("unset colorbox");
       // A panel of nothing but ground draws no bar.
@@ -219,9 +137,21 @@ class Page {
     return cells * (cell >= 1 ? std::floor(cell) : 1 / std::ceil(1 / cell));
   }
 
+  /// As much of it as has room above the panel, by the parts that commas end.
+  [[nodiscard]] std::string caption_of(const FieldPanel& panel) const {
+    constexpr double letter = 7.6;
+    std::string text = panel.caption;
+    while (letter * static_cast<double>(text.size()) > panel_width_ + gap) {
+      const std::size_t comma = text.rfind(", ");
+      if (comma == std::string::npos) break;
+      text.resize(comma);
+    }
+    return text;
+  }
+
   void add_panel(Plot& plot, const FieldPanel& panel, const ColourRange& range) const {
     const Grid<double>& field = panel.values;
-    plot.add("set title {}", Plot::quoted(panel.caption));
+    plot.add("set title {}", Plot::quoted(caption_of(panel)));
     plot.add("set xrange [0:{}]; set yrange [{}:0]", field.cols, field.rows);
     for (const FieldLabel& label : panel.labels) add_label(plot, label, panel, range);
     const std::size_t gather = (std::max(field.rows, field.cols) + dots_ - 1) / dots_;
@@ -251,7 +181,7 @@ class Page {
   }
 
   const FieldPicture& picture_;
-  std::map<PanelScale, Scale> scales_;
+  std::map<PanelScale, ColourScale> scales_;
   double columns_ = 1;  // of panels
   double rows_ = 1;
   double bar_ = 0;        // width of a colour bar with its numbers
@@ -262,15 +192,6 @@ class Page {
 };
 
 }  // namespace
-
-const std::vector<std::string>& colour_maps() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const ColourMap& map : maps) all.emplace_back(map.name);
-    return all;
-  }();
-  return names;
-}
 
 std::string FieldPicture::draw(PlotFormat format, int dpi) const {
   return plot(dpi).draw(format, dpi);

@@ -15,7 +15,7 @@
 
 namespace wallheat {
 
-/// What has become of a file's last run; the first are those that there is more to say about.
+/// What has become of a file's last run. Those about which there is more to say come first.
 enum class RunState { being_written, killed, unknown, not_begun, closed };
 /// "being written", "killed", ...
 [[nodiscard]] std::string_view to_string(RunState state);
@@ -24,7 +24,7 @@ enum class RunState { being_written, killed, unknown, not_begun, closed };
 struct PlanCounts {
   std::size_t solved = 0;
   std::size_t failed = 0;
-  std::size_t pending = 0;  ///< those that run, or failed before and wait to run again, too
+  std::size_t pending = 0;  ///< also those that run, or failed before and will run again
   std::size_t running = 0;
   std::optional<double> plans_per_s;  ///< of a run that lives, else of the last if it ended
   std::optional<double> seconds_left;
@@ -44,7 +44,7 @@ struct PartStatus {
   std::string solver;        ///< name and version; empty if the file does not say
   Attributes session;        ///< the last one's
   PlanCounts plans;
-  std::vector<PlanResult> failures;  ///< the failed rows, those that are tried again, too
+  std::vector<PlanResult> failures;  ///< the failed rows, also those that will run again
   std::size_t of_session = 0;        ///< plans that the last session solved or gave up
 
   [[nodiscard]] std::string name() const { return file.filename().string(); }
@@ -55,8 +55,9 @@ struct PartStatus {
   /// How much longer than its status says a run has been at something: a dead one stands still.
   [[nodiscard]] double since_status_s() const { return lives() ? age_s : 0; }
   [[nodiscard]] int exit_status() const;
-  /// How the last session ended, as an ExitStatus: one that was left open with 1 if it had solved
-  /// nothing. It goes on only if a process is seen to hold the lock: a fresh status is no sign.
+  /// How the last session ended, as an ExitStatus. One that was left open ended with 1 if it had
+  /// solved nothing. It still runs only if a process is seen to hold the lock: a fresh status is no
+  /// sign of that.
   [[nodiscard]] int session_exit_status() const;
   /// Names the last session, and says what came of it.
   [[nodiscard]] std::string session_text() const;
@@ -69,7 +70,7 @@ struct FileStatus {
   PlanCounts plans;  ///< of all parts; plans_per_s of those that live, or of a single one
 
   [[nodiscard]] bool is_array() const { return parts.size() > 1; }
-  /// The first of its parts' states, in the order of RunState.
+  /// The state of its parts that comes first in RunState.
   [[nodiscard]] RunState state() const;
   [[nodiscard]] int exit_status() const;
   /// "running", "done", "failed" (some plans), "left" (work is) or "killed".
@@ -79,9 +80,9 @@ struct FileStatus {
 /// A run replaces its status every two seconds; a file server may show an old one for a while.
 inline constexpr double fresh_status_s = 30;
 
-/// Looks at files without changing anything: at the parts of an array that are named, or at a
-/// single file, or if that is not there yet, at all parts beside it that belong into it. Throws
-/// RunError.
+/// Looks at files without changing anything: at a single file, or at the parts of an array that are
+/// named. If a single file is not there yet, it looks at the parts beside it that belong into it.
+/// Throws RunError.
 [[nodiscard]] FileStatus status_of(const std::vector<std::filesystem::path>& files);
 
 /// Whether a living process has the right to write this file, which may not be there yet.
@@ -89,6 +90,12 @@ inline constexpr double fresh_status_s = 30;
 /// All of it; with `why`, a sentence for each plan that was not simply solved at its first start,
 /// for which the rows are read again. Throws RunError.
 [[nodiscard]] Report report_of(const FileStatus& status, bool why = false);
+/// The state of a part, and who writes it.
+[[nodiscard]] std::string state_text(const PartStatus& part);
+/// What to do.
+[[nodiscard]] std::string advice_on(const FileStatus& status);
+/// Why somebody should do something about a part, or look at it; empty if nobody needs to.
+[[nodiscard]] std::string why_attention(const PartStatus& part);
 /// Of each plan that was not simply solved why; of those that were never started without an id.
 void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows);
 /// The sums in one line, with the time of day (UTC).

@@ -75,7 +75,8 @@ bool has_font(char32_t letter) {
   return known[letter] = !fonts || fonts->status != 0 || !fonts->out.empty();
 }
 
-/// Letters that no font here has as U+65E5: gnuplot would draw boxes as large as the picture.
+/// Writes a letter that no font here has as U+65E5. gnuplot would draw a box as large as the
+/// picture.
 std::string with_letters_of_fonts(std::string_view text) {
   std::string shown;
   for (std::size_t at = 0; at < text.size();) {
@@ -168,7 +169,7 @@ void Plot::add(std::string_view line) {
 std::string Plot::quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char letter : printable(text)) {
-    // gnuplot knows escapes in these quotes, and commands between backquotes.
+    // In these quotes gnuplot knows escapes, and commands between backquotes.
     if (letter == '"' || letter == '\\' || letter == '`') {
       quoted += fmt::format("\\{:03o}", static_cast<unsigned char>(letter));
     } else {

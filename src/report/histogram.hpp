@@ -16,14 +16,15 @@ struct Histogram {
     double to = 0;
     std::size_t count = 0;
   };
-  std::vector<Bin> bins;              ///< ascending; empty if there is no number
-  std::vector<std::size_t> outliers;  ///< places among the values; those that are no number as well
+  std::vector<Bin> bins;  ///< ascending; empty if there is no number
+  std::vector<std::size_t>
+      outliers;  ///< places among the values, those of what is no number included
 };
 
-/// At most so many bins, two at least, each 1, 2 or 5 times a power of ten wide. Outliers are more
-/// than three interquartile ranges beyond the quartiles (and 3 % of what all numbers span), so
-/// three quarters of the numbers at least are in bins, whatever they are; or nothing but what is no
-/// number.
+/// Makes at most so many bins (at least two), each 1, 2 or 5 times a power of ten wide. Outliers
+/// are more than three interquartile ranges (and 3 % of the span of all numbers) beyond the
+/// quartiles, so at least three quarters of the numbers are in bins. Without `may_have_outliers`,
+/// only what is no number is one.
 [[nodiscard]] Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins = 16,
                                      bool may_have_outliers = true);
 

@@ -195,6 +195,17 @@ std::string verdict_of(const Ways& ways, std::size_t plans) {
                                        "or by fused multiply-add");
 }
 
+/// What one plan's answer is, by what all are.
+std::string verdict_on_plan(const Named& named, const Ways& ways) {
+  if (!named.fault.empty()) return named.fault;
+  if (named.is_none()) return "no iterate of this plan";
+  std::vector<std::string> own;
+  std::ranges::copy_if(ways.commonest, std::back_inserter(own),
+                       [&](const std::string& way) { return named.ways.contains(way); });
+  if (own.empty()) return named.is_precise ? "another iterate" : "may be another iterate";
+  return ways.is_decided() ? own.front() : "may be: " + few_of(own);
+}
+
 }  // namespace
 
 Report name_iterates(const std::string& file, const PlanSource& source) {
@@ -215,20 +226,12 @@ Report name_iterates(const std::string& file, const PlanSource& source) {
   IdList answered;
   for (const Named& named : all) {
     answered.add(named.id);
-    if (!named.fault.empty()) {
-      table.rows.push_back({named.id, named.fault, {}, {}, {}});
-      continue;
-    }
     none += named.is_none() ? 1U : 0U;
-    std::vector<std::string> own;
-    std::ranges::copy_if(ways.commonest, std::back_inserter(own),
-                         [&](const std::string& way) { return named.ways.contains(way); });
-    const std::string answer = named.is_none() ? "no iterate of this plan"
-                               : own.empty()
-                                   ? named.is_precise ? "another iterate" : "may be another iterate"
-                               : ways.is_decided() ? own.front()
-                                                   : "may be: " + few_of(own);
-    table.rows.push_back({named.id, answer, named.sweeps(), named.nearest, named.distance});
+    Table::Row& row = table.rows.emplace_back(Table::Row{named.id, verdict_on_plan(named, ways)});
+    if (named.fault.empty())
+      row.insert(row.end(), {named.sweeps(), named.nearest, named.distance});
+    else
+      row.resize(table.columns.size());
   }
   std::size_t missing = 0;
   for (const std::string_view id : source.ids().ids) {

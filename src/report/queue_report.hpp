@@ -42,9 +42,9 @@ struct QueueForecast {
 /// bound. Such a job must find all its nodes free at a time.
 [[nodiscard]] std::vector<WideWaits> wide_waits(const JobListing& listing);
 
-/// The forecast for jobs on so many nodes (a power of two), of so many core hours: of those on at
-/// least as many nodes, or half as many; else of their class of sizes; else of the partition; the
-/// first that has history enough for the 95 % bound. Null if the partition has none.
+/// The forecast for jobs on so many nodes (a power of two) with so many core hours. It is the first
+/// that has history enough for the 95 % bound: of jobs on at least as many nodes, on half as many,
+/// of the same class of sizes, in the partition. Null if the partition has none.
 [[nodiscard]] const WaitForecast* forecast_for(const QueueForecast& report,
                                                const std::string& partition, std::size_t nodes,
                                                double core_hours);

@@ -58,11 +58,11 @@ struct Style {
 /// A named value.
 struct Fact {
   std::string key;   ///< in JSON; empty: for people only
-  std::string name;  ///< for people, with blanks in front if it is a part of the one before; empty:
-                     ///< in JSON only
+  std::string name;  ///< for people, with blanks in front if it is a part of the fact before it;
+                     ///< empty: in JSON only
   Value value;
   Style style = {};
-  std::string more = {};  ///< goes on behind the value, for people
+  std::string more = {};  ///< stands behind the value, for people
 };
 
 /// The same values of many things.
@@ -76,8 +76,8 @@ struct Table {
   std::string key, name;  ///< an empty name: no heading
   std::vector<Column> columns;
   std::vector<Row> rows = {};
-  /// In place of `rows` if there may be millions: hands over one after the other, and begins anew
-  /// at each call.
+  /// In place of `rows` if there may be millions. It hands over one after the other, and begins
+  /// anew at each call.
   std::function<void(const std::function<void(const Row&)>& take)> source = {};
   std::size_t most_shown = std::numeric_limits<std::size_t>::max();  ///< rows, to people
   bool is_folded = false;  ///< on pages only, where its reader opens it
@@ -150,10 +150,10 @@ struct Report {
   std::string title = {};      ///< of its page
   std::string csv_table = {};  ///< the key of the one that CSV has; empty: the first
   std::vector<std::variant<Fact, Table, Note, Figure>> parts = {};
-  /// What its page shows, if that is more than this; made only for a page.
+  /// Makes what its page shows, if that is more than this.
   std::function<Report()> for_page = {};
   int exit_status = 0;     ///< an ExitStatus
-  std::string error = {};  ///< said on stderr behind all else; empty: none
+  std::string error = {};  ///< told on stderr after everything else; empty: none
 
   template <class Part>
   Part& add(Part part) {

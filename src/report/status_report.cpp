@@ -2,17 +2,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <map>
 #include <utility>
 
-#include "core/exit_status.hpp"
 #include "core/plural.hpp"
 #include "report/attributes.hpp"
 #include "report/file_status.hpp"
-#include "store/merge.hpp"
-#include "view/advice.hpp"
 #include "view/gpu_text.hpp"
 #include "view/time_text.hpp"
 
@@ -21,22 +17,6 @@ namespace {
 
 std::string running_text(const PlanCounts& plans) {
   return plans.running > 0 ? fmt::format(", {} of them running", plans.running) : "";
-}
-
-std::string state_text(const PartStatus& part) {
-  if (const auto parts = merged_parts(part.session); parts && part.state == RunState::closed)
-    return "closed; merged from " + counted(*parts, "part");
-  std::string text(to_string(part.state));
-  if (part.state == RunState::closed)
-    if (const std::string ended = text_in(part.session, "ended_utc", ""); !ended.empty())
-      text += " at " + ended;
-  if (part.state == RunState::killed) text = "left open: its writer was killed";
-  if (part.state == RunState::unknown) text = "left open: its writer does not answer";
-  if (!part.writer.pid.empty())
-    text += fmt::format(", process {} on host {}", part.writer.pid, part.writer.host);
-  if (!part.writer.job.empty()) text += ", job " + part.writer.job;
-  if (!part.writer.since.empty()) text += ", started " + part.writer.since;
-  return text;
 }
 
 /// "4 parts, 1 killed (3), 3 closed", with the numbers of the parts.
@@ -52,59 +32,6 @@ std::string states_text(const FileStatus& status) {
       text += fmt::format(" ({})", fmt::join(parts, ", "));
   }
   return text;
-}
-
-std::string advice_of(const FileStatus& status) {
-  const PartStatus& first = status.parts.front();
-  const bool is_merged = !status.is_array() && merged_parts(first.session);
-  const auto go_on = [&](const std::string& more = "") -> std::string {
-    if (status.is_array())
-      return "submit the array again" + (more.empty() ? "" : " with" + more) +
-             " when no job is left";
-    return is_merged ? "run '" + resume_command(first.file.string()) + more + "'"
-                     : resume_same + more;
-  };
-  const std::string or_repair =
-      status.is_array() ? "" : ", or make the file whole with 'wallheat repair'";
-  const bool is_left = std::ranges::any_of(status.parts, [](const PartStatus& part) {
-    return !part.lives() && part.exit_status() == exit_work_left;
-  });
-  switch (status.state()) {
-    case RunState::being_written:
-      if (is_left) return "wait; " + go_on();
-      if (status.is_array() || first.age_s <= fresh_status_s) return "wait";
-      return fmt::format(
-          "wait; but it has not written its status for {}: see whether it is stopped or waits for "
-          "a file system",
-          duration_text(first.age_s));
-    case RunState::killed:
-      return "nothing stored is lost: to go on, " + go_on() + or_repair;
-    case RunState::unknown:
-      return fmt::format("see whether process {} on host {} still lives; if not, {}{}",
-                         first.writer.pid, first.writer.host, go_on(), or_repair);
-    case RunState::not_begun:
-    case RunState::closed:
-      break;
-  }
-  if (status.plans.pending > 0) return "to go on, " + go_on();
-  if (status.plans.failed > 0)
-    return "mend the input of the failed plans, then " + go_on(and_retry_failed);
-  if (status.is_array() && !status.file.empty())
-    return "'wallheat merge' makes one file of the parts";
-  return is_left ? "all is solved; 'wallheat repair' makes one file of it and its journals"
-                 : "nothing to do";
-}
-
-/// Why somebody has to do something about it, or to look at it; empty if nobody has.
-std::string why_attention(const PartStatus& part) {
-  std::vector<std::string> reasons;
-  if (part.state == RunState::killed || part.state == RunState::unknown)
-    reasons.push_back(state_text(part));
-  if (part.state == RunState::closed && part.plans.pending > 0)
-    reasons.emplace_back("stopped early");
-  if (part.state == RunState::closed && !part.is_whole) reasons.emplace_back("is not whole");
-  if (!part.failures.empty()) reasons.push_back(part.failures.front().error);
-  return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
 /// What parts have, whose names stand in front; people see it if it has a name.
@@ -240,7 +167,7 @@ void add_facts(Report& report, const FileStatus& status) {
          fmt::format("{}written {} ago", any_lives ? first.run->state + ", " : "",
                      duration_text(first.age_s)));
   if (!is_array) fact("", "note", first.note);
-  fact("advice", "advice", advice_of(status));
+  fact("advice", "advice", advice_on(status));
 }
 
 }  // namespace

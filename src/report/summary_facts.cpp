@@ -128,8 +128,8 @@ void add_costs(const Summary& summary, const std::optional<WallTime>& wall, Repo
 
 }  // namespace
 
-void add_facts(const Summary& summary, const std::optional<WallTime>& wall, double cell_metres,
-               Report& report) {
+void add_summary_facts(const Summary& summary, const std::optional<WallTime>& wall,
+                       double cell_metres, Report& report) {
   add_plans(summary, report);
   add_temperatures(summary, report);
   add_areas(summary, cell_metres, report);

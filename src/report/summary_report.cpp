@@ -175,7 +175,7 @@ Report report_with(const Summary& summary, const SummarySource& of, const Summar
   if (reader != nullptr && of.are_all_rows) wall = wall_time(reader->sessions());
   Report report{std::filesystem::path(of.file).filename().string()};
   report.parts.assign(of.left_out.begin(), of.left_out.end());
-  add_facts(summary, wall, of.cell_metres, report);
+  add_summary_facts(summary, wall, of.cell_metres, report);
   report.add_data("closed_well", closed_well);
   if (!closed_well)
     report.add_line(

@@ -8,8 +8,8 @@
 namespace wallheat {
 
 /// The answers, a line each.
-void add_facts(const Summary& summary, const std::optional<WallTime>& wall, double cell_metres,
-               Report& report);
+void add_summary_facts(const Summary& summary, const std::optional<WallTime>& wall,
+                       double cell_metres, Report& report);
 
 /// What only the page of a summary has. `of` has a reader, and lives as long.
 class SummaryPage {

@@ -47,12 +47,12 @@ struct PlanNeed {
                                                    const Superposition& linear,
                                                    const RoomPlaces& rooms);
 
-/// Always: the wall may be as cold as one likes; never: no temperature of it suffices.
+/// always: the wall may be as cold as one likes. never: no temperature of the wall is enough.
 enum class NeedVerdict { always, reachable, above_limit, never };
 [[nodiscard]] NeedVerdict verdict_on(const NeededTemperature& needed, double limit);
 [[nodiscard]] std::string_view to_string(NeedVerdict verdict);
 
-/// With which temperature this share of the rooms reaches the goal. There is a room.
+/// The temperature with which this share of the rooms reaches the goal. There must be a room.
 [[nodiscard]] NeededTemperature needed_for_share(const std::vector<RoomNeed>& rooms, double share);
 
 /// The answer for a set of plans.

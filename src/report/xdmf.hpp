@@ -7,8 +7,8 @@
 
 #include "store/field_places.hpp"
 
-// Fields for ParaView. x is the column, y the row, and a cell is 1
-// wide; the data `temperature` (°C) is that of the cells.
+// Fields for ParaView. x is the column and y the row; a cell is 1 wide. The data `temperature` (°C)
+// belongs to cells.
 
 namespace wallheat {
 

@@ -188,6 +188,7 @@ TEST_F(TwoFiles, may_be_the_reference_programs_csv) {
   const std::string file = make("a.h5", {rows});
   std::ostringstream text;
   write_reference_csv(text, rows_of(rows));
+  EXPECT_THAT(text.str(), Not(HasSubstr("\nf,"))) << "which has no answer";
   const std::string csv = write("a.csv", text.str());
   EXPECT_TRUE(is_reference_csv(csv));
   EXPECT_FALSE(is_reference_csv(file));

@@ -66,6 +66,20 @@ TEST(FieldPicture, has_a_caption_for_each_panel_and_one_scale) {
     EXPECT_THAT(svg, HasSubstr(part));
 }
 
+TEST(FieldPicture, leaves_out_of_a_caption_what_would_reach_into_the_next) {
+  const FloorPlan plan = plan_of(30, 30);
+  FieldPicture picture;
+  for (int i = 0; i < 2; ++i)
+    picture.panels.push_back(
+        {"mean 14.01 °C, after 3602 iterations of jacobi", within_building(plan, plan.domain)});
+  picture.columns = 2;
+  picture.side = 120;
+  EXPECT_THAT(picture.draw(PlotFormat::svg),
+              AllOf(HasSubstr("mean 14.01 °C"), Not(HasSubstr("iterations"))));
+  picture.side = 512;
+  EXPECT_THAT(picture.draw(PlotFormat::svg), HasSubstr("iterations of jacobi"));
+}
+
 FieldPicture one_panel(const Grid<double>& values, PanelScale scale = PanelScale::temperature) {
   FieldPicture picture;
   picture.panels.push_back({"", values, scale});

@@ -53,6 +53,7 @@ TEST(WallNeed, tells_rooms_that_need_no_wall_much_wall_and_whom_no_wall_helps) {
   EXPECT_EQ(verdicts_on(area).front(), reachable);
   EXPECT_EQ(verdicts_on(area).back(), never);
   // Rooms of ten cells, of which eleven were asked for.
+  EXPECT_THAT(need_of({.min_cells = 10}).plans.front().rooms, SizeIs(3));
   const Report none = report_of(need_of({.min_cells = 11}));
   EXPECT_EQ(value_of(none, "rooms"), Value(0));
   EXPECT_FALSE(value_of(none, "needed").is_known());
@@ -157,7 +158,10 @@ BoundedStatistics ten_cells(double mean, const BoundedCount& above) {
 /// Two plans: with the second setting the first has a mean of 20, and half of the other is warm.
 TEST(WhatIf, tells_of_all_plans_and_of_each) {
   const WhatIf asked{{25}, {{25}, {30}}, {}, 0};
-  const WhatIfPlan one{"one", 0, {ten_cells(16, {}), ten_cells(20, {10, 5, 10})}};
+  const WhatIfPlan one{
+      "one",
+      1,
+      {ten_cells(16, {}), ten_cells(15.1, {}), ten_cells(20, {10, 5, 10}), ten_cells(14.9, {})}};
   const WhatIfPlan two{"two",
                        1,
                        {ten_cells(10, {}), ten_cells(17.9, {}), ten_cells(18, {5, 4, 6}),
@@ -172,24 +176,27 @@ TEST(WhatIf, tells_of_all_plans_and_of_each) {
                      {"settings", 0, "wall_25", 25.0},
                      {"settings", 0, "rooms_above_most", 1},
                      {"settings", 0, "rooms_below", 0},
+                     {"settings", 0, "rooms_below_most", 1},
                      {"settings", 1, "mean_of_means", 19.0},
                      {"settings", 1, "plans", 2},
                      {"settings", 1, "half_above", 2},
                      {"settings", 1, "half_above_least", 1},
                      {"settings", 1, "half_below", 0},
-                     {"settings", 1, "rooms", 1},
+                     {"settings", 1, "rooms", 2},
+                     {"settings", 1, "rooms_below", 1},
+                     {"settings", 1, "rooms_below_least", 0},
                      {"settings", 1, "rooms_above", 1},
                      {"settings", 1, "rooms_above_least", 0},
-                     {"plans", 3, "id", "two"},
-                     {"plans", 3, "wall_25", 30.0},
-                     {"plans", 3, "pct_above", 50.0},
-                     {"plans", 3, "pct_above_least", 40.0},
-                     {"plans", 3, "pct_above_most", 60.0},
-                     {"plans", 5, "room", 1}};
+                     {"plans", 5, "id", "two"},
+                     {"plans", 5, "wall_25", 30.0},
+                     {"plans", 5, "pct_above", 50.0},
+                     {"plans", 5, "pct_above_least", 40.0},
+                     {"plans", 5, "pct_above_most", 60.0},
+                     {"plans", 7, "room", 1}};
   for (const auto& [table, row, key, value] : cells)
     EXPECT_EQ(cell_of(report, table, row, key), value) << table << ' ' << row << ' ' << key;
   EXPECT_NEAR(std::get<double>(cell_of(report, "settings", 1, "error_bound")), 0.125, 1e-9);
-  EXPECT_EQ(rows_of(report, "plans").size(), 6U);
+  EXPECT_EQ(rows_of(report, "plans").size(), 8U);
   EXPECT_THAT(report.first<Figure>()->series.at(0).y, ElementsAre(13, 19)) << "from now on";
   std::ostringstream text;
   write_text(report, text);

@@ -117,6 +117,17 @@ TEST(Report, is_found_again_in_its_json) {
         << wrong;
 }
 
+TEST(Report, has_the_ends_of_its_bars_in_json) {
+  Report report;
+  report.add(Figure{"times", "", {}, {}, {{"of a", Figure::Mark::bars}}})
+      .series[0]
+      .add_rectangle(1, 2, 3, 4);
+  const Figure again = *report_in("bars.json", json_of(report)).first<Figure>();
+  EXPECT_EQ(again.series.at(0).mark, Figure::Mark::bars);
+  EXPECT_EQ(again.series.at(0).x_end, std::vector<double>{2});
+  EXPECT_EQ(again.series.at(0).y_end, std::vector<double>{4});
+}
+
 TEST(Report, is_a_table_that_spreadsheets_read) {
   std::ostringstream csv;
   write_csv(*houses().first<Table>(), csv);
