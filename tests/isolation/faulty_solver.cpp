@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <new>
 
 #include "isolation/rank0.hpp"
 #include "isolation/solver_process.hpp"
@@ -32,20 +31,9 @@ void say(const char* bytes) { (void)::send(STDIN_FILENO, bytes, std::strlen(byte
 
 const auto never = [] { return false; };
 
-/// Some solvers have no memory for a plan.
-class Poor final : public Solver {
- public:
-  std::optional<Solution> solve(const FloorPlan&, const Limits&, const SolveControl&) override {
-    throw std::bad_alloc();
-  }
-};
-
 PlanJob faulty_job(const JobSettings& settings, JobThread thread) {
   if (settings.device == "missing") throw RunError("there is no such device");
-  if (std::filesystem::exists(settings.data / "nothing_starts")) std::_Exit(9);
   const PlanJob sound = open_jobs(settings).make_job(thread);
-  const PlanJob poor =
-      make_plan_job(settings, open_plan_source(settings.data), std::make_shared<Poor>(), thread);
   const auto kill = [](int number) {
     return [number](const SolveControl&) -> Result {
       ::raise(number);
@@ -81,7 +69,6 @@ PlanJob faulty_job(const JobSettings& settings, JobThread thread) {
     if (fault != faults.end()) return fault->second(control);
     if (task.id == "patient")
       go_on(control, 1, [&] { return std::filesystem::exists(settings.data / "go"); });
-    if (task.id == "poor") return poor(task, control);
     const std::vector<char> touched(task.id == "large" ? 64 << 20 : 0, 'x');
     return sound(task, control);
   };

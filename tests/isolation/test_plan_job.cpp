@@ -1,4 +1,5 @@
 #include <cmath>
+#include <new>
 
 #include "isolation/plan_job.hpp"
 #include "plans/plan_hash.hpp"
@@ -115,6 +116,23 @@ TEST_F(PlanJobTest, does_not_solve_a_plan_whose_field_cannot_be_stored) {
   const PlanResult result = solve("7", true);
   EXPECT_EQ(result.status, PlanStatus::failed);
   EXPECT_THAT(result.error, HasSubstr("30000 x 30000 cells takes more than the 4 GiB"));
+}
+
+class Poor final : public Solver {
+ public:
+  std::optional<Solution> solve(const FloorPlan&, const Limits&, const SolveControl&) override {
+    throw std::bad_alloc();
+  }
+};
+
+TEST_F(PlanJobTest, calls_a_want_of_memory_a_failure_that_may_pass) {
+  save("7", room(20, 30));
+  const PlanJob job =
+      make_plan_job({directory_.path(), solver_, false, "host", "cpu"},
+                    directory_source(directory_.path()), std::make_shared<Poor>(), {});
+  const Result result = job({0, "7"}, {});
+  EXPECT_EQ(result.kind, Result::Kind::may_pass);
+  EXPECT_EQ(decode_result(result.record).error, "plan 7: there is not enough memory to solve it");
 }
 
 TEST_F(PlanJobTest, blames_no_plan_for_a_directory_that_is_away) {

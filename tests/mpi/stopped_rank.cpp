@@ -4,7 +4,7 @@
 
 #include "mpi/mpi_session.hpp"
 
-// A run under mpirun: `stopped_rank start|end|never RANK SECONDS`. That rank stops for ever before
+// A run under mpirun: `stopped_rank start|end RANK SECONDS`. That rank stops for ever before
 // MPI has started or ended; rank 0 waits so long for the others.
 int main(int argc, char** argv) {
   if (argc != 4) return 2;

@@ -320,6 +320,17 @@ TEST_F(AgentTest, tries_to_start_three_times) {
   EXPECT_EQ(all.bye->reason, "a solver process ended with exit status 9 at its start");
 }
 
+TEST_F(AgentTest, leaves_if_no_process_comes_up_any_more) {
+  open({cores(1)});
+  for (int death = 0; death < 3; ++death) {
+    die(0);
+    pass(2);
+  }
+  EXPECT_EQ(said().bye->reason,
+            "no solver process comes up any more, the last of 3 tries: a solver process was "
+            "killed by SIGSEGV at its start");
+}
+
 TEST_F(AgentTest, waits_for_plans_that_cannot_be_read_and_leaves_in_the_end) {
   open({cores(1)});
   hear_work({1});
