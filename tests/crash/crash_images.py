@@ -211,7 +211,7 @@ class Story:
         every = range(len(changes) + 1)
         if self.net.images == 0:
             return set(every)
-        close = [k for k in every if any(0 <= n < len(changes) and changes[n].kind in "srlu" for n in (k - 1, k))]
+        close = [k for k in every if any(0 <= n < len(changes) and changes[n].kind in "sru" for n in (k - 1, k))]
         picks = self.rng.sample(close, min(len(close), self.net.images * 2 // 3))
         return set(picks) | set(self.rng.sample(every, min(len(every), self.net.images - len(picks)))) | {len(changes)}
 

@@ -5,7 +5,7 @@ import copy
 import os
 import struct
 
-# kind: create, write, truncate (or extend), sync, failed sync, rename, link, unlink, by the first letter; x: a fault that was
+# kind: create, write, truncate (or extend), sync, failed sync, rename, unlink, by the first letter; x: a fault that was
 # asked for. The folder's own name is ".".
 Change = collections.namedtuple("Change", "kind name to offset data")
 HEAD = struct.Struct("<5Q")
@@ -106,8 +106,8 @@ def some_of(pending, rng):
 
 
 def rename(names, change, file):
-    if change.kind in "cl":
-        names[change.to if change.kind == "l" else change.name] = file
+    if change.kind == "c":
+        names[change.name] = file
     elif change.kind == "u":
         names.pop(change.name, None)
     else:
@@ -124,7 +124,7 @@ class Disk:
         self.pending_names = []  # (change, file)
 
     def take(self, change, rng):
-        if change.kind in "crlu":
+        if change.kind in "cru":
             file = File() if change.kind == "c" else self.names[change.name]
             rename(self.names, change, file)
             self.pending_names.append((change, file))

@@ -27,7 +27,7 @@
 enum { longest_path = 4096 };
 
 typedef struct {
-  uint64_t kind;  // c(reate), w(rite), t(runcate or extend), s(ync), f(ailed sync), r(ename), l(ink), u(nlink); x: the fault
+  uint64_t kind;  // c(reate), w(rite), t(runcate or extend), s(ync), f(ailed sync), r(ename), u(nlink); x: the fault
   uint64_t name_length, to_length, offset, size;
 } Head;
 
@@ -166,30 +166,20 @@ ssize_t writev(int fd, const struct iovec* parts, int count) {
   return all;
 }
 
-static int resize(int fd, off_t size, int only_larger) {
+int ftruncate64(int fd, off_t size) {
   char path[longest_path];
   const char* name = name_of(fd, path);
-  __typeof__(ftruncate)* real = next("ftruncate");
+  __typeof__(ftruncate)* real = next("ftruncate64");
   if (!*name) return real(fd, size);
   pthread_mutex_lock(&turn);
   struct stat info;
   fstat(fd, &info);
-  if (only_larger && size < info.st_size) size = info.st_size;
   const int result = fails(size > info.st_size) ? -1 : real(fd, size);
   if (result == 0) write_down('t', name, "", (uint64_t)size, "", 0);
   pthread_mutex_unlock(&turn);
   return result;
 }
-int ftruncate(int fd, off_t size) { return resize(fd, size, 0); }
-int ftruncate64(int fd, off_t size) { return resize(fd, size, 0); }
-int fallocate(int fd, int mode, off_t offset, off_t size) {
-  if (mode == 0) return resize(fd, offset + size, 1);
-  errno = EOPNOTSUPP;
-  return -1;
-}
-int fallocate64(int fd, int mode, off_t offset, off_t size) { return fallocate(fd, mode, offset, size); }
-int posix_fallocate(int fd, off_t offset, off_t size) { return resize(fd, offset + size, 1) == 0 ? 0 : errno; }
-int posix_fallocate64(int fd, off_t offset, off_t size) { return posix_fallocate(fd, offset, size); }
+int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
 
 static int sync_by(const char* call, int fd) {
   char path[longest_path];
@@ -205,17 +195,15 @@ static int sync_by(const char* call, int fd) {
 int fsync(int fd) { return sync_by("fsync", fd); }
 int fdatasync(int fd) { return sync_by("fdatasync", fd); }
 
-static int rename_by(const char* call, char kind, const char* from, const char* to) {
-  int (*real)(const char*, const char*) = next(call);
+int rename(const char* from, const char* to) {
+  __typeof__(rename)* real = next("rename");
   if (!is_ours(from) && !is_ours(to)) return real(from, to);
   pthread_mutex_lock(&turn);
   const int result = fails(0) ? -1 : real(from, to);
-  if (result == 0) write_down(kind, from, to, 0, "", 0);
+  if (result == 0) write_down('r', from, to, 0, "", 0);
   pthread_mutex_unlock(&turn);
   return result;
 }
-int rename(const char* from, const char* to) { return rename_by("rename", 'r', from, to); }
-int link(const char* from, const char* to) { return rename_by("link", 'l', from, to); }
 
 static int remove_by(const char* call, const char* path) {
   int (*real)(const char*) = next(call);
