@@ -70,9 +70,9 @@ def report(rows):
                "y": [row["seconds"] for row in rows if row["program"] == name]} for name in programs]
     columns = [[key, key.replace("_", " "), [0, 6, ""]] for key in [*COLUMNS, "speed_up"]]
     return {"programs": rows, "figures": {"times": series}, "layout": [
-        "Iterations, answers and times", ["table", "programs", "", -1, columns, False],
-        ["figure", "times", "seconds over the size", ["cells along a side", 1, []], ["seconds", 2, []],
-         [[2, [], False]] * len(series), False]]}
+        "Iterations, answers and times", ["table", ["programs", "", columns, len(rows), False]],
+        ["figure", ["times", "seconds over the size", ["cells along a side", 1, []], ["seconds", 2, []],
+                    [[one["name"], 2, [], False] for one in series], False]]]}
 
 
 def main():

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <ostream>
+#include <stdexcept>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -27,6 +28,10 @@ auto members_of(Figure& of) {
   return std::tie(of.key, of.name, of.x, of.y, of.series, of.is_graded);
 }
 
+constexpr Form last_of(Form) { return Form::time; }
+constexpr Figure::Scale last_of(Figure::Scale) { return Figure::Scale::powers_of_10; }
+constexpr Figure::Mark last_of(Figure::Mark) { return Figure::Mark::rectangles; }
+
 Json layout_of(auto of) {
   using T = decltype(of);
   if constexpr (std::is_enum_v<T>) {
@@ -45,11 +50,14 @@ Json layout_of(auto of) {
   }
 }
 
-/// Throws Json::exception if it is of something else.
+/// Throws Json::exception or std::out_of_range if it is of something else.
 void read_layout(const Json& layout, auto& of) {
   using T = std::remove_reference_t<decltype(of)>;
   if constexpr (std::is_enum_v<T>) {
-    of = static_cast<T>(layout.get<int>());
+    const int number = layout.get<int>();
+    if (number < 0 || number > static_cast<int>(last_of(of)))
+      throw std::out_of_range("no such kind");
+    of = static_cast<T>(number);
   } else if constexpr (requires { members_of(of); }) {
     std::size_t place = 0;
     std::apply([&](auto&... member) { (read_layout(layout.at(place++), member), ...); },
@@ -160,6 +168,7 @@ void write_json(const Report& report, std::ostream& out) {
 }
 
 Report report_in(const std::string& file, const std::string& text) {
+  const std::string refusal = file + " is not what 'wallheat COMMAND --json' printed";
   try {
     const Json json = Json::parse(text);
     const Json& layout = json.at("layout");
@@ -187,7 +196,9 @@ Report report_in(const std::string& file, const std::string& text) {
     }
     return report;
   } catch (const Json::exception&) {
-    throw RunError(file + " is not what 'wallheat COMMAND --json' printed");
+    throw RunError(refusal);
+  } catch (const std::out_of_range&) {
+    throw RunError(refusal);
   }
 }
 

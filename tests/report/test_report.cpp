@@ -111,6 +111,7 @@ TEST(Report, is_found_again_in_its_json) {
   EXPECT_NE(text.find("houses &lt;of&gt;", first + 1), std::string::npos);
   for (const std::string wrong :
        {"", "{}", "[]", R"({"layout": ["", ["fact", ["a", "", [0, 6, ""], ""]]]})",
+        R"({"layout": ["", ["fact", ["a", "", [7, 6, ""], ""]]], "a": 1})",
         R"({"layout": ["", ["table", ["a", "", [["id"]], 9, false]]], "a": []})"})
     EXPECT_THAT(refusal_of<RunError>([&] { (void)report_in("houses.json", wrong); }),
                 HasSubstr("houses.json"))
