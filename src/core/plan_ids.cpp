@@ -31,8 +31,10 @@ PlanIds read_ids(const std::filesystem::path& file) {
   if (std::filesystem::is_directory(status)) refuse("it is a directory");
   // A named pipe would be waited for without end, and a device may never end; the shell's own
   // pipes, /dev/stdin and /dev/fd/63, have someone who writes them.
+  const std::string name = file.string();
   const bool is_shells_pipe =
-      std::filesystem::is_fifo(status) && file.string().starts_with("/dev/");
+      std::filesystem::is_fifo(status) &&
+      (name == "/dev/stdin" || name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/"));
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
       !is_shells_pipe) {
     refuse("it is a named pipe or a device, not a regular file");

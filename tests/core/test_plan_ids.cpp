@@ -48,6 +48,12 @@ TEST_F(IdsFile, is_no_named_pipe_and_no_device_but_may_be_a_pipe_of_the_shell) {
   };
   expect_refused(pipe);
   expect_refused("/dev/zero");
+  if (std::filesystem::exists("/dev/shm")) {  // a directory as any other
+    const std::string in_memory = "/dev/shm/wallheat-ids-" + std::to_string(::getpid());
+    ASSERT_EQ(::mkfifo(in_memory.c_str(), 0666), 0);
+    expect_refused(in_memory);
+    std::filesystem::remove(in_memory);
+  }
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   ASSERT_EQ(::write(ends[1], "4\n2\n", 4), 4);

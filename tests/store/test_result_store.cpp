@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include "store/field_places.hpp"
 #include "store/repair.hpp"
 #include "store_fixture.hpp"
@@ -164,6 +166,29 @@ TEST_F(ResultStoreFile, goes_on_with_other_plans_but_loses_no_answer_and_no_atte
                 HasSubstr("holds answers of plans that this run does not name (\"plan 3\", "
                           "\"plan 2\")"));
   }
+}
+
+TEST_F(ResultStoreFile, of_many_plans_is_taken_up_without_holding_all_rows) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the address sanitizer takes memory of its own";
+#endif
+  const auto plan = make_plan(60'000);
+  make_closed(plan, plan.ids.size());
+  const auto most_memory_kib = [] {
+    struct rusage used {};
+    ::getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss;
+  };
+  EXPECT_EQ(in_a_process([&] {
+              const auto before = most_memory_kib();
+              std::size_t answers = 0;
+              const auto store = ResultStore::resume(file, plan, {});
+              store.for_each_restored(
+                  [&](const PlanResult& row) { answers += is_answer(row.status) ? 1 : 0; });
+              EXPECT_EQ(answers, plan.ids.size());
+              EXPECT_LT(most_memory_kib() - before, 20'000) << "of 50 MB of rows";
+            }),
+            0);
 }
 
 TEST_F(ResultStoreFile, of_two_names_is_not_written) {
