@@ -40,7 +40,7 @@ TEST(EverySolver, gives_the_same_bits_for_every_instruction_set_and_whatever_cam
 }
 
 TEST(EverySolver, tells_how_far_it_is_and_stops_when_asked_to_and_is_as_before_then) {
-  const FloorPlan plan = room(150, 150);
+  const FloorPlan plan = room(100, 100);
   for (const auto& solver : every_solver()) {
     std::int64_t last = 0;
     const auto tell = [&](std::int64_t iterations, double delta) {
@@ -56,7 +56,7 @@ TEST(EverySolver, tells_how_far_it_is_and_stops_when_asked_to_and_is_as_before_t
                                  stop.request_stop();
                                }};
     EXPECT_FALSE(solver->solve(plan, {}, control)) << "on its way";
-    EXPECT_FALSE(solver->solve(room(150, 100), {}, {stop.get_token(), {}})) << "before it began";
+    EXPECT_FALSE(solver->solve(room(100, 80), {}, {stop.get_token(), {}})) << "before it began";
     expect_same_bits(*solver->solve(plan, {}, {}), first, "after that");
     volatile double subnormal = 5e-324;
     EXPECT_NE(subnormal * 1.0, 0.0) << "the thread computes as before";

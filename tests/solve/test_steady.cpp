@@ -281,8 +281,9 @@ TEST(ErrorBound, of_a_field_is_no_less_than_what_a_cell_is_off) {
     field.cells[cell] = std::nan("");
     EXPECT_EQ(proven_error_bound(plan, {}, field), std::numeric_limits<double>::infinity()) << cell;
     for (const double off : {-1e-3, 1e-3}) {
+      if (plan.interior.cells[cell] == 0) break;
       field.cells[cell] = solution.field.cells[cell] + off;
-      if (plan.interior.cells[cell] != 0) EXPECT_GE(proven_error_bound(plan, {}, field), 1e-3);
+      EXPECT_GE(proven_error_bound(plan, {}, field), 1e-3);
     }
   }
 }
