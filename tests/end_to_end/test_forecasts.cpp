@@ -113,7 +113,7 @@ TEST_F(Forecasts, are_refused_without_a_sound_listing) {
   expect_refusal("queue --sacct a.txt", 1, "a.txt, line 2: 2 fields in place of 14");
   expect_refusal("queue --sacct - < /dev/null", 1, "no job is in the listing");
   expect_refusal("queue --sacct /dev/zero", 1, "/dev/zero is no text");
-  expect_refusal("queue --sacct a.txt --cpu-hours 4", 2, "--cpu-hours must be the first bound");
+  expect_refusal("queue --sacct a.txt --cpu-hours 4,1", 2, "--cpu-hours must be the first bound");
   write("l.txt", "JOBID|QUEUE\n");
   expect_refusal("queue --lsf l.txt", 1, "l.txt, line 1: the column JOBINDEX is missing");
   EXPECT_THAT(

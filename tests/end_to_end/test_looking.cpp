@@ -74,6 +74,7 @@ TEST_F(Looking, draws_stored_fields_without_solving) {
   expect_refusal("plot r.h5 00003 --show difference -o x.png", 2, "name it by --minus");
   expect_refusal("plot r.h5 00003 --where 'mean_temp > 3' -o x.png", 2, "ID and --where exclude");
   expect_refusal("plot r.h5 00003 -o x.png --range 5:1", 2, "--range must be LOW:HIGH");
+  expect_refusal("plot r.h5 00003 -o x.png --size 63x64", 2, "--size must be WIDTHxHEIGHT");
   expect_refusal("plot r.h5 00003 -o x.svg --dpi 300", 2, "--dpi is for PNG");
   expect_refusal("plot r.h5 00003 --data plans --show source -o x.png", 1, "no heat source");
 }
