@@ -84,6 +84,8 @@ TEST_F(Rooms, thresholds_are_counted_again_from_stored_fields) {
   shell("mv plans gone");
   expect_refusal("summary r.h5 --above 20", 1, "plans, which is not there: name them by --data");
   shell("wallheat summary r.h5 --above 20 --data gone");
+  shell("cp gone/00002_domain.npy gone/00001_domain.npy");
+  expect_refusal("summary r.h5 --above 20 --data gone", 1, "it is not the one in gone any more");
 }
 
 TEST_F(Rooms, walls_are_held_at_other_temperatures_by_all_solvers) {
