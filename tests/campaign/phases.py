@@ -97,8 +97,9 @@ class HeldList:
     """The list of plans as a named pipe: whoever reads it waits until it is let go."""
 
     def __init__(self, name, plans):
-        # wallheat takes a named pipe for its list only from the folder in which the shell has its own.
         self.path = f"/dev/shm/{name}.ids"
+        # wallheat takes a named pipe for its list only by a name such as the shell gives to its own.
+        self.given = f"/proc/self/fd/../../..{self.path}"
         self.plans = plans
         self.file = None
         os.mkfifo(self.path)

@@ -309,7 +309,7 @@ class Matrix:
 
     def write_options(self, folder, events, held=None):
         with open(os.path.join(folder, "run.cfg"), "w", encoding="utf-8") as file:
-            file.write(OPTIONS.format(plans=self.plans, events=events) + (f"ids = {held.path}\n" if held else ""))
+            file.write(OPTIONS.format(plans=self.plans, events=events) + (f"ids = {held.given}\n" if held else ""))
 
     def tried(self, cell, number):
         """What came of a cell, as a row of the table."""
