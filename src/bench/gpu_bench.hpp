@@ -15,7 +15,7 @@ struct GpuBenchSettings {
   std::vector<FloorPlan> plans;
   std::size_t cpu_cores = 1;  ///< to compare with
   SolverFactory cpu_solver;
-  /// Of generated plans, in cells: the GPU and the cores over sizes.
+  /// The sides of the generated plans with which GPU and cores are compared, in cells.
   std::vector<std::size_t> sides = {32, 48, 64, 96, 128, 192, 256, 384, 512};
   double least_s = 2;                            ///< each flow lasts as long, at least
   std::function<void(const std::string&)> tell;  ///< is called with what is measured next

@@ -46,7 +46,7 @@ struct Plans {
   std::function<FloorPlan(std::size_t index)> plan;
   std::optional<double> spacing;
 
-  /// Of building_ids.txt.
+  /// What building_ids.txt holds.
   [[nodiscard]] std::string ids_text() const { return fmt::format("{}\n", fmt::join(ids, "\n")); }
   [[nodiscard]] std::string spacing_text() const { return python_float(*spacing) + "\n"; }
 };
@@ -141,7 +141,7 @@ bool take_wall(const std::string& word, std::vector<Paint>& walls) {
   return true;
 }
 
-/// Of "4" and "1/4".
+/// Reads "4" or "1/4".
 bool take_scale(const std::string& word, Legend& legend) {
   const bool is_fraction = word.starts_with("1/");
   const int factor = number_of<int>(std::string_view(word).substr(is_fraction ? 2 : 0)).value_or(0);

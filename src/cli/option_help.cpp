@@ -21,7 +21,7 @@ std::string folded_example(std::string_view example, std::size_t columns) {
   return text + "\n";
 }
 
-/// Of the terminal behind stdout, or behind stderr if stdout goes to a pager.
+/// The width of the terminal behind stdout, or behind stderr if stdout goes to a pager.
 std::size_t help_columns() {
   auto terminal = terminal_columns(STDOUT_FILENO);
   if (!terminal) terminal = terminal_columns(STDERR_FILENO);

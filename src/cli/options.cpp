@@ -126,7 +126,7 @@ void Options::parse() {
   }
   check_presence();
   for (const auto& refuse : checks_) refuse();
-  // Of a run's ranks the first one looks.
+  // Rank 0 looks for all ranks.
   if (launched_rank() == 0) check_files();
 }
 

@@ -62,7 +62,7 @@ class Fields {
     return solver_->solve(*plan(id), solve_with_.limits, {})->field;
   }
 
-  /// Of a plan of which the file has no rooms, those of default_door.
+  /// The rooms of a plan: those of the file, or if it has none, those of default_door.
   [[nodiscard]] FieldPanel rooms(const std::string& id, const FloorPlan& plan,
                                  const std::string& of_plan) {
     const GridShape shape{plan.interior.rows, plan.interior.cols};

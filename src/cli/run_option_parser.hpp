@@ -5,7 +5,7 @@
 
 namespace wallheat {
 
-/// Of 'wallheat run'. Throws UsageError.
+/// The options of 'wallheat run'. Throws UsageError.
 [[nodiscard]] RunOptions parse_run_options(Options& options);
 
 }  // namespace wallheat

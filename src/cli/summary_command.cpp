@@ -34,14 +34,14 @@ struct LeftOut {
   }
 };
 
-/// Of plans, by the masks of up to a thousand.
+/// The work and size of plans, by the masks of up to a thousand.
 struct Weight {
   double mean_updates = 0;
   double median_cells = 0;
 };
 
-/// Of the `count` plans with or without an answer. Throws RunError if none can be read, or the
-/// median has no cells.
+/// The weight of the `count` plans with or without an answer. Throws RunError if none can be read,
+/// or the median has no cells.
 Weight weight_of(const ResultReader& reader, bool answered, std::size_t count,
                  const PlanSource& source, const SolverOptions& solver) {
   constexpr std::size_t enough = 1000;

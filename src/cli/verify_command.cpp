@@ -108,7 +108,7 @@ struct Checks {
       {{"check", "check"}, {"ok", ""}, {"examined", ""}, {"findings", ""}, {"result", "result"}}};
   Table wrong{"wrong", "", {{"check", "check"}, {"finding", "finding"}}, {}, {}, most_shown};
 
-  /// Of so many things of that name.
+  /// `examined` things of this name were checked.
   void add(const char* name, std::size_t examined, const std::vector<std::string>& sentences,
            const char* thing, const char* how) {
     const bool is_ok = sentences.empty();

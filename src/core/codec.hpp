@@ -173,8 +173,8 @@ class Decoder {
     rest_ = rest_.subspan(size);
     return taken;
   }
-  /// Of things that take a byte or more: a hostile count cannot make the caller allocate more than
-  /// the message could hold.
+  /// How many things follow. Each takes a byte or more, so a hostile count cannot make the caller
+  /// allocate more than the message could hold.
   std::size_t take_count() {
     std::uint64_t count = 0;
     get(count);

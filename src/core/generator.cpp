@@ -93,7 +93,7 @@ void fit(Building& building, Length reach, Random& random) {
   for (Wing& w : building) w.origin = {w.origin.x + dx, w.origin.y + dy};
 }
 
-/// Of many buildings the one that covers about `footprint` permille of the grid.
+/// The one among many buildings that covers about `footprint` permille of the grid.
 Building choose_building(Length footprint, Random& random) {
   Building best;
   Length best_miss = 1000;
@@ -184,8 +184,8 @@ Length at_rank(const Quantiles& quantiles, Length permille) {
 /// A part of a whole turn, in permille.
 Length rank(std::uint64_t turn) { return static_cast<Length>((turn >> 32) * 1000 >> 32); }
 
-/// Of the mean of two even ranks among such means: the larger a real plan, the wider its rooms, but
-/// not by a rule.
+/// The rank of the mean of two even ranks among such means: the larger a real plan, the wider its
+/// rooms, but not by a rule.
 Length rank_of_mean(Length a, Length b) {
   const Length sum = a + b;
   const Length above = 2000 - sum;
@@ -205,7 +205,7 @@ FloorPlan generate_floor_plan(std::uint64_t seed, std::uint64_t index, std::size
   const Length share = at_rank(interior_shares, of_share);
   const Length widest = whole_root(at_rank(widest_squares, rank_of_mean(of_share, of_own)));
   const Length bearing = at_rank(bearing_walls, of_bearing);
-  // Of the footprint 76 to 85 % is room: the wider the rooms, the less is wall (measured at size
+  // 76 to 85 % of the footprint is room: the wider the rooms, the less is wall (measured at size
   // 512).
   const Length footprint = 1000 * share / (755 + (widest - 62) * 7 / 5);
   const bool over_edge = (phase % 10 + index % 10) % 10 == 0;

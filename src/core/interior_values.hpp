@@ -38,7 +38,7 @@ struct CellSummary {
 /// stretches of 8192 values (NumPy's buffer) one after another, each summed pairwise (blocks of at
 /// most 128 values in eight running sums, halves split at a multiple of eight).
 [[nodiscard]] double numpy_sum(std::span<const double> values);
-/// Of the interior's values in single precision, as NumPy's calls return them for float32.
+/// The statistics of the interior's values in single precision, as NumPy returns them for float32.
 [[nodiscard]] Statistics single_precision_statistics(std::span<const float> values);
 
 }  // namespace wallheat

@@ -50,7 +50,7 @@ std::string_view value_of(std::string_view key, std::string_view dictionary) {
   return {};
 }
 
-/// Of a header's text.
+/// The header that a text says.
 Header parsed(const std::string& name, std::string_view text) {
   const auto require = [&](bool holds) {
     if (!holds) fail(name, "its NPY header cannot be understood");

@@ -66,7 +66,7 @@ PlanIds unlisted_ids(const std::string& where, std::vector<std::string> ids) {
     throw RunError(where +
                    " holds neither building_ids.txt nor a floor plan (ID_domain.npy with "
                    "ID_interior.npy)");
-  // Of a million, that they are in order is found out in a tenth of the time.
+  // To find that a million are in order takes a tenth of the time of sorting them.
   if (!std::is_sorted(ids.begin(), ids.end(), natural_less))
     std::sort(ids.begin(), ids.end(), natural_less);
   PlanIds plans;

@@ -26,10 +26,10 @@ struct WaitForecast {
   /// waited longer.
   std::size_t judged = 0;
   std::size_t held = 0;  ///< those of them that it held for
-  /// Of the latest jobs that started, at most 1,000, ascending, in s: bounds and chances are taken
-  /// from them.
+  /// The waits of the latest jobs that started, at most 1,000, ascending, in s: bounds and chances
+  /// are taken from them.
   std::vector<std::int64_t> waits_s = {};
-  /// Of the jobs that did not start since the first of these did, ascending, in s.
+  /// How long jobs have waited that did not start since the first of these did, ascending, in s.
   std::vector<std::int64_t> unended_s = {};
 
   [[nodiscard]] std::size_t used() const { return waits_s.size(); }

@@ -141,7 +141,7 @@ class Worker {
     if (report != nullptr && (report->ready || now_s_ >= next_look_s_)) {
       next_look_s_ = now_s_ + parts_.sign_s;
       if (parts_.peak_memory) report->peak_memory = parts_.peak_memory();
-      // Of a GPU that is given up nothing is told any more.
+      // A GPU that is given up tells nothing any more.
       if (!devices_.empty() && devices_[agent_.device_in_use()].gpu_samples)
         report->gpu = devices_[agent_.device_in_use()].gpu_samples();
     }

@@ -34,7 +34,7 @@ class NodeTelemetry {
   [[nodiscard]] std::vector<std::string> take_problems();
 
  private:
-  /// Of all cpus, since the start of the system.
+  /// The time of all cpus since the start of the system.
   struct Ticks {
     double busy = 0;
     double all = 0;

@@ -123,7 +123,7 @@ void warn_of_binding(const std::vector<Machine>& workers, bool may_be_bound,
                                     : "as a batch job, a container or taskset leaves them no more");
 }
 
-/// Of workers without a GPU.
+/// Limits the threads of workers without a GPU to what their cgroup grants.
 void apply_quotas(const std::vector<Machine>& workers, std::vector<Placement>& placements) {
   std::map<std::uint64_t, std::pair<double, std::vector<Placement*>>> groups;
   for (std::size_t i = 0; i < workers.size(); ++i) {

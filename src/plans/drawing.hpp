@@ -45,12 +45,13 @@ struct DrawnPlan {
   std::size_t room_at_edge = 0;  ///< pixels of room on the edge of the picture
 };
 
-/// Of the bytes of a PNG file. White is room, and the commonest other colour along the edge is
-/// outside; what is transparent counts as #808080. Any other colour counts as the nearest of all
-/// these, by the root of the sum of squares of red, green and blue. A cell with any pixel of a wall
-/// is wall, so that thin walls stay closed; otherwise the commoner of room and outside counts.
-/// Cells that are no wall begin at 0 °C. Throws InputError if it is no PNG, has more than 16384
-/// pixels or cells on a side or no room, or names a pixel whose colour is near none.
+/// The plan that the bytes of a PNG file show. White is room, and the commonest other colour along
+/// the edge is outside; what is transparent counts as #808080. Any other colour counts as the
+/// nearest of all these, by the root of the sum of squares of red, green and blue. A cell with any
+/// pixel of a wall is wall, so that thin walls stay closed; otherwise the commoner of room and
+/// outside counts. Cells that are no wall begin at 0 °C. Throws InputError if it is no PNG, has
+/// more than 16384 pixels or cells on a side or no room, or names a pixel whose colour is near
+/// none.
 [[nodiscard]] DrawnPlan plan_in_drawing(const NamedBytes& png, const Legend& legend);
 
 }  // namespace wallheat

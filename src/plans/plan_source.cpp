@@ -18,7 +18,7 @@
 namespace wallheat {
 namespace {
 
-/// Of a file that is no plan's.
+/// The text of a file beside the plans.
 std::string text_of_file(const std::filesystem::path& file) {
   try {
     const NamedBytes text = read_input(file);

@@ -55,7 +55,7 @@ bool take_large_numbers(ZipArchive::Member& member, Bytes extra) {
   return wanted.empty();
 }
 
-/// Of an entry that is as long as its lengths say. Throws RunError if it is damaged.
+/// `entry` is as long as its lengths say. Throws RunError if it is damaged.
 void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t place) {
   const auto [name, extra, comment] = tail_of(entry);
   member.name = text_of(entry.subspan(entry_bytes, name));

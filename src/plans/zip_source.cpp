@@ -21,7 +21,7 @@ namespace {
 
 using Member = ZipArchive::Member;
 
-/// Of a file that is not a plan's. Throws RunError.
+/// The text of a file beside the plans. Throws RunError.
 std::string text_in(const ZipArchive& archive, const Member& member) {
   try {
     const NamedBytes text = archive.read(member);

@@ -210,7 +210,7 @@ bool PlanQueue::release(Worker* worker, Plan plan) {
   return true;
 }
 
-/// Of a worker that is not silent. Returns false if it was known.
+/// The worker is not silent. Returns false if the start was known.
 bool PlanQueue::start(Lease& lease) {
   if (lease.has_started()) return false;
   lease.started_s = static_cast<float>(now_s_);

@@ -85,7 +85,7 @@ void add_distance(const Distance& of_plan, const std::string& plan, Comparison::
 /// A plan by its places in the rows of both.
 using CommonPlan = std::pair<std::size_t, std::size_t>;
 
-/// Of the plans whose fields both have in one shape.
+/// How far apart the fields of a plan are, if both files have it in one shape.
 std::vector<std::optional<Distance>> field_distances(const Answers& first, const Answers& second,
                                                      std::span<const CommonPlan> plans) {
   std::vector<std::optional<Distance>> found(plans.size());

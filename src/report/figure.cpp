@@ -146,7 +146,7 @@ void add_panel(Plot& plot, const Figure& figure) {
   plot.add("unset label");
 }
 
-/// A title on as many lines as a panel of so many pixels needs.
+/// A title on as many lines as a panel of this width in pixels needs.
 std::string quoted_lines(const std::string& title, int width) {
   constexpr int letter = 9;  // pixels
   std::istringstream lines(folded(title, static_cast<std::size_t>(width / letter), 0));

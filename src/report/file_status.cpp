@@ -207,7 +207,7 @@ RunState FileStatus::state() const {
   return std::ranges::min_element(parts, {}, &PartStatus::state)->state;
 }
 
-/// Of a part with work left, else of one with failed plans: the larger number.
+/// That of a part with work left, else of one with failed plans: the larger number.
 int FileStatus::exit_status() const {
   int status = exit_done;
   for (const PartStatus& part : parts) status = std::max(status, part.exit_status());

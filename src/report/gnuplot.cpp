@@ -96,7 +96,7 @@ std::string with_letters_of_fonts(std::string_view text) {
   return shown;
 }
 
-/// What it draws; nothing if it is not installed.
+/// What gnuplot draws; nothing if it is not installed.
 std::optional<std::string> run_gnuplot(const std::string& script) {
   // Without the user's start-up files: a plot is the same for everybody.
   auto output = output_of({"gnuplot", "--default-settings"}, script);

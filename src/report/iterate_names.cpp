@@ -110,7 +110,7 @@ std::string few_of(const std::vector<std::string>& ways) {
                      ways.size() > few ? fmt::format("; and {} more", ways.size() - few) : "");
 }
 
-/// Of each plan, in their order.
+/// One for each answer, in their order.
 std::vector<Named> name_all(const std::vector<PrintedAnswer>& answers, const PlanSource& source) {
   std::vector<Named> all(answers.size());
   std::mutex telling;
@@ -157,7 +157,7 @@ struct Ways {
            (most >= enough ||
             (is_precise && commonest.front().find("multiples") == std::string::npos));
   }
-  /// Of the one that is decided: whether all digits that are printed are its own.
+  /// Whether all digits that are printed are those of the way that was decided for.
   [[nodiscard]] bool is_exact() const { return counts.at(commonest.front()).exact == most; }
 };
 

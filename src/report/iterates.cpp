@@ -18,7 +18,7 @@ namespace {
 const Limits limits;
 constexpr double other_order_of_sums = 1e-11;  // °C, at most, of temperatures as those of rooms
 
-/// What programs do that end so many sweeps after the start; several may end at one.
+/// What programs do that end after a number of sweeps; several may end after the same.
 using Stops = std::multimap<std::int64_t, std::string>;
 
 std::string every(std::int64_t sweeps) {
@@ -34,7 +34,7 @@ void add(std::int64_t sweeps, std::string how, Stops& stops) {
   stops.emplace(std::clamp<std::int64_t>(sweeps, 0, limits.max_iterations), std::move(how));
 }
 
-/// Of programs whose change falls below the tolerance at that sweep.
+/// Where programs stop whose change falls below the tolerance at that sweep.
 Stops stops_at(std::int64_t stop) {
   Stops stops;
   add(stop, reference, stops);
@@ -53,13 +53,13 @@ Stops stops_at(std::int64_t stop) {
   return stops;
 }
 
-/// Makes so many iterations more.
+/// Makes `sweeps` iterations more.
 void go_on(FloorPlan& plan, std::int64_t sweeps, Solver& jacobi) {
   if (sweeps > 0)
     plan.domain = jacobi.solve(plan, {.tolerance = 0, .max_iterations = sweeps}, {})->field;
 }
 
-/// Of the values of cells that a program may have to `error` °C.
+/// Made from values of cells; a program may have others, up to `error` °C apart.
 Iterate iterate_of(std::string how, std::int64_t sweeps, const std::vector<double>& values,
                    double error = other_order_of_sums) {
   const auto [statistics, doubt] = summary_of(values, Thresholds(), error);

@@ -17,7 +17,7 @@ struct QueueRow {
   double mean_s = 0;  ///< of all that started; NaN if none did
 };
 
-/// How long jobs on at least so many nodes wait in one partition.
+/// How long jobs on `nodes` nodes or more wait in one partition.
 struct WideWaits {
   std::string partition;
   std::size_t nodes = 2;

@@ -14,7 +14,7 @@ namespace {
 /// Counted from the start: its mean says nothing, and its largest value is the sum.
 bool is_sum(const std::string& unit) { return unit == "J"; }
 
-/// Of all readings in one unit.
+/// Shows all readings in one unit.
 struct Panel {
   const char* unit;
   const char* key;

@@ -10,7 +10,7 @@
 
 namespace wallheat {
 
-/// How long so many workers took for plans.
+/// How long a number of workers took for plans.
 struct ScalingPoint {
   std::size_t workers = 0;
   double seconds = 0;

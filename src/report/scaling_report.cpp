@@ -68,7 +68,7 @@ void add_limits(const std::vector<Scaling>& scalings, Report& report) {
     for (const std::string& remark : remarks_on(scaling)) report.add_note(remark);
 }
 
-/// Speed-up over workers, up to so many: the ideal, what limits it, and the points.
+/// Speed-up over workers: the ideal, what limits it, and the points.
 Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::string& source) {
   Figure figure{"speedups",
                 "strong scaling: " + source,

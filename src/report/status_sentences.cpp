@@ -20,7 +20,7 @@
 namespace wallheat {
 namespace {
 
-/// Of each plan that a worker told that it was at: where it runs or ran, by its id.
+/// Where each plan runs or ran that a worker told of, by its ID.
 std::map<std::string, std::string> plans_at_work(const PartStatus& part) {
   std::map<std::string, std::string> texts;
   for (const WorkerStatus& worker : part.workers())

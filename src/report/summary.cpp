@@ -33,7 +33,7 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Keeps one if it is among so many with the least keys, which are ascending.
+/// Keeps one if it is among the `most` with the least keys, which are ascending.
 template <class T>
 void keep_least(std::vector<T>& kept, const T& one, std::size_t most, double (*key_of)(const T&)) {
   const auto place = std::ranges::upper_bound(kept, key_of(one), {}, key_of);

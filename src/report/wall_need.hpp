@@ -41,8 +41,9 @@ struct PlanNeed {
   std::vector<RoomNeed> rooms;
 };
 
-/// Of a plan whose rooms are lists of places among its interior cells. The wall that is asked for
-/// is the first one of the superposition, whose other walls stay as they are.
+/// What each room of a plan needs. A room is a list of places among the plan's interior cells. The
+/// wall that is asked for is the first one of the superposition, whose other walls stay as they
+/// are.
 [[nodiscard]] std::vector<RoomNeed> needs_of_rooms(const NeedQuestion& question,
                                                    const Superposition& linear,
                                                    const RoomPlaces& rooms);

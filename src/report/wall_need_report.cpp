@@ -152,7 +152,7 @@ void add_verdicts(const NeedOfAll& all, Report& report) {
                               all.word(), 100 * share, fmt::join(why, ", ")));
 }
 
-/// Of many plans first the rooms that reach their goal within the limit, of which people see a few.
+/// If there are many plans, the rooms that reach their goal within the limit come first.
 Table table_of_rooms(bool is_one, const NeedOfAll& all) {
   const NeedQuestion& question = all.question;
   const bool is_area = question.area_share > 0;

@@ -61,7 +61,7 @@ struct WhatIfPlan {
   std::size_t rooms = 0;
   std::vector<BoundedStatistics> all = {};  ///< by setting: of the plan, then of each of its rooms
 
-  /// Of room number `room`, from 1 on, or of the whole plan.
+  /// The figures of room number `room`, from 1 on; of the whole plan if it is 0.
   [[nodiscard]] const BoundedStatistics& of(std::size_t setting, std::size_t room = 0) const {
     return all.at(setting * (rooms + 1) + room);
   }

@@ -74,7 +74,7 @@ std::optional<TimePoint> end_in_slurm() {
 std::optional<TimePoint> end_in_lsf() {
   const char* job = std::getenv("LSB_JOBID");
   if (job == nullptr) return std::nullopt;
-  // Of an array LSF would tell of all elements by the ID alone.
+  // By the ID of an array alone, LSF would tell of all its elements.
   const std::size_t index = number_in("LSB_JOBINDEX").value_or(0);
   const std::string element = index > 0 ? fmt::format("{}[{}]", job, index) : job;
   // "2:05 L": two hours and five minutes to the run limit; "-" if there is none.

@@ -22,8 +22,8 @@ struct DiskNeed {
   double rows = 0;    ///< with their rooms
   double fields = 0;  ///< as if they could not be compressed
 
-  /// Of real floor plans' fields a quarter is left when they are compressed (src/store/README.md);
-  /// one that is nothing but room keeps nearly all.
+  /// The fields of real floor plans become a quarter when they are compressed
+  /// (src/store/README.md); one that is nothing but room keeps nearly all.
   [[nodiscard]] double usual() const { return rows + 0.25 * fields; }
 };
 

@@ -197,7 +197,7 @@ class Examination : Preparation {
                       of_shard_, text, of_shard_.empty() ? "" : ", or take fewer jobs"));
   }
 
-  /// Of a job's nodes only what the options say is known.
+  /// Only what the options say is known of a job's nodes.
   void look_at_memory() {
     if (largest_.empty() || options.device == DeviceChoice::gpu) return;
     std::string node = "a node";

@@ -28,8 +28,8 @@
 namespace wallheat {
 namespace {
 
-/// Of lines NAME=VALUE: "its --tolerance is 1e-3, and rank 0's is 1e-4", of the first option that
-/// differs; empty if none does.
+/// How two texts of lines NAME=VALUE differ: "its --tolerance is 1e-3, and rank 0's is 1e-4", for
+/// the first option that differs; empty if none does.
 std::string difference_between(const std::string& mine, const std::string& rank_0) {
   const auto options_in = [](const std::string& text) {
     std::map<std::string, std::string> values;

@@ -35,7 +35,7 @@ class Convergence {
   }
   [[nodiscard]] WALLHEAT_HOST_DEVICE bool converged() const { return converged_; }
   [[nodiscard]] WALLHEAT_HOST_DEVICE std::int64_t iterations() const { return iterations_; }
-  /// Of the last iteration looked at; NaN if there was none.
+  /// The delta of the last iteration looked at; NaN if there was none.
   [[nodiscard]] WALLHEAT_HOST_DEVICE double last_delta() const { return last_delta_; }
   /// How far the iterate is from the steady state, see ErrorEstimate.
   [[nodiscard]] WALLHEAT_HOST_DEVICE double error_estimate() const { return estimate_.value(); }

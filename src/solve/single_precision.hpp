@@ -14,7 +14,7 @@ class SinglePrecision {
   explicit SinglePrecision(const FloorPlan& plan);
   /// Makes an iteration, adding left, right, up and down; returns its largest change in °C.
   float sweep();
-  /// Of the interior cells in row-major order, in °C.
+  /// The interior cells in row-major order, in °C.
   [[nodiscard]] std::vector<float> values() const;
 
  private:

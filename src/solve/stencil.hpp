@@ -9,7 +9,7 @@ constexpr double neighbour_sum(double left, double right, double up, double down
   return ((left + right) + up) + down;
 }
 
-/// Of a sum of four neighbours, and maybe a source's term. It is exact.
+/// A quarter of a sum of four neighbours, and maybe a source's term. It is exact.
 constexpr double quarter(double sum) { return 0.25 * sum; }
 
 /// The new value of a cell from its neighbours' old values.

@@ -17,7 +17,7 @@
 // HDF5 program can open it at any moment. The layout: README.md.
 namespace wallheat::store {
 
-/// Of the result file and of journals; others are refused.
+/// The version of result files and journals; others are refused.
 inline constexpr std::int32_t format_version = 2;
 
 /// All that a result file holds, but results.

@@ -72,7 +72,7 @@ class View {
 
   [[nodiscard]] Row row(std::size_t i) const;
   void for_each_row(const std::function<void(const Row& row)>& take) const;
-  /// Of a row that view gave; not checked.
+  /// How many rooms a row of this view has; not checked.
   [[nodiscard]] std::uint32_t room_count(const Row& row) const;
   [[nodiscard]] std::vector<RoomResult> rooms(std::size_t i) const;
   /// The compressed field of a row; nothing if it is damaged.

@@ -13,7 +13,7 @@ inline constexpr const char* resume_same = "run the same command with --resume";
   return "wallheat run --data PLANS --out " + file + " --resume";
 }
 
-/// Of an answer that is_far_from_steady().
+/// What is said of an answer that is_far_from_steady().
 inline constexpr const char* far_from_steady =
     "far from the steady state, which --solver steady finds with a proven bound";
 

@@ -55,7 +55,7 @@ class ActiveBlocks {
   /// Cells that a sweep goes over, be they interior or not.
   [[nodiscard]] std::size_t processed_cells() const { return processed_; }
   [[nodiscard]] std::size_t fronts() const { return begin_.size() - 1; }
-  /// Of the fronts from `first` to before `last`.
+  /// The runs of the fronts from `first` to before `last`.
   [[nodiscard]] Runs runs(std::size_t first, std::size_t last) const;
 
   /// Makes `count` sweeps in groups of as many as are fused: calls sweep(number of the group's

@@ -179,7 +179,7 @@ class Walk {
     };
     const Type value =
         step_.template next<level>((sides + up) + down, old, row_[level + 1], to(level), blend);
-    // Of a masked block, too, all is stored: the next load would have to wait for a masked store.
+    // A masked block is stored whole, too: the next load would have to wait for a masked store.
     Vector::store(to(level), value);
     if constexpr (level + 1 < levels) update_from<level + 1, is_masked>(value, word, vector);
   }

@@ -68,7 +68,7 @@ struct TermShares {
   double growth_after;
 };
 
-/// Of a field; NaN if one of its values is NaN.
+/// The norms of a field; NaN if one of its values is NaN.
 struct Norms {
   double largest;  ///< magnitude
   double squares;  ///< their sum

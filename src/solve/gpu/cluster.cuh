@@ -30,7 +30,7 @@ __device__ inline SharedAddress in_block(SharedAddress address, unsigned block) 
 /// told have come, some of them perhaps before that was told.
 class Arrivals {
  public:
-  /// Of 8 bytes of shared memory, aligned.
+  /// `place` is one of 8 bytes of shared memory, aligned.
   __device__ explicit Arrivals(SharedAddress place) : place_(place) {}
 
   /// One thread does it for its block, and all blocks wait for each other before the first store.

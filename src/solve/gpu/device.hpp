@@ -43,7 +43,7 @@ struct GpuProperties {
   double memory_bytes_per_second = 0;  ///< at most
 };
 
-/// Of a GPU that gpu_support() has found. Takes no memory or context on it.
+/// The properties of a GPU that gpu_support() has found. Takes no memory or context on it.
 [[nodiscard]] GpuProperties gpu_properties(int ordinal);
 
 /// The newest CUDA that the driver knows, as "12.4"; empty if there is no driver.
@@ -69,7 +69,7 @@ struct DeviceSilent : DeviceFault {
 /// little memory for the plan, DeviceFault if the device failed or gave an answer that cannot be.
 class GpuSolver : public Solver {
  public:
-  /// Of the latest solve.
+  /// How long the parts of the latest solve took.
   [[nodiscard]] const DeviceTimes& times() const { return times_; }
 
  protected:

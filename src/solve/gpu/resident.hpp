@@ -13,7 +13,7 @@
 
 namespace wallheat::gpu {
 
-/// Of a block at most; two such blocks share a multiprocessor, and take nearly all of its
+/// The threads of a block. Two such blocks share a multiprocessor, and take nearly all of its
 /// registers: while one plan's threads wait, another's compute.
 constexpr int cluster_threads = 128;
 constexpr int most_blocks_of_a_cluster = 16;

@@ -23,8 +23,8 @@ struct Capacity {
   int region_rows = 0;    ///< tiles of a streaming block
   int region_cols = 0;
   std::size_t memory_bytes = 0;  ///< of the device
-  /// Of a launch of a cluster: some tens of milliseconds, often enough to hear a stop and tell of
-  /// progress.
+  /// The most sweeps of a launch of a cluster: some tens of milliseconds, often enough to hear a
+  /// stop and tell of progress.
   std::int64_t sweeps = 16384;
 };
 

@@ -43,14 +43,14 @@ struct Level {
   float* right;       ///< of the equation
   float* x;           ///< its solution
 
-  // Of coarse grids.
+  // Coarse grids have these.
   float* work;  ///< the diagonal until the next grid is made; the residual, then a better x
   float *east, *south, *south_east, *south_west;  ///< couplings to the neighbour there
   /// The weights of a cell of this grid at the nine cells (2 row + 1 +- 1, 2 col + 1 +- 1) of the
   /// next finer one, row by row: the columns of the interpolation P.
   float* weights[9];
 
-  // Of the finest grid.
+  // The finest grid has these.
   float* black;
   float* direction;  ///< of conjugate gradients
 };
