@@ -30,13 +30,13 @@ TEST(Amdahl, gives_the_figures_of_the_documents) {
   EXPECT_NEAR(largest_speedup(0.79), 4.76, 0.005);
   EXPECT_NEAR(parallel_share(6, 16), 0.889, 0.0005);
   EXPECT_NEAR(largest_speedup(parallel_share(6, 16)), 9.0, 0.05);
-  const Scaling gpus = scaling_of("", {{1, 212}, {2, 140}, {3, 110}, {4, 105}, {8, 145}}, 212);
+  const Scaling of_gpus = scaling_of("", {{1, 212}, {2, 140}, {3, 110}, {4, 105}, {8, 145}}, 212);
   const double speedups[] = {1, 1.51, 1.93, 2.02, 1.46};
   const double efficiencies[] = {100, 75.7, 64.2, 50.5, 18.3};
-  const auto points = json_of_scaling(report_of({gpus}, ""))["points"];
-  ASSERT_EQ(gpus.rows.size(), 5U);
+  const auto points = json_of_scaling(report_of({of_gpus}, ""))["points"];
+  ASSERT_EQ(of_gpus.rows.size(), 5U);
   for (std::size_t row = 0; row < 5; ++row) {
-    EXPECT_NEAR(gpus.rows[row].speedup, speedups[row], 0.005);
+    EXPECT_NEAR(of_gpus.rows[row].speedup, speedups[row], 0.005);
     EXPECT_NEAR(points[row]["efficiency_pct"].get<double>(), efficiencies[row], 0.05);
   }
 }
