@@ -304,6 +304,8 @@ TEST_F(ZipSource, that_is_none_or_of_no_plans_is_refused_in_one_sentence) {
   small.erase(small.size() - 98, 76);
   EXPECT_EQ(refusal(small), "(accepted)");
   EXPECT_THAT(refusal(small.substr(0, 40) + small.substr(41)), HasSubstr("not where it says"));
+  small[small.size() - 12] = 1;  // of two members
+  EXPECT_THAT(refusal(small), HasSubstr("members is damaged"));
   for (const char* name : {"../1_domain.npy", "/1_domain.npy", "a/../1_domain.npy",
                            "a\\1_domain.npy", "a//1_domain.npy"}) {
     Files files = plan;

@@ -39,8 +39,12 @@ TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
   MergeOptions options;
   options.session = {{"wrote", "the whole"}};
   ASSERT_TRUE(merge_results(file, {part(0), part(1), part(1)}, options).written);
-  const auto sessions = ResultReader(file).sessions();
+  const ResultReader reader(file);
+  const auto& sessions = reader.sessions();
   ASSERT_EQ(sessions.size(), 4u);
+  EXPECT_EQ(reader.row(0).session, 0u);
+  EXPECT_EQ(reader.row(3).session, 2u) << "that of part 1 which stored it last";
+  EXPECT_EQ(reader.row(5).session, 1u);
   EXPECT_EQ(sessions[0].at("wrote"), "part-0.h5");
   EXPECT_EQ(sessions[0].at("merged_from"), "part-0.h5");
   EXPECT_EQ(sessions[2].at("wrote"), "part-1.h5 again");
