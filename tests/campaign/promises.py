@@ -108,4 +108,6 @@ def promise_of_launcher(cell):
     if cell.where in ("slurm.sh", "lsf.sh") and cell.signal in CANCELS and cell.phase != "closing":
         cancelled = {143 if cell.where == "lsf.sh" else 75}
         return Promise(stop.statuses - {75} | cancelled, (CANCELLED,) + (stop.says if 1 in stop.statuses else ()), False)
+    if cell.where == "lsf.sh" and cell.signal in CANCELS:
+        return stop._replace(statuses=stop.statuses - {75} | {143})  # with 75 LSF would queue it again
     return stop
