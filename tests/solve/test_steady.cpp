@@ -288,6 +288,12 @@ TEST(ErrorBound, of_a_field_is_no_less_than_what_a_cell_is_off) {
   }
 }
 
+TEST(ErrorBound, counts_a_cell_that_is_too_warm_like_one_that_is_too_cold) {
+  const FloorPlan one_cell{Grid<double>(1, 1), Grid<std::uint8_t>(1, 1, 1)};
+  for (const double off : {-1e-3, 1e-3})
+    EXPECT_GE(proven_error_bound(one_cell, {}, Grid<double>(1, 1, off)), 1e-3);
+}
+
 TEST_F(SteadySolver, refuses_an_accuracy_that_cannot_be_proven_and_names_one_that_can) {
   auto plans = adversarial_plans(128);
   for (unsigned seed = 0; seed < 500; ++seed)
