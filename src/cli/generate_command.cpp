@@ -116,7 +116,7 @@ std::string id_of(const std::string& picture) {
   return std::filesystem::path(picture).stem().string();
 }
 
-/// Of "#ff0000=25"; nothing for another form.
+/// Reads "#ff0000=25"; nothing if the text has another form.
 std::optional<Paint> paint_in(const std::string& text) {
   constexpr std::size_t digits = 6;
   if (!text.starts_with('#') || text.find('=') != digits + 1) return std::nullopt;

@@ -179,7 +179,8 @@ void Options::read_command_line() {
       throw UsageError(
           fmt::format("there is no option '{0}'; did you mean '-{0}'?", printable(argument)));
     const Option* const option = given_by(argument);
-    is_value = option != nullptr && !option->value.name.empty();
+    is_value =
+        option != nullptr && !option->value.name.empty() && option->value.without_value.empty();
   }
   // A guessed abbreviation could be --overwrite.
   const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;

@@ -24,7 +24,7 @@ struct LeftOut {
 
   [[nodiscard]] std::string text() const {
     const std::string counts = fmt::format("{} of {} plans", plans - missing, plans);
-    if (missing == plans) return counts;
+    if (missing == 0 || missing == plans) return counts;
     if (!work_pct)
       return counts + "; how large the missing ones are, their masks would tell (--data PLANS)";
     return fmt::format(

@@ -13,7 +13,7 @@ enum ExitStatus : int {
   exit_work_left = 75,         ///< stopped early: submit again to go on
 };
 
-/// Of a file in which so many plans are not solved yet, and so many failed.
+/// The status for a file in which `pending` plans are not solved yet, and `failed` plans failed.
 constexpr int exit_status_of(std::size_t pending, std::size_t failed) {
   if (pending > 0) return exit_work_left;
   return failed > 0 ? exit_some_plans_failed : exit_done;

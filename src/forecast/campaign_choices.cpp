@@ -67,7 +67,7 @@ class Chooser {
     return choice;
   }
 
-  /// Of each job: an array's jobs solve every N-th plan.
+  /// How long each job takes. An array's jobs solve every N-th plan.
   [[nodiscard]] std::vector<double> job_seconds(std::size_t nodes, std::size_t jobs) const {
     std::vector<std::vector<double>> shares(jobs);
     for (std::size_t plan = 0; plan < plans_s_.size(); ++plan)

@@ -21,7 +21,8 @@ struct Choice {
   std::size_t cores = 0;      ///< that are taken at a time
   std::int64_t limit_s = 0;   ///< time limit to ask for
   std::size_t starts = 1;     ///< of each job: more than one if it exceeds the limit
-  /// Of the longest job, all its starts together; of all jobs if they cannot all run at a time.
+  /// How long the longest job runs, all its starts together; if not all jobs can run at a time, how
+  /// long all of them do.
   double run_s = 0;
   std::optional<double> wait_s;     ///< of all jobs together: the bound of the median
   std::optional<double> wait_95_s;  ///< the 95 % bound

@@ -10,7 +10,8 @@
 namespace wallheat {
 namespace {
 
-/// Of each job, whether it is a task of an array that starts within a minute of another one before.
+/// Tells of each job whether it is a task of an array that starts within a minute of another one
+/// before.
 std::vector<bool> later_in_bursts(const std::vector<JobRecord>& jobs) {
   constexpr std::int64_t gap_s = 60;
   using Task = std::tuple<std::uint64_t, std::string_view, std::int64_t, std::size_t>;

@@ -21,7 +21,7 @@ class Replay {
   Replay(std::vector<double> seconds, Schedule schedule);
   /// Until the last of so many workers (at least 1) has done its last plan. O(plans x log workers).
   [[nodiscard]] double seconds(std::size_t workers) const;
-  /// Of the longest plan: no number of workers takes less.
+  /// How long the longest plan takes: no number of workers takes less.
   [[nodiscard]] double longest_plan_s() const;
   /// So many workers take no longer than the longest plan; fewer may not suffice.
   [[nodiscard]] std::size_t sufficient_workers() const;

@@ -96,7 +96,8 @@ inline constexpr double fresh_status_s = 30;
 [[nodiscard]] std::string advice_on(const FileStatus& status);
 /// Why somebody should do something about a part, or look at it; empty if nobody needs to.
 [[nodiscard]] std::string why_attention(const PartStatus& part);
-/// Of each plan that was not simply solved why; of those that were never started without an id.
+/// Adds a row for each plan that was not simply solved, with the reason, and one without an ID for
+/// those that were never started.
 void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows);
 /// The sums in one line, with the time of day (UTC).
 [[nodiscard]] std::string line_of(const FileStatus& status);

@@ -19,7 +19,7 @@ struct Range {
   }
 };
 
-/// Of ascending numbers.
+/// Where most of ascending numbers lie.
 Range bulk_of(const std::vector<double>& numbers) {
   const double lower = numbers[numbers.size() / 4];
   const double upper = numbers[numbers.size() - 1 - numbers.size() / 4];

@@ -118,12 +118,24 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
     const double abandoned = taken("abandoned_seconds");
     const double between = std::min(sum.between, gaps);
     const auto& [reading, hashing, solving, statistics, compressing] = sum.in_plans;
-    // clang-format off
-    ledger.seconds = {solving, 0, 0, 0, 0, 0,  // the GPUs' come of solving
-                      reading, hashing, statistics, compressing, sum.other_in_plans,
-                      sum.before_first, between, gaps - between, std::min(end_of_run, sum.after_last),
-                      failed, repeated, abandoned};
-    // clang-format on
+    ledger.seconds = {solving,
+                      0,  // those of GPUs are split off below
+                      0,
+                      0,
+                      0,
+                      0,
+                      reading,
+                      hashing,
+                      statistics,
+                      compressing,
+                      sum.other_in_plans,
+                      sum.before_first,
+                      between,
+                      gaps - between,
+                      std::min(end_of_run, sum.after_last),
+                      failed,
+                      repeated,
+                      abandoned};
     split_off_gpus(facts, ledger.seconds);
     ledgers.push_back(ledger);
   }

@@ -39,7 +39,7 @@ struct BoundedStatistics {
   double highest = not_known;
   double bound = 0;  ///< none of these four is farther off
 };
-/// Of values that may each be off by the bound.
+/// The statistics of values that may each be off by the bound.
 [[nodiscard]] BoundedStatistics bounded_statistics(std::span<const double> values, double bound,
                                                    const Thresholds& thresholds);
 

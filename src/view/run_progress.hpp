@@ -95,7 +95,7 @@ class RunProgress {
   [[nodiscard]] static double seconds_since(Clock::time_point then, Clock::time_point now) {
     return std::chrono::duration<double>(now - then).count();
   }
-  /// Of a rank that was not known yet, too.
+  /// The worker of a rank, which is added if it was not known yet.
   Worker& worker(int rank);
   void hear_report(Worker& worker, const WorkerReport& report);
   void spend(const PlanResult& row);

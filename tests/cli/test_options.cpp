@@ -107,6 +107,7 @@ TEST(Options, are_given_as_people_type_them) {
                   {{"-x"}, "there is no option '-x'"},
                   {{"--tolerence", "1"}, "did you mean '--tolerance'?"},
                   {{"-overwrite"}, "there is no option '-overwrite'; did you mean '--overwrite'?"},
+                  {{"--check", "-data", "x"}, "there is no option '-data'; did you mean '--data'?"},
                   {{"--frobnicate=1"}, "there is no option '--frobnicate'"}});
 }
 

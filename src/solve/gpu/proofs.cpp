@@ -32,7 +32,7 @@ FloorPlan with_source(FloorPlan plan) {
 
 Kernel proven_kernel(const std::function<std::unique_ptr<Solver>(Kernel)>& make_solver,
                      const std::function<void(const std::string&)>& warn) {
-  // Of a device that still answers; empty if there is none.
+  // The fault of a device that still answers; empty if it has none.
   const auto fault_of = [&](Kernel kernel, const std::vector<FloorPlan>& plans) -> std::string {
     try {
       prove(*make_solver(kernel), plans);
