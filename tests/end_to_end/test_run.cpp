@@ -359,6 +359,10 @@ TEST_F(Wallheat, that_is_stopped_before_a_plan_could_start_fails_and_says_why) {
               AllOf(HasSubstr("being written"), HasSubstr("starting")));
   EXPECT_THAT(shell(run, 1).err, HasSubstr("is being written by process"));
   process.signal(SIGUSR1);
+  wait_until("a thread that takes the signal", [&] {
+    const std::string state = file_text("/proc/" + std::to_string(process.pid()) + "/status");
+    return state.find("ShdPnd:\t0000000000000000\n") != std::string::npos;
+  });
   const std::ifstream reader(path("events"));
   EXPECT_EQ(process.wait(), 1) << "a job script would start the same again for ever";
   EXPECT_THAT(process.err(), AllOf(HasSubstr("stop before any plan could start"),
