@@ -36,7 +36,8 @@ CALLS = {
     "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f64": ("store_later", "apa"),
     "cvta.shared.u64": ("generic", "=u"),
 }
-ATOMICS = {"atom.shared.add.u32", "atom.max.u64", "atom.global.max.u64"}
+# Not "atom.max.u64", whose address may be of another block: what ptxas makes of it there is no atomic operation.
+ATOMICS = {"atom.shared.add.u32", "atom.global.max.u64"}
 
 
 class Unknown(Exception):
@@ -103,9 +104,9 @@ class Translator:
     def memory(self, name, modifiers, arguments):
         *modifiers, suffix = modifiers
         kind = type_of(suffix)
-        vector = modifiers[-1] in ("v2", "v4")
-        space = modifiers[0]
-        if space not in ("param", "shared", "global") or modifiers[1:-1 if vector else None]:
+        vector = modifiers[-1:] in (["v2"], ["v4"])
+        space, *others = (modifiers[:-1] if vector else modifiers) or ["generic"]
+        if space not in ("param", "shared", "global", "generic") or others:
             raise Unknown(f"modifiers {modifiers}")
         place, values = (arguments[1], arguments[0]) if name == "ld" else arguments
         values = operands(values[1:-1]) if vector else [values]

@@ -88,7 +88,6 @@ class ClusterGroup {
  public:
   __device__ explicit ClusterGroup(BlockMemory& memory) : memory_(memory) {
     if (leads()) {
-      memory_.maximum = 0;
       memory_.edge_bytes = 0;
       for (int buffer = 0; buffer < 2; ++buffer) Arrivals(arrivals_of(buffer)).begin();
     }
@@ -155,18 +154,20 @@ class ClusterGroup {
   }
   __device__ void sync() const { cooperative_groups::this_cluster().sync(); }
   __device__ double max(double value) {
-    const unsigned long long of_warp = warp_maximum(value);
-    // A thread of each warp for each block there is. Only such blocks may be asked for, also by
-    // threads that the compiler lets ask before the `if`.
-    const unsigned block = threadIdx.x % 32;
-    unsigned long long* const maximum = cooperative_groups::this_cluster().map_shared_rank(
-        &memory_.maximum, min(block, gridDim.x - 1));
-    if (block < gridDim.x) atomicMax(maximum, of_warp);
+    const double of_warp = warp_maximum(value);
+    const unsigned lane = threadIdx.x % warp_threads;
+    const unsigned warps = blockDim.x / warp_threads;
+    // Each warp tells every block, a lane for each. Only blocks that there are may be asked for,
+    // also by threads that the compiler lets ask before the `if`. Not atomicMax(): at the memory of
+    // another block nvcc makes a load, a comparison and a store of it, which lose maxima.
+    double* const maxima = cooperative_groups::this_cluster().map_shared_rank(
+        memory_.maxima, min(lane, gridDim.x - 1));
+    if (lane < gridDim.x) maxima[blockIdx.x * warps + threadIdx.x / warp_threads] = of_warp;
     sync();
-    if (!leads()) return 0;
-    const auto largest = static_cast<long long>(memory_.maximum);
-    memory_.maximum = 0;  // raised again after the next sync() at the earliest
-    return __longlong_as_double(largest);
+    double largest = 0;  // the maxima are written again after the next sync() at the earliest
+    for (unsigned warp = lane; warp < gridDim.x * warps; warp += warp_threads)
+      largest = memory_.maxima[warp] > largest ? memory_.maxima[warp] : largest;
+    return warp_maximum(largest);
   }
   __device__ Agreement& agreement() { return memory_.agreement; }
   __device__ static std::ptrdiff_t renewed(std::ptrdiff_t number) {

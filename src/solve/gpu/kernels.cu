@@ -55,8 +55,9 @@ __global__ void __launch_bounds__(streaming_threads, streaming_blocks_a_multipro
   const double change =
       sweep_region<streamed_rows, streamed_cols, looks_at_delta, has_source>(group, plan);
   if (!looks_at_delta) return;
-  const unsigned long long of_warp = warp_maximum(change);
-  if (threadIdx.x % 32 == 0) atomicMax(largest_change, of_warp);
+  // The bits of values >= 0 stand, as integers, in the order of the values.
+  const auto of_warp = static_cast<unsigned long long>(__double_as_longlong(warp_maximum(change)));
+  if (threadIdx.x % warp_threads == 0) atomicMax(largest_change, of_warp);
 }
 
 /// A launch of one cluster.

@@ -1,16 +1,16 @@
 #pragma once
 
+#include "solve/gpu/tile.hpp"
+
 namespace wallheat::gpu {
 
-/// The bits of the largest value >= 0 of the threads of a warp: as integers they stand in the same
-/// order.
-__device__ inline unsigned long long warp_maximum(double value) {
-  auto bits = static_cast<unsigned long long>(__double_as_longlong(value));
-  for (int distance = 16; distance > 0; distance /= 2) {
-    const unsigned long long other = __shfl_xor_sync(0xffffffffU, bits, distance);
-    bits = other > bits ? other : bits;
+/// The largest value of the threads of a warp, for all of them.
+__device__ inline double warp_maximum(double value) {
+  for (int distance = warp_threads / 2; distance > 0; distance /= 2) {
+    const double other = __shfl_xor_sync(0xffffffffU, value, distance);
+    value = other > value ? other : value;
   }
-  return bits;
+  return value;
 }
 
 }  // namespace wallheat::gpu

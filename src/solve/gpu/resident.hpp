@@ -62,7 +62,7 @@ struct BlockMemory {
   Pair inboxes[2 * cluster_tile.inbox_pairs() * cluster_threads];
   std::uint64_t arrivals[2];   // of edges from other blocks, for each inbox
   std::uint32_t edge_bytes;    // of those, in a sweep
-  unsigned long long maximum;  // bits of the largest change
+  double maxima[most_blocks_of_a_cluster * cluster_threads / warp_threads];  // of all warps
   Agreement agreement;
 };
 
@@ -86,7 +86,7 @@ WALLHEAT_HOST_DEVICE inline void copy_tile(const double* from, std::ptrdiff_t fr
 ///   await_edges(buffer)    waits until the edges that its neighbours give for a sweep are there;
 ///                          the two inboxes take turns
 ///   sync()                 waits for all threads of the group; what was written before is seen
-///   max(value)             the largest of all threads' values, for those that lead; syncs
+///   max(value)             the largest of all threads' values; syncs
 ///   agreement()            shared by the threads of a block
 ///   renewed(number)        the same number, as if it were new: of one that stays a compiler works
 ///                          out the places of all kept cells before the first sweep, and has no

@@ -46,6 +46,9 @@ struct alignas(16) Pair {
   double second;
 };
 
+/// Threads that a GPU runs in step.
+constexpr int warp_threads = 32;
+
 /// A tile's neighbours, as indexes of an array.
 enum Side : int { left = 0, right = 1, up = 2, down = 3, sides = 4 };
 

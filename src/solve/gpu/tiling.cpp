@@ -67,10 +67,9 @@ Tiling::Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t most_threads
     tile.neighbours[down] = row + 1 < mask.rows ? numbers[place + mask.cols] : no_tile;
     tiles_.push_back(tile);
   }
-  constexpr std::size_t warp = 32;
   blocks_ = std::max<std::size_t>(rounded_up(tiles_.size(), most_threads) / most_threads, 1);
   tiles_of_block_ = std::max<std::size_t>(rounded_up(tiles_.size(), blocks_) / blocks_, 1);
-  threads_ = rounded_up(tiles_of_block_, warp);
+  threads_ = rounded_up(tiles_of_block_, warp_threads);
 }
 
 void Tiling::load_interior(CellMask* interior) const {
