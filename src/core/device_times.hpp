@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -12,7 +13,7 @@ struct DeviceTimes {
   double kernel_s = 0;    ///< launches, and their waiting for room on a device that others fill
   double download_s = 0;  ///< what was copied after the first launch
   /// In which the thread waited, by its own clock. What it did not spend on the three above went
-  /// into launches and the driver; the rest of the solve is work of the host.
+  /// into launches and the driver.
   double wait_s = 0;
   std::string kernel{};
   std::int32_t stream = 0;   ///< of the device, from 0
@@ -24,6 +25,11 @@ struct DeviceTimes {
           self.blocks, self.threads);
   }
   [[nodiscard]] double on_device_s() const { return upload_s + kernel_s + download_s; }
+  /// The rest of a solve that took so long: work of the host while the device had none of this
+  /// plan.
+  [[nodiscard]] double host_s(double solve_s) const {
+    return std::max(solve_s - std::max(wait_s, on_device_s()), 0.0);
+  }
 };
 
 }  // namespace wallheat

@@ -42,8 +42,8 @@ struct JobThread {
 
 /// A device that is open, and the jobs that share it.
 struct JobSource {
-  std::size_t plans_at_once = 1;               ///< how many jobs keep it busy
-  std::function<PlanJob(JobThread)> make_job;  ///< to be called by the thread that the job is for
+  std::size_t plans_at_once = 1;  ///< how many jobs keep it busy
+  std::function<PlanJob(JobThread)> make_job;
 };
 
 /// Opens the CPU, or the GPU that the settings ask for. Throws RunError if it cannot be used, and

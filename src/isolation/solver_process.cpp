@@ -18,6 +18,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/exit_status.hpp"
 #include "core/input_file.hpp"
@@ -65,11 +66,8 @@ class SolverProcess {
 
   /// Solves at a lane what `next` gives. If it cannot go on, the process ends, as the other lanes
   /// are stuck, too.
-  void serve(std::uint32_t lane, const std::function<PlanJob()>& make_job,
-             const std::function<Task()>& next) {
-    PlanJob job;  // outlives what is said at the end: if a device hangs, to free memory may, too
+  void serve(std::uint32_t lane, const PlanJob& job, const std::function<Task()>& next) {
     try {
-      job = make_job();
       for (;;) say(solve(lane, job, next()));
     } catch (const DeviceSilent& error) {
       end({SeatEnd::Why::device_silent, error.what()});
@@ -155,17 +153,17 @@ int serve_seat(const std::function<JobSource(const JobSettings&)>& open) {
   close_files_but(start.page);
   SolverProcess process(channel, map_page(start.page));
   JobSource source;
-  PlanJob job;
+  // They outlive what is said at the end: if a device hangs, to free its memory may, too.
+  std::vector<PlanJob> jobs;
   std::size_t lanes = settings.lanes;
-  const auto thread = [&](std::size_t lane) {
-    return JobThread{start.thread + static_cast<std::int32_t>(lane), lanes == 1};
-  };
   SeatReady ready;
   try {
     if (!settings.cpus.empty()) bind_this_thread(settings.cpus);  // the threads to come inherit it
     source = open(settings);
     if (lanes == 0) lanes = std::clamp<std::size_t>(source.plans_at_once, 1, SeatPage{}.size());
-    job = source.make_job(thread(0));
+    // All before the first plan: while a GPU is busy, nothing gets memory of it.
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      jobs.push_back(source.make_job({start.thread + static_cast<std::int32_t>(lane), lanes == 1}));
     ready = {static_cast<std::uint32_t>(lanes), bound_cpus()};
   } catch (const SourceUnavailable& away) {
     process.say(SeatEnd{SeatEnd::Why::source_away, away.what()});
@@ -175,15 +173,11 @@ int serve_seat(const std::function<JobSource(const JobSettings&)>& open) {
     return exit_failed;
   }
   process.say(ready);
-  if (lanes == 1)
-    process.serve(
-        0, [&] { return job; }, [&] { return next_task(channel); });
+  if (lanes == 1) process.serve(0, jobs.front(), [&] { return next_task(channel); });
   Inbox inbox;
   for (std::uint32_t lane = 0; lane < lanes; ++lane)
     std::thread([&, lane] {
-      process.serve(
-          lane, [&] { return lane == 0 ? job : source.make_job(thread(lane)); },
-          [&] { return inbox.take(); });
+      process.serve(lane, jobs[lane], [&] { return inbox.take(); });
     }).detach();
   for (;;) inbox.put(next_task(channel));
 }

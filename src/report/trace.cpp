@@ -27,7 +27,7 @@ std::vector<Json> device_slices(const DeviceTimes& times, std::int64_t process, 
                                 double at_s, double solve_s) {
   std::vector<Json> slices;
   double left_s = solve_s;
-  for (const auto& [name, seconds] : {std::pair{"host", solve_s - times.wait_s},
+  for (const auto& [name, seconds] : {std::pair{"host", times.host_s(solve_s)},
                                       {"upload", times.upload_s},
                                       {"kernel", times.kernel_s},
                                       {"download", times.download_s}}) {

@@ -48,11 +48,10 @@ DeviceTimes device_times_from_json(const Json& json) {
 }
 
 void GpuSeconds::add(const DeviceTimes& times, double solve_s) {
-  host += std::max(solve_s - times.wait_s, 0.0);
+  host += times.host_s(solve_s);
   upload += times.upload_s;
   kernel += times.kernel_s;
   download += times.download_s;
-  // Copies may already go on while the host is at work.
   waiting += std::max(times.wait_s - times.on_device_s(), 0.0);
 }
 

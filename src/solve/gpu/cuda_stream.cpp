@@ -52,15 +52,18 @@ class CudaStream final : public Stream {
   }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
+    select();
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copying");
   }
   void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                  std::size_t row_bytes, std::size_t rows) override {
+    select();
     check(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row_bytes, rows, cudaMemcpyDefault,
                             stream_),
           "copying");
   }
   void clear(void* memory, std::size_t bytes) override {
+    select();
     check(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
   }
 

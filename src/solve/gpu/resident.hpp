@@ -60,8 +60,8 @@ struct Agreement {
 /// The shared memory of a cluster's block.
 struct BlockMemory {
   Pair inboxes[2 * cluster_tile.inbox_pairs() * cluster_threads];
-  std::uint64_t arrivals[2];   // of edges from other blocks, for each inbox
-  std::uint32_t edge_bytes;    // of those, in a sweep
+  std::uint64_t arrivals[2];  // of edges from other blocks, for each inbox
+  std::uint32_t edge_bytes;   // of those, in a sweep
   double maxima[most_blocks_of_a_cluster * cluster_threads / warp_threads];  // of all warps
   Agreement agreement;
 };

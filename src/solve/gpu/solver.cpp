@@ -38,7 +38,16 @@ bool is_possible(const Grid<double>& answer, const Grid<double>& start, double m
 class SolverOnStream final : public GpuSolver {
  public:
   SolverOnStream(std::unique_ptr<Stream> stream, Kernel kernel)
-      : stream_(std::move(stream)), kernel_(kernel) {}
+      : stream_(std::move(stream)), kernel_(kernel) {
+    // What a plan of 512 x 512 cells takes. CUDA gives and frees memory only between the kernels
+    // of all streams, so a solver that asked for it when its plan came would hold up the others.
+    try {
+      (void)on_device(std::size_t{8} << 20);
+      (void)pinned(std::size_t{2} << 20);
+    } catch (const DeviceTooSmall&) {  // a plan that needs more than there is will say so
+    } catch (const std::bad_alloc&) {
+    }
+  }
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {

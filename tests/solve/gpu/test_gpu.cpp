@@ -70,6 +70,15 @@ TEST_P(OnGpu, gives_the_bits_of_the_cpu_at_every_size) {
                        "plan " + std::to_string(index) + " to its end");
 }
 
+// Short enough for compute-sanitizer.
+TEST_P(OnGpu, gives_the_bits_of_the_cpu_in_several_blocks) {
+  const auto cpu = make_jacobi_solver(available_isas().back());
+  const auto on_gpu = solver();
+  for (const std::size_t side : {127U, 200U, 512U})
+    expect_same_bits(*on_gpu, *cpu, generate_floor_plan(5, side, side), {1e-4, 40},
+                     std::to_string(side));
+}
+
 TEST_P(OnGpu, gives_the_bits_of_the_cpu_with_sources_and_either_norm) {
   const auto cpu = make_jacobi_solver(available_isas().back());
   const auto on_gpu = solver();
