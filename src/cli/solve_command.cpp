@@ -138,7 +138,12 @@ Report solve_command(Options& options) {
   if (plan.has_source() && !solver.spacing_is_known) print_error("wallheat: {}", unknown_spacing);
   const auto start = std::chrono::steady_clock::now();
   const double cpu_start_s = thread_cpu_seconds();
-  const auto solution = solve_plan(id, plan, *solver.make(), solver.limits, {});
+  std::optional<Solution> solution;
+  try {
+    solution = solver.make()->solve(plan, solver.limits, {});
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("plan {}: {}", id, error.what()));
+  }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 

@@ -41,7 +41,7 @@ std::uint64_t solve_into(const JobSettings& settings, const PlanSource& source, 
   result.input_stamp = source.stamp(key);
   if (settings.save_fields) {  // before hours are spent on an answer that cannot be stored
     const auto reason = too_large_to_keep(source.shape(key));
-    if (!reason.empty()) throw InputError(fmt::format("plan {}: {}", result.id, reason));
+    if (!reason.empty()) throw InputError(reason);
   }
   Lap lap;
   FloorPlan plan = source.load(key);
@@ -49,7 +49,7 @@ std::uint64_t solve_into(const JobSettings& settings, const PlanSource& source, 
   result.input_hash = plan_hash(plan);
   result.phases.hash_s = lap.seconds();
   set_wall_temperatures(plan, settings.solver.walls);
-  const auto solution = solve_plan(result.id, plan, solver, settings.solver.limits, control);
+  const auto solution = solver.solve(plan, settings.solver.limits, control);
   result.phases.solve_s = lap.seconds();
   if (!solution) throw RunError("a solver has stopped though nobody asked it to");
   describe_solution(plan, *solution, settings.solver, result);
@@ -117,17 +117,6 @@ void describe_solution(const FloorPlan& plan, const Solution& solution, const So
   result.rooms = room_results(map_rooms(plan.interior, door), solution.field, asked.thresholds);
 }
 
-std::optional<Solution> solve_plan(const std::string& id, const FloorPlan& plan, Solver& solver,
-                                   const Limits& limits, const SolveControl& control) {
-  try {
-    return solver.solve(plan, limits, control);
-  } catch (const DeviceTooSmall&) {
-    throw;  // another may solve it
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("plan {}: {}", id, error.what()));
-  }
-}
-
 PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
                       std::shared_ptr<Solver> solver, JobThread thread) {
   return [settings, source = std::move(source), solver = std::move(solver), thread](
@@ -152,10 +141,9 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
     } catch (const SourceUnavailable&) {
       throw;  // nor this
     } catch (const DeviceTooSmall& error) {
-      fail(Result::Kind::may_pass, fmt::format("plan {}: {}", task.id, error.what()));
+      fail(Result::Kind::may_pass, error.what());
     } catch (const std::bad_alloc&) {
-      fail(Result::Kind::may_pass,
-           fmt::format("plan {}: there is not enough memory to solve it", task.id));
+      fail(Result::Kind::may_pass, "there is not enough memory to solve it");
     } catch (const std::exception& error) {
       fail(Result::Kind::failed, error.what());
     }
@@ -169,8 +157,7 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
       return said;
     } catch (const std::bad_alloc&) {
       row = pending_row(settings, task, thread);
-      fail(Result::Kind::may_pass,
-           fmt::format("plan {}: there is not enough memory for its result", task.id));
+      fail(Result::Kind::may_pass, "there is not enough memory for its result");
       return encoded(row, kind, 0);
     }
   };

@@ -14,11 +14,6 @@
 
 namespace wallheat {
 
-/// Solves a plan; an InputError of the solver gets the plan's name.
-[[nodiscard]] std::optional<Solution> solve_plan(const std::string& id, const FloorPlan& plan,
-                                                 Solver& solver, const Limits& limits,
-                                                 const SolveControl& control);
-
 /// Fills the columns that follow from the answer: status, statistics, iterations, last delta, what
 /// is known of its error; and the rooms, if they are asked for.
 void describe_solution(const FloorPlan& plan, const Solution& solution, const SolverOptions& asked,

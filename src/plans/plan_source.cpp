@@ -45,7 +45,7 @@ void expect_available(const std::filesystem::path& source) {
     if (!error && ::faccessat(AT_FDCWD, source.c_str(), X_OK, AT_EACCESS) != 0)
       error.assign(errno, std::generic_category());
   } else {
-    const FileDescriptor file(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor file(::open(source.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     char byte = 0;
     if (file.get() < 0 || ::pread(file.get(), &byte, 1, 0) < 0)
       error.assign(errno, std::generic_category());

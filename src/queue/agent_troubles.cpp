@@ -119,7 +119,7 @@ void Agent::blame(const Given& given, const std::string& what) {
   news_.results.push_back({.plan = plan,
                            .kind = Result::Kind::may_pass,
                            .seconds = now_s_ - given.turn_s,
-                           .error = fmt::format("plan {}: {}", id, reason)});
+                           .error = reason});
   // The same plan may come back; it is no new evidence against the device.
   if (blamed_in_a_row_ == 0 || plan != blamed_last_) ++blamed_in_a_row_;
   blamed_last_ = plan;

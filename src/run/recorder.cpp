@@ -43,9 +43,10 @@ PlanResult Recorder::row_of(Event& event, double now_s) const {
   const QueuedPlan& plan = plans_[event.plan];
   const std::string id(ids_[plan.index]);
   if (event.kind == Event::Kind::conflict)
-    result = failure(result, fmt::format("plan {}: {} and {} gave different answers, so one of "
-                                         "these devices is faulty",
-                                         id, name_of(*event.first), name_of(*event.worker)));
+    result =
+        failure(result, fmt::format("{} and {} gave different answers, so one of these devices "
+                                    "is faulty",
+                                    name_of(*event.first), name_of(*event.worker)));
   if (!event.reason.empty()) {
     result.status = PlanStatus::failed;
     result.host = event.worker->facts.host;

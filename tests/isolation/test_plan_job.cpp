@@ -75,7 +75,7 @@ TEST_F(PlanJobTest, names_the_plan_and_the_floor_if_an_accuracy_is_beyond_reach)
   solver_.limits.accuracy = 1e-16;
   const PlanResult result = solve("7");
   EXPECT_EQ(result.status, PlanStatus::failed);
-  EXPECT_THAT(result.error, HasSubstr("plan 7: an accuracy of 1e-16 °C cannot be proven"));
+  EXPECT_THAT(result.error, HasSubstr("an accuracy of 1e-16 °C cannot be proven"));
   EXPECT_THAT(result.error, HasSubstr("give an accuracy of "));
 }
 
@@ -132,7 +132,7 @@ TEST_F(PlanJobTest, calls_a_want_of_memory_a_failure_that_may_pass) {
                     directory_source(directory_.path()), std::make_shared<Poor>(), {});
   const Result result = job({0, "7"}, {});
   EXPECT_EQ(result.kind, Result::Kind::may_pass);
-  EXPECT_EQ(decode_result(result.record).error, "plan 7: there is not enough memory to solve it");
+  EXPECT_EQ(decode_result(result.record).error, "there is not enough memory to solve it");
 }
 
 TEST_F(PlanJobTest, blames_no_plan_for_a_directory_that_is_away) {

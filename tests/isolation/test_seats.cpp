@@ -134,8 +134,7 @@ TEST_F(SeatsTest, survive_whatever_kills_a_solver) {
            {"wrong-plan", "sent an invalid answer (the wrong message)"}}) {
     const PlanResult row = solve(plan);
     EXPECT_TRUE(may_pass()) << plan;
-    EXPECT_THAT(row.error,
-                AllOf(HasSubstr("plan " + plan + ": its solver process "), HasSubstr(reason)));
+    EXPECT_THAT(row.error, HasSubstr("its solver process " + reason));
     expect_sound();
   }
 }
@@ -169,7 +168,7 @@ TEST_F(SeatsTest, take_a_plan_without_progress_for_dead) {
   for (const std::string plan : {"silent", "stuck"}) {
     const PlanResult row = solve(plan);
     EXPECT_TRUE(may_pass());
-    EXPECT_THAT(row.error, HasSubstr("plan " + plan + ": no progress for 1 s"));
+    EXPECT_THAT(row.error, HasSubstr("no progress for 1 s"));
     expect_sound();
   }
   EXPECT_THAT(solve("stuck").error, HasSubstr("(iteration 5, delta 0.5 °C)"));
@@ -363,7 +362,7 @@ TEST_F(GpuSeatTest, blames_none_of_several_plans_for_a_crash) {
   make_file("crash");
   rank0_->listen("the plans", [&] { return rank0_->shaken.size() == FakeGpu::lanes; });
   EXPECT_THAT(rank0_->results, IsEmpty());
-  EXPECT_THAT(solve("crash").error, AllOf(HasSubstr("plan crash: "), HasSubstr("SIGKILL")));
+  EXPECT_THAT(solve("crash").error, HasSubstr("SIGKILL"));
   expect_sound();
 }
 

@@ -87,7 +87,7 @@ TEST(Recorder, stores_what_came_last_of_each_plan_and_tells_of_everything_in_ord
   EXPECT_THAT(
       stored,
       ElementsAre("a pending ",
-                  "b failed plan b: rank 1 (cpu 1 on node1) and rank 2 (cpu 2 on node2) "
+                  "b failed rank 1 (cpu 1 on node1) and rank 2 (cpu 2 on node2) "
                   "gave different answers, so one of these devices is faulty",
                   "c converged ", "d failed it was away", "e pending ", "f failed bad input"));
   for (std::size_t i = 1; i < rows.size(); ++i) {
