@@ -223,6 +223,10 @@ class Run:
             stopped |= {each.pid for each in new}
             while any(state(pid) not in ("T", "t", "Z", "X", "") for pid in stopped) and self.age_s() < SESSION_LIMIT_S:
                 time.sleep(0.0002)
+                # A process that starts another waits in the kernel until that one has begun its program: it must go on so far.
+                for child in {int(child) for pid in stopped if state(pid) == "D" for child in children(pid).split()} & stopped:
+                    hit(child, signal.SIGCONT)
+                    stopped.remove(child)
 
     def go_on(self, but_for=()):
         for each in sorted(self.seen, key=lambda each: (each.role, each.rank), reverse=True):
