@@ -5,9 +5,9 @@
 #   tests/tidy.sh src/queue/ io      files whose path matches one of these regular expressions
 #
 # TIDY_JOBS: how many at a time (default: as many as there are cores). Takes the commands of build-tidy/, or of
-# the folder that BUILD names, where each file is compiled by itself. CUDA files (*.cu, *.cuh) are left out, as clang 14 does not know CUDA 12.
+# the folder that BUILD names, where each file is compiled by itself. CUDA files (*.cu, *.cuh) are left out, as clang 16 does not know CUDA 13.
 set -euo pipefail
-version=14  # newer ones have other checks
+version=16
 
 # shellcheck source-path=SCRIPTDIR source=../jobs/usage.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../jobs/usage.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes one target after the other with libFuzzer. Needs clang.
+# Fuzzes one target after the other with libFuzzer. Needs clang 16: older ones do not compile all of C++20 that is used here.
 #
 #   tests/fuzz/run.sh SECONDS [TARGET ...]     e.g.: tests/fuzz/run.sh 600 results zip
 #
