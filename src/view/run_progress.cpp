@@ -137,7 +137,8 @@ void RunProgress::hear_report(Worker& worker, const WorkerReport& report) {
     status.state = running.empty() ? "idle" : "working";
   status.peak_memory = std::max(status.peak_memory, report.peak_memory);
   if (!report.gpu) return;
-  worker.gpu.add(*report.gpu);
+  // One of an idle GPU, as when the worker gets ready, would make a short run's means false.
+  if (!running.empty()) worker.gpu.add(*report.gpu);
   status.gpu = report.gpu;
 }
 

@@ -114,22 +114,26 @@ class MonitoredRun : public testing::Test {
 
 TEST_F(MonitoredRun, tells_what_each_gpu_did) {
   begin();
-  is_heard(gpu_, {.gpu = GpuSample{.utilisation_pct = 90, .power_w = 400, .energy_j = 0}});
-  is_heard(gpu_, {.gpu = GpuSample{.utilisation_pct = 100, .power_w = 500, .energy_j = 900}});
+  const std::vector<PlanProgress> busy{{.plan = 0}};
+  is_heard(gpu_, {.gpu = GpuSample{.utilisation_pct = 0, .power_w = 90, .energy_j = 0}});
+  is_heard(gpu_, {.running = busy,
+                  .gpu = GpuSample{.utilisation_pct = 90, .power_w = 400, .energy_j = 450}});
+  is_heard(gpu_, {.running = busy,
+                  .gpu = GpuSample{.utilisation_pct = 100, .power_w = 500, .energy_j = 900}});
   solve(0, 2);
   solve(1, 2);
   monitor_->finish("run_finished");
 
   const auto samples = events("gpu_sample");
-  ASSERT_EQ(samples.size(), 2U);
-  EXPECT_EQ(samples[1]["rank"], 2);
-  EXPECT_EQ(samples[1]["device"], "gpu");
-  EXPECT_EQ(samples[1]["power_w"], 500);
-  EXPECT_FALSE(samples[1].contains("temperature_c")) << "nobody told it";
+  ASSERT_EQ(samples.size(), 3U);
+  EXPECT_EQ(samples[2]["rank"], 2);
+  EXPECT_EQ(samples[2]["device"], "gpu");
+  EXPECT_EQ(samples[2]["power_w"], 500);
+  EXPECT_FALSE(samples[2].contains("temperature_c")) << "nobody told it";
   const auto usages = events("gpu_usage");
   ASSERT_EQ(usages.size(), 1U);
   EXPECT_EQ(usages[0]["plans"], 2);
-  EXPECT_EQ(usages[0]["utilisation_pct_mean"], 95);
+  EXPECT_EQ(usages[0]["utilisation_pct_mean"], 95) << "while it had plans";
   EXPECT_EQ(usages[0]["power_w_max"], 500);
   EXPECT_EQ(usages[0]["energy_j_per_plan"], 450);
   EXPECT_THAT(attribute("gpus"), AllOf(HasSubstr("J/plan\n"), HasSubstr("node2"),
