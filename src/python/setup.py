@@ -20,6 +20,7 @@ if not any(importlib.util.find_spec(name) for name in ("setuptools.command.bdist
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Nothing is written into the source tree. A folder that is kept makes the next build short.
 BUILD = pathlib.Path(os.environ.get("WALLHEAT_PYTHON_BUILD") or tempfile.mkdtemp(prefix="wallheat-python-"))
+BUILD.mkdir(parents=True, exist_ok=True)  # setuptools 68, of Ubuntu 24.04, does not make it
 
 # ON: also for GPUs, with the CUDA toolkit; takes minutes.
 CUDA = os.environ.get("WALLHEAT_CUDA", "OFF")
