@@ -103,6 +103,7 @@ if [ -d "$folder" ]; then  # mpirun has not cleaned up
   IFS=. read -r job _ < "$folder/contact.txt"
   rm -rf "$folder" /dev/shm/vader_segment.*."$EUID.$(printf %x $((job >> 16)))"????.*
 fi
+rm -f "${TMPDIR:-/tmp}"/pmix-gds-shmem.*."$pid"  # PMIx 5, of Ubuntu 24.04, leaves them if a rank was killed
 for _ in {1..5}; do kill -0 "$reader" 2> /dev/null || break; pause; done  # all that mpirun has said comes first
 
 after=$(session)  # mpirun's own status is 0 even if all ranks have failed
