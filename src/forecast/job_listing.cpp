@@ -29,7 +29,7 @@ void JobListing::end_what_waits() {
 void JobListing::keep_each_once() {
   const auto stay = [](const JobRecord& job) { return std::tie(job.job, job.task, job.submit_s); };
   // What waits still comes last, and what waited longer then before what waited less.
-  std::ranges::sort(jobs, {}, [&](const JobRecord& job) {
+  std::ranges::stable_sort(jobs, {}, [&](const JobRecord& job) {
     return std::tuple(stay(job), job.waits_still, job.start_s, -job.until_s);
   });
   const auto again = std::ranges::unique(jobs, [&](const JobRecord& a, const JobRecord& b) {

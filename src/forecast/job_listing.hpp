@@ -36,7 +36,8 @@ struct JobListing {
   /// earlier than any time in it.
   void end_what_waits();
   /// Leaves each stay in the queue once: listings of different days overlap. One that waits still
-  /// in a listing is dropped if another one has its end. The records are then in the order of the
+  /// in a listing is dropped if another one has its end; of two that differ in something else the
+  /// first is left. The records are then in the order of the
   /// jobs' numbers.
   void keep_each_once();
 };

@@ -163,6 +163,17 @@ TEST(Listings, that_overlap_count_each_stay_once) {
   EXPECT_EQ(later.jobs[1].until_s, 7000) << "when it was seen last";
 }
 
+TEST(Listings, that_tell_other_things_of_a_stay_leave_the_first) {
+  JobListing all;  // so many that an unstable sort would mix them
+  for (int job = 30; job > 0; --job)
+    for (const char* qos : {"first", "second"})
+      all.add(sacct(std::to_string(job) + "|1|p|" + qos +
+                    "|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n"));
+  all.keep_each_once();
+  ASSERT_EQ(all.jobs.size(), 30U);
+  for (const JobRecord& job : all.jobs) EXPECT_EQ(job.qos, "first") << job.job;
+}
+
 TEST(SizeClasses, are_those_of_the_published_table) {
   SizeClasses classes;
   EXPECT_EQ(classes.names()[0], "< 4 CPU hours");
