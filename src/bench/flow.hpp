@@ -23,7 +23,7 @@ struct Flow {
   [[nodiscard]] double updates_per_s() const { return updates / seconds; }
 };
 
-/// Solves these plans again and again, `count` at least, and for at least so long. Each solver
+/// Solves these plans again and again, `count` at least, and for at least `least_s`. Each solver
 /// first makes one iteration, untimed. Throws what solvers throw.
 [[nodiscard]] Flow measure_flow(std::size_t in_flight, std::size_t count, double least_s,
                                 const SolverFactory& make_solver,

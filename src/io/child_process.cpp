@@ -106,14 +106,14 @@ ChildProcess::ChildProcess(const ProgramStart& start) : own_group_(start.own_gro
   // From a file to itself: it stays open in the program that is started.
   for (const int file : start.files) orders.give(file, file, 0);
   // Other programs expect these two to kill, as they do outside of this one.
-  const sigset_t usual = set_of({SIGPIPE, SIGXFSZ});
+  const sigset_t default_signals = set_of({SIGPIPE, SIGXFSZ});
   // Blocked from its first instruction on, which it could not do itself.
   const sigset_t blocked =
       start.own_group ? set_of({}) : set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU});
   int flags = POSIX_SPAWN_SETSIGDEF;
   if (start.hears_no_stop || start.own_group) flags |= POSIX_SPAWN_SETSIGMASK;
   if (start.own_group) flags |= POSIX_SPAWN_SETPGROUP;
-  ::posix_spawnattr_setsigdefault(&orders.attributes, &usual);
+  ::posix_spawnattr_setsigdefault(&orders.attributes, &default_signals);
   ::posix_spawnattr_setsigmask(&orders.attributes, &blocked);
   ::posix_spawnattr_setflags(&orders.attributes, static_cast<short>(flags));
   std::vector<std::string> words = start.words;

@@ -44,7 +44,7 @@ class ChildProcess {
 
   /// With its process group, if that is its own.
   void kill() const;
-  /// Waits at most so long for its end and reaps it. Returns whether it has ended.
+  /// Waits for its end, at most until `limit` is over, and reaps it. Returns whether it has ended.
   bool wait(std::chrono::milliseconds limit);
   /// Whether it has ended with exit status 0.
   [[nodiscard]] bool succeeded() const { return status_ == 0; }

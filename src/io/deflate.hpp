@@ -25,7 +25,7 @@ enum class Effort {
 [[nodiscard]] std::vector<std::byte> deflate_raw(std::span<const std::byte> bytes, Effort effort);
 [[nodiscard]] bool inflate_raw(std::span<const std::byte> packed, std::span<std::byte> bytes);
 
-/// True if a stream of `packed` bytes can hold so many. Deflate cannot do better than 1032 : 1, so
+/// True if a stream of `packed` bytes can hold `bytes`. Deflate cannot do better than 1032 : 1, so
 /// a wild size is refused before memory is asked for.
 [[nodiscard]] bool can_hold(std::size_t packed, std::uint64_t bytes);
 

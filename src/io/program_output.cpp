@@ -77,15 +77,15 @@ std::string failure_of(const std::vector<std::string>& words, std::string_view i
                        std::chrono::seconds limit) {
   const std::string& program = words.front();
   const FileDescriptor in = file_with(program, input);
-  const FileDescriptor said = memory_file(program);
+  const FileDescriptor output = memory_file(program);
   ChildProcess child({.program = program,
                       .words = words,
                       .in = in.get(),
-                      .out = said.get(),
-                      .messages = said.get(),
+                      .out = output.get(),
+                      .messages = output.get(),
                       .own_group = true});
   const bool ended = child.wait(limit);
-  const std::string text = all_of(program, said);
+  const std::string text = all_of(program, output);
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
   (void)std::fflush(stderr);
   if (!ended) return fmt::format("has not ended within {} s", limit.count());

@@ -97,11 +97,11 @@ Answer lock_in_kernel(const File& lock) {
 /// What is about to be overwritten must be a lock, perhaps one that a loss of power left as zeros,
 /// and under this name only.
 void refuse_strangers(const File& lock) {
-  constexpr std::string_view beginning = "host ";
-  std::string text(std::min<std::size_t>(lock.size(), beginning.size()), '\0');
+  constexpr std::string_view first_word = "host ";
+  std::string text(std::min<std::size_t>(lock.size(), first_word.size()), '\0');
   const bool is_lock =
       lock.read_at(0, std::as_writable_bytes(std::span(text))) &&
-      std::equal(text.begin(), text.end(), beginning.begin(),
+      std::equal(text.begin(), text.end(), first_word.begin(),
                  [](char found, char wanted) { return found == wanted || found == '\0'; });
   if (is_lock && lock.info().st_nlink <= 1) return;
   throw RunError(lock.path().string() +

@@ -149,10 +149,10 @@ std::map<int, Bytes> MpiSession::gather_on_host(const Bytes& mine) const {
                            MPI_BYTE, host),
             "MPI_Allgatherv");
   check_mpi(MPI_Comm_free(&host), "MPI_Comm_free");
-  std::map<int, Bytes> said;
+  std::map<int, Bytes> messages;
   for (std::size_t k = 0; k < ranks.size(); ++k)
-    said[ranks[k]].assign(all.begin() + begins[k], all.begin() + begins[k + 1]);
-  return said;
+    messages[ranks[k]].assign(all.begin() + begins[k], all.begin() + begins[k + 1]);
+  return messages;
 }
 
 Link& MpiSession::link() {

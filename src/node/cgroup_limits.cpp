@@ -36,8 +36,8 @@ void read_group(const fs::path& group, CgroupLimits& limits) {
   }
 }
 
-/// Reads a group and those around it, from `root` on. One that is not there has no limits: so it is
-/// in a container that is told names of its host: there `root` is its own group.
+/// Reads a group and those around it, from `root` on. A missing one has no limits: so it is
+/// in a container that sees names of its host: there `root` is its own group.
 void walk(const fs::path& root, const std::string& path, CgroupLimits& limits) {
   fs::path group = root;
   read_group(group, limits);

@@ -148,9 +148,9 @@ std::vector<GpuProcess> GpuTelemetry::processes() {
     std::vector<NvmlProcess> holders(room);
     const auto ask = [&](const char* function) {
       unsigned count = room;
-      const bool told = nvml_->read(device_, function, &count, holders.data());
-      if (told) holders.resize(count);
-      return told;
+      const bool is_known = nvml_->read(device_, function, &count, holders.data());
+      if (is_known) holders.resize(count);
+      return is_known;
     };
     if (!ask("nvmlDeviceGetComputeRunningProcesses_v3") &&
         !ask("nvmlDeviceGetComputeRunningProcesses_v2"))

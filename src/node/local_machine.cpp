@@ -92,7 +92,7 @@ std::vector<Core> list_cores(hwloc_topology_t topology, hwloc_const_bitmap_t all
     hwloc_obj* hardware_thread = hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(cpu));
     if (hardware_thread == nullptr) continue;
     hwloc_obj* core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, hardware_thread);
-    // Where the system does not tell which hardware threads form a core, each passes for one.
+    // If the system does not tell which hardware threads form a core, each passes for one.
     if (core != nullptr && !seen.insert(core).second) continue;
     cores.push_back(describe(topology, hardware_thread, cpu));
   }

@@ -33,8 +33,8 @@ std::vector<const Gpu*> deal_gpus(const std::vector<Machine>& workers) {
   return gpus;
 }
 
-/// Divides cores into so many parts. The workers whose share of all would begin on a socket divide
-/// that; one on which none begins goes to the worker that begins next.
+/// Divides cores into a part for each worker. The workers whose share of all would begin on a
+/// socket divide that; one on which none begins goes to the worker that begins next.
 std::vector<Cores> divided(Cores cores, std::size_t workers) {
   // Neighbours share caches and memory, so that a run of cores in this order makes a good share.
   std::sort(cores.begin(), cores.end(), [](const Core& a, const Core& b) {

@@ -13,10 +13,10 @@ namespace wallheat {
 struct Placement {
   std::vector<int> cpus;         ///< without a GPU one solver is pinned to each, in this order;
                                  ///< with a GPU all that feeds it is bound to all of them
-  std::optional<int> gpu{};      ///< ordinal of the GPU to solve on; the CPU otherwise
+  std::optional<int> gpu{};      ///< ordinal of the GPU to solve on; none: the CPU
   bool shared = false;           ///< it shares cores with another worker, for want of cores
-  std::optional<int> threads{};  ///< if a CPU quota has time for fewer solvers than cpus: so many,
-                                 ///< each bound to all cpus
+  std::optional<int> threads{};  ///< the number of solvers if a CPU quota has time for fewer than
+                                 ///< cpus, each bound to all cpus
   std::string limit{};   ///< a clause on what keeps it from more cores, if that may be unmeant
   std::string no_gpu{};  ///< a clause on why it has no GPU, if a GPU was not ruled out
 };

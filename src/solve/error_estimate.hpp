@@ -47,7 +47,7 @@ class ErrorEstimate {
     double delta = std::numeric_limits<double>::quiet_NaN();
   };
   static constexpr std::int64_t least_distance = 16;
-  Look earlier_;  ///< at least so long before now_
+  Look earlier_;  ///< at least that much before now_
   Look later_;    ///< the next earlier_
   Look now_;
 };

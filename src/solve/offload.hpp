@@ -13,7 +13,7 @@ struct Offload {
   double start_s = 0;      ///< what each hand-over costs beside the bytes
 };
 
-/// From how many operations on it pays to hand so many bytes to the GPU (and back, if they are
+/// From how many operations on it pays to hand `bytes` to the GPU (and back, if they are
 /// counted): n* = (start + bytes / B) / (1 / C - 1 / G), at which start + bytes / B + n* / G = n* /
 /// C. Infinite if the GPU is no faster.
 [[nodiscard]] constexpr double break_even_operations(const Offload& offload, double bytes) {

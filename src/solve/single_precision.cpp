@@ -13,11 +13,11 @@ SinglePrecision::SinglePrecision(const FloorPlan& plan)
   for (std::size_t row = 0; row < plan.domain.rows; ++row) {
     bool is_inside = false;  // of a run
     for (std::size_t col = 0; col < plan.domain.cols; ++col) {
-      const std::size_t place = (row + 1) * width_ + col + 1;
-      field_[place] = static_cast<float>(plan.domain(row, col));
+      const std::size_t cell = (row + 1) * width_ + col + 1;
+      field_[cell] = static_cast<float>(plan.domain(row, col));
       const bool is_room = plan.interior(row, col) != 0;
-      if (is_room && !is_inside) runs_.push_back({place, place});
-      if (is_room) runs_.back().last = place + 1;
+      if (is_room && !is_inside) runs_.push_back({cell, cell});
+      if (is_room) runs_.back().last = cell + 1;
       is_inside = is_room;
     }
   }

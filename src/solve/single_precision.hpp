@@ -19,7 +19,7 @@ class SinglePrecision {
 
  private:
   struct Run {
-    std::size_t first, last;  ///< interior cells of a row: places in the field, the last one beyond
+    std::size_t first, last;  ///< interior cells of a row, by their indices; the last one beyond
   };
   std::size_t width_;
   std::vector<float> field_, next_;  ///< in a ring of zeros

@@ -76,9 +76,9 @@ std::map<std::string, std::string> SolverOptions::settings() const {
   }
   if (limits.spacing != Limits{}.spacing) settings["spacing"] = python_float(limits.spacing);
   if (!walls.empty()) settings["wall"] = to_text(walls);
-  constexpr Thresholds usual;
-  if (thresholds.above != usual.above) settings["above"] = python_float(thresholds.above);
-  if (thresholds.below != usual.below) settings["below"] = python_float(thresholds.below);
+  constexpr Thresholds defaults;
+  if (thresholds.above != defaults.above) settings["above"] = python_float(thresholds.above);
+  if (thresholds.below != defaults.below) settings["below"] = python_float(thresholds.below);
   if (door)
     settings["rooms_door"] = door->cells == Door::automatic ? "auto" : std::to_string(door->cells);
   return settings;
@@ -87,17 +87,17 @@ std::map<std::string, std::string> SolverOptions::settings() const {
 SolverOptions recorded_solver(const std::string& file,
                               const std::map<std::string, std::string>& settings) {
   const auto is_there = [&](const char* name) { return settings.contains(name); };
-  const auto text_of = [&](const char* name) {
+  const auto setting = [&](const char* name) {
     if (!is_there(name)) throw RunError(file + " does not say its " + name);
     return settings.at(name);
   };
   // If not, no run can have written that.
   const auto require = [&](bool is_right, const char* name) {
     if (!is_right)
-      throw RunError(file + ": its " + name + " is '" + printable(text_of(name)) + "'");
+      throw RunError(file + ": its " + name + " is '" + printable(setting(name)) + "'");
   };
   const auto read = [&]<class Number>(const char* name, Number& to, double least) {
-    const auto number = number_of<Number>(text_of(name));
+    const auto number = number_of<Number>(setting(name));
     require(number && static_cast<double>(*number) >= least &&
                 *number <= std::numeric_limits<Number>::max(),
             name);
@@ -107,30 +107,30 @@ SolverOptions recorded_solver(const std::string& file,
   options.isa = available_isas().back();
   constexpr std::array kinds{SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady};
   const auto* const kind = std::ranges::find(
-      kinds, text_of("solver"), [](SolverKind each) { return std::string(to_string(each)); });
+      kinds, setting("solver"), [](SolverKind each) { return std::string(to_string(each)); });
   require(kind != kinds.end(), "solver");
   options.kind = *kind;
-  (void)text_of("solver_version");
+  (void)setting("solver_version");
   read("max_iterations", options.limits.max_iterations, 0);
   if (options.kind == SolverKind::steady) {
     read("accuracy", options.limits.accuracy, 0);
   } else {
     read("tolerance", options.limits.tolerance, 0);
     if (is_there("norm")) {
-      options.limits.norm = text_of("norm") == "l2" ? Norm::l2 : Norm::max;
-      require(text_of("norm") == to_string(options.limits.norm), "norm");
+      options.limits.norm = setting("norm") == "l2" ? Norm::l2 : Norm::max;
+      require(setting("norm") == to_string(options.limits.norm), "norm");
     }
   }
   if (is_there("spacing")) read("spacing", options.limits.spacing, 0);
   if (is_there("above")) read("above", options.thresholds.above, -largest_value);
   if (is_there("below")) read("below", options.thresholds.below, -largest_value);
   if (is_there("wall")) {
-    options.walls = wall_temperatures_in(text_of("wall")).value_or(WallTemperatures());
+    options.walls = wall_temperatures_in(setting("wall")).value_or(WallTemperatures());
     require(!options.walls.empty(), "wall");
   }
   if (is_there("rooms_door")) {
     options.door = Door();
-    if (text_of("rooms_door") != "auto") read("rooms_door", options.door->cells, 0);
+    if (setting("rooms_door") != "auto") read("rooms_door", options.door->cells, 0);
     require(options.door->cells <= largest_door, "rooms_door");
   }
   return options;

@@ -13,7 +13,7 @@
 
 namespace wallheat {
 
-/// Openings of so many cells divide rooms; `automatic`: those of default_door.
+/// Openings up to `cells` wide divide rooms; `automatic`: up to default_door.
 struct Door {
   static constexpr std::int64_t automatic = -1;
   std::int64_t cells = automatic;
@@ -28,7 +28,7 @@ struct SolverOptions {
   Limits limits;
   bool reference = false;  ///< the sequential oracle instead of the vectorised back end of jacobi
   Isa isa = Isa::baseline;
-  std::optional<int> gpu{};  ///< CUDA's number of the GPU to solve on; the CPU otherwise
+  std::optional<int> gpu{};  ///< CUDA's number of the GPU to solve on; none: the CPU
   SolverKind kind = SolverKind::jacobi;
   bool spacing_is_known = true;  ///< the user or the plans said limits.spacing
   WallTemperatures walls{};      ///< to be set before a plan is solved
@@ -41,7 +41,7 @@ struct SolverOptions {
   [[nodiscard]] std::string device_text() const;
   /// "jacobi 1": name and version.
   [[nodiscard]] std::string solver_text() const;
-  /// Everything that decides the answers, as result files keep it; usual values are left out, and
+  /// Everything that decides the answers, as result files keep it; default values are left out, and
   /// so are back ends, as all give the same bits.
   [[nodiscard]] std::map<std::string, std::string> settings() const;
 };

@@ -125,9 +125,9 @@ NeededTemperature needed_for_count(std::span<const NeededTemperature> each, std:
     // If one is not a number, they have no order.
     if (std::any_of(values.begin(), values.end(), [](double one) { return std::isnan(one); }))
       return std::numeric_limits<double>::quiet_NaN();
-    const auto place = values.begin() + static_cast<std::ptrdiff_t>(count - 1);
-    std::nth_element(values.begin(), place, values.end());
-    return *place;
+    const auto chosen = values.begin() + static_cast<std::ptrdiff_t>(count - 1);
+    std::nth_element(values.begin(), chosen, values.end());
+    return *chosen;
   };
   return {lowest(&NeededTemperature::value), lowest(&NeededTemperature::least),
           lowest(&NeededTemperature::most)};

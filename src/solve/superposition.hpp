@@ -74,13 +74,13 @@ struct LinearInWall {
 [[nodiscard]] std::vector<NeededTemperature> needed_of_cells(const Superposition& superposition,
                                                              std::size_t wall, double target);
 
-/// The `count`-th lowest of these, 1 to as many as there are: with which so many goals are reached.
+/// The `count`-th lowest of these, counted from 1: with it `count` goals are reached.
 /// What is proven of all holds for it, too: if no temperature is less than its `least`, the k-th
 /// lowest is not less than the k-th lowest of these.
 [[nodiscard]] NeededTemperature needed_for_count(std::span<const NeededTemperature> each,
                                                  std::size_t count);
 
-/// How many of so many a share of them is, at least: 0.95 of 20 is 19, of 21 it is 20.
+/// The least number that is at least this share of `of`: 0.95 of 20 is 19, of 21 it is 20.
 [[nodiscard]] std::size_t count_of_share(double share, std::size_t of);
 
 }  // namespace wallheat

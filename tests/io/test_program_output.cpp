@@ -18,10 +18,10 @@ TEST(FailureOf, passes_on_what_a_program_says) {
   testing::internal::CaptureStderr();
   const std::string failure =
       failure_of({"sh", "-c", "echo one; echo two >&2; seq -s ' ' 100000"}, "", 1min);
-  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string output = testing::internal::GetCapturedStderr();
   EXPECT_EQ(failure, "");
-  EXPECT_THAT(said, StartsWith("one\ntwo\n1 2 3 "));
-  EXPECT_THAT(said, EndsWith(" 99999 100000\n"));
+  EXPECT_THAT(output, StartsWith("one\ntwo\n1 2 3 "));
+  EXPECT_THAT(output, EndsWith(" 99999 100000\n"));
 }
 
 class WithBackground : public testing::Test {

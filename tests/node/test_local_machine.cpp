@@ -87,9 +87,9 @@ TEST(LocalMachine, names_the_host_and_what_the_process_may_use_bound_to_a_cpu_an
 }
 
 /// What hwloc says of its plugins. The user's path is empty if there is none.
-std::string said_of_plugins(const std::string& users_path) {
+std::string plugin_messages(const std::string& users_path) {
   const TemporaryDirectory directory;
-  const std::string file = (directory / "said").string();
+  const std::string file = (directory / "messages").string();
   EXPECT_TRUE(holds_in_child([&] {
     setenv("HWLOC_PLUGINS_VERBOSE", "1", 1);
     unsetenv("HWLOC_PLUGINS_PATH");
@@ -103,12 +103,12 @@ std::string said_of_plugins(const std::string& users_path) {
 }
 
 TEST(LocalMachine, comes_without_plugins_but_for_those_of_the_user) {
-  const std::string said = said_of_plugins("");
-  if (said.empty()) GTEST_SKIP() << "this hwloc was built without plugins";
-  EXPECT_THAT(said, Not(HasSubstr("dlforeach found")));
+  const std::string messages = plugin_messages("");
+  if (messages.empty()) GTEST_SKIP() << "this hwloc was built without plugins";
+  EXPECT_THAT(messages, Not(HasSubstr("dlforeach found")));
   const TemporaryDirectory of_the_user;
   const std::string path = of_the_user.path().string();
-  EXPECT_THAT(said_of_plugins(path), HasSubstr("Looking under " + path));
+  EXPECT_THAT(plugin_messages(path), HasSubstr("Looking under " + path));
 }
 
 /// An imagined /proc/self and /sys/fs/cgroup.

@@ -95,16 +95,16 @@ TEST_P(Streaming, gives_the_bits_of_the_reference_on_plates_by_the_2_norm) {
 
 /// What the machine says of a kernel of two blocks, in many orders of its threads.
 std::string complaint(void (*function)(ptx::Thread&)) {
-  std::string said;
+  std::string violations;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     try {
       const ptx::Kernel kernel{"kernel", function, 256};
       ptx::Machine(seed).run({kernel, 2, ptx::warp_threads, 0, true}, {});
     } catch (const ptx::Violation& violation) {
-      said += violation.what();
+      violations += violation.what();
     }
   }
-  return said;
+  return violations;
 }
 
 constexpr std::uint64_t arrivals_place = ptx::first_shared_address;

@@ -65,10 +65,10 @@ TEST(EverySolver, tells_how_far_it_is_and_stops_when_asked_to_and_is_as_before_t
 
 TEST(EverySolver, refuses_what_is_no_number_or_could_become_none) {
   const FloorPlan good = room(21, 21);
-  const auto expect_refused = [](const FloorPlan& plan, const Limits& limits, const char* said) {
+  const auto expect_refused = [](const FloorPlan& plan, const Limits& limits, const char* words) {
     for (const auto& solver : every_solver())
       EXPECT_THAT(refusal_of<InputError>([&] { (void)solver->solve(plan, limits, {}); }),
-                  HasSubstr(said));
+                  HasSubstr(words));
   };
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity(), -1e301}) {
     FloorPlan plan = good;

@@ -188,9 +188,9 @@ TEST(NeededTemperature, lies_between_the_extremes_of_what_may_be_off) {
 
 TEST(NeededTemperature, of_a_number_of_cells_is_not_known_if_one_is_not) {
   const double nan = std::nan("");
-  for (std::size_t place = 0; place < 3; ++place) {
+  for (std::size_t index = 0; index < 3; ++index) {
     std::vector<NeededTemperature> each{{20, 19, 21}, {30, 29, 31}, {40, 39, 41}};
-    each[place] = {nan, nan, nan};
+    each[index] = {nan, nan, nan};
     const NeededTemperature needed = needed_for_count(each, 2);
     EXPECT_TRUE(std::isnan(needed.value) && std::isnan(needed.least) && std::isnan(needed.most));
   }

@@ -14,7 +14,7 @@ namespace wallheat {
 /// Room for the values of the stored blocks of some fields, aligned for full-width loads.
 class CompactFields {
  public:
-  /// Makes room for so many fields of so many cells; what was in it is gone.
+  /// Makes room for `fields` fields of `cells` cells; what was in it is gone.
   void resize(std::size_t fields, std::size_t cells);
   /// A field, counted from 0.
   [[nodiscard]] double* operator[](std::size_t field) { return cells_.data() + field * stride_; }

@@ -18,9 +18,10 @@ class JacobiSolver final : public Solver {
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
-    return solve_with_terms(plan, limits, [&](const FloorPlan& given, const Grid<double>& terms) {
-      return iterate(given, terms, limits, control);
-    });
+    return solve_with_terms(plan, limits,
+                            [&](const FloorPlan& transposed, const Grid<double>& terms) {
+                              return iterate(transposed, terms, limits, control);
+                            });
   }
 
  private:

@@ -83,7 +83,7 @@ struct Sweeps {
   /// Makes one sweep from `start` to `odd` and returns the largest |new - old|; NaN if one is NaN.
   double (*sweep_with_delta)(const SweepFields& fields, const Runs& runs);
   /// Makes `levels` terms y[j + 1] = factor N y[j] - y[j - 1], the first of them an even one; N f
-  /// is the sum of a cell's neighbours in f. Where `shares` is not null, adds their parts of the
+  /// is the sum of a cell's neighbours in f. If `shares` is not null, adds their parts of the
   /// last two even terms to the sum and to the growth.
   void (*expand)(const ExpansionFields& fields, const Runs& runs, const TermShares* shares);
 

@@ -50,15 +50,15 @@
 namespace wallheat {
 namespace {
 
-/// Below so many iterations the plain sweeps of the exact solver are as fast.
+/// Below this number of iterations the plain sweeps of the exact solver are as fast.
 constexpr std::int64_t worth_it = 1000;
 constexpr std::int64_t worth_a_jump = 60;
 /// The coefficients of a jump take some 170 bytes times the root of its length.
 constexpr std::int64_t longest_jump = 1'000'000'000;
-/// So many plain sweeps come before the first jump: they smooth a rough start field, whose large
+/// Plain sweeps before the first jump: they smooth a rough start field, whose large
 /// change would make a jump round more than is promised.
 constexpr std::int64_t first_sweeps = 16;
-/// So many plain sweeps end a jump to the limit: they damp what an expansion left out.
+/// Plain sweeps at the end of a jump to the limit: they damp what an expansion left out.
 constexpr std::int64_t last_sweeps = 32;
 /// What an expansion may leave out of a change: parts of the tolerance, and of the largest
 /// temperature.

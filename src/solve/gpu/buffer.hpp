@@ -36,7 +36,7 @@ class Layout {
 /// device before it frees memory. Larger pieces are rare, and others may want them.
 class Buffer {
  public:
-  /// Returns at least so many bytes; what was in them is gone. `allocate` makes a Memory.
+  /// Returns at least `bytes` bytes; what was in them is gone. `allocate` makes a Memory.
   template <class Allocate>
   [[nodiscard]] std::byte* reserve(std::size_t bytes, const Allocate& allocate) {
     if (bytes > bytes_) {

@@ -16,11 +16,11 @@ constexpr const char* queues_variable = "CUDA_DEVICE_MAX_CONNECTIONS";
 void use_all_gpu_queues() { (void)::setenv(queues_variable, "32", 0); }
 
 std::size_t gpu_queues() {
-  constexpr std::size_t usual = 8;
+  constexpr std::size_t default_queues = 8;
   constexpr int most = 32;
   const char* const text = std::getenv(queues_variable);
   const int number = text == nullptr ? 0 : std::atoi(text);
-  return number < 1 ? usual : static_cast<std::size_t>(std::min(number, most));
+  return number < 1 ? default_queues : static_cast<std::size_t>(std::min(number, most));
 }
 
 std::size_t plans_in_flight(int multiprocessors, std::size_t queues) {

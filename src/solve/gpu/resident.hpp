@@ -28,7 +28,7 @@ struct ResidentPlan {
   double* kept = nullptr;                    ///< (cells of a tile, slots): a field to go back to
   std::int32_t slots = 0;
   Convergence* convergence = nullptr;  ///< in and out
-  std::int64_t sweeps = 0;  ///< stop, to be started again, after so many sweeps or soon after
+  std::int64_t sweeps = 0;  ///< stop after this number or soon after, to be started again
 };
 
 /// What the threads of a block agree on at the end of a window.
@@ -89,7 +89,7 @@ WALLHEAT_HOST_DEVICE inline void copy_tile(const double* from, std::ptrdiff_t fr
 ///   max(value)             the largest of all threads' values; syncs
 ///   agreement()            shared by the threads of a block
 ///   renewed(number)        the same number, as if it were new: of one that stays a compiler works
-///                          out the places of all kept cells before the first sweep, and has no
+///                          out the positions of all kept cells before the first sweep, and has no
 ///                          registers for them
 template <class Group>
 WALLHEAT_HOST_DEVICE void iterate(Group& group, const ResidentPlan& plan) {

@@ -53,9 +53,10 @@ class SolverOnStream final : public GpuSolver {
                                 const SolveControl& control) override {
     check_values(plan.domain, "the start field");  // a kernel's largest change leaves out NaN
     if (plan.has_source()) check_values(plan.source, "the source");
-    return solve_with_terms(plan, limits, [&](const FloorPlan& given, const Grid<double>& terms) {
-      return solve(given, terms, limits, control);
-    });
+    return solve_with_terms(plan, limits,
+                            [&](const FloorPlan& transposed, const Grid<double>& terms) {
+                              return solve(transposed, terms, limits, control);
+                            });
   }
 
  private:

@@ -51,10 +51,10 @@ class Stream {
                          std::size_t row_bytes, std::size_t rows) = 0;
   virtual void clear(void* memory, std::size_t bytes) = 0;
 
-  /// Runs iterate() in a cluster of so many blocks.
+  /// Runs iterate() in a cluster of `blocks` blocks.
   virtual void run_cluster(int blocks, int threads, const ResidentPlan& plan) = 0;
-  /// Runs sweep_region() on so many regions. If `largest_change` is given, it is raised to the bits
-  /// of the last sweep's.
+  /// Runs sweep_region() on `regions` regions. If `largest_change` is given, it is raised to the
+  /// bits of the last sweep's.
   virtual void run_streaming(std::size_t regions, const StreamedPlan& plan,
                              unsigned long long* largest_change) = 0;
 

@@ -53,18 +53,18 @@ Tiling::Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t most_threads
   const TileMask mask(plan_interior, cluster_tile);
   std::vector<std::int32_t> numbers(mask.interior.size(), no_tile);
   std::int32_t count = 0;
-  for (std::size_t place = 0; place < numbers.size(); ++place)
-    if (mask.interior[place] != 0) numbers[place] = count++;
+  for (std::size_t at = 0; at < numbers.size(); ++at)
+    if (mask.interior[at] != 0) numbers[at] = count++;
   tiles_.reserve(static_cast<std::size_t>(count));
-  for (std::size_t place = 0; place < numbers.size(); ++place) {
-    if (numbers[place] == no_tile) continue;
-    const std::size_t row = place / mask.cols;
-    const std::size_t col = place % mask.cols;
-    Tile tile{row * tile_rows, col * tile_cols, mask.interior[place], {}};
-    tile.neighbours[left] = col > 0 ? numbers[place - 1] : no_tile;
-    tile.neighbours[right] = col + 1 < mask.cols ? numbers[place + 1] : no_tile;
-    tile.neighbours[up] = row > 0 ? numbers[place - mask.cols] : no_tile;
-    tile.neighbours[down] = row + 1 < mask.rows ? numbers[place + mask.cols] : no_tile;
+  for (std::size_t at = 0; at < numbers.size(); ++at) {
+    if (numbers[at] == no_tile) continue;
+    const std::size_t row = at / mask.cols;
+    const std::size_t col = at % mask.cols;
+    Tile tile{row * tile_rows, col * tile_cols, mask.interior[at], {}};
+    tile.neighbours[left] = col > 0 ? numbers[at - 1] : no_tile;
+    tile.neighbours[right] = col + 1 < mask.cols ? numbers[at + 1] : no_tile;
+    tile.neighbours[up] = row > 0 ? numbers[at - mask.cols] : no_tile;
+    tile.neighbours[down] = row + 1 < mask.rows ? numbers[at + mask.cols] : no_tile;
     tiles_.push_back(tile);
   }
   blocks_ = std::max<std::size_t>(rounded_up(tiles_.size(), most_threads) / most_threads, 1);
@@ -104,8 +104,8 @@ void Tiling::for_each_row(std::size_t rows, std::size_t cols, const Copy& copy) 
 void Tiling::load_cells(const Grid<double>& field, double* cells) const {
   std::fill_n(cells, slots() * tile_cells, 0.0);
   for_each_row(field.rows, field.cols,
-               [&](std::size_t row, std::size_t col, std::size_t place, std::size_t length) {
-                 std::copy_n(&field(row, col), length, cells + place);
+               [&](std::size_t row, std::size_t col, std::size_t offset, std::size_t length) {
+                 std::copy_n(&field(row, col), length, cells + offset);
                });
 }
 
@@ -133,8 +133,8 @@ void Tiling::load_inboxes(const Grid<double>& field, Pair* inboxes) const {
 
 void Tiling::store_cells(const double* cells, Grid<double>& field) const {
   for_each_row(field.rows, field.cols,
-               [&](std::size_t row, std::size_t col, std::size_t place, std::size_t length) {
-                 std::copy_n(cells + place, length, &field(row, col));
+               [&](std::size_t row, std::size_t col, std::size_t offset, std::size_t length) {
+                 std::copy_n(cells + offset, length, &field(row, col));
                });
 }
 

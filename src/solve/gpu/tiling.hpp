@@ -22,8 +22,8 @@ struct TileMask {
   TileMask(const Grid<std::uint8_t>& plan_interior, TileShape shape);
 };
 
-/// The regions of the streaming kernel whose cores, each of so many tiles, hold interior cells: for
-/// each the place of its core's first tile in mask.interior.
+/// The regions of the streaming kernel whose cores (rectangles of tiles) hold interior cells: for
+/// each the index of its core's first tile in mask.interior.
 [[nodiscard]] std::vector<std::int32_t> regions_with_rooms(const TileMask& mask,
                                                            const RegionCore& core);
 
@@ -32,7 +32,7 @@ struct TileMask {
 /// last.
 class Tiling {
  public:
-  /// Gives the tiles to as few blocks of at most so many threads as hold them, each with as many
+  /// Gives the tiles to as few blocks of at most `most_threads` as hold them, each with as many
   /// warps as its tiles need. They stay row by row: so the edges that a warp gives lie beside each
   /// other in its neighbours' inboxes, and nearly all in different banks of shared memory.
   Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t most_threads);
@@ -64,7 +64,7 @@ class Tiling {
     return tile / tiles_of_block_ * threads_ + tile % tiles_of_block_;
   }
   /// Calls copy(row, column, offset in the slots' cells, number of cells) for what each tile has of
-  /// each row of a plan of so many rows and columns.
+  /// each row of a plan with `rows` rows and `cols` columns.
   template <class Copy>
   void for_each_row(std::size_t rows, std::size_t cols, const Copy& copy) const;
 

@@ -15,13 +15,13 @@ namespace {
 
 /// A cell of a strip. On the finest grid the neighbours to the left and right are at `i` and at
 /// `i + side` of the other colour.
-struct Place {
+struct StripCell {
   std::ptrdiff_t i;
   std::ptrdiff_t col;
   std::ptrdiff_t side;
 };
 
-/// Calls body(place) for all cells of a colour in the strips (0 is red, 1 is black); no call may
+/// Calls body(cell) for all cells of a colour in the strips (0 is red, 1 is black); no call may
 /// depend on another.
 template <int colour = 0, class Body>
 [[gnu::always_inline]] inline void for_each_cell(const Level& level, Body body) {
@@ -31,33 +31,33 @@ template <int colour = 0, class Body>
     const std::ptrdiff_t cells = strip->cells / strip_width * strip_width;
     const std::ptrdiff_t side = (strip->row + colour) % 2 == 0 ? -1 : 1;
 #pragma GCC ivdep
-    for (std::ptrdiff_t k = 0; k < cells; ++k) body(Place{cell + k, col + k, side});
+    for (std::ptrdiff_t k = 0; k < cells; ++k) body(StripCell{cell + k, col + k, side});
   }
 }
 
 template <class Value>
-[[gnu::always_inline]] inline auto sum_of_neighbours(const Value* of, Place at,
+[[gnu::always_inline]] inline auto sum_of_neighbours(const Value* of, StripCell at,
                                                      std::ptrdiff_t stride) {
   const auto beside = of[at.i] + of[at.i + at.side];
   return (beside + of[at.i - stride]) + of[at.i + stride];
 }
 
-/// Calls body<row, col>() for the nine places around a cell that is (0, 0).
+/// Calls body<row, col>() for a cell, which is (0, 0), and the eight around it.
 template <class Body>
-[[gnu::always_inline]] inline void for_each_place(Body body) {
+[[gnu::always_inline]] inline void for_each_offset(Body body) {
   const auto call = [&]<int... number>(std::integer_sequence<int, number...>) {
     (body.template operator()<number / 3 - 1, number % 3 - 1>(), ...);
   };
   call(std::make_integer_sequence<int, 9>());
 }
 
-constexpr int place_of(int row, int col) { return 3 * (row + 1) + col + 1; }
+constexpr int weight_index(int row, int col) { return 3 * (row + 1) + col + 1; }
 constexpr bool is_near(int row, int col) { return row >= -1 && row <= 1 && col >= -1 && col <= 1; }
 
-/// The operator of a coarse grid. Places are given by their distance in rows and columns from the
+/// The operator of a coarse grid. Cells are named by their distance in rows and columns from the
 /// cell i.
 struct NinePoints {
-  static constexpr std::ptrdiff_t step = 2;  ///< from a coarser cell's place to the next one's
+  static constexpr std::ptrdiff_t step = 2;  ///< from a coarser cell to the next, on this grid
   static constexpr bool has(int, int) { return true; }
 
   Level level;
@@ -124,18 +124,18 @@ struct FivePoints {
   }
 };
 
-/// Calls body(cell, its place on the finer grid) for the cells of the strips of a coarse grid.
+/// Calls body(cell, its index on the finer grid) for the cells of the strips of a coarse grid.
 template <class Operator, class Body>
 [[gnu::always_inline]] inline void for_each_pair(const Operator& fine, const Level& coarse,
                                                  Body body) {
   constexpr std::ptrdiff_t step = Operator::step;
   for (const Strip* strip = coarse.begin; strip != coarse.end; ++strip) {
     const std::ptrdiff_t cell = strip->cell;
-    const std::ptrdiff_t place =
+    const std::ptrdiff_t fine_cell =
         (2 * strip->row + 2) * fine.level.stride + strip_width + step * strip->col + step - 1;
     const std::ptrdiff_t cells = strip->cells / strip_width * strip_width;
 #pragma GCC ivdep
-    for (std::ptrdiff_t k = 0; k < cells; ++k) body(cell + k, place + step * k);
+    for (std::ptrdiff_t k = 0; k < cells; ++k) body(cell + k, fine_cell + step * k);
   }
 }
 
@@ -144,7 +144,7 @@ template <class Operator, class Body>
 /// Added to a divisor that may be 0, as the dividend is then: no other divisor changes.
 constexpr float hardly_anything = 1e-30F;
 
-/// The weight, at the place (row, col) between two coarse cells, of the one that is (rows, cols)
+/// The weight, at the offset (row, col) between two coarse cells, of the one that is (rows, cols)
 /// away: its share of the couplings to either side. Cells across are taken to have the same value
 /// as this one; half of what is lost to walls counts as well.
 template <int row, int col, int rows, int cols, class Operator>
@@ -168,7 +168,7 @@ template <int row, int col, int rows, int cols, class Operator>
   return towards / ((sum > least ? sum : least) + hardly_anything);
 }
 
-/// The weight, at the place (row, col) between four coarse cells, of the one that is (-row, -col)
+/// The weight, at the offset (row, col) between four coarse cells, of the one that is (-row, -col)
 /// away: over the diagonal, and over the two cells beside it, in which that one has these weights.
 template <int row, int col, class Operator>
 [[gnu::always_inline]] inline float corner(const Operator& op, std::ptrdiff_t i, float beside,
@@ -199,19 +199,19 @@ template <class Operator>
   });
 }
 
-/// (A P) at the cell (row, col) away from a coarse cell's place f, in the column of that coarse
-/// cell, which is i.
+/// (A P) at the cell (row, col) away from f, which a coarse cell lies on, in the column of that
+/// coarse cell, which is i.
 template <int row, int col, class Operator>
 [[gnu::always_inline]] inline float product(const Operator& op, const Level& coarse,
                                             std::ptrdiff_t i, std::ptrdiff_t f) {
   float sum = 0;
   if constexpr (is_near(row, col))
-    sum = op.template diagonal<row, col>(f) * coarse.weights[place_of(row, col)][i];
-  for_each_place([&]<int rows, int cols>() {
+    sum = op.template diagonal<row, col>(f) * coarse.weights[weight_index(row, col)][i];
+  for_each_offset([&]<int rows, int cols>() {
     constexpr bool is_neighbour = (rows != 0 || cols != 0) && Operator::has(rows, cols);
     if constexpr (is_neighbour && is_near(row + rows, col + cols))
       sum -= op.template coupled<row, col, rows, cols>(
-          f, coarse.weights[place_of(row + rows, col + cols)][i]);
+          f, coarse.weights[weight_index(row + rows, col + cols)][i]);
   });
   return sum;
 }
@@ -222,11 +222,11 @@ template <int rows, int cols, class Operator>
                                           std::ptrdiff_t f) {
   const std::ptrdiff_t other = i + rows * coarse.stride + cols;
   float sum = 0;
-  for_each_place([&]<int row, int col>() {
+  for_each_offset([&]<int row, int col>() {
     constexpr int r = 2 * rows + row;
     constexpr int c = 2 * cols + col;
     if constexpr (r <= 2 && c <= 2 && c >= -2)
-      sum += coarse.weights[place_of(row, col)][other] * product<r, c>(op, coarse, i, f);
+      sum += coarse.weights[weight_index(row, col)][other] * product<r, c>(op, coarse, i, f);
   });
   return sum;
 }

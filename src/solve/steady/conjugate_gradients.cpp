@@ -77,7 +77,7 @@ ConjugateGradients::Progress ConjugateGradients::iterate(
   };
   const auto sum = [this] { return std::accumulate(partial_.begin(), partial_.end(), 0.0); };
   Progress progress{0, residual_};
-  // Where rounding or the preconditioner has the last word, the residual only wavers.
+  // If rounding or the preconditioner has the last word, the residual only wavers.
   constexpr std::int64_t most_without_gain = 30;
   double least = progress.residual;
   std::int64_t since_least = 0;

@@ -22,16 +22,16 @@ inline double rounding_of_residual(double largest, double largest_source) {
 /// normal one counts as 0, before it is scaled and after: four neighbours and a source, five
 /// results and the value that is stored, which counts four times.
 inline double flushed_from_residual(double scale) {
-  constexpr double places = 4 + 1 + 5 + 4;
-  return places * (1 + scale) * std::numeric_limits<double>::min();
+  constexpr double roundings = 4 + 1 + 5 + 4;
+  return roundings * (1 + scale) * std::numeric_limits<double>::min();
 }
 
 /// A factor W so that no cell is farther than W times the largest residual from the steady state:
 /// for any w that is 0 outside the rooms with A w >= c > 0 inside, |A e| <= r means |e| <= w r / c,
 /// by the discrete maximum principle (Varga, "Matrix iterative analysis", 1962, section 3.5: A is
-/// an M-matrix). So w, about the solution of A w = 1, need not be precise. Of w are given the
-/// largest value and the largest residual, 1 - A w either way. Infinite if A w may not be
-/// positive.
+/// an M-matrix). So w, about the solution of A w = 1, need not be precise. The
+/// arguments are its largest value and the largest residual, 1 - A w either way. Infinite if A w
+/// may not be positive.
 inline double error_per_residual(double largest_w, double residual) {
   constexpr double slack = 1 + 4 * std::numeric_limits<double>::epsilon();
   const double least = 1 - residual - rounding_of_residual(largest_w, 1);

@@ -15,7 +15,7 @@ namespace {
 [[gnu::always_inline]] inline float sum_of_neighbours(const NinePoints& op, const float* x,
                                                       std::ptrdiff_t i) {
   float of_row[3]{};  // sums that need not wait for each other
-  for_each_place([&]<int row, int col>() {
+  for_each_offset([&]<int row, int col>() {
     if constexpr (row != 0 || col != 0)
       of_row[row + 1] += op.coupled<0, 0, row, col>(i, x[op.at<row, col>(i)]);
   });
@@ -25,7 +25,7 @@ namespace {
 /// target = x + (right - A x) / diagonal, a step of Jacobi
 [[gnu::flatten]] void relax(Level level, const float* x, float* target) {
   const NinePoints op{level};
-  for_each_cell(level, [=](Place at) {
+  for_each_cell(level, [=](StripCell at) {
     target[at.i] = level.inverse[0][at.i] * (level.right[at.i] + sum_of_neighbours(op, x, at.i));
   });
 }
@@ -36,11 +36,11 @@ template <class Operator>
                                                      Level coarse) {
   for_each_pair(op, coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
     float of_row[3]{};
-    for_each_place([&]<int row, int col>() {
+    for_each_offset([&]<int row, int col>() {
       // The residual of black cells is 0.
       if constexpr (Operator::has(1, 1) || (row + col) % 2 == 0)
         of_row[row + 1] +=
-            coarse.weights[place_of(row, col)][i] * residual[op.template at<row, col>(f)];
+            coarse.weights[weight_index(row, col)][i] * residual[op.template at<row, col>(f)];
     });
     const float sum = of_row[1] + (of_row[0] + of_row[2]);
     coarse.right[i] = sum;
@@ -54,10 +54,10 @@ template <bool odd_row, bool odd_col>
 [[gnu::always_inline]] inline float interpolated(const Level& coarse, const float* x,
                                                  std::ptrdiff_t i) {
   float sum = 0;
-  for_each_place([&]<int row, int col>() {
+  for_each_offset([&]<int row, int col>() {
     if constexpr ((row == 0) == odd_row && (col == 0) == odd_col) {
       const std::ptrdiff_t other = i - (row > 0 ? coarse.stride : 0) - (col > 0 ? 1 : 0);
-      sum += coarse.weights[place_of(row, col)][other] * x[other];
+      sum += coarse.weights[weight_index(row, col)][other] * x[other];
     }
   });
   return sum;
@@ -71,12 +71,12 @@ template <std::ptrdiff_t step, class Body>
   for (const Strip* strip = fine.begin; strip != fine.end; ++strip) {
     const std::ptrdiff_t cell = strip->cell;
     const std::ptrdiff_t cells = strip->cells / strip_width * (strip_width / step);
-    const std::ptrdiff_t place =
+    const std::ptrdiff_t coarse_cell =
         (strip->row / 2 + 1) * coarse.stride + strip_width + strip->col / step;
     const auto take = [&]<bool odd_row>() {
 #pragma GCC ivdep
       for (std::ptrdiff_t k = 0; k < cells; ++k)
-        body.template operator()<odd_row>(cell + step * k, place + k);
+        body.template operator()<odd_row>(cell + step * k, coarse_cell + k);
     };
     strip->row % 2 == 1 ? take.template operator()<true>() : take.template operator()<false>();
   }
@@ -93,7 +93,8 @@ template <std::ptrdiff_t step, class Body>
   } else {
     const Level coarse = *(level + 1);
     const NinePoints op{fine};
-    for_each_cell(fine, [=](Place at) { fine.work[at.i] = sum_of_neighbours(op, fine.x, at.i); });
+    for_each_cell(fine,
+                  [=](StripCell at) { fine.work[at.i] = sum_of_neighbours(op, fine.x, at.i); });
     restrict_residual(op, fine.work, coarse);
     solve_coarse(level + 1, end);
     for_each_coarse<2>(fine, coarse, [=]<bool odd>(std::ptrdiff_t i, std::ptrdiff_t c) {
@@ -106,7 +107,7 @@ template <std::ptrdiff_t step, class Body>
 
 /// black = factor * a quarter of the sum of the red neighbours
 void set_black(Level level, const float* red, float factor) {
-  for_each_cell<1>(level, [=](Place at) {
+  for_each_cell<1>(level, [=](StripCell at) {
     level.black[at.i] = factor * level.inverse[1][at.i] * sum_of_neighbours(red, at, level.stride);
   });
 }
@@ -116,8 +117,8 @@ void set_black(Level level, const float* red, float factor) {
   set_black(fine, fine.right, 0.25F);
   if (count > 1) {
     const Level coarse = levels[1];
-    for_each_cell(fine,
-                  [=](Place at) { fine.x[at.i] = sum_of_neighbours(fine.black, at, fine.stride); });
+    for_each_cell(
+        fine, [=](StripCell at) { fine.x[at.i] = sum_of_neighbours(fine.black, at, fine.stride); });
     restrict_residual(FivePoints{fine}, fine.x, coarse);
     solve_coarse(levels + 1, levels + count);
     for_each_coarse<1>(fine, coarse, [=]<bool odd>(std::ptrdiff_t i, std::ptrdiff_t c) {
@@ -126,7 +127,7 @@ void set_black(Level level, const float* red, float factor) {
     });
     set_black(fine, fine.x, 1);
   }
-  for_each_cell(fine, [=](Place at) {
+  for_each_cell(fine, [=](StripCell at) {
     const float right = fine.right[at.i];
     const float x =
         fine.inverse[0][at.i] * (right + sum_of_neighbours(fine.black, at, fine.stride));
@@ -167,18 +168,19 @@ void with_or_without_source(Vectors v, Body body) {
   v.source[0] != nullptr ? body.template operator()<true>() : body.template operator()<false>();
 }
 
-/// The sum of the neighbours, in the order of proven_error_bound(), and what is added to it.
+/// The sum of the neighbours, in the order of proven_error_bound(), plus source and constant.
 template <bool with_source>
-[[gnu::always_inline]] inline double given(const double* across, const double* source, Place at,
-                                           std::ptrdiff_t stride, double constant) {
+[[gnu::always_inline]] inline double right_side(const double* across, const double* source,
+                                                StripCell at, std::ptrdiff_t stride,
+                                                double constant) {
   const double sum = sum_of_neighbours(across, at, stride);
   return (with_source ? sum + source[at.i] : sum) + constant;
 }
 
 void solve_black(Level level, Vectors v, double constant) {
   with_or_without_source(v, [&]<bool with_source>() {
-    for_each_cell<1>(level, [=](Place at) {
-      const double sum = given<with_source>(v.x[0], v.source[1], at, level.stride, constant);
+    for_each_cell<1>(level, [=](StripCell at) {
+      const double sum = right_side<with_source>(v.x[0], v.source[1], at, level.stride, constant);
       const double one = one_if_active(level.inverse[1][at.i]);
       v.x[1][at.i] = one * (0.25 * sum) + (1 - one) * v.x[1][at.i];
     });
@@ -187,9 +189,9 @@ void solve_black(Level level, Vectors v, double constant) {
 
 template <int colour, bool with_source>
 void residual_of(Level level, Vectors v, double constant, Extremes largest) {
-  for_each_cell<colour>(level, [=](Place at) {
+  for_each_cell<colour>(level, [=](StripCell at) {
     const double sum =
-        given<with_source>(v.x[1 - colour], v.source[colour], at, level.stride, constant);
+        right_side<with_source>(v.x[1 - colour], v.source[colour], at, level.stride, constant);
     const double x = v.x[colour][at.i];
     const double one = one_if_active(level.inverse[colour][at.i]);
     const double new_residual = one * (sum - 4 * x);
@@ -210,32 +212,32 @@ void residual(Level level, Vectors v, double constant, Extremes largest) {
 }
 
 void update_direction(Level level, float beta) {
-  for_each_cell(level, [=](Place at) {
+  for_each_cell(level, [=](StripCell at) {
     level.direction[at.i] = level.x[at.i] + beta * level.direction[at.i];
   });
 }
 
 /// (S direction) at a red cell
-[[gnu::always_inline]] inline double applied(const Level& level, const Vectors& v, Place at) {
+[[gnu::always_inline]] inline double applied(const Level& level, const Vectors& v, StripCell at) {
   return 4 * static_cast<double>(level.direction[at.i]) -
          sum_of_neighbours(v.black_direction, at, level.stride);
 }
 
 void apply(Level level, Vectors v, double* partial) {
   const float* const p = level.direction;
-  for_each_cell<1>(level, [=](Place at) {
+  for_each_cell<1>(level, [=](StripCell at) {
     const double beside = static_cast<double>(p[at.i]) + static_cast<double>(p[at.i + at.side]);
     const double along =
         static_cast<double>(p[at.i - level.stride]) + static_cast<double>(p[at.i + level.stride]);
     v.black_direction[at.i] = static_cast<double>(level.inverse[1][at.i]) * (beside + along);
   });
-  for_each_cell(level, [=](Place at) {
+  for_each_cell(level, [=](StripCell at) {
     partial[at.col] += static_cast<double>(p[at.i]) * applied(level, v, at);
   });
 }
 
 void axpy(Level level, Vectors v, double alpha, double* largest) {
-  for_each_cell(level, [=](Place at) {
+  for_each_cell(level, [=](StripCell at) {
     const double one = one_if_active(level.inverse[0][at.i]);
     const double new_residual = v.residual[at.i] - one * (alpha * applied(level, v, at));
     v.x[0][at.i] += alpha * static_cast<double>(level.direction[at.i]);

@@ -75,7 +75,7 @@ struct SteadyKernels {
   /// Makes the weights of `coarse`, whose strips and `inverse` (not 0 where active) are known, and
   /// its operator P^T A P.
   void (*coarsen)(Level fine, Level coarse);
-  /// A V-cycle over so many levels from the finest: x = about S^-1 right. Adds right * x to
+  /// A V-cycle over `count` levels from the finest: x = about S^-1 right. Adds right * x to
   /// `partial`.
   void (*cycle)(const Level* levels, std::size_t count, double* partial);
   /// In some strips: x = 0 at active cells, else factor * value; `values` are those of the

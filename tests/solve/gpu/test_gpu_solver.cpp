@@ -126,12 +126,12 @@ TEST(GpuSolver, goes_on_where_a_launch_left_off) {
   // More sweeps than one launch makes.
   const FloorPlan plan = room(9, 9);
   const Limits limits{0, 700};
-  std::vector<std::int64_t> told;
+  std::vector<std::int64_t> looks;
   const SolveControl control{{},
-                             [&](std::int64_t iterations, double) { told.push_back(iterations); }};
+                             [&](std::int64_t iterations, double) { looks.push_back(iterations); }};
   expect_same_bits(*host_solver(Kernel::cluster)->solve(plan, limits, control),
                    *make_reference_solver()->solve(plan, limits, {}), "in several launches");
-  EXPECT_GT(told.size(), 1U);
+  EXPECT_GT(looks.size(), 1U);
 }
 
 TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
