@@ -171,8 +171,8 @@ void measure(const Setting& setting, const Workload& load) {
 
 int main(int n, char** arguments) {
   using namespace wallheat;
-  const auto number = [&](int place, double otherwise) {
-    return n > place ? std::atof(arguments[place]) : otherwise;
+  const auto number = [&](int index, double default_value) {
+    return n > index ? std::atof(arguments[index]) : default_value;
   };
   Setting setting;
   setting.workers = static_cast<int>(number(1, 1000));

@@ -38,11 +38,11 @@ void expect_refused(const std::vector<std::pair<Arguments, std::string>>& refusa
 }
 
 /// Stdout and stderr of a command, and whether it ended well.
-struct Told {
+struct Printed {
   bool well;
   std::string out, err;
 };
-Told told_by(const Arguments& arguments) {
+Printed printed_by(const Arguments& arguments) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   const bool well = app_main(arguments) == 0;
@@ -54,8 +54,8 @@ Told told_by(const Arguments& arguments) {
 std::optional<std::string> configuration_of(const std::string& command, Arguments more = {}) {
   more.insert(more.begin(), command);
   more.emplace_back("--print-config");
-  const Told told = told_by(more);
-  return told.well ? std::optional(told.out) : std::nullopt;
+  const Printed output = printed_by(more);
+  return output.well ? std::optional(output.out) : std::nullopt;
 }
 
 /// The words before " = " of a configuration, and before its placeholders.
@@ -72,7 +72,7 @@ std::vector<std::string> options_in(const std::string& configuration) {
 }
 
 std::vector<std::string> all_commands() {
-  std::istringstream overview(told_by({"help"}).out);
+  std::istringstream overview(printed_by({"help"}).out);
   std::vector<std::string> commands;
   for (std::string line; std::getline(overview, line);)
     if (line.starts_with("  ") && !line.starts_with("   "))
@@ -153,11 +153,11 @@ TEST(Options, of_all_commands_say_what_they_take) {
   std::size_t refused = 0;
   for (const std::string& command : all_commands()) {
     for (const std::string& option : options_in(configuration_of(command).value())) {
-      const Told told = told_by({command, "--" + option + "=two~", "--print-config"});
-      if (told.well) continue;  // it takes words
+      const Printed output = printed_by({command, "--" + option + "=two~", "--print-config"});
+      if (output.well) continue;  // it takes words
       ++refused;
-      EXPECT_THAT(told.err, testing::ContainsRegex("--" + option +
-                                                   " (must be .*, not 'two~'|takes no value)"))
+      EXPECT_THAT(output.err, testing::ContainsRegex("--" + option +
+                                                     " (must be .*, not 'two~'|takes no value)"))
           << command;
     }
   }
@@ -193,11 +193,11 @@ TEST(Configurations, come_after_the_command_line) {
 
 TEST(Configurations, come_from_pipes_and_end) {
   const TemporaryDirectory directory;
-  const auto told = run_script(directory.path(), WALLHEAT_PROGRAM,
-                               "wallheat run --print-config --config <(echo 'data = a#b');"
-                               "echo 'out = c' | wallheat run --print-config -c /dev/stdin");
-  EXPECT_EQ(told.status, 0) << told.err;
-  EXPECT_THAT(told.out, AllOf(HasSubstr("\ndata = a#b\n"), HasSubstr("\nout = c\n")));
+  const auto output = run_script(directory.path(), WALLHEAT_PROGRAM,
+                                 "wallheat run --print-config --config <(echo 'data = a#b');"
+                                 "echo 'out = c' | wallheat run --print-config -c /dev/stdin");
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(output.out, AllOf(HasSubstr("\ndata = a#b\n"), HasSubstr("\nout = c\n")));
   EXPECT_THAT(refusal({"--config", "/dev/zero"}), HasSubstr("/dev/zero is no configuration file"));
 }
 
@@ -234,9 +234,9 @@ TEST(Configurations, of_all_commands_keep_values_of_any_letters) {
       if (configuration_of(command, {"--" + option + "=pl#2"})) texts.push_back(option);
     for (const std::string& value : values) {
       SCOPED_TRACE(testing::Message() << command << " '" << value << "'");
-      Arguments given;
-      for (const std::string& option : texts) given.push_back("--" + option + "=" + value);
-      const auto printed = configuration_of(command, given);
+      Arguments arguments;
+      for (const std::string& option : texts) arguments.push_back("--" + option + "=" + value);
+      const auto printed = configuration_of(command, arguments);
       ASSERT_TRUE(printed);
       std::vector<std::string> found;
       for (const Setting& setting : settings_in(*printed)) {
@@ -254,17 +254,17 @@ TEST(Configurations, of_all_commands_keep_values_of_any_letters) {
 
 TEST(SolverSettings, name_what_decides_the_answers_and_not_how_fast_they_come) {
   const auto settings = [](const Arguments& more) { return parsed(more).job.solver.settings(); };
-  const Attributes usual = settings({});
+  const Attributes defaults = settings({});
   for (const Arguments& same : {Arguments{"--solver-backend", "reference"},
                                 {"--isa", "baseline"},
                                 {"--accuracy", "1e-7"},
                                 {"--above", "18", "--below", "15", "--door", "auto"}})
-    EXPECT_EQ(settings(same), usual) << same[0];
+    EXPECT_EQ(settings(same), defaults) << same[0];
   for (const Arguments& other : {Arguments{"--tolerance", "1e-5"},
                                  {"--max-iterations", "1"},
                                  {"--solver", "fastforward"},
                                  {"--solver", "steady"}})
-    EXPECT_NE(settings(other), usual) << other[0];
+    EXPECT_NE(settings(other), defaults) << other[0];
   const Attributes steady = settings({"--solver", "steady"});
   EXPECT_NE(settings({"--solver", "steady", "--accuracy", "1e-7"}), steady);
   EXPECT_EQ(settings({"--solver", "steady", "--tolerance", "1e-5"}), steady);
@@ -276,7 +276,7 @@ TEST(SolverSettings, name_what_decides_the_answers_and_not_how_fast_they_come) {
   EXPECT_EQ(asked.at("rooms_door"), "7");
   EXPECT_FALSE(asked.contains("below")) << "that is the study's";
   EXPECT_EQ(recorded_solver("FILE", asked).settings(), asked);
-  EXPECT_EQ(recorded_solver("FILE", usual).settings(), usual);
+  EXPECT_EQ(recorded_solver("FILE", defaults).settings(), defaults);
   for (const auto& [name, wrong] :
        {std::pair("wall", "5"), {"above", "nan"}, {"rooms_door", "-2"}, {"tolerance", "-1.0"}}) {
     Attributes damaged = asked;

@@ -90,9 +90,10 @@ class Outputs : public ShellTest {
     }
     const std::string command = std::regex_replace(
         std::regex_replace(output.command, std::regex("DATA"), data), std::regex("OUT"), out);
-    const Finished told = in_directory(command);
-    EXPECT_EQ(told.status, 2) << command;
-    EXPECT_EQ(std::count(told.err.begin(), told.err.end(), '\n'), 1) << command << told.err;
+    const Finished finished = in_directory(command);
+    EXPECT_EQ(finished.status, 2) << command;
+    EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1)
+        << command << finished.err;
     if (!output.ending.empty()) std::filesystem::remove(directory_ / out);
     EXPECT_EQ(all_files(), before) << command;
   }
@@ -102,14 +103,14 @@ class Outputs : public ShellTest {
     const Arguments arguments{std::istream_iterator<std::string>(words), {}};
     const std::filesystem::path here = std::filesystem::current_path();
     std::filesystem::current_path(directory_.path());
-    Finished told;
+    Finished finished;
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
-    told.status = app_main(arguments);
-    told.err = testing::internal::GetCapturedStderr();
-    told.out = testing::internal::GetCapturedStdout();
+    finished.status = app_main(arguments);
+    finished.err = testing::internal::GetCapturedStderr();
+    finished.out = testing::internal::GetCapturedStdout();
     std::filesystem::current_path(here);
-    return told;
+    return finished;
   }
 };
 

@@ -89,10 +89,10 @@ class Status : public testing::Test {
     return run_program(more);
   }
   /// That it ends with this status and tells this.
-  void expect_look(int status, const testing::Matcher<std::string>& told) {
+  void expect_look(int status, const testing::Matcher<std::string>& expected) {
     const Finished finished = look();
     EXPECT_EQ(finished.status, status);
-    EXPECT_THAT(finished.out, told);
+    EXPECT_THAT(finished.out, expected);
   }
   std::string word() { return look({"--word"}).out; }
   nlohmann::json json() { return nlohmann::json::parse(look({"--json"}).out); }

@@ -70,9 +70,9 @@ class VerifyTest : public testing::Test {
   void damage(const std::string& bytes, std::size_t offset) const { damage(file(), bytes, offset); }
   static void damage(const std::string& path, const std::string& bytes, std::size_t offset) {
     std::string text = file_text(path);
-    const auto place = text.find(bytes);
-    ASSERT_NE(place, std::string::npos);
-    text[place + offset] = static_cast<char>(~text[place + offset]);
+    const auto at = text.find(bytes);
+    ASSERT_NE(at, std::string::npos);
+    text[at + offset] = static_cast<char>(~text[at + offset]);
     std::ofstream(path, std::ios::binary) << text;
   }
 
@@ -97,15 +97,15 @@ class VerifyTest : public testing::Test {
     [[nodiscard]] Json json() const { return Json::parse(out); }
     /// How many plans a check has looked at, and what it found; null if it was not made.
     [[nodiscard]] std::pair<Json, Json> check(const std::string& name) const {
-      const Json told = json();
-      for (const Json& check : told["checks"])
+      const Json answer = json();
+      for (const Json& check : answer["checks"])
         if (check["check"] == name) return {check["examined"], check["findings"]};
       return {};
     }
     /// Plans that are done, failed and pending.
     [[nodiscard]] std::vector<int> plans() const {
-      const Json told = json();
-      return {told["done"], told["failed"], told["pending"]};
+      const Json answer = json();
+      return {answer["done"], answer["failed"], answer["pending"]};
     }
   };
   [[nodiscard]] static Outcome verify_by(const Arguments& arguments) {

@@ -24,11 +24,11 @@ TEST(Larger, is_the_larger_of_two_numbers_and_smaller_the_other) {
 }
 
 TEST(Larger, keeps_a_nan_wherever_it_comes) {
-  for (std::size_t place = 0; place < 4; ++place) {
+  for (std::size_t index = 0; index < 4; ++index) {
     std::vector<double> values{3, -infinite, 7, infinite};
-    values[place] = not_a_number;
-    EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, larger))) << place;
-    EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, smaller))) << place;
+    values[index] = not_a_number;
+    EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, larger))) << index;
+    EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, smaller))) << index;
   }
 }
 
@@ -37,11 +37,11 @@ TEST(Larger, keeps_a_nan_wherever_it_comes) {
 TEST(FarthestApart, is_the_largest_difference_and_infinite_if_one_is_no_number_or_missing) {
   EXPECT_EQ(farthest_apart(std::vector{1.0, 2.0, 3.0}, std::vector{1.5, -2.0, 3.0}), 4);
   EXPECT_EQ(farthest_apart(std::vector{1.0, 2.0}, std::vector{1.0, 2.0}), 0);
-  for (std::size_t place = 0; place < 3; ++place) {
+  for (std::size_t index = 0; index < 3; ++index) {
     std::vector<double> values{1, 2, 3};
-    values[place] = not_a_number;
-    EXPECT_EQ(farthest_apart(values, std::vector{1.0, 2.0, 3.0}), infinite) << place;
-    EXPECT_EQ(farthest_apart(values, values), infinite) << place;
+    values[index] = not_a_number;
+    EXPECT_EQ(farthest_apart(values, std::vector{1.0, 2.0, 3.0}), infinite) << index;
+    EXPECT_EQ(farthest_apart(values, values), infinite) << index;
   }
   EXPECT_EQ(farthest_apart(std::vector{1.0}, std::vector{1.0, 2.0}), infinite);
 }

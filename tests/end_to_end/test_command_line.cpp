@@ -29,7 +29,7 @@ TEST_F(NewUser, is_told_the_plan_that_was_meant_before_anything_is_written) {
       "printf '00002\\n0001\\n' > ids");
   const auto files = [&] { return shell("find . | sort").out; };
   const std::string before = files();
-  for (const auto& [command, place] : {
+  for (const auto& [command, owner] : {
            std::pair{std::string("run 0001 --data plans --out x.h5"), std::string("plans")},
            {"run 00002 0001 --data plans --out x.h5", "plans"},
            {"run --ids ids --data plans --out x.h5", "plans"},
@@ -45,8 +45,8 @@ TEST_F(NewUser, is_told_the_plan_that_was_meant_before_anything_is_written) {
            {"export r.h5 --field 1 --out x.npy", "r.h5"},
        }) {
     const std::string id = command.find(" 1 ") != std::string::npos ? "1" : "0001";
-    const std::string told = shell("wallheat " + command, 1).err;
-    EXPECT_EQ(told, "wallheat: " + place + " has no plan '" + id + "'; did you mean '00001'?\n")
+    const std::string message = shell("wallheat " + command, 1).err;
+    EXPECT_EQ(message, "wallheat: " + owner + " has no plan '" + id + "'; did you mean '00001'?\n")
         << command;
     EXPECT_EQ(files(), before) << command;
   }
@@ -125,9 +125,9 @@ TEST_F(NewUser, gets_json_of_every_command_also_of_an_id_that_is_no_utf8) {
            {"verify results.h5 --data plans", "results.h5"},
            {"devices", "instruction_sets"},
        }) {
-    const std::string said = shell("wallheat " + words + " --json").out;
-    EXPECT_TRUE(Json::accept(said)) << words << ": " << said;
-    EXPECT_THAT(said, HasSubstr(expected)) << words;
+    const std::string output = shell("wallheat " + words + " --json").out;
+    EXPECT_TRUE(Json::accept(output)) << words << ": " << output;
+    EXPECT_THAT(output, HasSubstr(expected)) << words;
   }
 }
 

@@ -12,7 +12,7 @@ using testing::AllOf;
 using testing::IsSupersetOf;
 
 /// What the program prints, given these words.
-std::string told_by(std::vector<std::string> words) {
+std::string printed_by(std::vector<std::string> words) {
   words.insert(words.begin(), WALLHEAT_PROGRAM);
   return run_program(words).out;
 }
@@ -26,7 +26,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 std::vector<std::string> command_names() {
   std::vector<std::string> names;
-  for (const std::string& line : lines_of(told_by({"help"})))
+  for (const std::string& line : lines_of(printed_by({"help"})))
     if (line.starts_with("  ") && line[2] != ' ')
       names.push_back(line.substr(2, line.find(' ', 2) - 2));
   // Scripts, whose help is theirs.
@@ -41,8 +41,8 @@ TEST_F(Help, of_every_command_fits_80_columns) {
   EXPECT_THAT(names, IsSupersetOf({"run", "summary", "completion"}));
   for (const std::string& name : names) {
     SCOPED_TRACE(name);
-    const std::string help = told_by({"help", name});
-    EXPECT_EQ(help, told_by({name, "--help"}));
+    const std::string help = printed_by({"help", name});
+    EXPECT_EQ(help, printed_by({name, "--help"}));
     const auto examples = help.find("\nExamples:\n");
     ASSERT_NE(examples, std::string::npos);
     for (const std::string& line : lines_of(help.substr(0, examples)))
@@ -55,9 +55,9 @@ TEST_F(Help, of_every_command_fits_80_columns) {
 
 TEST_F(Help, of_the_scripts_is_found_beside_the_program) {
   for (const std::string name : {"launch", "submit"}) {
-    const std::string help = told_by({"help", name});
+    const std::string help = printed_by({"help", name});
     EXPECT_THAT(help, AllOf(HasSubstr("wallheat " + name + " ["), HasSubstr("(default: ")));
-    EXPECT_EQ(help, told_by({name, "--help"}));
+    EXPECT_EQ(help, printed_by({name, "--help"}));
     for (const std::string& line : lines_of(help)) EXPECT_LE(line.size(), 80U) << line;
   }
   shell("cp \"$program\" alone");
@@ -65,17 +65,17 @@ TEST_F(Help, of_the_scripts_is_found_beside_the_program) {
 }
 
 TEST_F(Help, begins_with_what_is_changed_most_and_shows_defaults) {
-  const std::string help = told_by({"help", "run"});
+  const std::string help = printed_by({"help", "run"});
   EXPECT_LT(help.find("--data PLANS"), help.find("--tolerance DEGREES"));
   EXPECT_THAT(help, AllOf(HasSubstr("  -d, --data PLANS"), HasSubstr("[default: 1e-4]"),
                           HasSubstr("--tolerance DEGREES"), HasSubstr("\nAll commands:\n")));
-  const std::string alone = told_by({});
-  EXPECT_EQ(alone, told_by({"help"}));
-  EXPECT_EQ(alone, told_by({"--help"}));
+  const std::string alone = printed_by({});
+  EXPECT_EQ(alone, printed_by({"help"}));
+  EXPECT_EQ(alone, printed_by({"--help"}));
   for (const char* part : {"\nrun:\n", "\nlook at results:\n", "\ncluster:\n", "\nTo begin:\n"})
     EXPECT_THAT(alone, HasSubstr(part));
-  EXPECT_THAT(told_by({"-V"}), StartsWith("wallheat "));
-  EXPECT_EQ(told_by({"-V"}), told_by({"version"}));
+  EXPECT_THAT(printed_by({"-V"}), StartsWith("wallheat "));
+  EXPECT_EQ(printed_by({"-V"}), printed_by({"version"}));
   expect_refusal("help run --most", 2, "help takes one command");
 }
 
@@ -100,7 +100,7 @@ TEST_F(Help, has_examples_that_run_as_they_stand) {
     if (name != "generate" && name != "run") names.push_back(name);
   shell(before_the_examples);
   for (const std::string& name : names) {
-    const std::string help = told_by({"help", name});
+    const std::string help = printed_by({"help", name});
     const auto at = help.find("\nExamples:\n");
     ASSERT_NE(at, std::string::npos) << name;
     std::size_t examples = 0;
@@ -146,10 +146,10 @@ TEST(Completion, offers_commands_options_and_words) {
 }
 
 TEST_F(Help, teaches_shells_to_ask_the_program) {
-  const Finished told = shell(
+  const Finished finished = shell(
       "source <(wallheat completion bash) && complete -p wallheat && compgen -C 'wallheat "
       "complete' sum 2> /dev/null | head -n 1");
-  EXPECT_THAT(told.out, HasSubstr("-C 'wallheat complete' wallheat"));
+  EXPECT_THAT(finished.out, HasSubstr("-C 'wallheat complete' wallheat"));
   for (const std::string name : {"zsh", "fish"}) {
     EXPECT_THAT(shell("wallheat completion " + name).out, HasSubstr("wallheat complete"));
     EXPECT_EQ(shell("command -v " + name + " > /dev/null || exit 0; wallheat completion " + name +

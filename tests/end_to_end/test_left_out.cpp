@@ -32,14 +32,14 @@ TEST_F(LeftOut, weighs_the_missing_plans) {
   EXPECT_THAT(shell("wallheat summary r.h5 --page page.html").out,
               StartsWith("averages over               6 of 12 plans; the missing ones are 9"));
   EXPECT_THAT(bytes("page.html"), HasSubstr("6 of 12 plans; the missing ones are 9"));
-  auto told = summary();
-  EXPECT_EQ(told["missing"], 6);
-  EXPECT_GT(told["missing_work_pct"], 90);
-  EXPECT_GT(told["missing_size_ratio"], 5);
+  auto answer = summary();
+  EXPECT_EQ(answer["missing"], 6);
+  EXPECT_GT(answer["missing_work_pct"], 90);
+  EXPECT_GT(answer["missing_size_ratio"], 5);
   solve_without("0*");
-  told = summary();
-  EXPECT_LT(told["missing_work_pct"], 10);
-  EXPECT_LT(told["missing_size_ratio"], 0.2);
+  answer = summary();
+  EXPECT_LT(answer["missing_work_pct"], 10);
+  EXPECT_LT(answer["missing_size_ratio"], 0.2);
   solve_without("L0000[12]");
   EXPECT_THAT(shell("wallheat summary r.h5 --where 'mean_temp > 0'").out,
               HasSubstr("10 of 12 plans; the missing ones are "));

@@ -92,9 +92,9 @@ TEST_F(OtherWalls, that_rooms_need_are_counted_over_the_set) {
     rooms += all[verdict].get<std::size_t>();
   EXPECT_EQ(rooms, all["rooms"]);
   // As a CSV tells it of each room.
-  const Finished told =
+  const Finished finished =
       shell("wallheat need --data plans --wall 25 --room-mean 18 --share 0.5 --plot needs.svg");
-  EXPECT_THAT(told.out,
+  EXPECT_THAT(finished.out,
               AllOf(HasSubstr("for 50 % of the rooms"), HasSubstr("rooms by the wall's")));
   EXPECT_THAT(bytes("needs.svg"), HasSubstr("50 % at "));
   const std::string needs =
@@ -123,9 +123,9 @@ TEST_F(OtherWalls, are_refused_in_one_sentence) {
 
 TEST_F(OtherWalls, are_answered_without_plans_that_cannot_be_read) {
   shell("printf nonsense > plans/00004_domain.npy");
-  const Finished told = shell("wallheat need --data plans --wall 25 --room-mean 18", 3);
-  EXPECT_THAT(told.err, HasSubstr("00004_domain.npy"));
-  EXPECT_THAT(told.out, HasSubstr("4, 4 of them"));
+  const Finished finished = shell("wallheat need --data plans --wall 25 --room-mean 18", 3);
+  EXPECT_THAT(finished.err, HasSubstr("00004_domain.npy"));
+  EXPECT_THAT(finished.out, HasSubstr("4, 4 of them"));
   const Json rows = json("whatif --data plans --wall 25=22", 3)["plans"];
   ASSERT_EQ(rows.size(), 8U) << "of four plans, with two settings";
   EXPECT_EQ(rows[6]["id"], "00005") << "in the order of the ids";

@@ -303,16 +303,17 @@ TEST_F(Wallheat, ends_in_good_time_before_its_limit_and_goes_on_later) {
   save_floor_plan(directory_ / "plans", "wall", random_plan(8, 8, 0, 1));
   // Longer each time until what is awaited has happened, as a busy machine takes longer to begin.
   const auto run_until = [&](const std::string& more, const std::function<bool()>& happened) {
-    std::string said;
+    std::string messages;
     for (int limit_s = 3; limit_s < 100; limit_s *= 2) {
-      said = shell(run + more + " --time-limit " + std::to_string(limit_s) +
-                   " --tolerance 1e-300 --max-iterations 1000000000 wall 00001; echo $? > status; "
-                   "wallheat status --session results.h5 > session; [ $? = $(< status) ]")
-                 .err;
-      EXPECT_THAT(said, HasSubstr("the time limit"));
+      messages =
+          shell(run + more + " --time-limit " + std::to_string(limit_s) +
+                " --tolerance 1e-300 --max-iterations 1000000000 wall 00001; echo $? > status; "
+                "wallheat status --session results.h5 > session; [ $? = $(< status) ]")
+              .err;
+      EXPECT_THAT(messages, HasSubstr("the time limit"));
       if (happened()) break;
     }
-    return said;
+    return messages;
   };
   run_until("--overwrite", [&] { return bytes("status") == "75\n"; });
   EXPECT_EQ(bytes("status"), "75\n");

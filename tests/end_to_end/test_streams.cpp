@@ -42,8 +42,8 @@ TEST_F(Streams, let_a_run_finish_though_their_reader_has_left) {
 TEST_F(Streams, let_a_run_finish_though_its_events_cannot_be_written) {
   const Finished finished = shell("wallheat run --data plans --out results.h5 --events /dev/full");
   EXPECT_THAT(finished.err, HasSubstr("the event log /dev/full cannot be written: No space"));
-  const std::string said = finished.err;
-  EXPECT_EQ(said.find("event log"), said.rfind("event log")) << "once";
+  const std::string messages = finished.err;
+  EXPECT_EQ(messages.find("event log"), messages.rfind("event log")) << "once";
   EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
 }
 

@@ -218,10 +218,10 @@ void read_results(std::string_view input) {
   (void)other_part();
   for (const Patch& patch : patches_in(input.substr(1), 32)) change(files, patch);
   const OpenedFiles opened;
-  const auto place = directory() / "patched";
-  fs::remove_all(place);
-  fs::create_directory(place);
-  const auto path = place / "results.h5";
+  const auto folder = directory() / "patched";
+  fs::remove_all(folder);
+  fs::create_directory(folder);
+  const auto path = folder / "results.h5";
   write_bytes(path, files.file);
   if (!files.journal.empty()) write_bytes(journal_path(path, 0), files.journal);
   accepts<RunError>([&] { take(static_cast<Step>(choice / 2 % steps), path, files.is_forged); });

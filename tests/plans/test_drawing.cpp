@@ -33,7 +33,7 @@ NamedBytes drawn(const std::vector<std::string>& lines) {
   return rgb_png_of(pixels);
 }
 
-const Legend usual{{{red, 25}, {black, 5}}};
+const Legend red_and_black{{{red, 25}, {black, 5}}};
 
 /// A letter a cell, as drawn() takes them.
 std::vector<std::string> lines_of(const FloorPlan& plan) {
@@ -60,14 +60,15 @@ TEST(Drawing, of_a_real_plan_is_that_plan) {
                         : value == 5                ? black
                                                     : blue;
     }
-    const DrawnPlan read = plan_in_drawing(rgb_png_of(pixels), usual);
+    const DrawnPlan read = plan_in_drawing(rgb_png_of(pixels), red_and_black);
     EXPECT_TRUE(read.plan.domain == plan.domain) << id;
     EXPECT_TRUE(read.plan.interior == plan.interior) << id;
   }
 }
 
 TEST(Drawing, takes_near_colours_for_the_nearest_and_says_so) {
-  const DrawnPlan read = plan_in_drawing(drawn({"bbbbb", "bkKkb", "bk,rb", "bk.rb"}), usual);
+  const DrawnPlan read =
+      plan_in_drawing(drawn({"bbbbb", "bkKkb", "bk,rb", "bk.rb"}), red_and_black);
   EXPECT_THAT(lines_of(read.plan), testing::ElementsAre("bbbbb", "bkkkb", "bk.rb", "bk.rb"));
   ASSERT_EQ(read.uses.size(), 4U);
   EXPECT_EQ(read.uses[0].near, 1U);
@@ -81,9 +82,9 @@ TEST(Drawing, takes_near_colours_for_the_nearest_and_says_so) {
 TEST(Drawing, with_an_odd_colour_is_refused_with_its_place) {
   const NamedBytes odd = drawn({"bbbb", "bk?b", "b.??"});
   EXPECT_THAT(
-      refusal_of<InputError>([&] { (void)plan_in_drawing(odd, usual); }),
+      refusal_of<InputError>([&] { (void)plan_in_drawing(odd, red_and_black); }),
       AllOf(HasSubstr("flat.png: the pixel at x 2, y 1 is #c8b414"), HasSubstr("3 such pixels")));
-  Legend tolerant = usual;
+  Legend tolerant = red_and_black;
   tolerant.near = 442;
   EXPECT_THAT(lines_of(plan_in_drawing(odd, tolerant).plan),
               testing::ElementsAre("bbbb", "bkrb", "b.rr"));
@@ -91,12 +92,13 @@ TEST(Drawing, with_an_odd_colour_is_refused_with_its_place) {
 
 TEST(Drawing, has_its_outside_where_it_is_transparent) {
   const std::vector<std::uint8_t> pixels{9, 9, 9, 0, 0, 0, 0, 255, 255, 255, 255, 255};
-  const DrawnPlan read = plan_in_drawing(png_of(pixels.data(), 1, 3, PNG_FORMAT_RGBA), usual);
+  const DrawnPlan read =
+      plan_in_drawing(png_of(pixels.data(), 1, 3, PNG_FORMAT_RGBA), red_and_black);
   EXPECT_THAT(lines_of(read.plan), testing::ElementsAre("bk."));
 }
 
 TEST(Drawing, is_scaled_and_keeps_thin_walls_closed) {
-  Legend legend = usual;
+  Legend legend = red_and_black;
   legend.pixels_a_cell = 2;
   EXPECT_THAT(lines_of(plan_in_drawing(drawn({"bbbbb", "bb.bb", "..k..", "....."}), legend).plan),
               testing::ElementsAre("bbb", ".k."));
@@ -108,7 +110,7 @@ TEST(Drawing, is_scaled_and_keeps_thin_walls_closed) {
 
 TEST(Drawing, that_cannot_be_read_is_refused) {
   const auto refusal = [](const NamedBytes& png) {
-    return refusal_of<InputError>([&] { (void)plan_in_drawing(png, usual); });
+    return refusal_of<InputError>([&] { (void)plan_in_drawing(png, red_and_black); });
   };
   EXPECT_THAT(refusal(drawn({"kkk", "krk"})), HasSubstr("nothing in it is white"));
   EXPECT_THAT(refusal({"notes.txt", std::vector<std::byte>(100)}),

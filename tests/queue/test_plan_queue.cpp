@@ -29,9 +29,9 @@ PlanQueue with_a_gpu_and_a_cpu(std::uint32_t count, double gpu_s, double cpu_s) 
 TEST(PlanQueue, lets_more_plans_wait_at_a_fast_worker_and_gives_it_the_longest) {
   PlanQueue queue = with_a_gpu_and_a_cpu(1000, 0.002, 0.5);
   queue.set_updates(500, 5e9);
-  const auto given = queue.give(2, endless);
-  EXPECT_THAT(given, SizeIs(51)) << "one that runs, and what lasts a tenth of a second";
-  EXPECT_EQ(given[0], 500U);
+  const auto handed_out = queue.give(2, endless);
+  EXPECT_THAT(handed_out, SizeIs(51)) << "one that runs, and what lasts a tenth of a second";
+  EXPECT_EQ(handed_out[0], 500U);
   EXPECT_THAT(queue.give(1, endless), SizeIs(2)) << "one that runs and one that waits";
   EXPECT_THAT(with_a_gpu_and_a_cpu(1000, 1, 1e-6).give(1, endless), SizeIs(251))
       << "never more than half of its share of what is open";
@@ -51,14 +51,14 @@ TEST(PlanQueue, begins_nothing_that_would_not_end_in_time) {
   for (std::uint32_t plan = 0; plan < count; ++plan) queue.set_updates(plan, 1e9 * (plan + 1));
   for (int worker = 1; worker <= 200; ++worker) queue.joined(worker, 1, false, "cpu");
   (void)queue.answered(1, 0, 1);
-  const auto given = [&](double left_s) {
+  const auto handed_out = [&](double left_s) {
     std::vector<PlanQueue::Plan> all;
     for (int worker = 1; worker <= 200; ++worker)
       for (const PlanQueue::Plan plan : queue.give(worker, left_s)) all.push_back(plan);
     return all;
   };
-  for (int look = 0; look < 100; ++look) EXPECT_THAT(given(1), IsEmpty());
-  EXPECT_THAT(given(1.3 * 4.5), ElementsAre(3, 2, 1));
+  for (int look = 0; look < 100; ++look) EXPECT_THAT(handed_out(1), IsEmpty());
+  EXPECT_THAT(handed_out(1.3 * 4.5), ElementsAre(3, 2, 1));
 }
 
 TEST(PlanQueue, does_not_wait_for_lanes_that_are_free) {

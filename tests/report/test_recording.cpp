@@ -35,11 +35,11 @@ TEST_F(Recordings, of_the_documents_have_their_figures) {
     const char* series;
     std::size_t samples;
     double mean, most;
-  } const given[] = {{"gpu_util.txt", "gpu0_gpuUtil", 31, 27.3, 87},
-                     {"mem_util.txt", "gpu0_memUtil", 31, 10.2, 31},
-                     {"dmon.txt", "gpu0_pwr", 23, 70.3, 183},
-                     {"dmon.txt", "gpu0_sm", 23, 27.3, 88}};
-  for (const auto& [file, series, samples, mean, most] : given) {
+  } const expected[] = {{"gpu_util.txt", "gpu0_gpuUtil", 31, 27.3, 87},
+                        {"mem_util.txt", "gpu0_memUtil", 31, 10.2, 31},
+                        {"dmon.txt", "gpu0_pwr", 23, 70.3, 183},
+                        {"dmon.txt", "gpu0_sm", 23, 27.3, 88}};
+  for (const auto& [file, series, samples, mean, most] : expected) {
     const SeriesSummary found = summary_of_file(file, series);
     EXPECT_EQ(found.samples, samples) << series;
     EXPECT_NEAR(found.values.mean(), mean, 0.05) << series;

@@ -26,7 +26,7 @@ Event event_of(Kind kind, std::uint32_t plan, int rank) {
 }
 
 /// With the answer, or the failure, that a solver process tells.
-Event told(Event event, PlanStatus status) {
+Event reported(Event event, PlanStatus status) {
   PlanResult result;
   result.status = status;
   result.host = event.worker->facts.host;
@@ -56,17 +56,17 @@ TEST(Recorder, stores_what_came_last_of_each_plan_and_tells_of_everything_in_ord
     heard.emplace_back(event.kind, row);
   });
 
-  Event differs = told(event_of(Kind::conflict, 0, 2), PlanStatus::converged);
+  Event differs = reported(event_of(Kind::conflict, 0, 2), PlanStatus::converged);
   differs.first = worker(1);
   std::vector<Event> events{event_of(Kind::started, 0, 1),
-                            told(event_of(Kind::stored, 0, 1), PlanStatus::converged),
+                            reported(event_of(Kind::stored, 0, 1), PlanStatus::converged),
                             untold(event_of(Kind::failed_try, 1, 1), "it crashed"),
-                            told(event_of(Kind::stored, 1, 2), PlanStatus::converged),
+                            reported(event_of(Kind::stored, 1, 2), PlanStatus::converged),
                             differs,
-                            told(event_of(Kind::repeated, 1, 1), PlanStatus::converged),
+                            reported(event_of(Kind::repeated, 1, 1), PlanStatus::converged),
                             untold(event_of(Kind::lost, 2, 3), "it was away"),
                             event_of(Kind::abandoned, 3, 1),
-                            told(event_of(Kind::stored, 4, 2), PlanStatus::failed),
+                            reported(event_of(Kind::stored, 4, 2), PlanStatus::failed),
                             {.kind = Kind::stopping, .reason = "asked to"}};
   std::vector<Kind> kinds;
   for (const Event& event : events) kinds.push_back(event.kind);

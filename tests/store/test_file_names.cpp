@@ -109,8 +109,8 @@ class Planted : public StoreTest {
  protected:
   Planted() { write_bytes(precious, "do not touch"); }
 
-  void plant_link(const fs::path& place) const { fs::create_symlink(precious, place); }
-  static void plant_pipe(const fs::path& place) { ASSERT_EQ(::mkfifo(place.c_str(), 0666), 0); }
+  void plant_link(const fs::path& name) const { fs::create_symlink(precious, name); }
+  static void plant_pipe(const fs::path& name) { ASSERT_EQ(::mkfifo(name.c_str(), 0666), 0); }
   void expect_untouched() const { EXPECT_EQ(read_bytes(precious), "do not touch"); }
 
   TestPlan plan = make_plan(4);
