@@ -17,7 +17,7 @@ namespace {
 
 /// What a file holds, or a command prints; empty if neither is there.
 std::string output_or_file(const std::string& file, const std::vector<std::string>& command) {
-  if (!file.empty()) return text_of(file);
+  if (!file.empty()) return read_text_file(file);
   auto output = output_of(command);
   return output && output->status == 0 ? std::move(output->out) : std::string();
 }
@@ -55,14 +55,14 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
                       {"median", ChoiceOrder::median},
                       {"core-hours", ChoiceOrder::core_hours}}),
               "the best choice is done first with 95 % certainty (bound), or in half of the cases "
-              "(median), or takes the fewest core-hours");
+              "(median), or takes the fewest core hours");
   options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
               "cores of a node that a job takes; 0: all");
-  options.add("first,n", value(advise.first, "N", 12).at_least(1), "show at most so many choices");
+  options.add("first,n", value(advise.first, "N", 12).at_least(1), "show at most N choices");
   options.add("best", flag(advise.best), "print only the best, as options of wallheat submit");
   options.heading("The cluster");
   options.add("partition,p", value(advise.partitions, "NAMES"),
-              "only these partitions, separated by commas; default: all that sinfo tells");
+              "only these partitions, separated by commas; default: all that sinfo lists");
   options.add("core-speed", value(advise.core_speed, "UPDATES").above(0),
               "cell updates a second of a core; default: as solved plans took");
   options.add("sinfo", file(advise.sinfo, FileRole::read),

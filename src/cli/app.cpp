@@ -29,7 +29,7 @@ struct Command {
   /// Tells what it has to tell by itself, or as a report, or is a script of jobs/.
   std::variant<int (*)(Options&), Report (*)(Options&), const char*> function;
   const char* figure = nullptr;  ///< what --plot draws of the report; null: nothing
-  Out out = Out::told;
+  Out out = Out::printed;
 };
 
 Report completion_command(Options& options);
@@ -81,7 +81,7 @@ constexpr std::array commands{
     Command{"devices", "measure", "show what this machine offers: cores, instruction sets, GPUs",
             devices_command},
     Command{"monitor", "measure",
-            "show how busy this node's cpus and GPUs are, or what was recorded", monitor_command,
+            "show how busy this node's CPUs and GPUs are, or what was recorded", monitor_command,
             "a recording over time"},
     Command{"offload", "measure", "say from how many operations on a transfer to a GPU pays",
             offload_command, "the time of CPU and GPU over the operations"},

@@ -16,7 +16,7 @@
 namespace wallheat {
 namespace {
 
-/// The first plans of `data`, or generated ones: so many of each size.
+/// The first `count` plans of `data`, or that many generated ones of each size.
 BenchPlans bench_plans(const std::filesystem::path& data, std::size_t count,
                        const std::vector<std::size_t>& sizes) {
   BenchPlans plans;

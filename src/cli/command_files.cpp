@@ -35,7 +35,7 @@ std::optional<Identity> identity_of(const fs::path& file) {
   return Identity{0, 0, path.string()};
 }
 
-/// Whether a file is one of a directory of plans, by its place or as another name of one.
+/// Whether a file is one of a directory of plans, by its directory or as another name of one.
 bool is_file_of(const fs::path& file, const fs::path& directory) {
   const fs::path path = result_path(file);
   std::error_code unknown;
@@ -54,23 +54,23 @@ bool is_file_of(const fs::path& file, const fs::path& directory) {
   return false;
 }
 
-/// Throws RunError if a file is there that is no text. Those of plans, results and pictures have
-/// zeros near their beginning.
+/// Throws RunError if there is a file that is no text. Those of plans, results and pictures have
+/// zeros near their start.
 void require_text(const fs::path& file) {
   std::error_code unknown;
   if (!fs::is_regular_file(file, unknown)) return;
   std::ifstream in(file, std::ios::binary);
-  std::string beginning(512, ' ');
-  in.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
-  if (beginning.find('\0') == std::string::npos) return;
+  std::string start(512, ' ');
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (start.find('\0') == std::string::npos) return;
   throw RunError(file.string() + " is no text, so it is not replaced by text; name another file");
 }
 
 }  // namespace
 
 void CommandFiles::add(const std::string& option, const fs::path& file, FileRole role,
-                       std::string_view beginning) {
-  if (!file.empty() && role != FileRole::none) named_.push_back({option, file, role, beginning});
+                       std::string_view magic) {
+  if (!file.empty() && role != FileRole::none) named_.push_back({option, file, role, magic});
 }
 
 void CommandFiles::add(const CommandFiles& others) {
@@ -123,8 +123,8 @@ void CommandFiles::check(bool overwrite) const {
   for (const Named& file : all) {
     const auto identity = identity_of(file.file);
     if (!identity) continue;
-    const auto [place, is_new] = known.emplace(*identity, &file);
-    const Named& other = *place->second;
+    const auto [entry, is_new] = known.emplace(*identity, &file);
+    const Named& other = *entry->second;
     if (is_new || (!file.is_written() && !other.is_written())) continue;
     if (file.option == other.option && file.file != other.file)  // a store has files of its own
       throw UsageError(fmt::format("{}: {} and {} are one file by a link; remove the link",
@@ -138,13 +138,13 @@ void CommandFiles::check(bool overwrite) const {
       check_plans(file);
       check_journals(file);
     }
-  for (const auto& [option, file, role, beginning] : named_) {
+  for (const auto& [option, file, role, magic] : named_) {
     if (role == FileRole::results && overwrite) require_own_results(file);
     if (role == FileRole::made || role == FileRole::text)
-      require_replaceable(file, overwrite, beginning);
+      require_replaceable(file, overwrite, magic);
     if (role == FileRole::text) require_text(file);
     if (role == FileRole::picture)
-      require_replaceable(file, overwrite, beginning_of(plot_format(option.substr(2), file)));
+      require_replaceable(file, overwrite, magic_of(plot_format(option.substr(2), file)));
   }
 }
 

@@ -14,7 +14,7 @@ enum class FileRole {
   plans,    ///< a zip archive of floor plans, or a directory of them with all its files
   result,   ///< a result file, with what lies beside it while it is written
   made,     ///< replaces a file only by --overwrite, and only one that begins in the same way
-  picture,  ///< the same, with the beginning that goes with the ending of its name
+  picture,  ///< the same, with the magic bytes that go with the ending of its name
   text,     ///< the same, but text may begin in any way; it replaces only text
   added,    ///< gets more lines
   results   ///< a result file; the command itself refuses one that is there without --overwrite
@@ -28,7 +28,7 @@ class CommandFiles {
  public:
   /// `option` is for sentences. An empty path, and none, is no file.
   void add(const std::string& option, const std::filesystem::path& file, FileRole role,
-           std::string_view beginning = {});
+           std::string_view magic = {});
   /// Those that another command would name if this one started it.
   void add(const CommandFiles& others);
   /// Throws UsageError if a file that is written is also another one, and RunError if one that is
@@ -40,7 +40,7 @@ class CommandFiles {
     std::string option;
     std::filesystem::path file;
     FileRole role;
-    std::string_view beginning;
+    std::string_view magic;
 
     [[nodiscard]] bool is_written() const { return role >= FileRole::made; }
     [[nodiscard]] bool is_store() const {

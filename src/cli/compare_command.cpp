@@ -36,7 +36,7 @@ std::optional<GivenTime> given_time(const std::string& argument) {
 
 struct CompareOptions {
   std::vector<std::string> words;
-  std::vector<std::optional<GivenTime>> given;  ///< of each word; nothing if it is a file
+  std::vector<std::optional<GivenTime>> times;  ///< of each word; nothing if it is a file
   std::size_t plans = 0;                        ///< 0: those of the first file
   std::size_t timed_plans = 0;                  ///< the same
   std::size_t list = 0;
@@ -49,11 +49,11 @@ struct CompareOptions {
 void require_own_names(const CompareOptions& compare) {
   std::vector<std::string> names = compare.words;
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (compare.given[i]) names[i] = compare.given[i]->name;
-  for (const auto& given : compare.given)
-    if (given && std::ranges::count(names, given->name) > 1)
+    if (compare.times[i]) names[i] = compare.times[i]->name;
+  for (const auto& time : compare.times)
+    if (time && std::ranges::count(names, time->name) > 1)
       throw UsageError(
-          fmt::format("two things are named '{}'; give each another name", given->name));
+          fmt::format("two things are named '{}'; give each another name", time->name));
 }
 
 /// Throws UsageError.
@@ -64,9 +64,9 @@ void check_comparison(CompareOptions& compare) {
   }
   if (compare.words.size() < 2)
     throw UsageError("there is one thing only; name what to compare it with");
-  for (const std::string& word : compare.words) compare.given.push_back(given_time(word));
+  for (const std::string& word : compare.words) compare.times.push_back(given_time(word));
   require_own_names(compare);
-  const auto files = std::count(compare.given.begin(), compare.given.end(), std::nullopt);
+  const auto files = std::count(compare.times.begin(), compare.times.end(), std::nullopt);
   if (compare.equality && files < 2) throw UsageError("--require-equal needs two files");
   if (files == 0 && compare.timed_plans == 0)
     throw UsageError(
@@ -95,7 +95,7 @@ void parse_comparison(Options& options, CompareOptions& compare) {
   options.add("list", value(compare.list, "N", 5),
               "show at most N plans that differ; JSON and CSV have all");
   options.add("plans", value(compare.plans, "N", 0, "those of the first file").at_least(1),
-              "tell seconds and hours for N plans");
+              "show seconds and hours for N plans");
   options.add("timed-plans",
               value(compare.timed_plans, "N", 0, "those of the first file").at_least(1),
               "SECONDS of NAME=SECONDS are for N plans");
@@ -115,7 +115,7 @@ Compared compared(const CompareOptions& compare) {
   std::vector<Answers> answers;
   for (std::size_t i = 0; i < compare.words.size(); ++i) {
     const std::string& word = compare.words[i];
-    if (compare.given[i]) continue;
+    if (compare.times[i]) continue;
     if (is_reference_csv(word)) {
       answers.push_back(read_reference_csv(word));
       continue;
@@ -130,9 +130,9 @@ Compared compared(const CompareOptions& compare) {
   for (std::size_t i = 1; i < answers.size(); ++i)
     found.comparisons.push_back(wallheat::compare(answers.front(), answers[i]));
   auto file = answers.begin();
-  for (const auto& given : compare.given) {
-    if (given) {
-      found.times.push_back({given->name, given->seconds / static_cast<double>(timed)});
+  for (const auto& time : compare.times) {
+    if (time) {
+      found.times.push_back({time->name, time->seconds / static_cast<double>(timed)});
       continue;
     }
     const Answers& of = *file++;

@@ -21,7 +21,7 @@ namespace {
 
 /// The system tells 0, or an empty text, for what it does not know.
 template <class T>
-Value if_told(const T& value) {
+Value if_known(const T& value) {
   return value == T{} ? Value() : Value(value);
 }
 
@@ -33,13 +33,13 @@ int doubles_a_vector(Isa isa) {
 
 void add_processor(const Machine& machine, Report& report) {
   const Processor processor = local_processor();
-  report.add_fact("processor", "processor", if_told(processor.model));
-  report.add_data("clock_hz", if_told(processor.clock_hz));
+  report.add_fact("processor", "processor", if_known(processor.model));
+  report.add_data("clock_hz", if_known(processor.clock_hz));
   for (const auto& [key, name, bytes, whose] :
        {std::tuple("first_cache_bytes", "first cache", processor.first_cache_bytes, " a core"),
         {"second_cache_bytes", "second cache", processor.second_cache_bytes, " a core"},
         {"third_cache_bytes", "third cache", processor.third_cache_bytes, ", shared"}})
-    report.add_fact(key, name, if_told(bytes), {Form::bytes}, whose);
+    report.add_fact(key, name, if_known(bytes), {Form::bytes}, whose);
   const std::vector<Isa> isas = available_isas();
   std::string names;
   for (const Isa isa : isas) names += (names.empty() ? "" : " ") + std::string(to_string(isa));
@@ -55,7 +55,7 @@ void add_processor(const Machine& machine, Report& report) {
   report.add(
       Fact{"fp64_tflops_of_one_vector_unit_a_core",
            "peak FP64",
-           if_told(per_s * 1e-12),
+           if_known(per_s * 1e-12),
            {Form::digits, 3, "TFLOP/s"},
            fmt::format(": {} cores x {:.2f} GHz x {} doubles x 2, for one vector unit a core "
                        "(many have two)",
@@ -64,10 +64,10 @@ void add_processor(const Machine& machine, Report& report) {
 
 void add_cores(const Machine& machine, Report& report) {
   std::set<int> sockets;
-  std::map<std::pair<int, int>, std::vector<int>> places;
+  std::map<std::pair<int, int>, std::vector<int>> cpus_by_node;
   for (const Core& core : machine.cores) {
     sockets.insert(core.socket);
-    places[{core.socket, core.numa}].push_back(core.cpu);
+    cpus_by_node[{core.socket, core.numa}].push_back(core.cpu);
   }
   const bool all = static_cast<int>(machine.cores.size()) >= machine.host_cores;
   report.add(
@@ -76,15 +76,15 @@ void add_cores(const Machine& machine, Report& report) {
            machine.cores.size(),
            {},
            all ? "" : fmt::format(" of {}: this process was bound to them", machine.host_cores)});
-  report.add_data("host_cores", if_told(machine.host_cores));
+  report.add_data("host_cores", if_known(machine.host_cores));
   report.add_fact("sockets", "sockets", sockets.size());
   Table& table = report.add(Table{
       "places",
       "cores by socket and NUMA node",
       {{"socket", "socket"}, {"numa", "NUMA node"}, {"cores", "cores"}, {"cpus", "numbers"}}});
-  for (const auto& [place, cpus] : places)
+  for (const auto& [node, cpus] : cpus_by_node)
     table.rows.push_back(
-        {place.first, place.second, cpus.size(), fmt::format("{}", fmt::join(cpus, " "))});
+        {node.first, node.second, cpus.size(), fmt::format("{}", fmt::join(cpus, " "))});
 }
 
 /// How fast each solver is here: one thread is measured.
@@ -121,8 +121,8 @@ void add_gpus(const GpuSupport& support, Report& report) {
     table.rows.push_back(
         {gpu.ordinal, gpu.name, gpu.memory_bytes, gpu.numa < 0 ? Value() : Value(gpu.numa),
          capability == 0 ? Value() : Value(fmt::format("{}.{}", capability / 10, capability % 10)),
-         if_told(properties.multiprocessors), if_told(properties.clock_hz / 1e9),
-         if_told(properties.memory_bytes_per_second / 1e12), gpu.uuid});
+         if_known(properties.multiprocessors), if_known(properties.clock_hz / 1e9),
+         if_known(properties.memory_bytes_per_second / 1e12), gpu.uuid});
   }
 }
 
@@ -147,8 +147,8 @@ Report devices_command(Options& options) {
   add_processor(machine, report);
   report.add_fact("threads", "threads of a run", threads, {},
                   placement.threads && !placement.limit.empty() ? ": " + placement.limit : "");
-  report.add_fact("gpu_driver_cuda", "GPU driver for CUDA", if_told(gpu_driver()));
-  report.add_fact("no_gpu", "GPUs not used", if_told(gpus.reason));
+  report.add_fact("gpu_driver_cuda", "GPU driver for CUDA", if_known(gpu_driver()));
+  report.add_fact("no_gpu", "GPUs not used", if_known(gpus.reason));
   add_cores(machine, report);
   add_solvers(threads, report);
   add_gpus(gpus, report);

@@ -34,7 +34,7 @@ void keep_plans(const std::string& file, const ResultReader& reader, const fs::p
   CommandFiles files;
   files.add("--out", out == "-" ? "" : out, FileRole::added);
   try {
-    files.add("the plans of FILE", plans_of(file, reader), FileRole::plans);
+    files.add("the plans of FILE", recorded_plans(file, reader), FileRole::plans);
   } catch (const RunError&) {
     return;
   }
@@ -60,10 +60,10 @@ void export_field(const std::string& file, const std::string& id, const fs::path
 /// lies.
 void export_xdmf(const std::string& file, const fs::path& out) {
   require_result_file(file);
-  const auto places = field_places(file);
-  if (places.empty()) throw RunError(fmt::format("{} has no field: run with --save-fields", file));
+  const auto fields = stored_fields(file);
+  if (fields.empty()) throw RunError(fmt::format("{} has no field: run with --save-fields", file));
   const fs::path seen_from = result_path(out).parent_path();
-  write_output(out, xdmf_of(places, fs::relative(result_path(file), seen_from)));
+  write_output(out, xdmf_of(fields, fs::relative(result_path(file), seen_from)));
 }
 
 /// Tells of plans that have no result.
@@ -104,12 +104,11 @@ int export_command(Options& options) {
     what = !field.empty()               ? Export::field
            : out.extension() == ".xdmf" ? Export::xdmf
                                         : Export::reference_csv;
-    std::string_view beginning;
-    std::tie(ending, beginning) = what == Export::field ? std::pair(".npy", npy::beginning)
-                                  : what == Export::xdmf
-                                      ? std::pair(".xdmf", xdmf_beginning)
-                                      : std::pair(".csv", reference_csv_beginning);
-    if (out != "-") options.files().add("--out", out, FileRole::made, beginning);
+    std::string_view magic;
+    std::tie(ending, magic) = what == Export::field  ? std::pair(".npy", npy::magic)
+                              : what == Export::xdmf ? std::pair(".xdmf", xdmf_magic)
+                                                     : std::pair(".csv", reference_csv_header);
+    if (out != "-") options.files().add("--out", out, FileRole::made, magic);
   });
   options.parse();
   if (out.has_extension() && out.extension() != ending)

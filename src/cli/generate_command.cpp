@@ -83,7 +83,7 @@ std::vector<ZipMember> members_of(const FloorPlan& plan, const std::string& id) 
 }
 
 void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwrite) {
-  require_replaceable(out, overwrite, zip_beginning);
+  require_replaceable(out, overwrite, zip_magic);
   catch_stop_signals();
   const std::size_t threads = std::max<std::size_t>(local_machine().cores.size(), 1);
   const std::size_t batch = 64 * threads;
@@ -164,10 +164,10 @@ void declare_drawings(Options& options, Drawings& drawings) {
   options.add("wall,w",
               word("COLOUR=DEGREES", "COLOUR=DEGREES, as '#ff0000=25'", add_wall).repeated(),
               "a colour that is walls of this temperature in °C, as '#ff0000=25'; again for more");
-  options.add("near",
-              value(drawings.legend.near, "DISTANCE", drawings.legend.near, "60").at_least(0),
-              "a pixel of another colour counts as the nearest of these, if that is so near in RGB "
-              "(black to white: 442); else the picture is refused");
+  options.add(
+      "near", value(drawings.legend.near, "DISTANCE", drawings.legend.near, "60").at_least(0),
+      "a pixel of another colour counts as the nearest of these, if that is this near in RGB "
+      "(black to white: 442); else the picture is refused");
   const auto set_scale = [&drawings](const std::string& text) {
     return take_scale(text, drawings.legend);
   };

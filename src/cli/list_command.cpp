@@ -20,7 +20,7 @@ std::vector<std::size_t> rows_of_plans(const std::string& file, const ResultRead
   std::vector<std::size_t> rows(named.size(), SIZE_MAX);
   std::size_t number = 0;
   reader.for_each_row([&](const PlanResult& row) {
-    if (const auto place = named.find(row.id)) rows[*place] = number;
+    if (const auto index = named.find(row.id)) rows[*index] = number;
     ++number;
   });
   if (const auto none = std::ranges::find(rows, SIZE_MAX); none != rows.end())
@@ -49,15 +49,15 @@ Table plans_of_file(const std::string& file, const SharedReader& reader, const R
 /// The chosen rooms in their order. No more than their numbers are in memory.
 Rows chosen_rooms(const SharedReader& reader, std::vector<std::size_t> chosen) {
   return [reader, chosen = std::move(chosen)](const auto& take) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> places;  // row, room
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> rooms_by_number;  // row, room
     rooms_of (*reader)([&](const PlanResult& row) {
-      places.emplace_back(row.rooms.front().plan, row.rooms.front().room);
+      rooms_by_number.emplace_back(row.rooms.front().plan, row.rooms.front().room);
     });
     std::size_t read = SIZE_MAX;
     PlanResult plan;
     std::vector<RoomResult> rooms;
     for (const std::size_t k : chosen) {
-      const auto [row, room] = places[k];
+      const auto [row, room] = rooms_by_number[k];
       if (read != row) {
         read = row;
         plan = reader->row(row);
@@ -96,7 +96,7 @@ Report list_command(Options& options) {
   options.add("id", value(ids, "ID"), "a plan to list (also as an argument)");
   options.positional("id");
   declare_rows(options, choice, names_of(room_columns(1)));
-  options.add("first,n", value(choice.first, "N", SIZE_MAX, "all").at_least(1), "so many at most");
+  options.add("first,n", value(choice.first, "N", SIZE_MAX, "all").at_least(1), "list at most N");
   options.add(
       "columns", value(column_names, "NAMES"),
       "separated by commas, or all; default: id, status, statistics, iterations and seconds; "

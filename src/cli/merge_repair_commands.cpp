@@ -13,7 +13,7 @@ namespace wallheat {
 namespace fs = std::filesystem;
 namespace {
 
-/// A line a row, of which people see so many.
+/// A line a row; people see the first ones.
 Table lines_table(const char* key, const char* column, const char* name,
                   const std::vector<std::string>& lines, std::size_t most_shown) {
   Table table{key, "", {{column, name}}};

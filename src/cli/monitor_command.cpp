@@ -174,9 +174,9 @@ Report monitor_command(Options& options) {
     return monitor.duration_s >= 0;
   };
   options.add("duration", word("TIME", "a time", set_duration),
-              "end after so long, as 90s, 30m or 1h30m; default: never");
+              "end after this time, as 90s, 30m or 1h30m; default: never");
   options.add("samples", value(monitor.samples, "N", 0, "without end").at_least(1),
-              "end after so many samples");
+              "end after N samples");
   options.add(
       "csv", made_file(monitor.csv, "time,seconds,"),
       "write the samples to a CSV file instead, a row each, also with the energy of each GPU "

@@ -102,7 +102,7 @@ Report need_command(Options& options) {
   const auto take = [&](std::size_t index, const FloorPlan& floor_plan, const Superposition& all) {
     const Superposition linear = of_asked_wall(all, asked.temperatures);
     const auto rooms = asked.question.whole_plans ? one_room(linear.now.cells.size())
-                                                  : room_places_of(floor_plan, asked.door);
+                                                  : room_cells_of(floor_plan, asked.door);
     need.plans[index] = {asked.plans.ids()[index], all.walls.front().cells > 0, linear.now.bound,
                          needs_of_rooms(asked.question, linear, rooms)};
   };

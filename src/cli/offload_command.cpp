@@ -70,7 +70,7 @@ Table partition_table(const std::string& sinfo, const Offload& offload) {
                {"time_limit_s", "time limit", {Form::duration}},
                {"operations", "operations a double", {Form::decimals, 3}}}};
   const auto if_any = [](auto number) { return number == 0 ? Value() : Value(number); };
-  for (const Partition& partition : parse_sinfo(sinfo, text_of(sinfo))) {
+  for (const Partition& partition : parse_sinfo(sinfo, read_text_file(sinfo))) {
     const Offload node{.bytes_per_s = offload.bytes_per_s,
                        .cpu_per_s = offload.cpu_per_s * static_cast<double>(partition.cores),
                        .gpu_per_s = offload.gpu_per_s * static_cast<double>(partition.gpus)};

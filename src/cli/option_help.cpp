@@ -41,10 +41,11 @@ std::string Options::help() const {
     std::string names = option.letter.empty() ? "      " : fmt::format("  -{}, ", option.letter);
     names += "--" + option.name;
     if (!option.value.name.empty()) names += " " + option.value.name;
-    std::string said = option.text;
-    if (!option.usual.empty()) said += fmt::format(" [default: {}]", option.usual);
+    std::string description = option.text;
+    if (!option.default_text.empty())
+      description += fmt::format(" [default: {}]", option.default_text);
     const std::string filled = fmt::format("{:<{}}", names, margin - 1);
-    const std::string body = folded(std::string(margin, ' ') + said, columns, margin);
+    const std::string body = folded(std::string(margin, ' ') + description, columns, margin);
     text += filled.size() < margin ? filled + ' ' + body.substr(margin) : filled + '\n' + body;
     text += '\n';
   }

@@ -86,22 +86,23 @@ std::string OptionValue::text() const {
 }
 
 OptionValue word(const char* name, const std::string& what,
-                 const std::function<bool(const std::string& word)>& take, const char* usual) {
+                 const std::function<bool(const std::string& word)>& take,
+                 const char* default_word) {
   const auto take_or_refuse = [=](const std::string& option, const std::string& word) {
     if (!take(word))
       throw UsageError(fmt::format("--{} must be {}, not '{}'", option, what, printable(word)));
   };
-  return {take_or_refuse, name, *usual != '\0', usual};
+  return {take_or_refuse, name, *default_word != '\0', default_word};
 }
 
-OptionValue number_list(std::vector<std::size_t>& variable, const char* usual, double least,
+OptionValue number_list(std::vector<std::size_t>& variable, const char* default_word, double least,
                         double most) {
   const auto take = [&variable, least, most](const std::string& option, const std::string& list) {
     variable.clear();
     for (const std::string& word : words_of(list))
       variable.push_back(number_in<std::size_t>({least, most}, option, word));
   };
-  return {take, "LIST", true, usual};
+  return {take, "LIST", true, default_word};
 }
 
 }  // namespace wallheat

@@ -49,7 +49,7 @@ struct OptionValue {
   std::string without_value{};  ///< stands for a value that is left out; empty: it must be given
   std::vector<std::string> words{};  ///< for completion
   FileRole role = FileRole::none;
-  std::string_view beginning{};  ///< of a file that the command makes
+  std::string_view magic{};  ///< the first bytes of a file that the command makes
   NumberRange range{};
   bool is_list = false;  ///< may be given several times
 
@@ -93,20 +93,20 @@ OptionValue value(T& variable, const char* name, Default default_value,
   variable = T(std::move(default_value));
   return {&variable, name, true, default_text};
 }
-/// A word that stands for one of these values. Without `usual` there is no default.
+/// A word that stands for one of these values. Without `default_word` there is no default.
 template <class T>
-OptionValue choice(T& variable, const char* name, const char* usual,
+OptionValue choice(T& variable, const char* name, const char* default_word,
                    const std::vector<std::pair<std::string, std::type_identity_t<T>>>& choices) {
   const auto take = [&variable, choices](const std::string& option, const std::string& word) {
     variable = choose<T>(option, word, choices);
   };
-  OptionValue value{take, name, *usual != '\0', usual};
+  OptionValue value{take, name, *default_word != '\0', default_word};
   for (const auto& [word, meaning] : choices) value.words.push_back(word);
   return value;
 }
-/// Some of these words, separated by commas, each once. Without `usual` there is no default.
+/// Some of these words, separated by commas, each once. Without `default_word` there is no default.
 template <class T>
-OptionValue choices(std::vector<T>& variable, const char* name, const char* usual,
+OptionValue choices(std::vector<T>& variable, const char* name, const char* default_word,
                     const std::vector<std::pair<std::string, T>>& known) {
   const auto take = [&variable, known](const std::string& option, const std::string& list) {
     variable.clear();
@@ -115,16 +115,17 @@ OptionValue choices(std::vector<T>& variable, const char* name, const char* usua
       if (std::ranges::count(variable, meaning) == 0) variable.push_back(meaning);
     }
   };
-  OptionValue value{take, name, *usual != '\0', usual};
+  OptionValue value{take, name, *default_word != '\0', default_word};
   for (const auto& [word, meaning] : known) value.words.push_back(word);
   return value;
 }
 /// A word that `take` understands. If it returns false, the word is refused: it must be `what`.
-/// `usual` is taken if nobody gives one; empty: no default.
+/// `default_word` stands for a missing one; empty: no default.
 OptionValue word(const char* name, const std::string& what,
-                 const std::function<bool(const std::string& word)>& take, const char* usual = "");
+                 const std::function<bool(const std::string& word)>& take,
+                 const char* default_word = "");
 /// Numbers from `least` to `most`, separated by commas.
-OptionValue number_list(std::vector<std::size_t>& variable, const char* usual, double least,
+OptionValue number_list(std::vector<std::size_t>& variable, const char* default_word, double least,
                         double most);
 inline OptionValue flag(bool& variable) { return {&variable, {}}; }
 
@@ -135,12 +136,12 @@ OptionValue file(File& variable, FileRole role, const char* name = "FILE") {
   of_file.role = role;
   return of_file;
 }
-/// A file that the command makes, and that begins so. It replaces a file only by --overwrite, and
-/// only one that begins so, too.
-inline OptionValue made_file(std::filesystem::path& variable, std::string_view beginning,
+/// A file that the command makes, and that begins with `magic`. It replaces a file only by
+/// --overwrite, and only one that begins so, too.
+inline OptionValue made_file(std::filesystem::path& variable, std::string_view magic,
                              const char* name = "FILE") {
   OptionValue value = file(variable, FileRole::made, name);
-  value.beginning = beginning;
+  value.magic = magic;
   return value;
 }
 

@@ -51,7 +51,7 @@ void Options::add(const std::string& names, OptionValue value, const std::string
   Option option{.name = names.substr(0, comma),
                 .letter = names.substr(std::min(comma + 1, names.size())),
                 .heading = heading_,
-                .usual = value.default_text,
+                .default_text = value.default_text,
                 .text = text,
                 .value = value};
   if (value.has_default || value.name.empty()) {
@@ -60,7 +60,7 @@ void Options::add(const std::string& names, OptionValue value, const std::string
     // A word that was chosen as the default takes effect by being put.
     if (std::holds_alternative<OptionValue::Take>(value.variable))
       (void)value.put(option.name, held);
-    if (value.has_default && option.usual.empty()) option.usual = held;
+    if (value.has_default && option.default_text.empty()) option.default_text = held;
   }
   table_.push_back(std::move(option));
 }
@@ -102,7 +102,7 @@ void Options::declare_common_options() {
   add("config,c", file(config_, FileRole::read),
       "read options from FILE, a line each: name = value; a line that begins with # is a comment; "
       "the command line comes first, but a flag that FILE sets stays set");
-  add("print-config", flag(print_config_), "print all options as such a FILE, and exit");
+  add("print-config", flag(print_config_), "print all options as a configuration FILE, and exit");
   add("help,h", flag(help_), "print this and exit");
 }
 
@@ -187,17 +187,19 @@ void Options::read_command_line() {
   std::vector<std::string> unnamed;
   try {
     const auto parsed = po::command_line_parser(arguments_).options(names).style(style).run();
-    for (const po::option& given : parsed.options) {
-      if (given.position_key >= 0) {
-        unnamed.insert(unnamed.end(), given.value.begin(), given.value.end());
+    for (const po::option& parsed_option : parsed.options) {
+      if (parsed_option.position_key >= 0) {
+        unnamed.insert(unnamed.end(), parsed_option.value.begin(), parsed_option.value.end());
         continue;
       }
-      Option& option = *std::ranges::find(table_, given.string_key, &Option::name);
+      Option& option = *std::ranges::find(table_, parsed_option.string_key, &Option::name);
       // Boost would take '--resume' for the file of '--events --resume'.
-      if (given.original_tokens.size() > 1 && given.original_tokens.back().starts_with("--"))
+      if (parsed_option.original_tokens.size() > 1 &&
+          parsed_option.original_tokens.back().starts_with("--"))
         throw UsageError(fmt::format("--{} needs a value, {}", option.name, option.value.name));
       const std::string left_out = option.value.name.empty() ? "true" : option.value.without_value;
-      give(option, given.value.empty() ? left_out : given.value.front(), Source::command_line);
+      give(option, parsed_option.value.empty() ? left_out : parsed_option.value.front(),
+           Source::command_line);
     }
   } catch (const po::unknown_option& error) {
     refuse_unknown(error.get_option_name(), "--");
@@ -276,7 +278,7 @@ void Options::check_presence() const {
 void Options::check_files() {
   for (const Option& option : table_)
     for (const std::string& path : option.values)
-      files_.add(shown(option.name), path, option.value.role, option.value.beginning);
+      files_.add(shown(option.name), path, option.value.role, option.value.magic);
   files_.check(is_changed("overwrite"));
 }
 

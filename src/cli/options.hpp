@@ -76,7 +76,7 @@ class Options {
  private:
   enum class Source { nobody, file, command_line };
   struct Option {
-    std::string name, letter, heading, usual, text;
+    std::string name, letter, heading, default_text, text;
     OptionValue value;
     std::vector<std::string> defaults{}, values{};  ///< as a configuration file has them
     Source source = Source::nobody;

@@ -18,7 +18,7 @@ namespace wallheat {
 Output::Output(Options& options, Out out, const char* figure) {
   options.heading(Options::output_heading);
   options.add("json", flag(json_), "print one JSON object");
-  if (out == Out::told) {
+  if (out == Out::printed) {
     options.add("format,f",
                 choice(form_, "NAME", "text",
                        {{"text", Form::text}, {"json", Form::json}, {"csv", Form::csv}}),
@@ -28,13 +28,13 @@ Output::Output(Options& options, Out out, const char* figure) {
                 "make one HTML page of it, which needs no network");
   }
   if (figure != nullptr) declare_picture(options, out == Out::drawn ? "out" : "plot", figure);
-  if (figure != nullptr || out == Out::told) {
+  if (figure != nullptr || out == Out::printed) {
     const auto set_title = [this](const std::string&, const std::string& text) {
       style_.title = text;
     };
-    const std::string_view of = figure == nullptr  ? "page"
-                                : out == Out::told ? "page and the picture"
-                                                   : "picture";
+    const std::string_view of = figure == nullptr     ? "page"
+                                : out == Out::printed ? "page and the picture"
+                                                      : "picture";
     options.add("title", {set_title, "TEXT"},
                 fmt::format("of the {}, instead of its own; '' for none", of));
   }
@@ -56,10 +56,10 @@ void Output::declare_picture(Options& options, const std::string& option,
   options.add("size",
               word("WxH", fmt::format("WIDTHxHEIGHT, each {} to {} pixels", least, most), set_size),
               "of the picture in pixels, as 1200x800");
-  options.add("dpi", value(style_.dpi, "N", usual_dpi).within(24, 1200),
+  options.add("dpi", value(style_.dpi, "N", default_dpi).within(24, 1200),
               "dots an inch of a PNG: 300 makes text and lines, too, 300/96 times as large");
   options.check([this, option] {
-    if (!picture_.empty() && style_.dpi != usual_dpi &&
+    if (!picture_.empty() && style_.dpi != default_dpi &&
         plot_format(option, picture_) != PlotFormat::png)
       throw UsageError("--dpi is for PNG: SVG and PDF are sharp at any size");
   });

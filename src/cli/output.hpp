@@ -10,17 +10,17 @@ namespace wallheat {
 
 /// What --out of a command that returns a report names.
 enum class Out {
-  told,   ///< what would be printed
-  drawn,  ///< the picture of the report, which is all that the command makes
-  made    ///< something of the command's own
+  printed,  ///< what would be printed
+  drawn,    ///< the picture of the report, which is all that the command makes
+  made      ///< something of the command's own
 };
 
 /// Where a report goes and in which form: options that all commands have alike which return one.
 class Output {
  public:
-  /// Declares --json; --format, --out and --page if what is told has a file; and if `figure` is not
-  /// null, which says what is drawn, --plot (or --out), --size and --dpi; and --title, of page and
-  /// picture. This must live as long as the options.
+  /// Declares --json; --format, --out and --page if --out is for what is printed; and if `figure`
+  /// is not null, which says what is drawn, --plot (or --out), --size and --dpi; and --title, of
+  /// page and picture. This must live as long as the options.
   Output(Options& options, Out out, const char* figure);
   /// Under --title, if it was given. Throws RunError, and UsageError if the report has nothing of
   /// the wanted kind.

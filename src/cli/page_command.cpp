@@ -10,10 +10,9 @@ namespace {
 
 /// What is shown of a file, by its ending.
 Report report_of_file(const std::string& file) {
-  const std::string text = text_of(file);
+  const std::string text = read_text_file(file);
   if (file.ends_with(".svg")) {
-    if (!text.starts_with(beginning_of(PlotFormat::svg)) ||
-        text.find("<script") != std::string::npos)
+    if (!text.starts_with(magic_of(PlotFormat::svg)) || text.find("<script") != std::string::npos)
       throw RunError(file + " is no picture that wallheat has drawn");
     const std::string name = std::filesystem::path(file).stem().string();
     return {.parts = {Figure{.key = name, .name = name, .svg = text}}};
@@ -40,9 +39,10 @@ Report page_command(Options& options) {
                    "Makes one HTML page of what commands printed with --json.",
                    {"wallheat page offload.json --out offload.html",
                     "wallheat page offload.json offload.json --title study --out study.html"});
-  options.add("file", file(names, FileRole::read),
-              "such a JSON, a picture of 'wallheat plot' (.svg), or a text whose first line is its "
-              "heading (.txt) (also as an argument); any number");
+  options.add(
+      "file", file(names, FileRole::read),
+      "JSON of a command, a picture of 'wallheat plot' (.svg), or a text whose first line is "
+      "its heading (.txt) (also as an argument); any number");
   options.add("out,o", made_file(out, "<!doctype html>\n", "PAGE"), "the page, as study.html");
   options.add("title", value(title, "TEXT", "wallheat"), "its heading");
   options.positional("file");

@@ -13,9 +13,9 @@ namespace wallheat {
 namespace {
 
 void declare_walls(Options& options, WallTemperatures& walls) {
-  const auto add = [given = std::string(), &walls](const std::string& word) mutable {
-    given += (given.empty() ? "" : " ") + word;
-    const auto found = wall_temperatures_in(given);
+  const auto add = [words = std::string(), &walls](const std::string& word) mutable {
+    words += (words.empty() ? "" : " ") + word;
+    const auto found = wall_temperatures_in(words);
     if (found) walls = *found;
     return found.has_value();
   };
@@ -105,7 +105,7 @@ void declare_questions(Options& options, SolverOptions& solver) {
   declare_walls(options, solver.walls);
   declare_thresholds(options, solver.thresholds);
   declare_rooms(options, solver.door,
-                "also tell of each room: cells, box, mean, least and largest temperature, and its "
+                "also describe each room: cells, box, mean, least and largest temperature, and its "
                 "cells above and below the thresholds");
 }
 
@@ -143,13 +143,13 @@ void declare_door(Options& options, Door& door) {
   options.add("door",
               word("CELLS", fmt::format("auto or a number of cells from 0 to {}", largest_door),
                    take, "auto"),
-              "openings of at most so many cells divide rooms; 0: only walls do; auto: a fiftieth "
+              "rooms end at openings up to CELLS wide; 0: only at walls; auto: up to a fiftieth "
               "of the longer side, at least 1");
 }
 
 void declare_cell_size(Options& options, double& metres) {
   options.add("cell-size", value(metres, "METRES").above(0),
-              "width of a cell in metres, to tell areas in m²");
+              "width of a cell in metres, to show areas in m²");
 }
 
 }  // namespace wallheat

@@ -212,7 +212,7 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
               "another result file of the same plans, whose fields are subtracted");
   declare_rows(options, plot.choice);
   options.add("first,n", value(plot.choice.first, "N", 25).at_least(1),
-              "at most so many plans, if none is named");
+              "at most N plans, if none is named");
   std::vector<std::pair<std::string, std::string>> colours;
   for (const std::string& name : colour_maps()) colours.emplace_back(name, name);
   options.add(

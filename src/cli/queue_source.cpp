@@ -51,8 +51,8 @@ JobListing QueueSource::read() {
   if (sacct_.empty() && lsf_.empty()) return ask_scheduler();
   const auto name = [](const std::string& file) { return file == "-" ? "stdin" : file; };
   JobListing all;
-  for (const std::string& file : sacct_) all.add(parse_sacct(name(file), text_of(file)));
-  for (const std::string& file : lsf_) all.add(parse_bjobs(name(file), text_of(file)));
+  for (const std::string& file : sacct_) all.add(parse_sacct(name(file), read_text_file(file)));
+  for (const std::string& file : lsf_) all.add(parse_bjobs(name(file), read_text_file(file)));
   all.keep_each_once();
   return all;
 }
@@ -62,7 +62,7 @@ JobListing QueueSource::ask_scheduler() {
   const std::string since = fmt::format("now-{}days", days_);
   const auto slurm = listing_of(
       {"sacct", "-X", "-D", "-n", "-P", "--allusers", "-S", since, "-o", sacct_fields}, seconds);
-  // Where others' jobs are hidden, all jobs are no more than one's own; root sees all.
+  // If others' jobs are hidden, all jobs are no more than one's own; root sees all.
   if (slurm) {
     const auto own =
         ::getuid() == 0

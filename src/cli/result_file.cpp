@@ -18,9 +18,9 @@ namespace wallheat {
 namespace {
 
 /// Whether `wallheat run --data` takes it.
-bool holds_plans(const std::filesystem::path& place) {
+bool holds_plans(const std::filesystem::path& path) {
   try {
-    return !open_plan_source(place)->ids().ids.empty();
+    return !open_plan_source(path)->ids().ids.empty();
   } catch (const RunError&) {
     return false;
   }
@@ -117,7 +117,7 @@ void tell_thresholds(const std::string& file, const ResultReader& reader) {
       printable(file), above, below);
 }
 
-std::filesystem::path plans_of(const std::string& file, const ResultReader& reader) {
+std::filesystem::path recorded_plans(const std::string& file, const ResultReader& reader) {
   std::filesystem::path plans;
   for (const Attributes& session : reader.sessions())
     if (const std::string data = text_in(session, "data", ""); !data.empty()) plans = data;

@@ -47,7 +47,8 @@ void tell_thresholds(const std::string& file, const ResultReader& reader);
 
 /// Where the file's last run found its plans. Throws RunError if the file does not say, or nothing
 /// is there.
-[[nodiscard]] std::filesystem::path plans_of(const std::string& file, const ResultReader& reader);
+[[nodiscard]] std::filesystem::path recorded_plans(const std::string& file,
+                                                   const ResultReader& reader);
 
 /// Throws the RunError that --where fits none.
 [[noreturn]] void refuse_empty(const std::string& file, const std::string& where,

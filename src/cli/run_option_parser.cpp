@@ -33,10 +33,10 @@ bool can_show_bar() {
 
 /// The cores and workers of "job:32/4"; nothing if it is not of that form.
 std::optional<std::pair<std::size_t, std::size_t>> node_of_job(std::string_view word) {
-  constexpr std::string_view beginning = "job:";
+  constexpr std::string_view prefix = "job:";
   constexpr std::size_t most = 999'999;
-  if (!word.starts_with(beginning)) return std::nullopt;
-  const auto found = numbers_around<std::size_t>('/', word.substr(beginning.size()));
+  if (!word.starts_with(prefix)) return std::nullopt;
+  const auto found = numbers_around<std::size_t>('/', word.substr(prefix.size()));
   if (!found || std::min(found->first, found->second) < 1 ||
       std::max(found->first, found->second) > most)
     return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<std::pair<std::size_t, std::size_t>> node_of_job(std::string_view 
 }
 
 // What concerns people who look at a session: not stored, as a command may hold a password. The
-// rest is what ranks may differ in, each for its own place.
+// rest is what ranks may differ in, each for its own process.
 constexpr std::array<std::string_view, 7> own_options{"notify", "events",  "progress", "log-level",
                                                       "device", "threads", "isa"};
 constexpr auto session_options = std::span(own_options).first<4>();
@@ -95,7 +95,7 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "results.h5 ('wallheat merge' joins the parts); auto: the task of a Slurm job array; "
               "none: all plans");
   options.add("time-limit", value(words.time_limit, "TIME", "auto"),
-              "store what is solved and stop before so much time has passed: seconds, 90m, 1h30m, "
+              "store what is solved and stop before this time has passed: seconds, 90m, 1h30m, "
               "1:30:00, or 20:00 for 20 minutes; auto: before Slurm or LSF ends the job; none");
   options.add("max-attempts", value(run.max_attempts, "N", 3).at_least(1),
               "give up a plan that has failed, or ended its solver, N times over all sessions");

@@ -122,7 +122,7 @@ Report solve_command(Options& options) {
   declare_data(options, data);
   options.add("png", file(png, FileRole::picture),
               "draw start field and solution side by side, as PNG, or SVG or PDF by the ending");
-  options.add("npy", made_file(npy, npy::beginning),
+  options.add("npy", made_file(npy, npy::magic),
               "store the solution as a NumPy array, float64 in °C");
   declare_questions(options, solver);
   declare_cell_size(options, cell_metres);

@@ -19,11 +19,11 @@ namespace {
 Report last_look(const std::vector<std::filesystem::path>& files, double interval_s) {
   const auto columns = terminal_columns(STDOUT_FILENO);
   for (;;) {
-    const FileStatus look = status_of(files);
-    Report report = report_of(look);
-    if (!columns) report.parts = {Note{line_of(look)}};
+    const FileStatus status = status_of(files);
+    Report report = report_of(status);
+    if (!columns) report.parts = {Note{line_of(status)}};
     if (columns) fmt::print("\x1b[H\x1b[2J");  // to the upper left corner, and all empty
-    if (look.state() != RunState::being_written) return report;
+    if (status.state() != RunState::being_written) return report;
     write_text(report, std::cout, columns);
     std::cout.flush();
     flush_stdout();
@@ -77,13 +77,13 @@ Report status_command(Options& options) {
   const std::vector<std::filesystem::path> files(names.begin(), names.end());
   for (const std::filesystem::path& file : files) require_result_file(file);
   if (watches) return last_look(files, interval_s);
-  const FileStatus look = status_of(files);
-  if (word) return short_report(std::string(look.word()), look.exit_status());
+  const FileStatus status = status_of(files);
+  if (word) return short_report(std::string(status.word()), status.exit_status());
   if (session) {
-    const PartStatus& part = look.parts.front();
+    const PartStatus& part = status.parts.front();
     return short_report(part.session_text(), part.session_exit_status());
   }
-  return report_of(look, why);
+  return report_of(status, why);
 }
 
 }  // namespace wallheat

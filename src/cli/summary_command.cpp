@@ -86,7 +86,7 @@ LeftOut left_out_of(const std::string& file, const ResultReader& reader, std::si
   LeftOut left{reader.count(), missing};
   if (left.missing == 0 || left.missing == left.plans) return left;
   try {
-    weigh(left, reader, data.empty() ? plans_of(file, reader) : data);
+    weigh(left, reader, data.empty() ? recorded_plans(file, reader) : data);
   } catch (const RunError&) {
     // The averages are true without; the text says what lacks.
   }
@@ -117,7 +117,7 @@ Report summary_command(Options& options) {
       "the floor plans, to count stored fields again by --above and --below, and to tell how large "
       "missing plans are; default: where the run found them");
   options.add("require-complete", flag(complete), "end with status 75 or 3 if plans are missing");
-  options.add("bins", value(bins, "N", 16).at_least(2), "at most so many bars in the histogram");
+  options.add("bins", value(bins, "N", 16).at_least(2), "at most N bars in the histogram");
   options.parse();
 
   const auto reader = std::make_shared<const ResultReader>(open_result_file(file));
@@ -127,7 +127,8 @@ Report summary_command(Options& options) {
   const Rows counted =
       thresholds == recorded
           ? rows_of(*reader)
-          : counted_again(*reader, *open_plan_source(data.empty() ? plans_of(file, *reader) : data),
+          : counted_again(*reader,
+                          *open_plan_source(data.empty() ? recorded_plans(file, *reader) : data),
                           thresholds);
   const Rows rows = rows_where(where, counted);
   const Summary summary = summary_of(rows, thresholds, reader.get());

@@ -109,11 +109,11 @@ int LinearPlans::superpose(const std::vector<double>& kinds, const TakeSuperposi
       print_error("wallheat: {}", unknown_spacing);
     take(index, plan, superposition);
   };
-  auto told = std::chrono::steady_clock::now();
+  auto last_report = std::chrono::steady_clock::now();
   const auto tell = [&](std::size_t done) {
     const auto now = std::chrono::steady_clock::now();
-    if (now - told < std::chrono::seconds(5)) return;
-    told = now;
+    if (now - last_report < std::chrono::seconds(5)) return;
+    last_report = now;
     print_error("solved {} of {}", done, counted(ids_.size(), "plan"));
   };
   const auto unusable =

@@ -54,7 +54,7 @@ void parse_what_if(Options& options, WhatIfOptions& what_if) {
       "holds walls, named by their temperature in the plans, at another one, as 25=22; or at each "
       "of a range, as 25=18:30:1 (from, to, step). With several --wall: all combinations");
   declare_thresholds(options, what_if.asked.thresholds);
-  declare_rooms(options, what_if.door, "also tell of rooms");
+  declare_rooms(options, what_if.door, "also describe rooms");
   declare_cell_size(options, what_if.asked.cell_metres);
   what_if.plans.declare(options);
   options.require({"data", "wall"});
@@ -73,7 +73,7 @@ Report whatif_command(Options& options) {
   std::vector<WhatIfPlan> answers(plans.ids().size());
   const auto take = [&](std::size_t index, const FloorPlan& plan, const Superposition& solved) {
     const std::string& id = plans.ids()[index];
-    const auto rooms = what_if.door ? room_places_of(plan, *what_if.door) : RoomPlaces();
+    const auto rooms = what_if.door ? room_cells_of(plan, *what_if.door) : RoomCells();
     answers[index] = answer_of(asked, id, solved, rooms);
   };
   const int exit_status = plans.superpose(asked.walls, take);

@@ -23,11 +23,11 @@ bool same(const Value& a, const Value& b) {
   }
 }
 
-std::string text_of(PlanStatus status) { return std::string(to_string(status)); }
-std::string text_of(const std::string& text) { return text; }
-std::string text_of(double value) { return python_float(value); }
+std::string exact_text(PlanStatus status) { return std::string(to_string(status)); }
+std::string exact_text(const std::string& text) { return text; }
+std::string exact_text(double value) { return python_float(value); }
 template <std::integral Number>
-std::string text_of(Number value) {
+std::string exact_text(Number value) {
   return std::to_string(value);
 }
 
@@ -44,24 +44,24 @@ void compare(const Grid<double>& a, const Grid<double>& b, std::vector<Differenc
   found.push_back({"field in " + counted(count, "cell") + ", the first in row " +
                        std::to_string(first / a.cols) + ", column " +
                        std::to_string(first % a.cols) + ",",
-                   text_of(a.cells[first]), text_of(b.cells[first])});
+                   exact_text(a.cells[first]), exact_text(b.cells[first])});
 }
 
 void compare(const std::vector<RoomResult>& a, const std::vector<RoomResult>& b,
              std::vector<Difference>& found) {
   if (a.size() != b.size()) {
-    found.push_back({"the number of rooms", text_of(a.size()), text_of(b.size())});
+    found.push_back({"the number of rooms", exact_text(a.size()), exact_text(b.size())});
     return;
   }
   for (std::size_t k = 0; k < a.size(); ++k) {
     RoomResult second = b[k];
-    second.plan = a[k].plan;  // its place in a file is no part of it
+    second.plan = a[k].plan;  // its row in a file is no part of it
     second.room_crc32 = a[k].room_crc32;
     const std::size_t before = found.size();
     for_each_room_column([&](const char* name, auto member, const char*) {
       if (found.size() == before && !same(a[k].*member, second.*member))
         found.push_back({std::string(name) + " of room " + std::to_string(k + 1),
-                         text_of(a[k].*member), text_of(second.*member)});
+                         exact_text(a[k].*member), exact_text(second.*member)});
     });
     if (found.size() > before) return;
   }
@@ -92,7 +92,7 @@ std::vector<Difference> differences(const Answer& first, const Answer& second) {
     if (column.use != ColumnUse::answer) return;
     const auto& a = column.of(first.columns);
     const auto& b = column.of(second.columns);
-    if (!same(a, b)) found.push_back({column.name, text_of(a), text_of(b)});
+    if (!same(a, b)) found.push_back({column.name, exact_text(a), exact_text(b)});
   });
   if (first.field != nullptr && second.field != nullptr &&
       first.field->rows == second.field->rows && first.field->cols == second.field->cols)

@@ -25,7 +25,7 @@ struct DeviceTimes {
           self.blocks, self.threads);
   }
   [[nodiscard]] double on_device_s() const { return upload_s + kernel_s + download_s; }
-  /// The rest of a solve that took so long: work of the host while the device had none of this
+  /// The rest of a solve of `solve_s`: work of the host while the device had none of this
   /// plan.
   [[nodiscard]] double host_s(double solve_s) const {
     return std::max(solve_s - std::max(wait_s, on_device_s()), 0.0);

@@ -99,7 +99,7 @@ void save_floor_plan(const std::filesystem::path& directory, const std::string& 
 
 GridShape floor_plan_shape(const std::filesystem::path& directory, const std::string& id) {
   const InputFile file(plan_file(directory, id, PlanFile::domain));
-  const auto start = file.part(0, std::min<std::uint64_t>(file.size(), npy::beginning_size));
+  const auto start = file.part(0, std::min<std::uint64_t>(file.size(), npy::prefix_size));
   return npy::read_shape(file.name(), start, file.size());
 }
 

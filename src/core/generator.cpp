@@ -13,7 +13,7 @@ namespace {
 
 using namespace generator;
 
-/// An outline of some shape; its size and place are set later.
+/// An outline of some shape; its size and position are set later.
 Building draw_outline(Random& random) {
   Length m = random.between(-128, 128);  // -90° to 90°
   if (random.chance(25)) m /= 8;
@@ -240,12 +240,12 @@ FloorPlan generate_poisson_plan(std::uint64_t seed, std::uint64_t index, std::si
   if (index == 0) plan.source(size / 2, size / 2) = 10000;
   if (index < 2) return plan;
   Random random(Random::mix(seed + 0x632be59bd9b4e019U) ^ Random::mix(~index));
-  const auto place = [&] {
+  const auto inner_index = [&] {
     return static_cast<std::size_t>(random.between(1, static_cast<Length>(size) - 2));
   };
   for (Length sources = random.between(1, 8); sources > 0; --sources) {
-    const std::size_t row = place();
-    const std::size_t col = place();
+    const std::size_t row = inner_index();
+    const std::size_t col = inner_index();
     plan.source(row, col) = static_cast<double>(random.between(1000, 20000));
   }
   return plan;

@@ -72,7 +72,7 @@ struct Wing {
   Turn turn;
   Length length = 0, depth = 0;
   Length reach =
-      0;  ///< how far its near end stands in the main wing, where that ends at a right angle
+      0;  ///< how far its near end stands in the main wing, if that ends at a right angle
 
   [[nodiscard]] Point on_grid(Length u, Length v) const {
     return {origin.x + (turn.cos * u - turn.sin * v) / turn.one,
@@ -102,7 +102,7 @@ inline void clip(Length& begin, Length& end, Length p, Length q, Length low, Len
   }
 }
 
-/// The rows of a grid of so many cells a side that a box may reach, from the first to before the
+/// The rows of a grid of `size` cells a side that a box may reach, from the first to before the
 /// last: by its corners, with a row to spare for what on_grid rounds.
 inline std::pair<Length, Length> rows_of(Length size, const Wing& wing, const Box& box) {
   const auto [low, high] =

@@ -10,7 +10,7 @@
 namespace wallheat {
 namespace {
 
-/// How many slots so many ids need.
+/// How many slots the table of `ids` ids has.
 std::size_t slots_for(std::size_t ids) { return std::bit_ceil(ids + ids / 2 + 1); }
 
 }  // namespace
@@ -47,7 +47,7 @@ void TextList::push_back(std::string_view text) {
 TextList TextList::first(std::size_t count) const {
   if (count >= size()) return *this;
   TextList some;
-  for (std::size_t place = 0; place < count; ++place) some.push_back((*this)[place]);
+  for (std::size_t index = 0; index < count; ++index) some.push_back((*this)[index]);
   return some;
 }
 
@@ -66,8 +66,8 @@ std::size_t IdList::slot_of(std::string_view id) const {
 
 void IdList::make_slots(std::size_t count) {
   slots_ = std::vector<std::uint32_t>(count);
-  for (std::size_t place = 0; place < size(); ++place)
-    slots_[slot_of((*this)[place])] = static_cast<std::uint32_t>(place + 1);
+  for (std::size_t index = 0; index < size(); ++index)
+    slots_[slot_of((*this)[index])] = static_cast<std::uint32_t>(index + 1);
 }
 
 void IdList::reserve(std::size_t ids, std::size_t letters) {
@@ -75,7 +75,7 @@ void IdList::reserve(std::size_t ids, std::size_t letters) {
   if (!is_sorted_ && slots_for(ids) > slots_.size()) make_slots(slots_for(ids));
 }
 
-std::pair<std::size_t, bool> IdList::place_of(std::string_view id) {
+std::pair<std::size_t, bool> IdList::insert(std::string_view id) {
   // The files of a plan are often listed one after the other.
   if (size() > 0 && (*this)[size() - 1] == id) return {size() - 1, false};
   if (size() == std::numeric_limits<std::uint32_t>::max() - 1)
@@ -96,10 +96,10 @@ std::optional<std::size_t> IdList::find(std::string_view id) const {
     const std::uint32_t found = slots_[slot_of(id)];
     return found == 0 ? std::nullopt : std::optional<std::size_t>(found - 1);
   }
-  const auto places = std::views::iota(std::size_t{0}, size());
-  const auto at = [&](std::size_t place) { return (*this)[place]; };
-  const auto found = std::ranges::lower_bound(places, id, {}, at);
-  return found != places.end() && at(*found) == id ? std::optional(*found) : std::nullopt;
+  const auto indices = std::views::iota(std::size_t{0}, size());
+  const auto at = [&](std::size_t index) { return (*this)[index]; };
+  const auto found = std::ranges::lower_bound(indices, id, {}, at);
+  return found != indices.end() && at(*found) == id ? std::optional(*found) : std::nullopt;
 }
 
 }  // namespace wallheat

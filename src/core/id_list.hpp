@@ -25,18 +25,18 @@ class TextList {
     using pointer = void;
     using reference = std::string_view;
 
-    Iterator(const TextList& list, std::size_t place) : list_(&list), place_(place) {}
-    std::string_view operator*() const { return (*list_)[place_]; }
+    Iterator(const TextList& list, std::size_t index) : list_(&list), index_(index) {}
+    std::string_view operator*() const { return (*list_)[index_]; }
     Iterator& operator++() {
-      ++place_;
+      ++index_;
       return *this;
     }
-    Iterator operator++(int) { return {*list_, place_++}; }
-    friend bool operator==(const Iterator& a, const Iterator& b) { return a.place_ == b.place_; }
+    Iterator operator++(int) { return {*list_, index_++}; }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.index_ == b.index_; }
 
    private:
     const TextList* list_;
-    std::size_t place_;
+    std::size_t index_;
   };
   using value_type = std::string_view;
   using const_iterator = Iterator;
@@ -50,13 +50,13 @@ class TextList {
   [[nodiscard]] std::size_t size() const { return texts_ ? texts_->ends.size() : 0; }
   [[nodiscard]] bool empty() const { return size() == 0; }
   /// Valid until the next text is added.
-  [[nodiscard]] std::string_view operator[](std::size_t place) const {
-    const std::uint64_t begin = place == 0 ? 0 : texts_->ends[place - 1];
-    return std::string_view(texts_->letters).substr(begin, texts_->ends[place] - begin);
+  [[nodiscard]] std::string_view operator[](std::size_t index) const {
+    const std::uint64_t begin = index == 0 ? 0 : texts_->ends[index - 1];
+    return std::string_view(texts_->letters).substr(begin, texts_->ends[index] - begin);
   }
   [[nodiscard]] Iterator begin() const { return {*this, 0}; }
   [[nodiscard]] Iterator end() const { return {*this, size()}; }
-  /// The first of them, at most so many.
+  /// The first `count` of them, or all if there are fewer.
   [[nodiscard]] TextList first(std::size_t count) const;
   friend bool operator==(const TextList& a, const TextList& b);
 
@@ -70,19 +70,19 @@ class TextList {
   std::shared_ptr<Texts> texts_;
 };
 
-/// Plan ids in order, each once, and the place of each. Where they are sorted, as an archive has
+/// Plan ids in order, each once, and the index of each. If they are sorted, as an archive has
 /// them all but always, that takes no table: of a million one takes longer than all else.
 class IdList {
  public:
-  /// Makes room for so many ids of so many letters in all, so that none is taken for more.
+  /// Makes room for `ids` ids of `letters` letters in all, so that none is taken for more.
   void reserve(std::size_t ids, std::size_t letters);
   /// False, and nothing is added, if it is in the list.
-  bool add(std::string_view id) { return place_of(id).second; }
-  /// The place of an id, which is added if it is not in the list; whether it was.
-  std::pair<std::size_t, bool> place_of(std::string_view id);
+  bool add(std::string_view id) { return insert(id).second; }
+  /// Adds an id that is not in the list. Returns its index, and whether it was added.
+  std::pair<std::size_t, bool> insert(std::string_view id);
   [[nodiscard]] std::size_t size() const { return ids_.size(); }
   /// Valid until the next id is added.
-  [[nodiscard]] std::string_view operator[](std::size_t place) const { return ids_[place]; }
+  [[nodiscard]] std::string_view operator[](std::size_t index) const { return ids_[index]; }
   [[nodiscard]] std::optional<std::size_t> find(std::string_view id) const;
   [[nodiscard]] const TextList& ids() const { return ids_; }
 
@@ -93,7 +93,7 @@ class IdList {
 
   TextList ids_;
   bool is_sorted_ = true;
-  /// If they are not sorted, by hash: place + 1; 0 is free. At most two thirds are taken.
+  /// If they are not sorted, by hash: index + 1; 0 is free. At most two thirds are taken.
   std::vector<std::uint32_t> slots_;
 };
 

@@ -34,11 +34,11 @@ class InputFile {
   [[nodiscard]] const std::string& name() const { return name_; }
   /// In bytes, when it was opened.
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// Fills `bytes` from `offset` on. Throws InputError if the file has not so many, or cannot be
+  /// Fills `bytes` from `offset` on. Throws InputError if the file is shorter, or cannot be
   /// read.
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
-  /// So many bytes from `offset` on. Throws InputError, and asks for no memory if the file has not
-  /// so many.
+  /// `count` bytes from `offset` on. Throws InputError, and asks for no memory, if the file is
+  /// shorter.
   [[nodiscard]] std::vector<std::byte> part(std::uint64_t offset, std::uint64_t count) const;
 
  private:

@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "items are taken as th
 
 constexpr std::size_t longest_prefix = 12;
 constexpr std::size_t longest_header = 10'000;  // NumPy reads no longer one either
-static_assert(beginning_size == longest_prefix + longest_header);
+static_assert(prefix_size == longest_prefix + longest_header);
 
 struct Header {
   std::string dtype;  // as in the file, "<f8"
@@ -86,7 +86,7 @@ Header parsed(const std::string& name, std::string_view text) {
 /// The header of a file of `size` bytes that begins with these.
 Header header_in(const std::string& name, std::span<const std::byte> bytes, std::uint64_t size) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.size() < 10 || !text.starts_with(beginning)) fail(name, "is not an NPY file");
+  if (text.size() < 10 || !text.starts_with(magic)) fail(name, "is not an NPY file");
   const auto byte = [&](std::size_t at) {
     return at < bytes.size() ? std::to_integer<std::size_t>(bytes[at]) : 0;
   };
@@ -151,9 +151,9 @@ Grid<Cell> converted(const NamedBytes& file, const Header& header, Convert conve
     }
   }
   grid.cells.resize(rows * cols);
-  const auto item_at = [&](std::size_t place) {
+  const auto item_at = [&](std::size_t index) {
     Item item;
-    std::memcpy(&item, items + place * sizeof item, sizeof item);
+    std::memcpy(&item, items + index * sizeof item, sizeof item);
     return item;
   };
   if (!header.fortran_order) {
@@ -179,7 +179,7 @@ std::string file_of(const char* dtype, GridShape shape, std::span<const std::byt
   constexpr std::size_t prefix = 10;
   text.append(63 - (prefix + text.size()) % 64, ' ');  // data start at a multiple of 64
   text += '\n';
-  std::string file(beginning);
+  std::string file(magic);
   file.reserve(prefix + text.size() + cells.size());
   file +=
       {'\x01', '\0', static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
@@ -259,7 +259,7 @@ GridShape read_shape(const std::string& name, std::span<const std::byte> start,
 
 void expect_at_most(std::size_t most_cells, const std::string& name, std::uint64_t size) {
   constexpr std::size_t largest_item = 8;
-  if (size > beginning_size && (size - beginning_size) / largest_item > most_cells)
+  if (size > prefix_size && (size - prefix_size) / largest_item > most_cells)
     fail(name, "has more than " + std::to_string(most_cells) + " cells");
 }
 

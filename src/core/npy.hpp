@@ -25,11 +25,11 @@ namespace wallheat::npy {
 [[nodiscard]] Grid<std::uint8_t> read_mask(
     const NamedBytes& file, std::size_t most_cells = std::numeric_limits<std::size_t>::max());
 
-/// The shape of an array of `size` bytes, header and all, of which the first `beginning_size` are
+/// The shape of an array of `size` bytes, header and all, of which the first `prefix_size` are
 /// enough.
 [[nodiscard]] GridShape read_shape(const std::string& name, std::span<const std::byte> start,
                                    std::uint64_t size);
-inline constexpr std::size_t beginning_size = 10'012;
+inline constexpr std::size_t prefix_size = 10'012;
 
 /// Throws InputError if an NPY file of `size` bytes has more than `most_cells`, whatever its dtype.
 void expect_at_most(std::size_t most_cells, const std::string& name, std::uint64_t size);
@@ -41,7 +41,7 @@ void expect_at_most(std::size_t most_cells, const std::string& name, std::uint64
 void write_float(const std::filesystem::path& file, const Grid<double>& grid);
 void write_mask(const std::filesystem::path& file, const Grid<std::uint8_t>& mask);
 
-/// How every NPY file begins.
-inline constexpr std::string_view beginning = "\x93NUMPY";
+/// The magic bytes of an NPY file.
+inline constexpr std::string_view magic = "\x93NUMPY";
 
 }  // namespace wallheat::npy

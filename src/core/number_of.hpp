@@ -20,10 +20,10 @@ std::optional<Number> number_of(std::string_view text) {
 /// Two numbers with this sign between them, as 0:25; nothing if there are not.
 template <class First, class Second = First>
 std::optional<std::pair<First, Second>> numbers_around(char sign, std::string_view text) {
-  const std::size_t place = text.find(sign);
-  if (place == std::string_view::npos) return std::nullopt;
-  const auto first = number_of<First>(text.substr(0, place));
-  const auto second = number_of<Second>(text.substr(place + 1));
+  const std::size_t at = text.find(sign);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto first = number_of<First>(text.substr(0, at));
+  const auto second = number_of<Second>(text.substr(at + 1));
   if (!first || !second) return std::nullopt;
   return std::pair(*first, *second);
 }

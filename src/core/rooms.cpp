@@ -52,9 +52,9 @@ class Labels {
 };
 
 /// Marks the cells farther than `radius` from all that is not interior as core, others as
-/// unlabelled. A cell whose column has such a cell at a distance of v reaches as far along its row
-/// as the root of radius² - v²; two passes a row then know who is reached. (The two phases of
-/// distance transforms, as in Meijster et al. 2000, without the distances.)
+/// unlabelled. A cell whose column has one that is not interior at a distance of v reaches as far
+/// along its row as the root of radius² - v²; two passes a row then know who is reached. (The two
+/// phases of distance transforms, as in Meijster et al. 2000, without the distances.)
 Labels eroded(const Grid<std::uint8_t>& interior, std::uint32_t radius) {
   Labels labels({interior.rows, interior.cols});
   const auto far = static_cast<std::uint16_t>(radius + 1);

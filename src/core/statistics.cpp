@@ -91,7 +91,7 @@ double numpy_sum(std::span<const double> values) {
 }
 
 std::vector<double> interior_values(const Grid<double>& field, const Grid<std::uint8_t>& interior) {
-  // One more than there are, as the place of the next value is written to before it is known
+  // One more than there are, as the element of the next value is written to before it is known
   // whether that is one.
   std::vector<double> values(static_cast<std::size_t>(count_interior(interior)) + 1);
   double* next = values.data();
@@ -153,10 +153,10 @@ Statistics single_precision_statistics(std::span<const float> values) {
     return 100 * static_cast<double>(std::ranges::count_if(values, predicate)) /
            static_cast<double>(values.size());
   };
-  const Thresholds usual;
+  const Thresholds defaults;
   return {mean, std::sqrt(sum_of_squared_deviations(values, mean) / size),
-          percent([&](float value) { return value > usual.above; }),
-          percent([&](float value) { return value < usual.below; })};
+          percent([&](float value) { return value > defaults.above; }),
+          percent([&](float value) { return value < defaults.below; })};
 }
 
 Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& interior,

@@ -42,7 +42,7 @@ struct ChoiceLimits {
   double start_up_s = 5;  ///< from a job's start to its first plan, and from its last to its end
 };
 
-/// How long jobs on so many nodes, of so many core hours, wait in a partition; nullptr: unknown.
+/// How long jobs with these nodes and core hours wait in a partition; nullptr: unknown.
 using WaitsOf = std::function<const WaitForecast*(const std::string& partition, std::size_t nodes,
                                                   double core_hours)>;
 

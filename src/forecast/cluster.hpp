@@ -16,7 +16,7 @@ struct Partition {
   std::size_t gpus = 0;           ///< of such a node
   std::int64_t limit_s = 0;       ///< the longest run time of a job; 0: none
   std::size_t most_nodes = 0;     ///< of a job; 0: no limit
-  std::int64_t memory_bytes = 0;  ///< of such a node; 0: not told
+  std::int64_t memory_bytes = 0;  ///< of such a node; 0: unknown
   friend bool operator==(const Partition&, const Partition&) = default;
 };
 
@@ -26,7 +26,7 @@ struct Partition {
 inline constexpr const char* sinfo_format = "%R|%a|%D|%c|%G|%l|%s|%m";
 
 /// How many tasks, numbered from 1, an array can have, by what `scontrol show config` prints: one
-/// less than MaxArraySize. Throws RunError if it is not said.
+/// less than MaxArraySize. Throws RunError if it is missing.
 [[nodiscard]] std::size_t most_array_tasks(const std::string& name, std::string_view text);
 
 }  // namespace wallheat

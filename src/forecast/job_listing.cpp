@@ -38,7 +38,7 @@ void JobListing::keep_each_once() {
   jobs.erase(again.begin(), again.end());
 }
 
-std::string text_of(const std::string& file) {
+std::string read_text_file(const std::string& file) {
   std::ifstream named;
   if (file != "-") {
     named.open(file, std::ios::binary);

@@ -43,7 +43,7 @@ struct JobListing {
 };
 
 /// The text of a file; - is stdin. Throws RunError.
-[[nodiscard]] std::string text_of(const std::string& file);
+[[nodiscard]] std::string read_text_file(const std::string& file);
 
 /// Reads what `sacct -n -P -o FIELDS` prints (sacct_fields), with times in s since 1970. A first
 /// line of names may say other fields or another order. Steps are passed over. `name` is the

@@ -45,7 +45,7 @@ struct JobWaits {
 };
 
 /// A wait is the time from a job's eligibility to its start: time in which it was held, or depended
-/// on others, does not count. Where that is unknown there is no wait. Each stay of a requeued job
+/// on others, does not count. If that is unknown there is no wait. Each stay of a requeued job
 /// counts. Of an array's tasks that start no more than a minute after each other the first counts.
 /// `qos`: only jobs with that quality of service; empty: all.
 [[nodiscard]] JobWaits waits_of(const JobListing& listing, const std::string& qos = {});

@@ -78,7 +78,7 @@ inline void split(std::string_view line, char mark, std::vector<std::string_view
 /// The rows of a listing that has a value of each column in a line, separated by bars.
 class ListingTable : public ListingLines {
  public:
-  /// A first line that has the first of the columns' names tells their places; else they stand in
+  /// A first line that has the first of the columns' names gives their order; else they stand in
   /// this order. `command` makes such a listing.
   ListingTable(const std::string& name, std::string_view text,
                std::vector<std::string_view> columns, std::string command)
@@ -106,7 +106,7 @@ class ListingTable : public ListingLines {
     }
     return false;
   }
-  /// The value of a column, by its place among those that the constructor was given.
+  /// The value of a column, by its index in the list that the constructor got.
   [[nodiscard]] std::string_view operator[](std::size_t column) const {
     return values_[places_[column]];
   }

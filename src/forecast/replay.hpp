@@ -19,11 +19,11 @@ class Replay {
  public:
   /// `seconds` of each plan, in the order of the ids.
   Replay(std::vector<double> seconds, Schedule schedule);
-  /// Until the last of so many workers (at least 1) has done its last plan. O(plans x log workers).
+  /// Until the last of `workers` (at least 1) has done its last plan. O(plans x log workers).
   [[nodiscard]] double seconds(std::size_t workers) const;
   /// How long the longest plan takes: no number of workers takes less.
   [[nodiscard]] double longest_plan_s() const;
-  /// So many workers take no longer than the longest plan; fewer may not suffice.
+  /// This number of workers takes no longer than the longest plan; fewer may not suffice.
   [[nodiscard]] std::size_t sufficient_workers() const;
 
  private:
@@ -33,7 +33,7 @@ class Replay {
   Schedule schedule_;
 };
 
-/// What stored seconds of plans are to be multiplied by for so many workers: `slowdown` is how many
+/// The factor by which stored seconds of plans grow with `workers`: `slowdown` is how many
 /// times as long a plan takes beside others as alone, and the seconds are of a run with
 /// `stored_with` workers.
 [[nodiscard]] double slowdown_beside_others(double slowdown, std::size_t stored_with,

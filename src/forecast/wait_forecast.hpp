@@ -38,7 +38,7 @@ struct WaitForecast {
   /// has ended. A job that did not start counts as a longer wait if it has waited longer than the
   /// bound.
   [[nodiscard]] std::optional<double> bound_s(double quantile) const;
-  /// The share of jobs that wait at most so long; nothing if there are fewer than five.
+  /// The share of jobs that wait at most `seconds`; nothing if there are fewer than five.
   [[nodiscard]] std::optional<double> chance_within(std::int64_t seconds) const;
 };
 

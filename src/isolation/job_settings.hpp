@@ -11,8 +11,8 @@
 
 namespace wallheat {
 
-/// What solves plans is told: the command line fills the first part, a worker the second, and a
-/// solver process gets it all.
+/// What a solver process has to know: the command line fills the first part, a worker the second,
+/// and a solver process gets it all.
 struct JobSettings {
   std::filesystem::path data;  ///< for open_plan_source
   SolverOptions solver;

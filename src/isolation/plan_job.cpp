@@ -135,15 +135,16 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
       row.error = std::move(why);
     };
     try {
-      field_hash = solve_into(settings, *source, *solver, {task.id, task.places}, control, row);
+      field_hash =
+          solve_into(settings, *source, *solver, {task.id, task.entry_offsets}, control, row);
     } catch (const DeviceFault&) {
-      throw;  // no plan's fault, as far as can be told here
+      throw;  // no plan's fault, as far as is known here
     } catch (const SourceUnavailable&) {
       throw;  // nor this
     } catch (const DeviceTooSmall& error) {
-      fail(Result::Kind::may_pass, error.what());
+      fail(Result::Kind::retryable, error.what());
     } catch (const std::bad_alloc&) {
-      fail(Result::Kind::may_pass, "there is not enough memory to solve it");
+      fail(Result::Kind::retryable, "there is not enough memory to solve it");
     } catch (const std::exception& error) {
       fail(Result::Kind::failed, error.what());
     }
@@ -151,13 +152,13 @@ PlanJob make_plan_job(const JobSettings& settings, SharedPlanSource source,
     row.cpu_s = thread_cpu_seconds() - cpu_start_s;
     if (of_this_plan) row.peak_memory = peak_memory();
     try {
-      Result said = encoded(row, kind, field_hash);
+      Result result = encoded(row, kind, field_hash);
       if (const auto* gpu = dynamic_cast<const GpuSolver*>(solver.get()))
-        said.device_times = gpu->times();
-      return said;
+        result.device_times = gpu->times();
+      return result;
     } catch (const std::bad_alloc&) {
       row = pending_row(settings, task, thread);
-      fail(Result::Kind::may_pass, "there is not enough memory for its result");
+      fail(Result::Kind::retryable, "there is not enough memory for its result");
       return encoded(row, kind, 0);
     }
   };

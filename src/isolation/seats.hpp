@@ -42,7 +42,7 @@ class Seats {
   /// Nothing is heard of the process any more.
   void kill(std::size_t seat);
 
-  /// What was said, and which processes have ended; waits for the first of it. After a SeatEnd
+  /// The messages, and which processes have ended; waits for the first of it. After a SeatEnd
   /// nothing more comes from a process.
   [[nodiscard]] std::vector<SeatEvent> poll(std::chrono::milliseconds at_most);
   /// Tells how far the plans in a process are, also of one that has ended.

@@ -86,14 +86,14 @@ class SolverProcess {
       progress.iterations.store(iterations, std::memory_order_relaxed);
       progress.delta.store(delta, std::memory_order_relaxed);
     };
-    FromSeat said;
+    FromSeat answer;
     try {
-      said = job(task, {{}, tell});
+      answer = job(task, {{}, tell});
     } catch (const SourceUnavailable& away) {
-      said = SourceAway{task.plan, away.what()};
+      answer = SourceAway{task.plan, away.what()};
     }
     progress.plan.store(LaneProgress::no_plan, std::memory_order_release);
-    return said;
+    return answer;
   }
 
   /// The worker kills this process when it gets this. It ends itself only if nobody does, so that
@@ -153,7 +153,7 @@ int serve_seat(const std::function<JobSource(const JobSettings&)>& open) {
   close_files_but(start.page);
   SolverProcess process(channel, map_page(start.page));
   JobSource source;
-  // They outlive what is said at the end: if a device hangs, to free its memory may, too.
+  // They outlive the last message: if a device hangs, to free its memory may, too.
   std::vector<PlanJob> jobs;
   std::size_t lanes = settings.lanes;
   SeatReady ready;

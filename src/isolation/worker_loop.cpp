@@ -37,12 +37,12 @@ class AwakeClock {
 
 class Worker {
  public:
-  Worker(Link& link, const WorkerParts& parts)
+  Worker(Link& link, const WorkerContext& context)
       : link_(link),
-        parts_(parts),
-        clock_(std::max(0.25, parts.sign_s / 4)),
-        agent_({.sign_s = parts.sign_s}),
-        seats_(parts.program) {}
+        context_(context),
+        clock_(std::max(0.25, context.sign_s / 4)),
+        agent_({.sign_s = context.sign_s}),
+        seats_(context.program) {}
 
   bool run() {
     while (!end_) {
@@ -52,7 +52,7 @@ class Worker {
         if (agent_.has_left()) throw;
         agent_.leave(Bye::Why::broken, error.what());
       }
-      if (silent_s_ > parts_.silence_s)
+      if (silent_s_ > context_.silence_s)
         throw RunError(
             fmt::format("rank 0 has said nothing for {:.0f} s and seems to be gone; what was "
                         "stored is safe, go on with --resume",
@@ -72,7 +72,7 @@ class Worker {
     silent_s_ = envelope ? 0 : silent_s_ + passed_s;
     for (; envelope && !end_; envelope = link_.receive(std::chrono::milliseconds{0}))
       hear(*envelope);
-    if (parts_.interrupted() && !agent_.has_left()) leave(Bye::Why::interrupted, "interrupted");
+    if (context_.interrupted() && !agent_.has_left()) leave(Bye::Why::interrupted, "interrupted");
     agent_.tick(now_s_);
     carry_out();
   }
@@ -101,9 +101,9 @@ class Worker {
 
   void on(const Setup& setup) {
     if (agent_.has_left() || !devices_.empty()) return;
-    if (const auto difference = parts_.difference(setup); !difference.empty())
+    if (const auto difference = context_.difference(setup); !difference.empty())
       return leave(Bye::Why::refused, difference);
-    devices_ = parts_.open();
+    devices_ = context_.open();
     std::vector<Agent::Device> devices;
     for (const WorkerDevice& device : devices_) {
       const JobSettings& settings = device.seats.front();
@@ -137,10 +137,10 @@ class Worker {
 
   void send(FromWorker& message) {
     auto* report = std::get_if<WorkerReport>(&message);
-    if (auto* bye = std::get_if<Bye>(&message)) bye->host = parts_.host;
+    if (auto* bye = std::get_if<Bye>(&message)) bye->host = context_.host;
     if (report != nullptr && (report->ready || now_s_ >= next_look_s_)) {
-      next_look_s_ = now_s_ + parts_.sign_s;
-      if (parts_.peak_memory) report->peak_memory = parts_.peak_memory();
+      next_look_s_ = now_s_ + context_.sign_s;
+      if (context_.peak_memory) report->peak_memory = context_.peak_memory();
       // A GPU that is given up tells nothing any more.
       if (!devices_.empty() && devices_[agent_.device_in_use()].gpu_samples)
         report->gpu = devices_[agent_.device_in_use()].gpu_samples();
@@ -153,7 +153,7 @@ class Worker {
   }
 
   Link& link_;
-  const WorkerParts& parts_;
+  const WorkerContext& context_;
   AwakeClock clock_;
   Agent agent_;
   Seats seats_;
@@ -166,6 +166,6 @@ class Worker {
 
 }  // namespace
 
-bool run_worker(Link& link, const WorkerParts& parts) { return Worker(link, parts).run(); }
+bool run_worker(Link& link, const WorkerContext& context) { return Worker(link, context).run(); }
 
 }  // namespace wallheat

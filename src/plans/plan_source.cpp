@@ -30,9 +30,9 @@ std::string text_of_file(const std::filesystem::path& file) {
 
 bool is_zip(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(path)) return false;
-  char beginning[2] = {};
-  std::ifstream(path, std::ios::binary).read(beginning, sizeof beginning);
-  return std::string_view(beginning, sizeof beginning) == zip_beginning;
+  char start[2] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return std::string_view(start, sizeof start) == zip_magic;
 }
 
 }  // namespace

@@ -36,13 +36,13 @@ auto read_of(const std::filesystem::path& source, Read read) {
 /// A plan, for a source.
 struct PlanKey {
   // NOLINTNEXTLINE(google-explicit-constructor): an id is enough
-  PlanKey(std::string id_, std::vector<std::uint32_t> places_ = {})
-      : id(std::move(id_)), places(std::move(places_)) {}
+  PlanKey(std::string id_, std::vector<std::uint32_t> entry_offsets_ = {})
+      : id(std::move(id_)), entry_offsets(std::move(entry_offsets_)) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   PlanKey(const char* id_) : id(id_) {}
 
   std::string id;
-  std::vector<std::uint32_t> places;  ///< what PlanSource::places said of it; or empty
+  std::vector<std::uint32_t> entry_offsets;  ///< what PlanSource::entry_offsets returned; or empty
 };
 
 /// Where floor plans come from: a directory, or a zip archive of one. Several threads may use one
@@ -58,8 +58,9 @@ class PlanSource {
   /// All plans in their order. Throws RunError if there is no such list.
   [[nodiscard]] virtual PlanIds ids() const = 0;
   /// Tells a process that opened the source without listing its plans where this one is: of an
-  /// archive, at which places its list has the plan's files. Empty if the id is enough.
-  [[nodiscard]] virtual std::vector<std::uint32_t> places(const std::string& id) const = 0;
+  /// archive, at which offsets its list has the entries of the plan's files. Empty if the id is
+  /// enough.
+  [[nodiscard]] virtual std::vector<std::uint32_t> entry_offsets(const std::string& id) const = 0;
   [[nodiscard]] virtual FloorPlan load(const PlanKey& plan) const = 0;
   /// The mask alone. If it has more than `most_cells`, that is an InputError, too.
   [[nodiscard]] virtual Grid<std::uint8_t> interior(const std::string& id,

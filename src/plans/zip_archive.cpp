@@ -25,7 +25,7 @@ Number number_at(Bytes bytes, std::size_t at) {
   return number;
 }
 
-std::string_view text_of(Bytes bytes) {
+std::string_view as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -56,10 +56,10 @@ bool take_large_numbers(ZipArchive::Member& member, Bytes extra) {
 }
 
 /// `entry` is as long as its lengths say. Throws RunError if it is damaged.
-void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t place) {
+void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t entry_offset) {
   const auto [name, extra, comment] = tail_of(entry);
-  member.name = text_of(entry.subspan(entry_bytes, name));
-  member.place = place;
+  member.name = as_text(entry.subspan(entry_bytes, name));
+  member.entry_offset = entry_offset;
   member.encrypted = (number_at<std::uint16_t>(entry, 8) & 1) != 0;
   member.method = number_at<std::uint16_t>(entry, 10);
   member.crc32 = number_at<std::uint32_t>(entry, 16);
@@ -105,23 +105,23 @@ void ZipArchive::find_list() {
       std::min<std::uint64_t>(file_.size(), locator_bytes + end_bytes + longest_comment);
   const std::uint64_t tail_offset = file_.size() - tail_bytes;
   const std::vector<std::byte> tail = file_.part(tail_offset, tail_bytes);
-  std::size_t at = text_of(tail).rfind(end_mark);
+  std::size_t at = as_text(tail).rfind(end_mark);
   while (at != std::string_view::npos &&
          (tail.size() - at < end_bytes ||
           number_at<std::uint16_t>(tail, at + 20) != tail.size() - at - end_bytes))
-    at = at == 0 ? std::string_view::npos : text_of(tail).rfind(end_mark, at - 1);
+    at = at == 0 ? std::string_view::npos : as_text(tail).rfind(end_mark, at - 1);
   if (at == std::string_view::npos)
     throw RunError("it does not end with a list of members, as if it was cut off");
   members_ = number_at<std::uint16_t>(tail, at + 10);
   list_bytes_ = number_at<std::uint32_t>(tail, at + 12);
   list_offset_ = number_at<std::uint32_t>(tail, at + 16);
   std::uint64_t list_end = tail_offset + at;
-  if (at >= locator_bytes && text_of(tail).substr(at - locator_bytes).starts_with(locator_mark)) {
+  if (at >= locator_bytes && as_text(tail).substr(at - locator_bytes).starts_with(locator_mark)) {
     list_end = number_at<std::uint64_t>(tail, at - locator_bytes + 8);
     if (list_end > file_.size() || file_.size() - list_end < large_end_bytes)
       throw RunError("its list of members is damaged");
     const std::vector<std::byte> end = file_.part(list_end, large_end_bytes);
-    if (!text_of(end).starts_with(large_end_mark)) throw RunError("its list of members is damaged");
+    if (!as_text(end).starts_with(large_end_mark)) throw RunError("its list of members is damaged");
     members_ = number_at<std::uint64_t>(end, 32);
     list_bytes_ = number_at<std::uint64_t>(end, 40);
     list_offset_ = number_at<std::uint64_t>(end, 48);
@@ -138,22 +138,22 @@ bool ZipArchive::for_each_member(const std::function<bool(const Member&)>& visit
   std::uint64_t window_at = 0;
   std::uint64_t count = 0;
   Member member;
-  for (std::uint64_t place = 0; place < list_bytes_; ++count) {
-    const std::uint64_t left = list_bytes_ - place;
-    if (place + std::min(left, longest_entry) > window_at + window.size()) {
-      window_at = place;
-      window = file_.part(list_offset_ + place, std::min(left, window_bytes));
+  for (std::uint64_t entry_offset = 0; entry_offset < list_bytes_; ++count) {
+    const std::uint64_t left = list_bytes_ - entry_offset;
+    if (entry_offset + std::min(left, longest_entry) > window_at + window.size()) {
+      window_at = entry_offset;
+      window = file_.part(list_offset_ + entry_offset, std::min(left, window_bytes));
     }
-    const Bytes rest = Bytes(window).subspan(place - window_at);
-    if (rest.size() < entry_bytes || !text_of(rest).starts_with(entry_mark))
+    const Bytes rest = Bytes(window).subspan(entry_offset - window_at);
+    if (rest.size() < entry_bytes || !as_text(rest).starts_with(entry_mark))
       throw RunError("its list of members is damaged");
     const auto [name, extra, comment] = tail_of(rest);
     const std::size_t length = entry_bytes + name + extra + comment;
     if (rest.size() < length) throw RunError("its list of members is damaged");
-    fill(member, rest.first(length), place);
+    fill(member, rest.first(length), entry_offset);
     require_inside(member.name);
     if (!visit(member)) return false;
-    place += length;
+    entry_offset += length;
   }
   if (count != members_) throw RunError("its list of members is damaged");
   return true;
@@ -163,20 +163,21 @@ bool ZipArchive::for_each_member(const std::function<bool(const Member&)>& visit
   fail_to_use(path_, error.what());
 }
 
-ZipArchive::Member ZipArchive::member_at(std::uint64_t place) const {
+ZipArchive::Member ZipArchive::member_at(std::uint64_t entry_offset) const {
   const auto changed = [&] {
     return InputError(path_.string() + ": its list of members has changed since it was opened");
   };
-  if (place > list_bytes_ || list_bytes_ - place < entry_bytes) throw changed();
-  std::vector<std::byte> entry = file_.part(list_offset_ + place, entry_bytes);
+  if (entry_offset > list_bytes_ || list_bytes_ - entry_offset < entry_bytes) throw changed();
+  std::vector<std::byte> entry = file_.part(list_offset_ + entry_offset, entry_bytes);
   const auto [name, extra, comment] = tail_of(entry);
   const std::size_t length = entry_bytes + name + extra;
-  if (!text_of(entry).starts_with(entry_mark) || list_bytes_ - place < length) throw changed();
+  if (!as_text(entry).starts_with(entry_mark) || list_bytes_ - entry_offset < length)
+    throw changed();
   entry.resize(length);
-  file_.read_at(list_offset_ + place + entry_bytes, std::span(entry).subspan(entry_bytes));
+  file_.read_at(list_offset_ + entry_offset + entry_bytes, std::span(entry).subspan(entry_bytes));
   try {
     Member member;
-    fill(member, entry, place);
+    fill(member, entry, entry_offset);
     return member;
   } catch (const RunError&) {
     throw changed();
@@ -204,8 +205,8 @@ void ZipArchive::read(const Member& member, NamedBytes& held) const {
   const std::vector<std::byte> head = part(member.offset, local_bytes);
   const std::uint64_t name_at = member.offset + local_bytes;
   const auto name_bytes = number_at<std::uint16_t>(head, 26);
-  if (!text_of(head).starts_with(local_mark) ||
-      text_of(part(name_at, name_bytes)) != std::string_view(member.name))
+  if (!as_text(head).starts_with(local_mark) ||
+      as_text(part(name_at, name_bytes)) != std::string_view(member.name))
     refuse("is damaged: it is not where the list of members says");
   std::vector<std::byte> packed =
       part(name_at + name_bytes + number_at<std::uint16_t>(head, 28), member.packed);

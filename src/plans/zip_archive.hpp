@@ -19,12 +19,12 @@ class ZipArchive {
  public:
   struct Member {
     std::string name;
-    std::uint64_t place = 0;   ///< of its entry in the list, in bytes
-    std::uint64_t offset = 0;  ///< where it begins in the file
-    std::uint64_t packed = 0;  ///< bytes that it takes there
-    std::uint64_t size = 0;    ///< bytes that it holds
-    std::uint32_t crc32 = 0;   ///< of what it holds
-    std::uint16_t method = 0;  ///< 0: stored, 8: deflated
+    std::uint64_t entry_offset = 0;  ///< of its entry in the list, in bytes
+    std::uint64_t offset = 0;        ///< where it begins in the file
+    std::uint64_t packed = 0;        ///< bytes that it takes there
+    std::uint64_t size = 0;          ///< bytes that it holds
+    std::uint32_t crc32 = 0;         ///< of what it holds
+    std::uint16_t method = 0;        ///< 0: stored, 8: deflated
     bool encrypted = false;
   };
 
@@ -37,8 +37,8 @@ class ZipArchive {
   /// In the order of the list, until a visit returns false; returns whether none did. Throws
   /// RunError if the list is damaged.
   [[nodiscard]] bool for_each_member(const std::function<bool(const Member&)>& visit) const;
-  /// The member whose entry is at that place. Throws InputError.
-  [[nodiscard]] Member member_at(std::uint64_t place) const;
+  /// The member of the entry at that offset in the list. Throws InputError.
+  [[nodiscard]] Member member_at(std::uint64_t entry_offset) const;
   /// What it holds, into memory that was used before. Throws InputError, which names archive and
   /// member, if it is damaged.
   void read(const Member& member, NamedBytes& into) const;

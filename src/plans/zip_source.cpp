@@ -31,9 +31,9 @@ std::string text_in(const ZipArchive& archive, const Member& member) {
   }
 }
 
-using Places = std::array<std::uint32_t, all_plan_files.size()>;
-constexpr std::uint32_t no_place = std::numeric_limits<std::uint32_t>::max();
-constexpr Places nowhere{no_place, no_place, no_place};
+using EntryOffsets = std::array<std::uint32_t, all_plan_files.size()>;
+constexpr std::uint32_t no_entry = std::numeric_limits<std::uint32_t>::max();
+constexpr EntryOffsets no_entries{no_entry, no_entry, no_entry};
 
 std::size_t number_of_file(PlanFile file) { return static_cast<std::size_t>(file); }
 
@@ -83,7 +83,7 @@ class ArchiveIndex {
   explicit ArchiveIndex(const ZipArchive& archive) {
     const std::size_t likely_plans = archive.members() / 2;
     plans_.reserve(likely_plans, 0);
-    places_.reserve(likely_plans);
+    entries_.reserve(likely_plans);
     stamps_.reserve(likely_plans);
     // What comes before the first plan may belong to the plans, too.
     while (!archive.for_each_member([&](const Member& member) { return take(member); })) forget();
@@ -96,24 +96,24 @@ class ArchiveIndex {
   [[nodiscard]] std::vector<std::string> plans() const {
     std::vector<std::string> with_domain;
     for (std::size_t plan = 0; plan < plans_.size(); ++plan)
-      if (places_[plan][number_of_file(PlanFile::domain)] != no_place)
+      if (entries_[plan][number_of_file(PlanFile::domain)] != no_entry)
         with_domain.emplace_back(plans_[plan]);
     return with_domain;
   }
-  [[nodiscard]] Places places(const std::string& id) const {
+  [[nodiscard]] EntryOffsets entry_offsets(const std::string& id) const {
     const auto plan = find(id);
-    return plan ? places_[*plan] : nowhere;
+    return plan ? entries_[*plan] : no_entries;
   }
   /// Nothing if the plan lacks one of the two files that it must have.
   [[nodiscard]] std::optional<std::uint64_t> stamp(const std::string& id) const {
     const auto plan = find(id);
-    if (!plan || !is_whole(places_[*plan])) return std::nullopt;
+    if (!plan || !is_whole(entries_[*plan])) return std::nullopt;
     return stamps_[*plan];
   }
 
-  [[nodiscard]] static bool is_whole(const Places& places) {
-    return places[number_of_file(PlanFile::domain)] != no_place &&
-           places[number_of_file(PlanFile::interior)] != no_place;
+  [[nodiscard]] static bool is_whole(const EntryOffsets& entries) {
+    return entries[number_of_file(PlanFile::domain)] != no_entry &&
+           entries[number_of_file(PlanFile::interior)] != no_entry;
   }
 
  private:
@@ -136,15 +136,15 @@ class ArchiveIndex {
     const auto found = plan_file_of(*name);
     if (!found || name->find('/') != std::string_view::npos) return true;
     const auto [file, id] = *found;
-    if (member.place >= no_place) throw RunError("its list of members has more than 4 GiB");
-    const auto [plan, is_new] = plans_.place_of(id);
+    if (member.entry_offset >= no_entry) throw RunError("its list of members has more than 4 GiB");
+    const auto [plan, is_new] = plans_.insert(id);
     if (is_new) {
-      places_.push_back(nowhere);
+      entries_.push_back(no_entries);
       stamps_.push_back(0);
     }
-    std::uint32_t& place = places_[plan][number_of_file(file)];
-    if (place != no_place) throw RunError("it has " + member.name + " twice");
-    place = static_cast<std::uint32_t>(member.place);
+    std::uint32_t& entry = entries_[plan][number_of_file(file)];
+    if (entry != no_entry) throw RunError("it has " + member.name + " twice");
+    entry = static_cast<std::uint32_t>(member.entry_offset);
     stamps_[plan] ^= stamp_of_file(file, member);
     return true;
   }
@@ -152,14 +152,14 @@ class ArchiveIndex {
   void forget() {
     ids_file_.reset();
     plans_ = {};
-    places_.clear();
+    entries_.clear();
     stamps_.clear();
   }
 
   PlansFolder folder_;
   std::optional<Member> ids_file_;
   IdList plans_;  ///< all of which there is a file
-  std::vector<Places> places_;
+  std::vector<EntryOffsets> entries_;
   std::vector<std::uint64_t> stamps_;
   mutable std::atomic<std::size_t> next_ = 0;  ///< after the plan that was found last
 };
@@ -176,9 +176,9 @@ class ZipSource final : public PlanSource {
       return ids_in(text_in(archive_, *file), path().string() + ": " + file->name);
     return unlisted_ids(path().string(), index().plans());
   }
-  [[nodiscard]] std::vector<std::uint32_t> places(const std::string& id) const override {
-    const Places places = index().places(id);
-    return {places.begin(), places.end()};
+  [[nodiscard]] std::vector<std::uint32_t> entry_offsets(const std::string& id) const override {
+    const EntryOffsets entries = index().entry_offsets(id);
+    return {entries.begin(), entries.end()};
   }
   [[nodiscard]] FloorPlan load(const PlanKey& plan) const override {
     return read_of(path(), [&] {
@@ -206,10 +206,10 @@ class ZipSource final : public PlanSource {
     });
   }
   [[nodiscard]] bool has_source(const std::string& id) const override {
-    return places_of(id)[number_of_file(PlanFile::source)] != no_place;
+    return entries_of(id)[number_of_file(PlanFile::source)] != no_entry;
   }
   [[nodiscard]] std::uint64_t stamp(const PlanKey& plan) const override {
-    if (plan.places.empty())
+    if (plan.entry_offsets.empty())
       if (const auto stamp = index().stamp(plan.id)) return *stamp;
     std::uint64_t stamp = 0;
     const Files files = files_of(plan);
@@ -227,30 +227,30 @@ class ZipSource final : public PlanSource {
     return *index_;
   }
   /// Throws InputError if the plan lacks one of the two files that it must have.
-  [[nodiscard]] Places places_of(const PlanKey& plan) const {
+  [[nodiscard]] EntryOffsets entries_of(const PlanKey& plan) const {
     check_id(plan.id);
-    Places places = nowhere;
+    EntryOffsets entries = no_entries;
     std::string folder;
-    if (plan.places.size() == places.size()) {
-      std::copy(plan.places.begin(), plan.places.end(), places.begin());
+    if (plan.entry_offsets.size() == entries.size()) {
+      std::copy(plan.entry_offsets.begin(), plan.entry_offsets.end(), entries.begin());
     } else {
-      places = index().places(plan.id);
+      entries = index().entry_offsets(plan.id);
       folder = index().folder().of(archive_);
     }
     for (const PlanFile file : {PlanFile::domain, PlanFile::interior})
-      if (places[number_of_file(file)] == no_place)
+      if (entries[number_of_file(file)] == no_entry)
         throw InputError(path().string() + ": there is no " + folder +
                          plan_file_name(plan.id, file));
-    return places;
+    return entries;
   }
   /// The first two are there. Throws InputError.
   [[nodiscard]] Files files_of(const PlanKey& plan) const {
-    const Places places = places_of(plan);
+    const EntryOffsets entries = entries_of(plan);
     Files files;
     for (const PlanFile file : all_plan_files) {
-      const std::uint32_t place = places[number_of_file(file)];
-      if (place == no_place) continue;
-      const Member& member = files[number_of_file(file)].emplace(archive_.member_at(place));
+      const std::uint32_t entry = entries[number_of_file(file)];
+      if (entry == no_entry) continue;
+      const Member& member = files[number_of_file(file)].emplace(archive_.member_at(entry));
       const std::string name = plan_file_name(plan.id, file);
       if (member.name != name && !member.name.ends_with("/" + name))
         throw InputError(path().string() + ": it does not list " + name +

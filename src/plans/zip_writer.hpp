@@ -38,7 +38,7 @@ class ZipWriter {
   std::string list_;
 };
 
-/// How every zip archive that has members begins.
-inline constexpr std::string_view zip_beginning = "PK";
+/// The magic bytes of a zip archive that has members.
+inline constexpr std::string_view zip_magic = "PK";
 
 }  // namespace wallheat

@@ -26,7 +26,7 @@ void Agent::open(std::vector<Device> devices) {
 }
 
 void Agent::start_device() {
-  told_ready_ = false;
+  reported_ready_ = false;
   for (std::size_t count = device().seats; count > 0; --count) {
     seats_.emplace_back();
     start(seats_.size() - 1);
@@ -48,7 +48,7 @@ void Agent::heard(const Work& work) {
 }
 
 void Agent::heard(const Stop&) {
-  if (!bye_) return leave(Bye::Why::told_to, "stopped");
+  if (!bye_) return leave(Bye::Why::asked_to, "stopped");
   outbox.messages.emplace_back(*bye_);
 }
 
@@ -78,7 +78,7 @@ void Agent::heard(std::size_t number, const SeatReady& ready) {
   seat.ahead = 0;
   seat.cpus = ready.cpus;
   away_.reset();  // it has opened the source
-  if (told_ready_) return;
+  if (reported_ready_) return;
   WorkerFacts facts = device().facts;
   facts.lanes = 0;
   std::set<int> cpus;
@@ -90,36 +90,35 @@ void Agent::heard(std::size_t number, const SeatReady& ready) {
   facts.shares_process = facts.lanes > device().seats;
   facts.bound_cpus.assign(cpus.begin(), cpus.end());
   news_.ready = facts;
-  told_ready_ = true;
+  reported_ready_ = true;
 }
 
 void Agent::progressed(std::size_t number, const PlanProgress& progress) {
   Seat& seat = seats_[number];
-  const auto given = seat.find(progress.plan);
-  if (given == seat.plans.end()) return;
-  if (!given->begun || progress.iterations != given->progress.iterations)
-    given->progress_s = now_s_;
-  given->begun = true;
-  given->progress = progress;
+  const auto held = seat.find(progress.plan);
+  if (held == seat.plans.end()) return;
+  if (!held->begun || progress.iterations != held->progress.iterations) held->progress_s = now_s_;
+  held->begun = true;
+  held->progress = progress;
   seat.failed_starts = 0;
 }
 
 void Agent::heard(std::size_t number, Result result) {
   Seat& seat = seats_[number];
   if (seat.stage != Seat::Stage::ready) return;
-  const auto given = seat.find(result.plan);
-  if (given == seat.plans.end()) {
+  const auto held = seat.find(result.plan);
+  if (held == seat.plans.end()) {
     if (!seat.plans.empty()) seat.plans.front().begun = true;
     return failed(number, "its solver process sent an invalid answer (the wrong message)");
   }
-  given->begun = true;
-  if (std::ranges::count_if(seat.plans, &Given::begun) > 1) failures_in_company_ = 0;
+  held->begun = true;
+  if (std::ranges::count_if(seat.plans, &HeldPlan::begun) > 1) failures_in_company_ = 0;
   blamed_in_a_row_ = 0;
   seat.failed_starts = 0;
-  if (away_ && given->turn_s > away_->since_s) away_.reset();
+  if (away_ && held->turn_s > away_->since_s) away_.reset();
   const double seconds = std::max(result.seconds, ahead_s / most_ahead);
   seat.ahead = static_cast<std::size_t>(seconds < short_plan_s ? std::ceil(ahead_s / seconds) : 0);
-  (void)take_off(seat, given);
+  (void)take_off(seat, held);
   const bool is_large = result.record.size() >= large_record_bytes;
   news_.results.push_back(std::move(result));
   if (is_large) report();
@@ -135,11 +134,11 @@ void Agent::tick(double awake_s) {
 }
 
 /// The process is done with a plan, so the next one has its turn.
-Task Agent::take_off(Seat& seat, std::vector<Given>::iterator given) {
-  Task task = std::move(given->task);
-  seat.plans.erase(given);
+Task Agent::take_off(Seat& seat, std::vector<HeldPlan>::iterator held) {
+  Task task = std::move(held->task);
+  seat.plans.erase(held);
   if (seat.plans.size() >= seat.lanes) {
-    Given& next = seat.plans[seat.lanes - 1];
+    HeldPlan& next = seat.plans[seat.lanes - 1];
     next.turn_s = next.progress_s = now_s_;
   }
   return task;
@@ -174,10 +173,10 @@ bool Agent::is_idle() const {
 std::vector<PlanProgress> Agent::running() const {
   std::vector<PlanProgress> all;
   for (const Seat& seat : seats_)
-    for (const Given& given : seat.at_work()) {
-      all.push_back(given.progress);
-      all.back().plan = given.task.plan;
-      all.back().seconds = now_s_ - given.turn_s;
+    for (const HeldPlan& held : seat.at_work()) {
+      all.push_back(held.progress);
+      all.back().plan = held.task.plan;
+      all.back().seconds = now_s_ - held.turn_s;
     }
   return all;
 }

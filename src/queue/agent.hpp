@@ -46,7 +46,7 @@ struct SeatEnd {
 /// is to blame if a process goes wrong. One loop drives it: see worker_loop.hpp.
 ///
 /// A process may die, say that its device failed, or make no progress for too long. Then a new one
-/// takes its place. A plan that makes no progress is to blame: it fails and may pass another time,
+/// takes its place. A plan that makes no progress is to blame: it fails and may be tried again,
 /// and the others go back. Otherwise the plan that was in the process alone is to blame. If there
 /// were several, all go back as shaken, and rank 0 will give each of them alone. A device on which
 /// several plans in a row are to blame, or that fails again and again with several plans at once,
@@ -86,7 +86,7 @@ class Agent {
   /// Abandons everything at hand: kills all seats and says Bye, once.
   void leave(Bye::Why why, const std::string& reason);
   [[nodiscard]] bool has_left() const { return bye_.has_value(); }
-  /// The place of the device in use among those that were opened.
+  /// The index of the device in use among those that were opened.
   [[nodiscard]] std::size_t device_in_use() const { return device_; }
   /// No seat has anything to say.
   [[nodiscard]] bool waits_for_rank_0() const;
@@ -108,7 +108,7 @@ class Agent {
 
  private:
   /// A plan that a process has.
-  struct Given {
+  struct HeldPlan {
     Task task{};
     double turn_s = 0;      ///< when it was its turn
     double progress_s = 0;  ///< when it was seen to go on
@@ -123,14 +123,14 @@ class Agent {
     std::size_t lanes = 0;  ///< plans that it solves at a time; 0 unless it is ready
     std::size_t ahead = 0;  ///< plans that it has in advance, for each lane
     std::vector<int> cpus{};
-    std::vector<Given> plans{};  ///< it takes them in this order
+    std::vector<HeldPlan> plans{};  ///< it takes them in this order
     [[nodiscard]] bool runs() const { return stage == Stage::loads || stage == Stage::ready; }
     /// The plans whose turn it is.
-    [[nodiscard]] std::span<const Given> at_work() const {
+    [[nodiscard]] std::span<const HeldPlan> at_work() const {
       return std::span(plans).first(std::min(lanes, plans.size()));
     }
-    [[nodiscard]] std::vector<Given>::iterator find(std::uint32_t plan) {
-      return std::ranges::find(plans, plan, [](const Given& given) { return given.task.plan; });
+    [[nodiscard]] std::vector<HeldPlan>::iterator find(std::uint32_t plan) {
+      return std::ranges::find(plans, plan, [](const HeldPlan& held) { return held.task.plan; });
     }
   };
   /// Plans cannot be read.
@@ -140,7 +140,7 @@ class Agent {
   };
 
   [[nodiscard]] const Device& device() const { return devices_[device_]; }
-  [[nodiscard]] std::vector<Given> take_begun(std::size_t seat);
+  [[nodiscard]] std::vector<HeldPlan> take_begun(std::size_t seat);
   [[nodiscard]] bool is_idle() const;
   [[nodiscard]] std::vector<PlanProgress> running() const;
   void start_device();
@@ -149,13 +149,13 @@ class Agent {
   void failed(std::size_t seat, const std::string& reason);
   void device_silent(std::size_t seat, const std::string& reason);
   void no_progress(std::size_t seat, std::uint32_t plan);
-  void blame(const Given& given, const std::string& what);
+  void blame(const HeldPlan& held, const std::string& what);
   void give_up_for(const std::string& reason);
   void give_up(const std::string& reason);
   void stop_seats();
   void wait_for_source(const std::string& reason);
   void look_at(std::size_t seat);
-  Task take_off(Seat& seat, std::vector<Given>::iterator given);
+  Task take_off(Seat& seat, std::vector<HeldPlan>::iterator held);
   void feed();
   void report();
   void order(Order::Kind kind, std::size_t seat) { outbox.orders.push_back({kind, seat}); }
@@ -169,7 +169,7 @@ class Agent {
   std::deque<Task> stock_{};   ///< what no process has yet
   WorkerReport news_{};
   double reported_s_ = -std::numeric_limits<double>::infinity();
-  bool told_ready_ = false;  ///< of this device
+  bool reported_ready_ = false;  ///< of this device
   std::optional<Away> away_{};
   std::optional<Bye> bye_{};
   // The device's record.

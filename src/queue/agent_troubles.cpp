@@ -33,9 +33,9 @@ std::string how_far(const PlanProgress& last) {
 
 void Agent::heard(std::size_t number, const SourceAway& away) {
   Seat& seat = seats_[number];
-  const auto given = seat.find(away.plan);
-  if (given == seat.plans.end()) return;
-  stock_.push_front(take_off(seat, given));
+  const auto held = seat.find(away.plan);
+  if (held == seat.plans.end()) return;
+  stock_.push_front(take_off(seat, held));
   wait_for_source(away.reason);
 }
 
@@ -72,7 +72,7 @@ void Agent::start_failed(std::size_t number, const std::string& problem) {
   if (failures < start_tries)
     return start(number, failures == start_tries - 1 ? pause_before_last_start_s : 0);
   const auto& gpu = device().facts.gpu;
-  if (told_ready_)
+  if (reported_ready_)
     give_up(fmt::format("no solver process comes up any more, the last of {} tries: {}",
                         start_tries, problem));
   else if (gpu)
@@ -88,7 +88,7 @@ void Agent::failed(std::size_t number, const std::string& reason) {
   if (begun.empty()) return start_failed(number, reason + " before it began");
   start(number);
   if (begun.size() == 1) return blame(begun.front(), reason);
-  for (const Given& given : begun) news_.shaken.push_back(given.task.plan);
+  for (const HeldPlan& held : begun) news_.shaken.push_back(held.task.plan);
   warn(fmt::format("{}; trying its {} plans again one by one", reason, begun.size()));
   if (++failures_in_company_ >= most_failures_in_company)
     give_up_for(
@@ -97,7 +97,7 @@ void Agent::failed(std::size_t number, const std::string& reason) {
 }
 
 void Agent::device_silent(std::size_t number, const std::string& reason) {
-  for (const Given& given : take_begun(number)) news_.returned.push_back(given.task.plan);
+  for (const HeldPlan& held : take_begun(number)) news_.returned.push_back(held.task.plan);
   start(number);
   if (++silences_ >= most_silences)
     return give_up_for(fmt::format("{} (time {})", reason, silences_));
@@ -105,20 +105,21 @@ void Agent::device_silent(std::size_t number, const std::string& reason) {
 }
 
 /// Returns what a process had begun with; the rest goes back to the stock.
-std::vector<Agent::Given> Agent::take_begun(std::size_t number) {
-  std::vector<Given> plans = std::exchange(seats_[number].plans, {});
-  const auto others = std::stable_partition(plans.begin(), plans.end(), std::mem_fn(&Given::begun));
+std::vector<Agent::HeldPlan> Agent::take_begun(std::size_t number) {
+  std::vector<HeldPlan> plans = std::exchange(seats_[number].plans, {});
+  const auto others =
+      std::stable_partition(plans.begin(), plans.end(), std::mem_fn(&HeldPlan::begun));
   for (auto each = plans.end(); each != others;) stock_.push_front(std::move((--each)->task));
   plans.erase(others, plans.end());
   return plans;
 }
 
-void Agent::blame(const Given& given, const std::string& what) {
-  const auto& [plan, id, places] = given.task;
-  const std::string reason = what + how_far(given.progress);
+void Agent::blame(const HeldPlan& held, const std::string& what) {
+  const auto& [plan, id, entry_offsets] = held.task;
+  const std::string reason = what + how_far(held.progress);
   news_.results.push_back({.plan = plan,
-                           .kind = Result::Kind::may_pass,
-                           .seconds = now_s_ - given.turn_s,
+                           .kind = Result::Kind::retryable,
+                           .seconds = now_s_ - held.turn_s,
                            .error = reason});
   // The same plan may come back; it is no new evidence against the device.
   if (blamed_in_a_row_ == 0 || plan != blamed_last_) ++blamed_in_a_row_;
@@ -133,14 +134,14 @@ void Agent::give_up_for(const std::string& reason) {
 }
 
 void Agent::give_up(const std::string& reason) {
-  const bool unused_gpu = !told_ready_ && device().facts.gpu;
+  const bool unused_gpu = !reported_ready_ && device().facts.gpu;
   if (device_ + 1 == devices_.size())
     return leave(Bye::Why::broken, unused_gpu ? reason + "; --device cpu does without" : reason);
   outbox.warnings.push_back(
       fmt::format("on {}: {}; {}", device().facts.host, reason,
                   unused_gpu ? "solving on the CPU instead" : "its plans are solved on the CPU"));
   for (std::size_t number = 0; number < seats_.size(); ++number)
-    for (const Given& given : take_begun(number)) news_.returned.push_back(given.task.plan);
+    for (const HeldPlan& held : take_begun(number)) news_.returned.push_back(held.task.plan);
   stop_seats();
   ++device_;
   start_device();
@@ -160,20 +161,20 @@ void Agent::look_at(std::size_t number) {
         number, fmt::format("a solver process did not start within {:.0f} s", start_limit_s));
   const double limit_s = device().plan_timeout_s > 0 ? device().plan_timeout_s
                                                      : std::numeric_limits<double>::infinity();
-  for (const Given& given : seat.at_work())
-    if (now_s_ - given.progress_s > (given.begun ? limit_s : std::min(limit_s, start_limit_s)))
-      return no_progress(number, given.task.plan);
+  for (const HeldPlan& held : seat.at_work())
+    if (now_s_ - held.progress_s > (held.begun ? limit_s : std::min(limit_s, start_limit_s)))
+      return no_progress(number, held.task.plan);
 }
 
 /// The plan that hangs is to blame, unless the process has not begun with it.
 void Agent::no_progress(std::size_t number, std::uint32_t plan) {
   const auto begun = take_begun(number);
-  const Given* hung = nullptr;
-  for (const Given& given : begun) {
-    if (given.task.plan == plan)
-      hung = &given;
+  const HeldPlan* hung = nullptr;
+  for (const HeldPlan& held : begun) {
+    if (held.task.plan == plan)
+      hung = &held;
     else
-      news_.returned.push_back(given.task.plan);
+      news_.returned.push_back(held.task.plan);
   }
   if (hung == nullptr) return start_failed(number, "a solver process does not begin");
   start(number);

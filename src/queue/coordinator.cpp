@@ -127,7 +127,7 @@ void Coordinator::take(int worker, Result& result) {
   start(worker, result.plan);
   if (!queue_.has(result.plan)) return;
   if (result.kind == Result::Kind::answered) return take_answer(worker, result);
-  const auto outcome = queue_.failed(worker, result.plan, result.kind == Result::Kind::may_pass);
+  const auto outcome = queue_.failed(worker, result.plan, result.kind == Result::Kind::retryable);
   if (outcome == PlanQueue::Outcome::second) return;
   const bool is_final = outcome == PlanQueue::Outcome::failed;
   Event& event =
@@ -177,7 +177,7 @@ void Coordinator::give(int worker, bool at_last) {
   if (stop_) return;
   auto plans = queue_.give(worker, deadline_s_ - now_s_, at_last);
   if (plans.empty()) return;
-  rank.told_s = now_s_;
+  rank.sent_s = now_s_;
   outbox.work.emplace_back(worker, std::move(plans));
 }
 

@@ -31,7 +31,7 @@ enum class RunEnd {
 class Coordinator {
  public:
   struct Options {
-    int max_attempts = 3;   ///< failures that may pass, or lost workers, before a plan is given up
+    int max_attempts = 3;   ///< retryable failures, or lost workers, before a plan is given up
     double silence_s = 30;  ///< then a worker counts as lost
     double start_s = 180;   ///< then one that has not spoken is given up
     double sign_s = 1;      ///< a worker hears from rank 0 no less often
@@ -87,7 +87,7 @@ class Coordinator {
     bool listens = false;     ///< it has spoken, and was not given up since
     bool has_spoken = false;  ///< since it was fed: it is in spoken_
     double heard_s = 0;       ///< by the clock that stands while this process is held up
-    double told_s = 0;
+    double sent_s = 0;
     WorkerPointer info;
   };
   /// An attempt that no row tells of yet.

@@ -69,8 +69,8 @@ void Coordinator::watch(int worker) {
   // A worker that has left still listens until the end. What is sent to a dead rank takes room from
   // the living.
   if (is_silent && rank.stage != Stage::left) rank.listens = false;
-  if (!rank.listens || now_s_ - rank.told_s < options_.sign_s) return;
-  rank.told_s = now_s_;
+  if (!rank.listens || now_s_ - rank.sent_s < options_.sign_s) return;
+  rank.sent_s = now_s_;
   outbox.work.push_back({worker, {}});
 }
 

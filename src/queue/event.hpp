@@ -21,7 +21,7 @@ struct WorkerInfo {
     return "rank " + std::to_string(rank) + (facts.host.empty() ? "" : " on " + facts.host);
   }
 };
-/// Shared with what is told about it later.
+/// Shared with the events about it that follow.
 using WorkerPointer = std::shared_ptr<const WorkerInfo>;
 
 /// Something that happened in a run. Rank 0 tells events in the order in which they happened. A
@@ -61,8 +61,8 @@ struct Event {
   double time_s = 0;  ///< when, by the clock of the run
 };
 
-/// Hears what happens, in order; for logs and progress. `row` is that of the event's plan; empty if
-/// the event is not about a plan.
-using Observer = std::function<void(const Event& event, const PlanResult& row)>;
+/// Gets the events in their order, for logs and progress. `row` is that of the event's plan; empty
+/// if the event is not about a plan.
+using EventHandler = std::function<void(const Event& event, const PlanResult& row)>;
 
 }  // namespace wallheat

@@ -24,10 +24,10 @@ namespace wallheat {
 
 /// One plan to solve.
 struct Task {
-  std::uint32_t plan = 0;  ///< its place in the run's queue
+  std::uint32_t plan = 0;  ///< its index in the run's queue
   std::string id;
-  std::vector<std::uint32_t> places{};  ///< see PlanSource::places
-  static void fields(auto& visit, auto& self) { visit(self.plan, self.id, self.places); }
+  std::vector<std::uint32_t> entry_offsets{};  ///< see PlanSource::entry_offsets
+  static void fields(auto& visit, auto& self) { visit(self.plan, self.id, self.entry_offsets); }
   friend bool operator==(const Task&, const Task&) = default;
 };
 
@@ -46,8 +46,8 @@ struct PlanProgress {
 struct Result {
   enum class Kind : std::uint8_t {
     answered,
-    failed,   ///< for what another try would not change
-    may_pass  ///< failed, but another try, best elsewhere, may do better
+    failed,    ///< for what another try would not change
+    retryable  ///< failed, but another try, best elsewhere, may do better
   };
   std::uint32_t plan = 0;
   Kind kind = Kind::answered;
@@ -70,7 +70,7 @@ struct WorkerFacts {
   bool shares_process = false;    ///< its lanes do: a plan that kills it takes others along
   std::vector<int> bound_cpus{};  ///< read back from the system: all that its solvers may use
   bool shares_cores = false;      ///< with another worker, for want of cores
-  std::optional<Gpu> gpu{};       ///< that it solves on; the CPU otherwise
+  std::optional<Gpu> gpu{};       ///< that it solves on; none: the CPU
   std::string no_gpu{};           ///< why not, if a GPU was not ruled out: one clause
   std::string limit{};            ///< what keeps it from more cores: one clause
   static void fields(auto& visit, auto& self) {
@@ -105,13 +105,13 @@ struct WorkerReport {
 /// solved before.
 struct Bye {
   enum class Why : std::uint8_t {
-    told_to,      ///< by Stop
+    asked_to,     ///< by Stop
     interrupted,  ///< the worker itself was asked to stop, so the run is to end
     source_away,  ///< it cannot read the plans for the time being; a later run may go on
     refused,      ///< it was started for something else than rank 0
     broken        ///< it cannot solve any plan any more
   };
-  Why why = Why::told_to;
+  Why why = Why::asked_to;
   std::string reason;
   std::vector<PlanProgress> abandoned{};  ///< what it was at
   std::string host{};

@@ -21,19 +21,19 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 std::vector<PlanQueue::Plan> PlanQueue::give(int id, double time_left_s, bool at_last) {
-  std::vector<Plan> given;
+  std::vector<Plan> chosen;
   Worker* const worker = find(id);
-  if (worker == nullptr || worker->silent || time_left_s <= 0) return given;
+  if (worker == nullptr || worker->silent || time_left_s <= 0) return chosen;
   const auto has_troubled_alone = [&] {
     return worker->shares_process && worker->leases.size() == 1 &&
            plans_[worker->leases[0].plan].troubles() > 0;
   };
-  if (has_troubled_alone()) return given;  // nothing keeps it company
+  if (has_troubled_alone()) return chosen;  // nothing keeps it company
   const std::size_t want = wanted(*worker);
-  if (want > 0) give_open(id, *worker, want, time_left_s, at_last, given);
+  if (want > 0) give_open(id, *worker, want, time_left_s, at_last, chosen);
   if (worker->leases.size() < worker->lanes && open_ == 0 && !has_troubled_alone())
-    give_copies(*worker, time_left_s, given);
-  return given;
+    give_copies(*worker, time_left_s, chosen);
+  return chosen;
 }
 
 /// How many more it should hold.
@@ -50,11 +50,11 @@ std::size_t PlanQueue::wanted(const Worker& worker) const {
 }
 
 void PlanQueue::give_open(int id, Worker& worker, std::size_t most, double time_left_s,
-                          bool at_last, std::vector<Plan>& given) {
+                          bool at_last, std::vector<Plan>& chosen) {
   const bool takes_back =
       at_last || (here_ < 2 && !more_are_expected_) || now_s_ - worker.failed_s > wait_for_others_s;
   Plan next = first_from(0);
-  for (int looks = 0; given.size() < most && looks < most_looks && next != none;) {
+  for (int looks = 0; chosen.size() < most && looks < most_looks && next != none;) {
     const Plan plan = next;
     const Entry& entry = plans_[plan];
     next = entry.after != none ? entry.after : first_from(line(plan) + 1);
@@ -79,7 +79,7 @@ void PlanQueue::give_open(int id, Worker& worker, std::size_t most, double time_
     if (worker.shares_process && entry.troubles() > 0 && held > 0)
       return;  // so are all that follow
     hold(worker, plan);
-    given.push_back(plan);
+    chosen.push_back(plan);
   }
 }
 
@@ -108,7 +108,7 @@ void PlanQueue::list_copyable() {
   std::sort(copyable_.begin(), copyable_.end());
 }
 
-void PlanQueue::give_copies(Worker& worker, double time_left_s, std::vector<Plan>& given) {
+void PlanQueue::give_copies(Worker& worker, double time_left_s, std::vector<Plan>& chosen) {
   list_copyable();
   while (!copyable_.empty() && !is_copyable(copyable_.back().second)) copyable_.pop_back();
   int looks = 0;
@@ -122,7 +122,7 @@ void PlanQueue::give_copies(Worker& worker, double time_left_s, std::vector<Plan
     const double here_s = caution * worker.pace->seconds_for(plans_[plan].updates);
     if (here_s > time_left_s || (plans_[plan].holders > 1 && here_s >= left_s / 2)) continue;
     hold(worker, plan);
-    given.push_back(plan);
+    chosen.push_back(plan);
   }
 }
 

@@ -77,33 +77,33 @@ void PlanQueue::close(Plan plan) {
   if (entry.before != none) plans_[entry.before].after = entry.after;
   if (entry.after != none) plans_[entry.after].before = entry.before;
   if (entry.before == none || entry.after == none) {
-    const auto place = lines_.find(line(plan));
-    if (entry.before == none) place->second.first = entry.after;
-    if (entry.after == none) place->second.last = entry.before;
-    if (place->second.first == none) lines_.erase(place);
+    const auto found = lines_.find(line(plan));
+    if (entry.before == none) found->second.first = entry.after;
+    if (entry.after == none) found->second.last = entry.before;
+    if (found->second.first == none) lines_.erase(found);
   }
   --open_;
 }
 
 const PlanQueue::Worker* PlanQueue::find(int id) const {
-  const auto place = static_cast<std::size_t>(id);
-  return place < workers_.size() && workers_[place].lanes > 0 ? &workers_[place] : nullptr;
+  const auto index = static_cast<std::size_t>(id);
+  return index < workers_.size() && workers_[index].lanes > 0 ? &workers_[index] : nullptr;
 }
 
 PlanQueue::Worker* PlanQueue::find(int id) {
   return const_cast<Worker*>(std::as_const(*this).find(id));
 }
 
-std::size_t PlanQueue::Worker::place_of(Plan plan) const {
-  std::size_t place = 0;  // what is answered was given before the rest, so it is near
-  while (place < leases.size() && leases[place].plan != plan) ++place;
-  return place;
+std::size_t PlanQueue::Worker::index_of(Plan plan) const {
+  std::size_t index = 0;  // what is answered was given before the rest, so it is near
+  while (index < leases.size() && leases[index].plan != plan) ++index;
+  return index;
 }
 
 void PlanQueue::joined(int id, unsigned lanes, bool shares_process, const std::string& kind) {
-  const auto place = static_cast<std::size_t>(id);
-  if (workers_.size() <= place) workers_.resize(place + 1);
-  Worker& worker = workers_[place];
+  const auto index = static_cast<std::size_t>(id);
+  if (workers_.size() <= index) workers_.resize(index + 1);
+  Worker& worker = workers_[index];
   here_ += worker.lanes > 0 ? 0 : 1;
   all_lanes_ -= worker.lanes;
   worker.lanes = std::max(1U, lanes);
@@ -149,8 +149,8 @@ void PlanQueue::gone(int id) {
 bool PlanQueue::started(int id, Plan plan) {
   Worker* const worker = find(id);
   if (worker == nullptr || worker->silent) return false;
-  const std::size_t place = worker->place_of(plan);
-  return place < worker->leases.size() && start(worker->leases[place]);
+  const std::size_t index = worker->index_of(plan);
+  return index < worker->leases.size() && start(worker->leases[index]);
 }
 
 PlanQueue::Outcome PlanQueue::answered(int id, Plan plan, double seconds) {
@@ -172,7 +172,7 @@ PlanQueue::Outcome PlanQueue::answered(int id, Plan plan, double seconds) {
   return Outcome::first;
 }
 
-PlanQueue::Outcome PlanQueue::failed(int id, Plan plan, bool may_pass) {
+PlanQueue::Outcome PlanQueue::failed(int id, Plan plan, bool retryable) {
   if (!has(plan)) return Outcome::nobodys;
   Worker* const worker = find(id);
   release(worker, plan);
@@ -182,7 +182,7 @@ PlanQueue::Outcome PlanQueue::failed(int id, Plan plan, bool may_pass) {
     count(entry.failures);
     entry.avoid = id;
   });
-  if (may_pass && plans_[plan].failures < max_attempts_) return Outcome::again;
+  if (retryable && plans_[plan].failures < max_attempts_) return Outcome::again;
   finish(plan, State::failed);
   return Outcome::failed;
 }
@@ -202,9 +202,9 @@ void PlanQueue::hold(Worker& worker, Plan plan) {
 
 bool PlanQueue::release(Worker* worker, Plan plan) {
   if (worker == nullptr) return false;
-  const std::size_t place = worker->place_of(plan);
-  if (place == worker->leases.size()) return false;
-  const auto lease = worker->leases.begin() + static_cast<std::ptrdiff_t>(place);
+  const std::size_t index = worker->index_of(plan);
+  if (index == worker->leases.size()) return false;
+  const auto lease = worker->leases.begin() + static_cast<std::ptrdiff_t>(index);
   if (!worker->silent) discount_holder(*lease);
   worker->leases.erase(lease);
   return true;

@@ -59,7 +59,7 @@ class PlanQueue {
   bool started(int worker, Plan plan);
   enum class Outcome { first, second, again, failed, nobodys };
   Outcome answered(int worker, Plan plan, double seconds);
-  Outcome failed(int worker, Plan plan, bool may_pass);
+  Outcome failed(int worker, Plan plan, bool retryable);
   /// It comes back unsolved; `shaken`: it was in a process that died with several plans.
   void returned(int worker, Plan plan, bool shaken);
 
@@ -115,8 +115,8 @@ class PlanQueue {
     std::vector<Lease> leases;  ///< in the order in which they were given
     double mean_s = 0;          ///< what its latest plans took
     double failed_s = -std::numeric_limits<double>::infinity();  ///< when a plan failed there last
-    [[nodiscard]] std::size_t place_of(Plan plan) const;         ///< in leases
-    [[nodiscard]] bool holds(Plan plan) const { return place_of(plan) < leases.size(); }
+    [[nodiscard]] std::size_t index_of(Plan plan) const;         ///< in leases
+    [[nodiscard]] bool holds(Plan plan) const { return index_of(plan) < leases.size(); }
   };
   struct Forecast;
 
@@ -142,10 +142,10 @@ class PlanQueue {
   void change(Plan plan, Change make);
   [[nodiscard]] std::size_t wanted(const Worker& worker) const;
   void give_open(int id, Worker& worker, std::size_t most, double time_left_s, bool at_last,
-                 std::vector<Plan>& given);
+                 std::vector<Plan>& chosen);
   [[nodiscard]] bool is_copyable(Plan plan) const;
   void list_copyable();
-  void give_copies(Worker& worker, double time_left_s, std::vector<Plan>& given);
+  void give_copies(Worker& worker, double time_left_s, std::vector<Plan>& chosen);
 
   int max_attempts_;
   std::vector<Entry> plans_;

@@ -16,9 +16,9 @@ namespace {
 /// less.
 std::int64_t nearest_squared(std::span<const std::uint16_t> run, std::ptrdiff_t at,
                              std::int64_t enough) {
-  const auto squared_steps = [&](std::ptrdiff_t place) {
-    if (place < 0 || place >= std::ssize(run)) return std::int64_t{0};
-    const std::int64_t steps = run[static_cast<std::size_t>(place)];
+  const auto squared_steps = [&](std::ptrdiff_t i) {
+    if (i < 0 || i >= std::ssize(run)) return std::int64_t{0};
+    const std::int64_t steps = run[static_cast<std::size_t>(i)];
     return steps * steps;
   };
   std::int64_t nearest = squared_steps(at);

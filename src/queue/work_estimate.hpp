@@ -8,7 +8,7 @@
 
 namespace wallheat {
 
-/// What a solve will cost, told from the plan before it is solved.
+/// What a solve will cost, estimated from the plan before it is solved.
 struct WorkEstimate {
   std::int64_t interior_cells = 0;
   std::int64_t iterations = 0;  ///< predicted, at most Limits::max_iterations

@@ -49,22 +49,22 @@ bool is_reference_csv(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::array<char, 200> line{};
   stream.getline(line.data(), line.size());
-  return cells_of(line.data()) == cells_of(reference_csv_beginning);
+  return cells_of(line.data()) == cells_of(reference_csv_header);
 }
 
 std::vector<PrintedAnswer> read_answers(const std::string& file) {
-  const std::string text = text_of(file);
+  const std::string text = read_text_file(file);
   ListingLines lines(file, text);
   std::string_view line;
   (void)lines.next(line);
   const auto heads = cells_of(line);
-  const auto place_of = [&](std::string_view name) {
+  const auto column_of = [&](std::string_view name) {
     return static_cast<std::size_t>(std::ranges::find(heads, name) - heads.begin());
   };
-  const std::size_t id = std::min(place_of("building_id"), place_of("id"));
-  std::array<std::size_t, printed_columns.size()> places{};
-  std::ranges::transform(printed_columns, places.begin(), place_of, &PrintedColumn::name);
-  if (id == heads.size() || std::ranges::count(places, heads.size()) == std::ssize(places))
+  const std::size_t id = std::min(column_of("building_id"), column_of("id"));
+  std::array<std::size_t, printed_columns.size()> columns{};
+  std::ranges::transform(printed_columns, columns.begin(), column_of, &PrintedColumn::name);
+  if (id == heads.size() || std::ranges::count(columns, heads.size()) == std::ssize(columns))
     throw RunError(
         fmt::format("{} is no CSV with the column building_id and some of mean_temp, std_temp, "
                     "pct_above_18, pct_below_15",
@@ -82,9 +82,9 @@ std::vector<PrintedAnswer> read_answers(const std::string& file) {
     answer.id.assign(cells[id].data(), cells[id + commas].data() + cells[id + commas].size());
     if (answer.id.empty()) lines.refuse("there is no id");
     if (!known.add(answer.id)) lines.refuse(fmt::format("plan {} is there twice", answer.id));
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      if (places.at(i) == heads.size()) continue;
-      const std::string_view cell = cells[places.at(i) + (places.at(i) > id ? commas : 0)];
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns.at(i) == heads.size()) continue;
+      const std::string_view cell = cells[columns.at(i) + (columns.at(i) > id ? commas : 0)];
       answer.numbers.at(i) = printed_number_in(cell);
       if (!answer.numbers.at(i) && !cell.empty())
         lines.refuse(fmt::format("'{}' is no number", cell));

@@ -82,7 +82,7 @@ void add_distance(const Distance& of_plan, const std::string& plan, Comparison::
   column.numbers += of_plan.numbers;
 }
 
-/// A plan by its places in the rows of both.
+/// A plan by its row in each file.
 using CommonPlan = std::pair<std::size_t, std::size_t>;
 
 /// How far apart the fields of a plan are, if both files have it in one shape.
@@ -105,13 +105,13 @@ std::vector<std::optional<Distance>> field_distances(const Answers& first, const
 
 constexpr std::size_t plans_at_once = 4096;
 
-/// The plans of answers, by the places of their rows.
+/// The plans of answers, by their rows.
 struct Plans {
   IdList ids;
   std::vector<PlanStatus> statuses;
 };
 
-Plans plans_of(const Answers& answers) {
+Plans plan_statuses(const Answers& answers) {
   Plans plans;
   plans.statuses.reserve(answers.count());
   const Rows rows = answers.reader ? rows_of(*answers.reader) : rows_of(answers.listed);
@@ -133,8 +133,8 @@ void require_whole(const Answers& answers) {
 std::vector<CommonPlan> common_plans(const Answers& first, const Answers& second,
                                      Comparison& found) {
   using enum Comparison::Kind;
-  const Plans in_first = plans_of(first);
-  const Plans in_second = plans_of(second);
+  const Plans in_first = plan_statuses(first);
+  const Plans in_second = plan_statuses(second);
   // A CSV leaves plans without an answer out.
   const auto counts = [&](PlanStatus of) { return found.has_settings || is_answer(of); };
   std::vector<CommonPlan> plans;
@@ -142,11 +142,11 @@ std::vector<CommonPlan> common_plans(const Answers& first, const Answers& second
   for (std::size_t i = 0; i < in_first.ids.size(); ++i) {
     const PlanStatus a = in_first.statuses[i];
     const std::string id(in_first.ids[i]);
-    const auto place = in_second.ids.find(id);
-    if (!place && counts(a)) found.apart.push_back({only_first, id});
-    if (!place) continue;
-    const PlanStatus b = in_second.statuses[*place];
-    if (is_answer(a) && is_answer(b)) plans.emplace_back(i, *place);
+    const auto row = in_second.ids.find(id);
+    if (!row && counts(a)) found.apart.push_back({only_first, id});
+    if (!row) continue;
+    const PlanStatus b = in_second.statuses[*row];
+    if (is_answer(a) && is_answer(b)) plans.emplace_back(i, *row);
     if (a != b && found.has_settings)
       found.apart.push_back({status, id, std::string(to_string(a)), std::string(to_string(b))});
   }
@@ -172,7 +172,7 @@ std::vector<RowColumn> compared_columns(const Answers& first, const Answers& sec
   std::erase_if(columns, [&](const RowColumn& column) {
     const std::string& name = column.head.key;
     if (column.is_text || !column.is_answer) return true;
-    if (!found.has_settings) return reference_csv_beginning.find(name) == std::string_view::npos;
+    if (!found.has_settings) return reference_csv_header.find(name) == std::string_view::npos;
     if (solvers.size() == 1) return false;
     if (!of_solver.contains(name) && !(solvers.contains("steady") && of_iteration.contains(name)))
       return false;
@@ -226,8 +226,8 @@ Comparison compare(const Answers& first, const Answers& second) {
   Comparison::Column field{"field"};
   std::vector<std::optional<Distance>> of_fields;  // of some plans at a time: there may be millions
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const std::size_t place = i % plans_at_once;
-    if (place == 0)
+    const std::size_t in_batch = i % plans_at_once;
+    if (in_batch == 0)
       of_fields = field_distances(
           first, second, std::span(plans).subspan(i, std::min(plans_at_once, plans.size() - i)));
     const PlanResult a = first.row(plans[i].first);
@@ -239,7 +239,7 @@ Comparison compare(const Answers& first, const Answers& second) {
       add_distance(distance, a.id, found.columns[c]);
       same = same && distance.same;
     }
-    if (const std::optional<Distance>& distance = of_fields[place]) {
+    if (const std::optional<Distance>& distance = of_fields[in_batch]) {
       ++found.compared_fields;
       add_distance(*distance, a.id, field);
       same = same && distance->same;

@@ -24,9 +24,9 @@ Figure figure_of_times(const std::vector<ProgramTime>& times) {
   bars.mark = Figure::Mark::bars;
   for (const ProgramTime& time : times) {
     constexpr double half_width = 0.38;
-    const auto place = static_cast<double>(figure.x.names.size());
+    const auto centre = static_cast<double>(figure.x.names.size());
     figure.x.names.push_back(time.name);
-    bars.add_bar(place - half_width, place + half_width, time.seconds_a_plan);
+    bars.add_bar(centre - half_width, centre + half_width, time.seconds_a_plan);
     bars.labels.push_back(seconds_text(time.seconds_a_plan));
   }
   const auto [least, largest] = std::ranges::minmax(bars.y);

@@ -63,7 +63,7 @@ FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
     const RoomResult& room = rooms[k];
     const std::size_t cell = middle[k].second;
     const std::string number = std::to_string(room.room);
-    constexpr std::size_t letters_a_line = 3;  // a line is as high as so many letters are wide
+    constexpr std::size_t letters_a_line = 3;  // a line is as high as three letters are wide
     panel.labels.push_back(
         {fmt::format("{}: {:.1f} °C", number, room.mean_temp), cell / map.room.cols,
          cell % map.room.cols,

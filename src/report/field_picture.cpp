@@ -64,7 +64,7 @@ class Page {
                : 104;
     bars_ = bar_ * static_cast<double>(scales_.size() - scales_.count(PanelScale::mask));
     const double side = picture.size ? side_within(*picture.size, wide, high) : even_side(longest);
-    dots_ = static_cast<std::size_t>(side * dpi / usual_dpi);
+    dots_ = static_cast<std::size_t>(side * dpi / default_dpi);
     panel_width_ = side * wide;
     panel_height_ = side * high;
     if (picture.size) return;

@@ -63,8 +63,8 @@ struct FieldPicture {
 
   /// As PNG, SVG or PDF. Small fields are enlarged and large ones averaged. `dpi` as of Plot::draw.
   /// Throws RunError as Plot::draw.
-  [[nodiscard]] std::string draw(PlotFormat format, int dpi = usual_dpi) const;
-  [[nodiscard]] Plot plot(int dpi = usual_dpi) const;
+  [[nodiscard]] std::string draw(PlotFormat format, int dpi = default_dpi) const;
+  [[nodiscard]] Plot plot(int dpi = default_dpi) const;
 };
 
 /// How the panels of one scale are coloured.
@@ -91,7 +91,7 @@ struct ColourScale {
 /// The plan's heat source, which it must have, with NaN in cells where it does not count.
 [[nodiscard]] Grid<double> source_of(const FloorPlan& plan);
 
-/// What a solver's field is, as a caption: the steady state, or an iterate of so many iterations.
+/// What a solver's field is, as a caption: the steady state, or the iterate after `iterations`.
 [[nodiscard]] std::string solution_caption(const std::string& solver, std::int64_t iterations);
 
 /// Start field and solution side by side.

@@ -13,7 +13,7 @@ namespace wallheat {
 struct PictureStyle {
   std::optional<std::string> title;  ///< in place of its own; empty for none
   int width = 0, height = 0;         ///< pixels; 0: what suits it
-  int dpi = usual_dpi;               ///< of a PNG
+  int dpi = default_dpi;             ///< of a PNG
 };
 
 /// All figures of a report in one picture, beside each other; fields alone if there are any. Throws

@@ -133,12 +133,12 @@ FileStatus with_sums(FileStatus status) {
 /// The shard that a name beside `whole` tells of: that of a part, or of what lies beside one that
 /// is being started, or of which only the log is left.
 std::optional<Shard> shard_in(const std::string& name, const fs::path& whole) {
-  const std::string beginning = whole.stem().string() + ".part-";
-  if (!name.starts_with(beginning)) return std::nullopt;
+  const std::string prefix = whole.stem().string() + ".part-";
+  if (!name.starts_with(prefix)) return std::nullopt;
   std::uint32_t number = 0;
   std::uint32_t count = 0;
   const char* const end = name.data() + name.size();
-  const char* const mark = std::from_chars(name.data() + beginning.size(), end, number).ptr;
+  const char* const mark = std::from_chars(name.data() + prefix.size(), end, number).ptr;
   if (!std::string_view(mark, end).starts_with("-of-")) return std::nullopt;
   (void)std::from_chars(mark + 4, end, count);
   if (number < 1 || number > count) return std::nullopt;

@@ -195,18 +195,18 @@ Formula::Statement::Statement(std::string of_option, std::string of_text,
 
 void Formula::Statement::step(const std::vector<Value>& values) const {
   sqlite3_reset(prepared.get());
-  int place = 0;
+  int parameter = 0;
   for (const Value& value : values) {
-    ++place;
+    ++parameter;
     if (const auto* const letters = std::get_if<std::string>(&value))
-      sqlite3_bind_text(prepared.get(), place, letters->data(), static_cast<int>(letters->size()),
-                        SQLITE_STATIC);
+      sqlite3_bind_text(prepared.get(), parameter, letters->data(),
+                        static_cast<int>(letters->size()), SQLITE_STATIC);
     else if (const auto* const number = std::get_if<double>(&value))
-      sqlite3_bind_double(prepared.get(), place, *number);
+      sqlite3_bind_double(prepared.get(), parameter, *number);
     else if (const auto* const whole = std::get_if<std::int64_t>(&value))
-      sqlite3_bind_double(prepared.get(), place, static_cast<double>(*whole));
+      sqlite3_bind_double(prepared.get(), parameter, static_cast<double>(*whole));
     else
-      sqlite3_bind_null(prepared.get(), place);
+      sqlite3_bind_null(prepared.get(), parameter);
   }
   if (sqlite3_step(prepared.get()) != SQLITE_ROW) refuse(sqlite3_errmsg(database.get()));
   const auto& [words, stranger] = compared;

@@ -46,7 +46,7 @@ std::string line_types() {
 }
 
 std::string terminal(PlotFormat format, int width, int height, int dpi) {
-  const double scale = static_cast<double>(dpi) / usual_dpi;
+  const double scale = static_cast<double>(dpi) / default_dpi;
   switch (format) {
     case PlotFormat::png:
       return fmt::format(
@@ -61,8 +61,8 @@ std::string terminal(PlotFormat format, int width, int height, int dpi) {
       break;
   }
   return fmt::format("set terminal pdfcairo noenhanced size {:.3f}in,{:.3f}in font 'sans,11'\n",
-                     static_cast<double>(width) / usual_dpi,
-                     static_cast<double>(height) / usual_dpi);
+                     static_cast<double>(width) / default_dpi,
+                     static_cast<double>(height) / default_dpi);
 }
 
 /// Whether a font of this machine has the letter; yes if nobody knows.
@@ -121,7 +121,7 @@ PlotFormat plot_format(const std::string& option, const std::filesystem::path& f
                   option, file.string()));
 }
 
-std::string_view beginning_of(PlotFormat format) {
+std::string_view magic_of(PlotFormat format) {
   switch (format) {
     case PlotFormat::png:
       return "\x89PNG\r\n\x1a\n";
@@ -185,10 +185,10 @@ std::string Plot::quoted(std::string_view text) {
 
 std::string Plot::ticks(const std::vector<std::pair<std::string, double>>& labels) {
   std::vector<std::string> ticks;
-  for (const auto& [label, place] : labels) {
-    std::string format;  // for gnuplot prints the place by it
+  for (const auto& [label, position] : labels) {
+    std::string format;  // for gnuplot prints the position by it
     for (const char letter : quoted(label)) format += letter == '%' ? "%%" : std::string(1, letter);
-    ticks.push_back(fmt::format("{} {:.10g}", format, place));
+    ticks.push_back(fmt::format("{} {:.10g}", format, position));
   }
   return fmt::format("({})", fmt::join(ticks, ", "));
 }

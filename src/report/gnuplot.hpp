@@ -20,9 +20,9 @@ enum class PlotFormat { png, svg, pdf };
 /// Throws UsageError, which names `option`, unless the file ends in .png, .svg or .pdf.
 [[nodiscard]] PlotFormat plot_format(const std::string& option, const std::filesystem::path& file);
 /// Dots an inch at which a picture's lengths in pixels are meant.
-inline constexpr int usual_dpi = 96;
-/// How such a file begins.
-[[nodiscard]] std::string_view beginning_of(PlotFormat format);
+inline constexpr int default_dpi = 96;
+/// The first bytes of a file of that format.
+[[nodiscard]] std::string_view magic_of(PlotFormat format);
 
 /// A colour of pictures, and what takes its place on a dark ground, as 0xrrggbb.
 struct Colour {
@@ -47,8 +47,8 @@ inline constexpr std::array<Colour, 15> colours{{{"text", 0x262a33, 0xdfe2e8},
                                                  {"step-4", 0x6c4196, 0xa986d6},
                                                  {"step-5", 0x4b1d77, 0xd6c3f0}}};
 
-/// A script for gnuplot, with its data in it, for a picture of so many pixels (points of 1/72 inch
-/// in a PDF are 3/4 of that).
+/// A script for gnuplot, with its data in it, for a picture of width x height pixels (points of
+/// 1/72 inch in a PDF are 3/4 of that).
 class Plot {
  public:
   Plot(int width, int height) : width_(width), height_(height) {}
@@ -75,7 +75,7 @@ class Plot {
 
   /// The picture. A PNG of more dots an inch has more pixels, text and lines included. Throws
   /// RunError if gnuplot is not installed or fails.
-  [[nodiscard]] std::string draw(PlotFormat format, int dpi = usual_dpi) const;
+  [[nodiscard]] std::string draw(PlotFormat format, int dpi = default_dpi) const;
   /// The <svg> element of each, without a ground, drawn in one call of gnuplot; nothing if it is
   /// not installed. Throws RunError if it fails.
   [[nodiscard]] static std::optional<std::vector<std::string>> draw_svgs(

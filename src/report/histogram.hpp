@@ -16,12 +16,11 @@ struct Histogram {
     double to = 0;
     std::size_t count = 0;
   };
-  std::vector<Bin> bins;  ///< ascending; empty if there is no number
-  std::vector<std::size_t>
-      outliers;  ///< places among the values, those of what is no number included
+  std::vector<Bin> bins;              ///< ascending; empty if there is no number
+  std::vector<std::size_t> outliers;  ///< indices of values, those of what is no number included
 };
 
-/// Makes at most so many bins (at least two), each 1, 2 or 5 times a power of ten wide. Outliers
+/// Makes at most `most_bins` (at least two), each 1, 2 or 5 times a power of ten wide. Outliers
 /// are more than three interquartile ranges (and 3 % of the span of all numbers) beyond the
 /// quartiles, so at least three quarters of the numbers are in bins. Without `may_have_outliers`,
 /// only what is no number is one.

@@ -115,7 +115,7 @@ std::vector<Named> name_all(const std::vector<PrintedAnswer>& answers, const Pla
   std::vector<Named> all(answers.size());
   std::mutex telling;
   std::size_t done = 0;
-  auto last_told = std::chrono::steady_clock::now();
+  auto last_report = std::chrono::steady_clock::now();
   parallel_for(local_machine().cores.size(), answers.size(), [&] {
     const std::shared_ptr<Solver> jacobi = make_jacobi_solver(available_isas().back());
     return [&, jacobi](std::size_t i) {
@@ -130,8 +130,8 @@ std::vector<Named> name_all(const std::vector<PrintedAnswer>& answers, const Pla
       const std::scoped_lock lock(telling);
       ++done;
       if (const auto now = std::chrono::steady_clock::now();
-          now - last_told > std::chrono::seconds(5)) {
-        last_told = now;
+          now - last_report > std::chrono::seconds(5)) {
+        last_report = now;
         print_error("solved {} of {}", done, counted(all.size(), "plan"));
       }
     };

@@ -75,9 +75,9 @@ Figure waits_figure(const QueueForecast& queues, bool means) {
       size = 0;
       continue;
     }
-    const auto place = static_cast<double>(figure.x.names.size() - 1);
+    const auto centre = static_cast<double>(figure.x.names.size() - 1);
     const double from =
-        place + (static_cast<double>(size) - static_cast<double>(SizeClasses::count) / 2) * width;
+        centre + (static_cast<double>(size) - static_cast<double>(SizeClasses::count) / 2) * width;
     const auto bound = [&](double quantile) {
       return drawn(row.forecast.bound_s(quantile).value_or(not_known));
     };

@@ -42,7 +42,7 @@ struct QueueForecast {
 /// bound. Such a job must find all its nodes free at a time.
 [[nodiscard]] std::vector<WideWaits> wide_waits(const JobListing& listing);
 
-/// The forecast for jobs on so many nodes (a power of two) with so many core hours. It is the first
+/// The forecast for jobs on `nodes` nodes (a power of two) with `core_hours`. It is the first
 /// that has history enough for the 95 % bound: of jobs on at least as many nodes, on half as many,
 /// of the same class of sizes, in the partition. Null if the partition has none.
 [[nodiscard]] const WaitForecast* forecast_for(const QueueForecast& report,

@@ -51,7 +51,7 @@ std::optional<double> finite_number(std::string_view text) {
 class Reader {
  public:
   explicit Reader(const fs::path& file)
-      : file_(file.string()), text_(text_of(file_)), lines_(file_, text_) {}
+      : file_(file.string()), text_(read_text_file(file_)), lines_(file_, text_) {}
 
   Recording read() {
     if (!next_line()) refuse_all("is empty");
@@ -92,9 +92,9 @@ class Reader {
   }
 
   Series& series(const std::string& name, std::string_view unit) {
-    const auto [place, is_new] = places_.emplace(name, recording_.series.size());
+    const auto [entry, is_new] = indices_.emplace(name, recording_.series.size());
     if (is_new) recording_.series.push_back({name, std::string(unit), {}, {}});
-    return recording_.series[place->second];
+    return recording_.series[entry->second];
   }
 
   void read_own() {
@@ -169,7 +169,7 @@ class Reader {
   ListingLines lines_;
   std::string_view line_;
   Recording recording_;
-  std::map<std::string, std::size_t> places_;  // of series, by name
+  std::map<std::string, std::size_t> indices_;  // of series, by name
 };
 
 }  // namespace

@@ -39,9 +39,9 @@ struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::str
 
 /// How people read a number. JSON and CSV have all its digits.
 enum class Form {
-  digits,    ///< so many significant ones
+  digits,    ///< `Style::digits` significant ones
   all,       ///< as many as it takes to read the same number again, as Python prints it
-  decimals,  ///< so many
+  decimals,  ///< `Style::digits` behind the point
   seconds,   ///< five digits at least, never with an exponent
   duration,  ///< "3 min 20 s"
   bytes,     ///< "23.4 MB"
@@ -53,7 +53,7 @@ struct Style {
   std::string unit = {};
 };
 /// For people: without control characters.
-[[nodiscard]] std::string text_of(const Value& value, const Style& style = {});
+[[nodiscard]] std::string value_text(const Value& value, const Style& style = {});
 
 /// A named value.
 struct Fact {
@@ -102,7 +102,7 @@ struct Figure {
   struct Axis {
     std::string name = {};
     Scale scale = Scale::linear;
-    std::vector<std::string> names = {};  ///< of the places 0, 1, 2, ... in place of numbers
+    std::vector<std::string> names = {};  ///< at 0, 1, 2, ... instead of numbers
     std::optional<double> from = {}, to = {};
   };
   struct Series {
@@ -153,7 +153,7 @@ struct Report {
   /// Makes what its page shows, if that is more than this.
   std::function<Report()> for_page = {};
   int exit_status = 0;     ///< an ExitStatus
-  std::string error = {};  ///< told on stderr after everything else; empty: none
+  std::string error = {};  ///< printed on stderr after everything else; empty: none
 
   template <class Part>
   Part& add(Part part) {
@@ -184,7 +184,7 @@ struct Report {
 };
 
 /// For people: facts with their values in one column, tables as wide as what stands in them. Lines
-/// are folded at so many columns, if any.
+/// are folded at `columns`, if it is given.
 void write_text(const Report& report, std::ostream& out, std::optional<std::size_t> columns = {});
 /// One object: a member for each fact, an array of objects for each table, `figures` with the data
 /// of each figure, and last `layout`: the order, names and styles, by which report_in() finds the

@@ -59,8 +59,8 @@ void read_layout(const Json& layout, auto& of) {
       throw std::out_of_range("no such kind");
     of = static_cast<T>(number);
   } else if constexpr (requires { members_of(of); }) {
-    std::size_t place = 0;
-    std::apply([&](auto&... member) { (read_layout(layout.at(place++), member), ...); },
+    std::size_t index = 0;
+    std::apply([&](auto&... member) { (read_layout(layout.at(index++), member), ...); },
                members_of(of));
   } else if constexpr (requires { of.push_back(of.front()); } && !std::is_same_v<T, std::string>) {
     for (const Json& one : layout) read_layout(one, of.emplace_back());

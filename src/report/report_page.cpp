@@ -74,7 +74,7 @@ class PageWriter {
     if (fact.name.empty() || !fact.value.is_known()) return;
     if (!std::exchange(are_facts_, true)) out_ << "<table class=facts>";
     out_ << "<tr><td>" << escaped(fact.name) << "<td>"
-         << escaped(text_of(fact.value, fact.style) + fact.more) << '\n';
+         << escaped(value_text(fact.value, fact.style) + fact.more) << '\n';
   }
   void write_part(const Note& note, const Report&) {
     const bool is_listing = note.text.find('\n') != std::string::npos;
@@ -122,7 +122,7 @@ class PageWriter {
       for (std::size_t i = 0; i < row.size(); ++i) {
         const auto& [key, name, style] = table.columns.at(i);
         if (name.empty()) continue;
-        const std::string text = escaped(text_of(row[i], {style.form, style.digits, {}}));
+        const std::string text = escaped(value_text(row[i], {style.form, style.digits, {}}));
         if (all <= most) out_ << cell("td", row[i]) << text;
         if (has_room) lines += std::exchange(separator, "\t") + text;
       }

@@ -75,7 +75,7 @@ class TextWriter {
 
 /// A column that people see.
 struct ShownColumn {
-  std::size_t place = 0;
+  std::size_t index = 0;
   std::string head;
   Style style;  ///< without the unit, which stands in the head
   std::size_t width = 0;
@@ -84,11 +84,11 @@ struct ShownColumn {
 
 std::vector<ShownColumn> shown_columns(const Table& table) {
   std::vector<ShownColumn> columns;
-  for (std::size_t place = 0; place < table.columns.size(); ++place) {
-    const auto& [key, name, style] = table.columns[place];
+  for (std::size_t index = 0; index < table.columns.size(); ++index) {
+    const auto& [key, name, style] = table.columns[index];
     if (name.empty()) continue;
     const std::string head = style.unit.empty() ? name : name + ' ' + style.unit;
-    columns.push_back({place, head, {style.form, style.digits}, columns_of(head)});
+    columns.push_back({index, head, {style.form, style.digits}, columns_of(head)});
   }
   return columns;
 }
@@ -113,8 +113,8 @@ bool write(const Table& table, TextWriter& out) {
   table.for_each([&](const Table::Row& row) {
     if (rows++ >= table.most_shown) return;
     for (ShownColumn& column : columns) {
-      const Value& value = row.at(column.place);
-      column.width = std::max(column.width, columns_of(text_of(value, column.style)));
+      const Value& value = row.at(column.index);
+      column.width = std::max(column.width, columns_of(value_text(value, column.style)));
       if (std::holds_alternative<std::string>(value)) column.is_text = true;
     }
   });
@@ -129,8 +129,9 @@ bool write(const Table& table, TextWriter& out) {
   std::size_t shown = 0;
   table.for_each([&](const Table::Row& row) {
     if (shown++ < table.most_shown)
-      write_line(
-          [&](const ShownColumn& column) { return text_of(row.at(column.place), column.style); });
+      write_line([&](const ShownColumn& column) {
+        return value_text(row.at(column.index), column.style);
+      });
   });
   if (rows > table.most_shown)
     out.line(fmt::format("{}and {} more", margin, rows - table.most_shown), 4);
@@ -139,7 +140,7 @@ bool write(const Table& table, TextWriter& out) {
 
 }  // namespace
 
-std::string text_of(const Value& value, const Style& style) {
+std::string value_text(const Value& value, const Style& style) {
   const auto with_unit = [&](std::string text) {
     return style.unit.empty() || text == "-" ? text : text + ' ' + style.unit;
   };
@@ -201,7 +202,7 @@ void write_text(const Report& report, std::ostream& out, std::optional<std::size
       if (std::exchange(is_below_table, false)) writer.blank_line();
       const std::size_t width = columns_of(fact->name);
       const std::string padding(width + 2 <= column ? column - width : 2, ' ');
-      writer.line(fact->name + padding + text_of(fact->value, fact->style) + fact->more, column);
+      writer.line(fact->name + padding + value_text(fact->value, fact->style) + fact->more, column);
     }
     if (const auto* note = std::get_if<Note>(&part)) {
       if (std::exchange(is_below_table, false)) writer.blank_line();

@@ -175,7 +175,7 @@ std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice,
         return falls ? a > b : a < b;
       },
       &decltype(sorted)::value_type::first);
-  for (const auto& [value, place] : sorted) chosen.push_back(place);
+  for (const auto& [value, row] : sorted) chosen.push_back(row);
   chosen.resize(std::min(chosen.size(), choice.first));
   return chosen;
 }
@@ -193,11 +193,11 @@ Table table_of(std::string key, Rows rows, std::vector<RowColumn> columns) {
   return table;
 }
 
-const std::string_view reference_csv_beginning =
+const std::string_view reference_csv_header =
     "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n";
 
 void write_reference_csv(std::ostream& out, const Rows& rows) {
-  out << reference_csv_beginning;
+  out << reference_csv_header;
   rows([&](const PlanResult& row) {
     if (!is_answer(row.status)) return;
     out << row.id;

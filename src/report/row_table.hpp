@@ -19,7 +19,7 @@ struct RowChoice {
   std::string where = {};
   /// A formula, ascending; with a - in front descending; empty: in the order of the ids.
   std::string sort = {};
-  /// So many at most, after sorting.
+  /// The largest number of rows, after sorting.
   std::size_t first = SIZE_MAX;
 };
 
@@ -72,7 +72,7 @@ struct RowColumn {
 
 /// The published program's CSV, byte for byte; plans without an answer are left out.
 void write_reference_csv(std::ostream& out, const Rows& rows);
-/// How every such file begins.
-extern const std::string_view reference_csv_beginning;
+/// Its first line.
+extern const std::string_view reference_csv_header;
 
 }  // namespace wallheat

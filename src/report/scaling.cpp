@@ -43,8 +43,8 @@ Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, do
                    const std::optional<Scaling::LongestPlan>& longest_plan) {
   std::map<std::size_t, ScalingPoint> best;
   for (const ScalingPoint& point : points) {
-    const auto [place, is_new] = best.emplace(point.workers, point);
-    if (!is_new && point.seconds < place->second.seconds) place->second = point;
+    const auto [entry, is_new] = best.emplace(point.workers, point);
+    if (!is_new && point.seconds < entry->second.seconds) entry->second = point;
   }
   const auto fastest = std::ranges::min_element(
       best, {}, [](const auto& of_workers) { return of_workers.second.seconds; });

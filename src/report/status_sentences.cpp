@@ -15,12 +15,12 @@
 #include "view/advice.hpp"
 #include "view/time_text.hpp"
 
-// What is told of a file in sentences.
+// The status of a file in sentences.
 
 namespace wallheat {
 namespace {
 
-/// Where each plan runs or ran that a worker told of, by its ID.
+/// Where each plan runs or ran that a worker has reported, by its ID.
 std::map<std::string, std::string> plans_at_work(const PartStatus& part) {
   std::map<std::string, std::string> texts;
   for (const WorkerStatus& worker : part.workers())
@@ -140,11 +140,11 @@ void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows) {
   if (part.campaign > 0)
     ResultReader(part.file).for_each_row([&](const PlanResult& row) {
       if (!part.shard.holds(row.index)) return;
-      const auto place = is_answer(row.status) ? at_work.end() : at_work.find(row.id);
+      const auto working = is_answer(row.status) ? at_work.end() : at_work.find(row.id);
       const bool is_new = row.status == PlanStatus::pending && row.attempts == 0;
-      if (place != at_work.end()) {
-        rows.push_back({part.name(), row.id, place->second});
-        if (running > 0 && place->second.starts_with("runs")) --running;
+      if (working != at_work.end()) {
+        rows.push_back({part.name(), row.id, working->second});
+        if (running > 0 && working->second.starts_with("runs")) --running;
       } else if (is_new && row.error.empty()) {
         ++waiting;
       } else if (std::string reason = reason_of(row, part); !reason.empty()) {

@@ -36,9 +36,9 @@ double median_of(std::vector<double> values) {
 /// Keeps one if it is among the `most` with the least keys, which are ascending.
 template <class T>
 void keep_least(std::vector<T>& kept, const T& one, std::size_t most, double (*key_of)(const T&)) {
-  const auto place = std::ranges::upper_bound(kept, key_of(one), {}, key_of);
-  if (place == kept.end() && kept.size() == most) return;
-  kept.insert(place, one);
+  const auto after = std::ranges::upper_bound(kept, key_of(one), {}, key_of);
+  if (after == kept.end() && kept.size() == most) return;
+  kept.insert(after, one);
   if (kept.size() > most) kept.pop_back();
 }
 

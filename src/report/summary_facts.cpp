@@ -104,7 +104,7 @@ void add_memory(const std::string& key, const std::string& name, std::int64_t by
                 Report& report) {
   const bool is_known = bytes > 0;
   report.add_fact(key, name, is_known ? Value(bytes) : Value(), {Form::bytes},
-                  more + text_of(holder));
+                  more + value_text(holder));
   report.add_data(more_key, is_known ? holder : Value());
 }
 

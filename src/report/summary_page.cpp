@@ -113,9 +113,9 @@ SummaryPage::SummaryPage(const SummarySource& of, const Thresholds& thresholds)
 }
 
 void SummaryPage::add_origin(Report& page) const {
-  const auto add = [&](const char* name, const std::set<std::string>& values, const char* place) {
+  const auto add = [&](const char* name, const std::set<std::string>& values, const char* more) {
     if (values.size() == 1) page.add_line(name, *values.begin());
-    if (values.size() > 1) page.add_line(std::string(name) + "s", values.size(), place);
+    if (values.size() > 1) page.add_line(std::string(name) + "s", values.size(), more);
   };
   std::set<std::string> commands;
   std::set<std::string> started;  // in this form they sort as they follow each other

@@ -22,7 +22,7 @@ Json slice(const std::string& name, std::int64_t process, std::int32_t thread, d
           {"tid", thread}, {"ts", at_s * us}, {"dur", seconds * us}};
 }
 
-/// What host and GPU did in a solve that began at `at_s` and took so long.
+/// What host and GPU did in a solve that began at `at_s` and took `solve_s`.
 std::vector<Json> device_slices(const DeviceTimes& times, std::int64_t process, std::int32_t thread,
                                 double at_s, double solve_s) {
   std::vector<Json> slices;

@@ -9,10 +9,10 @@ namespace wallheat {
 namespace {
 
 /// What a room's mean needs, and by how much that rises for each °C of the wall.
-void add_mean(const NeedQuestion& question, const Superposition& linear, const CellPlaces& places,
-              RoomNeed& room) {
+void add_mean(const NeedQuestion& question, const Superposition& linear,
+              const CellIndices& room_cells, RoomNeed& room) {
   const auto mean_of = [&](const BoundedCells& all) {
-    return bounded_mean(values_at(places, all.cells), all.bound);
+    return bounded_mean(values_at(room_cells, all.cells), all.bound);
   };
   const WallInfluence& wall = linear.walls.front();
   const BoundedValue now = mean_of(linear.now);
@@ -23,35 +23,35 @@ void add_mean(const NeedQuestion& question, const Superposition& linear, const C
 }
 
 void add_area(const NeedQuestion& question, const Superposition& linear,
-              const std::vector<NeededTemperature>& of_cells, const CellPlaces& places,
+              const std::vector<NeededTemperature>& of_cells, const CellIndices& room_cells,
               RoomNeed& room) {
   const auto above = std::ranges::count_if(
-      places, [&](std::uint32_t place) { return linear.now.cells[place] > question.target; });
-  room.now = 100 * static_cast<double>(above) / static_cast<double>(places.size());
+      room_cells, [&](std::uint32_t cell) { return linear.now.cells[cell] > question.target; });
+  room.now = 100 * static_cast<double>(above) / static_cast<double>(room_cells.size());
   room.per_degree = not_known;
-  room.needed = needed_for_count(values_at(places, of_cells),
-                                 count_of_share(question.area_share, places.size()));
+  room.needed = needed_for_count(values_at(room_cells, of_cells),
+                                 count_of_share(question.area_share, room_cells.size()));
 }
 
 }  // namespace
 
 std::vector<RoomNeed> needs_of_rooms(const NeedQuestion& question, const Superposition& linear,
-                                     const RoomPlaces& rooms) {
+                                     const RoomCells& rooms) {
   const bool is_area = question.area_share > 0;
   std::vector<NeededTemperature> of_cells;
   if (is_area) of_cells = needed_of_cells(linear, 0, question.target);
   std::vector<RoomNeed> needs;
   std::uint32_t number = 0;
-  for (const CellPlaces& places : rooms) {
+  for (const CellIndices& room_cells : rooms) {
     ++number;
-    if (places.size() < question.min_cells) continue;
+    if (room_cells.size() < question.min_cells) continue;
     RoomNeed& room = needs.emplace_back();
     room.room = number;
-    room.cells = places.size();
+    room.cells = room_cells.size();
     if (is_area)
-      add_area(question, linear, of_cells, places, room);
+      add_area(question, linear, of_cells, room_cells, room);
     else
-      add_mean(question, linear, places, room);
+      add_mean(question, linear, room_cells, room);
   }
   return needs;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/report.hpp"
-#include "report/room_places.hpp"
+#include "report/room_cells.hpp"
 #include "solve/superposition.hpp"
 
 namespace wallheat {
@@ -41,12 +41,12 @@ struct PlanNeed {
   std::vector<RoomNeed> rooms;
 };
 
-/// What each room of a plan needs. A room is a list of places among the plan's interior cells. The
+/// What each room of a plan needs. A room is a list of indices of the plan's interior cells. The
 /// wall that is asked for is the first one of the superposition, whose other walls stay as they
 /// are.
 [[nodiscard]] std::vector<RoomNeed> needs_of_rooms(const NeedQuestion& question,
                                                    const Superposition& linear,
-                                                   const RoomPlaces& rooms);
+                                                   const RoomCells& rooms);
 
 /// always: the wall may be as cold as one likes. never: no temperature of the wall is enough.
 enum class NeedVerdict { always, reachable, above_limit, never };

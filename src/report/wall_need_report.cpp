@@ -180,13 +180,13 @@ Table table_of_rooms(bool is_one, const NeedOfAll& all) {
   if (is_one && all.reachable.size() < all.rooms.size()) table.columns.back().name = "verdict";
   if (table.most_shown == 0 || (is_one && question.whole_plans)) table.hide();
   for (const bool is_first : {true, false})
-    for (std::size_t place = 0; place < all.rooms.size(); ++place) {
-      const NeedVerdict verdict = all.verdict(place);
+    for (std::size_t i = 0; i < all.rooms.size(); ++i) {
+      const NeedVerdict verdict = all.verdict(i);
       if ((is_one || verdict == NeedVerdict::reachable) != is_first) continue;
-      const RoomNeed& room = all.rooms[place];
+      const RoomNeed& room = all.rooms[i];
       const auto& [value, least, most] = room.needed;
       table.rows.push_back(
-          {all.plans[place]->id, room.room, room.cells,
+          {all.plans[i]->id, room.room, room.cells,
            static_cast<double>(room.cells) * question.cell_metres * question.cell_metres, room.now,
            room.per_degree, known(value), known(std::max(most - value, value - least)),
            known(least), known(most), to_string(verdict)});

@@ -79,7 +79,7 @@ void add_bounded_columns(const std::string& key, const std::string& name, const 
 /// Their cells: people see 1204, or "1203 to 1205" if not all is proven.
 void add_bounded_cells(const Value& value, const Value& least, const Value& most, Table::Row& row) {
   const Style style{Form::decimals, 3};
-  const Value range = fmt::format("{} to {}", text_of(least, style), text_of(most, style));
+  const Value range = fmt::format("{} to {}", value_text(least, style), value_text(most, style));
   row.insert(row.end(), {least < most ? range : value, value, least, most});
 }
 
@@ -174,7 +174,7 @@ Figure figure_of_means(const WhatIf& asked, const std::vector<SettingTotals>& to
     std::vector<double> others = asked.settings[setting];
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(axis));
     Figure::Series& curve = curves[others];
-    curve.name = asked.walls.size() > 1 ? asked.text_of(setting, axis) : "mean of means";
+    curve.name = asked.walls.size() > 1 ? asked.setting_text(setting, axis) : "mean of means";
     curve.mark = Figure::Mark::points_and_line;
     curve.add(asked.settings[setting][axis], totals[setting].mean.value);
   }
@@ -203,7 +203,7 @@ BoundedStatistics bounded_statistics(std::span<const double> values, double boun
           bound + 2 * (bounded_mean(values, bound).bound - bound)};
 }
 
-std::string WhatIf::text_of(std::size_t setting, std::size_t without) const {
+std::string WhatIf::setting_text(std::size_t setting, std::size_t without) const {
   std::vector<std::string> texts;
   for (std::size_t wall = 0; wall < walls.size(); ++wall)
     if (wall != without)
@@ -213,14 +213,15 @@ std::string WhatIf::text_of(std::size_t setting, std::size_t without) const {
 }
 
 WhatIfPlan answer_of(const WhatIf& asked, const std::string& id, const Superposition& plan,
-                     const RoomPlaces& rooms) {
+                     const RoomCells& rooms) {
   WhatIfPlan answer{id, rooms.size()};
   answer.all.reserve(asked.settings.size() * (rooms.size() + 1));
   for (const auto& setting : asked.settings) {
     const auto [cells, bound] = plan.at(setting);
     answer.all.push_back(bounded_statistics(cells, bound, asked.thresholds));
-    for (const CellPlaces& places : rooms)
-      answer.all.push_back(bounded_statistics(values_at(places, cells), bound, asked.thresholds));
+    for (const CellIndices& room_cells : rooms)
+      answer.all.push_back(
+          bounded_statistics(values_at(room_cells, cells), bound, asked.thresholds));
   }
   return answer;
 }

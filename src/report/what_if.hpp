@@ -8,7 +8,7 @@
 
 #include "core/interior_values.hpp"
 #include "report/report.hpp"
-#include "report/room_places.hpp"
+#include "report/room_cells.hpp"
 #include "solve/superposition.hpp"
 
 namespace wallheat {
@@ -52,7 +52,7 @@ struct WhatIf {
   double cell_metres = 0;  ///< width of a cell; 0: unknown
 
   /// "walls of 25 °C at 22 °C, walls of 5 °C at 8 °C", without wall number `without`.
-  [[nodiscard]] std::string text_of(std::size_t setting, std::size_t without = SIZE_MAX) const;
+  [[nodiscard]] std::string setting_text(std::size_t setting, std::size_t without = SIZE_MAX) const;
 };
 
 /// A plan with each setting of the walls.
@@ -67,7 +67,7 @@ struct WhatIfPlan {
   }
 };
 [[nodiscard]] WhatIfPlan answer_of(const WhatIf& asked, const std::string& id,
-                                   const Superposition& plan, const RoomPlaces& rooms);
+                                   const Superposition& plan, const RoomCells& rooms);
 
 /// Plans without an answer are passed over. People see all plans together, or the numbers and the
 /// rooms of a single one.

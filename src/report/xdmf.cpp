@@ -11,10 +11,9 @@
 
 namespace wallheat {
 
-const std::string_view xdmf_beginning =
-    "<?xml version=\"1.0\"?>\n<Xdmf Version=\"2.0\">\n<Domain>\n";
+const std::string_view xdmf_magic = "<?xml version=\"1.0\"?>\n<Xdmf Version=\"2.0\">\n<Domain>\n";
 
-std::string xdmf_of(const std::vector<FieldPlace>& places, const std::filesystem::path& results) {
+std::string xdmf_of(const std::vector<StoredField>& fields, const std::filesystem::path& results) {
   const std::string file = results.string();
   // What follows the first colon would be the dataset, and blanks at the ends are cut off.
   if (file.find(':') != std::string::npos || file.starts_with(' ') || printable(file) != file)
@@ -23,10 +22,10 @@ std::string xdmf_of(const std::vector<FieldPlace>& places, const std::filesystem
         "blank at its beginning",
         printable(file)));
   std::map<GridShape, std::string> series;
-  for (const FieldPlace& place : places) {
-    const auto [rows, cols] = place.shape;
+  for (const StoredField& field : fields) {
+    const auto [rows, cols] = field.shape;
     // Three dimensions with one layer, as ParaView shows a grid of two from its edge.
-    fmt::format_to(std::back_inserter(series[place.shape]),
+    fmt::format_to(std::back_inserter(series[field.shape]),
                    "<Grid Name=\"{}\">\n"
                    " <Time Value=\"{}\"/>\n"
                    " <Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"2 {} {}\"/>\n"
@@ -39,10 +38,10 @@ std::string xdmf_of(const std::vector<FieldPlace>& places, const std::filesystem
                    "Format=\"HDF\">{}:{}</DataItem>\n"
                    " </Attribute>\n"
                    "</Grid>\n",
-                   escaped(place.id), place.row, rows + 1, cols + 1, rows, cols, escaped(file),
-                   escaped(place.dataset));
+                   escaped(field.id), field.row, rows + 1, cols + 1, rows, cols, escaped(file),
+                   escaped(field.dataset));
   }
-  std::string text(xdmf_beginning);
+  std::string text(xdmf_magic);
   for (const auto& [shape, grids] : series)
     text += fmt::format(
         "<Grid Name=\"{}x{}\" GridType=\"Collection\" CollectionType=\"Temporal\">\n{}</Grid>\n",

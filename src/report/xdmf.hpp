@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/field_places.hpp"
+#include "store/stored_fields.hpp"
 
 // Fields for ParaView. x is the column and y the row; a cell is 1 wide. The data `temperature` (°C)
 // belongs to cells.
@@ -17,9 +17,9 @@ namespace wallheat {
 /// row, the grid's name its id. Plans of each shape are a series of their own, as ParaView takes
 /// the shape of a series from its first step. `results` is the name of the result file, as seen
 /// from where the XDMF file will lie. Throws RunError if XDMF cannot name that file.
-[[nodiscard]] std::string xdmf_of(const std::vector<FieldPlace>& places,
+[[nodiscard]] std::string xdmf_of(const std::vector<StoredField>& fields,
                                   const std::filesystem::path& results);
 /// How every file begins that xdmf_of makes.
-extern const std::string_view xdmf_beginning;
+extern const std::string_view xdmf_magic;
 
 }  // namespace wallheat

@@ -39,14 +39,14 @@ std::string asked(const std::vector<std::string>& command) {
 
 /// Slurm tells the smallest and the largest number of an array's tasks and how many there are, but
 /// not which. Throws UsageError if some are left out between.
-Shard place_in_slurm_array(std::size_t task) {
+Shard shard_in_slurm_array(std::size_t task) {
   const auto first = number_in("SLURM_ARRAY_TASK_MIN");
   const auto last = number_in("SLURM_ARRAY_TASK_MAX");
   const auto count = number_in("SLURM_ARRAY_TASK_COUNT");
   if (first && last && count && *first <= task && task <= *last && *last - *first == *count - 1)
     return {task - *first + 1, *count};
   throw UsageError(
-      fmt::format("the place of task {} in this Slurm array cannot be told, as its numbers do not "
+      fmt::format("the position of task {} in this Slurm array is not known, as its numbers do not "
                   "follow one another; give --shard K/N, or submit --array=1-N",
                   task));
 }
@@ -88,7 +88,7 @@ std::optional<TimePoint> end_in_lsf() {
 }  // namespace
 
 std::optional<Shard> shard_of_array_task() {
-  if (const auto task = number_in("SLURM_ARRAY_TASK_ID")) return place_in_slurm_array(*task);
+  if (const auto task = number_in("SLURM_ARRAY_TASK_ID")) return shard_in_slurm_array(*task);
   const auto index = number_in("LSB_JOBINDEX");  // 0 outside of an array
   if (!index || *index == 0) return std::nullopt;
   // LSF tells the last index, not the first, nor whether all between exist.

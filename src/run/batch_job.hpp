@@ -8,8 +8,8 @@
 
 namespace wallheat {
 
-/// The place of this process's task among those of its Slurm or LSF job array; nothing outside of
-/// one. Throws UsageError if the scheduler's variables do not tell it.
+/// The position of this process's task among those of its Slurm or LSF job array; nothing outside
+/// of one. Throws UsageError if the scheduler's variables do not tell it.
 [[nodiscard]] std::optional<Shard> shard_of_array_task();
 
 /// Reads a stretch of time: seconds ("5400"), a clock as Slurm's ("1:30:00", "90:00"), or units

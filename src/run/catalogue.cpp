@@ -38,7 +38,7 @@ bool has_plan(const PlanSource& source, const std::string& id) {
 
 }  // namespace
 
-std::string no_such_plan(const std::string& place, const std::string& id, const TextList& plans) {
+std::string no_such_plan(const std::string& owner, const std::string& id, const TextList& plans) {
   const auto number = [](std::string_view name) {
     return name.substr(std::min(name.find_first_not_of('0'), name.size()));
   };
@@ -48,7 +48,7 @@ std::string no_such_plan(const std::string& place, const std::string& id, const 
   std::string hint =
       meant != names.end() ? fmt::format("; did you mean '{}'?", *meant) : did_you_mean(id, names);
   if (hint.empty() && !names.empty()) hint = fmt::format("; its first is '{}'", names.front());
-  return fmt::format("{} has no plan '{}'{}", place, id, hint);
+  return fmt::format("{} has no plan '{}'{}", owner, id, hint);
 }
 
 void require_plans(const PlanSource& source, const TextList& ids) {
@@ -129,7 +129,7 @@ std::string few_of(std::size_t count, const std::function<std::string(std::size_
   return fmt::format("{}", fmt::join(shown, "; "));
 }
 
-std::string text_of(const InputChanges& changes, const PlanSource& source) {
+std::string changes_text(const InputChanges& changes, const PlanSource& source) {
   if (changes.empty()) return {};
   return fmt::format("{} in {} since: {}",
                      counted(changes.size(), "plan that is already solved has changed",

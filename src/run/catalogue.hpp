@@ -23,7 +23,7 @@ namespace wallheat {
 void require_plans(const PlanSource& source, const TextList& ids);
 
 /// "plans has no plan '1'; did you mean '00001'?", or which plan is the first.
-[[nodiscard]] std::string no_such_plan(const std::string& place, const std::string& id,
+[[nodiscard]] std::string no_such_plan(const std::string& owner, const std::string& id,
                                        const TextList& plans);
 
 /// True once the process was asked to stop.
@@ -57,6 +57,6 @@ using InputChanges = std::vector<ChangedInput>;
 void look_for_change(const PlanSource& source, const PlanResult& row, InputChanges& changes);
 /// "2 plans that are already solved have changed in plans since: 7 (other content); ..."; empty if
 /// there are none.
-[[nodiscard]] std::string text_of(const InputChanges& changes, const PlanSource& source);
+[[nodiscard]] std::string changes_text(const InputChanges& changes, const PlanSource& source);
 
 }  // namespace wallheat

@@ -38,7 +38,7 @@ bool is_done(std::future<void>& work) {
 /// What happened and is not stored yet, and the thread that stores.
 class Storing {
  public:
-  explicit Storing(const CoordinationParts& parts) : parts_(parts) {}
+  explicit Storing(const CoordinationContext& context) : context_(context) {}
   ~Storing() {
     if (work_.valid()) work_.wait();
   }
@@ -57,18 +57,18 @@ class Storing {
     at_work_ = std::exchange(waiting_, {});
     bytes_ = 0;
     work_ = std::async(std::launch::async,
-                       [this, seconds_left] { parts_.store(at_work_, seconds_left); });
+                       [this, seconds_left] { context_.store(at_work_, seconds_left); });
   }
   /// Throws what storing threw.
   [[nodiscard]] bool is_free() { return is_done(work_); }
   /// Stores all there is, in the calling thread.
   void finish() {
     if (work_.valid()) work_.get();
-    parts_.store(waiting_, 0);
+    context_.store(waiting_, 0);
   }
 
  private:
-  const CoordinationParts& parts_;
+  const CoordinationContext& context_;
   std::vector<Event> waiting_;
   std::size_t bytes_ = 0;  // of waiting_
   std::vector<Event> at_work_;
@@ -77,22 +77,22 @@ class Storing {
 
 class Coordination {
  public:
-  Coordination(Link& link, CoordinationParts parts)
+  Coordination(Link& link, CoordinationContext context)
       : link_(link),
-        parts_(std::move(parts)),
-        coordinator_(std::exchange(parts_.plans, {}), link.size() - 1, parts_.options),
-        storing_(parts_) {}
+        context_(std::move(context)),
+        coordinator_(std::exchange(context_.plans, {}), link.size() - 1, context_.options),
+        storing_(context_) {}
 
   RunEnd run() {
-    for (int rank = 1; rank < link_.size(); ++rank) send(rank, parts_.setup);
+    for (int rank = 1; rank < link_.size(); ++rank) send(rank, context_.setup);
     while (!coordinator_.end()) {
       take_messages();
-      for (const auto& [plan, updates] : parts_.new_estimates())
+      for (const auto& [plan, updates] : context_.new_estimates())
         coordinator_.set_updates(plan, updates);
       watch_time();
       coordinator_.feed(now_s());
       send_what_there_is();
-      if (parts_.interrupted()) coordinator_.ask_to_stop("asked to", RunEnd::interrupted);
+      if (context_.interrupted()) coordinator_.ask_to_stop("asked to", RunEnd::interrupted);
       store();
     }
     const RunEnd end = *coordinator_.end();
@@ -103,7 +103,7 @@ class Coordination {
   }
 
  private:
-  [[nodiscard]] double now_s() const { return parts_.elapsed_s(); }
+  [[nodiscard]] double now_s() const { return context_.elapsed_s(); }
 
   void send(int rank, const ToWorker& message) { link_.send(rank, encode(message)); }
 
@@ -132,7 +132,7 @@ class Coordination {
           "its messages are not understood, as those of another version of wallheat would be",
           now_s());
     }
-    std::visit([&](auto& said) { coordinator_.heard(envelope.from, std::move(said), now_s()); },
+    std::visit([&](auto& report) { coordinator_.heard(envelope.from, std::move(report), now_s()); },
                *message);
     storing_.add(std::exchange(coordinator_.outbox.events, {}));
   }
@@ -142,13 +142,13 @@ class Coordination {
     const double passed_s = now - std::exchange(looked_s_, now);
     const bool deaf = storing_.is_behind();
     const double slept_s = deaf ? passed_s : std::max(0.0, passed_s - longest_lap_s);
-    coordinator_.tick(now, parts_.time_left_s ? parts_.time_left_s() : endless, slept_s);
+    coordinator_.tick(now, context_.time_left_s ? context_.time_left_s() : endless, slept_s);
   }
 
   void send_what_there_is() {
     for (auto& [rank, plans] : std::exchange(coordinator_.outbox.work, {})) {
       Work work;
-      for (const std::uint32_t plan : plans) work.tasks.push_back(parts_.task(plan));
+      for (const std::uint32_t plan : plans) work.tasks.push_back(context_.task(plan));
       if (plans.empty())
         link_.send_sign_of_life(rank, encode(ToWorker(work)));
       else
@@ -173,12 +173,12 @@ class Coordination {
   /// Waits until all is stored and told, while the workers are told that rank 0 lives.
   void finish_storing() {
     send_what_there_is();
-    keep_workers_waiting(link_, parts_.options.sign_s, [&] { storing_.finish(); });
+    keep_workers_waiting(link_, context_.options.sign_s, [&] { storing_.finish(); });
   }
 
   static constexpr double endless = std::numeric_limits<double>::infinity();
   Link& link_;
-  CoordinationParts parts_;
+  CoordinationContext context_;
   Coordinator coordinator_;
   double looked_s_ = 0;
   double next_store_s_ = 0;
@@ -212,8 +212,8 @@ void keep_workers_waiting(Link& link, double sign_s, std::function<void()> work)
   done.get();
 }
 
-RunEnd coordinate(Link& link, CoordinationParts parts) {
-  return Coordination(link, std::move(parts)).run();
+RunEnd coordinate(Link& link, CoordinationContext context) {
+  return Coordination(link, std::move(context)).run();
 }
 
 std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds timeout) {

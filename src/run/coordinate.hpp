@@ -14,8 +14,8 @@
 
 namespace wallheat {
 
-/// Rank 0's part of a run; the functions are the application's.
-struct CoordinationParts {
+/// What coordinate() has to know, and what it calls.
+struct CoordinationContext {
   Setup setup;
   std::vector<PlanQueue::Start> plans;
   std::function<Task(std::uint32_t plan)> task;
@@ -41,7 +41,7 @@ void keep_workers_waiting(Link& link, double sign_s, std::function<void()> work)
 /// the calling thread, which tells the workers that rank 0 lives. While storing is behind, no
 /// more plans are handed out. Throws RunError if no worker reports, or all have left; and whatever
 /// `store` throws.
-[[nodiscard]] RunEnd coordinate(Link& link, CoordinationParts parts);
+[[nodiscard]] RunEnd coordinate(Link& link, CoordinationContext context);
 
 /// Tells all workers to end. Rank 0 must do so once, however it ends. Returns the ranks that
 /// did not answer in time: MPI must not be asked to wait for them.

@@ -22,8 +22,8 @@ double memory_of_plan(const PlanSource& source, const std::string& id, const Job
 }
 
 DiskNeed disk_need(const JobSettings& job, double plans, double cells) {
-  constexpr double usual_rooms = 40;  // of a real floor plan
-  const double rooms = job.solver.door ? 2 * usual_rooms * sizeof(RoomResult) : 0;
+  constexpr double rooms_of_a_plan = 40;  // of a real floor plan
+  const double rooms = job.solver.door ? 2 * rooms_of_a_plan * sizeof(RoomResult) : 0;
   return {plans * (3 * sizeof(store::Row) + rooms),
           job.save_fields ? 2 * cells * sizeof(double) : 0};
 }
@@ -35,12 +35,12 @@ std::optional<double> free_bytes(const std::filesystem::path& folder) {
 }
 
 std::string lack_of_disk(const DiskNeed& need, const std::filesystem::path& folder) {
-  const double bytes = free_bytes(folder).value_or(need.usual());
-  if (need.usual() <= bytes) return {};
+  const double bytes = free_bytes(folder).value_or(need.expected());
+  if (need.expected() <= bytes) return {};
   return fmt::format(
       "{} has room for {} only, and the results need about {}: make room, or name a --out "
       "elsewhere",
-      folder.string(), bytes_text(bytes), bytes_text(need.usual()));
+      folder.string(), bytes_text(bytes), bytes_text(need.expected()));
 }
 
 }  // namespace wallheat

@@ -24,7 +24,7 @@ struct DiskNeed {
 
   /// The fields of real floor plans become a quarter when they are compressed
   /// (src/store/README.md); one that is nothing but room keeps nearly all.
-  [[nodiscard]] double usual() const { return rows + 0.25 * fields; }
+  [[nodiscard]] double expected() const { return rows + 0.25 * fields; }
 };
 
 /// `cells`: of all plans together.

@@ -32,8 +32,8 @@ void Preparation::look_at_walls() const {
   require_wall_kinds(*source, ids.ids, options.job.solver.walls, stop_requested);
 }
 
-Opening Preparation::opening() const {
-  return resumes ? Opening::resume : options.overwrite ? Opening::overwrite : Opening::create;
+OpenMode Preparation::open_mode() const {
+  return resumes ? OpenMode::resume : options.overwrite ? OpenMode::overwrite : OpenMode::create;
 }
 
 StorePlan Preparation::store_plan() const {
@@ -55,7 +55,7 @@ void Preparation::take_rows(const std::function<void(const Take&)>& hand_over) {
       plans.push_back({row.index, row.attempts, options.retry_failed ? 0 : row.failures});
     }
   });
-  if (const std::string found = text_of(changes, *source); !found.empty())
+  if (const std::string found = changes_text(changes, *source); !found.empty())
     throw RunError(
         fmt::format("{}: {}; bring the old input back, or solve all anew with --overwrite",
                     options.out.string(), found));

@@ -27,7 +27,7 @@ struct Preparation {
   /// That plans have the walls that --wall names.
   void look_at_walls() const;
   /// How the result file is to be opened, and what for.
-  [[nodiscard]] Opening opening() const;
+  [[nodiscard]] OpenMode open_mode() const;
   [[nodiscard]] StorePlan store_plan() const;
   /// Finds what is left to solve: `hand_over` gives the rows of the result file, or the pending
   /// rows of a new one. Refuses to mix answers to different inputs in one file.

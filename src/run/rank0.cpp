@@ -100,7 +100,7 @@ class Rank0 {
     if (surroundings.ranks == 1) require_gpus(options);
     // This comes first, as what follows may take long: nobody else is to write the file or its
     // status.
-    ResultClaim claim(options.out, preparation_.opening(), stop_requested);
+    ResultClaim claim(options.out, preparation_.open_mode(), stop_requested);
     live_status_.keep(status_);
     try {
       prepare(surroundings, std::move(claim));
@@ -123,26 +123,27 @@ class Rank0 {
                         monitor_->hear(event, row);
                         count_failures();
                       });
-    CoordinationParts parts;
-    parts.setup = {std::string(version()), options_.settings, samples_};
-    for (const QueuedPlan& plan : plans()) parts.plans.push_back({0, plan.attempts, plan.failures});
-    parts.task = [this](std::uint32_t plan) { return task(plan); };
-    parts.options.max_attempts = options_.max_attempts;
-    parts.options.silence_s = timeouts.worker_s;
-    parts.options.start_s = timeouts.start_s;
-    parts.options.sign_s = timeouts.sign_s();
-    parts.elapsed_s = [this] { return monitor_->progress().elapsed_s(); };
+    CoordinationContext context;
+    context.setup = {std::string(version()), options_.settings, samples_};
+    for (const QueuedPlan& plan : plans())
+      context.plans.push_back({0, plan.attempts, plan.failures});
+    context.task = [this](std::uint32_t plan) { return task(plan); };
+    context.options.max_attempts = options_.max_attempts;
+    context.options.silence_s = timeouts.worker_s;
+    context.options.start_s = timeouts.start_s;
+    context.options.sign_s = timeouts.sign_s();
+    context.elapsed_s = [this] { return monitor_->progress().elapsed_s(); };
     if (options_.end) {
       const auto end = stop_time(*options_.end, logger_);
-      parts.time_left_s = [this, end] { return seconds_until(end) - store_->fold_seconds(); };
+      context.time_left_s = [this, end] { return seconds_until(end) - store_->fold_seconds(); };
     }
-    parts.new_estimates = [this] { return estimates_->take(); };
-    parts.store = [&](std::span<Event> events, double seconds_left) {
+    context.new_estimates = [this] { return estimates_->take(); };
+    context.store = [&](std::span<Event> events, double seconds_left) {
       recorder.record(events, monitor_->progress().elapsed_s());
       monitor_->tick(seconds_left);
     };
-    parts.interrupted = [this] { return stop_requested() || too_many_failures_; };
-    end_ = coordinate(link, std::move(parts));
+    context.interrupted = [this] { return stop_requested() || too_many_failures_; };
+    end_ = coordinate(link, std::move(context));
   }
 
   /// Closes the file and reports. Returns an ExitStatus.
@@ -173,7 +174,7 @@ class Rank0 {
   [[nodiscard]] std::string id_of(std::uint32_t plan) const { return preparation_.id_of(plan); }
   [[nodiscard]] Task task(std::uint32_t plan) const {
     const std::string id = id_of(plan);
-    return {plan, id, preparation_.source->places(id)};
+    return {plan, id, preparation_.source->entry_offsets(id)};
   }
 
   /// Empty if it has not failed.

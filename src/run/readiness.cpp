@@ -80,7 +80,7 @@ class Examination : Preparation {
     const bool is_there = std::filesystem::exists(options.out);
     take_rows([&](const Take& take) {
       for (const std::string& damage :
-           ResultStore::look(options.out, store_plan(), opening(), take))
+           ResultStore::look(options.out, store_plan(), open_mode(), take))
         warn(damage);
       tell("results", resumes ? fmt::format("{} has answers to {} of {}{}", options.out.string(),
                                             tally.restored, counted(tally.total, "plan"), of_shard_)
@@ -159,7 +159,7 @@ class Examination : Preparation {
     const auto folder = result_path(options.out).parent_path();
     const auto free = free_bytes(folder);
     if (!free) return;  // which is a problem of its own
-    tell("disk", fmt::format("about {} to store{}, {} are free in {}", bytes_text(need.usual()),
+    tell("disk", fmt::format("about {} to store{}, {} are free in {}", bytes_text(need.expected()),
                              options.job.save_fields ? fmt::format(" (a quarter of the fields' {})",
                                                                    bytes_text(need.fields))
                                                      : "",

@@ -9,7 +9,7 @@
 namespace wallheat {
 namespace {
 
-/// So many that a sync costs each of them little, and so few that their rows take little memory.
+/// Many, so that a sync costs each of them little; few, so that their rows take little memory.
 constexpr std::size_t events_at_once = 8192;
 
 bool is_stored(Event::Kind kind) { return kind <= Event::Kind::abandoned; }
@@ -20,15 +20,15 @@ std::string name_of(const WorkerInfo& worker) {
 }
 
 /// A failure without an answer's statistics, field and rooms.
-PlanResult failure(const PlanResult& told, std::string error) {
+PlanResult failure(const PlanResult& report, std::string error) {
   PlanResult failed;
   failed.status = PlanStatus::failed;
-  failed.host = told.host;
-  failed.device = told.device;
-  failed.solver = told.solver;
-  failed.seconds = told.seconds;
-  failed.input_hash = told.input_hash;
-  failed.input_stamp = told.input_stamp;
+  failed.host = report.host;
+  failed.device = report.device;
+  failed.solver = report.solver;
+  failed.seconds = report.seconds;
+  failed.input_hash = report.input_hash;
+  failed.input_stamp = report.input_stamp;
   failed.error = std::move(error);
   return failed;
 }
@@ -76,7 +76,7 @@ void Recorder::record(std::span<Event> events, double now_s) {
     store_.store(rows);
     auto next = rows.begin();
     for (Event& event : some)
-      observer_(event, is_stored(event.kind) ? *next++ : row_of(event, now_s));
+      on_event_(event, is_stored(event.kind) ? *next++ : row_of(event, now_s));
   }
 }
 

@@ -23,12 +23,12 @@ class Recorder {
   /// `plans` are those of the queue, `ids` all of the campaign; both must outlive it. `solver`: its
   /// name and version, for plans whose process could not tell.
   Recorder(ResultStore& store, const TextList& ids, const std::vector<QueuedPlan>& plans,
-           std::string solver, Observer observer)
+           std::string solver, EventHandler on_event)
       : store_(store),
         ids_(ids),
         plans_(plans),
         solver_(std::move(solver)),
-        observer_(std::move(observer)) {}
+        on_event_(std::move(on_event)) {}
 
   /// When it returns, they are on disk. `now_s`: by the clock of the events.
   void record(std::span<Event> events, double now_s);
@@ -40,7 +40,7 @@ class Recorder {
   const TextList& ids_;
   const std::vector<QueuedPlan>& plans_;
   std::string solver_;
-  Observer observer_;
+  EventHandler on_event_;
 };
 
 }  // namespace wallheat

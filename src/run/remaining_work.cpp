@@ -76,12 +76,12 @@ void measure_here(RemainingWork& work, const TextList& ids, const PlanSource& so
   const auto made = solver.make();
   std::size_t measured = 0;
   const std::size_t last = order.size() - 1;
-  for (const std::size_t place : {last / 2, last * 3 / 4, last / 4}) {
+  for (const std::size_t position : {last / 2, last * 3 / 4, last / 4}) {
     try {
       const double start_s = thread_cpu_seconds();
-      const FloorPlan plan = source.load(std::string(ids[order[place]]));
+      const FloorPlan plan = source.load(std::string(ids[order[position]]));
       (void)made->solve(plan, solver.limits, {});
-      work.core.learn(work.updates[order[place]], thread_cpu_seconds() - start_s);
+      work.core.learn(work.updates[order[position]], thread_cpu_seconds() - start_s);
       ++measured;
     } catch (const InputError&) {
       // It cannot be read; another one tells as much.

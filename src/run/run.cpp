@@ -24,7 +24,7 @@
 #include "run/coordinate.hpp"
 #include "run/rank0.hpp"
 #include "run/signals.hpp"
-#include "run/worker_parts.hpp"
+#include "run/worker_context.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
@@ -104,8 +104,8 @@ int run_in_one_process(const RunOptions& options, const std::string& mpi) {
   std::vector<std::jthread> threads;
   for (std::size_t worker = 0; worker < machines.size(); ++worker) {
     Link& link = *links.emplace_back(network.link(static_cast<int>(worker) + 1));
-    threads.emplace_back([&options, &link, parts = worker_parts(options, machines, worker)] {
-      (void)run_worker(link, parts);
+    threads.emplace_back([&options, &link, context = worker_context(options, machines, worker)] {
+      (void)run_worker(link, context);
     });
   }
   return coordinate_and_dismiss(*network.link(0), options, {1, mpi, no_timeouts()}).status;
@@ -114,7 +114,7 @@ int run_in_one_process(const RunOptions& options, const std::string& mpi) {
 /// What the workers of one host find there, in the order of their ranks.
 struct HostMachines {
   std::vector<Machine> machines;
-  std::size_t mine = 0;  ///< the place of this rank's
+  std::size_t mine = 0;  ///< the index of this rank's
 };
 
 /// All ranks are to call it once, right after MPI has started; rank 0, which solves nothing, gets
@@ -143,7 +143,7 @@ HostMachines machines_of_host(const MpiSession& mpi) {
 int work(MpiSession& mpi, const RunOptions& options) {
   try {
     const HostMachines host = machines_of_host(mpi);
-    if (run_worker(mpi.link(), worker_parts(options, host.machines, host.mine))) {
+    if (run_worker(mpi.link(), worker_context(options, host.machines, host.mine))) {
       mpi.end(exit_done);
       return exit_done;
     }

@@ -48,8 +48,8 @@ struct RunOptions {
   std::filesystem::path events;
   std::string command_line;
   std::string configuration;  ///< all options and their values, as a configuration file
-  /// The part of them that must be the same in all ranks: without what concerns a rank's own place,
-  /// or the people who look at this session.
+  /// The part of them that must be the same in all ranks: without what concerns a rank's own
+  /// process, or the people who look at this session.
   std::string settings;
 };
 

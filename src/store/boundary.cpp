@@ -13,7 +13,7 @@ namespace wallheat::store {
 namespace fs = std::filesystem;
 namespace {
 
-/// A result file's beginning says "wallheat" and "results": the attribute lies in the root's
+/// The first bytes of a result file say "wallheat" and "results": the attribute lies in the root's
 /// header, its name and a NUL, then its type, then its text.
 bool says_results(std::string_view bytes) {
   using namespace std::string_view_literals;
@@ -26,15 +26,15 @@ bool says_results(std::string_view bytes) {
 
 }  // namespace
 
-std::string advice_about(int error, const Advice& advice, const std::string& otherwise) {
+std::string remedy_for(int error, const Remedies& remedies, const std::string& fallback) {
   constexpr std::array about_room{ENOSPC, EDQUOT, EFBIG};
   constexpr std::array about_rights{EACCES, EPERM, EROFS};
   const auto is_one = [&](const auto& errors) {
     return std::find(errors.begin(), errors.end(), error) != errors.end();
   };
-  if (is_one(about_room)) return advice.for_room;
+  if (is_one(about_room)) return remedies.if_full;
   if (is_one(about_rights)) return "see that you may write there, or name another place";
-  return otherwise;
+  return fallback;
 }
 
 fs::path path_to_write(const fs::path& file) {

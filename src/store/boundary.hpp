@@ -11,25 +11,25 @@
 namespace wallheat::store {
 
 /// What to do about a step that failed.
-struct Advice {
-  std::string for_room;   ///< if the disk is full
-  std::string otherwise;  ///< if HDF5 gives up for any other reason
+struct Remedies {
+  std::string if_full;   ///< if the disk is full
+  std::string fallback;  ///< if HDF5 gives up for any other reason
 };
 
-/// The sentence's end for an errno; `otherwise` if there is nothing to advise.
-[[nodiscard]] std::string advice_about(int error, const Advice& advice,
-                                       const std::string& otherwise);
+/// The sentence's end for an errno; `fallback` if there is nothing to advise.
+[[nodiscard]] std::string remedy_for(int error, const Remedies& remedies,
+                                     const std::string& fallback);
 
 /// Runs a step and turns what HDF5 and the file system throw into one sentence about the file.
 template <class Step>
-auto in_one_sentence(const std::filesystem::path& file, const Advice& advice, Step step) {
+auto in_one_sentence(const std::filesystem::path& file, const Remedies& remedies, Step step) {
   try {
     return step();
   } catch (const Hdf5Error& error) {
     throw RunError(file.string() + ": " + error.what() + "; " +
-                   advice_about(error.code, advice, advice.otherwise));
+                   remedy_for(error.code, remedies, remedies.fallback));
   } catch (const SystemError& error) {
-    const auto more = advice_about(error.code, advice, "");
+    const auto more = remedy_for(error.code, remedies, "");
     throw RunError(error.what() + (more.empty() ? "" : "; " + more));
   } catch (const std::filesystem::filesystem_error& error) {
     throw RunError(file.string() + " cannot be used: " + error.code().message());

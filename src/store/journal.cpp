@@ -115,11 +115,11 @@ std::optional<std::uint64_t> next_record(ForwardBytes& bytes, std::uint64_t offs
   return std::nullopt;
 }
 
-/// The row's place, if the payload is a row and rooms that end where it ends.
-std::optional<JournalPlace> place_of(const Record& record, std::uint64_t offset) {
+/// The entry of a row, if the payload is a row and rooms that end where it ends.
+std::optional<JournalEntry> entry_of(const Record& record, std::uint64_t offset) {
   const std::uint64_t bytes = record.head.payload_bytes;
   if (bytes < sizeof(Row) || (bytes - sizeof(Row)) % sizeof(RoomResult) != 0) return std::nullopt;
-  return JournalPlace{offset + sizeof(Head),
+  return JournalEntry{offset + sizeof(Head),
                       static_cast<std::uint32_t>((bytes - sizeof(Row)) / sizeof(RoomResult))};
 }
 
@@ -209,7 +209,7 @@ void JournalWriter::commit() {
 }
 
 void JournalReader::scan(
-    const std::function<void(const Row& row, const JournalPlace& place)>& take) {
+    const std::function<void(const Row& row, const JournalEntry& entry)>& take) {
   ForwardBytes bytes(file_);
   Row row;
   for (std::uint64_t offset = 0; offset < bytes.size();) {
@@ -222,7 +222,7 @@ void JournalReader::scan(
       continue;
     }
     file_id_ = record->head.file_id;
-    const auto place = place_of(*record, offset);
+    const auto entry = entry_of(*record, offset);
     bool is_understood = true;
     switch (static_cast<RecordKind>(record->head.kind)) {
       case RecordKind::session:
@@ -233,10 +233,10 @@ void JournalReader::scan(
         has_ended_ = is_understood;
         break;
       case RecordKind::result:
-        if (place) std::memcpy(&row, record->payload.data(), sizeof row);
-        is_understood = place && is_intact(row) &&
+        if (entry) std::memcpy(&row, record->payload.data(), sizeof row);
+        is_understood = entry && is_intact(row) &&
                         static_cast<std::uint64_t>(row.field_bytes) == record->head.field_bytes;
-        if (is_understood) take(row, *place);
+        if (is_understood) take(row, *entry);
         break;
     }
     is_damaged_ = is_damaged_ || !is_understood;
@@ -248,23 +248,23 @@ void JournalReader::refuse_changed() const {
   throw RunError(file_.path().string() + " changed while it was read");
 }
 
-Row JournalReader::row(const JournalPlace& place) const {
+Row JournalReader::row(const JournalEntry& entry) const {
   Row row;
-  if (!file_.read_at(place.offset, std::as_writable_bytes(std::span(&row, 1))) || !is_intact(row))
+  if (!file_.read_at(entry.offset, std::as_writable_bytes(std::span(&row, 1))) || !is_intact(row))
     refuse_changed();
   return row;
 }
 
-std::vector<RoomResult> JournalReader::rooms(const JournalPlace& place) const {
-  std::vector<RoomResult> rooms(place.rooms);
-  if (!file_.read_at(place.offset + sizeof(Row), std::as_writable_bytes(std::span(rooms))))
+std::vector<RoomResult> JournalReader::rooms(const JournalEntry& entry) const {
+  std::vector<RoomResult> rooms(entry.rooms);
+  if (!file_.read_at(entry.offset + sizeof(Row), std::as_writable_bytes(std::span(rooms))))
     refuse_changed();
   return rooms;
 }
 
-std::vector<std::byte> JournalReader::field(const JournalPlace& place, const Row& row) const {
+std::vector<std::byte> JournalReader::field(const JournalEntry& entry, const Row& row) const {
   std::vector<std::byte> field(static_cast<std::size_t>(row.field_bytes));
-  if (!file_.read_at(place.offset + sizeof(Row) + place.rooms * sizeof(RoomResult), field))
+  if (!file_.read_at(entry.offset + sizeof(Row) + entry.rooms * sizeof(RoomResult), field))
     refuse_changed();
   return field;
 }

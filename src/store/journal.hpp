@@ -60,7 +60,7 @@ class JournalWriter {
 };
 
 /// Where a result is in its journal.
-struct JournalPlace {
+struct JournalEntry {
   std::uint64_t offset = 0;  ///< of its row
   std::uint32_t rooms = 0;   ///< how many follow the row, before the field
 };
@@ -72,7 +72,7 @@ class JournalReader {
 
   /// Hands over every row, in the order in which they were stored. Rooms are checked but not kept,
   /// fields are skipped.
-  void scan(const std::function<void(const Row& row, const JournalPlace& place)>& take);
+  void scan(const std::function<void(const Row& row, const JournalEntry& entry)>& take);
 
   [[nodiscard]] const File& file() const { return file_; }
   // What scan() found besides.
@@ -82,10 +82,10 @@ class JournalReader {
   [[nodiscard]] bool is_damaged() const { return is_damaged_; }  ///< not only cut short by a kill
 
   /// Throws RunError if it is not as it was scanned.
-  [[nodiscard]] Row row(const JournalPlace& place) const;
-  [[nodiscard]] std::vector<RoomResult> rooms(const JournalPlace& place) const;
+  [[nodiscard]] Row row(const JournalEntry& entry) const;
+  [[nodiscard]] std::vector<RoomResult> rooms(const JournalEntry& entry) const;
   /// Not compared with its checksum.
-  [[nodiscard]] std::vector<std::byte> field(const JournalPlace& place, const Row& row) const;
+  [[nodiscard]] std::vector<std::byte> field(const JournalEntry& entry, const Row& row) const;
 
  private:
   [[noreturn]] void refuse_changed() const;

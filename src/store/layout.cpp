@@ -58,7 +58,7 @@ class CompoundType {
   std::size_t offset_ = 0;
 };
 
-std::string text_of(FileId id) {
+std::string hex_text(FileId id) {
   std::array<char, 17> digits{};
   std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(id));
   return digits.data();
@@ -185,8 +185,8 @@ void write_identity(const Handle& file, const Campaign& campaign) {
   const Handle root = open_group(file, "/");
   write_attribute(root, version_name, H5T_STD_I32LE, &format_version);
   write_texts(root, {{mark_name, mark_value},
-                     {id_name, text_of(campaign.file_id)},
-                     {predecessor_name, text_of(campaign.predecessor)}});
+                     {id_name, hex_text(campaign.file_id)},
+                     {predecessor_name, hex_text(campaign.predecessor)}});
 }
 
 void read_identity(const Handle& file, const std::filesystem::path& path, Campaign& campaign) {

@@ -28,7 +28,7 @@ inline constexpr const char* sessions_name = "/sessions";
 
 /// Text attributes of an object.
 void write_texts(const Handle& object, const Attributes& values);
-/// Those of at most so many bytes in all, names included; throws Hdf5Error if there are more. Takes
+/// Reads them. Throws Hdf5Error if they, names included, have more than `most_bytes`. Takes
 /// their bytes from `most_bytes`.
 [[nodiscard]] Attributes read_texts(const Handle& object, std::uint64_t& most_bytes);
 

@@ -44,7 +44,7 @@ NewResultFile::NewResultFile(const std::filesystem::path& path, const Campaign& 
     take_rights_of(path, *bytes_);
     create(campaign, count);
   } catch (...) {
-    give_up();
+    discard();
     throw;
   }
 }
@@ -62,10 +62,10 @@ void NewResultFile::create(const Campaign& campaign, std::size_t count) {
   rooms_at_ = create_table(file_, rooms_name, make_room_type(), rooms);
 }
 
-void NewResultFile::give_up() {
+void NewResultFile::discard() {
   // After a failed write even closing can crash in HDF5.
-  fields_.leak();
-  file_.leak();
+  fields_.forget();
+  file_.forget();
   try {
     remove_file(temporary_path(path_));
   } catch (const SystemError&) {
@@ -74,7 +74,7 @@ void NewResultFile::give_up() {
 }
 
 NewResultFile::~NewResultFile() {
-  if (file_.open()) give_up();
+  if (file_.open()) discard();
 }
 
 void NewResultFile::put(const StoredResult& result) {
@@ -128,7 +128,7 @@ void NewResultFile::finish(const std::function<void()>& before_it_has_its_name) 
     if (before_it_has_its_name) before_it_has_its_name();
     rename_durably(temporary, path_);
   } catch (...) {
-    give_up();
+    discard();
     throw;
   }
 }

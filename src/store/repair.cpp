@@ -59,9 +59,9 @@ RepairReport repair(const fs::path& path, bool lock_was_there) {
 }  // namespace
 
 RepairReport repair_results(const fs::path& file) {
-  const Advice advice{"make room and repair it again",
-                      "it cannot be repaired: bring back a copy of it, or solve anew"};
-  return in_one_sentence(file, advice, [&] {
+  const Remedies remedies{"make room and repair it again",
+                          "it cannot be repaired: bring back a copy of it, or solve anew"};
+  return in_one_sentence(file, remedies, [&] {
     const auto path = path_to_write(file);
     if (!is_there(path)) throw RunError(path.string() + " does not exist");
     const bool lock_was_there = is_there(lock_path(path));

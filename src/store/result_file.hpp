@@ -32,7 +32,7 @@ struct Campaign {
   [[nodiscard]] bool keeps_rooms() const { return settings.contains("rooms_door"); }
 };
 
-/// True of a row to which rooms belong, if a campaign keeps them.
+/// True if a row has rooms, in a campaign that keeps them.
 [[nodiscard]] inline bool has_rooms(const Row& row) {
   return is_answer(status_of(row)) && status_of(row) != PlanStatus::empty;
 }
@@ -127,7 +127,7 @@ class NewResultFile {
   void create(const Campaign& campaign, std::size_t count);
   void write_field(const Row& row, std::span<const std::byte> chunk);
   void flush_rows();
-  void give_up();
+  void discard();
 
   QuietHdf5 quiet_;
   std::filesystem::path path_;

@@ -16,10 +16,11 @@ namespace wallheat {
 /// result_path().
 [[nodiscard]] std::vector<std::size_t> journal_numbers(const std::filesystem::path& path);
 
-/// Throws RunError if it is a folder, perhaps of plans, which nobody should be told to remove.
+/// Throws RunError if it is a folder, perhaps of plans, which no message should tell people to
+/// remove.
 void refuse_folder(const std::filesystem::path& path);
 
-/// True if there is something to read or to take up: the file, or a journal that outlived it.
+/// True if there is something to read or to resume: the file, or a journal that outlived it.
 [[nodiscard]] bool has_results(const std::filesystem::path& file);
 
 /// Throws RunError if a file of that name may not be replaced by results, because wallheat did

@@ -17,9 +17,10 @@ using namespace store;
 
 namespace {
 
-const Advice to_resume{"make room and run again with --resume", "run again with --resume"};
-const Advice to_create{to_resume.for_room, "see that the directory can be written"};
-const Advice to_look{to_resume.for_room, "bring back a copy of it, or start anew with --overwrite"};
+const Remedies to_resume{"make room and run again with --resume", "run again with --resume"};
+const Remedies to_create{to_resume.if_full, "see that the directory can be written"};
+const Remedies to_look{to_resume.if_full,
+                       "bring back a copy of it, or start anew with --overwrite"};
 
 /// Throws RunError if a new file may not take this name.
 void require_free(const fs::path& path, bool overwrite) {
@@ -122,8 +123,8 @@ ResultStore::Impl::Impl(ResultClaim claim, StorePlan plan, const Attributes& ses
       plan_(storable(path(), std::move(plan))),
       session_(store::storable(session)) {
   // A kill may have come between a rename and its sync.
-  if (claim_.opening != Opening::create) sync_directory_of(path());
-  if (claim_.opening != Opening::resume) return;
+  if (claim_.mode != OpenMode::create) sync_directory_of(path());
+  if (claim_.mode != OpenMode::resume) return;
   found_ = view_to_resume(path(), plan_);
   bytes_ = found_->bytes();
   if (report != nullptr) *report = found_->damage().sentences;
@@ -286,13 +287,13 @@ void prepare_program_for_hdf5() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-ResultClaim::ResultClaim(fs::path file, Opening opening_, StopAsked stop_)
-    : opening(opening_), stop(std::move(stop_)) {
-  const bool is_new = opening != Opening::resume;
+ResultClaim::ResultClaim(fs::path file, OpenMode mode_, StopAsked stop_)
+    : mode(mode_), stop(std::move(stop_)) {
+  const bool is_new = mode != OpenMode::resume;
   in_one_sentence(file, is_new ? to_create : to_resume, [&] {
     path = path_to_write(file);
     lock.emplace(path, stop);
-    if (is_new) require_free(path, opening == Opening::overwrite);
+    if (is_new) require_free(path, mode == OpenMode::overwrite);
   });
 }
 
@@ -306,16 +307,16 @@ ResultStore::ResultStore(ResultClaim claim, StorePlan plan, const Attributes& se
 
 ResultStore ResultStore::create(const fs::path& file, StorePlan plan, const Attributes& session,
                                 bool overwrite) {
-  return {ResultClaim(file, overwrite ? Opening::overwrite : Opening::create), std::move(plan),
+  return {ResultClaim(file, overwrite ? OpenMode::overwrite : OpenMode::create), std::move(plan),
           session};
 }
 
 ResultStore ResultStore::resume(const fs::path& file, StorePlan plan, const Attributes& session,
                                 std::vector<std::string>* report) {
-  return {ResultClaim(file, Opening::resume), std::move(plan), session, report};
+  return {ResultClaim(file, OpenMode::resume), std::move(plan), session, report};
 }
 
-std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan, Opening opening,
+std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan, OpenMode mode,
                                            const std::function<void(const PlanResult&)>& take) {
   return in_one_sentence(file, to_resume, [&] {
     const auto path = path_to_write(file);
@@ -323,10 +324,10 @@ std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan,
       refuse_second_writer(path, holder);
     plan = storable(path, std::move(plan));
     std::optional<View> found;
-    if (opening == Opening::resume)
+    if (mode == OpenMode::resume)
       found = view_to_resume(path, plan);
     else
-      require_free(path, opening == Opening::overwrite);
+      require_free(path, mode == OpenMode::overwrite);
     hand_over(found, plan.ids, take);
     return found ? found->damage().sentences : std::vector<std::string>();
   });

@@ -31,18 +31,18 @@ struct StorePlan {
 void prepare_program_for_hdf5();
 
 /// How a result file comes to be written.
-enum class Opening { create, overwrite, resume };
+enum class OpenMode { create, overwrite, resume };
 
 /// True once a process is asked to stop.
 using StopAsked = std::function<bool()>;
 
 /// The right to write a result file, taken before it is known what to write.
 struct ResultClaim {
-  /// Throws RunError if another process writes the file, or if its name may not be taken so.
+  /// Throws RunError if another process writes the file, or if that mode does not allow the name.
   /// `stop_` is asked while something is waited for.
-  ResultClaim(std::filesystem::path file, Opening opening_, StopAsked stop_ = {});
+  ResultClaim(std::filesystem::path file, OpenMode mode_, StopAsked stop_ = {});
 
-  Opening opening;
+  OpenMode mode;
   StopAsked stop;
   std::filesystem::path path;  ///< that of result_path()
   std::optional<WriteLock> lock;
@@ -50,10 +50,10 @@ struct ResultClaim {
 
 /// The writer of a result file, in one process (rank 0). How nothing is lost: src/store/README.md.
 /// Every function throws RunError with one sentence that names the file; after a failed write the
-/// file is left as it is, and a resume takes it up.
+/// file is left as it is, and a resume goes on with it.
 class ResultStore {
  public:
-  /// To make a new file for `plan` with every row pending, or to take up a finished, stopped or
+  /// To make a new file for `plan` with every row pending, or to go on with a finished, stopped or
   /// killed one, of which `report` tells what was found damaged. `session` describes this run.
   /// Throws RunError that names each difference if the file was made for other settings, or holds
   /// answers of plans that `plan` does not name. Nothing is changed before begin().
@@ -69,7 +69,7 @@ class ResultStore {
   /// Hands over the rows that a store would begin with, or throws the RunError that it would throw.
   /// Returns what it would report. Changes nothing.
   static std::vector<std::string> look(const std::filesystem::path& file, StorePlan plan,
-                                       Opening opening,
+                                       OpenMode mode,
                                        const std::function<void(const PlanResult&)>& take);
 
   ResultStore(ResultStore&&) noexcept;
@@ -82,8 +82,8 @@ class ResultStore {
   void for_each_restored(const std::function<void(const PlanResult&)>& take) const;
 
   /// Begins the session: makes the file if it is new or for other plans, and the journal. What
-  /// store() would else do before the first results. False if the claim's `stop` said true before
-  /// it was done; then nothing is changed.
+  /// store() would else do before the first results. False if the claim's `stop` returned true
+  /// before it was done; then nothing is changed.
   bool begin();
 
   /// Stores a batch; on return it is on disk and survives a kill and a loss of power. A result for

@@ -13,9 +13,9 @@ std::string stored_id(std::string_view id) {
   if (id.size() <= max_id_length) return std::string(id);
   std::array<char, 16> end{};
   std::snprintf(end.data(), end.size(), "~%08x", crc32_of(std::as_bytes(std::span(id))));
-  std::array<char, max_id_length + 1 - 9> beginning{};
-  put_text(beginning, id);
-  return std::string(text_in(beginning)) + end.data();
+  std::array<char, max_id_length + 1 - 9> start{};
+  put_text(start, id);
+  return std::string(text_in(start)) + end.data();
 }
 
 TextList stored_ids(const std::filesystem::path& file, const TextList& ids) {

@@ -101,7 +101,7 @@ bool View::look_behind(const std::filesystem::path& path, std::size_t end, Journ
     auto journal = open_journal(journal_path(path, number), which);
     if (!journal) continue;
     const auto found = journal->file().path().string();
-    journal->scan([](const Row&, const JournalPlace&) {});
+    journal->scan([](const Row&, const JournalEntry&) {});
     if (journal->file_id() == 0) {
       empty_journals_.emplace_back(found);
       continue;
@@ -124,8 +124,8 @@ void View::read_journals(const std::filesystem::path& path, Journals which) {
       opened = open_journal(journal_path(path, number), which);
     if (!opened) return;
     auto& journal = journals_.emplace_back(std::move(*opened));
-    if (places_.empty()) places_.resize(count());
-    journal.scan([&](const Row& row, const JournalPlace& place) { overlay(row, place); });
+    if (journal_rows_.empty()) journal_rows_.resize(count());
+    journal.scan([&](const Row& row, const JournalEntry& entry) { overlay(row, entry); });
     const FileId id = journal.file_id();
     if (id != 0 && id != known.file_id && id != known.predecessor)
       throw RunError(journal.file().path().string() +
@@ -139,22 +139,22 @@ void View::read_journals(const std::filesystem::path& path, Journals which) {
 
 /// The last result counts; but a failure does not take the place of another session's answer: two
 /// that did not see each other have a journal each. Of one session it does: two devices disagreed.
-void View::overlay(const Row& row, const JournalPlace& place) {
+void View::overlay(const Row& row, const JournalEntry& entry) {
   const auto i = index_of(row);
   if (!i) return;
   // A row gets its place once its record is synced. Before, a loss of power may have kept the
   // record's row and not the field behind it.
   const bool is_synced = std::ranges::binary_search(without_journal_, *i);
   if (has_field(row) && !is_synced &&
-      crc32_of(journals_.back().field(place, row)) != row.field_crc32)
+      crc32_of(journals_.back().field(entry, row)) != row.field_crc32)
     return;
   ++journaled_;
-  Place& newest = places_[*i];
+  JournalRow& newest = journal_rows_[*i];
   const bool is_better = is_answer(status_of(row));
   const bool is_of_this_session = newest.journal == journals_.size();
   const bool was_answer = newest.journal == 0 ? is_answer_[*i] : newest.is_answer;
   if (!is_better && was_answer && !is_of_this_session) return;
-  newest = {place, static_cast<std::uint32_t>(journals_.size()), is_better};
+  newest = {entry, static_cast<std::uint32_t>(journals_.size()), is_better};
 }
 
 /// A journal that another process began before a fold may be of another list of plans.
@@ -172,7 +172,7 @@ std::optional<std::size_t> View::index_of(const Row& row) {
 }
 
 void View::tell_damage() {
-  const auto is_journaled = [&](std::size_t i) { return place_of(i) != nullptr; };
+  const auto is_journaled = [&](std::size_t i) { return journal_row_of(i) != nullptr; };
   std::erase_if(damaged_rows_, is_journaled);
   std::erase_if(without_journal_, is_journaled);
   for (const std::string& name : damaged_journals_)
@@ -204,8 +204,8 @@ void View::arrange(const TextList& ids) {
   std::unordered_map<std::string_view, std::uint32_t> index_of;
   for (std::size_t i = 0; i < ids.size(); ++i)
     index_of.emplace(ids[i], static_cast<std::uint32_t>(i));
-  std::vector<std::uint32_t> in_file(ids.size(), nowhere);
-  std::vector<Place> places(places_.empty() ? 0 : ids.size());
+  std::vector<std::uint32_t> in_file(ids.size(), not_in_file);
+  std::vector<JournalRow> rows_in_journals(journal_rows_.empty() ? 0 : ids.size());
   std::vector<std::string> lost;
   for_each_row([&](const Row& row) {
     const bool says_nothing = status_of(row) == PlanStatus::pending && row.attempts == 0;
@@ -216,7 +216,7 @@ void View::arrange(const TextList& ids) {
       return;
     }
     in_file[found->second] = row.index;
-    if (!places.empty()) places[found->second] = places_[row.index];
+    if (!rows_in_journals.empty()) rows_in_journals[found->second] = journal_rows_[row.index];
   });
   if (!lost.empty())
     throw RunError(file_->path().string() +
@@ -224,7 +224,7 @@ void View::arrange(const TextList& ids) {
                    "); name them too, or write to another file");
   is_arranged_ = true;
   in_file_ = std::move(in_file);
-  places_ = std::move(places);
+  journal_rows_ = std::move(rows_in_journals);
   ids_ = ids;
 }
 
@@ -245,9 +245,9 @@ Row View::row_in_file(std::size_t i, Row found) const {
 
 Row View::row(std::size_t i) const {
   Row row;
-  if (const Place* place = place_of(i)) {
-    row = journal_of(*place).row(place->in_journal);
-  } else if (in_file(i) == nowhere) {
+  if (const JournalRow* journaled = journal_row_of(i)) {
+    row = journal_of(*journaled).row(journaled->entry);
+  } else if (in_file(i) == not_in_file) {
     return pending_row(i, ids_[i]);
   } else {
     file_->read_rows(in_file(i), std::span(&row, 1));
@@ -267,21 +267,21 @@ void View::for_each_row(const std::function<void(const Row& row)>& take) const {
     if (!is_arranged_) file_->read_rows(first, rows);
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const std::size_t i = first + k;
-      take(is_arranged_ || place_of(i) != nullptr ? row(i) : row_in_file(i, rows[k]));
+      take(is_arranged_ || journal_row_of(i) != nullptr ? row(i) : row_in_file(i, rows[k]));
     }
   }
 }
 
 std::uint32_t View::room_count(const Row& row) const {
   if (!campaign_.keeps_rooms() || !has_rooms(row)) return 0;
-  const Place* place = place_of(row.index);
-  return place != nullptr ? place->in_journal.rooms : file_->room_count(in_file(row.index));
+  const JournalRow* journaled = journal_row_of(row.index);
+  return journaled != nullptr ? journaled->entry.rooms : file_->room_count(in_file(row.index));
 }
 
 std::vector<RoomResult> View::rooms(std::size_t i) const {
-  const Place* place = place_of(i);
-  auto rooms =
-      place == nullptr ? file_->rooms(in_file(i)) : journal_of(*place).rooms(place->in_journal);
+  const JournalRow* journaled = journal_row_of(i);
+  auto rooms = journaled == nullptr ? file_->rooms(in_file(i))
+                                    : journal_of(*journaled).rooms(journaled->entry);
   const bool is_moved = !rooms.empty() && rooms.front().plan != i;
   if (!is_moved) return rooms;
   const bool are_whole =
@@ -290,9 +290,9 @@ std::vector<RoomResult> View::rooms(std::size_t i) const {
 }
 
 std::optional<std::vector<std::byte>> View::field(const Row& row) const {
-  const Place* place = place_of(row.index);
-  if (place == nullptr) return file_->field(row);
-  auto field = journal_of(*place).field(place->in_journal, row);
+  const JournalRow* journaled = journal_row_of(row.index);
+  if (journaled == nullptr) return file_->field(row);
+  auto field = journal_of(*journaled).field(journaled->entry, row);
   return crc32_of(field) == row.field_crc32 ? std::optional(std::move(field)) : std::nullopt;
 }
 

@@ -84,10 +84,10 @@ class View {
  private:
   View() = default;
 
-  static constexpr std::uint32_t nowhere = UINT32_MAX;
-  struct Place {
-    JournalPlace in_journal{};
-    std::uint32_t journal = 0;  ///< its place in journals_, from 1; 0: the row is in the file
+  static constexpr std::uint32_t not_in_file = UINT32_MAX;
+  struct JournalRow {
+    JournalEntry entry{};
+    std::uint32_t journal = 0;  ///< its number in journals_, from 1; 0: the row is in the file
     bool is_answer = false;
   };
 
@@ -96,17 +96,17 @@ class View {
   void read_journals(const std::filesystem::path& path, Journals which);
   [[nodiscard]] bool look_behind(const std::filesystem::path& path, std::size_t end,
                                  Journals which);
-  void overlay(const Row& row, const JournalPlace& place);
+  void overlay(const Row& row, const JournalEntry& entry);
   void tell_damage();
   [[nodiscard]] std::optional<std::size_t> index_of(const Row& row);
   [[nodiscard]] std::uint32_t in_file(std::size_t i) const {
     return is_arranged_ ? in_file_[i] : static_cast<std::uint32_t>(i);
   }
-  [[nodiscard]] const Place* place_of(std::size_t i) const {
-    return places_.empty() || places_[i].journal == 0 ? nullptr : &places_[i];
+  [[nodiscard]] const JournalRow* journal_row_of(std::size_t i) const {
+    return journal_rows_.empty() || journal_rows_[i].journal == 0 ? nullptr : &journal_rows_[i];
   }
-  [[nodiscard]] const JournalReader& journal_of(const Place& place) const {
-    return journals_[place.journal - 1];
+  [[nodiscard]] const JournalReader& journal_of(const JournalRow& row) const {
+    return journals_[row.journal - 1];
   }
   [[nodiscard]] bool lacks_its_journal(const Row& row) const;
   [[nodiscard]] Row row_in_file(std::size_t i, Row found) const;
@@ -124,7 +124,7 @@ class View {
   std::vector<JournalReader> journals_;
   std::vector<std::string> damaged_journals_;
   std::vector<std::filesystem::path> empty_journals_;
-  std::vector<Place> places_;  ///< of plan i; empty without journals
+  std::vector<JournalRow> journal_rows_;  ///< of plan i; empty without journals
   std::size_t journaled_ = 0;
   Damage damage_;
 };

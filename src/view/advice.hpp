@@ -5,7 +5,7 @@
 // What to do after a run, in words that are the same wherever they stand.
 namespace wallheat {
 
-/// To take up a run. More options may follow.
+/// To resume a run. More options may follow.
 inline constexpr const char* resume_same = "run the same command with --resume";
 
 /// If the command of the run is not known.
@@ -13,11 +13,11 @@ inline constexpr const char* resume_same = "run the same command with --resume";
   return "wallheat run --data PLANS --out " + file + " --resume";
 }
 
-/// What is said of an answer that is_far_from_steady().
+/// For an answer that is_far_from_steady().
 inline constexpr const char* far_from_steady =
     "far from the steady state, which --solver steady finds with a proven bound";
 
-/// If plans have sources, and nobody said how far apart their cells are.
+/// For plans that have sources, if the distance of their cells is not known.
 inline constexpr const char* unknown_spacing =
     "plans have sources, but not the distance of their cells, which is taken for 1: say --spacing, "
     "or write it into spacing.txt beside the plans";

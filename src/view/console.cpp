@@ -19,7 +19,7 @@ namespace {
 
 void put(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stderr); }
 
-/// Makes lines of what is said and gives them to be printed.
+/// Makes lines of messages and gives them to be printed.
 class Lines final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   Lines(const std::string& speaker, std::function<void(std::string)> print)
@@ -32,13 +32,13 @@ class Lines final : public spdlog::sinks::base_sink<std::mutex> {
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    std::string said = printable({message.payload.data(), message.payload.size()});
+    std::string text = printable({message.payload.data(), message.payload.size()});
     if (brief_ && message.level > LogLevel::info) {
       const auto level = spdlog::level::to_string_view(message.level);
-      said = fmt::format("{}: {}", std::string_view(level.data(), level.size()), said);
+      text = fmt::format("{}: {}", std::string_view(level.data(), level.size()), text);
     }
     spdlog::details::log_msg shown = message;
-    shown.payload = said;
+    shown.payload = text;
     spdlog::memory_buf_t line;
     formatter_->format(shown, line);
     constexpr std::size_t time_columns = 9;
@@ -62,8 +62,8 @@ LogLevel log_level(const std::string& name) {
 }
 
 std::size_t bar_room() {
-  constexpr std::size_t usual = 80;
-  return stderr_columns().value_or(usual) - 1;  // in the last column some terminals wrap
+  constexpr std::size_t default_columns = 80;
+  return stderr_columns().value_or(default_columns) - 1;  // in the last column some terminals wrap
 }
 
 Console::Console(const std::string& level, const std::string& speaker)

@@ -58,12 +58,12 @@ Json of(const PlanResult& result) {
 void refuse_other_content(const std::filesystem::path& file) {
   std::error_code missing;
   if (!std::filesystem::is_regular_file(file, missing)) return;
-  constexpr std::string_view beginning = R"({"time":)";
-  std::string found(beginning.size(), '\0');
+  constexpr std::string_view line_start = R"({"time":)";
+  std::string found(line_start.size(), '\0');
   std::ifstream stream(file, std::ios::binary);
   stream.read(found.data(), static_cast<std::streamsize>(found.size()));
   found.resize(static_cast<std::size_t>(stream.gcount()));
-  if (!beginning.starts_with(found))
+  if (!line_start.starts_with(found))
     throw RunError(file.string() + " holds something else than events; name another by --events");
 }
 

@@ -61,7 +61,7 @@ class Appending final : public std::streambuf {
 
 }  // namespace
 
-void require_replaceable(const fs::path& file, bool overwrite, std::string_view beginning) {
+void require_replaceable(const fs::path& file, bool overwrite, std::string_view magic) {
   if (is_stream(file)) return;
   const fs::path path = result_path(file);
   std::error_code missing;
@@ -74,9 +74,8 @@ void require_replaceable(const fs::path& file, bool overwrite, std::string_view 
   if (!overwrite)
     throw RunError(file.string() + " exists; name another file, or replace it by --overwrite");
   const File in(path, O_RDONLY);
-  std::string found(std::min<std::uint64_t>(in.size(), beginning.size()), '\0');
-  if (in.read_at(0, std::as_writable_bytes(std::span(found))) && beginning.starts_with(found))
-    return;
+  std::string found(std::min<std::uint64_t>(in.size(), magic.size()), '\0');
+  if (in.read_at(0, std::as_writable_bytes(std::span(found))) && magic.starts_with(found)) return;
   throw RunError(file.string() +
                  " is not what this command writes, so --overwrite does not replace it; name "
                  "another file, or remove it first");

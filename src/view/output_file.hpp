@@ -8,9 +8,8 @@
 namespace wallheat {
 
 /// Throws RunError if there is a file that a command may not replace: one that is not empty,
-/// without --overwrite; and with it, one that does not begin as what the command writes.
-void require_replaceable(const std::filesystem::path& file, bool overwrite,
-                         std::string_view beginning);
+/// without --overwrite; and with it, one that does not begin with `magic`.
+void require_replaceable(const std::filesystem::path& file, bool overwrite, std::string_view magic);
 
 /// Puts a file in its place, whole or not at all; into a pipe or a device it writes. Throws
 /// RunError.

@@ -127,7 +127,7 @@ void RunProgress::hear_report(Worker& worker, const WorkerReport& report) {
   WorkerStatus& status = worker.status;
   const std::vector<PlanProgress>& running = report.running;
   status.running_plans = running.size();
-  std::vector<PlanProgress> longest(std::min(running.size(), most_running_told));
+  std::vector<PlanProgress> longest(std::min(running.size(), most_running_shown));
   std::partial_sort_copy(running.begin(), running.end(), longest.begin(), longest.end(),
                          [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   status.running.clear();
@@ -163,7 +163,7 @@ void RunProgress::put_into(RunStatus& status) const {
 
 /// In order. Of many, those about which one would ask.
 std::vector<int> RunProgress::ranks_to_tell_of() const {
-  std::vector<std::pair<double, int>> found;  // the less, the more to be told of
+  std::vector<std::pair<double, int>> found;  // minus the concern; rank
   for (const auto& [rank, worker] : workers_) {
     double concern = seconds_since(worker.heard, now_());
     for (const RunningPlan& plan : worker.status.running) concern = std::max(concern, plan.seconds);
@@ -171,8 +171,8 @@ std::vector<int> RunProgress::ranks_to_tell_of() const {
     if (worker.status.state == "left") concern = 0;
     found.emplace_back(-concern, rank);
   }
-  const std::size_t told = std::min(found.size(), most_workers_told);
-  const auto end = found.begin() + static_cast<std::ptrdiff_t>(told);
+  const std::size_t shown = std::min(found.size(), most_workers_shown);
+  const auto end = found.begin() + static_cast<std::ptrdiff_t>(shown);
   std::partial_sort(found.begin(), end, found.end());
   std::vector<int> ranks;
   for (auto each = found.begin(); each != end; ++each) ranks.push_back(each->second);

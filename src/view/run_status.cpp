@@ -84,7 +84,7 @@ static void from_json(const Json& json, T& record) {
 
 fs::path status_file(const fs::path& result_file) { return status_path(result_path(result_file)); }
 
-std::string to_json_text(const RunStatus& status) {
+std::string status_json(const RunStatus& status) {
   // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
   return json_text(status);
 }
@@ -97,7 +97,7 @@ RunStatus run_status_from_json(std::string_view text) {
 
 void write_run_status(const fs::path& path, const RunStatus& status) {
   try {
-    replace_text(path, to_json_text(status));
+    replace_text(path, status_json(status));
   } catch (const RunError& error) {
     throw RunError(fmt::format("the status file {}", error.what()));
   }

@@ -61,8 +61,8 @@ struct WorkerStatus {
 /// How often a run replaces its status.
 inline constexpr std::chrono::seconds status_interval{2};
 /// A status names no more plans of a worker, and no more workers, however many there are.
-inline constexpr std::size_t most_running_told = 8;
-inline constexpr std::size_t most_workers_told = 64;
+inline constexpr std::size_t most_running_shown = 8;
+inline constexpr std::size_t most_workers_shown = 64;
 
 /// What a run is doing at one moment. Rank 0 writes it every few seconds for observers.
 struct RunStatus {
@@ -93,10 +93,10 @@ struct RunStatus {
 /// Where the status of a result file lies: beside it, named FILE.status. See result_path.
 [[nodiscard]] std::filesystem::path status_file(const std::filesystem::path& result_file);
 
-/// One object. Numbers that are not finite are null.
-[[nodiscard]] std::string to_json_text(const RunStatus& status);
-/// What the text lacks, or has otherwise, as that of another version may, stays as in RunStatus{}.
-/// Throws DecodeError if the text is no object.
+/// A JSON object. Numbers that are not finite are null.
+[[nodiscard]] std::string status_json(const RunStatus& status);
+/// What the text lacks, or has in another form, as that of another version may, stays as in
+/// RunStatus{}. Throws DecodeError if the text is no object.
 [[nodiscard]] RunStatus run_status_from_json(std::string_view text);
 
 /// Replaces the status file; a reader sees the old one or the new one. Throws RunError; whatever

@@ -34,8 +34,8 @@ std::size_t distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::string did_you_mean(const std::string& given, const std::vector<std::string>& choices) {
-  std::string word = given;
+std::string did_you_mean(const std::string& unknown, const std::vector<std::string>& choices) {
+  std::string word = unknown;
   std::transform(word.begin(), word.end(), word.begin(),
                  [](unsigned char letter) { return std::tolower(letter); });
   constexpr std::size_t longest = 64;  // longer than any choice, and the work grows with its square

@@ -7,7 +7,7 @@ namespace wallheat {
 
 /// "; did you mean 'summary'?" if one of the choices looks like the given word, which is none of
 /// them; else empty.
-[[nodiscard]] std::string did_you_mean(const std::string& given,
+[[nodiscard]] std::string did_you_mean(const std::string& unknown,
                                        const std::vector<std::string>& choices);
 
 /// What stands between the commas of a list; one empty word for an empty list.

@@ -46,8 +46,8 @@ std::optional<std::size_t> terminal_columns(int descriptor) {
   if (::isatty(descriptor) == 0) return std::nullopt;
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  const char* said = std::getenv("COLUMNS");
-  const long columns = said == nullptr ? 0 : std::strtol(said, nullptr, 10);
+  const char* variable = std::getenv("COLUMNS");
+  const long columns = variable == nullptr ? 0 : std::strtol(variable, nullptr, 10);
   if (columns > 0) return static_cast<std::size_t>(columns);
   return std::nullopt;
 }

@@ -15,13 +15,13 @@ namespace {
 /// Who speaks, by the first byte: ranks, a rank and its solver processes, a run and its onlookers.
 enum class Speaker { worker, rank_0, stream, run };
 
-std::string text_of(const Bytes& bytes) {
+std::string as_text(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::string framed(const std::string& said) {
-  const std::uint64_t size = said.size();
-  return "WALLHEAT" + std::string(reinterpret_cast<const char*>(&size), sizeof size) + said;
+std::string framed(const std::string& message) {
+  const std::uint64_t size = message.size();
+  return "WALLHEAT" + std::string(reinterpret_cast<const char*>(&size), sizeof size) + message;
 }
 
 /// What can be read does not change when it is passed on.
@@ -42,9 +42,9 @@ void read_stream(std::span<const std::byte> bytes) {
   ::shutdown(other.get(), SHUT_WR);
   if (sent != static_cast<ssize_t>(bytes.size())) return;  // larger than the socket's buffer
   accepts<DecodeError>([&] {
-    while (const auto said = channel.receive()) {
-      require(said->size() <= bytes.size(), "more than was sent");
-      pass_on(*said, decode_from_worker);
+    while (const auto message = channel.receive()) {
+      require(message->size() <= bytes.size(), "more than was sent");
+      pass_on(*message, decode_from_worker);
     }
   });
 }
@@ -53,12 +53,12 @@ std::vector<std::string> some_statuses() {
   RunStatus status;
   status.state = "running";
   status.total = 10;
-  const std::string small = to_json_text(status);
+  const std::string small = status_json(status);
   status.seconds_left = 1.5;
   const WorkerStatus busy{
       1, "node", "cpu", 2, 5, 0.1, "working", {{"10000", 100, 0.5, 1}}, GpuSample{.power_w = 512}};
   status.workers.push_back(busy);
-  std::vector<std::string> texts{small, to_json_text(status), std::string(2000, '['), "null"};
+  std::vector<std::string> texts{small, status_json(status), std::string(2000, '['), "null"};
   for (const std::string number : {"1e300", "-1.5", "18446744073709551615"})
     texts.push_back(std::string(small).replace(small.find("\"total\": 10") + 9, 2, number));
   return texts;
@@ -79,24 +79,24 @@ std::vector<std::string> message_seeds() {
   const std::vector<ToWorker> to_worker{Setup{"1.0", "tolerance = 1", {{{0, "10000"}, "32 x 32"}}},
                                         Work{{{0, "10000"}, {1, "10029"}}}, Stop{}, End{true}};
   std::vector<std::string> inputs;
-  const auto add = [&](Speaker speaker, const std::string& said) {
-    inputs.push_back(static_cast<char>(speaker) + said);
+  const auto add = [&](Speaker speaker, const std::string& message) {
+    inputs.push_back(static_cast<char>(speaker) + message);
   };
   std::string all;
-  for (const FromWorker& said : from_worker) {
-    add(Speaker::worker, text_of(encode(said)));
-    all += framed(text_of(encode(said)));
+  for (const FromWorker& message : from_worker) {
+    add(Speaker::worker, as_text(encode(message)));
+    all += framed(as_text(encode(message)));
   }
   add(Speaker::stream, all);
-  for (const ToWorker& said : to_worker) add(Speaker::rank_0, text_of(encode(said)));
+  for (const ToWorker& message : to_worker) add(Speaker::rank_0, as_text(encode(message)));
   for (const std::string& status : some_statuses()) add(Speaker::run, status);
   return inputs;
 }
 
 void read_message(std::string_view input) {
   if (input.empty()) return;
-  const std::string_view said = input.substr(1);
-  const auto bytes = bytes_of(said);
+  const std::string_view message = input.substr(1);
+  const auto bytes = bytes_of(message);
   switch (static_cast<Speaker>(static_cast<unsigned char>(input[0]) % 4)) {
     case Speaker::worker:
       return pass_on(bytes, decode_from_worker);
@@ -106,8 +106,8 @@ void read_message(std::string_view input) {
       return read_stream(bytes);
     case Speaker::run:
       accepts<DecodeError>([&] {
-        const std::string again = to_json_text(run_status_from_json(said));
-        require(to_json_text(run_status_from_json(again)) == again,
+        const std::string again = status_json(run_status_from_json(message));
+        require(status_json(run_status_from_json(again)) == again,
                 "a status that changes when it is written again");
       });
   }

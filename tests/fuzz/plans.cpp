@@ -29,7 +29,7 @@ std::string npy_file(const std::string& version, const std::string& header,
                      const std::string& data) {
   const auto length = static_cast<std::uint32_t>(header.size());
   const bool wide = version[0] > 1;
-  return std::string(npy::beginning) + version +
+  return std::string(npy::magic) + version +
          std::string(reinterpret_cast<const char*>(&length), wide ? 4 : 2) + header + data;
 }
 

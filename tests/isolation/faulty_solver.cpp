@@ -89,14 +89,14 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) return serve_seat(open_faulty);
   const std::filesystem::path directory = words[0];
-  WorkerParts parts;
-  parts.sign_s = 0.02;
-  parts.program.arguments = {};
-  parts.open = [&] {
+  WorkerContext context;
+  context.sign_s = 0.02;
+  context.program.arguments = {};
+  context.open = [&] {
     const wallheat::JobSettings settings{directory, {}, false, "host", "cpu", std::stod(words[2])};
     return std::vector<WorkerDevice>{{{settings}, {}}};
   };
-  Rank0 rank0(parts);
+  Rank0 rank0(context);
   if (words[1] == "nothing") {
     rank0.listen("the worker", [&] { return rank0.facts.has_value(); });
     std::ofstream(directory / "begun") << "";

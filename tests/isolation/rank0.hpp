@@ -17,12 +17,12 @@ namespace wallheat {
 /// Rank 0 of a run with one worker, which is a thread of this process.
 class Rank0 {
  public:
-  explicit Rank0(WorkerParts parts) : parts_(std::move(parts)) {
-    if (!parts_.interrupted) parts_.interrupted = [] { return false; };
-    if (!parts_.difference) parts_.difference = [](const Setup&) { return ""; };
+  explicit Rank0(WorkerContext context) : context_(std::move(context)) {
+    if (!context_.interrupted) context_.interrupted = [] { return false; };
+    if (!context_.difference) context_.difference = [](const Setup&) { return ""; };
     worker_ = std::jthread([this] {
       try {
-        together_ = run_worker(*links_[1], parts_);
+        together_ = run_worker(*links_[1], context_);
       } catch (const std::exception& error) {
         failure_ = error.what();
       }
@@ -104,7 +104,7 @@ class Rank0 {
     returned.insert(returned.end(), report->returned.begin(), report->returned.end());
   }
 
-  WorkerParts parts_;
+  WorkerContext context_;
   LocalNetwork network_{2};
   std::array<std::unique_ptr<Link>, 2> links_{network_.link(0), network_.link(1)};
   std::vector<std::string> given_;  ///< plans

@@ -125,13 +125,13 @@ class Poor final : public Solver {
   }
 };
 
-TEST_F(PlanJobTest, calls_a_want_of_memory_a_failure_that_may_pass) {
+TEST_F(PlanJobTest, calls_a_want_of_memory_a_retryable_failure) {
   save("7", room(20, 30));
   const PlanJob job =
       make_plan_job({directory_.path(), solver_, false, "host", "cpu"},
                     directory_source(directory_.path()), std::make_shared<Poor>(), {});
   const Result result = job({0, "7"}, {});
-  EXPECT_EQ(result.kind, Result::Kind::may_pass);
+  EXPECT_EQ(result.kind, Result::Kind::retryable);
   EXPECT_EQ(decode_result(result.record).error, "there is not enough memory to solve it");
 }
 

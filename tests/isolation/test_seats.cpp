@@ -51,17 +51,17 @@ class SeatsTest : public testing::Test {
   SeatsTest() {
     for (const char* id : {"sound", "large", "patient"})
       save_floor_plan(directory_.path(), id, room(20, 30));
-    parts_.sign_s = 0.02;
-    parts_.program = {WALLHEAT_FAULTY_SOLVER, {}};
-    parts_.open = [this] {
+    context_.sign_s = 0.02;
+    context_.program = {WALLHEAT_FAULTY_SOLVER, {}};
+    context_.open = [this] {
       return std::vector<WorkerDevice>{{{settings_}, {.host = "host", .device = settings_.device}}};
     };
   }
-  void open() { rank0_.emplace(parts_); }
+  void open() { rank0_.emplace(context_); }
   PlanResult solve(const std::string& plan) { return rank0_->solve(plan); }
   /// Whether the plan that was solved last failed, and another try may do better.
-  [[nodiscard]] bool may_pass() const {
-    return rank0_->records.back().kind == Result::Kind::may_pass;
+  [[nodiscard]] bool is_retryable() const {
+    return rank0_->records.back().kind == Result::Kind::retryable;
   }
   /// What the same plan gives without a process.
   [[nodiscard]] Result plain(const Task& task) const {
@@ -87,7 +87,7 @@ class SeatsTest : public testing::Test {
 
   TemporaryDirectory directory_;
   JobSettings settings_{directory_.path(), {}, true, "host", "cpu"};
-  WorkerParts parts_;
+  WorkerContext context_;
   std::optional<Rank0> rank0_;
 };
 
@@ -102,13 +102,13 @@ TEST_F(SeatsTest, give_what_a_plain_job_gives_to_the_last_bit) {
   for (const std::string& id : ids) {
     const PlanResult row = solve(id);
     expect_same(row);
-    const Result& said = rank0_->records.back();
+    const Result& result = rank0_->records.back();
     const Result expected = plain({row.index, id});
-    EXPECT_EQ(said.kind, expected.kind);
-    EXPECT_NE(said.kind, Result::Kind::may_pass) << "bad input stays bad";
-    EXPECT_EQ(said.digest, expected.digest);
-    EXPECT_EQ(said.kind == Result::Kind::answered, row.error.empty());
-    EXPECT_EQ(said.seconds, row.seconds);
+    EXPECT_EQ(result.kind, expected.kind);
+    EXPECT_NE(result.kind, Result::Kind::retryable) << "bad input stays bad";
+    EXPECT_EQ(result.digest, expected.digest);
+    EXPECT_EQ(result.kind == Result::Kind::answered, row.error.empty());
+    EXPECT_EQ(result.seconds, row.seconds);
   }
 }
 
@@ -133,7 +133,7 @@ TEST_F(SeatsTest, survive_whatever_kills_a_solver) {
            {"hang-up", "hung up without ending"},
            {"wrong-plan", "sent an invalid answer (the wrong message)"}}) {
     const PlanResult row = solve(plan);
-    EXPECT_TRUE(may_pass()) << plan;
+    EXPECT_TRUE(is_retryable()) << plan;
     EXPECT_THAT(row.error, HasSubstr("its solver process " + reason));
     expect_sound();
   }
@@ -167,7 +167,7 @@ TEST_F(SeatsTest, take_a_plan_without_progress_for_dead) {
   open();
   for (const std::string plan : {"silent", "stuck"}) {
     const PlanResult row = solve(plan);
-    EXPECT_TRUE(may_pass());
+    EXPECT_TRUE(is_retryable());
     EXPECT_THAT(row.error, HasSubstr("no progress for 1 s"));
     expect_sound();
   }
@@ -206,7 +206,7 @@ TEST_F(SeatsTest, stop_in_the_middle_of_a_plan) {
   rank0_->listen_for_progress();
   rank0_->send(Stop{});
   const Bye bye = rank0_->listen_for_bye();
-  EXPECT_EQ(bye.why, Bye::Why::told_to);
+  EXPECT_EQ(bye.why, Bye::Why::asked_to);
   ASSERT_THAT(bye.abandoned, SizeIs(1));
   EXPECT_GT(bye.abandoned[0].iterations, 0);
   rank0_->send(End{true});
@@ -259,13 +259,13 @@ TEST_F(SeatsTest, wait_for_plans_that_are_away_for_a_while) {
 TEST_F(SeatsTest, are_not_started_in_vain_without_the_reason) {
   const auto reason = [&](const SolverProgram& program, const std::string& device) {
     settings_.device = device;
-    parts_.program = program;
+    context_.program = program;
     open();
     const Bye bye = rank0_->listen_for_bye();
     EXPECT_EQ(bye.why, Bye::Why::broken);
     return bye.reason;
   };
-  const SolverProgram program = parts_.program;
+  const SolverProgram program = context_.program;
   EXPECT_THAT(reason({(directory_ / "none").string(), {}}, "cpu"),
               AllOf(HasSubstr("none cannot be started"), HasSubstr("No such file")));
   EXPECT_THAT(reason({"/bin/false", {}}, "cpu"),
@@ -283,17 +283,17 @@ TEST_F(SeatsTest, end_with_a_worker_that_leaves) {
     EXPECT_EQ(bye.why, why);
     EXPECT_EQ(bye.reason, reason);
   };
-  parts_.interrupted = [] { return true; };
+  context_.interrupted = [] { return true; };
   expect_bye(Bye::Why::interrupted, "interrupted");
-  parts_.interrupted = nullptr;
-  parts_.open = []() -> std::vector<WorkerDevice> { throw RunError("there is no GPU 7 here"); };
+  context_.interrupted = nullptr;
+  context_.open = []() -> std::vector<WorkerDevice> { throw RunError("there is no GPU 7 here"); };
   expect_bye(Bye::Why::broken, "there is no GPU 7 here");
-  parts_.difference = [](const auto&) { return "its --norm is l2, and rank 0's is max"; };
+  context_.difference = [](const auto&) { return "its --norm is l2, and rank 0's is max"; };
   expect_bye(Bye::Why::refused, "its --norm is l2, and rank 0's is max");
 }
 
 TEST_F(SeatsTest, end_when_rank_0_is_gone) {
-  parts_.silence_s = 0.1;
+  context_.silence_s = 0.1;
   open();
   EXPECT_THAT(rank0_->end(), HasSubstr("and seems to be gone; what was stored is safe"));
   EXPECT_THAT(children_of(::getpid()), IsEmpty());
@@ -367,7 +367,7 @@ TEST_F(GpuSeatTest, blames_none_of_several_plans_for_a_crash) {
 }
 
 TEST_F(GpuSeatTest, goes_on_with_its_cores_if_the_device_falls_silent_twice) {
-  parts_.open = [this] {
+  context_.open = [this] {
     JobSettings cores = settings_;
     cores.solver.gpu.reset();
     cores.lanes = 1;

@@ -153,7 +153,9 @@ class ZipSourceWithoutAList : public ZipSource {
     for (auto& file : files_of(room(20, 30), "plans/", "2")) files_.push_back(file);
     listed_ = open(files_);
   }
-  [[nodiscard]] PlanKey key(const std::string& id) const { return {id, listed_->places(id)}; }
+  [[nodiscard]] PlanKey key(const std::string& id) const {
+    return {id, listed_->entry_offsets(id)};
+  }
   [[nodiscard]] SharedPlanSource unlisted() const {
     return open_plan_source(file(), Listing::if_needed);
   }
@@ -162,7 +164,7 @@ class ZipSourceWithoutAList : public ZipSource {
   SharedPlanSource listed_;
 };
 
-TEST_F(ZipSourceWithoutAList, reads_a_plan_whose_places_it_is_told) {
+TEST_F(ZipSourceWithoutAList, reads_a_plan_whose_entry_offsets_it_gets) {
   // A list that cannot be read as a whole shows that it is not.
   std::string bytes = zip_of(files_);
   bytes[bytes.rfind("plans/2_interior.npy")] = '\0';

@@ -29,7 +29,7 @@ class AgentTest : public testing::Test {
     for (std::size_t seat = 0; seat < seats; ++seat) agent_.heard(seat, SeatReady{lanes});
     pass(0);
     (void)orders();
-    (void)said();
+    (void)sent();
   }
   void pass(double seconds) { agent_.tick(now_s_ += seconds); }
   void hear_work(const std::vector<std::uint32_t>& plans) {
@@ -62,14 +62,14 @@ class AgentTest : public testing::Test {
     return texts;
   }
   /// All that rank 0 has heard since the last look.
-  struct Said {
+  struct Sent {
     WorkerReport news{};
     std::string error{};  ///< of the last plan that failed
     std::optional<Bye> bye{};
     std::size_t reports = 0;
   };
-  Said said() {
-    Said all;
+  Sent sent() {
+    Sent all;
     for (FromWorker& message : std::exchange(agent_.outbox.messages, {})) {
       if (auto* bye = std::get_if<Bye>(&message)) all.bye = *bye;
       auto* report = std::get_if<WorkerReport>(&message);
@@ -101,17 +101,17 @@ TEST_F(AgentTest, is_ready_when_all_its_processes_are) {
   EXPECT_THAT(orders(), ElementsAre("start 0", "start 1"));
   agent_.heard(1, SeatReady{1, {4}});
   pass(1);
-  EXPECT_FALSE(said().news.ready);
+  EXPECT_FALSE(sent().news.ready);
   agent_.heard(0, SeatReady{1, {2}});
   pass(0);
-  const Said all = said();
+  const Sent all = sent();
   ASSERT_TRUE(all.news.ready);
   EXPECT_EQ(all.news.ready->lanes, 2U);
   EXPECT_FALSE(all.news.ready->shares_process);
   EXPECT_THAT(all.news.ready->bound_cpus, ElementsAre(2, 4));
   EXPECT_EQ(all.news.ready->device, "cpu avx2");
   pass(1);
-  EXPECT_FALSE(said().news.ready) << "said once";
+  EXPECT_FALSE(sent().news.ready) << "said once";
 }
 
 TEST_F(AgentTest, keeps_plans_in_stock_and_gives_the_next_when_a_lane_is_free) {
@@ -121,7 +121,7 @@ TEST_F(AgentTest, keeps_plans_in_stock_and_gives_the_next_when_a_lane_is_free) {
   answer(1, 6);
   pass(0.1);
   EXPECT_THAT(orders(), ElementsAre("give p7 to 1"));
-  const Said all = said();
+  const Sent all = sent();
   ASSERT_THAT(all.news.results, SizeIs(1));
   EXPECT_EQ(all.news.results[0].plan, 6U);
   EXPECT_THAT(all.news.running,
@@ -139,7 +139,7 @@ TEST_F(AgentTest, gives_short_plans_in_advance_and_blames_only_what_was_begun) {
   answer(0, 3, 0.01);
   begin(0, 4);
   die(0);
-  const Said all = said();
+  const Sent all = sent();
   EXPECT_EQ(all.news.results.back().plan, 4U);
   (void)orders();
   agent_.heard(0, SeatReady{});
@@ -153,32 +153,32 @@ TEST_F(AgentTest, gives_short_plans_in_advance_and_blames_only_what_was_begun) {
 TEST_F(AgentTest, sends_what_comes_in_a_few_milliseconds_together_unless_a_lane_waits) {
   open({cores(1)});
   hear_work({1, 2, 3});
-  (void)said();
+  (void)sent();
   for (std::uint32_t plan : {1, 2}) {
     answer(0, plan);
     pass(0.001);
   }
-  EXPECT_EQ(said().reports, 0U);
+  EXPECT_EQ(sent().reports, 0U);
   answer(0, 3);
   pass(0.001);
-  const Said all = said();
+  const Sent all = sent();
   EXPECT_EQ(all.reports, 1U) << "nothing to do any more";
   EXPECT_THAT(all.news.results, SizeIs(3));
   hear_work({4, 5});
-  (void)said();
+  (void)sent();
   answer(0, 4, 1, 2 << 20);
-  EXPECT_EQ(said().reports, 1U) << "what is large travels alone";
+  EXPECT_EQ(sent().reports, 1U) << "what is large travels alone";
 }
 
 TEST_F(AgentTest, speaks_every_second_of_what_it_is_at) {
   pass(0);
-  EXPECT_EQ(said().reports, 1U) << "also before it hears anything";
+  EXPECT_EQ(sent().reports, 1U) << "also before it hears anything";
   open({cores(1)});
   hear_work({4});
   begin(0, 4, 77);
   for (int second = 0; second < 3; ++second) {
     pass(1);
-    const Said all = said();
+    const Sent all = sent();
     EXPECT_EQ(all.reports, 1U);
     ASSERT_THAT(all.news.running, SizeIs(1));
     EXPECT_EQ(all.news.running[0].iterations, 77);
@@ -195,21 +195,21 @@ TEST_F(AgentTest, kills_all_when_it_is_stopped_but_tells_what_is_solved) {
   (void)orders();
   agent_.heard(Stop{});
   EXPECT_THAT(orders(), ElementsAre("kill 0", "kill 1"));
-  Said all = said();
+  Sent all = sent();
   EXPECT_THAT(all.news.results, ElementsAre(Field(&Result::plan, 2)));
   ASSERT_TRUE(all.bye);
-  EXPECT_EQ(all.bye->why, Bye::Why::told_to);
+  EXPECT_EQ(all.bye->why, Bye::Why::asked_to);
   ASSERT_THAT(all.bye->abandoned, SizeIs(1));
   EXPECT_EQ(all.bye->abandoned[0].iterations, 30);
   agent_.leave(Bye::Why::broken, "what follows from it");
-  EXPECT_FALSE(said().bye) << "once";
+  EXPECT_FALSE(sent().bye) << "once";
   agent_.heard(Stop{});
-  EXPECT_EQ(said().bye->why, Bye::Why::told_to) << "each Stop is answered";
+  EXPECT_EQ(sent().bye->why, Bye::Why::asked_to) << "each Stop is answered";
   hear_work({9});
   die(0);
   pass(2);
   EXPECT_THAT(orders(), IsEmpty());
-  all = said();
+  all = sent();
   EXPECT_FALSE(all.bye);
   EXPECT_EQ(all.reports, 1U) << "it lives until the end of the run";
 }
@@ -224,18 +224,17 @@ TEST_F(AgentTest, blames_the_plan_that_was_in_a_process_alone) {
   pass(2);
   die(0);
   EXPECT_THAT(orders(), ElementsAre("kill 0", "start 0"));
-  const Said all = said();
+  const Sent all = sent();
   ASSERT_THAT(all.news.results, SizeIs(1));
   EXPECT_EQ(all.news.results[0].plan, 1U);
-  EXPECT_EQ(all.news.results[0].kind, Result::Kind::may_pass);
+  EXPECT_EQ(all.news.results[0].kind, Result::Kind::retryable);
   EXPECT_NEAR(all.news.results[0].seconds, 2, 1e-9);
-  EXPECT_EQ(all.error,
-            "its solver process was killed by SIGSEGV (iteration 40, delta 0.5 °C)");
+  EXPECT_EQ(all.error, "its solver process was killed by SIGSEGV (iteration 40, delta 0.5 °C)");
   agent_.heard(0, SeatReady{});
   pass(0);
   EXPECT_THAT(orders(), ElementsAre("give p3 to 0"));
   pass(1);
-  EXPECT_FALSE(said().news.ready) << "it was before";
+  EXPECT_FALSE(sent().news.ready) << "it was before";
 }
 
 TEST_F(AgentTest, blames_none_of_several_plans) {
@@ -244,7 +243,7 @@ TEST_F(AgentTest, blames_none_of_several_plans) {
   begin(0, 1);
   begin(0, 3);
   die(0);
-  const Said all = said();
+  const Sent all = sent();
   EXPECT_THAT(all.news.results, IsEmpty());
   EXPECT_THAT(all.news.shaken, testing::UnorderedElementsAre(1, 3));
   EXPECT_THAT(warnings(),
@@ -261,14 +260,14 @@ TEST_F(AgentTest, blames_no_plan_that_its_process_had_not_begun_with) {
   for (int death = 0; death < 5; ++death) {
     hear_work({1});
     die(0);
-    EXPECT_THAT(said().news.results, IsEmpty());
+    EXPECT_THAT(sent().news.results, IsEmpty());
     (void)orders();
     agent_.heard(0, SeatReady{});
     pass(0);
     EXPECT_THAT(orders(), ElementsAre("give p1 to 0"));
     answer(0, 1);
     pass(0);
-    EXPECT_FALSE(said().bye);
+    EXPECT_FALSE(sent().bye);
   }
 }
 
@@ -282,7 +281,7 @@ TEST_F(AgentTest, takes_a_plan_without_progress_for_dead_and_gives_the_others_ba
   begin(0, 2, 5);
   pass(2);
   EXPECT_THAT(orders(), ElementsAre("kill 0", "start 0"));
-  const Said all = said();
+  const Sent all = sent();
   EXPECT_EQ(all.error, "no progress for 10 s (iteration 5, delta 0.5 °C)");
   EXPECT_THAT(all.news.returned, ElementsAre(1));
   EXPECT_THAT(all.news.shaken, IsEmpty());
@@ -296,7 +295,7 @@ TEST_F(AgentTest, replaces_a_process_that_does_not_begin) {
   (void)orders();
   pass(121);
   EXPECT_THAT(orders(), ElementsAre("kill 0", "start 0"));
-  EXPECT_THAT(said().news.results, IsEmpty());
+  EXPECT_THAT(sent().news.results, IsEmpty());
   agent_.heard(0, SeatReady{});
   pass(0);
   EXPECT_THAT(orders(), ElementsAre("give p1 to 0"));
@@ -314,7 +313,7 @@ TEST_F(AgentTest, tries_to_start_three_times) {
   pass(1.1);
   EXPECT_THAT(orders(), ElementsAre("start 0"));
   end(0, SeatEnd::Why::died, "ended with exit status 9");
-  const Said all = said();
+  const Sent all = sent();
   ASSERT_TRUE(all.bye);
   EXPECT_EQ(all.bye->why, Bye::Why::broken);
   EXPECT_EQ(all.bye->reason, "a solver process ended with exit status 9 at its start");
@@ -326,7 +325,7 @@ TEST_F(AgentTest, leaves_if_no_process_comes_up_any_more) {
     die(0);
     pass(2);
   }
-  EXPECT_EQ(said().bye->reason,
+  EXPECT_EQ(sent().bye->reason,
             "no solver process comes up any more, the last of 3 tries: a solver process was "
             "killed by SIGSEGV at its start");
 }
@@ -348,7 +347,7 @@ TEST_F(AgentTest, waits_for_plans_that_cannot_be_read_and_leaves_in_the_end) {
   EXPECT_NEAR(now_s_, 120, 2);
   EXPECT_THAT(warnings(),
               ElementsAre("on node1: plans: Input/output error; waiting up to 120 s for it"));
-  const Said all = said();
+  const Sent all = sent();
   EXPECT_EQ(all.bye->why, Bye::Why::source_away);
   EXPECT_EQ(all.bye->reason, "plans: Input/output error");
   EXPECT_THAT(all.news.results, IsEmpty());
@@ -397,9 +396,9 @@ TEST_F(GpuAgentTest, gives_up_a_gpu_on_which_three_plans_in_a_row_fail) {
   hear_work({3});
   answer(0, 3);  // so the count begins anew
   for (const std::uint32_t plan : {4, 5}) fail(plan);
-  EXPECT_FALSE(said().bye);
+  EXPECT_FALSE(sent().bye);
   fail(6);
-  const Said all = said();
+  const Sent all = sent();
   ASSERT_TRUE(all.bye);
   EXPECT_EQ(all.bye->why, Bye::Why::broken);
   EXPECT_EQ(all.bye->reason,
@@ -426,7 +425,7 @@ TEST_F(GpuAgentTest, gives_up_a_gpu_that_never_bears_several_plans) {
     }
     answer(0, 1);
   }
-  EXPECT_EQ(said().bye->reason,
+  EXPECT_EQ(sent().bye->reason,
             "gpu fake is given up: it failed 5 times in a row with several plans at once, the last "
             "time: wants to be left alone");
 }
@@ -436,7 +435,7 @@ TEST_F(GpuAgentTest, gives_up_a_gpu_that_falls_silent_twice) {
   hear_work({1, 2});
   for (const std::uint32_t plan : {1U, 2U}) begin(0, plan);
   end(0, SeatEnd::Why::device_silent, "silent for 30 s");
-  EXPECT_THAT(said().news.returned, testing::UnorderedElementsAre(1, 2)) << "none is to blame";
+  EXPECT_THAT(sent().news.returned, testing::UnorderedElementsAre(1, 2)) << "none is to blame";
   EXPECT_THAT(warnings(),
               ElementsAre("gpu fake on node1: silent for 30 s; trying its plans again in "
                           "a new process"));
@@ -444,7 +443,7 @@ TEST_F(GpuAgentTest, gives_up_a_gpu_that_falls_silent_twice) {
   hear_work({1});
   begin(0, 1);
   end(0, SeatEnd::Why::device_silent, "silent for 30 s");
-  EXPECT_EQ(said().bye->reason, "gpu fake is given up: silent for 30 s (time 2)");
+  EXPECT_EQ(sent().bye->reason, "gpu fake is given up: silent for 30 s (time 2)");
 }
 
 TEST_F(GpuAgentTest, goes_on_with_its_cores) {
@@ -459,10 +458,10 @@ TEST_F(GpuAgentTest, goes_on_with_its_cores) {
   EXPECT_THAT(warnings(), Contains("on node1: gpu fake is given up: silent (time 2); its plans are "
                                    "solved on the CPU"));
   (void)orders();
-  (void)said();
+  (void)sent();
   for (const std::size_t seat : {1, 2}) agent_.heard(seat, SeatReady{});
   pass(0.01);
-  const Said all = said();
+  const Sent all = sent();
   ASSERT_TRUE(all.news.ready) << "again";
   EXPECT_EQ(all.news.ready->lanes, 2U);
   EXPECT_EQ(all.news.ready->device, "cpu avx2");

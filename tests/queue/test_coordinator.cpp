@@ -24,7 +24,7 @@ WorkerReport solved(std::uint32_t plan, std::uint64_t digest, double seconds = 1
 }
 WorkerReport failed(std::uint32_t plan) {
   WorkerReport report;
-  report.results.push_back({plan, Result::Kind::may_pass, 1, 0, {}});
+  report.results.push_back({plan, Result::Kind::retryable, 1, 0, {}});
   return report;
 }
 WorkerReport at_work(std::uint32_t plan, std::int64_t iterations, double seconds) {
@@ -48,7 +48,7 @@ struct Script {
     coordinator.tick(now_s, left_s);
   }
   /// The plans that were handed out since the last call, with their workers.
-  std::vector<std::pair<int, std::uint32_t>> given() {
+  std::vector<std::pair<int, std::uint32_t>> handed_out() {
     std::vector<std::pair<int, std::uint32_t>> all;
     for (const auto& [worker, plans] : std::exchange(coordinator.outbox.work, {}))
       for (const std::uint32_t plan : plans) all.emplace_back(worker, plan);
@@ -68,12 +68,12 @@ struct Script {
   double now_s = 0;
 };
 
-using Given = std::vector<std::pair<int, std::uint32_t>>;
+using HandedOut = std::vector<std::pair<int, std::uint32_t>>;
 
 TEST(Coordinator, tells_the_life_of_a_plan_in_true_order) {
   Script run({{.updates = 1e9F, .attempts = 4, .failures = 1}}, 1);
   run.say(1, ready("n1"));
-  EXPECT_EQ(run.given(), (Given{{1, 0}}));
+  EXPECT_EQ(run.handed_out(), (HandedOut{{1, 0}}));
   run.say(1, at_work(0, 100, 1));
   run.say(1, solved(0, 7));
   std::vector<Kind> kinds;
@@ -95,7 +95,7 @@ TEST(Coordinator, says_where_a_plan_was_that_workers_fell_silent_with) {
   run.pass(31);
   EXPECT_EQ(run.last(Kind::worker_lost).reason, "rank 1 on n1 has said nothing for 30 s");
   run.say(2, ready("n2"));
-  EXPECT_EQ(run.given(), (Given{{1, 0}, {2, 0}}));
+  EXPECT_EQ(run.handed_out(), (HandedOut{{1, 0}, {2, 0}}));
   run.pass(31);
   const Event lost = run.last(Kind::lost);
   EXPECT_EQ(lost.reason, "was running at 2 workers when they fell silent, last at rank 2 on n2");
@@ -131,7 +131,7 @@ TEST(Coordinator, tells_at_a_stop_how_far_plans_were) {
   run.coordinator.ask_to_stop("asked to", RunEnd::interrupted);
   EXPECT_THAT(run.coordinator.outbox.stops, ElementsAre(1));
   EXPECT_EQ(run.coordinator.end(), std::nullopt) << "last words may come";
-  run.leave(1, {Bye::Why::told_to, "", {{0, 150, 0.25, 1.5}}});
+  run.leave(1, {Bye::Why::asked_to, "", {{0, 150, 0.25, 1.5}}});
   EXPECT_EQ(run.coordinator.end(), RunEnd::interrupted);
   run.coordinator.record_abandoned();
   const Event abandoned = run.last(Kind::abandoned);
@@ -146,15 +146,15 @@ TEST(Coordinator, tries_a_plan_where_it_failed_if_nobody_else_has_time_for_it) {
   auto slow = ready("n2");
   slow.ready->device = "slow";
   run.say(2, slow);
-  EXPECT_EQ(run.given(), (Given{{1, 2}, {2, 0}}));
+  EXPECT_EQ(run.handed_out(), (HandedOut{{1, 2}, {2, 0}}));
   run.say(2, solved(0, 7, 100));
-  EXPECT_EQ(run.given(), (Given{{2, 1}}));
+  EXPECT_EQ(run.handed_out(), (HandedOut{{2, 1}}));
   run.say(2, solved(1, 7, 100));
   run.say(2, failed(2));  // its copy
   run.say(1, failed(2));
-  (void)run.given();
+  (void)run.handed_out();
   run.pass(1, 50);
-  EXPECT_EQ(run.given(), (Given{{1, 2}})) << "the other takes 200 s";
+  EXPECT_EQ(run.handed_out(), (HandedOut{{1, 2}})) << "the other takes 200 s";
   EXPECT_EQ(run.coordinator.end(), std::nullopt);
 }
 

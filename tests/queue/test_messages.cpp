@@ -38,7 +38,7 @@ std::vector<FromWorker> from_worker() {
           WorkerReport{WorkerFacts{"node7", "gpu", 3, true, {0, 1}, true, gpu, "why", "a quota"},
                        {{4, 256, 0.5, 1.25}},
                        {{4,
-                         Result::Kind::may_pass,
+                         Result::Kind::retryable,
                          1.5,
                          77,
                          encode_result(full_result()),

@@ -138,7 +138,7 @@ TEST(FieldPicture, fits_a_size_and_grows_with_its_resolution) {
   const GridShape shape = png_shape(png);
   EXPECT_NEAR(shape.cols, 800, 1);
   EXPECT_LE(shape.rows, 600U);
-  const std::string fine = picture.draw(PlotFormat::png, 2 * usual_dpi);
+  const std::string fine = picture.draw(PlotFormat::png, 2 * default_dpi);
   EXPECT_NEAR(png_shape(fine).cols, 2 * shape.cols, 1);
   EXPECT_NEAR(png_shape(fine).rows, 2 * shape.rows, 1);
   picture.size = {70, 70};

@@ -152,10 +152,10 @@ TEST_F(WhoseIterate, is_told_of_any_columns_and_of_missing_plans) {
   const auto rows = rows_of(report, "answers");
   ASSERT_EQ(rows.size(), 5U);
   EXPECT_EQ(rows[0].at(1), Value("the reference's answer"));
-  EXPECT_THAT(text_of(rows[1].at(1)), HasSubstr("9_domain.npy"));
+  EXPECT_THAT(value_text(rows[1].at(1)), HasSubstr("9_domain.npy"));
   EXPECT_EQ(rows[2].at(1), Value("no number is given"));
-  EXPECT_THAT(text_of(rows[3].at(1)), HasSubstr("heat source"));
-  EXPECT_THAT(text_of(rows[4].at(1)), StartsWith("missing in "));
+  EXPECT_THAT(value_text(rows[3].at(1)), HasSubstr("heat source"));
+  EXPECT_THAT(value_text(rows[4].at(1)), StartsWith("missing in "));
   const double last_digit = std::nextafter(s.mean_temp, 99);
   EXPECT_THAT(verdict(fmt::format("id,mean_temp\n2,{}\n", last_digit)),
               HasSubstr("the reference's answer, but for the last digits"));

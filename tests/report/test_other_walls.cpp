@@ -24,7 +24,7 @@ WallNeed need_of(const NeedQuestion& question) {
   const Superposition linear = superposition_of(plan, {25}, *make_steady_solver(Isa::baseline), {});
   return {question,
           {{"one", true, linear.now.bound,
-            needs_of_rooms(question, linear, room_places_of(plan, {0}))}}};
+            needs_of_rooms(question, linear, room_cells_of(plan, {0}))}}};
 }
 
 std::vector<NeedVerdict> verdicts_on(const WallNeed& need) {
@@ -222,7 +222,7 @@ TEST(WhatIf, shows_a_plan_that_was_asked_for_alone_and_its_rooms) {
   EXPECT_THAT(means.x.name, HasSubstr("25 °C"));
   EXPECT_THAT(means.series.at(0).x, ElementsAre(20, 22));
   EXPECT_THAT(means.series.at(0).y, ElementsAre(17, 18));
-  EXPECT_EQ(asked.text_of(2), "walls of 5 °C at 8 °C, walls of 25 °C at 22 °C");
+  EXPECT_EQ(asked.setting_text(2), "walls of 5 °C at 8 °C, walls of 25 °C at 22 °C");
 }
 
 TEST(BoundedStatistics, count_cells_near_a_threshold_as_uncertain_and_tell_of_nan) {

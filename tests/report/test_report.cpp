@@ -44,7 +44,7 @@ Report houses() {
   return report;
 }
 
-std::string text_of(const Report& report, std::optional<std::size_t> columns = {}) {
+std::string written(const Report& report, std::optional<std::size_t> columns = {}) {
   std::ostringstream out;
   write_text(report, out, columns);
   return out.str();
@@ -56,7 +56,7 @@ std::string json_of(const Report& report) {
 }
 
 TEST(Report, has_its_values_in_one_column_for_people) {
-  EXPECT_EQ(text_of(houses()),
+  EXPECT_EQ(written(houses()),
             "average temperature  0.33 °C, of 3\n"
             "  houses             3\n"
             "is closed            yes\n"
@@ -70,7 +70,7 @@ TEST(Report, has_its_values_in_one_column_for_people) {
             "  and 1 more\n"
             "\n"
             "That is <all>.\n");
-  EXPECT_THAT(text_of(houses(), 30), HasSubstr("0.33 °C,\n               of 3\n"));
+  EXPECT_THAT(written(houses(), 30), HasSubstr("0.33 °C,\n               of 3\n"));
 }
 
 TEST(Report, tells_a_share_of_a_whole_that_is_there) {
@@ -96,14 +96,14 @@ TEST(Report, has_all_digits_in_json_and_null_for_what_nobody_knows) {
   Report empty;
   empty.add(Table{"none", "none", {{"id", "id"}}});
   EXPECT_EQ(nlohmann::json::parse(json_of(empty))["none"], nlohmann::json::array());
-  EXPECT_EQ(text_of(empty), "");
+  EXPECT_EQ(written(empty), "");
 }
 
 TEST(Report, is_found_again_in_its_json) {
   Report report = houses();
   const Report again = report_in("houses.json", json_of(report));
   EXPECT_EQ(json_of(again), json_of(report));
-  EXPECT_EQ(text_of(again).substr(0, 34), text_of(report).substr(0, 34));
+  EXPECT_EQ(written(again).substr(0, 34), written(report).substr(0, 34));
   std::ostringstream page;
   write_page("two", {report, again}, page);
   const std::string text = page.str();
@@ -143,7 +143,7 @@ TEST(Report, shows_a_folded_table_and_a_picture_that_is_there_on_pages_only) {
   Report report;
   report.add(Table{"settings", "settings of the run", {{"name", "name"}}, {{"solver"}}}).is_folded =
       true;
-  EXPECT_EQ(text_of(report), "");
+  EXPECT_EQ(written(report), "");
   report = report_in("report.json", json_of(report));
   report.add(Figure{.key = "plan",
                     .name = "plan",
@@ -195,7 +195,7 @@ TEST(Report, has_no_table_on_its_page_of_what_is_drawn_there) {
 TEST(Figure, is_drawn_whatever_it_holds) {
   Figure figure = *houses().first<Figure>();
   const auto svg = [&] { return draw(Report{.parts = {figure}}, PlotFormat::svg, {}); };
-  EXPECT_THAT(svg(), AllOf(StartsWith(beginning_of(PlotFormat::svg)), HasSubstr("of a"),
+  EXPECT_THAT(svg(), AllOf(StartsWith(magic_of(PlotFormat::svg)), HasSubstr("of a"),
                            HasSubstr("over &lt;time")));
   using enum Figure::Scale;
   for (const auto scale : {linear, powers_of_2, powers_of_10}) {

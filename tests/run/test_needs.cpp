@@ -10,15 +10,15 @@ namespace {
 
 TEST(DiskNeed, grows_with_plans_rooms_and_fields) {
   JobSettings job;
-  const double rows = disk_need(job, 1000, 1e6).usual();
+  const double rows = disk_need(job, 1000, 1e6).expected();
   EXPECT_GT(rows, 1000 * 800.0);
-  EXPECT_EQ(disk_need(job, 2000, 1e6).usual(), 2 * rows) << "cells alone take nothing";
+  EXPECT_EQ(disk_need(job, 2000, 1e6).expected(), 2 * rows) << "cells alone take nothing";
   job.solver.door.emplace();
-  const double with_rooms = disk_need(job, 1000, 1e6).usual();
+  const double with_rooms = disk_need(job, 1000, 1e6).expected();
   EXPECT_GT(with_rooms, rows);
   job.save_fields = true;
   EXPECT_EQ(disk_need(job, 1000, 1e6).fields, 2 * 8e6) << "in a journal, and in the file";
-  EXPECT_GT(disk_need(job, 1000, 1e6).usual(), with_rooms);
+  EXPECT_GT(disk_need(job, 1000, 1e6).expected(), with_rooms);
 }
 
 TEST(DiskNeed, is_told_if_there_is_no_room) {

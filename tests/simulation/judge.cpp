@@ -39,7 +39,7 @@ Judge::Judge(const Scene& scene, const World& world, std::size_t ranks)
       scene_(scene),
       world_(world),
       plans_(scene.plans.size()),
-      said_(ranks) {
+      workers_(ranks) {
   for (Plan plan = 0; plan < plans_.size(); ++plan) {
     plans_[plan].attempts = scene.starts[plan].attempts;
     plans_[plan].failures = scene.starts[plan].failures;
@@ -55,7 +55,7 @@ void Judge::expect(Kind kind, int worker, Plan plan, double predicted_s) {
 // What rank 0 hears.
 
 void Judge::hear(int from, WorkerReport report) {
-  WorkerTruth& worker = said_[from];
+  WorkerTruth& worker = workers_[from];
   worker.heard_s = awake_s();
   worker.has_spoken = true;
   const bool is_here = !worker.left && (worker.joined || report.ready);
@@ -87,7 +87,7 @@ void Judge::hear(int from, WorkerReport report) {
 }
 
 void Judge::hear(int from, const Bye& bye) {
-  WorkerTruth& worker = said_[from];
+  WorkerTruth& worker = workers_[from];
   worker.has_spoken = true;
   const bool is_news = !worker.left;
   if (is_news) {
@@ -106,7 +106,7 @@ void Judge::hear(int from, const Bye& bye) {
 void Judge::refuse(int from) { hear(from, Bye{Bye::Why::refused, "it speaks otherwise", {}}); }
 
 void Judge::begin(int from, Plan plan) {
-  auto& given = said_[from].given;
+  auto& given = workers_[from].given;
   const auto found = std::find_if(given.begin(), given.end(),
                                   [plan](const Given& each) { return each.plan == plan; });
   if (found == given.end() || found->is_begun) return;
@@ -135,7 +135,7 @@ void Judge::note(int from, const std::vector<PlanProgress>& running) {
 }
 
 void Judge::give_back(int from, Plan plan) {
-  std::erase_if(said_[from].given, [plan](const Given& each) { return each.plan == plan; });
+  std::erase_if(workers_[from].given, [plan](const Given& each) { return each.plan == plan; });
 }
 
 /// After a conflict there is nothing to compare others with.
@@ -149,15 +149,15 @@ void Judge::resolve(int from, const Result& result, double predicted_s) {
   give_back(from, result.plan);
   PlanTruth& plan = plans_[result.plan];
   if (result.kind == Result::Kind::answered) {
-    said_[from].learnt |= scene_.starts[result.plan].updates > 0;
+    workers_[from].learnt |= scene_.starts[result.plan].updates > 0;
     is_pace_known_ = true;
     if (!std::exchange(plan.is_answered, true)) {
       plan.is_final = true;
       plan.is_begun = false;
       plan.first_by = from;
       plan.digest = result.digest;
-      for (int other = 1; other < static_cast<int>(said_.size()); ++other)
-        if (!said_[other].lost && said_[other].has(result.plan)) plan.compared.insert(other);
+      for (int other = 1; other < static_cast<int>(workers_.size()); ++other)
+        if (!workers_[other].lost && workers_[other].has(result.plan)) plan.compared.insert(other);
       return expect(Kind::stored, from, result.plan, predicted_s);
     }
     const bool is_compared = plan.compared.erase(from) > 0;
@@ -174,14 +174,14 @@ void Judge::resolve(int from, const Result& result, double predicted_s) {
   plan.avoid = from;
   plan.open_s = never;  // for others than before
   plan.is_begun = false;
-  said_[from].failed_s = world_.now;
+  workers_[from].failed_s = world_.now;
   plan.is_final = result.kind == Result::Kind::failed || plan.failures >= scene_.max_attempts;
   expect(plan.is_final ? Kind::stored : Kind::failed_try, from, result.plan, predicted_s);
 }
 
 /// The first that it was given are what it was at.
 void Judge::lose(int from) {
-  WorkerTruth& worker = said_[from];
+  WorkerTruth& worker = workers_[from];
   worker.lost = true;
   unsigned running = scene_.lanes;
   for (const Given& each : worker.given) {
@@ -210,7 +210,7 @@ void Judge::take_events() {
                 0 == count([](const WorkerTruth& each) { return each.is_expected(); }),
             promise::awaits_all);
     } else if (event.kind == Kind::worker_lost) {
-      WorkerTruth& truth = said_[worker];
+      WorkerTruth& truth = workers_[worker];
       const double silent_s = awake_s() - truth.heard_s;
       check(truth.is_at_work() || truth.is_expected(), promise::comings);
       check(truth.joined        ? silent_s > 30
@@ -270,7 +270,7 @@ void Judge::at_the_end() {
   }
   check(end != RunEnd::out_of_time || scene_.deadline_s < never, promise::has_limit);
   if (stop_s < world_.now)
-    for (const WorkerTruth& each : said_)
+    for (const WorkerTruth& each : workers_)
       check(!each.joined || each.left || each.stops == 1, promise::stop_told);
   for (Plan plan = 0; plan < plans_.size(); ++plan)
     if (plans_[plan].is_begun) expect(Kind::abandoned, 0, plan);
@@ -296,9 +296,9 @@ void Judge::tick(double slept_s) {
 
 Coordinator::Outbox Judge::take_outbox() {
   Coordinator::Outbox box = std::exchange(coordinator.outbox, {});
-  for (const int to : box.stops) check(++said_[to].stops == 1, promise::stop_told);
+  for (const int to : box.stops) check(++workers_[to].stops == 1, promise::stop_told);
   for (const auto& [to, given] : box.work) {
-    said_[to].told_s = world_.now;
+    workers_[to].sent_s = world_.now;
     for (const Plan plan : given) hand_out(to, plan);
   }
   watch();
@@ -307,7 +307,7 @@ Coordinator::Outbox Judge::take_outbox() {
 
 void Judge::hand_out(int to, Plan number) {
   const PlanTruth& plan = plans_[number];
-  WorkerTruth& worker = said_[to];
+  WorkerTruth& worker = workers_[to];
   const auto seconds = [&](Plan each) { return scene_.plans[each].seconds; };
   check(!plan.is_final, promise::not_finished);
   check(!worker.left, promise::not_left);
@@ -352,7 +352,7 @@ void Judge::hand_out(int to, Plan number) {
 /// What must be so at any time when rank 0 has taken in what was there.
 void Judge::watch() {
   std::size_t given = 0, open = 0, copied = 0;
-  for (const WorkerTruth& each : said_) given += each.lost ? 0 : each.given.size();
+  for (const WorkerTruth& each : workers_) given += each.lost ? 0 : each.given.size();
   for (Plan plan = 0; plan < plans_.size(); ++plan) {
     PlanTruth& truth = plans_[plan];
     const int holding = holders(plan);
@@ -369,19 +369,19 @@ void Judge::watch() {
   if (open > 0) copies_s_ = world_.now;
   check(stop_s == never || awake_s() - stop_awake_s_ < 10.2, promise::stop_short);
   if (stop_s < never || coordinator.end()) return;
-  for (int worker = 1; worker < static_cast<int>(said_.size()); ++worker) watch_worker(worker);
+  for (int worker = 1; worker < static_cast<int>(workers_.size()); ++worker) watch_worker(worker);
 }
 
 void Judge::watch_worker(int number) {
-  WorkerTruth& worker = said_[number];
+  WorkerTruth& worker = workers_[number];
   const double silent_s = awake_s() - worker.heard_s;
   if (worker.is_expected())
     check(worker.has_spoken ? silent_s < 30.3 && awake_s() < 360.3 : awake_s() < 180.3,
           promise::silent);
   check(!worker.is_at_work() || silent_s < 30.3, promise::silent);
   const bool listens = worker.has_spoken && !worker.lost && (worker.left || silent_s < 30);
-  if (!listens) worker.told_s = world_.now;
-  check(world_.now - std::max(worker.told_s, quiet_s_) < 1.3, promise::rank0_lives);
+  if (!listens) worker.sent_s = world_.now;
+  check(world_.now - std::max(worker.sent_s, quiet_s_) < 1.3, promise::rank0_lives);
   // One that is not heard cannot be fed; nothing keeps a troubled plan company.
   const bool is_hungry =
       worker.is_at_work() && silent_s < 1.1 &&

@@ -66,7 +66,7 @@ class Judge {
     bool has_spoken = false, joined = false, overdue = false, lost = false, left = false;
     bool learnt = false;
     int stops = 0;
-    double heard_s = 0, told_s = 0, failed_s = -never, hungry_s = never;
+    double heard_s = 0, sent_s = 0, failed_s = -never, hungry_s = never;
     std::vector<Given> given{};
     [[nodiscard]] bool is_expected() const { return !joined && !overdue && !left; }
     [[nodiscard]] bool is_at_work() const { return joined && !lost && !left; }
@@ -87,7 +87,7 @@ class Judge {
   [[nodiscard]] double awake_s() const { return world_.now - slept_s_; }
   template <class Test>
   [[nodiscard]] int count(Test test) const {
-    return static_cast<int>(std::count_if(said_.begin() + 1, said_.end(), test));
+    return static_cast<int>(std::count_if(workers_.begin() + 1, workers_.end(), test));
   }
   [[nodiscard]] int holders(Plan plan) const {
     return count([plan](const WorkerTruth& each) { return !each.lost && each.has(plan); });
@@ -108,7 +108,7 @@ class Judge {
   const Scene& scene_;
   const World& world_;
   std::vector<PlanTruth> plans_;
-  std::vector<WorkerTruth> said_;
+  std::vector<WorkerTruth> workers_;
   std::deque<Expected> expected_;
   bool is_source_away_ = false, is_pace_known_ = false;
   double slept_s_ = 0, stop_awake_s_ = 0, quiet_s_ = 0, copies_s_ = 0;

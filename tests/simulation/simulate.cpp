@@ -190,7 +190,7 @@ class Campaign {
   }
   void say() {
     for (const int to : box().stops)
-      send(0, to, [this, to] { workers_[to].leave(Bye::Why::told_to); });
+      send(0, to, [this, to] { workers_[to].leave(Bye::Why::asked_to); });
     const auto work = judge_->take_outbox().work;
     for (const auto& [to, plans] : work)
       if (!plans.empty()) send(0, to, [this, to = to, plans = plans] { workers_[to].take(plans); });

@@ -154,13 +154,13 @@ class SimulatedWorker {
   }
   /// A plan that was alone in its process, or took too long, is to blame.
   void process_died(Plan plan, bool timed_out) {
-    constexpr auto may_pass = Result::Kind::may_pass;
+    constexpr auto retryable = Result::Kind::retryable;
     std::map<Plan, Try> gone{{plan, {}}};
     if (facts.shares_process) gone = running_;
     for (const auto& [each, number] : gone) {
       running_.erase(each);
       if (each == plan && (timed_out || gone.size() == 1))
-        news_.results.push_back({each, may_pass, 0, 0, record_of(may_pass)});
+        news_.results.push_back({each, retryable, 0, 0, record_of(retryable)});
       else
         (timed_out ? news_.returned : news_.shaken).push_back(each);
     }

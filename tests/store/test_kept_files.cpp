@@ -35,14 +35,14 @@ TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
 
 TEST_F(KeptFiles, have_the_journal_that_this_build_writes_byte_for_byte) {
   store::JournalReader reader(File(kept("killed.h5.wal0"), O_RDONLY));
-  std::vector<std::pair<store::Row, store::JournalPlace>> found;
-  reader.scan([&](const store::Row& row, const store::JournalPlace& place) {
-    found.emplace_back(row, place);
+  std::vector<std::pair<store::Row, store::JournalEntry>> found;
+  reader.scan([&](const store::Row& row, const store::JournalEntry& entry) {
+    found.emplace_back(row, entry);
   });
   ASSERT_EQ(found.size(), 3u);
   store::JournalWriter written(file, 0, reader.file_id(), reader.session());
-  for (const auto& [row, place] : found)
-    written.add(row, reader.rooms(place), reader.field(place, row));
+  for (const auto& [row, entry] : found)
+    written.add(row, reader.rooms(entry), reader.field(entry, row));
   written.commit();
   EXPECT_EQ(read_bytes(journal), read_bytes(data / "killed.h5.wal0"));
 }

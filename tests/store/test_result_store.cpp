@@ -1,7 +1,7 @@
 #include <sys/resource.h>
 
-#include "store/field_places.hpp"
 #include "store/repair.hpp"
+#include "store/stored_fields.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {
@@ -27,18 +27,18 @@ TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_whole) 
   plan.ids = {"plan 0", "a/b", ".", "50%", "plan 4"};
   auto store = ResultStore::create(file, plan, {}, false);
   store.store(make_results(plan, 0, 4));
-  EXPECT_THAT(refusal([&] { (void)field_places(file); }), HasSubstr("is not whole yet"));
+  EXPECT_THAT(refusal([&] { (void)stored_fields(file); }), HasSubstr("is not whole yet"));
   store.close({});
   const std::vector<std::string> names{"/fields/plan 0", "/fields/a%2Fb", "/fields/%2E",
                                        "/fields/50%25"};
-  const auto places = field_places(file);
-  ASSERT_EQ(places.size(), 4u) << "of the plans that have one";
+  const auto fields = stored_fields(file);
+  ASSERT_EQ(fields.size(), 4u) << "of the plans that have one";
   for (std::size_t i = 0; i < 4; ++i) {
     const Grid<double> field = field_of(plan, i);
-    EXPECT_EQ(places[i].row, i);
-    EXPECT_EQ(places[i].id, plan.ids[i]);
-    EXPECT_EQ(places[i].shape, (GridShape{field.rows, field.cols}));
-    EXPECT_EQ(places[i].dataset, names[i]);
+    EXPECT_EQ(fields[i].row, i);
+    EXPECT_EQ(fields[i].id, plan.ids[i]);
+    EXPECT_EQ(fields[i].shape, (GridShape{field.rows, field.cols}));
+    EXPECT_EQ(fields[i].dataset, names[i]);
   }
   expect_contents(file, plan, 4);
 }

@@ -44,7 +44,7 @@ inline std::vector<std::string> sentences_of(const Report& report) {
   for (const auto& part : report.parts) {
     if (const auto* note = std::get_if<Note>(&part)) sentences.push_back(note->text);
     if (const auto* fact = std::get_if<Fact>(&part); fact && fact->key.empty())
-      sentences.push_back(text_of(fact->value));
+      sentences.push_back(value_text(fact->value));
   }
   return sentences;
 }

@@ -17,9 +17,10 @@ namespace wallheat {
 namespace {
 
 /// Keeps what is said, and what of it is at least a warning.
-class Said final : public Log {
+class CaughtLog final : public Log {
  public:
-  Said() : Log({sink(all_, LogLevel::info), sink(warnings_, LogLevel::warn)}, LogLevel::info) {}
+  CaughtLog()
+      : Log({sink(all_, LogLevel::info), sink(warnings_, LogLevel::warn)}, LogLevel::info) {}
   [[nodiscard]] std::string all() const { return all_.str(); }
   void forget() { all_.str(""); }
   [[nodiscard]] std::string warnings() const { return warnings_.str(); }
@@ -72,7 +73,7 @@ class MonitoredRun : public testing::Test {
              ProgressStyle style = ProgressStyle::none, bool has_ranks = true,
              const std::function<RunMonitor::Clock::time_point()>& now = RunMonitor::Clock::now) {
     const auto id_of = [ids](std::uint32_t plan) { return std::string(ids[plan]); };
-    monitor_.emplace(said_, style, std::move(events), RunStatus{}, id_of, two_plans(), live_status_,
+    monitor_.emplace(log_, style, std::move(events), RunStatus{}, id_of, two_plans(), live_status_,
                      has_ranks, now);
   }
   [[nodiscard]] PlanResult result(std::uint32_t plan, int rank, PlanStatus status) const {
@@ -104,11 +105,11 @@ class MonitoredRun : public testing::Test {
   const TextList ids_ = {"a", "b"};
   const WorkerInfo cpu_{1, {"node1", "cpu avx2", 1, false, {0, 1}}};
   const WorkerInfo gpu_{2, {"node2", "gpu", 1, true, {0}}};
-  Said said_;
+  CaughtLog log_;
   LiveStatus live_status_{[this](const RunStatus& status) {
                             write_run_status(status_file(directory_ / "results.h5"), status);
                           },
-                          said_};
+                          log_};
   std::optional<RunMonitor> monitor_;
 };
 
@@ -144,18 +145,18 @@ TEST_F(MonitoredRun, says_how_far_it_is_the_less_often_the_longer_it_takes) {
   RunMonitor::Clock::time_point now;
   begin(ids_, std::nullopt, ProgressStyle::lines, true, [&] { return now; });
   const auto lines_of_an_hour = [&] {
-    said_.forget();
+    log_.forget();
     for (int second = 0; second < 3600; second += 10) {
       now += std::chrono::seconds(10);
       tick(100);
     }
-    const std::string said = said_.all();
-    return std::count(said.begin(), said.end(), '\n');
+    const std::string text = log_.all();
+    return std::count(text.begin(), text.end(), '\n');
   };
   EXPECT_GT(lines_of_an_hour(), 30);
   solve(0, 1);
   EXPECT_LT(lines_of_an_hour(), 10);
-  EXPECT_THAT(said_.all(), HasSubstr(" min a plan, 0 failed, 1 min 40 s left"));
+  EXPECT_THAT(log_.all(), HasSubstr(" min a plan, 0 failed, 1 min 40 s left"));
 }
 
 TEST_F(MonitoredRun, of_one_worker_without_a_gpu_has_no_tables_and_nothing_to_warn_of) {
@@ -165,12 +166,12 @@ TEST_F(MonitoredRun, of_one_worker_without_a_gpu_has_no_tables_and_nothing_to_wa
   solve(0, 1, {.mean_temp = 16, .std_temp = 5});
   solve(1, 1);  // a plan without a room has no temperatures
   monitor_->finish("run_finished");
-  EXPECT_EQ(said_.warnings(), "");
+  EXPECT_EQ(log_.warnings(), "");
   EXPECT_THAT(events("gpu_sample"), IsEmpty());
   EXPECT_THAT(events("gpu_usage"), IsEmpty());
   EXPECT_EQ(attribute("gpus"), "");
-  EXPECT_THAT(said_.all(), AllOf(HasSubstr("1 thread of cpu avx2 on node1, cpus 0-1"),
-                                 HasSubstr("threads were busy"), Not(HasSubstr("rank  host"))));
+  EXPECT_THAT(log_.all(), AllOf(HasSubstr("1 thread of cpu avx2 on node1, cpus 0-1"),
+                                HasSubstr("threads were busy"), Not(HasSubstr("rank  host"))));
 }
 
 TEST_F(MonitoredRun, tells_how_much_memory_each_worker_has_held) {
@@ -187,7 +188,7 @@ TEST_F(MonitoredRun, tells_how_much_memory_each_worker_has_held) {
   EXPECT_EQ(monitor_->progress().session_attributes(7).at("rank_memory"), "0:7 1:31250000");
   EXPECT_THAT(attribute("workers"), AllOf(HasSubstr("threads  cpus\n"), HasSubstr("  0-1\n")));
   monitor_->finish("run_finished");
-  EXPECT_THAT(said_.all(), AllOf(HasSubstr("busy   memory"), HasSubstr("31.2 MB")));
+  EXPECT_THAT(log_.all(), AllOf(HasSubstr("busy   memory"), HasSubstr("31.2 MB")));
 }
 
 TEST_F(MonitoredRun, counts_the_threads_of_a_worker_once_if_it_goes_on_with_another_device) {
@@ -200,7 +201,7 @@ TEST_F(MonitoredRun, counts_the_threads_of_a_worker_once_if_it_goes_on_with_anot
 
 TEST_F(MonitoredRun, speaks_of_ranks_only_if_there_are_several) {
   for (const bool has_ranks : {true, false}) {
-    said_.forget();
+    log_.forget();
     begin(ids_, std::nullopt, ProgressStyle::none, has_ranks);
     for (WorkerInfo limited : {cpu_, gpu_}) {
       limited.facts.limit = "few cores";
@@ -212,10 +213,10 @@ TEST_F(MonitoredRun, speaks_of_ranks_only_if_there_are_several) {
             .reason = "it broke"});
     monitor_->finish("run_finished");
     const std::string name = has_ranks ? "rank" : "worker";
-    EXPECT_THAT(said_.all(), AllOf(HasSubstr(name + "  host"), HasSubstr(name + " 1-2: few cores"),
-                                   HasSubstr(name + " 2 on node2 has left: it broke"),
-                                   HasSubstr(name + " 3 has left: it broke")));
-    EXPECT_EQ(said_.all().find("rank") != std::string::npos, has_ranks);
+    EXPECT_THAT(log_.all(), AllOf(HasSubstr(name + "  host"), HasSubstr(name + " 1-2: few cores"),
+                                  HasSubstr(name + " 2 on node2 has left: it broke"),
+                                  HasSubstr(name + " 3 has left: it broke")));
+    EXPECT_EQ(log_.all().find("rank") != std::string::npos, has_ranks);
   }
 }
 
@@ -228,8 +229,8 @@ TEST_F(MonitoredRun, tells_its_speed_in_one_unit) {
   now += std::chrono::seconds(90);
   hear({.kind = Event::Kind::stored}, result(1, 1, PlanStatus::failed));  // which does not count
   tick();
-  EXPECT_THAT(said_.all(), AllOf(HasSubstr("1 of 2 plans, 6.00 plans/min, "),
-                                 HasSubstr("2 of 2 plans, 0.600 plans/min, 1 failed")));
+  EXPECT_THAT(log_.all(), AllOf(HasSubstr("1 of 2 plans, 6.00 plans/min, "),
+                                HasSubstr("2 of 2 plans, 0.600 plans/min, 1 failed")));
   monitor_->finish("run_finished");
   now += std::chrono::seconds(3600);  // to make one file
   EXPECT_EQ(monitor_->rate_text(), "0.600 plans/min") << "as the session says it, too";
@@ -254,12 +255,12 @@ TEST_F(MonitoredRun, warns_once_of_temperatures_that_are_hardly_celsius) {
   begin();
   solve(0, 1, {.mean_temp = 285, .std_temp = 6});  // in kelvin
   solve(1, 1, {.mean_temp = 16, .std_temp = 4000});
-  const std::string said = said_.warnings();
-  EXPECT_THAT(said, AllOf(HasSubstr("plan a has a mean temperature of 285"), HasSubstr("°C"),
+  const std::string text = log_.warnings();
+  EXPECT_THAT(text, AllOf(HasSubstr("plan a has a mean temperature of 285"), HasSubstr("°C"),
                           Not(HasSubstr("plan b"))));
-  said_.warnings().clear();
+  log_.warnings().clear();
   monitor_->finish("run_finished");
-  EXPECT_THAT(said_.warnings(), HasSubstr("2 plans have temperatures"));
+  EXPECT_THAT(log_.warnings(), HasSubstr("2 plans have temperatures"));
 }
 
 TEST_F(MonitoredRun, warns_once_of_answers_that_are_far_from_the_steady_state) {
@@ -268,10 +269,9 @@ TEST_F(MonitoredRun, warns_once_of_answers_that_are_far_from_the_steady_state) {
   solve(0, 1, plate, 0.02);
   solve(1, 1, plate, std::nan(""));  // too few iterations
   monitor_->finish("run_finished");
-  EXPECT_THAT(said_.all(),
-              AllOf(HasSubstr("plan a stopped after 0 iterations, far from the steady"),
-                    HasSubstr("2 plans are far from the steady state"),
-                    HasSubstr("--solver steady"), Not(HasSubstr("plan b"))));
+  EXPECT_THAT(log_.all(), AllOf(HasSubstr("plan a stopped after 0 iterations, far from the steady"),
+                                HasSubstr("2 plans are far from the steady state"),
+                                HasSubstr("--solver steady"), Not(HasSubstr("plan b"))));
 }
 
 TEST_F(MonitoredRun, says_what_the_cores_did_if_others_had_them) {
@@ -302,14 +302,14 @@ TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
   }
   tick();
   const RunStatus status = written_status();
-  EXPECT_EQ(status.workers.size(), most_workers_told);
+  EXPECT_EQ(status.workers.size(), most_workers_shown);
   EXPECT_EQ(status.worker_states.at("working"), 391U);
   EXPECT_EQ(status.running, 2U) << "no more than are left";
   EXPECT_EQ(status.worker_states.at("lost"), 1U);
   EXPECT_EQ(status.workers.at(0).rank, 2) << "which is lost";
   EXPECT_EQ(status.workers.back().rank, 399) << "which is longest at a plan";
   EXPECT_EQ(status.workers.back().running_plans, 20U);
-  ASSERT_EQ(status.workers.back().running.size(), most_running_told);
+  ASSERT_EQ(status.workers.back().running.size(), most_running_shown);
   EXPECT_EQ(status.workers.back().running[0].seconds, 1000);
   EXPECT_EQ(status.workers.back().running[1].seconds, 18);
 }

@@ -45,7 +45,7 @@ TEST(RunStatus, comes_through_its_file_unchanged) {
   const auto path = directory / "results.h5.status";
   write_run_status(path, full_status());
   const RunStatus copy = read_run_status(path).value();
-  EXPECT_EQ(to_json_text(copy), to_json_text(full_status()));
+  EXPECT_EQ(status_json(copy), status_json(full_status()));
   EXPECT_EQ(copy.worker_states.at("lost"), 1U);
   EXPECT_EQ(copy.seconds_left, 5.5);
   ASSERT_EQ(copy.workers.size(), 3U);
@@ -67,7 +67,7 @@ TEST(RunStatus, replaces_its_file_in_one_step_and_leaves_nothing_beside_it) {
   write_run_status(path, next);
   std::ostringstream old;
   old << reader.rdbuf();
-  EXPECT_EQ(old.str(), to_json_text(full_status()));
+  EXPECT_EQ(old.str(), status_json(full_status()));
   EXPECT_EQ(read_run_status(path)->solved, 21U);
   remove_run_status(path);
   remove_run_status(path);
@@ -96,7 +96,7 @@ TEST(RunStatus, of_another_version_is_read_as_far_as_it_is_understood) {
 TEST(RunStatus, keeps_a_plan_whose_name_is_not_text) {
   RunStatus status = full_status();
   status.workers[0].running[0].id = "a\xff";
-  EXPECT_THAT(run_status_from_json(to_json_text(status)).workers[0].running[0].id, HasSubstr("a"));
+  EXPECT_THAT(run_status_from_json(status_json(status)).workers[0].running[0].id, HasSubstr("a"));
 }
 
 TEST(RunStatus, says_which_file_cannot_be_written) {
@@ -113,13 +113,13 @@ TEST(RunStatus, is_not_written_through_a_link_that_somebody_planted_and_waits_fo
   const auto precious = directory / "precious";
   std::ofstream(precious) << "do not touch";
   for (const char* ending : {"", ".new"}) {
-    const auto place = path.string() + ending;
-    std::filesystem::remove(place);
-    std::filesystem::create_symlink(precious, place);
+    const auto name = path.string() + ending;
+    std::filesystem::remove(name);
+    std::filesystem::create_symlink(precious, name);
     write_run_status(path, full_status());
     EXPECT_EQ(read_run_status(path).value().total, 100U);
-    std::filesystem::remove(place);
-    ASSERT_EQ(::mkfifo(place.c_str(), 0666), 0);
+    std::filesystem::remove(name);
+    ASSERT_EQ(::mkfifo(name.c_str(), 0666), 0);
     write_run_status(path, full_status());
     EXPECT_EQ(read_run_status(path).value().total, 100U);
   }

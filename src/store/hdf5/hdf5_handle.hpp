@@ -68,7 +68,7 @@ class Handle {
     if (id_ >= 0) checked(closer_(std::exchange(id_, H5I_INVALID_HID)), what);
   }
   /// Forgets the identifier without a call: after a failed write even closing can crash in HDF5.
-  void leak() { id_ = H5I_INVALID_HID; }
+  void forget() { id_ = H5I_INVALID_HID; }
 
  private:
   hid_t id_ = H5I_INVALID_HID;

@@ -34,7 +34,7 @@ namespace wallheat::store {
 /// Gives an object an attribute of one value.
 void write_attribute(const Handle& object, const std::string& name, hid_t type, const void* value);
 /// Nothing if there is no such attribute, or if it is anything but one text of fixed length, of at
-/// most so many bytes.
+/// most `most_bytes`.
 [[nodiscard]] std::optional<std::string> read_text(const Handle& object, const std::string& name,
                                                    std::uint64_t most_bytes);
 /// Nothing if the attribute is anything but one whole number, or is missing.

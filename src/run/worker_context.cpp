@@ -1,4 +1,4 @@
-#include "run/worker_parts.hpp"
+#include "run/worker_context.hpp"
 
 #include <fmt/format.h>
 
@@ -55,7 +55,7 @@ std::string difference_between(const std::string& mine, const std::string& rank_
 std::string content_of(const RunOptions& options, const Task& plan) {
   try {
     return plan_sample(*open_plan_source(options.job.data, Listing::if_needed),
-                       {plan.id, plan.places});
+                       {plan.id, plan.entry_offsets});
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -73,7 +73,7 @@ std::string difference(const RunOptions& options, const Setup& setup) {
   return "";
 }
 
-/// What the solver processes of a worker are told.
+/// The settings of the solver processes of a worker.
 JobSettings settings_for(const RunOptions& options, const std::string& host, std::string device) {
   JobSettings settings = options.job;
   settings.host = host;
@@ -157,19 +157,19 @@ std::vector<WorkerDevice> open_devices(const RunOptions& options,
 
 }  // namespace
 
-WorkerParts worker_parts(const RunOptions& options, const std::vector<Machine>& machines,
-                         std::size_t mine) {
+WorkerContext worker_context(const RunOptions& options, const std::vector<Machine>& machines,
+                             std::size_t mine) {
   const bool alone = !launched_by_mpi();
   const Timeouts timeouts = alone ? no_timeouts() : Timeouts{options.worker_timeout_s};
-  WorkerParts parts;
-  parts.host = machines.at(mine).host;
-  parts.difference = [&options](const Setup& setup) { return difference(options, setup); };
-  parts.open = [&options, machines, mine] { return open_devices(options, machines, mine); };
-  parts.interrupted = stop_requested;
-  parts.peak_memory = peak_memory;
-  parts.sign_s = timeouts.sign_s();
-  parts.silence_s = timeouts.rank0_s();
-  return parts;
+  WorkerContext context;
+  context.host = machines.at(mine).host;
+  context.difference = [&options](const Setup& setup) { return difference(options, setup); };
+  context.open = [&options, machines, mine] { return open_devices(options, machines, mine); };
+  context.interrupted = stop_requested;
+  context.peak_memory = peak_memory;
+  context.sign_s = timeouts.sign_s();
+  context.silence_s = timeouts.rank0_s();
+  return context;
 }
 
 }  // namespace wallheat

@@ -9,7 +9,7 @@
 namespace wallheat {
 
 /// Where a field is in a result file, for programs that read it there.
-struct FieldPlace {
+struct StoredField {
   std::size_t row = 0;  ///< of the plan, from 0
   std::string id;
   GridShape shape;
@@ -18,6 +18,6 @@ struct FieldPlace {
 
 /// All fields of a result file, in the order of the ids. Throws RunError, also if there are results
 /// that are not in the file yet.
-[[nodiscard]] std::vector<FieldPlace> field_places(const std::filesystem::path& file);
+[[nodiscard]] std::vector<StoredField> stored_fields(const std::filesystem::path& file);
 
 }  // namespace wallheat
