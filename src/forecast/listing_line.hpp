@@ -85,9 +85,9 @@ class ListingTable : public ListingLines {
       : ListingLines(name, text),
         columns_(std::move(columns)),
         command_(std::move(command)),
-        places_(columns_.size()),
+        indices_(columns_.size()),
         width_(columns_.size()) {
-    std::iota(places_.begin(), places_.end(), std::size_t{0});
+    std::iota(indices_.begin(), indices_.end(), std::size_t{0});
   }
 
   /// Goes on to the next row that is not empty; false at the end. Throws RunError if it has more or
@@ -108,7 +108,7 @@ class ListingTable : public ListingLines {
   }
   /// The value of a column, by its index in the list that the constructor got.
   [[nodiscard]] std::string_view operator[](std::size_t column) const {
-    return values_[places_[column]];
+    return values_[indices_[column]];
   }
   /// Says what is wrong with the line at hand, and how to make a listing without that.
   [[noreturn]] void refuse_listing(const std::string& what) const {
@@ -122,13 +122,13 @@ class ListingTable : public ListingLines {
       const auto found = std::find(values_.begin(), values_.end(), columns_[column]);
       if (found == values_.end())
         refuse_listing(fmt::format("the column {} is missing", columns_[column]));
-      places_[column] = static_cast<std::size_t>(found - values_.begin());
+      indices_[column] = static_cast<std::size_t>(found - values_.begin());
     }
   }
 
   std::vector<std::string_view> columns_;
   std::string command_;
-  std::vector<std::size_t> places_;
+  std::vector<std::size_t> indices_;
   std::size_t width_;
   bool is_first_ = true;
   std::vector<std::string_view> values_;  ///< of the line at hand

@@ -42,7 +42,7 @@ void require_two_dimensions(const py::array& array, const std::string& name) {
                    py::str(array.dtype()).cast<std::string>());
 }
 
-std::string place(const std::string& name, std::size_t cell, std::size_t cols) {
+std::string cell_name(const std::string& name, std::size_t cell, std::size_t cols) {
   return name + ": the value in row " + std::to_string(cell / cols) + ", column " +
          std::to_string(cell % cols);
 }
@@ -66,7 +66,7 @@ Grid<double> numbers_of(const py::array& array, const std::string& name) {
                                     [](double value) { return std::abs(value) >= first_inexact; });
     if (found != grid.cells.end())
       throw InputError(
-          place(name, static_cast<std::size_t>(found - grid.cells.begin()), grid.cols) +
+          cell_name(name, static_cast<std::size_t>(found - grid.cells.begin()), grid.cols) +
           " is an integer that float64 may not hold exactly");
   }
   check_values(grid, name);
@@ -84,8 +84,8 @@ Grid<std::uint8_t> mask_of(const py::array& array, const std::string& name) {
   const auto* found =
       std::find_if(values.data(), end, [](double value) { return value != 0 && value != 1; });
   if (found != end)
-    throw InputError(place(name, static_cast<std::size_t>(found - values.data()),
-                           static_cast<std::size_t>(values.shape(1))) +
+    throw InputError(cell_name(name, static_cast<std::size_t>(found - values.data()),
+                               static_cast<std::size_t>(values.shape(1))) +
                      " is neither 0 nor 1; a mask is bool, uint8 or numbers that are 0 or 1");
   return grid_of<std::uint8_t>(values);
 }
