@@ -84,12 +84,11 @@ TEST(Recorder, stores_what_came_last_of_each_plan_and_tells_of_everything_in_ord
   std::vector<std::string> stored;
   for (const PlanResult& row : rows)
     stored.push_back(row.id + " " + std::string(to_string(row.status)) + " " + row.error);
-  EXPECT_THAT(
-      stored,
-      ElementsAre("a pending ",
-                  "b failed rank 1 (cpu 1 on node1) and rank 2 (cpu 2 on node2) "
-                  "gave different answers, so one of these devices is faulty",
-                  "c converged ", "d failed it was away", "e pending ", "f failed bad input"));
+  EXPECT_THAT(stored, ElementsAre("a pending ",
+                                  "b failed rank 1 (cpu 1 on node1) and rank 2 (cpu 2 on node2) "
+                                  "gave different answers, so one of these devices is faulty",
+                                  "c converged ", "d failed it was away", "e pending ",
+                                  "f failed bad input"));
   for (std::size_t i = 1; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i].attempts, 3);
     EXPECT_EQ(rows[i].failures, 2);
