@@ -17,14 +17,14 @@ cmake -S "$source" -B "$other" -DCMAKE_UNITY_BUILD=$unity -DWALLHEAT_CUDA=OFF -D
   cat "$other/log"
   exit 1
 }
-# The commands as CMake wrote them, of the files below the folders, but without code.
+# The commands as CMake wrote them, of the files below the folders, but without code. What a build makes is not there.
 python3 - "$other" "$source" "$@" > "$other/commands" << 'END'
 import json, os, sys
 other, source, *folders = sys.argv[1:]
 below = tuple(os.path.join(root, folder, "") for root in (source, other) for folder in folders)
 with open(os.path.join(other, "compile_commands.json"), encoding="utf-8") as file:
     for each in json.load(file):
-        if each["file"].startswith(below):
+        if each["file"].startswith(below) and os.path.exists(each["file"]):
             print(each["command"], "-fsyntax-only -Werror")
 END
 count=$(wc -l < "$other/commands")

@@ -130,9 +130,9 @@ Compared compared(const CompareOptions& compare) {
   for (std::size_t i = 1; i < answers.size(); ++i)
     found.comparisons.push_back(wallheat::compare(answers.front(), answers[i]));
   auto file = answers.begin();
-  for (const auto& time : compare.times) {
-    if (time) {
-      found.times.push_back({time->name, time->seconds / static_cast<double>(timed)});
+  for (const auto& of_word : compare.times) {
+    if (of_word) {
+      found.times.push_back({of_word->name, of_word->seconds / static_cast<double>(timed)});
       continue;
     }
     const Answers& of = *file++;
