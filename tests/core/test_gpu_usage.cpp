@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "core/device_times.hpp"
 #include "core/gpu_usage.hpp"
 #include "support/matchers.hpp"
 
@@ -19,6 +20,14 @@ TEST(GpuUsage, has_means_maxima_and_the_last_energy) {
   EXPECT_EQ(usage.temperature_c.max(), -5);
   EXPECT_TRUE(std::isnan(usage.sm_clock_mhz.mean()));
   EXPECT_TRUE(std::isnan(usage.sm_clock_mhz.max()));
+}
+
+TEST(DeviceTimes, leave_to_the_host_what_neither_the_device_nor_waiting_took) {
+  DeviceTimes times{.upload_s = 1, .kernel_s = 5, .download_s = 1, .wait_s = 8};
+  EXPECT_EQ(times.host_s(10), 2) << "it waited for the driver, too";
+  times.wait_s = 3;
+  EXPECT_EQ(times.host_s(10), 3) << "it launched while the device was at work";
+  EXPECT_EQ(times.host_s(6), 0) << "clocks differ";
 }
 
 }  // namespace
