@@ -1,5 +1,3 @@
-#include "bench/cpu_bench.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -7,8 +5,9 @@
 #include <limits>
 #include <memory>
 
-#include "core/cpu_time.hpp"
+#include "bench/bench.hpp"
 #include "core/generator.hpp"
+#include "core/threads.hpp"
 #include "node/local_machine.hpp"
 #include "solve/cpu/active_blocks.hpp"
 #include "solve/isa.hpp"

@@ -1,5 +1,3 @@
-#include "bench/reference_profile.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,8 +5,9 @@
 #include <functional>
 #include <limits>
 
-#include "core/cpu_time.hpp"
+#include "bench/bench.hpp"
 #include "core/interior_values.hpp"
+#include "core/threads.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/error.hpp"
 

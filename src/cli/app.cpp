@@ -8,9 +8,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
-#include "core/printable.hpp"
-#include "core/version.hpp"
-#include "io/print_error.hpp"
+#include "core/program.hpp"
+#include "core/text.hpp"
 #include "io/process_setup.hpp"
 #include "isolation/solver_process.hpp"
 #include "mpi/mpi_session.hpp"

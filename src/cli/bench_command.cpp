@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
-#include "bench/cpu_bench.hpp"
-#include "bench/gpu_bench.hpp"
-#include "bench/reference_profile.hpp"
+#include "bench/bench.hpp"
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
 #include "core/generator.hpp"
-#include "io/print_error.hpp"
+#include "io/process_setup.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "report/bench_report.hpp"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <tuple>
 
-#include "io/file_names.hpp"
+#include "io/files.hpp"
 #include "plans/plan_source.hpp"
 #include "report/gnuplot.hpp"
 #include "store/result_path.hpp"

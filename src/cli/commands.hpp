@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/options.hpp"
-#include "core/exit_status.hpp"
+#include "core/program.hpp"
 #include "report/report.hpp"
 
 namespace wallheat {

@@ -6,11 +6,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
-#include "core/number_of.hpp"
+#include "core/text.hpp"
 #include "plans/plan_source.hpp"
 #include "report/answer_csv.hpp"
 #include "report/compare.hpp"
-#include "report/iterates.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

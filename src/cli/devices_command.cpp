@@ -5,14 +5,13 @@
 #include <set>
 #include <tuple>
 
-#include "bench/cpu_bench.hpp"
+#include "bench/bench.hpp"
 #include "cli/commands.hpp"
-#include "core/plural.hpp"
-#include "core/version.hpp"
+#include "core/program.hpp"
+#include "core/text.hpp"
 #include "mpi/mpi_session.hpp"
 #include "node/local_machine.hpp"
 #include "node/placement.hpp"
-#include "node/processor.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/solver_options.hpp"
 

@@ -3,7 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
-#include "core/id_list.hpp"
+#include "core/plan_ids.hpp"
 #include "report/row_table.hpp"
 #include "wallheat/error.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
-#include "core/version.hpp"
+#include "core/program.hpp"
 #include "store/merge.hpp"
 #include "store/repair.hpp"
 #include "view/run_status.hpp"

@@ -6,15 +6,12 @@
 #include <thread>
 
 #include "cli/commands.hpp"
-#include "core/number_of.hpp"
-#include "core/printable.hpp"
-#include "io/print_error.hpp"
+#include "core/text.hpp"
 #include "io/process_setup.hpp"
 #include "node/node_telemetry.hpp"
 #include "report/node_text.hpp"
 #include "report/recording.hpp"
 #include "run/batch_job.hpp"
-#include "run/signals.hpp"
 #include "view/output_file.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"

@@ -5,7 +5,6 @@
 #include "cli/commands.hpp"
 #include "forecast/cluster.hpp"
 #include "forecast/job_listing.hpp"
-#include "solve/offload.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <sstream>
 
-#include "core/printable.hpp"
+#include "core/text.hpp"
 #include "mpi/mpi_session.hpp"
-#include "run/configuration_file.hpp"
+#include "run/run_options.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 

@@ -7,8 +7,8 @@
 #include <iostream>
 #include <tuple>
 
-#include "core/number_of.hpp"
-#include "report/report_page.hpp"
+#include "core/text.hpp"
+#include "report/report.hpp"
 #include "view/output_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/options.hpp"
-#include "report/figure.hpp"
+#include "report/gnuplot.hpp"
 
 namespace wallheat {
 

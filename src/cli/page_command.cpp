@@ -1,7 +1,7 @@
 #include "cli/commands.hpp"
 #include "forecast/job_listing.hpp"
 #include "report/gnuplot.hpp"
-#include "report/report_page.hpp"
+#include "report/report.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 

@@ -4,8 +4,7 @@
 
 #include <memory>
 
-#include "core/number_of.hpp"
-#include "core/printable.hpp"
+#include "core/text.hpp"
 #include "plans/plan_source.hpp"
 #include "wallheat/error.hpp"
 

@@ -7,10 +7,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
-#include "core/number_of.hpp"
-#include "core/plural.hpp"
-#include "core/printable.hpp"
-#include "io/print_error.hpp"
+#include "core/text.hpp"
+#include "io/process_setup.hpp"
 #include "plans/plan_source.hpp"
 #include "report/field_picture.hpp"
 #include "solve/solver_options.hpp"

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/printable.hpp"
-#include "io/print_error.hpp"
+#include "core/text.hpp"
+#include "io/process_setup.hpp"
 #include "plans/plan_source.hpp"
 #include "report/answer_csv.hpp"
-#include "report/attributes.hpp"
-#include "report/thresholds.hpp"
+#include "report/file_status.hpp"
+#include "report/histogram.hpp"
 #include "run/catalogue.hpp"
 #include "wallheat/error.hpp"
 

@@ -2,11 +2,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/run_option_parser.hpp"
-#include "core/plural.hpp"
-#include "core/printable.hpp"
+#include "core/text.hpp"
 #include "mpi/mpi_session.hpp"
 #include "report/file_status.hpp"
-#include "run/readiness.hpp"
 #include "run/run.hpp"
 #include "run/run_options.hpp"
 #include "store/result_path.hpp"

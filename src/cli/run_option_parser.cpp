@@ -15,10 +15,10 @@
 
 #include "cli/options.hpp"
 #include "cli/plan_options.hpp"
-#include "core/number_of.hpp"
+#include "core/text.hpp"
 #include "mpi/mpi_session.hpp"
 #include "run/batch_job.hpp"
-#include "run/configuration_file.hpp"
+#include "run/run_options.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 

@@ -6,10 +6,9 @@
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
 #include "core/answer.hpp"
-#include "core/number_of.hpp"
-#include "core/printable.hpp"
+#include "core/text.hpp"
 #include "forecast/replay.hpp"
-#include "io/print_error.hpp"
+#include "io/process_setup.hpp"
 #include "report/scaling.hpp"
 #include "wallheat/error.hpp"
 

@@ -5,9 +5,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
-#include "core/parallel_for.hpp"
-#include "core/plural.hpp"
-#include "io/print_error.hpp"
+#include "core/text.hpp"
+#include "core/threads.hpp"
+#include "io/process_setup.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "run/verifier.hpp"

@@ -6,12 +6,27 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/plural.hpp"
-#include "core/python_float.hpp"
-#include "core/result_columns.hpp"
-#include "core/room_columns.hpp"
+#include "core/text.hpp"
+#include "wallheat/plan_result.hpp"
 
 namespace wallheat {
+
+std::string_view to_string(PlanStatus status) {
+  switch (status) {
+    case PlanStatus::pending:
+      return "pending";
+    case PlanStatus::converged:
+      return "converged";
+    case PlanStatus::max_iterations:
+      return "max_iterations";
+    case PlanStatus::empty:
+      return "empty";
+    case PlanStatus::failed:
+      return "failed";
+  }
+  return "unknown";
+}
+
 namespace {
 
 template <class Value>

@@ -2,26 +2,35 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <variant>
 #include <vector>
 
-#include "core/bytes.hpp"
 #include "wallheat/plan_result.hpp"
+
+namespace wallheat {
+
+using Bytes = std::vector<std::byte>;
+
+/// Bytes that do not hold what their reader expects.
+struct DecodeError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // A record is described once, by a function beside it,
 //   template <class Visit, Is<Task> R>
 //   void fields_of(Visit& visit, R& task) { visit(task.index, task.id); }
 // or in it: static void fields(auto& visit, auto& self) { visit(self.index, self.id); }
 // Encoder and Decoder walk the same list, so that they cannot disagree.
-namespace wallheat {
 
 template <class T>
 concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;

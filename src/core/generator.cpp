@@ -5,7 +5,6 @@
 #include <string>
 
 #include "core/generator_canvas.hpp"
-#include "core/generator_interior.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -1,10 +1,5 @@
 #pragma once
 
-// Internal to the generator: its numbers, its geometry, and the canvas that walls are painted on.
-// Everything is whole numbers, and every random draw is a statement of its own (C++ leaves the
-// order of function arguments open): together these make the bytes of a plan the same on every
-// machine.
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,6 +10,11 @@
 #include "wallheat/grid.hpp"
 
 namespace wallheat::generator {
+
+// Internal to the generator: its numbers, its geometry, and the canvas that walls are painted on.
+// Everything is whole numbers, and every random draw is a statement of its own (C++ leaves the
+// order of function arguments open): together these make the bytes of a plan the same on every
+// machine.
 
 /// Lengths, whatever the size of the grid: its side is 51200, so 100 is one cell of a grid of 512.
 using Length = std::int64_t;
@@ -193,5 +193,18 @@ class Canvas {
   Length size_;
   Grid<Material> cells_;
 };
+
+// Internal to the generator: what is inside the outer walls of one wing.
+
+/// What the walls and rooms of one building have in common.
+struct Style {
+  Length outer, party, thin;      ///< thickness of outer, other load-bearing, and inside walls
+  Length corridor, door, narrow;  ///< widths; `narrow` is the least width of a room
+  Length widest;                  ///< no room holds heat longer than a square one of this width
+  Length bearing;                 ///< permille of the walls along corridors that bear load
+};
+
+/// Paints a wing whole: outer walls, apartments, corridors, rooms, doors.
+void draw_wing(Canvas& canvas, const Wing& wing, const Style& style, Random& random);
 
 }  // namespace wallheat::generator

@@ -1,4 +1,4 @@
-#include "core/generator_interior.hpp"
+#include "core/generator_canvas.hpp"
 
 namespace wallheat::generator {
 namespace {

@@ -4,10 +4,23 @@
 #include <span>
 #include <vector>
 
+#include "wallheat/grid.hpp"
 #include "wallheat/statistics.hpp"
 
-// The temperatures that are summarised: taken out of the field once, for all that is asked of them.
 namespace wallheat {
+
+// The larger and the smaller of two numbers; NaN if one of them is NaN, which std::max and std::min
+// may drop. Always inlined, as files that are compiled for different processors use them.
+
+[[gnu::always_inline]] inline constexpr double larger(double one, double other) {
+  return one >= other || one != one ? one : other;
+}
+
+[[gnu::always_inline]] inline constexpr double smaller(double one, double other) {
+  return -larger(-one, -other);
+}
+
+// The temperatures that are summarised: taken out of the field once, for all that is asked of them.
 
 /// How many of a mask's cells are not 0.
 [[nodiscard]] std::int64_t count_interior(std::span<const std::uint8_t> mask);
@@ -40,5 +53,10 @@ struct CellSummary {
 [[nodiscard]] double numpy_sum(std::span<const double> values);
 /// The statistics of the interior's values in single precision, as NumPy returns them for float32.
 [[nodiscard]] Statistics single_precision_statistics(std::span<const float> values);
+
+/// How many cells down or up the next cell of its column is that is not interior, `most` (1 or
+/// more) if that is farther; 0 for such a cell itself. What is around the grid is not interior.
+[[nodiscard]] Grid<std::uint16_t> column_distances(const Grid<std::uint8_t>& interior,
+                                                   std::uint16_t most);
 
 }  // namespace wallheat

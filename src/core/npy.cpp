@@ -8,8 +8,7 @@
 #include <fstream>
 #include <type_traits>
 
-#include "core/number_of.hpp"
-#include "core/plural.hpp"
+#include "core/text.hpp"
 #include "wallheat/error.hpp"
 
 // The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html

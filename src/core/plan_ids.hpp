@@ -1,14 +1,102 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "core/id_list.hpp"
-
 namespace wallheat {
+
+/// Texts in order. Their letters lie one after the other: a text takes its letters and eight bytes,
+/// without an allocation of its own. Copies share them, until a text is added to one.
+class TextList {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = std::string_view;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = std::string_view;
+
+    Iterator(const TextList& list, std::size_t index) : list_(&list), index_(index) {}
+    std::string_view operator*() const { return (*list_)[index_]; }
+    Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    Iterator operator++(int) { return {*list_, index_++}; }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.index_ == b.index_; }
+
+   private:
+    const TextList* list_;
+    std::size_t index_;
+  };
+  using value_type = std::string_view;
+  using const_iterator = Iterator;
+
+  TextList() = default;
+  TextList(std::initializer_list<std::string_view> texts);
+  explicit TextList(const std::vector<std::string>& texts);
+
+  void reserve(std::size_t texts, std::size_t letters = 0);
+  void push_back(std::string_view text);
+  [[nodiscard]] std::size_t size() const { return texts_ ? texts_->ends.size() : 0; }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  /// Valid until the next text is added.
+  [[nodiscard]] std::string_view operator[](std::size_t index) const {
+    const std::uint64_t begin = index == 0 ? 0 : texts_->ends[index - 1];
+    return std::string_view(texts_->letters).substr(begin, texts_->ends[index] - begin);
+  }
+  [[nodiscard]] Iterator begin() const { return {*this, 0}; }
+  [[nodiscard]] Iterator end() const { return {*this, size()}; }
+  /// The first `count` of them, or all if there are fewer.
+  [[nodiscard]] TextList first(std::size_t count) const;
+  friend bool operator==(const TextList& a, const TextList& b);
+
+ private:
+  struct Texts {
+    std::string letters;
+    std::vector<std::uint64_t> ends;  ///< of text k in letters
+  };
+  [[nodiscard]] Texts& own();
+
+  std::shared_ptr<Texts> texts_;
+};
+
+/// Plan ids in order, each once, and the index of each. If they are sorted, as an archive has
+/// them all but always, that takes no table: of a million one takes longer than all else.
+class IdList {
+ public:
+  /// Makes room for `ids` ids of `letters` letters in all, so that none is taken for more.
+  void reserve(std::size_t ids, std::size_t letters);
+  /// False, and nothing is added, if it is in the list.
+  bool add(std::string_view id) { return insert(id).second; }
+  /// Adds an id that is not in the list. Returns its index, and whether it was added.
+  std::pair<std::size_t, bool> insert(std::string_view id);
+  [[nodiscard]] std::size_t size() const { return ids_.size(); }
+  /// Valid until the next id is added.
+  [[nodiscard]] std::string_view operator[](std::size_t index) const { return ids_[index]; }
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view id) const;
+  [[nodiscard]] const TextList& ids() const { return ids_; }
+
+ private:
+  /// The slot of an id, or the free one that it would take.
+  [[nodiscard]] std::size_t slot_of(std::string_view id) const;
+  void make_slots(std::size_t count);
+
+  TextList ids_;
+  bool is_sorted_ = true;
+  /// If they are not sorted, by hash: index + 1; 0 is free. At most two thirds are taken.
+  std::vector<std::uint32_t> slots_;
+};
 
 /// The longest plan id in bytes; the result file keeps ids in fixed-length strings.
 inline constexpr std::size_t max_id_length = 127;

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/number_of.hpp"
-#include "core/python_float.hpp"
+#include "core/text.hpp"
 
 namespace wallheat {
 

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
-#include "core/printable.hpp"
+#include "core/text.hpp"
+#include "forecast/listing_line.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -59,6 +62,173 @@ std::string read_text_file(const std::string& file) {
   }
   if (in.bad()) throw RunError(fmt::format("{} cannot be read to its end", printable(file)));
   return text;
+}
+
+namespace {
+
+/// 0 if it is unknown.
+std::int64_t sacct_time_in(const ListingTable& table, std::string_view time, const char* what) {
+  if (time.empty() || time == "Unknown" || time == "None" || time == "N/A") return 0;
+  if (!number_of<std::int64_t>(time))
+    table.refuse_listing(fmt::format("its {} is '{}', which is no time in seconds since 1970", what,
+                                     time.substr(0, ListingLines::longest)));
+  return table.time_s(time, what);
+}
+
+/// "4000M" in bytes; sizes without a unit are MiB.
+double bytes_in(const ListingLines& lines, std::string_view text) {
+  constexpr std::string_view units = "KMGTP";
+  double unit = 1 << 20;
+  if (!text.empty() && units.find(text.back()) != std::string_view::npos) {
+    unit = 1024;
+    for (std::size_t power = units.find(text.back()); power > 0; --power) unit *= 1024;
+    text.remove_suffix(1);
+  }
+  return lines.number<double>(text, "memory") * unit;
+}
+
+/// What the list "cpu=4,mem=16G,node=1" says of a resource; empty: nothing.
+std::string_view resource(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    const std::string_view item = list.substr(0, end);
+    if (item.size() > name.size() && item.starts_with(name) && item[name.size()] == '=')
+      return item.substr(name.size() + 1);
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return {};
+}
+
+/// The memory that was asked for in all: of all resources, else ReqMem, which older Slurms give for
+/// a node ("n") or a core ("c").
+double memory_of(const ListingLines& lines, const JobRecord& job, std::string_view required,
+                 std::string_view list) {
+  if (const auto text = resource(list, "mem"); !text.empty()) return bytes_in(lines, text);
+  if (required.empty()) return 0;
+  double count = 1;
+  if (required.back() == 'n') count = job.nodes;
+  if (required.back() == 'c') count = job.cpus;
+  if (required.back() == 'n' || required.back() == 'c') required.remove_suffix(1);
+  return required.empty() ? 0 : count * bytes_in(lines, required);
+}
+
+/// "123_4" is a task of array 123, and so is "123_[5-9]"; "123+1" is a part of 123.
+std::uint64_t array_of(const ListingLines& lines, std::string_view job) {
+  const std::size_t mark = job.find_first_of("_+");
+  return mark == std::string_view::npos ? 0
+                                        : lines.number<std::uint64_t>(job.substr(0, mark), "JobID");
+}
+
+}  // namespace
+
+JobListing parse_sacct(const std::string& name, std::string_view text) {
+  enum Column {  // in the order of sacct_fields
+    job_raw,
+    job_text,
+    partition,
+    qos,
+    state,
+    submit,
+    eligible,
+    start,
+    end,
+    limit,
+    nodes,
+    cpus,
+    memory,
+    resources
+  };
+  std::vector<std::string_view> columns;
+  split(sacct_fields, ',', columns);
+  ListingTable table(name, text, columns,
+                     fmt::format("SLURM_TIME_FORMAT=%s sacct -X -D -n -P -o {}", sacct_fields));
+  JobListing listing;
+  while (table.next()) {
+    if (table[job_text].find('.') != std::string_view::npos) continue;  // a step
+    JobRecord job;
+    job.job = table.number<std::uint64_t>(table[job_raw], "JobIDRaw");
+    job.array = array_of(table, table[job_text]);
+    // While it waits, a job may name several partitions.
+    job.partition = table[partition].substr(0, table[partition].find(','));
+    job.qos = table[qos];
+    job.submit_s = sacct_time_in(table, table[submit], "Submit");
+    job.eligible_s = sacct_time_in(table, table[eligible], "Eligible");
+    job.start_s = sacct_time_in(table, table[start], "Start");
+    const std::int64_t ended_s = sacct_time_in(table, table[end], "End");
+    if (!table[nodes].empty()) job.nodes = table.number<std::uint32_t>(table[nodes], "AllocNodes");
+    if (!table[cpus].empty()) job.cpus = table.number<std::uint32_t>(table[cpus], "AllocCPUS");
+    // Cancelled before it started, a job has the time of that as its start, too, but no nodes.
+    if (table[state].starts_with("PENDING") || (job.nodes == 0 && job.cpus == 0)) job.start_s = 0;
+    if (job.start_s == 0) {
+      job.until_s = ended_s;
+      const std::string_view asked = resource(table[resources], "cpu");
+      if (!asked.empty()) job.cpus = table.number<std::uint32_t>(asked, "ReqTRES");
+    }
+    if (const auto minutes = number_of<std::int64_t>(table[limit]); minutes && *minutes > 0)
+      job.limit_s = std::min<std::int64_t>(*minutes, 1'000'000'000) * 60;
+    job.waits_still = job.start_s == 0 && job.until_s == 0;
+    job.memory_bytes = memory_of(table, job, table[memory], table[resources]);
+    listing.jobs.push_back(std::move(job));
+  }
+  listing.end_what_waits();
+  return listing;
+}
+
+namespace {
+
+/// "[Mon] Sep 25 21:15[:03] 2024 [L]" in the local time of this machine; 0 for "-". The letter at
+/// the end tells how an expected time was found.
+std::int64_t bjobs_time_in(const ListingTable& table, std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  if (text.empty() || text.substr(0, text.find(' ')) == "-") return 0;
+  const std::string whole(text);
+  for (const char* format :
+       {"%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M %Y", "%b %d %H:%M:%S %Y", "%b %d %H:%M %Y"}) {
+    std::tm time{};
+    const char* const rest = ::strptime(whole.c_str(), format, &time);
+    if (rest == nullptr) continue;
+    const std::string_view letter = rest;
+    time.tm_isdst = -1;
+    const std::time_t seconds = std::mktime(&time);
+    if (seconds > 0 && letter.size() <= 2) return seconds;
+  }
+  table.refuse_listing(fmt::format("'{}' is no time with a year, as Sep 25 21:15:03 2023",
+                                   text.substr(0, ListingLines::longest)));
+}
+
+}  // namespace
+
+JobListing parse_bjobs(const std::string& name, std::string_view text) {
+  enum Column { number, index, queue, state, submit, start, finish, slots, limit };
+  ListingTable table(name, text,
+                     {"JOBID", "JOBINDEX", "QUEUE", "STAT", "SUBMIT_TIME", "START_TIME",
+                      "FINISH_TIME", "NREQ_SLOT", "RUNTIMELIMIT"},
+                     fmt::format("LSB_DISPLAY_YEAR=Y bjobs -a -o \"{}\"", bjobs_fields));
+  JobListing listing;
+  while (table.next()) {
+    JobRecord job;
+    const std::string_view id = table[number];  // "1234" or "1234[5]"
+    job.job = table.number<std::uint64_t>(id.substr(0, id.find('[')), "JOBID");
+    if (const auto task = number_of<std::uint32_t>(table[index]); task && *task > 0) {
+      job.task = *task;
+      job.array = job.job;
+    }
+    job.partition = table[queue];
+    job.submit_s = job.eligible_s = bjobs_time_in(table, table[submit]);
+    job.start_s = bjobs_time_in(table, table[start]);
+    const bool is_held = table[state] == "PSUSP";
+    job.waits_still = is_held || table[state] == "PEND";
+    if (job.waits_still) job.start_s = 0;  // it is the expected one
+    if (is_held) job.eligible_s = 0;       // it cannot start
+    if (!job.waits_still && job.start_s == 0) job.until_s = bjobs_time_in(table, table[finish]);
+    job.cpus = number_of<std::uint32_t>(table[slots]).value_or(1);
+    const std::string_view minutes = table[limit].substr(0, table[limit].find_first_of(" /"));
+    if (const auto value = number_of<double>(minutes); value && *value > 0 && *value < 1e9)
+      job.limit_s = static_cast<std::int64_t>(*value * 60);
+    listing.jobs.push_back(std::move(job));
+  }
+  listing.end_what_waits();
+  return listing;
 }
 
 }  // namespace wallheat

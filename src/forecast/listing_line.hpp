@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/number_of.hpp"
-#include "core/printable.hpp"
+#include "core/text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -5,8 +5,12 @@
 #include <span>
 #include <vector>
 
-// HDF5's two filters, byte shuffle and deflate, for chunks that bypass the library.
 namespace wallheat {
+
+/// The CRC-32 of zlib, gzip and PNG (Python: zlib.crc32). With that of what stands before, of both.
+[[nodiscard]] std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before = 0);
+
+// HDF5's two filters, byte shuffle and deflate, for chunks that bypass the library.
 
 /// How hard to look for repeats, as a level of libdeflate.
 enum class Effort {

@@ -7,8 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "io/file_names.hpp"
-
 namespace wallheat {
 namespace {
 

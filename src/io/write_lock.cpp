@@ -14,8 +14,8 @@
 #include <string_view>
 #include <thread>
 
-#include "core/utc_text.hpp"
-#include "io/file_names.hpp"
+#include "core/text.hpp"
+#include "io/files.hpp"
 
 namespace wallheat {
 namespace {

@@ -2,17 +2,38 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "isolation/job_settings.hpp"
+#include "core/codec.hpp"
 #include "plans/plan_source.hpp"
 #include "queue/messages.hpp"
 #include "solve/gpu/device.hpp"
+#include "solve/solver_options.hpp"
 
 namespace wallheat {
+
+/// What a solver process has to know: the command line fills the first part, a worker the second,
+/// and a solver process gets it all.
+struct JobSettings {
+  std::filesystem::path data;  ///< for open_plan_source
+  SolverOptions solver;
+  bool save_fields = false;
+  std::string host;  ///< this and the device go into each row
+  std::string device;
+  double plan_timeout_s = 0;  ///< the longest without progress; 0: for ever
+  std::uint32_t lanes = 1;  ///< plans that it solves at a time; 0: as many as keep the device busy
+  std::vector<int> cpus{};  ///< all threads are bound to these; empty: as the process is started
+};
+
+[[nodiscard]] Bytes encode(const JobSettings& settings);
+/// Throws DecodeError if the bytes are no settings.
+[[nodiscard]] JobSettings decode_settings(std::span<const std::byte> bytes);
 
 /// Fills the columns that follow from the answer: status, statistics, iterations, last delta, what
 /// is known of its error; and the rooms, if they are asked for.

@@ -1,5 +1,3 @@
-#include "isolation/seats.hpp"
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -13,8 +11,9 @@
 #include <new>
 #include <optional>
 
-#include "core/file_descriptor.hpp"
+#include "core/input_file.hpp"
 #include "isolation/message_channel.hpp"
+#include "isolation/worker_loop.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

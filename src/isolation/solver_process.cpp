@@ -20,11 +20,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/exit_status.hpp"
 #include "core/input_file.hpp"
-#include "core/number_of.hpp"
+#include "core/program.hpp"
+#include "core/text.hpp"
 #include "isolation/message_channel.hpp"
-#include "isolation/seat_messages.hpp"
 #include "node/local_machine.hpp"
 #include "wallheat/error.hpp"
 

@@ -8,7 +8,7 @@
 #include <exception>
 #include <utility>
 
-#include "io/print_error.hpp"
+#include "io/process_setup.hpp"
 #include "queue/agent.hpp"
 #include "wallheat/error.hpp"
 

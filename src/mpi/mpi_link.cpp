@@ -1,5 +1,3 @@
-#include "mpi/mpi_link.hpp"
-
 #include <mpi.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/mpi_session.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

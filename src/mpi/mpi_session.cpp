@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/mpi_link.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

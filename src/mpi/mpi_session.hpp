@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/bytes.hpp"
+#include "core/codec.hpp"
 #include "queue/link.hpp"
 
 namespace wallheat {
@@ -59,5 +59,11 @@ class MpiSession {
 
 /// The MPI library's own name and version, for provenance.
 [[nodiscard]] std::string mpi_library();
+
+/// This rank's link over MPI, which has started.
+[[nodiscard]] std::unique_ptr<Link> make_mpi_link(int size);
+
+/// Throws RunError if a call of MPI has failed.
+void check_mpi(int code, const char* call);
 
 }  // namespace wallheat

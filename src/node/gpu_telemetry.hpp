@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/gpu_usage.hpp"
+#include "core/machine.hpp"
 
 namespace wallheat {
 

@@ -3,6 +3,7 @@
 #include <hwloc.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,14 +15,73 @@
 #include <fstream>
 #include <memory>
 #include <set>
+#include <string>
 #include <system_error>
 #include <type_traits>
 
-#include "node/cgroup_limits.hpp"
 #include "solve/gpu/device.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+double number_in(const fs::path& file) {
+  double number = 0;
+  std::ifstream(file) >> number;
+  return number;  // 0 if it is none
+}
+
+/// What a group says of itself, in the files of either version. Without a limit these say "max",
+/// -1, or more memory than any machine has.
+void read_group(const fs::path& group, CgroupLimits& limits) {
+  double time = 0;
+  double period = 0;
+  if (!(std::ifstream(group / "cpu.max") >> time >> period)) {
+    time = number_in(group / "cpu.cfs_quota_us");
+    period = number_in(group / "cpu.cfs_period_us");
+  }
+  struct stat status {};
+  if (time > 0 && period > 0 && ::stat(group.c_str(), &status) == 0)
+    limits.quotas.push_back({status.st_ino, time / period});
+  for (const char* file : {"memory.max", "memory.limit_in_bytes"}) {
+    const auto bytes = static_cast<std::uint64_t>(std::max(number_in(group / file), 0.0));
+    if (bytes > 0 && (limits.memory_bytes == 0 || bytes < limits.memory_bytes))
+      limits.memory_bytes = bytes;
+  }
+}
+
+/// Reads a group and those around it, from `root` on. A missing one has no limits: so it is
+/// in a container that sees names of its host: there `root` is its own group.
+void walk(const fs::path& root, const std::string& path, CgroupLimits& limits) {
+  fs::path group = root;
+  read_group(group, limits);
+  if (path.starts_with("/..")) return;  // outside of what can be seen
+  for (const fs::path& part : fs::path(path).relative_path()) read_group(group /= part, limits);
+}
+
+}  // namespace
+
+CgroupLimits cgroup_limits(const fs::path& process, const fs::path& mount) {
+  CgroupLimits limits;
+  std::ifstream file(process / "cgroup");
+  for (std::string line; std::getline(file, line);) {
+    // number:controllers:path, with 0 and no controllers in version 2
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string path = line.substr(second + 1);
+    if (controllers == ",,") walk(mount, path, limits);
+    for (const char* name : {"cpu", "memory"})
+      if (controllers.find("," + std::string(name) + ",") != std::string::npos)
+        walk(mount / name, path, limits);
+  }
+  return limits;
+}
+
 namespace {
 
 [[noreturn]] void fail(const std::string& what, int error) {
@@ -187,6 +247,49 @@ std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   if (gethostname(name.data(), name.size()) != 0) fail("this host's name cannot be read", errno);
   return name.data();
+}
+
+std::int64_t peak_memory() {
+  std::ifstream status("/proc/self/status");
+  std::int64_t kib = 0;
+  for (std::string word; status >> word;)
+    if (word == "VmHWM:" && status >> kib) return kib * 1024;
+  return 0;
+}
+
+bool restart_peak_memory() {
+  // 5 is for the peak alone: proc(5)
+  return static_cast<bool>(std::ofstream("/proc/self/clear_refs") << "5" << std::flush);
+}
+
+namespace {
+
+std::size_t cache_bytes(int name) {
+  const long bytes = ::sysconf(name);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+/// The value of the first line "name : value" of /proc/cpuinfo.
+std::string cpu_info(const std::string& name) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with(name) && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return {};
+}
+
+double clock_hz() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
+  if (double kilohertz = 0; file >> kilohertz) return kilohertz * 1e3;
+  return std::strtod(cpu_info("cpu MHz").c_str(), nullptr) * 1e6;  // 0 if it is no number
+}
+
+}  // namespace
+
+Processor local_processor() {
+  return {cpu_info("model name"), clock_hz(), cache_bytes(_SC_LEVEL1_DCACHE_SIZE),
+          cache_bytes(_SC_LEVEL2_CACHE_SIZE), cache_bytes(_SC_LEVEL3_CACHE_SIZE)};
 }
 
 }  // namespace wallheat

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -30,5 +33,36 @@ void bind_this_thread(const std::vector<int>& cpus);
 
 /// The operating system's name of this host. Throws RunError.
 [[nodiscard]] std::string host_name();
+
+/// To what Linux limits the processes of a group, and of the groups around it.
+struct CgroupLimits {
+  std::vector<CpuQuota> quotas;
+  std::uint64_t memory_bytes = 0;  ///< the least; 0: no limit
+};
+
+/// Those that hold for a process by its cgroups (version 1 or 2) and the groups around them, as far
+/// as they can be seen: in a container perhaps only its own. `process` is its folder in /proc,
+/// `mount` is where the groups are folders. What cannot be read counts as no limit.
+[[nodiscard]] CgroupLimits cgroup_limits(const std::filesystem::path& process = "/proc/self",
+                                         const std::filesystem::path& mount = "/sys/fs/cgroup");
+
+/// The most physical memory that this process has held at once, in bytes: the peak of its resident
+/// set, VmHWM in proc(5). Pages that it shares with others count, those on a GPU do not. 0 if
+/// the system does not tell.
+[[nodiscard]] std::int64_t peak_memory();
+
+/// What was held before counts no longer. Returns false if the system does not allow it.
+[[nodiscard]] bool restart_peak_memory();
+
+/// What the system tells about a core of this machine. What it does not tell is empty or 0.
+struct Processor {
+  std::string model;
+  double clock_hz = 0;  ///< the highest it may run at; if that is unknown, that of now
+  std::size_t first_cache_bytes = 0;   ///< of data, of a core
+  std::size_t second_cache_bytes = 0;  ///< of a core
+  std::size_t third_cache_bytes = 0;   ///< shared by cores
+};
+
+[[nodiscard]] Processor local_processor();
 
 }  // namespace wallheat

@@ -8,8 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "core/plural.hpp"
-#include "core/python_float.hpp"
+#include "core/text.hpp"
 #include "io/deflate.hpp"
 #include "wallheat/error.hpp"
 

@@ -1,6 +1,6 @@
-#include "plans/plan_hash.hpp"
-
 #include <xxhash.h>
+
+#include "plans/plan_source.hpp"
 #if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
 #include <xxh_x86dispatch.h>  // the same hash by the widest vectors that the processor has
 #endif

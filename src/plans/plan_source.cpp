@@ -9,10 +9,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/file_descriptor.hpp"
 #include "core/input_file.hpp"
-#include "core/number_of.hpp"
-#include "plans/zip_source.hpp"
+#include "core/text.hpp"
 #include "plans/zip_writer.hpp"
 
 namespace wallheat {

@@ -105,4 +105,20 @@ enum class Listing { now, if_needed };
 inline constexpr const char* ids_name = "building_ids.txt";
 inline constexpr const char* spacing_name = "spacing.txt";
 
+/// The files of a directory of plans in a zip archive: as `zip -r` makes it of the directory, or
+/// numpy.savez_compressed of arrays with these names. Throws RunError if the archive is damaged as
+/// a whole, or holds the plans of two directories or none.
+[[nodiscard]] SharedPlanSource zip_source(const std::filesystem::path& archive,
+                                          Listing listing = Listing::now);
+
+/// What the file of that name beside the plans of an archive holds; nothing if there is none.
+/// Throws RunError.
+[[nodiscard]] std::optional<std::string> text_beside_plans(const std::filesystem::path& archive,
+                                                           const std::string& name);
+
+/// XXH3 (64 bit) of what the solver gets: shape, start field, mask, and the source if there is one.
+/// It does not depend on how the plan is stored (dtype, order), so a plan keeps its hash from one
+/// container to another.
+[[nodiscard]] std::uint64_t plan_hash(const FloorPlan& plan);
+
 }  // namespace wallheat

@@ -6,9 +6,7 @@
 #include <limits>
 #include <string_view>
 
-#include "io/checksum.hpp"
 #include "io/deflate.hpp"
-#include "plans/zip_format.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -1,5 +1,3 @@
-#include "plans/zip_source.hpp"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -10,9 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/id_list.hpp"
 #include "core/npy.hpp"
 #include "core/plan_files.hpp"
+#include "core/plan_ids.hpp"
+#include "plans/plan_source.hpp"
 #include "plans/zip_archive.hpp"
 #include "wallheat/error.hpp"
 

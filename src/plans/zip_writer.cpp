@@ -4,9 +4,8 @@
 #include <concepts>
 #include <limits>
 
-#include "io/checksum.hpp"
 #include "io/deflate.hpp"
-#include "plans/zip_format.hpp"
+#include "plans/zip_archive.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "core/version.hpp"
+#include "core/program.hpp"
 #include "python/arrays.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/solver_options.hpp"

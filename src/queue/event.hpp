@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/bytes.hpp"
+#include "core/codec.hpp"
 #include "queue/messages.hpp"
 #include "wallheat/plan_result.hpp"
 

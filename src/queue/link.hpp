@@ -1,11 +1,16 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "core/bytes.hpp"
+#include "core/codec.hpp"
 
 namespace wallheat {
 
@@ -29,6 +34,24 @@ class Link {
   [[nodiscard]] virtual std::optional<Envelope> receive(std::chrono::microseconds timeout) = 0;
   /// Waits until everything sent has left this process, but no longer than `timeout`.
   virtual void flush(std::chrono::milliseconds timeout) = 0;
+};
+
+/// Ranks that are threads of one process: the single-process run, and tests.
+class LocalNetwork {
+ public:
+  explicit LocalNetwork(int size);
+  /// The link of one rank; it must not outlive the network.
+  [[nodiscard]] std::unique_ptr<Link> link(int rank);
+
+ private:
+  struct Mailbox {
+    std::mutex mutex;
+    std::condition_variable arrived;
+    std::deque<Envelope> messages;
+  };
+  class LocalLink;
+
+  std::vector<std::unique_ptr<Mailbox>> mailboxes_;
 };
 
 }  // namespace wallheat

@@ -1,6 +1,6 @@
-#include "queue/local_link.hpp"
-
 #include <utility>
+
+#include "queue/link.hpp"
 
 namespace wallheat {
 

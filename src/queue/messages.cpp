@@ -4,9 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/answer.hpp"
 #include "core/codec.hpp"
-#include "core/result_columns.hpp"
-#include "core/room_columns.hpp"
 
 namespace wallheat {
 

@@ -8,9 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/bytes.hpp"
-#include "core/device_times.hpp"
-#include "core/gpu_usage.hpp"
+#include "core/codec.hpp"
 #include "core/machine.hpp"
 #include "wallheat/plan_result.hpp"
 

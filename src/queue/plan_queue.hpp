@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "queue/pace.hpp"
+#include "queue/work_estimate.hpp"
 
 namespace wallheat {
 

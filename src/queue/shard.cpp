@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/number_of.hpp"
+#include "core/text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

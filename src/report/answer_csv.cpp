@@ -7,9 +7,8 @@
 #include <fstream>
 #include <string_view>
 
-#include "core/id_list.hpp"
-#include "core/number_of.hpp"
-#include "core/plural.hpp"
+#include "core/plan_ids.hpp"
+#include "core/text.hpp"
 #include "forecast/job_listing.hpp"
 #include "forecast/listing_line.hpp"
 #include "report/row_table.hpp"

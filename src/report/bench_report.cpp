@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/plural.hpp"
+#include "core/text.hpp"
 
 namespace wallheat {
 namespace {

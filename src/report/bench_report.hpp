@@ -2,9 +2,7 @@
 
 #include <string>
 
-#include "bench/cpu_bench.hpp"
-#include "bench/gpu_bench.hpp"
-#include "bench/reference_profile.hpp"
+#include "bench/bench.hpp"
 #include "report/report.hpp"
 
 namespace wallheat {

@@ -10,11 +10,11 @@
 #include <span>
 
 #include "core/answer.hpp"
-#include "core/id_list.hpp"
-#include "core/parallel_for.hpp"
+#include "core/plan_ids.hpp"
+#include "core/threads.hpp"
 #include "node/local_machine.hpp"
 #include "report/answer_csv.hpp"
-#include "report/attributes.hpp"
+#include "report/file_status.hpp"
 #include "report/row_table.hpp"
 #include "wallheat/error.hpp"
 

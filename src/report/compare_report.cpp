@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/plural.hpp"
+#include "core/text.hpp"
 #include "report/compare.hpp"
 #include "report/histogram.hpp"
 

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/plural.hpp"
+#include "core/text.hpp"
 #include "report/compare.hpp"
 #include "report/row_table.hpp"
 #include "report/scaling.hpp"
 #include "report/summary.hpp"
-#include "view/thread_time.hpp"
+#include "view/run_progress.hpp"
 #include "view/time_text.hpp"
 
 namespace wallheat {

@@ -1,5 +1,3 @@
-#include "report/figure.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "report/field_picture.hpp"
+#include "report/gnuplot.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 

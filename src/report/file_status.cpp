@@ -11,10 +11,8 @@
 #include <set>
 #include <utility>
 
-#include "core/exit_status.hpp"
-#include "core/number_of.hpp"
-#include "core/plural.hpp"
-#include "report/attributes.hpp"
+#include "core/program.hpp"
+#include "core/text.hpp"
 #include "store/result_path.hpp"
 #include "view/advice.hpp"
 #include "wallheat/error.hpp"

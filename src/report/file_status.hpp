@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,8 +13,21 @@
 #include "report/report.hpp"
 #include "store/result_store.hpp"
 #include "view/run_status.hpp"
+#include "wallheat/result_reader.hpp"
 
 namespace wallheat {
+
+/// What a session or the settings of a file say of something; else `fallback`.
+[[nodiscard]] inline std::string text_in(const Attributes& attributes, const char* name,
+                                         const char* fallback = "?") {
+  const auto found = attributes.find(name);
+  return found == attributes.end() ? fallback : found->second;
+}
+
+/// 0 if they do not say it.
+[[nodiscard]] inline double number_in(const Attributes& attributes, const char* name) {
+  return std::strtod(text_in(attributes, name, "").c_str(), nullptr);
+}
 
 /// What has become of a file's last run. Those about which there is more to say come first.
 enum class RunState { being_written, killed, unknown, not_begun, closed };

@@ -11,8 +11,8 @@
 #include <span>
 #include <utility>
 
-#include "core/printable.hpp"
-#include "io/program_output.hpp"
+#include "core/text.hpp"
+#include "io/child_process.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 

@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/id_list.hpp"
-#include "core/parallel_for.hpp"
-#include "core/plural.hpp"
-#include "io/print_error.hpp"
+#include "core/plan_ids.hpp"
+#include "core/text.hpp"
+#include "core/threads.hpp"
+#include "io/process_setup.hpp"
 #include "node/local_machine.hpp"
 #include "report/answer_csv.hpp"
-#include "report/iterates.hpp"
+#include "report/compare.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -1,5 +1,3 @@
-#include "report/iterates.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "core/interior_values.hpp"
+#include "report/compare.hpp"
 #include "solve/single_precision.hpp"
 #include "wallheat/error.hpp"
 

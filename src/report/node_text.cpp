@@ -9,7 +9,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/printable.hpp"
+#include "core/text.hpp"
 #include "view/json.hpp"
 
 namespace wallheat {

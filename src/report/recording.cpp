@@ -1,14 +1,23 @@
 #include "report/recording.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "core/text.hpp"
+#include "forecast/job_listing.hpp"
+#include "forecast/listing_line.hpp"
 #include "report/node_text.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat {
+
 namespace {
 
 /// Counted from the start: its mean says nothing, and its largest value is the sum.
@@ -92,5 +101,165 @@ std::vector<Figure> figures_of(const Recording& recording) {
   }
   return figures;
 }
+
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string_view>;
+
+/// What stands between blanks and commas.
+Words words_in(std::string_view line) {
+  constexpr std::string_view separators = " \t\r,";
+  Words words;
+  for (;;) {
+    const std::size_t begin = line.find_first_not_of(separators);
+    if (begin == std::string_view::npos) return words;
+    line.remove_prefix(begin);
+    const std::size_t end = std::min(line.find_first_of(separators), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+/// What stands between commas; it may be empty.
+Words cells_in(std::string_view line) {
+  Words cells;
+  split(line, ',', cells);
+  return cells;
+}
+
+std::optional<double> finite_number(std::string_view text) {
+  const auto number = number_of<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
+/// Lines of one file, one after the other, into series.
+class Reader {
+ public:
+  explicit Reader(const fs::path& file)
+      : file_(file.string()), text_(read_text_file(file_)), lines_(file_, text_) {}
+
+  Recording read() {
+    if (!next_line()) refuse_all("is empty");
+    if (line_.starts_with("time,seconds,")) {
+      read_own();
+    } else if (line_.starts_with('#')) {
+      read_dmon();
+    } else if (const Words words = words_in(line_); words.size() == 4 && finite_number(words[2])) {
+      read_stats();
+    } else {
+      refuse_all(
+          "is neither a CSV of 'wallheat monitor' nor a listing of 'nvidia-smi dmon' or "
+          "'nvidia-smi stats'");
+    }
+    for (const Series& series : recording_.series)
+      if (!series.values.empty()) return std::move(recording_);
+    refuse_all("holds no sample");
+  }
+
+ private:
+  [[noreturn]] void refuse_all(const std::string& why) const { throw RunError(file_ + " " + why); }
+
+  /// Those with nothing on them aside.
+  bool next_line() {
+    while (lines_.next(line_))
+      if (!words_in(line_).empty()) return true;
+    return false;
+  }
+
+  [[nodiscard]] double number(std::string_view word) const {
+    const auto value = finite_number(word);
+    if (!value) lines_.refuse(fmt::format("'{}' is no number", printable(word)));
+    return *value;
+  }
+
+  void require_width(std::size_t found, std::size_t wanted) const {
+    if (found != wanted) lines_.refuse(fmt::format("{} values for {} columns", found, wanted));
+  }
+
+  Series& series(const std::string& name, std::string_view unit) {
+    const auto [entry, is_new] = indices_.emplace(name, recording_.series.size());
+    if (is_new) recording_.series.push_back({name, std::string(unit), {}, {}});
+    return recording_.series[entry->second];
+  }
+
+  void read_own() {
+    const Words names = cells_in(line_);
+    for (std::size_t i = 2; i < names.size(); ++i)
+      (void)series(std::string(names[i]), unit_of_column(names[i]));
+    if (recording_.series.size() + 2 != names.size()) lines_.refuse("a column is there twice");
+    while (next_line()) {
+      const Words cells = cells_in(line_);
+      require_width(cells.size(), names.size());
+      const double seconds = number(cells[1]);
+      for (std::size_t i = 2; i < cells.size(); ++i) {
+        Series& of = recording_.series[i - 2];
+        of.seconds.push_back(seconds);
+        of.values.push_back(cells[i].empty() ? not_known : number(cells[i]));
+      }
+    }
+  }
+
+  /// A row a GPU, once a second unless somebody chose otherwise, under two lines with names and
+  /// units, which are there again and again.
+  void read_dmon() {
+    recording_.has_times = false;
+    Words names;
+    Words units;
+    bool in_heading = false;
+    do {
+      std::string_view line = line_;
+      const bool heading = line.starts_with('#');
+      if (heading) line.remove_prefix(1);
+      Words words = words_in(line);
+      if (heading) {
+        (in_heading ? units : names) = std::move(words);
+        in_heading = !in_heading;
+        continue;
+      }
+      const auto gpu = std::find(names.begin(), names.end(), "gpu");
+      if (gpu == names.end() || in_heading || units.size() != names.size())
+        lines_.refuse("there is no heading of 'nvidia-smi dmon' above, with names and units");
+      require_width(words.size(), names.size());
+      add_dmon_row(names, units, words, static_cast<std::size_t>(gpu - names.begin()));
+    } while (next_line());
+  }
+
+  void add_dmon_row(const Words& names, const Words& units, const Words& words, std::size_t gpu) {
+    (void)number(words[gpu]);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (i == gpu || names[i] == "Date" || names[i] == "Time") continue;
+      Series& of = series(fmt::format("gpu{}_{}", words[gpu], names[i]), units[i]);
+      of.seconds.push_back(static_cast<double>(of.values.size()));
+      of.values.push_back(words[i] == "-" ? not_known : number(words[i]));
+    }
+  }
+
+  /// GPU, name, time in µs, value.
+  void read_stats() {
+    std::optional<double> start_us;
+    do {
+      const Words words = words_in(line_);
+      require_width(words.size(), 4);
+      (void)number(words[0]);
+      const double time_us = number(words[2]);
+      if (!start_us) start_us = time_us;
+      Series& of = series(fmt::format("gpu{}_{}", words[0], words[1]), unit_of_column(words[1]));
+      of.seconds.push_back((time_us - *start_us) * 1e-6);
+      of.values.push_back(number(words[3]));
+    } while (next_line());
+  }
+
+  std::string file_;
+  std::string text_;
+  ListingLines lines_;
+  std::string_view line_;
+  Recording recording_;
+  std::map<std::string, std::size_t> indices_;  // of series, by name
+};
+
+}  // namespace
+
+Recording read_recording(const fs::path& file) { return Reader(file).read(); }
 
 }  // namespace wallheat

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/gpu_usage.hpp"
+#include "core/machine.hpp"
 #include "report/report.hpp"
 
 namespace wallheat {

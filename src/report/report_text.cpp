@@ -6,10 +6,8 @@
 #include <ostream>
 #include <sstream>
 
-#include "core/printable.hpp"
-#include "core/python_float.hpp"
+#include "core/text.hpp"
 #include "report/report.hpp"
-#include "view/bytes_text.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
 

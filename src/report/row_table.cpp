@@ -6,9 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/python_float.hpp"
-#include "core/result_columns.hpp"
-#include "core/room_columns.hpp"
+#include "core/answer.hpp"
+#include "core/text.hpp"
 #include "report/formula.hpp"
 #include "view/spelling.hpp"
 

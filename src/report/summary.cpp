@@ -8,7 +8,7 @@
 
 #include "core/answer.hpp"
 #include "core/interior_values.hpp"
-#include "report/attributes.hpp"
+#include "report/file_status.hpp"
 #include "report/time_ledger.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"

@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/id_list.hpp"
+#include "core/plan_ids.hpp"
 #include "report/histogram.hpp"
 #include "report/report.hpp"
 #include "report/row_table.hpp"
+#include "report/time_ledger.hpp"
 #include "view/gpu_text.hpp"
-#include "view/thread_time.hpp"
+#include "view/run_progress.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -97,5 +98,31 @@ struct SummarySource {
 };
 /// Its page has more: the coldest and warmest plans, where the time went, and all plans.
 [[nodiscard]] Report report_of(const Summary& summary, const SummarySource& of = {});
+
+/// The answers, a line each.
+void add_summary_facts(const Summary& summary, const std::optional<WallTime>& wall,
+                       double cell_metres, Report& report);
+
+/// What only the page of a summary has. `of` has a reader, and lives as long.
+class SummaryPage {
+ public:
+  SummaryPage(const SummarySource& of, const Thresholds& thresholds);
+  [[nodiscard]] bool has_ledgers() const { return !ledgers_.empty(); }
+
+  /// By which command, where and when; and what is damaged.
+  void add_origin(Report& page) const;
+  /// The means and deviations of all, the coldest and the warmest.
+  void add_plans(Report& page) const;
+  /// Where the time of threads went, and how well that of plans was predicted.
+  void add_times(Report& page) const;
+  /// All plans, as `wallheat list` tells them.
+  void add_rows(Report& page) const;
+
+ private:
+  const SummarySource& of_;
+  Thresholds thresholds_;
+  std::vector<Lane> lanes_;
+  std::vector<TimeLedger> ledgers_;
+};
 
 }  // namespace wallheat

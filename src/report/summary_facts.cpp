@@ -3,8 +3,8 @@
 #include <cmath>
 #include <tuple>
 
-#include "core/plural.hpp"
-#include "report/summary_sections.hpp"
+#include "core/text.hpp"
+#include "report/summary.hpp"
 #include "view/advice.hpp"
 #include "view/time_text.hpp"
 

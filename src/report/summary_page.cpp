@@ -9,10 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "core/plural.hpp"
-#include "core/printable.hpp"
+#include "core/text.hpp"
 #include "report/field_picture.hpp"
-#include "report/summary_sections.hpp"
+#include "report/summary.hpp"
 #include "store/merge.hpp"
 
 namespace wallheat {

@@ -9,9 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/number_of.hpp"
-#include "core/plural.hpp"
-#include "report/summary_sections.hpp"
+#include "core/text.hpp"
+#include "report/summary.hpp"
 #include "view/advice.hpp"
 
 namespace wallheat {

@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "report/attributes.hpp"
+#include "report/file_status.hpp"
 #include "view/gpu_text.hpp"
 
 namespace wallheat {

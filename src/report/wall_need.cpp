@@ -1,11 +1,20 @@
-#include "report/wall_need.hpp"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/histogram.hpp"
+#include "report/walls.hpp"
 
 namespace wallheat {
+
 namespace {
 
 /// What a room's mean needs, and by how much that rises for each °C of the wall.
@@ -70,6 +79,226 @@ NeededTemperature needed_for_share(const std::vector<RoomNeed>& rooms, double sh
   std::vector<NeededTemperature> all;
   for (const RoomNeed& room : rooms) all.push_back(room.needed);
   return needed_for_count(all, count_of_share(share, all.size()));
+}
+
+namespace {
+
+/// The answer, with the rooms of all plans, those that need the most first.
+struct NeedOfAll {
+  const NeedQuestion& question;
+  std::vector<RoomNeed> rooms;
+  std::vector<const PlanNeed*> plans;  ///< of each
+  std::vector<double> reachable;       ///< what those rooms need that reach their goal
+
+  [[nodiscard]] NeedVerdict verdict(std::size_t room) const {
+    return verdict_on(rooms[room].needed, question.limit);
+  }
+  [[nodiscard]] const char* word() const { return question.whole_plans ? "plans" : "rooms"; }
+};
+
+NeedOfAll all_rooms(const WallNeed& need) {
+  NeedOfAll all{need.question, {}, {}, {}};
+  std::vector<std::pair<const RoomNeed*, const PlanNeed*>> rooms;
+  for (const PlanNeed& plan : need.plans)
+    for (const RoomNeed& room : plan.rooms) rooms.emplace_back(&room, &plan);
+  std::ranges::stable_sort(rooms, std::greater(),
+                           [](const auto& of) { return of.first->needed.value; });
+  for (const auto& [room, plan] : rooms) {
+    all.rooms.push_back(*room);
+    all.plans.push_back(plan);
+    if (verdict_on(room->needed, need.question.limit) == NeedVerdict::reachable)
+      all.reachable.push_back(room->needed.value);
+  }
+  return all;
+}
+
+std::string goal_text(const NeedQuestion& question) {
+  const char* one = question.whole_plans ? "a plan" : "a room";
+  if (question.area_share > 0)
+    return fmt::format("{:.6g} % of {}'s area above {:.6g} °C", 100 * question.area_share, one,
+                       question.target);
+  return fmt::format("a mean of at least {:.6g} °C in {}", question.target, one);
+}
+
+/// "the wall must be at 63.06 °C for 95 % of the rooms", or why there is no such wall.
+std::string answer_text(const NeededTemperature& needed, const NeedOfAll& all) {
+  const double limit = all.question.limit;
+  const std::string whom =
+      fmt::format("for {:.6g} % of the {}", 100 * all.question.room_share, all.word());
+  switch (verdict_on(needed, limit)) {
+    case NeedVerdict::always:
+      return fmt::format("the wall may be at any temperature {}", whom);
+    case NeedVerdict::never:
+      return fmt::format("no temperature of the wall is enough {}", whom);
+    case NeedVerdict::above_limit: {
+      constexpr double far = 10;  // the walls hardly warm those rooms
+      const bool is_far = needed.value > far * std::max(100.0, std::abs(limit));
+      return fmt::format(
+          "a wall of {:.6g} °C is not enough {}{}", limit, whom,
+          is_far ? ", by far" : fmt::format(": it would have to be at {:.2f} °C", needed.value));
+    }
+    case NeedVerdict::reachable:
+      break;
+  }
+  return fmt::format("the wall must be at {:.2f} °C {}", needed.value, whom);
+}
+
+/// Nothing if no temperature suffices, or any does.
+Value known(double temperature) {
+  return std::isfinite(temperature) ? Value(temperature) : Value();
+}
+
+/// What these rooms need, as the last cells of a row; nothing if there is no room.
+const std::array<Table::Column, 4> needed_columns{
+    {{"verdict", ""}, {"temperature", ""}, {"least", ""}, {"most", ""}}};
+Table::Row needed_cells(const std::vector<RoomNeed>& rooms, const NeedQuestion& question) {
+  if (rooms.empty()) return Table::Row(needed_columns.size());
+  const NeededTemperature needed = needed_for_share(rooms, question.room_share);
+  return {to_string(verdict_on(needed, question.limit)), known(needed.value), known(needed.least),
+          known(needed.most)};
+}
+
+/// The question, and the answer for all plans.
+void add_answer(const WallNeed& need, const NeedOfAll& all, Report& report) {
+  const NeedQuestion& question = need.question;
+  const std::size_t rooms = all.rooms.size();
+  const auto with_wall = std::ranges::count(need.plans, true, &PlanNeed::has_wall);
+  if (need.plans.size() == 1)
+    report.add_line("plan", need.plans.front().id);
+  else
+    report.add_line("plans", need.plans.size(),
+                    fmt::format(", {} of them with a wall at {:.6g} °C", with_wall, question.wall));
+  report.add_fact("rooms", question.whole_plans ? "" : "rooms", rooms);
+  report.add_line("goal", goal_text(question));
+  const bool is_area = question.area_share > 0;
+  report.add_data("wall", question.wall);
+  report.add_data("goal", is_area ? "area" : "mean");
+  report.add_data("target", question.target);
+  report.add_data("area_share", is_area ? Value(question.area_share) : Value());
+  report.add_data("share", question.room_share);
+  report.add_data("limit", question.limit);
+  report.add_data("whole_plans", question.whole_plans);
+  report.add_data("min_cells", question.min_cells);
+  const auto reached = std::ranges::count_if(
+      all.rooms, [&](const RoomNeed& room) { return room.needed.value <= question.wall; });
+  report.add_fact("reached_now", rooms > 0 ? fmt::format("wall at {:.6g} °C", question.wall) : "",
+                  reached, {.unit = fmt::format("of {} {} reach it", rooms, all.word())},
+                  Report::share(static_cast<double>(reached), static_cast<double>(rooms)));
+  if (rooms > 0)
+    report.add_line("answer", answer_text(needed_for_share(all.rooms, question.room_share), all));
+  const Table::Row cells = needed_cells(all.rooms, question);
+  std::size_t cell = 0;
+  for (const char* key : {"verdict", "needed", "needed_least", "needed_most"})
+    report.add_data(key, cells.at(cell++));
+}
+
+/// How many rooms have each verdict; and for people why some cannot reach the goal.
+void add_verdicts(const NeedOfAll& all, Report& report) {
+  std::array<std::size_t, 4> counts{};
+  for (std::size_t room = 0; room < all.rooms.size(); ++room)
+    ++counts.at(static_cast<std::size_t>(all.verdict(room)));
+  const auto [always, reachable, above, never] = counts;
+  report.add_data("always", always);
+  report.add_data("reachable", reachable);
+  report.add_data("above_limit", above);
+  report.add_data("never", never);
+  std::vector<std::string> why;
+  if (above > 0)
+    why.push_back(fmt::format("{} would need more than {:.6g} °C", above, all.question.limit));
+  if (never > 0) why.push_back(fmt::format("for {} no temperature of this wall is enough", never));
+  if (why.empty()) return;
+  constexpr std::size_t few = 20;
+  std::size_t corners = 0;
+  for (std::size_t room = 0; room < all.rooms.size(); ++room)
+    if (all.verdict(room) >= NeedVerdict::above_limit && all.rooms[room].cells < few) ++corners;
+  if (corners > 0)
+    why.push_back(fmt::format("{} {} fewer than {} cells (--min-cells {} leaves such corners out)",
+                              corners, corners == 1 ? "has" : "have", few, few));
+  const double share = static_cast<double>(above + never) / static_cast<double>(all.rooms.size());
+  report.add_line("out of reach",
+                  fmt::format("{} of {} {} ({:.1f} %): {}", above + never, all.rooms.size(),
+                              all.word(), 100 * share, fmt::join(why, ", ")));
+}
+
+/// If there are many plans, the rooms that reach their goal within the limit come first.
+Table table_of_rooms(bool is_one, const NeedOfAll& all) {
+  const NeedQuestion& question = all.question;
+  const bool is_area = question.area_share > 0;
+  const bool has_area = question.cell_metres > 0;
+  Table table{"each_room",
+              is_one
+                  ? "its rooms, by what they need"
+                  : fmt::format("the {} that need most, those within the limit of {:.6g} °C first",
+                                all.word(), question.limit),
+              {{"id", is_one ? "" : "plan"},
+               {"room", "room"},
+               {"cells", "cells"},
+               {has_area ? "area_m2" : "", has_area ? "area" : "", {Form::decimals, 1, "m²"}},
+               {is_area ? "pct_above_now" : "mean_now",
+                is_area ? "above now" : "mean now",
+                {Form::decimals, 3, is_area ? "%" : "°C"}},
+               {is_area ? "" : "per_degree", is_area ? "" : "°C per °C", {Form::decimals, 4}},
+               {"needed", "needs", {Form::decimals, 3, "°C"}},
+               {"uncertainty", "±", {Form::digits, 1, "°C"}},
+               {"least", ""},
+               {"most", ""},
+               {"verdict", ""}}};
+  constexpr std::size_t most_rooms = 10;
+  if (!is_one) table.most_shown = std::min(most_rooms, all.reachable.size());
+  if (is_one && all.reachable.size() < all.rooms.size()) table.columns.back().name = "verdict";
+  if (table.most_shown == 0 || (is_one && question.whole_plans)) table.hide();
+  for (const bool is_first : {true, false})
+    for (std::size_t i = 0; i < all.rooms.size(); ++i) {
+      const NeedVerdict verdict = all.verdict(i);
+      if ((is_one || verdict == NeedVerdict::reachable) != is_first) continue;
+      const RoomNeed& room = all.rooms[i];
+      const auto& [value, least, most] = room.needed;
+      table.rows.push_back(
+          {all.plans[i]->id, room.room, room.cells,
+           static_cast<double>(room.cells) * question.cell_metres * question.cell_metres, room.now,
+           room.per_degree, known(value), known(std::max(most - value, value - least)),
+           known(least), known(most), to_string(verdict)});
+    }
+  return table;
+}
+
+/// For scripts.
+Table table_of_plan_needs(const WallNeed& need) {
+  Table table{"plans", "", {{"id", ""}, {"has_wall", ""}, {"error_bound", ""}, {"rooms", ""}}};
+  table.columns.insert(table.columns.end(), needed_columns.begin(), needed_columns.end());
+  for (const auto& [id, has_wall, bound, rooms] : need.plans) {
+    Table::Row& row = table.rows.emplace_back(Table::Row{id, has_wall, bound, rooms.size()});
+    std::ranges::move(needed_cells(rooms, need.question), std::back_inserter(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+Report report_of(const WallNeed& need) {
+  const NeedOfAll all = all_rooms(need);
+  const NeedQuestion& question = need.question;
+  const bool is_one = need.plans.size() == 1;
+  Report report{"how warm walls must be"};
+  report.csv_table = "each_room";
+  add_answer(need, all, report);
+  add_verdicts(all, report);
+  constexpr std::size_t most_bins = 16;
+  const Histogram histogram = histogram_of(all.reachable, most_bins, false);
+  Figure& figure = add_histogram(
+      histogram, fmt::format("{} by the wall's temperature that they need", all.word()),
+      "temperature of the wall, °C", report, all.word());
+  if (!histogram.bins.empty()) {
+    const NeededTemperature answer = needed_for_share(all.rooms, question.room_share);
+    if (verdict_on(answer, question.limit) == NeedVerdict::reachable)
+      figure.add_upright(
+          fmt::format("{:.6g} % at {:.2f} °C", 100 * question.room_share, answer.value),
+          answer.value, 0, std::ranges::max(figure.series.front().y));
+  }
+  if (is_one) std::get<Table>(*(report.parts.end() - 2)).hide();  // its rooms are listed
+  report.add(table_of_rooms(is_one, all));
+  report.add(table_of_plan_needs(need));
+  return report;
 }
 
 }  // namespace wallheat

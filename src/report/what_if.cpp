@@ -1,5 +1,3 @@
-#include "report/what_if.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,8 +8,9 @@
 #include <set>
 #include <utility>
 
-#include "core/larger.hpp"
-#include "core/plural.hpp"
+#include "core/interior_values.hpp"
+#include "core/text.hpp"
+#include "report/walls.hpp"
 
 namespace wallheat {
 namespace {

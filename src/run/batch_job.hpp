@@ -8,6 +8,14 @@
 
 namespace wallheat {
 
+/// From now on SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU and, unless `nohup` has it ignored,
+/// SIGHUP ask for a stop instead of killing; a second SIGINT kills (nothing stored is lost by
+/// that).
+void catch_stop_signals();
+
+/// True once a stop was asked for.
+[[nodiscard]] bool stop_requested();
+
 /// The position of this process's task among those of its Slurm or LSF job array; nothing outside
 /// of one. Throws UsageError if the scheduler's variables do not tell it.
 [[nodiscard]] std::optional<Shard> shard_of_array_task();

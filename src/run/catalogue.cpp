@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/plural.hpp"
-#include "core/printable.hpp"
-#include "core/python_float.hpp"
-#include "plans/plan_hash.hpp"
+#include "core/text.hpp"
+#include "plans/plan_source.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 

@@ -1,5 +1,3 @@
-#include "run/coordinate.hpp"
-
 #include <algorithm>
 #include <future>
 #include <limits>
@@ -8,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "run/run.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -1,9 +1,21 @@
 #include "run/estimates.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <exception>
+#include <numeric>
+
+#include "core/answer.hpp"
+#include "core/text.hpp"
+#include "core/threads.hpp"
+#include "node/local_machine.hpp"
+#include "plans/plan_source.hpp"
+#include "run/catalogue.hpp"
+#include "wallheat/error.hpp"
 
 namespace wallheat {
 
@@ -49,6 +61,100 @@ void Estimates::read_all(const std::stop_token& stop) {
     const std::scoped_lock lock(mutex_);
     ready_.emplace_back(plan, estimate->updates);
   }
+}
+
+namespace {
+
+/// The predicted updates of plans; NaN for one that cannot be read.
+std::vector<double> updates_of(const PlanSource& source, const TextList& ids,
+                               const SolverOptions& solver) {
+  std::vector<double> updates(ids.size(), std::nan(""));
+  parallel_for(local_machine().cores.size(), ids.size(), [&] {
+    return [&](std::size_t plan) {
+      const auto estimate =
+          estimate_plan(source, std::string(ids[plan]), solver.limits, solver.kind);
+      if (estimate) updates[plan] = estimate->updates;
+    };
+  });
+  return updates;
+}
+
+/// Puts the mean in place of what cannot be read.
+void fill_gaps(std::vector<double>& updates, const std::filesystem::path& data) {
+  std::vector<double> known = updates;
+  std::erase_if(known, [](double plan) { return std::isnan(plan); });
+  if (known.empty() && !updates.empty())
+    throw RunError(fmt::format("no plan of {} that is left can be read", data.string()));
+  const double mean =
+      std::accumulate(known.begin(), known.end(), 0.0) / static_cast<double>(known.size());
+  for (double& plan : updates)
+    if (std::isnan(plan)) plan = mean;
+}
+
+/// Learns from plans that a CPU has solved.
+void learn_from(RemainingWork& work, const std::vector<PlanResult>& solved,
+                const PlanSource& source, const SolverOptions& solver) {
+  constexpr std::size_t enough = 256;
+  TextList ids;
+  std::vector<double> seconds;
+  for (const PlanResult& row : solved) {
+    if (!row.device.starts_with("cpu") || ids.size() == enough) continue;
+    ids.push_back(row.id);
+    seconds.push_back(seconds_on_own_core(row));
+  }
+  const std::vector<double> updates = updates_of(source, ids, solver);
+  std::size_t learnt = 0;
+  for (std::size_t plan = 0; plan < ids.size(); ++plan) {
+    if (std::isnan(updates[plan])) continue;
+    work.core.learn(updates[plan], seconds[plan]);
+    ++learnt;
+  }
+  if (learnt > 0) work.speed_source = fmt::format("as {} solved plans took", learnt);
+}
+
+/// Solves a few plans here: a short one, the middle one and a long one.
+void measure_here(RemainingWork& work, const TextList& ids, const PlanSource& source,
+                  const SolverOptions& solver) {
+  std::vector<std::size_t> order(ids.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return work.updates[a] < work.updates[b]; });
+  const auto made = solver.make();
+  std::size_t measured = 0;
+  const std::size_t last = order.size() - 1;
+  for (const std::size_t position : {last / 2, last * 3 / 4, last / 4}) {
+    try {
+      const double start_s = thread_cpu_seconds();
+      const FloorPlan plan = source.load(std::string(ids[order[position]]));
+      (void)made->solve(plan, solver.limits, {});
+      work.core.learn(work.updates[order[position]], thread_cpu_seconds() - start_s);
+      ++measured;
+    } catch (const InputError&) {
+      // It cannot be read; another one tells as much.
+    }
+  }
+  if (measured == 0)
+    throw RunError(fmt::format("none of three plans of {} can be read", source.path().string()));
+  work.speed_source =
+      fmt::format("as {} took on a core of this machine", counted(measured, "plan"));
+}
+
+}  // namespace
+
+RemainingWork remaining_work(const RunOptions& run, const std::vector<PlanResult>& solved) {
+  const SharedPlanSource source = open_plan_source(run.job.data);
+  IdList done;
+  for (const PlanResult& row : solved) done.add(row.id);
+  TextList wanted;
+  for (const std::string_view id : requested_plans(*source, run.ids, run.ids_file, run.first).ids)
+    if (!done.find(id)) wanted.push_back(id);
+  RemainingWork work;
+  work.updates = updates_of(*source, wanted, run.job.solver);
+  fill_gaps(work.updates, run.job.data);
+  learn_from(work, solved, *source, run.job.solver);
+  if (work.speed_source.empty() && !wanted.empty())
+    measure_here(work, wanted, *source, run.job.solver);
+  return work;
 }
 
 }  // namespace wallheat

@@ -1,13 +1,12 @@
-#include "run/outcome.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "core/plural.hpp"
+#include "core/text.hpp"
 #include "run/catalogue.hpp"
 #include "run/estimates.hpp"
+#include "run/run.hpp"
 #include "view/advice.hpp"
 #include "view/time_text.hpp"
 

@@ -1,5 +1,3 @@
-#include "run/rank0.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,19 +10,15 @@
 #include <span>
 #include <utility>
 
-#include "core/exit_status.hpp"
-#include "core/plural.hpp"
-#include "core/version.hpp"
+#include "core/program.hpp"
+#include "core/text.hpp"
 #include "node/local_machine.hpp"
-#include "node/peak_memory.hpp"
+#include "run/batch_job.hpp"
 #include "run/catalogue.hpp"
-#include "run/coordinate.hpp"
 #include "run/estimates.hpp"
-#include "run/needs.hpp"
-#include "run/outcome.hpp"
 #include "run/preparation.hpp"
 #include "run/recorder.hpp"
-#include "run/signals.hpp"
+#include "run/run.hpp"
 #include "store/result_store.hpp"
 #include "view/run_monitor.hpp"
 #include "view/run_status.hpp"

@@ -1,5 +1,3 @@
-#include "run/readiness.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -10,13 +8,12 @@
 #include <functional>
 #include <optional>
 
-#include "core/plural.hpp"
+#include "core/text.hpp"
 #include "node/local_machine.hpp"
-#include "node/peak_memory.hpp"
 #include "run/estimates.hpp"
 #include "run/preparation.hpp"
+#include "run/run.hpp"
 #include "solve/gpu/device.hpp"
-#include "view/bytes_text.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 

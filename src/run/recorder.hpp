@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/id_list.hpp"
+#include "core/plan_ids.hpp"
 #include "queue/event.hpp"
 #include "store/result_store.hpp"
 

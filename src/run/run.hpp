@@ -1,6 +1,24 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/machine.hpp"
+#include "isolation/worker_loop.hpp"
+#include "plans/plan_source.hpp"
+#include "queue/coordinator.hpp"
+#include "queue/event.hpp"
+#include "queue/link.hpp"
+#include "queue/messages.hpp"
 #include "run/run_options.hpp"
+#include "view/run_monitor.hpp"
+#include "view/terminal.hpp"
 
 namespace wallheat {
 
@@ -8,5 +26,94 @@ namespace wallheat {
 /// stores results, the others solve. Returns an ExitStatus, or does not return if other ranks are
 /// lost and MPI could only be left by force. Throws RunError.
 int run(const RunOptions& options);
+
+/// What can be told of a run before it starts.
+struct Readiness {
+  std::vector<std::pair<std::string, std::string>> facts;  ///< what about, and a sentence
+  std::vector<std::string> warnings;  ///< the run can start, but somebody should know
+  std::vector<std::string> problems;  ///< each would stop the run
+  std::string done;                   ///< a sentence if no plan is left to solve; else empty
+};
+
+/// Takes all steps of a run's preparation, also after a problem, and looks at disk, memory, solver
+/// and devices. Changes nothing.
+[[nodiscard]] Readiness examine_readiness(const RunOptions& options);
+
+/// What rank 0 knows of its surroundings.
+struct RunSurroundings {
+  int ranks = 1;            ///< of MPI; 1 if one process does all
+  std::string mpi_library;  ///< "none" without MPI
+  Timeouts timeouts;
+};
+
+/// Rank 0's run, from the list of ids to the closed file. What reads or writes files runs in
+/// another thread, so that the calling one can tell the workers all the time that rank 0 lives.
+/// Returns an ExitStatus; throws UsageError or RunError.
+[[nodiscard]] int run_rank0(Link& link, const RunOptions& options,
+                            const RunSurroundings& surroundings, Log& logger);
+
+/// What a worker needs: how it opens its share of its host, and how it compares its options and
+/// plans with rank 0's. `machines` are those of all workers of its host, as each finds its own;
+/// `mine` is the index of its own.
+[[nodiscard]] WorkerContext worker_context(const RunOptions& options,
+                                           const std::vector<Machine>& machines, std::size_t mine);
+
+/// What coordinate() has to know, and what it calls.
+struct CoordinationContext {
+  Setup setup;
+  std::vector<PlanQueue::Start> plans;
+  std::function<Task(std::uint32_t plan)> task;
+  Coordinator::Options options;
+  /// Seconds since the run began.
+  std::function<double()> elapsed_s;
+  /// Seconds until the run must be over; empty: no limit.
+  std::function<double()> time_left_s{};
+  /// What has become known of the plans' work since the last call, in cell updates.
+  std::function<std::vector<std::pair<std::uint32_t, double>>()> new_estimates;
+  /// Stores what events say of plans, and tells people of all events. When it returns, the results
+  /// are on disk. Called in a thread of its own, now and then also without events, with the seconds
+  /// that are left (NaN if that cannot be estimated).
+  std::function<void(std::span<Event> events, double seconds_left)> store;
+  std::function<bool()> interrupted;
+};
+
+/// Does `work`, which may take long, in a thread of its own, while the calling one tells the
+/// workers that rank 0 lives. Throws what it throws.
+void keep_workers_waiting(Link& link, double sign_s, std::function<void()> work);
+
+/// Hands out the plans and has the results stored. Neither a slow disk nor a slow terminal holds up
+/// the calling thread, which tells the workers that rank 0 lives. While storing is behind, no
+/// more plans are handed out. Throws RunError if no worker reports, or all have left; and whatever
+/// `store` throws.
+[[nodiscard]] RunEnd coordinate(Link& link, CoordinationContext context);
+
+/// Tells all workers to end. Rank 0 must do so once, however it ends. Returns the ranks that
+/// did not answer in time: MPI must not be asked to wait for them.
+[[nodiscard]] std::vector<int> dismiss_workers(
+    Link& link, std::chrono::milliseconds timeout = std::chrono::seconds{5});
+
+// What a run says at its end.
+
+/// Says what became of the plans, and where the results are.
+void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logger);
+
+/// What is to be done now: the last line.
+[[nodiscard]] std::string next_step(const RunTally& tally, const RunOptions& options,
+                                    bool is_work_left);
+
+/// To give more time is all that helps a run that was to stop before any plan could start.
+inline constexpr const char* more_time =
+    "give the run more time (--time-limit, or the job's own limit), then go on with --resume";
+
+[[nodiscard]] std::string why_stopped_after_failures(std::size_t failed, const RunOptions& options);
+
+/// Why another session like this one would get no further either, so that a job script that submits
+/// itself again would do so for ever: nothing was solved, and the time limit was reached, no plan
+/// could start, or everything at hand was started and abandoned often enough. Empty if that is not
+/// so.
+[[nodiscard]] std::string why_hopeless(RunEnd end, const RunProgress& progress,
+                                       const PlanSource& source,
+                                       const std::function<std::string(std::uint32_t plan)>& id_of,
+                                       const RunOptions& options);
 
 }  // namespace wallheat

@@ -1,17 +1,39 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "isolation/job_settings.hpp"
+#include "isolation/plan_job.hpp"
 #include "node/placement.hpp"
 #include "queue/shard.hpp"
 #include "view/run_monitor.hpp"
 
 namespace wallheat {
+
+/// After how much silence the other side counts as gone.
+struct Timeouts {
+  double worker_s = 30;  ///< rank 0's patience with a worker
+  /// Rank 0's patience with a worker that starts: its solvers may take two minutes to load.
+  double start_s = 180;
+  /// A worker's patience with rank 0.
+  [[nodiscard]] double rank0_s() const { return 4 * worker_s; }
+  /// Rank 0's patience with the start and the end of MPI, in which all ranks take part.
+  [[nodiscard]] double together_s() const { return std::max(30.0, rank0_s()); }
+  /// Time from one sign of life to the next.
+  [[nodiscard]] double sign_s() const { return std::min(1.0, worker_s / 10); }
+};
+
+/// In one process neither side can be gone, however long it waits for a disk or a terminal.
+[[nodiscard]] inline Timeouts no_timeouts() {
+  constexpr double endless = std::numeric_limits<double>::infinity();
+  return {endless, endless};
+}
 
 /// What --check is for.
 enum class CheckFor { nothing, this_machine, a_job };
@@ -52,5 +74,21 @@ struct RunOptions {
   /// process, or the people who look at this session.
   std::string settings;
 };
+
+/// A line of a configuration file: name = value.
+struct Setting {
+  std::string name, value;
+};
+
+/// A line that begins with # is a comment; blanks around name and value are dropped, and all else
+/// is the value as it stands. Throws UsageError, without the file's name.
+[[nodiscard]] std::vector<Setting> settings_in(std::string_view text);
+
+/// Whether a line can hold the value: without a line break, or a blank at an end.
+[[nodiscard]] bool can_be_set(std::string_view value);
+[[nodiscard]] std::string line_of(const std::string& name, std::string_view value);
+
+/// The text of a file or pipe. Throws UsageError if it cannot be read or is no configuration.
+[[nodiscard]] std::string read_configuration_file(const std::string& file);
 
 }  // namespace wallheat

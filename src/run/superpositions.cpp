@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "core/parallel_for.hpp"
+#include "core/threads.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,8 +12,25 @@
 #include "plans/plan_source.hpp"
 #include "solve/solver_options.hpp"
 #include "store/result_store.hpp"
+#include "wallheat/plan_result.hpp"
+#include "wallheat/solver.hpp"
 
 namespace wallheat {
+
+/// The range that a plan's temperatures cannot leave, as each is an average of four others.
+struct TemperatureRange {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] bool holds(double value) const { return value >= low && value <= high; }
+  [[nodiscard]] double largest() const { return std::max(std::abs(low), std::abs(high)); }
+};
+
+/// From the smallest to the largest fixed or start value, and the ring of 0 °C where a room touches
+/// it; wider by what a source can make, and a little, by what rounding can add.
+[[nodiscard]] TemperatureRange possible_temperatures(const FloorPlan& plan,
+                                                     const PlanResult& answer,
+                                                     const Limits& limits);
 
 /// What an answered plan is checked for.
 enum class Check : std::size_t {

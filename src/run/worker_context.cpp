@@ -1,5 +1,3 @@
-#include "run/worker_context.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,18 +9,17 @@
 #include <string>
 #include <utility>
 
-#include "core/version.hpp"
+#include "core/program.hpp"
 #include "mpi/mpi_session.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
-#include "node/peak_memory.hpp"
 #include "node/placement.hpp"
 #include "plans/plan_source.hpp"
+#include "run/batch_job.hpp"
 #include "run/catalogue.hpp"
-#include "run/configuration_file.hpp"
-#include "run/signals.hpp"
-#include "run/timeouts.hpp"
-#include "view/console.hpp"
+#include "run/run.hpp"
+#include "run/run_options.hpp"
+#include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -1,14 +1,84 @@
 #pragma once
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
-#include "solve/error_estimate.hpp"
-#include "solve/host_device.hpp"
-#include "solve/logarithm.hpp"
 #include "solve/stencil.hpp"
 
 namespace wallheat {
+
+/// The natural logarithm of a number >= 0 that is not subnormal, within 4e-16 of itself; NaN of
+/// NaN. std::log may differ between CPU and GPU in the last digit. This one does not, as it is made
+/// of operations that both round alike: with x = m 2^e, log x = e log 2 + 2 artanh s for s = (m -
+/// 1) / (m + 1), by artanh's power series.
+[[nodiscard]] WALLHEAT_HOST_DEVICE inline double logarithm(double number) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (number == 0) return -infinity;
+  if (!(number < infinity)) return number;
+  constexpr double log_2 = 0.69314718055994530942;
+  constexpr std::uint64_t bits_of_root = 0x3fe6a09e667f3bcd;  // of sqrt(1/2)
+  constexpr int mantissa_bits = 52;
+  const auto bits = std::bit_cast<std::uint64_t>(number);
+  // m is from sqrt(1/2) to sqrt(2), so |s| < 0.172 and s^25 / 25 < 1e-20.
+  const auto exponent = static_cast<std::int64_t>(bits - bits_of_root) >> mantissa_bits;
+  const double m =
+      std::bit_cast<double>(bits - (static_cast<std::uint64_t>(exponent) << mantissa_bits));
+  const double s = (m - 1) / (m + 1);
+  double series = 0;
+  for (int power = 23; power > 1; power -= 2) series = (series + 1.0 / power) * (s * s);
+  return static_cast<double>(exponent) * log_2 + 2 * (s + s * series);
+}
+
+/// How far an iterate is from the steady state, estimated from the last change of an iteration
+/// ("delta") and the one `distance` iterations before (or after: then the distance is negative). In
+/// the unit and norm of delta; 0 if nothing changes, NaN if one is not known, infinite if they do
+/// not decay.
+///
+/// The error is the sum of all changes to come. Once one mode is left of it, each change is the one
+/// before times rho, the largest eigenvalue of the iteration, and so the sum is
+/// delta (rho + rho^2 + ...) = delta rho / (1 - rho). If several modes are left, as in rooms
+/// that end at different times, rho is still growing, and the estimate is too small. (Hackbusch,
+/// Iterative Solution of Large Sparse Systems of Equations, section 2.)
+[[nodiscard]] WALLHEAT_HOST_DEVICE inline double error_by_decay(double delta, double before,
+                                                                std::int64_t distance) {
+  if (delta == 0) return 0;
+  const double decay = std::log(before / delta) / static_cast<double>(distance);
+  return decay <= 0 ? std::numeric_limits<double>::infinity() : delta / std::expm1(decay);
+}
+
+/// That of an iteration whose deltas are looked at now and then.
+///
+/// Trivially copyable, and the same on host and device.
+class ErrorEstimate {
+ public:
+  /// To be called with growing `iterations`.
+  WALLHEAT_HOST_DEVICE void add(std::int64_t iterations, double delta) {
+    now_ = {iterations, delta};
+    if (iterations - later_.iterations < least_distance) return;
+    earlier_ = later_;
+    later_ = now_;
+  }
+  [[nodiscard]] WALLHEAT_HOST_DEVICE double value() const {
+    return error_by_decay(now_.delta, earlier_.delta, now_.iterations - earlier_.iterations);
+  }
+
+ private:
+  struct Look {
+    std::int64_t iterations = 0;
+    double delta = std::numeric_limits<double>::quiet_NaN();
+  };
+  static constexpr std::int64_t least_distance = 16;
+  Look earlier_;  ///< at least that much before now_
+  Look later_;    ///< the next earlier_
+  Look now_;
+};
+
+/// The uncertainty of the fastforward solver, in parts of the largest magnitude that an iterate can
+/// have: that of the plan's start field, and what a source can add. Eight times
+/// the most that was measured.
+inline constexpr double uncertainty_of_jumps = 4e-11;
 
 /// Decides when delta is looked at and when an iteration ends, with the reference's answer: the
 /// first iteration whose delta is below the tolerance. A back end makes window() sweeps, the last

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/interior_values.hpp"
-#include "core/larger.hpp"
 #include "wallheat/grid.hpp"
 #include "wallheat/solver.hpp"
 

@@ -5,10 +5,8 @@
 #include <limits>
 #include <string_view>
 
-#include "core/number_of.hpp"
-#include "core/printable.hpp"
-#include "core/python_float.hpp"
-#include "core/version.hpp"
+#include "core/program.hpp"
+#include "core/text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

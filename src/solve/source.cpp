@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/larger.hpp"
-#include "core/python_float.hpp"
+#include "core/interior_values.hpp"
+#include "core/text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/interior_values.hpp"
-#include "core/larger.hpp"
 #include "solve/norms.hpp"
 #include "wallheat/statistics.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "io/file_names.hpp"
+#include "io/files.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {

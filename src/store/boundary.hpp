@@ -4,7 +4,7 @@
 #include <string>
 
 #include "io/files.hpp"
-#include "store/hdf5/hdf5_handle.hpp"
+#include "store/hdf5.hpp"
 #include "wallheat/result_reader.hpp"
 
 // What every public function does at its edge.

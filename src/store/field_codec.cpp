@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 
-#include "io/checksum.hpp"
 #include "io/deflate.hpp"
 #include "wallheat/error.hpp"
 

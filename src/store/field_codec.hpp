@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,5 +29,17 @@ void put_field(PlanResult& result, const Grid<double>& field);
 /// differs from any.
 [[nodiscard]] std::vector<Difference> differences_with_fields(const PlanResult& first,
                                                               const PlanResult& second);
+
+/// Where a field is in a result file, for programs that read it there.
+struct StoredField {
+  std::size_t row = 0;  ///< of the plan, from 0
+  std::string id;
+  GridShape shape;
+  std::string dataset;  ///< of this field alone
+};
+
+/// All fields of a result file, in the order of the ids. Throws RunError, also if there are results
+/// that are not in the file yet.
+[[nodiscard]] std::vector<StoredField> stored_fields(const std::filesystem::path& file);
 
 }  // namespace wallheat

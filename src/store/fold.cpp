@@ -1,6 +1,6 @@
 #include "store/fold.hpp"
 
-#include "io/file_names.hpp"
+#include "io/files.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {

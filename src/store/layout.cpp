@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/room_columns.hpp"
+#include "core/answer.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat::store {

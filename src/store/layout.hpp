@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "store/hdf5/hdf5_object.hpp"
+#include "store/hdf5.hpp"
 #include "store/result_file.hpp"
 
 // How a result file looks to HDF5; what reading and writing share.

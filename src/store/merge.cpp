@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "io/file_names.hpp"
+#include "io/files.hpp"
 #include "io/write_lock.hpp"
 #include "store/boundary.hpp"
 #include "store/field_codec.hpp"

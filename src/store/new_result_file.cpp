@@ -2,7 +2,7 @@
 #include <array>
 #include <utility>
 
-#include "io/file_names.hpp"
+#include "io/files.hpp"
 #include "store/layout.hpp"
 #include "store/result_file.hpp"
 

@@ -1,7 +1,7 @@
 #include "store/repair.hpp"
 
-#include "core/plural.hpp"
-#include "io/file_names.hpp"
+#include "core/text.hpp"
+#include "io/files.hpp"
 #include "io/write_lock.hpp"
 #include "store/boundary.hpp"
 #include "store/fold.hpp"

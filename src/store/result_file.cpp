@@ -7,7 +7,7 @@
 #include <random>
 #include <utility>
 
-#include "io/checksum.hpp"
+#include "io/deflate.hpp"
 #include "store/layout.hpp"
 #include "store/result_path.hpp"
 

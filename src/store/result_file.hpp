@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "store/hdf5/hdf5_handle.hpp"
+#include "store/hdf5.hpp"
 #include "store/journal.hpp"
 
 // The result file. HDF5 writes it whole, under a temporary name, and closes it before it gets its

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "io/file_names.hpp"
 #include "io/files.hpp"
 
 namespace wallheat {

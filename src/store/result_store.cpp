@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "io/file_names.hpp"
+#include "io/files.hpp"
 #include "store/boundary.hpp"
 #include "store/fold.hpp"
 #include "store/result_path.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/id_list.hpp"
+#include "core/plan_ids.hpp"
 #include "io/write_lock.hpp"
 #include "wallheat/plan_result.hpp"
 #include "wallheat/result_reader.hpp"

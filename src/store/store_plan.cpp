@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "core/plan_ids.hpp"
-#include "io/checksum.hpp"
+#include "io/deflate.hpp"
 
 namespace wallheat::store {
 

@@ -5,9 +5,9 @@
 #include <thread>
 #include <utility>
 
-#include "core/plural.hpp"
-#include "io/checksum.hpp"
-#include "io/file_names.hpp"
+#include "core/text.hpp"
+#include "io/deflate.hpp"
+#include "io/files.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/id_list.hpp"
+#include "core/plan_ids.hpp"
 #include "store/result_file.hpp"
 
 namespace wallheat::store {

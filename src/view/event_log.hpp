@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "core/file_descriptor.hpp"
-#include "core/gpu_usage.hpp"
+#include "core/input_file.hpp"
+#include "core/machine.hpp"
 #include "queue/event.hpp"
 #include "view/json_forward.hpp"
 #include "view/run_status.hpp"

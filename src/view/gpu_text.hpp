@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/device_times.hpp"
-#include "core/gpu_usage.hpp"
+#include "core/machine.hpp"
 #include "view/json_forward.hpp"
 
 namespace wallheat {

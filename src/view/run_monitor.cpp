@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/answer.hpp"
-#include "core/plural.hpp"
+#include "core/text.hpp"
 #include "view/advice.hpp"
 #include "wallheat/error.hpp"
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "queue/event.hpp"
-#include "view/console.hpp"
 #include "view/event_log.hpp"
 #include "view/run_progress.hpp"
 #include "view/run_status.hpp"
+#include "view/terminal.hpp"
 #include "view/time_text.hpp"
 
 namespace wallheat {

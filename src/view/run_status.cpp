@@ -8,12 +8,11 @@
 #include <system_error>
 #include <utility>
 
-#include "core/bytes.hpp"
-#include "io/file_names.hpp"
+#include "core/codec.hpp"
 #include "io/files.hpp"
 #include "store/result_path.hpp"
-#include "view/console.hpp"
 #include "view/json.hpp"
+#include "view/terminal.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 

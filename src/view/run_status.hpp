@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/gpu_usage.hpp"
+#include "core/machine.hpp"
 
 namespace wallheat {
 

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <limits>
 
-#include "core/printable.hpp"
+#include "core/text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

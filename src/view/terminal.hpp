@@ -1,9 +1,16 @@
 #pragma once
 
+#include <spdlog/logger.h>
+
+#include <condition_variable>
 #include <cstddef>
+#include <deque>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace wallheat {
@@ -32,5 +39,52 @@ void print_line(std::string_view line, std::size_t indent);
 /// an r for each column.
 [[nodiscard]] std::vector<std::string> table_lines(
     std::string_view alignment, const std::vector<std::vector<std::string>>& rows);
+
+using LogLevel = spdlog::level::level_enum;
+/// Throws UsageError for a name that is none.
+[[nodiscard]] LogLevel log_level(const std::string& name);
+
+/// Sentences for people, of which those below a level are left out. Without sinks it says nothing.
+class Log : public spdlog::logger {
+ public:
+  explicit Log(const std::vector<spdlog::sink_ptr>& sinks = {}, LogLevel least = LogLevel::off)
+      : spdlog::logger("wallheat", sinks.begin(), sinks.end()) {
+    set_level(least);
+  }
+
+  /// The progress bar: the last line of a terminal, redrawn in place. What is said clears it first,
+  /// and so does an empty text.
+  virtual void show_bar(const std::string& /*text*/) {}
+};
+
+/// How many characters of a bar fit: one that is longer than a line would scroll, so it is cut.
+[[nodiscard]] std::size_t bar_room();
+
+/// Says it on stderr, in order, in lines that carry time, speaker and level; at a terminal only the
+/// time, and the level of warnings and errors. Control characters are escaped. A thread of its own
+/// prints, so that a terminal that is held (Ctrl-S, a pager) holds up nobody; what does not fit in
+/// its memory of some thousand lines is lost, the oldest first.
+class Console final : public Log {
+ public:
+  /// `speaker`: who says it; empty if there is only one. Throws UsageError for an unknown level.
+  Console(const std::string& level, const std::string& speaker);
+  /// Waits until all is printed.
+  ~Console() override = default;
+
+  /// A line as it is, without time and level.
+  void print(std::string line);
+  void show_bar(const std::string& text) override;
+
+ private:
+  void print_what_comes(const std::stop_token& stop);
+  void draw(const std::string& bar);
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::string> lines_;   // to be printed
+  std::optional<std::string> bar_;  // to be drawn below them
+  bool drawn_ = false;              // a bar; the thread's alone
+  std::jthread thread_;             // last: joined before anything it uses is gone
+};
 
 }  // namespace wallheat

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "core/utc_text.hpp"
+#include "core/text.hpp"
 
 namespace wallheat {
 
@@ -58,6 +58,18 @@ std::string duration_text(double seconds) {
   const auto whole = static_cast<long>(std::lround(seconds));
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string bytes_text(double bytes) {
+  for (const char* unit : {"B", "kB", "MB", "GB"}) {
+    if (bytes < 1000) return fmt::format("{:.3g} {}", bytes, unit);
+    bytes /= 1000;
+  }
+  return fmt::format("{:.4g} TB", bytes);
+}
+
+std::string peak_memory_text(std::int64_t bytes) {
+  return bytes > 0 ? bytes_text(static_cast<double>(bytes)) : "?";
 }
 
 }  // namespace wallheat

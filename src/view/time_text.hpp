@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -26,5 +27,11 @@ enum class RateUnit { plans_per_s, plans_per_min, time_per_plan };
 
 /// Seconds for tables: five digits at least, never with an exponent; "-" for NaN.
 [[nodiscard]] std::string seconds_text(double seconds);
+
+/// An amount of memory or of storage for people, in powers of 1000: "512 B", "23.4 MB".
+[[nodiscard]] std::string bytes_text(double bytes);
+
+/// The same of a peak of memory, of which 0 is unknown: "?".
+[[nodiscard]] std::string peak_memory_text(std::int64_t bytes);
 
 }  // namespace wallheat

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <thread>
 
-#include "bench/gpu_bench.hpp"
+#include "bench/bench.hpp"
 #include "solve/gpu/device.hpp"
 
 namespace {

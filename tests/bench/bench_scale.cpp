@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cpu_time.hpp"
+#include "core/threads.hpp"
 #include "queue/coordinator.hpp"
 
 namespace wallheat {

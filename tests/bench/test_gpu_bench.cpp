@@ -1,4 +1,4 @@
-#include "bench/gpu_bench.hpp"
+#include "bench/bench.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"

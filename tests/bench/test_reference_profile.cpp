@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "bench/reference_profile.hpp"
+#include "bench/bench.hpp"
 #include "core/generator.hpp"
 #include "wallheat/error.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/run_option_parser.hpp"
-#include "run/configuration_file.hpp"
+#include "run/run_options.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/refusal.hpp"

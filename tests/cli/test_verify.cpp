@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "cli/commands.hpp"
-#include "io/checksum.hpp"
 #include "io/deflate.hpp"
 #include "isolation/plan_job.hpp"
 #include "store/field_codec.hpp"

@@ -1,7 +1,6 @@
 #include <cmath>
 
-#include "core/device_times.hpp"
-#include "core/gpu_usage.hpp"
+#include "core/machine.hpp"
 #include "support/matchers.hpp"
 
 namespace wallheat {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/larger.hpp"
+#include "core/interior_values.hpp"
 #include "support/farthest_apart.hpp"
 
 namespace wallheat {

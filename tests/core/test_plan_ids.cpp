@@ -5,7 +5,6 @@
 #include <fstream>
 #include <functional>
 
-#include "core/id_list.hpp"
 #include "core/plan_ids.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"

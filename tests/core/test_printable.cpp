@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/printable.hpp"
+#include "core/text.hpp"
 
 namespace wallheat {
 namespace {

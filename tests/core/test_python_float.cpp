@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/python_float.hpp"
+#include "core/text.hpp"
 
 namespace wallheat {
 namespace {

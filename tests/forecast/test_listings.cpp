@@ -1,5 +1,5 @@
 #include "forecast/job_listing.hpp"
-#include "forecast/job_waits.hpp"
+#include "forecast/wait_forecast.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"

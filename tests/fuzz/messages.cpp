@@ -4,7 +4,7 @@
 
 #include <sys/socket.h>
 
-#include "core/bytes.hpp"
+#include "core/codec.hpp"
 #include "isolation/message_channel.hpp"
 #include "target.hpp"
 #include "view/run_status.hpp"

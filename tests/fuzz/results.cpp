@@ -12,11 +12,11 @@
 #include <array>
 #include <cstring>
 
-#include "io/checksum.hpp"
-#include "io/file_names.hpp"
+#include "io/deflate.hpp"
+#include "io/files.hpp"
+#include "store/journal.hpp"
 #include "store/merge.hpp"
 #include "store/repair.hpp"
-#include "store/row.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
 

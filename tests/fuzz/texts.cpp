@@ -8,7 +8,7 @@
 #include "cli/run_option_parser.hpp"
 #include "core/plan_ids.hpp"
 #include "forecast/cluster.hpp"
-#include "forecast/job_waits.hpp"
+#include "forecast/wait_forecast.hpp"
 #include "plans/plan_source.hpp"
 #include "report/formula.hpp"
 #include "report/recording.hpp"

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "io/program_output.hpp"
+#include "io/child_process.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 

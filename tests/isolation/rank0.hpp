@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "isolation/worker_loop.hpp"
-#include "queue/local_link.hpp"
+#include "queue/link.hpp"
 #include "support/process.hpp"
 
 namespace wallheat {

@@ -2,7 +2,7 @@
 #include <new>
 
 #include "isolation/plan_job.hpp"
-#include "plans/plan_hash.hpp"
+#include "plans/plan_source.hpp"
 #include "store/field_codec.hpp"
 #include "support/matchers.hpp"
 #include "support/shapes.hpp"

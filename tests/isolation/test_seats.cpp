@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "io/checksum.hpp"
+#include "io/deflate.hpp"
 #include "isolation/plan_job.hpp"
 #include "isolation/rank0.hpp"
 #include "node/local_machine.hpp"

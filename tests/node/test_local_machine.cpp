@@ -12,7 +12,6 @@
 #include <set>
 #include <thread>
 
-#include "node/cgroup_limits.hpp"
 #include "node/local_machine.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"

@@ -4,7 +4,6 @@
 #include <fstream>
 #include <utility>
 
-#include "plans/plan_hash.hpp"
 #include "plans/plan_source.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"

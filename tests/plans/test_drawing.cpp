@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "core/python_float.hpp"
+#include "core/text.hpp"
 #include "plans/drawing.hpp"
 #include "support/matchers.hpp"
 #include "support/png.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/result_columns.hpp"
+#include "core/answer.hpp"
 #include "queue/messages.hpp"
 
 namespace wallheat {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "queue/pace.hpp"
+#include "queue/work_estimate.hpp"
 
 namespace wallheat {
 namespace {

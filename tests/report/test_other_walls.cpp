@@ -1,8 +1,7 @@
 #include <limits>
 #include <sstream>
 
-#include "report/wall_need.hpp"
-#include "report/what_if.hpp"
+#include "report/walls.hpp"
 #include "support/matchers.hpp"
 #include "support/report_values.hpp"
 

@@ -2,9 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "report/figure.hpp"
+#include "report/gnuplot.hpp"
 #include "report/report.hpp"
-#include "report/report_page.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"

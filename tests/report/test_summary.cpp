@@ -1,6 +1,6 @@
 #include <sstream>
 
-#include "report/figure.hpp"
+#include "report/gnuplot.hpp"
 #include "report/summary.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"

@@ -1,4 +1,4 @@
-#include "plans/plan_hash.hpp"
+#include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
 #include "support/matchers.hpp"
 #include "support/shapes.hpp"

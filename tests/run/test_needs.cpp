@@ -1,5 +1,5 @@
 #include "core/generator.hpp"
-#include "run/needs.hpp"
+#include "run/preparation.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "wallheat/floor_plan_files.hpp"

@@ -5,8 +5,7 @@
 #include <limits>
 
 #include "core/generator.hpp"
-#include "solve/error_estimate.hpp"
-#include "solve/logarithm.hpp"
+#include "solve/convergence.hpp"
 #include "support/farthest_apart.hpp"
 #include "support/shared_plans.hpp"
 #include "wallheat/floor_plan_files.hpp"

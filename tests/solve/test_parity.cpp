@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/plan_ids.hpp"
-#include "core/python_float.hpp"
+#include "core/text.hpp"
 #include "solve/cpu/active_blocks.hpp"
 #include "solve/isa.hpp"
 #include "support/rooms.hpp"

@@ -1,4 +1,4 @@
-#include "io/file_names.hpp"
+#include "io/files.hpp"
 #include "store/fold.hpp"
 #include "store/repair.hpp"
 #include "store_fixture.hpp"

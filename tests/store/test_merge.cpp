@@ -1,6 +1,5 @@
 #include <sys/resource.h>
 
-#include "io/checksum.hpp"
 #include "io/deflate.hpp"
 #include "store/merge.hpp"
 #include "store_fixture.hpp"

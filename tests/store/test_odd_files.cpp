@@ -1,4 +1,4 @@
-#include "store/hdf5/hdf5_object.hpp"
+#include "store/hdf5.hpp"
 #include "store/layout.hpp"
 #include "store/repair.hpp"
 #include "store_fixture.hpp"

@@ -1,7 +1,7 @@
 #include <sys/resource.h>
 
+#include "store/field_codec.hpp"
 #include "store/repair.hpp"
-#include "store/stored_fields.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "core/input_file.hpp"
-#include "io/checksum.hpp"
+#include "io/deflate.hpp"
 
 namespace wallheat {
 

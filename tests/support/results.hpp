@@ -10,10 +10,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/result_columns.hpp"
+#include "core/answer.hpp"
 #include "store/field_codec.hpp"
+#include "store/journal.hpp"
 #include "store/result_store.hpp"
-#include "store/row.hpp"
 
 // A campaign whose results are known, for tests of the files that hold them.
 namespace wallheat {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/id_list.hpp"
+#include "core/plan_ids.hpp"
 #include "support/matchers.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/run_monitor.hpp"

@@ -6,13 +6,13 @@
 #include <iterator>
 #include <mutex>
 
-#include "core/bytes.hpp"
+#include "core/codec.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
-#include "view/console.hpp"
 #include "view/run_status.hpp"
+#include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/larger.hpp"
+#include "core/interior_values.hpp"
 #include "solve/source.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/solver.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "solve/convergence.hpp"
 #include "solve/cpu/active_blocks.hpp"
-#include "solve/error_estimate.hpp"
 #include "solve/fastforward/power_expansion.hpp"
 #include "solve/isa.hpp"
 #include "solve/source.hpp"

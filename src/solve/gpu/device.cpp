@@ -1,12 +1,18 @@
-// What needs no CUDA.
 #include "solve/gpu/device.hpp"
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
+#include "core/generator.hpp"
+#include "solve/gpu/solver.hpp"
 #include "solve/gpu/stream.hpp"
 
 namespace wallheat {
+
+// What needs no CUDA.
+
 namespace {
 
 constexpr const char* queues_variable = "CUDA_DEVICE_MAX_CONNECTIONS";
@@ -49,4 +55,58 @@ void await_work(const std::function<bool()>& is_done, const std::function<void(d
 }
 
 }  // namespace gpu
+
+namespace gpu {
+
+namespace {
+
+/// Throws DeviceFault if an answer has not the reference's bits. The first limits end in long
+/// windows, the second within a window, so that the solver must go back to the field before.
+void prove(Solver& solver, const std::vector<FloorPlan>& plans) {
+  const auto reference = make_reference_solver();
+  for (const FloorPlan& plan : plans) {
+    for (const Limits& limits : {Limits{1e-4, 250}, Limits{1.0, 250}}) {
+      const auto found = solver.solve(plan, limits, {});
+      if (!found || !same_bits(*found, *reference->solve(plan, limits, {})))
+        throw DeviceFault("it does not solve a known plan to the bits of the reference");
+    }
+  }
+}
+
+FloorPlan with_source(FloorPlan plan) {
+  plan.source = Grid<double>(plan.domain.rows, plan.domain.cols);
+  for (std::size_t cell = 0; cell < plan.source.cells.size(); ++cell)
+    plan.source.cells[cell] = 1e-3 * static_cast<double>(cell % 97);
+  return plan;
+}
+
+}  // namespace
+
+Kernel proven_kernel(const std::function<std::unique_ptr<Solver>(Kernel)>& make_solver,
+                     const std::function<void(const std::string&)>& warn) {
+  // The fault of a device that still answers; empty if it has none.
+  const auto fault_of = [&](Kernel kernel, const std::vector<FloorPlan>& plans) -> std::string {
+    try {
+      prove(*make_solver(kernel), plans);
+      return {};
+    } catch (const DeviceSilent&) {
+      throw;
+    } catch (const DeviceFault& fault) {
+      return fault.what();
+    }
+  };
+  const FloorPlan of_one_block = generate_floor_plan(1, 0, 40);
+  const FloorPlan of_several = generate_floor_plan(1, 0, 256);
+  std::string fault = fault_of(Kernel::streaming, {of_several, with_source(of_several)});
+  if (!fault.empty()) throw DeviceFault("the GPU's streaming kernel cannot be used: " + fault);
+  fault = fault_of(Kernel::cluster, {of_one_block, of_several});
+  if (fault.empty()) return Kernel::cluster;
+  warn("the GPU's cluster kernel is not used: " + fault);
+  // A fault that stays on the device is reported by every further call.
+  prove(*make_solver(Kernel::streaming), {of_one_block});
+  return Kernel::streaming;
+}
+
+}  // namespace gpu
+
 }  // namespace wallheat

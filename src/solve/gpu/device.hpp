@@ -1,12 +1,14 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/device_times.hpp"
 #include "core/machine.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
@@ -92,5 +94,14 @@ class GpuDevice {
 /// has no such GPU.
 [[nodiscard]] std::shared_ptr<GpuDevice> open_gpu(
     int ordinal, const std::function<void(const std::string&)>& warn);
+
+/// Field, iterations and last delta, to the last bit.
+[[nodiscard]] inline bool same_bits(const Solution& a, const Solution& b) {
+  return a.iterations == b.iterations && a.converged == b.converged &&
+         std::bit_cast<std::uint64_t>(a.last_delta) == std::bit_cast<std::uint64_t>(b.last_delta) &&
+         a.field.rows == b.field.rows && a.field.cols == b.field.cols &&
+         std::memcmp(a.field.cells.data(), b.field.cells.data(),
+                     a.field.cells.size() * sizeof(double)) == 0;
+}
 
 }  // namespace wallheat

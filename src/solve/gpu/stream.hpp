@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/device_times.hpp"
+#include "core/machine.hpp"
 #include "solve/gpu/resident.hpp"
 #include "solve/gpu/streaming.hpp"
 

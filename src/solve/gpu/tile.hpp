@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "solve/host_device.hpp"
 #include "solve/stencil.hpp"
 
 // A tile is what one GPU thread holds in its registers: a few rows by a few columns of cells. Each

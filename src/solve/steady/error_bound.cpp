@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/larger.hpp"
+#include "core/interior_values.hpp"
 #include "solve/isa.hpp"
 #include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"

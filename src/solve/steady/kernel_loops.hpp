@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/larger.hpp"
+#include "core/interior_values.hpp"
 #include "solve/steady/coarsening_loops.hpp"
 
 // For the files of the instruction sets alone, as what it includes: the V-cycle, and the loops of

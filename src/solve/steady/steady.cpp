@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <limits>
 
-#include "core/larger.hpp"
-#include "core/python_float.hpp"
+#include "core/interior_values.hpp"
+#include "core/text.hpp"
 #include "solve/isa.hpp"
 #include "solve/norms.hpp"
 #include "solve/source.hpp"

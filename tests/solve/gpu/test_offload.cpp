@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "solve/offload.hpp"
+#include "forecast/cluster.hpp"
 
 namespace wallheat {
 namespace {

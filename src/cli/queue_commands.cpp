@@ -1,0 +1,344 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/result_file.hpp"
+#include "cli/run_option_parser.hpp"
+#include "core/text.hpp"
+#include "forecast/job_listing.hpp"
+#include "io/child_process.hpp"
+#include "report/queue_report.hpp"
+#include "run/estimates.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+/// No scheduler is here that tells of its jobs.
+struct NoAccounting : RunError {
+  using RunError::RunError;
+};
+
+/// Where the history of a queue comes from: the options that commands share which forecast waits.
+class QueueSource {
+ public:
+  /// This must live as long as the Options.
+  void declare(Options& options);
+  /// Reads the listings that are named, or asks the scheduler. Throws NoAccounting, and RunError
+  /// for a broken listing.
+  [[nodiscard]] JobListing read();
+  /// Whether read() saw no jobs of other users.
+  [[nodiscard]] bool own_jobs() const { return own_; }
+
+ private:
+  [[nodiscard]] JobListing ask_scheduler();
+
+  std::vector<std::string> sacct_;  ///< names of files
+  std::vector<std::string> lsf_;
+  int days_ = 0;
+  bool own_ = false;
+};
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// What a scheduler's command prints; nothing if it is not installed.
+std::optional<std::string> listing_of(const Words& words, const Words& environment) {
+  auto output = output_of(words, {}, environment);
+  if (!output) return std::nullopt;
+  if (output->status != 0)
+    throw NoAccounting(
+        fmt::format("{} failed: {}", words.front(),
+                    printable(output->messages.substr(0, output->messages.find('\n')))));
+  return std::move(output->out);
+}
+
+std::ptrdiff_t lines_in(const std::string& text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
+
+}  // namespace
+
+void QueueSource::declare(Options& options) {
+  options.add(
+      "sacct", file(sacct_, FileRole::read),
+      fmt::format("read what 'SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days "
+                  "-o {}' printed (-: stdin); again for more listings, which may overlap; "
+                  "default: call it",
+                  sacct_fields));
+  options.add("lsf", file(lsf_, FileRole::read),
+              fmt::format("read what LSF's 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o \"{}\"' printed; "
+                          "again for more listings",
+                          bjobs_fields));
+  options.add("own", flag(own_), "the listing has only your own jobs");
+  options.add("days", value(days_, "N", 30).at_least(1), "ask sacct for the last N days");
+  options.exclude("sacct", {"lsf"});
+}
+
+JobListing QueueSource::read() {
+  if (sacct_.empty() && lsf_.empty()) return ask_scheduler();
+  const auto name = [](const std::string& file) { return file == "-" ? "stdin" : file; };
+  JobListing all;
+  for (const std::string& file : sacct_) all.add(parse_sacct(name(file), read_text_file(file)));
+  for (const std::string& file : lsf_) all.add(parse_bjobs(name(file), read_text_file(file)));
+  all.keep_each_once();
+  return all;
+}
+
+JobListing QueueSource::ask_scheduler() {
+  const Words seconds{"SLURM_TIME_FORMAT=%s"};
+  const std::string since = fmt::format("now-{}days", days_);
+  const auto slurm = listing_of(
+      {"sacct", "-X", "-D", "-n", "-P", "--allusers", "-S", since, "-o", sacct_fields}, seconds);
+  // If others' jobs are hidden, all jobs are no more than one's own; root sees all.
+  if (slurm) {
+    const auto own =
+        ::getuid() == 0
+            ? std::nullopt
+            : listing_of({"sacct", "-X", "-D", "-n", "-P", "-S", since, "-o", "JobIDRaw"}, seconds);
+    own_ = own_ || (own && lines_in(*own) >= lines_in(*slurm));
+    return parse_sacct("sacct", *slurm);
+  }
+  const Words year{"LSB_DISPLAY_YEAR=Y"};
+  const auto lsf = listing_of({"bjobs", "-a", "-u", "all", "-o", bjobs_fields}, year);
+  if (lsf) {
+    const auto own = listing_of({"bjobs", "-a", "-o", "jobid"}, year);
+    own_ = own_ || (own && lines_in(*own) >= lines_in(*lsf));
+    return parse_bjobs("bjobs", *lsf);
+  }
+  throw NoAccounting(
+      "neither sacct nor bjobs is here; save what one of them prints on the cluster, and name it "
+      "with --sacct or --lsf");
+}
+
+Report queue_command(Options& options) {
+  QueueSource source;
+  std::string partitions;
+  SizeClasses classes;
+  std::string qos;
+  bool means = false;
+  options.describe(
+      "[options]",
+      "Forecasts how long a job waits in the queue of a Slurm or LSF cluster, from the waits of "
+      "the latest 1000 jobs: bounds on the wait of half, 75 % and 95 % of the jobs, with 95 % "
+      "confidence, and the chance to start soon; for each partition, and for classes of sizes.\nA "
+      "wait begins when a job could start. An array's tasks that start together count once. No "
+      "user names are read.",
+      {"wallheat queue --sacct jobs.txt",
+       "wallheat queue --sacct jobs.txt --means --partition medium"});
+  options.heading("What is shown");
+  options.add("partition,p", value(partitions, "NAMES"),
+              "only these partitions (LSF: queues), separated by commas");
+  const auto set_classes = [&](const std::string& text) {
+    const auto found = numbers_around<double>(',', text);
+    if (found) std::tie(classes.first, classes.factor) = *found;
+    return found && classes.first > 0 && classes.factor > 1 &&
+           std::isfinite(classes.first * classes.factor * classes.factor);
+  };
+  options.add(
+      "cpu-hours",
+      word("BOUND,FACTOR",
+           "the first bound, above 0, and the factor to the next, above 1, as 4,4 for 4, 16 and 64",
+           set_classes, "4,4"),
+      "classes of core hours (cores times time limit): the first bound and the factor to the next, "
+      "so below 4, to 16, to 64, above");
+  options.add("memory,m", flag(classes.by_memory),
+              "classes of GB hours instead, with these bounds");
+  options.add("qos", value(qos, "NAME"), "only jobs of this quality of service");
+  options.add(
+      "means", flag(means),
+      "show mean waits and numbers of jobs instead; waits are skewed, so a mean says little "
+      "of the next one");
+  options.heading("Where the waits are from");
+  source.declare(options);
+  options.parse();
+  const auto names = partitions.empty() ? std::vector<std::string>{} : words_of(partitions);
+
+  const JobListing listing = source.read();
+  if (listing.jobs.empty())
+    throw RunError("no job is in the listing; with more --days sacct looks back further");
+  QueueForecast forecast = queue_forecast(listing, classes, names, qos);
+  forecast.own_jobs = source.own_jobs();
+  return means ? means_report(forecast) : report_of(forecast);
+}
+
+namespace {
+
+/// What a file holds, or a command prints; empty if neither is there.
+std::string output_or_file(const std::string& file, const std::vector<std::string>& command) {
+  if (!file.empty()) return read_text_file(file);
+  auto output = output_of(command);
+  return output && output->status == 0 ? std::move(output->out) : std::string();
+}
+
+struct AdviseOptions {
+  QueueSource queue;
+  std::string partitions;
+  std::string sinfo;
+  std::string scontrol;
+  std::size_t cores_per_node = 0;
+  double start_up_s = 0;
+  double core_speed = 0;
+  ChoiceOrder order = ChoiceOrder::bound;
+  std::size_t first = 0;
+  bool best = false;
+  RunOptions run;
+};
+
+/// Throws UsageError.
+void parse_advise_options(Options& options, AdviseOptions& advise) {
+  options.describe(
+      "[options] -- --data PLANS --out FILE [options of run]",
+      "Says where and how to run a campaign: on which partition and how many nodes, as one job or "
+      "as an array, when it is done, and what it costs. This follows from the plans that --out has "
+      "not solved yet, the speed of a core (as solved plans took, or three that are solved here), "
+      "and how long jobs waited ('wallheat queue').\nThe options of 'wallheat run' come after --.",
+      {"wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt -- --data plans "
+       "--out next.h5",
+       "wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt --by core-hours "
+       "-- --data plans --out next.h5"});
+  options.heading("What is wanted");
+  options.add("by",
+              choice(advise.order, "NAME", "bound",
+                     {{"bound", ChoiceOrder::bound},
+                      {"median", ChoiceOrder::median},
+                      {"core-hours", ChoiceOrder::core_hours}}),
+              "the best choice is done first with 95 % certainty (bound), or in half of the cases "
+              "(median), or takes the fewest core hours");
+  options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
+              "cores of a node that a job takes; 0: all");
+  options.add("first,n", value(advise.first, "N", 12).at_least(1), "show at most N choices");
+  options.add("best", flag(advise.best), "print only the best, as options of wallheat submit");
+  options.heading("The cluster");
+  options.add("partition,p", value(advise.partitions, "NAMES"),
+              "only these partitions, separated by commas; default: all that sinfo lists");
+  options.add("core-speed", value(advise.core_speed, "UPDATES").above(0),
+              "cell updates a second of a core; default: as solved plans took");
+  options.add("sinfo", file(advise.sinfo, FileRole::read),
+              "read what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" printed; default: call it");
+  options.add("scontrol", file(advise.scontrol, FileRole::read),
+              "read what 'scontrol show config' printed, for MaxArraySize; default: call it");
+  options.add("start-up", value(advise.start_up_s, "SECONDS", 5).at_least(0),
+              "that each job takes beside solving, at its start and end");
+  options.heading("Where the waits are from");
+  advise.queue.declare(options);
+  auto arguments = options.take_behind_mark();
+  options.check([&] {
+    if (!arguments)
+      throw UsageError("the options of 'wallheat run' are missing; they come after --");
+    arguments->insert(arguments->end(), {"--shard=none", "--print-out"});
+    Options of_run("run", *arguments);
+    advise.run = parse_run_options(of_run);
+    options.files().add(of_run.files());
+  });
+  options.parse();
+}
+
+/// Those that are asked for, or all that have a core.
+std::vector<Partition> partitions_of(const AdviseOptions& advise) {
+  const std::string text = output_or_file(advise.sinfo, {"sinfo", "-h", "-o", sinfo_format});
+  std::vector<Partition> known = parse_sinfo(advise.sinfo.empty() ? "sinfo" : advise.sinfo, text);
+  std::erase_if(known, [](const Partition& each) { return each.nodes == 0 || each.cores == 0; });
+  if (known.empty())
+    throw RunError(
+        "no partition is known: sinfo is not here or tells of none; name a file with what it "
+        "prints with --sinfo");
+  if (advise.partitions.empty()) return known;
+  std::vector<std::pair<std::string, Partition>> by_name;
+  for (const Partition& partition : known) by_name.emplace_back(partition.name, partition);
+  std::vector<Partition> asked;
+  for (const std::string& name : words_of(advise.partitions))
+    asked.push_back(choose<Partition>("partition", name, by_name));
+  return asked;
+}
+
+/// What a job and an array may be, with a note if that is not known.
+ChoiceLimits limits_of(const AdviseOptions& advise, std::vector<std::string>& notes) {
+  constexpr std::size_t slurms_default = 1000;
+  ChoiceLimits limits{slurms_default, advise.cores_per_node, advise.start_up_s};
+  const std::string config = output_or_file(advise.scontrol, {"scontrol", "show", "config"});
+  if (config.empty()) {
+    notes.emplace_back(
+        "scontrol is not here, so arrays are taken to have up to 1000 tasks, Slurm's default");
+  } else {
+    limits.most_array_tasks =
+        most_array_tasks(advise.scontrol.empty() ? "scontrol" : advise.scontrol, config);
+  }
+  return limits;
+}
+
+/// How long jobs wait, with a note on what that is from.
+QueueForecast waits_in_queue(QueueSource& queue, std::vector<std::string>& notes) {
+  JobListing listing;
+  try {
+    listing = queue.read();
+  } catch (const NoAccounting& error) {
+    notes.push_back(fmt::format("waits are not known: {}", error.what()));
+  }
+  QueueForecast waits = queue_forecast(listing, {}, {}, {});
+  waits.wide = wide_waits(listing);
+  if (queue.own_jobs())
+    notes.push_back(fmt::format("waits are from your {} own jobs", waits.counts.started));
+  return waits;
+}
+
+RemainingWork work_left(const RunOptions& run) {
+  std::vector<PlanResult> solved;
+  if (std::filesystem::exists(run.out) && !run.overwrite)
+    open_result_file(run.out.string()).for_each_row([&](const PlanResult& row) {
+      if (is_answer(row.status)) solved.push_back(row);
+    });
+  return remaining_work(run, solved);
+}
+
+Advice advice_of(AdviseOptions& advise) {
+  const std::vector<Partition> partitions = partitions_of(advise);
+  Advice advice;
+  const ChoiceLimits limits = limits_of(advise, advice.notes);
+  const QueueForecast waits = waits_in_queue(advise.queue, advice.notes);
+  const RemainingWork left = work_left(advise.run);
+  advice.plans = left.updates.size();
+  advice.now_s = std::time(nullptr);
+  advice.speed_source = advise.core_speed > 0 ? "by --core-speed" : left.speed_source;
+  if (left.updates.empty()) {
+    if (advise.best) throw RunError("all plans are solved: there is nothing to submit");
+    advice.reason = "All plans are solved: there is nothing to submit.";
+    return advice;
+  }
+  std::vector<double> plans_s;
+  for (const double updates : left.updates) {
+    plans_s.push_back(advise.core_speed > 0 ? updates / advise.core_speed
+                                            : left.core.seconds_for(updates));
+    advice.core_hours += plans_s.back() / 3600;
+  }
+  advice.choices = campaign_choices(
+      plans_s, partitions, limits,
+      [&](const std::string& partition, std::size_t nodes, double core_hours) {
+        return forecast_for(waits, partition, nodes, core_hours);
+      },
+      advise.order);
+  advice.reason = reason_for_first(advice.choices, advise.order);
+  return advice;
+}
+
+}  // namespace
+
+Report advise_command(Options& options) {
+  AdviseOptions advise;
+  parse_advise_options(options, advise);
+  const Advice advice = advice_of(advise);
+  if (!advise.best) return report_of(advice, advise.first);
+  const std::string best = submit_options(advice.choices.front());
+  return {.parts = {Note{best}, Fact{"submit_options", "", best}}};
+}
+
+}  // namespace wallheat

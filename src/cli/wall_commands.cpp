@@ -1,0 +1,349 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/plan_options.hpp"
+#include "core/program.hpp"
+#include "core/text.hpp"
+#include "io/process_setup.hpp"
+#include "node/local_machine.hpp"
+#include "plans/plan_source.hpp"
+#include "report/walls.hpp"
+#include "run/catalogue.hpp"
+#include "run/superpositions.hpp"
+#include "solve/solver_options.hpp"
+#include "view/advice.hpp"
+#include "view/spelling.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+// What the commands share that ask plans for other temperatures of their walls.
+
+/// A kind of wall, and the temperatures that it is to be held at.
+struct WallChange {
+  double kind = 0;
+  std::vector<double> temperatures;  ///< °C; empty if the kind stands alone
+};
+
+/// Declares --wall, given once for each kind: "25=22", "25=18:30:1" (from, to, step) or "25".
+void declare_wall_changes(Options& options, std::vector<WallChange>& changes, const char* name,
+                          const char* help);
+
+/// The plans that are asked, and how they are solved.
+class LinearPlans {
+ public:
+  void declare(Options& options);
+  /// After parsing. Throws RunError.
+  void open();
+  [[nodiscard]] const std::vector<std::string>& ids() const { return ids_; }
+  /// As superpose_plans, of all ids; says on stderr how far it is, and names what cannot be used.
+  /// Returns an ExitStatus: whether all could be used.
+  [[nodiscard]] int superpose(const std::vector<double>& kinds,
+                              const TakeSuperposition& take) const;
+
+ private:
+  std::filesystem::path data_;
+  std::vector<std::string> ids_;
+  std::filesystem::path ids_file_;
+  std::size_t first_ = 0;
+  std::size_t threads_ = 0;
+  SolverOptions solver_;
+  SharedPlanSource source_;
+};
+
+namespace {
+
+constexpr std::size_t most_temperatures = 1000;
+
+/// From, to and step, with the end if a step meets it. Empty if they are too many, or none.
+std::vector<double> steps_of(double from, double to, double step) {
+  constexpr double rounding = 1e-9;
+  const double count = std::floor((to - from) / step + rounding) + 1;
+  std::vector<double> steps;
+  if (!(count >= 1 && count <= static_cast<double>(most_temperatures))) return steps;
+  for (double i = 0; i < count; ++i) {
+    // 18 + 3 * 0.1 is 18.3, not 18.299999999999997.
+    steps.push_back(*number_of<double>(fmt::format("{:.12g}", from + i * step)));
+  }
+  return steps;
+}
+
+/// Nothing for another form.
+std::optional<WallChange> wall_change_in(const std::string& text) {
+  const std::size_t sign = std::min(text.find('='), text.size());
+  std::string list = text.substr(std::min(sign + 1, text.size()));
+  std::ranges::replace(list, ':', ',');
+  std::vector<double> numbers;
+  bool are_all_valid = text.find(',') == std::string::npos;
+  const auto add = [&](const std::string& word) {
+    numbers.push_back(number_of<double>(word).value_or(INFINITY));
+    are_all_valid = are_all_valid && std::abs(numbers.back()) <= largest_value;
+  };
+  add(text.substr(0, sign));
+  if (sign < text.size())
+    for (const std::string& word : words_of(list)) add(word);
+  if (are_all_valid) {
+    if (numbers.size() == 1) return WallChange{numbers[0], {}};
+    if (numbers.size() == 2) return WallChange{numbers[0], {numbers[1]}};
+    if (numbers.size() == 4)
+      if (const auto steps = steps_of(numbers[1], numbers[2], numbers[3]); !steps.empty())
+        return WallChange{numbers[0], steps};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void declare_wall_changes(Options& options, std::vector<WallChange>& changes, const char* name,
+                          const char* help) {
+  const auto take = [&changes](const std::string& text) {
+    const auto change = wall_change_in(text);
+    if (!change) return false;
+    if (std::ranges::count(changes, change->kind, &WallChange::kind) > 0)
+      throw UsageError(fmt::format("--wall names {:.6g} twice", change->kind));
+    changes.push_back(*change);
+    return true;
+  };
+  const std::string form = fmt::format(
+      "KIND=DEGREES or KIND=FROM:TO:STEP, as 25=22 or 25=18:30:1, at most {} temperatures",
+      most_temperatures);
+  options.add("wall,w", word(name, form, take).repeated(), help);
+}
+
+void LinearPlans::declare(Options& options) {
+  options.heading("Plans");
+  declare_plans(options, data_, ids_, ids_file_, first_);
+  options.add("threads,t", value(threads_, "N", 0), "threads that solve; 0: one for each core");
+  options.add("accuracy", value(solver_.limits.accuracy, "DEGREES", 1e-8, "1e-8").above(0),
+              "of a solved field, in °C");
+  declare_spacing(options, solver_, data_);
+}
+
+void LinearPlans::open() {
+  source_ = open_plan_source(data_);
+  const PlanIds plans = requested_plans(*source_, ids_, ids_file_, first_);
+  if (!plans.note.empty()) print_error("{}", printable(plans.note));
+  ids_ = {plans.ids.begin(), plans.ids.end()};
+}
+
+int LinearPlans::superpose(const std::vector<double>& kinds, const TakeSuperposition& take) const {
+  WallTemperatures walls;
+  for (const double kind : kinds) walls.push_back({kind, kind});
+  require_wall_kinds(*source_, TextList(ids_), walls, [] { return false; });
+  const std::size_t threads =
+      threads_ > 0 ? threads_ : std::max<std::size_t>(local_machine().cores.size(), 1);
+  std::atomic_flag warned;
+  const auto warn_and_take = [&](std::size_t index, const FloorPlan& plan,
+                                 const Superposition& superposition) {
+    if (plan.has_source() && !solver_.spacing_is_known && !warned.test_and_set())
+      print_error("wallheat: {}", unknown_spacing);
+    take(index, plan, superposition);
+  };
+  auto last_report = std::chrono::steady_clock::now();
+  const auto tell = [&](std::size_t done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_report < std::chrono::seconds(5)) return;
+    last_report = now;
+    print_error("solved {} of {}", done, counted(ids_.size(), "plan"));
+  };
+  const auto unusable =
+      superpose_plans(*source_, ids_, kinds, solver_.limits, threads, warn_and_take, tell);
+  if (ids_.size() == 1 && !unusable.empty()) throw RunError(unusable.front().reason);
+  for (const UnusablePlan& plan : unusable)
+    print_error("wallheat: {}", printable_message(plan.reason));
+  if (unusable.size() == ids_.size()) throw RunError("none of the plans can be used");
+  return unusable.empty() ? exit_done : exit_some_plans_failed;
+}
+
+namespace {
+
+struct WhatIfOptions {
+  WhatIf asked;
+  LinearPlans plans;
+  std::optional<Door> door;  ///< what divides rooms, if they are asked for
+};
+
+/// All combinations of the walls' temperatures, behind the plans' own.
+void choose_settings(const std::vector<WallChange>& changes, WhatIf& asked) {
+  std::vector<std::vector<double>> combinations{{}};
+  for (const auto& [kind, temperatures] : changes) {
+    if (temperatures.empty())
+      throw UsageError(
+          fmt::format("--wall {0}: say what these walls are to be, as --wall {0}=22", kind));
+    asked.walls.push_back(kind);
+    std::vector<std::vector<double>> longer;
+    for (const auto& combination : combinations)
+      for (const double temperature : temperatures)
+        longer.emplace_back(combination).push_back(temperature);
+    combinations = std::move(longer);
+    constexpr std::size_t most_settings = 1000;
+    if (combinations.size() > most_settings)
+      throw UsageError(fmt::format("--wall: there are more than {} combinations of temperatures",
+                                   most_settings));
+  }
+  asked.settings = std::move(combinations);
+  asked.settings.insert(asked.settings.begin(), asked.walls);
+}
+
+/// Throws UsageError, RunError.
+void parse_what_if(Options& options, WhatIfOptions& what_if) {
+  options.describe(
+      "--data PLANS --wall KIND=DEGREES [options] [ID ...]",
+      "Says how warm plans would be with walls of other temperatures. A plan is solved once as it "
+      "is and once for each kind of wall; any temperatures follow by superposition, with proven "
+      "bounds. JSON and CSV have a row for each plan and setting, and with --rooms for each "
+      "room.\nExit status: 0 answered, 1 not, 2 wrong usage, 3 answered without plans that cannot "
+      "be used.",
+      {"wallheat whatif 00001 --data plans --wall 25=22 --rooms",
+       "wallheat whatif --data plans --wall 25=18:30:2 --wall 5=0"});
+  std::vector<WallChange> changes;
+  declare_wall_changes(
+      options, changes, "KIND=DEGREES",
+      "holds walls, named by their temperature in the plans, at another one, as 25=22; or at each "
+      "of a range, as 25=18:30:1 (from, to, step). With several --wall: all combinations");
+  declare_thresholds(options, what_if.asked.thresholds);
+  declare_rooms(options, what_if.door, "also describe rooms");
+  declare_cell_size(options, what_if.asked.cell_metres);
+  what_if.plans.declare(options);
+  options.require({"data", "wall"});
+  options.check([&] { choose_settings(changes, what_if.asked); });
+  options.parse();
+  what_if.plans.open();
+}
+
+}  // namespace
+
+Report whatif_command(Options& options) {
+  WhatIfOptions what_if;
+  parse_what_if(options, what_if);
+  const WhatIf& asked = what_if.asked;
+  const LinearPlans& plans = what_if.plans;
+  std::vector<WhatIfPlan> answers(plans.ids().size());
+  const auto take = [&](std::size_t index, const FloorPlan& plan, const Superposition& solved) {
+    const std::string& id = plans.ids()[index];
+    const auto rooms = what_if.door ? room_cells_of(plan, *what_if.door) : RoomCells();
+    answers[index] = answer_of(asked, id, solved, rooms);
+  };
+  const int exit_status = plans.superpose(asked.walls, take);
+  Report report = report_of(asked, std::move(answers));
+  report.exit_status = exit_status;
+  return report;
+}
+
+namespace {
+
+/// What is asked for, from words of the command line.
+struct NeedOptions {
+  NeedQuestion question;
+  std::vector<double> kinds;         ///< of walls: the one that is asked for first
+  std::vector<double> temperatures;  ///< of these
+  LinearPlans plans;
+  Door door;
+};
+
+void choose_walls(const std::vector<WallChange>& changes, NeedOptions& need) {
+  for (const auto& [kind, temperatures] : changes) {
+    if (temperatures.size() > 1)
+      throw UsageError(
+          fmt::format("--wall {:.6g}: need takes one temperature of another wall", kind));
+    const bool is_asked = temperatures.empty();
+    need.kinds.insert(is_asked ? need.kinds.begin() : need.kinds.end(), kind);
+    need.temperatures.insert(is_asked ? need.temperatures.begin() : need.temperatures.end(),
+                             is_asked ? kind : temperatures.front());
+    if (is_asked) need.question.wall = kind;
+  }
+  if (std::ranges::count_if(changes, &std::vector<double>::empty, &WallChange::temperatures) != 1)
+    throw UsageError(
+        "--wall KIND, without a temperature, must name the one kind of wall that is asked for");
+}
+
+/// The goal is one of two.
+void choose_goal(const Options& options, NeedQuestion& question, double area_above) {
+  const bool is_area = options.was_given("area-above");
+  if (options.was_given("room-mean") == is_area)
+    throw UsageError("give --room-mean, or --area-above with --area-share, as the goal");
+  if (is_area)
+    question.target = area_above;
+  else
+    question.area_share = 0;
+}
+
+/// Throws UsageError, RunError.
+void parse_need(Options& options, NeedOptions& need) {
+  std::vector<WallChange> changes;
+  double area_above = 0;
+  NeedQuestion& question = need.question;
+  options.describe(
+      "--data PLANS --wall KIND --room-mean DEGREES [options] [ID ...]",
+      "Says how warm one kind of wall must be so that rooms reach a temperature: for each room, "
+      "each plan and all plans, with a proven bound. A plan is solved twice, as the steady state "
+      "is linear in the walls' temperatures. JSON and CSV have a row for each room.\nExit status: "
+      "0 answered, also if no temperature suffices, 1 not, 2 wrong usage, 3 answered without plans "
+      "that cannot be used.",
+      {"wallheat need 00001 --data plans --wall 25 --room-mean 18",
+       "wallheat need --data plans --wall 25 --wall 5=8 --area-above 18 --area-share 0.5"});
+  declare_wall_changes(options, changes, "KIND",
+                       "the kind of wall that is asked for, by its temperature in the plans, as "
+                       "25; KIND=DEGREES, as 5=8, holds others at another temperature");
+  options.add("room-mean", value(question.target, "DEGREES"),
+              "the goal: a room's mean is to be at least this, in °C");
+  options.add("area-above", value(area_above, "DEGREES"),
+              "the goal: --area-share of a room's area is to be above this, in °C");
+  options.add("area-share", value(question.area_share, "SHARE", 0.9).within(0, 1).above(0),
+              "of the area, above 0 to 1");
+  options.add("share", value(question.room_share, "SHARE", 0.95).within(0, 1).above(0),
+              "of the rooms that are to reach the goal, above 0 to 1");
+  options.add("limit", value(question.limit, "DEGREES", 100),
+              "a wall above this, in °C, is no answer");
+  declare_door(options, need.door);
+  options.add("min-cells", value(question.min_cells, "N", 1).at_least(1),
+              "rooms of fewer cells do not count, such as corners that walls cut off");
+  options.add("whole-plans", flag(question.whole_plans), "take each plan as one room");
+  declare_cell_size(options, question.cell_metres);
+  need.plans.declare(options);
+  options.require({"data", "wall"});
+  options.need("area-above", {"area-share"});
+  options.check([&] {
+    choose_goal(options, question, area_above);
+    choose_walls(changes, need);
+  });
+  options.parse();
+  need.plans.open();
+}
+
+/// The superposition of the wall that is asked for alone, with the others at their temperatures.
+Superposition of_asked_wall(const Superposition& all, std::span<const double> temperatures) {
+  return {all.at(temperatures), {all.walls.front()}};
+}
+
+}  // namespace
+
+Report need_command(Options& options) {
+  NeedOptions asked;
+  parse_need(options, asked);
+  WallNeed need{asked.question, std::vector<PlanNeed>(asked.plans.ids().size())};
+  const auto take = [&](std::size_t index, const FloorPlan& floor_plan, const Superposition& all) {
+    const Superposition linear = of_asked_wall(all, asked.temperatures);
+    const auto rooms = asked.question.whole_plans ? one_room(linear.now.cells.size())
+                                                  : room_cells_of(floor_plan, asked.door);
+    need.plans[index] = {asked.plans.ids()[index], all.walls.front().cells > 0, linear.now.bound,
+                         needs_of_rooms(asked.question, linear, rooms)};
+  };
+  const int exit_status = asked.plans.superpose(asked.kinds, take);
+  std::erase_if(need.plans, [](const PlanNeed& plan) { return plan.id.empty(); });
+  Report report = report_of(std::move(need));
+  report.exit_status = exit_status;
+  return report;
+}
+
+}  // namespace wallheat

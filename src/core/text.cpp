@@ -1,0 +1,103 @@
+#include "core/text.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+
+namespace wallheat {
+
+std::string python_float(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  const double size = std::abs(value);
+  const bool is_fixed = size == 0 || (size >= 1e-4 && size < 1e16);
+  std::array<char, 32> buffer{};
+  char* const end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                    is_fixed ? std::chars_format::fixed : std::chars_format::scientific)
+          .ptr;
+  std::string text(buffer.data(), end);
+  if (is_fixed && text.find('.') == std::string::npos) text += ".0";
+  return text;
+}
+
+namespace {
+
+/// The bytes of the UTF-8 character at the start of `text`; 0 if there is none.
+std::size_t character_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const std::size_t bytes = first < 0x80                    ? 1
+                            : first >= 0xc2 && first < 0xe0 ? 2
+                            : first >= 0xe0 && first < 0xf0 ? 3
+                            : first >= 0xf0 && first < 0xf5 ? 4
+                                                            : 0;
+  if (bytes > text.size()) return 0;
+  for (std::size_t i = 1; i < bytes; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  if (bytes > 2) {
+    const unsigned char second = byte(1);
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90)) return 0;  // overlong
+    if (first == 0xed && second >= 0xa0) return 0;  // half of a UTF-16 pair
+    if (first == 0xf4 && second >= 0x90) return 0;  // beyond U+10FFFF
+  }
+  return bytes;
+}
+
+/// Those of ASCII, those from U+0080 to U+009F, and what breaks lines or turns the direction of
+/// text: U+2028 to U+202E, U+2066 to U+2069.
+bool is_control(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
+  if (character.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
+  if (byte(0) != 0xe2) return false;
+  return (byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
+         (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
+}
+
+void append_escaped(std::string& text, char letter) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  if (letter == '\n') {
+    text += "\\n";
+  } else if (letter == '\t') {
+    text += "\\t";
+  } else {
+    const auto byte = static_cast<unsigned char>(letter);
+    text += {'\\', 'x', digits[byte / 16U], digits[byte % 16U]};
+  }
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t bytes = character_bytes(text);
+    const std::string_view character = text.substr(0, bytes == 0 ? 1 : bytes);
+    if (bytes == 0 || is_control(character)) {
+      for (const char letter : character) append_escaped(shown, letter);
+    } else {
+      shown += character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return shown;
+}
+
+std::string printable_message(std::string_view message) {
+  constexpr std::size_t most = 4000;
+  std::string shown = printable(message.substr(0, most));
+  if (message.size() > most) shown += "... (and so on)";
+  return shown;
+}
+
+std::string utc_text(std::time_t time, const char* format) {
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  std::array<char, 64> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
+}
+
+}  // namespace wallheat

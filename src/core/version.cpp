@@ -1,7 +1,0 @@
-#include "core/version.hpp"
-
-namespace wallheat {
-
-std::string_view version() { return WALLHEAT_VERSION; }
-
-}  // namespace wallheat

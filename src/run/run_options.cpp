@@ -1,0 +1,80 @@
+#include "run/run_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "core/text.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+namespace {
+
+constexpr std::string_view blanks = " \t\r\v\f";
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+}
+
+Setting setting_in(std::string_view line) {
+  const std::size_t equals = line.find('=');
+  if (equals == std::string_view::npos || trimmed(line.substr(0, equals)).empty())
+    throw UsageError("it is neither 'name = value' nor a comment, which begins with #");
+  return {std::string(trimmed(line.substr(0, equals))),
+          std::string(trimmed(line.substr(equals + 1)))};
+}
+
+}  // namespace
+
+std::vector<Setting> settings_in(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // some editors' mark of UTF-8
+  std::vector<Setting> settings;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (trimmed(line).empty() || trimmed(line).starts_with('#')) continue;
+    try {
+      settings.push_back(setting_in(line));
+    } catch (const UsageError& error) {
+      constexpr std::size_t longest = 80;
+      throw UsageError(fmt::format("line {}, '{}': {}", number,
+                                   printable(trimmed(line).substr(0, longest)), error.what()));
+    }
+  }
+  return settings;
+}
+
+bool can_be_set(std::string_view value) {
+  return value.find_first_of("\n\r") == std::string_view::npos &&
+         trimmed(value).size() == value.size();
+}
+
+std::string line_of(const std::string& name, std::string_view value) {
+  return fmt::format("{} = {}\n", name, value);
+}
+
+std::string read_configuration_file(const std::string& file) {
+  constexpr std::size_t longest = std::size_t{1} << 26;  // more than a command line can hold
+  std::ifstream stream(file, std::ios::binary);
+  std::string text;
+  if (!std::filesystem::is_directory(file)) {
+    std::array<char, 1 << 16> part{};
+    while (stream && text.size() <= longest) {
+      stream.read(part.data(), part.size());
+      text.append(part.data(), static_cast<std::size_t>(stream.gcount()));
+    }
+  }
+  if (text.size() > longest)
+    throw UsageError(
+        fmt::format("{} is no configuration file: it has more than 64 MiB", printable(file)));
+  if (!stream.eof())
+    throw UsageError(fmt::format("the configuration file {} cannot be read", printable(file)));
+  return text;
+}
+
+}  // namespace wallheat

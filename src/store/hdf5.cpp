@@ -1,0 +1,181 @@
+#include "store/hdf5.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace wallheat::store {
+
+namespace {
+
+herr_t keep_first(unsigned depth, const H5E_error2_t* error, void* text) {
+  // Walking upward starts at the function that failed first; the callers above only add noise.
+  if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+  return 0;
+}
+
+/// What stands between two marks, empty if they are not there. HDF5 says "file write failed: time =
+/// ..., errno = 28, error message = 'No space left on device', ...".
+std::string between(const std::string& text, const std::string& mark, char end_mark) {
+  const auto begin = text.find(mark);
+  if (begin == std::string::npos) return {};
+  const auto end = text.find(end_mark, begin + mark.size());
+  return text.substr(begin + mark.size(), end - begin - mark.size());
+}
+
+}  // namespace
+
+QuietHdf5::QuietHdf5() {
+  unsigned is_new = 0;  // set by the functions of HDF5 1.6 it can be read by those alone
+  known_ = H5Eauto_is_v2(H5E_DEFAULT, &is_new) >= 0 && is_new != 0 &&
+           H5Eget_auto2(H5E_DEFAULT, &print_, &data_) >= 0;
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+QuietHdf5::~QuietHdf5() {
+  if (known_) H5Eset_auto2(H5E_DEFAULT, print_, data_);
+}
+
+void throw_hdf5_error(const std::string& what) {
+  std::string reason;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
+  const std::string code = between(reason, "errno = ", ',');
+  if (const auto words = between(reason, "error message = '", '\''); !words.empty()) reason = words;
+  std::replace(reason.begin(), reason.end(), '\n', ' ');
+  throw Hdf5Error("cannot " + what + (reason.empty() ? "" : ": " + reason),
+                  static_cast<int>(std::strtol(code.c_str(), nullptr, 10)));
+}
+
+namespace {
+
+/// An open attribute of one element.
+struct Attribute {
+  Handle handle, type;
+};
+
+/// Nothing if there is none of that name, or if it has more elements or none.
+std::optional<Attribute> open_attribute(const Handle& object, const std::string& name) {
+  const auto task = "read the attribute " + name;
+  if (checked(H5Aexists(object.get(), name.c_str()), task) == 0) return std::nullopt;
+  Attribute attribute;
+  attribute.handle = Handle(H5Aopen(object.get(), name.c_str(), H5P_DEFAULT), H5Aclose, task);
+  attribute.type = Handle(H5Aget_type(attribute.handle.get()), H5Tclose, task);
+  const Handle space(H5Aget_space(attribute.handle.get()), H5Sclose, task);
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) return std::nullopt;
+  return attribute;
+}
+
+herr_t collect_name(hid_t, const char* name, const H5A_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+void require(const Handle& file, const std::string& name) {
+  if (!has_object(file, name)) throw Hdf5Error("cannot open " + name + ": there is none");
+}
+
+}  // namespace
+
+Handle text_type(std::size_t bytes) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "describe a text");
+  checked(H5Tset_size(type.get(), bytes), "describe a text");
+  checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), "describe a text");
+  return type;
+}
+
+bool has_object(const Handle& file, const std::string& name) {
+  for (std::size_t end = 0; end < name.size();) {
+    end = std::min(name.find('/', end + 1), name.size());
+    const std::string part = name.substr(0, end);
+    if (part == "/") continue;
+    if (checked(H5Lexists(file.get(), part.c_str(), H5P_DEFAULT), "look for " + part) == 0)
+      return false;
+    H5L_info_t link{};
+    checked(H5Lget_info(file.get(), part.c_str(), &link, H5P_DEFAULT), "look for " + part);
+    if (link.type != H5L_TYPE_HARD)
+      throw Hdf5Error("cannot open " + name + ": " + part + " is a link to something else");
+  }
+  return true;
+}
+
+Handle create_group(const Handle& file, const std::string& name) {
+  return {H5Gcreate2(file.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
+          "create the group " + name};
+}
+
+Handle open_group(const Handle& file, const std::string& name) {
+  require(file, name);
+  return {H5Gopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Gclose, "open the group " + name};
+}
+
+Handle open_dataset(const Handle& file, const std::string& name, hid_t type, H5D_layout_t layout) {
+  const auto task = "open " + name;
+  require(file, name);
+  Handle dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Dclose, task);
+  const Handle stored(H5Dget_type(dataset.get()), H5Tclose, task);
+  const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose, task);
+  if (H5Tequal(stored.get(), type) <= 0 || H5Pget_layout(creation.get()) != layout ||
+      H5Pget_external_count(creation.get()) != 0)
+    throw Hdf5Error("cannot " + task + ": it is not of the form that wallheat gives it");
+  return dataset;
+}
+
+Handle create_dataset(const Handle& file, const std::string& name, hid_t type,
+                      const std::vector<hsize_t>& size, hid_t creation) {
+  const auto task = "create " + name;
+  const Handle space(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr),
+                     H5Sclose, task);
+  // For names in any language.
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, task);
+  checked(H5Pset_char_encoding(links.get(), H5T_CSET_UTF8), task);
+  return {
+      H5Dcreate2(file.get(), name.c_str(), type, space.get(), links.get(), creation, H5P_DEFAULT),
+      H5Dclose, task};
+}
+
+std::vector<hsize_t> size_of(const Handle& dataset) {
+  const Handle space(H5Dget_space(dataset.get()), H5Sclose, "read a dataset's size");
+  const int rank = checked(H5Sget_simple_extent_ndims(space.get()), "read a dataset's size");
+  std::vector<hsize_t> size(static_cast<std::size_t>(rank));
+  checked(H5Sget_simple_extent_dims(space.get(), size.data(), nullptr), "read a dataset's size");
+  return size;
+}
+
+std::vector<std::string> attributes_of(const Handle& object) {
+  std::vector<std::string> names;
+  hsize_t position = 0;
+  checked(H5Aiterate2(object.get(), H5_INDEX_NAME, H5_ITER_INC, &position, collect_name, &names),
+          "list the attributes");
+  return names;
+}
+
+void write_attribute(const Handle& object, const std::string& name, hid_t type, const void* value) {
+  const auto task = "write the attribute " + name;
+  const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, task);
+  const Handle attribute(
+      H5Acreate2(object.get(), name.c_str(), type, scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose, task);
+  checked(H5Awrite(attribute.get(), type, value), task);
+}
+
+std::optional<std::string> read_text(const Handle& object, const std::string& name,
+                                     std::uint64_t most_bytes) {
+  const auto attribute = open_attribute(object, name);
+  if (!attribute) return std::nullopt;
+  const hid_t type = attribute->type.get();
+  const std::size_t length = H5Tget_size(type);
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 || length > most_bytes)
+    return std::nullopt;
+  std::string value(length, '\0');
+  checked(H5Aread(attribute->handle.get(), type, value.data()), "read the attribute " + name);
+  return value.substr(0, value.find('\0'));
+}
+
+std::optional<std::int64_t> read_whole_number(const Handle& object, const std::string& name) {
+  const auto attribute = open_attribute(object, name);
+  if (!attribute || H5Tget_class(attribute->type.get()) != H5T_INTEGER) return std::nullopt;
+  std::int64_t value = 0;
+  checked(H5Aread(attribute->handle.get(), H5T_NATIVE_INT64, &value), "read the attribute " + name);
+  return value;
+}
+
+}  // namespace wallheat::store
