@@ -7,7 +7,7 @@
 #include "isolation/plan_job.hpp"
 
 // A process that solves plans for a worker, and may die of it. What they say to each other:
-// seat_messages.hpp.
+// message_channel.hpp.
 
 namespace wallheat {
 

@@ -92,8 +92,7 @@ using SharedPlanSource = std::shared_ptr<const PlanSource>;
 /// When an archive's list of files is read. That of millions takes seconds, and memory.
 enum class Listing { now, if_needed };
 
-/// A directory or a zip archive of one (see zip_source.hpp), whatever its name. Throws RunError if
-/// `path` is neither.
+/// A directory or a zip archive of one, whatever its name. Throws RunError if `path` is neither.
 [[nodiscard]] SharedPlanSource open_plan_source(const std::filesystem::path& path,
                                                 Listing listing = Listing::now);
 
