@@ -140,7 +140,7 @@ PlanIds read_ids(const std::filesystem::path& file) {
   }
   std::ifstream stream(file, std::ios::binary);
   if (!stream) refuse(std::strerror(errno));
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (stream.bad()) throw RunError("the ids file " + file.string() + " cannot be read to its end");
   return ids_in(text, file.string());
 }

@@ -23,7 +23,7 @@ namespace wallheat {
   const auto bits = std::bit_cast<std::uint64_t>(number);
   // m is from sqrt(1/2) to sqrt(2), so |s| < 0.172 and s^25 / 25 < 1e-20.
   const auto exponent = static_cast<std::int64_t>(bits - bits_of_root) >> mantissa_bits;
-  const double m =
+  const auto m =
       std::bit_cast<double>(bits - (static_cast<std::uint64_t>(exponent) << mantissa_bits));
   const double s = (m - 1) / (m + 1);
   double series = 0;
