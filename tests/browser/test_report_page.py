@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Opens pages of `wallheat summary` and `wallheat compare` in Chromium, without network.
 
-  test_report_page.py WALLHEAT [--plans N] [--pictures DIRECTORY]
+  test_report_page.py WALLHEAT [--plans N]
 
 No script may fail, nothing may be asked of the network, nothing may stick out to the right at 1280 and 400 pixels, figures
 keep their size and tell what they show; what the page says is there without JavaScript, too. A page with planted mistakes
-comes first: each must be found. --pictures keeps what was seen, light and dark. Exit status: 0 all is well, 1 something is
-not, 77 skipped, with the reason on stdout.
+comes first: each must be found. Exit status: 0 all is well, 1 something is not, 77 skipped, with the reason on stdout.
 """
 
 import argparse
@@ -52,36 +51,30 @@ addEventListener('message', event => document.title = 'seen ' + JSON.stringify(e
 <iframe src='{}' style='width:{}px;height:{}px;border:0'></iframe>"""
 
 
-def opened(page, width, dark, picture=None):
+def opened(page, width, dark):
     """What is seen of a page."""
     copy, frame = page.with_name("copy.html"), page.with_name("frame.html")
     text = page.read_text()
     head = text.index("<meta name=viewport") if "<meta name=viewport" in text else text.index("<p>")
     copy.write_text(text[:head] + BEFORE + text[head:] + BEHIND)
 
-    def chromium(shown, height, *words):
-        frame.write_text(FRAME.format(shown.name, width, height))
-        with tempfile.TemporaryDirectory() as profile:
-            return subprocess.run(
-                ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                 f"--user-data-dir={profile}", f"--window-size={max(width, 500)},{height}", "--virtual-time-budget=10000",
-                 f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--host-resolver-rules=MAP * ~NOTFOUND",
-                 *words, frame.as_uri()], check=True, capture_output=True, text=True).stdout
-
-    if picture:
-        chromium(page, 9000, "--hide-scrollbars", f"--screenshot={picture}")
-    title = re.search("<title>(.*?)</title>", chromium(copy, 900, "--dump-dom"))[1]
-    return json.loads(html.unescape(title).removeprefix("seen "))
+    frame.write_text(FRAME.format(copy.name, width, 900))
+    with tempfile.TemporaryDirectory() as profile:
+        dump = subprocess.run(
+            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+             f"--user-data-dir={profile}", f"--window-size={max(width, 500)},900", "--virtual-time-budget=10000",
+             f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--host-resolver-rules=MAP * ~NOTFOUND",
+             "--dump-dom", frame.as_uri()], check=True, capture_output=True, text=True).stdout
+    return json.loads(html.unescape(re.search("<title>(.*?)</title>", dump)[1]).removeprefix("seen "))
 
 
-def wrong_with(page, words, plans, pictures):
+def wrong_with(page, words, plans):
     raw = html.unescape(re.sub(r"<(style|svg|script).*?</\1>|<[^>]*>", " ", page.read_text(), flags=re.S))
     wrong = [f"'{word}' is not in the file's text" for word in words if word not in raw]
     grounds = set()
     for width in 1280, 400:
         for colour in "light", "dark":
-            picture = pictures and pictures / f"{page.stem}-{width}-{colour}.png"
-            seen = opened(page, width, colour == "dark", picture)
+            seen = opened(page, width, colour == "dark")
             wrong += [f"at {width} pixels, {colour}: {found}" for found in seen["found"]]
             grounds.add(seen["ground"])
     if len(grounds) != 2:
@@ -102,13 +95,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wallheat", type=lambda name: pathlib.Path(name).resolve())
     parser.add_argument("--plans", type=int, default=24, help="in the result file (default: 24)")
-    parser.add_argument("--pictures", type=pathlib.Path, help="keep screenshots in this directory")
     arguments = parser.parse_args()
     if not shutil.which("chromium"):
         print("skipped: there is no Chromium here (apt-get install chromium)")
         sys.exit(77)
-    if arguments.pictures:
-        arguments.pictures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         directory = pathlib.Path(scratch)
         planted = directory / "planted.html"
@@ -127,8 +117,8 @@ def main():
         wallheat(*run, "b.h5", "--tolerance", "0.01")
         wallheat("summary", "a.h5", "--page", "page.html")
         wallheat("compare", "a.h5", "b.h5", "--page", "compared.html")
-        wrong += wrong_with(directory / "page.html", HEADINGS, arguments.plans, arguments.pictures)
-        wrong += wrong_with(directory / "compared.html", OF_COMPARISON, 0, arguments.pictures)
+        wrong += wrong_with(directory / "page.html", HEADINGS, arguments.plans)
+        wrong += wrong_with(directory / "compared.html", OF_COMPARISON, 0)
     print("\n".join(wrong))
     sys.exit(1 if wrong else 0)
 

@@ -1,7 +1,12 @@
+
+
 #include "forecast/campaign_choices.hpp"
+#include "forecast/replay.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
+
+// Where a campaign may run, and how long it takes there.
 
 namespace wallheat {
 namespace {
@@ -50,7 +55,15 @@ class Choices : public testing::Test {
     for (int i = 0; i < 2000; ++i) waits.push_back({i * 100'000, wait_s, true});
     return forecast_waits(waits);
   }
+  /// Jobs of fewer core hours than this wait for a minute, others for two hours.
+  [[nodiscard]] WaitsOf short_below(double hours) const {
+    return [this, hours](const std::string&, std::size_t, double core_hours) {
+      return core_hours < hours ? &few_ : &many_;
+    };
+  }
 
+  const WaitForecast few_ = queue_of(60);
+  const WaitForecast many_ = queue_of(7200);
   std::vector<double> plans_s_ = std::vector<double>(64, 100);
   std::vector<Partition> partitions_{{"medium", 4, 4, 0, 0, 0}};
   ChoiceLimits limits_{1000, 0, 0};
@@ -76,14 +89,8 @@ TEST_F(Choices, are_one_job_or_few_or_many_jobs_of_an_array) {
 }
 
 TEST_F(Choices, of_many_small_jobs_wait_once_and_only_as_small_ones_do) {
-  // Large jobs wait for two hours, jobs of less than 0.4 core hours a minute.
-  const WaitForecast few = queue_of(60);
-  const WaitForecast many = queue_of(7200);
-  waits_ = [&](const std::string&, std::size_t, double core_hours) {
-    return core_hours < 0.4 ? &few : &many;
-  };
-  const auto all = choices();
-  const Choice& best = all.front();
+  waits_ = short_below(0.4);
+  const Choice best = choices().front();
   EXPECT_EQ(choice_text(best), "an array of 16 jobs on medium, 4 at a time");
   EXPECT_DOUBLE_EQ(best.run_s, 400) << "four rounds, in which each core solves a plan";
   EXPECT_EQ(best.wait_95_s, 60) << "those of the later rounds start as others end";
@@ -98,13 +105,13 @@ TEST_F(Choices, know_the_run_and_what_it_costs) {
   EXPECT_EQ(one.limit_s, 2400) << "a quarter and two minutes more, in steps of five minutes";
   EXPECT_DOUBLE_EQ(one.core_hours, 4 * 1600.0 / 3600);
   EXPECT_FALSE(one.done_s()) << "the wait is not known";
+  EXPECT_THAT(reason_for_first(choices(), order_), HasSubstr("Too little of the waits is known"));
 }
 
 TEST_F(Choices, start_again_what_a_limit_stops) {
   limits_.most_array_tasks = 0;
   partitions_[0] = {"short", 1, 4, 0, 620, 0};
-  const WaitForecast queue = queue_of(60);
-  waits_ = [&](const std::string&, std::size_t, double) { return &queue; };
+  waits_ = short_below(1000);
   const Choice one = choices().at(0);
   EXPECT_EQ(one.limit_s, 620);
   EXPECT_EQ(one.starts, 4U) << "1600 s in pieces of 500";
@@ -112,14 +119,9 @@ TEST_F(Choices, start_again_what_a_limit_stops) {
 }
 
 TEST_F(Choices, put_first_what_is_done_first) {
-  // Few nodes start at once, many wait.
-  const WaitForecast few = queue_of(60);
-  const WaitForecast many = queue_of(7200);
-  waits_ = [&](const std::string&, std::size_t, double core_hours) {
-    return core_hours < 3 ? &few : &many;
-  };
-  const auto all = choices();
-  EXPECT_EQ(choice_text(all.front()), "an array of 4 jobs on medium");
+  EXPECT_DOUBLE_EQ(choices().front().run_s, 400) << "the shortest run, without waits";
+  waits_ = short_below(3);
+  EXPECT_EQ(choice_text(choices().front()), "an array of 4 jobs on medium");
   limits_.most_array_tasks = 0;
   const auto single = choices();
   EXPECT_EQ(choice_text(single.front()), "2 nodes of medium");
@@ -128,7 +130,7 @@ TEST_F(Choices, put_first_what_is_done_first) {
   EXPECT_EQ(reason_for_first(single, order_),
             "2 nodes of medium runs for 13 min and waits 1 min (95 % of jobs at most); 4 nodes of "
             "medium would run for 7 min, but wait 2 h 00 min.");
-  waits_ = [&](const std::string&, std::size_t, double) { return &few; };
+  waits_ = short_below(1000);
   EXPECT_EQ(reason_for_first(choices(), order_),
             "Take 4 nodes of medium: done within 9 min with 95 % certainty.");
   order_ = ChoiceOrder::core_hours;
@@ -154,10 +156,44 @@ TEST_F(Choices, of_an_array_wait_for_its_last_job) {
   EXPECT_EQ(widest->wait_95_s, 999) << "the longest, as no 1,000 waits tell of one in 1,250";
 }
 
-TEST_F(Choices, without_waits_are_ordered_by_the_run) {
-  const auto all = choices();
-  EXPECT_DOUBLE_EQ(all.front().run_s, 400);
-  EXPECT_THAT(reason_for_first(all, order_), HasSubstr("Too little of the waits is known"));
+constexpr Schedule all_schedules[] = {Schedule::static_shares, Schedule::dynamic,
+                                      Schedule::longest_first};
+
+double replayed(const std::vector<double>& plans, Schedule schedule, std::size_t workers) {
+  return Replay(plans, schedule).seconds(workers);
+}
+
+TEST(Replay, hands_out_plans_as_each_schedule_does) {
+  const std::vector<double> plans{5, 1, 1, 1, 4};
+  EXPECT_EQ(replayed(plans, Schedule::static_shares, 2), 6) << "5 + 1 beside 1 + 1 + 4";
+  EXPECT_EQ(replayed(plans, Schedule::dynamic, 2), 7) << "5 beside 1 + 1 + 1 + 4";
+  EXPECT_EQ(replayed(plans, Schedule::longest_first, 2), 6) << "5 + 1 beside 4 + 1 + 1";
+  EXPECT_EQ(replayed({9, 9, 1, 1}, Schedule::static_shares, 2), 18);
+}
+
+TEST(Replay, takes_the_longest_plan_at_least_and_all_of_them_at_most) {
+  const std::vector<double> plans{5, 1, 1, 1, 4};
+  for (const Schedule schedule : all_schedules) {
+    EXPECT_EQ(replayed(plans, schedule, 1), 12);
+    EXPECT_EQ(replayed(plans, schedule, 5), 5);
+    EXPECT_EQ(replayed(plans, schedule, 1'000'000'000), 5);
+    EXPECT_EQ(replayed({}, schedule, 3), 0);
+  }
+}
+
+TEST(Replay, knows_how_many_workers_suffice) {
+  const std::vector<double> plans{1, 1, 1, 1, 5};
+  EXPECT_EQ(Replay(plans, Schedule::longest_first).longest_plan_s(), 5);
+  EXPECT_EQ(Replay(plans, Schedule::longest_first).sufficient_workers(), 2U);
+  EXPECT_EQ(Replay(plans, Schedule::dynamic).sufficient_workers(), 5U);
+  EXPECT_EQ(Replay(plans, Schedule::static_shares).sufficient_workers(), 5U);
+}
+
+TEST(Replay, knows_that_plans_take_longer_beside_others) {
+  EXPECT_EQ(slowdown_beside_others(1.25, 1, 1), 1) << "as it was stored";
+  EXPECT_EQ(slowdown_beside_others(1.25, 1, 8), 1.25);
+  EXPECT_EQ(slowdown_beside_others(1.25, 4, 8), 1) << "it was beside others then, too";
+  EXPECT_EQ(slowdown_beside_others(1.25, 4, 1), 0.8);
 }
 
 }  // namespace

@@ -22,14 +22,14 @@ TEST(Sacct, tells_a_wait_from_eligible_to_start) {
   const JobListing listing = sacct(
       "77|77|medium|normal|COMPLETED|1000|1060|1300|2000|60|2|8|16000M|"
       "billing=8,cpu=8,mem=16000M,node=2\n");
-  ASSERT_EQ(listing.jobs.size(), 1U);
+  ASSERT_THAT(listing.jobs, SizeIs(1));
   const JobRecord& job = listing.jobs[0];
   EXPECT_EQ(job.job, 77U);
   EXPECT_EQ(job.limit_s, 3600);
   EXPECT_EQ(job.cpus, 8U);
   EXPECT_EQ(job.memory_bytes, 16000.0 * 1024 * 1024);
   EXPECT_EQ(job.partition, "medium");
-  EXPECT_EQ(waits_in(listing), std::vector<std::int64_t>{240}) << "not from the submission";
+  EXPECT_THAT(waits_in(listing), ElementsAre(240)) << "not from the submission";
 }
 
 TEST(Sacct, leaves_out_what_was_held_or_depends) {
@@ -37,9 +37,8 @@ TEST(Sacct, leaves_out_what_was_held_or_depends) {
       "1|1|p|q|PENDING|1000|Unknown|Unknown|Unknown|60|0|0|1G|cpu=1,mem=1G\n"
       "2|2|p|q|CANCELLED by 1000|1000|Unknown|2000|2000|60|0|0|1G|cpu=1,mem=1G\n"
       "3|3|p|q|COMPLETED|1000|5000|5010|6000|60|1|1|1G|cpu=1,mem=1G\n");
-  const JobWaits waits = waits_of(listing);
-  EXPECT_EQ(waits.never_eligible, 2U);
-  EXPECT_EQ(waits_in(listing), std::vector<std::int64_t>{10}) << "from its release on";
+  EXPECT_EQ(waits_of(listing).never_eligible, 2U);
+  EXPECT_THAT(waits_in(listing), ElementsAre(10)) << "from its release on";
 }
 
 TEST(Sacct, counts_what_waits_or_was_cancelled_first_as_not_started) {
@@ -52,7 +51,7 @@ TEST(Sacct, counts_what_waits_or_was_cancelled_first_as_not_started) {
   const JobWaits waits = waits_of(listing);
   EXPECT_EQ(waits.started, 2U) << "cancelled while it ran, it had started";
   EXPECT_EQ(waits.waiting, 3U);
-  ASSERT_EQ(waits.partitions.size(), 1U);
+  ASSERT_THAT(waits.partitions, SizeIs(1));
   const auto& known = waits.partitions[0].waits;
   EXPECT_EQ(known[0].wait_s, 700);
   EXPECT_EQ(known[1].wait_s, 800);
@@ -61,15 +60,10 @@ TEST(Sacct, counts_what_waits_or_was_cancelled_first_as_not_started) {
   EXPECT_EQ(listing.jobs[2].cpus, 4U) << "asked for";
 }
 
-TEST(Sacct, counts_each_stay_of_a_requeued_job) {
+TEST(Sacct, counts_each_stay_of_a_requeued_job_and_an_array_once_per_burst_of_starts) {
   const JobListing listing = sacct(
       "9|9|p|q|NODE_FAIL|1000|1000|1100|1500|60|1|1|1G|cpu=1\n"
-      "9|9|p|q|COMPLETED|1500|1620|1700|1900|60|1|1|1G|cpu=1\n");
-  EXPECT_EQ(waits_in(listing), (std::vector<std::int64_t>{100, 80}));
-}
-
-TEST(Sacct, counts_an_array_once_per_burst_of_starts) {
-  const JobListing listing = sacct(
+      "9|9|p|q|COMPLETED|1500|1620|1700|1900|60|1|1|1G|cpu=1\n"
       "11|10_1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n"
       "12|10_2|p|q|COMPLETED|1000|1000|1101|2000|60|1|1|1G|cpu=1\n"
       "13|10_3|p|q|COMPLETED|1000|1000|1150|2000|60|1|1|1G|cpu=1\n"
@@ -77,10 +71,9 @@ TEST(Sacct, counts_an_array_once_per_burst_of_starts) {
       "10|10_[5-9]|p|q|PENDING|1000|1000|Unknown|Unknown|60|0|0|1G|cpu=1\n"
       "20|20+0|p|q|COMPLETED|1000|1000|1200|2000|60|1|1|1G|cpu=1\n"
       "21|20+1|p|q|COMPLETED|1000|1000|1200|2000|60|1|1|1G|cpu=1\n");
-  const JobWaits waits = waits_of(listing);
-  EXPECT_EQ(waits.same_burst, 3U);
-  EXPECT_EQ(waits.waiting, 1U);
-  EXPECT_EQ(waits_in(listing), (std::vector<std::int64_t>{100, 3000, 200}));
+  EXPECT_EQ(waits_of(listing).same_burst, 3U);
+  EXPECT_EQ(waits_of(listing).waiting, 1U);
+  EXPECT_THAT(waits_in(listing), ElementsAre(100, 80, 100, 3000, 200));
 }
 
 TEST(Sacct, takes_a_line_of_names_and_passes_over_steps) {
@@ -89,25 +82,24 @@ TEST(Sacct, takes_a_line_of_names_and_passes_over_steps) {
       "AllocCPUS|ReqMem|ReqTRES|Elapsed\n"
       "COMPLETED|5|5|p|q|100|100|160|200|UNLIMITED|1|1|4Gn||00:01\n"
       "COMPLETED|5.batch|5.batch|||100|100|160|200||1|1|||00:01\n");
-  ASSERT_EQ(listing.jobs.size(), 1U);
+  ASSERT_THAT(listing.jobs, SizeIs(1));
   EXPECT_EQ(listing.jobs[0].limit_s, 0) << "no limit";
   EXPECT_EQ(listing.jobs[0].memory_bytes, 4.0 * 1024 * 1024 * 1024);
 }
 
-void expect_refused(const std::string& text, const std::string& part) {
-  EXPECT_THAT(refusal_of<RunError>([&] { (void)sacct(text); }), HasSubstr(part));
-}
-
 TEST(Sacct, names_the_line_that_is_broken) {
-  const std::string good = "1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n";
-  expect_refused(good + "2|2|p|q|COMPLETED|1000\n", "listing.txt, line 2: 6 fields in place of 14");
-  expect_refused("1|1|p|q|COMPLETED|2024-09-25T21:15:00|1000|1100|2000|60|1|1|1G|cpu=1\n",
-                 "SLURM_TIME_FORMAT=%s");
-  expect_refused("x|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n", "its JobIDRaw is 'x'");
-  expect_refused("1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|-3|1G|cpu=1\n", "AllocCPUS is '-3'");
-  expect_refused("1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|3|1G|mem=xG\n", "its memory is 'x'");
-  expect_refused("JobIDRaw|JobID\n", "the column Partition is missing");
-  expect_refused("bash: sacct: command not found\n", "1 fields in place of 14");
+  for (const auto& [text, part] :
+       {std::pair("1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n"
+                  "2|2|p|q|COMPLETED|1000\n",
+                  "listing.txt, line 2: 6 fields in place of 14"),
+        {"1|1|p|q|COMPLETED|2024-09-25T21:15:00|1000|1100|2000|60|1|1|1G|cpu=1\n",
+         "SLURM_TIME_FORMAT=%s"},
+        {"x|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n", "its JobIDRaw is 'x'"},
+        {"1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|-3|1G|cpu=1\n", "AllocCPUS is '-3'"},
+        {"1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|3|1G|mem=xG\n", "its memory is 'x'"},
+        {"JobIDRaw|JobID\n", "the column Partition is missing"},
+        {"bash: sacct: command not found\n", "1 fields in place of 14"}})
+    EXPECT_THAT(refusal_of<RunError>([&, &text = text] { (void)sacct(text); }), HasSubstr(part));
 }
 
 constexpr const char* bjobs_header =
@@ -123,7 +115,7 @@ TEST(Bjobs, tells_waits_of_queues) {
       "102[2]|2|night|PEND|Sep 25 21:15 2023|Sep 28 21:17:00 2023 E|-|1|-\n"
       "103|0|night|PSUSP|Sep 25 21:15 2023|-|-|1|-\n"
       "104|0|normal|EXIT|Dec 31 23:59 2022|-|Jan  1 00:01:00 2023|4|60.0/a\n");
-  EXPECT_EQ(waits_in(listing), (std::vector<std::int64_t>{1800, 60}));
+  EXPECT_THAT(waits_in(listing), ElementsAre(1800, 60));
   const JobWaits waits = waits_of(listing);
   EXPECT_EQ(waits.waiting, 2U);
   EXPECT_EQ(waits.never_eligible, 1U) << "held";
@@ -150,7 +142,7 @@ TEST(Listings, that_overlap_count_each_stay_once) {
   JobListing all = sacct(first + waiting);
   all.add(sacct("2|2|r|s|COMPLETED|1500|1500|1900|2000|60|1|1|1G|cpu=1\n" + first));
   all.keep_each_once();
-  EXPECT_EQ(waits_in(all), (std::vector<std::int64_t>{100, 400}));
+  EXPECT_THAT(waits_in(all), ElementsAre(100, 400));
   EXPECT_EQ(waits_of(all).waiting, 0U) << "the other one tells of its start";
   EXPECT_EQ(all.jobs[1].qos, "s");
   all.add(sacct(first + "1|1|p|q|COMPLETED|2100|2100|2130|2200|60|1|1|1G|cpu=1\n"));
@@ -163,23 +155,10 @@ TEST(Listings, that_overlap_count_each_stay_once) {
   EXPECT_EQ(later.jobs[1].until_s, 7000) << "when it was seen last";
 }
 
-TEST(Listings, that_tell_other_things_of_a_stay_leave_the_first) {
-  JobListing all;  // so many that an unstable sort would mix them
-  for (int job = 30; job > 0; --job)
-    for (const char* qos : {"first", "second"})
-      all.add(sacct(std::to_string(job) + "|1|p|" + qos +
-                    "|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n"));
-  all.keep_each_once();
-  ASSERT_EQ(all.jobs.size(), 30U);
-  for (const JobRecord& job : all.jobs) EXPECT_EQ(job.qos, "first") << job.job;
-}
-
 TEST(SizeClasses, are_those_of_the_published_table) {
   SizeClasses classes;
-  EXPECT_EQ(classes.names()[0], "< 4 CPU hours");
-  EXPECT_EQ(classes.names()[1], "4 - 16 CPU hours");
-  EXPECT_EQ(classes.names()[2], "16 - 64 CPU hours");
-  EXPECT_EQ(classes.names()[3], "> 64 CPU hours");
+  EXPECT_THAT(classes.names(), ElementsAre("< 4 CPU hours", "4 - 16 CPU hours", "16 - 64 CPU hours",
+                                           "> 64 CPU hours"));
   EXPECT_EQ(classes.of_hours(3.9), 0U);
   EXPECT_EQ(classes.of_hours(4), 1U);
   EXPECT_EQ(classes.of_hours(64), 2U);

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """The installed Python module: test_module.py PROGRAM, with the module in PYTHONPATH.
 
-Exit status: 0 all went well; 1 something did not; 77 there is no module, no h5py or no pandas.
+Each call gives the bits of plain NumPy, or raises one sentence of a sensible type. Exit status: 0 all went well; 1
+something did not; 77 there is no module, no h5py or no pandas.
 """
 
+import decimal
 import json
 import math
 import os
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 try:
     import h5py
@@ -25,9 +28,14 @@ except ImportError as error:
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
 PROGRAM = ""  # the first argument
+LIMIT = 150  # iterations
+RANDOM = np.random.default_rng(29)
+INTERIOR = RANDOM.random((12, 17)) < 0.8
+DOMAIN = np.where(INTERIOR, 3.0, RANDOM.choice([5.0, 25.0, -7.0], INTERIOR.shape))
+RING = np.pad(DOMAIN, 1, constant_values=2.5)
 
 
-def numpy_jacobi(u, interior_mask, max_iter, atol=1e-6):
+def numpy_jacobi(u, interior_mask, max_iter=LIMIT, atol=1e-6):
     """The published algorithm, in NumPy."""
     u = u.copy()
     inside = u[1:-1, 1:-1]
@@ -40,100 +48,221 @@ def numpy_jacobi(u, interior_mask, max_iter, atol=1e-6):
     return u
 
 
-def random_plan(random, rows, cols):
-    """With a ring around it, and room up to the edges."""
-    u = random.choice([0.0, -0.0, 5.0, 25.0, -3.7, 1e-300], (rows + 2, cols + 2))
-    interior = random.random((rows, cols)) < 0.8
-    interior[rows // 2, cols // 2] = True
-    return u, interior
+def solve(domain=DOMAIN, interior=INTERIOR, max_iterations=LIMIT, **more):
+    return wallheat.solve(domain, interior, max_iterations=max_iterations, **more)
 
 
-class Jacobi(unittest.TestCase):
-    def test_gives_the_bits_of_numpy(self):
+def jacobi(u=RING, interior_mask=INTERIOR, max_iter=LIMIT, **more):
+    return wallheat.jacobi(u, interior_mask, max_iter, **more)
+
+
+def solved(domain=DOMAIN, interior=INTERIOR, tolerance=1e-4, limit=LIMIT):
+    """The field of solve() by NumPy."""
+    return numpy_jacobi(np.pad(domain, 1), interior, limit, tolerance)[1:-1, 1:-1]
+
+
+def changed(array, value):
+    array = array.copy()
+    array[3, 4] = value
+    return array
+
+
+def layouts(array):
+    """Arrays that are equal to `array`, and lie in memory in other ways."""
+    rows, cols = array.shape
+    wide = np.zeros((3 * rows, 2 * cols), array.dtype)
+    wide[::3, ::2] = array
+    readonly = array.copy()
+    readonly.flags.writeable = False
+    odd_address = np.frombuffer(np.zeros(array.nbytes + 1, np.uint8).data, array.dtype, array.size, 1).reshape(array.shape)
+    odd_address[...] = array
+    return {"Fortran order": np.asfortranarray(array), "steps": wide[::3, ::2], "unaligned": odd_address,
+            "backwards": array[::-1, ::-1].copy()[::-1, ::-1], "read-only": readonly,
+            "a slice of three dimensions": np.stack([array, array], 2)[:, :, 1]}
+
+
+class Answers(unittest.TestCase):
+    def gives(self, expected, field, message=""):
+        self.assertEqual(field.dtype, np.float64, message)
+        self.assertTrue(field.flags.c_contiguous and field.flags.writeable, message)
+        self.assertEqual((field.shape, field.tobytes()), (expected.shape, expected.tobytes()), message)
+
+    def test_jacobi_gives_the_bits_of_numpy(self):
         random = np.random.default_rng(2613)
         for rows, cols in (1, 1), (1, 30), (7, 5), (33, 64), (70, 129):
+            u = random.choice([0.0, -0.0, 5.0, 25.0, -3.7, 1e-300], (rows + 2, cols + 2))
+            interior = random.random((rows, cols)) < 0.8
+            interior[rows // 2, cols // 2] = True
             for atol in 1e-1, 1e-4:
-                u, interior = random_plan(random, rows, cols)
                 before = u.copy()
-                ours = wallheat.jacobi(u, interior, 2000, atol)
-                theirs = numpy_jacobi(u, interior, 2000, atol)
-                self.assertEqual(ours.tobytes(), theirs.tobytes(), f"{rows} x {cols}, {atol}")
+                self.gives(numpy_jacobi(u, interior, 2000, atol), wallheat.jacobi(u, interior, 2000, atol), (rows, cols))
                 self.assertEqual(u.tobytes(), before.tobytes(), "u was changed")
+        for limit, atol in (0, 1e-6), (1, 1e-6), (37, 0.0), (37, -1.0), (37, math.nan), (37, math.inf):
+            self.gives(numpy_jacobi(RING, INTERIOR, limit, atol), jacobi(max_iter=limit, atol=atol), (limit, atol))
+        self.gives(numpy_jacobi(RING, INTERIOR, 5000), wallheat.jacobi(u=RING, interior_mask=INTERIOR, max_iter=5000))
+        for value in 5e-324, -0.0, -1e300:
+            self.gives(numpy_jacobi(changed(RING, value), INTERIOR), jacobi(changed(RING, value)), value)
 
-    def test_ends_at_the_limit_of_iterations_and_with_any_atol(self):
-        u, interior = random_plan(np.random.default_rng(2), 12, 9)
-        self.assertEqual(wallheat.jacobi(u=u, interior_mask=interior, max_iter=5000).tobytes(),
-                         numpy_jacobi(u, interior, 5000).tobytes(), "the published names and default")
-        for max_iter, atol in (0, 1e-6), (1, 1e-6), (37, 0.0), (37, -1.0), (37, math.nan), (37, math.inf):
-            self.assertEqual(wallheat.jacobi(u, interior, max_iter, atol).tobytes(),
-                             numpy_jacobi(u, interior, max_iter, atol).tobytes(), f"{max_iter}, {atol}")
-
-
-class Solve(unittest.TestCase):
-    def setUp(self):
-        random = np.random.default_rng(5)
-        self.interior = random.random((40, 50)) < 0.9
-        self.domain = np.where(self.interior, 0.0, random.choice([5.0, 25.0], (40, 50)))
-
-    def test_gives_the_published_iterate_and_its_statistics(self):
-        solution = wallheat.solve(self.domain, self.interior)
-        u = np.pad(self.domain, 1)
-        self.assertEqual(solution.field.tobytes(), numpy_jacobi(u, self.interior, 20000, 1e-4)[1:-1, 1:-1].tobytes())
-        inside = solution.field[self.interior]
-        self.assertEqual(solution.mean_temp, inside.mean())
-        self.assertEqual(solution.std_temp, inside.std())
+    def test_solve_gives_the_published_iterate_and_its_statistics(self):
+        solution = wallheat.solve(DOMAIN, INTERIOR)
+        self.gives(solved(limit=20000), solution.field)
+        inside = solution.field[INTERIOR]
+        self.assertEqual((solution.mean_temp, solution.std_temp), (inside.mean(), inside.std()))
         self.assertEqual(solution.pct_above_18, (inside > 18).mean() * 100)
         self.assertEqual(solution.pct_below_15, (inside < 15).mean() * 100)
         self.assertTrue(solution.converged)
         self.assertLess(solution.last_delta, 1e-4)
-        self.assertEqual(wallheat.solve(self.domain, self.interior, max_iterations=3).iterations, 3)
-
-    def test_a_gpu_is_asked_for_by_name(self):
-        domain, interior = np.full((16, 16), 5.0), np.pad(np.ones((14, 14), bool), 1)
-        np.testing.assert_array_equal(wallheat.solve(domain, interior, device="cpu").field,
-                                      wallheat.solve(domain, interior).field)
-        with self.assertRaisesRegex(ValueError, "device must be one of cpu, gpu, not 'tpu'"):
-            wallheat.solve(domain, interior, device="tpu")
-        with self.assertRaisesRegex(ValueError, "solver jacobi alone"):
-            wallheat.solve(domain, interior, device="gpu", solver="steady")
-        with self.assertRaisesRegex(RuntimeError, "built without CUDA"):
-            wallheat.solve(domain, interior, device="gpu")
+        self.assertEqual(solve(max_iterations=3).iterations, 3)
+        self.assertRegex(str(solution), r"^Solution\(iterations=\d+, last_delta=[^,]+, converged=True, .*mean_temp=[^,]+, ")
+        field, total = solution.field, solution.field.sum()
+        del solution
+        field[0, 0] += 1  # it outlives the solution
+        self.assertAlmostEqual(field.sum(), total + 1)
+        roomless = solve(interior=np.zeros_like(INTERIOR))
+        self.gives(DOMAIN, roomless.field)
+        self.assertTrue(math.isnan(roomless.mean_temp))
 
     def test_other_solvers_give_their_answers(self):
-        iterate = wallheat.solve(self.domain, self.interior)
-        fast = wallheat.solve(self.domain, self.interior, solver="fastforward")
+        iterate = wallheat.solve(DOMAIN, INTERIOR)
+        fast = wallheat.solve(DOMAIN, INTERIOR, solver="fastforward")
         self.assertEqual(fast.iterations, iterate.iterations)
         np.testing.assert_allclose(fast.field, iterate.field, rtol=0, atol=1e-9)
-        steady = wallheat.solve(self.domain, self.interior, solver="steady", accuracy=1e-9)
+        steady = wallheat.solve(DOMAIN, INTERIOR, solver="steady", accuracy=1e-9)
         self.assertLessEqual(steady.error_bound, 1e-9)
-        u = np.pad(steady.field, 1)
-        residual = 0.25 * (u[1:-1, :-2] + u[1:-1, 2:] + u[:-2, 1:-1] + u[2:, 1:-1]) - steady.field
-        self.assertLess(np.abs(residual[self.interior]).max(), 1e-9)
+        self.assertLess(np.abs(numpy_jacobi(np.pad(steady.field, 1), INTERIOR, 1)[1:-1, 1:-1] - steady.field).max(), 1e-9)
 
     def test_a_source_its_spacing_and_the_norm_matter(self):
         domain, interior = np.zeros((9, 9)), np.ones((9, 9), bool)
-        source = np.ones((9, 9))
-        options = {"tolerance": 1e-10, "source": source}
+        options = {"tolerance": 1e-10, "source": np.ones((9, 9))}
         plain = wallheat.solve(domain, interior, **options)
         self.assertGreater(plain.field.min(), 0)
         np.testing.assert_allclose(wallheat.solve(domain, interior, spacing=2, **options).field, 4 * plain.field, rtol=1e-8)
         self.assertGreater(wallheat.solve(domain, interior, norm="l2", **options).iterations, plain.iterations)
 
-    def test_the_field_outlives_the_solution(self):
-        solution = wallheat.solve(self.domain, self.interior)
-        field, total = solution.field, solution.field.sum()
-        del solution
-        field[0, 0] += 1
-        self.assertAlmostEqual(field.sum(), total + 1)
+    def test_any_layout_shape_and_type_that_can_be_used_is_used(self):
+        more = {"a frame": pd.DataFrame, "a list": np.ndarray.tolist}
+        for name, domain in (layouts(DOMAIN) | {name: make(DOMAIN) for name, make in more.items()}).items():
+            self.gives(solved(), solve(domain).field, name)
+        for name, interior in (layouts(INTERIOR) | {name: make(INTERIOR) for name, make in more.items()}).items():
+            self.gives(solved(), solve(interior=interior).field, name)
+            self.gives(numpy_jacobi(RING, INTERIOR), jacobi(interior_mask=interior), name)
+        for name, u in (layouts(RING) | {"of the other order of bytes": RING.astype(">f8")}).items():
+            self.gives(numpy_jacobi(RING, INTERIOR), jacobi(u), name)
+        for dtype in "f2", ">f4", "<f8", ">f8", "i1", ">i2", "i4", ">i8":
+            self.gives(solved(), solve(DOMAIN.astype(dtype), INTERIOR.astype(dtype)).field, dtype)
+        for dtype in "u1", ">u4", "u8":
+            self.gives(solved(np.abs(DOMAIN)), solve(np.abs(DOMAIN).astype(dtype), INTERIOR.astype(dtype)).field, dtype)
+        for shape in (1, 1), (1, 40), (40, 1), (2, 2):
+            domain, interior = np.full(shape, 7.0), np.ones(shape, bool)
+            self.gives(solved(domain, interior), solve(domain, interior).field, shape)
+        for number in 0.25, np.float32(0.25), decimal.Decimal("0.25"):
+            self.gives(solved(tolerance=0.25), solve(tolerance=number, max_iterations=np.int16(LIMIT)).field, number)
 
-    def test_prints_as_its_numbers(self):
-        self.assertRegex(str(wallheat.solve(self.domain, self.interior)),
-                         r"^Solution\(iterations=\d+, last_delta=[^,]+, converged=True, .*mean_temp=[^,]+, .*\)$")
+    def test_many_threads_at_once_get_their_own_answers(self):
+        with ThreadPoolExecutor(16) as pool:
+            for shift, answer in enumerate(pool.map(lambda shift: solve(DOMAIN + shift).field, range(40))):
+                self.gives(solved(DOMAIN + shift), answer)
 
-    def test_a_plan_without_rooms_has_no_statistics(self):
-        solution = wallheat.solve(self.domain, np.zeros_like(self.interior))
-        self.assertEqual(solution.field.tobytes(), self.domain.tobytes())
-        self.assertTrue(math.isnan(solution.mean_temp))
+    def test_ctrl_c_ends_each_solver_and_a_script_ends_although_a_daemon_solves(self):
+        # Too small a step for any solver: they go on until they are stopped.
+        script = """
+import os, signal, sys, threading
+import numpy as np, wallheat
+random = np.random.default_rng(1)
+interior = random.random((300, 300)) < 0.95
+domain = np.where(interior, 5.0, 25.0)
+def endless(solver):
+    began.set()
+    while True:
+        wallheat.solve(domain, interior, tolerance=0, max_iterations=10**15, solver=solver, accuracy=1e-9)
+def interrupt():
+    began.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+began = threading.Event()
+threading.Thread(target=interrupt).start()
+try:
+    endless(sys.argv[1])
+except KeyboardInterrupt:
+    assert wallheat.solve(domain, interior, max_iterations=3).iterations == 3
+    print("interrupted")
+began.clear()
+threading.Thread(target=endless, args=["jacobi"], daemon=True).start()
+began.wait()
+"""
+        for solver in "jacobi", "fastforward", "steady":
+            ended = subprocess.run([sys.executable, "-c", script, solver], capture_output=True, text=True, check=False,
+                                   timeout=600)
+            self.assertEqual((ended.stderr, ended.returncode, ended.stdout), ("", 0, "interrupted\n"), solver)
+
+
+class Refusals(unittest.TestCase):
+    def refuses(self, error, words, call, **arguments):
+        with self.assertRaises(Exception) as raised:
+            call(**arguments)
+        sentence = str(raised.exception)
+        self.assertIsInstance(raised.exception, error, sentence)
+        self.assertRegex(sentence, words)
+        self.assertNotIn("\n", sentence)
+        self.assertLess(len(sentence), 400)
+
+    def test_types_that_are_no_numbers(self):
+        for dtype in "?", "c16", "g", "O", "S4", "U4", "M8[s]", "V8", [("a", "f8")]:
+            values = np.zeros(DOMAIN.shape, dtype)
+            self.refuses(ValueError, "^domain must hold", solve, domain=values)
+            self.refuses(ValueError, "^source must hold", solve, source=values)
+            if dtype not in ("?", "g"):
+                self.refuses(ValueError, "^interior must hold", solve, interior=values)
+        for dtype in "f4", "i8", "g", "O":
+            self.refuses(ValueError, "^u must be float64", jacobi, u=RING.astype(dtype))
+        for dtype in "u1", "f8", "O":
+            self.refuses(ValueError, "^interior_mask must be bool", jacobi, interior_mask=INTERIOR.astype(dtype))
+
+    def test_shapes_that_do_not_fit(self):
+        for shape in (), (12 * 17,), (1, 12, 17), (12, 17, 1):
+            self.refuses(ValueError, "two dimensions", solve, domain=np.zeros(shape), interior=np.zeros(shape, bool))
+            self.refuses(ValueError, "two dimensions", jacobi, u=np.zeros(shape))
+        for nothing in None, "plan", {}, object():
+            self.refuses(ValueError, "two dimensions", solve, domain=nothing, interior=nothing)
+        self.refuses(ValueError, "has no cells", solve, domain=np.zeros((0, 5)), interior=np.zeros((0, 5)))
+        self.refuses(ValueError, "inhomogeneous", solve, domain=[[1, 2], [3]])
+        self.refuses(ValueError, r"domain has the shape \(12, 17\) and interior \(17, 12\); they must be equal", solve,
+                     interior=INTERIOR.T)
+        self.refuses(ValueError, r"domain has the shape \(12, 17\) and source \(17, 12\)", solve, source=DOMAIN.T)
+        self.refuses(ValueError, r"u has the shape \(12, 17\) and interior_mask \(12, 17\)", jacobi, u=DOMAIN)
+        for many in 10**6, 10**9:
+            self.refuses((MemoryError, ValueError), "allocate|too big|memory", solve,
+                         domain=np.broadcast_to(np.float32(0), (many, many)), interior=np.broadcast_to(True, (many, many)))
+
+    def test_values_that_no_temperature_has(self):
+        for value in math.nan, -math.inf, 1e301:
+            self.refuses(ValueError, "row 3, column 4", solve, domain=changed(DOMAIN, value))
+            self.refuses(ValueError, "row 3, column 4", solve, source=changed(DOMAIN, value))
+            self.refuses(ValueError, "row 3, column 4", solve, interior=changed(INTERIOR.astype(float), value))
+            self.refuses(ValueError, "row 3, column 4", jacobi, u=changed(RING, value))
+        for value in 2**53, -2**63:
+            self.refuses(ValueError, "row 3, column 4 is an integer", solve, domain=changed(DOMAIN.astype(np.int64), value))
+        self.refuses(ValueError, "row 3, column 4 is neither 0 nor 1", solve, interior=changed(INTERIOR.astype(int), 2))
+        self.refuses(ValueError, "domain is a masked array", solve, domain=np.ma.masked_less(DOMAIN, 6))
+
+    def test_options_that_make_no_sense(self):
+        for number in math.nan, math.inf, -5e-324, 10**400:
+            for name in "tolerance", "accuracy", "spacing":
+                self.refuses(ValueError, f"^{name} must be", solve, **{name: number})
+        for number in 1j, None, "warm", np.zeros(3):
+            self.refuses(TypeError, "^tolerance must be a number", solve, tolerance=number)
+            self.refuses(TypeError, "^atol must be a number", jacobi, atol=number)
+        self.refuses(ValueError, r"max_iterations must be below 2\*\*63", solve, max_iterations=2**70)
+        for number in 0, -2**80:
+            self.refuses(ValueError, "^max_iterations must be", solve, max_iterations=number)
+        for number in 1.5, "7", None:
+            self.refuses(TypeError, "^max_iterations must be", solve, max_iterations=number)
+        for word in "", "JACOBI", "\ud800", "jacobi\0", b"jacobi", None:
+            self.refuses(ValueError, "^solver must be one of", solve, solver=word)
+            self.refuses(ValueError, "^norm must be one of", solve, norm=word)
+        self.refuses(TypeError, "argument", solve, colour="red")
+        self.refuses(ValueError, "device must be one of cpu, gpu, not 'tpu'", solve, device="tpu")
+        self.refuses(ValueError, "solver jacobi alone", solve, device="gpu", solver="steady")
+        self.refuses(RuntimeError, "built without CUDA", solve, device="gpu")
 
 
 class Open(unittest.TestCase):

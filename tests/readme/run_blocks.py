@@ -2,6 +2,7 @@
 """Runs the shell and Python blocks of a README, in order, in a fresh directory.
 
     tests/readme/run_blocks.py README --wallheat build/wallheat
+    tests/readme/run_blocks.py --only-links DOCUMENT...
 
 The directory holds what this checkout holds: copies of its scripts and configurations, links to its sources, and
 `build`, a link to the folder of the program, which is also the first in PATH. The blocks are one script of bash, which
@@ -39,13 +40,9 @@ LENIENT = "set +e; trap - ERR"
 ALL = STRICT + '; set -o pipefail; . "$1"; touch "$1.done"'
 
 
-class Refused(Exception):
-    """A README that breaks a rule; begins with the number of its line."""
-
-
 def split(text):
-    """(prose, blocks): the lines that are not code, by number; of each block the language, the numbers of its two
-    fences, and what its marker says. Throws Refused."""
+    """(prose, blocks): the lines that are not code, by number; of each block the language, what its marker says, and
+    the numbers of its two fences."""
     prose, blocks, marker, block = {}, [], None, None
     for number, line in enumerate(text.splitlines(), 1):
         if block and not line.strip().startswith("```"):
@@ -57,7 +54,7 @@ def split(text):
             block = (fence[1], marker or {}, number)
             marker = None
         elif marker:
-            raise Refused(f"{number - 1}: no block follows this marker")
+            sys.exit(f"line {number - 1}: no block follows this marker")
         elif found := MARKER.match(line):
             marker = found.groupdict()
         else:
@@ -65,14 +62,14 @@ def split(text):
     return prose, blocks
 
 
-def scripts_of(text, has_python, scratch):
-    """The bash script; writes the Python blocks beside it. Throws Refused."""
+def script_of(text, has_python, scratch):
+    """The bash script; writes the Python blocks beside it."""
     lines = text.splitlines()
     shell, python = [""] * len(lines), [""] * len(lines)
     for language, marker, first, last in split(text)[1]:
         reason = marker.get("reason")
         if language not in ("sh", "bash", "python") and not reason:
-            raise Refused(f"{first}: no way to run a block of language '{language}': <!-- not run: REASON --> says why")
+            sys.exit(f"line {first}: no way to run a block of language '{language}': <!-- not run: REASON --> says why")
         if language == "python" and not has_python:
             reason = reason or "no Python here has numpy and h5py; jobs/install-packages.sh tests installs them"
         if reason:
@@ -95,17 +92,17 @@ def anchors(text):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def check_links(readme):
-    for number, line in split(readme.read_text(encoding="utf-8"))[0].items():
+def check_links(document):
+    for number, line in split(document.read_text(encoding="utf-8"))[0].items():
         for target in LINK.findall(line):
             name, _, anchor = target.partition("#")
-            file = (readme.parent / name) if name else readme
+            file = (document.parent / name) if name else document
             if re.match("[a-z]+:", target):
                 continue
             if not file.exists():
-                raise Refused(f"{number}: the link to {target} leads nowhere")
+                sys.exit(f"{document}:{number}: the link to {target} leads nowhere")
             if anchor and anchor not in anchors(file.read_text(encoding="utf-8")):
-                raise Refused(f"{number}: {file.name} has no heading for the link to {target}")
+                sys.exit(f"{document}:{number}: {file.name} has no heading for the link to {target}")
 
 
 def python_with_h5py():
@@ -126,25 +123,18 @@ def environment_with(program, python):
         "ASAN_OPTIONS": "detect_leaks=0"}  # Open MPI does not give all its memory back
 
 
-def copy_checkout(directory, program):
-    """What a fresh clone has in which wallheat was built."""
-    directory.mkdir()
-    for name in COPIED:
-        shutil.copytree(ROOT / name, directory / name)
-    for name in LINKED:
-        (directory / name).symlink_to(ROOT / name)
-    (directory / "build").symlink_to(program.parent)
-
-
 def run_blocks(readme, program, scratch):
-    """Returns the exit status. Throws Refused."""
-    check_links(readme)
+    """Returns the exit status."""
     python = python_with_h5py()
-    script = scratch / "README.md"
+    script, clone = scratch / "README.md", scratch / "clone"
     text = readme.read_text(encoding="utf-8")
-    script.write_text(scripts_of(text, python is not None, scratch), encoding="utf-8")
-    copy_checkout(scratch / "clone", program)
-    subprocess.run(["bash", "--noprofile", "--norc", "-c", ALL, "bash", script], cwd=scratch / "clone", check=False,
+    script.write_text(script_of(text, python is not None, scratch), encoding="utf-8")
+    for name in COPIED:
+        shutil.copytree(ROOT / name, clone / name)
+    for name in LINKED:
+        (clone / name).symlink_to(ROOT / name)
+    (clone / "build").symlink_to(program.parent)
+    subprocess.run(["bash", "--noprofile", "--norc", "-c", ALL, "bash", script], cwd=clone, check=False,
                    stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, env=environment_with(program, python))
     if not script.with_name("README.md.done").exists():
         print(f"{readme}: it ended before its end")
@@ -154,18 +144,16 @@ def run_blocks(readme, program, scratch):
 
 def main():
     parser = argparse.ArgumentParser(description="Runs the shell and Python blocks of a README.")
-    parser.add_argument("readme", type=pathlib.Path)
-    parser.add_argument("--wallheat", type=pathlib.Path, required=True, help="the built program")
+    parser.add_argument("documents", type=pathlib.Path, nargs="+")
+    parser.add_argument("--wallheat", type=pathlib.Path, help="the built program")
+    parser.add_argument("--only-links", action="store_true")
     arguments = parser.parse_args()
-    program = arguments.wallheat.resolve()
-    if not os.access(program, os.X_OK):
-        sys.exit(f"{program} is not built")
+    for document in arguments.documents:
+        check_links(document)
+    if arguments.only_links:
+        return 0
     with tempfile.TemporaryDirectory(prefix="wallheat readme ") as scratch:
-        try:
-            return run_blocks(arguments.readme, program, pathlib.Path(scratch))
-        except Refused as refused:
-            print(f"{arguments.readme}:{refused}")
-            return 1
+        return run_blocks(arguments.documents[0], arguments.wallheat.resolve(strict=True), pathlib.Path(scratch))
 
 
 if __name__ == "__main__":

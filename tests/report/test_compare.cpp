@@ -1,230 +1,182 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <sstream>
+#include <map>
+#include <tuple>
 
 #include "report/answer_csv.hpp"
 #include "report/compare.hpp"
 #include "report/row_table.hpp"
+#include "report/scaling.hpp"
 #include "store/field_codec.hpp"
 #include "store/result_store.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "support/report_values.hpp"
+#include "support/results.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
+
+// What runs and programs are against each other: `compare` and `scaling`.
 
 namespace wallheat {
 namespace {
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-PlanResult solved_with(const std::string& id, double mean) {
+PlanResult solved_with(const std::string& id, double mean, double cell = 5) {
   PlanResult row;
   row.id = id;
   row.status = PlanStatus::converged;
   row.statistics = {mean, 2, 30, 40};
   row.iterations = 100;
-  row.rows = 2;
-  row.cols = 2;
+  row.rows = row.cols = 2;
   row.seconds = 2;
   row.cpu_s = 0.5;
+  Grid<double> field(2, 2, 5.0);
+  field(1, 0) = cell;
+  put_field(row, field);
   return row;
 }
 
 class TwoFiles : public testing::Test {
  protected:
-  struct Content {
-    std::vector<PlanResult> rows;
-    std::string tolerance = "0.0001";
-    bool fields = false;
-    std::string solver = "jacobi";
-  };
-  /// Rows with a field hold it compressed already.
-  std::string make(const std::string& name, Content content) {
-    Attributes settings{{"solver", content.solver}};
-    if (!content.tolerance.empty()) settings["tolerance"] = content.tolerance;
-    StorePlan plan{{}, settings, content.fields};
-    for (std::uint32_t i = 0; i < content.rows.size(); ++i) {
-      content.rows[i].index = i;
-      plan.ids.push_back(content.rows[i].id);
+  using Rows = std::vector<PlanResult>;
+  std::string make(const std::string& name, Rows rows, const Attributes& settings = jacobi_) {
+    StorePlan plan{{}, settings, true};
+    for (PlanResult& row : rows) {
+      row.index = static_cast<std::uint32_t>(plan.ids.size());
+      plan.ids.push_back(row.id);
     }
-    std::erase_if(content.rows,
-                  [](const PlanResult& row) { return row.status == PlanStatus::pending; });
+    std::erase_if(rows, [](const PlanResult& row) { return row.status == PlanStatus::pending; });
     const std::string file = (directory_ / name).string();
-    ResultStore store = ResultStore::create(file, plan, {}, false);
-    store.store(content.rows);
+    ResultStore store = ResultStore::create(file, plan, {}, true);
+    store.store(rows);
     store.close({{"seconds", "12"}, {"solved", "4"}});
     return file;
   }
-  Comparison compared(Content first, Content second) {
-    const std::string a = make("a.h5", std::move(first));
-    const std::string b = make("b.h5", std::move(second));
-    const ResultReader in_a(a);
-    const ResultReader in_b(b);
-    return compare({a, {}, &in_a}, {b, {}, &in_b});
+  Comparison compared(const Rows& first, const Rows& second,
+                      const Attributes& of_second = jacobi_) {
+    const ResultReader a(make("a.h5", first));
+    const ResultReader b(make("b.h5", second, of_second));
+    return compare({"a.h5", {}, &a}, {"b.h5", {}, &b});
   }
-  std::string write(const std::string& name, const std::string& text) {
-    std::ofstream(directory_ / name) << text;
-    return (directory_ / name).string();
-  }
+  static inline const Attributes jacobi_{{"solver", "jacobi"}, {"tolerance", "0.0001"}};
   TemporaryDirectory directory_;
 };
 
-/// By name.
-Comparison::Column column_of(const Comparison& found, const std::string& name) {
-  for (const Comparison::Column& column : found.columns)
-    if (column.name == name) return column;
-  return {"no " + name};
-}
-
-TEST_F(TwoFiles, differ_by_so_much_in_each_column) {
-  PlanResult more = solved_with("b", 14.75);
-  more.iterations = 90;
-  const Comparison found = compared(
-      {{solved_with("a", 12), solved_with("b", 14), solved_with("c", no_number),
-        solved_with("d", 13)}},
-      {{solved_with("a", 11.5), more, solved_with("c", no_number), solved_with("d", no_number)}});
-  EXPECT_EQ(found.compared, 4U);
-  EXPECT_EQ(found.identical, 1U) << "NaN equals NaN";
-  const Comparison::Column mean = column_of(found, "mean_temp");
-  EXPECT_EQ(mean.differing, 3U);
-  EXPECT_EQ(mean.largest, 0.75);
-  EXPECT_EQ(mean.sum, 1.25);
-  EXPECT_EQ(mean.numbers, 2U);
-  EXPECT_EQ(mean.plan, "b");
-  EXPECT_EQ(column_of(found, "std_temp").plan, "");
-  EXPECT_EQ(column_of(found, "iterations").largest, 10);
-  EXPECT_THAT(found.means, ElementsAre(-0.5, 0.75));
-  EXPECT_THAT(found.settings, IsEmpty());
-  EXPECT_FALSE(found.equal());
-  EXPECT_EQ(column_of(found, "field").name, "no field");
-}
-
-TEST_F(TwoFiles, differ_in_settings_statuses_plans_and_inputs) {
-  using enum Comparison::Kind;
-  PlanResult failed = solved_with("b", no_number);
+TEST_F(TwoFiles, differ_in_answers_fields_settings_statuses_inputs_and_plans) {
+  PlanResult sooner = solved_with("b", 14.75, 8);
+  sooner.iterations = 90;
+  PlanResult failed = solved_with("e", no_number);
   failed.status = PlanStatus::failed;
+  PlanResult other_input = solved_with("f", 9);
+  other_input.input_hash = 7;
   PlanResult pending;
   pending.id = "x";
-  PlanResult other = solved_with("a", 12);
-  other.input_hash = 7;
-  const Comparison found =
-      compared({{solved_with("a", 12), failed, pending, solved_with("only here", 1)}},
-               {{other, solved_with("b", 12), pending, solved_with("z", 1)}, ""});
-  ASSERT_THAT(found.settings, SizeIs(1));
-  EXPECT_EQ(found.settings[0].name, "tolerance");
-  EXPECT_EQ(found.settings[0].first, "0.0001");
-  EXPECT_EQ(found.settings[0].second, "-") << "which the second has not";
-  std::vector<std::pair<Comparison::Kind, std::string>> apart;
-  for (const Comparison::Apart& plan : found.apart) apart.emplace_back(plan.kind, plan.id);
-  EXPECT_THAT(apart, ElementsAre(std::pair(status, "b"), std::pair(floor_plan, "a"),
-                                 std::pair(only_first, "only here"), std::pair(only_second, "z")));
-  EXPECT_EQ(found.compared, 1U);
-  EXPECT_EQ(found.identical, 0U);
-
-  Comparison named = found;
-  named.first = "a.h5";
-  named.second = "b.h5";
-  const Report report = report_of({{named}, {}, {}, 3, ""}, 2);
+  const Comparison found = compared(
+      {solved_with("a", 12), solved_with("b", 14, 10), solved_with("c", no_number),
+       solved_with("d", 13), failed, solved_with("f", 9), pending, solved_with("only here", 1)},
+      {solved_with("a", 11.5), sooner, solved_with("c", no_number), solved_with("d", no_number),
+       solved_with("e", 12), other_input, pending, solved_with("z", 1)},
+      {{"solver", "jacobi"}});
+  EXPECT_FALSE(found.equal());
+  EXPECT_EQ(found.compared, 5U);
+  EXPECT_EQ(found.identical, 1U) << "NaN equals NaN";
+  EXPECT_THAT(found.means, ElementsAre(-0.5, 0.75, 0));
+  const Report report = report_of({{found}, {}, {}, 3, ""}, 2);
+  std::map<std::string, Table::Row> columns;
+  for (const Table::Row& row : rows_of(report, "columns")) columns[value_text(row.at(1))] = row;
+  for (const auto& [column, plans, largest, mean, plan] :
+       {std::tuple("mean_temp", 3, Value(0.75), Value(1.25 / 3), Value("b")),
+        {"std_temp", 0, 0.0, 0.0, Value()},
+        {"iterations", 1, 10.0, 2.0, "b"},
+        {"field", 1, 2.0, 0.1, "b"}})
+    EXPECT_THAT(columns[column],
+                ElementsAre(Value("b.h5"), Value(column), Value(plans), largest, mean, plan));
+  ASSERT_THAT(rows_of(report, "settings"), SizeIs(1));
+  EXPECT_THAT(rows_of(report, "settings")[0],
+              ElementsAre(Value("b.h5"), Value("tolerance"), Value("0.0001"), Value("-")));
   EXPECT_EQ(table_of(report, "plans_apart").most_shown, 2U);
-  for (const auto& [row, key, value] : {std::tuple(0, "second", Value("converged")),
-                                        {0, "what", Value("failed in a.h5, converged in b.h5")},
-                                        {1, "kind", Value("floor plan")},
-                                        {2, "what", Value("only in a.h5")}})
-    EXPECT_EQ(cell_of(report, "plans_apart", row, key), value) << row << key;
-}
-
-TEST_F(TwoFiles, differ_in_the_cells_of_their_fields) {
-  const auto with_field = [](const std::string& id, double cell) {
-    PlanResult row = solved_with(id, 12);
-    Grid<double> field(2, 2, 5.0);
-    field(1, 0) = cell;
-    put_field(row, field);
-    return row;
-  };
-  const Comparison found = compared({{with_field("a", 10), with_field("b", 10)}, "0.0001", true},
-                                    {{with_field("a", 10), with_field("b", 8)}, "0.0001", true});
-  const Comparison::Column field = column_of(found, "field");
-  EXPECT_EQ(found.compared_fields, 2U);
-  EXPECT_EQ(field.differing, 1U);
-  EXPECT_EQ(field.largest, 2);
-  EXPECT_EQ(field.numbers, 8U) << "cells";
-  EXPECT_EQ(field.plan, "b");
-  EXPECT_EQ(found.identical, 1U);
+  for (const auto& [row, id, kind, what] :
+       {std::tuple(0, "e", "status", "failed in a.h5, converged in b.h5"),
+        {1, "f", "floor plan", "another floor plan"},
+        {2, "only here", "only first", "only in a.h5"},
+        {3, "z", "only second", "only in b.h5"}}) {
+    EXPECT_EQ(cell_of(report, "plans_apart", row, "id"), Value(id));
+    EXPECT_EQ(cell_of(report, "plans_apart", row, "kind"), Value(kind));
+    EXPECT_EQ(cell_of(report, "plans_apart", row, "what"), Value(what));
+  }
+  const Comparison alike = compared({solved_with("a", 12)}, {solved_with("a", 12)});
+  EXPECT_TRUE(alike.equal());
+  EXPECT_FALSE(table_of(report_of({{alike}, {}, {}, 3, ""}, 5), "columns").is_for_people())
+      << "nothing differs";
 }
 
 TEST_F(TwoFiles, of_two_solvers_are_compared_in_what_both_have) {
-  Content steady{{solved_with("a", 12)}};
-  steady.rows[0].error_bound = 1e-9;
-  steady.rows[0].iterations = 8;
-  steady.rows[0].seconds = 9;  // times may differ
-  Content jacobi{{solved_with("a", 12)}};
-  steady.solver = "steady";
-  const Comparison found = compared(jacobi, steady);
+  PlanResult steady = solved_with("a", 12);
+  steady.error_bound = 1e-9;
+  steady.iterations = 8;
+  steady.seconds = 9;  // times may differ
+  const Comparison found = compared({solved_with("a", 12)}, {steady}, {{"solver", "steady"}});
   EXPECT_THAT(found.left_out, testing::IsSupersetOf({"iterations", "error_bound"}));
   EXPECT_TRUE(found.equal()) << "in all that can be compared";
-  std::filesystem::remove(directory_ / "a.h5");
-  std::filesystem::remove(directory_ / "b.h5");
-  jacobi.solver = "steady";
-  const Comparison alike = compared(jacobi, steady);
-  EXPECT_THAT(alike.left_out, IsEmpty());
-  EXPECT_FALSE(alike.equal());
+  const Comparison of_one = compared({solved_with("a", 12)}, {steady});
+  EXPECT_THAT(of_one.left_out, IsEmpty());
+  EXPECT_FALSE(of_one.equal());
 }
 
 TEST_F(TwoFiles, tell_how_fast_they_were_solved) {
-  const std::string file = make("t.h5", {{solved_with("a", 1), solved_with("b", 2)}});
+  const std::string file = make("t.h5", {solved_with("a", 1), solved_with("b", 2)});
   const auto time = time_of(file, ResultReader(file));
   ASSERT_TRUE(time);
   EXPECT_EQ(time->seconds_a_plan, 3) << "12 s for the four plans of the session";
   EXPECT_EQ(time->cpu_seconds_a_plan, 0.5);
-  EXPECT_FALSE(time->workers) << "the session does not tell";
 }
 
 TEST_F(TwoFiles, may_be_the_reference_programs_csv) {
   PlanResult failed = solved_with("f", no_number);
   failed.status = PlanStatus::failed;
   const std::vector<PlanResult> rows{solved_with("a", 12.1), failed, solved_with("b,c", no_number)};
-  const std::string file = make("a.h5", {rows});
-  std::ostringstream text;
-  write_reference_csv(text, rows_of(rows));
-  EXPECT_THAT(text.str(), Not(HasSubstr("\nf,"))) << "which has no answer";
-  const std::string csv = write("a.csv", text.str());
-  EXPECT_TRUE(is_reference_csv(csv));
+  const std::string file = make("a.h5", rows);
   EXPECT_FALSE(is_reference_csv(file));
   const ResultReader reader(file);
+  const std::string csv = directory_ / "a.csv";
+  std::ofstream own(csv);
+  write_reference_csv(own, rows_of(rows));
+  own.close();
+  EXPECT_TRUE(is_reference_csv(csv));
   const Comparison found = compare({file, {}, &reader}, read_reference_csv(csv));
   EXPECT_TRUE(found.equal()) << "a CSV leaves plans without an answer out";
   EXPECT_EQ(found.identical, 2U);
   EXPECT_THAT(found.columns, SizeIs(4));
 
-  const std::string by_pandas = write(
-      "b.csv",
-      "building_id,mean_temp,std_temp,pct_above_18,pct_below_15\r\na,12.35,2.0,30.0,40.0\r\n");
-  EXPECT_TRUE(is_reference_csv(by_pandas));
-  const Comparison other = compare({file, {}, &reader}, read_reference_csv(by_pandas));
+  std::ofstream(csv) << "building_id,mean_temp,std_temp,pct_above_18,pct_below_15\r\n"
+                        "a,12.35,2.0,30.0,40.0\r\n";  // by pandas
+  EXPECT_TRUE(is_reference_csv(csv));
+  const Comparison other = compare({file, {}, &reader}, read_reference_csv(csv));
   EXPECT_NEAR(other.columns[0].largest, 0.25, 1e-12);
   ASSERT_THAT(other.apart, SizeIs(1));
   EXPECT_EQ(other.apart[0].id, "b,c");
   EXPECT_FALSE(other.equal());
-  const std::string some = write("some.csv", "id,mean_temp\na,12.35\n");
-  EXPECT_THAT(refusal_of<RunError>([&] { (void)read_reference_csv(some); }),
-              HasSubstr("some.csv: plan a has no std_temp"));
+  std::ofstream(csv) << "id,mean_temp\na,12.35\n";
+  EXPECT_THAT(refusal_of<RunError>([&] { (void)read_reference_csv(csv); }),
+              HasSubstr("a.csv: plan a has no std_temp"));
 }
 
 TEST(Programs, take_the_hours_of_the_documents) {
   Compared found;
   found.plans = 4571;
   for (const auto& [name, seconds] :
-       {std::pair("numpy", 79.0), {"numba", 18.2}, {"cuda", 11.8}, {"cupy", 24.834}})
+       {std::pair("numba", 18.2), {"numpy", 79.0}, {"cuda", 11.8}, {"cupy", 24.834}})
     found.times.push_back({name, seconds / 10});
   const Report report = report_of(found, 5);
   const auto number = [](const Report& of, std::size_t row, const char* column) {
     return std::get<double>(cell_of(of, "times", row, column));
   };
   EXPECT_EQ(value_of(report, "base"), Value("numpy")) << "the slowest";
-  const double speeds[] = {1, 4.34, 6.69, 3.18};
-  const double totals[] = {36110.9, 8319.2, 5393.8, 11351.6};
+  const double speeds[] = {4.34, 1, 6.69, 3.18};
+  const double totals[] = {8319.2, 36110.9, 5393.8, 11351.6};
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_NEAR(number(report, i, "speedup"), speeds[i], 0.005);
     EXPECT_NEAR(number(report, i, "seconds"), totals[i], 0.05);
@@ -234,20 +186,8 @@ TEST(Programs, take_the_hours_of_the_documents) {
   found.base = "cuda";
   found.times[2].seconds_a_plan = 0.1;
   const Report against_cuda = report_of(found, 5);
-  EXPECT_NEAR(number(against_cuda, 0, "speedup"), 0.1 / 7.9, 1e-12);
+  EXPECT_NEAR(number(against_cuda, 1, "speedup"), 0.1 / 7.9, 1e-12);
   EXPECT_EQ(against_cuda.first<Figure>()->y.scale, Figure::Scale::powers_of_10);
-}
-
-TEST(Compared, tells_what_differs_in_each_column) {
-  Comparison found;
-  found.compared = 2;
-  found.columns = {{"mean_temp", 1, 0.5, 0.5, 2, "2"}, {"std_temp", 0, 0, 0, 2}};
-  const auto report = [&] { return report_of({{found}, {}, {}, 3, ""}, 5); };
-  EXPECT_EQ(cell_of(report(), "columns", 0, "mean"), Value(0.25));
-  EXPECT_FALSE(cell_of(report(), "columns", 1, "plan").is_known());
-  EXPECT_TRUE(table_of(report(), "columns").is_for_people());
-  found.columns[0].differing = 0;
-  EXPECT_FALSE(table_of(report(), "columns").is_for_people()) << "nothing differs";
 }
 
 TEST(Compared, puts_the_time_of_all_threads_side_by_side) {
@@ -260,13 +200,128 @@ TEST(Compared, puts_the_time_of_all_threads_side_by_side) {
   found.threads = {{"a.h5", a}, {"b.h5", b}, {"killed.h5", {}}};
   const Report report = report_of(found, 5);
   ASSERT_EQ(rows_of(report, "thread_time").size(), 4U);
-  for (const auto& [row, key, value] : {std::tuple(0, "share_1", Value(75.0)),
-                                        {1, "name", Value("solving on GPUs: kernels")},
-                                        {1, "seconds_1", Value(0.0)},
-                                        {1, "seconds_2", Value(2.0)},
-                                        {3, "seconds_2", Value(4.0)}})
-    EXPECT_EQ(cell_of(report, "thread_time", row, key), value) << row << key;
+  EXPECT_EQ(cell_of(report, "thread_time", 0, "share_1"), Value(75.0));
+  EXPECT_EQ(cell_of(report, "thread_time", 1, "name"), Value("solving on GPUs: kernels"));
+  EXPECT_EQ(cell_of(report, "thread_time", 1, "seconds_2"), Value(2.0));
+  EXPECT_EQ(cell_of(report, "thread_time", 3, "seconds_2"), Value(4.0));
   EXPECT_THAT(sentences_of(report), Contains("killed.h5 does not tell where its time went"));
+}
+
+auto named(const auto& name) { return Field(&Figure::Series::name, name); }
+
+/// Of a document.
+const std::vector<ScalingPoint> of_gpus{{1, 212}, {2, 140}, {3, 110}, {4, 105}, {8, 145}};
+
+TEST(Amdahl, gives_the_figures_of_the_documents) {
+  EXPECT_NEAR(parallel_share(3.7, 16), 0.778, 0.0005);
+  EXPECT_NEAR(largest_speedup(0.79), 4.76, 0.005);
+  EXPECT_NEAR(parallel_share(6, 16), 0.889, 0.0005);
+  EXPECT_NEAR(largest_speedup(parallel_share(6, 16)), 9.0, 0.05);
+  const Report report = report_of({scaling_of("", of_gpus, 212)}, "");
+  const double speedups[] = {1, 1.51, 1.93, 2.02, 1.46};
+  const double efficiencies[] = {100, 75.7, 64.2, 50.5, 18.3};
+  ASSERT_THAT(rows_of(report, "points"), SizeIs(5));
+  for (std::size_t row = 0; row < 5; ++row) {
+    const auto number = [&](const char* column) {
+      return std::get<double>(cell_of(report, "points", row, column));
+    };
+    EXPECT_NEAR(number("speedup"), speedups[row], 0.005);
+    EXPECT_NEAR(number("efficiency_pct"), efficiencies[row], 0.05);
+  }
+}
+
+TEST(Amdahl, is_fitted_to_all_points) {
+  std::vector<ScalingPoint> points;
+  for (const std::size_t workers : {1U, 2U, 3U, 8U, 64U})
+    points.push_back({workers, 100 * (0.1 + 0.9 / static_cast<double>(workers))});
+  EXPECT_NEAR(scaling_of("", points, 100).parallel_share, 0.9, 1e-12);
+  // Of two points the least squares of 1 - 1 / S = F (1 - 1 / p).
+  EXPECT_NEAR(scaling_of("", {{2, 60}, {4, 50}}, 100).parallel_share,
+              (0.4 * 0.5 + 0.5 * 0.75) / (0.25 + 0.5625), 1e-12);
+  EXPECT_TRUE(std::isnan(scaling_of("", {{1, 5}}, 5).parallel_share));
+}
+
+TEST(Scaling, counts_the_fastest_of_several_runs) {
+  const std::vector<ScalingPoint> points{{2, 7}, {1, 12}, {2, 5}, {1, 13}, {2, 8}};
+  EXPECT_EQ(one_worker_seconds(points), 12);
+  EXPECT_EQ(one_worker_seconds({{2, 7}}), std::nullopt);
+  const auto json = json_of(report_of({scaling_of("", points, 12)}, "somewhere"));
+  EXPECT_EQ(json["source"], "somewhere");
+  ASSERT_EQ(json["points"].size(), 2U);
+  EXPECT_EQ(json["points"][1]["workers"], 2);
+  EXPECT_EQ(json["points"][1]["speedup"], 2.4);
+  EXPECT_TRUE(json["largest_speedup"].is_null()) << "more than ideal knows no limit";
+}
+
+TEST(Scaling, of_a_replay_ends_at_the_longest_plan) {
+  const Scaling scaling =
+      scaling_of("dynamic", {{1, 100}, {2, 50}, {64, 4}, {128, 4}}, 100, {{4, 25}});
+  EXPECT_TRUE(std::isnan(scaling.parallel_share)) << "Amdahl's law knows no longest plan";
+  EXPECT_THAT(remarks_on(scaling),
+              ElementsAre("dynamic: no more than 25.00 times as fast as one worker: the longest "
+                          "plan takes 4.0000 s; 25 workers are enough"));
+  const Report report = report_of({scaling}, "");
+  EXPECT_EQ(cell_of(report, "limits", 0, "schedule"), Value("dynamic"));
+  EXPECT_EQ(cell_of(report, "limits", 0, "largest_speedup"), Value(25.0));
+  EXPECT_EQ(cell_of(report, "limits", 0, "sufficient_workers"), Value(25));
+  EXPECT_THAT(report.first<Figure>()->series,
+              ElementsAre(named("dynamic: replayed"), named("at most 25.00, by the longest plan"),
+                          named("ideal")));
+}
+
+TEST(Scaling, says_if_more_workers_are_slower) {
+  const Scaling scaling = scaling_of("", of_gpus, 212);
+  EXPECT_THAT(remarks_on(scaling), ElementsAre("8 workers are slower than 4: 145.00 s, not 105.00 "
+                                               "s; the fit leaves them out"));
+  EXPECT_EQ(scaling.parallel_share,
+            scaling_of("", {{1, 212}, {2, 140}, {3, 110}, {4, 105}}, 212).parallel_share);
+  EXPECT_THAT(remarks_on(scaling_of("", {{1, 100}, {2, 50}, {4, 51}}, 100)), IsEmpty()) << "noise";
+  EXPECT_THAT(
+      report_of({scaling}, "").first<Figure>()->series,
+      ElementsAre(named("measured"), named(HasSubstr("Amdahl with F = 0.6")), named("ideal")));
+}
+
+TEST(Scaling, over_the_number_of_plans_tells_what_a_plan_takes) {
+  const auto json = json_of(report_of_plan_counts({{4, 5, 10, 1, 0}, {4, 16, 64, 1, 0}}));
+  EXPECT_EQ(json["workers"], 4);
+  EXPECT_EQ(json["points"][0]["seconds_a_plan"], 0.5);
+  EXPECT_EQ(json["points"][1]["plans_a_second"], 4);
+}
+
+Attributes end_of_session(int workers, const std::string& seconds) {
+  return {{"plans_at_once", std::to_string(workers)}, {"seconds", seconds}};
+}
+
+/// Of a file to which each session added one of two plans.
+ScalingPoint run_with(const std::vector<Attributes>& ends) {
+  const TemporaryDirectory directory;
+  const std::string file = (directory / "r.h5").string();
+  const TestPlan plan = make_plan(2);
+  for (std::size_t session = 0; session < ends.size(); ++session) {
+    ResultStore store = session == 0 ? ResultStore::create(file, plan, {}, false)
+                                     : ResultStore::resume(file, plan, {});
+    store.store(make_results(plan, session, session + 1));
+    store.close(ends[session]);
+  }
+  return finished_run(file, ResultReader(file));
+}
+
+TEST(FinishedRun, has_the_workers_and_the_time_of_all_its_sessions) {
+  const ScalingPoint point = run_with({end_of_session(16, "2.5"), end_of_session(16, "4")});
+  EXPECT_EQ(point.workers, 16U);
+  EXPECT_EQ(point.seconds, 6.5);
+  EXPECT_EQ(point.plans, 2U);
+}
+
+TEST(FinishedRun, is_refused_if_its_time_says_nothing) {
+  const Attributes of_killed;
+  for (const auto& [ends, sentence] :
+       {std::pair(std::vector{end_of_session(2, "3")},
+                  "1 of 2 plans are not solved yet; finish it with --resume"),
+        {{end_of_session(2, "3"), end_of_session(4, "3")}, "its sessions had 2 and 4 workers"},
+        {{of_killed, end_of_session(4, "3")}, "was killed"}})
+    EXPECT_THAT(refusal_of<RunError>([&, &ends = ends] { (void)run_with(ends); }),
+                HasSubstr(sentence));
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 #include <string>
 
 #include "report/formula.hpp"
+#include "report/row_table.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
-// The formulas of --where and --sort, over the columns of plans and rooms.
+// The formulas of --where and --sort, over the columns of plans and rooms, and the rows that they
+// choose.
 
 namespace wallheat {
 namespace {
@@ -27,43 +29,26 @@ bool holds(const std::string& formula, const PlanResult& plan = villa()) {
   return !chosen_rows(rows_of(rows), {.where = formula}).empty();
 }
 
-Value value_of(const std::string& formula, const PlanResult& plan = villa()) {
-  return Formula("sort", formula, all_columns(true)).value(plan);
-}
-
 std::string refusal(const std::string& formula) {
   return refusal_of<UsageError>([&] { (void)holds(formula); });
 }
 
-TEST(Formula, holds_as_sql_does) {
-  for (const char* formula : {"id = 'villa'",
-                              "id == \"villa\"",
-                              "'villa' = id",
-                              "id IN ('house', 'villa')",
-                              "id not in ('house')",
-                              "device != \"cpu\"",
-                              "id LIKE '%ILL%'",
-                              "host glob 'gpu*'",
-                              "status != 'failed' AND mean_temp < 14",
-                              "status like 'conv%'",
-                              "status in (\"failed\", 'converged', 'empty')",
-                              "mean_temp < 13 or iterations = 801",
-                              "NOT (mean_temp < 13)",
-                              "mean_temp BETWEEN 13 AND 1.4e+01 and abs(mean_temp) > 1e-05",
-                              "mean_temp>=13 and mean_temp<14 or (1 <> 2) > 3",
-                              "Mean_Temp > 13 and \"Mean_Temp\" > 13",
-                              "round(mean_temp) = 14 and max(mean_temp, 20) = 20",
-                              "case when mean_temp > 13 then 1 else 0 end",
-                              "input_hash = '00000000000000ab'",
-                              "error = '' and error is not null",
-                              "iterations = '801'",
-                              "host != 'a && b || c; --'",
-                              "id != 'it''s'",
-                              "session = 0 and predicted_s is null",
-                              "5 / 2 = 2.5 and iterations / 2 = 400.5 and 'a/b' != id"})
+TEST(Formula, holds_as_sql_does_and_as_people_mean_it) {
+  for (const char* formula :
+       {"id == \"villa\" and device != \"cpu\"", "id IN ('house', 'villa') and id not in ('house')",
+        "id LIKE '%ILL%' and host glob 'gpu*' and status like 'conv%'",
+        "status in (\"failed\", 'converged', 'empty')",
+        "mean_temp BETWEEN 13 AND 1.4e+01 and abs(mean_temp) > 1e-05",
+        "mean_temp>=13 and mean_temp<14 or (1 <> 2) > 3", "Mean_Temp > 13 and \"Mean_Temp\" > 13",
+        "round(mean_temp) = 14 and max(mean_temp, 20) = 20",
+        "case when mean_temp > 13 then 1 else 0 end",
+        "input_hash = '00000000000000ab' and iterations = '801'",
+        "error = '' and error is not null and predicted_s is null",
+        "host != 'a && b || c; --' and id != 'it''s'",
+        "5 / 2 = 2.5 and iterations / 2 = 400.5 and 'a/b' != id"})
     EXPECT_TRUE(holds(formula)) << formula;
-  for (const char* formula : {"mean_temp > 14", "id = 'Villa'", "id like 'ill'", "not mean_temp",
-                              "id", "host = \"gpu\"", "iterations % 2 = 0", "error"})
+  for (const char* formula : {"id = 'Villa'", "id like 'ill'", "not mean_temp", "id",
+                              "host = \"gpu\"", "iterations % 2 = 0", "error"})
     EXPECT_FALSE(holds(formula)) << formula;
   PlanResult numbered = villa();
   numbered.id = "10000";
@@ -76,18 +61,6 @@ TEST(Formula, takes_nan_for_null) {
                               "mean_temp is not null"})
     EXPECT_FALSE(holds(formula, pending)) << formula;
   EXPECT_TRUE(holds("mean_temp is null", pending));
-  EXPECT_EQ(value_of("mean_temp + 1", pending), Value());
-}
-
-TEST(Formula, has_numbers_and_texts_for_values) {
-  PlanResult row = villa();
-  const Formula half("sort", "iterations / 2", all_columns());
-  EXPECT_EQ(half.value(row), Value(400.5));
-  row.iterations = 3;
-  EXPECT_EQ(half.value(row), Value(1.5)) << "of the row before";
-  EXPECT_EQ(value_of("host"), Value("gpu07.example"));
-  EXPECT_EQ(value_of("mean_temp > 3"), Value(1.0));
-  EXPECT_EQ(value_of("error"), Value(""));
 }
 
 TEST(Formula, sees_the_columns_of_rooms) {
@@ -105,42 +78,31 @@ TEST(Formula, sees_the_columns_of_rooms) {
 }
 
 TEST(Formula, is_refused_in_a_sentence_with_the_right_word) {
-  struct {
-    const char* formula;
-    const char* sentence;
-  } const refusals[] = {
-      {"iterations > 3 && id", "write and for &"},
-      {"iterations > 3 || id", "write or for |"},
-      {"pct_below_15 > 50 and mean_tmp < 14",
-       "no such column: mean_tmp; did you mean 'mean_temp'?"},
-      {"\"mean_tmp\" < 14",
-       "\"mean_tmp\" is no column, and the text is 'mean_tmp'; did you mean 'mean_temp'?"},
-      {"10 < mean_temp < 14", "write a < b and b < c for a < b < c"},
-      {"id = villa", "no such column: villa; a text stands in quotes: 'villa'"},
-      {"id = 00042", "a text stands in quotes, as '00042'"},
-      {"status = 'convergd'", "no such status: 'convergd'; did you mean 'converged'?"},
-      {"mean_temp > 3 and 'Converged' = status", "did you mean 'converged'?"},
-      {"status not in ('failed', 'done', 'empty')",
-       "no such status: 'done'; there are pending, converged, max_iterations, empty, failed"},
-      {"status = 4", "no such status: '4'"},
-      {"count(*) > 3", "misuse of aggregate function count(); a formula sees one row"},
-      {"max(mean_temp)", "misuse of aggregate"},
-      {"mean_temp, std_temp", "it must be one value"},
-      {"mean_temp <", "it is not complete"},
-      {"(mean_temp > 3", "it is not complete"},
-      {"id = 'villa", "a quote does not end"},
-      {"1; DROP TABLE row", "near \";\": syntax error"},
-      {"mean_temp 3", "near \"3\": syntax error"},
-      {"sqr(3)", "no such function: sqr"},
-      {"load_extension('x')", "not authorized"},
-      {"length(zeroblob(1000000000))", "string or blob too big"},
-      {"abs(-9223372036854775807 - 1)", "integer overflow"},
-  };
-  for (const auto& [formula, sentence] : refusals)
+  for (const auto& [formula, sentence] : std::vector<std::pair<std::string, const char*>>{
+           {"iterations > 3 && id", "write and for &"},
+           {"iterations > 3 || id", "write or for |"},
+           {"pct_below_15 > 50 and mean_tmp < 14",
+            "no such column: mean_tmp; did you mean 'mean_temp'?"},
+           {"\"mean_tmp\" < 14",
+            "\"mean_tmp\" is no column, and the text is 'mean_tmp'; did you mean 'mean_temp'?"},
+           {"10 < mean_temp < 14", "write a < b and b < c for a < b < c"},
+           {"id = villa", "no such column: villa; a text stands in quotes: 'villa'"},
+           {"id = 00042", "a text stands in quotes, as '00042'"},
+           {"mean_temp > 3 and 'Converged' = status",
+            "no such status: 'Converged'; did you mean 'converged'?"},
+           {"status not in ('failed', 'done', 'empty')",
+            "no such status: 'done'; there are pending, converged, max_iterations, empty, failed"},
+           {"count(*) > 3", "misuse of aggregate function count(); a formula sees one row"},
+           {"mean_temp, std_temp", "it must be one value"},
+           {"(mean_temp > 3", "it is not complete"},
+           {"id = 'villa", "a quote does not end"},
+           {"1; DROP TABLE row", "near \";\": syntax error"},
+           {"sqr(3)", "no such function: sqr"},
+           {"load_extension('x')", "not authorized"},
+           {"length(zeroblob(1000000000))", "string or blob too big"},
+           {"abs(-9223372036854775807 - 1)", "integer overflow"}})
     EXPECT_THAT(refusal(formula),
-                AllOf(HasSubstr(std::string("--where '") + formula + "': "), HasSubstr(sentence)));
-  EXPECT_THAT(refusal_of<UsageError>([] { (void)value_of(""); }),
-              HasSubstr("--sort '': it is not complete"));
+                AllOf(HasSubstr("--where '" + formula + "': "), HasSubstr(sentence)));
 }
 
 TEST(Formula, that_is_hostile_is_refused) {
@@ -151,12 +113,44 @@ TEST(Formula, that_is_hostile_is_refused) {
   };
   for (const std::string& formula :
        {many("("), many("(") + "1" + many(")"), many("not "), many("id = 'a' or ") + "1",
-        many("id in ("), many("a,"), many("\"") + "\"", std::string("mean_temp > 3\0 or 1", 19),
+        many("id in ("), many("\"") + "\"", std::string("mean_temp > 3\0 or 1", 19),
         std::string("\xFF\xFE\x01")})
     EXPECT_NE(refusal(formula), "(accepted)") << formula.substr(0, 9);
-  std::string ids = "id in ('villa'";
-  for (int k = 0; k < 5'000; ++k) ids += ", '" + std::to_string(k) + "'";
-  EXPECT_TRUE(holds(ids + ")"));
+  EXPECT_TRUE(holds("id in ('villa', " + many("'another', ") + "'last')"));
+}
+
+std::vector<PlanResult> four_plans() {
+  std::vector<PlanResult> rows(4);
+  const double means[] = {14, not_known, 12, 17};
+  for (std::size_t i = 0; i < 4; ++i) {
+    rows[i].id = std::string(1, static_cast<char>('a' + i));
+    rows[i].statistics.mean_temp = means[i];
+    rows[i].host = i < 2 ? "node" : "another node, whose name is long";
+  }
+  return rows;
+}
+
+std::string ids(const RowChoice& choice) {
+  const auto all = four_plans();
+  std::string text;
+  for (const std::size_t row : chosen_rows(rows_of(all), choice)) text += all[row].id;
+  return text;
+}
+
+TEST(ChosenRows, are_filtered_then_sorted_then_cut) {
+  for (const auto& [choice, expected] : std::vector<std::pair<RowChoice, const char*>>{
+           {{}, "abcd"},
+           {{.where = "mean_temp > 13"}, "ad"},
+           {{.sort = "mean_temp"}, "cadb"},  // what has no value comes last
+           {{.sort = "-mean_temp"}, "dacb"},
+           {{.sort = "mean_temp", .first = 2}, "ca"},
+           {{.where = "mean_temp is not null", .sort = "-mean_temp"}, "dac"},
+           {{.sort = "host"}, "cdab"},  // in the order of the rows if they are alike
+           {{.sort = "-host"}, "abcd"},
+           // Numbers, texts, nothing.
+           {{.sort = "iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}, "adcb"},
+           {{.sort = "-iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}, "cdab"}})
+    EXPECT_EQ(ids(choice), expected) << choice.where << " by " << choice.sort;
 }
 
 }  // namespace

@@ -1,27 +1,26 @@
 #include <cmath>
 #include <fstream>
-#include <sstream>
+#include <tuple>
 
+#include "report/node_text.hpp"
 #include "report/recording.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
+#include "support/report_values.hpp"
 #include "support/temporary_directory.hpp"
+#include "view/gpu_text.hpp"
 #include "wallheat/error.hpp"
+
+// What `monitor` shows of a node, and the recordings of it and of other tools.
 
 namespace wallheat {
 namespace {
 
-class Recordings : public testing::Test {
- protected:
-  [[nodiscard]] Recording read(const std::string& text) const {
-    std::ofstream(directory_ / "r.txt", std::ios::binary) << text;
-    return read_recording(directory_ / "r.txt");
-  }
-  [[nodiscard]] std::string refusal(const std::string& text) const {
-    return refusal_of<RunError>([&] { (void)read(text); });
-  }
-  TemporaryDirectory directory_;
-};
+Recording read(const std::string& text) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "r.txt", std::ios::binary) << text;
+  return read_recording(directory / "r.txt");
+}
 
 SeriesSummary summary_of_file(const std::string& name, const std::string& series) {
   for (const SeriesSummary& summary : summary_of(read_recording(WALLHEAT_TEST_DATA "/" + name)))
@@ -29,17 +28,12 @@ SeriesSummary summary_of_file(const std::string& name, const std::string& series
   throw std::runtime_error("no " + series);
 }
 
-TEST_F(Recordings, of_the_documents_have_their_figures) {
-  struct {
-    const char* file;
-    const char* series;
-    std::size_t samples;
-    double mean, most;
-  } const expected[] = {{"gpu_util.txt", "gpu0_gpuUtil", 31, 27.3, 87},
-                        {"mem_util.txt", "gpu0_memUtil", 31, 10.2, 31},
-                        {"dmon.txt", "gpu0_pwr", 23, 70.3, 183},
-                        {"dmon.txt", "gpu0_sm", 23, 27.3, 88}};
-  for (const auto& [file, series, samples, mean, most] : expected) {
+TEST(Recordings, of_the_documents_have_their_figures) {
+  for (const auto& [file, series, samples, mean, most] :
+       {std::tuple("gpu_util.txt", "gpu0_gpuUtil", 31U, 27.3, 87),
+        {"mem_util.txt", "gpu0_memUtil", 31U, 10.2, 31},
+        {"dmon.txt", "gpu0_pwr", 23U, 70.3, 183},
+        {"dmon.txt", "gpu0_sm", 23U, 27.3, 88}}) {
     const SeriesSummary found = summary_of_file(file, series);
     EXPECT_EQ(found.samples, samples) << series;
     EXPECT_NEAR(found.values.mean(), mean, 0.05) << series;
@@ -50,7 +44,7 @@ TEST_F(Recordings, of_the_documents_have_their_figures) {
   EXPECT_EQ(summary_of_file("dmon.txt", "gpu0_mtemp").samples, 0U);
 }
 
-TEST_F(Recordings, of_this_program_are_read_with_what_was_unknown) {
+TEST(Recordings, of_this_program_are_read_with_what_was_unknown) {
   const Recording recording = read(
       "time,seconds,cpu,gpu0_pwr,cpu0\n"
       "2030-01-01T00:00:00.000Z,1,50,,5\n"
@@ -59,37 +53,30 @@ TEST_F(Recordings, of_this_program_are_read_with_what_was_unknown) {
   EXPECT_TRUE(recording.has_times);
   EXPECT_EQ(recording.series[1].unit, "W");
   EXPECT_THAT(recording.series[1].seconds, ElementsAre(1, 3.5));
-  EXPECT_TRUE(std::isnan(recording.series[1].values[0]));
-  EXPECT_EQ(recording.series[1].values[1], 200.5);
+  EXPECT_THAT(recording.series[1].values, ElementsAre(testing::IsNan(), 200.5));
   EXPECT_EQ(summary_of(recording)[1].samples, 1U);
 }
 
-TEST_F(Recordings, of_several_gpus_have_headings_again_and_again) {
-  const Recording recording = read(
+TEST(Recordings, of_other_tools_have_headings_again_and_again_dates_and_one_start) {
+  const Recording of_two_gpus = read(
       "# gpu   pwr\n# Idx     W\n    0    10\n    1   100\n"
       "# gpu   pwr\n# Idx     W\n    0    30\n    1     -\n");
-  ASSERT_EQ(recording.series.size(), 2U);
-  EXPECT_FALSE(recording.has_times);
-  EXPECT_THAT(recording.series[0].values, ElementsAre(10, 30));
-  EXPECT_THAT(recording.series[1].seconds, ElementsAre(0, 1));
-  EXPECT_EQ(summary_of(recording)[1].samples, 1U);
-  // dmon -o DT and --format csv.
-  const Recording dated = read(
-      "#Date, Time, gpu, sm\n#YYYYMMDD, HH:MM:SS, Idx, %\n"
-      "20300101, 00:00:01, 0, 7\n");
+  ASSERT_EQ(of_two_gpus.series.size(), 2U);
+  EXPECT_FALSE(of_two_gpus.has_times);
+  EXPECT_THAT(of_two_gpus.series[0].values, ElementsAre(10, 30));
+  EXPECT_THAT(of_two_gpus.series[1].seconds, ElementsAre(0, 1));
+  EXPECT_EQ(summary_of(of_two_gpus)[1].samples, 1U);
+  const Recording dated = read(  // dmon -o DT --format csv
+      "#Date, Time, gpu, sm\n#YYYYMMDD, HH:MM:SS, Idx, %\n20300101, 00:00:01, 0, 7\n");
   ASSERT_EQ(dated.series.size(), 1U);
   EXPECT_EQ(dated.series[0].name, "gpu0_sm");
-}
-
-TEST_F(Recordings, with_samples_of_several_readings_have_one_start) {
-  const Recording recording =
+  const Recording stats =
       read("0, gpuUtil , 1000000, 5\n0, gpuUtil , 1500000, 6\n0, memUtil , 2000000, 7\n");
-  ASSERT_EQ(recording.series.size(), 2U);
-  EXPECT_THAT(recording.series[0].seconds, ElementsAre(0, 0.5));
-  EXPECT_THAT(recording.series[1].seconds, ElementsAre(1));
+  EXPECT_THAT(stats.series.at(0).seconds, ElementsAre(0, 0.5));
+  EXPECT_THAT(stats.series.at(1).seconds, ElementsAre(1));
 }
 
-TEST_F(Recordings, that_are_damaged_or_none_are_refused_with_the_line) {
+TEST(Recordings, that_are_damaged_or_none_are_refused_with_the_line) {
   const std::string own = "time,seconds,cpu\nT,1,50\n";
   const std::string dmon = "# gpu pwr\n# Idx W\n";
   for (const auto& [text, sentence] :
@@ -107,20 +94,19 @@ TEST_F(Recordings, that_are_damaged_or_none_are_refused_with_the_line) {
         {dmon, "holds no sample"},
         {"time,seconds,cpu\n", "holds no sample"},
         {"building_id,mean_temp\n", "is neither"}})
-    EXPECT_THAT(refusal(text), HasSubstr(sentence));
-  EXPECT_THROW((void)read_recording(directory_ / "none.txt"), RunError);
+    EXPECT_THAT(refusal_of<RunError>([&, &text = text] { (void)read(text); }), HasSubstr(sentence));
+  EXPECT_THROW((void)read_recording("none.txt"), RunError);
 }
 
-TEST_F(Recordings, show_first_what_people_look_for_and_draw_a_panel_for_each_unit) {
+TEST(Recordings, show_first_what_people_look_for_and_draw_a_panel_for_each_unit) {
   const Recording recording = read(
       "time,seconds,cpu0,gpu0_mtemp,cpu,gpu0_pwr,gpu0_enc,gpu0_energy\n"
       "T,1,5,,50,100,0,7\nT,2,7,,60,200,0,9\n");
   const Report report = report_of(summary_of(recording));
   EXPECT_EQ(report.first<Table>()->most_shown, 4U)
       << "neither a single cpu nor what was never known";
-  std::ostringstream text;
-  write_text(report, text);
-  EXPECT_THAT(text.str(), HasSubstr("gpu0_energy  J           2      -      9.0")) << "no mean";
+  EXPECT_THAT(text_of(report), HasSubstr("gpu0_energy  J           2      -      9.0"))
+      << "no mean";
   const auto figures = figures_of(recording);
   ASSERT_EQ(figures.size(), 2U);
   EXPECT_EQ(figures[0].name, "busy, %");
@@ -129,6 +115,66 @@ TEST_F(Recordings, show_first_what_people_look_for_and_draw_a_panel_for_each_uni
   ASSERT_EQ(figures[1].series.size(), 1U);
   EXPECT_THAT(figures[1].series[0].y, ElementsAre(100, 200));
   EXPECT_THAT(figures_of(read("time,seconds,gpu0_pwr\nT,1,\n")), IsEmpty());
+}
+
+/// Each reading has a value of its own.
+GpuSample telling_sample() {
+  return {.utilisation_pct = 97,
+          .memory_utilisation_pct = 41,
+          .encoder_pct = 3,
+          .decoder_pct = 5,
+          .memory_used_bytes = 7 << 20,
+          .memory_total_bytes = 9 << 20,
+          .power_w = 512,
+          .temperature_c = 67,
+          .memory_temperature_c = 74,
+          .sm_clock_mhz = 1980,
+          .memory_clock_mhz = 2619,
+          .energy_j = 11};
+}
+
+TEST(NodeColumns, are_those_of_the_node_and_of_each_gpu) {
+  const std::vector<NvmlGpu> gpus{{0, "GPU-a", "A"}, {3, "GPU-b", "B"}};
+  const NodeColumns columns(gpus);
+  NodeSample sample;
+  sample.seconds = 2.5;
+  sample.cpu_busy_pct = 62.5;
+  sample.memory_used_bytes = 3 << 20;
+  sample.gpus = {telling_sample(), {.utilisation_pct = 97}};
+  EXPECT_EQ(csv_head(columns),
+            "time,seconds,cpu,ram,"
+            "gpu0_pwr,gpu0_gtemp,gpu0_mtemp,gpu0_sm,gpu0_mem,gpu0_enc,gpu0_dec,gpu0_mclk,"
+            "gpu0_pclk,gpu0_fb,gpu0_energy,"
+            "gpu3_pwr,gpu3_gtemp,gpu3_mtemp,gpu3_sm,gpu3_mem,gpu3_enc,gpu3_dec,gpu3_mclk,"
+            "gpu3_pclk,gpu3_fb,gpu3_energy");
+  EXPECT_EQ(csv_row("T", columns.values(sample)),
+            "T,2.5,62.5,3,512,67,74,97,41,3,5,2619,1980,7,11,,,,97,,,,,,,");
+  EXPECT_THAT(json_row("T", columns, columns.values(sample)),
+              AllOf(StartsWith(R"({"time":"T","seconds":2.5,)"), HasSubstr(R"("gpu3_gtemp":null)"),
+                    HasSubstr(R"("gpu3_sm":97.0)")));
+  const auto heading = node_heading(true);
+  EXPECT_THAT(heading[0],
+              HasSubstr("  gpu   pwr gtemp mtemp   sm  mem  enc  dec  mclk  pclk      fb"));
+  EXPECT_THAT(heading[1],
+              HasSubstr("  Idx     W     C     C    %    %    %    %   MHz   MHz     MiB"));
+  EXPECT_THAT(node_lines(sample, gpus).at(0),
+              HasSubstr("    0   512    67    74   97   41    3    5  2619  1980       7"));
+  for (const std::string& name : columns.names()) EXPECT_NE(unit_of_column(name), "") << name;
+  EXPECT_EQ(unit_of_column("gpu12_fb"), "MiB");
+  EXPECT_EQ(unit_of_column("gpuUtil"), "%");
+  EXPECT_EQ(unit_of_column("cpux"), "");
+}
+
+TEST(KernelTimes, are_plans_total_mean_least_and_largest_of_each_kernel) {
+  KernelTimes times;
+  EXPECT_THAT(times.table(), IsEmpty());
+  for (const double seconds : {0.004, 0.001, 0.007})
+    times.add({.upload_s = 9, .kernel_s = seconds, .kernel = "cluster"});
+  times.add({.kernel_s = 1.5, .kernel = "streaming"});
+  EXPECT_THAT(times.table(),
+              ElementsAre("kernel         plans    total s   mean ms  least ms  largest ms",
+                          "cluster            3      0.012     4.000     1.000       7.000",
+                          "streaming          1      1.500  1500.000  1500.000    1500.000"));
 }
 
 }  // namespace

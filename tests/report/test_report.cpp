@@ -1,19 +1,16 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "report/gnuplot.hpp"
 #include "report/report.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
+#include "support/report_values.hpp"
 #include "wallheat/error.hpp"
 
 // One report, each form of it.
 
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
 
 Report houses() {
   Report report{"houses <of> \"today\""};
@@ -34,7 +31,7 @@ Report houses() {
                 {"\xC3\xA9", std::nan(""), Value(), false, ""},
                 {"one that is too far down", 0.5, 7, true, "#"}};
   table.most_shown = 2;
-  report.add(Note{"That is <all>."});
+  report.add(Note{"That is <all>.\x1b[0m"});
   report.add(Figure{"times",
                     "over <time>",
                     {"s"},
@@ -43,19 +40,14 @@ Report houses() {
   return report;
 }
 
-std::string written(const Report& report, std::optional<std::size_t> columns = {}) {
-  std::ostringstream out;
-  write_text(report, out, columns);
-  return out.str();
-}
-std::string json_of(const Report& report) {
-  std::ostringstream out;
-  write_json(report, out);
-  return out.str();
+std::string page_of(const Report& report) {
+  std::ostringstream page;
+  write_page(report, page);
+  return page.str();
 }
 
 TEST(Report, has_its_values_in_one_column_for_people) {
-  EXPECT_EQ(written(houses()),
+  EXPECT_EQ(text_of(houses()),
             "average temperature  0.33 °C, of 3\n"
             "  houses             3\n"
             "is closed            yes\n"
@@ -68,8 +60,10 @@ TEST(Report, has_its_values_in_one_column_for_people) {
             "  é                -        -\n"
             "  and 1 more\n"
             "\n"
-            "That is <all>.\n");
-  EXPECT_THAT(written(houses(), 30), HasSubstr("0.33 °C,\n               of 3\n"));
+            "That is <all>.\\x1b[0m\n");
+  std::ostringstream narrow;
+  write_text(houses(), narrow, 30);
+  EXPECT_THAT(narrow.str(), HasSubstr("0.33 °C,\n               of 3\n"));
 }
 
 TEST(Report, tells_a_share_of_a_whole_that_is_there) {
@@ -78,7 +72,7 @@ TEST(Report, tells_a_share_of_a_whole_that_is_there) {
 }
 
 TEST(Report, has_all_digits_in_json_and_null_for_what_nobody_knows) {
-  const auto json = nlohmann::json::parse(json_of(houses()));
+  const auto json = json_of(houses());
   EXPECT_EQ(json["mean"].get<double>(), 1.0 / 3);
   EXPECT_EQ(json["count"], 3);
   EXPECT_EQ(json["closed"], true);
@@ -91,23 +85,21 @@ TEST(Report, has_all_digits_in_json_and_null_for_what_nobody_knows) {
                 R"({"id": "a, \"b\"", "seconds": 200.0, "bytes": 23400000, "warm": true})"));
   EXPECT_TRUE(json["houses"][1]["seconds"].is_null());
   EXPECT_EQ(json["figures"]["times"][0]["y"][2], 6);
-  EXPECT_EQ(json_of({}), "{}\n");
   Report empty;
+  EXPECT_EQ(json_of(empty), nlohmann::json::object());
   empty.add(Table{"none", "none", {{"id", "id"}}});
-  EXPECT_EQ(nlohmann::json::parse(json_of(empty))["none"], nlohmann::json::array());
-  EXPECT_EQ(written(empty), "");
+  EXPECT_EQ(json_of(empty)["none"], nlohmann::json::array());
+  EXPECT_EQ(text_of(empty), "");
 }
 
 TEST(Report, is_found_again_in_its_json) {
   Report report = houses();
-  const Report again = report_in("houses.json", json_of(report));
-  EXPECT_EQ(json_of(again), json_of(report));
-  EXPECT_EQ(written(again).substr(0, 34), written(report).substr(0, 34));
-  std::ostringstream page;
-  write_page("two", {report, again}, page);
-  const std::string text = page.str();
-  const std::size_t first = text.find("houses &lt;of&gt;");
-  EXPECT_NE(text.find("houses &lt;of&gt;", first + 1), std::string::npos);
+  report.add(Figure{"bars", "", {}, {}, {{"of a", Figure::Mark::bars}}})
+      .series[0]
+      .add_rectangle(1, 2, 3, 4);
+  const Report again = report_in("houses.json", json_of(report).dump());
+  EXPECT_EQ(json_of(again), json_of(report)) << "the ends of its bars, too";
+  EXPECT_EQ(text_of(again).substr(0, 34), text_of(report).substr(0, 34));
   for (const std::string wrong :
        {"", "{}", "[]", R"({"layout": ["", ["fact", ["a", "", [0, 6, ""], ""]]]})",
         R"({"layout": ["", ["fact", ["a", "", [7, 6, ""], ""]]], "a": 1})",
@@ -115,17 +107,6 @@ TEST(Report, is_found_again_in_its_json) {
     EXPECT_THAT(refusal_of<RunError>([&] { (void)report_in("houses.json", wrong); }),
                 HasSubstr("houses.json"))
         << wrong;
-}
-
-TEST(Report, has_the_ends_of_its_bars_in_json) {
-  Report report;
-  report.add(Figure{"times", "", {}, {}, {{"of a", Figure::Mark::bars}}})
-      .series[0]
-      .add_rectangle(1, 2, 3, 4);
-  const Figure again = *report_in("bars.json", json_of(report)).first<Figure>();
-  EXPECT_EQ(again.series.at(0).mark, Figure::Mark::bars);
-  EXPECT_EQ(again.series.at(0).x_end, std::vector<double>{2});
-  EXPECT_EQ(again.series.at(0).y_end, std::vector<double>{4});
 }
 
 TEST(Report, is_a_table_that_spreadsheets_read) {
@@ -136,33 +117,39 @@ TEST(Report, is_a_table_that_spreadsheets_read) {
             "\"a, \"\"b\"\"\",200.0,23400000,true\n"
             "é,,,false\n"
             "one that is too far down,0.5,7,true\n");
+  std::ostringstream of_lines;
+  write_csv({"", "", {{"text", ""}}, {{"it said no\nand left"}}}, of_lines);
+  EXPECT_EQ(of_lines.str(), "text\n\"it said no\nand left\"\n");
 }
 
 TEST(Report, shows_a_folded_table_and_a_picture_that_is_there_on_pages_only) {
   Report report;
   report.add(Table{"settings", "settings of the run", {{"name", "name"}}, {{"solver"}}}).is_folded =
       true;
-  EXPECT_EQ(written(report), "");
-  report = report_in("report.json", json_of(report));
+  EXPECT_EQ(text_of(report), "");
+  report = report_in("report.json", json_of(report).dump());
   report.add(Figure{.key = "plan",
                     .name = "plan",
                     .svg = "<?xml ?><svg width=\"9\"><title>Gnuplot</title>\n"
                            "<desc>by gnuplot</desc><rect fill=\"#ffffff\"/><g/></svg>"});
-  std::ostringstream page;
-  write_page(report, page);
-  EXPECT_THAT(page.str(),
+  EXPECT_THAT(page_of(report),
               AllOf(HasSubstr("<details><summary>settings of the run"),
                     HasSubstr("aria-label=\"plan\""), HasSubstr(" width=\"9\"><g/></svg>")));
 }
 
 TEST(Report, is_a_page_on_which_texts_are_no_marks) {
-  std::ostringstream page;
-  write_page(houses(), page);
-  EXPECT_THAT(page.str(), AllOf(StartsWith("<!doctype html>\n"),
-                                HasSubstr("houses &lt;of&gt; &quot;today&quot;"),
-                                HasSubstr("0.33 °C, of 3"), HasSubstr("That is &lt;all&gt;."),
-                                HasSubstr("a, &quot;b&quot;"), HasSubstr("<svg"),
-                                HasSubstr("over &lt;time&gt;"), Not(HasSubstr("over <time>"))));
+  Report report = houses();
+  EXPECT_THAT(page_of(report),
+              AllOf(StartsWith("<!doctype html>\n"), HasSubstr("houses &lt;of&gt; &quot;today"),
+                    HasSubstr("0.33 °C, of 3"), HasSubstr("That is &lt;all&gt;."),
+                    HasSubstr("by house"), HasSubstr("a, &quot;b&quot;"), HasSubstr("<svg"),
+                    HasSubstr("over &lt;time&gt;"), Not(HasSubstr("over <time>"))));
+  std::get<Figure>(report.parts.back()).key = "houses";
+  EXPECT_THAT(page_of(report), Not(HasSubstr("by house"))) << "a table of what is drawn there";
+  std::ostringstream pages;
+  write_page("two", {houses(), houses()}, pages);
+  const std::size_t first = pages.str().find("houses &lt;of&gt;");
+  EXPECT_NE(pages.str().find("houses &lt;of&gt;", first + 1), std::string::npos);
 }
 
 TEST(Report, has_as_many_rows_on_its_page_as_there_is_room_for) {
@@ -172,23 +159,14 @@ TEST(Report, has_as_many_rows_on_its_page_as_there_is_room_for) {
   };
   Report report;
   report.add(table);
-  std::ostringstream page;
-  write_page(report, page);
-  EXPECT_LT(page.str().size(), 10'000'000U);
-  EXPECT_THAT(page.str(), AllOf(HasSubstr("The first 200 of 5000; with JavaScript the page shows"),
-                                HasSubstr("This page has room for 20"), HasSubstr("\t2000\n"),
-                                Not(HasSubstr("\t4000\n"))));
-  const std::string rows = page.str().substr(0, page.str().find("</table>"));
-  EXPECT_THAT(rows, AllOf(HasSubstr("<td class=r>199\n"), Not(HasSubstr("<td class=r>200\n"))))
+  const std::string page = page_of(report);
+  EXPECT_LT(page.size(), 10'000'000U);
+  EXPECT_THAT(page, AllOf(HasSubstr("The first 200 of 5000; with JavaScript the page shows"),
+                          HasSubstr("This page has room for 20"), HasSubstr("\t2000\n"),
+                          Not(HasSubstr("\t4000\n"))));
+  EXPECT_THAT(page.substr(0, page.find("</table>")),
+              AllOf(HasSubstr("<td class=r>199\n"), Not(HasSubstr("<td class=r>200\n"))))
       << "readable without JavaScript";
-}
-
-TEST(Report, has_no_table_on_its_page_of_what_is_drawn_there) {
-  Report report = houses();
-  std::get<Figure>(report.parts.back()).key = "houses";
-  std::ostringstream page;
-  write_page(report, page);
-  EXPECT_THAT(page.str(), AllOf(HasSubstr("over &lt;time&gt;"), Not(HasSubstr("by house"))));
 }
 
 TEST(Figure, is_drawn_whatever_it_holds) {
@@ -213,9 +191,6 @@ TEST(Figure, is_drawn_whatever_it_holds) {
   figure.series = {{"none", Figure::Mark::line, {NAN}, {NAN}}};
   EXPECT_EQ(refusal_of<RunError>([&] { (void)svg(); }), "there is nothing to draw");
   EXPECT_THROW((void)draw(Report(), PlotFormat::svg), RunError);
-}
-
-TEST(Figure, stands_beside_the_others_of_its_report) {
   Report report = houses();
   report.add(*houses().first<Figure>()).name = "another";
   EXPECT_THAT(draw(report, PlotFormat::svg, {"all of them"}),

@@ -1,16 +1,22 @@
-#include <sstream>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
 
+#include "report/bench_report.hpp"
 #include "report/gnuplot.hpp"
+#include "report/histogram.hpp"
 #include "report/summary.hpp"
+#include "report/time_ledger.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/report_values.hpp"
 #include "wallheat/error.hpp"
 
+// What `summary` and `bench` tell, where the time went, and how it is drawn.
+
 namespace wallheat {
 namespace {
-
-using testing::AllOf;
 
 PlanResult solved(const std::string& id, double mean, double std, double above, double below) {
   PlanResult row;
@@ -21,22 +27,26 @@ PlanResult solved(const std::string& id, double mean, double std, double above, 
   return row;
 }
 
-class OfFivePlans : public testing::Test {
- protected:
-  OfFivePlans() {
-    rows_ = {solved("a", 12, 2, 10, 80), solved("b", 14, 4, 50, 49.9), solved("c", 19, 6, 90, 50)};
-    rows_.emplace_back().status = PlanStatus::failed;
-    rows_.back().error = "its file is damaged";
-    rows_.emplace_back().status = PlanStatus::empty;
-  }
-  std::vector<PlanResult> rows_;
-};
+PlanResult failed(const std::string& id, const std::string& error) {
+  PlanResult row;
+  row.id = id;
+  row.status = PlanStatus::failed;
+  row.error = error;
+  return row;
+}
 
-TEST_F(OfFivePlans, has_answers_and_names_plans) {
-  rows_[3].id = "d";
-  rows_[3].peak_memory = 1'250'000'000;  // of a plan that failed, too
-  rows_[0].peak_memory = 23'400'000;
-  const Report report = report_of(summary_of(rows_of(rows_)));
+std::vector<PlanResult> five_plans() {
+  std::vector<PlanResult> rows{solved("a", 12, 2, 10, 80), solved("b", 14, 4, 50, 49.9),
+                               solved("c", 19, 6, 90, 50), failed("d", "its file is damaged")};
+  rows.emplace_back().status = PlanStatus::empty;
+  return rows;
+}
+
+TEST(Summary, has_answers_and_names_plans) {
+  std::vector<PlanResult> rows = five_plans();
+  rows[0].peak_memory = 23'400'000;
+  rows[3].peak_memory = 1'250'000'000;  // of a plan that failed, too
+  const Report report = report_of(summary_of(rows_of(rows)));
   for (const auto& [key, value] : {std::pair("plans", Value(5)),
                                    {"converged", Value(3)},
                                    {"pending", Value(0)},
@@ -52,10 +62,32 @@ TEST_F(OfFivePlans, has_answers_and_names_plans) {
     EXPECT_EQ(value_of(report, key), value) << key;
   EXPECT_EQ(cell_of(report, "slowest", 0, "id"), Value("c"));
   EXPECT_EQ(cell_of(report, "failed_plans", 0, "error"), Value("its file is damaged"));
-  std::ostringstream text;
-  rows_.resize(1);
-  write_text(report_of(summary_of(rows_of(rows_))), text);
-  EXPECT_THAT(text.str(), HasSubstr("1 plan, 100.0 %"));
+  rows.resize(1);
+  EXPECT_THAT(text_of(report_of(summary_of(rows_of(rows)))), HasSubstr("1 plan, 100.0 %"));
+}
+
+TEST(Summary, is_drawn_with_lines_at_mean_and_median) {
+  const std::vector<PlanResult> rows = five_plans();
+  const Report report = report_of(summary_of(rows_of(rows)));
+  const Figure& figure = *report.first<Figure>();
+  EXPECT_EQ(figure.y.name, "plans in 0.5 °C");
+  EXPECT_THAT(figure.series.at(1).x, ElementsAre(15, 15)) << "the mean";
+  EXPECT_THAT(
+      draw(report, PlotFormat::svg),
+      AllOf(HasSubstr("mean 15.00 °C"), HasSubstr("median 14.00 °C"), HasSubstr("3 plans")));
+  EXPECT_THAT(report_of(summary_of([](const auto&) {})).first<Figure>()->series, IsEmpty());
+}
+
+TEST(Summary, tells_failures_by_cause) {
+  const std::vector<PlanResult> rows{failed("a", "plan a has no file"),
+                                     failed("b", "plan b has no file"),
+                                     failed("c", "plan c is none")};
+  const Report report = report_of(summary_of(rows_of(rows)));
+  const auto causes = rows_of(report, "failures");
+  ASSERT_THAT(causes, SizeIs(2));
+  EXPECT_THAT(causes[0], ElementsAre(Value(2), Value("plan ID has no file"), Value("a, b"),
+                                     Value("wallheat solve a --data PLANS")));
+  EXPECT_EQ(causes[1].at(1), Value("plan c is none"));
 }
 
 TEST(WallTime, names_the_rank_that_held_the_most_memory) {
@@ -74,33 +106,49 @@ TEST(WallTime, of_parts_that_ran_at_the_same_time_counts_once) {
   EXPECT_EQ(wall_time({part("00"), part("01")}).seconds, 160);
 }
 
-TEST_F(OfFivePlans, are_drawn_with_lines_at_mean_and_median) {
-  const Report report = report_of(summary_of(rows_of(rows_)));
-  const Figure& figure = *report.first<Figure>();
-  EXPECT_EQ(figure.y.name, "plans in 0.5 °C");
-  EXPECT_THAT(figure.series.at(1).x, ElementsAre(15, 15)) << "the mean";
-  EXPECT_THAT(
-      draw(report, PlotFormat::svg),
-      AllOf(HasSubstr("mean 15.00 °C"), HasSubstr("median 14.00 °C"), HasSubstr("3 plans")));
-  EXPECT_THAT(report_of(summary_of([](const auto&) {})).first<Figure>()->series, IsEmpty());
+TEST(BenchReport, says_from_which_size_on_a_gpu_is_ahead) {
+  GpuBench bench;
+  bench.flows = {{1, 10, 2, 1e12}};
+  bench.sides = {{32, 20, 10}, {64, 10, 20}, {128, 20, 10}, {256, 20, 10}};
+  const Report report = report_of(bench);
+  EXPECT_DOUBLE_EQ(std::get<double>(cell_of(report, "flows", 0, "giga_updates_per_s")), 500);
+  EXPECT_EQ(cell_of(report, "flows", 0, "plans_per_s"), Value(5.0));
+  EXPECT_THAT(text_of(report), HasSubstr("ahead from 128 x 128 cells on"));
+  bench.sides.resize(2);
+  EXPECT_THAT(text_of(report_of(bench)), HasSubstr("behind up to the largest"));
 }
 
-TEST(Summary, tells_failures_by_cause) {
-  std::vector<PlanResult> rows(3);
-  const auto fail = [&](std::size_t row, const std::string& id, const std::string& error) {
-    rows[row].id = id;
-    rows[row].status = PlanStatus::failed;
-    rows[row].error = error;
-  };
-  fail(0, "a", "plan a has no file");
-  fail(1, "b", "plan b has no file");
-  fail(2, "c", "plan c is none");
-  const Report report = report_of(summary_of(rows_of(rows)));
-  const Table& causes = table_of(report, "failures");
-  ASSERT_THAT(causes.rows, SizeIs(2));
-  EXPECT_THAT(causes.rows[0], ElementsAre(Value(2), Value("plan ID has no file"), Value("a, b"),
-                                          Value("wallheat solve a --data PLANS")));
-  EXPECT_EQ(causes.rows[1].at(1), Value("plan c is none"));
+TEST(Histogram, names_what_lies_far_from_the_others) {
+  EXPECT_THAT(histogram_of({15, 14, 1e7, 16, 15}).outliers, ElementsAre(2U));
+  EXPECT_THAT(histogram_of({0, 0, 0, 0.5, 0, 0}).outliers, ElementsAre(3U));
+  EXPECT_THAT(histogram_of({15, 14, 1e7, 16, 15}, 16, false).outliers, IsEmpty());
+  EXPECT_THAT(histogram_of({15, NAN, 16, -INFINITY}).outliers, ElementsAre(1U, 3U));
+  EXPECT_THAT(histogram_of({NAN}).bins, IsEmpty());
+  EXPECT_THAT(histogram_of({}).bins, IsEmpty());
+}
+
+TEST(Histogram, has_at_most_sixteen_bins_and_counts_every_value_once) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  std::vector<std::vector<double>> samples{{1e17, 1e17, 1e17},
+                                           {0, 0},
+                                           {0, std::numeric_limits<double>::denorm_min()},
+                                           {-largest, -largest, largest, largest}};
+  std::mt19937 random(7);
+  for (int exponent = -300; exponent <= 300; exponent += 4)
+    for (const std::size_t count : {1U, 2U, 3U, 10U, 400U})
+      for (double& value : samples.emplace_back(count))
+        value = std::pow(10.0, exponent) * std::uniform_real_distribution<>(-3, 40)(random);
+  for (const std::vector<double>& values : samples) {
+    const Histogram histogram = histogram_of(values);
+    EXPECT_LE(histogram.bins.size(), 16U) << values[0];
+    EXPECT_GE(histogram.bins.size(), 1U) << values[0];
+    std::size_t counted = histogram.outliers.size();
+    for (const auto& [from, to, count] : histogram.bins) {
+      EXPECT_LT(from, to) << values[0];
+      counted += count;
+    }
+    EXPECT_EQ(counted, values.size()) << values[0];
+  }
 }
 
 TEST(Plot, has_a_format_by_the_files_ending) {
@@ -119,11 +167,101 @@ TEST(Plot, writes_letters_that_no_font_has_by_their_numbers) {
   EXPECT_NE(png("plan é"), png("plan e"));
 }
 
-TEST(Plot, says_what_gnuplot_did_not_understand) {
-  Plot plot(400, 300);
-  plot.add("plot nonsense(");
-  EXPECT_THAT(refusal_of<RunError>([&] { (void)plot.draw(PlotFormat::svg); }),
-              HasSubstr("gnuplot failed"));
+PlanResult plan_of_thread(std::int32_t rank, std::int32_t thread, double started_s,
+                          double seconds) {
+  PlanResult row;
+  row.status = PlanStatus::converged;
+  row.rank = rank;
+  row.thread = thread;
+  row.started_s = started_s;
+  row.seconds = seconds;
+  row.cpu_s = seconds / 4;
+  row.phases.read_s = static_cast<float>(seconds / 4);
+  row.phases.solve_s = static_cast<float>(seconds / 2);
+  return row;
+}
+
+/// Of the entry with this in its name.
+double entry(const TimeLedger& ledger, const std::string& part) {
+  const auto name = std::ranges::find_if(
+      ledger_names, [&](const std::string& of) { return of.find(part) != std::string::npos; });
+  return ledger.seconds.at(static_cast<std::size_t>(name - ledger_names.begin()));
+}
+
+/// Of the only session.
+TimeLedger ledger_of(const std::vector<PlanResult>& rows, const Attributes& session) {
+  const auto ledgers = ledgers_of(lanes_of(rows_of(rows)), {session});
+  EXPECT_EQ(ledgers.size(), 1U);
+  return ledgers.at(0);
+}
+
+double sum(const TimeLedger& ledger) {
+  return std::accumulate(ledger.seconds.begin(), ledger.seconds.end(), 0.0);
+}
+
+TEST(TimeLedger, adds_up_to_the_time_of_all_threads) {
+  // Two threads of ten seconds: one begins after 1 s, waits from 5 to 6 and ends at 8; the other
+  // ends at 4, and is then 4 s without work, 3 of them at a plan that failed.
+  const std::vector<PlanResult> rows{plan_of_thread(1, 0, 6, 2), plan_of_thread(1, 1, 0, 4),
+                                     plan_of_thread(1, 0, 1, 4), PlanResult()};  // a pending one
+  const TimeLedger ledger =
+      ledger_of(rows, {{"seconds", "10"}, {"threads", "2"}, {"failed_seconds", "3"}});
+  EXPECT_DOUBLE_EQ(ledger.total_s(), 20);
+  EXPECT_NEAR(sum(ledger), 20, 1e-9);
+  EXPECT_NEAR(ledger.cpu_s, 2.5, 1e-9);
+  for (const auto& [name, seconds] : {std::pair("solving", 5.0),
+                                      {"reading", 2.5},
+                                      {"other work", 2.5},
+                                      {"start", 1.0},
+                                      {"between", 1.0},
+                                      {"failures", 3.0},
+                                      {"no work left", 1.0},
+                                      {"end of the run", 4.0}})
+    EXPECT_NEAR(entry(ledger, name), seconds, 1e-6) << name;
+}
+
+TEST(TimeLedger, adds_up_whatever_the_clocks_say) {
+  std::vector<PlanResult> rows;
+  for (int i = 0; i < 50; ++i) rows.push_back(plan_of_thread(1, i % 3, i * 0.7 - 2, 1 + i % 4));
+  const TimeLedger ledger = ledger_of(rows, {{"seconds", "20"},
+                                             {"threads", "5"},
+                                             {"failed_seconds", "1000"},
+                                             {"repeated_seconds", "1000"}});
+  EXPECT_NEAR(sum(ledger), 100, 1e-6);
+  for (const double seconds : ledger.seconds) EXPECT_GE(seconds, -1e-9);
+}
+
+TEST(TimeLedger, says_what_solving_on_gpus_was_spent_on) {
+  const std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 4), plan_of_thread(1, 1, 1, 8)};
+  Attributes session{{"seconds", "10"},
+                     {"threads", "2"},
+                     {"gpu_host_seconds", "1"},
+                     {"gpu_upload_seconds", "0.25"},
+                     {"gpu_kernel_seconds", "2"},
+                     {"gpu_download_seconds", "0.5"},
+                     {"gpu_waiting_seconds", "0.25"}};
+  EXPECT_NEAR(sum(ledger_of(rows, session)), 20, 1e-9);
+  // Of 6 s of solving, 4 are on GPUs.
+  for (const auto& [name, seconds] :
+       {std::pair("solving", 2.0), {"kernels", 2.0}, {"upload", 0.25}, {"driver", 0.25}})
+    EXPECT_NEAR(entry(ledger_of(rows, session), name), seconds, 1e-6) << name;
+  session["gpu_kernel_seconds"] = "9";  // more than all solving
+  EXPECT_NEAR(sum(ledger_of(rows, session)), 20, 1e-9);
+  EXPECT_NEAR(entry(ledger_of(rows, session), "kernels"), 6 * 9.0 / 11, 1e-6);
+}
+
+TEST(TimeLedger, leaves_out_sessions_that_were_killed) {
+  std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 4), plan_of_thread(1, 0, 1, 2)};
+  rows[1].session = 1;
+  const auto ledgers =
+      ledgers_of(lanes_of(rows_of(rows)), {{{"started_utc", "?"}}, {{"seconds", "10"}}});
+  ASSERT_EQ(ledgers.size(), 1U);
+  EXPECT_EQ(ledgers[0].session, 1U);
+}
+
+TEST(BusyShares, are_those_of_each_stretch_of_time) {
+  const std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 2), plan_of_thread(1, 0, 3, 0.5)};
+  EXPECT_THAT(busy_shares(lanes_of(rows_of(rows)).at(0), 4, 4), testing::ElementsAre(0, 1, 1, 0.5));
 }
 
 }  // namespace

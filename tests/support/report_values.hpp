@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -9,6 +11,20 @@
 // What a report holds, whatever form it gets.
 
 namespace wallheat {
+
+/// What people read.
+inline std::string text_of(const Report& report) {
+  std::ostringstream text;
+  write_text(report, text);
+  return text.str();
+}
+
+/// What scripts read.
+inline nlohmann::json json_of(const Report& report) {
+  std::ostringstream json;
+  write_json(report, json);
+  return nlohmann::json::parse(json.str());
+}
 
 /// Under the key of a fact; nothing if there is none.
 inline Value value_of(const Report& report, const std::string& key) {

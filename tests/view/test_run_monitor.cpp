@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/plan_ids.hpp"
 #include "support/matchers.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/run_monitor.hpp"
-#include "view/time_text.hpp"
 
 namespace wallheat {
 namespace {
@@ -36,15 +33,22 @@ class CaughtLog final : public Log {
   std::ostringstream warnings_;
 };
 
-/// A run with two workers; at the second is a GPU.
+/// A run of two plans, at a time that only the test moves.
 class MonitoredRun : public testing::Test {
  protected:
-  void begin() {
-    begin(ids_, EventLog(directory_ / "events.jsonl"));
+  void begin(ProgressStyle style = ProgressStyle::none, bool has_ranks = true) {
+    RunTally two_plans;
+    two_plans.total = 2;
+    const auto id_of = [](std::uint32_t plan) { return std::string(plan == 0 ? "a" : "b"); };
+    monitor_.emplace(log_, style, EventLog(directory_ / "events.jsonl"), RunStatus{}, id_of,
+                     two_plans, live_status_, has_ranks, [this] { return now_; });
+  }
+  /// With two workers; at the second is a GPU.
+  void begin_with_two() {
+    begin();
     gets_ready(cpu_);
     gets_ready(gpu_);
   }
-  void hear(const Event& event, const PlanResult& row = {}) { monitor_->hear(event, row); }
   void gets_ready(const WorkerInfo& worker) {
     hear({.kind = Event::Kind::worker_ready, .worker = std::make_shared<WorkerInfo>(worker)});
   }
@@ -53,7 +57,13 @@ class MonitoredRun : public testing::Test {
           .worker = std::make_shared<WorkerInfo>(worker),
           .report = std::make_shared<WorkerReport>(report)});
   }
-  void tick(double seconds_left = 0) { monitor_->tick(seconds_left); }
+  void hear(const Event& event, const PlanResult& row = {}) { monitor_->hear(event, row); }
+  void stores(PlanResult row, std::uint32_t plan, int rank) {
+    row.index = plan;
+    row.id = plan == 0 ? "a" : "b";
+    row.rank = rank;
+    hear({.kind = Event::Kind::stored}, row);
+  }
   /// What the attributes of the session say of it.
   std::string attribute(const std::string& name) const {
     const Attributes all = monitor_->progress().session_attributes(0);
@@ -61,35 +71,9 @@ class MonitoredRun : public testing::Test {
     return found == all.end() ? "" : found->second;
   }
   RunStatus written_status() {
+    monitor_->tick(0);
     live_status_.rest();
     return read_run_status(status_file(directory_ / "results.h5")).value();
-  }
-  static RunTally two_plans() {
-    RunTally tally;
-    tally.total = 2;
-    return tally;
-  }
-  void begin(const TextList& ids, std::optional<EventLog> events,
-             ProgressStyle style = ProgressStyle::none, bool has_ranks = true,
-             const std::function<RunMonitor::Clock::time_point()>& now = RunMonitor::Clock::now) {
-    const auto id_of = [ids](std::uint32_t plan) { return std::string(ids[plan]); };
-    monitor_.emplace(log_, style, std::move(events), RunStatus{}, id_of, two_plans(), live_status_,
-                     has_ranks, now);
-  }
-  [[nodiscard]] PlanResult result(std::uint32_t plan, int rank, PlanStatus status) const {
-    PlanResult result;
-    result.index = plan;
-    result.id = ids_[plan];
-    result.status = status;
-    result.rank = rank;
-    return result;
-  }
-  void solve(std::uint32_t plan, int rank, const Statistics& statistics = {},
-             double error_estimate = 0.1) {
-    PlanResult answer = result(plan, rank, PlanStatus::converged);
-    answer.statistics = statistics;
-    answer.error_estimate = error_estimate;
-    hear({.kind = Event::Kind::stored}, answer);
   }
   std::vector<nlohmann::json> events(const std::string& name) {
     std::vector<nlohmann::json> found;
@@ -102,9 +86,15 @@ class MonitoredRun : public testing::Test {
   }
 
   const TemporaryDirectory directory_;
-  const TextList ids_ = {"a", "b"};
   const WorkerInfo cpu_{1, {"node1", "cpu avx2", 1, false, {0, 1}}};
   const WorkerInfo gpu_{2, {"node2", "gpu", 1, true, {0}}};
+  const PlanResult solved_ = [] {
+    PlanResult row;
+    row.status = PlanStatus::converged;
+    row.error_estimate = 0.1;
+    return row;
+  }();
+  RunMonitor::Clock::time_point now_{std::chrono::hours(1)};
   CaughtLog log_;
   LiveStatus live_status_{[this](const RunStatus& status) {
                             write_run_status(status_file(directory_ / "results.h5"), status);
@@ -114,15 +104,15 @@ class MonitoredRun : public testing::Test {
 };
 
 TEST_F(MonitoredRun, tells_what_each_gpu_did) {
-  begin();
+  begin_with_two();
   const std::vector<PlanProgress> busy{{.plan = 0}};
   is_heard(gpu_, {.gpu = GpuSample{.utilisation_pct = 0, .power_w = 90, .energy_j = 0}});
   is_heard(gpu_, {.running = busy,
                   .gpu = GpuSample{.utilisation_pct = 90, .power_w = 400, .energy_j = 450}});
   is_heard(gpu_, {.running = busy,
                   .gpu = GpuSample{.utilisation_pct = 100, .power_w = 500, .energy_j = 900}});
-  solve(0, 2);
-  solve(1, 2);
+  stores(solved_, 0, 2);
+  stores(solved_, 1, 2);
   monitor_->finish("run_finished");
 
   const auto samples = events("gpu_sample");
@@ -142,29 +132,29 @@ TEST_F(MonitoredRun, tells_what_each_gpu_did) {
 }
 
 TEST_F(MonitoredRun, says_how_far_it_is_the_less_often_the_longer_it_takes) {
-  RunMonitor::Clock::time_point now;
-  begin(ids_, std::nullopt, ProgressStyle::lines, true, [&] { return now; });
+  begin(ProgressStyle::lines);
   const auto lines_of_an_hour = [&] {
     log_.forget();
     for (int second = 0; second < 3600; second += 10) {
-      now += std::chrono::seconds(10);
-      tick(100);
+      now_ += std::chrono::seconds(10);
+      monitor_->tick(100);
     }
-    const std::string text = log_.all();
-    return std::count(text.begin(), text.end(), '\n');
+    return std::ranges::count(log_.all(), '\n');
   };
   EXPECT_GT(lines_of_an_hour(), 30);
-  solve(0, 1);
+  stores(solved_, 0, 1);
   EXPECT_LT(lines_of_an_hour(), 10);
   EXPECT_THAT(log_.all(), HasSubstr(" min a plan, 0 failed, 1 min 40 s left"));
 }
 
 TEST_F(MonitoredRun, of_one_worker_without_a_gpu_has_no_tables_and_nothing_to_warn_of) {
-  begin(ids_, EventLog(directory_ / "events.jsonl"));
+  begin();
   gets_ready(cpu_);
   is_heard(cpu_, {});
-  solve(0, 1, {.mean_temp = 16, .std_temp = 5});
-  solve(1, 1);  // a plan without a room has no temperatures
+  PlanResult row = solved_;
+  row.statistics = {.mean_temp = 16, .std_temp = 5};
+  stores(row, 0, 1);
+  stores(solved_, 1, 1);  // a plan without a room has no temperatures
   monitor_->finish("run_finished");
   EXPECT_EQ(log_.warnings(), "");
   EXPECT_THAT(events("gpu_sample"), IsEmpty());
@@ -175,34 +165,30 @@ TEST_F(MonitoredRun, of_one_worker_without_a_gpu_has_no_tables_and_nothing_to_wa
 }
 
 TEST_F(MonitoredRun, tells_how_much_memory_each_worker_has_held) {
-  begin(ids_, EventLog(directory_ / "events.jsonl"));
-  gets_ready(cpu_);
-  gets_ready(gpu_);
+  begin_with_two();
   is_heard(cpu_, {.peak_memory = 31'250'000});
   is_heard(cpu_, {.peak_memory = 0});  // nothing is known for once
-  tick();
   const RunStatus status = written_status();
   EXPECT_EQ(status.workers.at(0).peak_memory, 31'250'000);
   EXPECT_EQ(status.workers.at(1).peak_memory, 0);
-  EXPECT_EQ(attribute("rank_memory"), "1:31250000");
   EXPECT_EQ(monitor_->progress().session_attributes(7).at("rank_memory"), "0:7 1:31250000");
-  EXPECT_THAT(attribute("workers"), AllOf(HasSubstr("threads  cpus\n"), HasSubstr("  0-1\n")));
   monitor_->finish("run_finished");
   EXPECT_THAT(log_.all(), AllOf(HasSubstr("busy   memory"), HasSubstr("31.2 MB")));
 }
 
 TEST_F(MonitoredRun, counts_the_threads_of_a_worker_once_if_it_goes_on_with_another_device) {
-  begin();
+  begin_with_two();
   gets_ready({2, {"node2", "cpu avx2", 8, false, {0}}});
   EXPECT_EQ(attribute("threads"), "9");
   EXPECT_EQ(attribute("plans_at_once"), "9");
-  EXPECT_THAT(attribute("workers"), AllOf(HasSubstr("gpu "), HasSubstr("cpu avx2        8")));
+  EXPECT_THAT(attribute("workers"), AllOf(HasSubstr("threads  cpus\n"), HasSubstr("  0-1\n"),
+                                          HasSubstr("gpu "), HasSubstr("cpu avx2        8")));
 }
 
 TEST_F(MonitoredRun, speaks_of_ranks_only_if_there_are_several) {
   for (const bool has_ranks : {true, false}) {
     log_.forget();
-    begin(ids_, std::nullopt, ProgressStyle::none, has_ranks);
+    begin(ProgressStyle::none, has_ranks);
     for (WorkerInfo limited : {cpu_, gpu_}) {
       limited.facts.limit = "few cores";
       gets_ready(limited);
@@ -221,73 +207,59 @@ TEST_F(MonitoredRun, speaks_of_ranks_only_if_there_are_several) {
 }
 
 TEST_F(MonitoredRun, tells_its_speed_in_one_unit) {
-  RunMonitor::Clock::time_point now;
-  begin(ids_, std::nullopt, ProgressStyle::lines, true, [&] { return now; });
-  solve(0, 1);
-  now += std::chrono::seconds(10);
-  tick();
-  now += std::chrono::seconds(90);
-  hear({.kind = Event::Kind::stored}, result(1, 1, PlanStatus::failed));  // which does not count
-  tick();
+  begin(ProgressStyle::lines);
+  stores(solved_, 0, 1);
+  now_ += std::chrono::seconds(10);
+  monitor_->tick(0);
+  now_ += std::chrono::seconds(90);
+  PlanResult failed;
+  failed.status = PlanStatus::failed;
+  stores(failed, 1, 1);
+  monitor_->tick(0);
   EXPECT_THAT(log_.all(), AllOf(HasSubstr("1 of 2 plans, 6.00 plans/min, "),
                                 HasSubstr("2 of 2 plans, 0.600 plans/min, 1 failed")));
   monitor_->finish("run_finished");
-  now += std::chrono::seconds(3600);  // to make one file
+  now_ += std::chrono::seconds(3600);  // to make one file
   EXPECT_EQ(monitor_->rate_text(), "0.600 plans/min") << "as the session says it, too";
   EXPECT_EQ(attribute("seconds"), "100.000");
+  EXPECT_EQ(attribute("failed"), "1");
+  stores(solved_, 1, 1);
+  EXPECT_EQ(attribute("failed"), "0") << "it is answered after all";
 }
 
-TEST(RateText, has_a_unit_that_leaves_a_number_to_read) {
-  EXPECT_EQ(rate_text(12.34), "12.3 plans/s");
-  EXPECT_EQ(rate_text(1.5), "1.50 plans/s");
-  EXPECT_EQ(rate_text(0.5), "30.0 plans/min");
-  EXPECT_EQ(rate_text(0.5, RateUnit::plans_per_s), "0.500 plans/s");
-  EXPECT_EQ(rate_text(0.01), "1 min 40 s a plan");
-  EXPECT_EQ(rate_text(0), "no plan yet");
-}
-
-TEST(DurationText, is_unknown_if_a_wait_may_be_endless) {
-  EXPECT_EQ(duration_text(200), "3 min 20 s");
-  EXPECT_EQ(duration_text(std::numeric_limits<double>::infinity()), "unknown");
-}
-
-TEST_F(MonitoredRun, warns_once_of_temperatures_that_are_hardly_celsius) {
-  begin();
-  solve(0, 1, {.mean_temp = 285, .std_temp = 6});  // in kelvin
-  solve(1, 1, {.mean_temp = 16, .std_temp = 4000});
-  const std::string text = log_.warnings();
-  EXPECT_THAT(text, AllOf(HasSubstr("plan a has a mean temperature of 285"), HasSubstr("°C"),
-                          Not(HasSubstr("plan b"))));
-  log_.warnings().clear();
+TEST_F(MonitoredRun, warns_once_of_answers_that_are_hardly_celsius_or_far_from_the_steady_state) {
+  begin_with_two();
+  PlanResult row = solved_;
+  row.statistics = {.mean_temp = 285, .std_temp = 6};  // in kelvin
+  row.error_estimate = 200;
+  stores(row, 0, 1);
+  row.statistics = {.mean_temp = 16, .std_temp = 4000};
+  row.error_estimate = std::nan("");  // too few iterations
+  stores(row, 1, 1);
+  EXPECT_THAT(
+      log_.warnings(),
+      AllOf(HasSubstr("plan a has a mean temperature of 285"), HasSubstr("hardly °C"),
+            HasSubstr("plan a stopped after 0 iterations, far from the steady"),
+            HasSubstr("--solver steady"), Not(HasSubstr("plan b")), Not(HasSubstr("2 plans"))));
   monitor_->finish("run_finished");
-  EXPECT_THAT(log_.warnings(), HasSubstr("2 plans have temperatures"));
-}
-
-TEST_F(MonitoredRun, warns_once_of_answers_that_are_far_from_the_steady_state) {
-  begin();
-  const Statistics plate{.mean_temp = 0.0001, .std_temp = 0.002};
-  solve(0, 1, plate, 0.02);
-  solve(1, 1, plate, std::nan(""));  // too few iterations
-  monitor_->finish("run_finished");
-  EXPECT_THAT(log_.all(), AllOf(HasSubstr("plan a stopped after 0 iterations, far from the steady"),
-                                HasSubstr("2 plans are far from the steady state"),
-                                HasSubstr("--solver steady"), Not(HasSubstr("plan b"))));
+  EXPECT_THAT(log_.warnings(), AllOf(HasSubstr("2 plans have temperatures"),
+                                     HasSubstr("2 plans are far from the steady state")));
 }
 
 TEST_F(MonitoredRun, says_what_the_cores_did_if_others_had_them) {
-  begin();
-  PlanResult answer = result(0, 1, PlanStatus::converged);
-  answer.device = "cpu avx2";
-  answer.seconds = 350;
-  answer.cpu_s = 17;
-  hear({.kind = Event::Kind::stored}, answer);
+  begin_with_two();
+  PlanResult row = solved_;
+  row.device = "cpu avx2";
+  row.seconds = 350;
+  row.cpu_s = 17;
+  stores(row, 0, 1);
   EXPECT_EQ(
       monitor_->progress().tally().spent.text(),
       "17.0 s of CPU time in 5 min 50 s of solver threads, which shared their cores with others");
 }
 
 TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
-  begin();
+  begin_with_two();
   hear({.kind = Event::Kind::worker_lost,
         .worker = std::make_shared<WorkerInfo>(gpu_),
         .seconds = 30});
@@ -300,7 +272,6 @@ TEST_F(MonitoredRun, tells_in_its_status_of_what_one_would_ask_about) {
     if (rank == 399) running.back().seconds = 1000;
     is_heard(worker, {.running = running});
   }
-  tick();
   const RunStatus status = written_status();
   EXPECT_EQ(status.workers.size(), most_workers_shown);
   EXPECT_EQ(status.worker_states.at("working"), 391U);
