@@ -4,7 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "forecast/cluster.hpp"
-#include "forecast/job_listing.hpp"
+#include "io/files.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

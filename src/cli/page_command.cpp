@@ -1,5 +1,5 @@
 #include "cli/commands.hpp"
-#include "forecast/job_listing.hpp"
+#include "io/files.hpp"
 #include "report/gnuplot.hpp"
 #include "report/report.hpp"
 #include "view/output_file.hpp"

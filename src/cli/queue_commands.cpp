@@ -16,6 +16,7 @@
 #include "core/text.hpp"
 #include "forecast/job_listing.hpp"
 #include "io/child_process.hpp"
+#include "io/files.hpp"
 #include "report/queue_report.hpp"
 #include "run/estimates.hpp"
 #include "wallheat/error.hpp"

@@ -3,12 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -39,29 +34,6 @@ void JobListing::keep_each_once() {
     return stay(a) == stay(b) && (b.waits_still || a.start_s == b.start_s);
   });
   jobs.erase(again.begin(), again.end());
-}
-
-std::string read_text_file(const std::string& file) {
-  std::ifstream named;
-  if (file != "-") {
-    named.open(file, std::ios::binary);
-    if (!named || std::filesystem::is_directory(file))
-      throw RunError(fmt::format("{} cannot be read: {}", printable(file),
-                                 named ? "it is a directory" : std::strerror(errno)));
-  }
-  std::istream& in = file == "-" ? std::cin : named;
-  std::string text;
-  std::string part(std::size_t{1} << 20, '\0');
-  while (in) {
-    in.read(part.data(), static_cast<std::streamsize>(part.size()));
-    const std::string_view read(part.data(), static_cast<std::size_t>(in.gcount()));
-    // So that a device of zeros is not read without end.
-    if (read.find('\0') != std::string_view::npos)
-      throw RunError(fmt::format("{} is no text: it has zero bytes", printable(file)));
-    text += read;
-  }
-  if (in.bad()) throw RunError(fmt::format("{} cannot be read to its end", printable(file)));
-  return text;
 }
 
 namespace {

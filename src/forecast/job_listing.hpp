@@ -42,9 +42,6 @@ struct JobListing {
   void keep_each_once();
 };
 
-/// The text of a file; - is stdin. Throws RunError.
-[[nodiscard]] std::string read_text_file(const std::string& file);
-
 /// Reads what `sacct -n -P -o FIELDS` prints (sacct_fields), with times in s since 1970. A first
 /// line of names may say other fields or another order. Steps are passed over. `name` is the
 /// listing's, for sentences. Throws RunError, which tells the line.

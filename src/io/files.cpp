@@ -1,11 +1,16 @@
 #include "io/files.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iostream>
 #include <utility>
+
+#include "core/text.hpp"
 
 namespace wallheat {
 namespace {
@@ -168,6 +173,29 @@ std::string read_whole(const std::filesystem::path& file) {
   std::string text(in.size(), '\0');
   if (!in.read_at(0, std::as_writable_bytes(std::span(text))))
     throw_system_error(file, "be read", EIO);
+  return text;
+}
+
+std::string read_text_file(const std::string& file) {
+  std::ifstream named;
+  if (file != "-") {
+    named.open(file, std::ios::binary);
+    if (!named || std::filesystem::is_directory(file))
+      throw RunError(fmt::format("{} cannot be read: {}", printable(file),
+                                 named ? "it is a directory" : std::strerror(errno)));
+  }
+  std::istream& in = file == "-" ? std::cin : named;
+  std::string text;
+  std::string part(std::size_t{1} << 20, '\0');
+  while (in) {
+    in.read(part.data(), static_cast<std::streamsize>(part.size()));
+    const std::string_view read(part.data(), static_cast<std::size_t>(in.gcount()));
+    // So that a device of zeros is not read without end.
+    if (read.find('\0') != std::string_view::npos)
+      throw RunError(fmt::format("{} is no text: it has zero bytes", printable(file)));
+    text += read;
+  }
+  if (in.bad()) throw RunError(fmt::format("{} cannot be read to its end", printable(file)));
   return text;
 }
 

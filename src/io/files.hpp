@@ -110,5 +110,7 @@ void rename_durably(const std::filesystem::path& from, const std::filesystem::pa
 /// Replaces a small file so that readers see the old text or the new one. Durable it is not.
 void replace_text(const std::filesystem::path& file, std::string_view text);
 [[nodiscard]] std::string read_whole(const std::filesystem::path& file);
+/// The text of a file that a user names, which may be a pipe; - is stdin. Throws RunError.
+[[nodiscard]] std::string read_text_file(const std::string& file);
 
 }  // namespace wallheat

@@ -9,8 +9,8 @@
 
 #include "core/plan_ids.hpp"
 #include "core/text.hpp"
-#include "forecast/job_listing.hpp"
 #include "forecast/listing_line.hpp"
+#include "io/files.hpp"
 #include "report/row_table.hpp"
 #include "wallheat/error.hpp"
 

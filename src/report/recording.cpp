@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "core/text.hpp"
-#include "forecast/job_listing.hpp"
 #include "forecast/listing_line.hpp"
+#include "io/files.hpp"
 #include "report/node_text.hpp"
 #include "wallheat/error.hpp"
 
