@@ -177,13 +177,11 @@ TEST(PlaceWorkers, gives_gpu_workers_cores_of_the_socket_if_their_gpus_have_too_
       << "nobody knows which is near";
 }
 
-TEST(PlaceWorkers, prefers_the_gpu_near_the_cores_of_a_bound_worker) {
+TEST(PlaceWorkers,
+     gives_a_bound_worker_the_gpu_near_it_and_knows_by_its_uuid_one_that_is_seen_alone) {
   const auto placements = place(bound_to({range(8, 15), range(0, 7)}, gpus_near({0, 1})));
   EXPECT_EQ(placements[0].gpu, 1);
   EXPECT_EQ(placements[1].gpu, 0);
-}
-
-TEST(PlaceWorkers, knows_by_its_uuid_a_gpu_that_each_worker_sees_alone) {
   std::vector<Machine> workers = alike(2, sockets_of(1, 4), gpus_near({0}));
   workers[1].gpus[0].uuid = "GPU-of-its-own";
   EXPECT_THAT(place(workers), Each(Field(&Placement::gpu, std::optional(0))));
