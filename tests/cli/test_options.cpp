@@ -132,7 +132,7 @@ TEST(Options, of_all_commands_say_what_they_take) {
 
 TEST(Configurations, come_after_the_command_line) {
   const TemporaryDirectory directory;
-  const std::string file = (directory / "run.cfg").string();
+  const std::string file = directory / "run.cfg";
   std::ofstream(file) << "\xEF\xBB\xBF# a comment\r\n  data=plans\r\n"
                          "out = a # \"b\"\n\t#id = 7\nthreads = 3\ntolerance = 0.5\nresume = true";
   const RunOptions options = parsed_alone({"--config", file, "--tolerance", "0.25"});
@@ -183,7 +183,7 @@ TEST(Configurations, are_what_a_result_file_records) {
 
 TEST(Configurations, of_all_commands_keep_values_of_any_letters) {
   const TemporaryDirectory directory;
-  const std::string file = (directory / "a.cfg").string();
+  const std::string file = directory / "a.cfg";
   std::size_t tried = 0;
   for (const std::string& command : all_commands()) {
     std::vector<std::string> texts;  // the options that take any words

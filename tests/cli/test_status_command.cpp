@@ -111,7 +111,6 @@ TEST_F(Status, of_a_closed_file_is_what_to_do_next) {
   expect_look(
       3, AllOf(HasSubstr("failed   1"), HasSubstr("advice     mend the input"),
                HasSubstr("--retry-failed"), HasSubstr("d          2  plan d: a wall is missing")));
-  EXPECT_EQ(json()["failed_plans"][0]["error"], "plan d: a wall is missing");
   EXPECT_EQ(word(), "failed\n");
   {
     auto results = create();
@@ -167,8 +166,6 @@ TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
                         HasSubstr("advice     wait\n"), HasSubstr("node7"), HasSubstr("512 W\n"),
                         testing::ContainsRegex("1  working  c  +3[.]. s +512 +0[.]12")));
   const auto seen = json();
-  EXPECT_EQ(seen["state"], "being written");
-  EXPECT_EQ(seen["running"], 1);
   EXPECT_EQ(seen["seconds_left"], 200);
   EXPECT_EQ(seen["running_plans"][0]["id"], "c");
   EXPECT_EQ(seen["workers"][2]["power_w"], 512);

@@ -41,21 +41,15 @@ TEST_F(Generated, plates_tell_the_distance_of_their_cells) {
               HasSubstr("spacing.txt must hold one number above 0"));
 }
 
-TEST_F(Generated, plans_of_a_drawing_can_be_solved_and_drawn) {
+TEST_F(Generated, plans_of_drawings_can_be_solved) {
   shell("cp '" WALLHEAT_CONFIGS "/../jobs/examples/flat.png' .; cp flat.png other.png");
-  const std::string generate =
-      "wallheat generate --from flat.png --wall '#ff0000=25' --wall '#000000=5' ";
-  EXPECT_THAT(shell(generate + "--scale 2 --out drawn").out,
-              AllOf(HasSubstr("1 floor plan of 288 x 384 cells in drawn"), HasSubstr("#000000"),
+  EXPECT_THAT(shell("wallheat generate --from flat.png --from other.png --wall '#ff0000=25' "
+                    "--wall '#000000=5' --scale 2 --out two.zip")
+                  .out,
+              AllOf(HasSubstr("2 floor plans of 288 x 384 cells in two.zip"),
                     HasSubstr("wall of 5.0 °C"), HasSubstr("#78a0d2  outside")));
-  EXPECT_EQ(bytes("drawn/building_ids.txt"), "flat\n");
-  shell("wallheat solve flat --data drawn --tolerance 0.01 --png solved.png");
-  EXPECT_THAT(bytes("solved.png"), StartsWith("\x89PNG"));
-  const auto two =
-      nlohmann::json::parse(shell(generate + "--from other.png --out two.zip --json").out);
-  EXPECT_EQ(two["count"], 2);
-  EXPECT_EQ(two["colours"][0]["meaning"], "room");
-  shell("wallheat run --data two.zip --out r.h5 --tolerance 0.01");
+  EXPECT_THAT(shell("wallheat run --data two.zip --out r.h5 --tolerance 0.01").err,
+              HasSubstr("solved 2, failed 0"));
 }
 
 }  // namespace

@@ -19,12 +19,13 @@ class Refusals : public ShellTest {
       expect_refusal(command, status, sentence);
     EXPECT_EQ(all_files(), before);
   }
-  /// Plans, r.h5 with fields and rooms, bare.h5 without, other.h5 with another tolerance.
+  /// Plans, r.h5 with fields and rooms, bare.h5 without, other.h5 of fewer with another tolerance.
   void solve() const {
     generate(3);
     shell(
         "run() { wallheat run --data plans --log-level error --out $*; };"
-        "run r.h5 --rooms --save-fields --threads 1; run bare.h5; run other.h5 --tolerance 0.1;"
+        "run r.h5 --rooms --save-fields --threads 1; run bare.h5; run other.h5 --first 2 --threads "
+        "1 --tolerance 1;"
         "cp r.h5 a:b.h5; wallheat export r.h5 --out r.csv; echo 'something precious' > text;"
         "cp '" WALLHEAT_TEST_DATA "/killed.h5' k.h5; cp '" WALLHEAT_TEST_DATA
         "/killed.h5.wal0' k.h5.wal0");
