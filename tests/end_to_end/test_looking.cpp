@@ -42,7 +42,7 @@ TEST_F(Looking, lists_kept_files_to_the_last_digit) {
         << name;
 }
 
-TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
+TEST_F(Looking, makes_one_page_that_needs_nothing_else_also_of_a_killed_run) {
   solve();
   EXPECT_THAT(shell("wallheat summary r.h5 --where 'mean_temp > 0' --plot h.svg").out,
               AllOf(HasSubstr("of the means"), Not(HasSubstr("wall time"))));
@@ -53,25 +53,13 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else) {
                           HasSubstr("wallheat run --data plans"), HasSubstr("<svg")));
   for (const char* outside : {"<script src", "src=\"http", "href=\"http", "url("})
     EXPECT_THAT(page, Not(HasSubstr(outside)));
+  shell("cp '" WALLHEAT_TEST_DATA "'/killed.h5* .; wallheat summary killed.h5 --page killed.html");
+  EXPECT_THAT(bytes("killed.html"), HasSubstr("killed, or still running"));
   shell("PATH=. \"$program\" summary r.h5 --page bare.html");
   EXPECT_THAT(
       bytes("bare.html"),
       AllOf(HasSubstr("The figures are missing: gnuplot"), HasSubstr("plans by mean temperature"),
             HasSubstr("average mean temperature"), Not(HasSubstr("<svg"))));
-}
-
-TEST_F(Looking, makes_a_page_of_a_killed_run_and_of_one_that_failed) {
-  generate(3);
-  shell(
-      "echo rubbish > plans/00002_domain.npy;"
-      "wallheat run --data plans --out failed.h5 --max-attempts 1",
-      3);
-  shell("wallheat summary failed.h5 --page failed.html");
-  EXPECT_THAT(bytes("failed.html"),
-              AllOf(HasSubstr("wallheat solve 00002"), HasSubstr("00002_domain.npy"),
-                    HasSubstr("--out failed.h5 --resume --retry-failed")));
-  shell("cp '" WALLHEAT_TEST_DATA "'/killed.h5* .; wallheat summary killed.h5 --page killed.html");
-  EXPECT_THAT(bytes("killed.html"), HasSubstr("killed, or still running"));
 }
 
 TEST_F(Looking, compares_answers_and_times) {
