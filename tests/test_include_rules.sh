@@ -2,10 +2,7 @@
 # Where an include may stand. Folders stand on floors; what stands on one uses lower floors only, so
 # that no two folders can use each other. Each third-party library has its folder, and the public
 # headers name none. What takes long to compile is read by few files.
-#
-#   test_include_rules.sh [BUILD]     BUILD: a build folder of Ninja's, whose ten slowest files are listed
 set -euo pipefail
-build=${1:-}
 cd "$(dirname "$0")/.."
 status=0
 
@@ -21,7 +18,6 @@ floors=(
   "cli"
 )
 in_solve="cpu gpu steady"  # beside each other, on what lies in solve itself; fastforward is on cpu and steady
-in_store="store/hdf5"  # each on those before it
 
 says() { printf '%s\n' "$1"; status=1; }
 includes_of() { grep -rnE '#include *"' "$1" || true; }
@@ -43,16 +39,6 @@ done
 strays=$(includes_of include | grep -v '"wallheat/' || true)
 [ -z "$strays" ] || says "include/wallheat may use itself only:"$'\n'"$strays"
 
-before=""
-for part in $in_store; do
-  for other in $in_store; do
-    [ "$other" = "$part" ] && continue
-    [[ " $before " == *" $other "* ]] && continue
-    strays=$(includes_of "src/$part" | grep "\"$other/" || true)
-    [ -z "$strays" ] || says "src/$part may not use src/$other:"$'\n'"$strays"
-  done
-  before="$before $part"
-done
 for part in $in_solve; do
   strays=$(includes_of "src/solve/$part" | grep -E "\"solve/(${in_solve// /|})/" | grep -v "\"solve/$part/" || true)
   [ -z "$strays" ] || says "src/solve/$part may not use the other folders of src/solve:"$'\n'"$strays"
@@ -111,10 +97,5 @@ for folder in src/*/; do
   lines=$(find "$folder" \( -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) -exec cat {} + | wc -l)
   [ $((lines * 100)) -le $((total * 22)) ] || says "$folder holds $lines of $total lines, more than 22 %"
 done
-if [ -n "$build" ] && [ -e "$build/.ninja_log" ]; then
-  echo "The files that took longest to compile in this build, in seconds:"
-  awk -F '\t' '$4 ~ /\.o$/ { seconds[$4] = ($2 - $1) / 1000 } END { for (file in seconds) printf "%7.1f  %s\n", seconds[file], file }' \
-    "$build/.ninja_log" | sort -rn | sed -n 1,10p
-fi
 [ $status -eq 0 ] && echo "every include stands where it may"
 exit $status

@@ -8,7 +8,6 @@ that means something. Iterations and interior cells are known of 32 of them, tem
 import argparse
 import csv
 import io
-import json
 import pathlib
 import resource
 import subprocess
@@ -74,23 +73,17 @@ def main():
     parser.add_argument("--count", type=int, default=4571, help="plans (default: %(default)s)")
     parser.add_argument("--solvers", nargs="+", default=["jacobi", "fastforward", "steady"])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="default: 1 and 2")
-    parser.add_argument("--json", action="store_true", help="print the times as JSON, and nothing else")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         scratch = pathlib.Path(directory)
         plans, results = scratch / "plans.zip", scratch / "results.h5"
         output_of(options.wallheat, "generate", "--out", plans, "--count", options.count)
-        times = []
         for solver in options.solvers:
             for threads in options.threads:
                 wall_s, cpu_s = solve(options.wallheat, plans, results, solver, threads)
-                times.append({"solver": solver, "threads": threads, "wall_s": wall_s, "cpu_s": cpu_s})
-                if not options.json:
-                    print(f"{solver:12} {threads} thread(s) {wall_s:8.1f} s wall {cpu_s:8.1f} s CPU", flush=True)
-            if solver == "jacobi" and not options.json:
+                print(f"{solver:12} {threads} thread(s) {wall_s:8.1f} s wall {cpu_s:8.1f} s CPU", flush=True)
+            if solver == "jacobi":
                 print("\n".join(likeness(options.wallheat, results, options.count)), flush=True)
-    if options.json:
-        print(json.dumps({"plans": options.count, "runs": times}, indent=2))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 #include <sstream>
 #include <vector>
 
-#include "cli/commands.hpp"
+#include "cli/in_process.hpp"
 #include "cli/run_option_parser.hpp"
 #include "run/run_options.hpp"
 #include "support/matchers.hpp"
@@ -37,25 +37,12 @@ void expect_refused(const std::vector<std::pair<Arguments, std::string>>& refusa
     EXPECT_THAT(refusal(with_plans(more)), HasSubstr(sentence)) << testing::PrintToString(more);
 }
 
-/// Stdout and stderr of a command, and whether it ended well.
-struct Printed {
-  bool well;
-  std::string out, err;
-};
-Printed printed_by(const Arguments& arguments) {
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const bool well = app_main(arguments) == 0;
-  const std::string err = testing::internal::GetCapturedStderr();
-  return {well, testing::internal::GetCapturedStdout(), err};
-}
-
 /// What a command prints of its options; nothing where it refuses them.
 std::optional<std::string> configuration_of(const std::string& command, Arguments more = {}) {
   more.insert(more.begin(), command);
   more.emplace_back("--print-config");
-  const Printed output = printed_by(more);
-  return output.well ? std::optional(output.out) : std::nullopt;
+  const Finished printed = run_here(more);
+  return printed.status == 0 ? std::optional(printed.out) : std::nullopt;
 }
 
 /// The words before " = " of a configuration, and before its placeholders.
@@ -69,27 +56,6 @@ std::vector<std::string> options_in(const std::string& configuration) {
     if (equals != std::string::npos) names.push_back(line.substr(begin, equals - begin));
   }
   return names;
-}
-
-std::vector<std::string> all_commands() {
-  std::istringstream overview(printed_by({"help"}).out);
-  std::vector<std::string> commands;
-  for (std::string line; std::getline(overview, line);)
-    if (line.starts_with("  ") && !line.starts_with("   "))
-      commands.push_back(line.substr(2, line.find(' ', 2) - 2));
-  // These become scripts.
-  std::erase_if(commands, [](const auto& name) { return name == "launch" || name == "submit"; });
-  return commands;
-}
-
-TEST(Options, have_the_defaults_of_the_reference) {
-  const RunOptions options = parsed({});
-  EXPECT_EQ(options.job.solver.limits.tolerance, 1e-4);
-  EXPECT_EQ(options.job.solver.limits.max_iterations, 20000);
-  EXPECT_EQ(options.job.solver.isa, available_isas().back());
-  EXPECT_FALSE(options.job.solver.reference);
-  EXPECT_FALSE(options.job.save_fields);
-  EXPECT_EQ(options.device, DeviceChoice::automatic);
 }
 
 TEST(Options, are_given_as_people_type_them) {
@@ -153,8 +119,8 @@ TEST(Options, of_all_commands_say_what_they_take) {
   std::size_t refused = 0;
   for (const std::string& command : all_commands()) {
     for (const std::string& option : options_in(configuration_of(command).value())) {
-      const Printed output = printed_by({command, "--" + option + "=two~", "--print-config"});
-      if (output.well) continue;  // it takes words
+      const Finished output = run_here({command, "--" + option + "=two~", "--print-config"});
+      if (output.status == 0) continue;  // it takes words
       ++refused;
       EXPECT_THAT(output.err, testing::ContainsRegex("--" + option +
                                                      " (must be .*, not 'two~'|takes no value)"))
@@ -166,7 +132,7 @@ TEST(Options, of_all_commands_say_what_they_take) {
 
 TEST(Configurations, come_after_the_command_line) {
   const TemporaryDirectory directory;
-  const std::string file = (directory / "run.cfg").string();
+  const std::string file = directory / "run.cfg";
   std::ofstream(file) << "\xEF\xBB\xBF# a comment\r\n  data=plans\r\n"
                          "out = a # \"b\"\n\t#id = 7\nthreads = 3\ntolerance = 0.5\nresume = true";
   const RunOptions options = parsed_alone({"--config", file, "--tolerance", "0.25"});
@@ -201,12 +167,6 @@ TEST(Configurations, come_from_pipes_and_end) {
   EXPECT_THAT(refusal({"--config", "/dev/zero"}), HasSubstr("/dev/zero is no configuration file"));
 }
 
-TEST(Configurations, of_a_campaign_are_ready_to_use) {
-  const RunOptions campaign = parsed({"--config", WALLHEAT_CONFIGS "/many-buildings.cfg"});
-  EXPECT_TRUE(campaign.resume);
-  EXPECT_TRUE(campaign.job.save_fields);
-}
-
 TEST(Configurations, are_what_a_result_file_records) {
   const RunOptions options = parsed({"--tolerance", "0.5", "--save-fields", "--id=x \"y\"",
                                      "--id=#", "--notify=a secret", "--events", "file"});
@@ -223,27 +183,23 @@ TEST(Configurations, are_what_a_result_file_records) {
 
 TEST(Configurations, of_all_commands_keep_values_of_any_letters) {
   const TemporaryDirectory directory;
-  const std::string file = (directory / "a.cfg").string();
-  const std::vector<std::string> values{"# all", "x #y",     "\"q\"",        "a\"b",    "\\",
-                                        "a\\nb", "=",        "a = b",        "[s]",     "\xC3\xA9",
-                                        "--y",   "\xFF\xFE", "\xEF\xBB\xBF", "%value%", "\x1b"};
+  const std::string file = directory / "a.cfg";
   std::size_t tried = 0;
   for (const std::string& command : all_commands()) {
     std::vector<std::string> texts;  // the options that take any words
     for (const std::string& option : options_in(configuration_of(command).value()))
       if (configuration_of(command, {"--" + option + "=pl#2"})) texts.push_back(option);
-    for (const std::string& value : values) {
+    for (const std::string value :
+         {"# all", "x #y", "\"q\"", "a\"b", "\\", "a\\nb", "=", "a = b", "[s]", "\xC3\xA9", "--y",
+          "\xFF\xFE", "\xEF\xBB\xBF", "%value%", "\x1b"}) {
       SCOPED_TRACE(testing::Message() << command << " '" << value << "'");
       Arguments arguments;
       for (const std::string& option : texts) arguments.push_back("--" + option + "=" + value);
       const auto printed = configuration_of(command, arguments);
       ASSERT_TRUE(printed);
-      std::vector<std::string> found;
-      for (const Setting& setting : settings_in(*printed)) {
-        EXPECT_EQ(setting.value, value) << setting.name;
-        found.push_back(setting.name);
-      }
-      EXPECT_EQ(found, texts);
+      const auto settings = settings_in(*printed);
+      ASSERT_EQ(settings.size(), texts.size());
+      EXPECT_THAT(settings, Each(Field(&Setting::value, value)));
       std::ofstream(file, std::ios::binary) << *printed;
       EXPECT_EQ(configuration_of(command, {"--config", file}), printed);
       tried += texts.size();
@@ -262,6 +218,8 @@ TEST(SolverSettings, name_what_decides_the_answers_and_not_how_fast_they_come) {
     EXPECT_EQ(settings(same), defaults) << same[0];
   for (const Arguments& other : {Arguments{"--tolerance", "1e-5"},
                                  {"--max-iterations", "1"},
+                                 {"--norm", "l2"},
+                                 {"--spacing", "0.02"},
                                  {"--solver", "fastforward"},
                                  {"--solver", "steady"}})
     EXPECT_NE(settings(other), defaults) << other[0];

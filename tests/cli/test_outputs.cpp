@@ -4,10 +4,11 @@
 #include <set>
 #include <sstream>
 
-#include "cli/commands.hpp"
+#include "cli/in_process.hpp"
 #include "support/shell_test.hpp"
 
-// Nothing is written over a command's inputs, nor over floor plans, by any option of any command.
+// Nothing is written over that was not meant: a command's inputs, floor plans, results, other
+// files, by any option of any command.
 
 namespace wallheat {
 namespace {
@@ -71,44 +72,41 @@ std::vector<std::string> file_options(const std::string& help) {
 
 class Outputs : public ShellTest {
  protected:
-  void SetUp() override {
+  Outputs() {
     shell(
         "wallheat generate --kind poisson --out plates --count 2 --size 32 &&"
         "echo 1 > plates/spacing.txt && python3 -m zipfile -c plates.zip plates/ &&"
         "wallheat run --data plates --out r.h5 --save-fields --events events && cp r.h5 r2.h5 &&"
-        "wallheat export r.h5 --out r.csv && ln -s . loop &&"
-        "cp plates/building_ids.txt ids && echo 12 > short && touch jobs nodes config recording "
-        "one.json one.cfg");
+        "wallheat export r.h5 --out r.csv && cp plates/building_ids.txt ids && echo 12 > short &&"
+        "touch jobs nodes config recording one.json one.cfg empty && echo notes > text &&"
+        "ln -s plates.zip link && ln plates.zip name && ln -s r.h5 r_link && ln r.h5 r_name &&"
+        "ln -s new.h5 link_to_new && ln -s . loop");
   }
-  /// That it is one of the command's inputs or a floor plan, in one line, and nothing is changed.
-  void expect_kept(const Output& output, const std::string& data, const std::string& file) {
+  /// In one sentence, and nothing is changed.
+  void expect_refused(const std::string& command, int status, const std::string& sentence) const {
     const auto before = all_files();
+    const Finished finished = in_directory(command);
+    EXPECT_EQ(finished.status, status) << command;
+    EXPECT_THAT(finished.err, HasSubstr(sentence)) << command;
+    EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1) << finished.err;
+    EXPECT_EQ(all_files(), before) << command;
+  }
+  /// That a file is one of the command's inputs or a floor plan.
+  void expect_kept(const Output& output, const std::string& data, const std::string& file) {
     std::string out = file;
     if (!output.ending.empty()) {
       out = "link" + output.ending;
       std::filesystem::create_symlink(file, directory_ / out);
     }
-    const std::string command = std::regex_replace(
-        std::regex_replace(output.command, std::regex("DATA"), data), std::regex("OUT"), out);
-    const Finished finished = in_directory(command);
-    EXPECT_EQ(finished.status, 2) << command;
-    EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1)
-        << command << finished.err;
+    const std::string command = std::regex_replace(output.command, std::regex("DATA"), data);
+    expect_refused(std::regex_replace(command, std::regex("OUT"), out), 2, "");
     if (!output.ending.empty()) std::filesystem::remove(directory_ / out);
-    EXPECT_EQ(all_files(), before) << command;
   }
-  /// Within this process, as there are hundreds of commands.
   [[nodiscard]] Finished in_directory(const std::string& command) const {
     std::istringstream words(command);
-    const Arguments arguments{std::istream_iterator<std::string>(words), {}};
     const std::filesystem::path here = std::filesystem::current_path();
     std::filesystem::current_path(directory_.path());
-    Finished finished;
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    finished.status = app_main(arguments);
-    finished.err = testing::internal::GetCapturedStderr();
-    finished.out = testing::internal::GetCapturedStdout();
+    Finished finished = run_here({std::istream_iterator<std::string>(words), {}});
     std::filesystem::current_path(here);
     return finished;
   }
@@ -128,15 +126,9 @@ TEST_F(Outputs, are_known_of_every_command) {
   const std::set<std::string> inputs{"ids",   "events",   "minus",  "replay", "sacct", "lsf",
                                      "sinfo", "scontrol", "config", "file",   "part"};
   const std::set<std::string> alike{"out", "page", "plot"};  // of commands that tell something
-  std::istringstream overview(in_directory("help").out);
-  std::set<std::string> commands;
-  for (std::string line; std::getline(overview, line);)
-    if (line.starts_with("  ") && !line.starts_with("   "))
-      commands.insert(line.substr(2, line.find(' ', 2) - 2));
+  auto commands = all_commands();
   EXPECT_GT(commands.size(), 15U);
-  // These make directories of their own kind.
-  commands.erase("generate");
-  commands.erase("submit");  // its --site FILE is read
+  std::erase(commands, "generate");  // makes directories of its own kind
   for (const std::string& command : commands) {
     const std::string help = in_directory("help " + command).out;
     const bool tells = help.find("write there what would be printed") != std::string::npos;
@@ -170,6 +162,103 @@ TEST_F(Outputs, replace_no_plan_whatever_it_is_called) {
   // Beside plans there is room for other files.
   shell("wallheat solve 00001 --data plates --npy plates/solution.npy");
   shell("wallheat run --data plates --out plates/r.h5");
+}
+
+TEST_F(Outputs, are_other_files_than_the_inputs_and_each_other) {
+  const std::string of_zip = "run --data plates.zip ";
+  for (const std::string out :
+       {"plates.zip", "link", "name", "loop/plates.zip", "./plates/../plates.zip"})
+    expect_refused(of_zip + "--overwrite --out " + out, 2, "--data and --out are one file");
+  expect_refused("run --data plates --ids empty --overwrite --out empty", 2, "--ids and --out");
+  for (const std::string file : {"link", "name", "r_link", "r_name", "loop/r.h5.lock", "ids"})
+    expect_refused(of_zip + "--ids ids --resume --out r.h5 --events " + file, 2,
+                   "name another file by --events");
+  for (const std::string file : {"new.h5", "link_to_new", "loop/new.h5", "plates/../new.h5.lock"})
+    expect_refused(of_zip + "--out new.h5 --events " + file, 2, "--out and --events");
+  const std::string run = "run --data plates --out new.h5 ";
+  expect_refused(run + "--events new.h5.wal7", 2, "the name of a journal of --out");
+  expect_refused(
+      run + "--events plates/building_ids.txt", 2,
+      "plates/building_ids.txt is one of the files of --data; name another file by --events");
+  std::filesystem::create_symlink("new.h5", directory_ / "new.h5.status");
+  expect_refused(run, 2, "new.h5.status are one file by a link; remove");
+  const auto before = all_files();
+  EXPECT_THAT(shell("$mpirun 3 run --data plates.zip --out plates.zip --overwrite", 2).err,
+              HasSubstr("--data and --out are one file"));
+  EXPECT_EQ(all_files(), before);
+}
+
+TEST_F(Outputs, replace_nothing_and_add_to_nothing_that_is_something_else) {
+  shell(
+      "cp plates/00001_domain.npy npy; for file in x.png x.npy x.html x.csv; do cp text $file; "
+      "done");
+  for (const std::string file : {"text", "npy", "plates.zip"}) {
+    expect_refused("run --data plates --overwrite --events e --out " + file, 1,
+                   "is not a result file that wallheat wrote");
+    expect_refused("merge --overwrite r.h5 --out " + file, 1, "is not a result file");
+    expect_refused("run --data plates --out new.h5 --events " + file, 1,
+                   "something else than events");
+  }
+  for (const std::string command :
+       {"solve 00001 --data plates --overwrite --npy x.npy",
+        "solve 00001 --data plates --overwrite --png x.png",
+        "summary r.h5 --overwrite --page x.html", "summary r.h5 --overwrite --plot x.png",
+        "trace r.h5 --overwrite --out text", "monitor --samples 1 --overwrite --csv x.csv",
+        "export r.h5 --overwrite -o text"})
+    expect_refused(command, 1, "is not what this command writes");
+  expect_refused("summary r.h5 --overwrite --out plates.zip", 1, "plates.zip is no text");
+}
+
+TEST_F(Outputs, replace_on_demand_what_wallheat_wrote) {
+  const std::string run = "wallheat run --data plates.zip --out r.h5 ";
+  for (const std::string before : {
+           "true",
+           "wallheat run --data plates.zip --out r.h5 --resume --tolerance 1",  // refused
+           "head -c 9000 r.h5 > h; cat h > r.h5; rm h",                         // half a file
+           "printf x | dd of=r.h5 conv=notrunc",                                // a damaged one
+           ": > r.h5",                                                          // an empty one
+       })
+    shell(before + "; " + run + "--overwrite --events e");
+  shell("wallheat merge r.h5 --out all.h5 && wallheat merge r.h5 --overwrite --out all.h5");
+  shell("wallheat run --data plates.zip --overwrite --out all.h5");
+  // Of a killed run the journal tells what it was.
+  shell("cp '" WALLHEAT_TEST_DATA "'/killed.h5* .");
+  expect_refused("export r.h5 --overwrite -o killed.h5.wal0", 1, "is not what this command writes");
+  shell(
+      "printf 'x%.0s' {1..5000} | dd of=killed.h5 conv=notrunc;"
+      "wallheat run --data plates.zip --out killed.h5 --overwrite");
+}
+
+TEST_F(Outputs, replace_nothing_unasked_and_appear_whole) {
+  for (const std::string command :
+       {"export r.h5 -o x.csv", "list r.h5 -o x.json", "solve 00001 --data plates --png x.png"}) {
+    const std::string file = command.substr(command.rfind(' ') + 1);
+    shell("wallheat " + command);
+    expect_refused(command, 1, file + " exists; name another file, or replace it by --overwrite");
+    const auto whole = all_files();
+    shell("wallheat " + command + " --overwrite");
+    EXPECT_EQ(all_files(), whole) << "the same bytes, and nothing left beside them";
+#ifndef __SANITIZE_THREAD__  // it writes a file of its own before main()
+    EXPECT_THAT(shell("(ulimit -f 0; wallheat " + command + " --overwrite 2>&1) | cat").out,
+                HasSubstr("File too large"))
+        << command;
+    EXPECT_EQ(all_files(), whole) << command;
+#endif
+    // An empty file, as mktemp makes, holds nothing to lose.
+    shell("rm " + file + "; : > " + file + "; wallheat " + command);
+  }
+  EXPECT_EQ(shell("wallheat export r.h5 -o /dev/stdout | cat").out, bytes("x.csv"));
+  EXPECT_EQ(shell("ln -s x.csv l; wallheat export r.h5 -o l --overwrite && readlink l").out,
+            "x.csv\n");
+}
+
+TEST_F(Outputs, beyond_a_limit_on_their_size_are_an_error_and_not_a_death) {
+  for (const std::string command :
+       {"run --data plates --out x.h5", "generate --count 1 --out x.zip", "merge r.h5 --out x.h5",
+        "generate --out more --count 1"})
+    EXPECT_THAT(shell("ulimit -f 2; { wallheat " + command + " 2>&1; echo status $?; } | cat").out,
+                AllOf(HasSubstr("File too large"), HasSubstr("status 1\n")))
+        << command;
 }
 
 }  // namespace

@@ -2,20 +2,17 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <sstream>
 
-#include "cli/commands.hpp"
+#include "cli/in_process.hpp"
 #include "io/deflate.hpp"
 #include "isolation/plan_job.hpp"
 #include "store/field_codec.hpp"
 #include "store/result_store.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
-#include "support/refusal.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/json.hpp"
-#include "wallheat/error.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
@@ -66,13 +63,11 @@ class VerifyTest : public testing::Test {
     put_field(result, field);
   }
   /// Flips the bits of a byte somewhere in the first place where the file holds `bytes`.
-  void damage(const std::string& bytes, std::size_t offset) const { damage(file(), bytes, offset); }
-  static void damage(const std::string& path, const std::string& bytes, std::size_t offset) {
-    std::string text = file_text(path);
-    const auto at = text.find(bytes);
-    ASSERT_NE(at, std::string::npos);
-    text[at + offset] = static_cast<char>(~text[at + offset]);
-    std::ofstream(path, std::ios::binary) << text;
+  void damage(const std::string& bytes, std::size_t offset) const {
+    std::string text = file_text(file());
+    char& byte = text.at(text.find(bytes) + offset);
+    byte = static_cast<char>(~byte);
+    std::ofstream(file(), std::ios::binary) << text;
   }
 
   using Lies = std::vector<std::pair<std::string, std::function<void(PlanResult&)>>>;
@@ -90,9 +85,7 @@ class VerifyTest : public testing::Test {
     }
   }
 
-  struct Outcome {
-    int status;
-    std::string out;  ///< as JSON
+  struct Outcome : Finished {  ///< as JSON
     [[nodiscard]] Json json() const { return Json::parse(out); }
     /// How many plans a check has looked at, and what it found; null if it was not made.
     [[nodiscard]] std::pair<Json, Json> check(const std::string& name) const {
@@ -107,17 +100,13 @@ class VerifyTest : public testing::Test {
       return {answer["done"], answer["failed"], answer["pending"]};
     }
   };
-  [[nodiscard]] static Outcome verify_by(const Arguments& arguments) {
-    Options options("verify", arguments);
-    const Report report = verify_command(options);
-    std::ostringstream out;
-    write_json(report, out);
-    return {report.exit_status, out.str()};
+  [[nodiscard]] Outcome verify_alone(Arguments more) const {
+    more.insert(more.begin(), {"verify", file(), "--json"});
+    return {run_here(more)};
   }
-  [[nodiscard]] Outcome verify(const Arguments& more = {"--all"}) const {
-    Arguments arguments{file(), "--data", directory_.path().string()};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return verify_by(arguments);
+  [[nodiscard]] Outcome verify(Arguments more = {"--all"}) const {
+    more.insert(more.begin(), {"--data", directory_.path().string()});
+    return verify_alone(more);
   }
 
   TemporaryDirectory directory_;
@@ -139,10 +128,10 @@ TEST_F(VerifyTest, finds_nothing_wrong_with_a_true_file_however_its_fields_are_c
     EXPECT_EQ(outcome.check(check), std::pair(Json(4), Json(0))) << check;
   EXPECT_EQ(outcome.json()["findings"], 0);
   EXPECT_EQ(verify({"--all", "--solver-backend", "reference"}).status, exit_done);
-  const Outcome alone = verify_by({file(), "--sample", "0"});
+  const Outcome alone = verify_alone({"--sample", "0"});
   EXPECT_EQ(alone.status, exit_done);
   EXPECT_EQ(alone.check("inputs").first, Json()) << "there are no plans to compare with";
-  EXPECT_THROW((void)verify_by({file()}), UsageError);
+  EXPECT_EQ(verify_alone({}).status, exit_usage);
 }
 
 TEST_F(VerifyTest, takes_infinite_statistics_where_sums_overflow_and_only_there) {
@@ -174,7 +163,8 @@ TEST_F(VerifyTest, finds_nothing_wrong_with_files_of_the_other_solvers) {
     const Outcome outcome = verify();
     EXPECT_EQ(outcome.status, exit_done) << outcome.out;
     EXPECT_EQ(outcome.check("answers"), std::pair(Json(4), Json(0)));
-    EXPECT_THROW((void)verify({"--solver-backend", "reference"}), RunError);
+    EXPECT_THAT(verify({"--solver-backend", "reference"}).err,
+                HasSubstr("there is no reference back end"));
   }
 }
 
@@ -306,8 +296,7 @@ TEST_F(VerifyTest, solves_as_many_plans_as_asked_and_the_same_for_the_same_seed)
 TEST_F(VerifyTest, refuses_to_compare_with_another_solver) {
   settings_["solver_version"] = "0";
   write();
-  EXPECT_THAT(refusal_of<RunError>([&] { (void)verify({}); }),
-              HasSubstr("was solved by jacobi 0, and this wallheat has jacobi"));
+  EXPECT_THAT(verify({}).err, HasSubstr("was solved by jacobi 0, and this wallheat has jacobi"));
   EXPECT_EQ(verify({"--sample", "0"}).status, exit_done);
 }
 

@@ -1,10 +1,7 @@
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "store/result_store.hpp"
 #include "support/shapes.hpp"
@@ -44,9 +41,9 @@ class Wallheat : public ShellTest {
     return all;
   }
   /// Changes a cell of a plan.
-  void change(const std::string& id, Grid<double> FloorPlan::*grid = &FloorPlan::domain) const {
+  void change(const std::string& id) const {
     FloorPlan plan = load_floor_plan(directory_ / "plans", id);
-    (plan.*grid)(0, 0) += 1;
+    plan.domain(0, 0) += 1;
     save_floor_plan(directory_ / "plans", id, plan);
   }
   [[nodiscard]] bool event_seen(const std::string& event) const {
@@ -69,34 +66,26 @@ TEST_F(Wallheat, gives_the_same_answers_with_any_number_of_ranks_any_solver_and_
       EXPECT_EQ(answers(), expected) << way << options;
     }
     shell("wallheat verify alone.h5 --data plans --all");
-    for (const std::string look : {"summary", "status"})
-      EXPECT_THAT(shell("wallheat " + look + " results.h5").out, HasSubstr(solver));
     const std::string other = solver == "jacobi" ? "steady" : "jacobi";
     EXPECT_THAT(shell(run + "--save-fields --resume --solver " + other, 1).err,
                 AllOf(HasSubstr("solver: the file has"), HasSubstr(solver)));
   }
-  EXPECT_THAT(shell("wallheat run --data plans --out gpu.h5 --solver steady --device gpu", 2).err,
-              HasSubstr("leave out --device gpu"));
 }
 
-TEST_F(Wallheat, tells_its_ranks_but_at_a_terminal_and_in_one_process) {
+TEST_F(Wallheat, tells_its_ranks_but_at_a_terminal) {
   generate(24, 200);  // long enough for both workers to get ready
   const std::string ranks = "$mpirun 3 run --data plans --out results.h5 ";
-  EXPECT_THAT(shell(ranks).err,
-              AllOf(HasSubstr("rank  host"), HasSubstr("CPU time  busy"), HasSubstr("cpu "),
-                    HasSubstr("restored 0, solved 24, failed 0"), HasSubstr("[rank 0 ")));
+  EXPECT_THAT(shell(ranks).err, AllOf(HasSubstr("rank  host"), HasSubstr("[rank 0 "),
+                                      HasSubstr("restored 0, solved 24, failed 0")));
   // Of each rank the memory that it held is known.
   EXPECT_THAT(shell("wallheat summary results.h5 --json").out,
               testing::ContainsRegex("\"rank_memory\": \"0:[0-9]+ 1:[0-9]+ 2:[0-9]+\""));
-  EXPECT_THAT(shell(run + "--overwrite").err, Not(HasSubstr("rank"))) << "in one process";
-  for (const std::string& words : {run, ranks}) {
-    const Words lines = at_terminal(120, words + "--overwrite --first 3");
-    EXPECT_THAT(lines, Contains(HasSubstr("restored 0, solved 3, failed 0"))) << words;
-    EXPECT_THAT(lines, Not(Contains(HasSubstr("[rank")))) << words;
-  }
+  const Words lines = at_terminal(120, ranks + "--overwrite --first 3");
+  EXPECT_THAT(lines, Contains(HasSubstr("restored 0, solved 3, failed 0")));
+  EXPECT_THAT(lines, Not(Contains(HasSubstr("[rank"))));
 }
 
-TEST_F(Wallheat, goes_on_past_bad_plans_and_retries_them_on_resume) {
+TEST_F(Wallheat, goes_on_past_bad_plans_and_retries_them_until_they_failed_too_often) {
   generate(5);
   const std::string longest(140, 'x');
   shell("cd plans; for end in domain interior; do cp 00001_$end.npy " + longest +
@@ -112,25 +101,26 @@ TEST_F(Wallheat, goes_on_past_bad_plans_and_retries_them_on_resume) {
   EXPECT_THAT(exported.out, Not(HasSubstr("00002")));
   EXPECT_THAT(shell("cp good.npy plans/00002_domain.npy; " + run + "--resume", 3).err,
               HasSubstr("restored 3, solved 1, failed 2"));
-  const ResultReader reader(directory_ / "results.h5");
-  EXPECT_EQ(reader.rows()[1].attempts, 2);
-  EXPECT_EQ(reader.rows()[0].attempts, 1);
+  EXPECT_EQ(ResultReader(directory_ / "results.h5").rows()[1].attempts, 2);
+  const std::string twice = run + "--resume --max-attempts 2 ";
+  EXPECT_THAT(shell(twice, 3).err,
+              AllOf(HasSubstr("given up earlier 2"), HasSubstr("--retry-failed")));
+  EXPECT_THAT(shell(twice + "--retry-failed", 3).err, HasSubstr("solved 0, failed 2"));
 }
 
 TEST_F(Wallheat, changes_nothing_if_it_is_refused_before_the_first_plan) {
   generate(3);
   shell(run);
-  const std::string before = bytes("results.h5");
+  const auto before = bytes("results.h5");
   EXPECT_THAT(shell(run + "--resume --tolerance 0.5", 1).err,
               AllOf(HasSubstr("tolerance: the file has 0.0001, this run 0.5"),
                     HasSubstr("give those of the file, or name another file with --out")));
   change("00002");
   EXPECT_THAT(shell(run + "--resume", 1).err, AllOf(HasSubstr("00002"), HasSubstr("--overwrite")));
-  shell("wallheat run --data plans --out new.h5 --events plans/nowhere/e", 1);
   shell(run + "--overwrite --events none/events", 1);
   shell(run + "--over", 2);  // no guessing of what may destroy a file
   EXPECT_EQ(bytes("results.h5"), before);
-  EXPECT_EQ(shell("ls results.h5* new.h5* 2>/dev/null", 2).out, "results.h5\n");
+  EXPECT_EQ(shell("ls results.h5*").out, "results.h5\n");
 }
 
 TEST_F(Wallheat, tells_what_a_full_disk_left_and_makes_the_file_whole_later) {
@@ -151,24 +141,12 @@ TEST_F(Wallheat, tells_what_a_full_disk_left_and_makes_the_file_whole_later) {
   EXPECT_EQ(shell("ls results.h5*").out, "results.h5\n");
 }
 
-TEST_F(Wallheat, gives_up_a_plan_that_failed_too_often_until_it_is_told_otherwise) {
-  generate(3);
-  shell("mv plans/00002_domain.npy away");
-  const std::string twice = run + "--max-attempts 2 --resume ";
-  shell(twice, 3);
-  EXPECT_THAT(shell(twice, 3).err, HasSubstr("solved 0, failed 1"));
-  EXPECT_THAT(shell(twice, 3).err,
-              AllOf(HasSubstr("given up earlier 1"), HasSubstr("--retry-failed")));
-  shell("mv away plans/00002_domain.npy; " + twice + "--retry-failed");
-}
-
 TEST_F(Wallheat, stops_after_so_many_failures_and_tells_a_command_how_it_ended) {
   // One worker is at 00001 for minutes, the other fails the rest.
   generate(3, 1000);
   shell(
       "rm plans/0000[23]_domain.npy; $mpirun 3 run --data plans --out results.h5 --tolerance "
-      "1e-300 "
-      "--max-iterations 1000000000 --stop-after-failures 2 --notify 'cat > end.json'; "
+      "1e-300 --max-iterations 1000000000 --stop-after-failures 2 --notify 'cat > end.json'; "
       "wallheat status --session results.h5 || echo $? > status");
   EXPECT_EQ(bytes("status"), "1\n") << "a job must not come back by itself to fail more plans";
   const auto end = nlohmann::json::parse(bytes("end.json"));
@@ -180,14 +158,11 @@ TEST_F(Wallheat, stops_after_so_many_failures_and_tells_a_command_how_it_ended) 
   EXPECT_EQ(end["pending"], 1);
 }
 
-TEST_F(Wallheat, tells_a_command_how_it_ended_whatever_that_does) {
+TEST_F(Wallheat, ends_as_it_would_whatever_the_command_does_that_is_told) {
   generate(2);
   EXPECT_THAT(shell(run + "--notify 'cat > end.json; exit 3'").err,
               HasSubstr("warning: the command of --notify ended with exit status 3"));
-  const auto end = nlohmann::json::parse(bytes("end.json"));
-  EXPECT_EQ(end["exit_status"], 0);
-  EXPECT_EQ(end["error"], "");
-  EXPECT_EQ(end["solved"], 2);
+  EXPECT_EQ(nlohmann::json::parse(bytes("end.json"))["solved"], 2);
   shell("wallheat run --data plans --out r.h5 --ids none --notify 'cat > end.json'", 1);
   EXPECT_THAT(nlohmann::json::parse(bytes("end.json"))["error"].get<std::string>(),
               HasSubstr("none"))
@@ -197,9 +172,7 @@ TEST_F(Wallheat, tells_a_command_how_it_ended_whatever_that_does) {
       "timeout 100 \"$program\" run --data plans --out results.h5 --resume --notify "
       "'sleep 10000 & echo $! > pid'; status=$?; kill $(< pid); exit $status");
   // The last plan may be one failure too many.
-  EXPECT_THAT(
-      shell("rm plans/0000[12]_domain.npy; " + run + "--overwrite --stop-after-failures 2", 1).err,
-      HasSubstr("2 plans have failed"));
+  shell("rm plans/0000[12]_domain.npy; " + run + "--overwrite --stop-after-failures 2", 1);
 }
 
 TEST_F(Wallheat, solves_a_repeated_id_once_and_a_plan_without_rooms_as_empty) {
@@ -210,7 +183,6 @@ TEST_F(Wallheat, solves_a_repeated_id_once_and_a_plan_without_rooms_as_empty) {
       AllOf(HasSubstr("1 plan is named more than once and solved once: 00001"),
             HasSubstr("solved 2,")));
   EXPECT_THAT(shell("wallheat export results.h5").out, HasSubstr("\nwall, nan, nan, nan, nan\n"));
-  EXPECT_THAT(shell("wallheat summary results.h5").out, HasSubstr("empty"));
 }
 
 TEST_F(Wallheat, answers_from_a_zip_archive_as_from_the_directory) {
@@ -221,15 +193,9 @@ TEST_F(Wallheat, answers_from_a_zip_archive_as_from_the_directory) {
               HasSubstr("plans.zip: plans/00004_interior.npy: is not an NPY file"));
   EXPECT_THAT(answers("a.h5"), testing::SizeIs(1 + 5));
   EXPECT_EQ(answers("b.h5"), answers("a.h5"));
-  EXPECT_THAT(shell("wallheat verify --all a.h5 --data plans.zip", 3).out,
-              HasSubstr("ok: 5 plans, unchanged"));
-  EXPECT_THAT(shell("wallheat run --resume --save-fields --out b.h5 --data plans", 3).err,
-              HasSubstr("restored 5"));
   change("00002");
-  EXPECT_THAT(shell("rm plans.zip; python3 -m zipfile -c plans.zip plans; wallheat run --resume "
-                    "--save-fields --out b.h5 --data plans.zip",
-                    1)
-                  .err,
+  shell("rm plans.zip; python3 -m zipfile -c plans.zip plans");
+  EXPECT_THAT(shell("wallheat run --resume --save-fields --out b.h5 --data plans.zip", 1).err,
               AllOf(HasSubstr("00002 (other content)"), HasSubstr("--overwrite")));
 }
 
@@ -262,72 +228,23 @@ TEST_F(Wallheat, goes_on_without_ranks_that_were_started_for_something_else) {
   together(program + "--overwrite", program + "--overwrite --threads 1 --isa baseline", 0);
 }
 
-TEST_F(Wallheat, tells_every_start_and_result_as_json_lines) {
-  generate(4);
-  shell("rm plans/00003_domain.npy; $mpirun 3 run --data plans --out results.h5 --events events",
-        3);
-  std::istringstream lines(bytes("events"));
-  std::map<std::string, int> counts;
-  for (std::string line; std::getline(lines, line);) {
-    EXPECT_THAT(line, StartsWith("{\"time\":\""));
-    ++counts[nlohmann::json::parse(line)["event"]];
-  }
-  EXPECT_GE(counts["start"], 4);  // a plan may be started a second time, as a copy
-  EXPECT_EQ(counts["result"], 3);
-  EXPECT_EQ(counts["failure"], 1);
-  EXPECT_GE(counts["worker_ready"], 1);  // the other may not be needed any more
-}
-
-TEST_F(Wallheat, solves_plans_with_sources_and_knows_them_by_their_content) {
-  shell("wallheat generate --kind poisson --out plans --size 48 --count 5");
-  const std::string of_plates = " --norm l2 --spacing 0.0208 --save-fields ";
-  for (const std::string solver : {"jacobi", "fastforward", "steady"}) {
-    const std::string out = "wallheat run --data plans --out " + solver + ".h5 --solver " + solver;
-    shell(out + of_plates);
-    shell("wallheat verify " + solver + ".h5 --data plans --sample 5");
-    // Another distance of the cells is another problem.
-    EXPECT_THAT(shell(out + " --resume --norm l2 --save-fields", 1).err, HasSubstr("spacing"));
-  }
-  // A source that changed, and one that is gone.
-  change("00003", &FloorPlan::source);
-  shell("rm plans/00004_source.npy");
-  EXPECT_THAT(shell("wallheat run --data plans --out jacobi.h5 --resume" + of_plates, 1).err,
-              AllOf(HasSubstr("00003"), HasSubstr("00004")));
-  const Finished verified = shell("! wallheat verify jacobi.h5 --data plans");
-  EXPECT_THAT(verified.out + verified.err, HasSubstr("has changed since it was solved"));
-}
-
-TEST_F(Wallheat, ends_in_good_time_before_its_limit_and_goes_on_later) {
+TEST_F(Wallheat, ends_in_good_time_before_its_limit_and_goes_on_later_if_that_helps) {
   // The rooms of 00001 take minutes, a plan without rooms no time.
   generate(1, 1000);
   save_floor_plan(directory_ / "plans", "wall", random_plan(8, 8, 0, 1));
-  // Longer each time until what is awaited has happened, as a busy machine takes longer to begin.
-  const auto run_until = [&](const std::string& more, const std::function<bool()>& happened) {
-    std::string messages;
-    for (int limit_s = 3; limit_s < 100; limit_s *= 2) {
-      messages =
-          shell(run + more + " --time-limit " + std::to_string(limit_s) +
-                " --tolerance 1e-300 --max-iterations 1000000000 wall 00001; echo $? > status; "
-                "wallheat status --session results.h5 > session; [ $? = $(< status) ]")
-              .err;
-      EXPECT_THAT(messages, HasSubstr("the time limit"));
-      if (happened()) break;
-    }
-    return messages;
-  };
-  run_until("--overwrite", [&] { return bytes("status") == "75\n"; });
-  EXPECT_EQ(bytes("status"), "75\n");
-  shell("wallheat status results.h5", 75);
+  const std::string endless =
+      run + "wall 00001 --tolerance 1e-300 --max-iterations 1000000000 --time-limit $limit ";
+  // A busy machine takes longer to begin, and gets longer.
+  const Finished first =
+      shell("limit=3; until " + endless +
+            "--overwrite; [ $? = 75 ] || [ $limit -gt 100 ]; "
+            "do limit=$((2 * limit)); done; wallheat status --session results.h5; "
+            "[ $? = 75 ]");
+  EXPECT_THAT(first.err, HasSubstr("the time limit"));
   // A job that submits itself again while there is work left would do so for ever.
-  EXPECT_THAT(
-      run_until("--resume",
-                [&] { return ResultReader(directory_ / "results.h5").rows().at(1).attempts == 2; }),
-      AllOf(HasSubstr("plan 00001 (started 2 times) had"), HasSubstr("and needs about"),
-            HasSubstr("--time-limit")));
-  EXPECT_EQ(bytes("status"), "1\n");
-  const auto rows = ResultReader(directory_ / "results.h5").rows();
-  EXPECT_EQ(rows.at(1).status, PlanStatus::pending);
-  EXPECT_EQ(rows.at(1).attempts, 2) << "kept from session to session";
+  EXPECT_THAT(shell("limit=3; " + endless + "--resume", 1).err, HasSubstr("--time-limit"));
+  shell("wallheat status --session results.h5", 1);
+  shell("wallheat status results.h5", 75);
 }
 
 TEST_F(Wallheat, lets_no_clock_that_is_set_end_a_run_early) {
@@ -349,13 +266,7 @@ TEST_F(Wallheat, that_is_stopped_before_a_plan_could_start_fails_and_says_why) {
   generate(2);
   ASSERT_EQ(::mkfifo(path("events").c_str(), 0600), 0);
   Process process(watched_run({"--events", path("events")}));
-  const auto stamp = [&] {
-    std::error_code missing;
-    return std::filesystem::last_write_time(path("results.h5.status"), missing);
-  };
   wait_until("a sign of life", [&] { return exists("results.h5.status"); });
-  const auto first = stamp();
-  wait_until("another", [&] { return stamp() != first; });
   EXPECT_THAT(shell("wallheat status results.h5", 75).out,
               AllOf(HasSubstr("being written"), HasSubstr("starting")));
   EXPECT_THAT(shell(run, 1).err, HasSubstr("is being written by process"));

@@ -14,17 +14,16 @@ enum Status : int { success = 0, not_supported = 3, not_found = 6, gpu_is_lost =
 
 struct Device {
   const char* uuid;
-  bool tells_all;
-  bool fails;
-  int calls;
+  int samples = 0;
 };
-Device devices[] = {
-    {"GPU-good", true, false, 0}, {"GPU-silent", false, false, 0}, {"GPU-failing", true, true, 0}};
+Device devices[] = {{"GPU-good"}, {"GPU-silent"}, {"GPU-failing"}};
+Device* const silent = &devices[1];
+Device* const failing = &devices[2];
 
 template <class T, class Value>
 Status tell(const Device* device, T* target, Value value) {
-  if (device->fails && device->calls > 1) return gpu_is_lost;
-  if (!device->tells_all) return not_supported;
+  if (device == failing && device->samples > 1) return gpu_is_lost;
+  if (device == silent) return not_supported;
   *target = value;
   return success;
 }
@@ -35,7 +34,6 @@ struct Utilization {
 struct Memory {
   unsigned long long total, free, used;
 };
-
 struct ProcessInfo {
   unsigned pid;
   unsigned long long used;
@@ -46,7 +44,6 @@ struct ProcessUtilization {
   unsigned long long time_us;
   unsigned sm, memory, encoder, decoder;
 };
-
 struct FieldValue {
   unsigned field, scope;
   long long time_us, latency_us;
@@ -93,18 +90,16 @@ int nvmlDeviceGetHandleByUUID(const char* uuid, Device** device) {
   return not_found;
 }
 int nvmlDeviceGetUtilizationRates(Device* device, Utilization* utilization) {
-  ++device->calls;  // the first reading of each sample
+  ++device->samples;  // it is the first reading of each
   return tell(device, utilization, Utilization{97, 40});
 }
 int nvmlDeviceGetMemoryInfo(Device* device, Memory* memory) {
   return tell(device, memory, Memory{150'000'000'000, 147'000'000'000, 3'000'000'000});
 }
 int nvmlDeviceGetPowerUsage(Device* device, unsigned* milliwatts) {
-  if (!device->tells_all) {
-    *milliwatts = 200'000;
-    return success;
-  }
-  return tell(device, milliwatts, 512'500U);
+  if (device != silent) return tell(device, milliwatts, 512'500U);
+  *milliwatts = 200'000;
+  return success;
 }
 int nvmlDeviceGetTemperature(Device* device, int sensor, unsigned* celsius) {
   return sensor == 0 ? tell(device, celsius, 61U) : not_supported;

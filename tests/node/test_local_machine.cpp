@@ -3,18 +3,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <set>
 #include <thread>
 
 #include "node/local_machine.hpp"
 #include "support/matchers.hpp"
-#include "support/process.hpp"
 #include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
@@ -85,31 +81,6 @@ TEST(LocalMachine, names_the_host_and_what_the_process_may_use_bound_to_a_cpu_an
   }
 }
 
-/// What hwloc says of its plugins. The user's path is empty if there is none.
-std::string plugin_messages(const std::string& users_path) {
-  const TemporaryDirectory directory;
-  const std::string file = (directory / "messages").string();
-  EXPECT_TRUE(holds_in_child([&] {
-    setenv("HWLOC_PLUGINS_VERBOSE", "1", 1);
-    unsetenv("HWLOC_PLUGINS_PATH");
-    if (!users_path.empty()) setenv("HWLOC_PLUGINS_PATH", users_path.c_str(), 1);
-    leave_out_topology_plugins();
-    if (std::freopen(file.c_str(), "w", stderr) == nullptr) return false;
-    (void)local_machine();
-    return std::fflush(stderr) == 0;
-  }));
-  return file_text(file);
-}
-
-TEST(LocalMachine, comes_without_plugins_but_for_those_of_the_user) {
-  const std::string messages = plugin_messages("");
-  if (messages.empty()) GTEST_SKIP() << "this hwloc was built without plugins";
-  EXPECT_THAT(messages, Not(HasSubstr("dlforeach found")));
-  const TemporaryDirectory of_the_user;
-  const std::string path = of_the_user.path().string();
-  EXPECT_THAT(plugin_messages(path), HasSubstr("Looking under " + path));
-}
-
 /// An imagined /proc/self and /sys/fs/cgroup.
 class Cgroups : public testing::Test {
  protected:
@@ -166,14 +137,14 @@ TEST_F(Cgroups, of_a_container_that_is_told_names_of_its_host_are_what_it_sees) 
 }
 
 TEST_F(Cgroups, of_one_size_are_known_apart) {
-  for (const char* group : {"a", "b"})
-    write("fs/" + std::string(group) + "/cpu.max", "100000 100000");
-  std::set<std::uint64_t> groups;
-  for (const char* group : {"a", "b", "a"}) {
-    write("proc/cgroup", "0::/" + std::string(group));
-    for (const CpuQuota& quota : limits().quotas) groups.insert(quota.group);
-  }
-  EXPECT_EQ(groups.size(), 2U);
+  const auto group = [&](const std::string& name) {
+    write("fs/" + name + "/cpu.max", "100000 100000");
+    write("proc/cgroup", "0::/" + name);
+    return limits().quotas.at(0).group;
+  };
+  const std::uint64_t first = group("a");
+  EXPECT_NE(group("b"), first);
+  EXPECT_EQ(group("a"), first);
 }
 
 TEST_F(Cgroups, are_none_if_nothing_can_be_read) {
@@ -187,38 +158,29 @@ TEST_F(Cgroups, are_none_if_nothing_can_be_read) {
   EXPECT_EQ(limits().memory_bytes, 0U);
 }
 
-TEST(BindThisThread, is_read_back_from_the_system_and_leaves_other_threads_alone) {
-  const std::vector<int> before = bound_cpus();
-  for (const int cpu : before) {
-    std::vector<int> bound;
-    std::thread([&] {
-      bind_this_thread({cpu});
-      bound = bound_cpus();
-    }).join();
-    EXPECT_THAT(bound, ElementsAre(cpu));
-  }
-  EXPECT_EQ(bound_cpus(), before);
-}
-
-TEST(BindThisThread, takes_several_cpus_in_any_order) {
-  std::vector<int> cpus = bound_cpus();
-  const std::vector<int> ascending = cpus;
-  std::reverse(cpus.begin(), cpus.end());
-  cpus.push_back(cpus.front());
+/// What a thread that is bound to these cpus reads back from the system.
+std::vector<int> read_back(const std::vector<int>& cpus) {
   std::vector<int> bound;
   std::thread([&] {
     bind_this_thread(cpus);
     bound = bound_cpus();
   }).join();
-  EXPECT_EQ(bound, ascending);
+  return bound;
+}
+
+TEST(BindThisThread, takes_cpus_in_any_order_and_leaves_other_threads_alone) {
+  const std::vector<int> before = bound_cpus();
+  for (const int cpu : before) EXPECT_THAT(read_back({cpu}), ElementsAre(cpu));
+  std::vector<int> cpus(before.rbegin(), before.rend());
+  cpus.push_back(cpus.front());
+  EXPECT_EQ(read_back(cpus), before);
+  EXPECT_EQ(bound_cpus(), before);
 }
 
 TEST(BindThisThread, refuses_cpus_that_do_not_exist_and_names_them) {
-  const std::vector<std::vector<int>> impossible = {
-      {}, {-1}, {100'000}, {2'000'000'000}, {bound_cpus().front(), 100'000}};
-  for (const std::vector<int>& cpus : impossible) {
+  for (const std::vector<int>& cpus : std::vector<std::vector<int>>{
+           {}, {-1}, {100'000}, {2'000'000'000}, {bound_cpus().front(), 100'000}})
     std::thread([&] { EXPECT_THROW(bind_this_thread(cpus), RunError); }).join();
-  }
   EXPECT_THAT(refusal_of<RunError>([] { bind_this_thread({100'000}); }),
               HasSubstr("cpu 100000 of " + host_name()));
 }

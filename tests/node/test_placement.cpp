@@ -130,12 +130,12 @@ TEST(PlaceWorkers,
 }
 
 TEST(PlaceWorkers, warns_if_workers_were_bound_to_few_of_many_cores) {
-  const auto workers = bound_to({{3}, {4}});
+  const auto workers = bound_to({range(1, 4), range(5, 8)});
   EXPECT_THAT(place(workers),
-              Each(Field(&Placement::limit, AllOf(HasSubstr("only 2 of its 16 cores"),
+              Each(Field(&Placement::limit, AllOf(HasSubstr("only 8 of its 16 cores"),
                                                   HasSubstr("mpirun --bind-to none")))));
   EXPECT_THAT(place_workers(workers, DeviceChoice::cpu, 0, false).front().limit,
-              AllOf(HasSubstr("only 2 of its 16 cores"), Not(HasSubstr("bind-to"))));
+              AllOf(HasSubstr("only 8 of its 16 cores"), Not(HasSubstr("bind-to"))));
   EXPECT_EQ(place(bound_to({range(1, 8), {9}})).front().limit, "") << "most are used";
 }
 
@@ -177,13 +177,11 @@ TEST(PlaceWorkers, gives_gpu_workers_cores_of_the_socket_if_their_gpus_have_too_
       << "nobody knows which is near";
 }
 
-TEST(PlaceWorkers, prefers_the_gpu_near_the_cores_of_a_bound_worker) {
+TEST(PlaceWorkers,
+     gives_a_bound_worker_the_gpu_near_it_and_knows_by_its_uuid_one_that_is_seen_alone) {
   const auto placements = place(bound_to({range(8, 15), range(0, 7)}, gpus_near({0, 1})));
   EXPECT_EQ(placements[0].gpu, 1);
   EXPECT_EQ(placements[1].gpu, 0);
-}
-
-TEST(PlaceWorkers, knows_by_its_uuid_a_gpu_that_each_worker_sees_alone) {
   std::vector<Machine> workers = alike(2, sockets_of(1, 4), gpus_near({0}));
   workers[1].gpus[0].uuid = "GPU-of-its-own";
   EXPECT_THAT(place(workers), Each(Field(&Placement::gpu, std::optional(0))));

@@ -7,9 +7,8 @@
 # WALLHEAT_DEBIAN_RELEASES   the Debian releases of the images (default: "12 13")
 # WALLHEAT_CMAKE_OPTIONS     further options of cmake in the images, e.g. for a compiler cache (default: none)
 set -uo pipefail
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
-. "$here/../cluster/checks.sh"
+. "$(dirname -- "${BASH_SOURCE[0]}")/../cluster/checks.sh"
 source=$1 folder=$2 wallheat=$3
 for program in buildah mmdebstrap; do
   command -v "$program" > /dev/null || skip "needs $program (apt-get install buildah mmdebstrap uidmap)"
@@ -18,7 +17,6 @@ mkdir -p "$folder"
 if [ "$(id -u)" != 0 ]; then
   buildah unshare true 2> "$scratch/log" || skip "an ordinary user may make no user namespace with several users here: $(tail -n 1 "$scratch/log")"
 fi
-unset "${!SLURM_@}" "${!LSB_@}"
 declare -A codename=([12]=bookworm [13]=trixie)
 releases=${WALLHEAT_DEBIAN_RELEASES:-12 13}
 

@@ -6,10 +6,8 @@
 # other, the program is built on that release.
 set -uo pipefail
 source=$1 build=$2 folder=$3
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
-. "$here/../cluster/checks.sh"
-# checks.sh has set here to its own folder.
+. "$(dirname -- "${BASH_SOURCE[0]}")/../cluster/checks.sh"
 # shellcheck source-path=SCRIPTDIR source=bare_debian.sh
 . "$here/../package/bare_debian.sh"
 [ "$(id -u)" = 0 ] || skip "needs root"
@@ -18,7 +16,6 @@ for program in debootstrap dpkg-shlibdeps cpack unshare; do
 done
 # shellcheck source=/dev/null
 own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-unset "${!SLURM_@}" "${!LSB_@}"
 
 # pack RELEASE: makes $scratch/RELEASE.deb.
 pack() {

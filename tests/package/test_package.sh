@@ -3,11 +3,9 @@
 #   test_package.sh SOURCE BUILD CMAKE COMPILER [FLAGS]
 set -uo pipefail
 source=$1 build=$2 cmake=$3 compiler=$4 flags=${5:-}
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
-. "$here/../cluster/checks.sh"
+. "$(dirname -- "${BASH_SOURCE[0]}")/../cluster/checks.sh"
 cd "$scratch" || exit 1
-unset "${!SLURM_@}" "${!LSB_@}"
 PATH=$(tr : '\n' <<< "$PATH" | while read -r folder; do [ -e "$folder/wallheat" ] || echo "$folder"; done | paste -sd :)
 
 "$cmake" --install "$build" --prefix "$scratch/first" > install.log || { cat install.log; exit 1; }

@@ -4,16 +4,13 @@
 #   test_tarball.sh SOURCE FOLDER      what FOLDER has of an earlier run is used again
 set -uo pipefail
 source=$1 folder=$2
-here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
-. "$here/../cluster/checks.sh"
-# checks.sh has set here to its own folder.
+. "$(dirname -- "${BASH_SOURCE[0]}")/../cluster/checks.sh"
 # shellcheck source-path=SCRIPTDIR source=bare_debian.sh
 . "$here/../package/bare_debian.sh"
 for program in g++-12 dpkg-source ninja readelf; do
   command -v "$program" > /dev/null || skip "needs $program (g++, dpkg-dev, ninja-build, binutils of Debian 12)"
 done
-unset "${!SLURM_@}" "${!LSB_@}"
 
 rm -f "$folder"/wallheat-*.tar.gz
 "$source/configs/packages/tarball.sh" "$folder" > "$scratch/log" 2>&1

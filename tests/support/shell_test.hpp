@@ -3,15 +3,28 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
-#include "support/terminal.hpp"
 
 namespace wallheat {
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+/// How many columns a line of UTF-8 takes.
+inline std::size_t columns_of(const std::string& line) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(line, [](char byte) { return (byte & 0xc0) != 0x80; }));
+}
 
 /// Runs bash scripts in a directory of its own, where `wallheat` is the program and $mpirun starts
 /// it with any number of ranks, whatever the machine: "$mpirun 3 run ...".
@@ -23,11 +36,15 @@ class ShellTest : public testing::Test {
     EXPECT_EQ(finished.status, status) << script << "\n" << finished.err;
     return finished;
   }
-  /// The lines that it writes at a terminal of so many columns.
-  std::vector<std::string> at_terminal(unsigned short columns, const std::string& script) const {
-    return lines_at_terminal(
-        columns,
-        {"/bin/bash", "-c", script_text(directory_.path(), WALLHEAT_PROGRAM, with_ranks + script)});
+  /// The lines that it writes at a terminal of so many columns, also those that were drawn over.
+  [[nodiscard]] std::vector<std::string> at_terminal(int columns, const std::string& script) const {
+    std::ofstream(directory_ / "at_terminal")
+        << script_text(directory_.path(), WALLHEAT_PROGRAM, with_ranks + script);
+    return lines_of(shell("export TERM=xterm; unset COLUMNS; script -qec 'stty rows 24 cols " +
+                          std::to_string(columns) +
+                          "; bash at_terminal' /dev/null < /dev/null | tr '\\r' '\\n' | "
+                          "sed 's/\\x1b\\[K//g' | grep .")
+                        .out);
   }
   /// With this in the one sentence that it says, on stderr.
   void expect_refusal(const std::string& command, int status, const std::string& sentence) const {

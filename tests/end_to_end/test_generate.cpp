@@ -21,8 +21,6 @@ TEST_F(Generated, archives_hold_what_directories_hold) {
   const std::string before = bytes("poisson.npz");
   shell("wallheat " + again + "--count 140 --overwrite");
   EXPECT_TRUE(bytes("poisson.npz") == before) << "the same plans are the same bytes";
-  shell("echo text > x.zip");
-  expect_refusal("generate --out x.zip --overwrite", 1, "is not what this command writes");
 }
 
 TEST_F(Generated, plates_tell_the_distance_of_their_cells) {
@@ -43,13 +41,15 @@ TEST_F(Generated, plates_tell_the_distance_of_their_cells) {
               HasSubstr("spacing.txt must hold one number above 0"));
 }
 
-TEST_F(Generated, plans_do_not_replace_others_that_have_no_list) {
-  generate(2);
-  std::filesystem::remove(directory_ / "plans/building_ids.txt");
-  const std::string before = bytes("plans/00002_domain.npy");
-  expect_refusal("generate --out plans --count 3 --size 32 --seed 9", 1,
-                 "00001_domain.npy exists; give another --out, or --overwrite");
-  EXPECT_EQ(bytes("plans/00002_domain.npy"), before);
+TEST_F(Generated, plans_of_drawings_can_be_solved) {
+  shell("cp '" WALLHEAT_CONFIGS "/../jobs/examples/flat.png' .; cp flat.png other.png");
+  EXPECT_THAT(shell("wallheat generate --from flat.png --from other.png --wall '#ff0000=25' "
+                    "--wall '#000000=5' --scale 2 --out two.zip")
+                  .out,
+              AllOf(HasSubstr("2 floor plans of 288 x 384 cells in two.zip"),
+                    HasSubstr("wall of 5.0 °C"), HasSubstr("#78a0d2  outside")));
+  EXPECT_THAT(shell("wallheat run --data two.zip --out r.h5 --tolerance 0.01").err,
+              HasSubstr("solved 2, failed 0"));
 }
 
 }  // namespace

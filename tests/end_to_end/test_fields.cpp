@@ -1,0 +1,142 @@
+// Fields, rooms, thresholds and walls' temperatures as their users ask for them.
+
+#include "core/npy.hpp"
+#include "support/shell_test.hpp"
+#include "view/json.hpp"
+#include "wallheat/result_reader.hpp"
+
+namespace wallheat {
+namespace {
+
+class Fields : public ShellTest {
+ protected:
+  Fields() { generate(6, 48); }
+
+  /// A run of all plans into a file.
+  void run(const std::string& file, const std::string& more) const {
+    shell("wallheat run --data plans --log-level off --out " + file + " " + more);
+  }
+  [[nodiscard]] Json json(const std::string& command) const {
+    return Json::parse(shell("wallheat " + command + " --json").out);
+  }
+  /// All rooms of a file as text.
+  [[nodiscard]] std::string rooms_of(const std::string& file) const {
+    return shell("wallheat list " + file + " --rooms -f csv").out;
+  }
+};
+
+TEST_F(Fields, that_are_stored_are_drawn_without_solving) {
+  run("r.h5", "--save-fields --rooms");
+  run("coarse.h5", "--save-fields --tolerance 0.1");
+  EXPECT_EQ(shell("wallheat plot r.h5 00003 -o one.png").err, "");
+  EXPECT_THAT(bytes("one.png"), StartsWith("\x89PNG"));
+  shell("wallheat plot r.h5 00003 --minus coarse.h5 -o difference.svg");
+  EXPECT_THAT(bytes("difference.svg"), HasSubstr("r.h5 minus coarse.h5"));
+  shell("wallheat plot r.h5 00003 --range -5:60 --title 'A title' -o one.svg");
+  EXPECT_THAT(bytes("one.svg"),
+              AllOf(HasSubstr("iterations of jacobi"), HasSubstr("A title"), HasSubstr(" 60<")));
+  shell("wallheat plot r.h5 00003 00004 --data plans --show start,mask,field,rooms -o panels.svg");
+  EXPECT_THAT(bytes("panels.svg"), AllOf(HasSubstr("00003 start"), HasSubstr(" rooms"),
+                                         HasSubstr("00004 interior cells")));
+  shell(
+      "wallheat generate --kind poisson --out plates --count 1 --size 32 &&"
+      "wallheat plot r.h5 00001 --data plates --show mask,source -o p.svg");
+  EXPECT_THAT(bytes("p.svg"), HasSubstr("heat source"));
+}
+
+TEST_F(Fields, that_are_not_stored_are_solved_again_as_the_file_was_made) {
+  for (const std::string solver : {"jacobi", "steady", "fastforward"}) {
+    const std::string plot = "wallheat plot ./r.h5 00003 --data plans --show field --overwrite -o ";
+    run("r.h5", "--overwrite --solver " + solver);
+    EXPECT_THAT(shell(plot + "again.svg").err, HasSubstr("it is solved again"));
+    run("r.h5", "--overwrite --save-fields --solver " + solver);
+    EXPECT_EQ(shell(plot + "stored.svg").err, "");
+    EXPECT_EQ(bytes("again.svg"), bytes("stored.svg")) << solver;
+  }
+}
+
+TEST_F(Fields, are_exported_as_solve_gives_them) {
+  run("r.h5", "--save-fields");
+  shell(
+      "wallheat export r.h5 --field 00002 -o field.npy &&"
+      "wallheat export r.h5 --field 00002 -o - > piped.npy");
+  const Json solved = json("solve 00002 --data plans --npy solved.npy");
+  const Json row = json("list r.h5 00002 --columns all")["plans"][0];
+  for (const char* name : {"id", "status", "mean_temp", "std_temp", "pct_above_18", "pct_below_15",
+                           "iterations", "last_delta", "interior_cells", "solver"})
+    EXPECT_EQ(solved[name], row[name]) << name;
+  EXPECT_EQ(bytes("field.npy"), bytes("solved.npy"));
+  EXPECT_EQ(bytes("piped.npy"), bytes("field.npy"));
+  shell("mkdir sub; wallheat export r.h5 -o sub/r.xdmf");
+  EXPECT_THAT(bytes("sub/r.xdmf"), AllOf(HasSubstr("<Grid Name=\"00006\">\n <Time Value=\"5\"/>"),
+                                         HasSubstr(">../r.h5:/fields/00006<")));
+  shell("cp '" WALLHEAT_TEST_DATA "'/killed.h5* .; wallheat repair killed.h5", 75);
+  shell("wallheat export killed.h5 -o x.xdmf", 75);
+  shell("wallheat plot killed.h5 -o k.svg");  // without the plans that have no field yet
+}
+
+TEST_F(Fields, have_the_same_rooms_whoever_solves_and_whenever) {
+  run("one.h5", "--rooms --threads 1");
+  run("two.h5", "--rooms --first 3");
+  run("two.h5", "--rooms --resume");
+  for (const std::string shard : {"1/2", "2/2"}) run("m.h5", "--rooms --shard " + shard);
+  shell("wallheat merge --out m.h5 m.part*");
+  const std::string rooms = rooms_of("one.h5");
+  EXPECT_THAT(rooms, StartsWith("id,room,mean_temp,"));
+  const auto count = std::count(rooms.begin(), rooms.end(), '\n') - 1;
+  EXPECT_GT(count, 30);
+  EXPECT_EQ(rooms_of("two.h5"), rooms);
+  EXPECT_EQ(rooms_of("m.h5"), rooms);
+  EXPECT_THAT(shell("wallheat verify m.h5 --data plans --all").out, HasSubstr("all is well"));
+  const Json listed =
+      json("list one.h5 --rooms --where \"id = '00002'\" --sort mean_temp")["rooms"];
+  ASSERT_GT(listed.size(), 1U);
+  EXPECT_LE(listed[0]["mean_temp"], listed[1]["mean_temp"]);
+  std::int64_t cells = 0;
+  for (const Json& room : listed) cells += room["cells"].get<std::int64_t>();
+  const Json solved = json("solve 00002 --data plans --rooms");
+  EXPECT_EQ(cells, solved["interior_cells"]);
+  EXPECT_EQ(solved["rooms"].size(), listed.size());
+  const Json room = json("list one.h5 --rooms --cell-size 0.5")["rooms"][0];
+  EXPECT_EQ(room["area_m2"], 0.25 * room["cells"].get<double>());
+  EXPECT_EQ(json("summary one.h5")["rooms"], count);
+}
+
+TEST_F(Fields, that_are_stored_are_counted_again_by_other_thresholds) {
+  run("r.h5", "--solver steady --save-fields");
+  run("other.h5", "--solver steady --above 12.5");
+  const Json again = json("summary r.h5 --above 12.5");
+  const Json solved = json("summary other.h5");
+  for (const char* number : {"half_above", "half_below", "cells_in_doubt", "above", "below"})
+    EXPECT_EQ(again[number], solved[number]) << number;
+  EXPECT_EQ(json("summary r.h5")["above"], 18);
+  EXPECT_THAT(shell("wallheat export other.h5").err,
+              HasSubstr("other.h5 counts cells above 12.5 °C and below 15 °C: so do its columns"));
+  shell("mv plans gone");
+  expect_refusal("summary r.h5 --above 20", 1, "plans, which is not there: name them by --data");
+  shell("wallheat summary r.h5 --above 20 --data gone");
+  shell("cp gone/00002_domain.npy gone/00001_domain.npy");
+  expect_refusal("summary r.h5 --above 20 --data gone", 1, "it is not the one in gone any more");
+}
+
+TEST_F(Fields, of_walls_that_are_held_at_other_temperatures_are_those_of_such_plans) {
+  for (const std::string solver : {"jacobi", "fastforward", "steady"}) {
+    const std::string file = solver + ".h5";
+    run(file, "--wall 25=20 --save-fields --solver " + solver);
+    const Grid<double> field = *ResultReader(path(file)).field(0);
+    EXPECT_EQ(*std::max_element(field.cells.begin(), field.cells.end()), 20.0) << solver;
+    EXPECT_THAT(shell("wallheat verify " + file + " --data plans --all").out,
+                HasSubstr("all is well"));
+  }
+  expect_refusal("run --data plans --out jacobi.h5 --resume --save-fields --wall 25=21", 1,
+                 "wall: the file has 25.0=20.0, this run 25.0=21.0");
+  shell("wallheat solve 00001 --data plans --wall 5=8 --wall 25=20 --npy held.npy");
+  Grid<double> domain = npy::read_float(read_input(path("plans/00001_domain.npy")));
+  for (double& value : domain.cells) value = value == 5 ? 8 : value == 25 ? 20 : value;
+  npy::write_float(path("plans/00001_domain.npy"), domain);
+  shell("wallheat solve 00001 --data plans --npy warm.npy");
+  EXPECT_EQ(bytes("held.npy"), bytes("warm.npy"));
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,141 @@
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <thread>
+
+#include "node/gpu_telemetry.hpp"
+#include "node/node_telemetry.hpp"
+#include "support/matchers.hpp"
+#include "support/refusal.hpp"
+#include "support/temporary_directory.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::string driver = WALLHEAT_FAKE_NVML;
+const std::string old_driver = WALLHEAT_FAKE_OLD_NVML;
+const std::string no_driver = "libno-such-driver.so.1";
+
+std::string refusal(const std::string& uuid, const std::string& library) {
+  return refusal_of<RunError>([&] { (void)GpuTelemetry(uuid, library); });
+}
+
+TEST(GpuTelemetry, reads_all_that_a_gpu_tells) {
+  const GpuSample sample = GpuTelemetry("GPU-good", driver).sample();
+  for (const auto& [reading, expected] : {std::pair(sample.utilisation_pct, 97.0),
+                                          {sample.memory_used_bytes, 3e9},
+                                          {sample.memory_total_bytes, 150e9},
+                                          {sample.power_w, 512.5},
+                                          {sample.temperature_c, 61},
+                                          {sample.memory_utilisation_pct, 40},
+                                          {sample.encoder_pct, 3},
+                                          {sample.decoder_pct, 5},
+                                          {sample.memory_temperature_c, 74},
+                                          {sample.sm_clock_mhz, 1980},
+                                          {sample.memory_clock_mhz, 2619}})
+    EXPECT_EQ(reading, expected);
+  const GpuSample little = GpuTelemetry("GPU-silent", driver).sample();
+  EXPECT_EQ(little.power_w, 200);
+  for (const double reading :
+       {little.utilisation_pct, little.memory_used_bytes, little.sm_clock_mhz})
+    EXPECT_TRUE(std::isnan(reading));
+}
+
+TEST(GpuTelemetry, of_an_older_driver_lacks_some_readings_and_integrates_the_power_to_energy) {
+  GpuTelemetry gpu("GPU-good", old_driver);
+  const auto start = std::chrono::steady_clock::now();
+  const GpuSample first = gpu.sample();
+  EXPECT_EQ(first.utilisation_pct, 97);
+  EXPECT_TRUE(std::isnan(first.memory_temperature_c));
+  EXPECT_EQ(first.energy_j, 0);
+  const double energy_j = gpu.sample().energy_j;
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  EXPECT_GT(energy_j, 0);
+  EXPECT_LE(energy_j, 512.5 * passed.count());
+  EXPECT_TRUE(gpu.processes().empty());
+}
+
+TEST(GpuTelemetry, tells_who_uses_a_gpu) {
+  GpuTelemetry gpu("GPU-good", driver);
+  const auto processes = gpu.processes();
+  ASSERT_EQ(processes.size(), 3U);
+  EXPECT_EQ(processes[0].pid, 9U);
+  EXPECT_EQ(processes[0].sm_pct, 4);
+  EXPECT_TRUE(std::isnan(processes[0].memory_bytes));
+  EXPECT_EQ(processes[1].pid, 4711U);
+  EXPECT_TRUE(std::isnan(processes[1].memory_bytes)) << "the driver does not know";
+  EXPECT_EQ(processes[1].name, "");
+  EXPECT_EQ(processes[2].name, "wallheat");
+  EXPECT_EQ(processes[2].sm_pct, 97) << "of the latest sample";
+  EXPECT_EQ(processes[2].memory_bytes, 3e9);
+  EXPECT_EQ(gpu.processes().size(), 3U) << "it was at work again";
+  const auto again = gpu.processes();
+  ASSERT_EQ(again.size(), 2U) << "the third has done nothing since";
+  EXPECT_TRUE(std::isnan(again[1].sm_pct));
+}
+
+TEST(GpuTelemetry, says_why_there_is_none) {
+  EXPECT_THAT(refusal("GPU-good", no_driver),
+              AllOf(HasSubstr("NVML is not there"), HasSubstr(no_driver)));
+  EXPECT_THAT(refusal("GPU-good", "libm.so.6"), HasSubstr("lacks nvmlInit_v2"));
+  EXPECT_THAT(refusal("GPU-slice", driver),
+              AllOf(HasSubstr("GPU-slice"), HasSubstr("Not Found"), HasSubstr("MIG")));
+}
+
+TEST(GpuSampler, gives_each_sample_once) {
+  GpuSampler sampler(GpuTelemetry("GPU-good", driver), 1h);
+  auto sample = sampler.take();
+  for (; !sample; sample = sampler.take()) std::this_thread::yield();
+  EXPECT_EQ(sample->utilisation_pct, 97);
+  EXPECT_FALSE(sampler.take());
+}
+
+TEST(GpuSampler, says_once_that_a_gpu_is_lost) {
+  GpuSampler sampler(GpuTelemetry("GPU-failing", driver), 1ms);
+  std::string reason = "(accepted)";
+  while (reason == "(accepted)") reason = refusal_of<RunError>([&] { (void)sampler.take(); });
+  EXPECT_THAT(reason, HasSubstr("GPU is lost"));
+  EXPECT_NO_THROW((void)sampler.take());
+}
+
+TEST(NodeTelemetry, tells_how_busy_the_cpus_were_between_two_looks) {
+  const TemporaryDirectory proc;
+  EXPECT_THROW(NodeTelemetry(0, no_driver, proc.path()), RunError);
+  std::ofstream(proc / "stat") << "nonsense\n";
+  EXPECT_THROW(NodeTelemetry(0, no_driver, proc.path()), RunError);
+  std::ofstream(proc / "stat") << "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1 2 3\n";
+  std::ofstream(proc / "meminfo") << "MemTotal:  3000 kB\nMemFree: 5 kB\nMemAvailable: 1000 kB\n";
+  NodeTelemetry node(0, no_driver, proc.path());
+  EXPECT_THAT(node.take_problems(), ElementsAre(HasSubstr("no GPUs: NVML is not there")));
+  // 125 ticks of work, 50 idle, 25 waiting for a disk.
+  std::ofstream(proc / "stat") << "cpu  200 5 110 850 25 5 5 0 0 0\n";
+  const NodeSample sample = node.sample(1);
+  EXPECT_DOUBLE_EQ(sample.cpu_busy_pct, 62.5);
+  EXPECT_EQ(sample.memory_used_bytes, 2000 * 1024);
+  EXPECT_THAT(sample.gpus, IsEmpty());
+  EXPECT_TRUE(std::isnan(node.sample(2).cpu_busy_pct)) << "the clock has not ticked";
+}
+
+TEST(NodeTelemetry, finds_all_gpus_and_goes_on_when_one_is_lost) {
+  NodeTelemetry node(5, driver);
+  ASSERT_EQ(node.gpus().size(), 3U);
+  EXPECT_EQ(node.gpus()[2].index, 2U);
+  EXPECT_EQ(node.gpus()[2].uuid, "GPU-failing");
+  EXPECT_EQ(node.gpus()[2].name, "Fake GPU");
+  const NodeSample sample = node.sample(7);
+  EXPECT_EQ(sample.seconds, 2);
+  EXPECT_GT(sample.memory_used_bytes, 0);
+  EXPECT_EQ(sample.gpus.at(0).utilisation_pct, 97);
+  EXPECT_GT(sample.gpus.at(0).energy_j, 0);
+  EXPECT_EQ(sample.gpus.at(1).power_w, 200);
+  EXPECT_TRUE(std::isnan(sample.gpus.at(2).power_w));
+  EXPECT_THAT(node.take_problems(), ElementsAre(HasSubstr("readings of GPU 2")));
+  EXPECT_EQ(node.sample(8).gpus.at(0).utilisation_pct, 97);
+  EXPECT_THAT(node.take_problems(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace wallheat
