@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# clang-tidy over src, by .clang-tidy; ends with 0 where it finds nothing. Half an hour on one core.
+# clang-tidy over src, by .clang-tidy; ends with 0 if it finds nothing. Half an hour on one core.
 #
-#   tests/tidy.sh                    all of src
-#   tests/tidy.sh src/queue/ io      files whose path matches one of these regular expressions
+#   tests/tidy.sh              all of src
+#   tests/tidy.sh queue io     these folders of src
 #
-# TIDY_JOBS: how many at a time (default: as many as there are cores). Takes the commands of build-tidy/, or of
-# the folder that BUILD names, where each file is compiled by itself. CUDA files (*.cu, *.cuh) are left out, as clang 16 does not know CUDA 13.
+# TIDY_JOBS: how many at a time (default: as many as there are cores). Takes the commands of build-tidy/, or of the folder that
+# BUILD names: a folder is one file there, so that its headers are read once. CUDA files are left out, as clang 16 does not
+# know CUDA 13.
 set -euo pipefail
 version=16
 
@@ -21,11 +22,11 @@ if [ -z "$tidy" ]; then
   echo "tidy.sh: there is no clang-tidy $version here (apt-get install clang-tidy-$version)" >&2
   exit 1
 fi
-[ -e "$build/compile_commands.json" ] || CMAKE_GENERATOR=Ninja cmake -S . -B "$build" -DCMAKE_UNITY_BUILD=OFF > /dev/null
+[ -e "$build/compile_commands.json" ] || CMAKE_GENERATOR=Ninja cmake -S . -B "$build" > /dev/null
 
-pattern=$(IFS='|' && echo "${*:-.}")
+folders=$(IFS='|' && echo "${*:-[a-z]+}")
 # shellcheck disable=SC2016  # $1 and $2 are the inner shell's
-sed -n 's/^ *"file": ".*\/\(src\/.*\.cpp\)".*/\1/p' "$build/compile_commands.json" | grep -E "$pattern" | sort -u |
+sed -n 's/^ *"file": "\(.*\.c[px]*\)".*/\1/p' "$build/compile_commands.json" | grep -v /tests/ | grep -E "/wallheat_($folders)\\.dir/|/src/($folders)/" | sort -u |
   xargs -P "${TIDY_JOBS:-$(nproc)}" -I{} bash -c '
     if found=$("$1" --quiet -p "$2" "$3" 2> /dev/null); then echo "clean    $3"; else printf "%s\nFINDINGS %s\n" "$found" "$3"; exit 1; fi' \
     tidy "$tidy" "$build" {}

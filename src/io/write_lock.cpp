@@ -42,7 +42,7 @@ std::string this_host() {
 std::string this_job() {
   const std::string job = variable("LSB_JOBID");
   const std::string index = variable("LSB_JOBINDEX");  // LSF's jobs of an array share an ID
-  if (const std::string slurm = variable("SLURM_JOB_ID"); !slurm.empty()) return slurm;
+  if (std::string slurm = variable("SLURM_JOB_ID"); !slurm.empty()) return slurm;
   return job.empty() || index.empty() || index == "0" ? job : job + "[" + index + "]";
 }
 

@@ -70,7 +70,8 @@ void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t entry_offset) {
 
 /// Members are files below the folder into which the archive is unpacked; else throws RunError.
 void require_inside(std::string_view name) {
-  bool inside = !name.empty() && name.find('\0') == name.npos && name.find('\\') == name.npos;
+  constexpr auto none = std::string_view::npos;
+  bool inside = !name.empty() && name.find('\0') == none && name.find('\\') == none;
   std::string_view rest = name;
   while (inside && !rest.empty()) {
     const auto part = rest.substr(0, rest.find('/'));

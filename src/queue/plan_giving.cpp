@@ -93,7 +93,8 @@ bool PlanQueue::is_copyable(Plan plan) const {
 /// Those that are late go first, as their holder may be sick, then those that will take longest.
 /// The order of many is much the same a moment later.
 void PlanQueue::list_copyable() {
-  constexpr double s_per_lease = 1e-5, late = 1e9;
+  constexpr double s_per_lease = 1e-5;
+  constexpr double late = 1e9;
   if (now_s_ - copyable_s_ < s_per_lease * static_cast<double>(leases_)) return;
   copyable_s_ = now_s_;
   copyable_.clear();

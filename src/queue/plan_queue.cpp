@@ -120,7 +120,7 @@ std::vector<PlanQueue::Plan> PlanQueue::silent(int id) {
   Worker* const worker = find(id);
   if (worker == nullptr || worker->silent) return given_up;
   std::size_t running = worker->lanes;  // those that it was given first are what it was at
-  for (Lease& lease : worker->leases) {
+  for (const Lease& lease : worker->leases) {
     Entry& entry = plans_[lease.plan];
     const bool is_blamed = running > 0 && entry.state == State::held;
     if (is_blamed) {
