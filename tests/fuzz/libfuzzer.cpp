@@ -9,10 +9,8 @@
 
 namespace {
 
-using namespace wallheat;
-
-const fuzz::Target& chosen() {
-  static const fuzz::Target& target = fuzz::target_of(std::getenv("WALLHEAT_FUZZ_TARGET"));
+const wallheat::fuzz::Target& chosen() {
+  static const auto& target = wallheat::fuzz::target_of(std::getenv("WALLHEAT_FUZZ_TARGET"));
   return target;
 }
 
@@ -20,10 +18,10 @@ const fuzz::Target& chosen() {
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  const std::filesystem::path directory(std::getenv("WALLHEAT_FUZZ_SEEDS"));
   std::size_t number = 0;
-  if (const char* directory = std::getenv("WALLHEAT_FUZZ_SEEDS"))
-    for (const std::string& seed : chosen().seeds())
-      write_bytes(std::filesystem::path(directory) / ("seed-" + std::to_string(number++)), seed);
+  for (const std::string& seed : chosen().seeds())
+    wallheat::write_bytes(directory / ("seed-" + std::to_string(number++)), seed);
   return 0;
 }
 

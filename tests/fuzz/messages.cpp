@@ -15,15 +15,6 @@ namespace {
 /// Who speaks, by the first byte: ranks, a rank and its solver processes, a run and its onlookers.
 enum class Speaker { worker, rank_0, stream, run };
 
-std::string as_text(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::string framed(const std::string& message) {
-  const std::uint64_t size = message.size();
-  return "WALLHEAT" + std::string(reinterpret_cast<const char*>(&size), sizeof size) + message;
-}
-
 /// What can be read does not change when it is passed on.
 template <class Decode>
 void pass_on(std::span<const std::byte> bytes, Decode decode) {
@@ -82,13 +73,15 @@ std::vector<std::string> message_seeds() {
   const auto add = [&](Speaker speaker, const std::string& message) {
     inputs.push_back(static_cast<char>(speaker) + message);
   };
-  std::string all;
-  for (const FromWorker& message : from_worker) {
-    add(Speaker::worker, as_text(encode(message)));
-    all += framed(as_text(encode(message)));
+  std::string stream;
+  for (const FromWorker& from : from_worker) {
+    const std::string text = text_of(encode(from));
+    const std::uint64_t size = text.size();
+    stream += "WALLHEAT" + text_of(std::as_bytes(std::span(&size, 1))) + text;
+    add(Speaker::worker, text);
   }
-  add(Speaker::stream, all);
-  for (const ToWorker& message : to_worker) add(Speaker::rank_0, as_text(encode(message)));
+  add(Speaker::stream, stream);
+  for (const ToWorker& to : to_worker) add(Speaker::rank_0, text_of(encode(to)));
   for (const std::string& status : some_statuses()) add(Speaker::run, status);
   return inputs;
 }

@@ -1,15 +1,16 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <exception>
 #include <filesystem>
-#include <initializer_list>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/temporary_directory.hpp"
@@ -27,15 +28,12 @@ struct Target {
   void (*read)(std::string_view input);
 };
 
-extern const Target ids, config, recording, formula, listing;
-extern const Target npy, zip, drawing;
-extern const Target message, results;
-inline constexpr std::array targets{&ids, &config, &recording, &formula, &listing,
-                                    &npy, &zip,    &drawing,   &message, &results};
+extern const Target config, recording, formula, listing, npy, zip, message, results;
 
 /// Throws std::out_of_range if there is none.
 inline const Target& target_of(std::string_view name) {
-  for (const Target* target : targets)
+  for (const Target* target :
+       {&config, &recording, &formula, &listing, &npy, &zip, &message, &results})
     if (target->name == name) return *target;
   throw std::out_of_range("no such target");
 }
@@ -67,45 +65,22 @@ inline const std::filesystem::path& directory() {
 inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
-
-/// A change of a file's bytes: a target takes its input for a list of these, of four bytes each.
-struct Patch {
-  unsigned what;
-  std::size_t at;  ///< up to 16 bits
-  unsigned value;
-};
-inline std::vector<Patch> patches_in(std::string_view input, std::size_t most) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(input[i]); };
-  std::vector<Patch> patches;
-  for (std::size_t i = 0; i + 4 <= std::min(input.size(), 4 * most); i += 4)
-    patches.push_back({byte(i), byte(i + 1) + std::size_t{256} * byte(i + 2), byte(i + 3)});
-  return patches;
-}
-inline std::string input_of(std::initializer_list<Patch> patches) {
-  std::string input;
-  for (const auto& [what, at, value] : patches)
-    for (const std::size_t byte : {std::size_t{what}, at & 255, at >> 8, std::size_t{value}})
-      input += static_cast<char>(byte);
-  return input;
+inline std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Flips bits, cuts, overwrites a number, or inserts bytes.
-inline void damage(std::string& bytes, unsigned how, const Patch& patch) {
-  if (bytes.empty()) return;
-  const std::size_t at = patch.at % bytes.size();
-  switch (how) {
-    case 0:
-      bytes[at] = static_cast<char>(bytes[at] ^ (patch.value | 1));
-      return;
-    case 1:
-      return bytes.resize(at);
-    case 2:
-      bytes.replace(at, std::min<std::size_t>(8, bytes.size() - at), 8,
-                    static_cast<char>(patch.value));
-      return;
-    default:
-      bytes.insert(at, patch.value, 'P');
-  }
+/// Two files as one input: the size of the first in 16 bits, and both.
+inline std::string joined(const std::string& first, const std::string& second) {
+  const auto size = static_cast<std::uint16_t>(first.size());
+  return text_of(std::as_bytes(std::span(&size, 1))) + first + second;
+}
+inline std::pair<std::string, std::string> parted(std::string_view input) {
+  std::uint16_t size = 0;
+  if (input.size() < sizeof size) return {};
+  std::memcpy(&size, input.data(), sizeof size);
+  input.remove_prefix(sizeof size);
+  const auto first = input.substr(0, size);
+  return {std::string(first), std::string(input.substr(first.size()))};
 }
 
 }  // namespace wallheat::fuzz

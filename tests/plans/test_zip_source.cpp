@@ -27,10 +27,14 @@ using Files = std::vector<std::pair<std::string, std::string>>;
 constexpr std::string_view entry_mark = "PK\x01\x02";
 constexpr std::size_t flags_at = 8, method_at = 10, crc_at = 16, packed_at = 20, size_at = 24;
 
-Files files_of(const FloorPlan& plan, const std::string& folder, const std::string& id) {
-  Files files{{folder + id + "_domain.npy", npy::bytes_of(plan.domain)},
-              {folder + id + "_interior.npy", npy::bytes_of(plan.interior)}};
-  if (plan.has_source()) files.push_back({folder + id + "_source.npy", npy::bytes_of(plan.source)});
+Files files_of(const std::vector<NamedPlan>& plans, const std::string& folder = "") {
+  Files files;
+  for (const auto& [id, plan] : plans) {
+    const auto name = [&, &id = id](PlanFile file) { return folder + plan_file_name(id, file); };
+    files.push_back({name(PlanFile::domain), npy::bytes_of(plan.domain)});
+    files.push_back({name(PlanFile::interior), npy::bytes_of(plan.interior)});
+    if (plan.has_source()) files.push_back({name(PlanFile::source), npy::bytes_of(plan.source)});
+  }
   return files;
 }
 
@@ -62,19 +66,8 @@ class ZipSource : public testing::Test {
     return open_plan_source(file());
   }
   SharedPlanSource open(const Files& files) { return open(zip_of(files)); }
-  std::string refusal(const std::string& bytes) {
-    return refusal_of<RunError>([&] { (void)open(bytes); });
-  }
-  std::string refusal(const Files& files) { return refusal(zip_of(files)); }
-  /// The sentence about plan 1 of two, of which an entry was changed.
-  std::string damage(const std::function<void(std::string&, std::size_t entry)>& change) {
-    Files files = files_of(room(20, 30), "", "1");
-    for (auto& more : files_of(room(9, 9), "", "2")) files.push_back(more);
-    std::string bytes = zip_of(files);
-    change(bytes, bytes.find(entry_mark));
-    const auto source = open(bytes);
-    EXPECT_TRUE(same_plan(source->load("2"), room(9, 9)));
-    return refusal_of<InputError>([&] { (void)source->load("1"); });
+  void expect_refused(const std::string& bytes, const std::string& sentence) {
+    EXPECT_THAT(refusal_of<RunError>([&] { (void)open(bytes); }), HasSubstr(sentence));
   }
   /// Makes `file()` of the folder `plans` in `directory_`.
   int python(const std::string& script) {
@@ -102,42 +95,37 @@ class ZipSource : public testing::Test {
 
 TEST_F(ZipSource, is_what_the_directory_is_however_python_made_it) {
   const std::string files = "for file in sorted(pathlib.Path('plans').iterdir(), reverse=True): ";
-  for (const std::string method : {"ZIP_STORED", "ZIP_DEFLATED"}) {
-    ASSERT_EQ(python("import pathlib, zipfile\n"
-                     "z = zipfile.ZipFile('plans.zip', 'w', zipfile." +
-                     method + ")\n" + files + "z.write(file)\nz.close()"),
-              0);
+  const auto zipped = [&](const std::string& method) {
+    return "z = zipfile.ZipFile('plans.zip', 'w', zipfile." + method + ")\n" + files +
+           "z.write(file)\nz.close()";
+  };
+  const std::vector<std::string> scripts{
+      zipped("ZIP_STORED"), zipped("ZIP_DEFLATED"),
+      // Sizes of 64 bits in the list, too.
+      "zipfile.ZIP64_LIMIT = 99\n" + zipped("ZIP_DEFLATED"),
+      // Into a pipe: sizes and checksum stand behind each member; its sizes have 64 bits.
+      "import subprocess\n"
+      "cat = subprocess.Popen('cat > plans.zip', shell=True, stdin=subprocess.PIPE)\n"
+      "z = zipfile.ZipFile(cat.stdin, 'w', zipfile.ZIP_DEFLATED)\n"
+      "z.comment = b'PK\\5\\6' * 9\n" +
+          files +
+          "\n    with z.open(str(file), 'w', force_zip64=True) as out: "
+          "out.write(file.read_bytes())\n"
+          "z.close()\ncat.stdin.close()\nassert cat.wait() == 0",
+      "import numpy\n"
+      "numpy.savez_compressed('plans', **{file.stem: numpy.load(file) for file in "
+      "pathlib.Path('plans').iterdir()})\n"
+      "pathlib.Path('plans.npz').rename('plans.zip')"};
+  const bool has_numpy = python("import numpy") == 0;
+  for (const std::string& script : scripts) {
+    if (!has_numpy && script.starts_with("import numpy")) continue;
+    ASSERT_EQ(python("import pathlib, zipfile\n" + script), 0);
     expect_the_directory();
   }
-  // Sizes of 64 bits in the list, too.
-  ASSERT_EQ(python("import pathlib, zipfile\n"
-                   "zipfile.ZIP64_LIMIT = 99\n"
-                   "z = zipfile.ZipFile('plans.zip', 'w', zipfile.ZIP_DEFLATED)\n" +
-                   files + "z.write(file)\nz.close()"),
-            0);
-  expect_the_directory();
-  // Into a pipe: sizes and checksum stand behind each member; its sizes have 64 bits.
-  ASSERT_EQ(python("import pathlib, subprocess, zipfile\n"
-                   "cat = subprocess.Popen('cat > plans.zip', shell=True, stdin=subprocess.PIPE)\n"
-                   "z = zipfile.ZipFile(cat.stdin, 'w', zipfile.ZIP_DEFLATED)\n"
-                   "z.comment = b'PK\\5\\6' * 9\n" +
-                   files +
-                   "\n    with z.open(str(file), 'w', force_zip64=True) as out: "
-                   "out.write(file.read_bytes())\n"
-                   "z.close()\ncat.stdin.close()\nassert cat.wait() == 0"),
-            0);
-  expect_the_directory();
-  if (python("import numpy") != 0) return;
-  ASSERT_EQ(python("import numpy, pathlib\n"
-                   "numpy.savez_compressed('plans', **{file.stem: numpy.load(file) for file in "
-                   "pathlib.Path('plans').iterdir()})"),
-            0);
-  std::filesystem::rename(directory_ / "plans.npz", file());
-  expect_the_directory();
 }
 
 TEST_F(ZipSource, of_its_writer_is_read_by_python) {
-  (void)open(files_of(room(9, 9), "plans/", "1"));
+  (void)open(files_of({{"1", room(9, 9)}}, "plans/"));
   EXPECT_EQ(python("import zipfile\nz = zipfile.ZipFile('plans.zip')\nassert z.testzip() is None\n"
                    "assert z.namelist() == ['plans/1_domain.npy', 'plans/1_interior.npy']\n"
                    "assert z.infolist()[0].date_time == (1980, 1, 1, 0, 0, 0)"),
@@ -148,9 +136,7 @@ TEST_F(ZipSource, of_its_writer_is_read_by_python) {
 class ZipSourceWithoutAList : public ZipSource {
  protected:
   void SetUp() override {
-    std::mt19937 random(5);
-    files_ = files_of(random_plan_with_sources(random), "plans/", "1");
-    for (auto& file : files_of(room(20, 30), "plans/", "2")) files_.push_back(file);
+    files_ = files_of({{"1", random_plan(11, 7, 60, 2)}, {"2", room(20, 30)}}, "plans/");
     listed_ = open(files_);
   }
   [[nodiscard]] PlanKey key(const std::string& id) const {
@@ -174,7 +160,6 @@ TEST_F(ZipSourceWithoutAList, reads_a_plan_whose_entry_offsets_it_gets) {
   EXPECT_EQ(source->stamp(key("1")), listed_->stamp("1"));
   EXPECT_EQ(source->shape(key("1")), listed_->shape("1"));
   EXPECT_THROW((void)source->load("1"), RunError);
-  EXPECT_THROW((void)open_plan_source(file()), RunError);
 }
 
 TEST_F(ZipSourceWithoutAList, says_what_a_plan_lacks) {
@@ -182,16 +167,13 @@ TEST_F(ZipSourceWithoutAList, says_what_a_plan_lacks) {
   listed_ = open(files_);
   EXPECT_THAT(refusal_of<InputError>([&] { (void)unlisted()->load(key("2")); }),
               HasSubstr("plans.zip: there is no 2_interior.npy"));
-  EXPECT_THAT(refusal_of<InputError>([&] { (void)unlisted()->stamp(key("3")); }),
-              HasSubstr("plans.zip: there is no 3_domain.npy"));
 }
 
-TEST_F(ZipSourceWithoutAList, takes_no_plan_for_another_where_the_archive_is_another) {
+TEST_F(ZipSourceWithoutAList, takes_no_plan_for_another_if_the_archive_is_another) {
   const PlanKey first = key("1");
   const PlanKey second = key("2");
-  Files others = files_of(room(9, 9), "plans/", "2");
-  for (auto& file : files_of(room(20, 30), "plans/", "1")) others.push_back(file);
-  (void)open(others);
+  std::swap(files_[0], files_[2]);
+  (void)open(files_);
   const auto source = unlisted();
   for (const auto& read : std::initializer_list<std::function<void()>>{
            [&] { (void)source->load(first); }, [&] { (void)source->stamp(first); },
@@ -200,9 +182,7 @@ TEST_F(ZipSourceWithoutAList, takes_no_plan_for_another_where_the_archive_is_ano
 }
 
 TEST_F(ZipSource, has_the_order_of_its_list_and_plans_beside_it) {
-  Files files = files_of(room(9, 9), "x/y/", "2");
-  for (const char* id : {"10", "9"})
-    for (auto& more : files_of(room(8, 9), "x/y/", id)) files.push_back(more);
+  Files files = files_of({{"2", room(9, 9)}, {"10", room(8, 9)}, {"9", room(8, 9)}}, "x/y/");
   files.push_back({"x/y/old/1_domain.npy", "of a folder below"});
   files.push_back({"notes.txt", "of no plan"});
   const PlanIds unlisted = open(files)->ids();
@@ -224,7 +204,7 @@ TEST_F(ZipSource, has_the_order_of_its_list_and_plans_beside_it) {
 }
 
 TEST_F(ZipSource, unpacks_no_mask_that_is_too_large) {
-  std::string bytes = zip_of(files_of(room(9, 9), "", "1"));
+  std::string bytes = zip_of(files_of({{"1", room(9, 9)}}));
   bytes[bytes.rfind(entry_mark) + size_at + 3] = 0x70;  // of the mask: it says 2 GB
   const auto source = open(bytes);
   EXPECT_THAT(refusal_of<InputError>([&] { (void)source->interior("1", 81); }),
@@ -232,8 +212,7 @@ TEST_F(ZipSource, unpacks_no_mask_that_is_too_large) {
 }
 
 TEST_F(ZipSource, has_another_stamp_for_a_plan_that_changed_only) {
-  Files files = files_of(room(9, 9), "", "1");
-  for (auto& more : files_of(room(8, 9), "", "2")) files.push_back(more);
+  Files files = files_of({{"1", room(9, 9)}, {"2", room(8, 9)}});
   const auto stamps = [&] {
     const auto source = open(files);
     return std::pair(source->stamp("1"), source->stamp("2"));
@@ -251,7 +230,7 @@ TEST_F(ZipSource, has_another_stamp_for_a_plan_that_changed_only) {
 }
 
 TEST_F(ZipSource, says_how_far_apart_the_cells_are) {
-  Files files = files_of(room(9, 9), "plans/", "1");
+  Files files = files_of({{"1", room(9, 9)}}, "plans/");
   (void)open(files);
   EXPECT_EQ(spacing_of_plans(file()), std::nullopt);
   files.push_back({"spacing.txt", "7"});  // of another folder
@@ -268,124 +247,117 @@ TEST_F(ZipSource, says_how_far_apart_the_cells_are) {
 }
 
 TEST_F(ZipSource, names_archive_and_member_that_cannot_be_read) {
-  const auto plan_1 = [](const std::string& cause) {
-    return AllOf(HasSubstr("plans.zip: 1_domain.npy"), HasSubstr(cause), Not(HasSubstr("\n")));
-  };
-  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + flags_at] |= 1; }),
-              plan_1("is encrypted"));
-  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + method_at] = 12; }),
-              plan_1("is compressed by method 12"));
-  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + crc_at] ^= 1; }),
-              plan_1("its checksum does not match"));
-  EXPECT_THAT(damage([](auto& bytes, auto) { bytes[60] ^= 1; }), plan_1("is damaged"));
-  EXPECT_THAT(damage([](auto& bytes, auto) { bytes[33] = 'x'; }),
-              plan_1("is not where the list of members says"));
-  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + packed_at + 3] = 0x70; }),
-              plan_1("is longer than the archive"));
-  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + size_at + 3] = 0x70; }),
-              plan_1("its size is not possible"));
-  EXPECT_THAT(damage([](auto& bytes, auto entry) { bytes[entry + size_at] ^= 1; }),
-              plan_1("cannot be unpacked"));
-  EXPECT_THAT(damage([](auto& bytes, auto entry) {
-                bytes[entry + method_at] = 0;
-                bytes[entry + packed_at] ^= 1;
-              }),
-              plan_1("its checksum does not match"));
+  using Change = std::function<void(std::string & bytes, std::size_t entry)>;
+  const std::vector<std::pair<const char*, Change>> changes{
+      {"is encrypted", [](auto& bytes, auto entry) { bytes[entry + flags_at] |= 1; }},
+      {"is compressed by method 12",
+       [](auto& bytes, auto entry) { bytes[entry + method_at] = 12; }},
+      {"its checksum does not match", [](auto& bytes, auto entry) { bytes[entry + crc_at] ^= 1; }},
+      {"is damaged", [](auto& bytes, auto) { bytes[60] ^= 1; }},
+      {"is not where the list of members says", [](auto& bytes, auto) { bytes[33] = 'x'; }},
+      {"is longer than the archive",
+       [](auto& bytes, auto entry) { bytes[entry + packed_at + 3] = 0x70; }},
+      {"its size is not possible",
+       [](auto& bytes, auto entry) { bytes[entry + size_at + 3] = 0x70; }},
+      {"cannot be unpacked", [](auto& bytes, auto entry) { bytes[entry + size_at] ^= 1; }},
+      {"its checksum does not match", [](auto& bytes, auto entry) {
+         bytes[entry + method_at] = 0;
+         bytes[entry + packed_at] ^= 1;
+       }}};
+  const Files files = files_of({{"1", room(20, 30)}, {"2", room(9, 9)}});
+  for (const auto& [cause, change] : changes) {
+    std::string bytes = zip_of(files);
+    change(bytes, bytes.find(entry_mark));
+    const auto source = open(bytes);
+    EXPECT_TRUE(same_plan(source->load("2"), room(9, 9))) << cause;
+    EXPECT_THAT(
+        refusal_of<InputError>([&] { (void)source->load("1"); }),
+        AllOf(HasSubstr("plans.zip: 1_domain.npy"), HasSubstr(cause), Not(HasSubstr("\n"))));
+  }
 }
 
 TEST_F(ZipSource, that_is_none_or_of_no_plans_is_refused_in_one_sentence) {
-  const Files plan = files_of(room(9, 9), "", "1");
+  const Files plan = files_of({{"1", room(9, 9)}});
   const std::string whole = zip_of(plan);
-  EXPECT_THAT(refusal(""), HasSubstr("neither a directory of floor plans nor a zip archive"));
-  EXPECT_THAT(refusal("id,mean_temp\n"), HasSubstr("neither a directory of floor plans nor a zip"));
-  EXPECT_THAT(refusal("PK"), HasSubstr("as if it was cut off"));
-  EXPECT_THAT(refusal(Files{{"a.txt", "text"}}), HasSubstr("holds no floor plan"));
-  EXPECT_THAT(refusal(Files{}), HasSubstr("holds no floor plan"));
-  EXPECT_THAT(refusal(whole.substr(0, 40) + whole.substr(41)), HasSubstr("members is damaged"));
+  const auto cut = [](const std::string& bytes) { return bytes.substr(0, 40) + bytes.substr(41); };
   std::string small = whole;  // an end without numbers of 64 bits
   small.erase(small.size() - 98, 76);
-  EXPECT_EQ(refusal(small), "(accepted)");
-  EXPECT_THAT(refusal(small.substr(0, 40) + small.substr(41)), HasSubstr("not where it says"));
-  small[small.size() - 12] = 1;  // of two members
-  EXPECT_THAT(refusal(small), HasSubstr("members is damaged"));
-  for (const char* name : {"../1_domain.npy", "/1_domain.npy", "a/../1_domain.npy",
-                           "a\\1_domain.npy", "a//1_domain.npy"}) {
-    Files files = plan;
-    files.push_back({name, "x"});
-    EXPECT_THAT(refusal(files), AllOf(HasSubstr(name), HasSubstr("leads out of a directory")));
-  }
+  (void)open(small);
+  std::string of_two_members = small;
+  of_two_members[small.size() - 12] = 1;
   Files twice = plan;
   twice.push_back(plan[1]);
-  EXPECT_THAT(refusal(twice), HasSubstr("has 1_interior.npy twice"));
-  Files two = files_of(room(9, 9), "a/", "1");
-  two.push_back({"b/2_domain.npy", "x"});
-  EXPECT_THAT(refusal(two), HasSubstr("in two folders, 'a/' and 'b/'"));
+  Files two_folders = files_of({{"1", room(9, 9)}}, "a/");
+  two_folders.push_back({"b/2_domain.npy", "x"});
+  const std::pair<std::string, const char*> refused[] = {
+      {"", "neither a directory of floor plans nor a zip archive"},
+      {"id,mean_temp\n", "neither a directory of floor plans nor a zip"},
+      {"PK", "as if it was cut off"},
+      {zip_of({{"a.txt", "text"}}), "holds no floor plan"},
+      {zip_of({}), "holds no floor plan"},
+      {cut(whole), "members is damaged"},
+      {cut(small), "not where it says"},
+      {of_two_members, "members is damaged"},
+      {zip_of(twice), "has 1_interior.npy twice"},
+      {zip_of(two_folders), "in two folders, 'a/' and 'b/'"}};
+  for (const auto& [bytes, sentence] : refused) expect_refused(bytes, sentence);
+  for (const std::string name : {"../1_domain.npy", "/1_domain.npy", "a/../1_domain.npy",
+                                 "a\\1_domain.npy", "a//1_domain.npy"}) {
+    Files files = plan;
+    files.push_back({name, "x"});
+    expect_refused(zip_of(files), name + "', whose name leads out of a directory");
+  }
   std::filesystem::remove(file());
   EXPECT_THAT(refusal_of<RunError>([&] { (void)open_plan_source(file()); }),
               HasSubstr("there is no directory or zip archive"));
 }
 
-TEST_F(ZipSource, may_have_more_members_than_16_bits_count) {
-  std::ostringstream out;
-  ZipWriter zip(out);
-  const ZipMember domain = compress_member("", npy::bytes_of(room(4, 4).domain));
-  const ZipMember interior = compress_member("", npy::bytes_of(room(4, 4).interior));
-  for (int plan = 0; plan < 40'000; ++plan) {
-    for (ZipMember member : {domain, interior}) {
-      member.name =
-          plan_file_name(std::to_string(plan),
-                         member.crc32 == domain.crc32 ? PlanFile::domain : PlanFile::interior);
-      zip.add(member);
-    }
-  }
-  zip.finish();
-  const auto source = open(out.str());
-  EXPECT_EQ(source->ids().ids.size(), 40'000U);
-  EXPECT_TRUE(same_plan(source->load("39999"), room(4, 4)));
-}
-
 /// A file in which long stretches are holes.
 class SparseFile final : public std::filebuf {
   std::streamsize xsputn(const char* bytes, std::streamsize count) override {
-    if (count < 1 << 20) return std::filebuf::xsputn(bytes, count);
+    if (count < 1 << 27) return std::filebuf::xsputn(bytes, count);
     seekoff(count, std::ios::cur, std::ios::out);
     return count;
   }
 };
 
-TEST_F(ZipSource, may_be_larger_than_4_gib) {
+TEST_F(ZipSource, may_be_larger_than_4_gib_and_have_more_members_than_16_bits_count) {
   SparseFile sparse;
   ASSERT_NE(sparse.open(file(), std::ios::out | std::ios::binary), nullptr);
   std::ostream out(&sparse);
   ZipWriter zip(out);
   const ZipMember large{"large", std::vector<std::byte>(std::size_t{1} << 27), 1, 0};
   for (int count = 0; count < 33; ++count) zip.add(large);
-  for (const auto& [name, bytes] : files_of(room(20, 30), "", "1"))
-    zip.add(compress_member(name, bytes));
+  ZipMember domain = compress_member("", npy::bytes_of(room(4, 4).domain));
+  ZipMember interior = compress_member("", npy::bytes_of(room(4, 4).interior));
+  for (int plan = 0; plan < 40'000; ++plan) {
+    domain.name = plan_file_name(std::to_string(plan), PlanFile::domain);
+    interior.name = plan_file_name(std::to_string(plan), PlanFile::interior);
+    zip.add(domain);
+    zip.add(interior);
+  }
   zip.finish();
   sparse.close();
   ASSERT_GT(std::filesystem::file_size(file()), std::uint64_t{1} << 32);
-  EXPECT_TRUE(same_plan(open_plan_source(file())->load("1"), room(20, 30)));
+  const auto source = open_plan_source(file());
+  EXPECT_EQ(source->ids().ids.size(), 40'000U);
+  EXPECT_TRUE(same_plan(source->load("39999"), room(4, 4)));
   EXPECT_EQ(python("import zipfile\nassert len(zipfile.ZipFile('plans.zip').read('1_domain.npy'))"
-                   " == 128 + 8 * 600"),
+                   " == 128 + 8 * 16"),
             0);
 }
 
 TEST_F(ZipSource, serves_many_threads_at_once) {
-  Files files;
-  for (const auto& [name, plan] : awkward_plans())
-    for (auto& more : files_of(plan, "", name)) files.push_back(more);
-  const auto source = open(files);
+  const auto expected = awkward_plans();
+  const auto source = open(files_of(expected));
   std::atomic<int> wrong = 0;
   {
     std::vector<std::jthread> threads;
-    for (int thread = 0; thread < 8; ++thread) {
+    for (int thread = 0; thread < 8; ++thread)
       threads.emplace_back([&] {
-        for (int round = 0; round < 10; ++round)
-          for (const auto& [name, plan] : awkward_plans())
-            wrong += same_plan(source->load(name), plan) ? 0 : 1;
+        for (const auto& [name, plan] : expected)
+          wrong += same_plan(source->load(name), plan) ? 0 : 1;
       });
-    }
   }
   EXPECT_EQ(wrong, 0);
 }

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "store/merge.hpp"
+#include "store/repair.hpp"
 #include "store/result_store.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"
@@ -52,39 +54,13 @@ int in_a_process(Work work) {
   return wait_for(start_child(work));
 }
 
-/// Runs `work` in a process that is killed right after it, or as soon as it calls what it is given.
+/// Runs `work` in a process that is killed as soon as it calls what it is given.
 template <class Work>
 void run_and_kill(Work work) {
   const auto die = [] { ::kill(::getpid(), SIGKILL); };
   const int status = in_a_process([&] { work(die); });
   ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "status " << status;
 }
-
-/// A pipe for single bytes between two processes.
-class Signal {
- public:
-  Signal() {
-    if (::pipe(ends_) != 0) throw std::runtime_error("no pipe");
-  }
-  ~Signal() {
-    ::close(ends_[0]);
-    ::close(ends_[1]);
-  }
-  Signal(const Signal&) = delete;
-  Signal& operator=(const Signal&) = delete;
-
-  void send() {
-    const char byte = 'x';
-    if (::write(ends_[1], &byte, 1) != 1) throw std::runtime_error("pipe is closed");
-  }
-  void wait() {
-    char byte = 0;
-    if (::read(ends_[0], &byte, 1) != 1) throw std::runtime_error("pipe is closed");
-  }
-
- private:
-  int ends_[2];
-};
 
 /// The sentence of the RunError that `step` throws; "(accepted)" if it throws none.
 template <class Step>
@@ -139,31 +115,13 @@ inline std::size_t files_in(const std::filesystem::path& directory) {
       std::distance(std::filesystem::directory_iterator(directory), {}));
 }
 
-/// Runs a script with Debian's Python; h5py is an independent judge of the file.
-inline int run_python(const std::string& script, const std::filesystem::path& file) {
-  const auto path = file.parent_path() / "script.py";
-  write_bytes(path, script);
-  const auto command = "/usr/bin/python3 " + path.string() + " " + file.string();
-  const int status = std::system(command.c_str());
-  std::filesystem::remove(path);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-inline bool has_h5py() {
-  return std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") == 0;
-}
-
 /// An empty directory, and the names of what will be in it.
 class StoreTest : public testing::Test {
  protected:
   /// Made and closed by a session.
-  void make_closed(const TestPlan& plan, std::size_t stored) {
-    make_by_session(plan, stored, true);
-  }
+  void make_closed(const TestPlan& plan, std::size_t stored) { make(plan, stored, true); }
   /// By a session that was stopped before all was done: its journal is left.
-  void make_stopped(const TestPlan& plan, std::size_t stored) {
-    make_by_session(plan, stored, false);
-  }
+  void make_stopped(const TestPlan& plan, std::size_t stored) { make(plan, stored, false); }
   /// Batches of one row, in a process that is then killed.
   void make_killed(const TestPlan& plan, std::size_t stored) { make_killed(file, plan, stored); }
   static void make_killed(const std::filesystem::path& path, const TestPlan& plan,
@@ -183,23 +141,35 @@ class StoreTest : public testing::Test {
     store.close({}, finished);
     return report;
   }
-  /// Flips a bit of a row that was stored.
+  /// A look, a resume, a merge and a repair of the file are refused so, and change nothing.
+  void expect_refused(const TestPlan& plan,
+                      const testing::Matcher<const std::string&>& sentence) const {
+    const auto before = read_bytes(file);
+    const std::size_t files = files_in(directory);
+    EXPECT_THAT(refusal([&] { ResultReader reader(file); }), sentence);
+    EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), sentence);
+    EXPECT_THAT(refusal([&] { (void)merge_results(directory / "all.h5", {file}, {}); }), sentence);
+    EXPECT_THAT(refusal([&] { (void)repair_results(file); }), sentence);
+    EXPECT_EQ(read_bytes(file), before);
+    EXPECT_EQ(files_in(directory), files);
+  }
+  static void flip(const std::filesystem::path& path, std::size_t at) {
+    auto bytes = read_bytes(path);
+    ASSERT_LT(at, bytes.size());
+    bytes[at] ^= 1;
+    write_bytes(path, bytes);
+  }
+  /// Flips a bit of a row that was stored, of its field, or of one of its rooms.
   void damage_row(const TestPlan& plan, std::size_t index, std::size_t byte = 140) const {
-    const auto bytes = read_bytes(file);
-    flip(bytes, row_at(bytes, plan, index), byte);
+    flip(file, row_at(read_bytes(file), plan, index) + byte);
   }
-  /// The same of its field.
   void damage_field(const TestPlan& plan, std::size_t index) const {
-    const auto field = compress_field(field_of(plan, index));
-    const auto bytes = read_bytes(file);
-    flip(bytes, bytes.find(std::string(reinterpret_cast<const char*>(field.data()), field.size())),
-         9);
+    const auto field = make_result(plan, index).field;
+    flip_in_bytes(field.data(), field.size(), 9);
   }
-  /// The same of a room.
   void damage_room(const TestPlan& plan, std::size_t index, std::size_t room) const {
     const double mean = make_result(plan, index).rooms[room].mean_temp;
-    const auto bytes = read_bytes(file);
-    flip(bytes, bytes.find(std::string(reinterpret_cast<const char*>(&mean), sizeof mean)), 0);
+    flip_in_bytes(&mean, sizeof mean, 0);
   }
 
   const TemporaryDirectory temporary;
@@ -209,15 +179,14 @@ class StoreTest : public testing::Test {
   const std::filesystem::path lock = directory / "results.h5.lock";
 
  private:
-  void make_by_session(const TestPlan& plan, std::size_t stored, bool finished) {
+  void make(const TestPlan& plan, std::size_t stored, bool finished) {
     auto store = ResultStore::create(file, plan, {{"host", "first"}}, true);
     store.store(make_results(plan, 0, stored));
     store.close({}, finished);
   }
-  void flip(std::string bytes, std::size_t at, std::size_t byte) const {
-    ASSERT_NE(at, std::string::npos);
-    bytes[at + byte] ^= 1;
-    write_bytes(file, bytes);
+  void flip_in_bytes(const void* bytes, std::size_t size, std::size_t byte) const {
+    const std::string_view text(static_cast<const char*>(bytes), size);
+    flip(file, read_bytes(file).find(text) + byte);
   }
 };
 

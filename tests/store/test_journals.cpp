@@ -1,10 +1,14 @@
-#include "io/files.hpp"
+#include <sys/mman.h>
+
+#include <atomic>
+#include <new>
+
+#include "io/file_names.hpp"
 #include "store/fold.hpp"
-#include "store/repair.hpp"
 #include "store_fixture.hpp"
 
-// A result file with its journals, whatever becomes of them: kills, gaps, strangers, and other
-// processes that write, fold and look at the same time.
+// A result file with its journals: gaps, strangers, damage, and other processes that write, fold
+// and look at the same time. What kills and losses of power leave is in tests/crash.
 namespace wallheat::store_test {
 namespace {
 
@@ -15,44 +19,7 @@ class Journal : public StoreTest {
   [[nodiscard]] fs::path journal_of(std::size_t session) const {
     return journal_path(file, session);
   }
-  /// Sessions of one result each, all killed.
-  void make_killed_sessions(const TestPlan& plan, std::size_t count) {
-    make_killed(plan, 1);
-    for (std::size_t i = 1; i < count; ++i)
-      run_and_kill([&](auto die) {
-        auto store = ResultStore::resume(file, plan, {});
-        store.store(make_results(plan, i, i + 1));
-        die();
-      });
-  }
 };
-
-TEST_F(Journal, that_a_kill_cut_anywhere_gives_back_all_that_was_stored_before) {
-  const auto plan = make_plan(4, {{6, 7}, {3, 3}});
-  make_closed(plan, 0);
-  const auto empty = read_bytes(file);
-  std::vector<std::size_t> sizes;
-  {
-    auto store = ResultStore::resume(file, plan, {});
-    for (std::size_t i = 0; i < 4; ++i) {
-      store.store(make_results(plan, i, i + 1));
-      sizes.push_back(fs::file_size(journal_of(1)));
-    }
-    store.close({}, false);
-  }
-  const auto whole = read_bytes(journal_of(1));
-  for (std::size_t length = 0; length <= whole.size(); length += 1 + length % 7) {
-    write_bytes(file, empty);
-    write_bytes(journal_of(1), whole.substr(0, length));
-    const auto stored = static_cast<std::size_t>(std::count_if(
-        sizes.begin(), sizes.end(), [&](std::size_t size) { return size <= length; }));
-    ASSERT_EQ(right_answers(file, plan), stored) << "of " << length << " bytes";
-    EXPECT_THAT(ResultReader(file).damage(), IsEmpty());
-    ASSERT_EQ(repair_results(file).done, stored);
-    ASSERT_EQ(right_answers(file, plan), stored) << "of " << length << " bytes, folded";
-    ASSERT_EQ(files_in(directory), 1u);
-  }
-}
 
 TEST_F(Journal, of_which_a_power_loss_kept_the_last_row_but_not_its_field_gives_back_the_others) {
   const auto plan = make_plan(3, {{6, 7}});
@@ -63,11 +30,11 @@ TEST_F(Journal, of_which_a_power_loss_kept_the_last_row_but_not_its_field_gives_
     ASSERT_TRUE(store.begin());
     rows_before = read_bytes(file);
     store.store(make_results(plan, 0, 3));
-    written = read_bytes(journal_of(0));
+    written = read_bytes(journal);
     store.close({}, false);
   }
   write_bytes(file, rows_before);
-  write_bytes(journal_of(0), written.substr(0, written.size() - 8) + std::string(8, '\0'));
+  write_bytes(journal, written.substr(0, written.size() - 8) + std::string(8, '\0'));
   EXPECT_EQ(right_answers(file, plan), 2u);
   EXPECT_THAT(ResultReader(file).damage(), IsEmpty()) << "the third was never acknowledged";
   EXPECT_THAT(resume_with(plan, 2, 3), IsEmpty());
@@ -76,19 +43,13 @@ TEST_F(Journal, of_which_a_power_loss_kept_the_last_row_but_not_its_field_gives_
 
 TEST_F(Journal, that_is_missing_before_another_is_named) {
   const auto plan = make_plan(4);
-  make_killed_sessions(plan, 3);
-  fs::rename(journal_of(2), journal_of(100));
-  EXPECT_THAT(refusal([&] { (void)ResultReader(file); }),
-              HasSubstr("although " + journal_of(100).string() + " is there"));
-  fs::rename(journal_of(100), journal_of(2));
+  make_killed(plan, 1);
+  for (const std::size_t i : {1, 2}) resume_with(plan, i, i + 1, false);
   const auto kept = read_bytes(journal_of(1));
   fs::remove(journal_of(1));
-  const auto refused = AllOf(HasSubstr(journal_of(1).string() + " is missing, although " +
+  expect_refused(plan, AllOf(HasSubstr(journal_of(1).string() + " is missing, although " +
                                        journal_of(2).string() + " is there: bring it back"),
-                             HasSubstr("mv " + journal_of(2).string() + " "));
-  EXPECT_THAT(refusal([&] { (void)ResultReader(file); }), refused);
-  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), refused);
-  EXPECT_THAT(refusal([&] { (void)repair_results(file); }), refused);
+                             HasSubstr("mv " + journal_of(2).string() + " ")));
   write_bytes(journal_of(1), kept);
   expect_contents(file, plan, 3);
   fs::rename(journal_of(2), journal_of(1));
@@ -100,11 +61,9 @@ TEST_F(Journal, that_is_lost_with_fields_or_rooms_makes_their_plans_pending) {
     make_closed(plan, 2);
     resume_with(plan, 2, 4, false);
     fs::remove(journal_of(1));
-    std::vector<std::string> report;
-    const auto rows = restored(ResultStore::resume(file, plan, {}, &report));
-    EXPECT_TRUE(same(rows[3], pending(plan, 3)));
-    EXPECT_THAT(report, ElementsAre("2 rows were without the field or rooms that its journal held; "
-                                    "pending again: \"plan 2\", \"plan 3\""));
+    EXPECT_THAT(resume_with(plan, 2, 2, false),
+                ElementsAre("2 rows were without the field or rooms that its journal held; "
+                            "pending again: \"plan 2\", \"plan 3\""));
     EXPECT_EQ(right_answers(file, plan), 2u);
     resume_with(plan, 2, 5);
     expect_contents(file, plan, 5);
@@ -115,18 +74,11 @@ TEST_F(Journal, of_another_file_is_refused_by_name) {
   const auto plan = make_plan(4);
   make_stopped(plan, 3);
   const auto stranger = read_bytes(journal);
-  fs::remove(journal);
-  fs::remove(file);
   make_stopped(plan, 2);
-  const auto own = read_bytes(journal);
   write_bytes(journal, stranger);
-  const auto refused = AllOf(HasSubstr(journal.string() + " is the journal of another result file"),
-                             HasSubstr("or move the journal away"));
-  EXPECT_THAT(refusal([&] { (void)ResultReader(file); }), refused);
-  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), refused);
+  expect_refused(plan, AllOf(HasSubstr(journal.string() + " is the journal of another result file"),
+                             HasSubstr("or move the journal away")));
   EXPECT_EQ(read_bytes(journal), stranger);
-  write_bytes(journal, own);
-  expect_contents(file, plan, 2);
 }
 
 TEST_F(Journal, without_a_record_behind_others_is_no_gap_and_is_removed) {
@@ -149,9 +101,7 @@ TEST_F(Journal, is_read_on_behind_damage_wherever_the_next_record_begins) {
     auto store = ResultStore::create(file, plan, {{"note", std::string(length, 'x')}}, true);
     store.store(make_results(plan, 0, 3));
     store.close({}, false);
-    auto bytes = read_bytes(journal);
-    bytes[0] ^= 1;
-    write_bytes(journal, bytes);
+    flip(journal, 0);
     ASSERT_EQ(right_answers(file, plan), 3u) << length;
   }
 }
@@ -177,23 +127,18 @@ TEST_F(Journal, without_results_stays_if_another_one_lies_behind_it) {
   store.close({}, false);
   EXPECT_TRUE(fs::exists(journal_of(1))) << "else there would be a gap";
   expect_contents(file, plan, 2);
-  resume_with(plan, 2, 3);
-  EXPECT_EQ(files_in(directory), 1u);
-  expect_contents(file, plan, 3);
 }
 
 TEST_F(Journal, is_kept_if_another_process_replaced_the_file_that_is_folded) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 3);
-  fs::copy_file(file, directory / "copy.h5");
-  const auto replaced = [&] {
-    fs::copy_file(directory / "copy.h5", directory / "other.h5");
+  const auto replace = [&] {
+    fs::copy_file(file, directory / "other.h5");
     fs::rename(directory / "other.h5", file);
     return false;
   };
-  EXPECT_THAT(refusal([&] { (void)store::fold(file, nullptr, replaced); }),
+  EXPECT_THAT(refusal([&] { (void)store::fold(file, nullptr, replace); }),
               HasSubstr("was replaced by another process"));
-  EXPECT_EQ(read_bytes(file), read_bytes(directory / "copy.h5"));
   expect_contents(file, plan, 3);
 }
 
@@ -216,19 +161,24 @@ TEST_F(Journal, of_a_writer_that_began_while_another_folded_belongs_to_the_new_f
   store::take_journals(file);
   auto unseen = ResultStore::resume(file, plan, {});
   unseen.store(make_results(plan, 2, 4));
-  ASSERT_TRUE(fs::exists(journal_of(1)));
   // Now the fold has its new file, made of what it took.
-  const auto hidden = read_bytes(journal_of(1));
   fs::rename(journal_of(1), directory / "hidden");
   (void)store::fold(file);
   fs::rename(directory / "hidden", journal_of(1));
-  EXPECT_EQ(read_bytes(journal_of(1)), hidden);
   expect_contents(file, plan, 4);
   unseen.store(make_results(plan, 4, 5));
-  expect_contents(file, plan, 5);
   fs::remove(lock);
   EXPECT_EQ(repair_results(file).done, 5u);
   expect_contents(file, plan, 5);
+}
+
+TEST_F(Journal, begins_for_no_writer_whose_file_is_replaced_by_a_fold) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_stopped(plan, 2);
+  auto unseen = ResultStore::resume(file, plan, {});
+  (void)store::fold(file);
+  EXPECT_THAT(refusal([&] { unseen.store(make_results(plan, 2, 3)); }), HasSubstr("changed"));
+  expect_contents(file, plan, 2);
 }
 
 TEST_F(Journal, is_skipped_where_it_holds_fields_when_only_rows_are_looked_at) {
@@ -247,6 +197,41 @@ TEST_F(Journal, is_skipped_where_it_holds_fields_when_only_rows_are_looked_at) {
   const auto before = bytes_read();
   EXPECT_EQ(store::View(file).journaled(), 20u);
   EXPECT_LT(bytes_read() - before, 3 << 20) << "of 20 MB";
+}
+
+TEST_F(Journal, and_file_show_all_that_was_acknowledged_at_every_moment_of_sessions_that_fold) {
+  constexpr std::size_t plans = 40;
+  make_closed(make_plan_with_rooms(1, {{6, 7}}), 1);
+  using Count = std::atomic<std::size_t>;
+  void* const shared =
+      ::mmap(nullptr, sizeof(Count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto& acknowledged = *new (shared) Count(1);
+  const auto writer = start_child([&] {
+    for (std::size_t i = 1; i < plans; ++i) {  // each session rebuilds the file, and folds it
+      const auto plan = make_plan_with_rooms(i + 1, {{6, 7}});
+      auto store = ResultStore::resume(file, plan, {});
+      store.store(make_results(plan, i, i + 1));
+      acknowledged = i + 1;
+      store.close({});
+    }
+  });
+  int status = -1;
+  for (bool is_over = false; !is_over;) {
+    is_over = ::waitpid(writer, &status, WNOHANG) == writer;
+    const std::size_t least = acknowledged;
+    const ResultReader reader(file);
+    const auto plan = make_plan_with_rooms(reader.count(), {{6, 7}});
+    std::size_t found = 0;
+    reader.for_each_row([&](const PlanResult& row) {
+      found += is_answer(row.status) ? 1 : 0;
+      EXPECT_TRUE(!is_answer(row.status) || same(row, make_result(plan, row.index)));
+    });
+    EXPECT_GE(found, least);
+  }
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(acknowledged, plans);
+  ::munmap(shared, sizeof(Count));
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include "store/layout.hpp"
 #include "store_fixture.hpp"
 
-// Files of an earlier build: see tests/data/README.md.
-
+// What must not change without a new format version: files of an earlier build (see
+// tests/data/README.md), and what the README says of their columns.
 namespace wallheat::store_test {
 namespace {
 
@@ -13,28 +13,41 @@ const std::filesystem::path data = WALLHEAT_TEST_DATA;
 class KeptFiles : public StoreTest {
  protected:
   KeptFiles() {
-    for (const char* name : {"plain.h5", "fields.h5", "killed.h5", "killed.h5.wal0"})
+    for (const char* name : {"fields.h5", "killed.h5", "killed.h5.wal0"})
       std::filesystem::copy_file(data / name, directory / name);
   }
-  [[nodiscard]] std::filesystem::path kept(const char* name) const { return directory / name; }
 };
 
 TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
-  for (const char* name : {"plain.h5", "fields.h5"}) {
-    const store::ResultFile opened(kept(name));
-    std::vector<store::Row> rows(opened.count());
-    opened.read_rows(0, rows);
-    for (const store::Row& in_file : rows) {
-      store::Row written = store::to_row(store::to_result(in_file));
-      store::seal(written);
-      EXPECT_EQ(std::memcmp(&written, &in_file, sizeof written), 0)
-          << name << ", row " << in_file.index;
-    }
+  const store::ResultFile opened(data / "fields.h5");
+  std::vector<store::Row> rows(opened.count());
+  opened.read_rows(0, rows);
+  for (const store::Row& in_file : rows) {
+    store::Row written = store::to_row(store::to_result(in_file));
+    store::seal(written);
+    EXPECT_EQ(std::memcmp(&written, &in_file, sizeof written), 0) << "row " << in_file.index;
   }
 }
 
+TEST_F(KeptFiles, have_the_answers_that_were_stored) {
+  const PlanResult row = ResultReader(data / "fields.h5").row(1);
+  EXPECT_EQ(row.id, "00002");
+  EXPECT_EQ(row.status, PlanStatus::converged);
+  EXPECT_EQ(row.statistics.mean_temp, 14.451861513217585);
+  EXPECT_EQ(row.statistics.std_temp, 6.084584967936436);
+  EXPECT_EQ(row.statistics.pct_above_18, 37.2093023255814);
+  EXPECT_EQ(row.statistics.pct_below_15, 51.162790697674424);
+  EXPECT_EQ(row.iterations, 105);
+  EXPECT_EQ(row.last_delta, 9.551685210240635e-05);
+  EXPECT_EQ(row.interior_cells, 129);
+  EXPECT_EQ(row.input_hash, 0xde8f028b08595604);
+  EXPECT_EQ(row.device, "cpu avx512");
+  EXPECT_EQ(row.solver, "jacobi 1");
+  EXPECT_EQ(row.phases.store_s, 0.004266053F);
+}
+
 TEST_F(KeptFiles, have_the_journal_that_this_build_writes_byte_for_byte) {
-  store::JournalReader reader(File(kept("killed.h5.wal0"), O_RDONLY));
+  store::JournalReader reader(File(data / "killed.h5.wal0", O_RDONLY));
   std::vector<std::pair<store::Row, store::JournalEntry>> found;
   reader.scan([&](const store::Row& row, const store::JournalEntry& entry) {
     found.emplace_back(row, entry);
@@ -54,21 +67,46 @@ TEST_F(KeptFiles, are_resumed) {
     TestPlan plan = make_plan(0, {{512, 512}});
     for (const PlanResult& row : before.rows()) plan.ids.push_back(row.id);
     plan.settings = before.settings();
-    auto store = ResultStore::resume(kept(name), plan, {});
-    const auto large = make_result(plan, 6);
-    store.store(std::span(&large, 1));
+    auto store = ResultStore::resume(directory / name, plan, {});
+    store.store(make_results(plan, 6, 7));
     store.close({});
-    const ResultReader after(kept(name));
-    EXPECT_TRUE(after.closed_well());
-    EXPECT_EQ(after.settings(), before.settings());
-    ASSERT_EQ(after.sessions().size(), before.sessions().size() + 1);
-    for (std::size_t i = 0; i < 6; ++i) {
-      EXPECT_TRUE(same(after.row(i), before.row(i))) << name << ", row " << i;
-      EXPECT_EQ(after.field(i), before.field(i)) << name << ", row " << i;
+    const ResultReader after(directory / name);
+    for (std::size_t i = 0; i < 7; ++i) {
+      EXPECT_TRUE(same(after.row(i), i < 6 ? before.row(i) : make_result(plan, i))) << name << i;
+      EXPECT_EQ(after.field(i), i < 6 ? before.field(i) : field_of(plan, i)) << name << i;
     }
-    EXPECT_TRUE(same(after.row(6), large));
-    EXPECT_EQ(after.field(6), field_of(plan, 6));
   }
+}
+
+/// The table of the columns, as the README has it: neighbours that say the same share a line.
+TEST(Columns, stand_in_the_readme_as_they_are_in_the_file) {
+  std::string table = "| column of `/rows` | type | unit, meaning |\n|---|---|---|\n";
+  std::string names, end;
+  const auto add = [&](const std::string& name, const std::string& type, const char* meaning) {
+    const std::string its_end = " | " + type + " | " + meaning + " |\n";
+    if (its_end != end) table += std::exchange(names, "| ") + std::exchange(end, its_end);
+    names += (names == "| " ? "" : ", ") + name;
+  };
+  const auto number = [&](auto value, const std::string& name, const char* meaning) {
+    using Value = decltype(value);
+    const auto kind = std::is_same_v<Value, PlanStatus> ? "enum int"
+                      : std::is_floating_point_v<Value> ? "float"
+                      : std::is_unsigned_v<Value>       ? "uint"
+                                                        : "int";
+    add(name, kind + std::to_string(8 * sizeof(store::RowValue<Value>)), meaning);
+  };
+#define WALLHEAT_NUMBER(type, name, initial, use, meaning) number(type{}, #name, meaning);
+#define WALLHEAT_TEXT(bytes, name, use, meaning) add(#name, "text " #bytes, meaning);
+#define WALLHEAT_PART(type, name, part, use, meaning) number(type{}, #name, meaning);
+#define WALLHEAT_STORED(type, name, initial, meaning) number(type{}, #name, meaning);
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
+#undef WALLHEAT_NUMBER
+#undef WALLHEAT_TEXT
+#undef WALLHEAT_PART
+#undef WALLHEAT_STORED
+  EXPECT_THAT(read_bytes(WALLHEAT_STORE_README), HasSubstr(table + names + end + "\n"))
+      << "put this table into src/store/README.md:\n"
+      << table << names << end;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <sys/resource.h>
 
 #include "io/deflate.hpp"
-#include "store/merge.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {
@@ -21,17 +20,19 @@ class Merge : public StoreTest {
     store.store(results);
     store.close({});
   }
-  /// Each has half of the answers.
-  void make_two_parts(const TestPlan& plan) {
-    const std::size_t half = plan.ids.size() / 2;
-    write_part(part(0), plan, make_results(plan, 0, half));
-    write_part(part(1), plan, make_results(plan, half, plan.ids.size()));
+  /// Of two parts, each with some results.
+  MergeReport merge_of(const StorePlan& plan, const std::vector<PlanResult>& first,
+                       const std::vector<PlanResult>& second) const {
+    write_part(part(0), plan, first);
+    write_part(part(1), plan, second);
+    return merge_results(file, {part(0), part(1)}, {true, true});
   }
 };
 
 TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
   const auto plan = make_plan(6);
-  make_two_parts(plan);
+  write_part(part(0), plan, make_results(plan, 0, 3));
+  write_part(part(1), plan, make_results(plan, 3, 6));
   auto again = ResultStore::resume(part(1), plan, {{"wrote", "part-1.h5 again"}});
   again.store(make_results(plan, 3, 4));
   again.close({});
@@ -44,8 +45,6 @@ TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
   EXPECT_EQ(reader.row(0).session, 0u);
   EXPECT_EQ(reader.row(3).session, 2u) << "that of part 1 which stored it last";
   EXPECT_EQ(reader.row(5).session, 1u);
-  EXPECT_EQ(sessions[0].at("wrote"), "part-0.h5");
-  EXPECT_EQ(sessions[0].at("merged_from"), "part-0.h5");
   EXPECT_EQ(sessions[2].at("wrote"), "part-1.h5 again");
   EXPECT_EQ(sessions[2].at("merged_from"), "part-1.h5");
   EXPECT_TRUE(is_from_part(sessions[2]));
@@ -57,24 +56,21 @@ TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
 
 TEST_F(Merge, takes_equal_fields_for_equal_even_if_they_are_compressed_otherwise) {
   const auto plan = make_plan(4, {{60, 70}});
-  auto results = make_results(plan, 0, 4);
-  write_part(part(0), plan, results);
-  for (auto& result : results) {  // as another library, or another setting, compresses it
-    const auto before = result.field;
-    result.field = deflate(shuffle(field_of(plan, result.index).cells), Effort::best);
-    result.field_crc32 = crc32_of(result.field);
-    ASSERT_NE(result.field, before);
+  const auto results = make_results(plan, 0, 4);
+  auto others = results;
+  for (auto& other : others) {  // as another library, or another setting, compresses it
+    other.field = deflate(shuffle(field_of(plan, other.index).cells), Effort::best);
+    other.field_crc32 = crc32_of(other.field);
+    ASSERT_NE(other.field, results[other.index].field);
   }
-  write_part(part(1), plan, results);
-  const auto report = merge_results(file, {part(0), part(1)}, {});
+  const auto report = merge_of(plan, results, others);
   EXPECT_TRUE(report.written);
   EXPECT_EQ(report.duplicates, 4u);
   expect_contents(file, plan, 4);
 }
 
-TEST_F(Merge, writes_nothing_where_one_bit_of_an_answer_differs) {
-  const auto plan = make_plan(6, {{6, 7}});
-  write_part(part(0), plan, make_results(plan, 0, 6));
+TEST_F(Merge, writes_nothing_if_one_bit_of_an_answer_differs) {
+  const auto plan = make_plan_with_rooms(6, {{6, 7}});
   using Change = std::function<void(PlanResult&)>;
   const std::vector<std::pair<const char*, Change>> changes{
       {"status", [](auto& r) { r.status = PlanStatus::max_iterations; }},
@@ -85,7 +81,7 @@ TEST_F(Merge, writes_nothing_where_one_bit_of_an_answer_differs) {
       {"pct_below_15", [](auto& r) { r.statistics.pct_below_15 = -0.0; }},
       {"iterations", [](auto& r) { ++r.iterations; }},
       {"last_delta", [](auto& r) { r.last_delta = std::nextafter(r.last_delta, 1); }},
-      {"interior_cells", [](auto& r) { ++r.interior_cells; }},
+      {"max_temp of room 5", [](auto& r) { r.rooms[4].max_temp = 1; }},
       {"input_hash", [](auto& r) { r.input_hash ^= 1; }},
       {"field",
        [](auto& r) {
@@ -97,8 +93,7 @@ TEST_F(Merge, writes_nothing_where_one_bit_of_an_answer_differs) {
   for (const auto& [name, change] : changes) {
     auto other = make_results(plan, 4, 5);
     change(other[0]);
-    write_part(part(1), plan, other);
-    const auto report = merge_results(file, {part(0), part(1)}, {true, true});
+    const auto report = merge_of(plan, make_results(plan, 0, 6), other);
     EXPECT_FALSE(report.written) << name;
     EXPECT_THAT(report.conflicts,
                 ElementsAre(StartsWith("plan \"plan 4\" has different answers in " +
@@ -110,19 +105,8 @@ TEST_F(Merge, writes_nothing_where_one_bit_of_an_answer_differs) {
   }
 }
 
-TEST_F(Merge, names_a_room_that_differs) {
-  const auto plan = make_plan_with_rooms(7);
-  write_part(part(0), plan, make_results(plan, 0, 7));
-  auto other = make_result(plan, 6);
-  other.rooms[4].max_temp = 1;
-  write_part(part(1), plan, {other});
-  EXPECT_THAT(merge_results(file, {part(0), part(1)}, {}).conflicts,
-              ElementsAre(HasSubstr("max_temp of room 5 is 0.0 in the first, 1.0 in the second")));
-}
-
 TEST_F(Merge, does_not_call_it_a_conflict_who_solved_a_plan_nor_another_nan) {
   const auto plan = make_plan(3);
-  write_part(part(0), plan, make_results(plan, 0, 3));
   auto others = make_results(plan, 0, 3);
   ASSERT_TRUE(std::isnan(others[0].statistics.pct_above_18));
   others[0].statistics.pct_above_18 = -others[0].statistics.pct_above_18;
@@ -133,33 +117,31 @@ TEST_F(Merge, does_not_call_it_a_conflict_who_solved_a_plan_nor_another_nan) {
     other.attempts = 3;
     other.input_stamp = 0;
   }
-  write_part(part(1), plan, others);
-  EXPECT_TRUE(merge_results(file, {part(0), part(1)}, {}).written);
+  EXPECT_TRUE(merge_of(plan, make_results(plan, 0, 3), others).written);
   expect_contents(file, plan, 3);
 }
 
 TEST_F(Merge, names_how_a_part_of_another_campaign_differs) {
   const auto plan = make_plan(5);
   write_part(part(0), plan, {});
-  const auto refuse = [&](const TestPlan& other) {
+  auto other_tolerance = plan;
+  other_tolerance.settings["tolerance"] = "0.5";
+  auto other_order = plan;
+  other_order.ids = {"plan 0", "plan 1", "plan 3", "plan 2", "plan 4"};
+  const std::vector<std::pair<TestPlan, std::string>> others{
+      {other_tolerance, "tolerance: it has 0.5, the other 0.0001"},
+      {make_plan(5, {{2, 2}}), "fields: it has saved, the other not saved"},
+      {make_plan(7), "it is for 7 plans, the other for 5"},
+      {other_order, "its plan number 2 is \"plan 3\", that of the other \"plan 2\""}};
+  for (const auto& [other, difference] : others) {
     write_part(part(1), other, {});
-    auto sentence = refusal([&] { (void)merge_results(file, {part(0), part(1)}, {true}); });
+    EXPECT_THAT(refusal([&] {
+                  (void)merge_results(file, {part(0), part(1)}, {true});
+                }),
+                AllOf(HasSubstr(part(1).string() + " is a part of another campaign than "),
+                      HasSubstr(difference)));
     EXPECT_EQ(files_in(directory), 2u);
-    return sentence;
-  };
-  auto other = plan;
-  other.settings["tolerance"] = "0.5";
-  EXPECT_THAT(
-      refuse(other),
-      AllOf(HasSubstr(part(1).string() + " is a part of another campaign than " + part(0).string()),
-            HasSubstr("tolerance: it has 0.5, the other 0.0001")));
-  EXPECT_THAT(refuse(make_plan(5, {{2, 2}})),
-              HasSubstr("fields: it has saved, the other not saved"));
-  EXPECT_THAT(refuse(make_plan(7)), HasSubstr("it is for 7 plans, the other for 5"));
-  other = plan;
-  other.ids = {"plan 0", "plan 1", "plan 3", "plan 2", "plan 4"};
-  EXPECT_THAT(refuse(other),
-              HasSubstr("its plan number 2 is \"plan 3\", that of the other \"plan 2\""));
+  }
 }
 
 TEST_F(Merge, prefers_an_answer_to_a_failure_and_the_failure_that_was_tried_more) {
@@ -170,20 +152,17 @@ TEST_F(Merge, prefers_an_answer_to_a_failure_and_the_failure_that_was_tried_more
     result.attempts = failures + more_attempts;  // stops, in which the plan is not to blame
     return result;
   };
-  write_part(part(0), plan,
-             {make_result(plan, 0), failed(1, 1), failed(2, 3), failed(3, 1), failed(4, 2)});
-  write_part(part(1), plan, {failed(0, 2), make_result(plan, 1), failed(2, 2), failed(4, 1, 4)});
-  const auto forward = merge_results(file, {part(0), part(1)}, {});
-  const auto backward = merge_results(directory / "b.h5", {part(1), part(0)}, {});
-  for (const auto& report : {forward, backward}) {
+  std::vector first{make_result(plan, 0), failed(1, 1), failed(2, 3), failed(3, 1), failed(4, 2)};
+  std::vector second{failed(0, 2), make_result(plan, 1), failed(2, 2), failed(4, 1, 4)};
+  for (const bool is_turned : {false, true}) {
+    if (is_turned) std::swap(first, second);
+    const auto report = merge_of(plan, first, second);
     EXPECT_TRUE(report.written);
     EXPECT_EQ(report.done, 2u);
     EXPECT_EQ(report.failed, 3u);
     EXPECT_EQ(report.duplicates, 0u);
-  }
-  for (const auto& merged : {file, directory / "b.h5"}) {
-    EXPECT_EQ(right_answers(merged, plan), 2u);
-    const ResultReader reader(merged);
+    EXPECT_EQ(right_answers(file, plan), 2u);
+    const ResultReader reader(file);
     EXPECT_EQ(reader.row(2).failures, 3);
     EXPECT_EQ(reader.row(3).error, "failed 1 times");
     EXPECT_EQ(reader.row(4).failures, 2);
@@ -225,42 +204,28 @@ TEST_F(Merge, takes_a_plan_with_a_damaged_row_or_field_from_another_part_or_name
 
 TEST_F(Merge, refuses_to_write_over_a_part_or_a_file_or_a_living_run) {
   const auto plan = make_plan(4);
-  make_two_parts(plan);
+  EXPECT_TRUE(merge_of(plan, make_results(plan, 0, 2), make_results(plan, 2, 4)).written);
   const auto before = read_bytes(part(0));
-  const auto overwrite = MergeOptions{false, true};
-  EXPECT_THAT(refusal([&] {
-                (void)merge_results(part(0), {part(0), part(1)}, overwrite);
-              }),
-              HasSubstr("is one of the parts"));
   std::filesystem::create_symlink(part(0), directory / "link.h5");
-  EXPECT_THAT(refusal([&] {
-                (void)merge_results(directory / "link.h5", {part(0), part(1)}, overwrite);
-              }),
-              HasSubstr("is one of the parts"));
   write_bytes(file, "precious");
-  EXPECT_THAT(refusal([&] {
-                (void)merge_results(file, {part(0), part(1)}, {});
-              }),
-              HasSubstr("exists; name another file, or replace it by --overwrite"));
+  const auto living = ResultStore::create(directory / "live.h5", plan, {}, false);
+  const std::vector<std::tuple<std::filesystem::path, Paths, bool, std::string>> refused{
+      {part(0), {part(0), part(1)}, true, "is one of the parts"},
+      {directory / "link.h5", {part(0), part(1)}, true, "is one of the parts"},
+      {file, {part(0), part(1)}, false, "exists; name another file, or replace it by --overwrite"},
+      {file, {part(0), part(1)}, true, "is not a result file that wallheat wrote"},
+      {directory / "live.h5", {part(0)}, true, "is being written by process"},
+      {directory / "x.h5", {part(0), part(7)}, true, "part-7.h5 does not exist"}};
+  for (const auto& [out, parts, overwrite, sentence] : refused)
+    EXPECT_THAT(refusal([&, &out = out, &parts = parts, overwrite = overwrite] {
+                  (void)merge_results(out, parts, {false, overwrite});
+                }),
+                HasSubstr(sentence));
   EXPECT_EQ(read_bytes(file), "precious");
-  EXPECT_THAT(refusal([&] {
-                (void)merge_results(file, {part(0), part(1)}, overwrite);
-              }),
-              HasSubstr("is not a result file that wallheat wrote"));
-  EXPECT_EQ(read_bytes(file), "precious");
-  write_bytes(file, read_bytes(part(1)));
-  EXPECT_TRUE(merge_results(file, {part(0), part(1)}, overwrite).written);
-  expect_contents(file, plan, 4);
-  {
-    const auto living = ResultStore::create(directory / "live.h5", plan, {}, false);
-    EXPECT_THAT(refusal([&] { (void)merge_results(directory / "live.h5", {part(0)}, overwrite); }),
-                HasSubstr("is being written by process"));
-  }
   EXPECT_EQ(read_bytes(part(0)), before);
-  EXPECT_THAT(refusal([&] {
-                (void)merge_results(directory / "x.h5", {part(0), part(7)}, {});
-              }),
-              HasSubstr("part-7.h5 does not exist"));
+  write_bytes(file, read_bytes(part(1)));
+  EXPECT_TRUE(merge_results(file, {part(0), part(1)}, {false, true}).written);
+  expect_contents(file, plan, 4);
 }
 
 TEST_F(Merge, keeps_no_file_open_a_part) {

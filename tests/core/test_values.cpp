@@ -1,0 +1,172 @@
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/answer.hpp"
+#include "core/device_times.hpp"
+#include "core/gpu_usage.hpp"
+#include "core/larger.hpp"
+#include "core/printable.hpp"
+#include "core/python_float.hpp"
+#include "core/wall_temperatures.hpp"
+#include "support/farthest_apart.hpp"
+#include "support/matchers.hpp"
+
+// Single values: how they are judged, added up, written and read.
+namespace wallheat {
+namespace {
+
+TEST(Answer, is_far_from_the_steady_state_by_more_than_a_tenth_of_its_temperatures) {
+  PlanResult plate;
+  plate.status = PlanStatus::converged;
+  plate.statistics.mean_temp = 0.0001;
+  plate.statistics.std_temp = 0.002;
+  plate.error_estimate = 0.02;
+  EXPECT_TRUE(is_far_from_steady(plate));
+  plate.error_estimate = 0.0001;
+  EXPECT_FALSE(is_far_from_steady(plate));
+  plate.error_estimate = std::nan("");
+  EXPECT_TRUE(is_far_from_steady(plate)) << "too few iterations to tell";
+  plate.error_bound = 1e-9;
+  EXPECT_FALSE(is_far_from_steady(plate)) << "steady proves its bound";
+  EXPECT_FALSE(is_far_from_steady(PlanResult{}));
+}
+
+TEST(Answer, took_its_cpu_time_on_a_core_of_its_own) {
+  PlanResult row;
+  row.device = "cpu avx2";
+  row.seconds = 20;
+  EXPECT_EQ(seconds_on_own_core(row), 20) << "nobody knows better";
+  row.cpu_s = 1;
+  EXPECT_EQ(seconds_on_own_core(row), 1);
+  row.device = "gpu 0";
+  EXPECT_EQ(seconds_on_own_core(row), 20) << "its thread waits for the GPU";
+}
+
+TEST(GpuUsage, has_means_maxima_and_the_last_energy) {
+  GpuUsage usage;
+  usage.add({.utilisation_pct = 80, .power_w = 300, .energy_j = 0});
+  usage.add({.utilisation_pct = 100, .power_w = 500, .energy_j = 400});
+  usage.add({.temperature_c = -5, .energy_j = 900});
+  EXPECT_EQ(usage.samples, 3U);
+  EXPECT_EQ(usage.utilisation_pct.mean(), 90) << "a reading that is not there does not count";
+  EXPECT_EQ(usage.utilisation_pct.max(), 100);
+  EXPECT_EQ(usage.power_w.mean(), 400);
+  EXPECT_EQ(usage.energy_j, 900);
+  EXPECT_EQ(usage.temperature_c.max(), -5);
+  EXPECT_TRUE(std::isnan(usage.sm_clock_mhz.mean()));
+  EXPECT_TRUE(std::isnan(usage.sm_clock_mhz.max()));
+}
+
+TEST(DeviceTimes, leave_to_the_host_what_neither_the_device_nor_waiting_took) {
+  DeviceTimes times{.upload_s = 1, .kernel_s = 5, .download_s = 1, .wait_s = 8};
+  EXPECT_EQ(times.host_s(10), 2) << "it waited for the driver, too";
+  times.wait_s = 3;
+  EXPECT_EQ(times.host_s(10), 3) << "it launched while the device was at work";
+  EXPECT_EQ(times.host_s(6), 0) << "clocks differ";
+}
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+TEST(Larger, is_the_larger_of_two_numbers_and_smaller_the_other_and_both_keep_a_nan) {
+  EXPECT_EQ(larger(-2.5, 3), 3);
+  EXPECT_EQ(smaller(infinite, -2.5), -2.5);
+  for (std::size_t index = 0; index < 4; ++index) {
+    std::vector<double> values{3, -infinite, 7, infinite};
+    values[index] = not_a_number;
+    EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, larger))) << index;
+    EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, smaller))) << index;
+  }
+}
+
+// Of the tests themselves: a field of NaN is near to nothing.
+
+TEST(FarthestApart, is_the_largest_difference_and_infinite_if_one_is_no_number_or_missing) {
+  EXPECT_EQ(farthest_apart(std::vector{1.0, 2.0, 3.0}, std::vector{1.5, -2.0, 3.0}), 4);
+  EXPECT_EQ(farthest_apart(std::vector{1.0, 2.0}, std::vector{1.0, 2.0}), 0);
+  for (std::size_t index = 0; index < 3; ++index) {
+    std::vector<double> values{1, 2, 3};
+    values[index] = not_a_number;
+    EXPECT_EQ(farthest_apart(values, std::vector{1.0, 2.0, 3.0}), infinite) << index;
+    EXPECT_EQ(farthest_apart(values, values), infinite) << index;
+  }
+  EXPECT_EQ(farthest_apart(std::vector{1.0}, std::vector{1.0, 2.0}), infinite);
+}
+
+TEST(PrintableText, shows_what_is_no_text_or_controls_a_terminal) {
+  const std::pair<std::string, const char*> shown[] = {
+      {"a\nb\tc", "a\\nb\\tc"},
+      {"\x1b[31mred\r", "\\x1b[31mred\\x0d"},
+      {std::string("nul\0in it\x7f", 10), "nul\\x00in it\\x7f"},
+      {"\xc2\x9b"
+       "2J",
+       "\\xc2\\x9b2J"},  // the control sequence introducer in one character
+      {"\u202egnp.exe", "\\xe2\\x80\\xaegnp.exe"},  // text from right to left
+      {"\x9b"
+       "2J\xff",
+       "\\x9b2J\\xff"},
+      {"Geb\xc3", "Geb\\xc3"},
+      {"\xc3(", "\\xc3("},
+      {"\xe0\x80\x8a", "\\xe0\\x80\\x8a"},           // a line feed in too many bytes
+      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},           // half of a UTF-16 pair
+      {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},  // beyond Unicode
+  };
+  for (const auto& [text, expected] : shown) EXPECT_EQ(printable(text), expected);
+}
+
+TEST(PrintableText, of_a_message_is_no_longer_than_a_screen_or_two) {
+  EXPECT_EQ(printable_message("no such\nfile"), "no such\\nfile");
+  EXPECT_LT(printable_message(std::string(60'000, '9')).size(), 5000U);
+}
+
+TEST(PrintableText, leaves_everything_else_as_it_is) {
+  for (const char* text : {"", "house 7", "Gebäude-3", "25 °C", "家 🏠", "C:\\plans"})
+    EXPECT_EQ(printable(text), text);
+}
+
+TEST(PythonFloat, prints_what_python_prints) {
+  const std::pair<double, const char*> printed[] = {
+      // from repr() of CPython 3.11
+      {-0.0, "-0.0"},
+      {100.0, "100.0"},
+      {0.0001, "0.0001"},
+      {1e-05, "1e-05"},
+      {1.5e-07, "1.5e-07"},
+      {1000000000000000.0, "1000000000000000.0"},
+      {1e+16, "1e+16"},
+      {1.2345e+16, "1.2345e+16"},
+      {1e+100, "1e+100"},
+      {5e-324, "5e-324"},
+      {1.7976931348623157e+308, "1.7976931348623157e+308"},
+      {-2.5, "-2.5"},
+      {12.012338788112752, "12.012338788112752"},
+      {9.996023381297903e-05, "9.996023381297903e-05"},
+      {std::numeric_limits<double>::quiet_NaN(), "nan"},
+      {std::numeric_limits<double>::infinity(), "inf"},
+      {-std::numeric_limits<double>::infinity(), "-inf"},
+  };
+  for (const auto& [value, text] : printed) EXPECT_EQ(python_float(value), text);
+}
+
+TEST(WallTemperatures, replace_fixed_cells_of_their_kind_all_at_once) {
+  FloorPlan plan{Grid<double>(2, 3), Grid<std::uint8_t>(2, 3)};
+  plan.domain.cells = {5, 25, 0, 5, 25, 8};
+  plan.interior.cells = {0, 0, 0, 1, 1, 0};
+  EXPECT_THAT(wall_kinds(plan), ElementsAre(0, 5, 8, 25));
+  set_wall_temperatures(plan, {{5, 8}, {8, 9}, {25, 5}});
+  EXPECT_THAT(plan.domain.cells, ElementsAre(8, 5, 0, 5, 25, 9));
+}
+
+TEST(WallTemperatures, are_read_as_they_are_written) {
+  const auto walls = wall_temperatures_in("25=22.5 5=-8");
+  ASSERT_TRUE(walls);
+  EXPECT_EQ(to_text(*walls), "5.0=-8.0 25.0=22.5");
+  EXPECT_EQ(wall_temperatures_in(to_text(*walls)), walls);
+  for (const char* wrong :
+       {"5", "5=", "=5", "5=nan", "5=1e301", "5=8=9", "x=5", "5=8 5=9", "5=8,25=22"})
+    EXPECT_FALSE(wall_temperatures_in(wrong)) << wrong;
+}
+
+}  // namespace
+}  // namespace wallheat

@@ -1,0 +1,105 @@
+#include "store/fold.hpp"
+#include "store_fixture.hpp"
+
+// What bit rot and others' hands do to a closed file, and what `repair` makes of it.
+namespace wallheat::store_test {
+namespace {
+
+using Repair = StoreTest;
+using StoredRooms = StoreTest;
+
+TEST_F(Repair, clears_away_what_lies_beside_a_whole_file) {
+  const auto plan = make_plan(5);
+  make_stopped(plan, 4);
+  const auto folded = read_bytes(journal);
+  resume_with(plan, 4, 5);
+  const auto before = read_bytes(file);
+  write_bytes(journal.string() + ".fold", folded);
+  write_bytes(lock, "host elsewhere\npid 1\n");
+  write_bytes(directory / "results.h5.new", "half");
+  write_bytes(directory / "results.h5.walrus", "somebody's");
+  const auto report = repair_results(file);
+  EXPECT_TRUE(report.changed);
+  EXPECT_EQ(report.done, 5u);
+  EXPECT_EQ(files_in(directory), 2u);
+  EXPECT_EQ(read_bytes(file), before);
+}
+
+TEST_F(Repair, names_what_is_lost_and_keeps_the_rest) {
+  const auto plan = make_plan_with_rooms(12, {{6, 7}, {9, 9}});
+  make_closed(plan, 11);
+  damage_row(plan, 3);
+  damage_field(plan, 7);
+  damage_room(plan, 8, 2);
+  EXPECT_THAT(refusal([&] { (void)ResultReader(file).rooms(8); }),
+              HasSubstr("damaged rooms of plan plan 8"));
+  const auto report = repair_results(file);
+  EXPECT_TRUE(report.changed);
+  EXPECT_THAT(report.sentences,
+              ElementsAre("1 row was damaged; pending again: \"plan 3\"",
+                          "1 row was without the rooms that belong to it; pending again: "
+                          "\"plan 8\"",
+                          "1 field was damaged; pending again: \"plan 7\""));
+  EXPECT_THAT(report.lost, ElementsAre("plan 3", "plan 7", "plan 8"));
+  EXPECT_EQ(report.done, 8u);
+  EXPECT_EQ(report.pending, 4u);
+  EXPECT_FALSE(repair_results(file).changed);
+  EXPECT_THAT(resume_with(plan, 3, 9), IsEmpty());
+  expect_contents(file, plan, 11);
+}
+
+TEST_F(Repair, finds_the_last_field_that_alone_is_damaged) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_closed(plan, 4);
+  damage_field(plan, 3);
+  EXPECT_THAT(repair_results(file).lost, ElementsAre("plan 3"));
+}
+
+TEST_F(Repair, loses_only_the_plan_of_a_damaged_id) {
+  const auto plan = make_plan(5);
+  make_closed(plan, 5);
+  damage_row(plan, 3, 8 + 5);  // "plan 3" becomes "plan 2"
+  EXPECT_EQ(repair_results(file).done, 4u);
+  EXPECT_THAT(resume_with(plan, 3, 4), IsEmpty());
+  expect_contents(file, plan, 5);
+}
+
+TEST_F(StoredRooms, of_which_one_is_missing_make_their_plan_pending) {
+  const auto plan = make_plan_with_rooms(3);
+  auto results = make_results(plan, 0, 3);
+  results[1].rooms.pop_back();
+  auto store = ResultStore::create(file, plan, {}, false);
+  store.store(results);
+  store.close({});
+  EXPECT_EQ(right_answers(file, plan), 2u);
+}
+
+TEST_F(StoredRooms, in_a_journal_of_other_plans_go_by_the_ids) {
+  const auto plan = make_plan_with_rooms(4, {{6, 7}});
+  make_stopped(plan, 3);
+  const auto written = read_bytes(journal);
+  auto other = plan;
+  other.ids = {"plan 3", "plan 2", "plan 1", "plan 0"};
+  (void)store::fold(file, &other.ids);
+  write_bytes(directory / "results.h5.wal1", written);  // of a writer that did not see the fold
+  EXPECT_EQ(right_answers(file, other), 3u);
+  (void)repair_results(file);
+  EXPECT_EQ(right_answers(file, other), 3u);
+}
+
+TEST(FieldCodec, refuses_damaged_bytes_and_wrong_shapes) {
+  const auto chunk = compress_field(make_field(3, {16, 16}));
+  EXPECT_LT(chunk.size(), 16u * 16 * 8 * 9 / 10) << "a smooth field becomes smaller";
+  const auto broken = [&](std::vector<std::byte> bytes, GridShape shape) {
+    return refusal([&] { (void)decompress_field(bytes, shape); });
+  };
+  for (const GridShape shape :
+       {GridShape{16, 17}, {16, 15}, {0, 16}, {1ULL << 62, 16}, {1ULL << 32, 1ULL << 32}})
+    EXPECT_THAT(broken(chunk, shape), HasSubstr("damaged"));
+  for (std::size_t size = 0; size < chunk.size(); size += 7)
+    EXPECT_THAT(broken({chunk.begin(), chunk.begin() + static_cast<long>(size)}, {16, 16}),
+                HasSubstr("damaged"));
+}
+
+}  // namespace
+}  // namespace wallheat::store_test

@@ -1,0 +1,208 @@
+#include <hdf5.h>
+
+#include "store_fixture.hpp"
+
+// What other programs that use HDF5 make of a result file, and what wallheat makes of theirs.
+namespace wallheat::store_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OtherPrograms : public StoreTest {
+ protected:
+  void SetUp() override {
+    if (std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") != 0)
+      GTEST_SKIP() << "/usr/bin/python3 has no h5py";
+  }
+  /// Runs a script with Debian's Python, in which f is the result file.
+  void run_python(const std::string& script, const std::string& mode = "r") const {
+    const auto path = directory / "script.py";
+    write_bytes(path,
+                "import math, os, shutil, sys, zlib\nimport h5py, numpy as np\nf = h5py.File('" +
+                    file.string() + "', '" + mode + "')\n" + script);
+    EXPECT_EQ(std::system(("/usr/bin/python3 " + path.string()).c_str()), 0);
+    fs::remove(path);
+  }
+};
+
+TEST_F(OtherPrograms, open_a_closed_file_without_ceremony) {
+  auto plan = make_plan_with_rooms(6, {{9, 9}, {4, 5}});
+  make_closed(plan, 5);
+  run_python(R"(
+rows = f["rows"][:]
+names = h5py.check_enum_dtype(f["rows"].dtype["status"])
+assert rows[3]["id"] == b"plan 3" and rows[3]["host"] == b"host"
+assert rows[3]["status"] == names["max_iterations"] and rows[5]["status"] == names["pending"]
+assert math.isnan(rows[0]["pct_above_18"]) and rows[3]["mean_temp"] > 3
+assert f["settings"].attrs["tolerance"] == b"0.0001"
+assert f["sessions/0"].attrs["host"] == b"first"
+assert f.attrs["format_version"] == 2
+field = f["fields"]["plan 3"][:]
+assert field.shape == (4, 5)
+for i, value in enumerate(field.flat):
+    assert abs(value - (5 + math.sin(0.01 * (i + 21)))) < 1e-12
+rooms = f["rooms"][:]
+assert len(rooms) == sum(1 + 3 * i for i in range(5)) and list(rooms["plan"]) == sorted(rooms["plan"])
+of_plan = rooms[rooms["plan"] == 4]
+assert list(of_plan["room"]) == list(range(1, 14)) and of_plan["mean_temp"][2] == 402.5
+assert all(zlib.crc32(room.tobytes()[:-4]) == room["room_crc32"] for room in rooms)
+)");
+}
+
+TEST_F(OtherPrograms, find_what_they_put_into_a_file_after_it_was_resumed) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_closed(plan, 2);
+  run_python(R"(
+f["notes/mine"] = [1, 2, 3]
+f["notes"].attrs["who"] = "me"
+f.attrs["title"] = "Flats of Aarhus"
+f.attrs["numbers"] = [4, 5]
+)",
+             "a");
+  resume_with(plan, 2, 4);
+  expect_contents(file, plan, 4);
+  run_python(R"(
+assert list(f["notes/mine"]) == [1, 2, 3] and f["notes"].attrs["who"] == "me"
+assert f.attrs["title"] == "Flats of Aarhus" and list(f.attrs["numbers"]) == [4, 5]
+)");
+}
+
+TEST_F(OtherPrograms, and_other_versions_have_files_that_are_refused) {
+  const std::pair<std::string, std::string> others[] = {
+      {"f.attrs.modify('format_version', 1)",
+       "has format version 1, but this wallheat knows version 2 only"},
+      {"f.attrs.modify('format_version', 7)",
+       "has format version 7, but this wallheat knows version 2 only"},
+      {"del f.attrs['wallheat']", "is an HDF5 file, but holds no results of wallheat"}};
+  for (const auto& [script, sentence] : others) {
+    make_closed(make_plan(2), 0);
+    run_python(script, "a");
+    expect_refused(make_plan(2), HasSubstr(sentence));
+    fs::remove(file);
+  }
+}
+
+/// Makes a file for each thing that may stand under a name that wallheat looks for.
+constexpr const char* make_odd_files = R"(
+sound = f.filename
+f.close()
+folder, other = (os.path.join(os.path.dirname(sound), name) for name in ("odd", "other.h5"))
+os.mkdir(folder)
+
+def odd(name, change):
+    path = os.path.join(folder, name.replace("/", "_") + ".h5")
+    shutil.copy(sound, path)
+    with h5py.File(path, "r+") as file:
+        change(file)
+
+values = [np.bytes_(b"A" * 9), np.bytes_(b"A" * 60000), "of variable length", np.array([b"A" * 9] * 200), h5py.Empty("S9"),
+          np.int32(-7), np.array(7, ">i8"), np.array([7, 7]), np.float64(2.5), np.void(b"A" * 3000)]
+for place, attribute in [("/", "wallheat"), ("/", "format_version"), ("/", "file_id"), ("/", "predecessor"), ("/", "notes"),
+                         ("/settings", "solver"), ("/sessions/0", "host")]:
+    for number, value in enumerate(values):
+        odd(f"{place} {attribute} {number}", lambda file: file[place].attrs.__setitem__(attribute, value))
+
+def dataset(file, name, old, creation=lambda options, space: None, space=None):
+    of_field = h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((4,))
+    kind, own = (old.id.get_type(), old.id.get_space()) if isinstance(old, h5py.Dataset) else of_field
+    options = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    creation(options, own)
+    h5py.h5d.create(file.id, name.encode(), kind, space or own, options)
+
+def external(file, name, old):
+    dataset(file, name, old, lambda options, space: options.set_external(other.encode(), 0, h5py.h5f.UNLIMITED))
+
+def virtual(file, name, old):
+    dataset(file, name, old, lambda options, space: options.set_virtual(space, other.encode(), name.encode(), space))
+
+def huge(file, name, old):
+    dataset(file, name, old, lambda options, space: options.set_chunk((100,)), h5py.h5s.create_simple((1 << 50,)))
+
+def link_to_root(file, name, old):
+    file["/other"] = h5py.ExternalLink(other, "/")
+    file[name] = h5py.SoftLink("/other" + name)
+
+forms = [link_to_root, external, virtual, huge, dataset, lambda file, name, old: None,
+         lambda file, name, old: file.__setitem__(name, h5py.ExternalLink(other, name)),
+         lambda file, name, old: file.__setitem__(name, h5py.SoftLink(name)),
+         lambda file, name, old: file.create_group(name),
+         lambda file, name, old: dataset(file, name, old, space=h5py.h5s.create(h5py.h5s.SCALAR)),
+         lambda file, name, old: dataset(file, name, old, space=h5py.h5s.create_simple((6, 6)))]
+forms += [lambda file, name, old, value=value: file.__setitem__(name, value) for value in values]
+for name in ("/rows", "/rooms", "/settings", "/sessions/0", "/sessions", "/fields", "/fields/plan 1"):
+    for number, form in enumerate(forms):
+        def change(file):
+            old = file.get(name)
+            del file[name]
+            form(file, name, old)
+        odd(f"{name} form {number}", change)
+)";
+
+TEST_F(OtherPrograms, make_odd_files_that_are_refused_or_right_and_lead_to_no_other_file) {
+  const auto plan = make_plan_with_rooms(6, {{8, 9}});
+  auto others = make_results(plan, 0, 6);
+  for (PlanResult& result : others) ++result.iterations;
+  auto other_plan = plan;
+  other_plan.settings["solver"] = "other";
+  auto other = ResultStore::create(directory / "other.h5", other_plan, {{"host", "other"}}, false);
+  other.store(others);
+  other.close({});
+  make_closed(plan, 4);
+  run_python(make_odd_files);
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(directory / "odd")) {
+    SCOPED_TRACE(entry.path().filename());
+    ++files;
+    const auto look = [&] {
+      EXPECT_LE(right_answers(entry.path(), plan), 4u);
+      const ResultReader reader(entry.path());
+      for (const Attributes& attributes : reader.sessions())
+        EXPECT_THAT(attributes, Not(Contains(std::pair("host", "other"))));
+      EXPECT_THAT(reader.settings(), Not(Contains(std::pair("solver", "other"))));
+    };
+    const auto sentence = refusal(look);
+    EXPECT_TRUE(sentence != "(accepted)" ||
+                !entry.path().filename().string().starts_with("_rows "));
+    (void)refusal([&] { (void)repair_results(entry.path()); });
+    (void)refusal(look);
+  }
+  EXPECT_EQ(files, 7 * 10 + 7 * (11 + 10));
+}
+
+using Reader = StoreTest;
+
+TEST_F(Reader, leaves_to_its_host_whether_the_errors_of_hdf5_are_printed) {
+  make_closed(make_plan(1, {{8, 9}}), 1);
+  static int printed = 0;
+  const auto count = [](hid_t, void*) -> herr_t { return ++printed, 0; };
+  H5E_auto2_t before = nullptr;
+  void* of_before = nullptr;
+  H5Eget_auto2(H5E_DEFAULT, &before, &of_before);
+  H5Eset_auto2(H5E_DEFAULT, count, nullptr);
+  write_bytes(directory / "odd.h5", "\x89HDF\r\n\x1a\n and no more");
+  EXPECT_TRUE(ResultReader(file).field(0).has_value());
+  EXPECT_NE(refusal([&] { ResultReader reader(directory / "odd.h5"); }), "(accepted)");
+  EXPECT_EQ(printed, 0);
+  EXPECT_LT(H5Fopen("/nonexistent.h5", H5F_ACC_RDONLY, H5P_DEFAULT), 0);
+  EXPECT_EQ(printed, 1);
+  H5Eset_auto2(H5E_DEFAULT, before, of_before);
+}
+
+TEST_F(Reader, refuses_a_file_that_changes_while_it_is_read) {
+  const TestPlan plan = make_plan(3000);
+  make_closed(plan, plan.ids.size());
+  const ResultReader reader(file);
+  damage_row(plan, 2500);
+  std::size_t taken = 0;
+  EXPECT_THAT(refusal([&] { reader.for_each_row([&](const PlanResult&) { ++taken; }); }),
+              HasSubstr("results.h5 changed while it was read"));
+  EXPECT_LE(taken, 2500u);
+}
+
+TEST_F(Reader, refuses_what_is_no_result_file) {
+  EXPECT_THAT(refusal([] { ResultReader("/nonexistent/r.h5"); }), HasSubstr("does not exist"));
+  EXPECT_THAT(refusal([] { ResultReader("/proc/self/status"); }), HasSubstr("is not an HDF5 file"));
+}
+
+}  // namespace
+}  // namespace wallheat::store_test
