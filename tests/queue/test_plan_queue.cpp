@@ -3,7 +3,7 @@
 #include "queue/plan_queue.hpp"
 #include "support/matchers.hpp"
 
-// What the simulation finds within its seeds is not tested here again (promises.hpp).
+// What the simulation finds within its seeds is not tested here again (simulation/judge.cpp).
 
 namespace wallheat {
 namespace {
@@ -94,17 +94,6 @@ TEST(PlanQueue, copies_what_is_late_then_what_will_take_longest) {
   EXPECT_THAT(queue.give(4, endless), ElementsAre(2));
   queue.set_time(1.5);
   EXPECT_THAT(queue.give(5, endless), ElementsAre(3)) << "half a second late";
-}
-
-TEST(PlanQueue, counts_a_silent_worker_as_a_holder_of_nothing_whatever_it_says) {
-  PlanQueue queue = equal_plans(2);
-  queue.joined(1, 2, false, "cpu");
-  EXPECT_THAT(queue.give(1, endless), ElementsAre(0, 1));
-  EXPECT_THAT(queue.silent(1), IsEmpty());
-  EXPECT_EQ(queue.answered(1, 0, 1), PlanQueue::Outcome::first);
-  EXPECT_FALSE(queue.is_held(0));
-  EXPECT_FALSE(queue.any_held());
-  EXPECT_EQ(queue.open(), 1U);
 }
 
 TEST(PlanQueue, foresees_the_end_by_each_kind_of_device) {
