@@ -61,14 +61,6 @@ TEST(PlanQueue, begins_nothing_that_would_not_end_in_time) {
   EXPECT_THAT(handed_out(1.3 * 4.5), ElementsAre(3, 2, 1));
 }
 
-TEST(PlanQueue, does_not_wait_for_lanes_that_are_free) {
-  PlanQueue queue = equal_plans(5);
-  queue.joined(1, 2, false, "cpu");
-  (void)queue.give(1, endless);
-  (void)queue.answered(1, 0, 10);
-  EXPECT_THAT(queue.give(1, 14), ElementsAre(2)) << "beside plan 1";
-}
-
 TEST(PlanQueue, does_not_leave_the_last_plan_to_slow_workers_that_copied_it) {
   PlanQueue queue = with_a_gpu_and_a_cpu(1, 0.1, 60);
   queue.gone(2);
