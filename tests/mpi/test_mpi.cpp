@@ -72,8 +72,9 @@ Finished run_that_does_not_end(const std::string& rank) {
 
 TEST(MpiSession, gives_up_an_end_that_a_stopped_rank_keeps_from_ending) {
   const Finished finished = run_that_does_not_end("2");
-  constexpr int ended_by_timeout = 124;
-  EXPECT_THAT(finished.status, testing::AnyOf(75, ended_by_timeout)) << finished.err;
+  // Open MPI 4.1's mpirun now and then crashes at its own end, after it has told how the rank
+  // ended.
+  EXPECT_THAT(finished.err, HasSubstr("Exit code:    75"));
   EXPECT_THAT(finished.err, HasSubstr("leaves, as MPI has not ended in all ranks"));
   EXPECT_NE(run_that_does_not_end("0").status, 0);
 }
