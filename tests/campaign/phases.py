@@ -1,27 +1,22 @@
-"""A real run with all its processes: in which phase it is, and how all of it is made to stand still; and wallheat for
-what takes no signals."""
+"""A real run with all its processes: in which phase it is, and how all of it is made to stand still."""
 
 import collections
 import errno
 import glob
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import time
 
 TOKEN = "WALLHEAT_SESSION"
-COMMAND_LIMIT_S = 300
-PARTS = ((64, 12), (160, 6))  # plans: cells along a side, how many
-PLANS = sum(count for _, count in PARTS)
+PLANS = 18
 WORKERS = 2
 SESSION_LIMIT_S = 240  # rank 0 gives a worker that starts 180 s
 # Open MPI does not give all its memory back.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "ASAN_OPTIONS": "detect_leaks=0"}
 
-# role: rank, solver, mpirun or other; job: Open MPI's number of the run, if there is one.
+# role: rank, solver or other; job: Open MPI's number of the run, if there is one.
 Process = collections.namedtuple("Process", "pid role rank job")
 
 
@@ -43,23 +38,16 @@ def size(path):
 def processes(token):
     """The living processes of a session, found by what stands in their environment."""
     found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
+    for name in filter(str.isdigit, os.listdir("/proc")):
         environment = read(f"/proc/{name}/environ").split(b"\0")
         if f"{TOKEN}={token}".encode() not in environment:
             continue
         words = read(f"/proc/{name}/cmdline").decode(errors="replace").split("\0")
         values = dict(each.decode(errors="replace").split("=", 1) for each in environment if b"=" in each)
-        rank = values.get("OMPI_COMM_WORLD_RANK", "0")
         role = "other"
-        if len(words) > 1 and os.path.basename(words[0]).startswith("wallheat"):
+        if os.path.basename(words[0]).startswith("wallheat") and "--print-out" not in words:
             role = {"run": "rank", "solver-process": "solver"}.get(words[1], "other")
-            if "--print-out" in words:
-                role = "other"
-        elif os.path.basename(words[0]) == "mpirun":
-            role = "mpirun"
-        found.append(Process(int(name), role, int(rank), values.get("OMPI_MCA_ess_base_jobid")))
+        found.append(Process(int(name), role, int(values.get("OMPI_COMM_WORLD_RANK", "0")), values.get("OMPI_MCA_ess_base_jobid")))
     return found
 
 
@@ -68,29 +56,16 @@ def state(pid):
     return read(f"/proc/{pid}/stat").rpartition(b")")[2][1:2].decode()
 
 
+def children(pid):
+    """Quicker than to look through all processes."""
+    return b"".join(read(path) for path in glob.glob(f"/proc/{pid}/task/*/children"))
+
+
 def hit(pid, number):
     try:
         os.kill(pid, number)
     except ProcessLookupError:
         pass
-
-
-def events_of(path):
-    """The events of a session; a kill may have cut the last line short."""
-    lines = read(path).split(b"\n")
-    return [json.loads(line) for line in lines[:-1]]
-
-
-def children(pid):
-    """Quicker than to look through all processes."""
-    return b"".join(read(f"/proc/{pid}/task/{thread}/children") for thread in listed(f"/proc/{pid}/task"))
-
-
-def listed(folder):
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 class HeldList:
@@ -105,14 +80,12 @@ class HeldList:
         os.mkfifo(self.path)
 
     def is_being_read(self):
-        if self.file is None:
-            try:
-                self.file = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
-            except OSError as error:
-                if error.errno != errno.ENXIO:  # nobody has it open
-                    raise
-                return False
-        return True
+        try:
+            self.file = self.file or os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:  # nobody has it open
+                raise
+        return self.file is not None
 
     def let_go(self):
         """Of whoever reads it, and of whoever will."""
@@ -129,10 +102,10 @@ class HeldList:
 
 class Run:
     """A run in one surrounding, from its start until nothing of it is left. All of wallheat in it can be made to stand
-    still."""
+    still. rows_of: the rows of a result file, also of one that is being written, by id."""
 
-    def __init__(self, where, folder, number, program, command, environment):
-        self.where, self.folder, self.program = where, folder, program
+    def __init__(self, where, folder, number, rows_of, command, environment):
+        self.where, self.folder, self.rows_of = where, folder, rows_of
         self.results = os.path.join(folder, "results.h5")
         self.events = os.path.join(folder, f"events-{number}.jsonl")
         self.said = os.path.join(folder, f"said-{number}.txt")
@@ -161,14 +134,12 @@ class Run:
             self.processes()
         return self.process.poll() is None
 
-    def age_s(self):
-        return time.monotonic() - self.began
+    def goes_on(self):
+        """It is running, and not for too long."""
+        return self.running() and time.monotonic() - self.began < SESSION_LIMIT_S
 
     def shared_memory(self):
-        names = []
-        for job in self.jobs:
-            names += glob.glob(f"/dev/shm/vader_segment.*.{os.getuid()}.{int(job):x}.*")
-        return names
+        return [name for job in self.jobs for name in glob.glob(f"/dev/shm/vader_segment.*.{os.getuid()}.{int(job):x}.*")]
 
     def left(self, grace_s):
         """What is still there after so long a time: descriptions."""
@@ -190,19 +161,9 @@ class Run:
         for name in self.shared_memory():
             os.remove(name)
 
-    def keep_stacks(self, path):
-        """What each process of a session that hangs is at, if there is gdb."""
-        if shutil.which("gdb") is None:
-            return
-        with open(path, "wb") as file:
-            for each in self.processes():
-                file.write(f"--- {each.role} {each.rank} ({each.pid})\n".encode())
-                file.flush()
-                subprocess.run(["timeout", "30", "gdb", "-p", str(each.pid), "-batch", "-ex", "thread apply all bt"],
-                               stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.DEVNULL)
-
     def told(self):
-        return events_of(self.events)
+        """The events of the session; a kill may have cut the last line short."""
+        return [json.loads(line) for line in read(self.events).split(b"\n")[:-1]]
 
     def at_hand(self):
         """The ranks with plans that are started, and neither solved nor failed."""
@@ -221,7 +182,7 @@ class Run:
             for each in sorted(new, key=lambda each: (each.role, each.rank)):
                 hit(each.pid, signal.SIGSTOP)
             stopped |= {each.pid for each in new}
-            while any(state(pid) not in ("T", "t", "Z", "X", "") for pid in stopped) and self.age_s() < SESSION_LIMIT_S:
+            while any(state(pid) not in ("T", "t", "Z", "X", "") for pid in stopped) and self.goes_on():
                 time.sleep(0.0002)
                 # A process that starts another waits in the kernel until that one has begun its program: it must go on so far.
                 for child in {int(child) for pid in stopped if state(pid) == "D" for child in children(pid).split()} & stopped:
@@ -256,7 +217,7 @@ class Run:
         if phase == "solving":
             return bool(self.at_hand())
         if phase == "storing":
-            rows = self.program.rows(self.results).values()
+            rows = self.rows_of(self.results)
             return told["result"] < sum(row["status"] not in ("pending", "failed") for row in rows) < PLANS
         if phase == "closing":
             return os.path.exists(self.results + ".lock")
@@ -276,61 +237,3 @@ class Run:
         rank = 0 if victim == "rank0" or self.where == "alone" else busy[0]
         role = "solver" if victim == "solver" else "rank"
         return [each for each in self.seen if (each.role, each.rank) == (role, rank)][:1]
-
-    def has_timed_out(self, victims):
-        """Whether others have noticed that the victim stands still: then it is gone or given up, or they are gone."""
-        if len(victims) > 1:
-            return False
-        victim = victims[0]
-        if victim.role == "solver" or state(victim.pid) in ("Z", ""):
-            return state(victim.pid) in ("Z", "")
-        if victim.role == "rank" and victim.rank > 0:
-            return any(event["event"] == "worker_left" and event["rank"] == victim.rank for event in self.told())
-        ranks = [each for each in self.processes() if each.role == "rank" and each.pid != victim.pid]
-        return not ranks and self.where != "alone"
-
-
-class Program:
-    """wallheat, for what takes no kills."""
-
-    def __init__(self, path):
-        self.path = os.path.abspath(path)
-
-    def __call__(self, *words, folder=None):
-        return subprocess.run([self.path, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=folder,
-                              timeout=COMMAND_LIMIT_S)
-
-    def make_plans(self, folder, parts):
-        """Plans of several sizes in one directory; parts: (cells along a side, how many)."""
-        os.mkdir(folder)
-        ids = []
-        for number, (cells, count) in enumerate(parts):
-            part = f"{folder}-{cells}"
-            done = self("generate", "--out", part, "--count", str(count), "--size", str(cells), "--seed", str(number + 1))
-            if done.returncode != 0:
-                sys.exit(done.stderr)
-            with open(os.path.join(part, "building_ids.txt"), encoding="ascii") as file:
-                for plan in file.read().split():
-                    ids.append(f"{cells}-{plan}")
-                    for kind in ("domain", "interior"):
-                        os.rename(os.path.join(part, f"{plan}_{kind}.npy"), os.path.join(folder, f"{ids[-1]}_{kind}.npy"))
-        with open(os.path.join(folder, "building_ids.txt"), "w", encoding="ascii") as file:
-            file.write("\n".join(ids) + "\n")
-
-    def rows(self, results):
-        """All rows by id, also of a file that is being written. Throws RuntimeError if it cannot be read."""
-        listed = self("list", results, "--columns", "all", "--json")
-        if listed.returncode != 0:
-            raise RuntimeError(listed.stderr.strip())
-        return {row["id"]: row for row in json.loads(listed.stdout)["plans"]}
-
-    def faults_of(self, results, plans, reference, merged):
-        """What is wrong with a finished file, against that of an undisturbed run: sentences."""
-        faults = []
-        if self("export", results).stdout != self("export", reference).stdout:
-            faults.append("the CSV is not that of the undisturbed run")
-        for check in (("verify", results, "--data", plans, "--sample", "0"), ("merge", "--out", merged, reference, results)):
-            done = self(*check)
-            if done.returncode != 0:
-                faults.append(f"{check[0]} ended with {done.returncode}: {done.stdout}{done.stderr}")
-        return faults

@@ -29,19 +29,14 @@ MPIRUN_SAYS = r"mpirun noticed that process rank|Primary job"
 def cells(wanted):
     """The cells of which each part is wanted; by the name of a part: a collection of values, or None for all."""
     every = (Cell(where, victim, phase, sign) for where in WHERE for phase in PHASES for victim in VICTIMS for sign in SIGNALS)
-    return [cell for cell in every
-            if all(values is None or getattr(cell, part) in values for part, values in wanted.items())]
+    return [cell for cell in every if exists(cell)
+            and all(values is None or getattr(cell, part) in values for part, values in wanted.items())]
 
 
-def unreachable(cell):
-    """Why there is no such cell, or nothing."""
-    if cell.where == "alone" and cell.victim == "worker":
-        return "the worker is a thread of rank 0"
-    if cell.where == "alone" and cell.victim == "launcher":
-        return "nothing launches it"
-    if cell.phase == "start" and cell.victim == "solver":
-        return "solver processes are started when the workers are placed, after the start"
-    return None
+def exists(cell):
+    """Alone, the worker is a thread of rank 0, and nothing launches it. Solver processes are started after the start."""
+    return not (cell.where == "alone" and cell.victim in ("worker", "launcher")) \
+        and not (cell.phase == "start" and cell.victim == "solver")
 
 
 def promise(cell):

@@ -24,41 +24,35 @@ printf 'n1\nn1\n' > "$scratch/slots"
 cd "$scratch" || exit 1
 export PATH=$scratch/bin:$PATH SLURM_JOB_NUM_NODES=1 SLURM_JOB_ID=7 SLURM_ARRAY_TASK_ID=3 LSB_JOBINDEX=3 LSB_DJOB_HOSTFILE=$scratch/slots
 
-# ends_after SCRIPT STATUS SIGNAL...: the job is sent these signals, and then its run ends with 75.
+# ends_after SIGNALS SCRIPT STATUS WORDS: the job is sent these signals, then its run ends with 75, and the job tells why.
 ends_after() {
   rm -rf started asked closed requeued spool
   mkdir spool
-  cp "$root/jobs/$1" spool/script  # Slurm runs a copy, from another folder
+  cp "$root/jobs/$2" spool/script  # Slurm runs a copy, from another folder
   set -m  # or the background job would be deaf to SIGINT
   bash spool/script "$scratch/jobs" workers=2 array=4 -- --data "my plans" > log 2>&1 &
   local job=$! signal
   set +m
   wait_until 300 "the run is at work" test -s started
-  for signal in "${@:3}"; do
+  for signal in $1; do
     kill -s "$signal" "$job"
     wait_until 300 "the run is asked to stop by SIG$signal" test -e asked
   done
   touch closed
   wait "$job" 2> /dev/null
-  check "$1 after SIG${*:3}: status" same "$2" $?
-  check "$1 after SIG${*:3}: nothing is left running" not kill -0 "$(< started)" 2> /dev/null
+  check "$2 after SIG$1: status" same "$3" $?
+  check "$2 after SIG$1: nothing is left running" not kill -0 "$(< started)" 2> /dev/null
+  check "$2 after SIG$1: it says why" contains log "$4"
 }
 for signals in USR1 USR2 XCPU HUP "USR1 TERM" "USR2 INT TERM"; do
-  # shellcheck disable=SC2086  # several words
-  ends_after slurm.sh 75 $signals
+  ends_after "$signals" slurm.sh 75 "before the job's time limit"
   check "slurm.sh after SIG$signals: the job goes back into the queue" contains requeued "requeue 7"
-  # shellcheck disable=SC2086
-  ends_after lsf.sh 75 $signals
-  check "lsf.sh after SIG$signals: it says that the limit did it" contains log "before the job's time limit"
+  ends_after "$signals" lsf.sh 75 "before the job's time limit"
 done
 for signals in TERM INT "TERM USR1"; do
-  # shellcheck disable=SC2086
-  ends_after slurm.sh 75 $signals
+  ends_after "$signals" slurm.sh 75 "was cancelled"
   check "slurm.sh after SIG$signals: the job does not come back" absent requeued
-  check "slurm.sh after SIG$signals: it says so" contains log "was cancelled"
-  # shellcheck disable=SC2086
-  ends_after lsf.sh 143 $signals
-  check "lsf.sh after SIG$signals: it says that it was cancelled" contains log "was cancelled"
+  ends_after "$signals" lsf.sh 143 "was cancelled"
 done
 check "the workers of all nodes, the shard and the options reach launch.sh" same \
   "-n 3 --map-by node:OVERSUBSCRIBE --hostfile -- wallheat run --resume --data my plans --shard 3/4 " \

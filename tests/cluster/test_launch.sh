@@ -12,60 +12,55 @@ cd "$scratch" || exit 1
 start() {
   rm -rf "$STAND_IN"
   mkdir -p "$STAND_IN"
-  env "$@" "$launch" -n 3 --oversubscribe -- "$here/stand_in.sh" run --out "$scratch/results.h5" > "$scratch/log" 2>&1 &
+  env "$@" "$launch" -n 3 --oversubscribe -- "$here/stand_in.sh" run --out "$scratch/results.h5" > "${log:-log}" 2>&1 &
   launched=$!
 }
-ready() { [ -s "$STAND_IN/pid.0" ] && [ -s "$STAND_IN/pid.1" ] && [ -s "$STAND_IN/pid.2" ] && [ -e "$scratch/results.h5.status" ]; }
-started() { start "$@"; wait_until 300 "the ranks are at work" ready; }
+ready() { [ -s "$STAND_IN/pid.0" ] && [ -s "$STAND_IN/pid.1" ] && [ -s "$STAND_IN/pid.2" ] && [ -e results.h5.status ]; }
+at_work() { wait_until 300 "the ranks are at work" ready; }
+end_with() { echo "$1" > "$STAND_IN/end"; }
 ends_with() { wait "$launched"; same "$1" $?; }
-rank_pid() { cat "$STAND_IN/pid.$1"; }
-shared_memory() { find /dev/shm -name "vader_segment.*.$EUID.*" -newer "$scratch/began" 2> /dev/null; }
-touch "$scratch/began"
 tidy() { wait_until 300 "no process is left" nothing_left; }
+shared_memory() { find /dev/shm -name "vader_segment.*.$EUID.*" -newer began 2> /dev/null; }
+touch began
 
 for status in 0 3 75 1; do
-  started
-  echo "$status" > "$STAND_IN/end"
+  start; at_work
+  end_with "$status"
   check "a run that ends with $status makes launch.sh end with $status" ends_with "$status"
 done
-tidy
 
 for signal in TERM USR1 USR2 XCPU QUIT INT HUP; do
   set -m  # or the background job would be deaf to SIGINT
   start
   set +m
-  wait_until 300 "the ranks are at work" ready
+  at_work
   kill -$signal "$launched"
   check "SIG$signal to launch.sh stops the run in good order, with 75" ends_with 75
 done
-check "it says how to go on" contains "$scratch/log" "--resume"
+check "it says how to go on" contains log "--resume"
 tidy
 
-started
+start; at_work
 kill -KILL "$launched"
 check "a launch.sh that is killed" ends_with 137
 if setpriv --pdeathsig TERM true 2> /dev/null; then wait_until 300 "takes its mpirun along" nothing_left
 else echo "skipped: that mpirun goes with it: no setpriv here (util-linux)"; kill "$(pgrep -f -- "$scratch/")"; fi
 
-mkfifo "$scratch/left"
-# shellcheck disable=SC2094  # a pipe that nobody reads
-exec {held}<> "$scratch/left" {left}> "$scratch/left" {held}>&-
-rm -rf "$STAND_IN"; mkdir -p "$STAND_IN"
-"$launch" -n 3 --oversubscribe -- "$here/stand_in.sh" run --out "$scratch/results.h5" 2>&"$left" &
-launched=$!
-wait_until 300 "the ranks are at work" ready
-echo 0 > "$STAND_IN/end"
-check "a reader of its messages that leaves ends nothing" ends_with 0
-tidy
+mkfifo unread
+true < unread &  # opens it, and leaves
+log=unread start
+at_work
+end_with 75
+check "a reader of its messages that leaves ends nothing" ends_with 75
 
-started STAND_IN_STAYS=yes WALLHEAT_SILENCE_S=4
-echo 0 > "$STAND_IN/end"
+start STAND_IN_STAYS=yes WALLHEAT_SILENCE_S=4; at_work
+end_with 0
 check "a worker that never leaves does not keep the run from ending, with its own status" ends_with 0
-check "nothing is said about it" same '' "$(cat "$scratch/log")"
+check "nothing is said about it" same '' "$(< log)"
 tidy
 
 # A program in the place of mpirun that talks as mpirun does: before the run has begun, and after.
-cat > "$scratch/noisy-mpirun" <<'END'
+cat > noisy-mpirun <<'END'
 #!/bin/bash
 [ "$1" != --version ] || exec mpirun --version
 noise() {
@@ -76,57 +71,54 @@ noise() {
 noise
 while [ "$1" != --out ]; do shift; done
 echo solving >&2
-until grep -q solving "$STAND_IN/../log"; do sleep 0.1; done
+until grep -q solving log; do sleep 0.1; done
 touch "$2.status"
 noise
 printf 'last words' >&2
 echo 0 > "$STAND_IN/session"
 END
-chmod +x "$scratch/noisy-mpirun"
-rm -f "$scratch/results.h5.status"
+chmod +x noisy-mpirun
+rm -f results.h5.status
 start MPIRUN="$scratch/noisy-mpirun"
 check "an mpirun that talks too much is no obstacle" ends_with 0
 check "what it says before the run has begun is passed on, and no noise after" \
-  same "3 solving last words" "$(grep -c 'n1:123\|Forwarding' "$scratch/log") $(grep -xF 'solving' "$scratch/log") $(tail -n 1 "$scratch/log")"
-rm -f "$scratch/results.h5.status"
+  same "3 solving last words" "$(grep -c 'n1:123\|Forwarding' log) $(grep -xF solving log) $(tail -n 1 log)"
+rm -f results.h5.status
 
-started STAND_IN_DEAF=yes
+start STAND_IN_DEAF=yes; at_work
 kill -USR1 "$launched"
-kill -KILL "$(rank_pid 0)"
+kill -KILL "$(< "$STAND_IN/pid.0")"
 check "a run that solves nothing fails: it would be queued again for ever" ends_with 1
-check "it says why, and how to go on" contains "$scratch/log" "before it solved anything; if it had too little time, give it more, and go on with --resume"
-tidy
+check "it says why, and how to go on" contains log "before it solved anything; if it had too little time, give it more, and go on with --resume"
 
-started WALLHEAT_SILENCE_S=5 OMPI_MCA_odls_base_sigkill_timeout=5
-kill -STOP "$(rank_pid 0)"
+start WALLHEAT_SILENCE_S=5 OMPI_MCA_odls_base_sigkill_timeout=5; at_work
+kill -STOP "$(< "$STAND_IN/pid.0")"
 check "a silent rank 0 is ended, and may still close its file" ends_with 75
-check "launch.sh says why it ended the run" contains "$scratch/log" "no sign of life from rank 0 for"
-tidy
-
+check "launch.sh says why it ended the run" contains log "no sign of life from rank 0 for"
 start WALLHEAT_SILENCE_S=4 STAND_IN_MUTE=yes
 check "so is a rank 0 that never gives a sign of life" ends_with 75
 tidy
 
-"$launch" -n 3 > /dev/null 2> "$scratch/log"
-check "a command line without -- is wrong usage" same 2 $?
-"$launch" -- "$scratch/none" run --out x 2> "$scratch/log"
-check "a command that cannot be started ends with 1" same 1 $?
-check "it is named" contains "$scratch/log" "$scratch/none"
-"$launch" -- "$wallheat" run --data plans > /dev/null 2> "$scratch/log"
-check "a command without --out is wrong usage" same 2 $?
-check "it is wallheat's own sentence, and the only one" same "wallheat: --out is missing; see 'wallheat help run'" "$(cat "$scratch/log")"
-MPIRUN=true "$launch" -- "$wallheat" run --data plans --out x > "$scratch/log" 2>&1
-check "another MPI is refused" same 1 $?
-check "it names the variable to set" contains "$scratch/log" MPIRUN
+# refused SENTENCE STATUS WORDS COMMAND...
+refused() {
+  "${@:4}" > log 2>&1
+  check "$1: the status is $2" same "$2" $?
+  check "$1: it says so" contains log "$3"
+}
+refused "a command line without --" 2 "options of mpirun come before --" "$launch" -n 3
+refused "a command that cannot be started" 1 "$scratch/none" "$launch" -- "$scratch/none" run --out x
+refused "a command without --out" 2 "wallheat: --out is missing; see 'wallheat help run'" "$launch" -- "$wallheat" run --data plans
+check "it is wallheat's own sentence, and the only one" same 1 "$(wc -l < log)"
+refused "another MPI" 1 "set MPIRUN" env MPIRUN=true "$launch" -- "$wallheat" run --data plans --out x
 
 # What it tells mpirun: an mpirun that only writes down how it was called.
-cat > "$scratch/mpirun" <<'END'
+cat > mpirun <<'END'
 #!/usr/bin/env bash
 if [ "$1" = --version ]; then echo "mpirun (Open MPI) $FAKE_VERSION"; exit 0; fi
 { printf '%s\n' "$@"; env | grep -E '^(OMPI|PRTE)_MCA_'; } > "$STAND_IN/called"
 END
-chmod +x "$scratch/mpirun"
-fake() { env MPIRUN="$scratch/mpirun" FAKE_VERSION="$1" "${@:2}" "$launch" -n 9 -- "$wallheat" run --data plans --out r.h5 > "$scratch/log" 2>&1; }
+chmod +x mpirun
+fake() { env MPIRUN="$scratch/mpirun" FAKE_VERSION="$1" "${@:2}" "$launch" -n 9 -- "$wallheat" run --data plans --out r.h5 > log 2>&1; }
 told() { fake "${@:3}"; check "$1" contains "$STAND_IN/called" "$2"; }  # SENTENCE WORDS VERSION [NAME=VALUE...]
 told "Open MPI 4 is told to go on after a death" --enable-recovery 4.1.4
 check "outside of Slurm nothing is said about it" not grep -q plm_slurm_args "$STAND_IN/called"
@@ -143,9 +135,8 @@ check "a run of which nothing is left in a file has failed" not fake 4.1.4
 mkdir target
 ln -s target/later.h5 link.h5
 real=("$wallheat" launch -n 2 --oversubscribe -- "$wallheat" run --progress none)
-endless=(--data plans --max-iterations 999999999999 --tolerance 0)
 for there in "nothing yet" "a file"; do
-  "${real[@]}" "${endless[@]}" --out link.h5 --resume > log 2>&1 &
+  "${real[@]}" --data plans --max-iterations 999999999999 --tolerance 0 --out link.h5 --resume > log 2>&1 &
   launched=$!
   wait_until 300 "a link to $there: rank 0 gives signs of life beside the target" grep -qs iterations target/later.h5.status
   kill -TERM "$launched"
@@ -168,12 +159,11 @@ cat events > /dev/null &
 check "it is not taken for dead" ends_with 0
 "${real[@]}" --data plans --out slow.h5 --resume > log 2>&1
 check "a run that has nothing to do ends with 0" same 0 $?
-"${real[@]}" --data plans --out slow.h5 --resume --save-fields > log 2>&1
-check "a resume that is refused ends with its own status, not that of an earlier run" same 1 $?
-check "it says why" same 1 "$(grep -c "was made with other settings" log)"
-ASAN_OPTIONS=detect_leaks=0 "${real[@]}" --data nothing --out failed.h5 > log 2>&1  # Open MPI's own, if a run fails
-check "so does a run that fails" same 1 $?
-check "in one plain sentence" same 1 "$(wc -l < log)"
+refused "a resume that is refused, whatever an earlier run ended with" 1 "was made with other settings" \
+  "${real[@]}" --data plans --out slow.h5 --resume --save-fields
+# Open MPI leaks, if a run fails.
+refused "a run that fails" 1 "there is no directory" env ASAN_OPTIONS=detect_leaks=0 "${real[@]}" --data nothing --out failed.h5
+check "it is one plain sentence" same 1 "$(wc -l < log)"
 tidy
 # That of other tests, which run beside this one, goes when they end.
 mapfile -t left < <(shared_memory)

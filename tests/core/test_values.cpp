@@ -3,11 +3,9 @@
 #include <numeric>
 
 #include "core/answer.hpp"
-#include "core/device_times.hpp"
-#include "core/gpu_usage.hpp"
-#include "core/larger.hpp"
-#include "core/printable.hpp"
-#include "core/python_float.hpp"
+#include "core/interior_values.hpp"
+#include "core/machine.hpp"
+#include "core/text.hpp"
 #include "core/wall_temperatures.hpp"
 #include "support/farthest_apart.hpp"
 #include "support/matchers.hpp"

@@ -34,14 +34,6 @@ TEST_F(Looking, lists_the_plans_that_a_formula_holds_for_or_that_are_named) {
 }
 
 /// Of an earlier build: see tests/data/README.md.
-TEST_F(Looking, lists_kept_files_to_the_last_digit) {
-  shell("cp '" WALLHEAT_TEST_DATA "'/*.h5* .");
-  for (const std::string name : {"plain", "fields", "killed"})
-    EXPECT_EQ(Json::parse(shell("wallheat list --columns all --json " + name + ".h5").out)["plans"],
-              Json::parse(file_text(WALLHEAT_TEST_DATA "/" + name + ".json")))
-        << name;
-}
-
 TEST_F(Looking, makes_one_page_that_needs_nothing_else_also_of_a_killed_run) {
   solve();
   EXPECT_THAT(shell("wallheat summary r.h5 --where 'mean_temp > 0' --plot h.svg").out,

@@ -6,7 +6,7 @@
 
 #include "cli/run_option_parser.hpp"
 #include "forecast/cluster.hpp"
-#include "forecast/job_waits.hpp"
+#include "forecast/wait_forecast.hpp"
 #include "report/formula.hpp"
 #include "report/recording.hpp"
 #include "report/row_table.hpp"

@@ -1,7 +1,7 @@
 // A solver process whose plans can go wrong in every way: if a plan's name is a fault, that
 // happens; other plans are solved as ever. With a GPU it has a FakeGpu. `faulty_seat DIR PLAN
 // LIMIT` is a worker that has a plan solved by itself as a child, with a limit in seconds, and
-// makes the file DIR/begun on the way.
+// makes the files DIR/begun and, every other sign of life, DIR/heard on the way.
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -105,6 +105,13 @@ int main(int argc, char** argv) {
   rank0.give(words[1]);
   rank0.listen_for_progress();
   std::ofstream(directory / "begun") << "";
-  rank0.listen("the answer", [&] { return !rank0.records.empty(); });
+  std::size_t heard = 0;
+  rank0.listen("the answer", [&] {
+    if (rank0.signs >= heard + 2) {
+      heard = rank0.signs;
+      std::ofstream(directory / "heard") << "";
+    }
+    return !rank0.records.empty();
+  });
   return rank0.records[0].kind == Result::Kind::answered ? 0 : 1;
 }

@@ -77,7 +77,6 @@ class Rank0 {
   std::optional<WorkerFacts> facts{};
   std::map<std::string, PlanResult> results{};  ///< by the plans' names
   std::vector<Result> records{};
-  std::vector<std::uint32_t> shaken{};
   std::vector<std::uint32_t> returned{};
   WorkerReport last{};
   std::size_t signs = 0;  ///< reports so far
@@ -100,7 +99,6 @@ class Rank0 {
       records.push_back(result);
       results[given_.at(result.plan)] = std::move(row);
     }
-    shaken.insert(shaken.end(), report->shaken.begin(), report->shaken.end());
     returned.insert(returned.end(), report->returned.begin(), report->returned.end());
   }
 

@@ -1,5 +1,4 @@
-#include <sched.h>
-
+#include <algorithm>
 #include <set>
 
 #include "io/deflate.hpp"
@@ -20,14 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The number behind a name in /proc/PID/status, else 0.
-long status_number(pid_t pid, const std::string& name) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(name + ":")) return std::stol(line.substr(name.size() + 1));
-  return 0;
-}
-
 bool is_gone(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -37,11 +28,10 @@ bool is_gone(pid_t pid) {
 
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> children;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto pid = static_cast<pid_t>(std::stol(name));
-    if (status_number(pid, "PPid") == parent) children.push_back(pid);
+  for (const auto& thread :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task")) {
+    std::ifstream list(thread.path() / "children");
+    for (pid_t child = 0; list >> child;) children.push_back(child);
   }
   return children;
 }
@@ -93,21 +83,16 @@ class SeatsTest : public testing::Test {
 
 TEST_F(SeatsTest, give_what_a_plain_job_gives_to_the_last_bit) {
   open();
-  std::vector<std::string> ids{"bad", "missing", "../up", "sound"};
-  for (const NamedPlan& named : awkward_plans()) {
-    ids.push_back(std::to_string(ids.size()));
-    save_floor_plan(directory_.path(), ids.back(), named.plan);
-  }
+  save_floor_plan(directory_.path(), "wall", random_plan(16, 16, 0, 2));
   std::ofstream(directory_ / "bad_domain.npy") << "not an array";
-  for (const std::string& id : ids) {
+  for (const std::string id : {"bad", "missing", "../up", "wall", "sound"}) {
     const PlanResult row = solve(id);
     expect_same(row);
     const Result& result = rank0_->records.back();
     const Result expected = plain({row.index, id});
-    EXPECT_EQ(result.kind, expected.kind);
-    EXPECT_NE(result.kind, Result::Kind::retryable) << "bad input stays bad";
-    EXPECT_EQ(result.digest, expected.digest);
-    EXPECT_EQ(result.kind == Result::Kind::answered, row.error.empty());
+    EXPECT_EQ(result.kind, expected.kind) << id;
+    EXPECT_EQ(result.digest, expected.digest) << id;
+    EXPECT_EQ(result.kind, row.error.empty() ? Result::Kind::answered : Result::Kind::failed);
     EXPECT_EQ(result.seconds, row.seconds);
   }
 }
@@ -166,12 +151,10 @@ TEST_F(SeatsTest, take_a_plan_without_progress_for_dead) {
   settings_.plan_timeout_s = 1;
   open();
   for (const std::string plan : {"silent", "stuck"}) {
-    const PlanResult row = solve(plan);
+    EXPECT_THAT(solve(plan).error, StartsWith("no progress for 1 s"));
     EXPECT_TRUE(is_retryable());
-    EXPECT_THAT(row.error, HasSubstr("no progress for 1 s"));
     expect_sound();
   }
-  EXPECT_THAT(solve("stuck").error, HasSubstr("(iteration 5, delta 0.5 °C)"));
 }
 
 TEST_F(SeatsTest, count_no_time_in_which_the_worker_itself_stood_still) {
@@ -181,9 +164,13 @@ TEST_F(SeatsTest, count_no_time_in_which_the_worker_itself_stood_still) {
   const pid_t pid = children_of(parent.pid()).at(0);
   parent.signal(SIGSTOP);
   ::kill(pid, SIGSTOP);
+  std::filesystem::remove(directory_ / "heard");
   std::this_thread::sleep_for(3s);
   parent.signal(SIGCONT);
   ::kill(pid, SIGCONT);
+  wait_until("the worker to look at the plan", [&] {
+    return std::filesystem::exists(directory_ / "heard") || is_gone(parent.pid());
+  });
   make_file("go");
   EXPECT_EQ(parent.wait(), 0);
 }
@@ -256,36 +243,27 @@ TEST_F(SeatsTest, wait_for_plans_that_are_away_for_a_while) {
   EXPECT_EQ(rank0_->records[1].kind, Result::Kind::answered);
 }
 
-TEST_F(SeatsTest, are_not_started_in_vain_without_the_reason) {
-  const auto reason = [&](const SolverProgram& program, const std::string& device) {
-    settings_.device = device;
-    context_.program = program;
-    open();
-    const Bye bye = rank0_->listen_for_bye();
-    EXPECT_EQ(bye.why, Bye::Why::broken);
-    return bye.reason;
-  };
-  const SolverProgram program = context_.program;
-  EXPECT_THAT(reason({(directory_ / "none").string(), {}}, "cpu"),
-              AllOf(HasSubstr("none cannot be started"), HasSubstr("No such file")));
-  EXPECT_THAT(reason({"/bin/false", {}}, "cpu"),
-              HasSubstr("ended with exit status 1 at its start"));
-  EXPECT_THAT(reason({"/bin/echo", {"hello"}}, "cpu"), HasSubstr("at its start"));
-  EXPECT_EQ(reason(program, "missing"), "there is no such device");
-}
-
 // --- the worker and rank 0 -----------------------------------------------------------------------
 
-TEST_F(SeatsTest, end_with_a_worker_that_leaves) {
-  const auto expect_bye = [&](Bye::Why why, const std::string& reason) {
+TEST_F(SeatsTest, end_with_a_worker_that_leaves_and_says_why) {
+  const auto expect_bye = [&](Bye::Why why, const auto& reason) {
     open();
     const Bye bye = rank0_->listen_for_bye();
     EXPECT_EQ(bye.why, why);
-    EXPECT_EQ(bye.reason, reason);
+    EXPECT_THAT(bye.reason, reason);
   };
   context_.interrupted = [] { return true; };
   expect_bye(Bye::Why::interrupted, "interrupted");
   context_.interrupted = nullptr;
+  settings_.device = "missing";
+  expect_bye(Bye::Why::broken, "there is no such device");
+  context_.program = {(directory_ / "none").string(), {}};
+  expect_bye(Bye::Why::broken,
+             AllOf(HasSubstr("none cannot be started"), HasSubstr("No such file")));
+  context_.program = {"/bin/false", {}};
+  expect_bye(Bye::Why::broken, HasSubstr("ended with exit status 1 at its start"));
+  context_.program = {"/bin/echo", {"hello"}};
+  expect_bye(Bye::Why::broken, HasSubstr("at its start"));
   context_.open = []() -> std::vector<WorkerDevice> { throw RunError("there is no GPU 7 here"); };
   expect_bye(Bye::Why::broken, "there is no GPU 7 here");
   context_.difference = [](const auto&) { return "its --norm is l2, and rank 0's is max"; };
@@ -307,34 +285,21 @@ class GpuSeatTest : public SeatsTest {
     settings_.solver.gpu = 0;
     settings_.lanes = 0;
     settings_.cpus = {local_machine().cores.front().cpu};
-    save_faulty("sound", GpuFault::none);
-  }
-  void save_faulty(const std::string& id, GpuFault fault, int number = 0) const {
-    save_floor_plan(directory_.path(), id, with_fault(room(20, 30), fault, number));
   }
   void give(const std::string& id, GpuFault fault) {
-    save_faulty(id, fault);
+    save_floor_plan(directory_.path(), id, with_fault(room(20, 30), fault));
     rank0_->give(id);
-  }
-  /// A line for each plan that the GPU was given.
-  [[nodiscard]] std::vector<std::string> journal() const {
-    std::istringstream text(file_text(directory_ / "journal"));
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(text, line);) lines.push_back(line);
-    return lines;
-  }
-  void fill() {
-    for (std::size_t plan = 1; plan < FakeGpu::lanes; ++plan)
-      give(std::to_string(plan), GpuFault::patient);
-    rank0_->listen("the plans to be begun",
-                   [&] { return rank0_->facts && journal().size() == FakeGpu::lanes; });
   }
 };
 
 TEST_F(GpuSeatTest, has_as_many_plans_at_once_in_one_process_as_the_device_likes) {
   open();
-  give("0", GpuFault::patient);
-  fill();
+  for (std::size_t plan = 0; plan < FakeGpu::lanes; ++plan)
+    give(std::to_string(plan), GpuFault::patient);
+  const auto is_begun = [](const PlanProgress& each) { return each.iterations > 0; };
+  rank0_->listen("the plans to be begun", [&] {
+    return std::ranges::count_if(rank0_->last.running, is_begun) == FakeGpu::lanes;
+  });
   EXPECT_EQ(rank0_->facts->lanes, FakeGpu::lanes);
   EXPECT_TRUE(rank0_->facts->shares_process);
   std::size_t threads = 0;
@@ -353,17 +318,6 @@ TEST_F(GpuSeatTest, has_as_many_plans_at_once_in_one_process_as_the_device_likes
     numbers.insert(row.thread);
   }
   EXPECT_THAT(numbers, SizeIs(FakeGpu::lanes));
-}
-
-TEST_F(GpuSeatTest, blames_none_of_several_plans_for_a_crash) {
-  open();
-  give("crash", GpuFault::crash);
-  fill();
-  make_file("crash");
-  rank0_->listen("the plans", [&] { return rank0_->shaken.size() == FakeGpu::lanes; });
-  EXPECT_THAT(rank0_->results, IsEmpty());
-  EXPECT_THAT(solve("crash").error, HasSubstr("SIGKILL"));
-  expect_sound();
 }
 
 TEST_F(GpuSeatTest, goes_on_with_its_cores_if_the_device_falls_silent_twice) {

@@ -1,10 +1,8 @@
-#include <cmath>
-
 #include "queue/coordinator.hpp"
 #include "support/matchers.hpp"
 
 // Scripts of messages, for what a user is told. What the simulation finds within its seeds is not
-// tested here again (promises.hpp).
+// tested here again (simulation/judge.cpp).
 
 namespace wallheat {
 namespace {
@@ -17,19 +15,14 @@ WorkerReport ready(const std::string& host) {
   report.ready->device = "cpu";
   return report;
 }
-WorkerReport solved(std::uint32_t plan, std::uint64_t digest, double seconds = 1) {
+WorkerReport solved(std::uint32_t plan, double seconds = 1) {
   WorkerReport report;
-  report.results.push_back({plan, Result::Kind::answered, seconds, digest, {std::byte{1}}});
+  report.results.push_back({plan, Result::Kind::answered, seconds, 0, {}});
   return report;
 }
 WorkerReport failed(std::uint32_t plan) {
   WorkerReport report;
   report.results.push_back({plan, Result::Kind::retryable, 1, 0, {}});
-  return report;
-}
-WorkerReport at_work(std::uint32_t plan, std::int64_t iterations, double seconds) {
-  WorkerReport report;
-  report.running.push_back({plan, iterations, 0.5, seconds});
   return report;
 }
 
@@ -42,7 +35,6 @@ struct Script {
     coordinator.heard(worker, std::move(report), now_s);
     coordinator.feed(now_s);
   }
-  void leave(int worker, Bye bye) { coordinator.heard(worker, bye, now_s); }
   void pass(double seconds, double left_s = std::numeric_limits<double>::infinity()) {
     now_s += seconds;
     coordinator.tick(now_s, left_s);
@@ -70,25 +62,6 @@ struct Script {
 
 using HandedOut = std::vector<std::pair<int, std::uint32_t>>;
 
-TEST(Coordinator, tells_the_life_of_a_plan_in_true_order) {
-  Script run({{.updates = 1e9F, .attempts = 4, .failures = 1}}, 1);
-  run.say(1, ready("n1"));
-  EXPECT_EQ(run.handed_out(), (HandedOut{{1, 0}}));
-  run.say(1, at_work(0, 100, 1));
-  run.say(1, solved(0, 7));
-  std::vector<Kind> kinds;
-  for (const Event& event : run.coordinator.outbox.events) kinds.push_back(event.kind);
-  EXPECT_THAT(kinds, ElementsAre(Kind::worker_ready, Kind::heard, Kind::started, Kind::heard,
-                                 Kind::stored, Kind::heard));
-  const Event stored = run.last(Kind::stored);
-  EXPECT_EQ(stored.worker->facts.host, "n1");
-  EXPECT_EQ(stored.attempts, 5);
-  EXPECT_EQ(stored.failures, 1);
-  EXPECT_TRUE(std::isnan(stored.predicted_s)) << "it was the first";
-  EXPECT_THAT(stored.record, ElementsAre(std::byte{1}));
-  EXPECT_EQ(run.coordinator.end(), RunEnd::finished);
-}
-
 TEST(Coordinator, says_where_a_plan_was_that_workers_fell_silent_with) {
   Script run({{}}, 2, 2);
   run.say(1, ready("n1"));
@@ -100,7 +73,7 @@ TEST(Coordinator, says_where_a_plan_was_that_workers_fell_silent_with) {
   const Event lost = run.last(Kind::lost);
   EXPECT_EQ(lost.reason, "was running at 2 workers when they fell silent, last at rank 2 on n2");
   EXPECT_EQ(lost.failures, 2);
-  run.say(1, solved(0, 7));
+  run.say(1, solved(0));
   EXPECT_EQ(run.last(Kind::stored).worker->rank, 1) << "answered after all";
 }
 
@@ -109,7 +82,7 @@ TEST(Coordinator, says_why_nobody_is_left) {
   run.say(1, {});
   run.pass(20);
   EXPECT_EQ(run.coordinator.end(), std::nullopt);
-  run.leave(1, {Bye::Why::broken, "no solver anywhere", {}});
+  run.coordinator.heard(1, Bye{Bye::Why::broken, "no solver anywhere", {}}, run.now_s);
   run.pass(161);
   EXPECT_EQ(run.coordinator.end(), RunEnd::nobody_left);
   EXPECT_EQ(run.coordinator.last_reason(),
@@ -120,24 +93,8 @@ TEST(Coordinator, says_why_nobody_is_left) {
   EXPECT_EQ(run.coordinator.last_reason(),
             "all workers have left, the last because of: rank 2 on n2 is refused: it speaks "
             "otherwise");
-  run.say(2, solved(0, 7));
+  run.say(2, solved(0));
   EXPECT_FALSE(run.coordinator.queue().finished()) << "nothing that it says counts any more";
-}
-
-TEST(Coordinator, tells_at_a_stop_how_far_plans_were) {
-  Script run({{}, {}}, 1);
-  run.say(1, ready("n1"));
-  run.say(1, at_work(0, 100, 1));
-  run.coordinator.ask_to_stop("asked to", RunEnd::interrupted);
-  EXPECT_THAT(run.coordinator.outbox.stops, ElementsAre(1));
-  EXPECT_EQ(run.coordinator.end(), std::nullopt) << "last words may come";
-  run.leave(1, {Bye::Why::asked_to, "", {{0, 150, 0.25, 1.5}}});
-  EXPECT_EQ(run.coordinator.end(), RunEnd::interrupted);
-  run.coordinator.record_abandoned();
-  const Event abandoned = run.last(Kind::abandoned);
-  EXPECT_EQ(abandoned.plan, 0U);
-  EXPECT_EQ(abandoned.attempts, 1);
-  EXPECT_EQ(abandoned.last.iterations, 150);
 }
 
 TEST(Coordinator, tries_a_plan_where_it_failed_if_nobody_else_has_time_for_it) {
@@ -147,9 +104,9 @@ TEST(Coordinator, tries_a_plan_where_it_failed_if_nobody_else_has_time_for_it) {
   slow.ready->device = "slow";
   run.say(2, slow);
   EXPECT_EQ(run.handed_out(), (HandedOut{{1, 2}, {2, 0}}));
-  run.say(2, solved(0, 7, 100));
+  run.say(2, solved(0, 100));
   EXPECT_EQ(run.handed_out(), (HandedOut{{2, 1}}));
-  run.say(2, solved(1, 7, 100));
+  run.say(2, solved(1, 100));
   run.say(2, failed(2));  // its copy
   run.say(1, failed(2));
   (void)run.handed_out();

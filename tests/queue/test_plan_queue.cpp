@@ -3,7 +3,7 @@
 #include "queue/plan_queue.hpp"
 #include "support/matchers.hpp"
 
-// What the simulation finds within its seeds is not tested here again (promises.hpp).
+// What the simulation finds within its seeds is not tested here again (simulation/judge.cpp).
 
 namespace wallheat {
 namespace {
@@ -61,14 +61,6 @@ TEST(PlanQueue, begins_nothing_that_would_not_end_in_time) {
   EXPECT_THAT(handed_out(1.3 * 4.5), ElementsAre(3, 2, 1));
 }
 
-TEST(PlanQueue, does_not_wait_for_lanes_that_are_free) {
-  PlanQueue queue = equal_plans(5);
-  queue.joined(1, 2, false, "cpu");
-  (void)queue.give(1, endless);
-  (void)queue.answered(1, 0, 10);
-  EXPECT_THAT(queue.give(1, 14), ElementsAre(2)) << "beside plan 1";
-}
-
 TEST(PlanQueue, does_not_leave_the_last_plan_to_slow_workers_that_copied_it) {
   PlanQueue queue = with_a_gpu_and_a_cpu(1, 0.1, 60);
   queue.gone(2);
@@ -94,17 +86,6 @@ TEST(PlanQueue, copies_what_is_late_then_what_will_take_longest) {
   EXPECT_THAT(queue.give(4, endless), ElementsAre(2));
   queue.set_time(1.5);
   EXPECT_THAT(queue.give(5, endless), ElementsAre(3)) << "half a second late";
-}
-
-TEST(PlanQueue, counts_a_silent_worker_as_a_holder_of_nothing_whatever_it_says) {
-  PlanQueue queue = equal_plans(2);
-  queue.joined(1, 2, false, "cpu");
-  EXPECT_THAT(queue.give(1, endless), ElementsAre(0, 1));
-  EXPECT_THAT(queue.silent(1), IsEmpty());
-  EXPECT_EQ(queue.answered(1, 0, 1), PlanQueue::Outcome::first);
-  EXPECT_FALSE(queue.is_held(0));
-  EXPECT_FALSE(queue.any_held());
-  EXPECT_EQ(queue.open(), 1U);
 }
 
 TEST(PlanQueue, foresees_the_end_by_each_kind_of_device) {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/generator.hpp"
 #include "queue/work_estimate.hpp"
@@ -18,24 +21,21 @@ namespace {
 const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
 
 std::int64_t widest_by_trying_all(const Grid<std::uint8_t>& interior) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> rooms, walls;  // with what is beside the grid
   const auto rows = static_cast<std::int64_t>(interior.rows);
   const auto cols = static_cast<std::int64_t>(interior.cols);
-  const auto is_room = [&](std::int64_t row, std::int64_t col) {
-    return row >= 0 && col >= 0 && row < rows && col < cols &&
-           interior(static_cast<std::size_t>(row), static_cast<std::size_t>(col)) != 0;
-  };
-  std::int64_t widest = 0;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t col = 0; col < cols; ++col) {
-      std::int64_t nearest = rows * rows + cols * cols;
-      for (std::int64_t y = -1; y <= rows; ++y) {
-        for (std::int64_t x = -1; x <= cols; ++x) {
-          if (!is_room(y, x))
-            nearest = std::min(nearest, (y - row) * (y - row) + (x - col) * (x - col));
-        }
-      }
-      if (is_room(row, col)) widest = std::max(widest, nearest);
+  for (std::int64_t row = -1; row <= rows; ++row)
+    for (std::int64_t col = -1; col <= cols; ++col) {
+      const bool is_in_grid = row >= 0 && row < rows && col >= 0 && col < cols;
+      const bool is_room = is_in_grid && interior.cells.at(row * cols + col) != 0;
+      (is_room ? rooms : walls).emplace_back(row, col);
     }
+  std::int64_t widest = 0;
+  for (const auto& [row, col] : rooms) {
+    std::int64_t nearest = std::numeric_limits<std::int64_t>::max();
+    for (const auto& [y, x] : walls)
+      nearest = std::min(nearest, (y - row) * (y - row) + (x - col) * (x - col));
+    widest = std::max(widest, nearest);
   }
   return widest;
 }

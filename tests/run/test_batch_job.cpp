@@ -4,36 +4,38 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "run/batch_job.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-using Environment = std::map<std::string, std::string>;
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+/// No other variables of schedulers are set.
+void set_scheduler(const Environment& environment) {
+  for (const char* name : {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX",
+                           "SLURM_ARRAY_TASK_COUNT", "SLURM_JOB_END_TIME", "SLURM_JOB_ID",
+                           "LSB_JOBID", "LSB_JOBINDEX", "LSB_JOBINDEX_END"})
+    ::unsetenv(name);
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+}
 
 /// What a task makes of a scheduler's variables: "2/3", "none", or what it refuses with.
 std::string shard_in(const Environment& environment) {
-  for (const char* name : {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX",
-                           "SLURM_ARRAY_TASK_COUNT", "LSB_JOBINDEX", "LSB_JOBINDEX_END"})
-    ::unsetenv(name);
-  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-  std::string answer;
+  set_scheduler(environment);
   try {
     const auto shard = shard_of_array_task();
-    answer = shard ? shard->text() : "none";
+    return shard ? shard->text() : "none";
   } catch (const UsageError& error) {
-    answer = error.what();
+    return error.what();
   }
-  for (const auto& [name, value] : environment) ::unsetenv(name.c_str());
-  return answer;
 }
 
 std::string slurm_task(int task, int first, int last, int count) {
@@ -48,35 +50,26 @@ std::string lsf_job(int index, int last) {
       {{"LSB_JOBINDEX", std::to_string(index)}, {"LSB_JOBINDEX_END", std::to_string(last)}});
 }
 
-TEST(ShardOfArrayTask, is_none_outside_of_an_array) {
-  EXPECT_EQ(shard_in({}), "none");
-  EXPECT_EQ(lsf_job(0, 0), "none");
-}
-
 TEST(ShardOfArrayTask, is_the_place_among_the_tasks_that_slurm_has) {
+  EXPECT_EQ(shard_in({}), "none");
   EXPECT_EQ(slurm_task(16, 1, 16, 16), "16/16");
   EXPECT_EQ(slurm_task(0, 0, 3, 4), "1/4");
-  EXPECT_EQ(slurm_task(4, 3, 4, 2), "2/2");  // --array=3-4
+  EXPECT_EQ(slurm_task(4, 3, 4, 2), "2/2") << "--array=3-4";
   EXPECT_EQ(slurm_task(5, 5, 5, 1), "1/1");
-}
-
-TEST(ShardOfArrayTask, is_refused_if_slurm_does_not_tell_the_place) {
   const auto refused = AllOf(HasSubstr("--shard K/N"), HasSubstr("--array=1-N"));
   for (const int task : {3, 7, 12}) EXPECT_THAT(slurm_task(task, 3, 12, 3), refused) << task;
   EXPECT_THAT(shard_in({{"SLURM_ARRAY_TASK_ID", "3"}}), refused);
   EXPECT_THAT(slurm_task(17, 1, 16, 16), refused);
+  EXPECT_THAT(shard_in({{"SLURM_ARRAY_TASK_ID", "two"}}),
+              AllOf(HasSubstr("SLURM_ARRAY_TASK_ID=two"), HasSubstr("--shard")));
 }
 
 TEST(ShardOfArrayTask, is_refused_in_lsf_which_does_not_tell_the_first_index) {
-  const auto refused = HasSubstr("--shard \"$LSB_JOBINDEX/N\"");
-  EXPECT_THAT(lsf_job(3, 4), refused);  // "name[3-4]"
-  EXPECT_THAT(lsf_job(9, 16), refused);
+  EXPECT_EQ(lsf_job(0, 0), "none");
   EXPECT_EQ(lsf_job(1, 1), "1/1");
-}
-
-TEST(ShardOfArrayTask, refuses_variables_that_are_no_numbers) {
-  EXPECT_THAT(shard_in({{"SLURM_ARRAY_TASK_ID", "two"}}),
-              AllOf(HasSubstr("SLURM_ARRAY_TASK_ID=two"), HasSubstr("--shard")));
+  const auto refused = HasSubstr("--shard \"$LSB_JOBINDEX/N\"");
+  EXPECT_THAT(lsf_job(3, 4), refused) << "name[3-4]";
+  EXPECT_THAT(lsf_job(9, 16), refused);
 }
 
 TEST(ScheduledEnd, is_that_of_this_element_of_an_lsf_array) {
@@ -90,10 +83,8 @@ TEST(ScheduledEnd, is_that_of_this_element_of_an_lsf_array) {
   std::filesystem::permissions(bjobs, std::filesystem::perms::owner_all);
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", (directory.path().string() + ":" + path).c_str(), 1);
-  for (const char* variable : {"SLURM_JOB_END_TIME", "SLURM_JOB_ID"}) ::unsetenv(variable);
-  ::setenv("LSB_JOBID", "7", 1);
   const auto minutes_left = [](const char* index) {
-    ::setenv("LSB_JOBINDEX", index, 1);
+    set_scheduler({{"LSB_JOBID", "7"}, {"LSB_JOBINDEX", index}});
     return std::chrono::round<std::chrono::minutes>(scheduled_end().value() -
                                                     std::chrono::system_clock::now())
         .count();
@@ -101,19 +92,12 @@ TEST(ScheduledEnd, is_that_of_this_element_of_an_lsf_array) {
   EXPECT_EQ(minutes_left("2"), 239);
   EXPECT_EQ(minutes_left("0"), 12) << "no array";
   ::setenv("PATH", path.c_str(), 1);
-  for (const char* variable : {"LSB_JOBID", "LSB_JOBINDEX"}) ::unsetenv(variable);
 }
 
 TEST(Duration, is_read_in_seconds_units_or_as_a_clock_shows_it) {
-  EXPECT_EQ(parse_duration("5400").count(), 5400);
-  EXPECT_EQ(parse_duration("90m").count(), 5400);
-  EXPECT_EQ(parse_duration("1h30m").count(), 5400);
-  EXPECT_EQ(parse_duration("1:30:00").count(), 5400);
-  EXPECT_EQ(parse_duration("90:00").count(), 5400) << "minutes and seconds, as Slurm reads it";
+  for (const char* text : {"5400", "90m", "1h30m", "1:30:00", "90:00"})  // as Slurm reads the last
+    EXPECT_EQ(parse_duration(text).count(), 5400) << text;
   EXPECT_EQ(parse_duration("0:20").count(), 20);
-}
-
-TEST(Duration, is_no_clock_with_more_than_sixty_seconds_or_minutes) {
   for (const char* text : {"1:99:99", "1:60:00", "1:00:60", "5:99", "", "1:", "soon"})
     EXPECT_THROW((void)parse_duration(text), UsageError) << text;
 }

@@ -1,35 +1,16 @@
 #include "simulation/judge.hpp"
 
-#include <cmath>
-
 namespace wallheat {
 namespace {
 
 using Kind = Event::Kind;
 
-/// What is broken if this event is missing, or is told though it did not happen.
-const char* promise_of(Kind kind, bool is_answer, Sort sort) {
-  switch (kind) {
-    case Kind::stored:
-      if (is_answer) return promise::first_answer;
-      return sort == Sort::bad_input ? promise::cannot_pass : promise::failures;
-    case Kind::failed_try:
-      return sort == Sort::bad_input ? promise::cannot_pass : promise::failures;
-    case Kind::lost:
-      return promise::given_up;
-    case Kind::conflict:
-      return promise::conflicts;
-    case Kind::repeated:
-      return promise::repeats;
-    case Kind::started:
-      return promise::starts;
-    case Kind::abandoned:
-      return promise::abandoned;
-    case Kind::heard:
-      return promise::reports;
-    default:
-      return promise::comings;
-  }
+/// This event is missing, or is told though it did not happen.
+void check_told(bool is_right, Kind kind, int worker, Plan plan) {
+  if (!is_right)
+    throw Broken{"what happens is told, once and in its order; here not: kind " +
+                 std::to_string(static_cast<int>(kind)) + " of worker " + std::to_string(worker) +
+                 ", plan " + std::to_string(plan)};
 }
 
 }  // namespace
@@ -100,7 +81,8 @@ void Judge::hear(int from, const Bye& bye) {
   }
   coordinator.heard(from, bye, world_.now);
   take_events();
-  check(!is_news || bye.why != Bye::Why::interrupted || stop_s <= world_.now, promise::interrupted);
+  check(!is_news || bye.why != Bye::Why::interrupted || stop_s <= world_.now,
+        "a worker that is asked to stop stops the run");
 }
 
 void Judge::refuse(int from) { hear(from, Bye{Bye::Why::refused, "it speaks otherwise", {}}); }
@@ -208,15 +190,16 @@ void Judge::take_events() {
       stop_awake_s_ = awake_s();
       check(!event.reason.starts_with("no plan") ||
                 0 == count([](const WorkerTruth& each) { return each.is_expected(); }),
-            promise::awaits_all);
+            "nothing fits only if nobody is to come");
     } else if (event.kind == Kind::worker_lost) {
       WorkerTruth& truth = workers_[worker];
       const double silent_s = awake_s() - truth.heard_s;
-      check(truth.is_at_work() || truth.is_expected(), promise::comings);
+      check(truth.is_at_work() || truth.is_expected(),
+            "who is ready, back or gone is told so once");
       check(truth.joined        ? silent_s > 30
             : !truth.has_spoken ? awake_s() > 180
                                 : silent_s > 30 || awake_s() > 360,
-            promise::alive);
+            "who speaks is not given up");
       if (truth.joined) lose(worker);
       truth.overdue = !truth.joined;
       if (silent_s > 30) truth.has_spoken = false;
@@ -225,36 +208,33 @@ void Judge::take_events() {
     }
   }
   if (expected_.empty()) return;
-  const Expected& missing = expected_.front();
-  const PlanTruth& plan = plans_[missing.plan];
-  check(false, promise_of(missing.kind, plan.is_answered, scene_.plans[missing.plan].sort));
+  check_told(false, expected_.front().kind, expected_.front().worker, expected_.front().plan);
 }
 
 void Judge::compare(const Event& event) {
   const int worker = event.worker->rank;
-  const bool is_answer = !event.record.empty() &&
-                         static_cast<Result::Kind>(event.record.front()) == Result::Kind::answered;
-  const Sort sort = scene_.plans[event.plan].sort;
-  check(!expected_.empty(), promise_of(event.kind, is_answer, sort));
+  check_told(!expected_.empty(), event.kind, worker, event.plan);
   const Expected expected = expected_.front();
   expected_.pop_front();
   if (expected.may_differ && event.kind == Kind::repeated) return;
   if (expected.may_differ) forget_first(event.plan);
-  const bool is_that = event.kind == expected.kind && worker == expected.worker &&
-                       event.plan == expected.plan && event.time_s == world_.now;
-  check(is_that, promise_of(expected.kind, plans_[expected.plan].is_answered,
-                            scene_.plans[expected.plan].sort));
+  check_told(event.kind == expected.kind && worker == expected.worker &&
+                 event.plan == expected.plan && event.time_s == world_.now,
+             expected.kind, expected.worker, expected.plan);
   if (event.kind > Kind::started) return;
-  check(event.attempts == expected.attempts, promise::attempts);
-  check(event.failures == expected.failures, promise::failures);
-  check(expected.predicted_s < 0 || std::isnan(expected.predicted_s)
-            ? true
-            : event.predicted_s == static_cast<float>(expected.predicted_s),
-        promise::predicted);
+  check(event.attempts == expected.attempts,
+        "attempts are counted over all sessions; copies are none");
+  check(event.failures == expected.failures,
+        "failures that may pass are tried --max-attempts times in all");
+  const bool is_predicted = expected.predicted_s >= 0;  // it may be nan
+  check(!is_predicted || event.predicted_s == static_cast<float>(expected.predicted_s),
+        "what is predicted is what was predicted before");
   if (event.kind == Kind::conflict)
-    check(scene_.liars && event.first->rank == expected.first, promise::conflicts);
+    check(scene_.liars && event.first->rank == expected.first,
+          "two answers that differ are told, with both workers");
   if (event.kind == Kind::abandoned)
-    check(event.last.seconds == plans_[event.plan].last_s, promise::abandoned);
+    check(event.last.seconds == plans_[event.plan].last_s,
+          "what was begun and is not told of is abandoned, with its progress");
 }
 
 void Judge::at_the_end() {
@@ -263,15 +243,18 @@ void Judge::at_the_end() {
   const int at_work = count([](const WorkerTruth& each) { return each.is_at_work(); });
   const int expected = count([](const WorkerTruth& each) { return each.is_expected(); });
   if (end == RunEnd::nobody_left || end == RunEnd::source_away) {
-    check(at_work + expected == 0, promise::goes_on);
-    check((end == RunEnd::source_away) == is_source_away_, promise::source_away);
+    check(at_work + expected == 0, "the run goes on while a worker lives, or may come");
+    check((end == RunEnd::source_away) == is_source_away_,
+          "if nobody is left and the plans are away, they were the reason");
   } else {
-    check(at_work == 0 || awake_s() - stop_awake_s_ > 9.9, promise::stop_waits);
+    check(at_work == 0 || awake_s() - stop_awake_s_ > 9.9,
+          "a stop waits for last words, and no longer");
   }
-  check(end != RunEnd::out_of_time || scene_.deadline_s < never, promise::has_limit);
+  check(end != RunEnd::out_of_time || scene_.deadline_s < never,
+        "time runs out only if there is a limit");
   if (stop_s < world_.now)
     for (const WorkerTruth& each : workers_)
-      check(!each.joined || each.left || each.stops == 1, promise::stop_told);
+      check(!each.joined || each.left || each.stops == 1, "all are told to stop, once");
   for (Plan plan = 0; plan < plans_.size(); ++plan)
     if (plans_[plan].is_begun) expect(Kind::abandoned, 0, plan);
   coordinator.record_abandoned();
@@ -296,7 +279,7 @@ void Judge::tick(double slept_s) {
 
 Coordinator::Outbox Judge::take_outbox() {
   Coordinator::Outbox box = std::exchange(coordinator.outbox, {});
-  for (const int to : box.stops) check(++workers_[to].stops == 1, promise::stop_told);
+  for (const int to : box.stops) check(++workers_[to].stops == 1, "all are told to stop, once");
   for (const auto& [to, given] : box.work) {
     workers_[to].sent_s = world_.now;
     for (const Plan plan : given) hand_out(to, plan);
@@ -309,14 +292,14 @@ void Judge::hand_out(int to, Plan number) {
   const PlanTruth& plan = plans_[number];
   WorkerTruth& worker = workers_[to];
   const auto seconds = [&](Plan each) { return scene_.plans[each].seconds; };
-  check(!plan.is_final, promise::not_finished);
-  check(!worker.left, promise::not_left);
-  check(plan.failures == 0 || holders(number) == 0, promise::no_risky_copies);
-  check(stop_s == never, promise::not_stopped);
-  check(world_.now < scene_.deadline_s, promise::not_late);
+  check(!plan.is_final, "a finished plan is never handed out");
+  check(!worker.left, "who has left gets nothing");
+  check(plan.failures == 0 || holders(number) == 0, "what has failed is not copied");
+  check(stop_s == never, "after a stop nobody gets plans");
+  check(world_.now < scene_.deadline_s, "after the time limit nobody gets plans");
   const bool is_foreseen = scene_.slow == 0 && worker.learnt && scene_.starts[number].updates > 0;
   check(!is_foreseen || world_.now + 1.2 * seconds(number) < scene_.deadline_s,
-        promise::ends_in_time);
+        "nothing is begun that would not end in time");
   const int here = count([](const WorkerTruth& each) { return each.joined && !each.left; });
   const int expected = count([](const WorkerTruth& each) { return each.is_expected(); });
   // If nobody has anything and time is short, nobody else has time for it.
@@ -325,12 +308,12 @@ void Judge::hand_out(int to, Plan number) {
                              return &each != &worker && !each.lost && !each.given.empty();
                            });
   check(plan.avoid != to || here + expected < 2 || world_.now - worker.failed_s > 59 || is_last_way,
-        promise::elsewhere);
+        "what failed at one worker goes to another, also to one to come");
   if (scene_.shares_process)
     check(worker.given.empty() ||
               (!plan.is_troubled() &&
                !(worker.given.size() == 1 && plans_[worker.given.front().plan].is_troubled())),
-          promise::no_company);
+          "a troubled plan has no company");
   std::size_t unfinished = 0;
   for (Plan other = 0; other < plans_.size(); ++other) {
     unfinished += plans_[other].is_final ? 0 : 1;
@@ -338,15 +321,17 @@ void Judge::hand_out(int to, Plan number) {
         !plans_[other].is_final && !plans_[other].is_troubled() && holders(other) == 0;
     check(!is_open || !scene_.all_known || scene_.deadline_s < never || holders(number) > 0 ||
               1.02 * seconds(number) >= seconds(other),
-          promise::longest_first);
+          "the longest plan goes first");
   }
-  check(worker.given.size() <= scene_.lanes + unfinished / (2 * here) + 1, promise::half_share);
-  check(!worker.has(number), promise::not_twice);
+  check(worker.given.size() <= scene_.lanes + unfinished / (2 * here) + 1,
+        "nobody has more than half of its share waiting");
+  check(!worker.has(number), "a plan is never given twice to one worker");
   worker.given.push_back({number});
   const int holding = holders(number);
-  check(holding == 1 || holding + plan.losses <= scene_.max_attempts, promise::few_holders);
-  check(holding <= 3, promise::two_copies);
-  check(scene_.shortest_s <= 5 || worker.given.size() <= scene_.lanes, promise::long_plans);
+  check(holding == 1 || holding + plan.losses <= scene_.max_attempts,
+        "no more workers have a plan than it may cost");
+  check(holding <= 3, "a plan has two copies at most");
+  check(scene_.shortest_s <= 5 || worker.given.size() <= scene_.lanes, "long plans do not wait");
 }
 
 /// What must be so at any time when rank 0 has taken in what was there.
@@ -362,12 +347,13 @@ void Judge::watch() {
     if (std::exchange(truth.holding, holding) != holding) truth.copied_s = world_.now;
     truth.open_s = is_open ? std::min(truth.open_s, world_.now) : never;
   }
-  check(coordinator.queue().open() == open, promise::open_is_open);
-  check(coordinator.queue().any_held() == (given > 0), promise::held_is_held);
+  check(coordinator.queue().open() == open, "open is what nobody is at");
+  check(coordinator.queue().any_held() == (given > 0), "held is what somebody is at");
   if (coordinator.kept() <= copied) forgotten_s_ = world_.now;
-  check(world_.now - std::max(forgotten_s_, quiet_s_) < 0.3, promise::memory);
+  check(world_.now - std::max(forgotten_s_, quiet_s_) < 0.3,
+        "answers are kept while others may come");
   if (open > 0) copies_s_ = world_.now;
-  check(stop_s == never || awake_s() - stop_awake_s_ < 10.2, promise::stop_short);
+  check(stop_s == never || awake_s() - stop_awake_s_ < 10.2, "a stop takes seconds");
   if (stop_s < never || coordinator.end()) return;
   for (int worker = 1; worker < static_cast<int>(workers_.size()); ++worker) watch_worker(worker);
 }
@@ -377,11 +363,11 @@ void Judge::watch_worker(int number) {
   const double silent_s = awake_s() - worker.heard_s;
   if (worker.is_expected())
     check(worker.has_spoken ? silent_s < 30.3 && awake_s() < 360.3 : awake_s() < 180.3,
-          promise::silent);
-  check(!worker.is_at_work() || silent_s < 30.3, promise::silent);
+          "who is silent, or never gets ready, is given up");
+  check(!worker.is_at_work() || silent_s < 30.3, "who is silent, or never gets ready, is given up");
   const bool listens = worker.has_spoken && !worker.lost && (worker.left || silent_s < 30);
   if (!listens) worker.sent_s = world_.now;
-  check(world_.now - std::max(worker.sent_s, quiet_s_) < 1.3, promise::rank0_lives);
+  check(world_.now - std::max(worker.sent_s, quiet_s_) < 1.3, "all are told that rank 0 lives");
   // One that is not heard cannot be fed; nothing keeps a troubled plan company.
   const bool is_hungry =
       worker.is_at_work() && silent_s < 1.1 &&
@@ -398,14 +384,14 @@ void Judge::watch_worker(int number) {
     const bool is_for_others = each.avoid == number && world_.now - worker.failed_s < 62;
     check(holders(plan) > 0 || is_for_others ||
               world_.now - std::max(each.open_s, quiet_s_) <= patient_s,
-          promise::fed);
+          "nobody is hungry while plans are open");
     // Without any pace there is no reason why a second copy should be too slow.
     const int holding = holders(plan);
     const bool copyable = holding == 1 || (holding == 2 && !is_pace_known_);
     check(!copyable || each.failures > 0 || holding + each.losses >= scene_.max_attempts ||
               (scene_.shares_process && each.losses > 0) ||
               world_.now - std::max(copies_s_, each.copied_s) <= patient_s,
-          promise::copies);
+          "whoever is idle at the end gets copies");
   }
 }
 

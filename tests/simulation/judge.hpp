@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "queue/coordinator.hpp"
-#include "simulation/promises.hpp"
 #include "simulation/world.hpp"
 
 namespace wallheat {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants slips in rank 0's state machines, one at a time: each must break a promise of the simulation (promises.hpp).
+"""Plants slips in rank 0's state machines, one at a time: each must break a promise of the simulation (judge.cpp).
 
 Arguments: numbers of slips, else all. --seeds N: 3000 unless told. Exit status: 0 if all are found.
 """

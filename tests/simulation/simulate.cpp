@@ -1,5 +1,5 @@
 // Campaigns with random faults, each from its seed: the real queue and coordinator, a simulated
-// network and simulated workers. What they are held to: promises.hpp.
+// network and simulated workers. What they are held to: each check() in judge.cpp and here.
 //
 //   simulate [SEEDS [FIRST]]
 
@@ -30,7 +30,7 @@ class Campaign {
     world_.in(0, [this] { tick(); });
     while (!ended_) {
       world_.step();
-      check(world_.now < patience_s_, promise::ends);
+      check(world_.now < patience_s_, "every run ends");
     }
     judge_at_the_end();
     return world_.now;
@@ -204,15 +204,16 @@ class Campaign {
     const bool quiet = !deaths_ && !stalls_ && !killers_ && !has_slept_;
     judge_->at_the_end();
     if (end() == RunEnd::interrupted && quiet)
-      check(world_.now - stop_s < 0.5 && !coordinator.queue().any_held(), promise::stop_waits);
+      check(world_.now - stop_s < 0.5 && !coordinator.queue().any_held(),
+            "a stop waits for last words, and no longer");
     if (end() == RunEnd::out_of_time && scene_.slow == 0 && quiet && stop_s < scene_.deadline_s)
       for (Plan plan = 0; plan < scene_.plans.size(); ++plan)
         check(judge_->is_final(plan) || scene_.starts[plan].updates == 0 ||
                   1.32 * scene_.plans[plan].seconds > scene_.deadline_s - stop_s - 0.1,
-              promise::time_used);
+              "the time that is left is used");
     if (end() == RunEnd::finished)
       for (Plan plan = 0; plan < scene_.plans.size(); ++plan)
-        check(judge_->is_final(plan), promise::each_finished);
+        check(judge_->is_final(plan), "each plan is answered or failed");
   }
 
   World world_;
@@ -241,7 +242,7 @@ int main(int n, char** arguments) {
       simulated_s += campaign.run();
     } catch (const Broken& broken) {
       std::printf("seed %ju, after %.3f s: not kept: %s\n", static_cast<std::uintmax_t>(seed),
-                  campaign.now_s(), broken.what.c_str());
+                  campaign.now_s(), broken.promise.c_str());
       return 1;
     }
     ++ends.at(static_cast<std::size_t>(campaign.end()));

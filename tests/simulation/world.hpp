@@ -7,16 +7,24 @@
 #include <map>
 #include <queue>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "queue/messages.hpp"
 #include "queue/plan_queue.hpp"
-#include "simulation/promises.hpp"
 
 // Simulated time, and workers with solver processes. Nothing blocks: all are step functions.
 
 namespace wallheat {
+
+/// Thrown if queue and coordinator do not keep what they promise.
+struct Broken {
+  std::string promise;
+};
+inline void check(bool is_kept, const char* promise) {
+  if (!is_kept) throw Broken{promise};
+}
 
 using Plan = PlanQueue::Plan;
 inline constexpr double never = std::numeric_limits<double>::infinity();

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <new>
 
-#include "io/file_names.hpp"
+#include "io/files.hpp"
 #include "store/fold.hpp"
 #include "store_fixture.hpp"
 

@@ -1,6 +1,6 @@
 #include <sys/resource.h>
 
-#include "store/stored_fields.hpp"
+#include "store/field_codec.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {

@@ -12,8 +12,9 @@
 
 #include "mpi/mpi_session.hpp"
 
-// Three ranks under mpirun that talk through the link of a run: `link_peers
-// stopped|killed|signs|gather`. Rank 0 prints what it heard.
+// Three ranks under mpirun. `peers stopped|killed|signs|gather`: they talk through the link of a
+// run, and rank 0 prints what it heard. `peers never-start|never-end RANK SECONDS`: that rank stops
+// for ever before MPI has started or ended; rank 0 waits so long for the others.
 
 namespace {
 
@@ -153,10 +154,14 @@ int hear_all(const wallheat::MpiSession& mpi) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view what = argc == 2 ? argv[1] : "";
-  wallheat::MpiSession mpi;
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  const bool stops = argc == 4 && wallheat::launched_rank() == std::atoi(argv[2]);
+  if (stops && what == "never-start") ::raise(SIGSTOP);
+  wallheat::MpiSession mpi(std::chrono::seconds(argc == 4 ? std::atoi(argv[3]) : 180));
+  if (stops && what == "never-end") ::raise(SIGSTOP);
+  if (argc == 4) mpi.end(75);
   if (what == "gather") return hear_all(mpi);
   if (what == "signs") return tell_a_stopped_rank(mpi);
   if (what == "stopped" || what == "killed") return lose_a_sender(mpi, what == "killed");
-  return 2;
+  return 0;
 }
