@@ -91,7 +91,8 @@ TEST_F(Monitor, refuses_what_it_cannot_do) {
   expect_refusal("monitor --plot x.png", 2, "--plot goes with FILE");
   expect_refusal("monitor '" WALLHEAT_TEST_DATA "/dmon.txt' --interval 1", 2,
                  "FILE and --interval exclude each other");
-  expect_refusal("monitor '" WALLHEAT_TEST_DATA "/README.md'", 1, "README.md is neither a CSV");
+  shell("echo {} > other.json");
+  expect_refusal("monitor other.json", 1, "other.json is neither a CSV");
   expect_refusal("monitor /dev/zero", 1, "/dev/zero is no text");
   EXPECT_THAT(shell("wallheat monitor --csv /dev/full --samples 1 -i 0.01", 1).err,
               HasSubstr("/dev/full cannot be written"));
