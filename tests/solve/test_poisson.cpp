@@ -34,24 +34,6 @@ TEST(Poisson, gives_the_figures_of_the_numpy_program) {
   }
 }
 
-TEST(Poisson, ends_by_either_norm_at_the_first_iteration_below_the_tolerance) {
-  // The reference looks at every iteration, the fast solver at few.
-  const auto reference = make_reference_solver();
-  const auto solver = make_jacobi_solver(available_isas().back());
-  for (const std::uint64_t index : {0, 1, 2, 3}) {
-    const FloorPlan plan = generate_poisson_plan(3, index, 64);
-    for (const Norm norm : {Norm::max, Norm::l2}) {
-      Limits limits = of_the_course(64);
-      limits.norm = norm;
-      const Solution expected = *reference->solve(plan, limits, {});
-      EXPECT_TRUE(expected.converged);
-      // A source as weak as that of plan 1 changes less than this in the first iteration.
-      EXPECT_GT(expected.iterations, norm == Norm::max ? (index == 1 ? 0 : 50) : 500);
-      expect_same_bits(*solver->solve(plan, limits, {}), expected, std::to_string(index));
-    }
-  }
-}
-
 TEST(Poisson, is_bounded_by_what_a_source_can_make_in_a_strip) {
   const auto steady = make_steady_solver(available_isas().back());
   const auto expect = [&](const FloorPlan& plan, double least_share) {
@@ -75,19 +57,17 @@ TEST(Poisson, is_bounded_by_what_a_source_can_make_in_a_strip) {
 }
 
 TEST(Poisson, is_fast_forwarded_to_the_same_iteration) {
+  const auto fastforward = make_fastforward_solver(available_isas().back());
+  const auto jacobi = make_jacobi_solver(available_isas().back());
   int jumped = 0;
-  const auto expect_same = [&](const FloorPlan& plan, const Limits& limits,
-                               const std::string& what) {
-    for (const Isa isa : available_isas())
-      if (expect_same_iterate(*make_fastforward_solver(isa), *make_jacobi_solver(isa), plan, limits,
-                              what))
-        ++jumped;
+  const auto expect_same = [&](const FloorPlan& plan, const Limits& limits, const char* what) {
+    if (expect_same_iterate(*fastforward, *jacobi, plan, limits, what)) ++jumped;
   };
   for (const std::uint64_t index : {0, 1, 2}) {
     Limits limits = of_the_course(200);
     limits.norm = Norm::max;
     limits.tolerance = 1e-6;
-    expect_same(generate_poisson_plan(5, index, 200), limits, std::to_string(index));
+    expect_same(generate_poisson_plan(5, index, 200), limits, "a plate");
   }
   // Rooms that take different times, with and without a source.
   const FloorPlan rooms = generate_floor_plan(2, 3, 256);
@@ -95,7 +75,7 @@ TEST(Poisson, is_fast_forwarded_to_the_same_iteration) {
   FloorPlan heated = rooms;
   heated.source = Grid<double>(256, 256, 0.5);
   expect_same(heated, {.spacing = 0.02}, "heated rooms");
-  EXPECT_GE(jumped, static_cast<int>(4 * available_isas().size()));
+  EXPECT_GE(jumped, 4);
 }
 
 }  // namespace

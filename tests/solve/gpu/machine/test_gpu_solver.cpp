@@ -1,23 +1,22 @@
-// The GPU back end on a "GPU" of ordinary threads: what its kernels compute, how their threads wait
-// for each other, and what its host side makes of it. None of this needs a GPU; what does is in
-// test_gpu.cpp.
+// The GPU's kernels and their host side on a machine that executes the kernels' source: the bits of
+// the reference, whatever the order of threads and edges. A launch that does what no kernel may do
+// throws (see Violation in machine.hpp). What needs a GPU is in test_gpu.cpp.
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/generator.hpp"
+#include "solve/gpu/machine/machine_stream.hpp"
 #include "solve/gpu/solver.hpp"
 #include "solve/gpu/tiling.hpp"
-#include "support/host_stream.hpp"
 #include "support/refusal.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
@@ -26,38 +25,75 @@
 namespace wallheat::gpu {
 namespace {
 
-std::unique_ptr<GpuSolver> host_solver(Kernel kernel, HostStream::FreeBytes free = nullptr) {
-  return make_gpu_solver(std::make_unique<HostStream>(std::move(free)), kernel);
-}
-
-/// The same, with a look at what it gives its stream.
-struct WatchedSolver {
-  explicit WatchedSolver(Kernel kernel = Kernel::cluster) {
-    auto owned = std::make_unique<HostStream>();
+/// A solver on a machine of its own, and a look at what it gives its stream.
+struct OnMachine {
+  explicit OnMachine(Kernel kernel = Kernel::cluster, std::uint64_t seed = 1,
+                     std::size_t free_bytes = ~std::size_t{0}) {
+    auto owned = std::make_unique<MachineStream>(seed);
     stream = owned.get();
+    stream->free_bytes = free_bytes;
     solver = make_gpu_solver(std::move(owned), kernel);
   }
-  const HostStream* stream;
+  void expect_bits_of_the_cpu(const FloorPlan& plan, const Limits& limits,
+                              const std::string& what) const {
+    expect_same_bits(*solver, *make_jacobi_solver(available_isas().back()), plan, limits, what);
+  }
+  MachineStream* stream;
   std::unique_ptr<GpuSolver> solver;
 };
 
-class EveryKernel : public testing::TestWithParam<Kernel> {};
+class EveryKernel : public testing::TestWithParam<Kernel> {
+ protected:
+  [[nodiscard]] static bool is_streamed() { return GetParam() == Kernel::streaming; }
+  OnMachine gpu_{GetParam()};
+};
 
-TEST_P(EveryKernel, gives_the_bits_of_the_reference) {
+TEST_P(EveryKernel, gives_the_bits_of_the_reference_for_every_shape) {
   const auto reference = make_reference_solver();
-  const auto solver = host_solver(GetParam());
-  for (const auto& [name, plan, limits] : iteration_cases(70))
-    expect_same_bits(*solver, *reference, plan, limits, name);
-  expect_same_bits(*solver, *reference, generate_floor_plan(7, 0, 64), {1e-4, 300}, "generated");
+  for (const auto& [name, plan, limits] : iteration_cases(is_streamed() ? 20 : 70))
+    expect_same_bits(*gpu_.solver, *reference, plan, limits, name);
+  EXPECT_EQ(gpu_.stream->last_blocks > 0, !is_streamed());
+  EXPECT_GT(gpu_.stream->streaming_launches, 0) << "for sources and the 2-norm";
+}
+
+TEST_P(EveryKernel, gives_the_bits_of_the_reference_at_every_size) {
+  for (const std::size_t side : {31U, 64U, 100U, 129U, 200U})
+    for (const FloorPlan& plan :
+         {generate_floor_plan(3, 0, side), random_plan(side, side + side / 16, 100, 5)})
+      gpu_.expect_bits_of_the_cpu(plan, {1e-4, 23}, std::to_string(side));
+  EXPECT_EQ(gpu_.stream->last_blocks, is_streamed() ? 0 : 6);
+  gpu_.expect_bits_of_the_cpu(generate_floor_plan(3, 1, 512), {1e-4, 40}, "real size");
+  EXPECT_EQ(gpu_.stream->last_blocks > 6, !is_streamed());
+}
+
+TEST(Cluster, gives_the_bits_in_whatever_order_blocks_and_edges_arrive) {
+  struct Case {
+    std::size_t side;
+    int threads;
+    int blocks;
+  };
+  for (const auto& [side, threads, blocks] : {Case{120, 128, 2},
+                                              {120, 96, 3},
+                                              {160, 96, 5},
+                                              {120, 32, 8},
+                                              {140, 32, 11},
+                                              {176, 32, 16}}) {
+    for (std::uint64_t order = 0; order < 3; ++order) {
+      const OnMachine gpu(Kernel::cluster, order);
+      gpu.stream->device.block_threads = threads;
+      gpu.expect_bits_of_the_cpu(random_plan(side, side, 97, 8), {1e-4, 37},
+                                 std::to_string(blocks));
+      EXPECT_EQ(gpu.stream->last_blocks, blocks);
+      EXPECT_GT(gpu.stream->machine.asynchronous_stores, 0);
+    }
+  }
 }
 
 TEST_P(EveryKernel, leaves_nothing_of_a_plan_to_the_next) {
-  const auto solver = host_solver(GetParam());
   const FloorPlan plan = random_plan(37, 41, 80, 7);
-  const auto expected = *make_reference_solver()->solve(plan, {1e-4, 100}, {});
   for (int repeat = 0; repeat < 2; ++repeat) {
-    expect_same_bits(*solver->solve(plan, {1e-4, 100}, {}), expected, "repeat");
-    (void)solver->solve(room(48, 52), {1e-2, 20}, {});
+    gpu_.expect_bits_of_the_cpu(plan, {1e-4, 60}, "repeat");
+    (void)gpu_.solver->solve(room(48, 52), {1e-2, 20}, {});
   }
 }
 
@@ -68,12 +104,9 @@ TEST_P(EveryKernel, tells_how_far_it_is) {
                                EXPECT_GT(delta, 0);
                                last = iterations;
                              }};
-  const auto solution = host_solver(GetParam())->solve(room(20, 20), {1e-3, 500}, control);
+  const auto solution = gpu_.solver->solve(room(20, 20), {1e-3, 500}, control);
   EXPECT_EQ(last, solution->iterations);
 }
-
-INSTANTIATE_TEST_SUITE_P(On_host_threads, EveryKernel, testing::ValuesIn(every_kernel),
-                         [](const auto& test) { return to_string(test.param); });
 
 TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too_large) {
   struct Case {
@@ -81,12 +114,12 @@ TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too
     int blocks;  // of 32 tiles, at most 5; 0: streamed
   };
   for (const auto& [side, blocks] : {Case{20, 1}, {40, 1}, {48, 2}, {72, 3}, {96, 5}, {104, 0}}) {
-    const WatchedSolver watched;
-    const FloorPlan plan = random_plan(side, side, 100, 1);
-    expect_same_bits(*watched.solver, *make_reference_solver(), plan, {1e-4, 12},
-                     std::to_string(side));
-    EXPECT_EQ(watched.stream->last_blocks, blocks) << side;
-    EXPECT_EQ(watched.stream->streaming_launches > 0, blocks == 0) << side;
+    const OnMachine gpu;
+    gpu.stream->device.block_threads = 32;
+    gpu.stream->device.most_blocks = 5;
+    gpu.expect_bits_of_the_cpu(random_plan(side, side, 100, 1), {1e-4, 12}, std::to_string(side));
+    EXPECT_EQ(gpu.stream->last_blocks, blocks) << side;
+    EXPECT_EQ(gpu.stream->streaming_launches > 0, blocks == 0) << side;
   }
 }
 
@@ -111,69 +144,76 @@ TEST(Tiling, deals_the_tiles_row_by_row) {
 }
 
 TEST(GpuSolver, refuses_a_field_that_is_not_finite_before_it_is_on_the_device) {
-  const WatchedSolver watched;
+  const OnMachine gpu;
   for (const double value :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     FloorPlan plan = room(20, 20);
     plan.domain(3, 7) = value;
-    EXPECT_THAT(refusal_of<InputError>([&] { (void)watched.solver->solve(plan, {}, {}); }),
+    EXPECT_THAT(refusal_of<InputError>([&] { (void)gpu.solver->solve(plan, {}, {}); }),
                 testing::HasSubstr("the value in row 3, column 7 is "));
   }
-  EXPECT_EQ(watched.stream->last_blocks, 0);
+  EXPECT_EQ(gpu.stream->last_blocks, 0);
 }
 
 TEST(GpuSolver, goes_on_where_a_launch_left_off) {
-  // More sweeps than one launch makes.
-  const FloorPlan plan = room(9, 9);
-  const Limits limits{0, 700};
-  std::vector<std::int64_t> looks;
-  const SolveControl control{{},
-                             [&](std::int64_t iterations, double) { looks.push_back(iterations); }};
-  expect_same_bits(*host_solver(Kernel::cluster)->solve(plan, limits, control),
-                   *make_reference_solver()->solve(plan, limits, {}), "in several launches");
-  EXPECT_GT(looks.size(), 1U);
+  const OnMachine gpu;
+  gpu.stream->device.sweeps = 100;  // of a launch
+  int looks = 0;
+  const SolveControl control{{}, [&](std::int64_t, double) { ++looks; }};
+  expect_same_bits(*gpu.solver->solve(room(9, 9), {0, 700}, control),
+                   *make_reference_solver()->solve(room(9, 9), {0, 700}, {}),
+                   "in several launches");
+  EXPECT_GT(looks, 1);
 }
 
 TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
   for (const double spoilt : {25.001, -0.001, std::numeric_limits<double>::infinity(),
                               std::numeric_limits<double>::quiet_NaN()}) {
-    auto stream = std::make_unique<HostStream>();
-    stream->after_cluster = [=](const ResidentPlan& plan) {
+    const OnMachine gpu;
+    gpu.stream->after_cluster = [=](const ResidentPlan& plan) {
       for (int cell = 0; cell < cluster_tile.cells(); ++cell)
         if ((plan.interior[0] >> cell & 1U) != 0) plan.cells[cell] = spoilt;
     };
-    EXPECT_THROW((void)make_gpu_solver(std::move(stream))->solve(room(20, 20), {1e-3, 50}, {}),
-                 DeviceFault)
-        << spoilt;
+    EXPECT_THROW((void)gpu.solver->solve(room(20, 20), {1e-3, 50}, {}), DeviceFault) << spoilt;
   }
 }
 
 TEST_P(EveryKernel, leaves_nothing_on_its_way_if_told_to_stop) {
   std::stop_source stop;
   stop.request_stop();  // seen after the plan is on its way to the device
-  const WatchedSolver watched(GetParam());
-  EXPECT_FALSE(watched.solver->solve(room(20, 20), {}, {stop.get_token(), {}}));
-  EXPECT_FALSE(watched.stream->work_is_out);
+  EXPECT_FALSE(gpu_.solver->solve(room(20, 20), {}, {stop.get_token(), {}}));
+  EXPECT_FALSE(gpu_.stream->work_is_out);
 }
 
 TEST_P(EveryKernel, marks_the_moments_between_which_its_time_lies) {
-  const WatchedSolver watched(GetParam());
-  (void)watched.solver->solve(room(20, 20), {1e-3, 20}, {});
-  std::vector<Moment> marks = watched.stream->marks;
+  (void)gpu_.solver->solve(room(20, 20), {1e-3, 20}, {});
+  std::vector<Moment> marks = gpu_.stream->marks;
   EXPECT_TRUE(std::ranges::is_sorted(marks));
   marks.erase(std::ranges::unique(marks).begin(), marks.end());
   EXPECT_THAT(marks, testing::ElementsAre(begun, uploaded, computed, downloaded));
-  EXPECT_EQ(watched.solver->times().kernel, to_string(GetParam()));
-  EXPECT_GT(watched.solver->times().blocks, 0);
-  EXPECT_EQ(watched.solver->times().threads, 32);
+  EXPECT_EQ(gpu_.solver->times().kernel, to_string(GetParam()));
+  EXPECT_EQ(gpu_.solver->times().blocks, 1);
+  EXPECT_EQ(gpu_.solver->times().threads, is_streamed() ? 128 : 32);
 }
 
 TEST_P(EveryKernel, takes_memory_before_its_first_plan_alone) {
-  const WatchedSolver watched(GetParam());
-  const int before = watched.stream->allocations;
-  for (const std::size_t side : {40, 68, 512})
-    (void)watched.solver->solve(room(side, side), {1e-4, 2}, {});
-  EXPECT_EQ(watched.stream->allocations, before);
+  const int before = gpu_.stream->allocations;
+  for (const std::size_t side : {40, 352, 512})  // the second fills a cluster
+    (void)gpu_.solver->solve(room(side, side), {1e-4, 2}, {});
+  EXPECT_EQ(gpu_.stream->allocations, before);
+}
+
+TEST(GpuSolver, leaves_to_a_cpu_what_the_device_has_no_memory_for) {
+  const OnMachine gpu(Kernel::streaming, 1, 1000);
+  EXPECT_THAT(refusal_of<DeviceTooSmall>([&] { (void)gpu.solver->solve(room(100, 100), {}, {}); }),
+              testing::HasSubstr("needs 1 MiB of GPU memory, but the GPU has less that is free"));
+  gpu.stream->free_bytes = std::size_t{1} << 30;
+  EXPECT_TRUE(gpu.solver->solve(room(100, 100), {1e-4, 3}, {})) << "once there is some";
+  const FloorPlan huge = random_plan(2000, 2000, 1, 1);  // three fields are more than 64 MiB
+  EXPECT_THAT(refusal_of<DeviceTooSmall>([&] {
+                (void)gpu.solver->solve(huge, {1e-4, 1}, {});
+              }),
+              testing::HasSubstr("but the GPU has 64 MiB"));
 }
 
 /// Which kernel may be used if solvers of `wrong` give wrong answers, or their device fails.
@@ -217,26 +257,19 @@ TEST_F(Proofs, decide_which_kernel_is_used) {
 }
 
 TEST_F(Proofs, try_one_block_and_several_sources_and_the_way_back) {
-  struct Asked {
-    bool several_blocks;
-    bool source;
-    bool goes_back;  ///< a plan that ends in the first window, which has 16 sweeps
-    auto operator<=>(const Asked&) const = default;
-  };
-  class Listening final : public Solver {
-   public:
-    explicit Listening(std::set<Asked>& asked) : asked_(asked) {}
+  /// In several blocks; with a source; back from a first window, which has 16 sweeps, as it ended.
+  using Asked = std::tuple<bool, bool, bool>;
+  struct Listening final : Solver {
+    std::set<Asked>& asked;
+    explicit Listening(std::set<Asked>& of_kernel) : asked(of_kernel) {}
     std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                   const SolveControl& control) override {
       auto solution = make_reference_solver()->solve(plan, limits, control);
       EXPECT_TRUE(solution->iterations < 16 || solution->iterations > 100);
-      asked_.insert({Tiling(plan.interior, cluster_threads).blocks() > 1, plan.has_source(),
-                     solution->iterations < 16});
+      asked.insert({Tiling(plan.interior, cluster_threads).blocks() > 1, plan.has_source(),
+                    solution->iterations < 16});
       return solution;
     }
-
-   private:
-    std::set<Asked>& asked_;
   };
   std::map<Kernel, std::set<Asked>> asked;
   (void)proven_kernel([&](Kernel kernel) { return std::make_unique<Listening>(asked[kernel]); },
@@ -251,17 +284,8 @@ TEST_F(Proofs, try_one_block_and_several_sources_and_the_way_back) {
           {true, false, false}, {true, false, true}, {true, true, false}, {true, true, true}}));
 }
 
-TEST(GpuSolver, leaves_to_a_cpu_what_the_device_has_no_memory_for) {
-  const auto free = std::make_shared<std::atomic<std::int64_t>>(1000);
-  const auto solver = host_solver(Kernel::streaming, free);
-  EXPECT_THAT(refusal_of<DeviceTooSmall>([&] { (void)solver->solve(room(100, 100), {}, {}); }),
-              testing::HasSubstr("needs 1 MiB of GPU memory, but the GPU has less that is free"));
-  *free = 1 << 30;
-  EXPECT_TRUE(solver->solve(room(100, 100), {1e-4, 3}, {})) << "once there is some";
-  const FloorPlan huge = random_plan(2000, 2000, 1, 1);  // three fields are more than 64 MiB
-  EXPECT_THAT(refusal_of<DeviceTooSmall>([&] { (void)solver->solve(huge, {}, {}); }),
-              testing::HasSubstr("but the GPU has 64 MiB"));
-}
+INSTANTIATE_TEST_SUITE_P(On_the_machine, EveryKernel, testing::ValuesIn(every_kernel),
+                         [](const auto& test) { return to_string(test.param); });
 
 }  // namespace
 }  // namespace wallheat::gpu

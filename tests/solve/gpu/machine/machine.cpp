@@ -1,0 +1,355 @@
+#include "solve/gpu/machine/machine.hpp"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "solve/gpu/machine/cuda.hpp"
+
+namespace wallheat::gpu {
+namespace {
+
+constexpr std::size_t stack_bytes = std::size_t{256} << 10;
+/// Where the shared memory of each block begins for the block itself. In an address of the
+/// cluster's shared memory the block's number, from 1 on, stands above the bits of such an address.
+constexpr std::uint32_t first_address = 1024;
+constexpr int address_bits = 24;
+/// Between the shared memories of two blocks; belongs to none.
+constexpr std::size_t gap_bytes = 4096;
+
+/// Where threads wait for each other.
+struct Barrier {
+  unsigned arrived = 0;
+  std::uint32_t passed = 0;
+};
+
+struct Thread {
+  unsigned block;  ///< of those that run together
+  unsigned number;
+  ucontext_t context{};
+  bool is_done = false;
+  const std::uint32_t* awaited = nullptr;  ///< it waits until this is not what it was
+  std::uint32_t awaited_was = 0;
+  std::uint32_t exchanges = 0;
+};
+
+struct Warp {
+  std::array<std::array<double, warp_threads>, 2> values{};  ///< of this exchange and the next
+  Barrier barrier;
+};
+
+struct Block {
+  std::vector<Warp> warps;
+  Barrier barrier;
+  bool has_begun = false;
+  bool has_lost_threads = false;
+};
+
+/// An mbarrier.
+struct Arrivals {
+  const Thread* made_by = nullptr;
+  bool is_seen = false;            ///< by other blocks
+  bool is_told = false;            ///< how many bytes come in this phase
+  std::int64_t awaited_bytes = 0;  ///< told and not come; less than 0: come and not told yet
+  std::uint32_t phases = 0;        ///< that ended
+
+  /// Counts bytes that were told, or those that came, as less than 0.
+  void count(std::int64_t bytes) {
+    awaited_bytes += bytes;
+    if (!is_told || awaited_bytes > 0) return;
+    if (awaited_bytes < 0) throw Violation("more bytes come to an mbarrier than it was told of");
+    ++phases;
+    is_told = false;
+  }
+};
+
+/// An asynchronous store of which nobody can say when it arrives.
+struct OnTheWay {
+  Pair* to;
+  Pair pair;
+  Arrivals* arrivals;
+};
+
+/// Blocks that run together, to their end.
+struct Launch {
+  Launch(std::mt19937_64& order, const Blocks& grid, unsigned first,
+         const std::function<void()>& function);
+  void run();
+  void step(Thread& next);
+  /// Lets some of the stores on the way arrive; at least one if `any` is to, and there is one.
+  bool let_arrive(bool any);
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Violation("block " + std::to_string(first_block + thread->block) + ", thread " +
+                    std::to_string(thread->number) + " " + what);
+  }
+  /// Lets others run until `value` is not what it is now.
+  void await(const std::uint32_t& value) {
+    thread->awaited = &value;
+    thread->awaited_was = value;
+    swapcontext(&thread->context, &scheduler);
+  }
+  void await(Barrier& barrier, std::size_t of) {
+    if (++barrier.arrived < of) return await(barrier.passed);
+    barrier.arrived = 0;
+    ++barrier.passed;
+  }
+  [[nodiscard]] Block& block() { return blocks[thread->block]; }
+  [[nodiscard]] std::byte* memory_of(std::size_t number) { return shared.data() + number * pitch; }
+  /// Where an address of a block's own shared memory lies, or one of the cluster's.
+  [[nodiscard]] std::byte* memory_at(std::uint32_t address, std::size_t bytes);
+  [[nodiscard]] Arrivals& arrivals_at(std::uint32_t address);
+  void check_exists(std::size_t number) const {
+    if (number >= blocks.size()) fail("asks for a block that does not exist");
+  }
+  void check_lives(std::size_t number) const {
+    check_exists(number);
+    if (!blocks[number].has_begun) fail("reaches into a block that has not begun");
+    if (blocks[number].has_lost_threads) fail("reaches into a block that may have ended");
+  }
+  [[nodiscard]] std::size_t block_of(const Pair* memory) const {
+    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(memory) - shared.data()) /
+           pitch;
+  }
+
+  std::mt19937_64& random;
+  const std::function<void()>& kernel;
+  unsigned first_block;
+  std::size_t shared_bytes;
+  std::size_t pitch = (shared_bytes + gap_bytes + 255) / 256 * 256;  ///< from block to block
+  std::vector<std::byte> shared;
+  std::vector<Block> blocks;
+  std::vector<std::unique_ptr<Thread>> threads;
+  std::unique_ptr<std::byte[]> stacks;
+  Barrier cluster;
+  std::map<const std::byte*, Arrivals> mbarriers;
+  std::vector<OnTheWay> on_the_way;
+  unsigned slowness;  ///< one in so many stores on the way arrives at a time
+  std::int64_t asynchronous_stores = 0;
+  Thread* thread = nullptr;  ///< that runs
+  ucontext_t scheduler{};
+  std::exception_ptr error;
+};
+
+Launch* running = nullptr;
+
+void run_thread() {
+  running->block().has_begun = true;
+  try {
+    running->kernel();
+  } catch (...) {
+    running->error = std::current_exception();
+  }
+  running->block().has_lost_threads = true;
+  running->thread->is_done = true;
+}
+
+void prepare(ucontext_t& context, std::byte* stack, ucontext_t& next) {
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack;
+  context.uc_stack.ss_size = stack_bytes;
+  context.uc_link = &next;
+  makecontext(&context, run_thread, 0);
+}
+
+Launch::Launch(std::mt19937_64& order, const Blocks& grid, unsigned first,
+               const std::function<void()>& function)
+    : random(order),
+      kernel(function),
+      first_block(first),
+      shared_bytes(grid.shared_bytes),
+      blocks(grid.is_cluster ? static_cast<std::size_t>(grid.count) : 1),
+      slowness(std::array{1U, 2U, 8U, 60U}[order() % 4]) {
+  shared.assign(pitch * blocks.size(), std::byte{0xcd});  // what nobody wrote
+  blockDim.x = static_cast<unsigned>(grid.threads);
+  gridDim.x = static_cast<unsigned>(grid.count);
+  stacks.reset(new std::byte[blockDim.x * blocks.size() * stack_bytes]);
+  for (unsigned number = 0; number < blocks.size(); ++number) {
+    blocks[number].warps.resize(blockDim.x / warp_threads);
+    for (unsigned of_block = 0; of_block < blockDim.x; ++of_block) {
+      threads.push_back(std::make_unique<Thread>(Thread{number, of_block}));
+      prepare(threads.back()->context, stacks.get() + (threads.size() - 1) * stack_bytes,
+              scheduler);
+    }
+  }
+}
+
+void Launch::step(Thread& next) {
+  thread = &next;
+  next.awaited = nullptr;
+  threadIdx.x = next.number;
+  blockIdx.x = first_block + next.block;
+  swapcontext(&scheduler, &next.context);
+  if (error) std::rethrow_exception(std::exchange(error, nullptr));
+}
+
+void Launch::run() {
+  std::vector<Thread*> order;
+  for (const auto& each : threads) order.push_back(each.get());
+  std::vector<bool> rests(threads.size() / warp_threads);
+  while (!order.empty()) {
+    std::shuffle(order.begin(), order.end(), random);
+    // Some warps fall behind the others, by more than one wait now and then.
+    for (std::size_t warp = 0; warp < rests.size(); ++warp) rests[warp] = random() % 3 == 0;
+    const bool any_arrived = let_arrive(false);
+    bool any_ran = false;
+    for (const bool all : {false, true}) {
+      if (any_ran) break;
+      for (Thread* const next : order) {
+        if (!all && rests[(next->block * blockDim.x + next->number) / warp_threads]) continue;
+        if (next->awaited != nullptr && *next->awaited == next->awaited_was) continue;
+        any_ran = true;
+        step(*next);
+      }
+    }
+    if (!any_ran && !any_arrived && !let_arrive(true)) {
+      std::int64_t bytes = 0;
+      for (const auto& [memory, arrivals] : mbarriers) bytes += arrivals.awaited_bytes;
+      throw Violation(std::to_string(order.size()) + " threads wait for ever; " +
+                      std::to_string(bytes) + " bytes do not come");
+    }
+    std::erase_if(order, [](const Thread* each) { return each->is_done; });
+  }
+  while (let_arrive(true)) {
+  }
+}
+
+bool Launch::let_arrive(bool any) {
+  std::shuffle(on_the_way.begin(), on_the_way.end(), random);
+  std::size_t arriving = any && !on_the_way.empty() ? 1 : 0;
+  while (!any && arriving < on_the_way.size() && random() % slowness == 0) ++arriving;
+  for (std::size_t i = 0; i < arriving; ++i) {
+    const OnTheWay store = on_the_way.back();
+    on_the_way.pop_back();
+    if (blocks[block_of(store.to)].has_lost_threads)
+      throw Violation("a store on its way arrives in a block that may have ended");
+    *store.to = store.pair;
+    store.arrivals->count(-static_cast<std::int64_t>(sizeof store.pair));
+  }
+  return arriving > 0;
+}
+
+std::byte* Launch::memory_at(std::uint32_t address, std::size_t bytes) {
+  const std::uint32_t number = address >> address_bits;
+  const std::uint32_t own = address % (1U << address_bits);
+  if (own % bytes != 0) fail("uses memory that is not aligned");
+  if (own < first_address || own - first_address + bytes > shared_bytes)
+    fail("reaches outside of shared memory");
+  return memory_of(number == 0 ? thread->block : number - 1) + (own - first_address);
+}
+
+Arrivals& Launch::arrivals_at(std::uint32_t address) {
+  const auto found = mbarriers.find(memory_at(address, 8));
+  if (found == mbarriers.end()) fail("uses an mbarrier that is none yet");
+  return found->second;
+}
+
+}  // namespace
+
+void Machine::run(const Blocks& blocks, const std::function<void()>& kernel) {
+  std::vector<unsigned> order(blocks.is_cluster ? 1 : static_cast<std::size_t>(blocks.count));
+  std::iota(order.begin(), order.end(), 0U);
+  std::shuffle(order.begin(), order.end(), random_);
+  for (const unsigned first_block : order) {
+    Launch launch(random_, blocks, first_block, kernel);
+    running = &launch;
+    launch.run();
+    asynchronous_stores += launch.asynchronous_stores;
+  }
+}
+
+}  // namespace wallheat::gpu
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are CUDA's
+using namespace wallheat::gpu;
+
+void __syncthreads() { running->await(running->block().barrier, blockDim.x); }
+
+double __shfl_xor_sync(unsigned /*mask*/, double value, int distance) {
+  Warp& warp = running->block().warps[threadIdx.x / warp_threads];
+  const unsigned lane = threadIdx.x % warp_threads;
+  auto& values = warp.values[running->thread->exchanges++ % 2];
+  values[lane] = value;
+  running->await(warp.barrier, warp_threads);
+  return values[lane ^ static_cast<unsigned>(distance)];
+}
+
+unsigned char* dynamic_shared_memory() {
+  return reinterpret_cast<unsigned char*>(running->memory_of(running->thread->block));
+}
+
+std::size_t __cvta_generic_to_shared(const void* pointer) {
+  const auto offset =
+      static_cast<const std::byte*>(pointer) - running->memory_of(running->thread->block);
+  if (offset < 0 || static_cast<std::size_t>(offset) >= running->shared_bytes)
+    running->fail("takes for its block's shared memory what is none of it");
+  return first_address + static_cast<std::size_t>(offset);
+}
+
+void* __cvta_shared_to_generic(std::size_t address) {
+  return running->memory_at(static_cast<std::uint32_t>(address), sizeof(Pair));
+}
+
+void check_atomic(const void* memory) {
+  const std::vector<std::byte>& shared = running->shared;
+  if (memory >= shared.data() && memory < shared.data() + shared.size())
+    (void)__cvta_generic_to_shared(memory);
+}
+
+void cooperative_groups::sync_cluster() {
+  running->await(running->cluster, running->threads.size());
+}
+
+std::ptrdiff_t cooperative_groups::distance_of_block(unsigned block) {
+  running->check_lives(block);
+  return running->memory_of(block) - running->memory_of(running->thread->block);
+}
+
+std::uint32_t in_shared_memory_of(std::uint32_t address, unsigned block) {
+  running->check_exists(block);
+  return address | (block + 1) << address_bits;
+}
+
+void make_arrivals(std::uint32_t address) {
+  running->mbarriers[running->memory_at(address, 8)] = {.made_by = running->thread};
+}
+
+void show_arrivals() {
+  for (auto& [memory, arrivals] : running->mbarriers)
+    if (arrivals.made_by == running->thread) arrivals.is_seen = true;
+}
+
+void expect_arrivals(std::uint32_t address, std::uint32_t bytes) {
+  Arrivals& arrivals = running->arrivals_at(address);
+  if (arrivals.is_told) running->fail("arrives at an mbarrier whose phase has not ended");
+  arrivals.is_told = true;
+  arrivals.count(bytes);
+}
+
+bool await_arrivals(std::uint32_t address, std::uint32_t parity) {
+  const Arrivals& arrivals = running->arrivals_at(address);
+  const auto is_over = [&] { return arrivals.phases % 2 != parity; };
+  if (is_over()) return true;
+  running->await(arrivals.phases);
+  return is_over() && running->random() % 4 != 0;
+}
+
+void store_later(std::uint32_t to, double first, double second, std::uint32_t arrivals) {
+  if (to >> address_bits != arrivals >> address_bits)
+    running->fail("stores in one block and tells an mbarrier of another");
+  auto* const memory = reinterpret_cast<Pair*>(running->memory_at(to, sizeof(Pair)));
+  running->check_lives(running->block_of(memory));
+  Arrivals& told = running->arrivals_at(arrivals);
+  if (!told.is_seen) running->fail("tells an mbarrier that was not shown to other blocks");
+  running->on_the_way.push_back({memory, {first, second}, &told});
+  ++running->asynchronous_stores;
+}
+// NOLINTEND(bugprone-reserved-identifier)

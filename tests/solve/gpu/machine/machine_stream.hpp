@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "solve/gpu/machine/machine.hpp"
+#include "solve/gpu/stream.hpp"
+
+namespace wallheat::gpu {
+
+/// The stream that a GPU's solver drives, over the machine. Its device memory is the host's: what
+/// it is given is done at once.
+class MachineStream final : public Stream {
+ public:
+  explicit MachineStream(std::uint64_t seed = 1) : machine(seed) {}
+
+  [[nodiscard]] const Capacity& capacity() const override { return device; }
+  [[nodiscard]] Memory device_memory(std::size_t bytes) override;
+  [[nodiscard]] Memory pinned_memory(std::size_t bytes) override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                 std::size_t row_bytes, std::size_t rows) override;
+  void clear(void* memory, std::size_t bytes) override;
+  void run_cluster(int blocks, int threads, const ResidentPlan& plan) override;
+  void run_streaming(std::size_t regions, const StreamedPlan& plan,
+                     unsigned long long* largest_change) override;
+  void wait() override { work_is_out = false; }
+  void mark(Moment moment) override { marks.push_back(moment); }
+
+  Machine machine;
+  Capacity device{.multiprocessors = 132,
+                  .block_threads = cluster_threads,
+                  .most_blocks = most_blocks_of_a_cluster,
+                  .region_rows = 8,
+                  .region_cols = 16,
+                  .memory_bytes = std::size_t{64} << 20};
+  std::size_t free_bytes = ~std::size_t{0};  ///< of the device's memory
+  std::function<void(const ResidentPlan&)> after_cluster{};
+  int last_blocks = 0;  ///< of a cluster
+  int streaming_launches = 0;
+  int allocations = 0;  ///< of either memory
+  std::vector<Moment> marks{};
+  bool work_is_out = false;  ///< something was given that nobody has waited for
+};
+
+}  // namespace wallheat::gpu
