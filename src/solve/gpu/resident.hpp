@@ -8,8 +8,8 @@
 
 // The resident kernel: the blocks of a cluster, each thread with one tile in its registers, iterate
 // a plan to its end without touching device memory but to keep a field to go back to. What the
-// threads share, and how they wait for each other, is the Group's matter: on a GPU a cluster
-// (cluster.cuh), in tests a crowd of host threads.
+// threads share, and how they wait for each other, is the Group's matter
+// (cluster.cuh).
 
 namespace wallheat::gpu {
 

@@ -8,7 +8,7 @@
 
 // A tile is what one GPU thread holds in its registers: a few rows by a few columns of cells. Each
 // sweep it takes the facing edges of its four neighbours from its inbox and gives its own new edges
-// into theirs. This header compiles for the host, too, where tests run it on ordinary threads.
+// into theirs. Tests run this header on CPUs, too.
 
 namespace wallheat::gpu {
 
