@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/solver_kind.hpp"
+#include "core/answer.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/floor_plan.hpp"

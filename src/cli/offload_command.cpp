@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "cli/commands.hpp"
-#include "forecast/cluster.hpp"
+#include "forecast/campaign_choices.hpp"
 #include "io/files.hpp"
 #include "wallheat/error.hpp"
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,15 @@
 #include "wallheat/rooms.hpp"
 
 namespace wallheat {
+
+/// Which answer is asked for.
+enum class SolverKind {
+  jacobi,       ///< the reference's iterate, bit for bit
+  fastforward,  ///< the same iterate, but for rounding, in fewer sweeps
+  steady,       ///< the true steady state, with a proven bound
+};
+
+[[nodiscard]] std::string_view to_string(SolverKind kind);
 
 /// What a column of a result is for; see WALLHEAT_RESULT_COLUMNS.
 enum class ColumnUse { kept, shown, answer };

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "queue/event.hpp"
 #include "queue/messages.hpp"
 #include "queue/plan_queue.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "queue/work_estimate.hpp"
+#include "queue/pace.hpp"
 
 namespace wallheat {
 

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <vector>
 
-#include "core/solver_kind.hpp"
+#include "core/answer.hpp"
 #include "wallheat/grid.hpp"
 #include "wallheat/solver.hpp"
 
@@ -48,37 +45,5 @@ struct WorkEstimate {
 /// The square of D: the largest squared distance, in cells, from an interior cell to the nearest
 /// cell that is not interior or lies outside the grid; 0 if no cell is interior.
 [[nodiscard]] std::int64_t widest_room_squared(const Grid<std::uint8_t>& interior);
-
-/// How long plans take on devices of one kind: seconds = constant + slope * updates, both at least
-/// 0, learnt from the latest 256 plans by medians, so that plans that were held up do not count.
-class Pace {
- public:
-  /// Times that are not positive and finite, as a jumping clock gives them, are ignored.
-  void learn(double updates, double seconds);
-  /// NaN before the first plan.
-  [[nodiscard]] double seconds_for(double updates) const {
-    return constant_s_ + slope_s_ * updates;
-  }
-  /// The most updates that take no longer than `seconds`: infinite if any number does or nothing is
-  /// known, negative if even none takes longer.
-  [[nodiscard]] double updates_within(double seconds) const;
-  /// What the latest plans took, and what is predicted for them. As predictions are for plans that
-  /// nothing holds up, the sums differ if cores are shared.
-  struct Totals {
-    double seconds = 0, predicted_s = 0;
-  };
-  [[nodiscard]] Totals latest() const;
-
- private:
-  struct Plan {
-    double updates, seconds;
-  };
-  void fit();
-
-  std::vector<Plan> latest_;  ///< a ring
-  std::size_t learnt_ = 0;
-  double constant_s_ = std::numeric_limits<double>::quiet_NaN();
-  double slope_s_ = std::numeric_limits<double>::quiet_NaN();  ///< seconds an update
-};
 
 }  // namespace wallheat

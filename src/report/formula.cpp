@@ -1,5 +1,3 @@
-#include "report/formula.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sqlite3.h>
@@ -9,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "report/row_table.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 

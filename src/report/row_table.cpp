@@ -8,7 +8,6 @@
 
 #include "core/answer.hpp"
 #include "core/text.hpp"
-#include "report/formula.hpp"
 #include "view/spelling.hpp"
 
 namespace wallheat {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plans/plan_source.hpp"
+#include "queue/pace.hpp"
 #include "queue/work_estimate.hpp"
 #include "run/run_options.hpp"
 #include "wallheat/plan_result.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/plan_ids.hpp"
-#include "queue/event.hpp"
+#include "queue/messages.hpp"
 #include "store/result_store.hpp"
 
 namespace wallheat {

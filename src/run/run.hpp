@@ -13,7 +13,6 @@
 #include "isolation/worker_loop.hpp"
 #include "plans/plan_source.hpp"
 #include "queue/coordinator.hpp"
-#include "queue/event.hpp"
 #include "queue/link.hpp"
 #include "queue/messages.hpp"
 #include "run/run_options.hpp"

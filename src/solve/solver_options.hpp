@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/solver_kind.hpp"
+#include "core/answer.hpp"
 #include "core/wall_temperatures.hpp"
 #include "wallheat/rooms.hpp"
 #include "wallheat/solver.hpp"

@@ -7,7 +7,7 @@
 
 #include "core/input_file.hpp"
 #include "core/machine.hpp"
-#include "queue/event.hpp"
+#include "queue/messages.hpp"
 #include "view/json_forward.hpp"
 #include "view/run_status.hpp"
 

@@ -9,9 +9,13 @@ namespace wallheat {
 
 /// As it is printed: indented, with its last line ended. Bytes that are not UTF-8, which ids and
 /// paths may have, become U+FFFD.
-[[nodiscard]] std::string json_text(const Json& json);
+[[nodiscard]] inline std::string json_text(const Json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 /// The same in one line, which is not ended.
-[[nodiscard]] std::string json_line(const Json& json);
+[[nodiscard]] inline std::string json_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace wallheat

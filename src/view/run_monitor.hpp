@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "queue/event.hpp"
+#include "queue/messages.hpp"
 #include "view/event_log.hpp"
 #include "view/run_progress.hpp"
 #include "view/run_status.hpp"

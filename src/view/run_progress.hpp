@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/machine.hpp"
-#include "queue/event.hpp"
+#include "queue/messages.hpp"
 #include "view/gpu_text.hpp"
 #include "view/run_status.hpp"
 #include "wallheat/plan_result.hpp"

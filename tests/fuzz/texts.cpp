@@ -5,9 +5,8 @@
 #include <sstream>
 
 #include "cli/run_option_parser.hpp"
-#include "forecast/cluster.hpp"
+#include "forecast/campaign_choices.hpp"
 #include "forecast/wait_forecast.hpp"
-#include "report/formula.hpp"
 #include "report/recording.hpp"
 #include "report/row_table.hpp"
 #include "support/results.hpp"

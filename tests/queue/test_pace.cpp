@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "queue/work_estimate.hpp"
+#include "queue/pace.hpp"
 
 namespace wallheat {
 namespace {

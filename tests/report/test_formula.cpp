@@ -1,7 +1,6 @@
 #include <cmath>
 #include <string>
 
-#include "report/formula.hpp"
 #include "report/row_table.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "forecast/cluster.hpp"
+#include "forecast/campaign_choices.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/gpu/stream.hpp"
 #include "wallheat/error.hpp"
