@@ -139,11 +139,11 @@ void CommandFiles::check(bool overwrite) const {
       check_journals(file);
     }
   for (const auto& [option, file, role, magic] : named_) {
-    if (role == FileRole::results && overwrite) require_own_results(file);
-    if (role == FileRole::made || role == FileRole::text)
+    if (role == FileRole::new_results && overwrite) require_own_results(file);
+    if (role == FileRole::replaced || role == FileRole::replaced_text)
       require_replaceable(file, overwrite, magic);
-    if (role == FileRole::text) require_text(file);
-    if (role == FileRole::picture)
+    if (role == FileRole::replaced_text) require_text(file);
+    if (role == FileRole::replaced_picture)
       require_replaceable(file, overwrite, magic_of(plot_format(option.substr(2), file)));
   }
 }

@@ -10,14 +10,14 @@ namespace wallheat {
 /// What a file is to a command. The last five are written.
 enum class FileRole {
   none,
-  read,     ///< any file
-  plans,    ///< a zip archive of floor plans, or a directory of them with all its files
-  result,   ///< a result file, with what lies beside it while it is written
-  made,     ///< replaces a file only by --overwrite, and only one that begins in the same way
-  picture,  ///< the same, with the magic bytes that go with the ending of its name
-  text,     ///< the same, but text may begin in any way; it replaces only text
-  added,    ///< gets more lines
-  results   ///< a result file; the command itself refuses one that is there without --overwrite
+  read,              ///< any file
+  plans,             ///< a zip archive of floor plans, or a directory of them with all its files
+  results_in_use,    ///< a result file, with what lies beside it while it is written
+  replaced,          ///< only by --overwrite, and only a file that begins in the same way
+  replaced_picture,  ///< the same, with the magic bytes that go with the ending of its name
+  replaced_text,     ///< the same, but text may begin in any way; it replaces only text
+  appended,          ///< gets more lines
+  new_results  ///< a result file; the command itself refuses one that is there without --overwrite
 };
 
 /// The files that one command names. Before any is opened, it is checked that the command writes
@@ -42,9 +42,9 @@ class CommandFiles {
     FileRole role;
     std::string_view magic;
 
-    [[nodiscard]] bool is_written() const { return role >= FileRole::made; }
+    [[nodiscard]] bool is_written() const { return role >= FileRole::replaced; }
     [[nodiscard]] bool is_store() const {
-      return role == FileRole::result || role == FileRole::results;
+      return role == FileRole::results_in_use || role == FileRole::new_results;
     }
   };
   [[nodiscard]] static std::vector<Named> files_of(const Named& named);

@@ -144,8 +144,9 @@ Report devices_command(Options& options) {
   report.add_fact("wallheat", "wallheat", version());
   report.add_fact("mpi", "MPI", mpi_library());
   add_processor(machine, report);
-  report.add_fact("threads", "threads of a run", threads, {},
-                  placement.threads && !placement.limit.empty() ? ": " + placement.limit : "");
+  report.add_fact(
+      "threads", "threads of a run", threads, {},
+      placement.threads && !placement.why_limited.empty() ? ": " + placement.why_limited : "");
   report.add_fact("gpu_driver_cuda", "GPU driver for CUDA", if_known(gpu_driver()));
   report.add_fact("no_gpu", "GPUs not used", if_known(gpus.reason));
   add_cores(machine, report);

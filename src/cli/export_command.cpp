@@ -32,7 +32,7 @@ void put_out(const fs::path& out, const std::function<void(std::ostream&)>& writ
 /// where the run found them.
 void keep_plans(const std::string& file, const ResultReader& reader, const fs::path& out) {
   CommandFiles files;
-  files.add("--out", out == "-" ? "" : out, FileRole::added);
+  files.add("--out", out == "-" ? "" : out, FileRole::appended);
   try {
     files.add("the plans of FILE", recorded_plans(file, reader), FileRole::plans);
   } catch (const RunError&) {
@@ -108,7 +108,7 @@ int export_command(Options& options) {
     std::tie(ending, magic) = what == Export::field  ? std::pair(".npy", npy::magic)
                               : what == Export::xdmf ? std::pair(".xdmf", xdmf_magic)
                                                      : std::pair(".csv", reference_csv_header);
-    if (out != "-") options.files().add("--out", out, FileRole::made, magic);
+    if (out != "-") options.files().add("--out", out, FileRole::replaced, magic);
   });
   options.parse();
   if (out.has_extension() && out.extension() != ending)

@@ -67,8 +67,9 @@ Report merge_command(Options& options) {
       {"wallheat merge --out all.h5 shards.part-1-of-2.h5 shards.part-2-of-2.h5",
        "wallheat merge --out all.h5 --overwrite --json shards.part-1-of-2.h5 "
        "shards.part-2-of-2.h5"});
-  options.add("part", file(parts, FileRole::result), "a part (also as an argument); any number");
-  options.add("out,o", file(out, FileRole::results), "the file to make");
+  options.add("part", file(parts, FileRole::results_in_use),
+              "a part (also as an argument); any number");
+  options.add("out,o", file(out, FileRole::new_results), "the file to make");
   options.add("allow-missing", flag(merge.allow_missing),
               "make the file even if plans are missing; 'wallheat run --resume' solves them");
   options.add("overwrite", flag(merge.overwrite), "replace an existing result file");

@@ -68,7 +68,7 @@ void Options::add(const std::string& names, OptionValue value, const std::string
 void Options::need(const std::string& other, std::vector<std::string> names) {
   check([this, other, names = std::move(names)] {
     for (const std::string& name : names)
-      if (is_changed(name) && !is_changed(other))
+      if (differs_from_default(name) && !differs_from_default(other))
         throw UsageError(fmt::format("{} goes with {}", shown(name), shown(other)));
   });
 }
@@ -76,12 +76,12 @@ void Options::need(const std::string& other, std::vector<std::string> names) {
 void Options::exclude(const std::string& first, std::vector<std::string> others) {
   check([this, first, others = std::move(others)] {
     for (const std::string& other : others)
-      if (is_changed(first) && is_changed(other))
+      if (differs_from_default(first) && differs_from_default(other))
         throw UsageError(fmt::format("{} and {} exclude each other", shown(first), shown(other)));
   });
 }
 
-std::optional<Arguments> Options::take_behind_mark() {
+std::optional<Arguments> Options::take_after_dashes() {
   const auto mark = std::ranges::find(arguments_, "--");
   if (mark == arguments_.end()) return std::nullopt;
   Arguments behind(mark + 1, arguments_.end());
@@ -91,7 +91,8 @@ std::optional<Arguments> Options::take_behind_mark() {
 
 void Options::declare_common_options() {
   const auto makes_a_file = [](const Option& option) {
-    return option.value.role == FileRole::made || option.value.role == FileRole::picture;
+    return option.value.role == FileRole::replaced ||
+           option.value.role == FileRole::replaced_picture;
   };
   if (std::ranges::count(table_, output_heading, &Option::heading) > 0) heading_ = output_heading;
   if (std::ranges::any_of(table_, makes_a_file) && find("overwrite") == nullptr)
@@ -258,7 +259,7 @@ bool Options::was_given(const std::string& name) const {
   return option != nullptr && option->source != Source::nobody && !option->values.empty();
 }
 
-bool Options::is_changed(const std::string& name) const {
+bool Options::differs_from_default(const std::string& name) const {
   return was_given(name) && find(name)->values != find(name)->defaults;
 }
 
@@ -279,7 +280,7 @@ void Options::check_files() {
   for (const Option& option : table_)
     for (const std::string& path : option.values)
       files_.add(shown(option.name), path, option.value.role, option.value.magic);
-  files_.check(is_changed("overwrite"));
+  files_.check(differs_from_default("overwrite"));
 }
 
 std::string Options::configuration(std::span<const std::string_view> without) const {

@@ -141,7 +141,7 @@ OptionValue file(File& variable, FileRole role, const char* name = "FILE") {
 /// --overwrite, and only one that begins so, too.
 inline OptionValue made_file(std::filesystem::path& variable, std::string_view magic,
                              const char* name = "FILE") {
-  OptionValue value = file(variable, FileRole::made, name);
+  OptionValue value = file(variable, FileRole::replaced, name);
   value.magic = magic;
   return value;
 }
@@ -189,7 +189,7 @@ class Options {
   [[nodiscard]] CommandFiles& files() { return files_; }
 
   /// The arguments behind "--", which are another command's; nothing if there is no such mark.
-  [[nodiscard]] std::optional<Arguments> take_behind_mark();
+  [[nodiscard]] std::optional<Arguments> take_after_dashes();
 
   /// Fills the declared variables and checks the files that they name. Throws UsageError, RunError,
   /// Done.
@@ -218,7 +218,7 @@ class Options {
   /// The option that an argument like --name or -n gives; null if it gives none.
   [[nodiscard]] const Option* given_by(const std::string& argument) const;
   /// Whether it is other than its default, which a configuration may name, too.
-  [[nodiscard]] bool is_changed(const std::string& name) const;
+  [[nodiscard]] bool differs_from_default(const std::string& name) const;
   /// Its name as people give it.
   [[nodiscard]] std::string shown(const std::string& name) const;
   /// Puts a word into the option's variable.

@@ -23,7 +23,7 @@ Output::Output(Options& options, Out out, const char* figure) {
                 choice(form_, "NAME", "text",
                        {{"text", Form::text}, {"json", Form::json}, {"csv", Form::csv}}),
                 "text, json or csv (its main table, as spreadsheets and pandas read it)");
-    options.add("out,o", file(out_, FileRole::text), "write there what would be printed");
+    options.add("out,o", file(out_, FileRole::replaced_text), "write there what would be printed");
     options.add("page", made_file(page_, "<!doctype html>\n"),
                 "make one HTML page of it, which needs no network");
   }
@@ -43,7 +43,7 @@ Output::Output(Options& options, Out out, const char* figure) {
 
 void Output::declare_picture(Options& options, const std::string& option,
                              const std::string& figure) {
-  options.add(option == "out" ? "out,o" : option, file(picture_, FileRole::picture),
+  options.add(option == "out" ? "out,o" : option, file(picture_, FileRole::replaced_picture),
               fmt::format("draw {} as PNG, SVG or PDF, by the file's ending", figure));
   constexpr int least = 64;
   constexpr int most = 20000;

@@ -206,7 +206,7 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
       "of each plan: start, mask, source, field, rooms (with numbers and means) or difference, "
       "separated by commas; default: field; of one plan with --data start and field; with --minus "
       "difference");
-  options.add("minus", file(plot.minus, FileRole::result),
+  options.add("minus", file(plot.minus, FileRole::results_in_use),
               "another result file of the same plans, whose fields are subtracted");
   declare_rows(options, plot.choice);
   options.add("first,n", value(plot.choice.first, "N", 25).at_least(1),

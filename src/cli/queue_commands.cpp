@@ -232,7 +232,7 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
               "that each job takes beside solving, at its start and end");
   options.heading("Where the waits are from");
   advise.queue.declare(options);
-  auto arguments = options.take_behind_mark();
+  auto arguments = options.take_after_dashes();
   options.check([&] {
     if (!arguments)
       throw UsageError("the options of 'wallheat run' are missing; they come after --");

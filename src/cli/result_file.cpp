@@ -29,7 +29,7 @@ bool holds_plans(const std::filesystem::path& path) {
 }  // namespace
 
 void declare_result_file(Options& options, std::string& file) {
-  options.add("file", wallheat::file(file, FileRole::result),
+  options.add("file", wallheat::file(file, FileRole::results_in_use),
               "the result file (also as an argument)");
   options.positional("file");
   options.require({"file"});

@@ -135,7 +135,7 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "--check); or as a job on other nodes, whose GPUs are not here; job:32/4: a node has "
               "32 cores for four workers");
   options.add("json", flag(run.json), "with --check: print what it finds as one JSON object");
-  options.add("events", file(run.events, FileRole::added),
+  options.add("events", file(run.events, FileRole::appended),
               "add what happens to FILE, as JSON lines");
   options.add(
       "progress",
@@ -211,7 +211,7 @@ RunOptions parse_run_options(Options& options) {
       {"wallheat run --data plans --out results.h5 --save-fields",
        "wallheat run --data plans --out steady.h5 --solver steady --save-fields --rooms"});
   declare_plans(options, run.job.data, run.ids, run.ids_file, run.first);
-  options.add("out,o", file(run.out, FileRole::results), "the result file");
+  options.add("out,o", file(run.out, FileRole::new_results), "the result file");
   declare_questions(options, run.job.solver);
   declare_solver(options, run.job.solver, run.job.data);
   declare_session(options, run, words);

@@ -135,9 +135,9 @@ void parse_scaling(Options& options, ScalingOptions& scaling) {
       "wall time of any number of workers from the seconds that each plan took in one "
       "run.\n--times analyses given times, as those of a paper.",
       {"wallheat scaling --replay results.h5", "wallheat scaling --times 1=212,2=140,4=105,8=145"});
-  options.add("file", file(scaling.files, FileRole::result),
+  options.add("file", file(scaling.files, FileRole::results_in_use),
               "a result file of a finished run (also as an argument); any number");
-  options.add("replay", file(scaling.replay, FileRole::result),
+  options.add("replay", file(scaling.replay, FileRole::results_in_use),
               "the result file whose plans are scheduled");
   options.add("times", value(scaling.times, "LIST"), "workers=seconds, as 1=212,2=140,3=110");
   options.add("workers,w",

@@ -119,7 +119,7 @@ Report solve_command(Options& options) {
                     "wallheat solve 00001 --data plans --solver steady --png plan.png"});
   options.add("id", value(id, "ID"), "the plan (also as an argument)");
   declare_data(options, data);
-  options.add("png", file(png, FileRole::picture),
+  options.add("png", file(png, FileRole::replaced_picture),
               "draw start field and solution side by side, as PNG, or SVG or PDF by the ending");
   options.add("npy", made_file(npy, npy::magic),
               "store the solution as a NumPy array, float64 in °C");

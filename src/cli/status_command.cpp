@@ -54,7 +54,7 @@ Report status_command(Options& options) {
       "looked at.\nExit status: 0 finished, 3 finished but some plans failed, 75 work left (also "
       "while the run lives), 1 the file cannot be read, 2 wrong usage.",
       {"wallheat status results.h5", "wallheat status results.h5 --json"});
-  options.add("file", file(names, FileRole::result),
+  options.add("file", file(names, FileRole::results_in_use),
               "the result file, or parts (also as arguments)");
   options.add("word", flag(word),
               "print one word: running, done, failed (some plans), left (work is) or killed");

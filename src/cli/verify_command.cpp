@@ -40,7 +40,8 @@ VerifyOptions parse_verify_options(Options& options) {
       "well, 75 if plans are not solved yet, 3 if some failed.",
       {"wallheat verify results.h5 --data plans",
        "wallheat verify results.h5 --data plans --json"});
-  options.add("file", file(verify.file, FileRole::result), "the result file (also as an argument)");
+  options.add("file", file(verify.file, FileRole::results_in_use),
+              "the result file (also as an argument)");
   options.add("data,d", file(verify.data, FileRole::plans, "PLANS"),
               "the floor plans; not needed with --sample 0");
   options.add("sample", value(verify.sample, "N", 10),

@@ -73,7 +73,7 @@ LockHolder read_holder(const File& lock) {
 }
 
 /// Whether the holder is a process of this host that has ended, or is ending.
-bool is_dead(const LockHolder& holder) {
+bool has_ended(const LockHolder& holder) {
   const auto pid = static_cast<pid_t>(std::atol(holder.pid.c_str()));
   if (pid <= 0 || holder.host != this_host()) return false;
   if (::kill(pid, 0) != 0 && errno == ESRCH) return true;
@@ -130,7 +130,7 @@ LockHolder lock_holder_of(const std::filesystem::path& file) {
     const bool asked = ::fcntl(lock->fd(), F_OFD_GETLK, &request) == 0;
     holder.life = asked && request.l_type != F_UNLCK ? LockHolder::Life::lives
                   : holder.host != this_host()       ? LockHolder::Life::unknown
-                  : asked || is_dead(holder)         ? LockHolder::Life::dead
+                  : asked || has_ended(holder)       ? LockHolder::Life::dead
                                                      : LockHolder::Life::lives;
   } catch (const SystemError&) {
     holder.life = LockHolder::Life::unknown;  // somebody's who may read it alone
@@ -152,7 +152,7 @@ WriteLock::WriteLock(const std::filesystem::path& file, const std::function<bool
     const LockHolder holder = read_holder(*lock);
     // On a system without locks the process that made the file has it until it ends.
     const bool is_held =
-        answer == Answer::busy || (answer == Answer::unsupported && !is_new && !is_dead(holder));
+        answer == Answer::busy || (answer == Answer::unsupported && !is_new && !has_ended(holder));
     if (!is_held) {
       if (!lock->is_named()) continue;  // its holder removed it before it was locked here
       refuse_strangers(*lock);
@@ -161,7 +161,7 @@ WriteLock::WriteLock(const std::filesystem::path& file, const std::function<bool
       return;
     }
     const bool gives_up = std::chrono::steady_clock::now() > deadline;
-    if (gives_up || !is_dead(holder) || (interrupted && interrupted()))
+    if (gives_up || !has_ended(holder) || (interrupted && interrupted()))
       refuse_second_writer(file, holder);
     std::this_thread::sleep_for(20ms);
   }

@@ -72,10 +72,9 @@ void Seats::add(const JobSettings& settings) {
 
 void Seats::start(std::size_t number) {
   Seat& seat = *seats_[number];
-  std::erase_if(left_behind_, [](const auto& process) { return process->wait({}); });
+  std::erase_if(killed_, [](const auto& process) { return process->wait({}); });
   // The process before may still hold a GPU, or much memory.
-  if (seat.process && !seat.process->wait(longest_end))
-    left_behind_.push_back(std::move(seat.process));
+  if (seat.process && !seat.process->wait(longest_end)) killed_.push_back(std::move(seat.process));
   new (seat.page.lanes) SeatPage;
   try {
     std::array<int, 2> ends{};

@@ -60,7 +60,7 @@ class Seats {
 
   SolverProgram program_;
   std::vector<std::unique_ptr<Seat>> seats_;
-  std::vector<std::unique_ptr<ChildProcess>> left_behind_;  // killed, not ended by the kernel yet
+  std::vector<std::unique_ptr<ChildProcess>> killed_;  // not ended by the kernel yet
 };
 
 /// What a worker solves on.

@@ -116,11 +116,12 @@ void warn_of_binding(const std::vector<Machine>& workers, bool may_be_bound,
   }
   if (2 * static_cast<int>(usable.size()) > most) return;
   for (Placement& placement : placements)
-    placement.limit = "the workers of its host may use only " + std::to_string(usable.size()) +
-                      " of its " + std::to_string(most) + " cores, " +
-                      (may_be_bound ? "as they were bound when they were started; mpirun --bind-to "
-                                      "none leaves them all"
-                                    : "as a batch job, a container or taskset leaves them no more");
+    placement.why_limited =
+        "the workers of its host may use only " + std::to_string(usable.size()) + " of its " +
+        std::to_string(most) + " cores, " +
+        (may_be_bound ? "as they were bound when they were started; mpirun --bind-to "
+                        "none leaves them all"
+                      : "as a batch job, a container or taskset leaves them no more");
 }
 
 /// Limits the threads of workers without a GPU to what their cgroup grants.
@@ -148,7 +149,7 @@ void apply_quotas(const std::vector<Machine>& workers, std::vector<Placement>& p
              << (members.size() == 1 ? " worker" : " workers") << " lets it have " << share
              << (share == 1 ? " thread" : " threads");
       member->threads = static_cast<int>(share);
-      member->limit = clause.str();
+      member->why_limited = clause.str();
     }
   }
 }

@@ -17,8 +17,8 @@ struct Placement {
   bool shared = false;           ///< it shares cores with another worker, for want of cores
   std::optional<int> threads{};  ///< the number of solvers if a CPU quota has time for fewer than
                                  ///< cpus, each bound to all cpus
-  std::string limit{};   ///< a clause on what keeps it from more cores, if that may be unmeant
-  std::string no_gpu{};  ///< a clause on why it has no GPU, if a GPU was not ruled out
+  std::string why_limited{};  ///< a clause on what keeps it from more cores, if that may be unmeant
+  std::string no_gpu{};       ///< a clause on why it has no GPU, if a GPU was not ruled out
 };
 
 /// How many plans a worker without a GPU solves at a time.

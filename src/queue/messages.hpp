@@ -72,10 +72,10 @@ struct WorkerFacts {
   bool shares_cores = false;      ///< with another worker, for want of cores
   std::optional<Gpu> gpu{};       ///< that it solves on; none: the CPU
   std::string no_gpu{};           ///< why not, if a GPU was not ruled out: one clause
-  std::string limit{};            ///< what keeps it from more cores: one clause
+  std::string why_limited{};      ///< what keeps it from more cores: one clause
   static void fields(auto& visit, auto& self) {
     visit(self.host, self.device, self.lanes, self.shares_process, self.bound_cpus,
-          self.shares_cores, self.gpu, self.no_gpu, self.limit);
+          self.shares_cores, self.gpu, self.no_gpu, self.why_limited);
   }
 };
 

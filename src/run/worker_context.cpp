@@ -86,7 +86,7 @@ WorkerDevice cores(const RunOptions& options, const Machine& machine, const Plac
   device.facts.host = machine.host;
   device.facts.device = options.job.solver.device_text() + remark;
   device.facts.shares_cores = placement.shared;
-  device.facts.limit = placement.limit;
+  device.facts.why_limited = placement.why_limited;
   device.facts.no_gpu = placement.no_gpu;
   for (std::size_t k = 0; k < threads_of(placement); ++k) {
     JobSettings settings = settings_for(options, machine.host, device.facts.device);
@@ -133,7 +133,7 @@ WorkerDevice gpu(const RunOptions& options, const Machine& machine, const Placem
   device.facts.device = settings.device;
   device.facts.gpu = *found;
   device.facts.shares_cores = placement.shared;
-  device.facts.limit = placement.limit;
+  device.facts.why_limited = placement.why_limited;
   device.gpu_samples = monitor_gpu(*found, options.log_level, machine.host);
   return device;
 }

@@ -78,7 +78,7 @@ void RunMonitor::show_workers() {
   std::map<std::string, std::vector<int>> limited;      // clause -> ranks
   for (auto each = shown_workers_.begin() + first; each != shown_workers_.end(); ++each) {
     if (!each->facts.no_gpu.empty()) without_gpu[each->facts.no_gpu].push_back(each->rank);
-    if (!each->facts.limit.empty()) limited[each->facts.limit].push_back(each->rank);
+    if (!each->facts.why_limited.empty()) limited[each->facts.why_limited].push_back(each->rank);
   }
   const auto of = [&](const std::vector<int>& ranks) {
     if (!progress_.has_ranks() && ready.size() == 1) return std::string();

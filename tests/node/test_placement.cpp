@@ -132,11 +132,11 @@ TEST(PlaceWorkers,
 TEST(PlaceWorkers, warns_if_workers_were_bound_to_few_of_many_cores) {
   const auto workers = bound_to({range(1, 4), range(5, 8)});
   EXPECT_THAT(place(workers),
-              Each(Field(&Placement::limit, AllOf(HasSubstr("only 8 of its 16 cores"),
-                                                  HasSubstr("mpirun --bind-to none")))));
-  EXPECT_THAT(place_workers(workers, DeviceChoice::cpu, 0, false).front().limit,
+              Each(Field(&Placement::why_limited, AllOf(HasSubstr("only 8 of its 16 cores"),
+                                                        HasSubstr("mpirun --bind-to none")))));
+  EXPECT_THAT(place_workers(workers, DeviceChoice::cpu, 0, false).front().why_limited,
               AllOf(HasSubstr("only 8 of its 16 cores"), Not(HasSubstr("bind-to"))));
-  EXPECT_EQ(place(bound_to({range(1, 8), {9}})).front().limit, "") << "most are used";
+  EXPECT_EQ(place(bound_to({range(1, 8), {9}})).front().why_limited, "") << "most are used";
 }
 
 TEST(PlaceWorkers, shares_a_cpu_quota_rounded_up_among_the_workers_of_its_group) {
@@ -148,9 +148,9 @@ TEST(PlaceWorkers, shares_a_cpu_quota_rounded_up_among_the_workers_of_its_group)
   EXPECT_THAT(threads_with_quota(alike(2, sockets_of(1, 16), gpus_near({0})), 3), ElementsAre(8, 3))
       << "a GPU's feed on it as they like";
   for (std::size_t i = 0; i < 3; ++i) workers[i].quotas = {{i, 2.5}};  // a container each
-  EXPECT_THAT(
-      place(workers),
-      Each(Field(&Placement::limit, "a CPU quota of 2.5 for 1 worker lets it have 3 threads")));
+  EXPECT_THAT(place(workers),
+              Each(Field(&Placement::why_limited,
+                         "a CPU quota of 2.5 for 1 worker lets it have 3 threads")));
 }
 
 TEST(PlaceWorkers, gives_the_first_workers_a_gpu_each_and_cores_near_it) {

@@ -190,7 +190,7 @@ TEST_F(MonitoredRun, speaks_of_ranks_only_if_there_are_several) {
     log_.forget();
     begin(ProgressStyle::none, has_ranks);
     for (WorkerInfo limited : {cpu_, gpu_}) {
-      limited.facts.limit = "few cores";
+      limited.facts.why_limited = "few cores";
       gets_ready(limited);
     }
     for (const WorkerInfo& worker : {gpu_, WorkerInfo{3, {}}})  // of one that was never ready
