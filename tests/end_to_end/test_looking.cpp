@@ -33,7 +33,6 @@ TEST_F(Looking, lists_the_plans_that_a_formula_holds_for_or_that_are_named) {
   EXPECT_EQ(shell(list + "--sort -id --first 2").out, "id\n00006\n00005\n");
 }
 
-/// Of an earlier build: see tests/data/README.md.
 TEST_F(Looking, makes_one_page_that_needs_nothing_else_also_of_a_killed_run) {
   solve();
   EXPECT_THAT(shell("wallheat summary r.h5 --where 'mean_temp > 0' --plot h.svg").out,
