@@ -1,6 +1,8 @@
+#include <cxxabi.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -29,12 +31,37 @@ using namespace pybind11::literals;
 namespace wallheat::python {
 namespace {
 
+/// Gives up the interpreter's lock. When the interpreter ends, CPython before 3.14 ends each daemon
+/// thread that wants the lock back by pthread_exit, whose unwinding no destructor survives. Such a
+/// thread waits for the end of the process instead, as it does from 3.14 on.
+class Unlocked {
+ public:
+  Unlocked() : state_(PyEval_SaveThread()) {}
+  ~Unlocked() {
+    if (state_ != nullptr) lock();
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+  void lock() {
+    try {
+      PyEval_RestoreThread(std::exchange(state_, nullptr));
+    } catch (const abi::__forced_unwind&) {
+      while (true) ::pause();
+    }
+  }
+  void unlock() { state_ = PyEval_SaveThread(); }
+
+ private:
+  PyThreadState* state_;
+};
+
 /// A solver on the first GPU, which is opened once. Throws RunError if there is none.
 std::unique_ptr<Solver> make_gpu_solver() {
   static std::mutex mutex;
   // Never destroyed: the driver may be gone by then.
   static auto& device = *new std::shared_ptr<GpuDevice>;
-  const py::gil_scoped_release unlocked;
+  const Unlocked interpreter;
   const std::scoped_lock lock(mutex);
   if (!device) {
     device = open_gpu(0, [](const std::string& sentence) {
@@ -51,15 +78,19 @@ std::unique_ptr<Solver> make_gpu_solver() {
 Solution solve_interruptibly(const FloorPlan& plan, const SolverOptions& options,
                              bool on_gpu = false) {
   const auto solver = on_gpu ? make_gpu_solver() : options.make();
-  const py::gil_scoped_release unlocked;
+  Unlocked interpreter;
   std::stop_source stop;
   auto solving = std::async(std::launch::async, [&] {
     return solver->solve(plan, options.limits, {stop.get_token(), {}});
   });
   while (solving.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
-    const py::gil_scoped_acquire locked;
-    if (PyErr_CheckSignals() == 0) continue;
-    stop.request_stop();  // before the exception leaves, which waits for the solver
+    interpreter.lock();
+    const bool interrupted = PyErr_CheckSignals() != 0;
+    interpreter.unlock();
+    if (!interrupted) continue;
+    stop.request_stop();
+    solving.wait();
+    interpreter.lock();
     throw py::error_already_set();
   }
   return solving.get().value();
