@@ -172,7 +172,7 @@ Report completion_command(Options& options) {
   options.require({"shell"});
   options.parse();
   const std::string of_bash = "complete -o default -C 'wallheat complete' wallheat";
-  const std::string text =
+  const auto text =
       choose<std::string>("shell", shell,
                           {{"bash", of_bash},
                            {"zsh", "autoload -U +X bashcompinit && bashcompinit\n" + of_bash},

@@ -23,7 +23,7 @@ struct LeftOut {
   std::optional<double> work_pct{}, size_ratio{};
 
   [[nodiscard]] std::string text() const {
-    const std::string counts = fmt::format("{} of {} plans", plans - missing, plans);
+    std::string counts = fmt::format("{} of {} plans", plans - missing, plans);
     if (missing == 0 || missing == plans) return counts;
     if (!work_pct)
       return counts + "; how large the missing ones are, their masks would tell (--data PLANS)";

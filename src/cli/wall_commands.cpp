@@ -341,7 +341,7 @@ Report need_command(Options& options) {
   };
   const int exit_status = asked.plans.superpose(asked.kinds, take);
   std::erase_if(need.plans, [](const PlanNeed& plan) { return plan.id.empty(); });
-  Report report = report_of(std::move(need));
+  Report report = report_of(need);
   report.exit_status = exit_status;
   return report;
 }
