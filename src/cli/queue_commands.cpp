@@ -22,6 +22,7 @@
 #include "wallheat/error.hpp"
 
 namespace wallheat {
+namespace {
 
 /// No scheduler is here that tells of its jobs.
 struct NoAccounting : RunError {
@@ -47,8 +48,6 @@ class QueueSource {
   int days_ = 0;
   bool own_ = false;
 };
-
-namespace {
 
 using Words = std::vector<std::string>;
 

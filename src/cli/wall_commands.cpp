@@ -26,6 +26,7 @@
 #include "wallheat/error.hpp"
 
 namespace wallheat {
+namespace {
 
 // What the commands share that ask plans for other temperatures of their walls.
 
@@ -34,10 +35,6 @@ struct WallChange {
   double kind = 0;
   std::vector<double> temperatures;  ///< °C; empty if the kind stands alone
 };
-
-/// Declares --wall, given once for each kind: "25=22", "25=18:30:1" (from, to, step) or "25".
-void declare_wall_changes(Options& options, std::vector<WallChange>& changes, const char* name,
-                          const char* help);
 
 /// The plans that are asked, and how they are solved.
 class LinearPlans {
@@ -60,8 +57,6 @@ class LinearPlans {
   SolverOptions solver_;
   SharedPlanSource source_;
 };
-
-namespace {
 
 constexpr std::size_t most_temperatures = 1000;
 
@@ -102,8 +97,7 @@ std::optional<WallChange> wall_change_in(const std::string& text) {
   return std::nullopt;
 }
 
-}  // namespace
-
+/// Declares --wall, given once for each kind: "25=22", "25=18:30:1" (from, to, step) or "25".
 void declare_wall_changes(Options& options, std::vector<WallChange>& changes, const char* name,
                           const char* help) {
   const auto take = [&changes](const std::string& text) {
@@ -119,6 +113,8 @@ void declare_wall_changes(Options& options, std::vector<WallChange>& changes, co
       most_temperatures);
   options.add("wall,w", word(name, form, take).repeated(), help);
 }
+
+}  // namespace
 
 void LinearPlans::declare(Options& options) {
   options.heading("Plans");

@@ -159,8 +159,7 @@ std::vector<Core> list_cores(hwloc_topology_t topology, hwloc_const_bitmap_t all
   return cores;
 }
 
-// --- Binding: Linux's own calls, since a topology per solver thread would cost milliseconds each
-// --
+// --- Binding: Linux's own calls, as a topology for each solver thread would cost milliseconds ----
 
 /// A bit a cpu, as Linux's calls take it.
 using CpuMask = std::vector<cpu_set_t>;

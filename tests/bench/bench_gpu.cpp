@@ -42,7 +42,11 @@ GpuBenchSettings settings(bool quick) {
 
 int main(int argc, char** argv) {
   use_all_gpu_queues();
-  const bool quick = argc > 1 && argv[1] == std::string_view("--quick");
+  const bool quick = argc == 2 && argv[1] == std::string_view("--quick");
+  if (argc > 1 && !quick) {
+    std::fputs("Usage: bench_gpu [--quick]\n", stderr);
+    return 2;
+  }
   try {
     print(measure_first_gpu([&] { return settings(quick); }));
   } catch (const std::exception& error) {

@@ -92,6 +92,9 @@ TEST(ReferenceProfile, counts_each_step_in_every_iteration_of_the_same_answer) {
     EXPECT_EQ(profile.converged, expected->converged);
     ASSERT_EQ(profile.steps.size(), 5U);
     EXPECT_THAT(profile.steps, Each(Field(&ProfiledStep::hits, expected->iterations)));
+    double seconds = 0;
+    for (const ProfiledStep& step : profile.steps) seconds += step.seconds;
+    EXPECT_EQ(seconds, profile.seconds);
     EXPECT_GT(profile.speedup(), 0);
   }
 }
