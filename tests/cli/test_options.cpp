@@ -3,8 +3,8 @@
 #include <sstream>
 #include <vector>
 
+#include "cli/commands.hpp"
 #include "cli/in_process.hpp"
-#include "cli/run_option_parser.hpp"
 #include "run/run_options.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
