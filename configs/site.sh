@@ -24,7 +24,7 @@ time_limit=4h
 # Lines that make wallheat's libraries and mpirun available inside a job.
 setup='
 # module purge
-# module load gcc openmpi hdf5 hwloc
+# module load gcc openmpi hdf5 boost hwloc
 '
 
 # The program, as a job calls it: empty takes the one that was built or installed with jobs/submit.sh. In a

@@ -24,7 +24,7 @@ packages=(
   gnuplot-nox                        # pictures and plots
   libsqlite3-dev                     # formulas over the columns of results
   libpng-dev                         # plans from pictures
-  libspdlog-dev libfmt-dev nlohmann-json3-dev libxxhash-dev
+  libspdlog-dev libfmt-dev libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
 )
 if [ "${1:-}" = tests ]; then
   packages+=(libgtest-dev libgmock-dev)
@@ -64,7 +64,7 @@ else
 Packages are missing, and only root or sudo may install them:
   apt-get install --no-install-recommends ${missing[*]}
 Without root, any of these will do; then start this again:
-  * environment modules, as clusters have them: module load gcc openmpi hdf5 hwloc cmake
+  * environment modules, as clusters have them: module load gcc openmpi hdf5 boost hwloc cmake
   * Spack or conda, which put the same libraries into your home directory (CMAKE_PREFIX_PATH names it to cmake)
   * an Apptainer image with all inside: docker/README.md
 END

@@ -36,7 +36,7 @@ target_include_directories(wallheat_core PUBLIC
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
 target_compile_features(wallheat_core PUBLIC cxx_std_20)
 
-# No MPI or HDF5: the solvers build and are tested alone (preset solver-only).
+# No MPI, HDF5 or Boost: the solvers build and are tested alone (preset solver-only).
 wallheat_library(solve HOT WITHOUT "solve/gpu/|isa_avx" LINK PUBLIC wallheat_core)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_sources(wallheat_solve PRIVATE src/solve/isa_avx2.cpp src/solve/isa_avx512.cpp)
@@ -119,6 +119,7 @@ wallheat_library(view LINK PUBLIC wallheat_queue wallheat_store spdlog::spdlog n
 find_package(SQLite3 3.38 REQUIRED)  # sqlite3_error_offset
 wallheat_library(report LINK PUBLIC wallheat_view wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # an archive of it wants both
 wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_report)
-wallheat_library(cli LINK PUBLIC wallheat_run)
+find_package(Boost REQUIRED COMPONENTS program_options)
+wallheat_library(cli LINK PUBLIC wallheat_run PRIVATE Boost::program_options)
 add_executable(wallheat src/main.cpp)
 target_link_libraries(wallheat PRIVATE wallheat_cli)

@@ -61,6 +61,7 @@ only_in io 'libdeflate\.h'
 only_in mpi 'mpi\.h'
 only_in view 'spdlog/|nlohmann/'
 only_in report 'sqlite3\.h'
+only_in cli 'boost/'
 only_in python 'pybind11/'
 only_in 'io|forecast|queue|isolation|view|report|run|cli' 'fmt/'  # it stands in for std::format, which GCC 12 lacks
 
@@ -70,6 +71,7 @@ heavy() { # heavy 'FILE|FILE' PATTERN
   strays=$(grep -rlE "#include *[<\"]($2)[>\"]" src include | grep -vE "^src/($1)$" || true)
   [ -z "$strays" ] || says "$2 takes long to compile and may be included by src/$1 only, but stands in:"$'\n'"$strays"
 }
+heavy 'cli/options\.cpp' 'boost/.*'
 heavy 'view/json\.hpp' 'nlohmann/json\.hpp'
 heavy '.*\.cpp' 'view/json\.hpp'
 heavy 'run/batch_job\.cpp' 'regex'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The solver and its benchmark build without MPI, HDF5 and hwloc: as on a machine that has a GPU and little else,
+# The solver and its benchmark build without MPI, HDF5, hwloc and Boost: as on a machine that has a GPU and little else,
 # here without the CUDA toolkit, which would take minutes.
 set -euo pipefail
 source=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)

@@ -53,7 +53,7 @@ unpack_source() {  # NAME: of a source package of Debian 12, which apt-get has c
 make_sysroot() {
   apt_get bullseye update
   apt_get bullseye install --yes --download-only --no-install-recommends libc6-dev zlib1g-dev \
-    libdeflate-dev libpng-dev libhwloc-dev libudev1 nlohmann-json3-dev libxxhash-dev
+    libdeflate-dev libpng-dev libhwloc-dev libudev1 libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
   mkdir "$WALLHEAT_SYSROOT"
   local package link name
   for package in "$folder"/apt-bullseye/archives/*.deb; do dpkg-deb --extract "$package" "$WALLHEAT_SYSROOT"; done
@@ -106,7 +106,7 @@ step "Build"
 gcc-12 --sysroot="$WALLHEAT_SYSROOT" -O2 -c "$root/configs/packages/older_glibc.c" -o "$folder/older_glibc.o"
 # HDF5's archive takes zlib, which it does not name.
 cross_build "$root" "$folder/build" -DWALLHEAT_MPI=OFF -DWALLHEAT_CUDA=OFF -DWALLHEAT_TESTS=OFF \
-  -DCMAKE_CXX_STANDARD_LIBRARIES=-lz \
+  -DBoost_USE_STATIC_LIBS=ON -DCMAKE_CXX_STANDARD_LIBRARIES=-lz \
   -DHDF5_ROOT="$WALLHEAT_SYSROOT/usr" -DHDF5_NO_FIND_PACKAGE_CONFIG_FILE=ON -DCMAKE_SKIP_RPATH=ON \
   -DCMAKE_EXE_LINKER_FLAGS="$old_libc $folder/older_glibc.o -static-libstdc++ -Wl,--disable-new-dtags -Wl,-rpath,'\$ORIGIN/../lib/wallheat'"
 
@@ -117,7 +117,7 @@ rm -rf "${folder:?}/$name"
 cmake --install "$folder/build" --component program --strip --prefix "$folder/$name" > "$folder/install.log"
 cp -r "$folder/lib" "$folder/$name"
 for package in fmtlib spdlog libsqlite3-dev hdf5 zlib1g-dev libdeflate-dev libpng-dev libhwloc15 libudev1 libgcc-s1 libxxhash-dev \
-  nlohmann-json3-dev; do
+  libboost1.74-dev nlohmann-json3-dev; do
   install -D -m 644 "$WALLHEAT_SYSROOT/usr/share/doc/$package/copyright" "$folder/$name/share/doc/wallheat/copyright/$package"
 done
 

@@ -154,7 +154,7 @@ std::string Options::help() const {
   return text;
 }
 
-std::string Options::completions() {
+std::string Options::completions() const {
   const std::string word = arguments_.empty() ? "" : arguments_.back();
   const std::string before = arguments_.size() > 1 ? arguments_[arguments_.size() - 2] : "";
   const Option* const option = given_by(before);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/program_options.hpp>
 #include <cctype>
 #include <cstdio>
 #include <sstream>
@@ -13,6 +14,8 @@
 #include "run/run_options.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
+
+namespace po = boost::program_options;
 
 namespace wallheat {
 namespace {
@@ -133,7 +136,7 @@ const Options::Option* Options::find(const std::string& name) const {
   return option == table_.end() ? nullptr : &*option;
 }
 
-Options::Option* Options::given_by(const std::string& argument) {
+const Options::Option* Options::given_by(const std::string& argument) const {
   const auto option = std::ranges::find_if(table_, [&](const Option& each) {
     return argument == "--" + each.name || (!each.letter.empty() && argument == "-" + each.letter);
   });
@@ -160,43 +163,54 @@ void Options::give(Option& option, const std::string& word, Source source) {
 }
 
 void Options::read_command_line() {
-  Arguments words = arguments_;
-  std::vector<std::string> unnamed;
-  for (auto next = words.begin(); next != words.end();) {
-    const std::string word = *next++;
-    if (word == "--") {
-      unnamed.insert(unnamed.end(), next, words.end());
-      break;
-    }
-    if (!word.starts_with('-') || word == "-") {
-      unnamed.push_back(word);
-      continue;
-    }
-    const bool is_long = word.starts_with("--");
-    const std::size_t name_end = is_long ? std::min(word.find('='), word.size()) : 2;
-    // "-data x" would be "-d" with the value "ata", but is a slip to anybody.
-    if (!is_long && word.size() > 2 && find(word.substr(1, word.find('=') - 1)) != nullptr)
+  po::options_description names;
+  for (const Option& option : table_) {
+    auto* const word = po::value<std::string>();
+    if (option.value.name.empty()) word->zero_tokens();
+    if (!option.value.without_value.empty()) word->implicit_value(option.value.without_value);
+    const std::string comma = option.letter.empty() ? "" : ",";
+    names.add_options()((option.name + comma + option.letter).c_str(), word);
+  }
+  bool is_value = false;  // as -id is in "--sort -id"
+  for (const std::string& argument : arguments_) {
+    if (argument == "--") break;
+    if (argument.starts_with("--=")) refuse_unknown(argument, "--");  // Boost sees no option in it
+    // "-data x" is "-d" with the value "ata" to Boost, but a slip to anybody.
+    if (!is_value && argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
+        find(argument.substr(1, argument.find('=') - 1)) != nullptr)
       throw UsageError(
-          fmt::format("there is no option '{0}'; did you mean '-{0}'?", printable(word)));
-    Option* const option = given_by(word.substr(0, name_end));
-    if (option == nullptr) refuse_unknown(word, "--");
-    std::optional<std::string> value;
-    if (name_end < word.size()) value = word.substr(name_end + (is_long ? 1 : 0));
-    if (option->value.name.empty()) {
-      if (value && is_long) throw UsageError(fmt::format("--{} takes no value", option->name));
-      if (value) *--next = "-" + *value;  // "-mp medium" is "-m -p medium"
-      give(*option, "true", Source::command_line);
-      continue;
+          fmt::format("there is no option '{0}'; did you mean '-{0}'?", printable(argument)));
+    const Option* const option = given_by(argument);
+    is_value =
+        option != nullptr && !option->value.name.empty() && option->value.without_value.empty();
+  }
+  // A guessed abbreviation could be --overwrite.
+  const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+  std::vector<std::string> unnamed;
+  try {
+    const auto parsed = po::command_line_parser(arguments_).options(names).style(style).run();
+    for (const po::option& parsed_option : parsed.options) {
+      if (parsed_option.position_key >= 0) {
+        unnamed.insert(unnamed.end(), parsed_option.value.begin(), parsed_option.value.end());
+        continue;
+      }
+      Option& option = *std::ranges::find(table_, parsed_option.string_key, &Option::name);
+      // Boost would take '--resume' for the file of '--events --resume'.
+      if (parsed_option.original_tokens.size() > 1 &&
+          parsed_option.original_tokens.back().starts_with("--"))
+        throw UsageError(fmt::format("--{} needs a value, {}", option.name, option.value.name));
+      const std::string left_out = option.value.name.empty() ? "true" : option.value.without_value;
+      give(option, parsed_option.value.empty() ? left_out : parsed_option.value.front(),
+           Source::command_line);
     }
-    const std::string& without_value = option->value.without_value;
-    // "-2.5" may be a value, but not of an option that needs none.
-    const bool is_left_out =
-        next == words.end() || next->starts_with("--") ||
-        (without_value.empty() ? given_by(*next) != nullptr : next->starts_with('-'));
-    if (value ? value->empty() : is_left_out && without_value.empty())
-      throw UsageError(fmt::format("--{} needs a value, {}", option->name, option->value.name));
-    if (!value) value = is_left_out ? without_value : *next++;
-    give(*option, *value, Source::command_line);
+  } catch (const po::unknown_option& error) {
+    refuse_unknown(error.get_option_name(), "--");
+  } catch (const po::invalid_command_line_syntax& error) {
+    const Option* const option = find(error.get_option_name().substr(2));
+    if (option == nullptr) throw UsageError(printable(error.what()));
+    if (option->value.name.empty())
+      throw UsageError(fmt::format("--{} takes no value", option->name));
+    throw UsageError(fmt::format("--{} needs a value, {}", option->name, option->value.name));
   }
   give_unnamed(unnamed);
 }

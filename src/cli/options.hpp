@@ -226,7 +226,7 @@ class Options {
   };
   [[nodiscard]] const Option* find(const std::string& name) const;
   /// The option that an argument like --name or -n gives; null if it gives none.
-  [[nodiscard]] Option* given_by(const std::string& argument);
+  [[nodiscard]] const Option* given_by(const std::string& argument) const;
   /// Whether it is other than its default, which a configuration may name, too.
   [[nodiscard]] bool differs_from_default(const std::string& name) const;
   /// Puts a word into the option's variable.
@@ -239,7 +239,7 @@ class Options {
   void check_presence() const;
   void check_files();
   [[nodiscard]] std::string help() const;
-  [[nodiscard]] std::string completions();
+  [[nodiscard]] std::string completions() const;
   [[nodiscard]] std::string commented_configuration() const;
 
   std::string command_;

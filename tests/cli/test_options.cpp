@@ -74,7 +74,8 @@ TEST(Options, are_given_as_people_type_them) {
                   {{"--tolerence", "1"}, "did you mean '--tolerance'?"},
                   {{"-overwrite"}, "there is no option '-overwrite'; did you mean '--overwrite'?"},
                   {{"--check", "-data", "x"}, "there is no option '-data'; did you mean '--data'?"},
-                  {{"--frobnicate=1"}, "there is no option '--frobnicate'"}});
+                  {{"--frobnicate=1"}, "there is no option '--frobnicate'"},
+                  {{"--=plans"}, "there is no option '--'"}});
 }
 
 TEST(Options, take_the_values_that_make_sense_and_name_them) {

@@ -13,6 +13,7 @@ import unittest
 ROOT = pathlib.Path()  # the first argument
 # What CMake calls a library: what Spack calls it. None: nothing, as compilers bring it, or as the Python module is not packaged.
 NAMES = {
+    "Boost": "boost",
     "HDF5": "hdf5",
     "MPI": "mpi",
     "PNG": "libpng",

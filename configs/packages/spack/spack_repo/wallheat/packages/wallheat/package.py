@@ -26,6 +26,7 @@ class Wallheat(CMakePackage, CudaPackage):
     depends_on("libdeflate")
     depends_on("libpng@1.6:")
     depends_on("hwloc@2:")
+    depends_on("boost@1.74:+program_options")
     depends_on("fmt@9:")
     depends_on("spdlog")
     depends_on("nlohmann-json")
