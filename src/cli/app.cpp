@@ -1,25 +1,135 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <sstream>
+#include <tuple>
 
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
 #include "core/program.hpp"
 #include "core/text.hpp"
 #include "io/process_setup.hpp"
 #include "isolation/solver_process.hpp"
 #include "mpi/mpi_session.hpp"
 #include "node/local_machine.hpp"
+#include "report/gnuplot.hpp"
 #include "solve/gpu/device.hpp"
+#include "view/output_file.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
+
+/// What --out of a command that returns a report names.
+enum class Out {
+  printed,  ///< what would be printed
+  drawn,    ///< the picture of the report, which is all that the command makes
+  made      ///< something of the command's own
+};
+
+/// Where a report goes and in which form: options that all commands have alike which return one.
+class Output {
+ public:
+  /// Declares --json; --format, --out and --page if --out is for what is printed; and if `figure`
+  /// is not null, which says what is drawn, --plot (or --out), --size and --dpi; and --title, of
+  /// page and picture. This must live as long as the options.
+  Output(Options& options, Out out, const char* figure);
+  /// Under --title, if it was given. Throws RunError, and UsageError if the report has nothing of
+  /// the wanted kind.
+  void put(Report& report) const;
+
+ private:
+  enum class Form { text, json, csv };
+  void declare_picture(Options& options, const std::string& option, const std::string& figure);
+  void write(const Report& report, std::ostream& out, bool is_stdout) const;
+
+  bool json_ = false;
+  Form form_ = Form::text;
+  std::filesystem::path out_;
+  std::filesystem::path page_;
+  std::filesystem::path picture_;
+  PictureStyle style_;
+};
+
+Output::Output(Options& options, Out out, const char* figure) {
+  options.heading(Options::output_heading);
+  options.add("json", flag(json_), "print one JSON object");
+  if (out == Out::printed) {
+    options.add("format,f",
+                choice(form_, "NAME", "text",
+                       {{"text", Form::text}, {"json", Form::json}, {"csv", Form::csv}}),
+                "text, json or csv (its main table, as spreadsheets and pandas read it)");
+    options.add("out,o", file(out_, FileRole::replaced_text), "write there what would be printed");
+    options.add("page", made_file(page_, "<!doctype html>\n"),
+                "make one HTML page of it, which needs no network");
+  }
+  if (figure != nullptr) declare_picture(options, out == Out::drawn ? "out" : "plot", figure);
+  if (figure != nullptr || out == Out::printed) {
+    const auto set_title = [this](const std::string&, const std::string& text) {
+      style_.title = text;
+    };
+    const std::string_view of = figure == nullptr     ? "page"
+                                : out == Out::printed ? "page and the picture"
+                                                      : "picture";
+    options.add("title", {set_title, "TEXT"},
+                fmt::format("of the {}, instead of its own; '' for none", of));
+  }
+  options.heading("Options");
+}
+
+void Output::declare_picture(Options& options, const std::string& option,
+                             const std::string& figure) {
+  OptionValue picture = file(picture_, FileRole::replaced_picture);
+  picture.is_required = option == "out";
+  options.add(picture.is_required ? "out,o" : option, picture,
+              fmt::format("draw {} as PNG, SVG or PDF, by the file's ending", figure));
+  constexpr int least = 64;
+  constexpr int most = 20000;
+  const auto set_size = [this](const std::string& text) {
+    const auto size = numbers_around<int>('x', text);
+    if (size) std::tie(style_.width, style_.height) = *size;
+    return size && std::min(size->first, size->second) >= least &&
+           std::max(size->first, size->second) <= most;
+  };
+  options.add("size",
+              word("WxH", fmt::format("WIDTHxHEIGHT, each {} to {} pixels", least, most), set_size),
+              "of the picture in pixels, as 1200x800");
+  options.add("dpi", value(style_.dpi, "N", default_dpi).within(24, 1200),
+              "dots an inch of a PNG: 300 makes text and lines, too, 300/96 times as large");
+  options.check([this, option] {
+    if (!picture_.empty() && style_.dpi != default_dpi &&
+        plot_format(option, picture_) != PlotFormat::png)
+      throw UsageError("--dpi is for PNG: SVG and PDF are sharp at any size");
+  });
+}
+
+void Output::write(const Report& report, std::ostream& out, bool is_stdout) const {
+  const std::string ending = out_.extension().string();
+  if (json_ || form_ == Form::json || (form_ == Form::text && ending == ".json"))
+    return write_json(report, out);
+  if (form_ == Form::text && ending != ".csv")
+    return write_text(report, out, is_stdout ? terminal_columns(STDOUT_FILENO) : std::nullopt);
+  const Table* const table = report.table_of_csv();
+  if (table == nullptr) throw UsageError("there is no table to write as CSV");
+  write_csv(*table, out);
+}
+
+void Output::put(Report& report) const {
+  if (style_.title) report.title = *style_.title;
+  if (!out_.empty()) {
+    write_output(out_, [&](std::ostream& out) { write(report, out, false); });
+  } else {
+    write(report, std::cout, true);
+  }
+  if (!page_.empty()) write_output(page_, [&](std::ostream& out) { write_page(report, out); });
+  if (!picture_.empty())
+    write_output(picture_, draw(report, plot_format("plot", picture_), style_));
+}
 
 struct Command {
   std::string_view name;
@@ -166,10 +276,9 @@ Report completion_command(Options& options) {
                    "completion zsh >> ~/.zshrc\nfish: wallheat completion fish > "
                    "~/.config/fish/completions/wallheat.fish",
                    {"wallheat completion bash", "wallheat completion zsh"});
-  options.add("shell", value(shell, "NAME").completed_by({"bash", "zsh", "fish"}),
+  options.add("shell",
+              value(shell, "NAME").completed_by({"bash", "zsh", "fish"}).positional().required(),
               "bash, zsh or fish (also as an argument)");
-  options.positional("shell");
-  options.require({"shell"});
   options.parse();
   const std::string of_bash = "complete -o default -C 'wallheat complete' wallheat";
   const auto text =
@@ -252,8 +361,7 @@ int app_main(const Arguments& arguments) {
     // Under mpirun every rank finds the same mistake: rank 0 says so, and the others leave quietly,
     // as mpirun would end rank 0 before it has spoken if one of them failed.
     if (name == "run" && launched_rank() != 0) return exit_done;
-    const bool known = std::any_of(commands.begin(), commands.end(),
-                                   [&](const Command& command) { return command.name == name; });
+    const bool known = std::ranges::count(commands, name, &Command::name) > 0;
     const std::string sentence = printable_message(error.what());
     print_error("wallheat: {}{} see 'wallheat help{}'", sentence,
                 sentence.ends_with('?') ? "" : ";", known ? " " + name : "");

@@ -6,6 +6,8 @@
 
 namespace wallheat {
 
+struct RunOptions;
+
 // One function a command: it declares and parses its options and returns what it has to tell, or
 // tells it and returns an ExitStatus. They throw UsageError, RunError and Options::Done.
 Report whatif_command(Options& options);
@@ -31,6 +33,9 @@ Report devices_command(Options& options);
 Report bench_command(Options& options);
 Report monitor_command(Options& options);
 Report status_command(Options& options);
+
+/// The options of 'wallheat run', for commands that take them, too. Throws UsageError.
+[[nodiscard]] RunOptions parse_run_options(Options& options);
 
 /// The program: finds the command and turns what it throws into one sentence and an exit status.
 int app_main(const Arguments& arguments);

@@ -87,7 +87,7 @@ void parse_comparison(Options& options, CompareOptions& compare) {
       "printed them.\nExit status: 0 compared, 1 a file cannot be read or --require-equal finds a "
       "difference, 2 wrong usage.",
       {"wallheat compare results.h5 steady.h5", "wallheat compare mine.csv --data plans"});
-  options.add("what", file(compare.words, FileRole::results_in_use, "WHAT"),
+  options.add("what", file(compare.words, FileRole::results_in_use, "WHAT").positional().required(),
               "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
   options.add("require-equal", flag(compare.equality),
               "end with status 1 if an answer differs in a bit, or is in one file only");
@@ -102,8 +102,6 @@ void parse_comparison(Options& options, CompareOptions& compare) {
               "the file or NAME that speed-ups are against; default: the slowest");
   options.add("data,d", file(compare.data, FileRole::plans, "PLANS"),
               "the floor plans that a CSV has answers to");
-  options.positional("what");
-  options.require({"what"});
   options.exclude("data", {"require-equal", "list", "plans", "timed-plans", "base"});
   options.check([&] { check_comparison(compare); });
   options.parse();

@@ -140,12 +140,12 @@ Report trace_command(Options& options) {
       "ui.perfetto.dev or in chrome://tracing.",
       {"wallheat trace results.h5 --out trace.json", "wallheat trace steady.h5 --out steady.json"});
   declare_result_file(options, name);
-  options.add("out,o", made_file(out, "{\"traceEvents\":[", "TRACE"), "the file, as trace.json");
+  options.add("out,o", made_file(out, "{\"traceEvents\":[", "TRACE").required(),
+              "the file, as trace.json");
   options.add(
       "events", file(events, FileRole::read),
       "the event log of the run (its --events), to show what host and GPU did in each solve on a "
       "GPU");
-  options.require({"file", "out"});
   options.parse();
   const ResultReader reader = open_result_file(name);
   const PlanDeviceTimes on_gpus = events.empty() ? PlanDeviceTimes{} : device_times_in(events);

@@ -233,7 +233,7 @@ Report generate_command(Options& options) {
       "floorplan, or poisson: square plates with cold edges and heat sources (00001: one in "
       "the middle, 00002: everywhere, others: some anywhere)");
   options.add(
-      "out,o", value(out, "DIR"),
+      "out,o", value(out, "DIR").required(),
       "directory for the plans and their building_ids.txt; NAME.zip or NAME.npz: a zip archive "
       "instead");
   options.add("count", value(count, "N", 24).at_least(1), "number of plans");
@@ -244,7 +244,6 @@ Report generate_command(Options& options) {
               "replace the plans of a directory that has some, or the archive");
   Drawings drawings;
   declare_drawings(options, drawings);
-  options.require({"out"});
   options.parse();
   if (!options.was_given("size")) size = generate == generate_poisson_plan ? 256 : 512;
 

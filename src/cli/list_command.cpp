@@ -93,8 +93,7 @@ Report list_command(Options& options) {
                    {"wallheat list results.h5 --sort mean_temp --first 10",
                     "wallheat list steady.h5 --rooms --where 'mean_temp < 12' -f csv"});
   declare_result_file(options, file);
-  options.add("id", value(ids, "ID"), "a plan to list (also as an argument)");
-  options.positional("id");
+  options.add("id", value(ids, "ID").positional(), "a plan to list (also as an argument)");
   declare_rows(options, choice, names_of(room_columns(1)));
   options.add("first,n", value(choice.first, "N", SIZE_MAX, "all").at_least(1), "list at most N");
   options.add(

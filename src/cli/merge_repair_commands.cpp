@@ -67,14 +67,12 @@ Report merge_command(Options& options) {
       {"wallheat merge --out all.h5 shards.part-1-of-2.h5 shards.part-2-of-2.h5",
        "wallheat merge --out all.h5 --overwrite --json shards.part-1-of-2.h5 "
        "shards.part-2-of-2.h5"});
-  options.add("part", file(parts, FileRole::results_in_use),
+  options.add("part", file(parts, FileRole::results_in_use).positional().required(),
               "a part (also as an argument); any number");
-  options.add("out,o", file(out, FileRole::new_results), "the file to make");
+  options.add("out,o", file(out, FileRole::new_results).required(), "the file to make");
   options.add("allow-missing", flag(merge.allow_missing),
               "make the file even if plans are missing; 'wallheat run --resume' solves them");
   options.add("overwrite", flag(merge.overwrite), "replace an existing result file");
-  options.positional("part");
-  options.require({"out", "part"});
   options.check([&] { std::ranges::for_each(parts, require_result_file); });
   options.parse();
 

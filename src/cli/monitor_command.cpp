@@ -157,7 +157,8 @@ Report monitor_command(Options& options) {
       "values of a recording: of --csv, 'nvidia-smi dmon' or 'nvidia-smi stats'.",
       {"wallheat monitor --samples 2 --interval 0.1",
        "wallheat monitor --duration 1s --interval 0.2 --csv node.csv"});
-  options.add("file", file(monitor.file, FileRole::read), "a recording (also as an argument)");
+  options.add("file", file(monitor.file, FileRole::read).positional(),
+              "a recording (also as an argument)");
   constexpr double least_s = 0.01;
   constexpr double most_s = 86400;
   const auto set_interval = [&](const std::string& text) {
@@ -180,7 +181,6 @@ Report monitor_command(Options& options) {
       "since the start (J)");
   options.add("processes", flag(monitor.processes),
               "tell with each sample which processes use each GPU, as 'nvidia-smi pmon' does");
-  options.positional("file");
   options.exclude("file", {"interval", "duration", "samples", "csv", "processes"});
   options.exclude("csv", {"processes"});
   options.need("file", {"plot", "format"});

@@ -95,18 +95,17 @@ Report offload_command(Options& options) {
       "'wallheat bench --device gpu' measures the three figures.",
       {"wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9",
        "wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9 --out offload.json"});
-  options.add("bandwidth,b", value(offload.bytes_per_s, "B").above(0),
+  options.add("bandwidth,b", value(offload.bytes_per_s, "B").above(0).required(),
               "bytes a second between host and GPU, as 15e9");
-  options.add("gpu,g", value(offload.gpu_per_s, "G").above(0),
+  options.add("gpu,g", value(offload.gpu_per_s, "G").above(0).required(),
               "operations a second of the GPU, as 1e12");
-  options.add("cpu", value(offload.cpu_per_s, "C").above(0),
+  options.add("cpu", value(offload.cpu_per_s, "C").above(0).required(),
               "operations a second of the CPU, as 1e9");
   options.add(
       "sinfo", file(sinfo, FileRole::read),
       "what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" printed (-: stdin): show instead from how "
       "many operations on a double it pays on the nodes of each partition; --gpu and --cpu "
       "are of one GPU and one core");
-  options.require({"bandwidth", "gpu", "cpu"});
   options.parse();
   Report report{"from how many operations on a transfer to a GPU pays"};
   if (!sinfo.empty()) {

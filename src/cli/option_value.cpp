@@ -142,8 +142,8 @@ std::string Options::help() const {
     names += "--" + option.name;
     if (!option.value.name.empty()) names += " " + option.value.name;
     std::string description = option.text;
-    if (!option.default_text.empty())
-      description += fmt::format(" [default: {}]", option.default_text);
+    if (!option.value.default_text.empty())
+      description += fmt::format(" [default: {}]", option.value.default_text);
     const std::string filled = fmt::format("{:<{}}", names, margin - 1);
     const std::string body = folded(std::string(margin, ' ') + description, columns, margin);
     text += filled.size() < margin ? filled + ' ' + body.substr(margin) : filled + '\n' + body;
@@ -163,8 +163,10 @@ std::string Options::completions() const {
     words = option->value.words;
   } else if (word.starts_with('-')) {
     for (const Option& each : table_) words.push_back("--" + each.name);
-  } else if (!positional_.empty()) {
-    words = find(positional_.front())->value.words;
+  } else {
+    const auto first =
+        std::ranges::find_if(table_, [](const Option& each) { return each.value.is_positional; });
+    if (first != table_.end()) words = first->value.words;
   }
   std::string text;
   for (const std::string& each : words)

@@ -51,7 +51,6 @@ void Options::add(const std::string& names, OptionValue value, const std::string
   Option option{.name = names.substr(0, comma),
                 .letter = names.substr(std::min(comma + 1, names.size())),
                 .heading = heading_,
-                .default_text = value.default_text,
                 .text = text,
                 .value = value};
   if (value.has_default || value.name.empty()) {
@@ -60,7 +59,7 @@ void Options::add(const std::string& names, OptionValue value, const std::string
     // A word that was chosen as the default takes effect by being put.
     if (std::holds_alternative<OptionValue::Take>(value.variable))
       (void)value.put(option.name, held);
-    if (value.has_default && option.default_text.empty()) option.default_text = held;
+    if (value.has_default && value.default_text.empty()) option.value.default_text = held;
   }
   table_.push_back(std::move(option));
 }
@@ -69,7 +68,7 @@ void Options::need(const std::string& other, std::vector<std::string> names) {
   check([this, other, names = std::move(names)] {
     for (const std::string& name : names)
       if (differs_from_default(name) && !differs_from_default(other))
-        throw UsageError(fmt::format("{} goes with {}", shown(name), shown(other)));
+        throw UsageError(fmt::format("{} goes with {}", find(name)->shown(), find(other)->shown()));
   });
 }
 
@@ -77,7 +76,8 @@ void Options::exclude(const std::string& first, std::vector<std::string> others)
   check([this, first, others = std::move(others)] {
     for (const std::string& other : others)
       if (differs_from_default(first) && differs_from_default(other))
-        throw UsageError(fmt::format("{} and {} exclude each other", shown(first), shown(other)));
+        throw UsageError(fmt::format("{} and {} exclude each other", find(first)->shown(),
+                                     find(other)->shown()));
   });
 }
 
@@ -143,19 +143,19 @@ const Options::Option* Options::given_by(const std::string& argument) const {
   return option == table_.end() ? nullptr : &*option;
 }
 
-std::string Options::shown(const std::string& name) const {
-  return std::ranges::count(positional_, name) > 0 ? in_capitals(name) : "--" + name;
+std::string Options::Option::shown() const {
+  return value.is_positional ? in_capitals(name) : "--" + name;
 }
 
 void Options::give(Option& option, const std::string& word, Source source) {
   if (option.source > source) return;
   const bool is_list = option.value.is_list;
   if (option.source == source && !is_list)
-    throw UsageError(fmt::format("{} is given twice", shown(option.name)));
+    throw UsageError(fmt::format("{} is given twice", option.shown()));
   if (!can_be_set(word))  // what a line of a configuration file could not say
     throw UsageError(
         fmt::format("{} '{}': a value has no line break, and no blank at its beginning or end",
-                    shown(option.name), printable(word)));
+                    option.shown(), printable(word)));
   const std::string text = option.value.put(option.name, word);
   if (option.source != source) option.values.clear();
   if (!text.empty() || is_list) option.values.push_back(text);
@@ -174,6 +174,7 @@ void Options::read_command_line() {
   bool is_value = false;  // as -id is in "--sort -id"
   for (const std::string& argument : arguments_) {
     if (argument == "--") break;
+    if (argument.starts_with("--=")) refuse_unknown(argument, "--");  // Boost sees no option in it
     // "-data x" is "-d" with the value "ata" to Boost, but a slip to anybody.
     if (!is_value && argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
         find(argument.substr(1, argument.find('=') - 1)) != nullptr)
@@ -215,17 +216,17 @@ void Options::read_command_line() {
 }
 
 void Options::give_unnamed(const std::vector<std::string>& words) {
-  auto name = positional_.begin();
+  auto option = table_.begin();
   for (const std::string& word : words) {
-    const auto is_filled = [&](const Option& option) {
-      return !option.value.is_list && option.source == Source::command_line;
-    };
-    while (name != positional_.end() && is_filled(*find(*name))) ++name;
-    if (name == positional_.end()) {
+    option = std::find_if(option, table_.end(), [](const Option& each) {
+      const bool is_filled = !each.value.is_list && each.source == Source::command_line;
+      return each.value.is_positional && !is_filled;
+    });
+    if (option == table_.end()) {
       stray_ = word;
       return;
     }
-    give(*std::ranges::find(table_, *name, &Option::name), word, Source::command_line);
+    give(*option, word, Source::command_line);
   }
 }
 
@@ -265,8 +266,8 @@ bool Options::differs_from_default(const std::string& name) const {
 
 void Options::check_presence() const {
   std::vector<std::string> missing;
-  for (const std::string& name : required_)
-    if (!was_given(name)) missing.push_back(shown(name));
+  for (const Option& option : table_)
+    if (option.value.is_required && !was_given(option.name)) missing.push_back(option.shown());
   std::string text;
   if (!missing.empty())
     text = enumeration(missing) + (missing.size() == 1 ? " is" : " are") + " missing";
@@ -279,7 +280,7 @@ void Options::check_presence() const {
 void Options::check_files() {
   for (const Option& option : table_)
     for (const std::string& path : option.values)
-      files_.add(shown(option.name), path, option.value.role, option.value.magic);
+      files_.add(option.shown(), path, option.value.role, option.value.magic);
   files_.check(differs_from_default("overwrite"));
 }
 

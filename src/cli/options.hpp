@@ -46,13 +46,15 @@ struct OptionValue {
       variable;
   std::string name;             ///< of the value; empty: a flag, which takes none
   bool has_default = false;     ///< what the variable holds
-  std::string default_text{};   ///< how it reads; empty: as it is
+  std::string default_text{};   ///< how the help shows it; empty: as it is
   std::string without_value{};  ///< stands for a value that is left out; empty: it must be given
   std::vector<std::string> words{};  ///< for completion
   FileRole role = FileRole::none;
   std::string_view magic{};  ///< the first bytes of a file that the command makes
   NumberRange range{};
-  bool is_list = false;  ///< may be given several times
+  bool is_list = false;        ///< may be given several times
+  bool is_required = false;    ///< must be given
+  bool is_positional = false;  ///< arguments without a name stand for it
 
   OptionValue& at_least(double number) {
     range.least = number;
@@ -73,6 +75,16 @@ struct OptionValue {
   /// May be given several times.
   OptionValue& repeated() {
     is_list = true;
+    return *this;
+  }
+  OptionValue& required() {
+    is_required = true;
+    return *this;
+  }
+  /// Lets arguments without a name stand for it: one, or all if it may be given several times. Of
+  /// several such options the first one gets the first argument.
+  OptionValue& positional() {
+    is_positional = true;
     return *this;
   }
   /// Puts a word into the variable. Returns it as a configuration file has it. Throws UsageError.
@@ -171,14 +183,9 @@ class Options {
   void heading(const char* text) { heading_ = text; }
   /// Declares an option: "name", or "name,n" if -n stands for it.
   void add(const std::string& name, OptionValue value, const std::string& text);
-  /// Lets arguments without a name stand for an option: one, or all if it may be given several
-  /// times. If several options are named so, the first one gets the first argument.
-  void positional(const std::string& name) { positional_.push_back(name); }
 
-  // What is refused at the end of parsing.
+  // What is refused at the end of parsing, beside missing options.
 
-  /// Names options that must be given.
-  void require(std::vector<std::string> names) { required_ = std::move(names); }
   /// Names options that have a meaning beside `other` alone.
   void need(const std::string& other, std::vector<std::string> names);
   /// Names options that have no meaning beside `first`.
@@ -200,7 +207,7 @@ class Options {
   [[nodiscard]] bool was_given(const std::string& name) const;
   /// All options with the values that were parsed, defaults included, as a configuration file;
   /// those without a value are left out, and so are some names.
-  [[nodiscard]] std::string configuration(std::span<const std::string_view> without = {}) const;
+  [[nodiscard]] std::string configuration(std::span<const std::string_view> without) const;
   [[nodiscard]] const Arguments& arguments() const { return arguments_; }
 
   /// Makes parse() print the words that may stand in place of the last argument, a line each.
@@ -209,18 +216,19 @@ class Options {
  private:
   enum class Source { nobody, file, command_line };
   struct Option {
-    std::string name, letter, heading, default_text, text;
+    std::string name, letter, heading, text;
     OptionValue value;
     std::vector<std::string> defaults{}, values{};  ///< as a configuration file has them
     Source source = Source::nobody;
+
+    /// Its name as people give it.
+    [[nodiscard]] std::string shown() const;
   };
   [[nodiscard]] const Option* find(const std::string& name) const;
   /// The option that an argument like --name or -n gives; null if it gives none.
   [[nodiscard]] const Option* given_by(const std::string& argument) const;
   /// Whether it is other than its default, which a configuration may name, too.
   [[nodiscard]] bool differs_from_default(const std::string& name) const;
-  /// Its name as people give it.
-  [[nodiscard]] std::string shown(const std::string& name) const;
   /// Puts a word into the option's variable.
   void give(Option& option, const std::string& word, Source source);
   void give_unnamed(const std::vector<std::string>& words);
@@ -244,7 +252,6 @@ class Options {
   CommandFiles files_;
   bool overwrite_ = false, help_ = false, print_config_ = false, is_completion_ = false;
   std::string config_;
-  std::vector<std::string> positional_, required_;
   std::optional<std::string> stray_;  // the first argument that stands for no option
 };
 

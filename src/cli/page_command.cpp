@@ -40,13 +40,12 @@ Report page_command(Options& options) {
                    {"wallheat page offload.json --out offload.html",
                     "wallheat page offload.json offload.json --title study --out study.html"});
   options.add(
-      "file", file(names, FileRole::read),
+      "file", file(names, FileRole::read).positional().required(),
       "JSON of a command, a picture of 'wallheat plot' (.svg), or a text whose first line is "
       "its heading (.txt) (also as an argument); any number");
-  options.add("out,o", made_file(out, "<!doctype html>\n", "PAGE"), "the page, as study.html");
+  options.add("out,o", made_file(out, "<!doctype html>\n", "PAGE").required(),
+              "the page, as study.html");
   options.add("title", value(title, "TEXT", "wallheat"), "its heading");
-  options.positional("file");
-  options.require({"file", "out"});
   options.parse();
   std::vector<Report> reports;
   for (const std::string& name : names) reports.push_back(report_of_file(name));

@@ -29,7 +29,7 @@ void declare_walls(Options& options, WallTemperatures& walls) {
 }  // namespace
 
 void declare_data(Options& options, std::filesystem::path& data) {
-  options.add("data,d", file(data, FileRole::plans, "PLANS"),
+  options.add("data,d", file(data, FileRole::plans, "PLANS").required(),
               "directory or zip archive with ID_domain.npy and ID_interior.npy of each plan, and "
               "ID_source.npy if it has heat sources");
 }
@@ -37,12 +37,12 @@ void declare_data(Options& options, std::filesystem::path& data) {
 void declare_plans(Options& options, std::filesystem::path& data, std::vector<std::string>& ids,
                    std::filesystem::path& ids_file, std::size_t& first) {
   declare_data(options, data);
-  options.add("id", value(ids, "ID"), "a plan (also as an argument); default: those of --ids");
+  options.add("id", value(ids, "ID").positional(),
+              "a plan (also as an argument); default: those of --ids");
   options.add("ids", file(ids_file, FileRole::read),
               "file with an id a line, # begins a comment; default: building_ids.txt of PLANS, or "
               "all plans if there is none");
   options.add("first,n", value(first, "N", 0), "only the first N ids; 0: all");
-  options.positional("id");
   options.exclude("ids", {"id"});
 }
 

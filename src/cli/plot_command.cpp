@@ -190,8 +190,7 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
       {"wallheat plot results.h5 --out sheet.png",
        "wallheat plot results.h5 00001 --data plans --out plan.svg"});
   declare_result_file(options, plot.file);
-  options.add("id", value(plot.ids, "ID"), "a plan to draw (also as an argument)");
-  options.positional("id");
+  options.add("id", value(plot.ids, "ID").positional(), "a plan to draw (also as an argument)");
   options.add("data,d", file(plot.data, FileRole::plans, "PLANS"),
               "the floor plans, for start fields, masks, and fields that are not stored");
   options.add(
@@ -226,7 +225,6 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
       "range", word("LOW:HIGH", "LOW:HIGH, as 0:25", set_range),
       "of the colours, in °C; default: 0:25 if walls are at 5 or 25 °C, else from the lowest to "
       "the highest");
-  options.require({"file", "out"});
   options.exclude("id", {"where", "sort"});
   options.check([&] { choose_panels(plot); });
   options.parse();

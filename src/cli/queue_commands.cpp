@@ -12,13 +12,13 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/result_file.hpp"
-#include "cli/run_option_parser.hpp"
 #include "core/text.hpp"
 #include "forecast/job_listing.hpp"
 #include "io/child_process.hpp"
 #include "io/files.hpp"
 #include "report/queue_report.hpp"
 #include "run/estimates.hpp"
+#include "run/run_options.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

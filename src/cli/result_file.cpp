@@ -29,10 +29,8 @@ bool holds_plans(const std::filesystem::path& path) {
 }  // namespace
 
 void declare_result_file(Options& options, std::string& file) {
-  options.add("file", wallheat::file(file, FileRole::results_in_use),
+  options.add("file", wallheat::file(file, FileRole::results_in_use).positional().required(),
               "the result file (also as an argument)");
-  options.positional("file");
-  options.require({"file"});
 }
 
 void declare_where(Options& options, std::string& where) {

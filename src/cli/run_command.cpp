@@ -1,17 +1,237 @@
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "cli/commands.hpp"
-#include "cli/run_option_parser.hpp"
+#include "cli/options.hpp"
+#include "cli/plan_options.hpp"
 #include "core/text.hpp"
 #include "mpi/mpi_session.hpp"
 #include "report/file_status.hpp"
+#include "run/batch_job.hpp"
 #include "run/run.hpp"
 #include "run/run_options.hpp"
 #include "store/result_path.hpp"
 #include "view/json.hpp"
+#include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
+namespace {
+
+bool can_show_bar() {
+  const char* terminal = std::getenv("TERM");
+  return (::isatty(STDERR_FILENO) != 0 || stderr_columns()) && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+/// The cores and workers of "job:32/4"; nothing if it is not of that form.
+std::optional<std::pair<std::size_t, std::size_t>> node_of_job(std::string_view word) {
+  constexpr std::string_view prefix = "job:";
+  constexpr std::size_t most = 999'999;
+  if (!word.starts_with(prefix)) return std::nullopt;
+  const auto found = numbers_around<std::size_t>('/', word.substr(prefix.size()));
+  if (!found || std::min(found->first, found->second) < 1 ||
+      std::max(found->first, found->second) > most)
+    return std::nullopt;
+  return found;
+}
+
+// What concerns people who look at a session: not stored, as a command may hold a password. The
+// rest is what ranks may differ in, each for its own process.
+constexpr std::array<std::string_view, 7> own_options{"notify", "events",  "progress", "log-level",
+                                                      "device", "threads", "isa"};
+constexpr auto session_options = std::span(own_options).first<4>();
+
+/// "wallheat run ..." as it was typed, without these options.
+std::string command_line(const Arguments& arguments, std::span<const std::string_view> without) {
+  std::string text = "wallheat run";
+  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+    const std::string name = argument->substr(0, argument->find('='));
+    const auto is_it = [&](std::string_view option) { return name == fmt::format("--{}", option); };
+    if (std::ranges::none_of(without, is_it)) {
+      text += " " + *argument;
+    } else if (name == *argument && std::next(argument) != arguments.end()) {
+      ++argument;  // its value
+    }
+  }
+  return text;
+}
+
+/// Options of a run that stand for something else than they say.
+struct RunWords {
+  std::string shard;
+  std::string time_limit;
+};
+
+void declare_session(Options& options, RunOptions& run, RunWords& words) {
+  options.add(
+      "device",
+      choice(run.device, "NAME", "auto",
+             {{"auto", DeviceChoice::automatic},
+              {"cpu", DeviceChoice::cpu},
+              {"gpu", DeviceChoice::gpu}}),
+      "auto (jacobi: a host's GPUs go to its first workers, one each; the others use CPUs), "
+      "cpu, or gpu (every worker must get one)");
+  options.add("threads,t", value(run.threads, "N", 0).at_least(0),
+              "each worker uses at most N of its cores, a plan a core; 0: all; on a GPU: at most N "
+              "threads that feed it");
+  options.add(
+      "memory", value(run.memory_gb, "GB", 0).at_least(0),
+      "with --check: warn if plans may need more memory than this on a node, in GB; 0: than "
+      "the machine or the cgroup has");
+  options.add("save-fields", flag(run.job.save_fields), "also store the temperature fields");
+  options.add("resume", flag(run.resume),
+              "go on with a result file: keep what is done, solve the rest");
+  options.add("overwrite", flag(run.overwrite), "replace an existing result file");
+  options.add("shard", value(words.shard, "K/N", "auto"),
+              "solve every N-th plan from the K-th on, into results.part-K-of-N.h5 if --out is "
+              "results.h5 ('wallheat merge' joins the parts); auto: the task of a Slurm job array; "
+              "none: all plans");
+  options.add("time-limit", value(words.time_limit, "TIME", "auto"),
+              "store what is solved and stop before this time has passed: seconds, 90m, 1h30m, "
+              "1:30:00, or 20:00 for 20 minutes; auto: before Slurm or LSF ends the job; none");
+  options.add("max-attempts", value(run.max_attempts, "N", 3).at_least(1),
+              "give up a plan that has failed, or ended its solver, N times over all sessions");
+  options.add("retry-failed", flag(run.retry_failed),
+              "with --resume: try plans again that were given up");
+  options.add("stop-after-failures", value(run.stop_after_failures, "N", 0).at_least(0),
+              "stop with status 1 when N plans of this session have been given up; 0: never");
+  options.add("plan-timeout", value(run.job.plan_timeout_s, "SECONDS", 600).at_least(0),
+              "kill the solver of a plan that makes no iteration for this long; 0: never");
+  options.add(
+      "worker-timeout", value(run.worker_timeout_s, "SECONDS", 30).at_least(0.1),
+      "a worker that sends nothing for this long is lost, and its plans go to others; for rank 0, "
+      "and for the start and end of MPI, four times as long is allowed");
+  options.add(
+      "notify", value(run.notify, "COMMAND"),
+      "call this command of sh when the run ends, with a JSON object on its stdin: exit_status, "
+      "error, and what 'wallheat status' tells; it is killed after 30 s, and a failure of it is "
+      "only a warning");
+  options.add("print-out", flag(run.print_out),
+              "print the name of the result file (a shard's part, links followed) and exit; for "
+              "scripts");
+  options.add("print-open-shards", flag(run.print_open_shards),
+              "print the shards, from that of --shard on, that have plans left and that nobody "
+              "writes, as K/N, one a line, and exit; for scripts");
+  const auto choose_check = [&run](const std::string& option, const std::string& word) {
+    if (const auto node = node_of_job(word)) {
+      run.check = CheckFor::a_job;
+      std::tie(run.job_cores, run.job_workers) = *node;
+      return;
+    }
+    run.check = choose<CheckFor>(
+        option, word,
+        {{"no", CheckFor::nothing}, {"here", CheckFor::this_machine}, {"job", CheckFor::a_job}});
+  };
+  options.add("check", {choose_check, "WHERE", true, "no", "here", {"here", "job"}},
+              "only say what the run would do, and all that would stop it: here (also plain "
+              "--check); or as a job on other nodes, whose GPUs are not here; job:32/4: a node has "
+              "32 cores for four workers");
+  options.add("json", flag(run.json), "with --check: print what it finds as one JSON object");
+  options.add("events", file(run.events, FileRole::appended),
+              "add what happens to FILE, as JSON lines");
+  options.add(
+      "progress",
+      choice(run.progress, "STYLE", "auto",
+             {{"auto", can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines},
+              {"bar", ProgressStyle::bar},
+              {"lines", ProgressStyle::lines},
+              {"none", ProgressStyle::none}}),
+      "bar, lines (one every 5 s at first, then less often), none, or auto (bar if stderr, or "
+      "that of mpirun, is a terminal)");
+  options.add("log-level",
+              value(run.log_level, "LEVEL", "info")
+                  .completed_by({"trace", "debug", "info", "warning", "error", "critical", "off"}),
+              "trace, debug, info, warning, error, critical or off");
+  options.exclude("resume", {"overwrite"});
+  options.exclude("print-open-shards", {"retry-failed"});  // it passes over failed plans
+  options.need("check", {"json"});
+}
+
+void refuse_other_formats(const std::filesystem::path& out) {
+  const std::string ending = out.extension().string();
+  if (ending == ".csv" || ending == ".json" || ending == ".txt")
+    throw UsageError(
+        fmt::format("--out {}: run writes an HDF5 file, so name one that ends in .h5; 'wallheat "
+                    "export' makes CSV and JSON of it",
+                    out.string()));
+}
+
+void choose_shard_and_end(RunOptions& run, const RunWords& words) {
+  if (words.shard == "auto") {
+    run.shard = shard_of_array_task().value_or(Shard{});
+  } else if (words.shard != "none") {
+    run.shard = parse_shard(words.shard);
+  }
+  run.whole = run.out;
+  run.out = shard_path(run.whole, run.shard);
+  if (words.time_limit == "auto") {
+    if (launched_rank() == 0 && !run.print_out && run.check == CheckFor::nothing) {
+      if (const auto end = scheduled_end())
+        run.end = std::chrono::steady_clock::now() + (*end - std::chrono::system_clock::now());
+    }
+  } else if (words.time_limit != "none") {
+    run.end = std::chrono::steady_clock::now() + parse_duration(words.time_limit);
+  }
+}
+
+/// GPUs have one solver only.
+void choose_device(RunOptions& run) {
+  const SolverOptions& solver = run.job.solver;
+  const bool l2 = solver.limits.norm != Norm::max;
+  if (!solver.reference && solver.kind == SolverKind::jacobi && !l2) return;
+  if (run.device == DeviceChoice::gpu)
+    throw UsageError(fmt::format("--{} runs on the CPU, so leave out --device gpu",
+                                 solver.reference ? "solver-backend reference"
+                                 : solver.kind != SolverKind::jacobi
+                                     ? fmt::format("solver {}", to_string(solver.kind))
+                                     : "norm l2"));
+  run.device = DeviceChoice::cpu;
+}
+
+}  // namespace
+
+RunOptions parse_run_options(Options& options) {
+  RunOptions run;
+  RunWords words;
+  options.describe(
+      "--data PLANS --out FILE [options] [ID ...]",
+      "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans "
+      "and writes, the other ranks solve; without mpirun one process does both.\nExit "
+      "status: 0 all done, 1 the run failed, 2 wrong usage, 3 some plans failed, 75 stopped early: "
+      "run again with --resume.",
+      {"wallheat run --data plans --out results.h5 --save-fields",
+       "wallheat run --data plans --out steady.h5 --solver steady --save-fields --rooms"});
+  declare_plans(options, run.job.data, run.ids, run.ids_file, run.first);
+  options.add("out,o", file(run.out, FileRole::new_results).required(), "the result file");
+  declare_questions(options, run.job.solver);
+  declare_solver(options, run.job.solver, run.job.data);
+  declare_session(options, run, words);
+  options.check([&] {
+    refuse_other_formats(run.out);
+    choose_shard_and_end(run, words);
+    choose_device(run);
+  });
+  options.parse();
+  run.command_line = command_line(options.arguments(), session_options);
+  run.configuration = options.configuration(session_options);
+  run.settings = options.configuration(own_options);
+  // Nobody typed it: each rank reads it beside its own plans.
+  if (!options.was_given("spacing"))
+    run.settings += line_of("spacing", fmt::format("{}", run.job.solver.limits.spacing));
+  return run;
+}
+
 namespace {
 
 /// Prints what can be told before the start. Returns an ExitStatus.

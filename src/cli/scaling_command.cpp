@@ -124,8 +124,10 @@ Report report_of_replay(const ScalingOptions& options) {
   return report;
 }
 
-/// Throws UsageError.
-void parse_scaling(Options& options, ScalingOptions& scaling) {
+}  // namespace
+
+Report scaling_command(Options& options) {
+  ScalingOptions scaling;
   options.describe(
       "(FILE ... | --replay FILE | --times LIST) [options]",
       "Strong scaling: what more workers bring for the same plans, with Amdahl's law fitted to "
@@ -135,7 +137,7 @@ void parse_scaling(Options& options, ScalingOptions& scaling) {
       "wall time of any number of workers from the seconds that each plan took in one "
       "run.\n--times analyses given times, as those of a paper.",
       {"wallheat scaling --replay results.h5", "wallheat scaling --times 1=212,2=140,4=105,8=145"});
-  options.add("file", file(scaling.files, FileRole::results_in_use),
+  options.add("file", file(scaling.files, FileRole::results_in_use).positional(),
               "a result file of a finished run (also as an argument); any number");
   options.add("replay", file(scaling.replay, FileRole::results_in_use),
               "the result file whose plans are scheduled");
@@ -156,18 +158,10 @@ void parse_scaling(Options& options, ScalingOptions& scaling) {
       "slowdown", value(scaling.slowdown, "FACTOR", 1).at_least(1),
       "with --replay: how many times as long a plan takes beside other workers as alone, as "
       "cores share memory, clock and power; 'wallheat compare one.h5 two.h5' tells it");
-  options.positional("file");
   options.exclude("file", {"replay", "times"});
   options.exclude("replay", {"times"});
   options.need("replay", {"workers", "schedule", "slowdown"});
   options.parse();
-}
-
-}  // namespace
-
-Report scaling_command(Options& options) {
-  ScalingOptions scaling;
-  parse_scaling(options, scaling);
   if (!scaling.replay.empty()) return report_of_replay(scaling);
   if (!scaling.files.empty()) return report_of_files(scaling.files);
   if (scaling.times.empty())

@@ -117,7 +117,7 @@ Report solve_command(Options& options) {
   options.describe("ID --data PLANS [options]", "Solves one floor plan and prints its statistics.",
                    {"wallheat solve 00001 --data plans",
                     "wallheat solve 00001 --data plans --solver steady --png plan.png"});
-  options.add("id", value(id, "ID"), "the plan (also as an argument)");
+  options.add("id", value(id, "ID").positional().required(), "the plan (also as an argument)");
   declare_data(options, data);
   options.add("png", file(png, FileRole::replaced_picture),
               "draw start field and solution side by side, as PNG, or SVG or PDF by the ending");
@@ -126,8 +126,6 @@ Report solve_command(Options& options) {
   declare_questions(options, solver);
   declare_cell_size(options, cell_metres);
   declare_solver(options, solver, data);
-  options.positional("id");
-  options.require({"id", "data"});
   options.parse();
   const SharedPlanSource source = open_plan_source(data);
   require_plans(*source, {id});

@@ -31,13 +31,6 @@ Report last_look(const std::vector<std::filesystem::path>& files, double interva
   }
 }
 
-Report short_report(const std::string& text, int exit_status) {
-  Report report;
-  report.parts = {Note{text}};
-  report.exit_status = exit_status;
-  return report;
-}
-
 }  // namespace
 
 Report status_command(Options& options) {
@@ -54,7 +47,7 @@ Report status_command(Options& options) {
       "looked at.\nExit status: 0 finished, 3 finished but some plans failed, 75 work left (also "
       "while the run lives), 1 the file cannot be read, 2 wrong usage.",
       {"wallheat status results.h5", "wallheat status results.h5 --json"});
-  options.add("file", file(names, FileRole::results_in_use),
+  options.add("file", file(names, FileRole::results_in_use).positional().required(),
               "the result file, or parts (also as arguments)");
   options.add("word", flag(word),
               "print one word: running, done, failed (some plans), left (work is) or killed");
@@ -67,8 +60,6 @@ Report status_command(Options& options) {
       "look again and again until the run ends: in place at a terminal, else a line a look");
   options.add("interval", value(interval_s, "SECONDS", 2).within(0.01, 86400),
               "between two looks of --watch");
-  options.positional("file");
-  options.require({"file"});
   options.exclude("watch", {"why", "word", "session", "json", "format", "out", "page"});
   options.exclude("why", {"word", "session"});
   options.exclude("word", {"session"});
@@ -78,10 +69,11 @@ Report status_command(Options& options) {
   for (const std::filesystem::path& file : files) require_result_file(file);
   if (watches) return last_look(files, interval_s);
   const FileStatus status = status_of(files);
-  if (word) return short_report(std::string(status.word()), status.exit_status());
+  if (word)
+    return {.parts = {Note{std::string(status.word())}}, .exit_status = status.exit_status()};
   if (session) {
     const PartStatus& part = status.parts.front();
-    return short_report(part.session_text(), part.session_exit_status());
+    return {.parts = {Note{part.session_text()}}, .exit_status = part.session_exit_status()};
   }
   return report_of(status, why);
 }

@@ -40,7 +40,7 @@ VerifyOptions parse_verify_options(Options& options) {
       "well, 75 if plans are not solved yet, 3 if some failed.",
       {"wallheat verify results.h5 --data plans",
        "wallheat verify results.h5 --data plans --json"});
-  options.add("file", file(verify.file, FileRole::results_in_use),
+  options.add("file", file(verify.file, FileRole::results_in_use).positional().required(),
               "the result file (also as an argument)");
   options.add("data,d", file(verify.data, FileRole::plans, "PLANS"),
               "the floor plans; not needed with --sample 0");
@@ -52,8 +52,6 @@ VerifyOptions parse_verify_options(Options& options) {
   options.add("solver-backend",
               choice(verify.reference, "NAME", "vector", {{"vector", false}, {"reference", true}}),
               "loops of jacobi: vector (fast) or reference (plain, to compare with)");
-  options.positional("file");
-  options.require({"file"});
   options.parse();
   if (verify.data.empty() && verify.recomputes())
     throw UsageError("--data is missing (to check the file alone, give --sample 0)");

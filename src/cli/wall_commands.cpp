@@ -111,7 +111,7 @@ void declare_wall_changes(Options& options, std::vector<WallChange>& changes, co
   const std::string form = fmt::format(
       "KIND=DEGREES or KIND=FROM:TO:STEP, as 25=22 or 25=18:30:1, at most {} temperatures",
       most_temperatures);
-  options.add("wall,w", word(name, form, take).repeated(), help);
+  options.add("wall,w", word(name, form, take).repeated().required(), help);
 }
 
 }  // namespace
@@ -163,12 +163,6 @@ int LinearPlans::superpose(const std::vector<double>& kinds, const TakeSuperposi
 
 namespace {
 
-struct WhatIfOptions {
-  WhatIf asked;
-  LinearPlans plans;
-  std::optional<Door> door;  ///< what divides rooms, if they are asked for
-};
-
 /// All combinations of the walls' temperatures, behind the plans' own.
 void choose_settings(const std::vector<WallChange>& changes, WhatIf& asked) {
   std::vector<std::vector<double>> combinations{{}};
@@ -191,8 +185,13 @@ void choose_settings(const std::vector<WallChange>& changes, WhatIf& asked) {
   asked.settings.insert(asked.settings.begin(), asked.walls);
 }
 
-/// Throws UsageError, RunError.
-void parse_what_if(Options& options, WhatIfOptions& what_if) {
+}  // namespace
+
+Report whatif_command(Options& options) {
+  WhatIf asked;
+  LinearPlans plans;
+  std::optional<Door> door;  // what divides rooms, if they are asked for
+  std::vector<WallChange> changes;
   options.describe(
       "--data PLANS --wall KIND=DEGREES [options] [ID ...]",
       "Says how warm plans would be with walls of other temperatures. A plan is solved once as it "
@@ -202,32 +201,21 @@ void parse_what_if(Options& options, WhatIfOptions& what_if) {
       "be used.",
       {"wallheat whatif 00001 --data plans --wall 25=22 --rooms",
        "wallheat whatif --data plans --wall 25=18:30:2 --wall 5=0"});
-  std::vector<WallChange> changes;
   declare_wall_changes(
       options, changes, "KIND=DEGREES",
       "holds walls, named by their temperature in the plans, at another one, as 25=22; or at each "
       "of a range, as 25=18:30:1 (from, to, step). With several --wall: all combinations");
-  declare_thresholds(options, what_if.asked.thresholds);
-  declare_rooms(options, what_if.door, "also describe rooms");
-  declare_cell_size(options, what_if.asked.cell_metres);
-  what_if.plans.declare(options);
-  options.require({"data", "wall"});
-  options.check([&] { choose_settings(changes, what_if.asked); });
+  declare_thresholds(options, asked.thresholds);
+  declare_rooms(options, door, "also describe rooms");
+  declare_cell_size(options, asked.cell_metres);
+  plans.declare(options);
+  options.check([&] { choose_settings(changes, asked); });
   options.parse();
-  what_if.plans.open();
-}
-
-}  // namespace
-
-Report whatif_command(Options& options) {
-  WhatIfOptions what_if;
-  parse_what_if(options, what_if);
-  const WhatIf& asked = what_if.asked;
-  const LinearPlans& plans = what_if.plans;
+  plans.open();
   std::vector<WhatIfPlan> answers(plans.ids().size());
   const auto take = [&](std::size_t index, const FloorPlan& plan, const Superposition& solved) {
     const std::string& id = plans.ids()[index];
-    const auto rooms = what_if.door ? room_cells_of(plan, *what_if.door) : RoomCells();
+    const auto rooms = door ? room_cells_of(plan, *door) : RoomCells();
     answers[index] = answer_of(asked, id, solved, rooms);
   };
   const int exit_status = plans.superpose(asked.walls, take);
@@ -238,29 +226,18 @@ Report whatif_command(Options& options) {
 
 namespace {
 
-/// What is asked for, from words of the command line.
-struct NeedOptions {
-  NeedQuestion question;
-  std::vector<double> kinds;         ///< of walls: the one that is asked for first
-  std::vector<double> temperatures;  ///< of these
-  LinearPlans plans;
-  Door door;
-};
-
-void choose_walls(const std::vector<WallChange>& changes, NeedOptions& need) {
-  for (const auto& [kind, temperatures] : changes) {
+/// Puts the wall that is asked for first, at its own temperature. Throws UsageError.
+void choose_walls(std::vector<WallChange>& changes) {
+  for (const auto& [kind, temperatures] : changes)
     if (temperatures.size() > 1)
       throw UsageError(
           fmt::format("--wall {:.6g}: need takes one temperature of another wall", kind));
-    const bool is_asked = temperatures.empty();
-    need.kinds.insert(is_asked ? need.kinds.begin() : need.kinds.end(), kind);
-    need.temperatures.insert(is_asked ? need.temperatures.begin() : need.temperatures.end(),
-                             is_asked ? kind : temperatures.front());
-    if (is_asked) need.question.wall = kind;
-  }
-  if (std::ranges::count_if(changes, &std::vector<double>::empty, &WallChange::temperatures) != 1)
+  const auto is_asked = [](const WallChange& change) { return change.temperatures.empty(); };
+  if (std::ranges::count_if(changes, is_asked) != 1)
     throw UsageError(
         "--wall KIND, without a temperature, must name the one kind of wall that is asked for");
+  std::ranges::stable_partition(changes, is_asked);
+  changes.front().temperatures = {changes.front().kind};
 }
 
 /// The goal is one of two.
@@ -274,11 +251,20 @@ void choose_goal(const Options& options, NeedQuestion& question, double area_abo
     question.area_share = 0;
 }
 
-/// Throws UsageError, RunError.
-void parse_need(Options& options, NeedOptions& need) {
+/// The superposition of the wall that is asked for alone, with the others at their temperatures.
+Superposition of_asked_wall(const Superposition& all, std::span<const double> temperatures) {
+  return {all.at(temperatures), {all.walls.front()}};
+}
+
+}  // namespace
+
+Report need_command(Options& options) {
+  WallNeed need;
+  NeedQuestion& question = need.question;
   std::vector<WallChange> changes;
   double area_above = 0;
-  NeedQuestion& question = need.question;
+  LinearPlans plans;
+  Door door;
   options.describe(
       "--data PLANS --wall KIND --room-mean DEGREES [options] [ID ...]",
       "Says how warm one kind of wall must be so that rooms reach a temperature: for each room, "
@@ -301,41 +287,35 @@ void parse_need(Options& options, NeedOptions& need) {
               "of the rooms that are to reach the goal, above 0 to 1");
   options.add("limit", value(question.limit, "DEGREES", 100),
               "a wall above this, in °C, is no answer");
-  declare_door(options, need.door);
+  declare_door(options, door);
   options.add("min-cells", value(question.min_cells, "N", 1).at_least(1),
               "rooms of fewer cells do not count, such as corners that walls cut off");
   options.add("whole-plans", flag(question.whole_plans), "take each plan as one room");
   declare_cell_size(options, question.cell_metres);
-  need.plans.declare(options);
-  options.require({"data", "wall"});
+  plans.declare(options);
   options.need("area-above", {"area-share"});
   options.check([&] {
     choose_goal(options, question, area_above);
-    choose_walls(changes, need);
+    choose_walls(changes);
   });
   options.parse();
-  need.plans.open();
-}
-
-/// The superposition of the wall that is asked for alone, with the others at their temperatures.
-Superposition of_asked_wall(const Superposition& all, std::span<const double> temperatures) {
-  return {all.at(temperatures), {all.walls.front()}};
-}
-
-}  // namespace
-
-Report need_command(Options& options) {
-  NeedOptions asked;
-  parse_need(options, asked);
-  WallNeed need{asked.question, std::vector<PlanNeed>(asked.plans.ids().size())};
+  plans.open();
+  std::vector<double> kinds;
+  std::vector<double> temperatures;
+  for (const WallChange& change : changes) {
+    kinds.push_back(change.kind);
+    temperatures.push_back(change.temperatures.front());
+  }
+  question.wall = kinds.front();
+  need.plans.resize(plans.ids().size());
   const auto take = [&](std::size_t index, const FloorPlan& floor_plan, const Superposition& all) {
-    const Superposition linear = of_asked_wall(all, asked.temperatures);
-    const auto rooms = asked.question.whole_plans ? one_room(linear.now.cells.size())
-                                                  : room_cells_of(floor_plan, asked.door);
-    need.plans[index] = {asked.plans.ids()[index], all.walls.front().cells > 0, linear.now.bound,
-                         needs_of_rooms(asked.question, linear, rooms)};
+    const Superposition linear = of_asked_wall(all, temperatures);
+    const auto rooms =
+        question.whole_plans ? one_room(linear.now.cells.size()) : room_cells_of(floor_plan, door);
+    need.plans[index] = {plans.ids()[index], all.walls.front().cells > 0, linear.now.bound,
+                         needs_of_rooms(question, linear, rooms)};
   };
-  const int exit_status = asked.plans.superpose(asked.kinds, take);
+  const int exit_status = plans.superpose(kinds, take);
   std::erase_if(need.plans, [](const PlanNeed& plan) { return plan.id.empty(); });
   Report report = report_of(need);
   report.exit_status = exit_status;

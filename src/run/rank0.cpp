@@ -85,9 +85,7 @@ class Rank0 {
       : options_(options),
         logger_(logger),
         status_(first_status()),
-        live_status_([file = status_file(options.out)](
-                         const RunStatus& status) { write_run_status(file, status); },
-                     logger),
+        live_status_(status_file(options.out), logger),
         preparation_{options,
                      [&logger](const std::string& sentence) { logger.warn("{}", sentence); }} {
     // With more ranks, this one may be on a host without GPUs. Then the workers find out.

@@ -13,8 +13,9 @@
 
 namespace wallheat {
 
-/// What happened, as JSON lines: one object a line, each with time (UTC) and event. They are kept
-/// in memory until flush().
+/// The file of --events, for programs: what happened, as JSON lines, one object a line, each with
+/// time (UTC) and event. It shows nothing to people and stores no results. Lines are kept in memory
+/// until flush().
 class EventLog {
  public:
   /// Goes on at the end of a file that exists. Throws RunError if it cannot be opened, or holds

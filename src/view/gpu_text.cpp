@@ -18,15 +18,6 @@ void add_known(Json& json, const std::string& name, double number) {
   if (std::isfinite(number)) json[name] = number;
 }
 
-double per_plan(double energy_j, std::size_t plans) {
-  return plans == 0 ? GpuSample::unknown : energy_j / static_cast<double>(plans);
-}
-
-/// A number for a table; "-" if it is not known.
-std::string cell(double number, int digits = 0) {
-  return std::isnan(number) ? "-" : fmt::format("{:.{}f}", number, digits);
-}
-
 }  // namespace
 
 Json to_json(const DeviceTimes& times) {
@@ -85,6 +76,10 @@ Json to_json(const GpuSample& sample) {
   return json;
 }
 
+double energy_per_plan(const GpuUsage& usage, std::size_t plans) {
+  return plans == 0 ? GpuSample::unknown : usage.energy_j / static_cast<double>(plans);
+}
+
 Json to_json(const GpuUsage& usage, std::size_t plans) {
   Json json{{"plans", plans}, {"samples", usage.samples}};
   const auto add = [&](const std::string& name, const MeanAndMax& reading) {
@@ -97,7 +92,7 @@ Json to_json(const GpuUsage& usage, std::size_t plans) {
   add("temperature_c", usage.temperature_c);
   add("sm_clock_mhz", usage.sm_clock_mhz);
   add_known(json, "energy_j", usage.energy_j);
-  add_known(json, "energy_j_per_plan", per_plan(usage.energy_j, plans));
+  add_known(json, "energy_j_per_plan", energy_per_plan(usage, plans));
   return json;
 }
 
@@ -115,21 +110,12 @@ std::string gpu_text(const GpuSample& sample) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string gpu_header(const std::string& worker) {
-  return fmt::format("{:>6}  {:<20}  {:>11}  {:>10}  {:>11}  {:>6}  {:>9}  {:>10}  {:>8}  {:>7}",
-                     worker, "GPU of", "busy %", "memory GB", "power W", "°C", "clock MHz",
-                     "energy J", "plans", "J/plan");
+std::string cell_of(double number, int digits) {
+  return std::isnan(number) ? "-" : fmt::format("{:.{}f}", number, digits);
 }
 
-std::string gpu_row(int rank, const std::string& host, const GpuUsage& usage, std::size_t plans) {
-  const auto mean_and_max = [](const MeanAndMax& reading) {
-    return fmt::format("{} / {}", cell(reading.mean()), cell(reading.max()));
-  };
-  return fmt::format("{:>6}  {:<20}  {:>11}  {:>10}  {:>11}  {:>5}  {:>9}  {:>10}  {:>8}  {:>7}",
-                     rank, host, mean_and_max(usage.utilisation_pct),
-                     cell(usage.memory_used_bytes.max() * 1e-9, 1), mean_and_max(usage.power_w),
-                     cell(usage.temperature_c.max()), cell(usage.sm_clock_mhz.mean()),
-                     cell(usage.energy_j), plans, cell(per_plan(usage.energy_j, plans), 2));
+std::string cell_of(const MeanAndMax& reading) {
+  return fmt::format("{} / {}", cell_of(reading.mean()), cell_of(reading.max()));
 }
 
 }  // namespace wallheat

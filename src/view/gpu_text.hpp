@@ -56,16 +56,16 @@ inline constexpr std::array gpu_seconds_names{
 
 /// The readings that are known, each under its name in GpuSample.
 [[nodiscard]] Json to_json(const GpuSample& sample);
+/// Joules; NaN if it is not known.
+[[nodiscard]] double energy_per_plan(const GpuUsage& usage, std::size_t plans);
 /// Means and maxima that are known, and energy per plan.
 [[nodiscard]] Json to_json(const GpuUsage& usage, std::size_t plans);
 
 /// "97 % busy, 3.0 of 141.0 GB, 512 W, 61 °C, 1980 MHz", as far as it is known; empty if nothing
 /// is.
 [[nodiscard]] std::string gpu_text(const GpuSample& sample);
-/// Title of the columns of gpu_row; that of the first is what a worker is called.
-[[nodiscard]] std::string gpu_header(const std::string& worker);
-/// One worker's GPU over a run.
-[[nodiscard]] std::string gpu_row(int rank, const std::string& host, const GpuUsage& usage,
-                                  std::size_t plans);
+/// For a table: "95 / 100", and a number; "-" for what is not known.
+[[nodiscard]] std::string cell_of(const MeanAndMax& reading);
+[[nodiscard]] std::string cell_of(double number, int digits = 0);
 
 }  // namespace wallheat

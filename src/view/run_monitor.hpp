@@ -18,7 +18,8 @@ namespace wallheat {
 /// How progress is shown: a bar that is redrawn, a log line every few seconds, or not at all.
 enum class ProgressStyle { bar, lines, none };
 
-/// Tells people, the event log and the status file what a run is doing.
+/// Tells what a run is doing: people by sentences and progress, observers by the status file,
+/// programs by the event log, which is one of its parts. It stores no results and decides nothing.
 class RunMonitor {
  public:
   using Clock = RunProgress::Clock;

@@ -268,13 +268,21 @@ double RunProgress::busy_pct(const Worker& worker) const {
 }
 
 std::vector<std::string> RunProgress::gpu_table() const {
-  std::vector<std::string> table;
+  std::vector<std::vector<std::string>> rows{{worker_word(), "GPU of", "busy %", "memory GB",
+                                              "power W", "°C", "clock MHz", "energy J", "plans",
+                                              "J/plan"}};
   for (const auto& [rank, worker] : workers_) {
-    if (worker.gpu.samples == 0) continue;
-    if (table.empty()) table.push_back(gpu_header(worker_word()));
-    table.push_back(gpu_row(rank, worker.status.host, worker.gpu, worker.status.plans));
+    const GpuUsage& gpu = worker.gpu;
+    const std::size_t plans = worker.status.plans;
+    if (gpu.samples > 0)
+      rows.push_back({fmt::format("{}", rank), worker.status.host, cell_of(gpu.utilisation_pct),
+                      cell_of(gpu.memory_used_bytes.max() * 1e-9, 1), cell_of(gpu.power_w),
+                      cell_of(gpu.temperature_c.max()), cell_of(gpu.sm_clock_mhz.mean()),
+                      cell_of(gpu.energy_j), fmt::format("{}", plans),
+                      cell_of(energy_per_plan(gpu, plans), 2)});
   }
-  return table;
+  if (rows.size() == 1) return {};
+  return table_lines("rlrrrrrrrr", rows);
 }
 
 }  // namespace wallheat

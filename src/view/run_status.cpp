@@ -149,7 +149,7 @@ void LiveStatus::write_what_comes(const std::stop_token& stop) {
     lock.unlock();
     status.written_utc = utc_now();
     try {
-      write_(status);
+      write_run_status(file_, status);
     } catch (const RunError& error) {
       if (!std::exchange(failed, true)) log_.warn("{}", error.what());
     }

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -112,9 +111,8 @@ void remove_run_status(const std::filesystem::path& path);
 /// nobody.
 class LiveStatus {
  public:
-  /// `write` replaces the status; if it throws RunError, this is said once.
-  LiveStatus(std::function<void(const RunStatus&)> write, Log& log)
-      : write_(std::move(write)), log_(log) {}
+  /// If the status file cannot be written, this is said once.
+  LiveStatus(std::filesystem::path file, Log& log) : file_(std::move(file)), log_(log) {}
   ~LiveStatus() { rest(); }
   LiveStatus(const LiveStatus&) = delete;
   LiveStatus& operator=(const LiveStatus&) = delete;
@@ -131,7 +129,7 @@ class LiveStatus {
   void take(RunStatus status, bool repeats);
   void write_what_comes(const std::stop_token& stop);
 
-  std::function<void(const RunStatus&)> write_;
+  std::filesystem::path file_;
   Log& log_;
   std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -84,19 +84,5 @@ TEST_F(Monitor, ends_cleanly_when_it_is_told_to) {
   EXPECT_THAT(idle.out(), HasSubstr("no sample was taken"));
 }
 
-TEST_F(Monitor, refuses_what_it_cannot_do) {
-  expect_refusal("monitor --interval 0.001", 2, "--interval must be a time from 0.01 s to a day");
-  expect_refusal("monitor --interval soon", 2, "--interval must be a time");
-  expect_refusal("monitor --format csv", 2, "--format goes with FILE");
-  expect_refusal("monitor --plot x.png", 2, "--plot goes with FILE");
-  expect_refusal("monitor '" WALLHEAT_TEST_DATA "/dmon.txt' --interval 1", 2,
-                 "FILE and --interval exclude each other");
-  shell("echo {} > other.json");
-  expect_refusal("monitor other.json", 1, "other.json is neither a CSV");
-  expect_refusal("monitor /dev/zero", 1, "/dev/zero is no text");
-  EXPECT_THAT(shell("wallheat monitor --csv /dev/full --samples 1 -i 0.01", 1).err,
-              HasSubstr("/dev/full cannot be written"));
-}
-
 }  // namespace
 }  // namespace wallheat

@@ -7,8 +7,8 @@ namespace {
 
 struct Mistake {
   int status;
-  const char* command;
-  const char* sentence;  ///< a part of it
+  std::string command;
+  std::string sentence;  ///< a part of it
 };
 
 class Refusals : public ShellTest {
@@ -59,6 +59,11 @@ TEST_F(Refusals, tell_what_was_meant) {
       {2, "compare r.csv bare.h5 --data plans", "--data goes with one CSV"},
       {2, "monitor --interval 0.001", "--interval must be a time from 0.01 s to a day"},
       {2, "monitor --processes --csv x.csv", "--csv and --processes exclude each other"},
+      {2, "monitor --interval soon", "--interval must be a time"},
+      {2, "monitor --format csv", "--format goes with FILE"},
+      {2, "monitor --plot x.png", "--plot goes with FILE"},
+      {2, "monitor '" WALLHEAT_TEST_DATA "/dmon.txt' --interval 1",
+       "FILE and --interval exclude each other"},
       {1, "monitor /dev/zero", "/dev/zero is no text"},
   });
 }
@@ -80,6 +85,7 @@ TEST_F(Refusals, come_before_a_run_begins) {
       {1, "run --data plans --out x.h5 --wall 7=21",
        "no plan of plans has a wall of 7.0 °C, which --wall names, but of 0.0, 5.0, 25.0"},
       {1, "solve 00001 --data plans --wall 7=21", "plan 00001 has no wall of 7.0 °C"},
+      {1, "monitor text", "text is neither a CSV"},
       {2, "run --data plans --out x.h5 --json", "--json goes with --check"},
       {2, "run --data plans --out x.csv", "'wallheat export' makes CSV"},
       {2, "run --data plans --out x.h5 --check=job:4", "--check"},
@@ -105,18 +111,16 @@ TEST_F(Refusals, come_before_a_run_begins) {
 TEST_F(Refusals, of_a_drawing_name_what_it_lacks) {
   shell("cp '" WALLHEAT_CONFIGS "/../jobs/examples/flat.png' .");
   const std::string generate = "generate --out drawn --from flat.png --wall '#ff0000=25' ";
-  const auto before = all_files();
-  for (const auto& [more, sentence] :
-       {std::pair{"--wall black=5", "as '#ff0000=25', not 'black=5'"},
-        {"--wall '#ff0000=5'", "--wall names #ff0000 twice"},
-        {"--wall '#ffffff=5'", "white, which is room"},
-        {"--scale 1/0", "--scale must be 1 to 1000"},
-        {"--from ./flat.png", "two pictures are called flat"}})
-    expect_refusal(generate + more, 2, sentence);
-  expect_refusal(generate, 1, "flat.png: the pixel at x 16, y 14 is #000000");
-  expect_refusal("generate --from flat.png --out drawn", 2, "--from needs --wall");
-  expect_refusal("generate --from no.png --wall '#000000=5' --out drawn", 1, "no.png");
-  EXPECT_EQ(all_files(), before);
+  expect_each({
+      {2, generate + "--wall black=5", "as '#ff0000=25', not 'black=5'"},
+      {2, generate + "--wall '#ff0000=5'", "--wall names #ff0000 twice"},
+      {2, generate + "--wall '#ffffff=5'", "white, which is room"},
+      {2, generate + "--scale 1/0", "--scale must be 1 to 1000"},
+      {2, generate + "--from ./flat.png", "two pictures are called flat"},
+      {1, generate, "flat.png: the pixel at x 16, y 14 is #000000"},
+      {2, "generate --from flat.png --out drawn", "--from needs --wall"},
+      {1, "generate --from no.png --wall '#000000=5' --out drawn", "no.png"},
+  });
 }
 
 TEST_F(Refusals, of_a_look_say_what_the_file_has) {

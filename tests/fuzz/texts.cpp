@@ -4,11 +4,12 @@
 #include <limits>
 #include <sstream>
 
-#include "cli/run_option_parser.hpp"
+#include "cli/commands.hpp"
 #include "forecast/campaign_choices.hpp"
 #include "forecast/wait_forecast.hpp"
 #include "report/recording.hpp"
 #include "report/row_table.hpp"
+#include "run/run_options.hpp"
 #include "support/results.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"

@@ -96,10 +96,7 @@ class MonitoredRun : public testing::Test {
   }();
   RunMonitor::Clock::time_point now_{std::chrono::hours(1)};
   CaughtLog log_;
-  LiveStatus live_status_{[this](const RunStatus& status) {
-                            write_run_status(status_file(directory_ / "results.h5"), status);
-                          },
-                          log_};
+  LiveStatus live_status_{status_file(directory_ / "results.h5"), log_};
   std::optional<RunMonitor> monitor_;
 };
 

@@ -1,10 +1,10 @@
+#include <spdlog/sinks/ostream_sink.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <mutex>
+#include <sstream>
 
 #include "core/codec.hpp"
 #include "support/matchers.hpp"
@@ -127,31 +127,30 @@ TEST(RunStatus, is_read_from_a_regular_file_only_and_says_where_it_cannot_be_wri
               AllOf(HasSubstr("results.h5.status"), HasSubstr("No such file")));
 }
 
-TEST(LiveStatus, is_written_again_and_again_while_it_is_kept) {
-  std::mutex mutex;
-  std::vector<std::string> written;
-  Log log;
-  LiveStatus live(
-      [&](const RunStatus& status) {
-        const std::scoped_lock lock(mutex);
-        written.push_back(status.state);
-        if (status.state == "bad") throw RunError("the disk is full");
-      },
-      log);
-  const auto count = [&](const std::string& state) {
-    const std::scoped_lock lock(mutex);
-    return std::ranges::count(written, state);
-  };
+TEST(LiveStatus, is_written_again_and_again_while_it_is_kept_also_after_it_could_not_be) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "later" / "results.h5.status";
+  std::ostringstream said;
+  Log log({std::make_shared<spdlog::sinks::ostream_sink_mt>(said)}, LogLevel::warn);
+  LiveStatus live(file, log);
   RunStatus status;
   status.state = "starting";
+  live.write(status);
+  live.rest();
+  EXPECT_THAT(said.str(), HasSubstr("No such file"));
+  std::filesystem::create_directory(file.parent_path());
   live.keep(status);
-  wait_until("two signs of life", [&] { return count("starting") > 1; });
-  for (const char* state : {"bad", "running"}) {
-    status.state = state;
-    live.write(status);
-    live.rest();
-    EXPECT_EQ(count(state), 1) << "what is given last is written";
-  }
+  const auto is_written_after = [&](const std::string& before) {
+    const auto written = read_run_status(file);
+    return written && written->written_utc > before;
+  };
+  wait_until("a sign of life", [&] { return is_written_after(""); });
+  const std::string first = read_run_status(file)->written_utc;
+  wait_until("another one", [&] { return is_written_after(first); });
+  status.state = "running";
+  live.write(status);
+  live.rest();
+  EXPECT_EQ(read_run_status(file)->state, "running") << "what is given last is written";
 }
 
 }  // namespace

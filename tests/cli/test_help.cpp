@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "cli/in_process.hpp"
 #include "support/shell_test.hpp"
 
 // What the program says of itself, and what shells ask it.
@@ -11,21 +12,7 @@ namespace {
 using testing::IsSupersetOf;
 using Words = std::vector<std::string>;
 
-/// What the program prints, given these words.
-std::string printed_by(Words words) {
-  words.insert(words.begin(), WALLHEAT_PROGRAM);
-  return run_program(words).out;
-}
-
-/// But for launch and submit, which are scripts.
-Words command_names() {
-  Words names;
-  for (const std::string& line : lines_of(printed_by({"help"})))
-    if (line.starts_with("  ") && line[2] != ' ')
-      names.push_back(line.substr(2, line.find(' ', 2) - 2));
-  std::erase_if(names, [](const auto& name) { return name == "launch" || name == "submit"; });
-  return names;
-}
+std::string printed_by(const Words& words) { return run_here(words).out; }
 
 /// The help of a command up to its examples, and these.
 std::pair<std::string, std::string> help_of(const std::string& name) {
@@ -39,7 +26,7 @@ std::pair<std::string, std::string> help_of(const std::string& name) {
 class Help : public ShellTest {};
 
 TEST_F(Help, of_every_command_fits_80_columns) {
-  const auto names = command_names();
+  const auto names = all_commands();
   EXPECT_THAT(names, IsSupersetOf({"run", "summary", "completion"}));
   for (const std::string& name : names) {
     EXPECT_EQ(printed_by({"help", name}), printed_by({name, "--help"}));
@@ -50,9 +37,9 @@ TEST_F(Help, of_every_command_fits_80_columns) {
 
 TEST_F(Help, of_the_scripts_is_found_beside_the_program) {
   for (const std::string name : {"launch", "submit"}) {
-    const std::string help = printed_by({"help", name});
+    const std::string help = shell("wallheat help " + name).out;
     EXPECT_THAT(help, AllOf(HasSubstr("wallheat " + name + " ["), HasSubstr("(default: ")));
-    EXPECT_EQ(help, printed_by({name, "--help"}));
+    EXPECT_EQ(help, shell("wallheat " + name + " --help").out);
     for (const std::string& line : lines_of(help)) EXPECT_LE(line.size(), 80U) << line;
   }
   shell("cp \"$program\" alone");
@@ -87,7 +74,7 @@ for k in 1 2; do wallheat run --data small --out shards.h5 --shard $k/2; done
 )";
 
 TEST_F(Help, has_examples_that_run_as_they_stand) {
-  Words names = command_names();
+  Words names = all_commands();
   // The others use what these make.
   std::ranges::stable_partition(names, [](const auto& name) { return name == "run"; });
   std::ranges::stable_partition(names, [](const auto& name) { return name == "generate"; });
