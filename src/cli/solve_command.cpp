@@ -9,7 +9,7 @@
 #include "core/npy.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "isolation/plan_job.hpp"
 #include "plans/plan_source.hpp"
 #include "report/field_picture.hpp"

@@ -7,7 +7,7 @@
 #include "cli/result_file.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "run/verifier.hpp"

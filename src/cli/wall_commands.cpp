@@ -14,7 +14,7 @@
 #include "cli/plan_options.hpp"
 #include "core/program.hpp"
 #include "core/text.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "report/walls.hpp"

@@ -8,7 +8,7 @@
 #include <exception>
 #include <utility>
 
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "queue/agent.hpp"
 #include "wallheat/error.hpp"
 

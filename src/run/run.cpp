@@ -16,7 +16,7 @@
 #include "core/program.hpp"
 #include "core/text.hpp"
 #include "io/child_process.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "mpi/mpi_session.hpp"
 #include "node/local_machine.hpp"
 #include "queue/link.hpp"
