@@ -125,10 +125,10 @@ HostMachines machines_of_host(const MpiSession& mpi) {
     failure = std::current_exception();
   }
   HostMachines host;
-  for (const auto& [rank, bytes] : mpi.gather_on_host(bytes_of(own))) {
+  const std::string& system = own.system.empty() ? own.host : own.system;
+  for (const auto& [rank, bytes] : mpi.gather(system, bytes_of(own))) {
     auto machine = record_in<Machine>(bytes);
-    // Rank 0 and those that failed have no cores. Two hosts may have the same number by chance.
-    if (machine.cores.empty() || machine.system != own.system) continue;
+    if (machine.cores.empty()) continue;  // it is rank 0's, or could not be read
     if (rank == mpi.rank()) host.mine = host.machines.size();
     host.machines.push_back(std::move(machine));
   }
@@ -140,14 +140,12 @@ HostMachines machines_of_host(const MpiSession& mpi) {
 int work(MpiSession& mpi, const RunOptions& options) {
   try {
     const HostMachines host = machines_of_host(mpi);
-    if (run_worker(mpi.link(), worker_context(options, host.machines, host.mine))) {
-      mpi.end(exit_done);
-      return exit_done;
-    }
-    mpi.leave_without_the_lost(exit_done);
+    const bool all_are_there =
+        run_worker(mpi.link(), worker_context(options, host.machines, host.mine));
+    return mpi.end(exit_done, all_are_there);
   } catch (const std::exception& error) {
     print_error("wallheat: rank {} cannot go on: {}", mpi.rank(), printable_message(error.what()));
-    mpi.leave_without_the_lost(exit_failed);
+    return mpi.end(exit_failed, false);
   }
 }
 
@@ -157,7 +155,8 @@ int run(const RunOptions& options) {
   catch_stop_signals();
   if (!launched_by_mpi()) return run_in_one_process(options, "none");
   const Timeouts timeouts{options.worker_timeout_s};
-  MpiSession mpi(std::chrono::duration<double>(timeouts.together_s()));
+  const MpiSession::Timeout together(timeouts.together_s());
+  MpiSession mpi(together, together);
   if (mpi.size() == 1) return run_in_one_process(options, mpi_library());
   if (mpi.rank() != 0) return work(mpi, options);
   (void)machines_of_host(mpi);
@@ -167,9 +166,7 @@ int run(const RunOptions& options) {
   // An mpirun that outlives deaths ends with 0 whatever its ranks end with, but complains of those
   // that end otherwise.
   const int status = survives_deaths() ? exit_done : outcome.status;
-  if (!outcome.lost.empty()) mpi.leave_without_the_lost(status);
-  mpi.end(status);
-  return status;
+  return mpi.end(status, outcome.lost.empty());
 }
 
 }  // namespace wallheat
