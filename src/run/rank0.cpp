@@ -17,7 +17,7 @@
 #include "run/catalogue.hpp"
 #include "run/estimates.hpp"
 #include "run/preparation.hpp"
-#include "run/recorder.hpp"
+#include "run/row_writer.hpp"
 #include "run/run.hpp"
 #include "store/result_store.hpp"
 #include "view/run_monitor.hpp"
@@ -112,11 +112,11 @@ class Rank0 {
   /// Hands out the plans and stores what comes back.
   void solve(Link& link, const Timeouts& timeouts) {
     if (plans().empty()) return;
-    Recorder recorder(*store_, preparation_.ids.ids, plans(), options_.job.solver.solver_text(),
-                      [this](const Event& event, const PlanResult& row) {
-                        monitor_->hear(event, row);
-                        count_failures();
-                      });
+    const RowWriter rows{*store_, preparation_.ids.ids, plans(), options_.job.solver.solver_text(),
+                         [this](const Event& event, const PlanResult& row) {
+                           monitor_->hear(event, row);
+                           count_failures();
+                         }};
     CoordinationContext context;
     context.setup = {std::string(version()), options_.settings, samples_};
     for (const QueuedPlan& plan : plans())
@@ -133,7 +133,7 @@ class Rank0 {
     }
     context.new_estimates = [this] { return estimates_->take(); };
     context.store = [&](std::span<Event> events, double seconds_left) {
-      recorder.record(events, monitor_->progress().elapsed_s());
+      rows.take(events, monitor_->progress().elapsed_s());
       monitor_->tick(seconds_left);
     };
     context.interrupted = [this] { return stop_requested() || too_many_failures_; };
