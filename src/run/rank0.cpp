@@ -80,7 +80,8 @@ Clock::time_point stop_time(Clock::time_point limit, Log& logger) {
 /// A run and all that it needs, from the list of ids to the closed file.
 class Rank0 {
  public:
-  /// Opens the plans and the result file, and looks for changed inputs. Throws StopRequested.
+  /// Opens the plans, looks for changed inputs, and makes the result file if there is anything to
+  /// solve. Throws StopRequested.
   Rank0(const RunOptions& options, const RunSurroundings& surroundings, Log& logger)
       : options_(options),
         logger_(logger),
@@ -102,11 +103,6 @@ class Rank0 {
       remove_status();
       throw;
     }
-  }
-
-  /// Makes the result file, if there is anything to solve. Throws StopRequested.
-  void begin() {
-    if (!plans().empty() && !store_->begin()) throw StopRequested();
   }
 
   /// Hands out the plans and stores what comes back.
@@ -220,6 +216,7 @@ class Rank0 {
                      preparation_.tally, live_status_, surroundings.ranks > 1);
     estimates_.emplace(preparation_.source, plans().size(), name, options_.job.solver.limits,
                        options_.job.solver.kind);
+    if (!plans().empty() && !store_->begin()) throw StopRequested();
   }
 
   void open_store(ResultClaim claim, const Attributes& session) {
@@ -297,10 +294,7 @@ int run_rank0(Link& link, const RunOptions& options, const RunSurroundings& surr
   };
   std::optional<Rank0> rank0;
   try {
-    in_background([&] {
-      rank0.emplace(options, surroundings, logger);
-      rank0->begin();
-    });
+    in_background([&] { rank0.emplace(options, surroundings, logger); });
   } catch (const StopRequested&) {
     throw RunError(
         fmt::format("the run was asked to stop before any plan could start; {}", more_time));
