@@ -75,7 +75,8 @@ PlanJob faulty_job(const JobSettings& settings, JobThread thread) {
 }
 
 JobSource open_faulty(const JobSettings& settings) {
-  if (settings.solver.gpu) return open_jobs(settings, std::make_shared<FakeGpu>(settings.data));
+  if (settings.solver.gpu)
+    return open_jobs(settings, std::make_shared<FakeGpu>(settings.data / "go"));
   return {1, [settings](JobThread thread) { return faulty_job(settings, thread); }};
 }
 
