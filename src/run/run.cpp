@@ -96,16 +96,15 @@ int run_in_one_process(const RunOptions& options, const std::string& mpi) {
   machine.host_cores = 0;  // nobody but the user has bound it
   const std::size_t gpus = options.device == DeviceChoice::cpu ? 0 : machine.gpus.size();
   const std::vector<Machine> machines(std::max<std::size_t>(gpus, 1), machine);
-  LocalNetwork network(static_cast<int>(machines.size()) + 1);
-  std::vector<std::unique_ptr<Link>> links;
+  const auto links = make_local_links(static_cast<int>(machines.size()) + 1);
+  const Timeouts timeouts = no_timeouts();
   std::vector<std::jthread> threads;
-  for (std::size_t worker = 0; worker < machines.size(); ++worker) {
-    Link& link = *links.emplace_back(network.link(static_cast<int>(worker) + 1));
-    threads.emplace_back([&options, &link, context = worker_context(options, machines, worker)] {
+  for (std::size_t worker = 0; worker < machines.size(); ++worker)
+    threads.emplace_back([&link = *links[worker + 1],
+                          context = worker_context(options, timeouts, machines, worker)] {
       (void)run_worker(link, context);
     });
-  }
-  return coordinate_and_dismiss(*network.link(0), options, {1, mpi, no_timeouts()}).status;
+  return coordinate_and_dismiss(*links[0], options, {1, mpi, timeouts}).status;
 }
 
 /// What the workers of one host find there, in the order of their ranks.
@@ -137,11 +136,11 @@ HostMachines machines_of_host(const MpiSession& mpi) {
 }
 
 /// A worker rank's whole life.
-int work(MpiSession& mpi, const RunOptions& options) {
+int work(MpiSession& mpi, const RunOptions& options, const Timeouts& timeouts) {
   try {
     const HostMachines host = machines_of_host(mpi);
     const bool all_are_there =
-        run_worker(mpi.link(), worker_context(options, host.machines, host.mine));
+        run_worker(mpi.link(), worker_context(options, timeouts, host.machines, host.mine));
     return mpi.end(exit_done, all_are_there);
   } catch (const std::exception& error) {
     print_error("wallheat: rank {} cannot go on: {}", mpi.rank(), printable_message(error.what()));
@@ -158,7 +157,7 @@ int run(const RunOptions& options) {
   const MpiSession::Timeout together(timeouts.together_s());
   MpiSession mpi(together, together);
   if (mpi.size() == 1) return run_in_one_process(options, mpi_library());
-  if (mpi.rank() != 0) return work(mpi, options);
+  if (mpi.rank() != 0) return work(mpi, options, timeouts);
   (void)machines_of_host(mpi);
   Link& link = mpi.link();
   const RunOutcome outcome =
