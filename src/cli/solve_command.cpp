@@ -132,7 +132,7 @@ Report solve_command(Options& options) {
   const SharedPlanSource source = open_plan_source(data);
   require_plans(*source, {id});
   FloorPlan plan = source->load(id);
-  require_wall_kinds(*source, {id}, solver.walls, [] { return false; });
+  require_wall_kinds(*source, {id}, solver.walls);
   set_wall_temperatures(plan, solver.walls);
   if (plan.has_source() && !solver.spacing_is_known) print_error("wallheat: {}", unknown_spacing);
   const auto start = std::chrono::steady_clock::now();

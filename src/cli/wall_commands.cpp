@@ -135,7 +135,7 @@ void LinearPlans::open() {
 int LinearPlans::superpose(const std::vector<double>& kinds, const TakeSuperposition& take) const {
   WallTemperatures walls;
   for (const double kind : kinds) walls.push_back({kind, kind});
-  require_wall_kinds(*source_, TextList(ids_), walls, [] { return false; });
+  require_wall_kinds(*source_, TextList(ids_), walls);
   const std::size_t threads =
       threads_ > 0 ? threads_ : std::max<std::size_t>(local_machine().cores.size(), 1);
   std::atomic_flag warned;
