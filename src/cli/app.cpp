@@ -13,6 +13,7 @@
 #include "core/program.hpp"
 #include "core/text.hpp"
 #include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "isolation/solver_process.hpp"
 #include "mpi/mpi_session.hpp"
 #include "node/local_machine.hpp"
@@ -349,8 +350,7 @@ int app_main(const Arguments& arguments) {
   leave_out_topology_plugins();
   use_all_gpu_queues();
   prepare_standard_streams();
-  survive_size_limit();
-  raise_file_limit();
+  set_up_limits();
   const std::string name = arguments.empty() ? "" : arguments.front();
   try {
     const int status =

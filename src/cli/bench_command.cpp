@@ -4,7 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
 #include "core/generator.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "report/bench_report.hpp"

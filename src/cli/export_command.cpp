@@ -7,7 +7,7 @@
 #include "cli/result_file.hpp"
 #include "core/npy.hpp"
 #include "core/text.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "report/exports.hpp"
 #include "report/row_table.hpp"
 #include "store/result_path.hpp"

@@ -7,7 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "core/text.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "node/node_telemetry.hpp"
 #include "report/node_text.hpp"
 #include "report/recording.hpp"

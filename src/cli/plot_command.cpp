@@ -8,7 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
 #include "core/text.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "plans/plan_source.hpp"
 #include "report/field_picture.hpp"
 #include "solve/solver_options.hpp"

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "core/text.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "plans/plan_source.hpp"
 #include "report/answer_csv.hpp"
 #include "report/file_status.hpp"

@@ -8,7 +8,7 @@
 #include "core/answer.hpp"
 #include "core/text.hpp"
 #include "forecast/replay.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "report/scaling.hpp"
 #include "wallheat/error.hpp"
 

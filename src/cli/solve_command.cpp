@@ -9,7 +9,7 @@
 #include "core/npy.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "isolation/plan_job.hpp"
 #include "plans/plan_source.hpp"
 #include "report/field_picture.hpp"
@@ -130,7 +130,7 @@ Report solve_command(Options& options) {
   const SharedPlanSource source = open_plan_source(data);
   require_plans(*source, {id});
   FloorPlan plan = source->load(id);
-  require_wall_kinds(*source, {id}, solver.walls, [] { return false; });
+  require_wall_kinds(*source, {id}, solver.walls);
   set_wall_temperatures(plan, solver.walls);
   if (plan.has_source() && !solver.spacing_is_known) print_error("wallheat: {}", unknown_spacing);
   const auto start = std::chrono::steady_clock::now();

@@ -7,7 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "report/file_status.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"

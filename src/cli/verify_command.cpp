@@ -7,7 +7,7 @@
 #include "cli/result_file.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "run/verifier.hpp"
@@ -84,14 +84,16 @@ std::vector<std::size_t> sampled(const std::vector<std::size_t>& answered,
 }
 
 /// Examines all answered plans on all cores. Those of `sample` are solved, too.
-Findings examine_all(const Verifier& verifier, const std::vector<std::size_t>& answered,
-                     const std::vector<std::size_t>& sample, const SolverOptions& made_with) {
+Findings examine_all(const ResultReader& reader, const SharedPlanSource& plans,
+                     const SolverOptions& made_with, const std::vector<std::size_t>& answered,
+                     const std::vector<std::size_t>& sample) {
   std::vector<Findings> of_plan(answered.size());
   parallel_for(local_machine().cores.size(), answered.size(), [&] {
     std::shared_ptr<Solver> solver = made_with.make();
     return [&, solver](std::size_t i) {
       const bool chosen = std::binary_search(sample.begin(), sample.end(), answered[i]);
-      of_plan[i] = verifier.examine(answered[i], chosen ? solver.get() : nullptr);
+      of_plan[i] =
+          examine_row(reader, answered[i], plans.get(), made_with, chosen ? solver.get() : nullptr);
     };
   });
   Findings findings;
@@ -167,9 +169,8 @@ Report verify_command(Options& all_options) {
   const auto sample = sampled(answered, options, seed);
   if (!sample.empty())
     print_error("solving {} of {} again", sample.size(), counted(answered.size(), "answered plan"));
-  Checks checks =
-      checks_of(options, reader, made_with,
-                examine_all(Verifier(reader, source, made_with), answered, sample, made_with));
+  Checks checks = checks_of(options, reader, made_with,
+                            examine_all(reader, source, made_with, answered, sample));
 
   Report report{options.file.filename().string()};
   report.add_data("file", file);

@@ -14,7 +14,7 @@
 #include "cli/plan_options.hpp"
 #include "core/program.hpp"
 #include "core/text.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "report/walls.hpp"
@@ -135,7 +135,7 @@ void LinearPlans::open() {
 int LinearPlans::superpose(const std::vector<double>& kinds, const TakeSuperposition& take) const {
   WallTemperatures walls;
   for (const double kind : kinds) walls.push_back({kind, kind});
-  require_wall_kinds(*source_, TextList(ids_), walls, [] { return false; });
+  require_wall_kinds(*source_, TextList(ids_), walls);
   const std::size_t threads =
       threads_ > 0 ? threads_ : std::max<std::size_t>(local_machine().cores.size(), 1);
   std::atomic_flag warned;

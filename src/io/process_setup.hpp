@@ -1,53 +1,17 @@
 #pragma once
 
-#include <fmt/format.h>
-
-#include <cstdio>
-#include <string>
-#include <utility>
-
 namespace wallheat {
 
-/// A line on stderr. A full disk behind it, or nobody who reads, is no reason to end anything: what
-/// cannot be said is lost.
-template <class... T>
-void print_error(fmt::format_string<T...> format, T&&... values) {
-  const std::string line = fmt::format(format, std::forward<T>(values)...) + "\n";
-  (void)std::fwrite(line.data(), 1, line.size(), stderr);
-  (void)std::fflush(stderr);
-}
-
-/// To be called once, before anything is opened. A write to a pipe whose reader has left fails
-/// instead of killing: what is said there is lost, and ends nothing. A stream that is
-/// closed keeps its place, so that no file takes it: what goes to stderr is lost, and stdout fails
-/// as a full disk does.
-void prepare_standard_streams();
-
-/// What there is to say if something that was printed cannot be written.
-inline constexpr const char* of_stdout = "the output cannot be written to stdout";
-
-/// True if something that was printed could not be written.
-[[nodiscard]] bool stdout_failed();
-
-/// Pushes out what was printed. Throws RunError if that, or what was printed before, cannot be
-/// written.
-void flush_stdout();
-
-/// If stdout is a pipe whose reader has left, ends the process without a word, as SIGPIPE would
-/// have done: the reader has what it wanted.
-void end_if_stdout_was_left();
+// How a process that reads and solves plans is set up, once, before threads start.
 
 /// From now on a write beyond the limit on the size of a file fails, with a sentence, instead of
-/// killing.
-void survive_size_limit();
+/// killing. The soft limit on open files, usually 1024, becomes the hard one: each solver process
+/// of a worker takes two files, and a node may have hundreds.
+void set_up_limits();
 
-/// Raises the soft limit on open files, usually 1024, to the hard one: each thread of a worker
-/// takes two, and a node may have hundreds.
-void raise_file_limit();
-
-/// To be called before threads start. From now on memory that is freed is kept, and comes in huge
-/// pages if the kernel gives them: plans are much alike, and in a virtual machine the small pages
-/// of one plan may cost more than its solution. All threads share one heap.
+/// From now on memory that is freed is kept, and comes in huge pages if the kernel gives them:
+/// plans are much alike, and in a virtual machine the small pages of one plan may cost more than
+/// its solution. All threads share one heap.
 void keep_heap_in_huge_pages();
 
 }  // namespace wallheat

@@ -12,7 +12,7 @@
 #include "core/interior_values.hpp"
 #include "core/threads.hpp"
 #include "io/deflate.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "store/field_codec.hpp"

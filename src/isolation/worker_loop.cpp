@@ -8,7 +8,8 @@
 #include <exception>
 #include <utility>
 
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
+#include "node/local_machine.hpp"
 #include "queue/agent.hpp"
 #include "wallheat/error.hpp"
 
@@ -19,30 +20,10 @@ namespace {
 // stock, so no lane waits for this.
 constexpr std::chrono::milliseconds look_interval{5};
 
-/// A clock that stands still while this process is stopped, or waits for the kernel.
-class AwakeClock {
- public:
-  explicit AwakeClock(double longest_lap_s) : longest_lap_s_(longest_lap_s) {}
-  /// The time since the last call, as far as it counts.
-  double lap_s() {
-    const auto now = std::chrono::steady_clock::now();
-    const std::chrono::duration<double> passed = now - std::exchange(last_, now);
-    return std::min(passed.count(), longest_lap_s_);
-  }
-
- private:
-  double longest_lap_s_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
 class Worker {
  public:
   Worker(Link& link, const WorkerContext& context)
-      : link_(link),
-        context_(context),
-        clock_(std::max(0.25, context.sign_s / 4)),
-        agent_({.sign_s = context.sign_s}),
-        seats_(context.program) {}
+      : link_(link), context_(context), agent_(context.sign_s), seats_(context.program) {}
 
   bool run() {
     while (!end_) {
@@ -67,7 +48,7 @@ class Worker {
     const bool waits = agent_.waits_for_rank_0();
     hear_seats(waits ? std::chrono::milliseconds{0} : look_interval);
     auto envelope = link_.receive(waits ? look_interval : std::chrono::milliseconds{0});
-    const double passed_s = clock_.lap_s();
+    const double passed_s = lap_s();
     now_s_ += passed_s;
     silent_s_ = envelope ? 0 : silent_s_ + passed_s;
     for (; envelope && !end_; envelope = link_.receive(std::chrono::milliseconds{0}))
@@ -75,6 +56,15 @@ class Worker {
     if (context_.interrupted() && !agent_.has_left()) leave(Bye::Why::interrupted, "interrupted");
     agent_.tick(now_s_);
     carry_out();
+  }
+
+  /// The time since the last call, as far as it counts: not while this process was stopped, or
+  /// waited for the kernel.
+  double lap_s() {
+    const double longest_s = std::max(0.25, context_.sign_s / 4);
+    const auto now = context_.now();
+    const std::chrono::duration<double> passed = now - std::exchange(lap_began_, now);
+    return std::min(passed.count(), longest_s);
   }
 
   void hear_seats(std::chrono::milliseconds at_most) {
@@ -140,7 +130,7 @@ class Worker {
     if (auto* bye = std::get_if<Bye>(&message)) bye->host = context_.host;
     if (report != nullptr && (report->ready || now_s_ >= next_look_s_)) {
       next_look_s_ = now_s_ + context_.sign_s;
-      if (context_.peak_memory) report->peak_memory = context_.peak_memory();
+      report->peak_memory = peak_memory();
       // A GPU that is given up tells nothing any more.
       if (!devices_.empty() && devices_[agent_.device_in_use()].gpu_samples)
         report->gpu = devices_[agent_.device_in_use()].gpu_samples();
@@ -154,10 +144,10 @@ class Worker {
 
   Link& link_;
   const WorkerContext& context_;
-  AwakeClock clock_;
   Agent agent_;
   Seats seats_;
   std::vector<WorkerDevice> devices_{};
+  std::chrono::steady_clock::time_point lap_began_ = context_.now();
   double now_s_ = 0;
   double silent_s_ = 0;     // rank 0
   double next_look_s_ = 0;  // at memory and GPU

@@ -85,12 +85,10 @@ struct WorkerContext {
   std::function<std::vector<WorkerDevice>()> open;
   /// True once the process was asked to stop (a signal).
   std::function<bool()> interrupted;
-  /// The most memory that this process has held, in bytes, without its solver processes; 0 if that
-  /// is unknown. May be empty.
-  std::function<std::int64_t()> peak_memory{};
   double sign_s = 1;       ///< it speaks no less often
   double silence_s = 120;  ///< then rank 0 counts as gone; may be infinite
   SolverProgram program{};
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
 /// A worker's life, from Setup to End. If it is interrupted, refused or cannot go on, it says Bye

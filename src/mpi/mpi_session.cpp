@@ -39,29 +39,11 @@ void remove_shared_memory_of_this_run() {
   }
 }
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-/// A hash of the number that Linux draws at each start, as Machine::system is; of the host's name
-/// if that is hidden.
-std::uint64_t system_number() {
-  std::string name = first_line("/proc/sys/kernel/random/boot_id");
-  if (name.empty()) {
-    std::array<char, MPI_MAX_PROCESSOR_NAME> text{};
-    int length = 0;
-    check_mpi(MPI_Get_processor_name(text.data(), &length), "MPI_Get_processor_name");
-    name.assign(text.data(), static_cast<std::size_t>(length));
-  }
-  return std::hash<std::string>{}(name);
-}
-
 /// True if the parent of this process is mpirun itself, not one of its daemons.
 bool is_child_of_mpirun() {
-  const std::string name = first_line("/proc/" + std::to_string(::getppid()) + "/comm");
+  std::ifstream file("/proc/" + std::to_string(::getppid()) + "/comm");
+  std::string name;
+  std::getline(file, name);
   return name == "mpirun" || name == "orterun" || name == "mpiexec" || name == "prterun";
 }
 
@@ -98,71 +80,62 @@ class Watchdog {
 
 }  // namespace
 
-MpiSession::MpiSession(std::chrono::duration<double> timeout) : timeout_(timeout) {
-  const Watchdog watchdog(timeout_, "started", EXIT_FAILURE);
+MpiSession::MpiSession(Timeout start, Timeout end) : start_timeout_(start), end_timeout_(end) {
+  const Watchdog watchdog(start_timeout_, "started", EXIT_FAILURE);
   int provided = 0;
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_FUNNELED)
     throw RunError("this MPI library cannot be used beside threads");
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
+  link_ = make_mpi_link(size_);
 }
 
-MpiSession::~MpiSession() { end(EXIT_FAILURE); }
+MpiSession::~MpiSession() {
+  if (!has_ended_) (void)end(EXIT_FAILURE, true);
+}
 
-void MpiSession::end(int status) {
-  if (std::exchange(ended_, true)) return;
-  const Watchdog watchdog(timeout_, "ended", status);
+int MpiSession::end(int status, bool all_are_there) {
+  if (!all_are_there) leave_without_the_lost(status);
+  has_ended_ = true;
+  const Watchdog watchdog(end_timeout_, "ended", status);
   MPI_Finalize();
+  return status;
 }
 
-int MpiSession::rank() const {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-  return rank;
-}
-
-int MpiSession::size() const {
-  int size = 1;
-  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
-  return size;
-}
-
-std::map<int, Bytes> MpiSession::gather_on_host(const Bytes& mine) const {
-  const Watchdog watchdog(timeout_, "started", EXIT_FAILURE);
-  const std::uint64_t here = system_number();
-  std::vector<std::uint64_t> systems(static_cast<std::size_t>(size()));
-  check_mpi(MPI_Allgather(&here, 1, MPI_UINT64_T, systems.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD),
+std::map<int, Bytes> MpiSession::gather(const std::string& group, const Bytes& mine) const {
+  const Watchdog watchdog(start_timeout_, "started", EXIT_FAILURE);
+  const std::uint64_t own = std::hash<std::string>{}(group);
+  std::vector<std::uint64_t> groups(static_cast<std::size_t>(size_));
+  check_mpi(MPI_Allgather(&own, 1, MPI_UINT64_T, groups.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD),
             "MPI_Allgather");
   std::vector<int> ranks;
-  for (std::size_t other = 0; other < systems.size(); ++other)
-    if (systems[other] == here) ranks.push_back(static_cast<int>(other));
-  MPI_Comm host = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(MPI_COMM_WORLD, ranks.front(), rank(), &host), "MPI_Comm_split");
+  for (std::size_t other = 0; other < groups.size(); ++other)
+    if (groups[other] == own) ranks.push_back(static_cast<int>(other));
+  MPI_Comm together = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(MPI_COMM_WORLD, ranks.front(), rank_, &together), "MPI_Comm_split");
   const int length = static_cast<int>(mine.size());
   std::vector<int> lengths(ranks.size());
-  check_mpi(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, host), "MPI_Allgather");
+  check_mpi(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, together),
+            "MPI_Allgather");
   std::vector<int> begins(ranks.size() + 1);  // the last is the end of all
   std::partial_sum(lengths.begin(), lengths.end(), begins.begin() + 1);
   Bytes all(static_cast<std::size_t>(begins.back()));
   check_mpi(MPI_Allgatherv(mine.data(), length, MPI_BYTE, all.data(), lengths.data(), begins.data(),
-                           MPI_BYTE, host),
+                           MPI_BYTE, together),
             "MPI_Allgatherv");
-  check_mpi(MPI_Comm_free(&host), "MPI_Comm_free");
+  check_mpi(MPI_Comm_free(&together), "MPI_Comm_free");
   std::map<int, Bytes> messages;
   for (std::size_t k = 0; k < ranks.size(); ++k)
     messages[ranks[k]].assign(all.begin() + begins[k], all.begin() + begins[k + 1]);
   return messages;
 }
 
-Link& MpiSession::link() {
-  if (!link_) link_ = make_mpi_link(size());
-  return *link_;
-}
-
-void MpiSession::leave_without_the_lost(int status) {
+void MpiSession::leave_without_the_lost(int status) const {
   std::fflush(nullptr);
   remove_shared_memory_of_this_run();
-  if (rank() != 0) {
+  if (rank_ != 0) {
     // A worker that left first would make plain mpirun kill rank 0 before that has ended the run.
     if (!survives_deaths()) std::this_thread::sleep_for(std::chrono::seconds(10));
     std::_Exit(status);

@@ -28,31 +28,38 @@ namespace wallheat {
 /// for longer than its timeout says so and leaves, and plain mpirun then ends the run.
 class MpiSession {
  public:
+  using Timeout = std::chrono::duration<double>;
   /// How long rank 0 waits for the start of MPI, and for its end; workers wait up to twice as long.
   /// If the start takes longer, this process leaves with EXIT_FAILURE.
-  explicit MpiSession(std::chrono::duration<double> timeout = std::chrono::minutes(3));
+  explicit MpiSession(Timeout start = std::chrono::minutes(3),
+                      Timeout end = std::chrono::minutes(3));
+  /// As end(EXIT_FAILURE, true), if nobody has called that.
   ~MpiSession();  // NOLINT(performance-trivially-destructible): not if there is MPI
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
 
-  [[nodiscard]] int rank() const;
-  [[nodiscard]] int size() const;
-  /// What each rank of this host says, by rank. All ranks of all hosts have to call it, and wait
-  /// for each other as they do for the start of MPI.
-  [[nodiscard]] std::map<int, Bytes> gather_on_host(const Bytes& mine) const;
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  /// What each rank of the same group says, by rank. All ranks of all groups have to call it, and
+  /// wait for each other as they do for the start of MPI.
+  [[nodiscard]] std::map<int, Bytes> gather(const std::string& group, const Bytes& mine) const;
   /// This rank's, as long as the session lasts.
-  [[nodiscard]] Link& link();
-  /// Ends MPI, as the destructor does if nobody else did. If the end takes too long, this process
-  /// leaves with `status`.
-  void end(int status);
-  /// Ends this rank, and if it can the whole run, without MPI_Finalize, which would wait for ranks
-  /// that are gone. Removes the shared memory that the run has on this host.
-  [[noreturn]] void leave_without_the_lost(int status);
+  [[nodiscard]] Link& link() { return *link_; }
+  /// The way out of MPI. `all_are_there`: the ranks end it together, and this returns `status`,
+  /// which is also what this process leaves with if that takes too long. If some are lost, MPI
+  /// would wait for them: then this process leaves with `status` without that, ends the whole run
+  /// if it can, and removes the shared memory that the run has on this host.
+  int end(int status, bool all_are_there);
 
  private:
-  // A build without MPI has no use for them.
-  [[maybe_unused]] std::chrono::duration<double> timeout_;
-  [[maybe_unused]] bool ended_ = false;
+  [[noreturn]] void leave_without_the_lost(int status) const;
+
+  // A build without MPI has no use for some of them.
+  [[maybe_unused]] Timeout start_timeout_;
+  [[maybe_unused]] Timeout end_timeout_;
+  [[maybe_unused]] bool has_ended_ = false;
+  int rank_ = 0;
+  int size_ = 1;
   /// Until MPI has ended it reads from what is on its way, and writes into what has not arrived.
   std::unique_ptr<Link> link_;
 };

@@ -129,7 +129,7 @@ void Agent::tick(double awake_s) {
   for (std::size_t number = 0; number < seats_.size(); ++number) look_at(number);
   feed();
   // As long as no lane waits for plans, the news of a few milliseconds travels together.
-  const double interval_s = !news_.has_news() ? options_.sign_s : is_idle() ? 0 : news_interval_s;
+  const double interval_s = !news_.has_news() ? sign_s_ : is_idle() ? 0 : news_interval_s;
   if (now_s_ - reported_s_ >= interval_s) report();
 }
 

@@ -53,10 +53,6 @@ struct SeatEnd {
 /// is given up.
 class Agent {
  public:
-  struct Options {
-    double source_timeout_s = 120;  ///< how long it waits for plans that cannot be read
-    double sign_s = 1;              ///< it speaks no less often
-  };
   /// What plans are solved on.
   struct Device {
     std::size_t seats = 1;
@@ -76,7 +72,8 @@ class Agent {
     std::vector<std::string> warnings;  ///< sentences for whoever looks at the run
   };
 
-  explicit Agent(const Options& options) : options_(options) {}
+  /// It speaks no less often than each `sign_s`.
+  explicit Agent(double sign_s) : sign_s_(sign_s) {}
 
   /// Begins to load. If the first device is given up, the next one takes its place. The numbers of
   /// seats go on from device to device.
@@ -161,7 +158,7 @@ class Agent {
   void order(Order::Kind kind, std::size_t seat) { outbox.orders.push_back({kind, seat}); }
   void warn(const std::string& sentence);
 
-  Options options_;
+  double sign_s_;
   double now_s_ = 0;
   std::vector<Device> devices_{};
   std::size_t device_ = 0;

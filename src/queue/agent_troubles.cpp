@@ -22,7 +22,8 @@ constexpr int most_blamed_in_a_row = 3;
 constexpr int most_failures_in_company = 5;
 // Or if it fell silent this often. Each time costs half a minute, and is no plan's fault.
 constexpr int most_silences = 2;
-constexpr double source_pause_s = 1;  // before plans that cannot be read are tried again
+constexpr double source_timeout_s = 120;  // how long plans that cannot be read are waited for
+constexpr double source_pause_s = 1;      // before they are tried again
 
 std::string how_far(const PlanProgress& last) {
   if (last.iterations == 0) return "";
@@ -43,10 +44,9 @@ void Agent::wait_for_source(const std::string& reason) {
   if (!away_) {
     away_ = Away{now_s_, now_s_};
     outbox.warnings.push_back(fmt::format("on {}: {}; waiting up to {:.0f} s for it",
-                                          device().facts.host, reason, options_.source_timeout_s));
+                                          device().facts.host, reason, source_timeout_s));
   }
-  if (now_s_ - away_->since_s >= options_.source_timeout_s)
-    return leave(Bye::Why::source_away, reason);
+  if (now_s_ - away_->since_s >= source_timeout_s) return leave(Bye::Why::source_away, reason);
   if (now_s_ >= away_->next_try_s) away_->next_try_s = now_s_ + source_pause_s;
 }
 

@@ -1,13 +1,8 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "core/codec.hpp"
@@ -36,22 +31,7 @@ class Link {
   virtual void flush(std::chrono::milliseconds timeout) = 0;
 };
 
-/// Ranks that are threads of one process: the single-process run, and tests.
-class LocalNetwork {
- public:
-  explicit LocalNetwork(int size);
-  /// The link of one rank; it must not outlive the network.
-  [[nodiscard]] std::unique_ptr<Link> link(int rank);
-
- private:
-  struct Mailbox {
-    std::mutex mutex;
-    std::condition_variable arrived;
-    std::deque<Envelope> messages;
-  };
-  class LocalLink;
-
-  std::vector<std::unique_ptr<Mailbox>> mailboxes_;
-};
+/// Links of ranks that are threads of one process, by rank: the single-process run, and tests.
+[[nodiscard]] std::vector<std::unique_ptr<Link>> make_local_links(int size);
 
 }  // namespace wallheat

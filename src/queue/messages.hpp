@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -213,9 +212,5 @@ struct Event {
   double seconds = 0;
   double time_s = 0;  ///< when, by the clock of the run
 };
-
-/// Gets the events in their order, for logs and progress. `row` is that of the event's plan; empty
-/// if the event is not about a plan.
-using EventHandler = std::function<void(const Event& event, const PlanResult& row)>;
 
 }  // namespace wallheat

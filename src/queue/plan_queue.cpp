@@ -154,7 +154,7 @@ bool PlanQueue::started(int id, Plan plan) {
 }
 
 PlanQueue::Outcome PlanQueue::answered(int id, Plan plan, double seconds) {
-  if (!has(plan)) return Outcome::nobodys;
+  if (!has(plan)) return Outcome::second;
   Entry& entry = plans_[plan];
   Worker* const worker = find(id);
   release(worker, plan);
@@ -173,7 +173,7 @@ PlanQueue::Outcome PlanQueue::answered(int id, Plan plan, double seconds) {
 }
 
 PlanQueue::Outcome PlanQueue::failed(int id, Plan plan, bool retryable) {
-  if (!has(plan)) return Outcome::nobodys;
+  if (!has(plan)) return Outcome::second;
   Worker* const worker = find(id);
   release(worker, plan);
   if (is_finished(plan)) return Outcome::second;

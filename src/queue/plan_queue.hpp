@@ -57,7 +57,7 @@ class PlanQueue {
   /// It has begun with what it was given: an attempt, unless another worker is at it. Returns false
   /// if that is no news.
   bool started(int worker, Plan plan);
-  enum class Outcome { first, second, again, failed, nobodys };
+  enum class Outcome { first, second, again, failed };
   Outcome answered(int worker, Plan plan, double seconds);
   Outcome failed(int worker, Plan plan, bool retryable);
   /// It comes back unsolved; `shaken`: it was in a process that died with several plans.

@@ -18,7 +18,7 @@
 #include "core/plan_ids.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "node/local_machine.hpp"
 #include "report/answer_csv.hpp"
 #include "report/compare.hpp"

@@ -8,6 +8,7 @@
 
 #include "core/text.hpp"
 #include "plans/plan_source.hpp"
+#include "run/batch_job.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 
@@ -72,7 +73,7 @@ PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>
 }
 
 void require_wall_kinds(const PlanSource& source, const TextList& ids,
-                        const WallTemperatures& walls, const Interrupted& interrupted) {
+                        const WallTemperatures& walls) {
   std::set<double> kinds;
   const auto missing = [&] {
     return std::find_if(walls.begin(), walls.end(),
@@ -80,7 +81,7 @@ void require_wall_kinds(const PlanSource& source, const TextList& ids,
   };
   for (const std::string_view id : ids) {
     if (missing() == walls.end()) return;
-    if (interrupted()) throw StopRequested();
+    if (stop_requested()) throw StopRequested();
     try {
       kinds.merge(wall_kinds(source.load(std::string(id))));
     } catch (const InputError&) {

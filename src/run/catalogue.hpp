@@ -26,16 +26,14 @@ void require_plans(const PlanSource& source, const TextList& ids);
 [[nodiscard]] std::string no_such_plan(const std::string& owner, const std::string& id,
                                        const TextList& plans);
 
-/// True once the process was asked to stop.
-using Interrupted = std::function<bool()>;
-
 /// Thrown if the process was asked to stop in the middle of something that must be whole.
 struct StopRequested {};
 
 /// Throws RunError that names a kind of wall that --wall names and no plan has. Reads plans until
-/// all kinds are found, which is usually one; those that cannot be read are left out.
+/// all kinds are found, which is usually one; those that cannot be read are left out. Throws
+/// StopRequested if a run is asked to stop meanwhile.
 void require_wall_kinds(const PlanSource& source, const TextList& ids,
-                        const WallTemperatures& walls, const Interrupted& interrupted);
+                        const WallTemperatures& walls);
 
 /// What a plan is, in a few words by which ranks compare it: its shape and hash, of a large plan
 /// the shape alone, or that it cannot be read.

@@ -27,13 +27,6 @@ constexpr std::size_t many_bytes = std::size_t{256} << 20;
 // A process that was stopped must not take its own sleep for the silence of others.
 constexpr double longest_lap_s = 0.25;
 
-bool is_done(std::future<void>& work) {
-  if (!work.valid()) return true;
-  if (work.wait_for(0ms) != std::future_status::ready) return false;
-  work.get();  // throws what the work threw
-  return true;
-}
-
 /// What happened and is not stored yet, and the thread that stores.
 class Storing {
  public:
@@ -59,7 +52,12 @@ class Storing {
                        [this, seconds_left] { context_.store(at_work_, seconds_left); });
   }
   /// Throws what storing threw.
-  [[nodiscard]] bool is_free() { return is_done(work_); }
+  [[nodiscard]] bool is_free() {
+    if (!work_.valid()) return true;
+    if (work_.wait_for(0ms) != std::future_status::ready) return false;
+    work_.get();
+    return true;
+  }
   /// Stores all there is, in the calling thread.
   void finish() {
     if (work_.valid()) work_.get();
@@ -141,7 +139,7 @@ class Coordination {
     const double passed_s = now - std::exchange(looked_s_, now);
     const bool deaf = storing_.is_behind();
     const double slept_s = deaf ? passed_s : std::max(0.0, passed_s - longest_lap_s);
-    coordinator_.tick(now, context_.time_left_s ? context_.time_left_s() : endless, slept_s);
+    coordinator_.tick(now, context_.time_left_s(), slept_s);
   }
 
   void send_what_there_is() {
@@ -175,7 +173,6 @@ class Coordination {
     keep_workers_waiting(link_, context_.options.sign_s, [&] { storing_.finish(); });
   }
 
-  static constexpr double endless = std::numeric_limits<double>::infinity();
   Link& link_;
   CoordinationContext context_;
   Coordinator coordinator_;

@@ -67,7 +67,7 @@ void Preparation::find_plans() {
 }
 
 void Preparation::look_at_walls() const {
-  require_wall_kinds(*source, ids.ids, options.job.solver.walls, stop_requested);
+  require_wall_kinds(*source, ids.ids, options.job.solver.walls);
 }
 
 OpenMode Preparation::open_mode() const {

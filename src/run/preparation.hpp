@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -9,7 +10,6 @@
 #include "isolation/plan_job.hpp"
 #include "plans/plan_source.hpp"
 #include "run/catalogue.hpp"
-#include "run/recorder.hpp"
 #include "run/run_options.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
@@ -46,6 +46,13 @@ struct DiskNeed {
 
 /// Throws RunError if the GPUs that are asked for are not here.
 void require_gpus(const RunOptions& options);
+
+/// One plan to be solved, and how often it was started and failed before.
+struct QueuedPlan {
+  std::uint32_t index = 0;  ///< in the list of ids
+  std::int32_t attempts = 0;
+  std::int32_t failures = 0;
+};
 
 /// What a run does before it makes its result file, in steps that `--check` takes, too. Each throws
 /// RunError if the run cannot start, or StopRequested. Then a run ends, and `--check` goes on.

@@ -17,7 +17,7 @@
 #include "run/catalogue.hpp"
 #include "run/estimates.hpp"
 #include "run/preparation.hpp"
-#include "run/recorder.hpp"
+#include "run/row_writer.hpp"
 #include "run/run.hpp"
 #include "store/result_store.hpp"
 #include "view/run_monitor.hpp"
@@ -80,7 +80,8 @@ Clock::time_point stop_time(Clock::time_point limit, Log& logger) {
 /// A run and all that it needs, from the list of ids to the closed file.
 class Rank0 {
  public:
-  /// Opens the plans and the result file, and looks for changed inputs. Throws StopRequested.
+  /// Opens the plans, looks for changed inputs, and makes the result file if there is anything to
+  /// solve. Throws StopRequested.
   Rank0(const RunOptions& options, const RunSurroundings& surroundings, Log& logger)
       : options_(options),
         logger_(logger),
@@ -102,19 +103,14 @@ class Rank0 {
     }
   }
 
-  /// Makes the result file, if there is anything to solve. Throws StopRequested.
-  void begin() {
-    if (!plans().empty() && !store_->begin()) throw StopRequested();
-  }
-
   /// Hands out the plans and stores what comes back.
   void solve(Link& link, const Timeouts& timeouts) {
     if (plans().empty()) return;
-    Recorder recorder(*store_, preparation_.ids.ids, plans(), options_.job.solver.solver_text(),
-                      [this](const Event& event, const PlanResult& row) {
-                        monitor_->hear(event, row);
-                        count_failures();
-                      });
+    const RowWriter rows{*store_, preparation_.ids.ids, plans(), options_.job.solver.solver_text(),
+                         [this](const Event& event, const PlanResult& row) {
+                           monitor_->hear(event, row);
+                           count_failures();
+                         }};
     CoordinationContext context;
     context.setup = {std::string(version()), options_.settings, samples_};
     for (const QueuedPlan& plan : plans())
@@ -131,7 +127,7 @@ class Rank0 {
     }
     context.new_estimates = [this] { return estimates_->take(); };
     context.store = [&](std::span<Event> events, double seconds_left) {
-      recorder.record(events, monitor_->progress().elapsed_s());
+      rows.take(events, monitor_->progress().elapsed_s());
       monitor_->tick(seconds_left);
     };
     context.interrupted = [this] { return stop_requested() || too_many_failures_; };
@@ -218,6 +214,7 @@ class Rank0 {
                      preparation_.tally, live_status_, surroundings.ranks > 1);
     estimates_.emplace(preparation_.source, plans().size(), name, options_.job.solver.limits,
                        options_.job.solver.kind);
+    if (!plans().empty() && !store_->begin()) throw StopRequested();
   }
 
   void open_store(ResultClaim claim, const Attributes& session) {
@@ -295,10 +292,7 @@ int run_rank0(Link& link, const RunOptions& options, const RunSurroundings& surr
   };
   std::optional<Rank0> rank0;
   try {
-    in_background([&] {
-      rank0.emplace(options, surroundings, logger);
-      rank0->begin();
-    });
+    in_background([&] { rank0.emplace(options, surroundings, logger); });
   } catch (const StopRequested&) {
     throw RunError(
         fmt::format("the run was asked to stop before any plan could start; {}", more_time));

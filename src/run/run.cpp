@@ -16,7 +16,7 @@
 #include "core/program.hpp"
 #include "core/text.hpp"
 #include "io/child_process.hpp"
-#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
 #include "mpi/mpi_session.hpp"
 #include "node/local_machine.hpp"
 #include "queue/link.hpp"
@@ -96,16 +96,15 @@ int run_in_one_process(const RunOptions& options, const std::string& mpi) {
   machine.host_cores = 0;  // nobody but the user has bound it
   const std::size_t gpus = options.device == DeviceChoice::cpu ? 0 : machine.gpus.size();
   const std::vector<Machine> machines(std::max<std::size_t>(gpus, 1), machine);
-  LocalNetwork network(static_cast<int>(machines.size()) + 1);
-  std::vector<std::unique_ptr<Link>> links;
+  const auto links = make_local_links(static_cast<int>(machines.size()) + 1);
+  const Timeouts timeouts = no_timeouts();
   std::vector<std::jthread> threads;
-  for (std::size_t worker = 0; worker < machines.size(); ++worker) {
-    Link& link = *links.emplace_back(network.link(static_cast<int>(worker) + 1));
-    threads.emplace_back([&options, &link, context = worker_context(options, machines, worker)] {
+  for (std::size_t worker = 0; worker < machines.size(); ++worker)
+    threads.emplace_back([&link = *links[worker + 1],
+                          context = worker_context(options, timeouts, machines, worker)] {
       (void)run_worker(link, context);
     });
-  }
-  return coordinate_and_dismiss(*network.link(0), options, {1, mpi, no_timeouts()}).status;
+  return coordinate_and_dismiss(*links[0], options, {1, mpi, timeouts}).status;
 }
 
 /// What the workers of one host find there, in the order of their ranks.
@@ -125,10 +124,10 @@ HostMachines machines_of_host(const MpiSession& mpi) {
     failure = std::current_exception();
   }
   HostMachines host;
-  for (const auto& [rank, bytes] : mpi.gather_on_host(bytes_of(own))) {
+  const std::string& system = own.system.empty() ? own.host : own.system;
+  for (const auto& [rank, bytes] : mpi.gather(system, bytes_of(own))) {
     auto machine = record_in<Machine>(bytes);
-    // Rank 0 and those that failed have no cores. Two hosts may have the same number by chance.
-    if (machine.cores.empty() || machine.system != own.system) continue;
+    if (machine.cores.empty()) continue;  // it is rank 0's, or could not be read
     if (rank == mpi.rank()) host.mine = host.machines.size();
     host.machines.push_back(std::move(machine));
   }
@@ -137,17 +136,15 @@ HostMachines machines_of_host(const MpiSession& mpi) {
 }
 
 /// A worker rank's whole life.
-int work(MpiSession& mpi, const RunOptions& options) {
+int work(MpiSession& mpi, const RunOptions& options, const Timeouts& timeouts) {
   try {
     const HostMachines host = machines_of_host(mpi);
-    if (run_worker(mpi.link(), worker_context(options, host.machines, host.mine))) {
-      mpi.end(exit_done);
-      return exit_done;
-    }
-    mpi.leave_without_the_lost(exit_done);
+    const bool all_are_there =
+        run_worker(mpi.link(), worker_context(options, timeouts, host.machines, host.mine));
+    return mpi.end(exit_done, all_are_there);
   } catch (const std::exception& error) {
     print_error("wallheat: rank {} cannot go on: {}", mpi.rank(), printable_message(error.what()));
-    mpi.leave_without_the_lost(exit_failed);
+    return mpi.end(exit_failed, false);
   }
 }
 
@@ -157,9 +154,10 @@ int run(const RunOptions& options) {
   catch_stop_signals();
   if (!launched_by_mpi()) return run_in_one_process(options, "none");
   const Timeouts timeouts{options.worker_timeout_s};
-  MpiSession mpi(std::chrono::duration<double>(timeouts.together_s()));
+  const MpiSession::Timeout together(timeouts.together_s());
+  MpiSession mpi(together, together);
   if (mpi.size() == 1) return run_in_one_process(options, mpi_library());
-  if (mpi.rank() != 0) return work(mpi, options);
+  if (mpi.rank() != 0) return work(mpi, options, timeouts);
   (void)machines_of_host(mpi);
   Link& link = mpi.link();
   const RunOutcome outcome =
@@ -167,9 +165,7 @@ int run(const RunOptions& options) {
   // An mpirun that outlives deaths ends with 0 whatever its ranks end with, but complains of those
   // that end otherwise.
   const int status = survives_deaths() ? exit_done : outcome.status;
-  if (!outcome.lost.empty()) mpi.leave_without_the_lost(status);
-  mpi.end(status);
-  return status;
+  return mpi.end(status, outcome.lost.empty());
 }
 
 }  // namespace wallheat

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,7 +55,7 @@ struct RunSurroundings {
 /// What a worker needs: how it opens its share of its host, and how it compares its options and
 /// plans with rank 0's. `machines` are those of all workers of its host, as each finds its own;
 /// `mine` is the index of its own.
-[[nodiscard]] WorkerContext worker_context(const RunOptions& options,
+[[nodiscard]] WorkerContext worker_context(const RunOptions& options, const Timeouts& timeouts,
                                            const std::vector<Machine>& machines, std::size_t mine);
 
 /// What coordinate() has to know, and what it calls.
@@ -65,8 +66,8 @@ struct CoordinationContext {
   Coordinator::Options options;
   /// Seconds since the run began.
   std::function<double()> elapsed_s;
-  /// Seconds until the run must be over; empty: no limit.
-  std::function<double()> time_left_s{};
+  /// Seconds until the run must be over.
+  std::function<double()> time_left_s = [] { return std::numeric_limits<double>::infinity(); };
   /// What has become known of the plans' work since the last call, in cell updates.
   std::function<std::vector<std::pair<std::uint32_t, double>>()> new_estimates;
   /// Stores what events say of plans, and tells people of all events. When it returns, the results
@@ -88,8 +89,7 @@ void keep_workers_waiting(Link& link, double sign_s, std::function<void()> work)
 
 /// Tells all workers to end. Rank 0 must do so once, however it ends. Returns the ranks that
 /// did not answer in time: MPI must not be asked to wait for them.
-[[nodiscard]] std::vector<int> dismiss_workers(
-    Link& link, std::chrono::milliseconds timeout = std::chrono::seconds{5});
+[[nodiscard]] std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds timeout);
 
 // What a run says at its end.
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <optional>
 
 #include "core/answer.hpp"
 #include "core/text.hpp"
@@ -17,6 +19,19 @@
 
 namespace wallheat {
 
+namespace {
+
+/// The range that a plan's temperatures cannot leave, as each is an average of four others.
+struct TemperatureRange {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] bool holds(double value) const { return value >= low && value <= high; }
+  [[nodiscard]] double largest() const { return std::max(std::abs(low), std::abs(high)); }
+};
+
+/// From the smallest to the largest fixed or start value, and the ring of 0 °C where a room touches
+/// it; wider by what a source can make, and a little, by what rounding can add.
 TemperatureRange possible_temperatures(const FloorPlan& plan, const PlanResult& answer,
                                        const Limits& limits) {
   TemperatureRange range;
@@ -54,8 +69,6 @@ TemperatureRange possible_temperatures(const FloorPlan& plan, const PlanResult& 
                            : answer.error_bound;
   return {range.low - rounding - error, range.high + rounding + error};
 }
-
-namespace {
 
 /// The checks of one plan, and what they find.
 class PlanChecks {
@@ -287,8 +300,9 @@ void Findings::append(const Findings& more) {
   }
 }
 
-Findings Verifier::examine(std::size_t index, Solver* solver) const {
-  return PlanChecks(reader_, plans_.get(), made_with_, index).run(solver);
+Findings examine_row(const ResultReader& reader, std::size_t index, const PlanSource* plans,
+                     const SolverOptions& made_with, Solver* solver) {
+  return PlanChecks(reader, plans, made_with, index).run(solver);
 }
 
 }  // namespace wallheat

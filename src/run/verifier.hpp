@@ -1,11 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
-#include <limits>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,21 +12,6 @@
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
-
-/// The range that a plan's temperatures cannot leave, as each is an average of four others.
-struct TemperatureRange {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-
-  [[nodiscard]] bool holds(double value) const { return value >= low && value <= high; }
-  [[nodiscard]] double largest() const { return std::max(std::abs(low), std::abs(high)); }
-};
-
-/// From the smallest to the largest fixed or start value, and the ring of 0 °C where a room touches
-/// it; wider by what a source can make, and a little, by what rounding can add.
-[[nodiscard]] TemperatureRange possible_temperatures(const FloorPlan& plan,
-                                                     const PlanResult& answer,
-                                                     const Limits& limits);
 
 /// What an answered plan is checked for.
 enum class Check : std::size_t {
@@ -53,21 +34,11 @@ struct Findings {
   void append(const Findings& more);
 };
 
-/// Checks the answers of a result file; several threads may use one.
-class Verifier {
- public:
-  /// `plans` are the inputs; without them (null) only the file itself is checked. `made_with` is
-  /// what the file was made with.
-  Verifier(const ResultReader& reader, SharedPlanSource plans, const SolverOptions& made_with)
-      : reader_(reader), plans_(std::move(plans)), made_with_(made_with) {}
-
-  /// Checks row `index`, which has an answer. With a solver the plan is solved again, too.
-  [[nodiscard]] Findings examine(std::size_t index, Solver* solver) const;
-
- private:
-  const ResultReader& reader_;
-  SharedPlanSource plans_;
-  SolverOptions made_with_;
-};
+/// Checks a row of a result file that has an answer. `plans` are the inputs; without them (null)
+/// only the file itself is checked. `made_with` is what the file was made with. With a solver the
+/// plan is solved again, too. Several threads may do this at once.
+[[nodiscard]] Findings examine_row(const ResultReader& reader, std::size_t index,
+                                   const PlanSource* plans, const SolverOptions& made_with,
+                                   Solver* solver);
 
 }  // namespace wallheat

@@ -70,11 +70,21 @@ std::string difference(const RunOptions& options, const Setup& setup) {
   return "";
 }
 
-/// The settings of the solver processes of a worker.
-JobSettings settings_for(const RunOptions& options, const std::string& host, std::string device) {
+WorkerFacts facts_of(const Machine& machine, const Placement& placement, std::string device) {
+  return {.host = machine.host,
+          .device = std::move(device),
+          .shares_cores = placement.shared,
+          .no_gpu = placement.no_gpu,
+          .why_limited = placement.why_limited};
+}
+
+/// The settings of a solver process of a worker.
+JobSettings settings_for(const RunOptions& options, const WorkerFacts& worker,
+                         std::vector<int> cpus) {
   JobSettings settings = options.job;
-  settings.host = host;
-  settings.device = std::move(device);
+  settings.host = worker.host;
+  settings.device = worker.device;
+  settings.cpus = std::move(cpus);
   return settings;
 }
 
@@ -83,16 +93,11 @@ JobSettings settings_for(const RunOptions& options, const std::string& host, std
 WorkerDevice cores(const RunOptions& options, const Machine& machine, const Placement& placement,
                    const std::string& remark = "") {
   WorkerDevice device;
-  device.facts.host = machine.host;
-  device.facts.device = options.job.solver.device_text() + remark;
-  device.facts.shares_cores = placement.shared;
-  device.facts.why_limited = placement.why_limited;
-  device.facts.no_gpu = placement.no_gpu;
-  for (std::size_t k = 0; k < threads_of(placement); ++k) {
-    JobSettings settings = settings_for(options, machine.host, device.facts.device);
-    settings.cpus = placement.threads ? placement.cpus : std::vector<int>{placement.cpus.at(k)};
-    device.seats.push_back(std::move(settings));
-  }
+  device.facts = facts_of(machine, placement, options.job.solver.device_text() + remark);
+  for (std::size_t k = 0; k < threads_of(placement); ++k)
+    device.seats.push_back(
+        settings_for(options, device.facts,
+                     placement.threads ? placement.cpus : std::vector<int>{placement.cpus.at(k)}));
   return device;
 }
 
@@ -124,16 +129,13 @@ std::function<std::optional<GpuSample>()> monitor_gpu(const Gpu& gpu, const std:
 /// the share.
 WorkerDevice gpu(const RunOptions& options, const Machine& machine, const Placement& placement) {
   const auto found = std::ranges::find(machine.gpus, *placement.gpu, &Gpu::ordinal);
-  JobSettings settings = settings_for(options, machine.host, "gpu " + found->name);
+  WorkerDevice device;
+  device.facts = facts_of(machine, placement, "gpu " + found->name);
+  device.facts.gpu = *found;
+  JobSettings& settings =
+      device.seats.emplace_back(settings_for(options, device.facts, placement.cpus));
   settings.solver.gpu = *placement.gpu;
   settings.lanes = 0;
-  settings.cpus = placement.cpus;
-  WorkerDevice device{{settings}, {}};
-  device.facts.host = machine.host;
-  device.facts.device = settings.device;
-  device.facts.gpu = *found;
-  device.facts.shares_cores = placement.shared;
-  device.facts.why_limited = placement.why_limited;
   device.gpu_samples = monitor_gpu(*found, options.log_level, machine.host);
   return device;
 }
@@ -154,16 +156,13 @@ std::vector<WorkerDevice> open_devices(const RunOptions& options,
 
 }  // namespace
 
-WorkerContext worker_context(const RunOptions& options, const std::vector<Machine>& machines,
-                             std::size_t mine) {
-  const bool alone = !launched_by_mpi();
-  const Timeouts timeouts = alone ? no_timeouts() : Timeouts{options.worker_timeout_s};
+WorkerContext worker_context(const RunOptions& options, const Timeouts& timeouts,
+                             const std::vector<Machine>& machines, std::size_t mine) {
   WorkerContext context;
   context.host = machines.at(mine).host;
   context.difference = [&options](const Setup& setup) { return difference(options, setup); };
   context.open = [&options, machines, mine] { return open_devices(options, machines, mine); };
   context.interrupted = stop_requested;
-  context.peak_memory = peak_memory;
   context.sign_s = timeouts.sign_s();
   context.silence_s = timeouts.rank0_s();
   return context;

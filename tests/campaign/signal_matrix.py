@@ -3,9 +3,9 @@
 
 A cell of the matrix is a surrounding, a victim, a phase and a signal:
 
-  --where    alone, mpirun, launch.sh, slurm.sh, lsf.sh (the two job scripts; this program stands in for the schedulers)
+  --where    alone, mpirun, launch.sh
   --victim   rank0, worker (which has a plan at hand, if the phase has one), solver (its solver process), launcher
-             (mpirun, launch.sh or the job script), everybody (at once, as schedulers do it)
+             (mpirun or launch.sh), everybody (at once, as schedulers do it)
   --phase    start    rank 0 reads the list of plans; it is held there by a named pipe
              ready    the workers' solver processes load
              solving  a plan is stored, another one is started
@@ -32,7 +32,6 @@ import json
 import os
 import random
 import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -69,10 +68,9 @@ SHORT = [Cell(*words.split()) for words in (
     "alone rank0 start TERM", "alone rank0 storing KILL", "alone rank0 solving INT", "alone solver solving STOP-KILL",
     "alone rank0 closing HUP", "mpirun launcher solving USR1", "mpirun worker storing USR2", "mpirun rank0 ready KILL",
     "launch.sh worker solving KILL", "launch.sh worker solving STOP-CONT", "launch.sh launcher closing TERM",
-    "launch.sh everybody solving INT", "slurm.sh launcher solving USR1-TERM",
-    "lsf.sh launcher solving TERM", "alone solver solving PIPE")]
+    "launch.sh everybody solving INT", "launch.sh launcher solving USR1-TERM", "alone solver solving PIPE")]
 
-scripts = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../jobs"))
+launcher = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../jobs/launch.sh"))
 
 
 class Trial:
@@ -171,16 +169,10 @@ class Trial:
         if self.status not in promised.statuses:
             self.faults.append(f"status {self.status}, not {' or '.join(map(str, sorted(promised.statuses)))}")
         is_orphan = cell.victim in ("launcher", "everybody") and cell.signal.endswith("KILL")
-        if is_orphan and self.is_scheduled():
-            run.clear()  # as the scheduler does when a job's script has ended
         self.nothing_left(run, is_orphan)
         self.check_words(run, promised)
         self.check_events(run)
-        requeued = self.is_requeued()
-        if self.is_scheduled() and promised.requeued not in (None, requeued) and self.status != 1:
-            self.faults.append(f"the job {'goes' if requeued else 'does not go'} back into the queue")
-        # The scheduler starts the same job again; others give the command again.
-        self.resume(run, cell.where if requeued else "alone")
+        self.resume(run)
 
     def nothing_left(self, run, is_orphan):
         if left := run.left(ORPHAN_GRACE_S if is_orphan else LEFTOVER_GRACE_S):
@@ -219,8 +211,8 @@ class Trial:
         if self.status == 75 and not any(event["event"] == "start" for event in events):
             self.faults.append("status 75, but no plan was started: a job would go back into the queue for ever")
 
-    def resume(self, run, where):
-        again = self.matrix.start(where, self.folder, 1)
+    def resume(self, run):
+        again = self.matrix.start("alone", self.folder, 1)
         try:
             while again.goes_on():
                 time.sleep(0.01)
@@ -242,14 +234,6 @@ class Trial:
             if done.returncode != 0:
                 self.faults.append(f"{check[0]} ended with {done.returncode}: {done.stdout}{done.stderr}")
 
-    def is_scheduled(self):
-        return self.cell.where in ("slurm.sh", "lsf.sh")
-
-    def is_requeued(self):
-        if self.cell.where == "lsf.sh":
-            return self.status == 75  # -Q
-        return bool(read(os.path.join(self.folder, "requeued")))
-
 
 class Matrix:
     def __init__(self, wallheat, say, seed):
@@ -258,14 +242,6 @@ class Matrix:
         self.plans = os.path.join(self.scratch, "plans")
         self.wallheat("generate", "--out", self.plans, "--count", str(PLANS), "--size", "110")
         self.ids = read(os.path.join(self.plans, "building_ids.txt"))
-        self.scheduler = os.path.join(self.scratch, "scheduler")  # what the job scripts ask of Slurm and LSF
-        os.mkdir(self.scheduler)
-        for name, text in {"scontrol": "#!/bin/sh\ncase $1 in requeue) echo $2 >> requeued ;; *) echo EndTime=Unknown ;; esac\n",
-                           "bjobs": "#!/bin/sh\necho -\n", "hosts": "localhost\n" * WORKERS,
-                           "site.sh": f"wallheat=({shlex.quote(self.program)})\n"}.items():
-            with open(os.path.join(self.scheduler, name), "w", encoding="utf-8") as file:
-                file.write(text)
-            os.chmod(file.name, 0o755)
         undisturbed = os.path.join(self.scratch, "undisturbed")
         os.mkdir(undisturbed)
         run = self.start("alone", undisturbed, 0)
@@ -293,15 +269,7 @@ class Matrix:
         if where == "mpirun":
             command = ["mpirun", *ranks, *command]
         if where == "launch.sh":
-            command = [os.path.join(scripts, "launch.sh"), *ranks, "--", *command]
-        if where in ("slurm.sh", "lsf.sh"):
-            command = ["bash", os.path.join(scripts, where), scripts, f"site={self.scheduler}/site.sh", f"workers={WORKERS}",
-                       "--", "--config", "run.cfg"]
-            environment |= {"PATH": f"{self.scheduler}:{os.environ['PATH']}"}
-        if where == "slurm.sh":
-            environment |= {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1"}
-        if where == "lsf.sh":
-            environment |= {"LSB_JOBID": "7", "LSB_JOBINDEX": "0", "LSB_DJOB_HOSTFILE": os.path.join(self.scheduler, "hosts")}
+            command = [launcher, *ranks, "--", *command]
         with open(os.path.join(folder, "run.cfg"), "w", encoding="utf-8") as file:
             file.write(OPTIONS.format(plans=self.plans, events=os.path.join(folder, f"events-{number}.jsonl")))
             file.write(f"ids = {held.given}\n" if held else "")

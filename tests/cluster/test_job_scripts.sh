@@ -44,7 +44,7 @@ ends_after() {
   check "$2 after SIG$1: nothing is left running" not kill -0 "$(< started)" 2> /dev/null
   check "$2 after SIG$1: it says why" contains log "$4"
 }
-for signals in USR1 USR2 XCPU HUP "USR1 TERM" "USR2 INT TERM"; do
+for signals in USR1 USR2 XCPU HUP "USR1 TERM" "USR2 INT TERM" "USR1 PIPE"; do
   ends_after "$signals" slurm.sh 75 "before the job's time limit"
   check "slurm.sh after SIG$signals: the job goes back into the queue" contains requeued "requeue 7"
   ends_after "$signals" lsf.sh 75 "before the job's time limit"

@@ -11,6 +11,7 @@ done
 
 start_slurm 3 accounting
 batch() { on sbatch --parsable --output=/dev/null --time=1 "$@"; }
+has_waited() { [ "$(on squeue -h -j "$1" -O PendingTime)" -ge 1 ]; }
 state_is() { [ "$(on sacct -X -n -P -j "$1" -o State | sort -u)" = "$2" ]; }
 # field NAME: a number of the JSON of `wallheat queue`
 field() { on "$wallheat" queue --json | python3 -c "import json, sys; print(json.load(sys.stdin)['$1'])"; }
@@ -29,7 +30,7 @@ wide=$(batch --nodes=3 --exclusive --wrap "sleep 50")
 wait_until 60 "the wide job runs" state_is "$wide" RUNNING
 late=$(batch --wrap true)
 wait_until 30 "the late job waits" state_is "$late" PENDING
-sleep 2  # the time that it waits before it is cancelled is what is counted
+wait_until 30 "the late job has waited a second" has_waited "$late"  # or there is nothing to count
 on scancel "$late"
 on scancel "$wide"
 wait_until 60 "all jobs end" queue_empty

@@ -1,7 +1,7 @@
 // A solver process whose plans can go wrong in every way: if a plan's name is a fault, that
-// happens; other plans are solved as ever. With a GPU it has a FakeGpu. `faulty_seat DIR PLAN
-// LIMIT` is a worker that has a plan solved by itself as a child, with a limit in seconds, and
-// makes the files DIR/begun and, every other sign of life, DIR/heard on the way.
+// happens; other plans are solved as ever. With a GPU it has a FakeGpu. `faulty_solver DIR PLAN` is
+// a worker whose child, which is itself, has begun with a plan, or with "nothing", once there is
+// the file DIR/begun. It does not end.
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -75,7 +75,8 @@ PlanJob faulty_job(const JobSettings& settings, JobThread thread) {
 }
 
 JobSource open_faulty(const JobSettings& settings) {
-  if (settings.solver.gpu) return open_jobs(settings, std::make_shared<FakeGpu>(settings.data));
+  if (settings.solver.gpu)
+    return open_jobs(settings, std::make_shared<FakeGpu>(settings.data / "go"));
   return {1, [settings](JobThread thread) { return faulty_job(settings, thread); }};
 }
 
@@ -93,25 +94,16 @@ int main(int argc, char** argv) {
   context.sign_s = 0.02;
   context.program.arguments = {};
   context.open = [&] {
-    const wallheat::JobSettings settings{directory, {}, false, "host", "cpu", std::stod(words[2])};
+    const wallheat::JobSettings settings{directory, {}, false, "host", "cpu"};
     return std::vector<WorkerDevice>{{{settings}, {}}};
   };
   Rank0 rank0(context);
   if (words[1] == "nothing") {
     rank0.listen("the worker", [&] { return rank0.facts.has_value(); });
-    std::ofstream(directory / "begun") << "";
-    ::pause();
+  } else {
+    rank0.give(words[1]);
+    rank0.listen_for_progress();
   }
-  rank0.give(words[1]);
-  rank0.listen_for_progress();
   std::ofstream(directory / "begun") << "";
-  std::size_t heard = 0;
-  rank0.listen("the answer", [&] {
-    if (rank0.signs >= heard + 2) {
-      heard = rank0.signs;
-      std::ofstream(directory / "heard") << "";
-    }
-    return !rank0.records.empty();
-  });
-  return rank0.records[0].kind == Result::Kind::answered ? 0 : 1;
+  ::pause();
 }

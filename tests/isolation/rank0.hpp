@@ -103,8 +103,7 @@ class Rank0 {
   }
 
   WorkerContext context_;
-  LocalNetwork network_{2};
-  std::array<std::unique_ptr<Link>, 2> links_{network_.link(0), network_.link(1)};
+  std::vector<std::unique_ptr<Link>> links_ = make_local_links(2);
   std::vector<std::string> given_;  ///< plans
   bool together_ = false;
   std::string failure_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include "io/deflate.hpp"
@@ -158,27 +159,25 @@ TEST_F(SeatsTest, take_a_plan_without_progress_for_dead) {
 }
 
 TEST_F(SeatsTest, count_no_time_in_which_the_worker_itself_stood_still) {
-  // All are stopped for longer than the limit, as by a scheduler that suspends a job.
-  Process parent({WALLHEAT_FAULTY_SOLVER, directory_.path(), "patient", "1.5"});
-  wait_until("the plan", [&] { return std::filesystem::exists(directory_ / "begun"); });
-  const pid_t pid = children_of(parent.pid()).at(0);
-  parent.signal(SIGSTOP);
-  ::kill(pid, SIGSTOP);
-  std::filesystem::remove(directory_ / "heard");
-  std::this_thread::sleep_for(3s);
-  parent.signal(SIGCONT);
-  ::kill(pid, SIGCONT);
-  wait_until("the worker to look at the plan", [&] {
-    return std::filesystem::exists(directory_ / "heard") || is_gone(parent.pid());
-  });
+  static std::atomic<int> hours = 0;  // for which a scheduler has suspended the job
+  context_.now = [] { return std::chrono::steady_clock::now() + hours.load() * 1h; };
+  context_.silence_s = std::numeric_limits<double>::infinity();
+  settings_.plan_timeout_s = 60;
+  open();
+  rank0_->give("patient");
+  rank0_->listen_for_progress();
+  hours = 1;
+  const std::size_t signs = rank0_->signs;
+  rank0_->listen("some signs of life", [&] { return rank0_->signs > signs + 2; });
   make_file("go");
-  EXPECT_EQ(parent.wait(), 0);
+  rank0_->listen("the answer", [&] { return rank0_->results.contains("patient"); });
+  expect_same(rank0_->results["patient"]);
 }
 
 TEST_F(SeatsTest, end_with_the_worker) {
   for (const std::string plan : {"patient", "nothing"}) {
     std::filesystem::remove(directory_ / "begun");
-    Process parent({WALLHEAT_FAULTY_SOLVER, directory_.path(), plan, "0"});
+    Process parent({WALLHEAT_FAULTY_SOLVER, directory_.path(), plan});
     wait_until("the plan", [&] { return std::filesystem::exists(directory_ / "begun"); });
     const pid_t pid = children_of(parent.pid()).at(0);
     parent.signal(SIGKILL);

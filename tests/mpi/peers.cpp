@@ -13,8 +13,8 @@
 #include "mpi/mpi_session.hpp"
 
 // Three ranks under mpirun. `peers stopped|killed|signs|gather`: they talk through the link of a
-// run, and rank 0 prints what it heard. `peers never-start|never-end RANK SECONDS`: that rank stops
-// for ever before MPI has started or ended; rank 0 waits so long for the others.
+// run, and rank 0 prints what it heard. `peers never-start|never-end RANK`: that rank stops for
+// ever before MPI has started or ended; rank 0 waits a second for the others.
 
 namespace {
 
@@ -95,7 +95,7 @@ int lose_a_sender(wallheat::MpiSession& mpi, bool kill) {
   const Envelope first = wait_for(link);
   std::printf("heard rank %d\n", first.from);
   std::fflush(stdout);
-  if (kill) mpi.leave_without_the_lost(0);
+  if (kill) return mpi.end(0, false);
   ::kill(pid, SIGCONT);
   bool sound = true;
   for (const std::size_t length : lengths)
@@ -144,23 +144,30 @@ int tell_a_stopped_rank(wallheat::MpiSession& mpi) {
   return 0;
 }
 
-/// All three are on one host.
-int hear_all(const wallheat::MpiSession& mpi) {
+/// Rank 1 is in a group of its own.
+int hear_group(const wallheat::MpiSession& mpi) {
   const auto said_by = [](int rank) { return bytes_of(lengths[rank], rank); };
-  const auto heard = mpi.gather_on_host(said_by(mpi.rank()));
-  return heard == std::map{std::pair(0, said_by(0)), {1, said_by(1)}, {2, said_by(2)}} ? 0 : 1;
+  std::map expected{std::pair(0, said_by(0)), {2, said_by(2)}};
+  if (mpi.rank() == 1) expected = {{1, said_by(1)}};
+  const std::string group = mpi.rank() == 1 ? "one" : "others";
+  return mpi.gather(group, said_by(mpi.rank())) == expected ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
-  const bool stops = argc == 4 && wallheat::launched_rank() == std::atoi(argv[2]);
-  if (stops && what == "never-start") ::raise(SIGSTOP);
-  wallheat::MpiSession mpi(std::chrono::seconds(argc == 4 ? std::atoi(argv[3]) : 180));
-  if (stops && what == "never-end") ::raise(SIGSTOP);
-  if (argc == 4) mpi.end(75);
-  if (what == "gather") return hear_all(mpi);
+  const auto stop_for_ever = [&] {
+    if (wallheat::launched_rank() == std::atoi(argv[2])) ::raise(SIGSTOP);
+  };
+  constexpr std::chrono::seconds short_s{1}, long_s{600};
+  if (what == "never-start") stop_for_ever();
+  wallheat::MpiSession mpi(what == "never-start" ? short_s : long_s, short_s);
+  if (what == "never-end") {
+    stop_for_ever();
+    return mpi.end(75, true);
+  }
+  if (what == "gather") return hear_group(mpi);
   if (what == "signs") return tell_a_stopped_rank(mpi);
   if (what == "stopped" || what == "killed") return lose_a_sender(mpi, what == "killed");
   return 0;

@@ -93,7 +93,7 @@ class AgentTest : public testing::Test {
   }
   std::vector<std::string> warnings() { return std::exchange(agent_.outbox.warnings, {}); }
 
-  Agent agent_{{}};
+  Agent agent_{1};
   double now_s_ = 0;
 };
 

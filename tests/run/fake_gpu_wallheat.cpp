@@ -1,12 +1,15 @@
 // The program on a host with four GPUs that are none: number 2 is broken, and number 3 cannot even
-// prove itself. As with CUDA, CUDA_VISIBLE_DEVICES may choose one of them.
+// prove itself. As with CUDA, CUDA_VISIBLE_DEVICES may choose one of them. WALLHEAT_GO names a file
+// that rank 2's solver processes wait for before they load, and all GPUs with a patient plan.
 
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
 #include "cli/commands.hpp"
+#include "mpi/mpi_session.hpp"
 #include "support/fake_gpu.hpp"
+#include "support/process.hpp"
 
 namespace wallheat {
 namespace {
@@ -14,6 +17,11 @@ namespace {
 constexpr int gpus = 4;
 constexpr const char* broken = "GPU-fake-2";
 constexpr const char* unfit = "GPU-fake-3";
+
+std::string file_to_wait_for() {
+  const char* file = std::getenv("WALLHEAT_GO");
+  return file == nullptr ? "" : file;
+}
 
 }  // namespace
 
@@ -45,9 +53,15 @@ std::shared_ptr<GpuDevice> open_gpu(int ordinal, const std::function<void(const 
     std::ofstream(file) << (queues == nullptr ? "" : queues);
   }
   if (gpu.uuid == unfit) throw DeviceFault("the fake GPU does not know the known answer");
-  return std::make_shared<FakeGpu>(".", gpu.uuid == broken);
+  return std::make_shared<FakeGpu>(file_to_wait_for(), gpu.uuid == broken);
 }
 
 }  // namespace wallheat
 
-int main(int argc, char** argv) { return wallheat::app_main({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  using namespace wallheat;
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (launched_rank() == 2 && !file_to_wait_for().empty() && words.at(0) == "solver-process")
+    wait_until("the word to go", [] { return std::filesystem::exists(file_to_wait_for()); });
+  return app_main(words);
+}

@@ -2,6 +2,7 @@
 #include "run/catalogue.hpp"
 #include "run/preparation.hpp"
 #include "support/matchers.hpp"
+#include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/floor_plan_files.hpp"
@@ -45,6 +46,18 @@ TEST(Preparation, takes_what_is_left_of_the_shard_and_forgets_failures_only_if_i
   using Left = std::vector<std::vector<int>>;
   EXPECT_EQ(left(false), (Left{{4, 3, 1}, {6, 0, 0}}));
   EXPECT_EQ(left(true), (Left{{2, 0, 0}, {4, 3, 0}, {6, 0, 0}}));
+}
+
+TEST(Preparation, leaves_no_sign_of_life_of_a_run_that_cannot_make_its_file) {
+  const TemporaryDirectory directory;
+  save_floor_plan(directory.path(), "7", room(20, 30));
+  const std::string out = directory / "results.h5";
+  std::filesystem::create_directories(out + ".new/in the way");
+  const Finished run = run_program(
+      {WALLHEAT_PROGRAM, "run", "7", "--data", directory.path().string(), "--out", out});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("results.h5.new cannot be removed"));
+  EXPECT_FALSE(std::filesystem::exists(out + ".status"));
 }
 
 class ChangedInputTest : public testing::Test {

@@ -17,7 +17,7 @@ namespace wallheat {
 /// its temperature in °C; any other temperature is no fault.
 enum class GpuFault {
   too_large = 1004,  ///< the solver throws DeviceTooSmall
-  patient = 1005,    ///< goes on until there is a file "go"; then all is well
+  patient = 1005,    ///< goes on until there is a file; then all is well
   silent = 1007,     ///< the solver throws DeviceSilent
 };
 
@@ -31,9 +31,9 @@ class FakeGpu final : public GpuDevice {
  public:
   static constexpr std::size_t lanes = 4;
 
-  /// With `broken` it solves nothing. In the directory it looks for "go".
-  explicit FakeGpu(std::filesystem::path directory, bool broken = false)
-      : directory_(std::move(directory)), broken_(broken) {}
+  /// With `broken` it solves nothing. `go` is the file for patient plans.
+  explicit FakeGpu(std::filesystem::path go, bool broken = false)
+      : go_(std::move(go)), broken_(broken) {}
 
   std::unique_ptr<GpuSolver> make_solver() override { return std::make_unique<Lane>(*this); }
   std::size_t plans_at_once() const override { return lanes; }
@@ -51,8 +51,7 @@ class FakeGpu final : public GpuDevice {
       if (fault == GpuFault::too_large)
         throw DeviceTooSmall("the plan is too large for the fake GPU");
       for (std::int64_t iterations = 1;
-           fault == GpuFault::patient && !std::filesystem::exists(gpu_.directory_ / "go");
-           ++iterations) {
+           fault == GpuFault::patient && !std::filesystem::exists(gpu_.go_); ++iterations) {
         if (control.progress) control.progress(iterations, 0.5);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
@@ -72,7 +71,7 @@ class FakeGpu final : public GpuDevice {
     std::unique_ptr<Solver> sound_;
   };
 
-  std::filesystem::path directory_;
+  std::filesystem::path go_;
   bool broken_;
 };
 

@@ -1,4 +1,4 @@
-#include "run/recorder.hpp"
+#include "run/row_writer.hpp"
 
 #include <fmt/format.h>
 
@@ -36,12 +36,12 @@ PlanResult failure(const PlanResult& report, std::string error) {
 }  // namespace
 
 /// What the solver's process said, and what only rank 0 knows; empty if the event is of no plan.
-PlanResult Recorder::row_of(Event& event, double now_s) const {
+PlanResult RowWriter::row_of(Event& event, double now_s) const {
   PlanResult result;
   if (!is_of_plan(event.kind)) return result;
   if (!event.record.empty()) result = decode_result(std::exchange(event.record, {}));
-  const QueuedPlan& plan = plans_[event.plan];
-  const std::string id(ids_[plan.index]);
+  const QueuedPlan& plan = plans[event.plan];
+  const std::string id(ids[plan.index]);
   if (event.kind == Event::Kind::conflict)
     result =
         failure(result, fmt::format("{} and {} gave different answers, so one of these devices "
@@ -51,7 +51,7 @@ PlanResult Recorder::row_of(Event& event, double now_s) const {
     result.status = PlanStatus::failed;
     result.host = event.worker->facts.host;
     result.device = event.worker->facts.device;
-    result.solver = solver_;
+    result.solver = solver;
     result.seconds = event.seconds;
     result.error = event.reason;
   }
@@ -66,17 +66,16 @@ PlanResult Recorder::row_of(Event& event, double now_s) const {
   return result;
 }
 
-void Recorder::record(std::span<Event> events, double now_s) {
+void RowWriter::take(std::span<Event> events, double now_s) const {
   while (!events.empty()) {
     const auto some = events.first(std::min(events_at_once, events.size()));
     events = events.subspan(some.size());
     std::vector<PlanResult> rows;  // of one plan there may be several: the last one counts
     for (Event& event : some)
       if (is_stored(event.kind)) rows.push_back(row_of(event, now_s));
-    store_.store(rows);
+    store.store(rows);
     auto next = rows.begin();
-    for (Event& event : some)
-      on_event_(event, is_stored(event.kind) ? *next++ : row_of(event, now_s));
+    for (Event& event : some) tell(event, is_stored(event.kind) ? *next++ : row_of(event, now_s));
   }
 }
 

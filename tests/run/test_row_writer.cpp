@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "run/recorder.hpp"
+#include "run/row_writer.hpp"
 #include "support/matchers.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -45,16 +45,16 @@ Event untold(Event event, const std::string& reason) {
   return event;
 }
 
-TEST(Recorder, stores_what_came_last_of_each_plan_and_tells_of_everything_in_order) {
+TEST(RowWriter, stores_what_came_last_of_each_plan_and_tells_of_everything_in_order) {
   const TemporaryDirectory directory;
   const auto file = directory / "results.h5";
   const TextList ids{"a", "b", "c", "d", "e", "f"};
   const std::vector<QueuedPlan> plans{{1}, {2}, {3}, {4}, {5}};  // the first is solved
   ResultStore store = ResultStore::create(file, {ids, {{"solver", "jacobi"}}}, {}, false);
   std::vector<std::pair<Kind, PlanResult>> heard;
-  Recorder recorder(store, ids, plans, "jacobi 3", [&](const Event& event, const PlanResult& row) {
-    heard.emplace_back(event.kind, row);
-  });
+  const RowWriter writer{
+      store, ids, plans, "jacobi 3",
+      [&](const Event& event, const PlanResult& row) { heard.emplace_back(event.kind, row); }};
 
   Event differs = reported(event_of(Kind::conflict, 0, 2), PlanStatus::converged);
   differs.first = worker(1);
@@ -70,7 +70,7 @@ TEST(Recorder, stores_what_came_last_of_each_plan_and_tells_of_everything_in_ord
                             {.kind = Kind::stopping, .reason = "asked to"}};
   std::vector<Kind> kinds;
   for (const Event& event : events) kinds.push_back(event.kind);
-  recorder.record(events, 100.5);
+  writer.take(events, 100.5);
   ASSERT_EQ(heard.size(), kinds.size());
   for (std::size_t i = 0; i < heard.size(); ++i) EXPECT_EQ(heard[i].first, kinds[i]);
   EXPECT_EQ(heard[0].second.id, "b");
