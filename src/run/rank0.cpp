@@ -106,7 +106,7 @@ class Rank0 {
 
   /// Makes the result file, if there is anything to solve. Throws StopRequested.
   void begin() {
-    if (!plans().empty() && !store_->begin()) throw StopRequested();
+    if (!plans().empty() && !store_->begin_unless_stopped()) throw StopRequested();
   }
 
   /// Hands out the plans and stores what comes back.
@@ -223,10 +223,8 @@ class Rank0 {
   }
 
   void open_store(ResultClaim claim, const Attributes& session) {
-    StorePlan plan = preparation_.store_plan();
-    std::vector<std::string> damage;
-    store_.emplace(std::move(claim), std::move(plan), session, &damage);
-    for (const std::string& sentence : damage) logger_.warn("{}", sentence);
+    store_.emplace(std::move(claim), preparation_.store_plan(), session);
+    for (const std::string& sentence : store_->damage()) logger_.warn("{}", sentence);
   }
 
   void say_what_is_to_do() {
