@@ -6,7 +6,6 @@
 
 #include "cli/commands.hpp"
 #include "core/generator.hpp"
-#include "core/npy.hpp"
 #include "core/plan_files.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
@@ -70,12 +69,9 @@ void write_directory(const Plans& plans, const std::filesystem::path& out, bool 
 
 /// The files of a plan.
 std::vector<ZipMember> members_of(const FloorPlan& plan, const std::string& id) {
-  std::vector<ZipMember> members{
-      compress_member(plan_file_name(id, PlanFile::domain), npy::bytes_of(plan.domain)),
-      compress_member(plan_file_name(id, PlanFile::interior), npy::bytes_of(plan.interior))};
-  if (plan.has_source())
-    members.push_back(
-        compress_member(plan_file_name(id, PlanFile::source), npy::bytes_of(plan.source)));
+  std::vector<ZipMember> members;
+  for (const auto& [file, bytes] : files_of(plan))
+    members.push_back(compress_member(plan_file_name(id, file), bytes));
   return members;
 }
 

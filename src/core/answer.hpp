@@ -37,19 +37,15 @@ ResultColumn(const char*, ColumnUse, Member) -> ResultColumn<Member>;
 /// Calls visit(column) for each of them, in order.
 template <class Visit>
 constexpr void for_each_column(Visit&& visit) {
-#define WALLHEAT_COLUMN(name, member, use)  \
-  visit(ResultColumn{#name, ColumnUse::use, \
-                     [](auto& result) -> decltype(auto) { return (result.member); }});
-#define WALLHEAT_NUMBER(type, name, initial, use, meaning) WALLHEAT_COLUMN(name, name, use)
-#define WALLHEAT_TEXT(bytes, name, use, meaning) WALLHEAT_COLUMN(name, name, use)
-#define WALLHEAT_PART(type, name, part, use, meaning) WALLHEAT_COLUMN(name, part, use)
-#define WALLHEAT_STORED(type, name, initial, meaning)
-  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
-#undef WALLHEAT_COLUMN
-#undef WALLHEAT_NUMBER
-#undef WALLHEAT_TEXT
+#define WALLHEAT_MEMBER(Type, name, initial, use, meaning) \
+  WALLHEAT_PART(Type, name, name, use, meaning)
+#define WALLHEAT_PART(Type, name, part, use, meaning)                                       \
+  visit(ResultColumn{#name, ColumnUse::use, [](auto& result) -> auto& { return result.part; \
+  }                                                                                         \
+  });
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_MEMBER, WALLHEAT_PART)
+#undef WALLHEAT_MEMBER
 #undef WALLHEAT_PART
-#undef WALLHEAT_STORED
 }
 
 /// Calls visit(name, member, meaning) for each column of a room, in order: `member` points to it.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -68,6 +69,10 @@ class Encoder {
   template <class T>
   void put(const std::vector<T>& items) {
     put_all(items);
+  }
+  template <class T, std::size_t count>
+  void put(const std::array<T, count>& items) {
+    for (const T& item : items) put(item);
   }
   void put(const std::map<std::string, std::string>& items) { put_all(items); }
   void put(const std::pair<const std::string, std::string>& item) {
@@ -150,6 +155,10 @@ class Decoder {
   void get(std::vector<T>& items) {
     items.clear();
     for (std::size_t count = take_count(); count > 0; --count) get(items.emplace_back());
+  }
+  template <class T, std::size_t count>
+  void get(std::array<T, count>& items) {
+    for (T& item : items) get(item);
   }
   void get(std::map<std::string, std::string>& items) {
     for (std::size_t count = take_count(); count > 0; --count) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <fstream>
 #include <span>
 #include <system_error>
 
@@ -41,26 +44,27 @@ std::optional<std::pair<PlanFile, std::string_view>> plan_file_of(std::string_vi
   return std::nullopt;
 }
 
-FloorPlan read_floor_plan(const std::function<void(PlanFile, NamedBytes&)>& read, bool has_source) {
+FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read, bool has_source) {
   FloorPlan plan;
-  NamedBytes file;  // of one after the other
   const auto require_shape_of_domain = [&](const std::string& name, const auto& grid) {
     if (grid.rows == plan.domain.rows && grid.cols == plan.domain.cols) return;
     throw InputError(name + ": its shape " + shape_text(grid.rows, grid.cols) +
                      " differs from the domain's, " +
                      shape_text(plan.domain.rows, plan.domain.cols));
   };
-  read(PlanFile::domain, file);
-  plan.domain = npy::read_float(file);
-  check_values(plan.domain, file.name);
-  read(PlanFile::interior, file);
-  plan.interior = npy::read_mask(file);
-  require_shape_of_domain(file.name, plan.interior);
+  const auto numbers_in = [](const NamedBytes& file) {
+    auto numbers = npy::read_float(file);
+    check_values(numbers, file.name);
+    return numbers;
+  };
+  plan.domain = numbers_in(read(PlanFile::domain));
+  const NamedBytes mask = read(PlanFile::interior);
+  plan.interior = npy::read_mask(mask);
+  require_shape_of_domain(mask.name, plan.interior);
   if (has_source) {
-    read(PlanFile::source, file);
-    plan.source = npy::read_float(file);
-    require_shape_of_domain(file.name, plan.source);
-    check_values(plan.source, file.name);
+    const NamedBytes source = read(PlanFile::source);
+    plan.source = numbers_in(source);
+    require_shape_of_domain(source.name, plan.source);
   }
   return plan;
 }
@@ -78,22 +82,30 @@ bool has_source_file(const std::filesystem::path& directory, const std::string& 
 }
 
 FloorPlan load_floor_plan(const std::filesystem::path& directory, const std::string& id) {
-  return read_floor_plan(
-      [&](PlanFile file, NamedBytes& into) { read_input(plan_file(directory, id, file), into); },
-      has_source_file(directory, id));
+  return read_floor_plan([&](PlanFile file) { return read_input(plan_file(directory, id, file)); },
+                         has_source_file(directory, id));
+}
+
+std::vector<std::pair<PlanFile, std::string>> files_of(const FloorPlan& plan) {
+  std::vector<std::pair<PlanFile, std::string>> files{
+      {PlanFile::domain, npy::bytes_of(plan.domain)},
+      {PlanFile::interior, npy::bytes_of(plan.interior)}};
+  if (plan.has_source()) files.emplace_back(PlanFile::source, npy::bytes_of(plan.source));
+  return files;
 }
 
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
                      const FloorPlan& plan) {
-  npy::write_float(plan_file(directory, id, PlanFile::domain), plan.domain);
-  npy::write_mask(plan_file(directory, id, PlanFile::interior), plan.interior);
-  const auto source = plan_file(directory, id, PlanFile::source);
-  if (plan.has_source()) {
-    npy::write_float(source, plan.source);
-    return;
+  for (const auto& [file, bytes] : files_of(plan)) {
+    const auto path = plan_file(directory, id, file);
+    std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+    stream << bytes;
+    stream.close();
+    if (!stream) throw RunError(path.string() + " cannot be written: " + std::strerror(errno));
   }
+  const auto source = plan_file(directory, id, PlanFile::source);
   std::error_code error;
-  std::filesystem::remove(source, error);
+  if (!plan.has_source()) std::filesystem::remove(source, error);
   if (error) throw RunError(source.string() + " cannot be removed: " + error.message());
 }
 

@@ -221,7 +221,7 @@ FloorPlan generate_floor_plan(std::uint64_t seed, std::uint64_t index, std::size
       }
       Canvas canvas(size);
       draw(canvas, building, style, random);
-      if (canvas.count(Material::room) == 0) break;
+      if (!canvas.has(Material::room)) break;
       if (!over_edge || canvas.room_on_edge()) return to_plan(canvas.cells());
       hang = grid_side / 40;  // only outer wall on the edge: further
     }

@@ -166,18 +166,8 @@ class Canvas {
     return cells_(static_cast<std::size_t>(p.y * size_ / grid_side),
                   static_cast<std::size_t>(p.x * size_ / grid_side)) == Material::outside;
   }
-  [[nodiscard]] Length count(Material material) const {
-    // As many at a time as a byte can count: bytes are added many at once.
-    constexpr std::size_t most = 255;
-    const auto& cells = cells_.cells;
-    Length all = 0;
-    for (std::size_t first = 0; first < cells.size(); first += most) {
-      std::uint8_t part = 0;
-      for (std::size_t i = first; i < std::min(first + most, cells.size()); ++i)
-        part = static_cast<std::uint8_t>(part + (cells[i] == material ? 1 : 0));
-      all += part;
-    }
-    return all;
+  [[nodiscard]] bool has(Material material) const {
+    return std::ranges::find(cells_.cells, material) != cells_.cells.end();
   }
   [[nodiscard]] bool room_on_edge() const {
     const std::size_t n = cells_.rows;

@@ -9,6 +9,28 @@
 
 namespace wallheat {
 
+bool FileDescriptor::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const auto got = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
+bool FileDescriptor::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const auto written = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return true;
+}
+
 InputFile::InputFile(const std::filesystem::path& path)
     : name_(path.string()), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat info {};
@@ -21,14 +43,7 @@ InputFile::InputFile(const std::filesystem::path& path)
 }
 
 void InputFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t done =
-        ::pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) throw InputError(name_ + ": cannot be read to its end");
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
-    offset += static_cast<std::uint64_t>(done);
-  }
+  if (!file_.read_at(offset, bytes)) throw InputError(name_ + ": cannot be read to its end");
 }
 
 std::vector<std::byte> InputFile::part(std::uint64_t offset, std::uint64_t count) const {
@@ -40,16 +55,8 @@ std::vector<std::byte> InputFile::part(std::uint64_t offset, std::uint64_t count
 }
 
 NamedBytes read_input(const std::filesystem::path& path) {
-  NamedBytes all;
-  read_input(path, all);
-  return all;
-}
-
-void read_input(const std::filesystem::path& path, NamedBytes& into) {
   const InputFile file(path);
-  into.name = file.name();
-  into.bytes.resize(file.size());
-  file.read_at(0, into.bytes);
+  return {file.name(), file.part(0, file.size())};
 }
 
 }  // namespace wallheat

@@ -31,6 +31,10 @@ class FileDescriptor {
   }
 
   [[nodiscard]] int get() const { return fd_; }
+  /// Fills `bytes` from `offset`; false if the file is shorter or cannot be read there.
+  [[nodiscard]] bool read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
+  /// False, and errno says why, if it cannot be written.
+  [[nodiscard]] bool write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
 
  private:
   int fd_;
@@ -73,7 +77,5 @@ class InputFile {
 
 /// All of a file. Throws InputError.
 [[nodiscard]] NamedBytes read_input(const std::filesystem::path& path);
-/// The same into memory that was used before, as fresh memory may cost more than to read.
-void read_input(const std::filesystem::path& path, NamedBytes& into);
 
 }  // namespace wallheat

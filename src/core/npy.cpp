@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <type_traits>
 
 #include "core/text.hpp"
@@ -186,13 +184,6 @@ std::string file_of(const char* dtype, GridShape shape, std::span<const std::byt
   return file.append(reinterpret_cast<const char*>(cells.data()), cells.size());
 }
 
-void write_file(const std::filesystem::path& file, const std::string& bytes) {
-  std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream << bytes;
-  stream.close();
-  if (!stream) throw RunError(file.string() + " cannot be written: " + std::strerror(errno));
-}
-
 }  // namespace
 
 Grid<double> read_float(const NamedBytes& file) {
@@ -268,14 +259,6 @@ std::string bytes_of(const Grid<double>& grid) {
 
 std::string bytes_of(const Grid<std::uint8_t>& mask) {
   return file_of("|b1", {mask.rows, mask.cols}, std::as_bytes(std::span(mask.cells)));
-}
-
-void write_float(const std::filesystem::path& file, const Grid<double>& grid) {
-  write_file(file, bytes_of(grid));
-}
-
-void write_mask(const std::filesystem::path& file, const Grid<std::uint8_t>& mask) {
-  write_file(file, bytes_of(mask));
 }
 
 }  // namespace wallheat::npy

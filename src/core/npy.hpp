@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <span>
 #include <string>
@@ -37,9 +36,6 @@ void expect_at_most(std::size_t most_cells, const std::string& name, std::uint64
 /// An NPY file of format 1.0 in C order: float64, or bool of a mask.
 [[nodiscard]] std::string bytes_of(const Grid<double>& grid);
 [[nodiscard]] std::string bytes_of(const Grid<std::uint8_t>& mask);
-/// Write these. Throw RunError.
-void write_float(const std::filesystem::path& file, const Grid<double>& grid);
-void write_mask(const std::filesystem::path& file, const Grid<std::uint8_t>& mask);
 
 /// The magic bytes of an NPY file.
 inline constexpr std::string_view magic = "\x93NUMPY";

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/input_file.hpp"
 #include "wallheat/floor_plan.hpp"
@@ -16,6 +18,10 @@ namespace wallheat {
 /// The files of a plan. Not every plan has a source.
 enum class PlanFile { domain, interior, source };
 inline constexpr std::array all_plan_files{PlanFile::domain, PlanFile::interior, PlanFile::source};
+
+/// Where the list of a zip archive has the entries of a plan's files, in bytes.
+using EntryOffsets = std::array<std::uint32_t, all_plan_files.size()>;
+inline constexpr std::uint32_t no_entry = UINT32_MAX;  ///< of a file that the plan lacks
 
 /// "_domain.npy"
 [[nodiscard]] std::string_view plan_file_ending(PlanFile file);
@@ -35,9 +41,10 @@ inline constexpr std::array all_plan_files{PlanFile::domain, PlanFile::interior,
 [[nodiscard]] GridShape floor_plan_shape(const std::filesystem::path& directory,
                                          const std::string& id);
 
-/// Makes a plan of its files, with which `read` fills memory that was used before. Throws as
-/// load_floor_plan does.
-[[nodiscard]] FloorPlan read_floor_plan(const std::function<void(PlanFile, NamedBytes&)>& read,
+/// The files of a plan, and what they hold.
+[[nodiscard]] std::vector<std::pair<PlanFile, std::string>> files_of(const FloorPlan& plan);
+/// Makes a plan of its files, as `read` gives them. Throws as load_floor_plan does.
+[[nodiscard]] FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read,
                                         bool has_source);
 
 }  // namespace wallheat

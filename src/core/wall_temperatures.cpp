@@ -47,19 +47,14 @@ std::string to_text(const WallTemperatures& walls) {
 
 std::optional<WallTemperatures> wall_temperatures_in(std::string_view text) {
   WallTemperatures walls;
-  const auto temperature = [](std::string_view word) {
-    const auto number = number_of<double>(word);
-    return number && std::abs(*number) <= largest_value ? number : std::nullopt;
-  };
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
-    const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos) return std::nullopt;
-    const auto kind = temperature(word.substr(0, equals));
-    const auto held_at = temperature(word.substr(equals + 1));
-    if (!kind || !held_at) return std::nullopt;
-    walls.push_back({*kind, *held_at});
+    const auto numbers = numbers_around<double>('=', word);
+    if (!numbers) return std::nullopt;
+    for (const double number : {numbers->first, numbers->second})
+      if (!(std::abs(number) <= largest_value)) return std::nullopt;
+    walls.push_back({numbers->first, numbers->second});
   }
   std::sort(walls.begin(), walls.end());
   const auto twice = std::adjacent_find(

@@ -183,25 +183,15 @@ FileDescriptor memory_file(const std::string& program) {
 /// One from which a program reads this text.
 FileDescriptor file_with(const std::string& program, std::string_view text) {
   FileDescriptor file = memory_file(program);
-  while (!text.empty()) {
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) refuse_memory(program);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  (void)::lseek(file.get(), 0, SEEK_SET);
+  if (!file.write_at(0, std::as_bytes(std::span(text)))) refuse_memory(program);
   return file;
 }
 
 std::string all_of(const std::string& program, const FileDescriptor& file) {
-  const int fd = file.get();
-  std::string text(static_cast<std::size_t>(std::max<off_t>(::lseek(fd, 0, SEEK_END), 0)), '\0');
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t got = ::pread(fd, text.data() + at, text.size() - at, static_cast<off_t>(at));
-    if (got <= 0)
-      throw RunError(fmt::format("what {} said cannot be read: {}", program, std::strerror(errno)));
-    at += static_cast<std::size_t>(got);
-  }
+  const auto size = std::max<off_t>(::lseek(file.get(), 0, SEEK_END), 0);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  if (!file.read_at(0, std::as_writable_bytes(std::span(text))))
+    throw RunError(fmt::format("what {} said cannot be read: {}", program, std::strerror(errno)));
   return text;
 }
 

@@ -69,8 +69,6 @@ bool inflate_raw(std::span<const std::byte> packed, std::span<std::byte> bytes) 
                                          bytes.size(), nullptr) == LIBDEFLATE_SUCCESS;
 }
 
-bool can_hold(std::size_t packed, std::uint64_t bytes) { return bytes / 1100 <= packed; }
-
 std::vector<std::byte> shuffle(std::span<const double> values) {
   const std::size_t count = values.size();
   std::vector<std::byte> planes(values.size_bytes());

@@ -29,9 +29,9 @@ enum class Effort {
 [[nodiscard]] std::vector<std::byte> deflate_raw(std::span<const std::byte> bytes, Effort effort);
 [[nodiscard]] bool inflate_raw(std::span<const std::byte> packed, std::span<std::byte> bytes);
 
-/// True if a stream of `packed` bytes can hold `bytes`. Deflate cannot do better than 1032 : 1, so
-/// a wild size is refused before memory is asked for.
-[[nodiscard]] bool can_hold(std::size_t packed, std::uint64_t bytes);
+/// More bytes than a stream of `packed` bytes can hold, as deflate cannot do better than 1032 : 1:
+/// so a wild size is refused before memory is asked for.
+[[nodiscard]] inline std::uint64_t most_unpacked(std::size_t packed) { return 1100 * packed; }
 
 /// HDF5's shuffle filter: first bytes of all numbers, then all second bytes, and so on.
 [[nodiscard]] std::vector<std::byte> shuffle(std::span<const double> values);

@@ -73,24 +73,7 @@ void File::append(std::span<const std::byte> bytes) {
 }
 
 void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
-  while (!bytes.empty()) {
-    const auto written = ::pwrite(fd(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw_system_error(path_, "be written", errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-    offset += static_cast<std::uint64_t>(written);
-  }
-}
-
-bool File::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
-  while (!bytes.empty()) {
-    const auto got = ::pread(fd(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
-  }
-  return true;
+  if (!descriptor_.write_at(offset, bytes)) throw_system_error(path_, "be written", errno);
 }
 
 void File::sync_data() const {

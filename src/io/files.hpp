@@ -72,7 +72,9 @@ class File {
   void append(std::span<const std::byte> bytes);
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
   /// Fills `bytes` from `offset`; false if the file is too short or cannot be read there.
-  [[nodiscard]] bool read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
+  [[nodiscard]] bool read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
+    return descriptor_.read_at(offset, bytes);
+  }
   void sync_data() const;
   void sync() const;
   /// Empties the file.

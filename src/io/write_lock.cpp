@@ -138,7 +138,7 @@ LockHolder lock_holder_of(const std::filesystem::path& file) {
   return holder;
 }
 
-WriteLock::WriteLock(const std::filesystem::path& file, const std::function<bool()>& interrupted) {
+WriteLock::WriteLock(const std::filesystem::path& file, const StopAsked& stop) {
   using namespace std::chrono_literals;
   const auto path = lock_path(file);
   // A killed process holds its lock until its last thread has ended, which may wait for a disk.
@@ -157,12 +157,11 @@ WriteLock::WriteLock(const std::filesystem::path& file, const std::function<bool
       if (!lock->is_named()) continue;  // its holder removed it before it was locked here
       refuse_strangers(*lock);
       write_holder(*lock);
-      held_ = std::move(lock);
+      held_ = std::make_unique<File>(std::move(*lock));
       return;
     }
     const bool gives_up = std::chrono::steady_clock::now() > deadline;
-    if (gives_up || !has_ended(holder) || (interrupted && interrupted()))
-      refuse_second_writer(file, holder);
+    if (gives_up || !has_ended(holder) || (stop && stop())) refuse_second_writer(file, holder);
     std::this_thread::sleep_for(20ms);
   }
 }

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "io/files.hpp"
@@ -27,6 +27,9 @@ struct LockHolder {
 /// Looks without taking the lock of `file`.
 [[nodiscard]] LockHolder lock_holder_of(const std::filesystem::path& file);
 
+/// True once a process is asked to stop; may be empty.
+using StopAsked = std::function<bool()>;
+
 /// Throws the RunError "results.h5 is being written by process 17 on host ...".
 [[noreturn]] void refuse_second_writer(const std::filesystem::path& file, const LockHolder& holder);
 
@@ -37,16 +40,15 @@ class WriteLock {
  public:
   /// Takes FILE.lock. Throws RunError that names the holder if another process has it, and that
   /// FILE.lock is something else if it is. Waits a while for a holder that was killed and has not
-  /// quite ended, unless `interrupted` says true.
-  explicit WriteLock(const std::filesystem::path& file,
-                     const std::function<bool()>& interrupted = {});
+  /// quite ended, unless `stop` says true.
+  explicit WriteLock(const std::filesystem::path& file, const StopAsked& stop = {});
   WriteLock(WriteLock&&) = default;
   WriteLock& operator=(WriteLock&&) = default;
   /// Removes FILE.lock, unless it is a successor's.
   ~WriteLock();
 
  private:
-  std::optional<File> held_;
+  std::unique_ptr<File> held_;  ///< null once it was moved from
 };
 
 }  // namespace wallheat

@@ -44,8 +44,8 @@ class DirectorySource final : public PlanSource {
     return status.type() == std::filesystem::file_type::not_found ? listed_ids(directory_)
                                                                   : read_ids(list);
   }
-  [[nodiscard]] std::vector<std::uint32_t> entry_offsets(const std::string&) const override {
-    return {};
+  [[nodiscard]] std::optional<EntryOffsets> entry_offsets(const std::string&) const override {
+    return std::nullopt;
   }
   [[nodiscard]] FloorPlan load(const PlanKey& plan) const override {
     return read_of(directory_, [&] { return load_floor_plan(directory_, plan.id); });

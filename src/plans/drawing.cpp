@@ -29,7 +29,7 @@ Grid<PixelColour> pixels_of(const NamedBytes& png, std::size_t most_a_side) {
   if (std::max(image.width, image.height) > most_a_side)
     fail("more than " + std::to_string(most_a_side) + " pixels along a side");
   // A pixel takes at least a bit. A file that is too short is refused before memory is asked for.
-  if (!can_hold(png.bytes.size(), std::uint64_t{image.height} * (image.width / 8)))
+  if (std::uint64_t{image.height} * (image.width / 8) > most_unpacked(png.bytes.size()))
     fail("it is too short for " + std::to_string(image.width) + " x " +
          std::to_string(image.height) + " pixels");
   image.format = PNG_FORMAT_RGB;

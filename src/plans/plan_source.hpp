@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/input_file.hpp"
+#include "core/plan_files.hpp"
 #include "core/plan_ids.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
@@ -36,13 +37,13 @@ auto read_of(const std::filesystem::path& source, Read read) {
 /// A plan, for a source.
 struct PlanKey {
   // NOLINTNEXTLINE(google-explicit-constructor): an id is enough
-  PlanKey(std::string id_, std::vector<std::uint32_t> entry_offsets_ = {})
-      : id(std::move(id_)), entry_offsets(std::move(entry_offsets_)) {}
+  PlanKey(std::string id_, std::optional<EntryOffsets> entry_offsets_ = {})
+      : id(std::move(id_)), entry_offsets(entry_offsets_) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   PlanKey(const char* id_) : id(id_) {}
 
   std::string id;
-  std::vector<std::uint32_t> entry_offsets;  ///< what PlanSource::entry_offsets returned; or empty
+  std::optional<EntryOffsets> entry_offsets;  ///< nothing: to be looked up
 };
 
 /// Where floor plans come from: a directory, or a zip archive of one. Several threads may use one
@@ -58,9 +59,8 @@ class PlanSource {
   /// All plans in their order. Throws RunError if there is no such list.
   [[nodiscard]] virtual PlanIds ids() const = 0;
   /// Tells a process that opened the source without listing its plans where this one is: of an
-  /// archive, at which offsets its list has the entries of the plan's files. Empty if the id is
-  /// enough.
-  [[nodiscard]] virtual std::vector<std::uint32_t> entry_offsets(const std::string& id) const = 0;
+  /// archive, where its list has the plan's files. Nothing if the id is enough.
+  [[nodiscard]] virtual std::optional<EntryOffsets> entry_offsets(const std::string& id) const = 0;
   [[nodiscard]] virtual FloorPlan load(const PlanKey& plan) const = 0;
   /// The mask alone. If it has more than `most_cells`, that is an InputError, too.
   [[nodiscard]] virtual Grid<std::uint8_t> interior(const std::string& id,
@@ -97,8 +97,8 @@ enum class Listing { now, if_needed };
                                                 Listing listing = Listing::now);
 
 /// The distance of neighbouring cells, in the unit in which the plans' sources are given per
-/// square: what spacing.txt beside the plans says. Nothing if it is not said, or there are no
-/// plans. Throws RunError if spacing.txt holds anything but a number above 0.
+/// square: what spacing.txt beside the plans says. Nothing if it is not said, or `path` is neither
+/// directory nor archive. Throws RunError if spacing.txt holds anything but a number above 0.
 [[nodiscard]] std::optional<double> spacing_of_plans(const std::filesystem::path& path);
 
 inline constexpr const char* ids_name = "building_ids.txt";
@@ -111,7 +111,7 @@ inline constexpr const char* spacing_name = "spacing.txt";
                                           Listing listing = Listing::now);
 
 /// What the file of that name beside the plans of an archive holds; nothing if there is none.
-/// Throws RunError.
+/// Throws RunError, also if the archive holds no plans.
 [[nodiscard]] std::optional<std::string> text_beside_plans(const std::filesystem::path& archive,
                                                            const std::string& name);
 

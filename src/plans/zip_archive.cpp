@@ -130,7 +130,7 @@ void ZipArchive::find_list() {
   if (members_ > list_bytes_ / entry_bytes) throw RunError("its list of members is damaged");
 }
 
-bool ZipArchive::for_each_member(const std::function<bool(const Member&)>& visit) const try {
+void ZipArchive::for_each_member(const std::function<void(const Member&)>& visit) const try {
   constexpr std::uint64_t longest_entry = entry_bytes + 3 * 65535;
   constexpr std::uint64_t window_bytes = 8 * longest_entry;
   std::vector<std::byte> window;
@@ -151,11 +151,10 @@ bool ZipArchive::for_each_member(const std::function<bool(const Member&)>& visit
     if (rest.size() < length) throw RunError("its list of members is damaged");
     fill(member, rest.first(length), entry_offset);
     require_inside(member.name);
-    if (!visit(member)) return false;
+    visit(member);
     entry_offset += length;
   }
   if (count != members_) throw RunError("its list of members is damaged");
-  return true;
 } catch (const InputError& error) {
   throw RunError(error.what());
 } catch (const RunError& error) {
@@ -184,14 +183,8 @@ ZipArchive::Member ZipArchive::member_at(std::uint64_t entry_offset) const {
 }
 
 NamedBytes ZipArchive::read(const Member& member) const {
-  NamedBytes held;
-  read(member, held);
-  return held;
-}
-
-void ZipArchive::read(const Member& member, NamedBytes& held) const {
-  const std::string name = path_.string() + ": " + member.name;
-  const auto refuse = [&](const std::string& cause) { throw InputError(name + " " + cause); };
+  NamedBytes held{path_.string() + ": " + member.name, {}};
+  const auto refuse = [&](const std::string& cause) { throw InputError(held.name + " " + cause); };
   const auto part = [&](std::uint64_t offset, std::uint64_t count) {
     if (offset > file_.size() || count > file_.size() - offset)
       refuse("is damaged: it is longer than the archive");
@@ -209,16 +202,16 @@ void ZipArchive::read(const Member& member, NamedBytes& held) const {
     refuse("is damaged: it is not where the list of members says");
   std::vector<std::byte> packed =
       part(name_at + name_bytes + number_at<std::uint16_t>(head, 28), member.packed);
-  held.name = name;
   if (member.method == stored) {
     held.bytes = std::move(packed);
   } else {
-    if (!can_hold(packed.size(), member.size)) refuse("is damaged: its size is not possible");
+    if (member.size > most_unpacked(packed.size())) refuse("is damaged: its size is not possible");
     held.bytes.resize(member.size);
     if (!inflate_raw(packed, held.bytes)) refuse("is damaged: it cannot be unpacked");
   }
   if (held.bytes.size() != member.size || crc32_of(held.bytes) != member.crc32)
     refuse("is damaged: its checksum does not match");
+  return held;
 }
 
 }  // namespace wallheat

@@ -66,14 +66,11 @@ class ZipArchive {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// How many the archive says that it has.
   [[nodiscard]] std::uint64_t members() const { return members_; }
-  /// In the order of the list, until a visit returns false; returns whether none did. Throws
-  /// RunError if the list is damaged.
-  [[nodiscard]] bool for_each_member(const std::function<bool(const Member&)>& visit) const;
+  /// In the order of the list. Throws RunError if it is damaged.
+  void for_each_member(const std::function<void(const Member&)>& visit) const;
   /// The member of the entry at that offset in the list. Throws InputError.
   [[nodiscard]] Member member_at(std::uint64_t entry_offset) const;
-  /// What it holds, into memory that was used before. Throws InputError, which names archive and
-  /// member, if it is damaged.
-  void read(const Member& member, NamedBytes& into) const;
+  /// What it holds. Throws InputError, which names archive and member, if it is damaged.
   [[nodiscard]] NamedBytes read(const Member& member) const;
 
  private:

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <limits>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -30,8 +29,6 @@ std::string text_in(const ZipArchive& archive, const Member& member) {
   }
 }
 
-using EntryOffsets = std::array<std::uint32_t, all_plan_files.size()>;
-constexpr std::uint32_t no_entry = std::numeric_limits<std::uint32_t>::max();
 constexpr EntryOffsets no_entries{no_entry, no_entry, no_entry};
 
 std::size_t number_of_file(PlanFile file) { return static_cast<std::size_t>(file); }
@@ -43,53 +40,37 @@ std::uint64_t stamp_of_file(PlanFile file, const Member& member) {
 }
 
 /// The folder of an archive that has the plans, "plans/" or "". What lies in folders below it does
-/// not count, as in a directory.
-class PlansFolder {
- public:
-  /// True if the member tells of another folder than was known. Throws RunError if it is a plan of
-  /// a second one.
-  bool learns_from(const Member& member) {
-    if (!member.name.ends_with(plan_file_ending(PlanFile::domain))) return false;
+/// not count, as in a directory. Throws RunError if there is none, or a second one.
+std::string folder_of_plans(const ZipArchive& archive) {
+  std::optional<std::string> folder;
+  archive.for_each_member([&](const Member& member) {
+    if (!member.name.ends_with(plan_file_ending(PlanFile::domain))) return;
     const auto found = std::string_view(member.name).substr(0, member.name.rfind('/') + 1);
-    if (name_ && found.starts_with(*name_)) return false;
-    if (name_ && !name_->starts_with(found))
-      throw RunError("it holds plans in two folders, '" + *name_ + "' and '" + std::string(found) +
+    if (folder && found.starts_with(*folder)) return;
+    if (folder && !folder->starts_with(found))
+      throw RunError("it holds plans in two folders, '" + *folder + "' and '" + std::string(found) +
                      "'");
-    name_ = found;
-    return true;
-  }
-  /// Throws RunError if the archive, all of which was looked at, has none.
-  [[nodiscard]] const std::string& of(const ZipArchive& archive) const {
-    if (name_) return *name_;
-    throw RunError(archive.path().string() +
-                   " holds no floor plan (ID_domain.npy with ID_interior.npy)");
-  }
-  /// The name of a member within it; nothing if it lies elsewhere, or the folder is not known yet.
-  [[nodiscard]] std::optional<std::string_view> name_within(const Member& member) const {
-    if (!name_ || !member.name.starts_with(*name_)) return std::nullopt;
-    return std::string_view(member.name).substr(name_->size());
-  }
-
- private:
-  std::optional<std::string> name_;
-};
+    folder = found;
+  });
+  if (folder) return *folder;
+  throw RunError(archive.path().string() +
+                 " holds no floor plan (ID_domain.npy with ID_interior.npy)");
+}
 
 /// The plans that an archive lists.
 class ArchiveIndex {
  public:
   /// Throws RunError if the archive is damaged as a whole, or holds the plans of two directories or
   /// none.
-  explicit ArchiveIndex(const ZipArchive& archive) {
+  explicit ArchiveIndex(const ZipArchive& archive) : folder_(folder_of_plans(archive)) {
     const std::size_t likely_plans = archive.members() / 2;
     plans_.reserve(likely_plans, 0);
     entries_.reserve(likely_plans);
     stamps_.reserve(likely_plans);
-    // What comes before the first plan may belong to the plans, too.
-    while (!archive.for_each_member([&](const Member& member) { return take(member); })) forget();
-    (void)folder_.of(archive);
+    archive.for_each_member([&](const Member& member) { take(member); });
   }
 
-  [[nodiscard]] const PlansFolder& folder() const { return folder_; }
+  [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] const std::optional<Member>& ids_file() const { return ids_file_; }
   /// Those that have a start field, in the order of the archive.
   [[nodiscard]] std::vector<std::string> plans() const {
@@ -126,14 +107,12 @@ class ArchiveIndex {
     return plan;
   }
 
-  /// False if the member tells of another folder than was known.
-  bool take(const Member& member) {
-    if (folder_.learns_from(member)) return false;
-    const auto name = folder_.name_within(member);
-    if (!name) return true;
-    if (*name == ids_name) ids_file_ = member;
-    const auto found = plan_file_of(*name);
-    if (!found || name->find('/') != std::string_view::npos) return true;
+  void take(const Member& member) {
+    if (!member.name.starts_with(folder_)) return;
+    const auto name = std::string_view(member.name).substr(folder_.size());
+    if (name == ids_name) ids_file_ = member;
+    const auto found = plan_file_of(name);
+    if (!found || name.find('/') != std::string_view::npos) return;
     const auto [file, id] = *found;
     if (member.entry_offset >= no_entry) throw RunError("its list of members has more than 4 GiB");
     const auto [plan, is_new] = plans_.insert(id);
@@ -145,17 +124,9 @@ class ArchiveIndex {
     if (entry != no_entry) throw RunError("it has " + member.name + " twice");
     entry = static_cast<std::uint32_t>(member.entry_offset);
     stamps_[plan] ^= stamp_of_file(file, member);
-    return true;
   }
 
-  void forget() {
-    ids_file_.reset();
-    plans_ = {};
-    entries_.clear();
-    stamps_.clear();
-  }
-
-  PlansFolder folder_;
+  std::string folder_;
   std::optional<Member> ids_file_;
   IdList plans_;  ///< all of which there is a file
   std::vector<EntryOffsets> entries_;
@@ -175,16 +146,13 @@ class ZipSource final : public PlanSource {
       return ids_in(text_in(archive_, *file), path().string() + ": " + file->name);
     return unlisted_ids(path().string(), index().plans());
   }
-  [[nodiscard]] std::vector<std::uint32_t> entry_offsets(const std::string& id) const override {
-    const EntryOffsets entries = index().entry_offsets(id);
-    return {entries.begin(), entries.end()};
+  [[nodiscard]] std::optional<EntryOffsets> entry_offsets(const std::string& id) const override {
+    return index().entry_offsets(id);
   }
   [[nodiscard]] FloorPlan load(const PlanKey& plan) const override {
     return read_of(path(), [&] {
       const Files files = files_of(plan);
-      const auto read = [&](PlanFile file, NamedBytes& into) {
-        archive_.read(*files[number_of_file(file)], into);
-      };
+      const auto read = [&](PlanFile file) { return archive_.read(*files[number_of_file(file)]); };
       return read_floor_plan(read, files[number_of_file(PlanFile::source)].has_value());
     });
   }
@@ -208,7 +176,7 @@ class ZipSource final : public PlanSource {
     return entries_of(id)[number_of_file(PlanFile::source)] != no_entry;
   }
   [[nodiscard]] std::uint64_t stamp(const PlanKey& plan) const override {
-    if (plan.entry_offsets.empty())
+    if (!plan.entry_offsets)
       if (const auto stamp = index().stamp(plan.id)) return *stamp;
     std::uint64_t stamp = 0;
     const Files files = files_of(plan);
@@ -228,14 +196,9 @@ class ZipSource final : public PlanSource {
   /// Throws InputError if the plan lacks one of the two files that it must have.
   [[nodiscard]] EntryOffsets entries_of(const PlanKey& plan) const {
     check_id(plan.id);
-    EntryOffsets entries = no_entries;
-    std::string folder;
-    if (plan.entry_offsets.size() == entries.size()) {
-      std::copy(plan.entry_offsets.begin(), plan.entry_offsets.end(), entries.begin());
-    } else {
-      entries = index().entry_offsets(plan.id);
-      folder = index().folder().of(archive_);
-    }
+    const EntryOffsets entries =
+        plan.entry_offsets ? *plan.entry_offsets : index().entry_offsets(plan.id);
+    const std::string folder = plan.entry_offsets ? "" : index().folder();
     for (const PlanFile file : {PlanFile::domain, PlanFile::interior})
       if (entries[number_of_file(file)] == no_entry)
         throw InputError(path().string() + ": there is no " + folder +
@@ -272,18 +235,12 @@ SharedPlanSource zip_source(const std::filesystem::path& archive, Listing listin
 std::optional<std::string> text_beside_plans(const std::filesystem::path& path,
                                              const std::string& name) {
   const ZipArchive archive(path);
-  std::vector<Member> found;
-  PlansFolder folder;
-  (void)archive.for_each_member([&](const Member& member) {
-    (void)folder.learns_from(member);
-    if (member.name.ends_with(name)) found.push_back(member);
-    return true;
+  const std::string wanted = folder_of_plans(archive) + name;
+  std::optional<Member> found;
+  archive.for_each_member([&](const Member& member) {
+    if (member.name == wanted && !found) found = member;
   });
-  if (found.empty()) return std::nullopt;
-  const std::string wanted = folder.of(archive) + name;
-  for (const Member& member : found)
-    if (member.name == wanted) return text_in(archive, member);
-  return std::nullopt;
+  return found ? std::optional(text_in(archive, *found)) : std::nullopt;
 }
 
 }  // namespace wallheat

@@ -11,6 +11,7 @@
 
 #include "core/codec.hpp"
 #include "core/machine.hpp"
+#include "core/plan_files.hpp"
 #include "wallheat/plan_result.hpp"
 
 namespace wallheat {
@@ -25,7 +26,7 @@ namespace wallheat {
 struct Task {
   std::uint32_t plan = 0;  ///< its index in the run's queue
   std::string id;
-  std::vector<std::uint32_t> entry_offsets{};  ///< see PlanSource::entry_offsets
+  std::optional<EntryOffsets> entry_offsets{};  ///< see PlanSource::entry_offsets
   static void fields(auto& visit, auto& self) { visit(self.plan, self.id, self.entry_offsets); }
   friend bool operator==(const Task&, const Task&) = default;
 };

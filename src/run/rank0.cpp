@@ -214,14 +214,12 @@ class Rank0 {
                      preparation_.tally, live_status_, surroundings.ranks > 1);
     estimates_.emplace(preparation_.source, plans().size(), name, options_.job.solver.limits,
                        options_.job.solver.kind);
-    if (!plans().empty() && !store_->begin()) throw StopRequested();
+    if (!plans().empty() && !store_->begin_unless_stopped()) throw StopRequested();
   }
 
   void open_store(ResultClaim claim, const Attributes& session) {
-    StorePlan plan = preparation_.store_plan();
-    std::vector<std::string> damage;
-    store_.emplace(std::move(claim), std::move(plan), session, &damage);
-    for (const std::string& sentence : damage) logger_.warn("{}", sentence);
+    store_.emplace(std::move(claim), preparation_.store_plan(), session);
+    for (const std::string& sentence : store_->damage()) logger_.warn("{}", sentence);
   }
 
   void say_what_is_to_do() {

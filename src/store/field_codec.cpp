@@ -37,9 +37,8 @@ void put_field(PlanResult& result, const Grid<double>& field) {
 }
 
 Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape) {
-  constexpr std::size_t most_cells = SIZE_MAX / sizeof(double);
-  const bool has_cells = shape.rows > 0 && shape.cols > 0 && shape.cols <= most_cells / shape.rows;
-  if (!has_cells || !can_hold(chunk.size(), shape.rows * shape.cols * sizeof(double))) damaged();
+  const std::size_t most_cells = most_unpacked(chunk.size()) / sizeof(double);
+  if (shape.rows == 0 || shape.cols == 0 || shape.cols > most_cells / shape.rows) damaged();
   std::vector<std::byte> planes(shape.rows * shape.cols * sizeof(double));
   if (!inflate(chunk, planes)) damaged();
   Grid<double> field(shape.rows, shape.cols);

@@ -1,15 +1,13 @@
-#include "store/fold.hpp"
-
 #include "io/files.hpp"
 #include "store/result_path.hpp"
+#include "store/view.hpp"
 
 namespace wallheat::store {
 namespace fs = std::filesystem;
 namespace {
 
-/// Writes what a view says as a new file in the place of the old one; false if it was interrupted.
-bool write_view(const View& view, const fs::path& path, const Interrupted& interrupted,
-                Lacking& lacking) {
+/// Writes what a view says as a new file in the place of the old one; false if it was stopped.
+bool write_view(const View& view, const fs::path& path, const StopAsked& stop, Lacking& lacking) {
   Campaign campaign = view.campaign();
   campaign.predecessor = std::exchange(campaign.file_id, new_file_id());
   std::vector<std::uint32_t> rooms;
@@ -19,7 +17,7 @@ bool write_view(const View& view, const fs::path& path, const Interrupted& inter
   StoredResult result;
   for (std::size_t i = 0; i < view.count(); ++i) {
     constexpr std::size_t plans_between = 64;
-    if (i % plans_between == 0 && interrupted && interrupted()) return false;
+    if (i % plans_between == 0 && stop && stop()) return false;
     (void)view.load(i, result, lacking);
     fresh.put(result);
   }
@@ -61,14 +59,13 @@ void remove_journals(const fs::path& path, std::size_t end) {
   }
 }
 
-std::optional<Damage> fold(const fs::path& path, const TextList* ids,
-                           const Interrupted& interrupted) {
+std::optional<Damage> fold(const fs::path& path, const TextList* ids, const StopAsked& stop) {
   take_journals(path);
   View view(path, Journals::taken);
   if (ids != nullptr) view.arrange(*ids);
   Lacking lacking;
   try {
-    if (!write_view(view, path, interrupted, lacking)) return std::nullopt;
+    if (!write_view(view, path, stop, lacking)) return std::nullopt;
   } catch (const SystemError& error) {
     throw not_folded(view, path, error.what());
   } catch (const Hdf5Error& error) {

@@ -69,11 +69,61 @@ herr_t collect_name(hid_t, const char* name, const H5A_info_t*, void* names) {
   return 0;
 }
 
+herr_t collect_link(hid_t, const char* name, const H5L_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+void copy_attribute(const Handle& from, const Handle& to, const std::string& name) {
+  const auto task = "keep the attribute " + name;
+  const Handle old(H5Aopen(from.get(), name.c_str(), H5P_DEFAULT), H5Aclose, task);
+  const Handle type(H5Aget_type(old.get()), H5Tclose, task);
+  const Handle space(H5Aget_space(old.get()), H5Sclose, task);
+  const Handle copy(
+      H5Acreate2(to.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose, task);
+  const auto count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
+  const std::size_t size = H5Tget_size(type.get());
+  constexpr std::size_t most_bytes = 16 << 20;
+  if (count == 0) return;
+  if (count > most_bytes / size) throw Hdf5Error("cannot " + task + ": it is too large");
+  std::vector<char> value(count * size);
+  checked(H5Aread(old.get(), type.get(), value.data()), task);
+  checked(H5Awrite(copy.get(), type.get(), value.data()), task);
+  H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, value.data());
+}
+
+Handle make_access_list() {
+  Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare the opening");
+  // Version 1.10's objects carry checksums; newer ones could not be opened by older tools.
+  checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the format");
+  checked(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "choose how to close");
+  checked(H5Pset_file_locking(list.get(), false, true), "turn HDF5's locks off");
+  // What waits in HDF5's buffer is written when a dataset is closed, where nobody hears of an
+  // error. Without the buffer it is written, and fails, at once.
+  checked(H5Pset_sieve_buf_size(list.get(), 0), "write at once");
+  return list;
+}
+
 void require(const Handle& file, const std::string& name) {
   if (!has_object(file, name)) throw Hdf5Error("cannot open " + name + ": there is none");
 }
 
 }  // namespace
+
+Handle open_to_read(const std::filesystem::path& file) {
+  const Handle list = make_access_list();
+  // A process has one way to open a file with a driver, and the host of this library may have it
+  // open in another way. This driver is HDF5's own for POSIX files, which logs nothing as it is
+  // set.
+  checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "choose the driver");
+  return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file"};
+}
+
+Handle create_new(const std::filesystem::path& file) {
+  return {H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, make_access_list().get()), H5Fclose,
+          "make " + file.string()};
+}
 
 Handle text_type(std::size_t bytes) {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "describe a text");
@@ -176,6 +226,42 @@ std::optional<std::int64_t> read_whole_number(const Handle& object, const std::s
   std::int64_t value = 0;
   checked(H5Aread(attribute->handle.get(), H5T_NATIVE_INT64, &value), "read the attribute " + name);
   return value;
+}
+
+void write_texts(const Handle& object, const Attributes& values) {
+  for (const auto& [name, value] : values)
+    write_attribute(object, name, text_type(value.size() + 1).get(), value.c_str());
+}
+
+Attributes read_texts(const Handle& object, std::uint64_t& most_bytes) {
+  Attributes values;
+  for (const auto& name : attributes_of(object)) {
+    auto value = read_text(object, name, most_bytes);
+    if (!value) continue;
+    const auto bytes = name.size() + value->size();
+    if (bytes > most_bytes)
+      throw Hdf5Error("cannot trust the attributes: they hold more than the file");
+    most_bytes -= bytes;
+    values[name] = std::move(*value);
+  }
+  return values;
+}
+
+void copy_unknown(const Handle& from, const Handle& to) {
+  const Handle old = open_group(from, "/");
+  const Handle fresh = open_group(to, "/");
+  for (const auto& name : attributes_of(old))
+    if (H5Aexists(fresh.get(), name.c_str()) == 0) copy_attribute(old, fresh, name);
+  std::vector<std::string> names;
+  hsize_t position = 0;
+  checked(H5Literate(old.get(), H5_INDEX_NAME, H5_ITER_INC, &position, collect_link, &names),
+          "list what the file holds");
+  for (const auto& name : names) {
+    if (has_object(to, "/" + name)) continue;
+    (void)has_object(from, "/" + name);  // refuses links
+    checked(H5Ocopy(old.get(), name.c_str(), fresh.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+            "keep /" + name);
+  }
 }
 
 }  // namespace wallheat::store

@@ -3,11 +3,14 @@
 #include <hdf5.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "wallheat/result_reader.hpp"
 
 namespace wallheat::store {
 
@@ -78,6 +81,12 @@ class Handle {
   Closer closer_ = nullptr;
 };
 
+// HDF5's own locks are off: a notebook that has a file open must not stop a run.
+
+[[nodiscard]] Handle open_to_read(const std::filesystem::path& file);
+/// Makes a new file with nothing in it; there must be none of that name, nor a link.
+[[nodiscard]] Handle create_new(const std::filesystem::path& file);
+
 // An HDF5 file may hold anything under the names that are looked for, and HDF5 reads all of an
 // object into the room that it is given. So an object's form is compared before anything is read.
 
@@ -110,5 +119,14 @@ void write_attribute(const Handle& object, const std::string& name, hid_t type, 
 /// Nothing if the attribute is anything but one whole number, or is missing.
 [[nodiscard]] std::optional<std::int64_t> read_whole_number(const Handle& object,
                                                             const std::string& name);
+/// Text attributes of an object.
+void write_texts(const Handle& object, const Attributes& values);
+/// Reads them. Throws Hdf5Error if they, names included, have more than `most_bytes`. Takes
+/// their bytes from `most_bytes`.
+[[nodiscard]] Attributes read_texts(const Handle& object, std::uint64_t& most_bytes);
+
+/// Copies the root's attributes, and all objects in it, whose names the other file does not have.
+/// Throws Hdf5Error at a link to something else.
+void copy_unknown(const Handle& from, const Handle& to);
 
 }  // namespace wallheat::store

@@ -49,17 +49,11 @@ requires(std::is_arithmetic_v<From> || std::is_enum_v<From>) void copy(From from
 }
 
 /// Calls copy_column(row's value, result's value) for each column that both have.
-template <class ARow, class AResult, class CopyColumn>
-void match(ARow& row, AResult& result, CopyColumn copy_column) {
-#define WALLHEAT_NUMBER(type, name, initial, use, meaning) copy_column(row.name, result.name);
-#define WALLHEAT_TEXT(bytes, name, use, meaning) copy_column(row.name, result.name);
-#define WALLHEAT_PART(type, name, part, use, meaning) copy_column(row.name, result.part);
-#define WALLHEAT_STORED(type, name, initial, meaning)
-  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
-#undef WALLHEAT_NUMBER
-#undef WALLHEAT_TEXT
-#undef WALLHEAT_PART
-#undef WALLHEAT_STORED
+void match(auto& row, auto& result, auto copy_column) {
+  for_each_row_column([&](const char*, auto member, auto, auto value, const char*) {
+    if constexpr (std::is_invocable_v<decltype(value), decltype(result)>)
+      copy_column(row.*member, value(result));
+  });
 }
 
 }  // namespace
@@ -200,15 +194,16 @@ std::optional<JournalEntry> entry_of(const Record& record, std::uint64_t offset)
                       static_cast<std::uint32_t>((bytes - sizeof(Row)) / sizeof(RoomResult))};
 }
 
-/// Behind the last one, so that no name is used again that another process is taking.
-std::pair<File, std::size_t> make_journal(const std::filesystem::path& file, std::size_t number) {
+/// Behind the last one, so that no name is used again that another process is taking: `number`
+/// becomes its number.
+File make_journal(const std::filesystem::path& file, std::size_t& number) {
   const auto numbers = journal_numbers(file);
   if (!numbers.empty()) number = std::max(number, numbers.back() + 1);
   for (;; ++number) {
     const auto path = journal_path(file, number);
     if (is_there(taken_path(path))) continue;
     if (auto made = open_unless(EEXIST, path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND))
-      return {std::move(*made), number};
+      return std::move(*made);
   }
 }
 
@@ -216,7 +211,7 @@ std::pair<File, std::size_t> make_journal(const std::filesystem::path& file, std
 
 JournalWriter::JournalWriter(const std::filesystem::path& file, std::size_t number, FileId file_id,
                              const Attributes& session)
-    : JournalWriter(make_journal(file, number), file_id) {
+    : number_(number), file_(make_journal(file, number_)), file_id_(file_id) {
   try {
     take_rights_of(file, file_);
     add_record(RecordKind::session, bytes_of(session), {});
@@ -233,9 +228,6 @@ void JournalWriter::remove() {
   const auto later = journal_path(file, number_ + 1);
   if (!is_there(later) && !is_there(taken_path(later))) remove_file(path());
 }
-
-JournalWriter::JournalWriter(std::pair<File, std::size_t> made, FileId file_id)
-    : file_(std::move(made.first)), number_(made.second), file_id_(file_id) {}
 
 void JournalWriter::add_record(RecordKind kind, std::span<const std::byte> payload,
                                std::span<const std::byte> field) {

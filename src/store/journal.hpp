@@ -23,48 +23,47 @@ static_assert(std::endian::native == std::endian::little, "rows are stored as th
 
 /// What a row holds for a column of type T: enumerations are 32 bits wide.
 template <class T>
-using RowValue = typename std::conditional_t<std::is_enum_v<T>, std::type_identity<std::int32_t>,
-                                             std::type_identity<T>>::type;
+struct RowValue {
+  using type = std::conditional_t<std::is_enum_v<T>, std::int32_t, T>;
+};
+template <std::size_t bytes>
+struct RowValue<Text<bytes>> {
+  using type = std::array<char, bytes>;
+};
 
 /// A plan's row exactly as it lies in the HDF5 file and in journals. Texts end in NUL.
 struct Row {
-// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses
-#define WALLHEAT_NUMBER(type, name, initial, use, meaning) RowValue<type> name{};
-#define WALLHEAT_TEXT(bytes, name, use, meaning) std::array<char, bytes> name{};
-#define WALLHEAT_PART(type, name, part, use, meaning) RowValue<type> name{};
-#define WALLHEAT_STORED(type, name, initial, meaning) RowValue<type> name = initial;
-  // NOLINTEND(bugprone-macro-parentheses)
-  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
-#undef WALLHEAT_NUMBER
-#undef WALLHEAT_TEXT
+#define WALLHEAT_MEMBER(Type, name, initial, use, meaning) RowValue<Type>::type name{};
+#define WALLHEAT_PART(Type, name, part, use, meaning) RowValue<Type>::type name{};
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_MEMBER, WALLHEAT_PART)
+#undef WALLHEAT_MEMBER
 #undef WALLHEAT_PART
-#undef WALLHEAT_STORED
+  std::uint32_t row_crc32 = 0;
 };
 
-/// Calls visit(name, member, type) for each column of a row, in order: `member` points to it,
-/// `type` is a std::type_identity of its type in WALLHEAT_RESULT_COLUMNS, std::string for a text.
+/// Calls visit(name, member, type, value, meaning) for each column of a row, in order: `member`
+/// points to it, `type` is a std::type_identity of its type in WALLHEAT_RESULT_COLUMNS, and
+/// value(result) is what a PlanResult has for it, of which only row_crc32 has nothing.
 template <class Visit>
 constexpr void for_each_row_column(Visit&& visit) {
-#define WALLHEAT_NUMBER(type, name, initial, use, meaning) \
-  visit(#name, &Row::name, std::type_identity<type>{});
-#define WALLHEAT_TEXT(bytes, name, use, meaning) \
-  visit(#name, &Row::name, std::type_identity<std::string>{});
-#define WALLHEAT_PART(type, name, part, use, meaning) \
-  visit(#name, &Row::name, std::type_identity<type>{});
-#define WALLHEAT_STORED(type, name, initial, meaning) \
-  visit(#name, &Row::name, std::type_identity<type>{});
-  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
-#undef WALLHEAT_NUMBER
-#undef WALLHEAT_TEXT
+#define WALLHEAT_MEMBER(Type, name, initial, use, meaning) \
+  WALLHEAT_PART(Type, name, name, use, meaning)
+#define WALLHEAT_PART(Type, name, part, use, meaning) \
+  visit(                                              \
+      #name, &Row::name, std::type_identity<Type>{},  \
+      [](auto& result) -> auto& { return result.part; }, meaning);
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_MEMBER, WALLHEAT_PART)
+#undef WALLHEAT_MEMBER
 #undef WALLHEAT_PART
-#undef WALLHEAT_STORED
+  visit("row_crc32", &Row::row_crc32, std::type_identity<std::uint32_t>{}, nullptr,
+        "of the row before it");
 }
 
 static_assert(
     [] {
       std::size_t bytes = 0;
       for_each_row_column(
-          [&](const char*, auto member, auto) { bytes += sizeof(std::declval<Row>().*member); });
+          [&](const char*, auto member, auto...) { bytes += sizeof(std::declval<Row>().*member); });
       return bytes;
     }() == sizeof(Row),
     "a gap in Row would store, and check, undefined bytes");
@@ -132,21 +131,21 @@ class JournalWriter {
   void remove();
 
  private:
-  JournalWriter(std::pair<File, std::size_t> made, FileId file_id);
   void add_record(RecordKind kind, std::span<const std::byte> payload,
                   std::span<const std::byte> field);
   void flush();
 
-  File file_;
   std::size_t number_;
+  File file_;
   FileId file_id_;
   std::vector<std::byte> batch_;
 };
 
 /// Where a result is in its journal.
 struct JournalEntry {
-  std::uint64_t offset = 0;  ///< of its row
-  std::uint32_t rooms = 0;   ///< how many follow the row, before the field
+  std::uint64_t offset = 0;   ///< of its row
+  std::uint32_t rooms = 0;    ///< how many follow the row, before the field
+  std::uint32_t journal = 0;  ///< for who has several: which one, from 1
 };
 
 /// Reads a journal as far as its records are whole.

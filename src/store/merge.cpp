@@ -9,9 +9,8 @@
 #include "io/write_lock.hpp"
 #include "store/boundary.hpp"
 #include "store/field_codec.hpp"
-#include "store/fold.hpp"
 #include "store/result_path.hpp"
-#include "store/store_plan.hpp"
+#include "store/view.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -120,8 +119,7 @@ class Merge {
       throw RunError(path.string() + " is a part of another campaign than " +
                      parts_.front().string() + ": " + why);
     };
-    const auto found =
-        differences(part.campaign(), "it has", all_.settings, all_.save_fields, "the other");
+    const auto found = differences(part.campaign(), "it has", all_, "the other");
     if (!found.empty()) refuse(found);
     if (part.count() != ids_.size())
       refuse("it is for " + std::to_string(part.count()) + " plans, the other for " +

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "io/files.hpp"
-#include "store/layout.hpp"
 #include "store/result_file.hpp"
 
 namespace wallheat::store {

@@ -4,8 +4,8 @@
 #include "io/files.hpp"
 #include "io/write_lock.hpp"
 #include "store/boundary.hpp"
-#include "store/fold.hpp"
 #include "store/result_path.hpp"
+#include "store/view.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;

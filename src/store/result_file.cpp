@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "io/deflate.hpp"
-#include "store/layout.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {
@@ -25,9 +24,9 @@ std::uint32_t room_checksum_of(const RoomResult& room) {
   return crc32_of(std::as_bytes(std::span(&room, 1)).first(offsetof(RoomResult, room_crc32)));
 }
 
-File open_existing(const std::filesystem::path& path, int flags) {
+File open_existing(const std::filesystem::path& path) {
   refuse_folder(path);
-  auto file = open_unless(ENOENT, path, flags);
+  auto file = open_unless(ENOENT, path, O_RDONLY);
   if (!file) throw RunError(path.string() + " does not exist");
   return std::move(*file);
 }
@@ -73,13 +72,35 @@ FileId new_file_id() {
   return (high << 32 | random()) | 1;  // 0 is none
 }
 
-ResultFile::ResultFile(const std::filesystem::path& path) : bytes_(open_existing(path, O_RDONLY)) {
+std::string differences(const Campaign& first, const std::string& a, const Campaign& second,
+                        const std::string& b) {
+  std::string text;
+  const auto compare = [&](const std::string& name, const std::string& of_first,
+                           const std::string& of_second) {
+    if (of_first == of_second) return;
+    text +=
+        (text.empty() ? "" : "; ") + name + ": " + a + " " + of_first + ", " + b + " " + of_second;
+  };
+  const auto value_in = [](const Attributes& values, const std::string& name) {
+    const auto found = values.find(name);
+    return found == values.end() ? "none" : found->second;
+  };
+  Attributes all = first.settings;
+  all.insert(second.settings.begin(), second.settings.end());
+  for (const auto& [name, value] : all)
+    compare(name, value_in(first.settings, name), value_in(second.settings, name));
+  const auto word = [](bool saved) { return saved ? "saved" : "not saved"; };
+  compare("fields", word(first.save_fields), word(second.save_fields));
+  return text;
+}
+
+ResultFile::ResultFile(const std::filesystem::path& path) : bytes_(open_existing(path)) {
   const QuietHdf5 quiet;
   std::array<unsigned char, hdf5_signature.size()> start{};
-  if (!bytes_->read_at(0, std::as_writable_bytes(std::span(start))) || start != hdf5_signature)
+  if (!bytes_.read_at(0, std::as_writable_bytes(std::span(start))) || start != hdf5_signature)
     throw RunError(path.string() + " is not an HDF5 file");
   file_ = open_to_read(path);
-  if (!bytes_->is_named()) refuse_changed(path);
+  if (!bytes_.is_named()) refuse_changed(path);
   read_identity(file_, path, campaign_);
   read_sessions();
   campaign_.save_fields = has_object(file_, fields_name);
@@ -89,7 +110,7 @@ ResultFile::ResultFile(const std::filesystem::path& path) : bytes_(open_existing
 
 void ResultFile::read_sessions() {
   // Many names may lead to one group: what was read already must not be had again and again.
-  std::uint64_t most_bytes = bytes_->size();
+  std::uint64_t most_bytes = bytes_.size();
   campaign_.settings = read_texts(open_group(file_, settings_name), most_bytes);
   for (std::size_t number = 0; has_object(file_, session_name(number)); ++number)
     campaign_.sessions.push_back(read_texts(open_group(file_, session_name(number)), most_bytes));
@@ -102,14 +123,14 @@ Table ResultFile::find(const char* name, const Handle& type) const {
     throw Hdf5Error("cannot trust " + std::string(name) + ": " + why);
   };
   if (size.size() != 1) fail("it is no list");
-  if (size.front() > bytes_->size() / H5Tget_size(type.get())) fail("the file is too short for it");
+  if (size.front() > bytes_.size() / H5Tget_size(type.get())) fail("the file is too short for it");
   const haddr_t offset = H5Dget_offset(dataset.get());
   if (size.front() > 0 && offset == HADDR_UNDEF) fail("it has no place in the file");
   return {offset, size.front()};
 }
 
 void ResultFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
-  if (!bytes_->read_at(offset, bytes)) refuse_changed(path());
+  if (!bytes_.read_at(offset, bytes)) refuse_changed(path());
 }
 
 void ResultFile::read_rows(std::size_t first, std::span<Row> rows) const {
@@ -161,7 +182,7 @@ std::optional<std::vector<std::byte>> ResultFile::field(const Row& row) const {
     if (!std::ranges::equal(size_of(field), shape)) return std::nullopt;
     hsize_t bytes = 0;
     checked(H5Dget_chunk_storage_size(field.get(), corner.data(), &bytes), task);
-    if (bytes != static_cast<std::uint64_t>(row.field_bytes) || bytes > bytes_->size()) return {};
+    if (bytes != static_cast<std::uint64_t>(row.field_bytes) || bytes > bytes_.size()) return {};
     std::vector<std::byte> chunk(static_cast<std::size_t>(bytes));
     std::uint32_t filters_left_out = 0;
     checked(H5Dread_chunk(field.get(), H5P_DEFAULT, corner.data(), &filters_left_out, chunk.data()),
@@ -175,7 +196,7 @@ std::optional<std::vector<std::byte>> ResultFile::field(const Row& row) const {
 
 void ResultFile::open_to_write() {
   File writable(path(), O_RDWR);
-  if (!bytes_->is_named() || !writable.is_named()) refuse_changed(path());
+  if (!bytes_.is_named() || !writable.is_named()) refuse_changed(path());
   bytes_ = std::move(writable);
 }
 
@@ -190,10 +211,8 @@ void ResultFile::write_row(const Row& row) const {
   }
   const auto bytes = std::as_bytes(std::span(&row, 1));
   const std::uint64_t at = rows_.offset + row.index * sizeof row;
-  bytes_->write_at(at + first_bytes, bytes.subspan(first_bytes));
-  bytes_->write_at(at, bytes.first(first_bytes));
+  bytes_.write_at(at + first_bytes, bytes.subspan(first_bytes));
+  bytes_.write_at(at, bytes.first(first_bytes));
 }
-
-void ResultFile::copy_unknown_objects(const Handle& target) const { copy_unknown(file_, target); }
 
 }  // namespace wallheat::store

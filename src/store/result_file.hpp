@@ -30,12 +30,15 @@ struct Campaign {
 
   /// True if the rooms of answers are kept.
   [[nodiscard]] bool keeps_rooms() const { return settings.contains("rooms_door"); }
+  [[nodiscard]] bool has_rooms(const Row& row) const {
+    return keeps_rooms() && is_answer(status_of(row)) && status_of(row) != PlanStatus::empty;
+  }
 };
 
-/// True if a row has rooms, in a campaign that keeps them.
-[[nodiscard]] inline bool has_rooms(const Row& row) {
-  return is_answer(status_of(row)) && status_of(row) != PlanStatus::empty;
-}
+/// Names each difference between what two campaigns ask for, "tolerance: A has 1, B 2; ..." if `a`
+/// and `b` are "A has" and "B"; empty if there is none.
+[[nodiscard]] std::string differences(const Campaign& first, const std::string& a,
+                                      const Campaign& second, const std::string& b);
 
 /// The rooms as those of row i, with their checksums.
 [[nodiscard]] std::vector<RoomResult> sealed_rooms(std::span<const RoomResult> rooms,
@@ -57,8 +60,25 @@ struct Table {
   std::uint64_t count = 0;
 };
 
+// What reading and writing share.
+
+inline constexpr const char* rows_name = "/rows";
+inline constexpr const char* rooms_name = "/rooms";
+inline constexpr const char* fields_name = "/fields";
+inline constexpr const char* settings_name = "/settings";
+inline constexpr const char* sessions_name = "/sessions";
+/// "/sessions/3"
+[[nodiscard]] std::string session_name(std::size_t number);
+
 /// The compound type of /rows: a Row, byte for byte, with named columns and an enum for the status.
 [[nodiscard]] Handle make_row_type();
+/// That of /rooms.
+[[nodiscard]] Handle make_room_type();
+
+/// What kind of file it is, and which.
+void write_identity(const Handle& file, const Campaign& campaign);
+/// Throws RunError if it is no result file, or one of another format version.
+void read_identity(const Handle& file, const std::filesystem::path& path, Campaign& campaign);
 
 /// An open result file. Several threads may read. Functions throw RunError or Hdf5Error.
 class ResultFile {
@@ -66,12 +86,12 @@ class ResultFile {
   /// Throws RunError if there is none, it is none of wallheat's, or of another format version.
   explicit ResultFile(const std::filesystem::path& path);
 
-  [[nodiscard]] const std::filesystem::path& path() const { return bytes_->path(); }
+  [[nodiscard]] const std::filesystem::path& path() const { return bytes_.path(); }
   [[nodiscard]] const Campaign& campaign() const { return campaign_; }
   [[nodiscard]] std::size_t count() const { return rows_.count; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_->size(); }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
   /// Whether its name still leads to it: a fold puts another file in its place.
-  [[nodiscard]] bool is_named() const { return bytes_->is_named(); }
+  [[nodiscard]] bool is_named() const { return bytes_.is_named(); }
 
   /// As they lie there, whole or not.
   void read_rows(std::size_t first, std::span<Row> rows) const;
@@ -86,8 +106,8 @@ class ResultFile {
   /// Writes a row for other programs; its journal has it already. Its status is written last, so
   /// that a reader of the status finds the row whole. Nothing less replaces an answer.
   void write_row(const Row& row) const;
-  /// Copies what wallheat does not know from the root to another open file.
-  void copy_unknown_objects(const Handle& target) const;
+  /// For what wallheat does not know.
+  [[nodiscard]] const Handle& hdf5() const { return file_; }
 
  private:
   void read_sessions();
@@ -95,7 +115,7 @@ class ResultFile {
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   const std::vector<std::uint32_t>& room_starts() const;
 
-  std::optional<File> bytes_;  ///< the same file without HDF5
+  File bytes_;  ///< the same file without HDF5
   Handle file_;
   Campaign campaign_;
   Table rows_;
@@ -119,7 +139,8 @@ class NewResultFile {
   /// Each row once, in any order; neighbours one after the other are fastest. Rooms that are fewer
   /// than was said leave blank ones, of 0 cells.
   void put(const StoredResult& result);
-  void keep_unknown_objects(const ResultFile& old) { old.copy_unknown_objects(file_); }
+  /// Copies what wallheat does not know from the root of another file.
+  void keep_unknown_objects(const ResultFile& old) { copy_unknown(old.hdf5(), file_); }
   /// Makes it durable, and only then gives it its name; what is to go before goes in between.
   void finish(const std::function<void()>& before_it_has_its_name = {});
 

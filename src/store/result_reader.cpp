@@ -2,32 +2,11 @@
 
 #include <mutex>
 
-#include "store/boundary.hpp"
 #include "store/field_codec.hpp"
 #include "store/result_path.hpp"
 #include "store/view.hpp"
 
 namespace wallheat {
-
-using namespace store;
-
-std::vector<StoredField> stored_fields(const std::filesystem::path& file) {
-  return in_one_sentence(file, {}, [&] {
-    const View view(result_path(file));
-    if (view.journals() > 0)
-      throw RunError(file.string() +
-                     " is not whole yet: other programs find its fields once the run has finished, "
-                     "or after 'wallheat repair'; while it runs, 'wallheat merge --allow-missing' "
-                     "makes a whole copy");
-    std::vector<StoredField> fields;
-    view.for_each_row([&](const Row& row) {
-      if (has_field(row))
-        fields.push_back({row.index, std::string(id_of(row)), shape_of(row),
-                          "/fields/" + field_name(id_of(row))});
-    });
-    return fields;
-  });
-}
 
 namespace fs = std::filesystem;
 using namespace store;
@@ -63,7 +42,7 @@ class ResultReader::Impl {
 
   [[nodiscard]] std::vector<RoomResult> rooms(std::size_t index) const {
     const Row row = row_of(index);
-    if (!view_.campaign().keeps_rooms() || !store::has_rooms(row)) return {};
+    if (!view_.campaign().has_rooms(row)) return {};
     auto rooms = view_.rooms(index);
     if (!are_intact(rooms, row)) refuse_damaged("damaged rooms", row);
     return rooms;
@@ -128,6 +107,22 @@ bool ResultReader::closed_well() const { return impl_->view().has_ended(); }
 bool ResultReader::is_whole() const { return impl_->view().journals() == 0; }
 const std::vector<std::string>& ResultReader::damage() const {
   return impl_->view().damage().sentences;
+}
+
+std::vector<StoredField> stored_fields(const fs::path& file) {
+  const View view = view_of(result_path(file));
+  if (view.journals() > 0)
+    throw RunError(file.string() +
+                   " is not whole yet: other programs find its fields once the run has finished, "
+                   "or after 'wallheat repair'; while it runs, 'wallheat merge --allow-missing' "
+                   "makes a whole copy");
+  std::vector<StoredField> fields;
+  view.for_each_row([&](const Row& row) {
+    if (has_field(row))
+      fields.push_back(
+          {row.index, std::string(id_of(row)), shape_of(row), "/fields/" + field_name(id_of(row))});
+  });
+  return fields;
 }
 
 }  // namespace wallheat

@@ -1,15 +1,17 @@
 #include "store/result_store.hpp"
 
-#include <atomic>
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
+#include "io/deflate.hpp"
 #include "io/files.hpp"
 #include "store/boundary.hpp"
-#include "store/fold.hpp"
 #include "store/result_path.hpp"
-#include "store/store_plan.hpp"
+#include "store/view.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -21,6 +23,33 @@ const Remedies to_resume{"make room and run again with --resume", "run again wit
 const Remedies to_create{to_resume.if_full, "see that the directory can be written"};
 const Remedies to_look{to_resume.if_full,
                        "bring back a copy of it, or start anew with --overwrite"};
+
+/// The id of a plan as rows have it: one that is too long for them is cut, and told apart by a
+/// checksum.
+std::string stored_id(std::string_view id) {
+  if (id.size() <= max_id_length) return std::string(id);
+  std::array<char, 16> end{};
+  std::snprintf(end.data(), end.size(), "~%08x", crc32_of(std::as_bytes(std::span(id))));
+  std::array<char, max_id_length + 1 - 9> start{};
+  put_text(start, id);
+  return std::string(text_in(start)) + end.data();
+}
+
+StorePlan storable(const fs::path& path, StorePlan plan) {
+  plan.settings = store::storable(std::move(plan.settings));
+  const bool all_fit = std::all_of(plan.ids.begin(), plan.ids.end(),
+                                   [](std::string_view id) { return id.size() <= max_id_length; });
+  if (!all_fit) {
+    TextList stored;
+    for (const std::string_view id : plan.ids) stored.push_back(stored_id(id));
+    plan.ids = stored;
+  }
+  for (const std::string_view id : plan.ids)
+    if (id.empty() || id.find('\0') != std::string::npos)
+      throw RunError(path.string() + " cannot hold the plan id \"" + std::string(id) +
+                     "\": it is empty or holds a NUL");
+  return plan;
+}
 
 /// Throws RunError if a new file may not take this name.
 void require_free(const fs::path& path, bool overwrite) {
@@ -41,237 +70,29 @@ View view_to_resume(const fs::path& path, const StorePlan& plan) {
   if (!is_there(path) && has_results(path)) require_free(path, false);
   return in_one_sentence(path, to_look, [&] {
     View view(path);
-    require_agreement(path, view.campaign(), plan);
+    const Campaign wanted{.settings = plan.settings, .save_fields = plan.save_fields};
+    const auto found = differences(view.campaign(), "the file has", wanted, "this run");
+    if (!found.empty())
+      throw RunError(path.string() + " was made with other settings: " + found +
+                     "; give those of the file, or name another file with --out");
     view.arrange(plan.ids);
     return view;
   });
 }
 
 /// The rows that a session begins with, of what it finds, if that is not nothing.
-void hand_over(const std::optional<View>& found, const TextList& ids,
+void hand_over(const View* found, const TextList& ids,
                const std::function<void(const PlanResult&)>& take) {
   PlanResult result;
   const auto take_row = [&](const Row& row) {
     put_row(row, result);
     take(result);
   };
-  if (found) return found->for_each_row(take_row);
+  if (found != nullptr) return found->for_each_row(take_row);
   for (std::size_t i = 0; i < ids.size(); ++i) take_row(pending_row(i, ids[i]));
 }
 
-StorePlan storable(const fs::path& path, StorePlan plan) {
-  plan.settings = store::storable(std::move(plan.settings));
-  plan.ids = stored_ids(path, plan.ids);
-  return plan;
-}
-
 }  // namespace
-
-class ResultStore::Impl {
- public:
-  Impl(ResultClaim claim, StorePlan plan, const Attributes& session,
-       std::vector<std::string>* report);
-
-  [[nodiscard]] const fs::path& path() const { return claim_.path; }
-  void for_each_restored(const std::function<void(const PlanResult&)>& take) const {
-    if (!journal_) hand_over(found_, plan_.ids, take);
-  }
-  bool begin();
-  void store(std::span<const PlanResult> results);
-  [[nodiscard]] double fold_seconds() const { return static_cast<double>(bytes_) / bytes_per_s_; }
-  Closed close(const Attributes& end, bool finished, const StopAsked& stop);
-
- private:
-  /// Writes something. If that throws, the file is given up.
-  template <class Step>
-  auto write(Step step) {
-    if (given_up_) throw RunError(path().string() + " was given up after a failed write");
-    given_up_ = true;
-    auto result = step();
-    given_up_ = false;
-    return result;
-  }
-  bool begin_session();
-  void create_file();
-  void remove_leftovers();
-  void begin_journal();
-  Row to_stored_row(const PlanResult& result) const;
-  void add_to_batch(const Row& row, const PlanResult& result);
-  void end_session(const Attributes& end, bool finished);
-  /// False if it was stopped.
-  bool fold_all(const StopAsked& stop);
-  void remove_all();
-
-  ResultClaim claim_;
-  StorePlan plan_;
-  Attributes session_;
-  std::optional<View> found_;  ///< what is there, until the session begins; nothing if it is new
-  std::unique_ptr<ResultFile> file_;
-  std::optional<JournalWriter> journal_;
-  std::vector<Row> rows_;  ///< of the batch
-  std::size_t stored_ = 0;
-  bool is_first_ = false;                 ///< there was nothing of this name before
-  std::atomic<std::uint64_t> bytes_ = 0;  ///< of the file and its journals
-  double bytes_per_s_ = 100e6;
-  bool given_up_ = false;
-  Closed closed_;
-};
-
-ResultStore::Impl::Impl(ResultClaim claim, StorePlan plan, const Attributes& session,
-                        std::vector<std::string>* report)
-    : claim_(std::move(claim)),
-      plan_(storable(path(), std::move(plan))),
-      session_(store::storable(session)) {
-  // A kill may have come between a rename and its sync.
-  if (claim_.mode != OpenMode::create) sync_directory_of(path());
-  if (claim_.mode != OpenMode::resume) return;
-  found_ = view_to_resume(path(), plan_);
-  bytes_ = found_->bytes();
-  if (report != nullptr) *report = found_->damage().sentences;
-}
-
-bool ResultStore::Impl::begin() {
-  return write([&] { return journal_.has_value() || begin_session(); });
-}
-
-bool ResultStore::Impl::begin_session() {
-  constexpr std::size_t most_journals = 64;
-  const auto before = std::chrono::steady_clock::now();
-  bool is_made = true;
-  if (!found_) {
-    create_file();
-  } else if (found_->is_arranged() || found_->journals() >= most_journals) {
-    if (!fold_all(claim_.stop)) return false;
-    found_.reset();
-  } else {
-    is_made = false;
-  }
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - before;
-  begin_journal();
-  constexpr std::uint64_t enough_to_measure = 4 << 20;
-  if (is_made && file_->bytes() > enough_to_measure)
-    bytes_per_s_ = static_cast<double>(file_->bytes()) / passed.count();
-  return true;
-}
-
-void ResultStore::Impl::create_file() {
-  is_first_ = !has_results(path());
-  take_journals(path());
-  const Campaign campaign{
-      .file_id = new_file_id(), .settings = plan_.settings, .save_fields = plan_.save_fields};
-  NewResultFile fresh(path(), campaign, plan_.ids.size(), {});
-  for (std::size_t i = 0; i < plan_.ids.size(); ++i)
-    fresh.put({.row = pending_row(i, plan_.ids[i])});
-  fresh.finish([&] { remove_journals(path(), SIZE_MAX); });
-}
-
-/// Removes what a kill left of a fold: journals that are in the file, and the new file.
-void ResultStore::Impl::remove_leftovers() {
-  for (const fs::path& journal : found_->empty_journals()) remove_file(journal);
-  remove_journals(path(), found_->file().campaign().sessions.size());
-  remove_file(temporary_path(path()));
-}
-
-void ResultStore::Impl::begin_journal() {
-  if (found_) {
-    remove_leftovers();
-    file_ = found_->take_file();
-    found_.reset();
-  } else {
-    file_ = std::make_unique<ResultFile>(path());
-  }
-  const std::size_t first = file_->campaign().sessions.size();
-  file_->open_to_write();
-  JournalWriter journal(path(), first, file_->campaign().file_id, session_);
-  // Another process that does not see this one may be folding the file: what is stored must be in a
-  // journal that it takes, or that belongs to the file that it makes.
-  // An empty one stays, as there may be one of a third process behind it.
-  if (is_there(taken_path(journal.path())) || !file_->is_named())
-    throw RunError(path().string() + " was changed by another process; run again with --resume");
-  journal_.emplace(std::move(journal));
-  bytes_ = std::max<std::uint64_t>(bytes_, file_->bytes());
-}
-
-Row ResultStore::Impl::to_stored_row(const PlanResult& result) const {
-  const auto id = stored_id(result.id);
-  if (result.index >= plan_.ids.size() || plan_.ids[result.index] != id)
-    throw RunError(path().string() + " has no row " + std::to_string(result.index) +
-                   " for a plan called \"" + result.id + "\"");
-  Row row = to_row(result);
-  put_text(row.id, id);
-  row.session = static_cast<std::uint32_t>(journal_->number());
-  row.field_bytes = plan_.save_fields ? static_cast<std::int64_t>(result.field.size()) : 0;
-  if (row.field_bytes == 0) row.field_crc32 = 0;
-  seal(row);
-  return row;
-}
-
-void ResultStore::Impl::add_to_batch(const Row& row, const PlanResult& result) {
-  std::vector<RoomResult> rooms;
-  if (file_->campaign().keeps_rooms() && has_rooms(row))
-    rooms = sealed_rooms(result.rooms, result.index);
-  std::span<const std::byte> field;
-  if (has_field(row)) field = result.field;
-  journal_->add(row, rooms, field);
-  bytes_ += sizeof row + rooms.size() * sizeof(RoomResult) + field.size();
-}
-
-void ResultStore::Impl::store(std::span<const PlanResult> results) {
-  if (results.empty()) return;
-  if (!begin()) throw RunError(path().string() + " was not begun, as the run was asked to stop");
-  rows_.clear();
-  for (const auto& result : results) rows_.push_back(to_stored_row(result));
-  stored_ += write([&] {
-    for (std::size_t k = 0; k < results.size(); ++k) add_to_batch(rows_[k], results[k]);
-    journal_->commit();  // from here on they are stored
-    for (const Row& row : rows_) file_->write_row(row);
-    return results.size();
-  });
-}
-
-void ResultStore::Impl::end_session(const Attributes& end, bool finished) {
-  if (!finished && stored_ == 0) return remove_all();
-  journal_->add_end(store::storable(end));
-  journal_->commit();
-}
-
-ResultStore::Closed ResultStore::Impl::close(const Attributes& end, bool finished,
-                                             const StopAsked& stop) {
-  return write([&] {
-    if (finished && !journal_ && !found_) (void)begin_session();
-    if (journal_) end_session(end, finished);
-    const bool has_journals = journal_ || (found_ && found_->journals() > 0);
-    const bool is_to_fold = finished && (has_journals || (found_ && found_->is_arranged()));
-    if (finished && !is_to_fold && found_) remove_leftovers();
-    journal_.reset();
-    file_.reset();
-    found_.reset();
-    if (is_to_fold) closed_.stopped = !fold_all(stop);
-    claim_.lock.reset();
-    return closed_;
-  });
-}
-
-void ResultStore::Impl::remove_all() {
-  journal_->remove();
-  const bool is_alone = journal_->number() == 0 && !is_there(journal_path(path(), 1));
-  if (is_first_ && is_alone && file_->is_named()) remove_file(path());
-  sync_directory_of(path());
-  journal_.reset();
-}
-
-bool ResultStore::Impl::fold_all(const StopAsked& stop) {
-  const auto damage = fold(path(), &plan_.ids, stop);
-  if (!damage) return false;
-  closed_.sentences.insert(closed_.sentences.end(), damage->sentences.begin(),
-                           damage->sentences.end());
-  closed_.lost += damage->lost.size();
-  return true;
-}
-
-ResultStore::ResultStore(ResultStore&&) noexcept = default;
-ResultStore& ResultStore::operator=(ResultStore&&) noexcept = default;
-ResultStore::~ResultStore() = default;
 
 std::string hdf5_library() {
   unsigned major = 0;
@@ -297,24 +118,31 @@ ResultClaim::ResultClaim(fs::path file, OpenMode mode_, StopAsked stop_)
   });
 }
 
-ResultStore::ResultStore(ResultClaim claim, StorePlan plan, const Attributes& session,
-                         std::vector<std::string>* report) {
-  const fs::path path = claim.path;
-  in_one_sentence(path, to_resume, [&] {
-    impl_ = std::make_unique<Impl>(std::move(claim), std::move(plan), session, report);
+template <class Step>
+auto ResultStore::write(Step step) {
+  return in_one_sentence(path(), to_resume, [&] {
+    if (given_up_) throw RunError(path().string() + " was given up after a failed write");
+    given_up_ = true;
+    auto result = step();
+    given_up_ = false;
+    return result;
   });
 }
 
-ResultStore ResultStore::create(const fs::path& file, StorePlan plan, const Attributes& session,
-                                bool overwrite) {
-  return {ResultClaim(file, overwrite ? OpenMode::overwrite : OpenMode::create), std::move(plan),
-          session};
+ResultStore::ResultStore(ResultClaim claim, StorePlan plan, const Attributes& session)
+    : claim_(std::move(claim)),
+      plan_(storable(path(), std::move(plan))),
+      session_(store::storable(session)) {
+  in_one_sentence(path(), to_resume, [&] {
+    // A kill may have come between a rename and its sync.
+    if (claim_.mode != OpenMode::create) sync_directory_of(path());
+    if (claim_.mode != OpenMode::resume) return;
+    found_ = std::make_unique<View>(view_to_resume(path(), plan_));
+    bytes_ = found_->bytes();
+  });
 }
 
-ResultStore ResultStore::resume(const fs::path& file, StorePlan plan, const Attributes& session,
-                                std::vector<std::string>* report) {
-  return {ResultClaim(file, OpenMode::resume), std::move(plan), session, report};
-}
+ResultStore::~ResultStore() = default;
 
 std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan, OpenMode mode,
                                            const std::function<void(const PlanResult&)>& take) {
@@ -328,29 +156,156 @@ std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan,
       found = view_to_resume(path, plan);
     else
       require_free(path, mode == OpenMode::overwrite);
-    hand_over(found, plan.ids, take);
+    hand_over(found ? &*found : nullptr, plan.ids, take);
     return found ? found->damage().sentences : std::vector<std::string>();
   });
 }
 
-void ResultStore::for_each_restored(const std::function<void(const PlanResult&)>& take) const {
-  impl_->for_each_restored(take);
+std::vector<std::string> ResultStore::damage() const {
+  return found_ ? found_->damage().sentences : std::vector<std::string>();
 }
 
-bool ResultStore::begin() {
-  return in_one_sentence(impl_->path(), to_resume, [&] { return impl_->begin(); });
+void ResultStore::for_each_restored(const std::function<void(const PlanResult&)>& take) const {
+  if (!journal_) hand_over(found_.get(), plan_.ids, take);
+}
+
+bool ResultStore::begin_unless_stopped() {
+  return write([&] { return journal_ || begin_session(); });
+}
+
+bool ResultStore::begin_session() {
+  constexpr std::size_t most_journals = 64;
+  const auto before = std::chrono::steady_clock::now();
+  bool is_made = true;
+  if (!found_) {
+    create_file();
+  } else if (found_->is_arranged() || found_->journals() >= most_journals) {
+    if (!fold_all(claim_.stop)) return false;
+    found_.reset();
+  } else {
+    is_made = false;
+  }
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - before;
+  begin_journal();
+  constexpr std::uint64_t enough_to_measure = 4 << 20;
+  if (is_made && file_->bytes() > enough_to_measure)
+    bytes_per_s_ = static_cast<double>(file_->bytes()) / passed.count();
+  return true;
+}
+
+void ResultStore::create_file() {
+  is_first_ = !has_results(path());
+  take_journals(path());
+  const Campaign campaign{
+      .file_id = new_file_id(), .settings = plan_.settings, .save_fields = plan_.save_fields};
+  NewResultFile fresh(path(), campaign, plan_.ids.size(), {});
+  for (std::size_t i = 0; i < plan_.ids.size(); ++i)
+    fresh.put({.row = pending_row(i, plan_.ids[i])});
+  fresh.finish([&] { remove_journals(path(), SIZE_MAX); });
+}
+
+/// Removes what a kill left of a fold: journals that are in the file, and the new file.
+void ResultStore::remove_leftovers() {
+  for (const fs::path& journal : found_->empty_journals()) remove_file(journal);
+  remove_journals(path(), found_->file().campaign().sessions.size());
+  remove_file(temporary_path(path()));
+}
+
+void ResultStore::begin_journal() {
+  if (found_) {
+    remove_leftovers();
+    file_ = found_->take_file();
+    found_.reset();
+  } else {
+    file_ = std::make_unique<ResultFile>(path());
+  }
+  const std::size_t first = file_->campaign().sessions.size();
+  file_->open_to_write();
+  JournalWriter journal(path(), first, file_->campaign().file_id, session_);
+  // Another process that does not see this one may be folding the file: what is stored must be in a
+  // journal that it takes, or that belongs to the file that it makes.
+  // An empty one stays, as there may be one of a third process behind it.
+  if (is_there(taken_path(journal.path())) || !file_->is_named())
+    throw RunError(path().string() + " was changed by another process; run again with --resume");
+  journal_ = std::make_unique<JournalWriter>(std::move(journal));
+  bytes_ = std::max<std::uint64_t>(bytes_, file_->bytes());
+}
+
+Row ResultStore::to_stored_row(const PlanResult& result) const {
+  const auto id = stored_id(result.id);
+  if (result.index >= plan_.ids.size() || plan_.ids[result.index] != id)
+    throw RunError(path().string() + " has no row " + std::to_string(result.index) +
+                   " for a plan called \"" + result.id + "\"");
+  Row row = to_row(result);
+  put_text(row.id, id);
+  row.session = static_cast<std::uint32_t>(journal_->number());
+  row.field_bytes = plan_.save_fields ? static_cast<std::int64_t>(result.field.size()) : 0;
+  if (row.field_bytes == 0) row.field_crc32 = 0;
+  seal(row);
+  return row;
+}
+
+void ResultStore::add_to_batch(const Row& row, const PlanResult& result) {
+  std::vector<RoomResult> rooms;
+  if (file_->campaign().has_rooms(row)) rooms = sealed_rooms(result.rooms, result.index);
+  std::span<const std::byte> field;
+  if (has_field(row)) field = result.field;
+  journal_->add(row, rooms, field);
+  bytes_ += sizeof row + rooms.size() * sizeof(RoomResult) + field.size();
 }
 
 void ResultStore::store(std::span<const PlanResult> results) {
-  in_one_sentence(impl_->path(), to_resume, [&] { impl_->store(results); });
+  if (results.empty()) return;
+  if (!begin_unless_stopped())
+    throw RunError(path().string() + " was not begun, as the run was asked to stop");
+  std::vector<Row> rows;
+  for (const auto& result : results) rows.push_back(to_stored_row(result));
+  stored_ += write([&] {
+    for (std::size_t k = 0; k < results.size(); ++k) add_to_batch(rows[k], results[k]);
+    journal_->commit();  // from here on they are stored
+    for (const Row& row : rows) file_->write_row(row);
+    return results.size();
+  });
 }
 
-double ResultStore::fold_seconds() const { return impl_->fold_seconds(); }
+void ResultStore::end_session(const Attributes& end, bool finished) {
+  if (!finished && stored_ == 0) return remove_all();
+  journal_->add_end(store::storable(end));
+  journal_->commit();
+}
 
-ResultStore::Closed ResultStore::close(const Attributes& end_of_session, bool finished,
+ResultStore::Closed ResultStore::close(const Attributes& end, bool finished,
                                        const StopAsked& stop) {
-  return in_one_sentence(impl_->path(), to_resume,
-                         [&] { return impl_->close(end_of_session, finished, stop); });
+  return write([&] {
+    if (finished && !journal_ && !found_) (void)begin_session();
+    if (journal_) end_session(end, finished);
+    const bool has_journals = journal_ || (found_ && found_->journals() > 0);
+    const bool is_to_fold = finished && (has_journals || (found_ && found_->is_arranged()));
+    if (finished && !is_to_fold && found_) remove_leftovers();
+    journal_.reset();
+    file_.reset();
+    found_.reset();
+    if (is_to_fold) closed_.stopped = !fold_all(stop);
+    claim_.lock.reset();
+    return closed_;
+  });
+}
+
+void ResultStore::remove_all() {
+  journal_->remove();
+  const bool is_alone = journal_->number() == 0 && !is_there(journal_path(path(), 1));
+  if (is_first_ && is_alone && file_->is_named()) remove_file(path());
+  sync_directory_of(path());
+  journal_.reset();
+}
+
+bool ResultStore::fold_all(const StopAsked& stop) {
+  const auto damage = fold(path(), &plan_.ids, stop);
+  if (!damage) return false;
+  closed_.sentences.insert(closed_.sentences.end(), damage->sentences.begin(),
+                           damage->sentences.end());
+  closed_.lost += damage->lost.size();
+  return true;
 }
 
 }  // namespace wallheat

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -14,6 +15,13 @@
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
+
+namespace store {
+class JournalWriter;
+class ResultFile;
+class View;
+struct Row;
+}  // namespace store
 
 /// What a result file is made for. Two sessions may share a file only if these agree.
 struct StorePlan {
@@ -33,9 +41,6 @@ void prepare_program_for_hdf5();
 /// How a result file comes to be written.
 enum class OpenMode { create, overwrite, resume };
 
-/// True once a process is asked to stop.
-using StopAsked = std::function<bool()>;
-
 /// The right to write a result file, taken before it is known what to write.
 struct ResultClaim {
   /// Throws RunError if another process writes the file, or if that mode does not allow the name.
@@ -54,17 +59,14 @@ struct ResultClaim {
 class ResultStore {
  public:
   /// To make a new file for `plan` with every row pending, or to go on with a finished, stopped or
-  /// killed one, of which `report` tells what was found damaged. `session` describes this run.
-  /// Throws RunError that names each difference if the file was made for other settings, or holds
-  /// answers of plans that `plan` does not name. Nothing is changed before begin().
-  ResultStore(ResultClaim claim, StorePlan plan, const Attributes& session,
-              std::vector<std::string>* report = nullptr);
-  // The same if the right was not taken before.
-  [[nodiscard]] static ResultStore create(const std::filesystem::path& file, StorePlan plan,
-                                          const Attributes& session, bool overwrite);
-  [[nodiscard]] static ResultStore resume(const std::filesystem::path& file, StorePlan plan,
-                                          const Attributes& session,
-                                          std::vector<std::string>* report = nullptr);
+  /// killed one. `session` describes this run. Throws RunError that names each difference if the
+  /// file was made for other settings, or holds answers of plans that `plan` does not name. Nothing
+  /// is changed before the session begins.
+  ResultStore(ResultClaim claim, StorePlan plan, const Attributes& session);
+  ResultStore(const ResultStore&) = delete;
+  ResultStore& operator=(const ResultStore&) = delete;
+  /// Without close() the file stays as after a kill: nothing stored is lost, and a resume goes on.
+  ~ResultStore();
 
   /// Hands over the rows that a store would begin with, or throws the RunError that it would throw.
   /// Returns what it would report. Changes nothing.
@@ -72,19 +74,15 @@ class ResultStore {
                                        OpenMode mode,
                                        const std::function<void(const PlanResult&)>& take);
 
-  ResultStore(ResultStore&&) noexcept;
-  ResultStore& operator=(ResultStore&&) noexcept;
-  /// Without close() the file stays as after a kill: nothing stored is lost, and a resume goes on.
-  ~ResultStore();
-
-  /// Hands over all rows as they were when the file was opened, pending ones included; fields and
-  /// rooms left out. There are none from begin() on.
+  /// What was found damaged, and all rows as they were, when the file was opened: pending ones
+  /// included; fields and rooms left out. There are none once the session has begun.
+  [[nodiscard]] std::vector<std::string> damage() const;
   void for_each_restored(const std::function<void(const PlanResult&)>& take) const;
 
   /// Begins the session: makes the file if it is new or for other plans, and the journal. What
   /// store() would else do before the first results. False if the claim's `stop` returned true
-  /// before it was done; then nothing is changed.
-  bool begin();
+  /// first; then nothing is changed.
+  [[nodiscard]] bool begin_unless_stopped();
 
   /// Stores a batch; on return it is on disk and survives a kill and a loss of power. A result for
   /// a row that is already there replaces it, but a failure no answer of another session.
@@ -92,7 +90,7 @@ class ResultStore {
 
   /// How long close() will take to fold what is there by now, in s, at the rate at which this
   /// session wrote the file, or at 100 MB/s if it did not. Any thread may ask.
-  [[nodiscard]] double fold_seconds() const;
+  [[nodiscard]] double fold_seconds() const { return static_cast<double>(bytes_) / bytes_per_s_; }
 
   struct Closed {
     bool stopped = false;                ///< it was asked to stop: the journals are still there
@@ -105,8 +103,33 @@ class ResultStore {
   Closed close(const Attributes& end_of_session, bool finished = true, const StopAsked& stop = {});
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  [[nodiscard]] const std::filesystem::path& path() const { return claim_.path; }
+  /// Writes something. If that throws, the file is given up.
+  template <class Step>
+  auto write(Step step);
+  bool begin_session();
+  void create_file();
+  void remove_leftovers();
+  void begin_journal();
+  [[nodiscard]] store::Row to_stored_row(const PlanResult& result) const;
+  void add_to_batch(const store::Row& row, const PlanResult& result);
+  void end_session(const Attributes& end, bool finished);
+  /// False if it was stopped.
+  bool fold_all(const StopAsked& stop);
+  void remove_all();
+
+  ResultClaim claim_;
+  StorePlan plan_;
+  Attributes session_;
+  std::unique_ptr<store::View> found_;  ///< what is there, until the session begins; null if new
+  std::unique_ptr<store::ResultFile> file_;
+  std::unique_ptr<store::JournalWriter> journal_;
+  std::size_t stored_ = 0;
+  bool is_first_ = false;                 ///< there was nothing of this name before
+  std::atomic<std::uint64_t> bytes_ = 0;  ///< of the file and its journals
+  double bytes_per_s_ = 100e6;
+  bool given_up_ = false;
+  Closed closed_;
 };
 
 }  // namespace wallheat

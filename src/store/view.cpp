@@ -77,7 +77,7 @@ void View::look(const std::filesystem::path& path, Journals which) {
 void View::read_file_rows() {
   const std::size_t count = file_->count();
   ids_.reserve(count);
-  is_answer_.reserve(count);
+  file_rows_.reserve(count);
   std::vector<Row> rows;
   for (std::size_t first = 0; first < count; first += rows.size()) {
     rows.resize(std::min(rows_at_once, count - first));
@@ -86,9 +86,9 @@ void View::read_file_rows() {
       const std::size_t i = ids_.size();
       const bool is_damaged = !is_intact(row) || row.index != i;
       ids_.push_back(id_of(row));
-      is_answer_.push_back(!is_damaged && is_answer(status_of(row)));
-      if (is_damaged) damaged_rows_.push_back(i);
-      if (!is_damaged && lacks_its_journal(row)) without_journal_.push_back(i);
+      file_rows_.push_back({.is_damaged = is_damaged,
+                            .lacks_journal = !is_damaged && lacks_its_journal(row),
+                            .is_answered = !is_damaged && is_answer(status_of(row))});
     }
   }
 }
@@ -124,7 +124,7 @@ void View::read_journals(const std::filesystem::path& path, Journals which) {
       opened = open_journal(journal_path(path, number), which);
     if (!opened) return;
     auto& journal = journals_.emplace_back(std::move(*opened));
-    if (journal_rows_.empty()) journal_rows_.resize(count());
+    if (entries_.empty()) entries_.resize(count());
     journal.scan([&](const Row& row, const JournalEntry& entry) { overlay(row, entry); });
     const FileId id = journal.file_id();
     if (id != 0 && id != known.file_id && id != known.predecessor)
@@ -144,17 +144,17 @@ void View::overlay(const Row& row, const JournalEntry& entry) {
   if (!i) return;
   // A row gets its place once its record is synced. Before, a loss of power may have kept the
   // record's row and not the field behind it.
-  const bool is_synced = std::ranges::binary_search(without_journal_, *i);
-  if (has_field(row) && !is_synced &&
+  FileRow& in_file = file_rows_[*i];
+  if (has_field(row) && !in_file.lacks_journal &&
       crc32_of(journals_.back().field(entry, row)) != row.field_crc32)
     return;
   ++journaled_;
-  JournalRow& newest = journal_rows_[*i];
-  const bool is_better = is_answer(status_of(row));
-  const bool is_of_this_session = newest.journal == journals_.size();
-  const bool was_answer = newest.journal == 0 ? is_answer_[*i] : newest.is_answer;
-  if (!is_better && was_answer && !is_of_this_session) return;
-  newest = {entry, static_cast<std::uint32_t>(journals_.size()), is_better};
+  JournalEntry& newest = entries_[*i];
+  const auto this_journal = static_cast<std::uint32_t>(journals_.size());
+  const bool has_answer = is_answer(status_of(row));
+  if (!has_answer && in_file.is_answered && newest.journal != this_journal) return;
+  newest = {entry.offset, entry.rooms, this_journal};
+  in_file.is_answered = has_answer;
 }
 
 /// A journal that another process began before a fold may be of another list of plans.
@@ -167,18 +167,21 @@ std::optional<std::size_t> View::index_of(const Row& row) {
   const auto found = by_id_->find(id_of(row));
   if (found != by_id_->end()) return found->second;
   // A damaged row has perhaps lost its id.
-  const bool is_damaged = std::binary_search(damaged_rows_.begin(), damaged_rows_.end(), row.index);
+  const bool is_damaged = row.index < count() && file_rows_[row.index].is_damaged;
   return is_damaged ? std::optional<std::size_t>(row.index) : std::nullopt;
 }
 
 void View::tell_damage() {
-  const auto is_journaled = [&](std::size_t i) { return journal_row_of(i) != nullptr; };
-  std::erase_if(damaged_rows_, is_journaled);
-  std::erase_if(without_journal_, is_journaled);
+  std::vector<std::size_t> damaged, without_journal;
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (entry_of(i) != nullptr) continue;
+    if (file_rows_[i].is_damaged) damaged.push_back(i);
+    if (file_rows_[i].lacks_journal) without_journal.push_back(i);
+  }
   for (const std::string& name : damaged_journals_)
     damage_.sentences.push_back(name + " is damaged; what it lost is pending again");
-  damage_.add("row", "damaged", damaged_rows_, ids_);
-  damage_.add("row", "without the field or rooms that its journal held", without_journal_, ids_);
+  damage_.add("row", "damaged", damaged, ids_);
+  damage_.add("row", "without the field or rooms that its journal held", without_journal, ids_);
 }
 
 std::uint64_t View::bytes() const {
@@ -195,8 +198,7 @@ bool View::has_ended() const {
 /// True of a row whose field and rooms can only be in a journal, as they are not folded yet.
 bool View::lacks_its_journal(const Row& row) const {
   const Campaign& campaign = file_->campaign();
-  return row.session >= campaign.sessions.size() &&
-         (has_field(row) || (campaign.keeps_rooms() && has_rooms(row)));
+  return row.session >= campaign.sessions.size() && (has_field(row) || campaign.has_rooms(row));
 }
 
 void View::arrange(const TextList& ids) {
@@ -205,7 +207,7 @@ void View::arrange(const TextList& ids) {
   for (std::size_t i = 0; i < ids.size(); ++i)
     index_of.emplace(ids[i], static_cast<std::uint32_t>(i));
   std::vector<std::uint32_t> in_file(ids.size(), not_in_file);
-  std::vector<JournalRow> rows_in_journals(journal_rows_.empty() ? 0 : ids.size());
+  std::vector<JournalEntry> entries(entries_.empty() ? 0 : ids.size());
   std::vector<std::string> lost;
   for_each_row([&](const Row& row) {
     const bool says_nothing = status_of(row) == PlanStatus::pending && row.attempts == 0;
@@ -216,7 +218,7 @@ void View::arrange(const TextList& ids) {
       return;
     }
     in_file[found->second] = row.index;
-    if (!rows_in_journals.empty()) rows_in_journals[found->second] = journal_rows_[row.index];
+    if (!entries.empty()) entries[found->second] = entries_[row.index];
   });
   if (!lost.empty())
     throw RunError(file_->path().string() +
@@ -224,7 +226,7 @@ void View::arrange(const TextList& ids) {
                    "); name them too, or write to another file");
   is_arranged_ = true;
   in_file_ = std::move(in_file);
-  journal_rows_ = std::move(rows_in_journals);
+  entries_ = std::move(entries);
   ids_ = ids;
 }
 
@@ -232,8 +234,7 @@ void View::arrange(const TextList& ids) {
 Row View::row_in_file(std::size_t i, Row found) const {
   using namespace std::chrono_literals;
   const std::size_t at = in_file(i);
-  if (std::binary_search(damaged_rows_.begin(), damaged_rows_.end(), at))
-    return pending_row(i, ids_[i]);
+  if (file_rows_[at].is_damaged) return pending_row(i, ids_[i]);
   constexpr int most_tries = 200;  // it may be half written at this very moment
   for (int tries = 0; !is_intact(found) || found.index != at; ++tries) {
     if (tries == most_tries) throw RunError(file_->path().string() + " changed while it was read");
@@ -245,8 +246,8 @@ Row View::row_in_file(std::size_t i, Row found) const {
 
 Row View::row(std::size_t i) const {
   Row row;
-  if (const JournalRow* journaled = journal_row_of(i)) {
-    row = journal_of(*journaled).row(journaled->entry);
+  if (const JournalEntry* entry = entry_of(i)) {
+    row = journal_of(*entry).row(*entry);
   } else if (in_file(i) == not_in_file) {
     return pending_row(i, ids_[i]);
   } else {
@@ -267,21 +268,20 @@ void View::for_each_row(const std::function<void(const Row& row)>& take) const {
     if (!is_arranged_) file_->read_rows(first, rows);
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const std::size_t i = first + k;
-      take(is_arranged_ || journal_row_of(i) != nullptr ? row(i) : row_in_file(i, rows[k]));
+      take(is_arranged_ || entry_of(i) != nullptr ? row(i) : row_in_file(i, rows[k]));
     }
   }
 }
 
 std::uint32_t View::room_count(const Row& row) const {
-  if (!campaign_.keeps_rooms() || !has_rooms(row)) return 0;
-  const JournalRow* journaled = journal_row_of(row.index);
-  return journaled != nullptr ? journaled->entry.rooms : file_->room_count(in_file(row.index));
+  if (!campaign_.has_rooms(row)) return 0;
+  const JournalEntry* entry = entry_of(row.index);
+  return entry != nullptr ? entry->rooms : file_->room_count(in_file(row.index));
 }
 
 std::vector<RoomResult> View::rooms(std::size_t i) const {
-  const JournalRow* journaled = journal_row_of(i);
-  auto rooms = journaled == nullptr ? file_->rooms(in_file(i))
-                                    : journal_of(*journaled).rooms(journaled->entry);
+  const JournalEntry* entry = entry_of(i);
+  auto rooms = entry == nullptr ? file_->rooms(in_file(i)) : journal_of(*entry).rooms(*entry);
   const bool is_moved = !rooms.empty() && rooms.front().plan != i;
   if (!is_moved) return rooms;
   const bool are_whole =
@@ -290,9 +290,9 @@ std::vector<RoomResult> View::rooms(std::size_t i) const {
 }
 
 std::optional<std::vector<std::byte>> View::field(const Row& row) const {
-  const JournalRow* journaled = journal_row_of(row.index);
-  if (journaled == nullptr) return file_->field(row);
-  auto field = journal_of(*journaled).field(journaled->entry, row);
+  const JournalEntry* entry = entry_of(row.index);
+  if (entry == nullptr) return file_->field(row);
+  auto field = journal_of(*entry).field(*entry, row);
   return crc32_of(field) == row.field_crc32 ? std::optional(std::move(field)) : std::nullopt;
 }
 
@@ -303,7 +303,7 @@ bool View::load(std::size_t i, StoredResult& result, Lacking& lacking) const {
     result = {.row = pending_row(i, ids_[i])};
     return false;
   };
-  if (campaign_.keeps_rooms() && has_rooms(result.row)) {
+  if (campaign_.has_rooms(result.row)) {
     result.rooms = rooms(i);
     if (!are_intact(result.rooms, result.row)) return lacks(lacking.rooms);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/plan_ids.hpp"
+#include "io/write_lock.hpp"
 #include "store/result_file.hpp"
 
 namespace wallheat::store {
@@ -85,10 +86,11 @@ class View {
   View() = default;
 
   static constexpr std::uint32_t not_in_file = UINT32_MAX;
-  struct JournalRow {
-    JournalEntry entry{};
-    std::uint32_t journal = 0;  ///< its number in journals_, from 1; 0: the row is in the file
-    bool is_answer = false;
+  /// What the look found of a row of the file.
+  struct FileRow {
+    bool is_damaged = false;
+    bool lacks_journal = false;  ///< its field or rooms, which are not folded yet, are not there
+    bool is_answered = false;    ///< by the file or a journal
   };
 
   void look(const std::filesystem::path& path, Journals which);
@@ -102,11 +104,12 @@ class View {
   [[nodiscard]] std::uint32_t in_file(std::size_t i) const {
     return is_arranged_ ? in_file_[i] : static_cast<std::uint32_t>(i);
   }
-  [[nodiscard]] const JournalRow* journal_row_of(std::size_t i) const {
-    return journal_rows_.empty() || journal_rows_[i].journal == 0 ? nullptr : &journal_rows_[i];
+  /// Null if row i is in the file.
+  [[nodiscard]] const JournalEntry* entry_of(std::size_t i) const {
+    return entries_.empty() || entries_[i].journal == 0 ? nullptr : &entries_[i];
   }
-  [[nodiscard]] const JournalReader& journal_of(const JournalRow& row) const {
-    return journals_[row.journal - 1];
+  [[nodiscard]] const JournalReader& journal_of(const JournalEntry& entry) const {
+    return journals_[entry.journal - 1];
   }
   [[nodiscard]] bool lacks_its_journal(const Row& row) const;
   [[nodiscard]] Row row_in_file(std::size_t i, Row found) const;
@@ -118,15 +121,27 @@ class View {
   std::vector<std::uint32_t> in_file_;  ///< where the file has row i, if it is arranged
   /// Made if a journal was written for another list of plans.
   std::optional<std::unordered_map<std::string_view, std::size_t>> by_id_;
-  std::vector<bool> is_answer_;  ///< of row i in the file
-  std::vector<std::size_t> damaged_rows_;
-  std::vector<std::size_t> without_journal_;
+  std::vector<FileRow> file_rows_;
   std::vector<JournalReader> journals_;
   std::vector<std::string> damaged_journals_;
   std::vector<std::filesystem::path> empty_journals_;
-  std::vector<JournalRow> journal_rows_;  ///< of plan i; empty without journals
+  std::vector<JournalEntry> entries_;  ///< of plan i; empty without journals
   std::size_t journaled_ = 0;
   Damage damage_;
 };
+
+/// Makes one HDF5 file of a result file and its journals, in place of the file, and removes the
+/// journals; its rows are those of `ids` in their order, or those of the file if there are none.
+/// Rows whose field or rooms are damaged become pending, which the return value tells; nothing if
+/// it was stopped. A kill at any moment loses nothing, and neither does a writer that does not see
+/// this one: its journal is taken from it first. Needs room for the file once more.
+std::optional<Damage> fold(const std::filesystem::path& path, const TextList* ids = nullptr,
+                           const StopAsked& stop = {});
+
+/// Renames the journals of a file, so that nobody acknowledges a result in them any more. Not
+/// durable: until the new file has its name, they count by either name.
+void take_journals(const std::filesystem::path& path);
+/// Removes the journals of the sessions before `end` that are left, durably.
+void remove_journals(const std::filesystem::path& path, std::size_t end);
 
 }  // namespace wallheat::store

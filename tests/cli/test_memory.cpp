@@ -31,7 +31,7 @@ void write_results(const std::filesystem::path& file, std::size_t plans, bool cl
     row.seconds = row.predicted_s = 1;
     row.phases.read_s = row.phases.solve_s = 0.25F;
   }
-  auto store = ResultStore::create(file, plan, {}, true);
+  ResultStore store({file, OpenMode::overwrite}, plan, {});
   store.store(rows);
   if (closed) store.close({{"seconds", std::to_string(plans)}, {"threads", "1"}});
 }

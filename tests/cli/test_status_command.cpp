@@ -23,8 +23,8 @@ class Status : public testing::Test {
   ResultStore create(const std::string& shard = "", char last = 'd') {
     TextList ids;
     for (char id = 'a'; id <= last; ++id) ids.push_back({&id, 1});
-    auto results = ResultStore::create(file_, {ids, {{"solver", "jacobi"}}, false},
-                                       {{"started_utc", started}, {"shard", shard}}, true);
+    ResultStore results({file_, OpenMode::overwrite}, {ids, {{"solver", "jacobi"}}, false},
+                        {{"started_utc", started}, {"shard", shard}});
     EXPECT_TRUE(results.begin());
     return results;
   }

@@ -48,7 +48,7 @@ class VerifyTest : public testing::Test {
   /// Writes a sound file of what the results now are; pending ones are left out.
   void write(bool close = true) {
     const StorePlan plan{TextList(ids_), settings_, true};
-    ResultStore store = ResultStore::create(file(), plan, {}, true);
+    ResultStore store({file(), OpenMode::overwrite}, plan, {});
     std::vector<PlanResult> known;
     for (const PlanResult& result : results_) {
       if (result.status != PlanStatus::pending) known.push_back(result);

@@ -63,6 +63,8 @@ TEST(NaturalOrder, counts_digits_as_numbers) {
   EXPECT_TRUE(natural_less("b2", "b10a"));
   EXPECT_TRUE(natural_less("b", "b0"));
   EXPECT_TRUE(natural_less("99999999999999999999", "100000000000000000000"));
+  for (const char* most : {"9223372036854775807", "18446744073709551615"})  // of 64 bits
+    EXPECT_TRUE(natural_less(most, "18446744073709551616"));
   EXPECT_TRUE(natural_less("01", "1")) << "an order of its own for equal numbers";
   EXPECT_FALSE(natural_less("1", "01"));
   EXPECT_FALSE(natural_less("000", "000"));

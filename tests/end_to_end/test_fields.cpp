@@ -1,8 +1,8 @@
 // Fields, rooms, thresholds and walls' temperatures as their users ask for them.
 
-#include "core/npy.hpp"
 #include "support/shell_test.hpp"
 #include "view/json.hpp"
+#include "wallheat/floor_plan_files.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -131,9 +131,9 @@ TEST_F(Fields, of_walls_that_are_held_at_other_temperatures_are_those_of_such_pl
   expect_refusal("run --data plans --out jacobi.h5 --resume --save-fields --wall 25=21", 1,
                  "wall: the file has 25.0=20.0, this run 25.0=21.0");
   shell("wallheat solve 00001 --data plans --wall 5=8 --wall 25=20 --npy held.npy");
-  Grid<double> domain = npy::read_float(read_input(path("plans/00001_domain.npy")));
-  for (double& value : domain.cells) value = value == 5 ? 8 : value == 25 ? 20 : value;
-  npy::write_float(path("plans/00001_domain.npy"), domain);
+  FloorPlan plan = load_floor_plan(path("plans"), "00001");
+  for (double& value : plan.domain.cells) value = value == 5 ? 8 : value == 25 ? 20 : value;
+  save_floor_plan(path("plans"), "00001", plan);
   shell("wallheat solve 00001 --data plans --npy warm.npy");
   EXPECT_EQ(bytes("held.npy"), bytes("warm.npy"));
 }

@@ -28,7 +28,7 @@ class Parts : public ShellTest {
       plan.ids.push_back(row.id);
       if (rows.contains(row.index)) results.push_back(row);
     }
-    auto store = ResultStore::create(directory_ / name, plan, {{"shard", name}}, false);
+    ResultStore store({directory_ / name, OpenMode::create}, plan, {{"shard", name}});
     store.store(results);
     if (closed) store.close({});
   }

@@ -72,10 +72,8 @@ std::vector<std::string> zip_seeds() {
     zip_writer.add(compress_member("p/" + name, bytes));
   };
   for (const std::string id : {"1", "2"}) {
-    const FloorPlan plan = plan_in_archive(id);
-    add(plan_file_name(id, PlanFile::domain), npy::bytes_of(plan.domain));
-    add(plan_file_name(id, PlanFile::interior), npy::bytes_of(plan.interior));
-    if (plan.has_source()) add(plan_file_name(id, PlanFile::source), npy::bytes_of(plan.source));
+    for (const auto& [file, content] : files_of(plan_in_archive(id)))
+      add(plan_file_name(id, file), content);
   }
   add("building_ids.txt", "2\n1\n");
   add("spacing.txt", "0.5\n");

@@ -32,7 +32,7 @@ constexpr unsigned steps = 4;
 const fs::path& other_part() {
   static const auto made = [] {
     auto path = directory() / "other.h5";
-    auto store = ResultStore::create(path, campaign, {{"host", "other"}}, true);
+    ResultStore store({path, OpenMode::overwrite}, campaign, {{"host", "other"}});
     store.store(make_results(campaign, stored, campaign.ids.size()));
     store.close({});
     return path;
@@ -110,7 +110,7 @@ void take(Step step, const fs::path& path, bool is_forged) {
     case Step::read:
       return require_sound(path, is_forged);
     case Step::resume: {
-      auto store = ResultStore::resume(path, campaign, {{"host", "second"}});
+      ResultStore store({path, OpenMode::resume}, campaign, {{"host", "second"}});
       store.store(make_results(campaign, stored, stored + 1));
       store.close({});
       return require_whole(path, is_forged);
@@ -145,7 +145,7 @@ class OpenedFiles {
 /// A whole file and a killed one, with each step, sound and forged.
 std::vector<std::string> results_seeds() {
   const auto path = directory() / "original.h5";
-  auto store = ResultStore::create(path, campaign, {{"host", "node"}}, true);
+  ResultStore store({path, OpenMode::overwrite}, campaign, {{"host", "node"}});
   store.store(make_results(campaign, 0, 3));
   store.store(make_results(campaign, 3, stored));
   const std::string file = read_bytes(path);

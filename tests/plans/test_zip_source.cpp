@@ -29,12 +29,9 @@ constexpr std::size_t flags_at = 8, method_at = 10, crc_at = 16, packed_at = 20,
 
 Files files_of(const std::vector<NamedPlan>& plans, const std::string& folder = "") {
   Files files;
-  for (const auto& [id, plan] : plans) {
-    const auto name = [&, &id = id](PlanFile file) { return folder + plan_file_name(id, file); };
-    files.push_back({name(PlanFile::domain), npy::bytes_of(plan.domain)});
-    files.push_back({name(PlanFile::interior), npy::bytes_of(plan.interior)});
-    if (plan.has_source()) files.push_back({name(PlanFile::source), npy::bytes_of(plan.source)});
-  }
+  for (const auto& [id, plan] : plans)
+    for (const auto& [file, bytes] : files_of(plan))
+      files.push_back({folder + plan_file_name(id, file), bytes});
   return files;
 }
 

@@ -52,7 +52,7 @@ std::vector<FromWorker> from_worker() {
 }
 
 std::vector<ToWorker> to_worker() {
-  return {Setup{"1.0", "tolerance = 1\n", {{{3, "10000", {7}}, "32 x 32 cells"}}},
+  return {Setup{"1.0", "tolerance = 1\n", {{{3, "10000", EntryOffsets{7, 8, 9}}, "32 x 32 cells"}}},
           Work{{{3, "10000"}, {4, "x y"}}}, Work{}, Stop{}, End{true}};
 }
 

@@ -50,7 +50,7 @@ class TwoFiles : public testing::Test {
     }
     std::erase_if(rows, [](const PlanResult& row) { return row.status == PlanStatus::pending; });
     const std::string file = (directory_ / name).string();
-    ResultStore store = ResultStore::create(file, plan, {}, true);
+    ResultStore store({file, OpenMode::overwrite}, plan, {});
     store.store(rows);
     store.close({{"seconds", "12"}, {"solved", "4"}});
     return file;
@@ -298,8 +298,7 @@ ScalingPoint run_with(const std::vector<Attributes>& ends) {
   const std::string file = (directory / "r.h5").string();
   const TestPlan plan = make_plan(2);
   for (std::size_t session = 0; session < ends.size(); ++session) {
-    ResultStore store = session == 0 ? ResultStore::create(file, plan, {}, false)
-                                     : ResultStore::resume(file, plan, {});
+    ResultStore store({file, session == 0 ? OpenMode::create : OpenMode::resume}, plan, {});
     store.store(make_results(plan, session, session + 1));
     store.close(ends[session]);
   }

@@ -50,7 +50,7 @@ TEST(RowWriter, stores_what_came_last_of_each_plan_and_tells_of_everything_in_or
   const auto file = directory / "results.h5";
   const TextList ids{"a", "b", "c", "d", "e", "f"};
   const std::vector<QueuedPlan> plans{{1}, {2}, {3}, {4}, {5}};  // the first is solved
-  ResultStore store = ResultStore::create(file, {ids, {{"solver", "jacobi"}}}, {}, false);
+  ResultStore store({file, OpenMode::create}, {ids, {{"solver", "jacobi"}}}, {});
   std::vector<std::pair<Kind, PlanResult>> heard;
   const RowWriter writer{
       store, ids, plans, "jacobi 3",

@@ -68,6 +68,12 @@ std::string refusal(Step step) {
   return refusal_of<RunError>(step);
 }
 
+/// The sentence with which a store of a file is refused; "(accepted)" if it is not.
+inline std::string refusal_of_store(const std::filesystem::path& file, OpenMode mode,
+                                    const StorePlan& plan) {
+  return refusal([&] { const ResultStore store({file, mode}, plan, {}); });
+}
+
 inline std::vector<PlanResult> restored(const ResultStore& store) {
   std::vector<PlanResult> results;
   store.for_each_restored([&](const PlanResult& result) { results.push_back(result); });
@@ -127,19 +133,19 @@ class StoreTest : public testing::Test {
   static void make_killed(const std::filesystem::path& path, const TestPlan& plan,
                           std::size_t stored) {
     run_and_kill([&](auto die) {
-      auto store = ResultStore::create(path, plan, {}, true);
+      ResultStore store({path, OpenMode::overwrite}, plan, {});
       for (std::size_t i = 0; i < stored; ++i) store.store(make_results(plan, i, i + 1));
       die();
     });
   }
-  /// A session that stores the rows [begin, end), and what its resume reported.
+  /// A session that stores the rows [begin, end), and what was damaged when it was opened.
   std::vector<std::string> resume_with(const TestPlan& plan, std::size_t begin, std::size_t end,
                                        bool finished = true) {
-    std::vector<std::string> report;
-    auto store = ResultStore::resume(file, plan, {}, &report);
+    ResultStore store({file, OpenMode::resume}, plan, {});
+    auto damage = store.damage();
     store.store(make_results(plan, begin, end));
     store.close({}, finished);
-    return report;
+    return damage;
   }
   /// A look, a resume, a merge and a repair of the file are refused so, and change nothing.
   void expect_refused(const TestPlan& plan,
@@ -147,7 +153,7 @@ class StoreTest : public testing::Test {
     const auto before = read_bytes(file);
     const std::size_t files = files_in(directory);
     EXPECT_THAT(refusal([&] { ResultReader reader(file); }), sentence);
-    EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), sentence);
+    EXPECT_THAT(refusal_of_store(file, OpenMode::resume, plan), sentence);
     EXPECT_THAT(refusal([&] { (void)merge_results(directory / "all.h5", {file}, {}); }), sentence);
     EXPECT_THAT(refusal([&] { (void)repair_results(file); }), sentence);
     EXPECT_EQ(read_bytes(file), before);
@@ -180,7 +186,7 @@ class StoreTest : public testing::Test {
 
  private:
   void make(const TestPlan& plan, std::size_t stored, bool finished) {
-    auto store = ResultStore::create(file, plan, {{"host", "first"}}, true);
+    ResultStore store({file, OpenMode::overwrite}, plan, {{"host", "first"}});
     store.store(make_results(plan, 0, stored));
     store.close({}, finished);
   }

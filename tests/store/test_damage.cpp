@@ -1,4 +1,4 @@
-#include "store/fold.hpp"
+#include "store/view.hpp"
 #include "store_fixture.hpp"
 
 // What bit rot and others' hands do to a closed file, and what `repair` makes of it.
@@ -68,7 +68,7 @@ TEST_F(StoredRooms, of_which_one_is_missing_make_their_plan_pending) {
   const auto plan = make_plan_with_rooms(3);
   auto results = make_results(plan, 0, 3);
   results[1].rooms.pop_back();
-  auto store = ResultStore::create(file, plan, {}, false);
+  ResultStore store({file, OpenMode::create}, plan, {});
   store.store(results);
   store.close({});
   EXPECT_EQ(right_answers(file, plan), 2u);

@@ -49,10 +49,10 @@ TEST_F(Link, stays_and_leads_to_the_file_its_journal_and_its_lock) {
                   (void)merge_results(name, {target}, {true, true});
                 }),
                 HasSubstr("is one of the parts"));
-    ResultStore::create(name, plan, {}, true).close({});
+    ResultStore({name, OpenMode::overwrite}, plan, {}).close({});
     expect_contents(target, plan, 0);
     EXPECT_TRUE(merge_results(name, {part}, {true, true}).written);
-    ResultStore::resume(name, plan, {}).close({});
+    ResultStore({name, OpenMode::resume}, plan, {}).close({});
     expect_contents(target, plan, 17);
     EXPECT_EQ(files_in(directory / "near"), 2U) << name;
     fs::remove(target);
@@ -66,7 +66,7 @@ TEST_F(Link, to_a_file_that_is_gone_does_not_hide_what_its_journal_holds) {
     EXPECT_TRUE(has_results(name));
     for (const auto open : {OpenMode::resume, OpenMode::create})
       EXPECT_THAT(
-          refusal([&] { (void)ResultStore(ResultClaim(name, open), plan, {}); }),
+          refusal_of_store(name, open, plan),
           AllOf(HasSubstr("is gone, but"), HasSubstr("results.h5.wal0 holds results of it")));
   }
 }
@@ -80,7 +80,7 @@ TEST_F(Link, beside_which_a_journal_lies_that_belongs_to_its_target_is_refused) 
       AllOf(HasSubstr("the journal " + name.string() + ".wal0 lies beside the link"),
             HasSubstr("move it to " + fs::canonical(target).string() + ".wal0"));
   EXPECT_THAT(refusal([&] { ResultReader reader(name); }), sentence);
-  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(name, plan, {}); }), sentence);
+  EXPECT_THAT(refusal_of_store(name, OpenMode::resume, plan), sentence);
 }
 
 TEST_F(Link, that_leads_nowhere_is_a_sentence) {
@@ -91,9 +91,8 @@ TEST_F(Link, that_leads_nowhere_is_a_sentence) {
   for (const auto& [name, leads_to, no_write, no_look] : links) {
     const auto link = directory / name;
     fs::create_symlink(leads_to, link);
-    EXPECT_THAT(refusal([&] { (void)ResultStore::create(link, plan, {}, true); }),
-                HasSubstr(no_write));
-    EXPECT_THAT(refusal([&] { (void)ResultStore::resume(link, plan, {}); }), HasSubstr(no_write));
+    EXPECT_THAT(refusal_of_store(link, OpenMode::overwrite, plan), HasSubstr(no_write));
+    EXPECT_THAT(refusal_of_store(link, OpenMode::resume, plan), HasSubstr(no_write));
     EXPECT_THAT(refusal([&] { ResultReader reader(link); }), HasSubstr(no_look));
   }
 }
@@ -166,7 +165,7 @@ TEST_F(Planted, journals_and_result_files_are_refused_by_name) {
     EXPECT_THAT(refusal([&] { ResultReader reader(file); }), HasSubstr(name.string() + no_look));
     EXPECT_THAT(refusal([&] { (void)merge_results(directory / "all.h5", {file}, {}); }),
                 HasSubstr(name.string() + no_look));
-    EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }),
+    EXPECT_THAT(refusal_of_store(file, OpenMode::resume, plan),
                 HasSubstr(name.string() + no_resume));
     fs::remove(name);
   }
@@ -189,7 +188,7 @@ TEST_F(Rights, of_a_file_outlive_its_rebuilding_and_hold_for_its_journals) {
     EXPECT_EQ(info.st_uid, before.st_uid);
     EXPECT_EQ(info.st_gid, before.st_gid);
   };
-  auto store = ResultStore::resume(file, more, {});  // built anew
+  ResultStore store({file, OpenMode::resume}, more, {});  // built anew
   store.store(make_results(more, 6, 7));
   expect_kept(file);
   expect_kept(file.string() + ".wal1");

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "io/files.hpp"
-#include "store/fold.hpp"
+#include "store/view.hpp"
 #include "store_fixture.hpp"
 
 // A result file with its journals: gaps, strangers, damage, and other processes that write, fold
@@ -26,8 +26,8 @@ TEST_F(Journal, of_which_a_power_loss_kept_the_last_row_but_not_its_field_gives_
   std::string rows_before;
   std::string written;
   {
-    auto store = ResultStore::create(file, plan, {}, false);
-    ASSERT_TRUE(store.begin());
+    ResultStore store({file, OpenMode::create}, plan, {});
+    ASSERT_TRUE(store.begin_unless_stopped());
     rows_before = read_bytes(file);
     store.store(make_results(plan, 0, 3));
     written = read_bytes(journal);
@@ -98,7 +98,7 @@ TEST_F(Journal, is_read_on_behind_damage_wherever_the_next_record_begins) {
   const auto plan = make_plan(3, {{6, 7}});
   // The next record is looked for in pieces of 64 KiB: its marker may lie over the end of one.
   for (std::size_t length = 65'455; length < 65'475; ++length) {
-    auto store = ResultStore::create(file, plan, {{"note", std::string(length, 'x')}}, true);
+    ResultStore store({file, OpenMode::overwrite}, plan, {{"note", std::string(length, 'x')}});
     store.store(make_results(plan, 0, 3));
     store.close({}, false);
     flip(journal, 0);
@@ -120,8 +120,8 @@ TEST_F(Journal, that_was_taken_is_not_replaced_by_one_of_the_same_name) {
 TEST_F(Journal, without_results_stays_if_another_one_lies_behind_it) {
   const auto plan = make_plan(3);
   make_closed(plan, 2);
-  auto store = ResultStore::resume(file, plan, {});
-  ASSERT_TRUE(store.begin());
+  ResultStore store({file, OpenMode::resume}, plan, {});
+  ASSERT_TRUE(store.begin_unless_stopped());
   // Of a process that does not see this one.
   fs::copy_file(journal_of(1), journal_of(2));
   store.close({}, false);
@@ -144,7 +144,7 @@ TEST_F(Journal, is_kept_if_another_process_replaced_the_file_that_is_folded) {
 
 TEST_F(Journal, that_was_taken_from_its_writer_acknowledges_nothing_more) {
   const auto plan = make_plan(4, {{6, 7}});
-  auto store = ResultStore::create(file, plan, {}, false);
+  ResultStore store({file, OpenMode::create}, plan, {});
   store.store(make_results(plan, 0, 2));
   fs::remove(lock);  // as on a file system where this process is not seen
   EXPECT_EQ(repair_results(file).done, 2u);
@@ -159,7 +159,7 @@ TEST_F(Journal, of_a_writer_that_began_while_another_folded_belongs_to_the_new_f
   make_stopped(plan, 2);
   // The fold has taken the journals; a writer that it does not see begins.
   store::take_journals(file);
-  auto unseen = ResultStore::resume(file, plan, {});
+  ResultStore unseen({file, OpenMode::resume}, plan, {});
   unseen.store(make_results(plan, 2, 4));
   // Now the fold has its new file, made of what it took.
   fs::rename(journal_of(1), directory / "hidden");
@@ -175,7 +175,7 @@ TEST_F(Journal, of_a_writer_that_began_while_another_folded_belongs_to_the_new_f
 TEST_F(Journal, begins_for_no_writer_whose_file_is_replaced_by_a_fold) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 2);
-  auto unseen = ResultStore::resume(file, plan, {});
+  ResultStore unseen({file, OpenMode::resume}, plan, {});
   (void)store::fold(file);
   EXPECT_THAT(refusal([&] { unseen.store(make_results(plan, 2, 3)); }), HasSubstr("changed"));
   expect_contents(file, plan, 2);
@@ -185,7 +185,7 @@ TEST_F(Journal, is_skipped_where_it_holds_fields_when_only_rows_are_looked_at) {
   const auto plan = make_plan(20, {{400, 400}});
   auto results = make_results(plan, 0, 20);
   for (PlanResult& result : results) result.field.resize(1 << 20);  // nobody looks at it
-  auto store = ResultStore::create(file, plan, {}, false);
+  ResultStore store({file, OpenMode::create}, plan, {});
   store.store(results);
   const auto bytes_read = [] {
     std::ifstream io("/proc/self/io");
@@ -210,7 +210,7 @@ TEST_F(Journal, and_file_show_all_that_was_acknowledged_at_every_moment_of_sessi
   const auto writer = start_child([&] {
     for (std::size_t i = 1; i < plans; ++i) {  // each session rebuilds the file, and folds it
       const auto plan = make_plan_with_rooms(i + 1, {{6, 7}});
-      auto store = ResultStore::resume(file, plan, {});
+      ResultStore store({file, OpenMode::resume}, plan, {});
       store.store(make_results(plan, i, i + 1));
       acknowledged = i + 1;
       store.close({});

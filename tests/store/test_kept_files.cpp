@@ -1,6 +1,6 @@
 #include <fcntl.h>
 
-#include "store/layout.hpp"
+#include "store/result_file.hpp"
 #include "store_fixture.hpp"
 
 // What must not change without a new format version: files of an earlier build (see
@@ -67,7 +67,7 @@ TEST_F(KeptFiles, are_resumed) {
     TestPlan plan = make_plan(0, {{512, 512}});
     for (const PlanResult& row : before.rows()) plan.ids.push_back(row.id);
     plan.settings = before.settings();
-    auto store = ResultStore::resume(directory / name, plan, {});
+    ResultStore store({directory / name, OpenMode::resume}, plan, {});
     store.store(make_results(plan, 6, 7));
     store.close({});
     const ResultReader after(directory / name);
@@ -82,28 +82,19 @@ TEST_F(KeptFiles, are_resumed) {
 TEST(Columns, stand_in_the_readme_as_they_are_in_the_file) {
   std::string table = "| column of `/rows` | type | unit, meaning |\n|---|---|---|\n";
   std::string names, end;
-  const auto add = [&](const std::string& name, const std::string& type, const char* meaning) {
-    const std::string its_end = " | " + type + " | " + meaning + " |\n";
+  store::for_each_row_column([&]<class T>(const std::string& name, auto member,
+                                          std::type_identity<T>, auto, const std::string& meaning) {
+    const auto kind = std::is_class_v<T>            ? "text "
+                      : std::is_enum_v<T>           ? "enum int"
+                      : std::is_floating_point_v<T> ? "float"
+                      : std::is_unsigned_v<T>       ? "uint"
+                                                    : "int";
+    const auto bytes = sizeof(std::declval<store::Row>().*member);
+    const auto size = std::to_string(std::is_class_v<T> ? bytes : 8 * bytes);
+    const std::string its_end = " | " + (kind + size) + " | " + meaning + " |\n";
     if (its_end != end) table += std::exchange(names, "| ") + std::exchange(end, its_end);
     names += (names == "| " ? "" : ", ") + name;
-  };
-  const auto number = [&](auto value, const std::string& name, const char* meaning) {
-    using Value = decltype(value);
-    const auto kind = std::is_same_v<Value, PlanStatus> ? "enum int"
-                      : std::is_floating_point_v<Value> ? "float"
-                      : std::is_unsigned_v<Value>       ? "uint"
-                                                        : "int";
-    add(name, kind + std::to_string(8 * sizeof(store::RowValue<Value>)), meaning);
-  };
-#define WALLHEAT_NUMBER(type, name, initial, use, meaning) number(type{}, #name, meaning);
-#define WALLHEAT_TEXT(bytes, name, use, meaning) add(#name, "text " #bytes, meaning);
-#define WALLHEAT_PART(type, name, part, use, meaning) number(type{}, #name, meaning);
-#define WALLHEAT_STORED(type, name, initial, meaning) number(type{}, #name, meaning);
-  WALLHEAT_RESULT_COLUMNS(WALLHEAT_NUMBER, WALLHEAT_TEXT, WALLHEAT_PART, WALLHEAT_STORED)
-#undef WALLHEAT_NUMBER
-#undef WALLHEAT_TEXT
-#undef WALLHEAT_PART
-#undef WALLHEAT_STORED
+  });
   EXPECT_THAT(read_bytes(WALLHEAT_STORE_README), HasSubstr(table + names + end + "\n"))
       << "put this table into src/store/README.md:\n"
       << table << names << end;

@@ -16,7 +16,7 @@ class Merge : public StoreTest {
   /// In place of one that is there.
   static void write_part(const std::filesystem::path& path, const StorePlan& plan,
                          const std::vector<PlanResult>& results) {
-    auto store = ResultStore::create(path, plan, {{"wrote", path.filename().string()}}, true);
+    ResultStore store({path, OpenMode::overwrite}, plan, {{"wrote", path.filename().string()}});
     store.store(results);
     store.close({});
   }
@@ -33,7 +33,7 @@ TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
   const auto plan = make_plan(6);
   write_part(part(0), plan, make_results(plan, 0, 3));
   write_part(part(1), plan, make_results(plan, 3, 6));
-  auto again = ResultStore::resume(part(1), plan, {{"wrote", "part-1.h5 again"}});
+  ResultStore again({part(1), OpenMode::resume}, plan, {{"wrote", "part-1.h5 again"}});
   again.store(make_results(plan, 3, 4));
   again.close({});
   MergeOptions options;
@@ -172,7 +172,7 @@ TEST_F(Merge, prefers_an_answer_to_a_failure_and_the_failure_that_was_tried_more
 TEST_F(Merge, takes_what_a_living_run_has_stored_and_says_so) {
   const auto plan = make_plan(12, {{6, 7}, {20, 20}});
   write_part(part(0), plan, make_results(plan, 0, 5));
-  auto living = ResultStore::create(part(1), plan, {}, false);
+  ResultStore living({part(1), OpenMode::create}, plan, {});
   living.store(make_results(plan, 5, 9));
   const auto report = merge_results(file, {part(0), part(1)}, {true, false});
   EXPECT_TRUE(report.written);
@@ -208,7 +208,7 @@ TEST_F(Merge, refuses_to_write_over_a_part_or_a_file_or_a_living_run) {
   const auto before = read_bytes(part(0));
   std::filesystem::create_symlink(part(0), directory / "link.h5");
   write_bytes(file, "precious");
-  const auto living = ResultStore::create(directory / "live.h5", plan, {}, false);
+  const ResultStore living({directory / "live.h5", OpenMode::create}, plan, {});
   const std::vector<std::tuple<std::filesystem::path, Paths, bool, std::string>> refused{
       {part(0), {part(0), part(1)}, true, "is one of the parts"},
       {directory / "link.h5", {part(0), part(1)}, true, "is one of the parts"},

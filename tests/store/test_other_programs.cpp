@@ -144,7 +144,7 @@ TEST_F(OtherPrograms, make_odd_files_that_are_refused_or_right_and_lead_to_no_ot
   for (PlanResult& result : others) ++result.iterations;
   auto other_plan = plan;
   other_plan.settings["solver"] = "other";
-  auto other = ResultStore::create(directory / "other.h5", other_plan, {{"host", "other"}}, false);
+  ResultStore other({directory / "other.h5", OpenMode::create}, other_plan, {{"host", "other"}});
   other.store(others);
   other.close({});
   make_closed(plan, 4);

@@ -11,7 +11,7 @@ using ResultStoreFile = StoreTest;
 TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_whole) {
   auto plan = make_plan(5, {{2, 3}, {4, 4}});
   plan.ids = {"plan 0", "a/b", ".", "50%", "plan 4"};
-  auto store = ResultStore::create(file, plan, {}, false);
+  ResultStore store({file, OpenMode::create}, plan, {});
   store.store(make_results(plan, 0, 4));
   EXPECT_THAT(refusal([&] { (void)stored_fields(file); }), HasSubstr("is not whole yet"));
   store.close({});
@@ -31,12 +31,12 @@ TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_whole) 
 
 TEST_F(ResultStoreFile, changes_nothing_before_it_begins) {
   const auto plan = make_plan(3);
-  { const auto store = ResultStore::create(file, plan, {}, false); }
+  { const ResultStore store({file, OpenMode::create}, plan, {}); }
   EXPECT_EQ(files_in(directory), 0u);
   make_closed(plan, 3);
   const auto before = read_bytes(file);
-  { const auto store = ResultStore::create(file, make_plan(5), {}, true); }
-  { const auto store = ResultStore::resume(file, make_plan(5), {}); }
+  { const ResultStore store({file, OpenMode::overwrite}, make_plan(5), {}); }
+  { const ResultStore store({file, OpenMode::resume}, make_plan(5), {}); }
   EXPECT_EQ(read_bytes(file), before);
   EXPECT_EQ(files_in(directory), 1u);
 }
@@ -44,16 +44,16 @@ TEST_F(ResultStoreFile, changes_nothing_before_it_begins) {
 TEST_F(ResultStoreFile, that_was_stopped_before_the_first_result_leaves_nothing_behind) {
   const auto plan = make_plan(3);
   const auto stop = [](ResultStore store) {
-    ASSERT_TRUE(store.begin());
+    ASSERT_TRUE(store.begin_unless_stopped());
     store.close({}, false);
   };
-  stop(ResultStore::create(file, plan, {}, false));
+  stop(ResultStore({file, OpenMode::create}, plan, {}));
   EXPECT_EQ(files_in(directory), 0u);
   make_closed(plan, 2);
-  stop(ResultStore::resume(file, plan, {}));
+  stop(ResultStore({file, OpenMode::resume}, plan, {}));
   EXPECT_EQ(files_in(directory), 1u);
   EXPECT_EQ(ResultReader(file).sessions().size(), 1u);
-  stop(ResultStore::create(file, make_plan(4), {}, true));
+  stop(ResultStore({file, OpenMode::overwrite}, make_plan(4), {}));
   EXPECT_EQ(files_in(directory), 1u) << "what was written over stays";
   expect_contents(file, make_plan(4), 0);
 }
@@ -81,25 +81,25 @@ TEST_F(ResultStoreFile,
 TEST_F(ResultStoreFile, is_made_whole_by_a_resume_that_has_nothing_to_do) {
   const auto plan = make_plan(4);
   make_stopped(plan, 4);
-  ResultStore::resume(file, plan, {}).close({});
+  ResultStore({file, OpenMode::resume}, plan, {}).close({});
   EXPECT_EQ(files_in(directory), 1u);
   const auto before = read_bytes(file);
   write_bytes(directory / "results.h5.new", "half");
-  ResultStore::resume(file, plan, {}).close({});
+  ResultStore({file, OpenMode::resume}, plan, {}).close({});
   EXPECT_EQ(read_bytes(file), before);
   EXPECT_EQ(files_in(directory), 1u) << "what a killed session left is removed";
 }
 
 TEST_F(ResultStoreFile, hears_a_stop_while_it_is_made_whole_and_keeps_its_journals) {
   const auto plan = make_plan(200, {{6, 7}});
-  auto store = ResultStore::create(file, plan, {}, false);
+  ResultStore store({file, OpenMode::create}, plan, {});
   store.store(make_results(plan, 0, 200));
   int asked = 0;
   EXPECT_TRUE(store.close({}, true, [&] { return ++asked == 2; }).stopped);
   EXPECT_EQ(asked, 2);
   EXPECT_EQ(files_in(directory), 2u) << "the file and its journal";
   expect_contents(file, plan, 200);
-  ResultStore::resume(file, plan, {}).close({});
+  ResultStore({file, OpenMode::resume}, plan, {}).close({});
   EXPECT_EQ(files_in(directory), 1u);
   expect_contents(file, plan, 200);
 }
@@ -117,8 +117,8 @@ TEST_F(ResultStoreFile, folds_many_journals_so_that_they_do_not_pile_up) {
 
 TEST_F(ResultStoreFile, foretells_how_long_it_takes_to_make_it_whole) {
   const auto plan = make_plan(8, {{100, 100}});
-  auto store = ResultStore::create(file, plan, {}, false);
-  ASSERT_TRUE(store.begin());
+  ResultStore store({file, OpenMode::create}, plan, {});
+  ASSERT_TRUE(store.begin_unless_stopped());
   const double before = store.fold_seconds();
   store.store(make_results(plan, 0, 8));
   EXPECT_GT(store.fold_seconds(), before);
@@ -131,23 +131,21 @@ TEST_F(ResultStoreFile, goes_on_with_other_plans_but_loses_no_answer_and_no_atte
   auto tried = pending(plan, 4);
   tried.attempts = tried.failures = 2;
   for (const bool is_whole : {true, false}) {
-    auto first = ResultStore::create(file, plan, {}, true);
+    ResultStore first({file, OpenMode::overwrite}, plan, {});
     first.store(make_results(plan, 0, 4));
     first.store(std::span(&tried, 1));
     first.close({}, is_whole);
-    auto store = ResultStore::resume(file, more, {});
+    ResultStore store({file, OpenMode::resume}, more, {});
     const auto rows = restored(store);
     EXPECT_TRUE(same(rows[2], make_result(more, 2)));
     EXPECT_TRUE(same(rows[0], pending(more, 0)));
     EXPECT_EQ(rows[6].failures, 2);
-    ASSERT_TRUE(store.begin());
+    ASSERT_TRUE(store.begin_unless_stopped());
     EXPECT_EQ(right_answers(file, more), 4u);
     store.close({});
     EXPECT_EQ(right_answers(file, more), 4u);
     EXPECT_EQ(files_in(directory), 1u);
-    EXPECT_THAT(refusal([&] {
-                  (void)ResultStore::resume(file, make_plan_with_rooms(2, {{6, 7}}), {});
-                }),
+    EXPECT_THAT(refusal_of_store(file, OpenMode::resume, make_plan_with_rooms(2, {{6, 7}})),
                 HasSubstr("holds answers of plans that this run does not name (\"plan 3\", "
                           "\"plan 2\")"));
   }
@@ -167,7 +165,7 @@ TEST_F(ResultStoreFile, of_many_plans_is_taken_up_without_holding_all_rows) {
   EXPECT_EQ(in_a_process([&] {
               const auto before = most_memory_kib();
               std::size_t answers = 0;
-              const auto store = ResultStore::resume(file, plan, {});
+              const ResultStore store({file, OpenMode::resume}, plan, {});
               store.for_each_restored(
                   [&](const PlanResult& row) { answers += is_answer(row.status) ? 1 : 0; });
               EXPECT_EQ(answers, plan.ids.size());
@@ -181,7 +179,7 @@ TEST_F(ResultStoreFile, of_two_names_is_not_written) {
   make_closed(plan, 2);
   std::filesystem::create_hard_link(file, directory / "other.h5");
   const auto refused = HasSubstr(file.string() + " has 2 names (hard links)");
-  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), refused);
+  EXPECT_THAT(refusal_of_store(file, OpenMode::resume, plan), refused);
   EXPECT_THAT(refusal([&] { (void)repair_results(file); }), refused);
   expect_contents(file, plan, 2);
 }
@@ -191,15 +189,16 @@ TEST_F(ResultStoreFile, replaces_an_answer_by_a_failure_only_if_both_are_of_one_
   const auto failed = failure(plan, 1, "two devices gave different answers");
   for (const bool is_own : {true, false}) {
     for (const bool is_whole : {true, false}) {
-      auto store = ResultStore::create(file, plan, {}, true);
-      store.store(make_results(plan, 0, 3));
+      std::optional<ResultStore> store;
+      store.emplace(ResultClaim(file, OpenMode::overwrite), plan, Attributes());
+      store->store(make_results(plan, 0, 3));
       if (!is_own) {
-        store.close({}, is_whole);
-        store = ResultStore::resume(file, plan, {});
+        store->close({}, is_whole);
+        store.emplace(ResultClaim(file, OpenMode::resume), plan, Attributes());
       }
-      store.store(std::span(&failed, 1));
+      store->store(std::span(&failed, 1));
       for (const bool is_closed : {false, true}) {
-        if (is_closed) store.close({}, is_whole);
+        if (is_closed) store->close({}, is_whole);
         EXPECT_EQ(right_answers(file, plan), is_own ? 2u : 3u);
         EXPECT_EQ(same(ResultReader(file).row(1), failed), is_own);
       }
@@ -211,14 +210,15 @@ TEST_F(ResultStoreFile, holds_ids_that_are_too_long_for_a_row_cut_and_apart) {
   auto plan = make_plan(3);
   const std::string longest(127, 'x');
   plan.ids = {longest, std::string(139, 'y') + "1", std::string(139, 'y') + "2"};
-  auto store = ResultStore::create(file, plan, {}, false);
+  ResultStore store({file, OpenMode::create}, plan, {});
   store.store(std::vector{make_result(plan, 0), failure(plan, 1, "its id is too long")});
   store.close({});
   const ResultReader reader(file);
   EXPECT_EQ(reader.row(0).id, longest);
   EXPECT_EQ(reader.row(1).id.substr(0, 118), std::string(118, 'y'));
   EXPECT_NE(reader.row(1).id, reader.row(2).id);
-  EXPECT_EQ(restored(ResultStore::resume(file, plan, {}))[1].status, PlanStatus::failed);
+  EXPECT_EQ(restored(ResultStore({file, OpenMode::resume}, plan, {}))[1].status,
+            PlanStatus::failed);
 }
 
 TEST_F(ResultStoreFile, cuts_long_texts_between_characters) {
@@ -236,15 +236,18 @@ TEST_F(ResultStoreFile, keeps_long_odd_and_empty_attributes) {
   plan.settings["a/b \u20ac"] = "line one\nline two";
   plan.settings["long"] = std::string(100'000, 'x');
   for (int i = 0; i < 40; ++i) plan.settings["number " + std::to_string(i)] = std::to_string(i);
-  ResultStore::create(file, plan, plan.settings, false).close({});
+  ResultStore({file, OpenMode::create}, plan, plan.settings).close({});
   EXPECT_EQ(ResultReader(file).settings(), plan.settings);
   EXPECT_EQ(ResultReader(file).sessions()[0], plan.settings);
-  EXPECT_EQ(refusal([&] { ResultStore::resume(file, plan, {}).close({}); }), "(accepted)");
+  EXPECT_EQ(refusal([&] {
+              ResultStore({file, OpenMode::resume}, plan, {}).close({});
+            }),
+            "(accepted)");
 }
 
 TEST_F(ResultStoreFile, refuses_what_it_cannot_hold_and_to_replace_a_file_unless_told) {
   auto plan = make_plan(2);
-  auto store = ResultStore::create(file, plan, {}, false);
+  ResultStore store({file, OpenMode::create}, plan, {});
   auto stranger = make_result(plan, 1);
   stranger.id = "somebody else";
   EXPECT_THAT(refusal([&] { store.store(std::vector{stranger}); }), HasSubstr("has no row 1"));
@@ -259,13 +262,13 @@ TEST_F(ResultStoreFile, refuses_what_it_cannot_hold_and_to_replace_a_file_unless
       {directory, plan, true, "is a folder, not a result"},
       {file, unnamed, true, "it is empty or holds a NUL"}};
   for (const auto& [path, what, overwrite, sentence] : refused)
-    EXPECT_THAT(refusal([&] { (void)ResultStore::create(path, what, {}, overwrite); }),
+    EXPECT_THAT(refusal_of_store(path, overwrite ? OpenMode::overwrite : OpenMode::create, what),
                 HasSubstr(sentence));
   EXPECT_EQ(read_bytes(file), before);
   EXPECT_EQ(files_in(directory), 1u);
   const auto none = make_plan(0);
-  ResultStore::create(file, none, {}, true).close({});
-  ResultStore::resume(file, none, {}).close({});
+  ResultStore({file, OpenMode::overwrite}, none, {}).close({});
+  ResultStore({file, OpenMode::resume}, none, {}).close({});
   expect_contents(file, none, 0);
 }
 

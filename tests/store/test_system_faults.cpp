@@ -45,8 +45,8 @@ TEST_F(Faults, a_row_that_was_not_written_whole_has_no_status) {
       read_bytes(file).find(std::string(reinterpret_cast<const char*>(&row), sizeof row));
   ASSERT_NE(at, std::string::npos);
   EXPECT_EQ(in_a_process([&] {
-              auto store = ResultStore::resume(file, plan, {});
-              ASSERT_TRUE(store.begin());
+              ResultStore store({file, OpenMode::resume}, plan, {});
+              ASSERT_TRUE(store.begin_unless_stopped());
               limit_files_to(at + 100);  // within the row, behind its status
               EXPECT_THAT(refusal([&] { store.store(make_results(plan, 39, 40)); }),
                           HasSubstr("make room and run again with --resume"));
@@ -85,7 +85,7 @@ TEST_F(Faults, missing_rights_are_named_and_nothing_is_changed) {
   without_rights([&] {
     const auto refused = AllOf(HasSubstr(lock.string() + " cannot be made: Permission denied"),
                                HasSubstr("see that you may write there"));
-    EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), refused);
+    EXPECT_THAT(refusal_of_store(file, OpenMode::resume, plan), refused);
     EXPECT_THAT(refusal([&] { (void)repair_results(file); }), refused);
     EXPECT_THAT(refusal([&] { (void)merge_results(directory / "all.h5", {file}, {}); }),
                 HasSubstr("all.h5.lock cannot be made: Permission denied"));

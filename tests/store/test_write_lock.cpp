@@ -14,14 +14,14 @@ using OneWriter = StoreTest;
 TEST_F(OneWriter, is_all_that_a_file_can_have_while_it_lives) {
   const auto plan = make_plan(3);
   ::setenv("SLURM_JOB_ID", "4711", 1);
-  auto store = ResultStore::create(file, plan, {}, false);
+  ResultStore store({file, OpenMode::create}, plan, {});
   ::unsetenv("SLURM_JOB_ID");
   store.store(make_results(plan, 0, 2));
   const auto expected =
       AllOf(HasSubstr("is being written by process " + std::to_string(::getpid()) + " on host "),
             HasSubstr(" in job 4711 since "), HasSubstr("; wait for it or stop it"));
-  EXPECT_THAT(refusal([&] { (void)ResultStore::resume(file, plan, {}); }), expected);
-  EXPECT_THAT(refusal([&] { (void)ResultStore::create(file, plan, {}, true); }), expected);
+  EXPECT_THAT(refusal_of_store(file, OpenMode::resume, plan), expected);
+  EXPECT_THAT(refusal_of_store(file, OpenMode::overwrite, plan), expected);
   EXPECT_EQ(lock_holder_of(file).life, LockHolder::Life::lives);
   store.store(make_results(plan, 2, 3));
   store.close({});
