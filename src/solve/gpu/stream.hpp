@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/machine.hpp"
+#include "core/gpu_figures.hpp"
 #include "solve/gpu/device_plan.hpp"
 
 namespace wallheat::gpu {
@@ -61,7 +61,7 @@ class Stream {
   virtual void mark(Moment /*moment*/) {}
   /// Seconds from moment to moment, all of which were marked and waited for, and those that were
   /// spent in wait() since the first; the number of the stream. Nothing if it does not measure.
-  [[nodiscard]] virtual DeviceTimes times() { return {}; }
+  [[nodiscard]] virtual GpuPlanTimes times() { return {}; }
 };
 
 /// A launch is bounded to some tens of milliseconds, seconds if slow GPUs have many plans at
