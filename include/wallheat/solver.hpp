@@ -40,7 +40,7 @@ struct Solution {
   bool converged = false;
   /// °C: no cell is farther than that from the steady state. NaN if nothing is proven.
   double bound = std::numeric_limits<double>::quiet_NaN();
-  /// °C: the same as estimated by how fast last_delta decayed, see src/solve/error_estimate.hpp; by
+  /// °C: the same as estimated by how fast last_delta decayed, see src/solve/convergence.hpp; by
   /// Norm::l2 the root mean square over interior cells. NaN if too few iterations were made.
   double error_estimate = std::numeric_limits<double>::quiet_NaN();
   /// °C: how far a cell may be from the answer that was asked for; 0 if every bit is right.

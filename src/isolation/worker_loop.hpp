@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/gpu_figures.hpp"
 #include "core/machine.hpp"
 #include "io/child_process.hpp"
 #include "isolation/message_channel.hpp"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/machine.hpp"
+#include "core/gpu_figures.hpp"
 
 namespace wallheat {
 

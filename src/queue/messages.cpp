@@ -22,7 +22,7 @@ void fields_of(Visit& visit, R& result) {
 }
 template <class Visit, Is<GpuSample> R>
 void fields_of(Visit& visit, R& sample) {
-  for (const GpuReading& reading : gpu_readings) visit(sample.*reading.value);
+  for (const GpuSampleField& field : gpu_sample_fields) visit(sample.*field.value);
 }
 
 Bytes encode(const FromWorker& message) { return bytes_of(message); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/codec.hpp"
+#include "core/gpu_figures.hpp"
 #include "core/machine.hpp"
 #include "core/plan_files.hpp"
 #include "wallheat/plan_result.hpp"
@@ -54,7 +55,7 @@ struct Result {
   double seconds = 0;        ///< that its worker took
   std::uint64_t digest = 0;  ///< equal for equal answers; see digest_of
   Bytes record{};            ///< the PlanResult, encoded by the process that solved it
-  DeviceTimes device_times{};
+  GpuPlanTimes device_times{};
   std::string error{};  ///< in place of a record, if that process died
   static void fields(auto& visit, auto& self) {
     visit(self.plan, self.kind, self.seconds, self.digest, self.record, self.device_times,
@@ -206,7 +207,7 @@ struct Event {
   std::int32_t failures = 0;
   float predicted_s = std::numeric_limits<float>::quiet_NaN();
   Bytes record{};
-  DeviceTimes device_times{};  ///< of a stored answer
+  GpuPlanTimes device_times{};  ///< of a stored answer
   PlanProgress last{};
   std::shared_ptr<const WorkerReport> report{};
   std::string reason{};

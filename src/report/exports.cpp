@@ -29,8 +29,8 @@ Json slice(const std::string& name, std::int64_t process, std::int32_t thread, d
 }
 
 /// What host and GPU did in a solve that began at `at_s` and took `solve_s`.
-std::vector<Json> device_slices(const DeviceTimes& times, std::int64_t process, std::int32_t thread,
-                                double at_s, double solve_s) {
+std::vector<Json> device_slices(const GpuPlanTimes& times, std::int64_t process,
+                                std::int32_t thread, double at_s, double solve_s) {
   std::vector<Json> slices;
   double left_s = solve_s;
   for (const auto& [name, seconds] : {std::pair{"host", times.host_s(solve_s)},

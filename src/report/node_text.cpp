@@ -18,8 +18,8 @@ namespace {
 constexpr double bytes_a_mib = 1 << 20;
 
 /// How wide a column is in the table; 0: not in it.
-std::size_t width_of(const GpuReading& reading) {
-  const std::string_view unit = reading.unit;
+std::size_t width_of(const GpuSampleField& field) {
+  const std::string_view unit = field.unit;
   return unit == "J" || unit.empty() ? 0 : unit == "%" ? 4 : unit == "MiB" ? 7 : 5;
 }
 
@@ -70,16 +70,16 @@ std::string node_cell(double value, std::size_t width, int decimals = 0) {
 
 NodeColumns::NodeColumns(const std::vector<NvmlGpu>& gpus) : names_{"seconds", "cpu", "ram"} {
   for (const NvmlGpu& gpu : gpus)
-    for (const GpuReading& reading : gpu_readings)
-      if (reading.column != nullptr) names_.push_back(gpu_prefix(gpu) + reading.column);
+    for (const GpuSampleField& field : gpu_sample_fields)
+      if (field.column != nullptr) names_.push_back(gpu_prefix(gpu) + field.column);
 }
 
 std::vector<double> NodeColumns::values(const NodeSample& sample) const {
   std::vector<double> values{sample.seconds, sample.cpu_busy_pct,
                              sample.memory_used_bytes / bytes_a_mib};
   for (const GpuSample& gpu : sample.gpus)
-    for (const GpuReading& reading : gpu_readings)
-      if (reading.column != nullptr) values.push_back(gpu.*reading.value / reading.per_unit);
+    for (const GpuSampleField& field : gpu_sample_fields)
+      if (field.column != nullptr) values.push_back(gpu.*field.value / field.per_unit);
   return values;
 }
 
@@ -93,8 +93,8 @@ std::string_view unit_of_column(std::string_view name) {
   if (name.starts_with("gpu") && end != std::string_view::npos &&
       is_number(name.substr(3, end - 3)))
     name.remove_prefix(end + 1);
-  for (const GpuReading& reading : gpu_readings)
-    if (reading.column != nullptr && name == reading.column) return reading.unit;
+  for (const GpuSampleField& field : gpu_sample_fields)
+    if (field.column != nullptr && name == field.column) return field.unit;
   for (const auto& [known, unit] : other_units)
     if (name == known) return unit;
   return "";
@@ -153,10 +153,10 @@ std::vector<std::string> node_heading(bool has_gpus) {
   if (has_gpus) {
     names += "  gpu";
     units += "  Idx";
-    for (const GpuReading& reading : gpu_readings) {
-      if (width_of(reading) == 0) continue;
-      names += fmt::format(" {:>{}}", reading.column, width_of(reading));
-      units += fmt::format(" {:>{}}", reading.unit, width_of(reading));
+    for (const GpuSampleField& field : gpu_sample_fields) {
+      if (width_of(field) == 0) continue;
+      names += fmt::format(" {:>{}}", field.column, width_of(field));
+      units += fmt::format(" {:>{}}", field.unit, width_of(field));
     }
   }
   return {names, units};
@@ -170,9 +170,9 @@ std::vector<std::string> node_lines(const NodeSample& sample, const std::vector<
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     std::string line =
         (i == 0 ? node : std::string(node.size(), ' ')) + fmt::format("{:>5}", gpus[i].index);
-    for (const GpuReading& reading : gpu_readings)
-      if (const std::size_t width = width_of(reading); width > 0)
-        line += ' ' + node_cell(sample.gpus[i].*reading.value / reading.per_unit, width);
+    for (const GpuSampleField& field : gpu_sample_fields)
+      if (const std::size_t width = width_of(field); width > 0)
+        line += ' ' + node_cell(sample.gpus[i].*field.value / field.per_unit, width);
     lines.push_back(std::move(line));
   }
   return lines;

@@ -80,7 +80,7 @@ Report report_of(std::vector<SeriesSummary> summaries) {
   for (const SeriesSummary& summary : summaries)
     table.rows.push_back({summary.name, summary.unit, summary.samples,
                           is_sum(summary.unit) ? not_known : summary.values.mean(),
-                          summary.values.max(), summary.zeros});
+                          summary.values.largest(), summary.zeros});
   return report;
 }
 

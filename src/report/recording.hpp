@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/machine.hpp"
+#include "core/gpu_figures.hpp"
 #include "report/report.hpp"
 
 namespace wallheat {
@@ -35,7 +35,7 @@ struct SeriesSummary {
   std::string unit;
   std::size_t samples = 0;  ///< known ones
   std::size_t zeros = 0;    ///< of these
-  MeanAndMax values;
+  Spread values;
 
   void add(double value);
 };

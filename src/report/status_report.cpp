@@ -254,14 +254,14 @@ void add_workers(Report& report, const FileStatus& status) {
           {part.name(), worker.rank, worker.host, worker.device, worker.threads, worker.plans,
            worker.peak_memory > 0 ? Value(worker.peak_memory) : Value(), worker.state,
            worker.last_heard_s + part.since_status_s(), worker.running_plans, gpu_text(gpu)});
-      for (const GpuReading& reading : gpu_readings)
-        workers.rows.back().push_back(gpu.*reading.value);
+      for (const GpuSampleField& field : gpu_sample_fields)
+        workers.rows.back().push_back(gpu.*field.value);
       for (const RunningPlan& plan : worker.running)
         plans.rows.push_back({part.name(), worker.rank, worker.state, plan.id,
                               plan.seconds + part.since_status_s(), plan.iterations, plan.delta});
     }
   if (!any_gpu) workers.columns.back().name.clear();
-  for (const GpuReading& reading : gpu_readings) workers.columns.push_back({reading.name, ""});
+  for (const GpuSampleField& field : gpu_sample_fields) workers.columns.push_back({field.name, ""});
   report.add(std::move(workers));
   report.add(std::move(plans));
 }

@@ -84,8 +84,8 @@ WallTime wall_time(const std::vector<Attributes>& sessions) {
     ++time.sessions;
     time.plans += number_in(session, "solved");
     note_rank_memory(text_in(session, "rank_memory"), time);
-    for (const auto& [name, part] : gpu_seconds_names)
-      time.on_gpus.*part += number_in(session, name);
+    for (const GpuSessionPart& part : gpu_session_parts)
+      time.on_gpus.*part.seconds += number_in(session, part.name);
     if (session.contains("kernels")) time.kernels += "\n" + text_in(session, "kernels") + "\n";
     const double seconds = number_in(session, "seconds");
     if (const auto start = seconds_of_utc(text_in(session, "started_utc"))) {

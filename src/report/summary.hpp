@@ -28,7 +28,7 @@ struct WallTime {
   double plans = 0;    ///< solved in that time
   std::int64_t rank_memory = 0;  ///< bytes that a rank of theirs held at most; 0: unknown
   int rank = 0;                  ///< the one that did
-  GpuSeconds on_gpus;            ///< all 0 if no plan was solved on one
+  GpuSessionTimes on_gpus;       ///< all 0 if no plan was solved on one
   std::string kernels;           ///< a table of the GPUs' kernels for each session that used one
 };
 [[nodiscard]] WallTime wall_time(const std::vector<Attributes>& sessions);

@@ -54,10 +54,8 @@ Table table_of_seconds(const char* key, const char* name,
 
 void add_gpus(const WallTime& wall, Report& report) {
   std::vector<std::pair<std::string, double>> entries;
-  constexpr std::array names{"the host's work", "upload", "kernels", "download",
-                             "waiting for the driver"};
-  for (std::size_t i = 0; i < names.size(); ++i)
-    entries.emplace_back(names.at(i), wall.on_gpus.*gpu_seconds_names.at(i).second);
+  for (const GpuSessionPart& part : gpu_session_parts)
+    entries.emplace_back(part.text, wall.on_gpus.*part.seconds);
   report.add(table_of_seconds("on_gpus", "where the time of plans on GPUs went", entries));
   if (!wall.kernels.empty()) report.add_note(wall.kernels);
 }

@@ -62,8 +62,8 @@ void add_lane(const Lane& lane, double wall_s, LaneTimes& times) {
 void split_off_gpus(const Attributes& facts, LedgerSeconds& seconds) {
   double all = 0;
   std::size_t entry = 0;
-  for (const auto& [name, part] : gpu_seconds_names)
-    all += seconds.at(++entry) = std::max(number_in(facts, name), 0.0);
+  for (const GpuSessionPart& part : gpu_session_parts)
+    all += seconds.at(++entry) = std::max(number_in(facts, part.name), 0.0);
   if (!(all > 0)) return;
   // No more than there is: plans of lanes without times took part, or the clocks differ.
   const double scale = std::min(seconds.front() / all, 1.0);

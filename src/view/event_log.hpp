@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/gpu_figures.hpp"
 #include "core/input_file.hpp"
 #include "core/machine.hpp"
 #include "queue/messages.hpp"
@@ -41,7 +42,7 @@ class EventLog {
 };
 
 /// What GPUs did for plans, by id and `seconds` of the result.
-using PlanDeviceTimes = std::map<std::pair<std::string, double>, DeviceTimes>;
+using PlanDeviceTimes = std::map<std::pair<std::string, double>, GpuPlanTimes>;
 
 /// From the results in an event log; lines that are cut short or of something else count for
 /// nothing. Throws RunError if the file cannot be read or has no event.

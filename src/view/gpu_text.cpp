@@ -20,14 +20,14 @@ void add_known(Json& json, const std::string& name, double number) {
 
 }  // namespace
 
-Json to_json(const DeviceTimes& times) {
+Json to_json(const GpuPlanTimes& times) {
   return {{"upload_s", times.upload_s},     {"kernel_s", times.kernel_s},
           {"download_s", times.download_s}, {"wait_s", times.wait_s},
           {"kernel", times.kernel},         {"stream", times.stream},
           {"grid", times.blocks},           {"block", times.threads}};
 }
 
-DeviceTimes device_times_from_json(const Json& json) {
+GpuPlanTimes device_times_from_json(const Json& json) {
   return {.upload_s = json.at("upload_s").get<double>(),
           .kernel_s = json.at("kernel_s").get<double>(),
           .download_s = json.at("download_s").get<double>(),
@@ -38,41 +38,25 @@ DeviceTimes device_times_from_json(const Json& json) {
           .threads = json.at("block").get<std::int32_t>()};
 }
 
-void GpuSeconds::add(const DeviceTimes& times, double solve_s) {
-  host += times.host_s(solve_s);
-  upload += times.upload_s;
-  kernel += times.kernel_s;
-  download += times.download_s;
-  waiting += std::max(times.wait_s - times.on_device_s(), 0.0);
-}
-
-void KernelTimes::add(const DeviceTimes& times) {
-  Times& all = kernels_[times.kernel];
-  all.least_s = all.plans == 0 ? times.kernel_s : std::min(all.least_s, times.kernel_s);
-  all.largest_s = std::max(all.largest_s, times.kernel_s);
-  all.total_s += times.kernel_s;
-  ++all.plans;
-}
-
-std::vector<std::string> KernelTimes::table() const {
+std::vector<std::string> kernel_table(const std::map<std::string, Spread>& kernels) {
   std::vector<std::string> lines;
   constexpr const char* columns = "{:<10}  {:>8}  {:>9}  {:>8}  {:>8}  {:>10}";
-  for (const auto& [name, times] : kernels_) {
+  for (const auto& [name, seconds] : kernels) {
     if (lines.empty())
       lines.push_back(
           fmt::format(columns, "kernel", "plans", "total s", "mean ms", "least ms", "largest ms"));
     const auto number = [](double value) { return fmt::format("{:.3f}", value); };
-    lines.push_back(fmt::format(columns, name, times.plans, number(times.total_s),
-                                number(1e3 * times.total_s / static_cast<double>(times.plans)),
-                                number(1e3 * times.least_s), number(1e3 * times.largest_s)));
+    lines.push_back(fmt::format(columns, name, seconds.count(), number(seconds.sum()),
+                                number(1e3 * seconds.mean()), number(1e3 * seconds.least()),
+                                number(1e3 * seconds.largest())));
   }
   return lines;
 }
 
 Json to_json(const GpuSample& sample) {
   Json json = Json::object();
-  for (const GpuReading& reading : gpu_readings)
-    add_known(json, reading.name, sample.*reading.value);
+  for (const GpuSampleField& field : gpu_sample_fields)
+    add_known(json, field.name, sample.*field.value);
   return json;
 }
 
@@ -82,9 +66,9 @@ double energy_per_plan(const GpuUsage& usage, std::size_t plans) {
 
 Json to_json(const GpuUsage& usage, std::size_t plans) {
   Json json{{"plans", plans}, {"samples", usage.samples}};
-  const auto add = [&](const std::string& name, const MeanAndMax& reading) {
+  const auto add = [&](const std::string& name, const Spread& reading) {
     add_known(json, name + "_mean", reading.mean());
-    add_known(json, name + "_max", reading.max());
+    add_known(json, name + "_max", reading.largest());
   };
   add("utilisation_pct", usage.utilisation_pct);
   add("memory_used_bytes", usage.memory_used_bytes);
@@ -114,8 +98,8 @@ std::string cell_of(double number, int digits) {
   return std::isnan(number) ? "-" : fmt::format("{:.{}f}", number, digits);
 }
 
-std::string cell_of(const MeanAndMax& reading) {
-  return fmt::format("{} / {}", cell_of(reading.mean()), cell_of(reading.max()));
+std::string cell_of(const Spread& reading) {
+  return fmt::format("{} / {}", cell_of(reading.mean()), cell_of(reading.largest()));
 }
 
 }  // namespace wallheat

@@ -226,7 +226,7 @@ void RunMonitor::finish(const std::string& event) {
   if (early_stops_ > 1) log_.warn("{} plans are {}", early_stops_, far_from_steady);
   say_table(progress_.gpu_table());
   say_table(progress_.kernel_table());
-  if (const GpuSeconds& spent = progress_.gpu_seconds(); spent.all() > 0)
+  if (const GpuSessionTimes& spent = progress_.gpu_times(); spent.all() > 0)
     log_.info(
         "of the {} that threads were at plans on GPUs: kernels {:.0f} %, upload {:.0f} %, download "
         "{:.0f} %, the host's work {:.0f} %, waiting for the driver {:.0f} %",

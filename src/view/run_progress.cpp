@@ -88,9 +88,9 @@ void RunProgress::hear(const Event& event, const PlanResult& row) {
   switch (event.kind) {
     case Event::Kind::stored:
       ++worker(row.rank).status.plans;
-      if (const DeviceTimes& times = event.device_times; !times.kernel.empty()) {
-        kernels_.add(times);
-        gpu_seconds_.add(times, static_cast<double>(row.phases.solve_s));
+      if (const GpuPlanTimes& times = event.device_times; !times.kernel.empty()) {
+        kernel_s_[times.kernel].add(times.kernel_s);
+        gpu_times_.add(times, static_cast<double>(row.phases.solve_s));
       }
       [[fallthrough]];
     case Event::Kind::lost:
@@ -231,8 +231,8 @@ Attributes RunProgress::session_attributes(std::int64_t peak_memory) const {
                         {"failed_seconds", seconds(tally_.failed_seconds)},
                         {"repeated_seconds", seconds(tally_.repeated_seconds)},
                         {"abandoned_seconds", seconds(tally_.abandoned_seconds)}};
-  for (const auto& [name, part] : gpu_seconds_names)
-    if (gpu_seconds_.all() > 0) attributes[name] = seconds(gpu_seconds_.*part);
+  for (const GpuSessionPart& part : gpu_session_parts)
+    if (gpu_times_.all() > 0) attributes[part.name] = seconds(gpu_times_.*part.seconds);
   std::vector<WorkerInfo> ready = ready_;
   std::ranges::stable_sort(ready, {}, &WorkerInfo::rank);
   for (const auto& [name, table] : {std::pair("workers", worker_table(ready)),
@@ -276,8 +276,8 @@ std::vector<std::string> RunProgress::gpu_table() const {
     const std::size_t plans = worker.status.plans;
     if (gpu.samples > 0)
       rows.push_back({fmt::format("{}", rank), worker.status.host, cell_of(gpu.utilisation_pct),
-                      cell_of(gpu.memory_used_bytes.max() * 1e-9, 1), cell_of(gpu.power_w),
-                      cell_of(gpu.temperature_c.max()), cell_of(gpu.sm_clock_mhz.mean()),
+                      cell_of(gpu.memory_used_bytes.largest() * 1e-9, 1), cell_of(gpu.power_w),
+                      cell_of(gpu.temperature_c.largest()), cell_of(gpu.sm_clock_mhz.mean()),
                       cell_of(gpu.energy_j), fmt::format("{}", plans),
                       cell_of(energy_per_plan(gpu, plans), 2)});
   }

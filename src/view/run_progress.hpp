@@ -109,9 +109,11 @@ class RunProgress {
   /// What each worker did.
   [[nodiscard]] std::vector<std::string> work_table() const;
   [[nodiscard]] std::vector<std::string> gpu_table() const;
-  [[nodiscard]] std::vector<std::string> kernel_table() const { return kernels_.table(); }
+  [[nodiscard]] std::vector<std::string> kernel_table() const {
+    return wallheat::kernel_table(kernel_s_);
+  }
   /// What threads spent on plans on GPUs.
-  [[nodiscard]] const GpuSeconds& gpu_seconds() const { return gpu_seconds_; }
+  [[nodiscard]] const GpuSessionTimes& gpu_times() const { return gpu_times_; }
 
  private:
   [[nodiscard]] static double seconds_since(Clock::time_point then, Clock::time_point now) {
@@ -132,8 +134,8 @@ class RunProgress {
   std::map<int, Worker> workers_;
   std::vector<WorkerInfo> ready_;
   std::vector<Event> abandoned_;
-  KernelTimes kernels_;
-  GpuSeconds gpu_seconds_;
+  std::map<std::string, Spread> kernel_s_;  ///< of a plan, by the kernel's name
+  GpuSessionTimes gpu_times_;
 };
 
 /// "0-3,8": a list of numbers with its runs folded.

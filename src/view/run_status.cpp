@@ -28,7 +28,7 @@ static void take_pairs(auto&& take, const char* name, auto& field, auto&&... mor
 static void for_each_field(auto&& take, auto& record) {
   using Record = std::remove_const_t<std::remove_reference_t<decltype(record)>>;
   if constexpr (std::same_as<Record, GpuSample>) {
-    for (const GpuReading& reading : gpu_readings) take(reading.name, record.*reading.value);
+    for (const GpuSampleField& field : gpu_sample_fields) take(field.name, record.*field.value);
   } else {
     Record::fields([&](auto&&... pairs) { take_pairs(take, pairs...); }, record);
   }

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/gpu_figures.hpp"
 #include "core/machine.hpp"
 
 namespace wallheat {

@@ -28,7 +28,7 @@ PlanResult full_result() {
 GpuSample full_sample() {
   GpuSample sample;
   double next = 0;
-  for (const GpuReading& reading : gpu_readings) sample.*reading.value = ++next;
+  for (const GpuSampleField& field : gpu_sample_fields) sample.*field.value = ++next;
   return sample;
 }
 

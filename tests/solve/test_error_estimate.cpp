@@ -5,6 +5,7 @@
 
 #include "core/generator.hpp"
 #include "solve/convergence.hpp"
+#include "solve/norms.hpp"
 #include "support/farthest_apart.hpp"
 #include "wallheat/solver.hpp"
 
@@ -41,11 +42,15 @@ TEST(ErrorEstimate, is_unknown_before_a_decay_shows) {
   EXPECT_EQ(estimate.value(), 0);
 }
 
-/// The estimate against the farthest cell from the steady state.
-double ratio(const FloorPlan& plan, Solver& solver) {
-  const auto found = solver.solve(plan, {}, {});
+/// The estimate against the farthest cell from the steady state, or by the 2-norm against the root
+/// mean square of all.
+double ratio(const FloorPlan& plan, Solver& solver, Norm norm = Norm::max) {
+  const auto found = solver.solve(plan, {.norm = norm}, {});
   const auto truth = make_steady_solver(available_isas().back())->solve(plan, {}, {});
-  return found->error_estimate / farthest_apart(found->field.cells, truth->field.cells);
+  const auto cells = static_cast<double>(count_interior(plan));
+  const double error = norm == Norm::max ? farthest_apart(found->field.cells, truth->field.cells)
+                                         : distance(found->field, truth->field) / std::sqrt(cells);
+  return found->error_estimate / error;
 }
 
 TEST(ErrorEstimate, is_about_the_true_error_of_floor_plans) {
@@ -58,6 +63,7 @@ TEST(ErrorEstimate, is_about_the_true_error_of_floor_plans) {
       EXPECT_GT(ratio(plan, *solver), 0.7) << number;
       EXPECT_LT(ratio(plan, *solver), 1.6) << number;
     }
+    EXPECT_NEAR(ratio(plan, *jacobi, Norm::l2), 1, 0.3) << number;
   }
 }
 

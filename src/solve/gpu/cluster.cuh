@@ -1,124 +1,100 @@
 #pragma once
 
-#include <cooperative_groups.h>
-
+#include <cstddef>
 #include <cstdint>
 
-#include "solve/gpu/maximum.cuh"
-#include "solve/gpu/resident.hpp"
+#include "solve/gpu/instructions.cuh"
+#include "solve/gpu/tile.cuh"
 
-// How the threads of a cluster exchange edges: for compute capability 9.0 and newer. What CUDA C++
-// has no words for stands as instructions. Addresses are 32-bit ones, of this block's shared memory
-// or of the cluster's.
+// The resident kernel: the blocks of a cluster, each thread with one tile in its registers, iterate
+// a plan to its end without touching device memory but to keep a field to go back to.
 
 namespace wallheat::gpu {
 
-using SharedAddress = std::uint32_t;
+/// What the threads of a block agree on at the end of a window.
+struct Agreement {
+  Convergence convergence;
+  std::int64_t sweeps_made = 0;
+  std::int32_t window = 0;  ///< sweeps to make next; 0: leave
+  bool go_back = false;     ///< to the kept field, before that
 
-__device__ inline SharedAddress shared_address(const void* pointer) {
-  return static_cast<SharedAddress>(__cvta_generic_to_shared(pointer));
-}
-
-/// Where the same thing lies in another block of the cluster.
-__device__ inline SharedAddress in_block(SharedAddress address, unsigned block) {
-  SharedAddress there = 0;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
-  return there;
-}
-
-/// Counts arriving bytes, phase after phase (an mbarrier). A phase ends when the bytes that were
-/// told have come, some of them perhaps before that was told.
-class Arrivals {
- public:
-  /// `place` is one of 8 bytes of shared memory, aligned.
-  __device__ explicit Arrivals(SharedAddress place) : place_(place) {}
-
-  /// One thread does it for its block, and all blocks wait for each other before the first store.
-  __device__ void begin() const {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" : : "r"(place_) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
+  __device__ void begin(const ResidentPlan& plan) {
+    convergence = *plan.convergence;
+    sweeps_made = 0;
+    choose_window(plan);
   }
-  /// One thread tells how many bytes come in this phase.
-  __device__ void expect(std::uint32_t count) const {
-    asm volatile(
-        "{\n\t.reg .b64 %%phase;\n\t"
-        "mbarrier.arrive.expect_tx.shared::cta.b64 %%phase, [%0], %1;\n\t}"
-        :
-        : "r"(place_), "r"(count)
-        : "memory");
-  }
-  /// Waits for the end of a phase of this parity, the first being 0. What arrived is then seen by
-  /// this thread.
-  __device__ void await(std::uint32_t parity) const {
-    while (!is_over(parity)) {
-    }
-  }
-  /// Stores a pair in another block, whose arrivals `there` are to count it. NVIDIA documents that
-  /// a thread which has waited for the arrivals sees the store (complete_tx releases, try_wait
-  /// acquires), not that it comes after what this thread has read before: see ClusterGroup.
-  __device__ static void store(SharedAddress to, Pair pair, SharedAddress there) {
-    asm volatile(
-        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, [%3];"
-        :
-        : "r"(to), "d"(pair.first), "d"(pair.second), "r"(there)
-        : "memory");
+  /// After the sweeps of the window, the last of them with this largest change.
+  __device__ void end_window(const ResidentPlan& plan, double delta) {
+    go_back = !convergence.accept(delta);
+    sweeps_made += window;
+    choose_window(plan);
   }
 
  private:
-  /// Waits for some time.
-  [[nodiscard]] __device__ bool is_over(std::uint32_t parity) const {
-    std::uint32_t over = 0;
-    asm volatile(
-        "{\n\t.reg .pred %%over;\n\t"
-        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %%over, [%1], %2;\n\t"
-        "selp.u32 %0, 1, 0, %%over;\n\t}"
-        : "=r"(over)
-        : "r"(place_), "r"(parity)
-        : "memory");
-    return over != 0;
+  __device__ void choose_window(const ResidentPlan& plan) {
+    const bool pause = sweeps_made >= plan.sweeps;
+    window = pause || convergence.finished() ? 0 : static_cast<std::int32_t>(convergence.window());
   }
-
-  SharedAddress place_;
 };
 
-/// The Group of iterate(). Edges for a thread of the same block are stored and waited for as in any
-/// block. Those for another block arrive there by themselves, counted, and are waited for by their
-/// count: in a sweep no block waits for all others.
-class ClusterGroup {
+/// The shared memory of a block.
+struct BlockMemory {
+  Pair inboxes[2][cluster_tile.inbox_pairs()][cluster_threads];
+  std::uint64_t mbarriers[2];    // of edges from other blocks, for each inbox
+  std::uint32_t arriving_bytes;  // of those, in a sweep
+  double maxima[most_blocks_of_a_cluster * cluster_threads / warp_threads];  // of all warps
+  Agreement agreement;
+};
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+
+/// What a thread does together with others. Edges for a thread of the same block are stored and
+/// waited for as in any block. Those for another block arrive there by themselves, counted, and are
+/// waited for by their count: in a sweep no block waits for all others.
+class ClusterThread {
  public:
-  __device__ explicit ClusterGroup(BlockMemory& memory) : memory_(memory) {
+  __device__ explicit ClusterThread(BlockMemory& memory) : memory_(memory) {
     if (leads()) {
-      memory_.edge_bytes = 0;
-      for (int buffer = 0; buffer < 2; ++buffer) Arrivals(arrivals_of(buffer)).begin();
+      memory_.arriving_bytes = 0;
+      for (int buffer = 0; buffer < 2; ++buffer) {
+        make_mbarrier(mbarrier_of(buffer));
+        show_mbarriers();
+      }
     }
     __syncthreads();
   }
-  __device__ int slot() const { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
+  /// True in one thread of each block.
   __device__ bool leads() const { return threadIdx.x == 0; }
-  __device__ Pair received(int buffer, int place) const { return in_inbox(buffer, place); }
-  __device__ void fill(int place, Pair pair) const {
-    for (int buffer = 0; buffer < 2; ++buffer) in_inbox(buffer, place) = pair;
+  /// This thread's inboxes, which take turns.
+  __device__ Pair& in_inbox(int buffer, int place) const {
+    return memory_.inboxes[buffer][place][threadIdx.x];
   }
   /// Where the inboxes would lie in this block's shared memory, and in the bits that are 0 in such
   /// an address by how much the block's number is larger than this one's: registers are scarce.
   using Neighbour = SharedAddress;
+  /// The inboxes of any thread of the cluster, or, of no_tile, what takes nothing.
   __device__ Neighbour neighbour(std::int32_t slot) const {
     if (slot < 0) return nobody;
     const unsigned block = static_cast<unsigned>(slot) / blockDim.x;
     // It gives as much as it takes.
     if (block != blockIdx.x)
-      atomicAdd(&memory_.edge_bytes, cluster_tile.rows * static_cast<int>(sizeof(double)));
-    return shared_address(&memory_.inboxes[static_cast<unsigned>(slot) % blockDim.x]) |
+      atomicAdd(&memory_.arriving_bytes, cluster_tile.rows * static_cast<int>(sizeof(double)));
+    return shared_address(&memory_.inboxes[0][0][static_cast<unsigned>(slot) % blockDim.x]) |
            (block - blockIdx.x) % most_blocks_of_a_cluster;
   }
+  /// Waits for all threads of the cluster, which have asked for their neighbours.
+  __device__ void begin() {
+    sync_cluster();
+    awaited_bytes_ = memory_.arriving_bytes;
+  }
+  /// Writes a tile's edges into its neighbours' inboxes.
   __device__ void give(const double (&cells)[cluster_tile.cells()],
                        const Neighbour (&neighbours)[sides], int buffer) const {
     give_edges<cluster_tile>(cells, [&](Side side, int place, const auto& edge) {
       const Neighbour to = neighbours[side];
       if (distance(to) != 0 || to == nobody) return;
       const SharedAddress inbox = to + buffer * inbox_bytes + offset(place);
-      for (const Pair& pair : edge)
-        *static_cast<Pair*>(__cvta_shared_to_generic(inbox + offset(&pair - edge))) = pair;
+      for (const Pair& pair : edge) pair_at(inbox + offset(&pair - edge)) = pair;
     });
     if (distance(neighbours[left] | neighbours[right] | neighbours[up] | neighbours[down]) == 0)
       return;
@@ -137,22 +113,22 @@ class ClusterGroup {
       const unsigned block = (blockIdx.x + distance(to)) % most_blocks_of_a_cluster;
       const SharedAddress inbox =
           in_block(to - distance(to) + buffer * inbox_bytes + offset(place), block);
-      const SharedAddress arrivals = in_block(arrivals_of(buffer), block);
-      for (const Pair& pair : edge) Arrivals::store(inbox + offset(&pair - edge), pair, arrivals);
+      const SharedAddress mbarrier = in_block(mbarrier_of(buffer), block);
+      for (const Pair& pair : edge) store_later(inbox + offset(&pair - edge), pair, mbarrier);
     });
   }
-  __device__ void begin() {
-    sync();
-    edge_bytes_ = memory_.edge_bytes;
-  }
+  /// Waits until the edges that its neighbours give for a sweep are there.
   __device__ void await_edges(int buffer) {
-    const Arrivals arrivals(arrivals_of(buffer));
-    if (edge_bytes_ > 0 && leads()) arrivals.expect(edge_bytes_);
+    const SharedAddress mbarrier = mbarrier_of(buffer);
+    if (awaited_bytes_ > 0 && leads()) expect_bytes(mbarrier, awaited_bytes_);
     __syncthreads();
-    if (edge_bytes_ > 0) arrivals.await(parity_);
+    if (awaited_bytes_ > 0) {
+      while (!have_arrived(mbarrier, parity_)) {
+      }
+    }
     parity_ ^= static_cast<unsigned>(buffer);
   }
-  __device__ void sync() const { cooperative_groups::this_cluster().sync(); }
+  /// The largest of the values of all threads of the cluster, which it waits for.
   __device__ double max(double value) {
     const double of_warp = warp_maximum(value);
     const unsigned lane = threadIdx.x % warp_threads;
@@ -160,19 +136,13 @@ class ClusterGroup {
     // Each warp tells every block, a lane for each. Only blocks that there are may be asked for,
     // also by threads that the compiler lets ask before the `if`. Not atomicMax(): at the memory of
     // another block nvcc makes a load, a comparison and a store of it, which lose maxima.
-    double* const maxima = cooperative_groups::this_cluster().map_shared_rank(
-        memory_.maxima, min(lane, gridDim.x - 1));
+    double* const maxima = in_block(memory_.maxima, min(lane, gridDim.x - 1));
     if (lane < gridDim.x) maxima[blockIdx.x * warps + threadIdx.x / warp_threads] = of_warp;
-    sync();
-    double largest = 0;  // the maxima are written again after the next sync() at the earliest
+    sync_cluster();
+    double largest = 0;  // the maxima are written again after the next sync at the earliest
     for (unsigned warp = lane; warp < gridDim.x * warps; warp += warp_threads)
       largest = memory_.maxima[warp] > largest ? memory_.maxima[warp] : largest;
     return warp_maximum(largest);
-  }
-  __device__ Agreement& agreement() { return memory_.agreement; }
-  __device__ static std::ptrdiff_t renewed(std::ptrdiff_t number) {
-    asm volatile("" : "+l"(number));
-    return number;
   }
 
  private:
@@ -180,22 +150,81 @@ class ClusterGroup {
   static_assert(most_blocks_of_a_cluster <= sizeof(Pair));
   static constexpr Neighbour nobody = ~Neighbour{0} - most_blocks_of_a_cluster + 1;
   __device__ static unsigned distance(Neighbour to) { return to % most_blocks_of_a_cluster; }
-  __device__ Pair& in_inbox(int buffer, int place) const {
-    return memory_
-        .inboxes[(buffer * cluster_tile.inbox_pairs() + place) * cluster_threads + threadIdx.x];
-  }
-  static constexpr int inbox_bytes = cluster_tile.inbox_pairs() * cluster_threads * sizeof(Pair);
+  static constexpr int inbox_bytes = sizeof(BlockMemory::inboxes) / 2;
   /// In bytes, from a thread's first place.
   __device__ static constexpr int offset(int place) {
     return place * cluster_threads * sizeof(Pair);
   }
-  __device__ SharedAddress arrivals_of(int buffer) const {
-    return shared_address(&memory_.arrivals[buffer]);
+  __device__ SharedAddress mbarrier_of(int buffer) const {
+    return shared_address(&memory_.mbarriers[buffer]);
   }
 
   BlockMemory& memory_;
-  std::uint32_t edge_bytes_ = 0;
+  std::uint32_t awaited_bytes_ = 0;  ///< those that arrive, in a register
   unsigned parity_ = 0;  ///< of the phase that each inbox waits for: it changes every second sweep
 };
+
+/// Copies a tile whose cells lie so far apart; 1 in registers.
+__device__ inline void copy_tile(const double* from, std::ptrdiff_t from_stride, double* to,
+                                 std::ptrdiff_t to_stride) {
+#pragma unroll
+  for (int cell = 0; cell < cluster_tile.cells(); ++cell)
+    to[cell * to_stride] = from[cell * from_stride];
+}
+
+__global__ void __launch_bounds__(cluster_threads, 2) cluster_kernel(const ResidentPlan plan) {
+  constexpr int tile_cells = cluster_tile.cells();
+  constexpr int inbox_pairs = cluster_tile.inbox_pairs();
+  BlockMemory& memory = *static_cast<BlockMemory*>(dynamic_shared_memory());
+  Agreement& agreement = memory.agreement;
+  ClusterThread thread(memory);
+  const auto slot = static_cast<std::int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
+  const CellMask interior = plan.interior[slot];
+  double cells[tile_cells];
+  ClusterThread::Neighbour neighbours[sides];
+  double* const start_and_answer = plan.cells + static_cast<std::size_t>(slot) * tile_cells;
+  double* const kept = plan.kept + slot;
+  copy_tile(start_and_answer, 1, cells, 1);
+#pragma unroll
+  for (int side = 0; side < sides; ++side)
+    neighbours[side] = thread.neighbour(plan.neighbours[slot * sides + side]);
+  // Both buffers: the edges that no neighbour ever gives stay as they are now.
+  for (int place = 0; place < inbox_pairs; ++place)
+    thread.in_inbox(0, place) = thread.in_inbox(1, place) =
+        plan.inboxes[static_cast<std::size_t>(slot) * inbox_pairs + place];
+  int buffer = 0;
+  const auto received = [&](int place) { return thread.in_inbox(buffer, place); };
+  const auto make_sweeps = [&](std::int32_t window) {
+    for (std::int32_t remaining = window - 1; remaining > 0; --remaining) {
+      thread.give(cells, neighbours, buffer);
+      thread.await_edges(buffer);
+      sweep<cluster_tile, false>(cells, interior, received);
+      buffer ^= 1;
+    }
+    thread.give(cells, neighbours, buffer);
+    thread.await_edges(buffer);
+    const double change = sweep<cluster_tile, true>(cells, interior, received);
+    buffer ^= 1;
+    return change;
+  };
+  if (thread.leads()) agreement.begin(plan);
+  thread.begin();
+
+  // Every block comes to the same agreement on its own, as it is told the same deltas.
+  while (const std::int32_t window = agreement.window) {
+    if (window > 1) copy_tile(cells, 1, kept, renewed(plan.slots));
+    const double delta = thread.max(make_sweeps(window));
+    if (thread.leads()) agreement.end_window(plan, delta);
+    sync_cluster();
+    if (agreement.go_back) copy_tile(kept, renewed(plan.slots), cells, 1);
+  }
+  copy_tile(cells, 1, start_and_answer, 1);
+  if (slot == 0) *plan.convergence = agreement.convergence;
+}
+
+#else
+/// Older GPUs have no clusters, and are never asked to run it.
+__global__ void cluster_kernel(const ResidentPlan) {}
+#endif
 
 }  // namespace wallheat::gpu

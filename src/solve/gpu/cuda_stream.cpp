@@ -96,7 +96,7 @@ class CudaStream final : public Stream {
     if (moment == begun) waited_s_ = 0;
     check(cudaEventRecord(events_[moment], stream_), "measuring");
   }
-  [[nodiscard]] DeviceTimes times() override {
+  [[nodiscard]] GpuPlanTimes times() override {
     const auto seconds_from = [this](Moment first) {
       float milliseconds = 0;
       check(cudaEventElapsedTime(&milliseconds, events_[first], events_[first + 1]), "measuring");

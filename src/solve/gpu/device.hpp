@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/gpu_figures.hpp"
 #include "core/machine.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
@@ -72,10 +73,10 @@ struct DeviceSilent : DeviceFault {
 class GpuSolver : public Solver {
  public:
   /// How long the parts of the latest solve took.
-  [[nodiscard]] const DeviceTimes& times() const { return times_; }
+  [[nodiscard]] const GpuPlanTimes& times() const { return times_; }
 
  protected:
-  DeviceTimes times_;
+  GpuPlanTimes times_;
 };
 
 /// A GPU that this process has opened: its solvers, one for each of many threads, share it.

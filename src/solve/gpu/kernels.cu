@@ -1,64 +1,12 @@
-// The kernels: the resident one of a cluster of blocks, and the streaming one for every GPU.
+// How the kernels are launched.
 #include <algorithm>
 
-#include "solve/gpu/kernels.hpp"
-#include "solve/gpu/maximum.cuh"
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #include "solve/gpu/cluster.cuh"
-#endif
+#include "solve/gpu/kernels.hpp"
+#include "solve/gpu/streaming.cuh"
 
 namespace wallheat::gpu {
 namespace {
-
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-__global__ void __launch_bounds__(cluster_threads, 2) cluster_kernel(const ResidentPlan plan) {
-  extern __shared__ __align__(16) unsigned char memory[];
-  ClusterGroup group(*reinterpret_cast<BlockMemory*>(memory));
-  iterate(group, plan);
-}
-#else
-/// Older GPUs have no clusters, and are never asked to run it.
-__global__ void cluster_kernel(const ResidentPlan) {}
-#endif
-
-constexpr int inbox_pairs = streamed_tile.inbox_pairs();
-// The inboxes of a streamed region take the 48 KiB that a block has everywhere. Larger regions
-// have a smaller rim, but no other block computes while one loads or waits.
-constexpr int streamed_rows = 8;
-constexpr int streamed_cols = 16;
-constexpr int streaming_threads = streamed_rows * streamed_cols;
-/// A source's terms are in registers, too.
-constexpr int streaming_blocks_a_multiprocessor(bool has_source) { return has_source ? 2 : 4; }
-
-/// The group of a streamed region: a single block, with its inboxes in shared memory.
-class BlockGroup {
- public:
-  __device__ explicit BlockGroup(Pair* inboxes) : inboxes_(inboxes) {}
-  __device__ int slot() const { return static_cast<int>(threadIdx.x); }
-  __device__ int region() const { return static_cast<int>(blockIdx.x); }
-  __device__ Pair* inbox_of(int slot) const { return inboxes_ + slot; }
-  __device__ static constexpr int offset(int buffer, int place) {
-    return (buffer * inbox_pairs + place) * streaming_threads;
-  }
-  __device__ void sync() const { __syncthreads(); }
-
- private:
-  Pair* inboxes_;
-};
-
-template <bool looks_at_delta, bool has_source>
-__global__ void __launch_bounds__(streaming_threads, streaming_blocks_a_multiprocessor(has_source))
-    streaming_kernel(const StreamedPlan plan, unsigned long long* largest_change) {
-  constexpr std::size_t bytes = 2 * inbox_pairs * streaming_threads * sizeof(Pair);
-  __shared__ __align__(16) unsigned char inboxes[bytes];
-  BlockGroup group(reinterpret_cast<Pair*>(inboxes));
-  const double change =
-      sweep_region<streamed_rows, streamed_cols, looks_at_delta, has_source>(group, plan);
-  if (!looks_at_delta) return;
-  // The bits of values >= 0 stand, as integers, in the order of the values.
-  const auto of_warp = static_cast<unsigned long long>(__double_as_longlong(warp_maximum(change)));
-  if (threadIdx.x % warp_threads == 0) atomicMax(largest_change, of_warp);
-}
 
 /// A launch of one cluster.
 class ClusterLaunch {
@@ -133,9 +81,7 @@ int oldest_gpu() {
 Capacity prepare_kernels() {
   Capacity capacity{.multiprocessors = attribute_of_device(cudaDevAttrMultiProcessorCount),
                     .block_threads = cluster_threads,
-                    .most_blocks = prepare_cluster_kernel(),
-                    .region_rows = streamed_rows,
-                    .region_cols = streamed_cols};
+                    .most_blocks = prepare_cluster_kernel()};
   std::size_t free = 0;
   check_preparing(cudaMemGetInfo(&free, &capacity.memory_bytes));
   return capacity;
@@ -154,7 +100,7 @@ cudaError_t launch_streaming_kernel(std::size_t regions, const StreamedPlan& pla
                                                              : streaming_kernel<false, true>
                       : looks_at_delta ? streaming_kernel<true, false>
                                             : streaming_kernel<false, false>;
-  kernel<<<static_cast<unsigned>(regions), streaming_threads, 0, stream>>>(plan, largest_change);
+  kernel<<<static_cast<unsigned>(regions), region_threads, 0, stream>>>(plan, largest_change);
   return cudaGetLastError();
 }
 

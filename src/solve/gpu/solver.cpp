@@ -103,8 +103,6 @@ class SolverOnStream final : public GpuSolver {
 
   std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                 const SolveControl& control) override {
-    check_values(plan.domain, "the start field");  // a kernel's largest change leaves out NaN
-    if (plan.has_source()) check_values(plan.source, "the source");
     return solve_with_terms(plan, limits,
                             [&](const FloorPlan& transposed, const Grid<double>& terms) {
                               return solve(transposed, terms, limits, control);
@@ -114,6 +112,7 @@ class SolverOnStream final : public GpuSolver {
  private:
   std::optional<Solution> solve(const FloorPlan& plan, const Grid<double>& terms,
                                 const Limits& limits, const SolveControl& control) {
+    // Refuses NaN, which a kernel's largest change leaves out.
     Convergence convergence = convergence_of(plan, terms, limits);
     Solution solution{plan.domain, 0, 0, false};
     times_ = {};
@@ -202,10 +201,8 @@ class SolverOnStream final : public GpuSolver {
 
   bool solve_streaming(const FloorPlan& plan, const Grid<double>& terms, Norm norm,
                        const SolveControl& control, Convergence& convergence, Solution& solution) {
-    const Capacity& capacity = stream_->capacity();
     const TileMask mask(plan.interior, streamed_tile);
-    const std::vector<std::int32_t> regions =
-        regions_with_rooms(mask, region_core(capacity.region_rows, capacity.region_cols));
+    const std::vector<std::int32_t> regions = regions_with_rooms(mask);
     const std::size_t padded_cols = mask.cols * static_cast<std::size_t>(streamed_tile.cols);
     const std::size_t padded_cells =
         mask.rows * static_cast<std::size_t>(streamed_tile.rows) * padded_cols;
@@ -276,8 +273,7 @@ class SolverOnStream final : public GpuSolver {
     fetch(current, solution.field);
     stream_->mark(downloaded);
     stream_->wait();
-    take_times(Kernel::streaming, regions.size(),
-               static_cast<std::size_t>(capacity.region_rows * capacity.region_cols));
+    take_times(Kernel::streaming, regions.size(), region_threads);
     return true;
   }
 

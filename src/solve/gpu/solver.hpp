@@ -19,7 +19,7 @@ inline constexpr std::array every_kernel{Kernel::cluster, Kernel::streaming};
 
 /// A solver on a stream of its own, with memory of its own.
 [[nodiscard]] std::unique_ptr<GpuSolver> make_gpu_solver(std::unique_ptr<Stream> stream,
-                                                         Kernel kernel = Kernel::cluster);
+                                                         Kernel kernel);
 
 /// Lets the kernels of a device solve three generated plans: a cluster of one block and one of
 /// several, and streaming with a source and without. Returns which kernel may be used: streaming,

@@ -6,9 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "core/machine.hpp"
-#include "solve/gpu/resident.hpp"
-#include "solve/gpu/streaming.hpp"
+#include "core/gpu_figures.hpp"
+#include "solve/gpu/device_plan.hpp"
 
 namespace wallheat::gpu {
 
@@ -18,10 +17,8 @@ using Memory = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 /// What a device's kernels can take. One thread holds one tile.
 struct Capacity {
   int multiprocessors = 0;
-  int block_threads = 0;  ///< of a cluster's block at most
-  int most_blocks = 0;    ///< of a cluster; 0 if blocks cannot share their memory
-  int region_rows = 0;    ///< tiles of a streaming block
-  int region_cols = 0;
+  int block_threads = 0;         ///< of a cluster's block at most
+  int most_blocks = 0;           ///< of a cluster; 0 if blocks cannot share their memory
   std::size_t memory_bytes = 0;  ///< of the device
   /// The most sweeps of a launch of a cluster: some tens of milliseconds, often enough to hear a
   /// stop and tell of progress.
@@ -51,10 +48,10 @@ class Stream {
                          std::size_t row_bytes, std::size_t rows) = 0;
   virtual void clear(void* memory, std::size_t bytes) = 0;
 
-  /// Runs iterate() in a cluster of `blocks` blocks.
+  /// Runs cluster_kernel() in a cluster of `blocks` blocks.
   virtual void run_cluster(int blocks, int threads, const ResidentPlan& plan) = 0;
-  /// Runs sweep_region() on `regions` regions. If `largest_change` is given, it is raised to the
-  /// bits of the last sweep's.
+  /// Runs streaming_kernel() on `regions` regions. If `largest_change` is given, it is raised to
+  /// the bits of the last sweep's.
   virtual void run_streaming(std::size_t regions, const StreamedPlan& plan,
                              unsigned long long* largest_change) = 0;
 
@@ -64,7 +61,7 @@ class Stream {
   virtual void mark(Moment /*moment*/) {}
   /// Seconds from moment to moment, all of which were marked and waited for, and those that were
   /// spent in wait() since the first; the number of the stream. Nothing if it does not measure.
-  [[nodiscard]] virtual DeviceTimes times() { return {}; }
+  [[nodiscard]] virtual GpuPlanTimes times() { return {}; }
 };
 
 /// A launch is bounded to some tens of milliseconds, seconds if slow GPUs have many plans at

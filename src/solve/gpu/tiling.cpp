@@ -35,13 +35,15 @@ TileMask::TileMask(const Grid<std::uint8_t>& plan_interior, TileShape shape) {
   }
 }
 
-std::vector<std::int32_t> regions_with_rooms(const TileMask& mask, const RegionCore& core) {
+std::vector<std::int32_t> regions_with_rooms(const TileMask& mask) {
+  constexpr std::size_t core_rows = region_rows - 2 * rim_rows;
+  constexpr std::size_t core_cols = region_cols - 2 * rim_cols;
   std::vector<std::int32_t> regions;
-  for (std::size_t row = 0; row < mask.rows; row += core.rows) {
-    for (std::size_t col = 0; col < mask.cols; col += core.cols) {
+  for (std::size_t row = 0; row < mask.rows; row += core_rows) {
+    for (std::size_t col = 0; col < mask.cols; col += core_cols) {
       CellMask any = 0;
-      for (std::size_t r = row; r < std::min(row + core.rows, mask.rows); ++r)
-        for (std::size_t c = col; c < std::min(col + core.cols, mask.cols); ++c)
+      for (std::size_t r = row; r < std::min(row + core_rows, mask.rows); ++r)
+        for (std::size_t c = col; c < std::min(col + core_cols, mask.cols); ++c)
           any |= mask.interior[r * mask.cols + c];
       if (any != 0) regions.push_back(static_cast<std::int32_t>(row * mask.cols + col));
     }
@@ -118,7 +120,7 @@ void Tiling::load_inboxes(const Grid<double>& field, Pair* inboxes) const {
     Pair* const inbox = inboxes + slot_of(tile) * inbox_pairs;
     for (std::size_t pair = 0; pair < tile_rows / 2; ++pair) {
       const std::size_t first = row + 2 * pair;
-      inbox[from_left + pair] = {at(first, col - 1), at(first + 1, col - 1)};
+      inbox[cluster_tile.from_left() + pair] = {at(first, col - 1), at(first + 1, col - 1)};
       inbox[cluster_tile.from_right() + pair] = {at(first, col + tile_cols),
                                                  at(first + 1, col + tile_cols)};
     }

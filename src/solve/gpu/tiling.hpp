@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "solve/gpu/streaming.hpp"
+#include "solve/gpu/device_plan.hpp"
 #include "wallheat/grid.hpp"
 
 namespace wallheat::gpu {
@@ -24,8 +24,7 @@ struct TileMask {
 
 /// The regions of the streaming kernel whose cores (rectangles of tiles) hold interior cells: for
 /// each the index of its core's first tile in mask.interior.
-[[nodiscard]] std::vector<std::int32_t> regions_with_rooms(const TileMask& mask,
-                                                           const RegionCore& core);
+[[nodiscard]] std::vector<std::int32_t> regions_with_rooms(const TileMask& mask);
 
 /// The tiles of a cluster's plan that hold interior cells, row by row, and the threads that they
 /// are dealt to: blocks with a slot for each thread, all with the same number of tiles but the

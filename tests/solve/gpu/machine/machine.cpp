@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "solve/gpu/machine/cuda.hpp"
+#include "solve/gpu/instructions.cuh"
 
 namespace wallheat::gpu {
 namespace {
@@ -105,8 +105,8 @@ struct Launch {
   [[nodiscard]] Block& block() { return blocks[thread->block]; }
   [[nodiscard]] std::byte* memory_of(std::size_t number) { return shared.data() + number * pitch; }
   /// Where an address of a block's own shared memory lies, or one of the cluster's.
-  [[nodiscard]] std::byte* memory_at(std::uint32_t address, std::size_t bytes);
-  [[nodiscard]] Arrivals& arrivals_at(std::uint32_t address);
+  [[nodiscard]] std::byte* memory_at(SharedAddress address, std::size_t bytes);
+  [[nodiscard]] Arrivals& arrivals_at(SharedAddress address);
   void check_exists(std::size_t number) const {
     if (number >= blocks.size()) fail("asks for a block that does not exist");
   }
@@ -237,7 +237,7 @@ bool Launch::let_arrive(bool any) {
   return arriving > 0;
 }
 
-std::byte* Launch::memory_at(std::uint32_t address, std::size_t bytes) {
+std::byte* Launch::memory_at(SharedAddress address, std::size_t bytes) {
   const std::uint32_t number = address >> address_bits;
   const std::uint32_t own = address % (1U << address_bits);
   if (own % bytes != 0) fail("uses memory that is not aligned");
@@ -246,7 +246,7 @@ std::byte* Launch::memory_at(std::uint32_t address, std::size_t bytes) {
   return memory_of(number == 0 ? thread->block : number - 1) + (own - first_address);
 }
 
-Arrivals& Launch::arrivals_at(std::uint32_t address) {
+Arrivals& Launch::arrivals_at(SharedAddress address) {
   const auto found = mbarriers.find(memory_at(address, 8));
   if (found == mbarriers.end()) fail("uses an mbarrier that is none yet");
   return found->second;
@@ -281,75 +281,76 @@ double __shfl_xor_sync(unsigned /*mask*/, double value, int distance) {
   running->await(warp.barrier, warp_threads);
   return values[lane ^ static_cast<unsigned>(distance)];
 }
-
-unsigned char* dynamic_shared_memory() {
-  return reinterpret_cast<unsigned char*>(running->memory_of(running->thread->block));
-}
-
-std::size_t __cvta_generic_to_shared(const void* pointer) {
-  const auto offset =
-      static_cast<const std::byte*>(pointer) - running->memory_of(running->thread->block);
-  if (offset < 0 || static_cast<std::size_t>(offset) >= running->shared_bytes)
-    running->fail("takes for its block's shared memory what is none of it");
-  return first_address + static_cast<std::size_t>(offset);
-}
-
-void* __cvta_shared_to_generic(std::size_t address) {
-  return running->memory_at(static_cast<std::uint32_t>(address), sizeof(Pair));
-}
+// NOLINTEND(bugprone-reserved-identifier)
 
 void check_atomic(const void* memory) {
   const std::vector<std::byte>& shared = running->shared;
   if (memory >= shared.data() && memory < shared.data() + shared.size())
-    (void)__cvta_generic_to_shared(memory);
+    (void)shared_address(memory);
 }
 
-void cooperative_groups::sync_cluster() {
-  running->await(running->cluster, running->threads.size());
+namespace wallheat::gpu {
+
+void* dynamic_shared_memory() { return running->memory_of(running->thread->block); }
+
+SharedAddress shared_address(const void* pointer) {
+  const auto offset =
+      static_cast<const std::byte*>(pointer) - running->memory_of(running->thread->block);
+  if (offset < 0 || static_cast<std::size_t>(offset) >= running->shared_bytes)
+    running->fail("takes for its block's shared memory what is none of it");
+  return first_address + static_cast<SharedAddress>(offset);
 }
 
-std::ptrdiff_t cooperative_groups::distance_of_block(unsigned block) {
+Pair& pair_at(SharedAddress address) {
+  return *reinterpret_cast<Pair*>(running->memory_at(address, sizeof(Pair)));
+}
+
+void sync_cluster() { running->await(running->cluster, running->threads.size()); }
+
+double* in_block(double* here, unsigned block) {
   running->check_lives(block);
-  return running->memory_of(block) - running->memory_of(running->thread->block);
+  return here + (running->memory_of(block) - running->memory_of(running->thread->block)) /
+                    static_cast<std::ptrdiff_t>(sizeof(double));
 }
 
-std::uint32_t in_shared_memory_of(std::uint32_t address, unsigned block) {
+SharedAddress in_block(SharedAddress here, unsigned block) {
   running->check_exists(block);
-  return address | (block + 1) << address_bits;
+  return here | (block + 1) << address_bits;
 }
 
-void make_arrivals(std::uint32_t address) {
-  running->mbarriers[running->memory_at(address, 8)] = {.made_by = running->thread};
+void make_mbarrier(SharedAddress place) {
+  running->mbarriers[running->memory_at(place, 8)] = {.made_by = running->thread};
 }
 
-void show_arrivals() {
+void show_mbarriers() {
   for (auto& [memory, arrivals] : running->mbarriers)
     if (arrivals.made_by == running->thread) arrivals.is_seen = true;
 }
 
-void expect_arrivals(std::uint32_t address, std::uint32_t bytes) {
-  Arrivals& arrivals = running->arrivals_at(address);
+void expect_bytes(SharedAddress mbarrier, std::uint32_t count) {
+  Arrivals& arrivals = running->arrivals_at(mbarrier);
   if (arrivals.is_told) running->fail("arrives at an mbarrier whose phase has not ended");
   arrivals.is_told = true;
-  arrivals.count(bytes);
+  arrivals.count(count);
 }
 
-bool await_arrivals(std::uint32_t address, std::uint32_t parity) {
-  const Arrivals& arrivals = running->arrivals_at(address);
+bool have_arrived(SharedAddress mbarrier, std::uint32_t parity) {
+  const Arrivals& arrivals = running->arrivals_at(mbarrier);
   const auto is_over = [&] { return arrivals.phases % 2 != parity; };
   if (is_over()) return true;
   running->await(arrivals.phases);
   return is_over() && running->random() % 4 != 0;
 }
 
-void store_later(std::uint32_t to, double first, double second, std::uint32_t arrivals) {
-  if (to >> address_bits != arrivals >> address_bits)
+void store_later(SharedAddress to, Pair pair, SharedAddress mbarrier) {
+  if (to >> address_bits != mbarrier >> address_bits)
     running->fail("stores in one block and tells an mbarrier of another");
-  auto* const memory = reinterpret_cast<Pair*>(running->memory_at(to, sizeof(Pair)));
+  Pair* const memory = &pair_at(to);
   running->check_lives(running->block_of(memory));
-  Arrivals& told = running->arrivals_at(arrivals);
+  Arrivals& told = running->arrivals_at(mbarrier);
   if (!told.is_seen) running->fail("tells an mbarrier that was not shown to other blocks");
-  running->on_the_way.push_back({memory, {first, second}, &told});
+  running->on_the_way.push_back({memory, pair, &told});
   ++running->asynchronous_stores;
 }
-// NOLINTEND(bugprone-reserved-identifier)
+
+}  // namespace wallheat::gpu

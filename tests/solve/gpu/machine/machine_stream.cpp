@@ -3,12 +3,10 @@
 #include <cstring>
 #include <new>
 
-namespace wallheat::gpu {
+#include "solve/gpu/cluster.cuh"
+#include "solve/gpu/streaming.cuh"
 
-// host_kernels.py makes these of kernels.cu.
-void cluster_kernel(ResidentPlan plan);
-template <bool looks_at_delta, bool has_source>
-void streaming_kernel(StreamedPlan plan, unsigned long long* largest_change);
+namespace wallheat::gpu {
 
 Memory MachineStream::device_memory(std::size_t bytes) {
   if (bytes > free_bytes) throw std::bad_alloc();
@@ -46,7 +44,7 @@ void MachineStream::run_streaming(std::size_t regions, const StreamedPlan& plan,
                                   unsigned long long* largest_change) {
   ++streaming_launches;
   const bool has_source = plan.terms != nullptr;
-  machine.run({static_cast<int>(regions), device.region_rows * device.region_cols, 0, false}, [&] {
+  machine.run({static_cast<int>(regions), region_threads, 0, false}, [&] {
     if (largest_change == nullptr)
       has_source ? streaming_kernel<false, true>(plan, nullptr)
                  : streaming_kernel<false, false>(plan, nullptr);

@@ -33,8 +33,6 @@ class MachineStream final : public Stream {
   Capacity device{.multiprocessors = 132,
                   .block_threads = cluster_threads,
                   .most_blocks = most_blocks_of_a_cluster,
-                  .region_rows = 8,
-                  .region_cols = 16,
                   .memory_bytes = std::size_t{64} << 20};
   std::size_t free_bytes = ~std::size_t{0};  ///< of the device's memory
   std::function<void(const ResidentPlan&)> after_cluster{};

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "solve/gpu/device_plan.hpp"
+
+// For the machine in machine.hpp, in place of the header of this name in src: what the kernels ask
+// of a cluster, and the words of CUDA C++ that they use. A call is one of the thread that runs.
+
+#define __device__
+#define __global__ inline
+#define __launch_bounds__(...)
+#define __shared__ static  // blocks that have such memory run one after the other
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are CUDA's
+struct OneIndex {
+  unsigned x;
+};
+inline OneIndex threadIdx, blockIdx, blockDim, gridDim;
+
+using std::min;
+inline long long __double_as_longlong(double value) { return std::bit_cast<long long>(value); }
+
+void __syncthreads();
+double __shfl_xor_sync(unsigned mask, double value, int distance);
+
+/// Atomic operations are for the block's own shared memory, or for the device's: what nvcc makes of
+/// one at the memory of another block loses values.
+void check_atomic(const void* memory);
+inline unsigned atomicAdd(unsigned* to, int value) {
+  check_atomic(to);
+  const unsigned before = *to;
+  *to += static_cast<unsigned>(value);
+  return before;
+}
+inline unsigned long long atomicMax(unsigned long long* to, unsigned long long value) {
+  check_atomic(to);
+  const unsigned long long before = *to;
+  *to = std::max(before, value);
+  return before;
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
+namespace wallheat::gpu {
+
+using SharedAddress = std::uint32_t;
+
+SharedAddress shared_address(const void* pointer);
+Pair& pair_at(SharedAddress address);
+void* dynamic_shared_memory();
+void sync_cluster();
+double* in_block(double* here, unsigned block);
+SharedAddress in_block(SharedAddress here, unsigned block);
+void make_mbarrier(SharedAddress place);
+void show_mbarriers();
+void expect_bytes(SharedAddress mbarrier, std::uint32_t count);
+bool have_arrived(SharedAddress mbarrier, std::uint32_t parity);
+void store_later(SharedAddress to, Pair pair, SharedAddress mbarrier);
+inline std::ptrdiff_t renewed(std::ptrdiff_t number) { return number; }
+
+}  // namespace wallheat::gpu
