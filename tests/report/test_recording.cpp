@@ -135,7 +135,7 @@ GpuSample telling_sample() {
 
 TEST(NodeColumns, are_those_of_the_node_and_of_each_gpu) {
   const std::vector<NvmlGpu> gpus{{0, "GPU-a", "A"}, {3, "GPU-b", "B"}};
-  const NodeColumns columns(gpus);
+  const std::vector<std::string> columns = node_columns(gpus);
   NodeSample sample;
   sample.seconds = 2.5;
   sample.cpu_busy_pct = 62.5;
@@ -147,9 +147,9 @@ TEST(NodeColumns, are_those_of_the_node_and_of_each_gpu) {
             "gpu0_pclk,gpu0_fb,gpu0_energy,"
             "gpu3_pwr,gpu3_gtemp,gpu3_mtemp,gpu3_sm,gpu3_mem,gpu3_enc,gpu3_dec,gpu3_mclk,"
             "gpu3_pclk,gpu3_fb,gpu3_energy");
-  EXPECT_EQ(csv_row("T", columns.values(sample)),
+  EXPECT_EQ(csv_row("T", node_values(sample)),
             "T,2.5,62.5,3,512,67,74,97,41,3,5,2619,1980,7,11,,,,97,,,,,,,");
-  EXPECT_THAT(json_row("T", columns, columns.values(sample)),
+  EXPECT_THAT(json_row("T", columns, node_values(sample)),
               AllOf(StartsWith(R"({"time":"T","seconds":2.5,)"), HasSubstr(R"("gpu3_gtemp":null)"),
                     HasSubstr(R"("gpu3_sm":97.0)")));
   const auto heading = node_heading(true);
@@ -159,7 +159,7 @@ TEST(NodeColumns, are_those_of_the_node_and_of_each_gpu) {
               HasSubstr("  Idx     W     C     C    %    %    %    %   MHz   MHz     MiB"));
   EXPECT_THAT(node_lines(sample, gpus).at(0),
               HasSubstr("    0   512    67    74   97   41    3    5  2619  1980       7"));
-  for (const std::string& name : columns.names()) EXPECT_NE(unit_of_column(name), "") << name;
+  for (const std::string& name : columns) EXPECT_NE(unit_of_column(name), "") << name;
   EXPECT_EQ(unit_of_column("gpu12_fb"), "MiB");
   EXPECT_EQ(unit_of_column("gpuUtil"), "%");
   EXPECT_EQ(unit_of_column("cpux"), "");
