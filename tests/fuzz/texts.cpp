@@ -118,7 +118,7 @@ void read_listing(std::string_view text) {
     const bool is_bjobs = text.starts_with("JOBID");
     const JobListing found = is_bjobs ? parse_bjobs("bjobs", text) : parse_sacct("sacct", text);
     const JobWaits waits = waits_of(found);
-    require(waits.records == found.jobs.size(), "a record was lost");
+    require(waits.counts.records == found.jobs.size(), "a record was lost");
     for (const PartitionWaits& partition : waits.partitions) {
       for (const Wait& wait : partition.waits) require(wait.wait_s >= 0, "a negative wait");
       const WaitForecast forecast = forecast_waits(partition.waits);
