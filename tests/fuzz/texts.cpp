@@ -64,7 +64,7 @@ void read_recording_file(std::string_view text) {
     const Recording recording = read_recording(file);
     require(!recording.series.empty(), "a recording without series");
     for (const Series& series : recording.series)
-      require(series.seconds.size() == series.values.size(), "values without times");
+      require(series.curve.x.size() == series.curve.y.size(), "values without times");
     std::ostringstream json;
     write_json(report_of(summary_of(recording)), json);
   });

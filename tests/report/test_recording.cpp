@@ -52,8 +52,8 @@ TEST(Recordings, of_this_program_are_read_with_what_was_unknown) {
   ASSERT_EQ(recording.series.size(), 3U);
   EXPECT_TRUE(recording.has_times);
   EXPECT_EQ(recording.series[1].unit, "W");
-  EXPECT_THAT(recording.series[1].seconds, ElementsAre(1, 3.5));
-  EXPECT_THAT(recording.series[1].values, ElementsAre(testing::IsNan(), 200.5));
+  EXPECT_THAT(recording.series[1].curve.x, ElementsAre(1, 3.5));
+  EXPECT_THAT(recording.series[1].curve.y, ElementsAre(testing::IsNan(), 200.5));
   EXPECT_EQ(summary_of(recording)[1].samples, 1U);
 }
 
@@ -63,17 +63,17 @@ TEST(Recordings, of_other_tools_have_headings_again_and_again_dates_and_one_star
       "# gpu   pwr\n# Idx     W\n    0    30\n    1     -\n");
   ASSERT_EQ(of_two_gpus.series.size(), 2U);
   EXPECT_FALSE(of_two_gpus.has_times);
-  EXPECT_THAT(of_two_gpus.series[0].values, ElementsAre(10, 30));
-  EXPECT_THAT(of_two_gpus.series[1].seconds, ElementsAre(0, 1));
+  EXPECT_THAT(of_two_gpus.series[0].curve.y, ElementsAre(10, 30));
+  EXPECT_THAT(of_two_gpus.series[1].curve.x, ElementsAre(0, 1));
   EXPECT_EQ(summary_of(of_two_gpus)[1].samples, 1U);
   const Recording dated = read(  // dmon -o DT --format csv
       "#Date, Time, gpu, sm\n#YYYYMMDD, HH:MM:SS, Idx, %\n20300101, 00:00:01, 0, 7\n");
   ASSERT_EQ(dated.series.size(), 1U);
-  EXPECT_EQ(dated.series[0].name, "gpu0_sm");
+  EXPECT_EQ(dated.series[0].curve.name, "gpu0_sm");
   const Recording stats =
       read("0, gpuUtil , 1000000, 5\n0, gpuUtil , 1500000, 6\n0, memUtil , 2000000, 7\n");
-  EXPECT_THAT(stats.series.at(0).seconds, ElementsAre(0, 0.5));
-  EXPECT_THAT(stats.series.at(1).seconds, ElementsAre(1));
+  EXPECT_THAT(stats.series.at(0).curve.x, ElementsAre(0, 0.5));
+  EXPECT_THAT(stats.series.at(1).curve.x, ElementsAre(1));
 }
 
 TEST(Recordings, that_are_damaged_or_none_are_refused_with_the_line) {
