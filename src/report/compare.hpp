@@ -90,7 +90,6 @@ struct Compared {
   /// There must be a time.
   [[nodiscard]] const ProgramTime& base_time() const;
 };
-void add_times(const Compared& found, Report& report);
 /// People see the first `most_listed` of the plans that are not the same in both.
 [[nodiscard]] Report report_of(Compared found, std::size_t most_listed);
 

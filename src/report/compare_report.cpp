@@ -95,34 +95,6 @@ void add_thread_times(const Compared& found, Report& report) {
   report.add(std::move(table));
 }
 
-}  // namespace
-
-std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& reader) {
-  const WallTime wall = wall_time(reader.sessions());
-  if (!(wall.seconds > 0) || !(wall.plans > 0)) return std::nullopt;
-  ProgramTime time{file, wall.seconds / wall.plans, workers_of(reader)};
-  ThreadTime spent;
-  std::size_t plans = 0;
-  reader.for_each_row([&](const PlanResult& row) {
-    if (!is_answer(row.status)) return;
-    spent.add(row);
-    ++plans;
-  });
-  if (plans > 0 && !std::isnan(spent.cpu_seconds()))
-    time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
-  return time;
-}
-
-NamedSeconds thread_seconds_of(const ResultReader& reader) {
-  return sum_of(ledgers_of(lanes_of(rows_of(reader)), reader.sessions()));
-}
-
-const ProgramTime& Compared::base_time() const {
-  const auto named = std::ranges::find(times, base, &ProgramTime::name);
-  if (named != times.end()) return *named;
-  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_a_plan);
-}
-
 void add_times(const Compared& found, Report& report) {
   for (const auto& [file, entries] : found.threads)
     if (std::ranges::count(found.times, file, &ProgramTime::name) == 0)
@@ -130,8 +102,6 @@ void add_times(const Compared& found, Report& report) {
   add_program_times(found, report);
   add_thread_times(found, report);
 }
-
-namespace {
 
 /// The column that names the file of a row. People need it only if there are several.
 Table::Column file_column(const Compared& found) {
@@ -278,6 +248,32 @@ void add_histograms(const Compared& found, Report& report) {
 }
 
 }  // namespace
+
+std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& reader) {
+  const WallTime wall = wall_time(reader.sessions());
+  if (!(wall.seconds > 0) || !(wall.plans > 0)) return std::nullopt;
+  ProgramTime time{file, wall.seconds / wall.plans, workers_of(reader)};
+  ThreadTime spent;
+  std::size_t plans = 0;
+  reader.for_each_row([&](const PlanResult& row) {
+    if (!is_answer(row.status)) return;
+    spent.add(row);
+    ++plans;
+  });
+  if (plans > 0 && !std::isnan(spent.cpu_seconds()))
+    time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
+  return time;
+}
+
+NamedSeconds thread_seconds_of(const ResultReader& reader) {
+  return sum_of(ledgers_of(lanes_of(rows_of(reader)), reader.sessions()));
+}
+
+const ProgramTime& Compared::base_time() const {
+  const auto named = std::ranges::find(times, base, &ProgramTime::name);
+  if (named != times.end()) return *named;
+  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_a_plan);
+}
 
 Report report_of(Compared compared, std::size_t most_listed) {
   const auto found = std::make_shared<const Compared>(std::move(compared));
