@@ -78,8 +78,8 @@ class SampleOutput {
     flush_stdout();
   }
 
-  void add(const NodeSample& sample, const std::vector<NvmlGpu>& gpus, const NodeColumns& columns,
-           const std::vector<double>& values) {
+  void add(const NodeSample& sample, const std::vector<NvmlGpu>& gpus,
+           const std::vector<std::string>& columns, const std::vector<double>& values) {
     if (csv_.is_open()) {
       if (samples_ == 0) csv_ << csv_head(columns) << '\n';
       // At once, so that a reader sees it and a kill loses nothing.
@@ -124,16 +124,16 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
   // The driver remembers some time, and those that have ended.
   if (options.processes) (void)node.gpu_processes();
   std::vector<SeriesSummary> summaries;
-  const NodeColumns columns(node.gpus());
+  const std::vector<std::string> columns = node_columns(node.gpus());
   for (std::uint64_t taken = 0; options.samples == 0 || taken < options.samples; ++taken) {
     const double next_s = start_s + static_cast<double>(taken + 1) * options.interval_s;
     if (next_s > end_s || !wait_until(next_s)) break;
     const NodeSample sample = node.sample(seconds_now());
     tell_problems();
     if (summaries.empty())
-      for (const std::string& name : columns.names())
+      for (const std::string& name : columns)
         summaries.push_back({name, std::string(unit_of_column(name)), 0, 0, {}});
-    const std::vector<double> values = columns.values(sample);
+    const std::vector<double> values = node_values(sample);
     for (std::size_t i = 0; i < values.size(); ++i) summaries[i].add(values[i]);
     output.add(sample, node.gpus(), columns, values);
     if (options.processes) output.add(node.gpus(), node.gpu_processes());

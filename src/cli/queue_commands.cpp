@@ -285,7 +285,7 @@ QueueForecast waits_in_queue(QueueSource& queue, std::vector<std::string>& notes
     notes.push_back(fmt::format("waits are not known: {}", error.what()));
   }
   QueueForecast waits = queue_forecast(listing, {}, {}, {});
-  waits.wide = wide_waits(listing);
+  add_wide_waits(listing, waits);
   if (queue.own_jobs())
     notes.push_back(fmt::format("waits are from your {} own jobs", waits.counts.started));
   return waits;

@@ -130,21 +130,21 @@ Report summary_command(Options& options) {
           : counted_again(*reader,
                           *open_plan_source(data.empty() ? recorded_plans(file, *reader) : data),
                           thresholds);
-  const Rows rows = rows_where(where, counted);
-  const Summary summary = summary_of(rows, thresholds, reader.get());
-  if (summary.plans == 0 && !where.empty()) refuse_empty(file, where, reader->count());
   const PlanCounts counts = counts_of(*reader);
   const LeftOut left = left_out_of(file, *reader, counts.failed + counts.pending, data);
-  Report report = report_of(summary, {file,
-                                      reader,
-                                      rows,
-                                      where.empty(),
-                                      cell_metres,
-                                      bins,
-                                      {{"", left.missing > 0 ? "averages over" : "", left.text()},
-                                       {"missing", "", left.missing},
-                                       {"missing_work_pct", "", left.work_pct},
-                                       {"missing_size_ratio", "", left.size_ratio}}});
+  Report report = summary_report({file,
+                                  reader,
+                                  rows_where(where, counted),
+                                  thresholds,
+                                  where.empty(),
+                                  cell_metres,
+                                  bins,
+                                  {{"", left.missing > 0 ? "averages over" : "", left.text()},
+                                   {"missing", "", left.missing},
+                                   {"missing_work_pct", "", left.work_pct},
+                                   {"missing_size_ratio", "", left.size_ratio}}});
+  if (value_of(report, "plans") == Value(0) && !where.empty())
+    refuse_empty(file, where, reader->count());
   if (complete && left.missing > 0) {
     report.error = fmt::format("{} has answers to {}", file, left.text());
     report.exit_status = exit_status_of(counts.pending, counts.failed);

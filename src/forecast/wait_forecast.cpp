@@ -228,20 +228,21 @@ std::array<std::string, SizeClasses::count> SizeClasses::names() const {
 
 JobWaits waits_of(const JobListing& listing, const std::string& qos) {
   JobWaits all;
+  JobCounts& counts = all.counts;
   std::map<std::string, PartitionWaits> partitions;
   const std::vector<bool> is_later = later_in_bursts(listing.jobs);
   for (std::size_t i = 0; i < listing.jobs.size(); ++i) {
     const JobRecord& job = listing.jobs[i];
     if (!qos.empty() && job.qos != qos) continue;
-    ++all.records;
+    ++counts.records;
     const bool started = job.start_s != 0;
     const std::int64_t wait_s = (started ? job.start_s : job.until_s) - job.eligible_s;
     if (is_later[i]) {
-      ++all.same_burst;
+      ++counts.same_burst;
     } else if (job.eligible_s == 0 || wait_s < 0) {
-      ++all.never_eligible;
+      ++counts.never_eligible;
     } else {
-      ++(started ? all.started : all.waiting);
+      ++(started ? counts.started : counts.waiting);
       partitions[job.partition].waits.push_back({job.eligible_s, wait_s, started, i});
     }
   }

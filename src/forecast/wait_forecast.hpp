@@ -80,14 +80,19 @@ struct PartitionWaits {
   std::vector<Wait> waits;
 };
 
-/// What a listing tells of waiting.
-struct JobWaits {
-  std::vector<PartitionWaits> partitions;  ///< by name
+/// How many jobs a listing tells of.
+struct JobCounts {
   std::size_t records = 0;
   std::size_t started = 0;         ///< waits that have ended
   std::size_t waiting = 0;         ///< that had not: they wait, or were cancelled first
   std::size_t same_burst = 0;      ///< tasks of an array that started with another one
   std::size_t never_eligible = 0;  ///< held, dependent, or with times that contradict each other
+};
+
+/// What a listing tells of waiting.
+struct JobWaits {
+  std::vector<PartitionWaits> partitions;  ///< by name
+  JobCounts counts;
 };
 
 /// A wait is the time from a job's eligibility to its start: time in which it was held, or depended

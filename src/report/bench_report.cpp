@@ -102,9 +102,9 @@ Report report_of(const CpuBench& bench) {
                                                          rate.bound, rate.fell_back});
   }
   if (several) {
-    report.add(
-        Note{"The solvers take turns. Error: the largest difference to steady's field. Bound: the "
-             "proven distance from the steady state."});
+    report.add_note(
+        "The solvers take turns. Error: the largest difference to steady's field. Bound: the "
+        "proven distance from the steady state.");
     report.add(solver_times(bench));
   }
   Table& scaling = report.add(Table{"scaling",
@@ -129,8 +129,8 @@ Report report_of(const GpuBench& bench) {
   Table& flows = report.add(Table{"flows",
                                   "plans from memory",
                                   {{"in_flight", "in flight"},
-                                   {"plans", ""},
-                                   {"seconds", ""},
+                                   for_scripts("plans"),
+                                   for_scripts("seconds"),
                                    {"giga_updates_per_s", "G updates/s", one_decimal},
                                    {"plans_per_s", "plans/s", one_decimal}}});
   for (const Flow& flow : bench.flows)
@@ -142,7 +142,7 @@ Report report_of(const GpuBench& bench) {
                                   {{"side", "side", {.unit = "cells"}},
                                    {"gpu_plans_per_s", "GPU plans/s", one_decimal},
                                    {"cpu_plans_per_s", "CPU plans/s", one_decimal},
-                                   {"", "GPU/CPU", {Form::decimals, 2}}}});
+                                   for_people("GPU/CPU", {Form::decimals, 2})}});
   for (const SideRate& side : bench.sides)
     sides.rows.push_back({side.side, side.gpu_plans_per_s, side.cpu_plans_per_s,
                           side.gpu_plans_per_s / side.cpu_plans_per_s});
@@ -150,10 +150,10 @@ Report report_of(const GpuBench& bench) {
       bench.sides.rbegin(), bench.sides.rend(),
       [](const SideRate& side) { return side.gpu_plans_per_s < side.cpu_plans_per_s; });
   if (!bench.sides.empty())
-    report.add(
-        Note{behind == bench.sides.rbegin()
-                 ? "The GPU is behind up to the largest of these."
-                 : fmt::format("The GPU is ahead from {0} x {0} cells on.", behind.base()->side)});
+    report.add_note(
+        behind == bench.sides.rbegin()
+            ? "The GPU is behind up to the largest of these."
+            : fmt::format("The GPU is ahead from {0} x {0} cells on.", behind.base()->side));
   report.add(crossover_of(bench));
   return report;
 }
@@ -176,7 +176,7 @@ Report report_of(const ReferenceProfile& profile, const std::string& id,
                                   {{"step", "step"},
                                    {"hits", "hits"},
                                    {"seconds", "seconds", {Form::decimals, 4}},
-                                   {"", "us a hit", {Form::decimals, 2}},
+                                   for_people("us a hit", {Form::decimals, 2}),
                                    {"percent", "share", {Form::decimals, 1, "%"}},
                                    {"numpy", "as NumPy says it"}}});
   for (const ProfiledStep& step : profile.steps)

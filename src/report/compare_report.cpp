@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +13,7 @@
 #include "report/histogram.hpp"
 #include "report/row_table.hpp"
 #include "report/scaling.hpp"
-#include "report/summary.hpp"
+#include "report/time_ledger.hpp"
 #include "view/run_progress.hpp"
 #include "view/time_text.hpp"
 
@@ -69,61 +68,31 @@ void add_program_times(const Compared& found, Report& report) {
 /// A row for each thing that any thread did, and two columns for each file that tells.
 void add_thread_times(const Compared& found, Report& report) {
   Table table{"thread_time", "where the time of all threads went", {{"name", "where"}}};
-  std::vector<std::pair<LedgerSeconds, double>> files;  // with their sums
+  std::vector<NamedSeconds> files;  // with their sums behind
   for (const auto& [file, seconds] : found.threads) {
-    const double all_s = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    double all_s = 0;
+    for (const auto& [name, entry_s] : seconds) all_s += entry_s;
     if (all_s == 0) {
       report.add_note(fmt::format("{} does not tell where its time went", file));
       continue;
     }
-    files.emplace_back(seconds, all_s);
+    files.push_back(seconds);
+    files.back().emplace_back("all threads", all_s);
     table.columns.push_back({fmt::format("seconds_{}", files.size()), file, {Form::duration}});
     table.columns.push_back(
         {fmt::format("share_{}", files.size()), "share", {Form::decimals, 2, "%"}});
   }
-  const auto add_row = [&](const char* name, const auto& seconds_of) {
-    Table::Row row{name};
+  for (std::size_t entry = 0; !files.empty() && entry < files.front().size(); ++entry) {
+    Table::Row row{files.front()[entry].first};
     double any = 0;
-    for (const auto& [seconds, all_s] : files) {
-      const double of_file = seconds_of(seconds, all_s);
-      row.insert(row.end(), {of_file, 100 * of_file / all_s});
-      any += of_file;
+    for (const NamedSeconds& of_file : files) {
+      const double seconds = of_file[entry].second;
+      row.insert(row.end(), {seconds, 100 * seconds / of_file.back().second});
+      any += seconds;
     }
     if (any > 0) table.rows.push_back(std::move(row));
-  };
-  for (std::size_t entry = 0; entry < ledger_names.size(); ++entry)
-    add_row(ledger_names.at(entry),
-            [&](const LedgerSeconds& seconds, double) { return seconds.at(entry); });
-  add_row("all threads", [](const LedgerSeconds&, double all_s) { return all_s; });
+  }
   report.add(std::move(table));
-}
-
-}  // namespace
-
-std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& reader) {
-  const WallTime wall = wall_time(reader.sessions());
-  if (!(wall.seconds > 0) || !(wall.plans > 0)) return std::nullopt;
-  ProgramTime time{file, wall.seconds / wall.plans, workers_of(reader)};
-  ThreadTime spent;
-  std::size_t plans = 0;
-  reader.for_each_row([&](const PlanResult& row) {
-    if (!is_answer(row.status)) return;
-    spent.add(row);
-    ++plans;
-  });
-  if (plans > 0 && !std::isnan(spent.cpu_seconds()))
-    time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
-  return time;
-}
-
-LedgerSeconds thread_seconds_of(const ResultReader& reader) {
-  return sum_of(ledgers_of(lanes_of(rows_of(reader)), reader.sessions()));
-}
-
-const ProgramTime& Compared::base_time() const {
-  const auto named = std::ranges::find(times, base, &ProgramTime::name);
-  if (named != times.end()) return *named;
-  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_a_plan);
 }
 
 void add_times(const Compared& found, Report& report) {
@@ -134,11 +103,9 @@ void add_times(const Compared& found, Report& report) {
   add_thread_times(found, report);
 }
 
-namespace {
-
 /// The column that names the file of a row. People need it only if there are several.
 Table::Column file_column(const Compared& found) {
-  return {"file", found.comparisons.size() > 1 ? "file" : ""};
+  return found.comparisons.size() > 1 ? Table::Column{"file", "file"} : for_scripts("file");
 }
 
 void add_settings(const Compared& found, Report& report) {
@@ -214,9 +181,9 @@ void add_plans_apart(const std::shared_ptr<const Compared>& found, std::size_t m
                                   "plans that are not in both alike",
                                   {file_column(*found),
                                    {"id", "plan"},
-                                   {"kind", ""},
-                                   {"first", ""},
-                                   {"second", ""},
+                                   for_scripts("kind"),
+                                   for_scripts("first"),
+                                   for_scripts("second"),
                                    {"what", "what differs"}}});
   table.most_shown = most_listed;
   table.source = [found](const std::function<void(const Table::Row&)>& take) {
@@ -281,6 +248,32 @@ void add_histograms(const Compared& found, Report& report) {
 }
 
 }  // namespace
+
+std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& reader) {
+  const WallTime wall = wall_time(reader.sessions());
+  if (!(wall.seconds > 0) || !(wall.plans > 0)) return std::nullopt;
+  ProgramTime time{file, wall.seconds / wall.plans, workers_of(reader)};
+  ThreadTime spent;
+  std::size_t plans = 0;
+  reader.for_each_row([&](const PlanResult& row) {
+    if (!is_answer(row.status)) return;
+    spent.add(row);
+    ++plans;
+  });
+  if (plans > 0 && !std::isnan(spent.cpu_seconds()))
+    time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
+  return time;
+}
+
+NamedSeconds thread_seconds_of(const ResultReader& reader) {
+  return sum_of(ledgers_of(lanes_of(rows_of(reader)), reader.sessions()));
+}
+
+const ProgramTime& Compared::base_time() const {
+  const auto named = std::ranges::find(times, base, &ProgramTime::name);
+  if (named != times.end()) return *named;
+  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_a_plan);
+}
 
 Report report_of(Compared compared, std::size_t most_listed) {
   const auto found = std::make_shared<const Compared>(std::move(compared));

@@ -67,16 +67,6 @@ struct FieldPicture {
   [[nodiscard]] Plot plot(int dpi = default_dpi) const;
 };
 
-/// How the panels of one scale are coloured.
-struct ColourScale {
-  ColourRange range;
-  std::string_view unit;
-  std::string_view palette;       ///< as gnuplot reads it
-  bool is_bar_wanted = true;      ///< until it is drawn
-  bool are_numbers_long = false;  ///< those beside its bar
-};
-[[nodiscard]] ColourScale colour_scale_of(const FieldPicture& picture, PanelScale scale);
-
 /// A plan's field (°C), with NaN in cells that are neither wall nor room. Throws RunError if the
 /// shapes differ.
 [[nodiscard]] Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field);

@@ -104,15 +104,6 @@ inline constexpr double fresh_status_s = 30;
 /// All of it; with `why`, a sentence for each plan that was not simply solved at its first start,
 /// for which the rows are read again. Throws RunError.
 [[nodiscard]] Report report_of(const FileStatus& status, bool why = false);
-/// The state of a part, and who writes it.
-[[nodiscard]] std::string state_text(const PartStatus& part);
-/// What to do.
-[[nodiscard]] std::string advice_on(const FileStatus& status);
-/// Why somebody should do something about a part, or look at it; empty if nobody needs to.
-[[nodiscard]] std::string why_attention(const PartStatus& part);
-/// Adds a row for each plan that was not simply solved, with the reason, and one without an ID for
-/// those that were never started.
-void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows);
 /// The sums in one line, with the time of day (UTC).
 [[nodiscard]] std::string line_of(const FileStatus& status);
 

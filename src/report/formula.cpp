@@ -137,9 +137,9 @@ std::string Formula::Statement::reason(std::size_t end) const {
     return "it is not complete";
   if (reason == "row value misused") return "it must be one value";
   if (reason.starts_with("misuse of")) return reason + "; a formula sees one row";
-  constexpr std::string_view no_column = "no such column: ";
-  if (!reason.starts_with(no_column)) return reason;
-  const std::string word = reason.substr(no_column.size());
+  constexpr std::string_view unknown_name = "no such column: ";
+  if (!reason.starts_with(unknown_name)) return reason;
+  const std::string word = reason.substr(unknown_name.size());
   const std::string hint = did_you_mean(word, names);
   return reason + (hint.empty() ? fmt::format("; a text stands in quotes: '{}'", word) : hint);
 }

@@ -79,9 +79,10 @@ Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins,
 Figure& add_histogram(const Histogram& histogram, const std::string& name, const std::string& axis,
                       Report& report, const std::string& counted, const std::string& behind) {
   const Style border{Form::digits, 12, "°C"};
-  Table table{"histogram" + behind,
-              name,
-              {{"from", "from", border}, {"to", "to", border}, {counted, counted}, {"", " "}}};
+  Table table{
+      "histogram" + behind,
+      name,
+      {{"from", "from", border}, {"to", "to", border}, {counted, counted}, for_people(" ")}};
   Figure::Series bars{.name = counted, .mark = Figure::Mark::bars};
   std::size_t highest = 1;
   for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.count);

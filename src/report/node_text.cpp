@@ -38,8 +38,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> other_un
      {"temp", "C"},
      {"procClk", "MHz"}}};
 
-std::string gpu_prefix(const NvmlGpu& gpu) { return fmt::format("gpu{}_", gpu.index); }
-
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char letter) {
     return std::isdigit(letter) != 0;
@@ -68,13 +66,16 @@ std::string node_cell(double value, std::size_t width, int decimals = 0) {
 
 }  // namespace
 
-NodeColumns::NodeColumns(const std::vector<NvmlGpu>& gpus) : names_{"seconds", "cpu", "ram"} {
+std::vector<std::string> node_columns(const std::vector<NvmlGpu>& gpus) {
+  std::vector<std::string> names{"seconds", "cpu", "ram"};
   for (const NvmlGpu& gpu : gpus)
     for (const GpuSampleField& field : gpu_sample_fields)
-      if (field.column != nullptr) names_.push_back(gpu_prefix(gpu) + field.column);
+      if (field.column != nullptr)
+        names.push_back(fmt::format("gpu{}_{}", gpu.index, field.column));
+  return names;
 }
 
-std::vector<double> NodeColumns::values(const NodeSample& sample) const {
+std::vector<double> node_values(const NodeSample& sample) {
   std::vector<double> values{sample.seconds, sample.cpu_busy_pct,
                              sample.memory_used_bytes / bytes_a_mib};
   for (const GpuSample& gpu : sample.gpus)
@@ -100,8 +101,8 @@ std::string_view unit_of_column(std::string_view name) {
   return "";
 }
 
-std::string csv_head(const NodeColumns& columns) {
-  return fmt::format("time,{}", fmt::join(columns.names(), ","));
+std::string csv_head(const std::vector<std::string>& columns) {
+  return fmt::format("time,{}", fmt::join(columns, ","));
 }
 
 std::string csv_row(const std::string& utc, const std::vector<double>& values) {
@@ -110,10 +111,10 @@ std::string csv_row(const std::string& utc, const std::vector<double>& values) {
   return row;
 }
 
-std::string json_row(const std::string& utc, const NodeColumns& columns,
+std::string json_row(const std::string& utc, const std::vector<std::string>& columns,
                      const std::vector<double>& values) {
   Json json{{"time", utc}};
-  for (std::size_t i = 0; i < values.size(); ++i) json[columns.names()[i]] = values[i];
+  for (std::size_t i = 0; i < values.size(); ++i) json[columns[i]] = values[i];
   return json_line(json);
 }
 

@@ -12,17 +12,9 @@ namespace wallheat {
 
 /// The readings of a node as columns of numbers: seconds since the start; cpu and ram of the whole
 /// node; gpu0_pwr, gpu0_gtemp, ... of each GPU by NVML's index.
-class NodeColumns {
- public:
-  explicit NodeColumns(const std::vector<NvmlGpu>& gpus);
-
-  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-  /// In the order of the names; NaN if unknown.
-  [[nodiscard]] std::vector<double> values(const NodeSample& sample) const;
-
- private:
-  std::vector<std::string> names_;
-};
+[[nodiscard]] std::vector<std::string> node_columns(const std::vector<NvmlGpu>& gpus);
+/// Their values; NaN if unknown.
+[[nodiscard]] std::vector<double> node_values(const NodeSample& sample);
 
 /// "%", "W", "C", "MHz", "MiB", "J" or "s"; empty for a column that is not known.
 [[nodiscard]] std::string_view unit_of_column(std::string_view name);
@@ -30,11 +22,11 @@ class NodeColumns {
 [[nodiscard]] bool is_single_cpu(std::string_view name);
 
 /// "time,..." without the end of the line.
-[[nodiscard]] std::string csv_head(const NodeColumns& columns);
+[[nodiscard]] std::string csv_head(const std::vector<std::string>& columns);
 /// A row under it: an unknown value is empty. `utc` is the time as text.
 [[nodiscard]] std::string csv_row(const std::string& utc, const std::vector<double>& values);
 /// One JSON object on a line; an unknown value is null.
-[[nodiscard]] std::string json_row(const std::string& utc, const NodeColumns& columns,
+[[nodiscard]] std::string json_row(const std::string& utc, const std::vector<std::string>& columns,
                                    const std::vector<double>& values);
 
 /// A line for each process of a GPU; none if nobody uses it. The first line names the columns, as

@@ -18,19 +18,17 @@ namespace wallheat {
 
 namespace {
 
-constexpr const char* all_sizes = "all";
 constexpr std::array quantiles{0.5, 0.75, 0.95};
 constexpr std::array<std::int64_t, 3> soon{900, 3600, 14400};  // s
 
-double mean_wait_of(const std::vector<Wait>& waits) {
+QueueWaits queue_waits_of(const std::vector<Wait>& waits) {
   double sum = 0;
-  std::size_t count = 0;
-  for (const Wait& wait : waits) {
-    if (!wait.started) continue;
-    sum += static_cast<double>(wait.wait_s);
-    ++count;
-  }
-  return count == 0 ? not_known : sum / static_cast<double>(count);
+  for (const Wait& wait : waits)
+    if (wait.started) sum += static_cast<double>(wait.wait_s);
+  QueueWaits found{forecast_waits(waits)};
+  const auto started = static_cast<double>(found.forecast.jobs);
+  found.mean_s = started == 0 ? not_known : sum / started;
+  return found;
 }
 
 /// The partitions asked for.
@@ -71,22 +69,21 @@ Figure waits_figure(const QueueForecast& queues, bool means) {
   const auto drawn = [&](double wait_s) {
     return std::isfinite(wait_s) ? std::max(wait_s, least_s) / hour : not_known;
   };
-  std::size_t size = 0;
-  for (const QueueRow& row : queues.rows) {
-    if (row.size == all_sizes) {
-      figure.x.names.push_back(row.partition);
-      size = 0;
-      continue;
+  for (const QueueOfPartition& queue : queues.queues) {
+    const auto centre = static_cast<double>(figure.x.names.size());
+    figure.x.names.push_back(queue.partition);
+    for (std::size_t size = 0; size < SizeClasses::count; ++size) {
+      const double from =
+          centre +
+          (static_cast<double>(size) - static_cast<double>(SizeClasses::count) / 2) * width;
+      const auto& [forecast, mean_s] = queue.of_size.at(size);
+      const auto bound = [&](double quantile) {
+        return drawn(forecast.bound_s(quantile).value_or(not_known));
+      };
+      figure.series.at(size).add_bar(from, from + width,
+                                     means ? drawn(mean_s) : bound(quantiles[2]));
+      if (!means) medians.add(from + width / 2, bound(quantiles[0]));
     }
-    const auto centre = static_cast<double>(figure.x.names.size() - 1);
-    const double from =
-        centre + (static_cast<double>(size) - static_cast<double>(SizeClasses::count) / 2) * width;
-    const auto bound = [&](double quantile) {
-      return drawn(row.forecast.bound_s(quantile).value_or(not_known));
-    };
-    figure.series.at(size++).add_bar(from, from + width,
-                                     means ? drawn(row.mean_s) : bound(quantiles[2]));
-    if (!means) medians.add(from + width / 2, bound(quantiles[0]));
   }
   if (!means) figure.series.push_back(std::move(medians));
   return figure;
@@ -98,59 +95,53 @@ QueueForecast queue_forecast(const JobListing& listing, const SizeClasses& class
                              const std::vector<std::string>& partitions, const std::string& qos) {
   QueueForecast report;
   report.classes = classes;
-  report.counts = waits_of(listing, qos);
-  const auto names = classes.names();
-  const auto add = [&](const std::string& partition, const std::string& size,
-                       const std::vector<Wait>& waits) {
-    report.rows.push_back({partition, size, forecast_waits(waits), mean_wait_of(waits)});
-  };
-  for (const PartitionWaits* partition : chosen(report.counts.partitions, partitions)) {
-    add(partition->name, all_sizes, partition->waits);
+  const JobWaits waits = waits_of(listing, qos);
+  report.counts = waits.counts;
+  for (const PartitionWaits* partition : chosen(waits.partitions, partitions)) {
     std::array<std::vector<Wait>, SizeClasses::count> of_size;
     for (const Wait& wait : partition->waits)
       if (const auto size = classes.of(listing.jobs[wait.job])) of_size.at(*size).push_back(wait);
-    for (std::size_t size = 0; size < of_size.size(); ++size)
-      add(partition->name, names.at(size), of_size.at(size));
+    QueueOfPartition& queue = report.queues.emplace_back();
+    queue.partition = partition->name;
+    queue.all = queue_waits_of(partition->waits);
+    for (const auto& of_class : of_size) queue.of_size.push_back(queue_waits_of(of_class));
   }
-  report.counts.partitions.clear();
   return report;
 }
 
-std::vector<WideWaits> wide_waits(const JobListing& listing) {
-  std::vector<WideWaits> wide;
-  for (const PartitionWaits& partition : waits_of(listing).partitions) {
-    std::vector<Wait> waits = partition.waits;
-    for (std::size_t nodes = 2;; nodes *= 2) {
-      std::erase_if(waits, [&](const Wait& wait) { return listing.jobs[wait.job].nodes < nodes; });
-      WaitForecast forecast = forecast_waits(waits);
-      if (!forecast.bound_s(0.95)) break;
-      wide.push_back({partition.name, nodes, std::move(forecast)});
+void add_wide_waits(const JobListing& listing, QueueForecast& forecast) {
+  for (PartitionWaits& of : waits_of(listing).partitions) {
+    const auto queue = std::ranges::find(forecast.queues, of.name, &QueueOfPartition::partition);
+    for (std::size_t nodes = 2; queue != forecast.queues.end(); nodes *= 2) {
+      std::erase_if(of.waits,
+                    [&](const Wait& wait) { return listing.jobs[wait.job].nodes < nodes; });
+      WaitForecast wide = forecast_waits(of.waits);
+      if (!wide.bound_s(0.95)) break;
+      queue->wide.push_back(std::move(wide));
     }
   }
-  return wide;
 }
 
 const WaitForecast* forecast_for(const QueueForecast& report, const std::string& partition,
                                  std::size_t nodes, double core_hours) {
-  for (const std::size_t least : {nodes, nodes / 2})
-    for (const WideWaits& wide : report.wide)
-      if (wide.partition == partition && wide.nodes == least) return &wide.forecast;
-  const std::string size = report.classes.names().at(report.classes.of_hours(core_hours));
-  const WaitForecast* any_size = nullptr;
-  for (const QueueRow& row : report.rows) {
-    if (row.partition != partition) continue;
-    if (row.size == all_sizes) any_size = &row.forecast;
-    if (row.size == size && row.forecast.bound_s(0.95)) return &row.forecast;
+  const auto queue = std::ranges::find(report.queues, partition, &QueueOfPartition::partition);
+  if (queue == report.queues.end()) return nullptr;
+  std::size_t least = 2;
+  const WaitForecast* found = nullptr;
+  for (const WaitForecast& wide : queue->wide) {
+    if (least == nodes || least == nodes / 2) found = &wide;
+    least *= 2;
   }
-  return any_size;
+  if (found != nullptr) return found;
+  const WaitForecast& of_size = queue->of_size.at(report.classes.of_hours(core_hours)).forecast;
+  return of_size.bound_s(0.95) ? &of_size : &queue->all.forecast;
 }
 
 Report report_of(const QueueForecast& queues) {
-  const JobWaits& counts = queues.counts;
+  const JobCounts& counts = queues.counts;
   Report report{"waits in the queue"};
   std::size_t starts = 0;
-  for (const QueueRow& row : queues.rows)
-    if (row.size == all_sizes) starts += row.forecast.jobs;
+  for (const QueueOfPartition& queue : queues.queues) starts += queue.all.forecast.jobs;
   report.add_fact(
       "started", "jobs", counts.started, {},
       fmt::format(" started, {} wait or were cancelled first{}", counts.waiting,
@@ -170,43 +161,48 @@ Report report_of(const QueueForecast& queues) {
               {{"partition", "partition"},
                {"size", queues.classes.by_memory ? "GB hours" : "CPU hours"},
                {"jobs", "jobs"},
-               {"waiting", ""},
-               {"from", ""},
-               {"to", ""},
+               for_scripts("waiting"),
+               for_scripts("from"),
+               for_scripts("to"),
                {"used", "used"},
                {"used_from", "used since"},
-               {"mean_s", ""},
+               for_scripts("mean_s"),
                {"median_bound_s", "median <", {Form::duration}},
                {"bound_75_s", "75 % <", {Form::duration}},
                {"bound_95_s", "95 % <", {Form::duration}},
                {"percent_in_15_min", "in 15 min", percent},
                {"percent_in_1_h", "in 1 h", percent},
                {"percent_in_4_h", "in 4 h", percent},
-               {"bounds_tested", ""},
+               for_scripts("bounds_tested"),
                {"percent_held", "95 % held", {Form::decimals, 1}}}};
-  const auto percent_of = [](double share) { return Value(100 * share); };
-  for (const QueueRow& row : queues.rows) {
-    const WaitForecast& forecast = row.forecast;
-    if (forecast.jobs + forecast.waiting == 0) continue;
+  const auto add_row = [&](const std::string& partition, const std::string& size,
+                           const QueueWaits& waits) {
+    const WaitForecast& forecast = waits.forecast;
+    if (forecast.jobs + forecast.waiting == 0) return;
     Table::Row& cells = table.rows.emplace_back();
-    cells = {row.partition,
-             row.size,
+    cells = {partition,
+             size,
              forecast.jobs,
              forecast.waiting,
              minute_text(forecast.from_s),
              minute_text(forecast.to_s),
              forecast.used(),
              minute_text(forecast.used_from_s),
-             row.mean_s};
+             waits.mean_s};
     for (const double quantile : quantiles) cells.emplace_back(forecast.bound_s(quantile));
     for (const std::int64_t seconds : soon) {
       const auto chance = forecast.chance_within(seconds);
-      cells.push_back(chance ? percent_of(*chance) : Value());
+      cells.push_back(chance ? Value(100 * *chance) : Value());
     }
     cells.emplace_back(forecast.judged);
     const auto judged = static_cast<double>(forecast.judged);
-    cells.push_back(judged == 0 ? Value()
-                                : percent_of(static_cast<double>(forecast.held) / judged));
+    cells.push_back(judged == 0 ? Value() : 100 * (static_cast<double>(forecast.held) / judged));
+  };
+  const auto names = queues.classes.names();
+  for (const QueueOfPartition& queue : queues.queues) {
+    add_row(queue.partition, "all", queue.all);
+    for (std::size_t size = 0; size < names.size(); ++size)
+      add_row(queue.partition, names.at(size), queue.of_size.at(size));
   }
   report.add(std::move(table));
   report.add_note(
@@ -217,6 +213,9 @@ Report report_of(const QueueForecast& queues) {
   return report;
 }
 
+namespace {
+
+/// "0.9 s", "8.2 m", "14.6 h".
 std::string short_duration_text(double seconds) {
   constexpr double minute = 60;
   constexpr double hour = 3600;
@@ -225,19 +224,18 @@ std::string short_duration_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / hour);
 }
 
+}  // namespace
+
 Report means_report(const QueueForecast& queues) {
   Report report{"mean waits in the queue"};
   Table& table = report.add(Table{"means", "", {{"Partition", "Partition"}}});
   for (const std::string& name : queues.classes.names()) table.columns.push_back({name, name});
-  for (const QueueRow& row : queues.rows) {
-    if (row.size == all_sizes) {
-      table.rows.push_back({row.partition});
-    } else {
-      table.rows.back().emplace_back(
-          row.forecast.jobs == 0
-              ? "NA"
-              : fmt::format("{} ({})", short_duration_text(row.mean_s), row.forecast.jobs));
-    }
+  for (const QueueOfPartition& queue : queues.queues) {
+    Table::Row& row = table.rows.emplace_back(Table::Row{queue.partition});
+    for (const auto& [forecast, mean_s] : queue.of_size)
+      row.emplace_back(forecast.jobs == 0
+                           ? "NA"
+                           : fmt::format("{} ({})", short_duration_text(mean_s), forecast.jobs));
   }
   report.add(waits_figure(queues, true));
   return report;
@@ -285,23 +283,23 @@ Report report_of(const Advice& advice, std::size_t first) {
   Table& table = report.add(Table{"choices",
                                   "",
                                   {{"choice", "choice"},
-                                   {"partition", ""},
-                                   {"nodes", ""},
-                                   {"jobs", ""},
-                                   {"at_a_time", ""},
-                                   {"cores", ""},
-                                   {"time_limit_s", ""},
-                                   {"starts", ""},
-                                   {"", "time limit"},
+                                   for_scripts("partition"),
+                                   for_scripts("nodes"),
+                                   for_scripts("jobs"),
+                                   for_scripts("at_a_time"),
+                                   for_scripts("cores"),
+                                   for_scripts("time_limit_s"),
+                                   for_scripts("starts"),
+                                   for_people("time limit"),
                                    {"run_s", "run", duration},
                                    {"wait_median_bound_s", "median wait <", duration},
                                    {"wait_bound_95_s", "95 % wait <", duration},
-                                   {"done_median_s", ""},
-                                   {"", "done by"},
-                                   {"done_95_s", ""},
-                                   {"", "95 % by"},
+                                   for_scripts("done_median_s"),
+                                   for_people("done by"),
+                                   for_scripts("done_95_s"),
+                                   for_people("95 % by"),
                                    {"core_hours", "core hours", hours},
-                                   {"submit_options", ""}}});
+                                   for_scripts("submit_options")}});
   table.most_shown = first;
   for (const Choice& choice : choices)
     table.rows.push_back({choice_text(choice), choice.partition, choice.nodes, choice.jobs,

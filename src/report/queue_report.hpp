@@ -11,27 +11,26 @@
 
 namespace wallheat {
 
-/// How long jobs wait in one partition, all of them or those of one class of sizes.
-struct QueueRow {
-  std::string partition;
-  std::string size;  ///< a name of SizeClasses, or "all"
+/// How long some jobs of a partition wait.
+struct QueueWaits {
   WaitForecast forecast;
   double mean_s = 0;  ///< of all that started; NaN if none did
 };
 
-/// How long jobs on `nodes` nodes or more wait in one partition.
-struct WideWaits {
+struct QueueOfPartition {
   std::string partition;
-  std::size_t nodes = 2;
-  WaitForecast forecast;
+  QueueWaits all;
+  std::vector<QueueWaits> of_size;  ///< by number of class
+  /// Of jobs on at least 2, 4, 8, ... nodes, which must find all their nodes free at a time, as far
+  /// as there is history enough for the 95 % bound. Only add_wide_waits() fills it.
+  std::vector<WaitForecast> wide = {};
 };
 
 struct QueueForecast {
   SizeClasses classes;
-  bool own_jobs = false;        ///< no jobs of others were to be seen
-  JobWaits counts;              ///< without its partitions
-  std::vector<QueueRow> rows;   ///< of each partition: all jobs, then each class
-  std::vector<WideWaits> wide;  ///< not of queue_forecast
+  bool own_jobs = false;  ///< no jobs of others were to be seen
+  JobCounts counts;
+  std::vector<QueueOfPartition> queues;
 };
 
 /// `partitions`: only these, in this order; empty: all. Throws RunError if no
@@ -39,10 +38,7 @@ struct QueueForecast {
 [[nodiscard]] QueueForecast queue_forecast(const JobListing& listing, const SizeClasses& classes,
                                            const std::vector<std::string>& partitions,
                                            const std::string& qos);
-
-/// The waits of jobs on at least 2, 4, 8, ... nodes, as far as there is history enough for the 95 %
-/// bound. Such a job must find all its nodes free at a time.
-[[nodiscard]] std::vector<WideWaits> wide_waits(const JobListing& listing);
+void add_wide_waits(const JobListing& listing, QueueForecast& forecast);
 
 /// The forecast for jobs on `nodes` nodes (a power of two) with `core_hours`. It is the first
 /// that has history enough for the 95 % bound: of jobs on at least as many nodes, on half as many,
@@ -55,9 +51,6 @@ struct QueueForecast {
 /// A row a partition, a column a class: "8.2 m (40150)", the mean wait and the number of jobs; NA
 /// if there are none.
 [[nodiscard]] Report means_report(const QueueForecast& queues);
-
-/// "0.9 s", "8.2 m", "14.6 h".
-[[nodiscard]] std::string short_duration_text(double seconds);
 
 /// The ways to run a campaign, and what they were foreseen from.
 struct Advice {

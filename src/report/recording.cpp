@@ -35,9 +35,10 @@ constexpr std::array panels{Panel{"%", "busy", "busy, %"}, Panel{"W", "power", "
                             Panel{"MiB", "memory", "memory in use, MiB"}};
 
 bool is_drawn(const Series& series) {
-  if (is_single_cpu(series.name)) return false;
-  const bool codec = series.name.ends_with("_enc") || series.name.ends_with("_dec");
-  return std::ranges::any_of(series.values, [&](double value) {
+  const std::string& name = series.curve.name;
+  if (is_single_cpu(name)) return false;
+  const bool codec = name.ends_with("_enc") || name.ends_with("_dec");
+  return std::ranges::any_of(series.curve.y, [&](double value) {
     return !std::isnan(value) && (value != 0 || !codec);  // nobody asks for an idle video codec
   });
 }
@@ -55,9 +56,9 @@ std::vector<SeriesSummary> summary_of(const Recording& recording) {
   std::vector<SeriesSummary> summaries;
   for (const Series& series : recording.series) {
     SeriesSummary& summary = summaries.emplace_back();
-    summary.name = series.name;
+    summary.name = series.curve.name;
     summary.unit = series.unit;
-    for (const double value : series.values) summary.add(value);
+    for (const double value : series.curve.y) summary.add(value);
   }
   return summaries;
 }
@@ -87,7 +88,7 @@ Report report_of(std::vector<SeriesSummary> summaries) {
 std::vector<Figure> figures_of(const Recording& recording) {
   double end = 0;
   for (const Series& series : recording.series)
-    if (!series.seconds.empty()) end = std::max(end, series.seconds.back());
+    if (!series.curve.x.empty()) end = std::max(end, series.curve.x.back());
   std::vector<Figure> figures;
   for (const auto& [unit, key, label] : panels) {
     Figure figure{key, label};
@@ -95,8 +96,7 @@ std::vector<Figure> figures_of(const Recording& recording) {
     figure.y.from = 0;
     if (unit == std::string_view("%")) figure.y.to = 100;
     for (const Series& series : recording.series)
-      if (series.unit == unit && is_drawn(series))
-        figure.series.push_back({series.name, Figure::Mark::line, series.seconds, series.values});
+      if (series.unit == unit && is_drawn(series)) figure.series.push_back(series.curve);
     if (!figure.series.empty()) figures.push_back(std::move(figure));
   }
   return figures;
@@ -153,7 +153,7 @@ class Reader {
           "'nvidia-smi stats'");
     }
     for (const Series& series : recording_.series)
-      if (!series.values.empty()) return std::move(recording_);
+      if (!series.curve.y.empty()) return std::move(recording_);
     refuse_all("holds no sample");
   }
 
@@ -177,26 +177,25 @@ class Reader {
     if (found != wanted) lines_.refuse(fmt::format("{} values for {} columns", found, wanted));
   }
 
-  Series& series(const std::string& name, std::string_view unit) {
+  Figure::Series& curve(const std::string& name, std::string_view unit) {
     const auto [entry, is_new] = indices_.emplace(name, recording_.series.size());
-    if (is_new) recording_.series.push_back({name, std::string(unit), {}, {}});
-    return recording_.series[entry->second];
+    if (is_new)
+      recording_.series.push_back({std::string(unit), {.name = name, .mark = Figure::Mark::line}});
+    return recording_.series[entry->second].curve;
   }
 
   void read_own() {
     const Words names = cells_in(line_);
     for (std::size_t i = 2; i < names.size(); ++i)
-      (void)series(std::string(names[i]), unit_of_column(names[i]));
+      (void)curve(std::string(names[i]), unit_of_column(names[i]));
     if (recording_.series.size() + 2 != names.size()) lines_.refuse("a column is there twice");
     while (next_line()) {
       const Words cells = cells_in(line_);
       require_width(cells.size(), names.size());
       const double seconds = number(cells[1]);
-      for (std::size_t i = 2; i < cells.size(); ++i) {
-        Series& of = recording_.series[i - 2];
-        of.seconds.push_back(seconds);
-        of.values.push_back(cells[i].empty() ? not_known : number(cells[i]));
-      }
+      for (std::size_t i = 2; i < cells.size(); ++i)
+        recording_.series[i - 2].curve.add(seconds,
+                                           cells[i].empty() ? not_known : number(cells[i]));
     }
   }
 
@@ -229,9 +228,8 @@ class Reader {
     (void)number(words[gpu]);
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (i == gpu || names[i] == "Date" || names[i] == "Time") continue;
-      Series& of = series(fmt::format("gpu{}_{}", words[gpu], names[i]), units[i]);
-      of.seconds.push_back(static_cast<double>(of.values.size()));
-      of.values.push_back(words[i] == "-" ? not_known : number(words[i]));
+      Figure::Series& of = curve(fmt::format("gpu{}_{}", words[gpu], names[i]), units[i]);
+      of.add(static_cast<double>(of.y.size()), words[i] == "-" ? not_known : number(words[i]));
     }
   }
 
@@ -244,9 +242,8 @@ class Reader {
       (void)number(words[0]);
       const double time_us = number(words[2]);
       if (!start_us) start_us = time_us;
-      Series& of = series(fmt::format("gpu{}_{}", words[0], words[1]), unit_of_column(words[1]));
-      of.seconds.push_back((time_us - *start_us) * 1e-6);
-      of.values.push_back(number(words[3]));
+      curve(fmt::format("gpu{}_{}", words[0], words[1]), unit_of_column(words[1]))
+          .add((time_us - *start_us) * 1e-6, number(words[3]));
     } while (next_line());
   }
 

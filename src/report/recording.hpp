@@ -12,10 +12,9 @@ namespace wallheat {
 
 /// A reading of a node over time, as gpu0_pwr.
 struct Series {
-  std::string name;
-  std::string unit;             ///< as unit_of_column
-  std::vector<double> seconds;  ///< since the first sample; of a list without times 0, 1, 2, ...
-  std::vector<double> values;   ///< NaN if it was not known
+  std::string unit;  ///< as unit_of_column
+  /// Over the seconds since the first sample; in a list without times over 0, 1, 2, ...
+  Figure::Series curve;
 };
 
 /// What a node did.

@@ -64,15 +64,21 @@ struct Fact {
   Value value;
   Style style = {};
   std::string more = {};  ///< stands behind the value, for people
+
+  [[nodiscard]] bool is_for_people() const { return !name.empty() && value.is_known(); }
 };
 
 /// The same values of many things.
 struct Table {
   using Row = std::vector<Value>;
   struct Column {
-    std::string key;   ///< in JSON and CSV; empty: for people only
-    std::string name;  ///< for people, who see its unit behind it; empty: not for them
+    std::string key;   ///< in JSON and CSV
+    std::string name;  ///< for people, who see its unit behind it
     Style style = {};
+
+    [[nodiscard]] bool is_for_scripts() const { return !key.empty(); }
+    [[nodiscard]] bool is_for_people() const { return !name.empty(); }
+    void hide() { name.clear(); }  ///< from people
   };
   std::string key, name;  ///< an empty name: no heading
   std::vector<Column> columns;
@@ -90,6 +96,12 @@ struct Table {
   void hide();
   void hide_columns_of(const Value& nothing, std::size_t from = 0);
 };
+/// A column that people do not see.
+[[nodiscard]] inline Table::Column for_scripts(std::string key) { return {std::move(key), ""}; }
+/// A column that only people see.
+[[nodiscard]] inline Table::Column for_people(std::string name, Style style = {}) {
+  return {"", std::move(name), std::move(style)};
+}
 
 /// A sentence for people; of several lines: a listing.
 struct Note {
@@ -183,6 +195,9 @@ struct Report {
     return nullptr;
   }
 };
+
+/// Under the key of a fact; nothing if there is none.
+[[nodiscard]] Value value_of(const Report& report, const std::string& key);
 
 /// For people: facts with their values in one column, tables as wide as what stands in them. Lines
 /// are folded at `columns`, if it is given.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 #include <ostream>
 #include <stdexcept>
 #include <tuple>
@@ -39,7 +40,7 @@ void write_csv(const Table& table, std::ostream& out) {
   const auto write_line = [&](const auto& cell_of) {
     const char* separator = "";
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      if (!table.columns[i].key.empty()) out << std::exchange(separator, ",") << cell_of(i);
+      if (table.columns[i].is_for_scripts()) out << std::exchange(separator, ",") << cell_of(i);
     out << '\n';
   };
   write_line([&](std::size_t i) { return table.columns[i].key; });
@@ -132,8 +133,8 @@ void write_rows(const Table& table, std::ostream& out) {
     out << std::exchange(separator, ",\n  ");
     const char* comma = "{";
     for (std::size_t i = 0; i < row.size(); ++i)
-      if (const std::string& name = table.columns.at(i).key; !name.empty())
-        out << std::exchange(comma, ", ") << json_line(name) << ": "
+      if (const Table::Column& column = table.columns.at(i); column.is_for_scripts())
+        out << std::exchange(comma, ", ") << json_line(column.key) << ": "
             << json_line(json_value(row[i]));
     out << '}';
   });
@@ -190,7 +191,7 @@ void write_json(const Report& report, std::ostream& out) {
       Table head{table->key, table->name, table->columns};
       head.most_shown = table->most_shown;
       head.is_folded = table->is_folded;
-      std::erase_if(head.columns, [](const Table::Column& column) { return column.key.empty(); });
+      std::erase_if(head.columns, std::not_fn(&Table::Column::is_for_scripts));
       layout.push_back({"table", layout_of(std::move(head))});
     }
     if (const auto* note = std::get_if<Note>(&part)) layout.push_back({"note", layout_of(*note)});

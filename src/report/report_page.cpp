@@ -187,7 +187,7 @@ class PageWriter {
 
  private:
   void write_part(const Fact& fact, const Report&) {
-    if (fact.name.empty() || !fact.value.is_known()) return;
+    if (!fact.is_for_people()) return;
     if (!std::exchange(are_facts_, true)) out_ << "<table class=facts>";
     out_ << "<tr><td>" << escaped(fact.name) << "<td>"
          << escaped(value_text(fact.value, fact.style) + fact.more) << '\n';
@@ -236,9 +236,10 @@ class PageWriter {
       if (all <= most) out_ << "<tr>";
       const char* separator = "";
       for (std::size_t i = 0; i < row.size(); ++i) {
-        const auto& [key, name, style] = table.columns.at(i);
-        if (name.empty()) continue;
-        const std::string text = escaped(value_text(row[i], {style.form, style.digits, {}}));
+        const Table::Column& column = table.columns.at(i);
+        if (!column.is_for_people()) continue;
+        const Style bare{column.style.form, column.style.digits};  // the unit stands in the head
+        const std::string text = escaped(value_text(row[i], bare));
         if (all <= most) out_ << cell("td", row[i]) << text;
         if (has_room) lines += std::exchange(separator, "\t") + text;
       }
@@ -266,9 +267,10 @@ class PageWriter {
       out_ << "<h2>" << title << "</h2>\n";
     out_ << "<div class=scroll tabindex=0><table><tr>";
     for (std::size_t i = 0; i < first.size(); ++i)
-      if (const auto& [key, name, style] = table.columns.at(i); !name.empty())
+      if (const Table::Column& column = table.columns.at(i); column.is_for_people())
         out_ << cell("th", first[i])
-             << escaped(style.unit.empty() ? name : name + ", " + style.unit);
+             << escaped(column.style.unit.empty() ? column.name
+                                                  : column.name + ", " + column.style.unit);
     out_ << '\n';
   }
 

@@ -83,8 +83,8 @@ struct ShownColumn {
 std::vector<ShownColumn> shown_columns(const Table& table) {
   std::vector<ShownColumn> columns;
   for (std::size_t index = 0; index < table.columns.size(); ++index) {
+    if (!table.columns[index].is_for_people()) continue;
     const auto& [key, name, style] = table.columns[index];
-    if (name.empty()) continue;
     const std::string head = style.unit.empty() ? name : name + ' ' + style.unit;
     columns.push_back({index, head, {style.form, style.digits}, columns_of(head)});
   }
@@ -156,18 +156,14 @@ std::string Report::share(double part, double whole) {
   return whole > 0 ? fmt::format(", {:.1f} %", 100 * part / whole) : "";
 }
 
-bool Table::is_for_people() const {
-  return std::ranges::any_of(columns, [](const Column& column) { return !column.name.empty(); });
-}
+bool Table::is_for_people() const { return std::ranges::any_of(columns, &Column::is_for_people); }
 
-void Table::hide() {
-  for (Column& column : columns) column.name.clear();
-}
+void Table::hide() { std::ranges::for_each(columns, &Column::hide); }
 
 void Table::hide_columns_of(const Value& nothing, std::size_t from) {
   for (std::size_t i = from; i < columns.size(); ++i)
     if (std::ranges::all_of(rows, [&](const Row& row) { return row.at(i) == nothing; }))
-      columns[i].name.clear();
+      columns[i].hide();
 }
 
 const Table* Report::table_of_csv() const {
@@ -176,6 +172,12 @@ const Table* Report::table_of_csv() const {
         table && (csv_table.empty() || table->key == csv_table))
       return table;
   return nullptr;
+}
+
+Value value_of(const Report& report, const std::string& key) {
+  for (const auto& part : report.parts)
+    if (const auto* fact = std::get_if<Fact>(&part); fact && fact->key == key) return fact->value;
+  return {};
 }
 
 void Table::for_each(const std::function<void(const Row&)>& take) const {
@@ -196,7 +198,7 @@ void write_text(const Report& report, std::ostream& out, std::optional<std::size
     if (const auto* table = std::get_if<Table>(&part); table && write(*table, writer))
       is_below_table = true;
     if (const auto* fact = std::get_if<Fact>(&part)) {
-      if (fact->name.empty() || !fact->value.is_known()) continue;
+      if (!fact->is_for_people()) continue;
       if (std::exchange(is_below_table, false)) writer.blank_line();
       const std::size_t width = columns_of(fact->name);
       const std::string padding(width + 2 <= column ? column - width : 2, ' ');

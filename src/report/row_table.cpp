@@ -8,6 +8,7 @@
 
 #include "core/answer.hpp"
 #include "core/text.hpp"
+#include "report/answer_csv.hpp"
 #include "view/spelling.hpp"
 
 namespace wallheat {
@@ -199,9 +200,8 @@ void write_reference_csv(std::ostream& out, const Rows& rows) {
   rows([&](const PlanResult& row) {
     if (!is_answer(row.status)) return;
     out << row.id;
-    for (const double value : {row.statistics.mean_temp, row.statistics.std_temp,
-                               row.statistics.pct_above_18, row.statistics.pct_below_15})
-      out << ", " << python_float(value);
+    for (const PrintedColumn& column : printed_columns)
+      out << ", " << python_float(row.statistics.*column.of);
     out << '\n';
   });
 }

@@ -11,20 +11,27 @@
 
 #include "core/text.hpp"
 #include "report/file_status.hpp"
-#include "report/summary.hpp"
+#include "report/time_ledger.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 
+namespace {
+
+/// Amdahl's parallel share of the work, F = (1 - 1 / S) / (1 - 1 / p) (Amdahl 1967): p workers are
+/// S times as fast as one. NaN for one worker; above 1 if S is above p.
 double parallel_share(double speedup, double workers) {
   return workers > 1 ? (1 - 1 / speedup) / (1 - 1 / workers) : not_known;
 }
 
+/// The speed-up that no number of workers exceeds, S(inf) = 1 / (1 - F); infinite from F = 1 on.
 double largest_speedup(double parallel_share) {
   return parallel_share >= 1 ? std::numeric_limits<double>::infinity() : 1 / (1 - parallel_share);
 }
+
+}  // namespace
 
 std::optional<double> one_worker_seconds(const std::vector<ScalingPoint>& points) {
   std::optional<double> least;
@@ -65,26 +72,6 @@ Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, do
   }
   if (below > 0 && !longest_plan) scaling.parallel_share = above / below;
   return scaling;
-}
-
-std::vector<std::string> remarks_on(const Scaling& scaling) {
-  std::vector<std::string> remarks;
-  if (scaling.longest_plan) {
-    const auto& [seconds, workers] = *scaling.longest_plan;
-    remarks.push_back(
-        fmt::format("{}: no more than {:.2f} times as fast as one worker: the longest plan takes "
-                    "{} s; {} enough",
-                    scaling.name, scaling.limit(), seconds_text(seconds),
-                    counted(workers, "worker is", "workers are")));
-  }
-  const bool is_replay = scaling.longest_plan.has_value();
-  for (const auto& [point, speedup, is_slower] : scaling.rows)
-    if (is_slower)
-      remarks.push_back(fmt::format(
-          "{}{} workers are slower than {}: {} s, not {} s{}", is_replay ? scaling.name + ": " : "",
-          point.workers, scaling.fastest.workers, seconds_text(point.seconds),
-          seconds_text(scaling.fastest.seconds), is_replay ? "" : "; the fit leaves them out"));
-  return remarks;
 }
 
 std::optional<std::size_t> workers_of(const Attributes& session) {
@@ -161,17 +148,18 @@ std::string limit_text(double limit) {
 }
 
 Table table_of_points(const std::vector<Scaling>& scalings) {
-  Table table{"points",
-              "",
-              {{"schedule", scalings.size() > 1 ? "schedule" : ""},
-               {"nodes", "nodes"},
-               {"gpus", "GPUs"},
-               {"workers", "workers"},
-               {"seconds", "time s", {Form::seconds}},
-               {"speedup", "speed-up", two_decimals},
-               {"efficiency_pct", "efficiency", {Form::decimals, 1, "%"}},
-               {"parallel_share", "F", {Form::decimals, 3}},
-               {"largest_speedup", "S(inf)", two_decimals}}};
+  Table table{
+      "points",
+      "",
+      {scalings.size() > 1 ? Table::Column{"schedule", "schedule"} : for_scripts("schedule"),
+       {"nodes", "nodes"},
+       {"gpus", "GPUs"},
+       {"workers", "workers"},
+       {"seconds", "time s", {Form::seconds}},
+       {"speedup", "speed-up", two_decimals},
+       {"efficiency_pct", "efficiency", {Form::decimals, 1, "%"}},
+       {"parallel_share", "F", {Form::decimals, 3}},
+       {"largest_speedup", "S(inf)", two_decimals}}};
   for (const Scaling& scaling : scalings)
     for (const auto& [point, speedup, is_slower] : scaling.rows) {
       const auto workers = static_cast<double>(point.workers);
@@ -187,6 +175,23 @@ Table table_of_points(const std::vector<Scaling>& scalings) {
   return table;
 }
 
+/// What bounds the speed-up and where more workers take longer: a sentence each.
+void add_remarks(const Scaling& scaling, Report& report) {
+  const bool is_replay = scaling.longest_plan.has_value();
+  if (is_replay)
+    report.add_note(
+        fmt::format("{}: no more than {:.2f} times as fast as one worker: the longest plan takes "
+                    "{} s; {} enough",
+                    scaling.name, scaling.limit(), seconds_text(scaling.longest_plan->seconds),
+                    counted(scaling.longest_plan->sufficient_workers, "worker is", "workers are")));
+  for (const auto& [point, speedup, is_slower] : scaling.rows)
+    if (is_slower)
+      report.add_note(fmt::format(
+          "{}{} workers are slower than {}: {} s, not {} s{}", is_replay ? scaling.name + ": " : "",
+          point.workers, scaling.fastest.workers, seconds_text(point.seconds),
+          seconds_text(scaling.fastest.seconds), is_replay ? "" : "; the fit leaves them out"));
+}
+
 /// What bounds the speed-up: by Amdahl's law, or of each replay by its longest plan.
 void add_limits(const std::vector<Scaling>& scalings, Report& report) {
   if (!scalings.front().longest_plan) {
@@ -199,17 +204,14 @@ void add_limits(const std::vector<Scaling>& scalings, Report& report) {
   } else {
     Table table{"limits",
                 "",
-                {{"schedule", ""},
-                 {"largest_speedup", ""},
-                 {"longest_plan_s", ""},
-                 {"sufficient_workers", ""}}};
+                {for_scripts("schedule"), for_scripts("largest_speedup"),
+                 for_scripts("longest_plan_s"), for_scripts("sufficient_workers")}};
     for (const Scaling& scaling : scalings)
       table.rows.push_back({scaling.name, scaling.limit(), scaling.longest_plan->seconds,
                             scaling.longest_plan->sufficient_workers});
     report.add(std::move(table));
   }
-  for (const Scaling& scaling : scalings)
-    for (const std::string& remark : remarks_on(scaling)) report.add_note(remark);
+  for (const Scaling& scaling : scalings) add_remarks(scaling, report);
 }
 
 /// Speed-up over workers: the ideal, what limits it, and the points.

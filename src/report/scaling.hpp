@@ -19,12 +19,6 @@ struct ScalingPoint {
   std::optional<std::size_t> gpus = {};  ///< the same
 };
 
-/// Amdahl's parallel share of the work, F = (1 - 1 / S) / (1 - 1 / p) (Amdahl 1967): p workers are
-/// S times as fast as one. NaN for one worker; above 1 if S is above p.
-[[nodiscard]] double parallel_share(double speedup, double workers);
-/// The speed-up that no number of workers exceeds, S(inf) = 1 / (1 - F); infinite from F = 1 on.
-[[nodiscard]] double largest_speedup(double parallel_share);
-
 /// Strong scaling: what more workers bring for the same plans.
 struct Scaling {
   struct Row {
@@ -39,9 +33,9 @@ struct Scaling {
   };
   std::string name;       ///< a schedule; empty unless it is a replay
   std::vector<Row> rows;  ///< ascending in workers; of several times the least
-  /// Least squares of 1 / S = (1 - F) + F / p over the points, without those that are slower than
-  /// fewer workers: the law knows no such loss. NaN if there is one worker only, and for a
-  /// replay, which Amdahl's law does not describe.
+  /// Amdahl's share F: least squares of 1 / S = (1 - F) + F / p over the points, without those that
+  /// are slower than fewer workers: the law knows no such loss. NaN if there is one worker only,
+  /// and for a replay, which Amdahl's law does not describe.
   double parallel_share = 0;
   std::optional<LongestPlan> longest_plan;  ///< of a replay
   ScalingPoint fastest = {};
@@ -56,8 +50,6 @@ struct Scaling {
 [[nodiscard]] Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points,
                                  double one_worker_s,
                                  const std::optional<Scaling::LongestPlan>& longest_plan = {});
-/// What bounds the speed-up and where more workers take longer: a sentence each.
-[[nodiscard]] std::vector<std::string> remarks_on(const Scaling& scaling);
 
 /// Speed-ups with what limits them, Amdahl's law or the longest plan, and a figure of both;
 /// `source` tells where the times are from.

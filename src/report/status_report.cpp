@@ -65,8 +65,7 @@ std::string reason_of(const PlanResult& row, const PartStatus& part) {
   return row.fell_back != 0 ? "solved by the exact iteration, where fastforward gains nothing" : "";
 }
 
-}  // namespace
-
+/// The state of a part, and who writes it.
 std::string state_text(const PartStatus& part) {
   if (const auto parts = merged_parts(part.session); parts && part.state == RunState::closed)
     return "closed; merged from " + counted(*parts, "part");
@@ -83,6 +82,7 @@ std::string state_text(const PartStatus& part) {
   return text;
 }
 
+/// What to do.
 std::string advice_on(const FileStatus& status) {
   const PartStatus& first = status.parts.front();
   const bool is_merged = !status.is_array() && merged_parts(first.session);
@@ -124,6 +124,7 @@ std::string advice_on(const FileStatus& status) {
                  : "nothing to do";
 }
 
+/// Why somebody should do something about a part, or look at it; empty if nobody needs to.
 std::string why_attention(const PartStatus& part) {
   std::vector<std::string> reasons;
   if (part.state == RunState::killed || part.state == RunState::unknown)
@@ -135,6 +136,8 @@ std::string why_attention(const PartStatus& part) {
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
+/// Adds a row for each plan that was not simply solved, with the reason, and one without an ID for
+/// those that were never started.
 void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows) {
   std::size_t waiting = part.campaign == 0 ? part.plans.pending : 0;
   std::size_t running = part.plans.running;  // those that are not named
@@ -164,8 +167,6 @@ void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows) {
                                              : "never started")});
 }
 
-namespace {
-
 std::string running_text(const PlanCounts& plans) {
   return plans.running > 0 ? fmt::format(", {} of them running", plans.running) : "";
 }
@@ -188,10 +189,10 @@ std::string states_text(const FileStatus& status) {
 /// What parts have, whose names stand in front; people see it if it has a name.
 Table table_of(const FileStatus& status, const char* key, const char* name,
                std::vector<Table::Column> columns) {
-  columns.insert(columns.begin(), {"part", status.is_array() ? "part" : ""});
-  if (std::string_view(name).empty())
-    for (Table::Column& column : columns) column.name.clear();
+  columns.insert(columns.begin(), {"part", "part"});
+  if (!status.is_array()) columns.front().hide();
   Table table{key, name, std::move(columns)};
+  if (table.name.empty()) table.hide();
   table.most_shown = 40;
   return table;
 }
@@ -202,7 +203,7 @@ Table table_of_parts(const FileStatus& status) {
     columns.push_back({name, name});
   for (const char* key : {"shard", "plans_per_s", "seconds_left", "solver", "host", "pid", "job",
                           "since", "run_state", "status_age_s", "note"})
-    columns.push_back({key, ""});
+    columns.push_back(for_scripts(key));
   Table table = table_of(status, "parts", status.is_array() ? "parts" : "", std::move(columns));
   for (const PartStatus& part : status.parts) {
     const auto& [solved, failed, pending, running, rate, left] = part.plans;
@@ -236,7 +237,7 @@ void add_workers(Report& report, const FileStatus& status) {
                             {"state", "state"},
                             {"last_heard_s", "heard ago", {Form::duration}},
                             {"running", "running"},
-                            {"", "GPU"}});
+                            for_people("GPU")});
   Table plans =
       table_of(status, "running_plans", heading("plans at workers", "plans at workers then"),
                {{"rank", "rank"},
@@ -260,8 +261,9 @@ void add_workers(Report& report, const FileStatus& status) {
         plans.rows.push_back({part.name(), worker.rank, worker.state, plan.id,
                               plan.seconds + part.since_status_s(), plan.iterations, plan.delta});
     }
-  if (!any_gpu) workers.columns.back().name.clear();
-  for (const GpuSampleField& field : gpu_sample_fields) workers.columns.push_back({field.name, ""});
+  if (!any_gpu) workers.columns.back().hide();
+  for (const GpuSampleField& field : gpu_sample_fields)
+    workers.columns.push_back(for_scripts(field.name));
   report.add(std::move(workers));
   report.add(std::move(plans));
 }
@@ -326,9 +328,9 @@ void add_facts(Report& report, const FileStatus& status) {
 Report report_of(const FileStatus& status, bool why) {
   Report report{status.file.filename().string(), "parts"};
   report.exit_status = status.exit_status();
-  report.add(Note{
+  report.add_note(
       fmt::format("{}{}{}", status.file.string(), status.file.empty() ? "" : ": ",
-                  status.is_array() ? states_text(status) : state_text(status.parts.front()))});
+                  status.is_array() ? states_text(status) : state_text(status.parts.front())));
   add_facts(report, status);
   report.add(table_of_parts(status));
   add_workers(report, status);

@@ -1,31 +1,37 @@
 #include "report/summary.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
-#include <limits>
-#include <sstream>
+#include <filesystem>
+#include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "core/answer.hpp"
 #include "core/interior_values.hpp"
+#include "core/plan_ids.hpp"
 #include "core/text.hpp"
-#include "report/file_status.hpp"
-#include "report/time_ledger.hpp"
-#include "store/merge.hpp"
+#include "report/histogram.hpp"
 #include "view/advice.hpp"
+#include "view/run_progress.hpp"
 #include "view/time_text.hpp"
 
 namespace wallheat {
 
 namespace {
 
+const Style celsius{Form::decimals, 3, "°C"};
+
 double mean_of(const std::vector<double>& values) {
   return values.empty() ? not_known : numpy_sum(values) / static_cast<double>(values.size());
 }
 
+/// Of the population.
 double std_of(std::vector<double> values) {
   const double mean = mean_of(values);
   for (double& value : values) value = (value - mean) * (value - mean);
@@ -39,141 +45,154 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Keeps one if it is among the `most` with the least keys, which are ascending.
-template <class T>
-void keep_least(std::vector<T>& kept, const T& one, std::size_t most, double (*key_of)(const T&)) {
-  const auto after = std::ranges::upper_bound(kept, key_of(one), {}, key_of);
-  if (after == kept.end() && kept.size() == most) return;
-  kept.insert(after, one);
-  if (kept.size() > most) kept.pop_back();
-}
+/// The few rows with the least keys, ascending; what has no number comes last.
+struct FewRows {
+  std::size_t most;
+  std::multimap<double, Table::Row> rows = {};
 
-void add_room(RoomSummary& rooms, const RoomResult& room, const PlanResult& plan,
-              const Thresholds& thresholds) {
-  ++rooms.rooms;
-  rooms.above += room.mean_temp > thresholds.above ? 1U : 0U;
-  rooms.below += room.mean_temp < thresholds.below ? 1U : 0U;
-  constexpr std::size_t most_rooms = 20;
-  if (std::int64_t{room.cells} * 1000 >= plan.interior_cells)
-    keep_least<std::pair<RoomResult, std::string>>(
-        rooms.coldest, {room, plan.id}, most_rooms,
-        [](const auto& of) { return of.first.mean_temp; });
-}
-
-/// Keeps the largest of what a session's ranks held: "0:31244288 1:27000832".
-void note_rank_memory(const std::string& text, WallTime& time) {
-  std::istringstream words(text);
-  int rank = 0;
-  char colon = 0;
-  for (std::int64_t bytes = 0; words >> rank >> colon >> bytes;)
-    if (bytes > time.rank_memory) {
-      time.rank_memory = bytes;
-      time.rank = rank;
-    }
-}
-
-}  // namespace
-
-WallTime wall_time(const std::vector<Attributes>& sessions) {
-  WallTime time;
-  std::vector<std::pair<double, double>> stretches;
-  for (const Attributes& session : sessions) {
-    if (merged_parts(session)) continue;
-    ++time.all_sessions;
-    if (!session.contains("seconds")) continue;
-    ++time.sessions;
-    time.plans += number_in(session, "solved");
-    note_rank_memory(text_in(session, "rank_memory"), time);
-    for (const GpuSessionPart& part : gpu_session_parts)
-      time.on_gpus.*part.seconds += number_in(session, part.name);
-    if (session.contains("kernels")) time.kernels += "\n" + text_in(session, "kernels") + "\n";
-    const double seconds = number_in(session, "seconds");
-    if (const auto start = seconds_of_utc(text_in(session, "started_utc"))) {
-      stretches.emplace_back(*start, *start + seconds);
-    } else {
-      time.seconds += seconds;
-    }
+  /// `row` makes it, if it is one of them.
+  void add(double key, const auto& row) {
+    if (std::isnan(key)) key = INFINITY;
+    if (rows.size() == most && key >= rows.rbegin()->first) return;
+    rows.emplace(key, row());
+    if (rows.size() > most) rows.erase(std::prev(rows.end()));
   }
-  std::sort(stretches.begin(), stretches.end());
-  double covered = -std::numeric_limits<double>::infinity();
-  for (const auto& [start, end] : stretches) {
-    time.seconds += std::max(0.0, end - std::max(start, covered));
-    covered = std::max(covered, end);
+  void add_to(Table& table) const {
+    for (const auto& [key, row] : rows) table.rows.push_back(row);
   }
-  return time;
-}
+};
 
-Summary summary_of(const Rows& rows, const Thresholds& thresholds, const ResultReader* reader) {
-  Summary summary;
-  summary.thresholds = thresholds;
-  if (reader != nullptr && reader->has_rooms()) summary.rooms.emplace();
-  PhaseSeconds in_phases{};
-  double in_plans = 0;
+/// How many there are of something, and of these above and below the thresholds.
+struct Sides {
+  std::int64_t all = 0, above = 0, below = 0;
+};
+
+/// Plans that failed in the same way.
+struct Cause {
+  std::size_t plans = 0;
+  std::string error;             ///< of the first
+  std::vector<std::string> ids;  ///< of the first few
+};
+
+/// What all rows say. Plans with a temperature count, unless something else is said.
+struct Summary {
+  std::size_t plans = 0;  ///< all
+  std::map<PlanStatus, std::size_t> by_status;
+  std::vector<double> means;  ///< of each plan
   std::vector<double> stds;
-  rows([&](const PlanResult& row) {
-    ++summary.plans;
-    ++summary.by_status[row.status];
-    summary.spent.add(row);
-    if (row.peak_memory > summary.peak_memory) {
-      summary.peak_memory = row.peak_memory;
-      summary.peak_memory_id = row.id;
-    }
-    if (row.phases.read_s != 0) {  // else its solver did not tell
-      in_plans += row.seconds;
-      add_phases(row.phases, in_phases);
-    }
-    if (row.status == PlanStatus::failed)
-      summary.failed.push_back({row.id, row.attempts, row.error});
-    if (summary.rooms)
-      for (const RoomResult& room : reader->rooms(row.index))
-        add_room(*summary.rooms, room, row, thresholds);
-    if (!is_answer(row.status) || row.status == PlanStatus::empty) return;
-    summary.means.push_back(row.statistics.mean_temp);
-    summary.ids.push_back(row.id);
-    const auto cells_of = [&](double pct) {
-      return std::isfinite(pct) ? std::llround(pct / 100 * static_cast<double>(row.interior_cells))
-                                : 0LL;
-    };
-    summary.interior_cells += row.interior_cells;
-    summary.cells_above += cells_of(row.statistics.pct_above_18);
-    summary.cells_below += cells_of(row.statistics.pct_below_15);
-    constexpr std::size_t most_slow = 5;
-    keep_least<PlanResult>(summary.slowest, row, most_slow,
-                           [](const PlanResult& of) { return -of.seconds; });
-    stds.push_back(row.statistics.std_temp);
-    summary.half_above += row.statistics.pct_above_18 >= 50 ? 1U : 0U;
-    summary.half_below += row.statistics.pct_below_15 >= 50 ? 1U : 0U;
-    if (summary.solver.empty()) summary.solver = row.solver;
-    const double bound = row.error_bound;
-    const bool proven = !std::isnan(summary.largest_error_bound);  // all so far
-    if (proven && !(bound <= summary.largest_error_bound)) summary.largest_error_bound = bound;
-    if (row.error_estimate > summary.largest_error_estimate)
-      summary.largest_error_estimate = row.error_estimate;
-    summary.far_from_steady += is_far_from_steady(row) ? 1U : 0U;
-    summary.fell_back += row.fell_back != 0 ? 1U : 0U;
-    summary.cells_in_doubt += row.cells_in_doubt;
-  });
-  summary.mean_of_means = mean_of(summary.means);
-  summary.median_of_means = median_of(summary.means);
-  summary.std_of_means = std_of(summary.means);
-  summary.mean_of_stds = mean_of(stds);
-  for (std::size_t i = 0; in_plans != 0 && i < in_phases.size(); ++i) {
-    summary.phases.emplace_back(phases_of_a_plan.at(i).name, in_phases.at(i));
-    in_plans -= in_phases.at(i);
+  TextList ids;
+  FewRows slowest{5};
+  std::vector<Table::Row> failed;
+  std::map<std::string, Cause> causes;
+  Sides halves;                       ///< plans with half of their cells on a side
+  Sides cells;                        ///< interior ones
+  std::string solver;                 ///< name and version; the first if they differ
+  double largest_error_bound = 0;     ///< °C; NaN unless all have a bound
+  std::size_t fell_back = 0;          ///< plans of fastforward that got the exact iteration
+  std::uint64_t cells_in_doubt = 0;   ///< near a threshold
+  double largest_error_estimate = 0;  ///< °C; of the plans that have one
+  std::size_t far_from_steady = 0;    ///< plans
+  ThreadTime spent;                   ///< on all rows
+  std::int64_t peak_memory = 0;       ///< bytes, the largest of all rows; 0: unknown
+  std::string peak_memory_id;         ///< the plan that took it
+  std::optional<Sides> rooms;         ///< by their means; if the file has rooms
+  FewRows coldest_rooms{20};
+  PhaseSeconds in_phases{};  ///< of plans whose phases are known
+  double in_plans = 0;       ///< seconds of the same
+
+  void count_row(const PlanResult& row);
+  void count_answer(const PlanResult& row);
+  void count_room(const RoomResult& room, const PlanResult& plan, const Thresholds& thresholds);
+};
+
+/// What failed, whichever plan it was: its sentence without the plan's name, as a word of it.
+std::string without_id(std::string error, const std::string& id) {
+  const auto is_of_a_word = [&](std::size_t at) {
+    return at < error.size() && std::isalnum(static_cast<unsigned char>(error[at])) != 0;
+  };
+  for (std::size_t at = 0; !id.empty() && (at = error.find(id, at)) != std::string::npos; ++at) {
+    if (is_of_a_word(at - 1) || is_of_a_word(at + id.size())) continue;
+    return error.replace(at, id.size(), "ID");
   }
-  if (!summary.phases.empty()) summary.phases.emplace_back("other", std::max(in_plans, 0.0));
-  return summary;
+  return error;
 }
 
-namespace {
+void Summary::count_row(const PlanResult& row) {
+  ++plans;
+  ++by_status[row.status];
+  spent.add(row);
+  if (row.peak_memory > peak_memory) {
+    peak_memory = row.peak_memory;
+    peak_memory_id = row.id;
+  }
+  if (row.phases.read_s != 0) {  // else its solver did not tell
+    in_plans += row.seconds;
+    add_phases(row.phases, in_phases);
+  }
+  if (row.status == PlanStatus::failed) {
+    failed.push_back({row.id, row.attempts, row.error});
+    Cause& cause = causes[without_id(row.error, row.id)];
+    constexpr std::size_t few = 3;
+    if (++cause.plans == 1) cause.error = row.error;
+    if (cause.plans <= few) cause.ids.push_back(row.id);
+  }
+  if (is_answer(row.status) && row.status != PlanStatus::empty) count_answer(row);
+}
 
-const Style three_decimals{Form::decimals, 3, "°C"};
+void Summary::count_answer(const PlanResult& row) {
+  const auto& [mean, std, above, below] = row.statistics;
+  means.push_back(mean);
+  stds.push_back(std);
+  ids.push_back(row.id);
+  const auto cells_of = [&](double pct) {
+    return std::isfinite(pct) ? std::llround(pct / 100 * static_cast<double>(row.interior_cells))
+                              : 0LL;
+  };
+  cells.all += row.interior_cells;
+  cells.above += cells_of(above);
+  cells.below += cells_of(below);
+  halves.above += above >= 50 ? 1 : 0;
+  halves.below += below >= 50 ? 1 : 0;
+  slowest.add(-row.seconds, [&] {
+    return Table::Row{row.id,     row.seconds, row.iterations, row.interior_cells,
+                      row.device, row.host};
+  });
+  if (solver.empty()) solver = row.solver;
+  const bool are_proven = !std::isnan(largest_error_bound);  // all so far
+  if (are_proven && !(row.error_bound <= largest_error_bound))
+    largest_error_bound = row.error_bound;
+  if (row.error_estimate > largest_error_estimate) largest_error_estimate = row.error_estimate;
+  far_from_steady += is_far_from_steady(row) ? 1U : 0U;
+  fell_back += row.fell_back != 0 ? 1U : 0U;
+  cells_in_doubt += row.cells_in_doubt;
+}
+
+/// The coldest ones are of at least a thousandth of their plan's interior: the mask of a plan may
+/// have single cells apart.
+void Summary::count_room(const RoomResult& room, const PlanResult& plan,
+                         const Thresholds& thresholds) {
+  ++rooms->all;
+  rooms->above += room.mean_temp > thresholds.above ? 1 : 0;
+  rooms->below += room.mean_temp < thresholds.below ? 1 : 0;
+  if (std::int64_t{room.cells} * 1000 < plan.interior_cells) return;
+  coldest_rooms.add(room.mean_temp, [&] {
+    return Table::Row{plan.id,
+                      room.room,
+                      room.mean_temp,
+                      room.min_temp,
+                      room.max_temp,
+                      pct_below(room),
+                      room.cells,
+                      fmt::format("{} to {}", room.first_row, room.last_row),
+                      fmt::format("{} to {}", room.first_col, room.last_col)};
+  });
+}
 
 std::string side_text(const char* side, double threshold) {
   return fmt::format("{} {} °C", side, threshold);
 }
 
-void add_plans(const Summary& summary, Report& report) {
+void add_numbers(const Summary& summary, Report& report) {
   report.add_fact("plans", "plans", summary.plans);
   for (const PlanStatus status :
        {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
@@ -186,72 +205,64 @@ void add_plans(const Summary& summary, Report& report) {
   report.add_data("with_temperature", summary.means.size());
 }
 
-/// Adds how many of all there are, with their share.
-void add_count(const std::string& key, const std::string& name, std::size_t count,
-               const std::string& noun, std::size_t all, Report& report) {
-  report.add_fact(key, name, count, {.unit = noun_of(count, noun)},
-                  Report::share(static_cast<double>(count), static_cast<double>(all)));
+/// Adds how many of all are on each side of the thresholds, with their share.
+void add_sides(const std::string& of, const std::string& name, const Sides& count,
+               const std::string& noun, const Thresholds& thresholds, Report& report) {
+  for (const auto& [side, threshold, part] : {std::tuple("above", thresholds.above, count.above),
+                                              {"below", thresholds.below, count.below}})
+    report.add_fact(of + '_' + side, name.empty() ? "" : name + side_text(side, threshold), part,
+                    {.unit = noun_of(static_cast<std::size_t>(part), noun)},
+                    Report::share(static_cast<double>(part), static_cast<double>(count.all)));
 }
 
-void add_temperatures(const Summary& summary, Report& report) {
-  const auto [above, below] = summary.thresholds;
-  const std::size_t solved = summary.means.size();
-  const auto name = [&](const std::string& text) { return solved > 0 ? text : ""; };
-  report.add_fact("mean_of_means", name("average mean temperature"), summary.mean_of_means,
-                  three_decimals);
-  report.add_fact("median_of_means", name("  median"), summary.median_of_means, three_decimals);
-  report.add_fact("std_of_means", name("  standard deviation"), summary.std_of_means,
-                  {Form::decimals, 4, "°C"}, ", of the means (population; pandas: ddof=0)");
-  report.add_fact("mean_of_stds", name("average standard deviation"), summary.mean_of_stds,
-                  three_decimals, ", within a plan (population)");
-  report.add_data("above", above);
-  report.add_data("below", below);
-  add_count("half_above", name("at least 50 % " + side_text("above", above)), summary.half_above,
-            "plan", solved, report);
-  add_count("half_below", name("at least 50 % " + side_text("below", below)), summary.half_below,
-            "plan", solved, report);
+void add_temperatures(const Summary& summary, const Thresholds& thresholds, Report& report) {
+  const bool any = !summary.means.empty();
+  const auto add = [&](const char* key, const char* name, double value, const Style& style,
+                       const char* more = "") {
+    report.add_fact(key, any ? name : "", value, style, more);
+  };
+  add("mean_of_means", "average mean temperature", mean_of(summary.means), celsius);
+  add("median_of_means", "  median", median_of(summary.means), celsius);
+  add("std_of_means", "  standard deviation", std_of(summary.means), {Form::decimals, 4, "°C"},
+      ", of the means (population; pandas: ddof=0)");
+  add("mean_of_stds", "average standard deviation", mean_of(summary.stds), celsius,
+      ", within a plan (population)");
+  report.add_data("above", thresholds.above);
+  report.add_data("below", thresholds.below);
+  add_sides("half", any ? "at least 50 % " : "", summary.halves, "plan", thresholds, report);
 }
 
-void add_areas(const Summary& summary, double cell_metres, Report& report) {
-  if (cell_metres == 0 || summary.means.empty()) return;
-  const auto [above, below] = summary.thresholds;
-  const auto all = static_cast<double>(summary.interior_cells);
+void add_areas(const Summary& summary, const SummarySource& of, Report& report) {
+  if (of.cell_metres == 0 || summary.means.empty()) return;
+  const auto& [all, cells_above, cells_below] = summary.cells;
   for (const auto& [key, name, cells] :
-       {std::tuple("area_m2", std::string("area"), summary.interior_cells),
-        {"area_above_m2", "  " + side_text("above", above), summary.cells_above},
-        {"area_below_m2", "  " + side_text("below", below), summary.cells_below}}) {
+       {std::tuple("area_m2", std::string("area"), all),
+        {"area_above_m2", "  " + side_text("above", of.thresholds.above), cells_above},
+        {"area_below_m2", "  " + side_text("below", of.thresholds.below), cells_below}}) {
     const auto count = static_cast<double>(cells);
-    report.add_fact(key, name, count * cell_metres * cell_metres, {Form::digits, 5, "m²"},
-                    name == "area" ? "" : Report::share(count, all));
+    report.add_fact(key, name, count * of.cell_metres * of.cell_metres, {Form::digits, 5, "m²"},
+                    name == "area" ? "" : Report::share(count, static_cast<double>(all)));
   }
 }
 
-void add_rooms(const RoomSummary& rooms, const Thresholds& thresholds, Report& report) {
-  report.add_fact("rooms", "rooms", rooms.rooms);
-  add_count("rooms_above", "  mean " + side_text("above", thresholds.above), rooms.above, "room",
-            rooms.rooms, report);
-  add_count("rooms_below", "  mean " + side_text("below", thresholds.below), rooms.below, "room",
-            rooms.rooms, report);
-}
-
 /// How the answers were found, and how sure they are.
-void add_solver(const Summary& summary, Report& report) {
+void add_solver(const Summary& summary, const Thresholds& thresholds, Report& report) {
   report.add_fact("solver", summary.solver.empty() ? "" : "solver", summary.solver);
   const double bound = summary.means.empty() ? not_known : summary.largest_error_bound;
   report.add_fact("largest_error_bound", std::isnan(bound) ? "" : "largest error bound", bound,
                   {Form::digits, 3, "°C"});
-  const auto if_any = [](auto count, const char* name) { return count > 0 ? name : ""; };
-  report.add_fact("largest_error_estimate",
-                  if_any(summary.largest_error_estimate, "largest error estimate"),
-                  summary.largest_error_estimate, {Form::digits, 2, "°C"});
-  report.add_fact("far_from_steady", if_any(summary.far_from_steady, "stopped early"),
-                  summary.far_from_steady, {.unit = noun_of(summary.far_from_steady, "plan")},
-                  std::string(", ") + far_from_steady);
-  report.add_fact("fell_back", if_any(summary.fell_back, "fell back to jacobi"), summary.fell_back,
-                  {.unit = noun_of(summary.fell_back, "plan")});
-  report.add_fact(
-      "cells_in_doubt", if_any(summary.cells_in_doubt, "cells in doubt"), summary.cells_in_doubt,
-      {}, fmt::format(", near {} or {} °C", summary.thresholds.below, summary.thresholds.above));
+  const auto add = [&](const char* key, const char* name, auto value, const Style& style,
+                       const std::string& more = "") {
+    report.add_fact(key, value > 0 ? name : "", value, style, more);
+  };
+  add("largest_error_estimate", "largest error estimate", summary.largest_error_estimate,
+      {Form::digits, 2, "°C"});
+  add("far_from_steady", "stopped early", summary.far_from_steady,
+      {.unit = noun_of(summary.far_from_steady, "plan")}, std::string(", ") + far_from_steady);
+  add("fell_back", "fell back to jacobi", summary.fell_back,
+      {.unit = noun_of(summary.fell_back, "plan")});
+  add("cells_in_doubt", "cells in doubt", summary.cells_in_doubt, {},
+      fmt::format(", near {} or {} °C", thresholds.below, thresholds.above));
 }
 
 /// Bytes that something held, with what it was.
@@ -282,16 +293,145 @@ void add_costs(const Summary& summary, const std::optional<WallTime>& wall, Repo
   report.add_data("sessions_with_figures", wall->sessions);
 }
 
+/// With lines at mean and median; and the plans that lie far from the others.
+void add_means(const Summary& summary, std::size_t most_bins, Report& report) {
+  const Histogram histogram = histogram_of(summary.means, most_bins);
+  Figure& figure =
+      add_histogram(histogram, counted(summary.means.size(), "plan") + " by mean temperature",
+                    "mean temperature of a plan, °C", report);
+  if (!figure.series.empty()) {
+    const double highest = 1.08 * std::ranges::max(figure.series.front().y);
+    for (const auto& [name, at, is_dashed] : {std::tuple("mean", mean_of(summary.means), false),
+                                              {"median", median_of(summary.means), true}})
+      figure.add_upright(fmt::format("{} {:#.4g} °C", name, at), at, 0, highest, is_dashed);
+  }
+  Table& outliers = report.add(Table{
+      "outliers", "far from the others", {{"id", "plan"}, {"mean_temp", "mean", {.unit = "°C"}}}});
+  outliers.most_shown = 10;
+  for (const std::size_t i : histogram.outliers)
+    outliers.rows.push_back({summary.ids[i], summary.means[i]});
+}
+
+/// Where the time of plans went; "other" is what no phase covers.
+NamedSeconds phases_of(const Summary& summary) {
+  NamedSeconds phases;
+  double other = summary.in_plans;
+  if (other == 0) return phases;
+  for (std::size_t i = 0; i < summary.in_phases.size(); ++i) {
+    phases.emplace_back(phases_of_a_plan.at(i).name, summary.in_phases.at(i));
+    other -= summary.in_phases.at(i);
+  }
+  phases.emplace_back("other", std::max(other, 0.0));
+  return phases;
+}
+
+void add_plans_to_name(const Summary& summary, const Thresholds& thresholds, Report& report) {
+  summary.slowest.add_to(report.add(Table{"slowest",
+                                          "slowest plans",
+                                          {{"id", "plan"},
+                                           {"seconds", "time", {Form::duration}},
+                                           {"iterations", "iterations"},
+                                           {"interior_cells", "interior cells"},
+                                           {"device", "device"},
+                                           {"host", "host"}}}));
+  if (!summary.rooms) return;
+  Table& rooms = report.add(
+      Table{"coldest_rooms",
+            "coldest rooms",
+            {{"id", "plan"},
+             {"room", "room"},
+             {"mean_temp", "mean", celsius},
+             {"min_temp", "least", celsius},
+             {"max_temp", "largest", celsius},
+             {"pct_below", side_text("below", thresholds.below), {Form::decimals, 1, "%"}},
+             {"cells", "cells"},
+             {"rows", "rows"},
+             {"cols", "columns"}}});
+  rooms.most_shown = 5;
+  summary.coldest_rooms.add_to(rooms);
+}
+
+/// By cause, and for scripts each.
+void add_failures(const Summary& summary, const std::string& file, Report& report) {
+  report.add(Table{"failed_plans",
+                   "",
+                   {for_scripts("id"), for_scripts("attempts"), for_scripts("error")},
+                   summary.failed});
+  Table& causes = report.add(Table{
+      "failures",
+      "failed plans",
+      {{"plans", "plans"}, {"cause", "cause"}, {"ids", "such as"}, {"again", "to try one again"}}});
+  for (const auto& [text, cause] : summary.causes)
+    causes.rows.push_back({cause.plans, cause.plans == 1 ? cause.error : text,
+                           fmt::format("{}", fmt::join(cause.ids, ", ")),
+                           fmt::format("wallheat solve {} --data PLANS", cause.ids.front())});
+  if (!summary.failed.empty() && !file.empty())
+    report.add_note("All of them again, once their input is mended: " + resume_command(file) +
+                    and_retry_failed);
+}
+
+/// In the order in which people read it; with the sections that only a page has.
+Report report_with(const Summary& summary, const SummarySource& of, bool is_page) {
+  const ResultReader* const reader = of.reader.get();
+  const bool closed_well = reader == nullptr || reader->closed_well();
+  std::optional<WallTime> wall;
+  std::vector<Lane> lanes;
+  std::vector<TimeLedger> ledgers;
+  if (reader != nullptr && of.are_all_rows) {
+    wall = wall_time(reader->sessions());
+    if (is_page) lanes = lanes_of(of.rows);
+    ledgers = ledgers_of(lanes, reader->sessions());
+  }
+  Report report{std::filesystem::path(of.file).filename().string()};
+  report.parts.assign(of.left_out.begin(), of.left_out.end());
+  add_numbers(summary, report);
+  add_temperatures(summary, of.thresholds, report);
+  add_areas(summary, of, report);
+  if (summary.rooms) {
+    report.add_fact("rooms", "rooms", summary.rooms->all);
+    add_sides("rooms", "  mean ", *summary.rooms, "room", of.thresholds, report);
+  }
+  add_solver(summary, of.thresholds, report);
+  add_costs(summary, wall, report);
+  report.add_data("closed_well", closed_well);
+  if (!closed_well)
+    report.add_line(
+        "state", "the file is still being written, or its writer was killed: go on with --resume");
+  if (is_page) add_origin(of, lanes, report);
+  add_means(summary, of.most_bins, report);
+  if (is_page) add_spread(of, report);
+  // A ledger tells more than the phases of plans.
+  if (ledgers.empty())
+    report.add(
+        table_of_seconds("phases", "where the time of solver threads went", phases_of(summary)));
+  if (wall) add_gpu_times(*wall, report);
+  add_plans_to_name(summary, of.thresholds, report);
+  add_failures(summary, of.file, report);
+  if (is_page) {
+    add_session_times(ledgers, lanes, report);
+    add_predictions(of, report);
+  }
+  if (reader != nullptr) add_record(*reader, report);
+  if (is_page) add_rows(of, report);
+  return report;
+}
+
 }  // namespace
 
-void add_summary_facts(const Summary& summary, const std::optional<WallTime>& wall,
-                       double cell_metres, Report& report) {
-  add_plans(summary, report);
-  add_temperatures(summary, report);
-  add_areas(summary, cell_metres, report);
-  if (summary.rooms) add_rooms(*summary.rooms, summary.thresholds, report);
-  add_solver(summary, report);
-  add_costs(summary, wall, report);
+Report summary_report(const SummarySource& of) {
+  Summary summary;
+  if (of.reader && of.reader->has_rooms()) summary.rooms.emplace();
+  of.rows([&](const PlanResult& row) {
+    summary.count_row(row);
+    if (!summary.rooms) return;
+    for (const RoomResult& room : of.reader->rooms(row.index))
+      summary.count_room(room, row, of.thresholds);
+  });
+  summary.halves.all = static_cast<std::int64_t>(summary.means.size());
+  Report report = report_with(summary, of, false);
+  if (of.reader)
+    report.for_page = [summary = std::move(summary), of] { return report_with(summary, of, true); };
+  return report;
 }
 
 }  // namespace wallheat

@@ -84,34 +84,39 @@ void add_extremes(const char* key, const char* name, const auto& plans, const Re
                   .fields = std::make_shared<const FieldPicture>(std::move(picture))});
 }
 
-void add_predictions(const Rows& rows, Report& page) {
-  std::vector<double> ratios;
-  rows([&](const PlanResult& row) {
-    const double ratio = row.seconds / row.predicted_s;
-    if (ratio > 0 && std::isfinite(ratio)) ratios.push_back(ratio);
-  });
-  if (ratios.empty()) {
-    page.add_note("No plan's time was predicted: the run was too short.");
-    return;
-  }
-  std::ranges::sort(ratios);
-  page.add_note(fmt::format(
-      "The time of {} was predicted. The actual one was {:.2f} to {:.2f} times as long, and for "
-      "half of them {:.2f} times at most.",
-      counted(ratios.size(), "plan"), ratios.front(), ratios.back(),
-      ratios[(ratios.size() - 1) / 2]));
-}
-
 }  // namespace
 
-SummaryPage::SummaryPage(const SummarySource& of, const Thresholds& thresholds)
-    : of_(of), thresholds_(thresholds) {
-  if (!of.are_all_rows) return;
-  lanes_ = lanes_of(of.rows);
-  ledgers_ = ledgers_of(lanes_, of.reader->sessions());
+void add_record(const ResultReader& reader, Report& report) {
+  Table& settings =
+      report.add(Table{"settings", "settings of the run", {{"name", "name"}, {"value", "value"}}});
+  settings.is_folded = true;
+  for (const auto& [name, setting] : reader.settings()) settings.rows.push_back({name, setting});
+  Table& sessions =
+      report.add(Table{"sessions",
+                       fmt::format("sessions ({})", reader.sessions().size()),
+                       {{"started_utc", "started", {Form::time}},
+                        {"ended_utc", "ended (- if killed, or still running)", {Form::time}},
+                        {"end", "end"},
+                        {"solved", "solved"},
+                        {"failed", "failed"},
+                        for_scripts("restored"),
+                        {"seconds", "wall time", {Form::duration}},
+                        {"threads", "threads"},
+                        for_scripts("plans_at_once"),
+                        for_scripts("rank_memory"),
+                        {"command_line", "command"}}});
+  sessions.is_folded = true;
+  for (const Attributes& session : reader.sessions()) {
+    Table::Row& row = sessions.rows.emplace_back();
+    for (const Table::Column& column : sessions.columns) {
+      const auto found = session.find(column.key);
+      const auto number = found == session.end() ? std::nullopt : number_of<double>(found->second);
+      row.push_back(found == session.end() ? Value() : number ? Value(*number) : found->second);
+    }
+  }
 }
 
-void SummaryPage::add_origin(Report& page) const {
+void add_origin(const SummarySource& of, const std::vector<Lane>& lanes, Report& page) {
   const auto add = [&](const char* name, const std::set<std::string>& values, const char* more) {
     if (values.size() == 1) page.add_line(name, *values.begin());
     if (values.size() > 1) page.add_line(std::string(name) + "s", values.size(), more);
@@ -120,7 +125,7 @@ void SummaryPage::add_origin(Report& page) const {
   std::set<std::string> started;  // in this form they sort as they follow each other
   std::set<std::string> ended;
   std::size_t parts = 0;
-  for (const Attributes& session : of_.reader->sessions()) {
+  for (const Attributes& session : of.reader->sessions()) {
     parts += merged_parts(session).value_or(0);
     for (const auto& [name, texts] :
          {std::pair("command_line", &commands), {"started_utc", &started}, {"ended_utc", &ended}})
@@ -129,19 +134,19 @@ void SummaryPage::add_origin(Report& page) const {
   if (parts > 0) page.add_fact("", "merged from", parts, {.unit = "parts"});
   add("command", commands, ", listed under sessions");
   std::set<std::string> hosts;
-  for (const Lane& lane : lanes_) hosts.insert(lane.host);
+  for (const Lane& lane : lanes) hosts.insert(lane.host);
   add("host", hosts, "");
   if (!started.empty()) page.add_fact("", "started", *started.begin(), {Form::time});
   if (!ended.empty()) page.add_fact("", "last ended", *ended.rbegin(), {Form::time});
-  for (const std::string& sentence : of_.reader->damage()) page.add_note(sentence);
+  for (const std::string& sentence : of.reader->damage()) page.add_note(sentence);
 }
 
-void SummaryPage::add_plans(Report& page) const {
+void add_spread(const SummarySource& of, Report& page) {
   constexpr std::size_t most_extremes = 5;
   std::vector<double> means;
   std::vector<double> deviations;
   std::set<std::pair<double, std::size_t>> extremes;  // means of the coldest and warmest, and rows
-  of_.rows([&](const PlanResult& row) {
+  of.rows([&](const PlanResult& row) {
     const auto [mean, deviation, above, below] = row.statistics;
     if (!is_answer(row.status) || !std::isfinite(mean) || !std::isfinite(deviation)) return;
     means.push_back(mean);
@@ -161,32 +166,47 @@ void SummaryPage::add_plans(Report& page) const {
            {std::floor(low), std::floor(high) + 1, 50}, means, deviations);
   const auto count = std::ssize(extremes);
   const auto coldest = std::min<std::ptrdiff_t>(most_extremes, (count + 1) / 2);
-  add_extremes("coldest", "coldest plans", extremes | std::views::take(coldest), *of_.reader,
-               thresholds_, page);
+  add_extremes("coldest", "coldest plans", extremes | std::views::take(coldest), *of.reader,
+               of.thresholds, page);
   if (count > coldest)
     add_extremes("warmest", "warmest plans",
-                 extremes | std::views::reverse | std::views::take(count - coldest), *of_.reader,
-                 thresholds_, page);
+                 extremes | std::views::reverse | std::views::take(count - coldest), *of.reader,
+                 of.thresholds, page);
 }
 
-void SummaryPage::add_times(Report& page) const {
-  add_session_times(ledgers_, lanes_, page);
-  add_predictions(of_.rows, page);
+void add_predictions(const SummarySource& of, Report& page) {
+  std::vector<double> ratios;
+  of.rows([&](const PlanResult& row) {
+    const double ratio = row.seconds / row.predicted_s;
+    if (ratio > 0 && std::isfinite(ratio)) ratios.push_back(ratio);
+  });
+  if (ratios.empty()) {
+    page.add_note("No plan's time was predicted: the run was too short.");
+    return;
+  }
+  std::ranges::sort(ratios);
+  page.add_note(fmt::format(
+      "The time of {} was predicted. The actual one was {:.2f} to {:.2f} times as long, and for "
+      "half of them {:.2f} times at most.",
+      counted(ratios.size(), "plan"), ratios.front(), ratios.back(),
+      ratios[(ratios.size() - 1) / 2]));
 }
 
-void SummaryPage::add_rows(Report& page) const {
+void add_rows(const SummarySource& of, Report& page) {
   Table& table = page.add(table_of(
-      "plans", of_.rows,
+      "plans", of.rows,
       columns_named("columns",
                     "id,status,mean_temp,std_temp,pct_below_15,pct_above_18,iterations,seconds",
                     all_columns())));
   table.name = "plans";
   for (Table::Column& column : table.columns) {
     column.style.digits = 5;
-    if (column.key == "pct_below_15") column.name = fmt::format("% below {} °C", thresholds_.below);
-    if (column.key == "pct_above_18") column.name = fmt::format("% above {} °C", thresholds_.above);
+    if (column.key == "pct_below_15")
+      column.name = fmt::format("% below {} °C", of.thresholds.below);
+    if (column.key == "pct_above_18")
+      column.name = fmt::format("% above {} °C", of.thresholds.above);
   }
-  page.add_note(fmt::format("wallheat list {} prints all of them.", of_.file));
+  page.add_note(fmt::format("wallheat list {} prints all of them.", of.file));
 }
 
 }  // namespace wallheat

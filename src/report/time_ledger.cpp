@@ -5,18 +5,96 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
+#include <limits>
 #include <map>
 #include <span>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
 #include "report/file_status.hpp"
 #include "report/report.hpp"
-#include "view/gpu_text.hpp"
+#include "store/merge.hpp"
 #include "view/time_text.hpp"
 
 namespace wallheat {
+
+namespace {
+
+/// Keeps the largest of what a session's ranks held: "0:31244288 1:27000832".
+void note_rank_memory(const std::string& text, WallTime& time) {
+  std::istringstream words(text);
+  int rank = 0;
+  char colon = 0;
+  for (std::int64_t bytes = 0; words >> rank >> colon >> bytes;)
+    if (bytes > time.rank_memory) {
+      time.rank_memory = bytes;
+      time.rank = rank;
+    }
+}
+
+}  // namespace
+
+WallTime wall_time(const std::vector<Attributes>& sessions) {
+  WallTime time;
+  std::vector<std::pair<double, double>> stretches;
+  for (const Attributes& session : sessions) {
+    if (merged_parts(session)) continue;
+    ++time.all_sessions;
+    if (!session.contains("seconds")) continue;
+    ++time.sessions;
+    time.plans += number_in(session, "solved");
+    note_rank_memory(text_in(session, "rank_memory"), time);
+    for (const GpuSessionPart& part : gpu_session_parts)
+      time.on_gpus.*part.seconds += number_in(session, part.name);
+    if (session.contains("kernels")) time.kernels += "\n" + text_in(session, "kernels") + "\n";
+    const double seconds = number_in(session, "seconds");
+    if (const auto start = seconds_of_utc(text_in(session, "started_utc"))) {
+      stretches.emplace_back(*start, *start + seconds);
+    } else {
+      time.seconds += seconds;
+    }
+  }
+  std::sort(stretches.begin(), stretches.end());
+  double covered = -std::numeric_limits<double>::infinity();
+  for (const auto& [start, end] : stretches) {
+    time.seconds += std::max(0.0, end - std::max(start, covered));
+    covered = std::max(covered, end);
+  }
+  return time;
+}
+
+Table table_of_seconds(const char* key, const char* name, const NamedSeconds& entries) {
+  Table table{key,
+              name,
+              {{"name", "where"},
+               {"seconds", "time", {Form::duration}},
+               {"percent", "share", {Form::decimals, 1, "%"}}}};
+  double all = 0;
+  for (const auto& [entry, seconds] : entries) all += seconds;
+  if (!(all > 0)) return table;
+  for (const auto& [entry, seconds] : entries)
+    table.rows.push_back({entry, seconds, 100 * seconds / all});
+  return table;
+}
+
+namespace {
+
+/// What plans on GPUs took.
+NamedSeconds times_on_gpus(const GpuSessionTimes& times) {
+  NamedSeconds entries;
+  for (const GpuSessionPart& part : gpu_session_parts)
+    entries.emplace_back(part.text, times.*part.seconds);
+  return entries;
+}
+
+}  // namespace
+
+void add_gpu_times(const WallTime& wall, Report& report) {
+  report.add(table_of_seconds("on_gpus", "where the time of plans on GPUs went",
+                              times_on_gpus(wall.on_gpus)));
+  if (!wall.kernels.empty()) report.add_note(wall.kernels);
+}
 
 namespace {
 
@@ -58,17 +136,17 @@ void add_lane(const Lane& lane, double wall_s, LaneTimes& times) {
   ++times.lanes;
 }
 
-/// Takes from "solving", which is first, what was on GPUs: in the entries behind it.
-void split_off_gpus(const Attributes& facts, LedgerSeconds& seconds) {
+/// Adds the time of solving, divided into what was on GPUs and what was not.
+void add_solving(const Attributes& facts, double solving, NamedSeconds& seconds) {
+  GpuSessionTimes on_gpus;
   double all = 0;
-  std::size_t entry = 0;
   for (const GpuSessionPart& part : gpu_session_parts)
-    all += seconds.at(++entry) = std::max(number_in(facts, part.name), 0.0);
-  if (!(all > 0)) return;
+    all += on_gpus.*part.seconds = std::max(number_in(facts, part.name), 0.0);
   // No more than there is: plans of lanes without times took part, or the clocks differ.
-  const double scale = std::min(seconds.front() / all, 1.0);
-  seconds.front() -= all * scale;
-  for (; entry > 0; --entry) seconds.at(entry) *= scale;
+  const double scale = all > 0 ? std::min(solving / all, 1.0) : 0;
+  seconds.emplace_back("solving", solving - all * scale);
+  for (const auto& [name, part_s] : times_on_gpus(on_gpus))
+    seconds.emplace_back("solving on GPUs: " + name, part_s * scale);
 }
 
 }  // namespace
@@ -125,34 +203,34 @@ std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
     const double abandoned = taken("abandoned_seconds");
     const double between = std::min(sum.between, gaps);
     const auto& [reading, hashing, solving, statistics, compressing] = sum.in_plans;
-    ledger.seconds = {solving,
-                      0,  // those of GPUs are split off below
-                      0,
-                      0,
-                      0,
-                      0,
-                      reading,
-                      hashing,
-                      statistics,
-                      compressing,
-                      sum.other_in_plans,
-                      sum.before_first,
-                      between,
-                      gaps - between,
-                      std::min(end_of_run, sum.after_last),
-                      failed,
-                      repeated,
-                      abandoned};
-    split_off_gpus(facts, ledger.seconds);
+    add_solving(facts, solving, ledger.seconds);
+    ledger.seconds.insert(ledger.seconds.end(),
+                          {{"reading", reading},
+                           {"hashing", hashing},
+                           {"statistics", statistics},
+                           {"compressing", compressing},
+                           {"other work on plans", sum.other_in_plans},
+                           {"start: until a thread's first plan", sum.before_first},
+                           {"between plans: waiting for rank 0", between},
+                           {"no work left for this thread", gaps - between},
+                           {"end of the run", std::min(end_of_run, sum.after_last)},
+                           {"lost to failures", failed},
+                           {"repeated copies", repeated},
+                           {"cut short by the end", abandoned}});
     ledgers.push_back(ledger);
   }
   return ledgers;
 }
 
-LedgerSeconds sum_of(const std::vector<TimeLedger>& ledgers) {
-  LedgerSeconds sum{};
-  for (const TimeLedger& ledger : ledgers)
-    std::ranges::transform(sum, ledger.seconds, sum.begin(), std::plus());
+NamedSeconds sum_of(const std::vector<TimeLedger>& ledgers) {
+  NamedSeconds sum;
+  for (const TimeLedger& ledger : ledgers) {
+    sum.resize(ledger.seconds.size());
+    for (std::size_t entry = 0; entry < sum.size(); ++entry) {
+      sum[entry].first = ledger.seconds[entry].first;
+      sum[entry].second += ledger.seconds[entry].second;
+    }
+  }
   return sum;
 }
 
@@ -190,9 +268,7 @@ void add_ledgers(const std::vector<TimeLedger>& ledgers, Report& page) {
   const auto add_row = [&](const std::string& name, double seconds) {
     if (seconds > 0) table.rows.push_back({name, seconds, 100 * seconds / total_s});
   };
-  const LedgerSeconds sum = sum_of(ledgers);
-  for (std::size_t entry = 0; entry < sum.size(); ++entry)
-    add_row(ledger_names.at(entry), sum.at(entry));
+  for (const auto& [name, seconds] : sum_of(ledgers)) add_row(name, seconds);
   const TimeLedger& first = ledgers.front();
   add_row(ledgers.size() > 1
               ? fmt::format("all: {} sessions", ledgers.size())
@@ -247,10 +323,10 @@ void add_session_times(const std::vector<TimeLedger>& ledgers, const std::vector
   add_ledgers(ledgers, page);
   constexpr std::size_t few = 3;
   if (ledgers.size() > few) {
-    page.add(
-        Note{fmt::format("The threads of {} sessions are not drawn. The page of a part draws "
-                         "its own.",
-                         ledgers.size())});
+    page.add_note(
+        fmt::format("The threads of {} sessions are not drawn. The page of a part draws "
+                    "its own.",
+                    ledgers.size()));
     return;
   }
   for (const TimeLedger& ledger : ledgers) {

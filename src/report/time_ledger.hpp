@@ -4,11 +4,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/gpu_figures.hpp"
+#include "report/report.hpp"
 #include "report/row_table.hpp"
 
 namespace wallheat {
+
+/// What the sessions that ended by themselves took; a killed one leaves no figures.
+struct WallTime {
+  std::size_t sessions = 0;
+  std::size_t all_sessions = 0;
+  double seconds = 0;  ///< in which any session ran: those of merged parts ran at the same time
+  double plans = 0;    ///< solved in that time
+  std::int64_t rank_memory = 0;  ///< bytes that a rank of theirs held at most; 0: unknown
+  int rank = 0;                  ///< the one that did
+  GpuSessionTimes on_gpus;       ///< all 0 if no plan was solved on one
+  std::string kernels;           ///< a table of the GPUs' kernels for each session that used one
+};
+[[nodiscard]] WallTime wall_time(const std::vector<Attributes>& sessions);
+/// Where the time of plans on GPUs went, and each kernel's.
+void add_gpu_times(const WallTime& wall, Report& report);
+
+using NamedSeconds = std::vector<std::pair<std::string, double>>;
+/// With their shares of the sum; without a row if that is 0.
+[[nodiscard]] Table table_of_seconds(const char* key, const char* name,
+                                     const NamedSeconds& entries);
 
 /// A part of a plan's `seconds`.
 struct Phase {
@@ -53,35 +76,13 @@ struct Lane {
 /// All lanes with a plan whose start and thread are known, by session, rank and thread.
 [[nodiscard]] std::vector<Lane> lanes_of(const Rows& rows);
 
-/// Where the time of solver threads can go.
-inline constexpr std::array ledger_names{"solving",
-                                         "solving on GPUs: the host's work",
-                                         "solving on GPUs: upload",
-                                         "solving on GPUs: kernels",
-                                         "solving on GPUs: download",
-                                         "solving on GPUs: waiting for the driver",
-                                         "reading",
-                                         "hashing",
-                                         "statistics",
-                                         "compressing",
-                                         "other work on plans",
-                                         "start: until a thread's first plan",
-                                         "between plans: waiting for rank 0",
-                                         "no work left for this thread",
-                                         "end of the run",
-                                         "lost to failures",
-                                         "repeated copies",
-                                         "cut short by the end"};
-/// How long, in s, in the order of the names.
-using LedgerSeconds = std::array<double, ledger_names.size()>;
-
 /// Where the time of a session's solver threads went: all of it, which is threads x wall time.
 struct TimeLedger {
   std::uint32_t session = 0;
   std::size_t threads = 0;
   double wall_s = 0;
-  LedgerSeconds seconds{};
-  double cpu_s = 0;  ///< in which the threads had a core for their plans
+  NamedSeconds seconds = {};  ///< the same names in each ledger
+  double cpu_s = 0;           ///< in which the threads had a core for their plans
 
   [[nodiscard]] double total_s() const { return static_cast<double>(threads) * wall_s; }
 };
@@ -90,7 +91,8 @@ struct TimeLedger {
 [[nodiscard]] std::vector<TimeLedger> ledgers_of(const std::vector<Lane>& lanes,
                                                  const std::vector<Attributes>& sessions);
 
-[[nodiscard]] LedgerSeconds sum_of(const std::vector<TimeLedger>& ledgers);
+/// Of each entry; nothing if there is no ledger.
+[[nodiscard]] NamedSeconds sum_of(const std::vector<TimeLedger>& ledgers);
 
 /// The share of time that a lane was at plans, in `bins` equal stretches of 0 to wall_s.
 [[nodiscard]] std::vector<double> busy_shares(const Lane& lane, double wall_s, std::size_t bins);

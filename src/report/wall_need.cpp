@@ -15,38 +15,10 @@
 
 namespace wallheat {
 
-namespace {
-
-/// What a room's mean needs, and by how much that rises for each °C of the wall.
-void add_mean(const NeedQuestion& question, const Superposition& linear,
-              const CellIndices& room_cells, RoomNeed& room) {
-  const auto mean_of = [&](const BoundedCells& all) {
-    return bounded_mean(values_at(room_cells, all.cells), all.bound);
-  };
-  const WallInfluence& wall = linear.walls.front();
-  const BoundedValue now = mean_of(linear.now);
-  const BoundedValue rise = mean_of(wall.per_degree);
-  room.now = now.value;
-  room.per_degree = rise.value;
-  room.needed = needed_temperature({wall.kind, now, rise}, question.target);
-}
-
-void add_area(const NeedQuestion& question, const Superposition& linear,
-              const std::vector<NeededTemperature>& of_cells, const CellIndices& room_cells,
-              RoomNeed& room) {
-  const auto above = std::ranges::count_if(
-      room_cells, [&](std::uint32_t cell) { return linear.now.cells[cell] > question.target; });
-  room.now = 100 * static_cast<double>(above) / static_cast<double>(room_cells.size());
-  room.per_degree = not_known;
-  room.needed = needed_for_count(values_at(room_cells, of_cells),
-                                 count_of_share(question.area_share, room_cells.size()));
-}
-
-}  // namespace
-
 std::vector<RoomNeed> needs_of_rooms(const NeedQuestion& question, const Superposition& linear,
                                      const RoomCells& rooms) {
   const bool is_area = question.area_share > 0;
+  const WallInfluence& wall = linear.walls.front();
   std::vector<NeededTemperature> of_cells;
   if (is_area) of_cells = needed_of_cells(linear, 0, question.target);
   std::vector<RoomNeed> needs;
@@ -54,13 +26,23 @@ std::vector<RoomNeed> needs_of_rooms(const NeedQuestion& question, const Superpo
   for (const CellIndices& room_cells : rooms) {
     ++number;
     if (room_cells.size() < question.min_cells) continue;
-    RoomNeed& room = needs.emplace_back();
-    room.room = number;
-    room.cells = room_cells.size();
-    if (is_area)
-      add_area(question, linear, of_cells, room_cells, room);
-    else
-      add_mean(question, linear, room_cells, room);
+    RoomNeed& room = needs.emplace_back(RoomNeed{number, room_cells.size()});
+    if (is_area) {
+      const auto above = std::ranges::count_if(
+          room_cells, [&](std::uint32_t cell) { return linear.now.cells[cell] > question.target; });
+      room.now = 100 * static_cast<double>(above) / static_cast<double>(room_cells.size());
+      room.needed = needed_for_count(values_at(room_cells, of_cells),
+                                     count_of_share(question.area_share, room_cells.size()));
+    } else {
+      const auto mean_of = [&](const BoundedCells& all) {
+        return bounded_mean(values_at(room_cells, all.cells), all.bound);
+      };
+      const BoundedValue now = mean_of(linear.now);
+      const BoundedValue rise = mean_of(wall.per_degree);
+      room.now = now.value;
+      room.per_degree = rise.value;
+      room.needed = needed_temperature({wall.kind, now, rise}, question.target);
+    }
   }
   return needs;
 }
@@ -149,8 +131,9 @@ Value known(double temperature) {
 }
 
 /// What these rooms need, as the last cells of a row; nothing if there is no room.
-const std::array<Table::Column, 4> needed_columns{
-    {{"verdict", ""}, {"temperature", ""}, {"least", ""}, {"most", ""}}};
+const std::array<Table::Column, 4> needed_columns{{for_scripts("verdict"),
+                                                   for_scripts("temperature"), for_scripts("least"),
+                                                   for_scripts("most")}};
 Table::Row needed_cells(const std::vector<RoomNeed>& rooms, const NeedQuestion& question) {
   if (rooms.empty()) return Table::Row(needed_columns.size());
   const NeededTemperature needed = needed_for_share(rooms, question.room_share);
@@ -230,19 +213,21 @@ Table table_of_rooms(bool is_one, const NeedOfAll& all) {
                   ? "its rooms, by what they need"
                   : fmt::format("the {} that need most, those within the limit of {:.6g} °C first",
                                 all.word(), question.limit),
-              {{"id", is_one ? "" : "plan"},
-               {"room", "room"},
-               {"cells", "cells"},
-               {has_area ? "area_m2" : "", has_area ? "area" : "", {Form::decimals, 1, "m²"}},
-               {is_area ? "pct_above_now" : "mean_now",
-                is_area ? "above now" : "mean now",
-                {Form::decimals, 3, is_area ? "%" : "°C"}},
-               {is_area ? "" : "per_degree", is_area ? "" : "°C per °C", {Form::decimals, 4}},
-               {"needed", "needs", {Form::decimals, 3, "°C"}},
-               {"uncertainty", "±", {Form::digits, 1, "°C"}},
-               {"least", ""},
-               {"most", ""},
-               {"verdict", ""}}};
+              {{"id", "plan"}, {"room", "room"}, {"cells", "cells"}}};
+  if (is_one) table.columns.front().hide();
+  const auto add = [&](Table::Column column) { table.columns.push_back(std::move(column)); };
+  if (has_area) add({"area_m2", "area", {Form::decimals, 1, "m²"}});
+  if (is_area) {
+    add({"pct_above_now", "above now", {Form::decimals, 3, "%"}});
+  } else {
+    add({"mean_now", "mean now", {Form::decimals, 3, "°C"}});
+    add({"per_degree", "°C per °C", {Form::decimals, 4}});
+  }
+  add({"needed", "needs", {Form::decimals, 3, "°C"}});
+  add({"uncertainty", "±", {Form::digits, 1, "°C"}});
+  add(for_scripts("least"));
+  add(for_scripts("most"));
+  add(for_scripts("verdict"));
   constexpr std::size_t most_rooms = 10;
   if (!is_one) table.most_shown = std::min(most_rooms, all.reachable.size());
   if (is_one && all.reachable.size() < all.rooms.size()) table.columns.back().name = "verdict";
@@ -253,18 +238,25 @@ Table table_of_rooms(bool is_one, const NeedOfAll& all) {
       if ((is_one || verdict == NeedVerdict::reachable) != is_first) continue;
       const RoomNeed& room = all.rooms[i];
       const auto& [value, least, most] = room.needed;
-      table.rows.push_back(
-          {all.plans[i]->id, room.room, room.cells,
-           static_cast<double>(room.cells) * question.cell_metres * question.cell_metres, room.now,
-           room.per_degree, known(value), known(std::max(most - value, value - least)),
-           known(least), known(most), to_string(verdict)});
+      Table::Row& row =
+          table.rows.emplace_back(Table::Row{all.plans[i]->id, room.room, room.cells});
+      if (has_area)
+        row.emplace_back(static_cast<double>(room.cells) * question.cell_metres *
+                         question.cell_metres);
+      row.emplace_back(room.now);
+      if (!is_area) row.emplace_back(room.per_degree);
+      row.insert(row.end(), {known(value), known(std::max(most - value, value - least)),
+                             known(least), known(most), to_string(verdict)});
     }
   return table;
 }
 
 /// For scripts.
 Table table_of_plan_needs(const WallNeed& need) {
-  Table table{"plans", "", {{"id", ""}, {"has_wall", ""}, {"error_bound", ""}, {"rooms", ""}}};
+  Table table{"plans",
+              "",
+              {for_scripts("id"), for_scripts("has_wall"), for_scripts("error_bound"),
+               for_scripts("rooms")}};
   table.columns.insert(table.columns.end(), needed_columns.begin(), needed_columns.end());
   for (const auto& [id, has_wall, bound, rooms] : need.plans) {
     Table::Row& row = table.rows.emplace_back(Table::Row{id, has_wall, bound, rooms.size()});

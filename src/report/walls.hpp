@@ -122,9 +122,9 @@ struct NeedQuestion {
 struct RoomNeed {
   std::uint32_t room = 0;  ///< its number in the plan, from 1 on
   std::size_t cells = 0;
-  double now = 0;         ///< its mean in °C; or % of its area above the target
-  double per_degree = 0;  ///< by how much its mean rises for each °C of the wall; NaN for areas
-  NeededTemperature needed;
+  double now = 0;                 ///< its mean in °C; or % of its area above the target
+  double per_degree = not_known;  ///< by how much its mean rises for each °C of the wall
+  NeededTemperature needed = {};
 };
 
 /// A plan's rooms.

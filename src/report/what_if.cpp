@@ -73,7 +73,8 @@ void add_wall_columns(const WhatIf& asked, Table& table) {
 void add_bounded_columns(const std::string& key, const std::string& name, const Style& style,
                          Table& table) {
   table.columns.insert(table.columns.end(),
-                       {{"", name, style}, {key, ""}, {key + "_least", ""}, {key + "_most", ""}});
+                       {for_people(name, style), for_scripts(key), for_scripts(key + "_least"),
+                        for_scripts(key + "_most")});
 }
 /// Their cells: people see 1204, or "1203 to 1205" if not all is proven.
 void add_bounded_cells(const Value& value, const Value& least, const Value& most, Table::Row& row) {
@@ -86,18 +87,16 @@ void add_bounded_cells(const Value& value, const Value& least, const Value& most
 Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans> plans) {
   const Style mean{Form::decimals, 3, "°C"};
   const Style extreme{Form::decimals, 2, "°C"};
-  const bool has_area = asked.cell_metres > 0;
-  Table table{"plans", "", {{"id", ""}, {"room", "room"}}};
+  Table table{"plans", "", {for_scripts("id"), {"room", "room"}}};
   add_wall_columns(asked, table);
-  table.columns.insert(
-      table.columns.end(),
-      {{"cells", "cells"},
-       {has_area ? "area_m2" : "", has_area ? "area" : "", {Form::decimals, 1, "m²"}},
-       {"mean_temp", "mean", mean},
-       {"error_bound", "±", uncertainty},
-       {"std_temp", "std", mean},
-       {"min_temp", "lowest", extreme},
-       {"max_temp", "highest", extreme}});
+  table.columns.push_back({"cells", "cells"});
+  if (asked.cell_metres > 0)
+    table.columns.push_back({"area_m2", "area", {Form::decimals, 1, "m²"}});
+  table.columns.insert(table.columns.end(), {{"mean_temp", "mean", mean},
+                                             {"error_bound", "±", uncertainty},
+                                             {"std_temp", "std", mean},
+                                             {"min_temp", "lowest", extreme},
+                                             {"max_temp", "highest", extreme}});
   add_bounded_columns("pct_above", "% " + above_text(asked), {Form::decimals, 2}, table);
   add_bounded_columns("pct_below", "% " + below_text(asked), {Form::decimals, 2}, table);
   table.source = [asked, plans = std::move(plans)](const auto& take) {
@@ -109,8 +108,9 @@ Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans>
           const auto all = static_cast<double>(cells);
           Table::Row row{plan.id, room > 0 ? Value(room) : Value()};
           row.insert(row.end(), asked.settings[setting].begin(), asked.settings[setting].end());
-          row.insert(row.end(), {cells, all * asked.cell_metres * asked.cell_metres, mean_temp,
-                                 bound, std, lowest, highest});
+          row.emplace_back(cells);
+          if (asked.cell_metres > 0) row.emplace_back(all * asked.cell_metres * asked.cell_metres);
+          row.insert(row.end(), {mean_temp, bound, std, lowest, highest});
           for (const BoundedCount& side : {above, below})
             add_bounded_cells(side.value / all * 100, side.least / all * 100, side.most / all * 100,
                               row);
@@ -125,10 +125,10 @@ Table table_of_settings(const WhatIf& asked, const std::vector<SettingTotals>& t
   Table table{"settings", "", {{"setting", "setting"}}};
   add_wall_columns(asked, table);
   table.columns.insert(table.columns.end(),
-                       {{"plans", ""},
+                       {for_scripts("plans"),
                         {"mean_of_means", "mean of means", {Form::decimals, 4, "°C"}},
                         {"error_bound", "±", uncertainty},
-                        {"rooms", ""}});
+                        for_scripts("rooms")});
   const bool has_rooms = totals.front().rooms > 0;
   add_bounded_columns("half_above", "plans half " + above_text(asked), {}, table);
   add_bounded_columns("half_below", "half " + below_text(asked), {}, table);
@@ -248,7 +248,7 @@ Report report_of(const WhatIf& asked, std::vector<WhatIfPlan> plans) {
   if (is_one) of_all.hide();
   Table& of_each = report.add(table_of_each_plan(asked, answers));
   if (!is_one) of_each.hide();
-  if (rooms == 0) of_each.columns.at(1).name.clear();
+  if (rooms == 0) of_each.columns.at(1).hide();
   if (count > 0) report.add(figure_of_means(asked, totals, report.title));
   return report;
 }

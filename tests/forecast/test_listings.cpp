@@ -37,7 +37,7 @@ TEST(Sacct, leaves_out_what_was_held_or_depends) {
       "1|1|p|q|PENDING|1000|Unknown|Unknown|Unknown|60|0|0|1G|cpu=1,mem=1G\n"
       "2|2|p|q|CANCELLED by 1000|1000|Unknown|2000|2000|60|0|0|1G|cpu=1,mem=1G\n"
       "3|3|p|q|COMPLETED|1000|5000|5010|6000|60|1|1|1G|cpu=1,mem=1G\n");
-  EXPECT_EQ(waits_of(listing).never_eligible, 2U);
+  EXPECT_EQ(waits_of(listing).counts.never_eligible, 2U);
   EXPECT_THAT(waits_in(listing), ElementsAre(10)) << "from its release on";
 }
 
@@ -49,8 +49,8 @@ TEST(Sacct, counts_what_waits_or_was_cancelled_first_as_not_started) {
       "4|4|p|q|RUNNING|1000|1000|4000|Unknown|60|1|4|1G|cpu=4,mem=1G\n"
       "5|5|p|q|CANCELLED by 1000|1000|1000|1200|1300|60|1|4|1G|cpu=4,mem=1G\n");
   const JobWaits waits = waits_of(listing);
-  EXPECT_EQ(waits.started, 2U) << "cancelled while it ran, it had started";
-  EXPECT_EQ(waits.waiting, 3U);
+  EXPECT_EQ(waits.counts.started, 2U) << "cancelled while it ran, it had started";
+  EXPECT_EQ(waits.counts.waiting, 3U);
   ASSERT_THAT(waits.partitions, SizeIs(1));
   const auto& known = waits.partitions[0].waits;
   EXPECT_EQ(known[0].wait_s, 700);
@@ -71,8 +71,8 @@ TEST(Sacct, counts_each_stay_of_a_requeued_job_and_an_array_once_per_burst_of_st
       "10|10_[5-9]|p|q|PENDING|1000|1000|Unknown|Unknown|60|0|0|1G|cpu=1\n"
       "20|20+0|p|q|COMPLETED|1000|1000|1200|2000|60|1|1|1G|cpu=1\n"
       "21|20+1|p|q|COMPLETED|1000|1000|1200|2000|60|1|1|1G|cpu=1\n");
-  EXPECT_EQ(waits_of(listing).same_burst, 3U);
-  EXPECT_EQ(waits_of(listing).waiting, 1U);
+  EXPECT_EQ(waits_of(listing).counts.same_burst, 3U);
+  EXPECT_EQ(waits_of(listing).counts.waiting, 1U);
   EXPECT_THAT(waits_in(listing), ElementsAre(100, 80, 100, 3000, 200));
 }
 
@@ -117,8 +117,8 @@ TEST(Bjobs, tells_waits_of_queues) {
       "104|0|normal|EXIT|Dec 31 23:59 2022|-|Jan  1 00:01:00 2023|4|60.0/a\n");
   EXPECT_THAT(waits_in(listing), ElementsAre(1800, 60));
   const JobWaits waits = waits_of(listing);
-  EXPECT_EQ(waits.waiting, 2U);
-  EXPECT_EQ(waits.never_eligible, 1U) << "held";
+  EXPECT_EQ(waits.counts.waiting, 2U);
+  EXPECT_EQ(waits.counts.never_eligible, 1U) << "held";
   EXPECT_EQ(listing.jobs[0].limit_s, 3600);
   EXPECT_EQ(listing.jobs[2].array, 102U);
   EXPECT_EQ(listing.jobs[2].until_s - listing.jobs[2].submit_s, 1800) << "seen last";
@@ -143,7 +143,7 @@ TEST(Listings, that_overlap_count_each_stay_once) {
   all.add(sacct("2|2|r|s|COMPLETED|1500|1500|1900|2000|60|1|1|1G|cpu=1\n" + first));
   all.keep_each_once();
   EXPECT_THAT(waits_in(all), ElementsAre(100, 400));
-  EXPECT_EQ(waits_of(all).waiting, 0U) << "the other one tells of its start";
+  EXPECT_EQ(waits_of(all).counts.waiting, 0U) << "the other one tells of its start";
   EXPECT_EQ(all.jobs[1].qos, "s");
   all.add(sacct(first + "1|1|p|q|COMPLETED|2100|2100|2130|2200|60|1|1|1G|cpu=1\n"));
   all.keep_each_once();

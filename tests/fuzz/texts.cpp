@@ -65,7 +65,7 @@ void read_recording_file(std::string_view text) {
     const Recording recording = read_recording(file);
     require(!recording.series.empty(), "a recording without series");
     for (const Series& series : recording.series)
-      require(series.seconds.size() == series.values.size(), "values without times");
+      require(series.curve.x.size() == series.curve.y.size(), "values without times");
     std::ostringstream json;
     write_json(report_of(summary_of(recording)), json);
   });
@@ -119,7 +119,7 @@ void read_listing(std::string_view text) {
     const bool is_bjobs = text.starts_with("JOBID");
     const JobListing found = is_bjobs ? parse_bjobs("bjobs", text) : parse_sacct("sacct", text);
     const JobWaits waits = waits_of(found);
-    require(waits.records == found.jobs.size(), "a record was lost");
+    require(waits.counts.records == found.jobs.size(), "a record was lost");
     for (const PartitionWaits& partition : waits.partitions) {
       for (const Wait& wait : partition.waits) require(wait.wait_s >= 0, "a negative wait");
       const WaitForecast forecast = forecast_waits(partition.waits);

@@ -9,7 +9,6 @@
 #include "core/generator.hpp"
 #include "core/interior_values.hpp"
 #include "report/answer_csv.hpp"
-#include "report/compare.hpp"
 #include "solve/single_precision.hpp"
 #include "support/matchers.hpp"
 #include "support/refusal.hpp"

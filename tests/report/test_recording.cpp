@@ -52,8 +52,8 @@ TEST(Recordings, of_this_program_are_read_with_what_was_unknown) {
   ASSERT_EQ(recording.series.size(), 3U);
   EXPECT_TRUE(recording.has_times);
   EXPECT_EQ(recording.series[1].unit, "W");
-  EXPECT_THAT(recording.series[1].seconds, ElementsAre(1, 3.5));
-  EXPECT_THAT(recording.series[1].values, ElementsAre(testing::IsNan(), 200.5));
+  EXPECT_THAT(recording.series[1].curve.x, ElementsAre(1, 3.5));
+  EXPECT_THAT(recording.series[1].curve.y, ElementsAre(testing::IsNan(), 200.5));
   EXPECT_EQ(summary_of(recording)[1].samples, 1U);
 }
 
@@ -63,17 +63,17 @@ TEST(Recordings, of_other_tools_have_headings_again_and_again_dates_and_one_star
       "# gpu   pwr\n# Idx     W\n    0    30\n    1     -\n");
   ASSERT_EQ(of_two_gpus.series.size(), 2U);
   EXPECT_FALSE(of_two_gpus.has_times);
-  EXPECT_THAT(of_two_gpus.series[0].values, ElementsAre(10, 30));
-  EXPECT_THAT(of_two_gpus.series[1].seconds, ElementsAre(0, 1));
+  EXPECT_THAT(of_two_gpus.series[0].curve.y, ElementsAre(10, 30));
+  EXPECT_THAT(of_two_gpus.series[1].curve.x, ElementsAre(0, 1));
   EXPECT_EQ(summary_of(of_two_gpus)[1].samples, 1U);
   const Recording dated = read(  // dmon -o DT --format csv
       "#Date, Time, gpu, sm\n#YYYYMMDD, HH:MM:SS, Idx, %\n20300101, 00:00:01, 0, 7\n");
   ASSERT_EQ(dated.series.size(), 1U);
-  EXPECT_EQ(dated.series[0].name, "gpu0_sm");
+  EXPECT_EQ(dated.series[0].curve.name, "gpu0_sm");
   const Recording stats =
       read("0, gpuUtil , 1000000, 5\n0, gpuUtil , 1500000, 6\n0, memUtil , 2000000, 7\n");
-  EXPECT_THAT(stats.series.at(0).seconds, ElementsAre(0, 0.5));
-  EXPECT_THAT(stats.series.at(1).seconds, ElementsAre(1));
+  EXPECT_THAT(stats.series.at(0).curve.x, ElementsAre(0, 0.5));
+  EXPECT_THAT(stats.series.at(1).curve.x, ElementsAre(1));
 }
 
 TEST(Recordings, that_are_damaged_or_none_are_refused_with_the_line) {
@@ -135,7 +135,7 @@ GpuSample telling_sample() {
 
 TEST(NodeColumns, are_those_of_the_node_and_of_each_gpu) {
   const std::vector<NvmlGpu> gpus{{0, "GPU-a", "A"}, {3, "GPU-b", "B"}};
-  const NodeColumns columns(gpus);
+  const std::vector<std::string> columns = node_columns(gpus);
   NodeSample sample;
   sample.seconds = 2.5;
   sample.cpu_busy_pct = 62.5;
@@ -147,9 +147,9 @@ TEST(NodeColumns, are_those_of_the_node_and_of_each_gpu) {
             "gpu0_pclk,gpu0_fb,gpu0_energy,"
             "gpu3_pwr,gpu3_gtemp,gpu3_mtemp,gpu3_sm,gpu3_mem,gpu3_enc,gpu3_dec,gpu3_mclk,"
             "gpu3_pclk,gpu3_fb,gpu3_energy");
-  EXPECT_EQ(csv_row("T", columns.values(sample)),
+  EXPECT_EQ(csv_row("T", node_values(sample)),
             "T,2.5,62.5,3,512,67,74,97,41,3,5,2619,1980,7,11,,,,97,,,,,,,");
-  EXPECT_THAT(json_row("T", columns, columns.values(sample)),
+  EXPECT_THAT(json_row("T", columns, node_values(sample)),
               AllOf(StartsWith(R"({"time":"T","seconds":2.5,)"), HasSubstr(R"("gpu3_gtemp":null)"),
                     HasSubstr(R"("gpu3_sm":97.0)")));
   const auto heading = node_heading(true);
@@ -159,7 +159,7 @@ TEST(NodeColumns, are_those_of_the_node_and_of_each_gpu) {
               HasSubstr("  Idx     W     C     C    %    %    %    %   MHz   MHz     MiB"));
   EXPECT_THAT(node_lines(sample, gpus).at(0),
               HasSubstr("    0   512    67    74   97   41    3    5  2619  1980       7"));
-  for (const std::string& name : columns.names()) EXPECT_NE(unit_of_column(name), "") << name;
+  for (const std::string& name : columns) EXPECT_NE(unit_of_column(name), "") << name;
   EXPECT_EQ(unit_of_column("gpu12_fb"), "MiB");
   EXPECT_EQ(unit_of_column("gpuUtil"), "%");
   EXPECT_EQ(unit_of_column("cpux"), "");

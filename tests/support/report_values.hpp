@@ -26,13 +26,6 @@ inline nlohmann::json json_of(const Report& report) {
   return nlohmann::json::parse(json.str());
 }
 
-/// Under the key of a fact; nothing if there is none.
-inline Value value_of(const Report& report, const std::string& key) {
-  for (const auto& part : report.parts)
-    if (const auto* fact = std::get_if<Fact>(&part); fact && fact->key == key) return fact->value;
-  return {};
-}
-
 inline const Table& table_of(const Report& report, const std::string& key) {
   for (const auto& part : report.parts)
     if (const auto* table = std::get_if<Table>(&part); table && table->key == key) return *table;
