@@ -19,15 +19,20 @@ class Status : public testing::Test {
  protected:
   static constexpr const char* started = "2030-01-02T03:04:05.678Z";
 
-  /// Of the plans a to d, or of more.
-  ResultStore create(const std::string& shard = "", char last = 'd') {
+  /// One that has begun.
+  struct BegunStore : ResultStore {
+    BegunStore(const std::string& file, const TextList& ids, const Attributes& session)
+        : ResultStore({file, OpenMode::overwrite}, {ids, {{"solver", "jacobi"}}, false}, session) {
+      EXPECT_TRUE(begin_unless_stopped());
+    }
+  };
+  /// Of the plans from a to the last one.
+  static BegunStore create(const std::string& file, const std::string& shard, char last) {
     TextList ids;
     for (char id = 'a'; id <= last; ++id) ids.push_back({&id, 1});
-    ResultStore results({file_, OpenMode::overwrite}, {ids, {{"solver", "jacobi"}}, false},
-                        {{"started_utc", started}, {"shard", shard}});
-    EXPECT_TRUE(results.begin());
-    return results;
+    return {file, ids, {{"started_utc", started}, {"shard", shard}}};
   }
+  BegunStore create() { return create(file_, "", 'd'); }
   static void store(ResultStore& store, std::uint32_t index, PlanStatus status) {
     PlanResult result;
     result.index = index;
@@ -244,11 +249,8 @@ TEST_F(Status, of_a_writer_on_another_host_goes_by_the_status_of_its_run) {
 /// Parts of four shards of ten plans, beside a results.h5 that is not there yet.
 class StatusOfParts : public Status {
  protected:
-  ResultStore create_part(int shard) {
-    file_ = part(shard);
-    auto results = create(std::to_string(shard) + "/4", 'j');
-    file_ = directory_ / "results.h5";
-    return results;
+  BegunStore create_part(int shard) {
+    return create(part(shard), std::to_string(shard) + "/4", 'j');
   }
   [[nodiscard]] std::string part(int shard) const {
     return directory_ / ("results.part-" + std::to_string(shard) + "-of-4.h5");
