@@ -148,7 +148,7 @@ Report trace_command(Options& options) {
       "GPU");
   options.parse();
   const ResultReader reader = open_result_file(name);
-  const PlanDeviceTimes on_gpus = events.empty() ? PlanDeviceTimes{} : device_times_in(events);
+  const GpuTimesOfPlans on_gpus = events.empty() ? GpuTimesOfPlans{} : gpu_times_in(events);
   write_output(out, [&](std::ostream& to) { write_trace(reader, on_gpus, to); });
   return {};
 }

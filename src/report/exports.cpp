@@ -51,7 +51,7 @@ std::vector<Json> device_slices(const GpuPlanTimes& times, std::int64_t process,
 
 }  // namespace
 
-void write_trace(const ResultReader& reader, const PlanDeviceTimes& on_gpus, std::ostream& out) {
+void write_trace(const ResultReader& reader, const GpuTimesOfPlans& on_gpus, std::ostream& out) {
   out << "{\"traceEvents\":[";
   const char* separator = "";
   const auto write = [&](const Json& event) {

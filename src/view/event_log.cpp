@@ -144,11 +144,11 @@ void EventLog::flush() {
   lines_.clear();
 }
 
-PlanDeviceTimes device_times_in(const std::filesystem::path& events) {
+GpuTimesOfPlans gpu_times_in(const std::filesystem::path& events) {
   std::ifstream lines(events);
   if (!lines)
     throw RunError("the event log " + events.string() + " cannot be read: " + std::strerror(errno));
-  PlanDeviceTimes times;
+  GpuTimesOfPlans times;
   bool any_event = false;
   for (std::string text; std::getline(lines, text);) {
     const Json event = Json::parse(text, nullptr, false);
@@ -157,7 +157,7 @@ PlanDeviceTimes device_times_in(const std::filesystem::path& events) {
     try {
       if (event.contains("gpu") && event.at("event") == "result")
         times[{event.at("id").get<std::string>(), event.at("seconds").get<double>()}] =
-            device_times_from_json(event.at("gpu"));
+            gpu_plan_times_from_json(event.at("gpu"));
     } catch (const Json::exception&) {
       // of another version
     }

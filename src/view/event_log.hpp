@@ -42,10 +42,10 @@ class EventLog {
 };
 
 /// What GPUs did for plans, by id and `seconds` of the result.
-using PlanDeviceTimes = std::map<std::pair<std::string, double>, GpuPlanTimes>;
+using GpuTimesOfPlans = std::map<std::pair<std::string, double>, GpuPlanTimes>;
 
 /// From the results in an event log; lines that are cut short or of something else count for
 /// nothing. Throws RunError if the file cannot be read or has no event.
-[[nodiscard]] PlanDeviceTimes device_times_in(const std::filesystem::path& events);
+[[nodiscard]] GpuTimesOfPlans gpu_times_in(const std::filesystem::path& events);
 
 }  // namespace wallheat

@@ -27,7 +27,7 @@ Json to_json(const GpuPlanTimes& times) {
           {"grid", times.blocks},           {"block", times.threads}};
 }
 
-GpuPlanTimes device_times_from_json(const Json& json) {
+GpuPlanTimes gpu_plan_times_from_json(const Json& json) {
   return {.upload_s = json.at("upload_s").get<double>(),
           .kernel_s = json.at("kernel_s").get<double>(),
           .download_s = json.at("download_s").get<double>(),

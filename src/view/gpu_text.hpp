@@ -13,7 +13,7 @@ namespace wallheat {
 /// Those of a plan that a GPU solved, and back. What is not there or is no number throws
 /// nlohmann::json::exception.
 [[nodiscard]] Json to_json(const GpuPlanTimes& times);
-[[nodiscard]] GpuPlanTimes device_times_from_json(const Json& json);
+[[nodiscard]] GpuPlanTimes gpu_plan_times_from_json(const Json& json);
 
 /// Title and a line a kernel: its plans, and their total, mean, least and largest time, of the
 /// seconds for plans of each, by its name; empty if there is none.
