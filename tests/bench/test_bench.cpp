@@ -1,7 +1,7 @@
 #include "bench/bench.hpp"
 #include "core/generator.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -67,7 +67,7 @@ TEST_F(MeasureGpu, measures_1_2_4_plans_in_flight_and_as_many_as_the_gpu_likes) 
 
 TEST_F(MeasureGpu, refuses_a_gpu_that_gives_wrong_answers) {
   device_.lies_about = &settings_.plans.back();
-  EXPECT_THAT(refusal_of<RunError>([&] { (void)measure_gpu(device_, settings_); }),
+  EXPECT_THAT(error_message_of<RunError>([&] { (void)measure_gpu(device_, settings_); }),
               HasSubstr("plan number 3"));
 }
 

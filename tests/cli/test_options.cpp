@@ -6,9 +6,9 @@
 #include "cli/commands.hpp"
 #include "cli/in_process.hpp"
 #include "run/run_options.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
-#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/result_reader.hpp"
@@ -29,7 +29,7 @@ Arguments with_plans(const Arguments& more) {
 RunOptions parsed(const Arguments& more) { return parsed_alone(with_plans(more)); }
 
 std::string refusal(const Arguments& arguments) {
-  return refusal_of<UsageError>([&] { (void)parsed_alone(arguments); });
+  return error_message_of<UsageError>([&] { (void)parsed_alone(arguments); });
 }
 /// Refusals of what is given beside --data and --out, each with a part of its sentence.
 void expect_refused(const std::vector<std::pair<Arguments, std::string>>& refusals) {
@@ -109,7 +109,7 @@ TEST(Options, take_the_values_that_make_sense_and_name_them) {
 TEST(Options, that_are_missing_are_named_in_one_sentence) {
   EXPECT_EQ(refusal({}), "--data and --out are missing");
   EXPECT_EQ(refusal({"--data", "", "--out", "y"}), "--data is missing");
-  EXPECT_EQ(refusal_of<UsageError>([] {
+  EXPECT_EQ(error_message_of<UsageError>([] {
               Options options("summary", {"a.h5", "b.h5", "c.h5"});
               (void)summary_command(options);
             }),
@@ -222,7 +222,7 @@ TEST(SolverSettings, name_what_decides_the_answers_and_not_how_fast_they_come) {
        {std::pair("wall", "5"), {"above", "nan"}, {"rooms_door", "-2"}, {"tolerance", "-1.0"}}) {
     Attributes damaged = asked;
     damaged[name] = wrong;
-    EXPECT_EQ(refusal_of<RunError>([&] { (void)recorded_solver("FILE", damaged); }),
+    EXPECT_EQ(error_message_of<RunError>([&] { (void)recorded_solver("FILE", damaged); }),
               std::string("FILE: its ") + name + " is '" + wrong + "'");
   }
 }

@@ -6,8 +6,8 @@
 
 #include "core/npy.hpp"
 #include "core/plan_files.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan_files.hpp"
@@ -53,7 +53,7 @@ class FloorPlanFiles : public testing::Test {
   }
   /// The sentence with which a plan is refused.
   std::string refusal(const std::string& domain, const std::string& interior) {
-    return refusal_of<InputError>([&] { (void)load(domain, interior); });
+    return error_message_of<InputError>([&] { (void)load(domain, interior); });
   }
 
   TemporaryDirectory directory_;
@@ -164,7 +164,7 @@ TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
 
 TEST_F(FloorPlanFiles, are_refused_when_missing_or_no_files_or_elsewhere) {
   write("8_domain.npy", good_domain);
-  EXPECT_THAT(refusal_of<InputError>([&] { (void)load_floor_plan(directory_.path(), "8"); }),
+  EXPECT_THAT(error_message_of<InputError>([&] { (void)load_floor_plan(directory_.path(), "8"); }),
               HasSubstr("8_interior.npy: no such file"));
   std::filesystem::create_directory(directory_ / "9_domain.npy");
   ASSERT_EQ(::mkfifo((directory_ / "10_domain.npy").c_str(), 0666), 0);

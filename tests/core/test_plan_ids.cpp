@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "core/plan_ids.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
@@ -44,7 +44,7 @@ TEST_F(IdsFile, is_no_named_pipe_and_no_device_but_may_be_a_pipe_of_the_shell) {
   const auto pipe = directory_ / "building_ids.txt";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0666), 0);
   const auto expect_refused = [](const std::filesystem::path& file) {
-    EXPECT_THAT(refusal_of<RunError>([&] { (void)read_ids(file); }),
+    EXPECT_THAT(error_message_of<RunError>([&] { (void)read_ids(file); }),
                 HasSubstr("the ids file " + file.string() +
                           " cannot be read: it is a named pipe or a device"));
   };

@@ -7,8 +7,8 @@
 
 #include "core/generator.hpp"
 #include "core/interior_values.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/rooms.hpp"
 
@@ -148,7 +148,7 @@ TEST(Rooms, are_divided_by_an_opening_as_wide_as_a_door_and_not_by_a_wider_one) 
   }
   EXPECT_EQ(default_door({100, 400}), 8U) << "a fiftieth of the longer side";
   EXPECT_EQ(default_door({10, 10}), 1U);
-  EXPECT_EQ(refusal_of<RunError>([] { (void)map_rooms(Mask(3, 3, 1), largest_door + 1); }),
+  EXPECT_EQ(error_message_of<RunError>([] { (void)map_rooms(Mask(3, 3, 1), largest_door + 1); }),
             "a door cannot be wider than 10000 cells");
 }
 

@@ -2,8 +2,8 @@
 
 #include "forecast/campaign_choices.hpp"
 #include "forecast/replay.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 // Where a campaign may run, and how long it takes there.
@@ -32,7 +32,7 @@ TEST(Sinfo, names_the_line_that_is_broken) {
                                    {"a|up|1|2|(null)|1:00:xx|1\n", "time limit is 'xx'"},
                                    {"a|up|1|2|(null)|9223372036854775807|1\n", "time limit is '9"},
                                    {"a|up|1|2|(null)|1|1|9223372036854775807\n", "memory is '9"}})
-    EXPECT_THAT(refusal_of<RunError>([&, &text = text] { (void)parse_sinfo("sinfo", text); }),
+    EXPECT_THAT(error_message_of<RunError>([&, &text = text] { (void)parse_sinfo("sinfo", text); }),
                 HasSubstr(part));
 }
 

@@ -1,7 +1,7 @@
 #include "forecast/job_listing.hpp"
 #include "forecast/wait_forecast.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -99,7 +99,8 @@ TEST(Sacct, names_the_line_that_is_broken) {
         {"1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|3|1G|mem=xG\n", "its memory is 'x'"},
         {"JobIDRaw|JobID\n", "the column Partition is missing"},
         {"bash: sacct: command not found\n", "1 fields in place of 14"}})
-    EXPECT_THAT(refusal_of<RunError>([&, &text = text] { (void)sacct(text); }), HasSubstr(part));
+    EXPECT_THAT(error_message_of<RunError>([&, &text = text] { (void)sacct(text); }),
+                HasSubstr(part));
 }
 
 constexpr const char* bjobs_header =
@@ -127,12 +128,13 @@ TEST(Bjobs, tells_waits_of_queues) {
 
 TEST(Bjobs, names_the_line_that_is_broken) {
   for (const char* when : {"yesterday", "Sep 25 21:15:00", "Sep 25 21:15 2023 later"})
-    EXPECT_THAT(refusal_of<RunError>(
+    EXPECT_THAT(error_message_of<RunError>(
                     [&] { (void)bjobs(std::string("101|0|n|DONE|") + when + "|-|-|4|60\n"); }),
                 AllOf(HasSubstr(std::string("bjobs.txt, line 2: '") + when + "' is no time"),
                       HasSubstr("LSB_DISPLAY_YEAR=Y bjobs")));
-  EXPECT_THAT(refusal_of<RunError>([] { (void)bjobs("101|0\n"); }), HasSubstr("2 fields in place"));
-  EXPECT_THAT(refusal_of<RunError>([] { (void)parse_bjobs("b", "JOBID|QUEUE\n"); }),
+  EXPECT_THAT(error_message_of<RunError>([] { (void)bjobs("101|0\n"); }),
+              HasSubstr("2 fields in place"));
+  EXPECT_THAT(error_message_of<RunError>([] { (void)parse_bjobs("b", "JOBID|QUEUE\n"); }),
               HasSubstr("b, line 1: the column JOBINDEX is missing"));
 }
 

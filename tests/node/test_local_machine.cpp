@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "node/local_machine.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
 
@@ -181,7 +181,7 @@ TEST(BindThisThread, refuses_cpus_that_do_not_exist_and_names_them) {
   for (const std::vector<int>& cpus : std::vector<std::vector<int>>{
            {}, {-1}, {100'000}, {2'000'000'000}, {bound_cpus().front(), 100'000}})
     std::thread([&] { EXPECT_THROW(bind_this_thread(cpus), RunError); }).join();
-  EXPECT_THAT(refusal_of<RunError>([] { bind_this_thread({100'000}); }),
+  EXPECT_THAT(error_message_of<RunError>([] { bind_this_thread({100'000}); }),
               HasSubstr("cpu 100000 of " + host_name()));
 }
 

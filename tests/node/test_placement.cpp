@@ -6,8 +6,8 @@
 #include <set>
 
 #include "node/placement.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -189,7 +189,7 @@ TEST(PlaceWorkers,
 
 TEST(PlaceWorkers, says_who_gets_no_gpu_and_why_if_one_is_demanded) {
   const auto refusal = [](const std::vector<Machine>& workers) {
-    return refusal_of<RunError>([&] { (void)place_workers(workers, DeviceChoice::gpu, 0); });
+    return error_message_of<RunError>([&] { (void)place_workers(workers, DeviceChoice::gpu, 0); });
   };
   EXPECT_THAT(refusal(alike(2, sockets_of(1, 2), gpus_near({0}))),
               HasSubstr("worker 2 on host n0 gets no GPU of its own (1 usable for the 2 workers"));

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "plans/plan_source.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
@@ -42,7 +42,7 @@ TEST_F(PlanDirectory, without_a_list_of_its_plans_has_all_of_them_in_natural_ord
 }
 
 TEST_F(PlanDirectory, must_hold_a_list_or_a_plan) {
-  EXPECT_THAT(refusal_of<RunError>([&] { (void)ids(); }),
+  EXPECT_THAT(error_message_of<RunError>([&] { (void)ids(); }),
               AllOf(HasSubstr(directory_.path().string()),
                     HasSubstr("neither building_ids.txt nor a floor plan")));
   add("1_domain.npy");
@@ -53,11 +53,11 @@ TEST_F(PlanDirectory, must_hold_a_list_or_a_plan) {
 TEST_F(PlanDirectory, gives_a_mask_of_so_many_cells_and_no_larger_one) {
   save_floor_plan(directory_.path(), "7", room(20, 30));
   EXPECT_EQ(source()->interior("7", 600), room(20, 30).interior);
-  EXPECT_THAT(refusal_of<InputError>([&] { (void)source()->interior("7", 599); }),
+  EXPECT_THAT(error_message_of<InputError>([&] { (void)source()->interior("7", 599); }),
               HasSubstr("7_interior.npy: has more than 599 cells"));
   add("8_interior.npy");
   std::filesystem::resize_file(directory_ / "8_interior.npy", std::uintmax_t{1} << 40);
-  EXPECT_THAT(refusal_of<InputError>([&] { (void)source()->interior("8", 599); }),
+  EXPECT_THAT(error_message_of<InputError>([&] { (void)source()->interior("8", 599); }),
               HasSubstr("8_interior.npy: has more than 599 cells"));
 }
 

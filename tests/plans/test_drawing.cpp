@@ -4,9 +4,9 @@
 
 #include "core/text.hpp"
 #include "plans/drawing.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "support/png.hpp"
-#include "support/refusal.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -58,7 +58,7 @@ TEST(Drawing, takes_near_colours_for_the_nearest_and_says_so) {
 TEST(Drawing, with_an_odd_colour_is_refused_with_its_place) {
   const NamedBytes odd = drawn({"bbbb", "bk?b", "b.??"});
   EXPECT_THAT(
-      refusal_of<InputError>([&] { (void)plan_in_drawing(odd, red_and_black); }),
+      error_message_of<InputError>([&] { (void)plan_in_drawing(odd, red_and_black); }),
       AllOf(HasSubstr("flat.png: the pixel at x 2, y 1 is #c8b414"), HasSubstr("3 such pixels")));
   Legend tolerant = red_and_black;
   tolerant.near = 442;
@@ -95,9 +95,9 @@ TEST(Drawing, that_cannot_be_read_is_refused) {
       {drawn({std::string(16385, '.')}), "more than 16384 pixels"},
       {bold, "it is too short for 16130 x 16129 pixels"}};
   for (const auto& [png, why] : refused)
-    EXPECT_THAT(
-        refusal_of<InputError>([&, &png = png] { (void)plan_in_drawing(png, red_and_black); }),
-        HasSubstr(why));
+    EXPECT_THAT(error_message_of<InputError>(
+                    [&, &png = png] { (void)plan_in_drawing(png, red_and_black); }),
+                HasSubstr(why));
 }
 
 }  // namespace

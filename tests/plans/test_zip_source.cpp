@@ -11,9 +11,9 @@
 #include "core/plan_files.hpp"
 #include "plans/plan_source.hpp"
 #include "plans/zip_writer.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
-#include "support/refusal.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan_files.hpp"
@@ -64,7 +64,7 @@ class ZipSource : public testing::Test {
   }
   SharedPlanSource open(const Files& files) { return open(zip_of(files)); }
   void expect_refused(const std::string& bytes, const std::string& sentence) {
-    EXPECT_THAT(refusal_of<RunError>([&] { (void)open(bytes); }), HasSubstr(sentence));
+    EXPECT_THAT(error_message_of<RunError>([&] { (void)open(bytes); }), HasSubstr(sentence));
   }
   /// Makes `file()` of the folder `plans` in `directory_`.
   int python(const std::string& script) {
@@ -162,7 +162,7 @@ TEST_F(ZipSourceWithoutAList, reads_a_plan_whose_entry_offsets_it_gets) {
 TEST_F(ZipSourceWithoutAList, says_what_a_plan_lacks) {
   files_.pop_back();
   listed_ = open(files_);
-  EXPECT_THAT(refusal_of<InputError>([&] { (void)unlisted()->load(key("2")); }),
+  EXPECT_THAT(error_message_of<InputError>([&] { (void)unlisted()->load(key("2")); }),
               HasSubstr("plans.zip: there is no 2_interior.npy"));
 }
 
@@ -175,7 +175,7 @@ TEST_F(ZipSourceWithoutAList, takes_no_plan_for_another_if_the_archive_is_anothe
   for (const auto& read : std::initializer_list<std::function<void()>>{
            [&] { (void)source->load(first); }, [&] { (void)source->stamp(first); },
            [&] { (void)source->shape(second); }})
-    EXPECT_THAT(refusal_of<InputError>(read), HasSubstr("it has changed"));
+    EXPECT_THAT(error_message_of<InputError>(read), HasSubstr("it has changed"));
 }
 
 TEST_F(ZipSource, has_the_order_of_its_list_and_plans_beside_it) {
@@ -196,15 +196,16 @@ TEST_F(ZipSource, has_the_order_of_its_list_and_plans_beside_it) {
   for (const auto& read : std::vector<std::function<void()>>{
            [&] { (void)source->load("7"); }, [&] { (void)source->shape("7"); },
            [&] { (void)source->stamp("7"); }, [&] { (void)source->has_source("7"); }})
-    EXPECT_THAT(refusal_of<InputError>(read), HasSubstr("plans.zip: there is no x/y/7_domain.npy"));
-  EXPECT_THAT(refusal_of<InputError>([&] { (void)source->load("../9"); }), HasSubstr("'/'"));
+    EXPECT_THAT(error_message_of<InputError>(read),
+                HasSubstr("plans.zip: there is no x/y/7_domain.npy"));
+  EXPECT_THAT(error_message_of<InputError>([&] { (void)source->load("../9"); }), HasSubstr("'/'"));
 }
 
 TEST_F(ZipSource, unpacks_no_mask_that_is_too_large) {
   std::string bytes = zip_of(files_of({{"1", room(9, 9)}}));
   bytes[bytes.rfind(entry_mark) + size_at + 3] = 0x70;  // of the mask: it says 2 GB
   const auto source = open(bytes);
-  EXPECT_THAT(refusal_of<InputError>([&] { (void)source->interior("1", 81); }),
+  EXPECT_THAT(error_message_of<InputError>([&] { (void)source->interior("1", 81); }),
               HasSubstr("1_interior.npy: has more than 81 cells"));
 }
 
@@ -237,7 +238,7 @@ TEST_F(ZipSource, says_how_far_apart_the_cells_are) {
   for (const char* wrong : {"", "1/4", "0", "-1", "nan", "inf"}) {
     files[3].second = wrong;
     (void)open(files);
-    EXPECT_THAT(refusal_of<RunError>([&] { (void)spacing_of_plans(file()); }),
+    EXPECT_THAT(error_message_of<RunError>([&] { (void)spacing_of_plans(file()); }),
                 AllOf(HasSubstr("spacing.txt"), HasSubstr("one number above 0")))
         << wrong;
   }
@@ -268,7 +269,7 @@ TEST_F(ZipSource, names_archive_and_member_that_cannot_be_read) {
     const auto source = open(bytes);
     EXPECT_TRUE(same_plan(source->load("2"), room(9, 9))) << cause;
     EXPECT_THAT(
-        refusal_of<InputError>([&] { (void)source->load("1"); }),
+        error_message_of<InputError>([&] { (void)source->load("1"); }),
         AllOf(HasSubstr("plans.zip: 1_domain.npy"), HasSubstr(cause), Not(HasSubstr("\n"))));
   }
 }
@@ -305,7 +306,7 @@ TEST_F(ZipSource, that_is_none_or_of_no_plans_is_refused_in_one_sentence) {
     expect_refused(zip_of(files), name + "', whose name leads out of a directory");
   }
   std::filesystem::remove(file());
-  EXPECT_THAT(refusal_of<RunError>([&] { (void)open_plan_source(file()); }),
+  EXPECT_THAT(error_message_of<RunError>([&] { (void)open_plan_source(file()); }),
               HasSubstr("there is no directory or zip archive"));
 }
 

@@ -10,8 +10,8 @@
 #include "report/scaling.hpp"
 #include "store/field_codec.hpp"
 #include "store/result_store.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/report_values.hpp"
 #include "support/results.hpp"
 #include "support/temporary_directory.hpp"
@@ -160,7 +160,7 @@ TEST_F(TwoFiles, may_be_the_reference_programs_csv) {
   EXPECT_EQ(other.apart[0].id, "b,c");
   EXPECT_FALSE(other.equal());
   std::ofstream(csv) << "id,mean_temp\na,12.35\n";
-  EXPECT_THAT(refusal_of<RunError>([&] { (void)read_reference_csv(csv); }),
+  EXPECT_THAT(error_message_of<RunError>([&] { (void)read_reference_csv(csv); }),
               HasSubstr("a.csv: plan a has no std_temp"));
 }
 
@@ -321,7 +321,7 @@ TEST(FinishedRun, is_refused_if_its_time_says_nothing) {
                   "1 of 2 plans are not solved yet; finish it with --resume"),
         {{end_of_session(2, "3"), end_of_session(4, "3")}, "its sessions had 2 and 4 workers"},
         {{of_killed, end_of_session(4, "3")}, "was killed"}})
-    EXPECT_THAT(refusal_of<RunError>([&, &ends = ends] { (void)run_with(ends); }),
+    EXPECT_THAT(error_message_of<RunError>([&, &ends = ends] { (void)run_with(ends); }),
                 HasSubstr(sentence));
 }
 

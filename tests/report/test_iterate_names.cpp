@@ -10,8 +10,8 @@
 #include "core/interior_values.hpp"
 #include "report/answer_csv.hpp"
 #include "solve/single_precision.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/report_values.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
@@ -162,7 +162,7 @@ TEST(AnswerCsv, is_refused_with_its_line) {
         {"id,mean_temp\n1,2\n\n1,2\n", "line 4: plan 1 is there twice"},
         {"id,mean_temp\n", "holds no plan"}}) {
     std::ofstream(file) << csv;
-    EXPECT_THAT(refusal_of<RunError>([&] { (void)read_answers(file); }), HasSubstr(sentence));
+    EXPECT_THAT(error_message_of<RunError>([&] { (void)read_answers(file); }), HasSubstr(sentence));
   }
 }
 

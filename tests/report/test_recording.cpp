@@ -4,8 +4,8 @@
 
 #include "report/node_text.hpp"
 #include "report/recording.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/report_values.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/gpu_text.hpp"
@@ -94,7 +94,8 @@ TEST(Recordings, that_are_damaged_or_none_are_refused_with_the_line) {
         {dmon, "holds no sample"},
         {"time,seconds,cpu\n", "holds no sample"},
         {"building_id,mean_temp\n", "is neither"}})
-    EXPECT_THAT(refusal_of<RunError>([&, &text = text] { (void)read(text); }), HasSubstr(sentence));
+    EXPECT_THAT(error_message_of<RunError>([&, &text = text] { (void)read(text); }),
+                HasSubstr(sentence));
   EXPECT_THROW((void)read_recording("none.txt"), RunError);
 }
 

@@ -2,8 +2,8 @@
 
 #include "report/gnuplot.hpp"
 #include "report/report.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/report_values.hpp"
 #include "wallheat/error.hpp"
 
@@ -104,7 +104,7 @@ TEST(Report, is_found_again_in_its_json) {
        {"", "{}", "[]", R"({"layout": ["", ["fact", ["a", "", [0, 6, ""], ""]]]})",
         R"({"layout": ["", ["fact", ["a", "", [7, 6, ""], ""]]], "a": 1})",
         R"({"layout": ["", ["table", ["a", "", [["id"]], 9, false]]], "a": []})"})
-    EXPECT_THAT(refusal_of<RunError>([&] { (void)report_in("houses.json", wrong); }),
+    EXPECT_THAT(error_message_of<RunError>([&] { (void)report_in("houses.json", wrong); }),
                 HasSubstr("houses.json"))
         << wrong;
 }
@@ -189,7 +189,7 @@ TEST(Figure, is_drawn_whatever_it_holds) {
   figure.series = {{"", Figure::Mark::bars, {-0.4, 0.6}, {1, 0}, {0.4, 1.4}}};
   EXPECT_THAT(svg(), AllOf(HasSubstr("here"), HasSubstr("\"there\" `ls`")));
   figure.series = {{"none", Figure::Mark::line, {NAN}, {NAN}}};
-  EXPECT_EQ(refusal_of<RunError>([&] { (void)svg(); }), "there is nothing to draw");
+  EXPECT_EQ(error_message_of<RunError>([&] { (void)svg(); }), "there is nothing to draw");
   EXPECT_THROW((void)draw(Report(), PlotFormat::svg), RunError);
   Report report = houses();
   report.add(*houses().first<Figure>()).name = "another";

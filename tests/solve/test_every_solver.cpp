@@ -5,8 +5,8 @@
 
 #include "core/generator.hpp"
 #include "solve/solver_options.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/rooms.hpp"
 #include "support/same_bits.hpp"
 #include "wallheat/error.hpp"
@@ -67,7 +67,7 @@ TEST(EverySolver, refuses_what_is_no_number_or_could_become_none) {
   const FloorPlan good = room(21, 21);
   const auto expect_refused = [](const FloorPlan& plan, const Limits& limits, const char* words) {
     for (const auto& solver : every_solver())
-      EXPECT_THAT(refusal_of<InputError>([&] { (void)solver->solve(plan, limits, {}); }),
+      EXPECT_THAT(error_message_of<InputError>([&] { (void)solver->solve(plan, limits, {}); }),
                   HasSubstr(words));
   };
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity(), -1e301}) {

@@ -10,8 +10,8 @@
 #include "solve/isa.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/error_bound.hpp"
+#include "support/error_message.hpp"
 #include "support/farthest_apart.hpp"
-#include "support/refusal.hpp"
 #include "support/rooms.hpp"
 #include "support/same_bits.hpp"
 #include "support/shared_plans.hpp"
@@ -252,7 +252,7 @@ TEST_F(SteadySolver, refuses_an_accuracy_that_cannot_be_proven_and_names_one_tha
     plans.push_back({std::to_string(seed), random_plan(5 + seed % 50, 60, 40 + seed % 60, seed)});
   for (const auto& [name, plan] : plans) {
     if (name == "open") continue;  // all its cells are at 0 °C
-    const std::string text = refusal_of<InputError>([&] {
+    const std::string text = error_message_of<InputError>([&] {
       (void)solver_->solve(plan, {0, 1000, 1e-17}, {});
     });
     const std::string before = "give an accuracy of ";

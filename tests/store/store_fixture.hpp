@@ -16,8 +16,8 @@
 #include "store/merge.hpp"
 #include "store/repair.hpp"
 #include "store/result_store.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
-#include "support/refusal.hpp"
 #include "support/results.hpp"
 #include "support/temporary_directory.hpp"
 #include "wallheat/error.hpp"
@@ -62,13 +62,13 @@ void run_and_kill(Work work) {
   ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "status " << status;
 }
 
-/// The sentence of the RunError that `step` throws; "(accepted)" if it throws none.
+/// The sentence of the RunError that `step` throws; "(no error)" if it throws none.
 template <class Step>
 std::string refusal(Step step) {
-  return refusal_of<RunError>(step);
+  return error_message_of<RunError>(step);
 }
 
-/// The sentence with which a store of a file is refused; "(accepted)" if it is not.
+/// The sentence with which a store of a file is refused; "(no error)" if it is not.
 inline std::string refusal_of_store(const std::filesystem::path& file, OpenMode mode,
                                     const StorePlan& plan) {
   return refusal([&] { const ResultStore store({file, mode}, plan, {}); });

@@ -242,7 +242,7 @@ TEST_F(ResultStoreFile, keeps_long_odd_and_empty_attributes) {
   EXPECT_EQ(refusal([&] {
               ResultStore({file, OpenMode::resume}, plan, {}).close({});
             }),
-            "(accepted)");
+            "(no error)");
 }
 
 TEST_F(ResultStoreFile, refuses_what_it_cannot_hold_and_to_replace_a_file_unless_told) {

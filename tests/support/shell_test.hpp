@@ -53,6 +53,14 @@ class ShellTest : public testing::Test {
     EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
     EXPECT_EQ(refused.out, "") << command;
   }
+  /// Expects that the command fails with this status, prints nothing on stdout, and prints exactly
+  /// one message on stderr, of one line, which mentions all facts.
+  void expect_error(const std::string& command, int status, const Facts& facts) const {
+    const Finished failed = shell("wallheat " + command, status);
+    EXPECT_THAT(failed.err, AllOf(StartsWith("wallheat: "), Mentions(facts))) << command;
+    EXPECT_EQ(std::count(failed.err.begin(), failed.err.end(), '\n'), 1) << failed.err;
+    EXPECT_EQ(failed.out, "") << command;
+  }
   /// In the folder plans.
   void generate(int count, int size = 32) const {
     shell("wallheat generate --out plans --seed 3 --count " + std::to_string(count) + " --size " +

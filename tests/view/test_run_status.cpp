@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "core/codec.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
-#include "support/refusal.hpp"
 #include "support/temporary_directory.hpp"
 #include "view/run_status.hpp"
 #include "view/terminal.hpp"
@@ -115,13 +115,15 @@ TEST(RunStatus, is_not_written_through_a_link_that_somebody_planted_and_waits_fo
 TEST(RunStatus, is_read_from_a_regular_file_only_and_says_where_it_cannot_be_written) {
   const TemporaryDirectory directory;
   const auto path = directory / "results.h5.status";
-  const auto refused = [&] { return refusal_of<RunError>([&] { (void)read_run_status(path); }); };
+  const auto refused = [&] {
+    return error_message_of<RunError>([&] { (void)read_run_status(path); });
+  };
   ASSERT_EQ(::mkfifo(path.c_str(), 0666), 0);
   EXPECT_THAT(refused(), HasSubstr("results.h5.status is a named pipe"));
   std::filesystem::remove(path);
   std::filesystem::create_symlink("/dev/zero", path);
   EXPECT_THAT(refused(), HasSubstr("results.h5.status is a link"));
-  EXPECT_THAT(refusal_of<RunError>([&] {
+  EXPECT_THAT(error_message_of<RunError>([&] {
                 write_run_status(directory / "none" / "results.h5.status", full_status());
               }),
               AllOf(HasSubstr("results.h5.status"), HasSubstr("No such file")));

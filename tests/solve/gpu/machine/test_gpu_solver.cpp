@@ -17,7 +17,7 @@
 #include "solve/gpu/machine/machine_stream.hpp"
 #include "solve/gpu/solver.hpp"
 #include "solve/gpu/tiling.hpp"
-#include "support/refusal.hpp"
+#include "support/error_message.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/error.hpp"
@@ -149,7 +149,7 @@ TEST(GpuSolver, refuses_a_field_that_is_not_finite_before_it_is_on_the_device) {
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     FloorPlan plan = room(20, 20);
     plan.domain(3, 7) = value;
-    EXPECT_THAT(refusal_of<InputError>([&] { (void)gpu.solver->solve(plan, {}, {}); }),
+    EXPECT_THAT(error_message_of<InputError>([&] { (void)gpu.solver->solve(plan, {}, {}); }),
                 testing::HasSubstr("the value in row 3, column 7 is "));
   }
   EXPECT_EQ(gpu.stream->last_blocks, 0);
@@ -205,12 +205,13 @@ TEST_P(EveryKernel, takes_memory_before_its_first_plan_alone) {
 
 TEST(GpuSolver, leaves_to_a_cpu_what_the_device_has_no_memory_for) {
   const OnMachine gpu(Kernel::streaming, 1, 1000);
-  EXPECT_THAT(refusal_of<DeviceTooSmall>([&] { (void)gpu.solver->solve(room(100, 100), {}, {}); }),
-              testing::HasSubstr("needs 1 MiB of GPU memory, but the GPU has less that is free"));
+  EXPECT_THAT(
+      error_message_of<DeviceTooSmall>([&] { (void)gpu.solver->solve(room(100, 100), {}, {}); }),
+      testing::HasSubstr("needs 1 MiB of GPU memory, but the GPU has less that is free"));
   gpu.stream->free_bytes = std::size_t{1} << 30;
   EXPECT_TRUE(gpu.solver->solve(room(100, 100), {1e-4, 3}, {})) << "once there is some";
   const FloorPlan huge = random_plan(2000, 2000, 1, 1);  // three fields are more than 64 MiB
-  EXPECT_THAT(refusal_of<DeviceTooSmall>([&] {
+  EXPECT_THAT(error_message_of<DeviceTooSmall>([&] {
                 (void)gpu.solver->solve(huge, {1e-4, 1}, {});
               }),
               testing::HasSubstr("but the GPU has 64 MiB"));

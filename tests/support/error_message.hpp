@@ -4,15 +4,15 @@
 
 namespace wallheat {
 
-/// The sentence with which something is refused; "(accepted)" if it is not.
+/// Returns the message of the exception of type `Error` that `act` throws, or "(no error)".
 template <class Error, class Act>
-std::string refusal_of(Act act) {
+std::string error_message_of(Act act) {
   try {
     act();
   } catch (const Error& error) {
     return error.what();
   }
-  return "(accepted)";
+  return "(no error)";
 }
 
 }  // namespace wallheat
