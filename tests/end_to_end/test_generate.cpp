@@ -7,9 +7,9 @@
 namespace wallheat {
 namespace {
 
-class Generated : public ShellTest {};
+class GenerateCommandTest : public ShellTest {};
 
-TEST_F(Generated, archives_hold_what_directories_hold) {
+TEST_F(GenerateCommandTest, WritesSameFilesToArchivesAsToDirectories) {
   for (const std::string kind : {"floorplan", "poisson"}) {
     const std::string words = "generate --count 140 --size 16 --seed 3 --kind " + kind + " --out ";
     shell("wallheat " + words + kind + " && wallheat " + words + kind + ".npz");
@@ -23,7 +23,7 @@ TEST_F(Generated, archives_hold_what_directories_hold) {
   EXPECT_TRUE(bytes("poisson.npz") == before) << "the same plans are the same bytes";
 }
 
-TEST_F(Generated, plates_tell_the_distance_of_their_cells) {
+TEST_F(GenerateCommandTest, StoresGridSpacingOfPlates) {
   for (const std::string out : {"plates", "plates.zip"})
     shell("wallheat generate --kind poisson --size 48 --count 2 --out " + out);
   const auto mean = [&](const std::string& plans) {
@@ -41,7 +41,7 @@ TEST_F(Generated, plates_tell_the_distance_of_their_cells) {
               HasSubstr("spacing.txt must hold one number above 0"));
 }
 
-TEST_F(Generated, plans_of_drawings_can_be_solved) {
+TEST_F(GenerateCommandTest, WritesSolvablePlansFromDrawings) {
   shell("cp '" WALLHEAT_CONFIGS "/../jobs/examples/flat.png' .; cp flat.png other.png");
   EXPECT_THAT(shell("wallheat generate --from flat.png --from other.png --wall '#ff0000=25' "
                     "--wall '#000000=5' --scale 2 --out two.zip")

@@ -7,9 +7,9 @@
 namespace wallheat {
 namespace {
 
-class Monitor : public ShellTest {
+class MonitorCommandTest : public ShellTest {
  protected:
-  Monitor() {
+  MonitorCommandTest() {
     std::filesystem::create_symlink(WALLHEAT_FAKE_NVML, directory_ / "libnvidia-ml.so.1");
   }
   Finished monitor(const std::string& more) const {
@@ -24,7 +24,7 @@ class Monitor : public ShellTest {
   }
 };
 
-TEST_F(Monitor, shows_node_and_gpus_and_ends_with_a_summary) {
+TEST_F(MonitorCommandTest, PrintsSamplesBeforeSummary) {
   const Finished shown = monitor("--samples 3");
   EXPECT_THAT(shown.out, AllOf(StartsWith("#     s  cpu      ram"),
                                HasSubstr("    0   512    61    74   97   40    3    5  2619  1980"),
@@ -38,7 +38,7 @@ TEST_F(Monitor, shows_node_and_gpus_and_ends_with_a_summary) {
   EXPECT_EQ(objects[2]["summary"][0]["name"], "cpu");
 }
 
-TEST_F(Monitor, writes_a_recording_that_it_reads_and_draws) {
+TEST_F(MonitorCommandTest, ReadsRecordingThatItWrote) {
   const auto rows = [&] { return shell("wc -l < m.csv").out; };
   monitor("--samples 4 --csv m.csv");
   EXPECT_THAT(bytes("m.csv"), StartsWith("time,seconds,cpu,ram,gpu0_pwr,"));
@@ -54,7 +54,7 @@ TEST_F(Monitor, writes_a_recording_that_it_reads_and_draws) {
               HasSubstr(R"("samples": 31)"));
 }
 
-TEST_F(Monitor, tells_who_uses_the_gpus) {
+TEST_F(MonitorCommandTest, ListsProcessesOfGpus) {
   EXPECT_THAT(monitor("--samples 1 --processes").out,
               HasSubstr("  gpu       pid   sm  mem  enc  dec      fb  command\n"
                         "    0         9    4    0    3    5       -  -\n"
@@ -66,7 +66,7 @@ TEST_F(Monitor, tells_who_uses_the_gpus) {
   EXPECT_EQ(objects[1]["processes"][1]["sm"], nullptr);
 }
 
-TEST_F(Monitor, ends_cleanly_when_it_is_told_to) {
+TEST_F(MonitorCommandTest, PrintsSummaryAfterInterruptOrTermination) {
   for (const int signal : {SIGINT, SIGTERM}) {
     Process process({WALLHEAT_PROGRAM, "monitor", "--interval", "0.01"});
     wait_until("a sample", [&] {

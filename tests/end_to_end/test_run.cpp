@@ -16,7 +16,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-class Wallheat : public ShellTest {
+class RunEndToEndTest : public ShellTest {
  protected:
   const std::string run = "wallheat run --data plans --out results.h5 ";
 
@@ -51,7 +51,7 @@ class Wallheat : public ShellTest {
   }
 };
 
-TEST_F(Wallheat, gives_the_same_answers_with_any_number_of_ranks_any_solver_and_any_isa) {
+TEST_F(RunEndToEndTest, GivesSameResultsForAnyRanksOrIsa) {
   generate(7, 80);
   for (const std::string solver : {"jacobi", "steady", "fastforward"}) {
     const std::string options = " --save-fields --solver " + solver;
@@ -72,7 +72,7 @@ TEST_F(Wallheat, gives_the_same_answers_with_any_number_of_ranks_any_solver_and_
   }
 }
 
-TEST_F(Wallheat, tells_its_ranks_but_at_a_terminal) {
+TEST_F(RunEndToEndTest, OmitsRankPrefixesAtTerminal) {
   generate(24, 200);  // long enough for both workers to get ready
   const std::string ranks = "$mpirun 3 run --data plans --out results.h5 ";
   EXPECT_THAT(shell(ranks).err, AllOf(HasSubstr("rank  host"), HasSubstr("[rank 0 "),
@@ -85,7 +85,7 @@ TEST_F(Wallheat, tells_its_ranks_but_at_a_terminal) {
   EXPECT_THAT(lines, Not(Contains(HasSubstr("[rank"))));
 }
 
-TEST_F(Wallheat, goes_on_past_bad_plans_and_retries_them_until_they_failed_too_often) {
+TEST_F(RunEndToEndTest, RetriesFailedPlansUntilMaxAttempts) {
   generate(5);
   const std::string longest(140, 'x');
   shell("cd plans; for end in domain interior; do cp 00001_$end.npy " + longest +
@@ -108,7 +108,7 @@ TEST_F(Wallheat, goes_on_past_bad_plans_and_retries_them_until_they_failed_too_o
   EXPECT_THAT(shell(twice + "--retry-failed", 3).err, HasSubstr("solved 0, failed 2"));
 }
 
-TEST_F(Wallheat, changes_nothing_if_it_is_refused_before_the_first_plan) {
+TEST_F(RunEndToEndTest, KeepsResultFileWhenRunIsRejected) {
   generate(3);
   shell(run);
   const auto before = bytes("results.h5");
@@ -123,7 +123,7 @@ TEST_F(Wallheat, changes_nothing_if_it_is_refused_before_the_first_plan) {
   EXPECT_EQ(shell("ls results.h5*").out, "results.h5\n");
 }
 
-TEST_F(Wallheat, tells_what_a_full_disk_left_and_makes_the_file_whole_later) {
+TEST_F(RunEndToEndTest, KeepsResultsWhenDiskIsFull) {
   generate(30);
   shell("wallheat run --data plans --out direct.h5 --save-fields --rooms");
   // Rows, and then a journal, find room; not the file with all fields.
@@ -141,7 +141,7 @@ TEST_F(Wallheat, tells_what_a_full_disk_left_and_makes_the_file_whole_later) {
   EXPECT_EQ(shell("ls results.h5*").out, "results.h5\n");
 }
 
-TEST_F(Wallheat, stops_after_so_many_failures_and_tells_a_command_how_it_ended) {
+TEST_F(RunEndToEndTest, NotifiesCommandWhenFailureLimitIsReached) {
   // One worker is at 00001 for minutes, the other fails the rest.
   generate(3, 1000);
   shell(
@@ -158,7 +158,7 @@ TEST_F(Wallheat, stops_after_so_many_failures_and_tells_a_command_how_it_ended) 
   EXPECT_EQ(end["pending"], 1);
 }
 
-TEST_F(Wallheat, ends_as_it_would_whatever_the_command_does_that_is_told) {
+TEST_F(RunEndToEndTest, KeepsExitStatusWhenNotifyCommandFails) {
   generate(2);
   EXPECT_THAT(shell(run + "--notify 'cat > end.json; exit 3'").err,
               HasSubstr("warning: the command of --notify ended with exit status 3"));
@@ -175,7 +175,7 @@ TEST_F(Wallheat, ends_as_it_would_whatever_the_command_does_that_is_told) {
   shell("rm plans/0000[12]_domain.npy; " + run + "--overwrite --stop-after-failures 2", 1);
 }
 
-TEST_F(Wallheat, solves_a_repeated_id_once_and_a_plan_without_rooms_as_empty) {
+TEST_F(RunEndToEndTest, SolvesRepeatedIdOnce) {
   generate(2);
   save_floor_plan(directory_ / "plans", "wall", random_plan(8, 8, 0, 1));
   EXPECT_THAT(
@@ -185,7 +185,7 @@ TEST_F(Wallheat, solves_a_repeated_id_once_and_a_plan_without_rooms_as_empty) {
   EXPECT_THAT(shell("wallheat export results.h5").out, HasSubstr("\nwall, nan, nan, nan, nan\n"));
 }
 
-TEST_F(Wallheat, answers_from_a_zip_archive_as_from_the_directory) {
+TEST_F(RunEndToEndTest, GivesSameResultsForZipArchive) {
   generate(6, 48);
   shell("echo torn > plans/00004_interior.npy; python3 -m zipfile -c plans.zip plans");
   shell("wallheat run --data plans --out a.h5 --save-fields", 3);
@@ -199,7 +199,7 @@ TEST_F(Wallheat, answers_from_a_zip_archive_as_from_the_directory) {
               AllOf(HasSubstr("00002 (other content)"), HasSubstr("--overwrite")));
 }
 
-TEST_F(Wallheat, outlives_its_terminal_where_nohup_started_it) {
+TEST_F(RunEndToEndTest, IgnoresHangupSignalUnderNohup) {
   generate(24, 200);
   // With one thread: on a machine with many cores all plans would else be solved at once.
   Words words = watched_run({"--events", path("events"), "--threads", "1"});
@@ -210,7 +210,7 @@ TEST_F(Wallheat, outlives_its_terminal_where_nohup_started_it) {
   EXPECT_EQ(process.wait(), 0) << process.err();
 }
 
-TEST_F(Wallheat, goes_on_without_ranks_that_were_started_for_something_else) {
+TEST_F(RunEndToEndTest, RejectsRanksWithOtherSettingsOrPlans) {
   generate(6);
   const auto together = [&](const std::string& first, const std::string& second, int status) {
     return shell("mpirun --oversubscribe --bind-to none -n 1 " + first + " : -n 1 " + second,
@@ -228,7 +228,7 @@ TEST_F(Wallheat, goes_on_without_ranks_that_were_started_for_something_else) {
   together(program + "--overwrite", program + "--overwrite --threads 1 --isa baseline", 0);
 }
 
-TEST_F(Wallheat, ends_in_good_time_before_its_limit_and_goes_on_later_if_that_helps) {
+TEST_F(RunEndToEndTest, StopsBeforeTimeLimit) {
   // The rooms of 00001 take minutes, a plan without rooms no time.
   generate(1, 1000);
   save_floor_plan(directory_ / "plans", "wall", random_plan(8, 8, 0, 1));
@@ -247,7 +247,7 @@ TEST_F(Wallheat, ends_in_good_time_before_its_limit_and_goes_on_later_if_that_he
   shell("wallheat status results.h5", 75);
 }
 
-TEST_F(Wallheat, lets_no_clock_that_is_set_end_a_run_early) {
+TEST_F(RunEndToEndTest, IgnoresWallClockJumpsForTimeLimit) {
   generate(3);
   // In the program, the clock on the wall jumps a day ahead each time that it is looked at.
   // LD_PRELOAD ends at a blank; the sanitizer wants to come first.
@@ -262,7 +262,7 @@ TEST_F(Wallheat, lets_no_clock_that_is_set_end_a_run_early) {
 
 // An event log that is a pipe is waited for: a start that takes as long as a test wants.
 
-TEST_F(Wallheat, that_is_stopped_before_a_plan_could_start_fails_and_says_why) {
+TEST_F(RunEndToEndTest, FailsWhenStoppedBeforeFirstPlan) {
   generate(2);
   ASSERT_EQ(::mkfifo(path("events").c_str(), 0600), 0);
   Process process(watched_run({"--events", path("events")}));
@@ -283,12 +283,12 @@ TEST_F(Wallheat, that_is_stopped_before_a_plan_could_start_fails_and_says_why) {
   shell(run + "--resume");
 }
 
-TEST_F(Wallheat, needs_no_more_open_files_than_its_hard_limit_allows) {
+TEST_F(RunEndToEndTest, RaisesSoftLimitOfOpenFiles) {
   generate(2);
   shell("ulimit -Sn 8; " + run);
 }
 
-TEST_F(Wallheat, gives_up_a_plan_at_which_signals_stop_one_session_after_the_other) {
+TEST_F(RunEndToEndTest, GivesUpPlanAfterThreeStoppedSessions) {
   generate(1, 200);
   for (int session = 1; session <= 3; ++session) {
     Process process(watched_run({"--tolerance", "0", "--max-iterations", "1000000000", "--resume",

@@ -7,7 +7,7 @@
 namespace wallheat {
 namespace {
 
-class Forecasts : public ShellTest {
+class QueueCommandsTest : public ShellTest {
  protected:
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(directory_ / name) << text;
@@ -52,7 +52,7 @@ class Forecasts : public ShellTest {
   }
 };
 
-TEST_F(Forecasts, prints_the_published_tables_of_means) {
+TEST_F(QueueCommandsTest, PrintsPublishedTablesOfMeanWaits) {
   for (const auto& [option, table] :
        {std::pair{"",
                   "Partition  < 4 CPU hours  4 - 16 CPU hours  16 - 64 CPU hours  > 64 CPU hours\n"
@@ -77,7 +77,7 @@ TEST_F(Forecasts, prints_the_published_tables_of_means) {
                  "'mediun'; there are gpu, int, medium; did you mean 'medium'?");
 }
 
-TEST_F(Forecasts, bounds_waits_and_says_from_what) {
+TEST_F(QueueCommandsTest, BoundsWaitsFromOwnJobs) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += job("medium", 8, 1 + i * 617 % 100);
   for (int i = 0; i < 4; ++i) text += job("int", 1, 3);
@@ -89,7 +89,7 @@ TEST_F(Forecasts, bounds_waits_and_says_from_what) {
   EXPECT_THAT(bytes("q.svg"), HasSubstr("medium"));
 }
 
-TEST_F(Forecasts, are_refused_without_a_sound_listing) {
+TEST_F(QueueCommandsTest, RejectsInvalidListings) {
   write("a.txt", job("p", 1, 10) + "12|13\n");
   write("l.txt", "JOBID|QUEUE\n");
   expect_refusal("queue --sacct a.txt", 1, "a.txt, line 2: 2 fields in place of 14");
@@ -101,7 +101,7 @@ TEST_F(Forecasts, are_refused_without_a_sound_listing) {
       HasSubstr("save what one of them prints on the cluster, and name it with --sacct or --lsf"));
 }
 
-TEST_F(Forecasts, advises_where_to_run) {
+TEST_F(QueueCommandsTest, AdvisesPartitionForPendingPlans) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += job("slow", 4, 4000) + job("now", 4, 2);
   write("a.txt", text);
@@ -131,7 +131,7 @@ TEST_F(Forecasts, advises_where_to_run) {
                  "--partition must be one of slow, now, not 'no'; did you mean 'now'?");
 }
 
-TEST_F(Forecasts, say_when_a_transfer_to_a_gpu_pays) {
+TEST_F(QueueCommandsTest, ComputesBreakEvenIntensityOfGpuOffload) {
   const std::string offload = "wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9 ";
   EXPECT_THAT(shell(offload + "--plot o.svg").out, HasSubstr("1.068"));
   EXPECT_THAT(bytes("o.svg"), HasSubstr("0.534 and 1.068"));

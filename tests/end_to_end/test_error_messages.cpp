@@ -11,7 +11,7 @@ struct Mistake {
   std::string sentence;  ///< a part of it
 };
 
-class Refusals : public ShellTest {
+class ErrorMessagesTest : public ShellTest {
  protected:
   void expect_each(const std::vector<Mistake>& mistakes) const {
     const auto before = all_files();
@@ -32,7 +32,7 @@ class Refusals : public ShellTest {
   }
 };
 
-TEST_F(Refusals, tell_what_was_meant) {
+TEST_F(ErrorMessagesTest, NamesInvalidArgument) {
   expect_each({
       {2, "sumary r.h5",
        "there is no command 'sumary'; did you mean 'summary'? see 'wallheat help'\n"},
@@ -68,7 +68,7 @@ TEST_F(Refusals, tell_what_was_meant) {
   });
 }
 
-TEST_F(Refusals, come_before_a_run_begins) {
+TEST_F(ErrorMessagesTest, NamesInvalidInputBeforeWorkBegins) {
   generate(3);
   shell(
       "echo 'something precious' > text; : > empty; cp -r plans unlisted;"
@@ -108,7 +108,7 @@ TEST_F(Refusals, come_before_a_run_begins) {
   });
 }
 
-TEST_F(Refusals, of_a_drawing_name_what_it_lacks) {
+TEST_F(ErrorMessagesTest, NamesProblemOfDrawing) {
   shell("cp '" WALLHEAT_CONFIGS "/../jobs/examples/flat.png' .");
   const std::string generate = "generate --out drawn --from flat.png --wall '#ff0000=25' ";
   expect_each({
@@ -123,7 +123,7 @@ TEST_F(Refusals, of_a_drawing_name_what_it_lacks) {
   });
 }
 
-TEST_F(Refusals, of_a_look_say_what_the_file_has) {
+TEST_F(ErrorMessagesTest, NamesDataMissingFromResultFile) {
   solve();
   expect_each({
       {2, "list r.h5 --columns ids", "did you mean 'id'?"},
@@ -158,7 +158,7 @@ TEST_F(Refusals, of_a_look_say_what_the_file_has) {
   });
 }
 
-TEST_F(Refusals, name_what_is_no_result_file) {
+TEST_F(ErrorMessagesTest, NamesFolderOrCsvGivenAsResultFile) {
   solve();
   shell("mkdir empty");
   for (const std::string command :
@@ -186,7 +186,7 @@ TEST_F(Refusals, name_what_is_no_result_file) {
                   AllOf(HasSubstr("name another"), Not(HasSubstr("remove"))));
 }
 
-TEST_F(Refusals, tell_the_plan_that_was_meant) {
+TEST_F(ErrorMessagesTest, SuggestsPlanIdForSimilarId) {
   solve();
   shell("python3 -m zipfile -c plans.zip plans/; printf '00002\\n0001\\n' > ids");
   const auto before = all_files();
@@ -215,7 +215,7 @@ TEST_F(Refusals, tell_the_plan_that_was_meant) {
               HasSubstr("plan 00003 failed: plans/00003_"));
 }
 
-TEST_F(Refusals, are_told_once_and_with_their_status_under_mpirun) {
+TEST_F(ErrorMessagesTest, AppearsOnceUnderMpirun) {
   generate(2);
   const std::string ranks = "$mpirun 3 run --data plans --out results.h5 ";
   const std::string usage = shell(ranks + "--threads -1", 2).err;

@@ -8,12 +8,12 @@
 namespace wallheat {
 namespace {
 
-class NewUser : public ShellTest {
+class CommandOutputTest : public ShellTest {
  protected:
   const std::string run = "wallheat run --data plans --out results.h5 ";
 };
 
-TEST_F(NewUser, gets_json_of_every_command_also_of_an_id_that_is_no_utf8) {
+TEST_F(CommandOutputTest, IsValidJsonForIdWithInvalidUtf8) {
   generate(1);
   const std::string id = "Z\xfcrich";  // Latin-1
   for (const std::string file : {"_domain.npy", "_interior.npy"})
@@ -33,7 +33,7 @@ TEST_F(NewUser, gets_json_of_every_command_also_of_an_id_that_is_no_utf8) {
   }
 }
 
-TEST_F(NewUser, sees_the_result_the_file_and_the_next_command_last) {
+TEST_F(CommandOutputTest, EndsWithResultFileBeforeNextCommand) {
   generate(3);
   const std::string told = shell(run).err;
   const std::size_t file = told.find("the results are in results.h5");
@@ -48,13 +48,13 @@ TEST_F(NewUser, sees_the_result_the_file_and_the_next_command_last) {
               AllOf(HasSubstr("give a longer --time-limit"), Not(HasSubstr("stopping in -"))));
 }
 
-TEST_F(NewUser, is_told_that_there_is_no_gpu_and_not_what_a_driver_says) {
+TEST_F(CommandOutputTest, ReportsMissingGpuWithoutDriverMessage) {
   EXPECT_THAT(
       shell("CUDA_VISIBLE_DEVICES= wallheat devices").out,
       testing::AnyOf(HasSubstr(" no GPU here\n"), HasSubstr("this wallheat was built without")));
 }
 
-TEST_F(NewUser, does_not_get_control_characters_of_an_id_onto_the_terminal) {
+TEST_F(CommandOutputTest, EscapesControlCharactersOfIds) {
   generate(1);
   std::ofstream(directory_ / "plans/building_ids.txt") << "00001\nx\x1b[2Jy\nx\x1b[2Jy\n";
   shell("cp plans/building_ids.txt ids.txt");
@@ -70,7 +70,7 @@ TEST_F(NewUser, does_not_get_control_characters_of_an_id_onto_the_terminal) {
   }
 }
 
-TEST_F(NewUser, reads_everything_at_a_narrow_terminal) {
+TEST_F(CommandOutputTest, FitsIntoNarrowTerminal) {
   generate(30);
   std::ofstream(directory_ / "plans/00002_domain.npy") << "not an array";
   for (const unsigned short width : {60, 120}) {

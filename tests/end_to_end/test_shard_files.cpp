@@ -10,7 +10,7 @@
 namespace wallheat {
 namespace {
 
-class Parts : public ShellTest {
+class ShardFilesTest : public ShellTest {
  protected:
   /// whole.h5: all of `count` plans solved by one run.
   void solve(int count) {
@@ -37,7 +37,7 @@ class Parts : public ShellTest {
   }
 };
 
-TEST_F(Parts, of_a_job_array_become_a_file_that_is_no_shard) {
+TEST_F(ShardFilesTest, MergesIntoCompleteFileAfterJobArray) {
   solve(6);
   shell(
       "export SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_MAX=7 SLURM_ARRAY_TASK_COUNT=3; "
@@ -51,7 +51,7 @@ TEST_F(Parts, of_a_job_array_become_a_file_that_is_no_shard) {
   EXPECT_THAT(shell("wallheat summary all.h5").out, HasSubstr("(3 of 3 sessions"));
 }
 
-TEST_F(Parts, that_leave_plans_out_are_finished_by_a_resume_of_the_whole) {
+TEST_F(ShardFilesTest, MergesWithMissingPlansWhenAllowed) {
   solve(6);
   make_part("part-1.h5", {0, 2, 4});
   const Finished refused = shell("wallheat merge --json --out all.h5 part-1.h5", 1);
@@ -80,7 +80,7 @@ TEST_F(Parts, that_leave_plans_out_are_finished_by_a_resume_of_the_whole) {
             "5 of 6, 0 missing, 0 duplicates, 0 conflicts, 1 failed\n");
 }
 
-TEST_F(Parts, of_a_killed_run_are_made_whole_by_repair) {
+TEST_F(ShardFilesTest, IsRepairedAfterKilledRun) {
   solve(4);
   make_part("killed.h5", {0, 1}, false);
   std::ofstream(path("killed.h5.status")) << "{}";

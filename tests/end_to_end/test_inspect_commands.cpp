@@ -6,7 +6,7 @@
 namespace wallheat {
 namespace {
 
-class Looking : public ShellTest {
+class InspectCommandsTest : public ShellTest {
  protected:
   /// r.h5, and coarse.h5 with another tolerance.
   void solve() const {
@@ -17,7 +17,7 @@ class Looking : public ShellTest {
   }
 };
 
-TEST_F(Looking, lists_the_plans_that_a_formula_holds_for_or_that_are_named) {
+TEST_F(InspectCommandsTest, ListsPlansSelectedByConditionOrId) {
   solve();
   const std::string listed =
       shell("wallheat list r.h5 --where 'iterations > 0' --sort -mean_temp -n 2 --format csv").out;
@@ -33,7 +33,7 @@ TEST_F(Looking, lists_the_plans_that_a_formula_holds_for_or_that_are_named) {
   EXPECT_EQ(shell(list + "--sort -id --first 2").out, "id\n00006\n00005\n");
 }
 
-TEST_F(Looking, makes_one_page_that_needs_nothing_else_also_of_a_killed_run) {
+TEST_F(InspectCommandsTest, WritesSelfContainedReportPage) {
   solve();
   EXPECT_THAT(shell("wallheat summary r.h5 --where 'mean_temp > 0' --plot h.svg").out,
               AllOf(HasSubstr("of the means"), Not(HasSubstr("wall time"))));
@@ -53,7 +53,7 @@ TEST_F(Looking, makes_one_page_that_needs_nothing_else_also_of_a_killed_run) {
             HasSubstr("average mean temperature"), Not(HasSubstr("<svg"))));
 }
 
-TEST_F(Looking, compares_answers_and_times) {
+TEST_F(InspectCommandsTest, ComparesResultsWithTimesOrReference) {
   solve();
   EXPECT_THAT(shell("wallheat compare r.h5 coarse.h5 numpy=79 --plans 4571 --plot c.svg").out,
               AllOf(HasSubstr("tolerance     0.0001  0.1\n"), HasSubstr("s for 4571 plans")));
@@ -67,7 +67,7 @@ TEST_F(Looking, compares_answers_and_times) {
               StartsWith("6 of 6 plans are the reference's answer\n"));
 }
 
-TEST_F(Looking, tells_and_predicts_what_more_workers_bring) {
+TEST_F(InspectCommandsTest, MeasuresOrPredictsScaling) {
   solve();
   EXPECT_THAT(shell("wallheat scaling r.h5").out,
               AllOf(HasSubstr("nodes  GPUs  workers"), HasSubstr("100.0")));
@@ -85,7 +85,7 @@ TEST_F(Looking, tells_and_predicts_what_more_workers_bring) {
 }
 
 /// Six small plans and six large ones, L00001 to L00006.
-class LeftOut : public ShellTest {
+class IncompleteResultsTest : public ShellTest {
  protected:
   void SetUp() override {
     shell(
@@ -101,7 +101,7 @@ class LeftOut : public ShellTest {
   }
 };
 
-TEST_F(LeftOut, plans_are_weighed) {
+TEST_F(IncompleteResultsTest, EstimatesWorkOfMissingPlans) {
   for (const bool large : {true, false}) {
     solve_without(large ? "L*" : "0*");
     const Json answer = Json::parse(shell("wallheat summary r.h5 --json").out);
@@ -119,7 +119,7 @@ TEST_F(LeftOut, plans_are_weighed) {
   EXPECT_THAT(shell("wallheat summary r.h5 --data elsewhere").out, HasSubstr("predicted work"));
 }
 
-TEST_F(LeftOut, plans_end_a_script_that_wants_all) {
+TEST_F(IncompleteResultsTest, FailsWhenCompleteResultsAreRequired) {
   solve_without("L00001");
   EXPECT_THAT(shell("wallheat summary r.h5 --require-complete", 3).err,
               HasSubstr("r.h5 has answers to 11 of 12 plans; the missing ones are "));

@@ -6,19 +6,19 @@
 namespace wallheat {
 namespace {
 
-class Streams : public ShellTest {
+class StandardStreamsTest : public ShellTest {
  protected:
-  Streams() { shell("wallheat generate --out plans --count 5 --size 32 > out"); }
+  StandardStreamsTest() { shell("wallheat generate --out plans --count 5 --size 32 > out"); }
 };
 
-TEST_F(Streams, fail_a_run_at_once_though_stderr_cannot_be_written) {
+TEST_F(StandardStreamsTest, KeepsErrorStatusWhenStderrIsFull) {
   shell("wallheat run --data plans --out nowhere/x.h5 2> /dev/full", 1);
   shell("wallheat run --data plans 2> /dev/full", 2);
   shell("wallheat summary nowhere.h5 2> /dev/full", 1);
   shell("wallheat merge --out all.h5 nowhere.h5 2> /dev/full", 1);
 }
 
-TEST_F(Streams, let_a_run_finish_though_stderr_cannot_be_written) {
+TEST_F(StandardStreamsTest, FinishesRunWhenStderrIsFull) {
   shell("wallheat run --data plans --out results.h5 2> /dev/full");
   EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
   shell("wallheat export results.h5 > /dev/full", 1);
@@ -27,7 +27,7 @@ TEST_F(Streams, let_a_run_finish_though_stderr_cannot_be_written) {
 // Makes descriptor 4 a pipe to which one may write, and which nobody reads any more.
 const std::string leave = "exec 3<> left 4> left 3>&-\n";
 
-TEST_F(Streams, let_a_run_finish_though_their_reader_has_left) {
+TEST_F(StandardStreamsTest, FinishesRunAfterReaderExits) {
   // Each rank has such a pipe of its own: that mpirun itself outlives its reader is not ours.
   const Finished finished = shell("mkfifo left\n" + leave + R"(
     wallheat run --data plans --out results.h5 2>&4; echo $?
@@ -39,7 +39,7 @@ TEST_F(Streams, let_a_run_finish_though_their_reader_has_left) {
     EXPECT_TRUE(ResultReader(directory_ / file).closed_well());
 }
 
-TEST_F(Streams, let_a_run_finish_though_its_events_cannot_be_written) {
+TEST_F(StandardStreamsTest, FinishesRunWhenEventLogIsFull) {
   const Finished finished = shell("wallheat run --data plans --out results.h5 --events /dev/full");
   EXPECT_THAT(finished.err, HasSubstr("the event log /dev/full cannot be written: No space"));
   const std::string messages = finished.err;
@@ -47,7 +47,7 @@ TEST_F(Streams, let_a_run_finish_though_its_events_cannot_be_written) {
   EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
 }
 
-TEST_F(Streams, end_a_command_quietly_where_their_reader_has_what_it_wanted) {
+TEST_F(StandardStreamsTest, EndsCommandWithoutMessageAfterReaderExits) {
   const Finished finished = shell("mkfifo left\n" + leave + R"(
     wallheat run --data plans --out results.h5 --log-level off
     for words in help 'list results.h5' 'export results.h5' 'status results.h5' \
@@ -57,7 +57,7 @@ TEST_F(Streams, end_a_command_quietly_where_their_reader_has_what_it_wanted) {
   EXPECT_EQ(finished.out, "141\n141\n141\n141\n141\n141\n");
 }
 
-TEST_F(Streams, make_every_command_fail_that_cannot_print) {
+TEST_F(StandardStreamsTest, FailsCommandsWhenStdoutCannotBeWritten) {
   const Finished finished = shell(R"(
     wallheat run --data plans --out results.h5 --log-level off
     try() {
@@ -75,7 +75,7 @@ TEST_F(Streams, make_every_command_fail_that_cannot_print) {
   EXPECT_EQ(finished.out, "");
 }
 
-TEST_F(Streams, are_not_mixed_up_with_files_where_one_is_closed) {
+TEST_F(StandardStreamsTest, KeepsEventFileIntactWhenStreamsAreClosed) {
   EXPECT_EQ(
       shell("wallheat run --data plans --out results.h5 --events events >&- 2>&- <&-; echo $?").out,
       "0\n");
@@ -83,7 +83,7 @@ TEST_F(Streams, are_not_mixed_up_with_files_where_one_is_closed) {
   EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
 }
 
-TEST_F(Streams, do_not_hold_up_a_run_where_nobody_reads_them) {
+TEST_F(StandardStreamsTest, FinishesRunWhenPipeIsFull) {
   // A pipe that is full, as behind a pager or a terminal that is held. The run must close its file
   // before anything is read; only then is the pipe emptied, so that the process can end.
   const Finished finished = shell(R"(

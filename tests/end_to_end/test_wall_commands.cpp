@@ -6,7 +6,7 @@
 namespace wallheat {
 namespace {
 
-class OtherWalls : public ShellTest {
+class WallCommandsTest : public ShellTest {
  protected:
   void SetUp() override { shell("wallheat generate --out plans --count 5 --size 96 --seed 2"); }
 
@@ -19,7 +19,7 @@ class OtherWalls : public ShellTest {
   }
 };
 
-TEST_F(OtherWalls, are_answered_as_a_solve_answers_them) {
+TEST_F(WallCommandsTest, AgreesWithSolveForWallOverrides) {
   const Json asked =
       json("whatif --data plans --first 2 --wall 25=20:31:5.5 --wall 5=-3 --above 17");
   ASSERT_EQ(asked["settings"].size(), 4U);  // now, and three
@@ -38,7 +38,7 @@ TEST_F(OtherWalls, are_answered_as_a_solve_answers_them) {
   }
 }
 
-TEST_F(OtherWalls, are_told_by_room_and_drawn) {
+TEST_F(WallCommandsTest, ReportsRoomsWithAllCellsOfPlan) {
   const Json rows = json("whatif 00002 --data plans --wall 25=22 --rooms")["plans"];
   std::size_t cells = 0;
   for (const Json& row : rows)
@@ -49,7 +49,7 @@ TEST_F(OtherWalls, are_told_by_room_and_drawn) {
   EXPECT_THAT(bytes("means.svg"), HasSubstr("walls of 5 °C at 10 °C"));
 }
 
-TEST_F(OtherWalls, that_plans_need_suffice_and_nothing_less_does) {
+TEST_F(WallCommandsTest, FindsMinimumWallTemperatureForGoal) {
   const Json need = json(
       "need --data plans --first 2 --wall 25 --wall 5=8 --room-mean 18 "
       "--whole-plans");
@@ -71,7 +71,7 @@ TEST_F(OtherWalls, that_plans_need_suffice_and_nothing_less_does) {
   EXPECT_THAT(bytes("n.svg"), HasSubstr("50 % at "));
 }
 
-TEST_F(OtherWalls, are_answered_without_plans_that_cannot_be_read) {
+TEST_F(WallCommandsTest, SkipsUnreadablePlans) {
   shell("printf nonsense > plans/00004_domain.npy");
   const Finished finished = shell("wallheat need --data plans --wall 25 --room-mean 18", 3);
   EXPECT_THAT(finished.err, HasSubstr("00004_domain.npy"));

@@ -8,9 +8,9 @@
 namespace wallheat {
 namespace {
 
-class Fields : public ShellTest {
+class StoredFieldsTest : public ShellTest {
  protected:
-  Fields() { generate(6, 48); }
+  StoredFieldsTest() { generate(6, 48); }
 
   /// A run of all plans into a file.
   void run(const std::string& file, const std::string& more) const {
@@ -25,7 +25,7 @@ class Fields : public ShellTest {
   }
 };
 
-TEST_F(Fields, that_are_stored_are_drawn_without_solving) {
+TEST_F(StoredFieldsTest, PlotsStoredFieldsWithoutSolving) {
   run("r.h5", "--save-fields --rooms");
   run("coarse.h5", "--save-fields --tolerance 0.1");
   EXPECT_EQ(shell("wallheat plot r.h5 00003 -o one.png").err, "");
@@ -44,7 +44,7 @@ TEST_F(Fields, that_are_stored_are_drawn_without_solving) {
   EXPECT_THAT(bytes("p.svg"), HasSubstr("heat source"));
 }
 
-TEST_F(Fields, that_are_not_stored_are_solved_again_as_the_file_was_made) {
+TEST_F(StoredFieldsTest, SolvesMissingFieldsWithSettingsOfFile) {
   for (const std::string solver : {"jacobi", "steady", "fastforward"}) {
     const std::string plot = "wallheat plot ./r.h5 00003 --data plans --show field --overwrite -o ";
     run("r.h5", "--overwrite --solver " + solver);
@@ -55,7 +55,7 @@ TEST_F(Fields, that_are_not_stored_are_solved_again_as_the_file_was_made) {
   }
 }
 
-TEST_F(Fields, are_exported_as_solve_gives_them) {
+TEST_F(StoredFieldsTest, ExportsFieldsThatSolveCommandComputes) {
   run("r.h5", "--save-fields");
   shell(
       "wallheat export r.h5 --field 00002 -o field.npy &&"
@@ -75,7 +75,7 @@ TEST_F(Fields, are_exported_as_solve_gives_them) {
   shell("wallheat plot killed.h5 -o k.svg");  // without the plans that have no field yet
 }
 
-TEST_F(Fields, have_the_same_rooms_whoever_solves_and_whenever) {
+TEST_F(StoredFieldsTest, StoresSameRoomsForThreadsShardsOrResume) {
   run("one.h5", "--rooms --threads 1");
   run("two.h5", "--rooms --first 3");
   run("two.h5", "--rooms --resume");
@@ -102,7 +102,7 @@ TEST_F(Fields, have_the_same_rooms_whoever_solves_and_whenever) {
   EXPECT_EQ(json("summary one.h5")["rooms"], count);
 }
 
-TEST_F(Fields, that_are_stored_are_counted_again_by_other_thresholds) {
+TEST_F(StoredFieldsTest, CountsStoredFieldsForOtherThresholds) {
   run("r.h5", "--solver steady --save-fields");
   run("other.h5", "--solver steady --above 12.5");
   const Json again = json("summary r.h5 --above 12.5");
@@ -119,7 +119,7 @@ TEST_F(Fields, that_are_stored_are_counted_again_by_other_thresholds) {
   expect_refusal("summary r.h5 --above 20 --data gone", 1, "it is not the one in gone any more");
 }
 
-TEST_F(Fields, of_walls_that_are_held_at_other_temperatures_are_those_of_such_plans) {
+TEST_F(StoredFieldsTest, MatchesEditedPlansForWallOverrides) {
   for (const std::string solver : {"jacobi", "fastforward", "steady"}) {
     const std::string file = solver + ".h5";
     run(file, "--wall 25=20 --save-fields --solver " + solver);

@@ -7,13 +7,13 @@
 namespace wallheat {
 namespace {
 
-class BeforeTheStart : public ShellTest {
+class PreflightCheckTest : public ShellTest {
  protected:
   const std::string check = "wallheat run --data plans --out results.h5 --check ";
   const std::string run = "wallheat run --data plans --out results.h5 ";
 };
 
-TEST_F(BeforeTheStart, all_that_would_stop_a_run_is_told_at_once) {
+TEST_F(PreflightCheckTest, ReportsEveryProblemAtOnce) {
   generate(5, 24);
   EXPECT_THAT(shell(check + "--save-fields").out,
               AllOf(HasSubstr("5 plans"), HasSubstr("24 x 24 cells"), HasSubstr("are free in"),
@@ -43,7 +43,7 @@ TEST_F(BeforeTheStart, all_that_would_stop_a_run_is_told_at_once) {
   EXPECT_EQ(bytes("results.h5"), before);
 }
 
-TEST_F(BeforeTheStart, it_is_told_that_nothing_is_left) {
+TEST_F(PreflightCheckTest, ReportsDoneWhenNoPlanIsPending) {
   generate(3);
   const auto told = [&](const std::string& more) { return shell(check + "--resume " + more).out; };
   const auto is_ready = AllOf(HasSubstr("ready "), Not(HasSubstr("done ")));
@@ -61,7 +61,7 @@ TEST_F(BeforeTheStart, it_is_told_that_nothing_is_left) {
   EXPECT_THAT(told("--max-attempts 1 --retry-failed"), is_ready);
 }
 
-TEST_F(BeforeTheStart, plans_that_may_not_fit_into_memory_are_named) {
+TEST_F(PreflightCheckTest, NamesPlanThatMayExceedMemory) {
   generate(3);
   shell(
       "wallheat generate --out wide --count 1 --size 256; for end in domain interior; "
