@@ -4,8 +4,8 @@
 
 #include <atomic>
 
-// To be preloaded: the clock on the wall jumps a day ahead each time that it is looked at, as if
-// somebody set it all the time. Other clocks stay as they are.
+// A library to preload: the wall clock jumps one day ahead at each reading, as if the user set it
+// all the time. Other clocks are unchanged.
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   static std::atomic<time_t> days{0};
   const auto result = static_cast<int>(::syscall(SYS_clock_gettime, clock, time));

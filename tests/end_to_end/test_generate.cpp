@@ -1,8 +1,7 @@
-#include <nlohmann/json.hpp>
-
 #include "support/shell_test.hpp"
+#include "view/json.hpp"
 
-// wallheat generate, and what lies beside the plans that it makes.
+// wallheat generate, and the files that it writes next to the plans.
 
 namespace wallheat {
 namespace {
@@ -17,7 +16,7 @@ TEST_F(GenerateCommandTest, WritesSameFilesToArchivesAsToDirectories) {
           ".npz . && diff -r . ../" + kind);
   }
   const std::string again = "generate --out poisson.npz --kind poisson --size 16 --seed 3 ";
-  expect_refusal(again, 1, "--overwrite");
+  expect_error(again, 1, {"poisson.npz", "--overwrite"});
   const std::string before = bytes("poisson.npz");
   shell("wallheat " + again + "--count 140 --overwrite");
   EXPECT_TRUE(bytes("poisson.npz") == before) << "the same plans are the same bytes";
@@ -29,27 +28,31 @@ TEST_F(GenerateCommandTest, StoresGridSpacingOfPlates) {
   const auto mean = [&](const std::string& plans) {
     const Finished solved = shell("wallheat solve 00002 --json --solver steady --data " + plans);
     EXPECT_EQ(solved.err.find("--spacing") != std::string::npos, plans == "bare");
-    return nlohmann::json::parse(solved.out)["mean_temp"].get<double>();
+    return Json::parse(solved.out)["mean_temp"].get<double>();
   };
   const double expected = mean("plates --spacing 0.020833333333333332");
   for (const char* plans : {"plates", "plates.zip"}) EXPECT_EQ(mean(plans), expected);
   shell("cp -r plates bare; rm bare/spacing.txt");
-  EXPECT_GT(mean("bare"), 1000 * expected) << "their cells are 1 apart, and this is said";
+  EXPECT_GT(mean("bare"), 1000 * expected) << "the default spacing is 1";
   EXPECT_THAT(shell("wallheat run --data bare --out bare.h5").err,
-              HasSubstr("write it into spacing.txt"));
-  EXPECT_THAT(shell("echo 1/48 > bare/spacing.txt; wallheat run --data bare --out new.h5", 1).err,
-              HasSubstr("spacing.txt must hold one number above 0"));
+              Mentions(Facts{"--spacing", "spacing.txt"}));
+  shell("echo 1/48 > bare/spacing.txt");
+  expect_error("run --data bare --out new.h5", 1, {"bare/spacing.txt", "number", "0"});
 }
 
 TEST_F(GenerateCommandTest, WritesSolvablePlansFromDrawings) {
   shell("cp '" WALLHEAT_CONFIGS "/../jobs/examples/flat.png' .; cp flat.png other.png");
-  EXPECT_THAT(shell("wallheat generate --from flat.png --from other.png --wall '#ff0000=25' "
-                    "--wall '#000000=5' --scale 2 --out two.zip")
-                  .out,
-              AllOf(HasSubstr("2 floor plans of 288 x 384 cells in two.zip"),
-                    HasSubstr("wall of 5.0 °C"), HasSubstr("#78a0d2  outside")));
-  EXPECT_THAT(shell("wallheat run --data two.zip --out r.h5 --tolerance 0.01").err,
-              HasSubstr("solved 2, failed 0"));
+  const auto printed = lines_of(shell("wallheat generate --from flat.png --from other.png --wall "
+                                      "'#ff0000=25' --wall '#000000=5' --scale 2 --out two.zip")
+                                    .out);
+  for (const Facts& facts : {Facts{"2 floor plans", "288 x 384", "two.zip"},
+                             {"other", "#000000", "5.0 °C"},
+                             {"other", "#78a0d2", "outside"}})
+    EXPECT_THAT(printed, Contains(Mentions(facts)));
+  shell("wallheat run --data two.zip --out r.h5 --tolerance 0.01");
+  const Json solved = Json::parse(shell("wallheat list r.h5 --json").out)["plans"];
+  ASSERT_EQ(solved.size(), 2U);
+  for (const Json& plan : solved) EXPECT_EQ(plan["status"], "converged") << plan;
 }
 
 }  // namespace

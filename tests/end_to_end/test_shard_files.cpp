@@ -5,21 +5,22 @@
 #include "support/shell_test.hpp"
 #include "view/json.hpp"
 
-// What users of job arrays and of killed runs meet: `wallheat merge` and `wallheat repair`.
+// `wallheat merge` for job arrays, and `wallheat repair` for killed runs.
 
 namespace wallheat {
 namespace {
 
 class ShardFilesTest : public ShellTest {
  protected:
-  /// whole.h5: all of `count` plans solved by one run.
+  /// Makes `count` plans, and whole.h5, in which one run solved all of them.
   void solve(int count) {
     generate(count);
     shell("wallheat run --data plans --out whole.h5");
   }
-  /// Another part of the same campaign, with some rows of whole.h5; left as by a kill if not
-  /// `closed`.
-  void make_part(const std::string& name, const std::set<std::size_t>& rows, bool closed = true) {
+  /// Makes a shard file of the same campaign with some rows of whole.h5; as a killed run leaves it
+  /// if not `closed`.
+  void make_shard_file(const std::string& name, const std::set<std::size_t>& rows,
+                       bool closed = true) {
     const ResultReader whole(directory_ / "whole.h5");
     StorePlan plan;
     plan.settings = whole.settings();
@@ -45,44 +46,50 @@ TEST_F(ShardFilesTest, MergesIntoCompleteFileAfterJobArray) {
       "SLURM_ARRAY_TASK_ID=$task wallheat run --data plans --out r.h5 || exit; done; "
       "wallheat merge --out all.h5 r.part-*-of-3.h5");
   EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
-  EXPECT_THAT(shell("wallheat status all.h5").out,
-              AllOf(HasSubstr("plans      6\n"), HasSubstr("solved   6"),
-                    HasSubstr("merged from 3 parts"), Not(HasSubstr("shard"))));
-  EXPECT_THAT(shell("wallheat summary all.h5").out, HasSubstr("(3 of 3 sessions"));
+  const Finished status = shell("wallheat status all.h5");
+  EXPECT_THAT(lines_of(status.out), AllOf(Contains(Mentions(Facts{"plans", "6"})),
+                                          Contains(Mentions(Facts{"solved", "6"})),
+                                          Contains(Mentions(Facts{"merged", "3"}))));
+  EXPECT_THAT(status.out, Not(HasSubstr("shard")));
+  EXPECT_THAT(shell("wallheat summary all.h5").out, Mentions("3 of 3 sessions"));
 }
 
 TEST_F(ShardFilesTest, MergesWithMissingPlansWhenAllowed) {
   solve(6);
-  make_part("part-1.h5", {0, 2, 4});
-  const Finished refused = shell("wallheat merge --json --out all.h5 part-1.h5", 1);
-  const Json none = Json::parse(refused.out);
-  EXPECT_EQ(none["written"], false);
-  EXPECT_EQ(none["missing"], Json::parse(R"([{"id": "00002"}, {"id": "00004"}, {"id": "00006"}])"));
-  EXPECT_THAT(refused.err,
-              AllOf(HasSubstr("all.h5 was not written"), HasSubstr("--allow-missing")));
+  make_shard_file("part-1.h5", {0, 2, 4});
+  const Finished failed = shell("wallheat merge --json --out all.h5 part-1.h5", 1);
+  const Json nothing = Json::parse(failed.out);
+  EXPECT_EQ(nothing["written"], false);
+  EXPECT_EQ(nothing["missing"],
+            Json::parse(R"([{"id": "00002"}, {"id": "00004"}, {"id": "00006"}])"));
+  EXPECT_THAT(failed.err, Mentions(Facts{"all.h5", "--allow-missing"}));
   EXPECT_FALSE(exists("all.h5"));
 
-  make_part("part-2.h5", {1, 3, 5}, false);
-  EXPECT_THAT(shell("wallheat merge --out both.h5 part-1.h5 part-2.h5").out,
-              AllOf(StartsWith("6 of 6, 0 missing, 0 duplicates, 0 conflicts\n"),
-                    HasSubstr("part-2.h5 was not closed")));
+  make_shard_file("part-2.h5", {1, 3, 5}, false);
+  const auto merged = lines_of(shell("wallheat merge --out both.h5 part-1.h5 part-2.h5").out);
+  EXPECT_THAT(merged.front(), Mentions({"6 of 6", "0 missing", "0 duplicates", "0 conflicts"}));
+  EXPECT_THAT(merged, AllOf(Contains(Mentions("part-2.h5")), Not(Contains(Mentions("part-1.h5")))))
+      << "only the second file was not closed";
   EXPECT_EQ(csv("both.h5"), csv("whole.h5"));
 
   EXPECT_THAT(shell("wallheat merge --out all.h5 --allow-missing part-1.h5", 75).out,
-              StartsWith("3 of 6, 3 missing, 0 duplicates, 0 conflicts\n"));
-  EXPECT_THAT(shell("wallheat export all.h5", 75).err, HasSubstr("3 plans are not solved yet"));
-  EXPECT_THAT(shell("wallheat run --data plans --out all.h5 --resume").err,
-              HasSubstr("restored 3, solved 3"));
+              Mentions({"3 of 6", "3 missing", "0 duplicates", "0 conflicts"}));
+  EXPECT_THAT(shell("wallheat export all.h5", 75).err, Mentions("3 plans"));
+  shell("wallheat run --data plans --out all.h5 --resume");
+  const auto session = ResultReader(directory_ / "all.h5").sessions().back();
+  EXPECT_EQ(session.at("restored"), "3");
+  EXPECT_EQ(session.at("solved"), "3");
   EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
 
   shell("echo torn > plans/00002_domain.npy; wallheat run --data plans --out failed.h5", 3);
-  EXPECT_EQ(shell("wallheat merge --out some.h5 failed.h5", 3).out,
-            "5 of 6, 0 missing, 0 duplicates, 0 conflicts, 1 failed\n");
+  EXPECT_THAT(
+      lines_of(shell("wallheat merge --out some.h5 failed.h5", 3).out),
+      ElementsAre(Mentions({"5 of 6", "0 missing", "0 duplicates", "0 conflicts", "1 failed"})));
 }
 
 TEST_F(ShardFilesTest, IsRepairedAfterKilledRun) {
   solve(4);
-  make_part("killed.h5", {0, 1}, false);
+  make_shard_file("killed.h5", {0, 1}, false);
   std::ofstream(path("killed.h5.status")) << "{}";
   std::ofstream(path("killed.h5.status.new")) << "{";
   const Json repaired = Json::parse(shell("wallheat repair --json killed.h5", 75).out);
@@ -90,7 +97,8 @@ TEST_F(ShardFilesTest, IsRepairedAfterKilledRun) {
   EXPECT_EQ(repaired["done"], 2);
   EXPECT_FALSE(repaired["findings"].empty());
   EXPECT_EQ(shell("ls killed.h5*").out, "killed.h5\n");
-  EXPECT_THAT(shell("wallheat repair whole.h5").out, HasSubstr("whole.h5 needed nothing: 4 done"));
+  EXPECT_THAT(shell("wallheat repair whole.h5").out, Mentions(Facts{"whole.h5", "4 done"}));
+  EXPECT_EQ(Json::parse(shell("wallheat repair --json whole.h5").out)["changed"], false);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The studies of jobs/examples: each task of each shows a table or a picture, a killed study goes on, and only with its
-own options; what documents.csv says to be where is there.
+"""The studies of jobs/examples: each task of each study shows a table or a picture. A killed study can be resumed, but
+only with its own options. Each place that documents.csv names exists.
 
   test_studies.py WALLHEAT
 
-Exit status: 0 all is there, 1 something is missing, 77 skipped, with the reason on stdout.
+Exit status: 0 success, 1 something is missing, 77 skipped, with the reason on stdout.
 """
 
 import csv
@@ -22,7 +22,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = {"wall-heating report", "GPU monitoring lecture", "GPU computing lecture", "GPU section of a Python course",
              "Python on GPUs workshop"}
-# Of each study: its options, and how many tasks it has.
+# Options and number of tasks of each study.
 STUDIES = {
     "study": (["--data", "plans", "--pictures", "4", "--timed", "3"], 12),
     "poisson-study": (["--sizes", "32,64", "--python", "32"], 2),
@@ -33,7 +33,7 @@ STUDIES = {
 
 
 def missing(out, tasks):
-    """A sentence for each thing that is not there."""
+    """Yields a message for each task without a result, and for each temporary file."""
     page = (out / "index.html").read_text()
     for task in range(1, tasks + 1):
         shown = re.search(rf"<h1>Task {task}:.*?(?=<h1>Task|<p class=small>)", page, re.DOTALL)
@@ -44,17 +44,18 @@ def missing(out, tasks):
 
 
 def run_until_killed(command, directory, environment, steps=None):
-    """Kills the study and all that it has started when it has begun with so many steps; None: lets it end."""
+    """Returns the exit status and the messages of a study. Kills the study and its processes when it has begun this
+    number of steps; None: waits for its end."""
     study = subprocess.Popen(command, cwd=directory, env=environment, start_new_session=True, text=True,
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    said = []
+    messages = []
     for line in study.stderr:
-        said.append(line)
-        if steps is not None and len(said) >= steps:
+        messages.append(line)
+        if steps is not None and len(messages) >= steps:
             os.killpg(study.pid, signal.SIGKILL)
             break
     study.stderr.close()
-    return study.wait(), "".join(said)
+    return study.wait(), "".join(messages)
 
 
 def jobs_listing():
@@ -67,36 +68,36 @@ def jobs_listing():
                f"{30 * 2 ** (job % 5)}|1|{cores}|8G|cpu={cores},mem=8G,node=1")
 
 
-def of_others(script, options, root, environment):
-    """A sentence for each folder that a study takes although it is another one's, or at work."""
+def wrongly_accepted(script, options, root, environment):
+    """Yields a message if a study accepts a directory that has other options, or that another study uses now."""
     out = root / script.stem
-    for more, words in ([["--threads", "7"], "begun with other options"], [["--timed", "2"], "options"]):
-        status, said = run_until_killed([script, "--out", out, *options, *more], root, environment)
-        if status != 2 or words not in said:
-            yield f"with {more} a folder of other options ended with {status}: {said}"
+    for more in ["--threads", "7"], ["--timed", "2"]:
+        status, messages = run_until_killed([script, "--out", out, *options, *more], root, environment)
+        if status != 2 or f"{out}/options" not in messages:
+            yield f"with {more} a directory with other options ended with {status}: {messages}"
     with open(out / ".lock", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        status, said = run_until_killed([script, "--out", out, *options], root, environment)
-    if status != 1 or "another study is at work" not in said:
-        yield f"a folder at work ended with {status}: {said}"
+        status, messages = run_until_killed([script, "--out", out, *options], root, environment)
+    if status != 1 or str(out) not in messages or len(messages.splitlines()) != 1:
+        yield f"a directory in use ended with {status}: {messages}"
 
 
-def not_where_it_is_said(table, root):
-    """A sentence for each row of documents.csv that names a script or a file that is not there, or nothing at all."""
+def missing_places(table, root):
+    """Yields a message for each row of documents.csv that names a missing script or file, or nothing at all."""
     with open(table, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     if {row["document"] for row in rows} != DOCUMENTS:
         yield f"{table.name} is not of the five documents"
     for row in rows:
         if not row["where"] and not row["note"]:
-            yield f"{table.name} says neither where \"{row['what']}\" is nor why it stays out"
+            yield f"{table.name} has neither a place nor a note for \"{row['what']}\""
         for place in row["where"].split():
             script, _, file = place.partition("/")
             made = root / script.removesuffix(".sh") / file
             if not (ROOT / "jobs/examples" / script).exists() or not made.is_file() or made.stat().st_size == 0:
-                yield f"{table.name} names {place}, which is not there"
+                yield f"{table.name} names {place}, which does not exist"
             elif made.suffix == ".json" and len(json.loads(made.read_text())) < 2:
-                yield f"{place} tells nothing"
+                yield f"{place} has less than two values"
 
 
 def main():
@@ -121,23 +122,23 @@ def main():
         for name, (options, tasks) in STUDIES.items():
             script = shared / "jobs/examples" / f"{name}.sh"
             command = [script, "--out", name, *options]
-            status, said = run_until_killed([*command, "--list"], root, environment)
+            status, messages = run_until_killed([*command, "--list"], root, environment)
             if status != 0 or (root / name).exists():
-                problems.append(f"{name} --list ended with {status}, or did something: {said}")
+                problems.append(f"{name} --list ended with {status}, or wrote files: {messages}")
             for kill_at in (1, 4, 9):
                 run_until_killed(command, root, environment, kill_at)
-            status, said = run_until_killed(command, root, environment)
+            status, messages = run_until_killed(command, root, environment)
             if status != 0:
-                problems.append(f"{name} ended with status {status}:\n{said}")
+                problems.append(f"{name} ended with status {status}:\n{messages}")
                 continue
-            problems += [f"{name}: {sentence}" for sentence in missing(root / name, tasks)]
-            said = run_until_killed(command, root, environment)[1]
-            remade = re.findall(r": ([\w-]+\.(?:txt|svg|json))$", said, re.MULTILINE)
+            problems += [f"{name}: {problem}" for problem in missing(root / name, tasks)]
+            messages = run_until_killed(command, root, environment)[1]
+            remade = re.findall(r": ([\w-]+\.(?:txt|svg|json))$", messages, re.MULTILINE)
             if remade:
-                problems.append(f"{name}: a second call made again what was there: {remade}")
+                problems.append(f"{name}: a second call made existing files again: {remade}")
             if name == "study":
-                problems += of_others(script, options, root, environment)
-        problems += not_where_it_is_said(ROOT / "jobs/examples/documents.csv", root)
+                problems += wrongly_accepted(script, options, root, environment)
+        problems += missing_places(ROOT / "jobs/examples/documents.csv", root)
     print("\n".join(problems) or "every task of every study has its tables and pictures")
     return 1 if problems else 0
 

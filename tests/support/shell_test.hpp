@@ -20,23 +20,24 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// How many columns a line of UTF-8 takes.
+/// Returns the number of characters of a line of UTF-8.
 inline std::size_t columns_of(const std::string& line) {
   return static_cast<std::size_t>(
       std::ranges::count_if(line, [](char byte) { return (byte & 0xc0) != 0x80; }));
 }
 
-/// Runs bash scripts in a directory of its own, where `wallheat` is the program and $mpirun starts
-/// it with any number of ranks, whatever the machine: "$mpirun 3 run ...".
+/// Runs bash scripts in a temporary directory. In the scripts `wallheat` is the program, and
+/// $mpirun starts it with any number of ranks on any machine: "$mpirun 3 run ...".
 class ShellTest : public testing::Test {
  protected:
-  /// It must end with this status.
+  /// Runs a script and expects that it ends with this exit status.
   Finished shell(const std::string& script, int status = 0) const {
     Finished finished = run_script(directory_.path(), WALLHEAT_PROGRAM, with_ranks + script);
     EXPECT_EQ(finished.status, status) << script << "\n" << finished.err;
     return finished;
   }
-  /// The lines that it writes at a terminal of so many columns, also those that were drawn over.
+  /// Returns the lines that a script writes to a terminal with so many columns, including those
+  /// that it overwrites.
   [[nodiscard]] std::vector<std::string> at_terminal(int columns, const std::string& script) const {
     std::ofstream(directory_ / "at_terminal")
         << script_text(directory_.path(), WALLHEAT_PROGRAM, with_ranks + script);
@@ -46,13 +47,6 @@ class ShellTest : public testing::Test {
                           "sed 's/\\x1b\\[K//g' | grep .")
                         .out);
   }
-  /// With this in the one sentence that it says, on stderr.
-  void expect_refusal(const std::string& command, int status, const std::string& sentence) const {
-    const Finished refused = shell("wallheat " + command, status);
-    EXPECT_THAT(refused.err, AllOf(StartsWith("wallheat: "), HasSubstr(sentence))) << command;
-    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
-    EXPECT_EQ(refused.out, "") << command;
-  }
   /// Expects that the command fails with this status, prints nothing on stdout, and prints exactly
   /// one message on stderr, of one line, which mentions all facts.
   void expect_error(const std::string& command, int status, const Facts& facts) const {
@@ -61,7 +55,7 @@ class ShellTest : public testing::Test {
     EXPECT_EQ(std::count(failed.err.begin(), failed.err.end(), '\n'), 1) << failed.err;
     EXPECT_EQ(failed.out, "") << command;
   }
-  /// In the folder plans.
+  /// Makes floor plans in the directory `plans`.
   void generate(int count, int size = 32) const {
     shell("wallheat generate --out plans --seed 3 --count " + std::to_string(count) + " --size " +
           std::to_string(size));
@@ -72,7 +66,7 @@ class ShellTest : public testing::Test {
   [[nodiscard]] std::string bytes(const std::string& name) const {
     return file_text(directory_ / name);
   }
-  /// Every file and what it holds.
+  /// Returns the contents of every file, by path.
   [[nodiscard]] std::map<std::string, std::string> all_files() const {
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_.path()))
@@ -84,7 +78,7 @@ class ShellTest : public testing::Test {
   }
 
   TemporaryDirectory directory_;
-  // As root Open MPI wants to be told that this is meant.
+  // Open MPI runs as root only with these variables.
   const std::string with_ranks =
       "ranks() { OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n $1 "
       "--oversubscribe --bind-to none \"$program\" \"${@:2}\"; }; mpirun=ranks; ";
