@@ -126,7 +126,7 @@ TEST_F(RunEndToEndTest, KeepsResultFileWhenRunIsRejected) {
   change("00002");
   expect_error(same_run, 1, {"results.h5", "00002", "--overwrite"});
   shell(run + "--overwrite --events none/events", 1);
-  shell(run + "--over", 2);  // no guessing of what may destroy a file
+  shell(run + "--over", 2);  // an abbreviation must not become --overwrite
   EXPECT_EQ(bytes("results.h5"), before);
   EXPECT_EQ(shell("ls results.h5*").out, "results.h5\n");
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The headline: wallheat prints, byte for byte, what a plain NumPy program prints.
+"""The headline: wallheat and a plain NumPy program print the same results, byte for byte.
 
-  test_headline.py WALLHEAT                  plans that it makes itself
-  test_headline.py WALLHEAT --plans DIR      the plans of DIR, whose published answers are DIR/expected.csv
+  test_headline.py WALLHEAT                  generated plans
+  test_headline.py WALLHEAT --plans DIR      the plans of DIR, whose published results are DIR/expected.csv
 
-Exit status: 0 all is equal, 1 something is not, 77 skipped, with the reason on stdout.
+Exit status: 0 equal, 1 different, 77 skipped, with the reason on stdout.
 """
 
 import argparse
@@ -26,7 +26,7 @@ except ImportError:
 
 NUMPY_PROGRAM = pathlib.Path(__file__).parents[2] / "jobs/examples/reference.py"
 
-# Seed, size and number of generated plans. Every tenth plan hangs over an edge of the grid.
+# Seed, size and number of generated plans. Every tenth plan extends over an edge of the grid.
 GENERATED = [(1, 32, 10), (2, 64, 10), (3, 101, 4), (4, 160, 2), (5, 257, 1), (6, 512, 1)]
 
 
@@ -37,22 +37,22 @@ def output_of(*command):
     return run.stdout
 
 
-def require_same_text(expected, actual, what):
+def require_same_text(expected, actual, subject):
     """Compares bytes."""
     if expected == actual:
         return
     lines = zip(expected.splitlines(), actual.splitlines())
     unequal = [f"  {a.decode()}\n  {b.decode()}" for a, b in lines if a != b]
-    sys.exit(f"{what} differ:\n" + "\n".join(unequal or ["  in their number of lines"]))
+    sys.exit(f"{subject} differ:\n" + "\n".join(unequal or ["  in their number of lines"]))
 
 
-def require_same_bits(expected, actual, what):
+def require_same_bits(expected, actual, subject):
     """Compares bits, so that a NaN equals itself and -0.0 is not 0.0."""
     expected, actual = np.asarray(expected), np.asarray(actual)
     if expected.shape != actual.shape or expected.dtype != actual.dtype:
-        sys.exit(f"{what}: {expected.dtype} {expected.shape} and {actual.dtype} {actual.shape}")
+        sys.exit(f"{subject}: {expected.dtype} {expected.shape} and {actual.dtype} {actual.shape}")
     if expected.tobytes() != actual.tobytes():
-        sys.exit(f"{what}: {np.sum(expected != actual)} of {expected.size} values differ")
+        sys.exit(f"{subject}: {np.sum(expected != actual)} of {expected.size} values differ")
 
 
 def save(directory, plan_id, domain, interior):
@@ -60,23 +60,23 @@ def save(directory, plan_id, domain, interior):
     np.save(directory / f"{plan_id}_interior.npy", interior)
 
 
-def all_room_but_the_edge(shape):
+def interior_without_edge(shape):
     return np.pad(np.ones((shape[0] - 2, shape[1] - 2), bool), 1)
 
 
 def make_odd_plans(directory, domain, interior):
-    """Shapes and kinds of plans that the generator does not make, cut from one that it made."""
+    """Cuts plans of shapes and data types that the generator does not make from a generated plan."""
     save(directory, "wide", domain[25:50], interior[25:50])
     save(directory, "tall", domain[:, 17:48], interior[:, 17:48])
     save(directory, "columns-first", np.asfortranarray(domain), np.asfortranarray(interior))
     save(directory, "float32", domain.astype(np.float32), interior.astype(np.uint8))
     save(directory, "no-interior", domain, np.zeros_like(interior))
     save(directory, "one-cell", np.zeros((1, 1)), np.ones((1, 1), bool))
-    # Nothing but room, with start values that take all digits.
+    # Interior cells only, with initial values that need all digits.
     uneven = np.random.default_rng(1).uniform(-40, 90, (37, 53))
     save(directory, "no-walls", uneven, np.ones(uneven.shape, bool))
-    # So large a hall that the default limit of iterations comes before the tolerance.
-    inside = all_room_but_the_edge((177, 189))
+    # A hall so large that the iteration reaches the default limit before the tolerance.
+    inside = interior_without_edge((177, 189))
     hall = np.where(inside, 0.0, 5.0)
     hall[:, -1] = 25.0
     save(directory, "hall", hall, inside)
@@ -91,14 +91,14 @@ def make_plans(wallheat, directory):
                 (made / f"{plan_id}_{array}.npy").rename(directory / f"size{size}-{plan_id}_{array}.npy")
     source = directory / "size64-00001"
     make_odd_plans(directory, np.load(f"{source}_domain.npy"), np.load(f"{source}_interior.npy"))
-    # In an order that is not that of the names.
+    # The order differs from that of the names.
     ids = sorted(file.name.removesuffix("_domain.npy") for file in directory.glob("*_domain.npy"))
     np.random.default_rng(1).shuffle(ids)
     (directory / "building_ids.txt").write_text("".join(plan_id + "\n" for plan_id in ids))
 
 
 def require_same_rows(results, expected):
-    """Compares a result file with the field, the iterations and the last change of each plan."""
+    """Compares a result file with the field, the iterations and the last delta of each plan."""
     if h5py is None:
         print("not compared, as /usr/bin/python3 has no h5py (apt-get install python3-h5py): fields, iterations, last changes")
         return
@@ -114,30 +114,30 @@ def require_same_rows(results, expected):
                 sys.exit(f"plan {plan_id}: {iterations} and {row['iterations']} iterations")
 
 
-def require_same_answers(wallheat, plans, data, scratch, limits=()):
-    """Solves `plans` with both programs, wallheat from `data`; returns the CSV and the numbers of iterations."""
+def require_same_results(wallheat, plans, data, scratch, limits=()):
+    """Solves `plans` with both programs, wallheat from `data`. Returns the CSV and the numbers of iterations."""
     scratch.mkdir()
     csv = output_of(sys.executable, NUMPY_PROGRAM, plans, "--fields", scratch, *limits)
     results = scratch / "results.h5"
     output_of(wallheat, "run", "--data", data, "--out", results, "--save-fields", "--progress", "none", *limits)
-    require_same_text(csv, output_of(wallheat, "export", results), "What NumPy prints and the export")
-    answers = {}
+    require_same_text(csv, output_of(wallheat, "export", results), "the output of NumPy and the export")
+    expected = {}
     for file in scratch.glob("*.npz"):
-        answer = np.load(file)
-        answers[file.stem] = answer["field"], int(answer["iterations"]), answer["last_delta"]
-    require_same_rows(results, answers)
-    return csv, {plan_id: iterations for plan_id, (_, iterations, _) in answers.items()}
+        result = np.load(file)
+        expected[file.stem] = result["field"], int(result["iterations"]), result["last_delta"]
+    require_same_rows(results, expected)
+    return csv, {plan_id: iterations for plan_id, (_, iterations, _) in expected.items()}
 
 
 def compare_generated(wallheat, scratch):
     plans = scratch / "plans"
     plans.mkdir()
     make_plans(wallheat, plans)
-    csv, iterations = require_same_answers(wallheat, plans, plans, scratch / "default")
+    csv, iterations = require_same_results(wallheat, plans, plans, scratch / "default")
     if (iterations["hall"], iterations["no-interior"]) != (20000, 0) or b"no-interior, nan, nan, nan, nan\n" not in csv:
-        sys.exit("the plans that are to end at the limit and to have no interior do not")
+        sys.exit("hall does not stop at the iteration limit, or no-interior is not empty")
     archive = shutil.make_archive(str(scratch / "archive"), "zip", scratch, "plans")
-    require_same_answers(wallheat, plans, archive, scratch / "limits", ("--tolerance", "0.001", "--max-iterations", "137"))
+    require_same_results(wallheat, plans, archive, scratch / "limits", ("--tolerance", "0.001", "--max-iterations", "137"))
 
 
 def poisson(source, spacing, tolerance, max_iterations):
@@ -162,17 +162,17 @@ def compare_poisson(wallheat, scratch):
     output_of(wallheat, "generate", "--kind", "poisson", "--out", plates, "--size", 48, "--count", 4)
     random = np.random.default_rng(2)
     for plan_id, shape in ("wide", (20, 61)), ("tall", (45, 13)):
-        save(plates, plan_id, np.zeros(shape), all_room_but_the_edge(shape))
+        save(plates, plan_id, np.zeros(shape), interior_without_edge(shape))
         np.save(plates / f"{plan_id}_source.npy", random.normal(0, 500, shape))
     (plates / "building_ids.txt").unlink()
     archive = shutil.make_archive(str(scratch / "plates"), "zip", plates)
     spacing, tolerance, limit = 0.03, 1e-5, 5000
-    answers = {file.name.removesuffix("_source.npy"): poisson(np.load(file), spacing, tolerance, limit)
-               for file in plates.glob("*_source.npy")}
+    expected = {file.name.removesuffix("_source.npy"): poisson(np.load(file), spacing, tolerance, limit)
+                for file in plates.glob("*_source.npy")}
     for data, results in (plates, scratch / "of-plates.h5"), (archive, scratch / "of-archive.h5"):
         output_of(wallheat, "run", "--data", data, "--out", results, "--save-fields", "--progress", "none", "--norm", "l2",
                   "--spacing", spacing, "--tolerance", tolerance, "--max-iterations", limit)
-        require_same_rows(results, answers)
+        require_same_rows(results, expected)
 
 
 def main():
@@ -181,13 +181,13 @@ def main():
     parser.add_argument("--plans", type=pathlib.Path, metavar="DIR")
     arguments = parser.parse_args()
     if arguments.plans and not (arguments.plans / "expected.csv").is_file():
-        print(f"skipped: the real floor plans and their published answers are not in {arguments.plans}")
+        print(f"skipped: the real floor plans and their published results are not in {arguments.plans}")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         scratch, plans = pathlib.Path(folder), arguments.plans
         if plans:
-            csv = require_same_answers(arguments.wallheat, plans, plans, scratch / "published")[0]
-            require_same_text((plans / "expected.csv").read_bytes(), csv, "The published answers and what NumPy prints")
+            csv = require_same_results(arguments.wallheat, plans, plans, scratch / "published")[0]
+            require_same_text((plans / "expected.csv").read_bytes(), csv, "the published results and the output of NumPy")
         else:
             compare_generated(arguments.wallheat, scratch)
             compare_poisson(arguments.wallheat, scratch)

@@ -4,18 +4,18 @@
     tests/readme/run_blocks.py README --wallheat build/wallheat
     tests/readme/run_blocks.py --only-links DOCUMENT...
 
-The directory holds what this checkout holds: copies of its scripts and configurations, links to its sources, and
-`build`, a link to the folder of the program, which is also the first in PATH. The blocks are one script of bash, which
-ends at the first command that fails, and whose line N is line N of the README. A Python block runs with those before it.
+The directory contains copies of this checkout's scripts and configurations, links to its sources, and `build`, a link
+to the directory of the program, which is also the first in PATH. The blocks are one bash script, which ends at the first
+command that fails, and whose line N is line N of the README. A Python block runs after all Python blocks before it.
 
-A comment on the line before a block says what differs:
+A comment on the line before a block changes how it runs:
     <!-- not run: REASON -->      the block is skipped; needed for every language but sh, bash and python
     <!-- exit status N -->        the last command of the block ends with N
 
 Links to files of the checkout and to headings are checked, too.
 
-Exit status: 0 all went well; 1 something did not; 77 all went well, but Python blocks could not be run, as no
-interpreter has numpy and h5py.
+Exit status: 0 success; 1 failure; 77 success, but the Python blocks were not run, because no interpreter has numpy and
+h5py.
 """
 
 import argparse
@@ -41,8 +41,8 @@ ALL = STRICT + '; set -o pipefail; . "$1"; touch "$1.done"'
 
 
 def split(text):
-    """(prose, blocks): the lines that are not code, by number; of each block the language, what its marker says, and
-    the numbers of its two fences."""
+    """Returns (prose, blocks): the lines that are not code, by number; for each block the language, the groups of its
+    marker, and the numbers of its two fences."""
     prose, blocks, marker, block = {}, [], None, None
     for number, line in enumerate(text.splitlines(), 1):
         if block and not line.strip().startswith("```"):
@@ -63,7 +63,7 @@ def split(text):
 
 
 def script_of(text, has_python, scratch):
-    """The bash script; writes the Python blocks beside it."""
+    """Returns the bash script. Writes the Python blocks to scratch."""
     lines = text.splitlines()
     shell, python = [""] * len(lines), [""] * len(lines)
     for language, marker, first, last in split(text)[1]:
@@ -87,7 +87,7 @@ def script_of(text, has_python, scratch):
 
 
 def anchors(text):
-    """The names that a forge gives to headings."""
+    """Returns the anchors that a forge makes for the headings."""
     headings = (line.lstrip("#").strip() for line in split(text)[0].values() if re.match("#+ ", line))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -100,7 +100,7 @@ def check_links(document):
             if re.match("[a-z]+:", target):
                 continue
             if not file.exists():
-                sys.exit(f"{document}:{number}: the link to {target} leads nowhere")
+                sys.exit(f"{document}:{number}: broken link to {target}")
             if anchor and anchor not in anchors(file.read_text(encoding="utf-8")):
                 sys.exit(f"{document}:{number}: {file.name} has no heading for the link to {target}")
 
@@ -113,14 +113,14 @@ def python_with_h5py():
 
 
 def environment_with(program, python):
-    # What a batch job around this test says is not about the runs of a README.
+    # The variables of a batch job that runs this test do not apply to the runs of a README.
     environment = {name: value for name, value in os.environ.items() if not re.match("SLURM_|LSB_", name)}
     return environment | {
         "PATH": f"{program.parent}{os.pathsep}{environment['PATH']}", "PYTHON": python or "",
-        # Open MPI, of version 4 and 5: this machine may have fewer cores than a README has ranks.
+        # Open MPI, versions 4 and 5: this machine may have fewer cores than a README starts ranks.
         "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "ASAN_OPTIONS": "detect_leaks=0"}  # Open MPI does not give all its memory back
+        "ASAN_OPTIONS": "detect_leaks=0"}  # Open MPI does not free all its memory
 
 
 def run_blocks(readme, program, scratch):
@@ -137,7 +137,7 @@ def run_blocks(readme, program, scratch):
     subprocess.run(["bash", "--noprofile", "--norc", "-c", ALL, "bash", script], cwd=clone, check=False,
                    stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, env=environment_with(program, python))
     if not script.with_name("README.md.done").exists():
-        print(f"{readme}: it ended before its end")
+        print(f"{readme}: the script ended before its last block")
         return 1
     return 77 if python is None and "```python" in text else 0
 
