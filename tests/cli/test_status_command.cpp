@@ -164,7 +164,7 @@ TEST_F(StatusCommandTest, PrintsLinePerPollUntilFileIsClosed) {
   EXPECT_THAT(last_line, Mentions({"closed", "3 solved", "1 failed", "0 pending", "1.50 plans/s"}));
 }
 
-TEST_F(StatusCommandTest, ReportsLastSessionWithSession) {
+TEST_F(StatusCommandTest, ReportsOnlyLastSessionWithSessionOption) {
   { auto results = create(); }
   // Status 1, so that a job that restarts itself does not do so indefinitely.
   expect_output(1, Mentions({started, "0 plans", "4"}), {"--session"});
@@ -185,7 +185,7 @@ TEST_F(StatusCommandTest, ReportsLastSessionWithSession) {
   EXPECT_EQ(run_status({"--session"}).status, 75);
 }
 
-TEST_F(StatusCommandTest, ReportsRateWithWorkersWhileRunning) {
+TEST_F(StatusCommandTest, ReportsProgressOfRunningRun) {
   auto results = create();
   store(results, 0, PlanStatus::converged);
   write_status();

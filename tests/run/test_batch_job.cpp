@@ -50,7 +50,7 @@ std::string lsf_job(int index, int last) {
       {{"LSB_JOBINDEX", std::to_string(index)}, {"LSB_JOBINDEX_END", std::to_string(last)}});
 }
 
-TEST(ShardOfArrayTask, ReturnsPositionAmongSlurmTasks) {
+TEST(ShardFromJobArray, ReturnsPositionAmongSlurmTasks) {
   EXPECT_EQ(shard_in({}), "none");
   EXPECT_EQ(slurm_task(16, 1, 16, 16), "16/16");
   EXPECT_EQ(slurm_task(0, 0, 3, 4), "1/4");
@@ -67,7 +67,7 @@ TEST(ShardOfArrayTask, ReturnsPositionAmongSlurmTasks) {
               Mentions(Facts{"SLURM_ARRAY_TASK_ID=two", "--shard"}));
 }
 
-TEST(ShardOfArrayTask, RequiresShardOptionInLsfArrays) {
+TEST(ShardFromJobArray, RequiresShardOptionInLsfArrays) {
   EXPECT_EQ(lsf_job(0, 0), "none");
   EXPECT_EQ(lsf_job(1, 1), "1/1");
   const auto names_option = Mentions("--shard \"$LSB_JOBINDEX/N\"");
@@ -75,7 +75,7 @@ TEST(ShardOfArrayTask, RequiresShardOptionInLsfArrays) {
   EXPECT_THAT(lsf_job(9, 16), names_option);
 }
 
-TEST(ScheduledEnd, ReadsTimeLeftOfLsfArrayElement) {
+TEST(JobDeadline, ReadsTimeLeftOfLsfArrayElement) {
   const TemporaryDirectory directory;
   const std::filesystem::path bjobs = directory / "bjobs";
   std::ofstream(bjobs) << "#!/bin/sh\n"

@@ -174,7 +174,7 @@ TEST_F(FakeGpuRunTest, SolvesOnAllGpusInOneProcess) {
               Each(Field(&PlanResult::status, PlanStatus::converged)));
 }
 
-TEST_F(FakeGpuRunTest, FallsBackToCpuWhenOnlyGpuIsBroken) {
+TEST_F(FakeGpuRunTest, FallsBackToCpuWhenOnlyGpuFails) {
   for (const std::string gpu :
        {"2", "3"}) {  // one fails for each plan, the other when it is opened
     const std::string out = "gpu" + gpu + ".h5";

@@ -85,7 +85,7 @@ class ChangedInputTest : public testing::Test {
   std::vector<PlanResult> rows_{save("7", room(20, 30)), save("8", room(21, 30))};
 };
 
-TEST_F(ChangedInputTest, IsDistinguishedFromCopyWithOtherStamp) {
+TEST_F(ChangedInputTest, DiffersFromCopyWithOtherStamp) {
   EXPECT_THAT(changed(), IsEmpty());
   std::filesystem::last_write_time(directory_ / "8_domain.npy", {});  // the same content
   EXPECT_NE(source_->stamp("8"), rows_[1].input_stamp);

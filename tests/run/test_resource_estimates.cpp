@@ -8,7 +8,7 @@
 namespace wallheat {
 namespace {
 
-TEST(DiskNeed, GrowsWithPlansRoomsFields) {
+TEST(DiskUsageEstimate, IncludesRowsRoomsFields) {
   JobSettings job;
   const double rows = disk_need(job, 1000, 1e6).expected();
   EXPECT_GT(rows, 1000 * 800.0);
@@ -22,7 +22,7 @@ TEST(DiskNeed, GrowsWithPlansRoomsFields) {
   EXPECT_GT(disk_need(job, 1000, 1e6).expected(), with_rooms);
 }
 
-TEST(DiskNeed, ReportsLackOfDiskSpace) {
+TEST(DiskUsageEstimate, ReportsLackOfDiskSpace) {
   const TemporaryDirectory directory;
   EXPECT_THAT(lack_of_disk({1, 0}, directory.path()), IsEmpty());
   EXPECT_THAT(lack_of_disk({0, 4e30}, directory.path()),

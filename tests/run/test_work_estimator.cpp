@@ -14,7 +14,7 @@
 namespace wallheat {
 namespace {
 
-class EstimatesTest : public testing::Test {
+class WorkEstimatorTest : public testing::Test {
  protected:
   void save(const std::string& id, const FloorPlan& plan) {
     save_floor_plan(directory_.path(), id, plan);
@@ -32,7 +32,7 @@ class EstimatesTest : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(EstimatesTest, EstimatesReadablePlansInOrder) {
+TEST_F(WorkEstimatorTest, EstimatesReadablePlansInOrder) {
   save("small", room(20, 30));
   save("large", room(60, 70));
   save("wall", random_plan(8, 8, 0, 1));
@@ -53,7 +53,7 @@ TEST_F(EstimatesTest, EstimatesReadablePlansInOrder) {
   EXPECT_TRUE(found.take().empty()) << "each estimate is handed out once";
 }
 
-TEST_F(EstimatesTest, NeedsOnlyCellCountForSteadyState) {
+TEST_F(WorkEstimatorTest, NeedsOnlyCellCountForSteadyState) {
   save("room", room(20, 30));
   save("wall", random_plan(8, 8, 0, 1));
   const std::vector<std::string> ids{"room", "missing", "wall"};
@@ -65,7 +65,7 @@ TEST_F(EstimatesTest, NeedsOnlyCellCountForSteadyState) {
   EXPECT_EQ(estimates[1].second, 0);
 }
 
-TEST_F(EstimatesTest, StopsReadingWhenDestroyed) {
+TEST_F(WorkEstimatorTest, StopsReadingWhenDestroyed) {
   save("plan", room(500, 500));
   constexpr std::size_t plans = 1'000'000;  // many minutes of reading
   ::alarm(60);                              // kills the test if this does not end
