@@ -3,9 +3,10 @@
 
   test_report_page.py WALLHEAT [--plans N]
 
-No script may fail, nothing may be asked of the network, nothing may stick out to the right at 1280 and 400 pixels, figures
-keep their size and tell what they show; what the page says is there without JavaScript, too. A page with planted mistakes
-comes first: each must be found. Exit status: 0 all is well, 1 something is not, 77 skipped, with the reason on stdout.
+Requires that no script fails, that the page requests nothing from the network, that nothing is cut off on the right at 1280
+and 400 pixels, that figures keep their size and have an alternative text, and that the page contains its facts without
+JavaScript. A page with planted problems is checked first: each must be found. Exit status: 0 success, 1 problems, 77 skipped,
+with the reason on stdout.
 """
 
 import argparse
@@ -18,16 +19,15 @@ import subprocess
 import sys
 import tempfile
 
-# A busy machine may have solved all plans before it predicts one: then the page says so.
-HEADINGS = ["average mean temperature", "wallheat run --data plans.zip", "host", "plans by mean temperature",
-            "mean and spread of each plan", "coldest plans", "warmest plans", "where the time went", "threads over time",
-            " predicted", "sessions", "settings of the run", "plans"]
-OF_COMPARISON = ["a.h5, b.h5 compared", "answers against those of a.h5", "what differs", "tolerance", "absolute differences",
-                 "largest in plan", "speed-ups are against", "where the time of all threads went"]
+# The least numbers of headings, figures and tables of a page.
+SUMMARY_ELEMENTS = {"heading": 12, "figure": 5, "table": 8}
+COMPARISON_ELEMENTS = {"heading": 5, "figure": 2, "table": 5}
+ELEMENTS = {"heading": "<h2>[^<]|<summary>[^<]", "figure": "<svg role=img", "table": "<table"}
 PLANTED = {"planted error": "<script nonce=wallheat>throw new Error('planted error')</script>",
            "asks for http://planted.invalid/a.png": "<img src='http://planted.invalid/a.png'>",
            "sticks out": "<div style='width:5000px'>planted</div>", "shrunk": "<div class=plot><svg viewBox='0 0 900 9' width=9 /></div>"}
-# In a copy of the page, ahead of all else: what goes wrong; and behind all else: what is to be seen, into the title.
+# Scripts for a copy of the page. The first, before all others, records errors; the second, after all others, reports the
+# problems and the state of the page.
 BEFORE = """<script nonce=wallheat>const found = [];
 addEventListener('error', event => found.push('error: ' + event.message));
 addEventListener('securitypolicyviolation', event => found.push('asks for ' + event.blockedURI));</script>"""
@@ -45,14 +45,14 @@ const sorted = [0, 1].map(() => { all('.long th button')[2]?.click(); return row
 all('.long .save button')[1]?.click();
 parent.postMessage({found, saved, sorted, second: rows().length, ground: getComputedStyle(document.body).backgroundColor}, '*');
 }));</script>"""
-# Chromium's windows are 500 pixels wide at least, but not its frames.
-FRAME = """<!doctype html><title>nothing seen</title><body style='margin:0'><script>
-addEventListener('message', event => document.title = 'seen ' + JSON.stringify(event.data));</script>
+# A window of Chromium is at least 500 pixels wide; a frame may be narrower.
+FRAME = """<!doctype html><title>no report</title><body style='margin:0'><script>
+addEventListener('message', event => document.title = 'report ' + JSON.stringify(event.data));</script>
 <iframe src='{}' style='width:{}px;height:{}px;border:0'></iframe>"""
 
 
-def opened(page, width, dark):
-    """What is seen of a page."""
+def open_page(page, width, dark):
+    """Returns the report of a page that Chromium shows."""
     copy, frame = page.with_name("copy.html"), page.with_name("frame.html")
     text = page.read_text()
     head = text.index("<meta name=viewport") if "<meta name=viewport" in text else text.index("<p>")
@@ -65,11 +65,11 @@ def opened(page, width, dark):
              f"--user-data-dir={profile}", f"--window-size={max(width, 500)},900", "--virtual-time-budget=10000",
              f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--host-resolver-rules=MAP * ~NOTFOUND",
              "--dump-dom", frame.as_uri()], check=True, capture_output=True, text=True).stdout
-    return json.loads(html.unescape(re.search("<title>(.*?)</title>", dump)[1]).removeprefix("seen "))
+    return json.loads(html.unescape(re.search("<title>(.*?)</title>", dump)[1]).removeprefix("report "))
 
 
 def make_every_second_plan_cold(page):
-    """Its mean becomes negative in the lines that the page sorts."""
+    """Makes the mean of every second plan negative in the lines that the page sorts."""
     before, lines, behind = re.split(r"(?<=<pre hidden>\n)(.*?)(?=</pre>)", page.read_text(), maxsplit=1, flags=re.S)
     plans = [line.split("\t") for line in lines.splitlines()]
     for plan in plans[::2]:
@@ -77,27 +77,53 @@ def make_every_second_plan_cold(page):
     page.write_text(before + "\n".join(map("\t".join, plans)) + "\n" + behind)
 
 
-def wrong_with(page, words, plans):
-    raw = html.unescape(re.sub(r"<(style|svg|script).*?</\1>|<[^>]*>", " ", page.read_text(), flags=re.S))
-    wrong = [f"'{word}' is not in the file's text" for word in words if word not in raw]
+def facts_of_summary(summary, plans_by_mean):
+    """Returns the texts that the page of a summary must contain, from the JSON output of summary and list."""
+    session, slowest = summary["sessions"][0], summary["slowest"][0]
+    facts = [summary["solver"], session["command_line"], slowest["host"], slowest["device"]]
+    facts += [f"{summary[name]:.3f} °C" for name in ("mean_of_means", "median_of_means", "mean_of_stds")]
+    facts += [f"{plan['id']} {plan['mean_temp']:.3f}" for plan in (plans_by_mean[0], plans_by_mean[-1])]
+    facts += [f"{setting['name']} {setting['value']}" for setting in summary["settings"]]
+    # The chart of predicted times, or the reason why there is none: a busy machine may solve all plans before it predicts one.
+    return facts + ["100.00", "predicted"]
+
+
+def facts_of_comparison(comparison):
+    """Returns the texts that the page of a comparison must contain, from the JSON output of compare."""
+    facts = [comparison["first"], comparison["base"]]
+    facts += [f"{row['name']} {row['first']} {row['second']}" for row in comparison["settings"]]
+    facts += [f"{row['column']} {row['plans']} {row['largest']:.6g} {row['mean']:.6g} {row['plan']}"
+              for row in comparison["columns"][:3]]
+    return facts + [f"{row['name']} {row['workers']}" for row in comparison["times"]] + ["100.00"]
+
+
+def problems_of(page, facts, elements, plans):
+    """Returns the messages about a page. Checks the table of plans if `plans` is their number, not 0."""
+    source = page.read_text()
+    text = " ".join(html.unescape(re.sub(r"<(style|svg|script).*?</\1>|<[^>]*>", " ", source, flags=re.S)).split())
+    problems = [f"'{fact}' is missing in the text" for fact in facts if fact not in text]
+    for name, least in elements.items():
+        count = len(re.findall(ELEMENTS[name], source))
+        if count < least:
+            problems.append(f"{count} {name}s, expected at least {least}")
     grounds = set()
     for width in 1280, 400:
         for colour in "light", "dark":
-            seen = opened(page, width, colour == "dark")
-            wrong += [f"at {width} pixels, {colour}: {found}" for found in seen["found"]]
-            grounds.add(seen["ground"])
+            report = open_page(page, width, colour == "dark")
+            problems += [f"at {width} pixels, {colour}: {found}" for found in report["found"]]
+            grounds.add(report["ground"])
     if len(grounds) != 2:
-        wrong.append(f"light and dark have the grounds {grounds}")
-    if not seen["saved"] or any(not re.match(r"figure-\d+.svg data:image/svg", saved) for saved in seen["saved"]):
-        wrong.append(f"saved were {seen['saved']}")
+        problems.append(f"background colours of light and dark: {grounds}")
+    if not report["saved"] or any(not re.match(r"figure-\d+.svg data:image/svg", saved) for saved in report["saved"]):
+        problems.append(f"saved files: {report['saved']}")
     if plans:
         means = [float(line.split("\t")[2]) for line in
-                 re.search("<pre hidden>\n(.*?)</pre>", page.read_text(), re.S)[1].strip().split("\n")]
-        if len(means) != plans or [float(mean) for mean in seen["sorted"]] != [min(means), max(means)]:
-            wrong.append(f"sorted by means, the first plan of {len(means)} has {seen['sorted']}")
-        if seen["second"] != min(plans, 400) - 200 * (plans > 200):
-            wrong.append(f"{seen['second']} plans on the second page")
-    return [f"{page.name}: {sentence}" for sentence in wrong]
+                 re.search("<pre hidden>\n(.*?)</pre>", source, re.S)[1].strip().split("\n")]
+        if len(means) != plans or [float(mean) for mean in report["sorted"]] != [min(means), max(means)]:
+            problems.append(f"first plan of {len(means)}, sorted by mean: {report['sorted']}")
+        if report["second"] != min(plans, 400) - 200 * (plans > 200):
+            problems.append(f"{report['second']} plans on the second page")
+    return [f"{page.name}: {message}" for message in problems]
 
 
 def main():
@@ -106,31 +132,36 @@ def main():
     parser.add_argument("--plans", type=int, default=24, help="in the result file (default: 24)")
     arguments = parser.parse_args()
     if not shutil.which("chromium"):
-        print("skipped: there is no Chromium here (apt-get install chromium)")
+        print("skipped: Chromium is not installed (apt-get install chromium)")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as scratch:
         directory = pathlib.Path(scratch)
         planted = directory / "planted.html"
         planted.write_text("<!doctype html><meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src "
                            "'unsafe-inline'; script-src 'nonce-wallheat'\"><p>" + "".join(PLANTED.values()))
-        found = opened(planted, 1280, False)["found"]
-        wrong = [f"planted, and not found: {mistake}" for mistake in PLANTED if not any(mistake in one for one in found)]
+        found = open_page(planted, 1280, False)["found"]
+        problems = [f"planted problem not found: {planted}" for planted in PLANTED if not any(planted in one for one in found)]
 
         def wallheat(*words):
-            subprocess.run([arguments.wallheat, *map(str, words)], cwd=directory, check=True, stdout=subprocess.DEVNULL)
+            return subprocess.run([arguments.wallheat, *map(str, words)], cwd=directory, check=True, stdout=subprocess.PIPE,
+                                  text=True).stdout
 
-        # Many plans are small ones: the page tells the same of them.
+        # Many plans are small. The page shows the same about them.
         wallheat("generate", "--out", "plans.zip", "--count", arguments.plans, "--size", 48 if arguments.plans < 100 else 16)
         run = ["run", "--data", "plans.zip", "--progress", "none", "--log-level", "warning", "--out"]
         wallheat(*run, "a.h5", "--save-fields")
         wallheat(*run, "b.h5", "--tolerance", "0.01")
         wallheat("summary", "a.h5", "--page", "page.html")
         wallheat("compare", "a.h5", "b.h5", "--page", "compared.html")
+        summary = json.loads(wallheat("summary", "a.h5", "--json"))
+        plans_by_mean = json.loads(wallheat("list", "a.h5", "--sort", "mean_temp", "--json"))["plans"]
+        comparison = json.loads(wallheat("compare", "a.h5", "b.h5", "--json"))
         make_every_second_plan_cold(directory / "page.html")
-        wrong += wrong_with(directory / "page.html", HEADINGS, arguments.plans)
-        wrong += wrong_with(directory / "compared.html", OF_COMPARISON, 0)
-    print("\n".join(wrong))
-    sys.exit(1 if wrong else 0)
+        problems += problems_of(directory / "page.html", facts_of_summary(summary, plans_by_mean), SUMMARY_ELEMENTS,
+                                arguments.plans)
+        problems += problems_of(directory / "compared.html", facts_of_comparison(comparison), COMPARISON_ELEMENTS, 0)
+    print("\n".join(problems))
+    sys.exit(1 if problems else 0)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@
 
 namespace wallheat {
 
-/// Runs a command within this process, as there are hundreds of them.
+/// Runs a command within this process, which is faster than a process for each of hundreds.
 inline Finished run_here(const Arguments& arguments) {
   Finished finished;
   testing::internal::CaptureStdout();
@@ -20,7 +20,7 @@ inline Finished run_here(const Arguments& arguments) {
   return finished;
 }
 
-/// But for launch and submit, which are scripts.
+/// Returns the names of all commands except launch and submit, which are scripts.
 inline std::vector<std::string> all_commands() {
   std::istringstream overview(run_here({"help"}).out);
   std::vector<std::string> commands;

@@ -7,7 +7,7 @@
 namespace wallheat {
 namespace {
 
-/// As a kill leaves it, if not `closed`.
+/// Writes a result file. Leaves its journal, as after a kill, if not `closed`.
 void write_results(const std::filesystem::path& file, std::size_t plans, bool closed) {
   StorePlan plan;
   plan.settings = {{"solver", "jacobi"},
@@ -36,7 +36,7 @@ void write_results(const std::filesystem::path& file, std::size_t plans, bool cl
   if (closed) store.close({{"seconds", std::to_string(plans)}, {"threads", "1"}});
 }
 
-/// The most memory that the program takes, in KiB.
+/// Returns the peak memory of the program in KiB.
 long memory_of(std::vector<std::string> words) {
   words.insert(words.begin(), {"/usr/bin/python3", "-c", R"(
 import resource, subprocess, sys
@@ -48,11 +48,11 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))",
   return std::stol(measured.out);
 }
 
-TEST(Memory, of_a_million_plans_is_less_than_300_mb) {
+TEST(RunMemory, StaysBelow300MbForAMillionPlans) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer takes memory of its own";
+  GTEST_SKIP() << "sanitizers need additional memory";
 #endif
-  // In small pages: what huge ones round to 2 MB would count 25 times.
+  // Huge pages round to 2 MB, and the extrapolation would count this 25 times.
   ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   const TemporaryDirectory directory;
   const std::string few = directory / "few.h5";

@@ -1,7 +1,9 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "store/result_store.hpp"
@@ -10,23 +12,23 @@
 #include "support/temporary_directory.hpp"
 #include "view/run_status.hpp"
 
-// `wallheat status` on files that living, finished and killed writers made.
+// `wallheat status` on files of running, finished and killed writers.
 
 namespace wallheat {
 namespace {
 
-class Status : public testing::Test {
+class StatusCommandTest : public testing::Test {
  protected:
   static constexpr const char* started = "2030-01-02T03:04:05.678Z";
 
-  /// One that has begun.
+  /// A store whose session has begun.
   struct BegunStore : ResultStore {
     BegunStore(const std::string& file, const TextList& ids, const Attributes& session)
         : ResultStore({file, OpenMode::overwrite}, {ids, {{"solver", "jacobi"}}, false}, session) {
       EXPECT_TRUE(begin_unless_stopped());
     }
   };
-  /// Of the plans from a to the last one.
+  /// Begins a session of the plans from a to `last`.
   static BegunStore create(const std::string& file, const std::string& shard, char last) {
     TextList ids;
     for (char id = 'a'; id <= last; ++id) ids.push_back({&id, 1});
@@ -57,8 +59,8 @@ class Status : public testing::Test {
     store_all(results, last);
     close(results);
   }
-  /// When it has solved a plan.
-  void be_killed() {
+  /// Leaves a file as a run does that is killed after its first plan.
+  void write_killed_run() {
     auto results = create();
     store(results, 0, PlanStatus::converged);
   }
@@ -78,231 +80,272 @@ class Status : public testing::Test {
                       {2, "node8", "gpu", 1, 90, 0.25, "idle", {}, GpuSample{.power_w = 512}}};
     write_run_status(status_file(file_), status);
   }
-  /// As a process of another host would leave it, on a file system without locks.
-  void pretend_the_writer_is_elsewhere() {
+  /// Writes the lock file of a process on another host, which this host cannot check.
+  void write_lock_of_other_host() {
     std::ofstream(file_ + ".lock") << "host elsewhere\npid 4711\nsince 2030-01-02 03:04:05 UTC\n";
   }
-  /// By two hours.
-  void let_age() {
+  /// Makes all files two hours older.
+  void age_files() {
     for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
       std::filesystem::last_write_time(
           entry, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
   }
-  [[nodiscard]] Finished look(const std::string& option = "--interval=1") const {
-    return run_program({WALLHEAT_PROGRAM, "status", file_, option});
+  [[nodiscard]] Finished run_status(const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> words{WALLHEAT_PROGRAM, "status", file_};
+    words.insert(words.end(), options.begin(), options.end());
+    return run_program(words);
   }
-  /// That it ends with this status and tells this.
-  void expect_look(int status, const testing::Matcher<std::string>& expected,
-                   const std::string& option = "--interval=1") const {
-    const Finished finished = look(option);
+  /// Expects this exit status and an output that matches.
+  void expect_output(int status, const testing::Matcher<const std::string&>& expected,
+                     const std::vector<std::string>& options = {}) const {
+    const Finished finished = run_status(options);
     EXPECT_EQ(finished.status, status);
     EXPECT_THAT(finished.out, expected);
   }
-  [[nodiscard]] std::string word() const { return look("--word").out; }
-  [[nodiscard]] nlohmann::json json() const { return nlohmann::json::parse(look("--json").out); }
+  [[nodiscard]] std::string word() const { return run_status({"--word"}).out; }
+  [[nodiscard]] nlohmann::json json(std::vector<std::string> options = {}) const {
+    options.emplace_back("--json");
+    return nlohmann::json::parse(run_status(options).out);
+  }
+  [[nodiscard]] std::string advice() const { return json()["advice"]; }
+  /// Returns the numbers of solved, failed, pending and running plans.
+  [[nodiscard]] std::vector<int> plans() const {
+    const auto status = json();
+    return {status["solved"], status["failed"], status["pending"], status["running"]};
+  }
+  /// Returns the reasons that --why gives, by plan ID; the reason of plans without ID has the key
+  /// "".
+  [[nodiscard]] std::map<std::string, std::string> reasons() const {
+    std::map<std::string, std::string> reasons;
+    const auto status = json({"--why"});
+    for (const auto& row : status["why"])
+      reasons[row["id"].is_null() ? "" : row["id"].get<std::string>()] = row["reason"];
+    return reasons;
+  }
 
   TemporaryDirectory directory_;
   std::string file_ = directory_ / "results.h5";
 };
 
-TEST_F(Status, of_a_closed_file_is_what_to_do_next) {
+TEST_F(StatusCommandTest, SuggestsNextStepForClosedFile) {
+  using testing::ContainsRegex;
   finish(PlanStatus::converged);
-  // Failures are no plans of a rate.
-  expect_look(
-      0, AllOf(HasSubstr("closed at 2030-01-02T03:05:05.678Z"), HasSubstr("solved   4"),
-               HasSubstr("pending  0"), HasSubstr("1.50 plans/s"), HasSubstr("nothing to do")));
+  // The rate does not count failed plans.
+  expect_output(0, AllOf(Mentions(Facts{"2030-01-02T03:05:05.678Z", "1.50 plans/s"}),
+                         ContainsRegex("solved +4\n"), ContainsRegex("pending +0\n"),
+                         Not(Mentions("--resume")), Not(Mentions("wallheat repair"))));
   EXPECT_EQ(word(), "done\n");
   finish(PlanStatus::failed);
-  expect_look(
-      3, AllOf(HasSubstr("failed   1"), HasSubstr("advice     mend the input"),
-               HasSubstr("--retry-failed"), HasSubstr("d          2  plan d: a wall is missing")));
+  expect_output(3, AllOf(ContainsRegex("failed +1\n"), Mentions(Facts{"input", "--retry-failed"}),
+                         ContainsRegex("d +2 +plan d: a wall is missing")));
   EXPECT_EQ(word(), "failed\n");
   {
     auto results = create();
     store(results, 0, PlanStatus::converged);
     close(results);
   }
-  expect_look(75, AllOf(HasSubstr("pending  3"), HasSubstr("--resume")));
+  expect_output(75, AllOf(ContainsRegex("pending +3\n"), Mentions("--resume")));
   EXPECT_EQ(word(), "left\n");
 }
 
-TEST_F(Status, is_told_a_line_a_look_until_nobody_writes_the_file) {
+TEST_F(StatusCommandTest, PrintsLinePerPollUntilFileIsClosed) {
   auto results = create();
   Process watching({WALLHEAT_PROGRAM, "status", file_, "--watch", "--interval", "0.01"});
-  wait_until("a look at the living run", [&] {
-    return watching.out().find("being written: 0 solved, 0 failed, 4 pending\n") !=
-           std::string::npos;
+  wait_until("a poll of the running run", [&] {
+    const std::string out = watching.out();
+    return out.ends_with('\n') && contains_fact(out, "being written") &&
+           contains_fact(out, "0 solved") && contains_fact(out, "4 pending");
   });
   store_all(results, PlanStatus::failed);
   close(results);
   EXPECT_EQ(watching.wait(), 3);
-  EXPECT_THAT(watching.out(), EndsWith("closed: 3 solved, 1 failed, 0 pending, 1.50 plans/s\n"));
+  const std::string out = watching.out();
+  const std::string last_line = out.substr(out.rfind('\n', out.size() - 2) + 1);
+  EXPECT_THAT(last_line, Mentions({"closed", "3 solved", "1 failed", "0 pending", "1.50 plans/s"}));
 }
 
-TEST_F(Status, of_a_session_is_that_of_the_last_one) {
+TEST_F(StatusCommandTest, ReportsOnlyLastSessionWithSessionOption) {
   { auto results = create(); }
-  // A job that starts the same again would do so for ever.
-  expect_look(1, AllOf(HasSubstr("left open: 0 plans"), HasSubstr("4 left")), "--session");
-  be_killed();
+  // Status 1, so that a job that restarts itself does not do so indefinitely.
+  expect_output(1, Mentions({started, "0 plans", "4"}), {"--session"});
+  write_killed_run();
   write_status();
-  pretend_the_writer_is_elsewhere();
+  write_lock_of_other_host();
   EXPECT_EQ(word(), "running\n");
-  expect_look(75, AllOf(HasSubstr("left open: 1 plan "), HasSubstr("--resume")), "--session");
+  expect_output(75, Mentions({started, "1 plan", "3", "--resume"}), {"--session"});
   auto results = create();
   store_all(results, PlanStatus::failed);
   results.close({{"exit_status", "1"}}, false);
-  EXPECT_EQ(look("--session").status, 1) << "as the session said";
-  EXPECT_EQ(look().status, 75);
-  file_ = directory_ / "merged.h5";  // whose session does not say it
+  EXPECT_EQ(run_status({"--session"}).status, 1) << "the recorded status of the session";
+  EXPECT_EQ(run_status().status, 75);
+  file_ = directory_ / "merged.h5";  // its session does not record a status
   auto merged = create();
   store(merged, 0, PlanStatus::converged);
   close(merged);
-  EXPECT_EQ(look("--session").status, 75);
+  EXPECT_EQ(run_status({"--session"}).status, 75);
 }
 
-TEST_F(Status, of_a_living_run_tells_rate_time_left_and_workers) {
+TEST_F(StatusCommandTest, ReportsProgressOfRunningRun) {
   auto results = create();
   store(results, 0, PlanStatus::converged);
   write_status();
   EXPECT_EQ(word(), "running\n");
-  expect_look(75, AllOf(HasSubstr("being written, process " + std::to_string(::getpid())),
-                        HasSubstr("solved   1"), HasSubstr("pending  3, 1 of them running"),
-                        HasSubstr("12.5 plans/s"), HasSubstr("left       3 min 20 s"),
-                        HasSubstr("advice     wait\n"), HasSubstr("node7"), HasSubstr("512 W\n"),
-                        testing::ContainsRegex("1  working  c  +[0-9]+[.]. s +512 +0[.]12")));
-  const auto seen = json();
-  EXPECT_EQ(seen["seconds_left"], 200);
-  EXPECT_EQ(seen["running_plans"][0]["id"], "c");
-  EXPECT_GE(seen["running_plans"][0]["seconds"], 3.5) << "with the age of the status";
-  EXPECT_EQ(seen["workers"][2]["power_w"], 512);
+  expect_output(
+      75,
+      AllOf(Mentions({std::to_string(::getpid()), "12.5 plans/s", "3 min 20 s", "node7", "512 W"}),
+            testing::ContainsRegex("1 +working +c +[0-9]+[.]. s +512 +0[.]12")));
+  EXPECT_THAT(plans(), ElementsAre(1, 0, 3, 1));
+  EXPECT_THAT(advice(), AllOf(Mentions("wait"), Not(Mentions("--resume"))));
+  const auto status = json();
+  EXPECT_EQ(status["state"], "being written");
+  EXPECT_EQ(status["seconds_left"], 200);
+  EXPECT_EQ(status["running_plans"][0]["id"], "c");
+  EXPECT_GE(status["running_plans"][0]["seconds"], 3.5) << "plus the age of the status file";
+  EXPECT_EQ(status["workers"][2]["power_w"], 512);
   store(results, 1, PlanStatus::failed);
-  EXPECT_EQ(json()["pending"], 3) << "the run tries it again, as its status knows of no failure";
-  let_age();
-  EXPECT_THAT(look().out, HasSubstr("has not written its status for 2 h 00 min"));
+  EXPECT_EQ(json()["pending"], 3) << "the run retries it, as its status file counts no failure";
+  age_files();
+  EXPECT_THAT(advice(), Mentions("2 h 00 min"));
 }
 
-TEST_F(Status, of_a_living_run_does_not_need_its_status_file) {
+TEST_F(StatusCommandTest, ReportsRunningRunWithoutStatusFile) {
   auto results = create();
   store(results, 0, PlanStatus::converged);
-  expect_look(
-      75, AllOf(HasSubstr("being written"), HasSubstr("solved   1"), Not(HasSubstr("plans/s"))));
+  expect_output(75, Not(HasSubstr("plans/s")));
+  EXPECT_EQ(json()["state"], "being written");
+  EXPECT_THAT(plans(), ElementsAre(1, 0, 3, 0));
   std::ofstream(status_file(file_)) << "{\"file\": \"resul";
-  expect_look(75, AllOf(HasSubstr("being written"), HasSubstr("results.h5.status is damaged")));
+  expect_output(75, Mentions(Facts{"results.h5.status", "damaged"}));
+  EXPECT_EQ(json()["state"], "being written");
   write_status("2029-01-01T00:00:00.000Z");
-  EXPECT_THAT(look().out, Not(HasSubstr("node7"))) << "it is of an earlier session";
+  EXPECT_THAT(run_status().out, Not(HasSubstr("node7"))) << "the status of an earlier session";
 }
 
-TEST_F(Status, tells_why_plans_have_no_answer) {
+TEST_F(StatusCommandTest, ExplainsUnsolvedPlansWithWhy) {
   {
     auto results = create();
     store(results, 0, PlanStatus::converged);
     write_status();
-    EXPECT_THAT(look("--why").out,
-                AllOf(HasSubstr("a     solved after 2 starts\n"), HasSubstr("at rank 1 on node7\n"),
-                      HasSubstr("at rank 3 on node9, which is lost\n"),
-                      HasSubstr("1 plan not started yet, waiting for a free worker")));
+    const auto why = reasons();
+    EXPECT_THAT(why.at("a"), Mentions("2"));
+    EXPECT_THAT(why.at("c"), Mentions(Facts{"rank 1", "node7"}));
+    EXPECT_THAT(why.at("d"), Mentions({"rank 3", "node9", "lost"}));
+    EXPECT_THAT(why.at(""), AllOf(Mentions("1 plan"), Mentions("worker")));
   }
-  EXPECT_THAT(
-      look("--why").out,
-      AllOf(HasSubstr("c     ran for 3.5 s at rank 1 on node7, when the run was last heard"),
-            HasSubstr("1 plan never started")));
+  const auto why = reasons();
+  EXPECT_THAT(why.at("c"), Mentions({"3.5 s", "rank 1", "node7"}));
+  EXPECT_THAT(why.at(""), AllOf(Mentions("1 plan"), Not(Mentions("worker"))));
+  EXPECT_THAT(run_status({"--why"}).out, testing::ContainsRegex("c +.*3[.]5 s.*rank 1 .*node7"));
 }
 
-TEST_F(Status, of_a_killed_run_is_what_to_do_about_it) {
-  be_killed();
+TEST_F(StatusCommandTest, SuggestsResumeOrRepairAfterKill) {
+  write_killed_run();
   write_status();
-  let_age();
+  age_files();
   std::filesystem::create_symlink("results.h5", directory_ / "link.h5");
   for (const char* name : {"results.h5", "link.h5"}) {
     file_ = directory_ / name;
     EXPECT_EQ(word(), "killed\n");
-    expect_look(75, AllOf(HasSubstr("its writer was killed"), HasSubstr("solved   1"),
-                          HasSubstr("--resume"), HasSubstr("wallheat repair"), HasSubstr("node7"),
-                          HasSubstr("written 2 h 00 min ago"), Not(HasSubstr("\nleft  ")),
-                          Not(HasSubstr("of them running"))));
-    EXPECT_EQ(json()["running"], 0) << "that was then";
+    expect_output(75, Mentions({"killed", "--resume", "wallheat repair", "node7", "2 h 00 min"}));
+    EXPECT_THAT(plans(), ElementsAre(1, 0, 3, 0)) << "the running plan is of the past";
+    EXPECT_TRUE(json()["seconds_left"].is_null());
   }
 }
 
-TEST_F(Status, of_a_complete_file_that_is_not_whole_asks_for_that) {
+TEST_F(StatusCommandTest, SuggestsRepairWhenFileIsNotCompacted) {
   {
     auto results = create();
     store_all(results, PlanStatus::converged);
   }
-  expect_look(75, HasSubstr("its writer was killed"));
+  EXPECT_EQ(run_status().status, 75);
+  EXPECT_EQ(json()["state"], "killed");
   auto results = create();
   store_all(results, PlanStatus::converged);
   results.close({{"ended_utc", "2030-01-02T03:05:05.678Z"}}, false);
-  expect_look(75, AllOf(HasSubstr("closed at 2030"), HasSubstr("solved   4"),
-                        HasSubstr("'wallheat repair'")));
+  expect_output(75, Mentions(Facts{"2030-01-02T03:05:05.678Z", "wallheat repair"}));
+  EXPECT_EQ(json()["state"], "closed");
+  EXPECT_THAT(plans(), ElementsAre(4, 0, 0, 0));
 }
 
-TEST_F(Status, of_a_writer_on_another_host_goes_by_the_status_of_its_run) {
-  be_killed();
-  pretend_the_writer_is_elsewhere();
-  EXPECT_THAT(look().out, HasSubstr("whether process 4711 on host elsewhere still lives"));
+TEST_F(StatusCommandTest, TrustsFreshStatusFileOfOtherHost) {
+  write_killed_run();
+  write_lock_of_other_host();
+  EXPECT_THAT(advice(), Mentions(Facts{"4711", "elsewhere"}));
   write_status();
   EXPECT_EQ(json()["state"], "being written");
-  let_age();
+  age_files();
   EXPECT_EQ(json()["state"], "unknown");
 }
 
-/// Parts of four shards of ten plans, beside a results.h5 that is not there yet.
-class StatusOfParts : public Status {
+/// Shard files of four shards of ten plans, next to a results.h5 that does not exist yet.
+class StatusOfShardsTest : public StatusCommandTest {
  protected:
-  BegunStore create_part(int shard) {
-    return create(part(shard), std::to_string(shard) + "/4", 'j');
+  BegunStore create_shard(int shard) {
+    return create(shard_file(shard), std::to_string(shard) + "/4", 'j');
   }
-  [[nodiscard]] std::string part(int shard) const {
+  [[nodiscard]] std::string shard_file(int shard) const {
     return directory_ / ("results.part-" + std::to_string(shard) + "-of-4.h5");
   }
-  void finish_part(int shard, PlanStatus last = PlanStatus::converged) {
-    auto results = create_part(shard);
+  void finish_shard(int shard, PlanStatus last = PlanStatus::converged) {
+    auto results = create_shard(shard);
     for (auto index = static_cast<std::uint32_t>(shard - 1); index < 10; index += 4)
       store(results, index, index + 4 < 10 ? PlanStatus::converged : last);
     close(results);
   }
 };
 
-TEST_F(StatusOfParts, is_one_table_of_what_all_have_done_and_of_those_that_need_attention) {
-  finish_part(1);
-  finish_part(2, PlanStatus::failed);
-  { auto killed = create_part(3); }
-  expect_look(75, AllOf(HasSubstr("4 parts, 1 killed (3), 1 not begun (4), 2 closed"),
-                        HasSubstr("plans      10\n  solved   5\n  failed   1\n  pending  4\n"),
-                        HasSubstr("submit the array again"), HasSubstr("plan j: a wall is missing"),
-                        HasSubstr("its writer was killed")));
-  const auto seen = json();
-  EXPECT_EQ(seen["total"], 10);
-  ASSERT_EQ(seen["parts"].size(), 4U);
-  EXPECT_EQ(seen["parts"][0]["shard"], "2/4") << "first those that need attention";
-  EXPECT_EQ(seen["parts"][3]["state"], "not begun");
-  EXPECT_EQ(seen["failed_plans"][0]["part"], "results.part-2-of-4.h5");
-  EXPECT_THAT(look("--why").out,
-              testing::ContainsRegex("results.part-4-of-4.h5 +- +2 plans never started"));
-  // Those that are named, and no other.
-  const Finished named = run_program({WALLHEAT_PROGRAM, "status", part(1), part(2)});
+TEST_F(StatusOfShardsTest, ListsShardsThatNeedAttentionFirst) {
+  finish_shard(1);
+  finish_shard(2, PlanStatus::failed);
+  { auto killed = create_shard(3); }
+  expect_output(75,
+                Mentions({"killed (3)", "not begun (4)", "2 closed", "plan j: a wall is missing"}));
+  EXPECT_THAT(plans(), ElementsAre(5, 1, 4, 0));
+  EXPECT_THAT(advice(), AllOf(Mentions("array"), Not(Mentions("wallheat repair"))));
+  const auto status = json();
+  EXPECT_EQ(status["total"], 10);
+  const auto& shards = status["parts"];
+  ASSERT_EQ(shards.size(), 4U);
+  EXPECT_EQ(shards[0]["shard"], "2/4") << "shards that need attention are first";
+  EXPECT_EQ(shards[1]["shard"], "3/4");
+  EXPECT_EQ(shards[1]["state"], "killed");
+  EXPECT_NE(shards[1]["why"], "");
+  EXPECT_EQ(shards[3]["state"], "not begun");
+  EXPECT_EQ(status["failed_plans"][0]["part"], "results.part-2-of-4.h5");
+  const auto reasons = json({"--why"})["why"];
+  EXPECT_TRUE(std::ranges::any_of(reasons, [](const auto& row) {
+    return row["part"] == "results.part-4-of-4.h5" && row["id"].is_null() &&
+           contains_fact(row["reason"], "2 plans");
+  })) << reasons;
+  // Files that are named, without the other shards.
+  const Finished named =
+      run_program({WALLHEAT_PROGRAM, "status", shard_file(1), shard_file(2), "--json"});
   EXPECT_EQ(named.status, 3);
-  EXPECT_THAT(named.out, HasSubstr("plans      6\n  solved   5\n  failed   1\n  pending  0\n"));
+  const auto of_named = nlohmann::json::parse(named.out);
+  EXPECT_EQ(of_named["total"], 6);
+  EXPECT_EQ(of_named["solved"], 5);
+  EXPECT_EQ(of_named["failed"], 1);
+  EXPECT_EQ(of_named["pending"], 0);
 }
 
-TEST_F(StatusOfParts, ends_with_the_status_of_the_whole) {
-  EXPECT_EQ(look().status, 1) << "there is no file";
-  for (const int shard : {1, 3, 4}) finish_part(shard);
+TEST_F(StatusOfShardsTest, CombinesExitStatusOfShards) {
+  EXPECT_EQ(run_status().status, 1) << "the file does not exist";
+  for (const int shard : {1, 3, 4}) finish_shard(shard);
   {
-    auto living = create_part(2);
-    expect_look(75,
-                AllOf(HasSubstr("1 being written (2), 3 closed"), HasSubstr("advice     wait\n")));
+    auto running = create_shard(2);
+    expect_output(75, Mentions(Facts{"1 being written (2)", "3 closed"}));
+    EXPECT_THAT(advice(), AllOf(Mentions("wait"), Not(Mentions("array"))));
     EXPECT_EQ(word(), "running\n");
   }
-  finish_part(2);
-  expect_look(0, HasSubstr("wallheat merge"));
-  finish_part(2, PlanStatus::failed);
-  EXPECT_EQ(look().status, 3);
-  std::filesystem::copy(part(1), directory_ / "results.part-1-of-2.h5");
-  const Finished mixed = look();
+  finish_shard(2);
+  expect_output(0, Mentions("wallheat merge"));
+  finish_shard(2, PlanStatus::failed);
+  EXPECT_EQ(run_status().status, 3);
+  std::filesystem::copy(shard_file(1), directory_ / "results.part-1-of-2.h5");
+  const Finished mixed = run_status();
   EXPECT_EQ(mixed.status, 1);
-  EXPECT_THAT(mixed.err, HasSubstr("parts of arrays of 2 and of 4 jobs"));
+  EXPECT_THAT(mixed.err, Mentions({"results.h5", "2", "4"}));
+  EXPECT_EQ(std::ranges::count(mixed.err, '\n'), 1) << mixed.err;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The program on a host with four GPUs that are none: number 2 is broken, and number 3 cannot even
-// prove itself. As with CUDA, CUDA_VISIBLE_DEVICES may choose one of them. WALLHEAT_GO names a file
-// that rank 2's solver processes wait for before they load, and all GPUs with a patient plan.
+// The program on a host with four fake GPUs: number 2 fails for each plan, and number 3 fails its
+// verification. As with CUDA, CUDA_VISIBLE_DEVICES may select one of them. WALLHEAT_GO names a file
+// for which the solver processes of rank 2 wait before they load, and all GPUs with a patient plan.
 
 #include <cstdlib>
 #include <fstream>
@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
   using namespace wallheat;
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (launched_rank() == 2 && !file_to_wait_for().empty() && words.at(0) == "solver-process")
-    wait_until("the word to go", [] { return std::filesystem::exists(file_to_wait_for()); });
+    wait_until("the file of WALLHEAT_GO",
+               [] { return std::filesystem::exists(file_to_wait_for()); });
   return app_main(words);
 }

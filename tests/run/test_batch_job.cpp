@@ -18,7 +18,7 @@ namespace {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-/// No other variables of schedulers are set.
+/// Sets these variables of a scheduler, and removes all others.
 void set_scheduler(const Environment& environment) {
   for (const char* name : {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX",
                            "SLURM_ARRAY_TASK_COUNT", "SLURM_JOB_END_TIME", "SLURM_JOB_ID",
@@ -27,7 +27,7 @@ void set_scheduler(const Environment& environment) {
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
 }
 
-/// What a task makes of a scheduler's variables: "2/3", "none", or what it refuses with.
+/// Returns the shard that the variables of a scheduler select: "2/3", "none", or an error message.
 std::string shard_in(const Environment& environment) {
   set_scheduler(environment);
   try {
@@ -50,29 +50,32 @@ std::string lsf_job(int index, int last) {
       {{"LSB_JOBINDEX", std::to_string(index)}, {"LSB_JOBINDEX_END", std::to_string(last)}});
 }
 
-TEST(ShardOfArrayTask, is_the_place_among_the_tasks_that_slurm_has) {
+TEST(ShardFromJobArray, ReturnsPositionAmongSlurmTasks) {
   EXPECT_EQ(shard_in({}), "none");
   EXPECT_EQ(slurm_task(16, 1, 16, 16), "16/16");
   EXPECT_EQ(slurm_task(0, 0, 3, 4), "1/4");
   EXPECT_EQ(slurm_task(4, 3, 4, 2), "2/2") << "--array=3-4";
   EXPECT_EQ(slurm_task(5, 5, 5, 1), "1/1");
-  const auto refused = AllOf(HasSubstr("--shard K/N"), HasSubstr("--array=1-N"));
-  for (const int task : {3, 7, 12}) EXPECT_THAT(slurm_task(task, 3, 12, 3), refused) << task;
-  EXPECT_THAT(shard_in({{"SLURM_ARRAY_TASK_ID", "3"}}), refused);
-  EXPECT_THAT(slurm_task(17, 1, 16, 16), refused);
+  const auto names_task = [](int task) {
+    return Mentions({std::to_string(task), "--shard K/N", "--array=1-N"});
+  };
+  for (const int task : {3, 7, 12})
+    EXPECT_THAT(slurm_task(task, 3, 12, 3), names_task(task)) << task;
+  EXPECT_THAT(shard_in({{"SLURM_ARRAY_TASK_ID", "3"}}), names_task(3));
+  EXPECT_THAT(slurm_task(17, 1, 16, 16), names_task(17));
   EXPECT_THAT(shard_in({{"SLURM_ARRAY_TASK_ID", "two"}}),
-              AllOf(HasSubstr("SLURM_ARRAY_TASK_ID=two"), HasSubstr("--shard")));
+              Mentions(Facts{"SLURM_ARRAY_TASK_ID=two", "--shard"}));
 }
 
-TEST(ShardOfArrayTask, is_refused_in_lsf_which_does_not_tell_the_first_index) {
+TEST(ShardFromJobArray, RequiresShardOptionInLsfArrays) {
   EXPECT_EQ(lsf_job(0, 0), "none");
   EXPECT_EQ(lsf_job(1, 1), "1/1");
-  const auto refused = HasSubstr("--shard \"$LSB_JOBINDEX/N\"");
-  EXPECT_THAT(lsf_job(3, 4), refused) << "name[3-4]";
-  EXPECT_THAT(lsf_job(9, 16), refused);
+  const auto names_option = Mentions("--shard \"$LSB_JOBINDEX/N\"");
+  EXPECT_THAT(lsf_job(3, 4), names_option) << "name[3-4]";
+  EXPECT_THAT(lsf_job(9, 16), names_option);
 }
 
-TEST(ScheduledEnd, is_that_of_this_element_of_an_lsf_array) {
+TEST(JobDeadline, ReadsTimeLeftOfLsfArrayElement) {
   const TemporaryDirectory directory;
   const std::filesystem::path bjobs = directory / "bjobs";
   std::ofstream(bjobs) << "#!/bin/sh\n"
@@ -90,11 +93,11 @@ TEST(ScheduledEnd, is_that_of_this_element_of_an_lsf_array) {
         .count();
   };
   EXPECT_EQ(minutes_left("2"), 239);
-  EXPECT_EQ(minutes_left("0"), 12) << "no array";
+  EXPECT_EQ(minutes_left("0"), 12) << "not an array";
   ::setenv("PATH", path.c_str(), 1);
 }
 
-TEST(Duration, is_read_in_seconds_units_or_as_a_clock_shows_it) {
+TEST(ParseDuration, AcceptsSecondsUnitsOrClockNotation) {
   for (const char* text : {"5400", "90m", "1h30m", "1:30:00", "90:00"})  // as Slurm reads the last
     EXPECT_EQ(parse_duration(text).count(), 5400) << text;
   EXPECT_EQ(parse_duration("0:20").count(), 20);

@@ -14,12 +14,12 @@
 namespace wallheat {
 namespace {
 
-class EstimatesTest : public testing::Test {
+class WorkEstimatorTest : public testing::Test {
  protected:
   void save(const std::string& id, const FloorPlan& plan) {
     save_floor_plan(directory_.path(), id, plan);
   }
-  /// What it says until it has spoken of plan `last`.
+  /// Returns the estimates up to that of plan `last`.
   static std::vector<std::pair<std::uint32_t, double>> all(Estimates& found, std::uint32_t last) {
     std::vector<std::pair<std::uint32_t, double>> estimates;
     wait_until("the last estimate", [&] {
@@ -32,12 +32,12 @@ class EstimatesTest : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(EstimatesTest, estimates_plans_in_order_but_those_that_cannot_be_read_or_are_too_large) {
+TEST_F(WorkEstimatorTest, EstimatesReadablePlansInOrder) {
   save("small", room(20, 30));
   save("large", room(60, 70));
   save("wall", random_plan(8, 8, 0, 1));
   std::ofstream(directory_ / "broken_interior.npy") << "not an array";
-  save_sparse(directory_ / "huge_interior.npy", "|b1", 1, 12000);  // it would take much memory
+  save_sparse(directory_ / "huge_interior.npy", "|b1", 1, 12000);  // needs much memory
   std::filesystem::remove(directory_ / "large_domain.npy");        // the mask suffices
   const Limits limits{1e-3, 500};
   const std::vector<std::string> ids{"large", "missing", "broken", "huge", "wall", "small"};
@@ -53,7 +53,7 @@ TEST_F(EstimatesTest, estimates_plans_in_order_but_those_that_cannot_be_read_or_
   EXPECT_TRUE(found.take().empty()) << "each estimate is handed out once";
 }
 
-TEST_F(EstimatesTest, needs_only_the_number_of_cells_for_the_steady_state) {
+TEST_F(WorkEstimatorTest, NeedsOnlyCellCountForSteadyState) {
   save("room", room(20, 30));
   save("wall", random_plan(8, 8, 0, 1));
   const std::vector<std::string> ids{"room", "missing", "wall"};
@@ -65,7 +65,7 @@ TEST_F(EstimatesTest, needs_only_the_number_of_cells_for_the_steady_state) {
   EXPECT_EQ(estimates[1].second, 0);
 }
 
-TEST_F(EstimatesTest, can_be_given_up_before_it_is_done) {
+TEST_F(WorkEstimatorTest, StopsReadingWhenDestroyed) {
   save("plan", room(500, 500));
   constexpr std::size_t plans = 1'000'000;  // many minutes of reading
   ::alarm(60);                              // kills the test if this does not end

@@ -10,7 +10,7 @@
 namespace wallheat {
 namespace {
 
-TEST(FoldedText, breaks_at_blanks_and_indents_what_goes_on) {
+TEST(WrapText, BreaksAtBlanksWithIndent) {
   EXPECT_EQ(folded("a plan that cannot be read is left out", 20, 2),
             "a plan that cannot\n  be read is left\n  out");
   EXPECT_EQ(folded("exactly twenty wide!", 20, 2), "exactly twenty wide!");
@@ -20,55 +20,55 @@ TEST(FoldedText, breaks_at_blanks_and_indents_what_goes_on) {
             "    " + std::string(16, 'x') + "\n  " + std::string(14, 'x') + " y");
 }
 
-TEST(FoldedText, counts_columns_and_not_bytes) {
+TEST(WrapText, CountsColumnsInsteadOfBytes) {
   EXPECT_EQ(folded("zwölf Gebäude 25 °C.", 20, 2), "zwölf Gebäude 25 °C.");
   EXPECT_EQ(folded(std::string(19, 'x') + "°°", 20, 0), std::string(19, 'x') + "°\n°");
   EXPECT_EQ(folded("家家家家家家家家家家家", 20, 0), "家家家家家家家家家家\n家");
 }
 
-TEST(FoldedText, ends_whatever_the_width) {
+TEST(WrapText, TerminatesAtAnyWidth) {
   const std::string text = "                       a word " + std::string(100, 'x');
   for (std::size_t columns = 0; columns < 30; ++columns)
     for (std::size_t indent = 0; indent < 30; ++indent)
       EXPECT_NE(folded(text, columns, indent), "");
 }
 
-TEST(Table, has_columns_as_wide_as_what_stands_in_them) {
+TEST(TableLines, FitsColumnsToWidestCell) {
   EXPECT_THAT(table_lines("ll", {{"家家", "x"}, {"süden", "x"}}),
               ElementsAre("家家   x", "süden  x"));
   EXPECT_THAT(table_lines("rl", {{"rank", "host"}, {"1", "süd"}, {"12", ""}}),
               ElementsAre("rank  host", "   1  süd", "  12"));
 }
 
-TEST(Misspelling, is_answered_with_the_nearest_word_and_another_word_is_not) {
+TEST(DidYouMean, SuggestsNearestWord) {
   const std::vector<std::string> commands{"run", "export", "summary", "status", "repair", "verify"};
   for (const auto& [typed, meant] : {std::pair("sumary", "summary"),
                                      {"rnu", "run"},
                                      {"rn", "run"},
                                      {"STATUS", "status"},
                                      {"sum", "summary"}})
-    EXPECT_EQ(did_you_mean(typed, commands), "; did you mean '" + std::string(meant) + "'?");
+    EXPECT_THAT(did_you_mean(typed, commands), Mentions("'" + std::string(meant) + "'")) << typed;
   for (const char* typed : {"", "x", "s", "frobnicate"})
     EXPECT_EQ(did_you_mean(typed, commands), "") << typed;
   EXPECT_EQ(did_you_mean(std::string(100'000, 'x'), commands), "");
   EXPECT_EQ(did_you_mean("word", {}), "");
 }
 
-TEST(RateText, has_a_unit_that_leaves_a_number_to_read) {
+TEST(RateText, ChoosesReadableUnit) {
   EXPECT_EQ(rate_text(12.34), "12.3 plans/s");
   EXPECT_EQ(rate_text(1.5), "1.50 plans/s");
   EXPECT_EQ(rate_text(0.5), "30.0 plans/min");
   EXPECT_EQ(rate_text(0.5, RateUnit::plans_per_s), "0.500 plans/s");
-  EXPECT_EQ(rate_text(0.01), "1 min 40 s a plan");
-  EXPECT_EQ(rate_text(0), "no plan yet");
+  EXPECT_THAT(rate_text(0.01), AllOf(Mentions("1 min 40 s"), Not(HasSubstr("plans/"))));
+  EXPECT_THAT(rate_text(0), Not(testing::ContainsRegex("[0-9]")));
 }
 
-TEST(DurationText, is_unknown_if_a_wait_may_be_endless) {
+TEST(DurationText, IsUnknownForInfinity) {
   EXPECT_EQ(duration_text(200), "3 min 20 s");
   EXPECT_EQ(duration_text(std::numeric_limits<double>::infinity()), "unknown");
 }
 
-TEST(SecondsText, has_five_digits_and_no_exponent) {
+TEST(SecondsText, HasFiveDigitsWithoutExponent) {
   for (const auto& [seconds, text] : {std::pair(212.0, "212.00"),
                                       {36110.9, "36111"},
                                       {1.5e7, "15000000"},

@@ -8,32 +8,33 @@
 namespace wallheat {
 namespace {
 
-TEST(DiskNeed, grows_with_plans_rooms_and_fields) {
+TEST(DiskUsageEstimate, IncludesRowsRoomsFields) {
   JobSettings job;
   const double rows = disk_need(job, 1000, 1e6).expected();
   EXPECT_GT(rows, 1000 * 800.0);
-  EXPECT_EQ(disk_need(job, 2000, 1e6).expected(), 2 * rows) << "cells alone take nothing";
+  EXPECT_EQ(disk_need(job, 2000, 1e6).expected(), 2 * rows)
+      << "cells are stored only with --save-fields";
   job.solver.door.emplace();
   const double with_rooms = disk_need(job, 1000, 1e6).expected();
   EXPECT_GT(with_rooms, rows);
   job.save_fields = true;
-  EXPECT_EQ(disk_need(job, 1000, 1e6).fields, 2 * 8e6) << "in a journal, and in the file";
+  EXPECT_EQ(disk_need(job, 1000, 1e6).fields, 2 * 8e6) << "in a journal and in the file";
   EXPECT_GT(disk_need(job, 1000, 1e6).expected(), with_rooms);
 }
 
-TEST(DiskNeed, is_told_if_there_is_no_room) {
+TEST(DiskUsageEstimate, ReportsLackOfDiskSpace) {
   const TemporaryDirectory directory;
   EXPECT_THAT(lack_of_disk({1, 0}, directory.path()), IsEmpty());
   EXPECT_THAT(lack_of_disk({0, 4e30}, directory.path()),
-              AllOf(HasSubstr(directory.path().string() + " has room for "),
-                    HasSubstr(" only, and the results need about 1e+18 TB: make room")));
-  EXPECT_THAT(lack_of_disk({1e30, 0}, directory / "missing"), IsEmpty()) << "nobody knows";
+              Mentions({directory.path().string(), "1e+18 TB", "--out"}));
+  EXPECT_THAT(lack_of_disk({1e30, 0}, directory / "missing"), IsEmpty())
+      << "its free space is unknown";
 }
 
-/// What solver processes hold, as runs tell it.
-TEST(PlanMemory, is_about_what_solver_processes_hold) {
+// Compares the estimate with the peak memory that runs report.
+TEST(MemoryEstimate, MatchesPeakMemoryOfSolverProcesses) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers take memory of their own";
+  GTEST_SKIP() << "sanitizers need additional memory";
 #endif
   const TemporaryDirectory directory;
   save_floor_plan(directory.path(), "small", generate_floor_plan(1, 1, 64));

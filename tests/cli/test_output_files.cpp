@@ -7,17 +7,17 @@
 #include "cli/in_process.hpp"
 #include "support/shell_test.hpp"
 
-// Nothing is written over that was not meant: a command's inputs, floor plans, results, other
-// files, by any option of any command.
+// No option of any command overwrites a file by mistake: an input of the command, a floor plan,
+// results, or another file.
 
 namespace wallheat {
 namespace {
 
-/// A command that writes to OUT, and what it reads beside floor plans, which are DATA.
+/// A command that writes to OUT and reads floor plans from DATA, and its other inputs.
 struct Output {
   std::string command;
   std::vector<std::string> inputs;
-  std::string ending{};  ///< that OUT must have
+  std::string ending{};  ///< required file name extension of OUT
 };
 
 const std::vector<Output>& all_outputs() {
@@ -59,7 +59,8 @@ const std::vector<Output>& all_outputs() {
   return outputs;
 }
 
-/// The options of a command that take the name of a file or directory, but of floor plans.
+/// Returns the options of a command that take the name of a file or directory, except of floor
+/// plans.
 std::vector<std::string> file_options(const std::string& help) {
   std::vector<std::string> names;
   const std::regex option(R"(  (?:-., |    )--([a-z-]+) (?:FILE|DIR|TRACE|PICTURE)\b.*)");
@@ -70,9 +71,9 @@ std::vector<std::string> file_options(const std::string& help) {
   return names;
 }
 
-class Outputs : public ShellTest {
+class OutputFilesTest : public ShellTest {
  protected:
-  Outputs() {
+  OutputFilesTest() {
     shell(
         "wallheat generate --kind poisson --out plates --count 2 --size 32 &&"
         "echo 1 > plates/spacing.txt && python3 -m zipfile -c plates.zip plates/ &&"
@@ -82,16 +83,18 @@ class Outputs : public ShellTest {
         "ln -s plates.zip link && ln plates.zip name && ln -s r.h5 r_link && ln r.h5 r_name &&"
         "ln -s new.h5 link_to_new && ln -s . loop");
   }
-  /// In one sentence, and nothing is changed.
-  void expect_refused(const std::string& command, int status, const std::string& sentence) const {
+  /// Expects that the command fails with this status, prints exactly one message, which mentions
+  /// all facts, and changes no file.
+  void expect_error_without_changes(const std::string& command, int status,
+                                    const Facts& facts) const {
     const auto before = all_files();
     const Finished finished = in_directory(command);
     EXPECT_EQ(finished.status, status) << command;
-    EXPECT_THAT(finished.err, HasSubstr(sentence)) << command;
+    EXPECT_THAT(finished.err, Mentions(facts)) << command;
     EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1) << finished.err;
     EXPECT_EQ(all_files(), before) << command;
   }
-  /// That a file is one of the command's inputs or a floor plan.
+  /// Expects that the command does not replace `file`, which is one of its inputs or a floor plan.
   void expect_kept(const Output& output, const std::string& data, const std::string& file) {
     std::string out = file;
     if (!output.ending.empty()) {
@@ -99,7 +102,7 @@ class Outputs : public ShellTest {
       std::filesystem::create_symlink(file, directory_ / out);
     }
     const std::string command = std::regex_replace(output.command, std::regex("DATA"), data);
-    expect_refused(std::regex_replace(command, std::regex("OUT"), out), 2, "");
+    expect_error_without_changes(std::regex_replace(command, std::regex("OUT"), out), 2, {});
     if (!output.ending.empty()) std::filesystem::remove(directory_ / out);
   }
   [[nodiscard]] Finished in_directory(const std::string& command) const {
@@ -112,7 +115,7 @@ class Outputs : public ShellTest {
   }
 };
 
-TEST_F(Outputs, replace_no_input_of_any_command) {
+TEST_F(OutputFilesTest, KeepsInputsOfEveryCommand) {
   for (const Output& output : all_outputs()) {
     for (const std::string name : {"00001_domain.npy", "00001_interior.npy", "00001_source.npy",
                                    "building_ids.txt", "spacing.txt"})
@@ -122,18 +125,18 @@ TEST_F(Outputs, replace_no_input_of_any_command) {
   }
 }
 
-TEST_F(Outputs, are_known_of_every_command) {
+TEST_F(OutputFilesTest, CoversFileOptionsOfEveryCommand) {
   const std::set<std::string> inputs{"ids",   "events",   "minus",  "replay", "sacct", "lsf",
                                      "sinfo", "scontrol", "config", "file",   "part"};
-  const std::set<std::string> alike{"out", "page", "plot"};  // of commands that tell something
+  const std::set<std::string> common{"out", "page", "plot"};  // options of commands that report
   auto commands = all_commands();
   EXPECT_GT(commands.size(), 15U);
-  std::erase(commands, "generate");  // makes directories of its own kind
+  std::erase(commands, "generate");  // its output is a directory
   for (const std::string& command : commands) {
     const std::string help = in_directory("help " + command).out;
-    const bool tells = help.find("write there what would be printed") != std::string::npos;
+    const bool reports = help.find("--format NAME") != std::string::npos;
     for (const std::string& option : file_options(help))
-      EXPECT_TRUE(inputs.contains(option) || (tells && alike.contains(option)) ||
+      EXPECT_TRUE(inputs.contains(option) || (reports && common.contains(option)) ||
                   std::ranges::any_of(all_outputs(),
                                       [&](const Output& output) {
                                         return output.command.starts_with(command + " ") &&
@@ -144,7 +147,7 @@ TEST_F(Outputs, are_known_of_every_command) {
   }
 }
 
-TEST_F(Outputs, replace_no_plan_whatever_it_is_called) {
+TEST_F(OutputFilesTest, KeepsFloorPlansUnderAnyName) {
   shell(
       "ln -s plates/00001_domain.npy link.npy; ln plates/00002_domain.npy name.npy;"
       "mkdir far; mv plates/00002_interior.npy far/mask; ln -s ../far/mask "
@@ -159,92 +162,103 @@ TEST_F(Outputs, replace_no_plan_whatever_it_is_called) {
   const Output field{"export r.h5 --field 00001 --overwrite --out OUT", {}};
   for (const std::string out : {"plates/00001_domain.npy", "link.npy", "name.npy", "far/mask"})
     expect_kept(field, "", out);
-  // Beside plans there is room for other files.
+  // Other files may be next to floor plans.
   shell("wallheat solve 00001 --data plates --npy plates/solution.npy");
   shell("wallheat run --data plates --out plates/r.h5");
 }
 
-TEST_F(Outputs, are_other_files_than_the_inputs_and_each_other) {
+TEST_F(OutputFilesTest, RejectsFileNamedByTwoOptions) {
   const std::string of_zip = "run --data plates.zip ";
   for (const std::string out :
        {"plates.zip", "link", "name", "loop/plates.zip", "./plates/../plates.zip"})
-    expect_refused(of_zip + "--overwrite --out " + out, 2, "--data and --out are one file");
-  expect_refused("run --data plates --ids empty --overwrite --out empty", 2, "--ids and --out");
-  for (const std::string file : {"link", "name", "r_link", "r_name", "loop/r.h5.lock", "ids"})
-    expect_refused(of_zip + "--ids ids --resume --out r.h5 --events " + file, 2,
-                   "name another file by --events");
+    expect_error_without_changes(of_zip + "--overwrite --out " + out, 2, {"--data", "--out"});
+  expect_error_without_changes("run --data plates --ids empty --overwrite --out empty", 2,
+                               {"--ids", "--out", "empty"});
+  for (const auto& [option, file] : {std::pair<std::string, std::string>{"--data", "link"},
+                                     {"--data", "name"},
+                                     {"--out", "r_link"},
+                                     {"--out", "r_name"},
+                                     {"--out", "loop/r.h5.lock"},
+                                     {"--ids", "ids"}})
+    expect_error_without_changes(of_zip + "--ids ids --resume --out r.h5 --events " + file, 2,
+                                 {option, "--events", file});
   for (const std::string file : {"new.h5", "link_to_new", "loop/new.h5", "plates/../new.h5.lock"})
-    expect_refused(of_zip + "--out new.h5 --events " + file, 2, "--out and --events");
+    expect_error_without_changes(of_zip + "--out new.h5 --events " + file, 2,
+                                 {"--out", "--events", file});
   const std::string run = "run --data plates --out new.h5 ";
-  expect_refused(run + "--events new.h5.wal7", 2, "the name of a journal of --out");
-  expect_refused(
-      run + "--events plates/building_ids.txt", 2,
-      "plates/building_ids.txt is one of the files of --data; name another file by --events");
+  expect_error_without_changes(run + "--events new.h5.wal7", 2,
+                               {"new.h5.wal7", "journal", "--out", "--events"});
+  expect_error_without_changes(run + "--events plates/building_ids.txt", 2,
+                               {"plates/building_ids.txt", "--data", "--events"});
   std::filesystem::create_symlink("new.h5", directory_ / "new.h5.status");
-  expect_refused(run, 2, "new.h5.status are one file by a link; remove");
+  expect_error_without_changes(run, 2, {"--out", "new.h5", "new.h5.status", "link"});
   const auto before = all_files();
   EXPECT_THAT(shell("$mpirun 3 run --data plates.zip --out plates.zip --overwrite", 2).err,
-              HasSubstr("--data and --out are one file"));
+              Mentions({"--data", "--out", "plates.zip"}));
   EXPECT_EQ(all_files(), before);
 }
 
-TEST_F(Outputs, replace_nothing_and_add_to_nothing_that_is_something_else) {
+TEST_F(OutputFilesTest, RejectsFilesOfOtherFormats) {
   shell(
       "cp plates/00001_domain.npy npy; for file in x.png x.npy x.html x.csv; do cp text $file; "
       "done");
   for (const std::string file : {"text", "npy", "plates.zip"}) {
-    expect_refused("run --data plates --overwrite --events e --out " + file, 1,
-                   "is not a result file that wallheat wrote");
-    expect_refused("merge --overwrite r.h5 --out " + file, 1, "is not a result file");
-    expect_refused("run --data plates --out new.h5 --events " + file, 1,
-                   "something else than events");
+    expect_error_without_changes("run --data plates --overwrite --events e --out " + file, 1,
+                                 {file, "result file"});
+    expect_error_without_changes("merge --overwrite r.h5 --out " + file, 1, {file, "result file"});
+    expect_error_without_changes("run --data plates --out new.h5 --events " + file, 1,
+                                 {file, "--events"});
   }
-  for (const std::string command :
-       {"solve 00001 --data plates --overwrite --npy x.npy",
-        "solve 00001 --data plates --overwrite --png x.png",
-        "summary r.h5 --overwrite --page x.html", "summary r.h5 --overwrite --plot x.png",
-        "trace r.h5 --overwrite --out text", "monitor --samples 1 --overwrite --csv x.csv",
-        "export r.h5 --overwrite -o text"})
-    expect_refused(command, 1, "is not what this command writes");
-  expect_refused("summary r.h5 --overwrite --out plates.zip", 1, "plates.zip is no text");
+  for (const auto& [command, file] :
+       {std::pair<std::string, std::string>{"solve 00001 --data plates --overwrite --npy", "x.npy"},
+        {"solve 00001 --data plates --overwrite --png", "x.png"},
+        {"summary r.h5 --overwrite --page", "x.html"},
+        {"summary r.h5 --overwrite --plot", "x.png"},
+        {"trace r.h5 --overwrite --out", "text"},
+        {"monitor --samples 1 --overwrite --csv", "x.csv"},
+        {"export r.h5 --overwrite -o", "text"}})
+    expect_error_without_changes(command + " " + file, 1, {file, "command"});
+  expect_error_without_changes("summary r.h5 --overwrite --out plates.zip", 1,
+                               {"plates.zip", "text"});
 }
 
-TEST_F(Outputs, replace_on_demand_what_wallheat_wrote) {
+TEST_F(OutputFilesTest, ReplacesOwnFilesWithOverwrite) {
   const std::string run = "wallheat run --data plates.zip --out r.h5 ";
   for (const std::string before : {
            "true",
-           "wallheat run --data plates.zip --out r.h5 --resume --tolerance 1",  // refused
-           "head -c 9000 r.h5 > h; cat h > r.h5; rm h",                         // half a file
-           "printf x | dd of=r.h5 conv=notrunc",                                // a damaged one
-           ": > r.h5",                                                          // an empty one
+           "wallheat run --data plates.zip --out r.h5 --resume --tolerance 1",  // an error
+           "head -c 9000 r.h5 > h; cat h > r.h5; rm h",                         // a truncated file
+           "printf x | dd of=r.h5 conv=notrunc",                                // a damaged file
+           ": > r.h5",                                                          // an empty file
        })
     shell(before + "; " + run + "--overwrite --events e");
   shell("wallheat merge r.h5 --out all.h5 && wallheat merge r.h5 --overwrite --out all.h5");
   shell("wallheat run --data plates.zip --overwrite --out all.h5");
-  // Of a killed run the journal tells what it was.
+  // The journal shows that the damaged file of a killed run was a result file.
   shell("cp '" WALLHEAT_TEST_DATA "'/killed.h5* .");
-  expect_refused("export r.h5 --overwrite -o killed.h5.wal0", 1, "is not what this command writes");
+  expect_error_without_changes("export r.h5 --overwrite -o killed.h5.wal0", 1,
+                               {"killed.h5.wal0", "command"});
   shell(
       "printf 'x%.0s' {1..5000} | dd of=killed.h5 conv=notrunc;"
       "wallheat run --data plates.zip --out killed.h5 --overwrite");
 }
 
-TEST_F(Outputs, replace_nothing_unasked_and_appear_whole) {
+TEST_F(OutputFilesTest, RequiresOverwriteToReplaceFiles) {
   for (const std::string command :
        {"export r.h5 -o x.csv", "list r.h5 -o x.json", "solve 00001 --data plates --png x.png"}) {
     const std::string file = command.substr(command.rfind(' ') + 1);
     shell("wallheat " + command);
-    expect_refused(command, 1, file + " exists; name another file, or replace it by --overwrite");
-    const auto whole = all_files();
+    expect_error_without_changes(command, 1, {file, "--overwrite"});
+    const auto complete = all_files();
     shell("wallheat " + command + " --overwrite");
-    EXPECT_EQ(all_files(), whole) << "the same bytes, and nothing left beside them";
-#ifndef __SANITIZE_THREAD__  // it writes a file of its own before main()
+    EXPECT_EQ(all_files(), complete) << "the same bytes, and no temporary file";
+#ifndef __SANITIZE_THREAD__  // the sanitizer writes a file before main()
     EXPECT_THAT(shell("(ulimit -f 0; wallheat " + command + " --overwrite 2>&1) | cat").out,
-                HasSubstr("File too large"))
+                Mentions("File too large"))
         << command;
-    EXPECT_EQ(all_files(), whole) << command;
+    EXPECT_EQ(all_files(), complete) << command;
 #endif
-    // An empty file, as mktemp makes, holds nothing to lose.
+    // An empty file, as mktemp creates it, is replaced without --overwrite.
     shell("rm " + file + "; : > " + file + "; wallheat " + command);
   }
   EXPECT_EQ(shell("wallheat export r.h5 -o /dev/stdout | cat").out, bytes("x.csv"));
@@ -252,12 +266,12 @@ TEST_F(Outputs, replace_nothing_unasked_and_appear_whole) {
             "x.csv\n");
 }
 
-TEST_F(Outputs, beyond_a_limit_on_their_size_are_an_error_and_not_a_death) {
+TEST_F(OutputFilesTest, ReportsErrorWhenFileSizeLimitIsReached) {
   for (const std::string command :
        {"run --data plates --out x.h5", "generate --count 1 --out x.zip", "merge r.h5 --out x.h5",
         "generate --out more --count 1"})
     EXPECT_THAT(shell("ulimit -f 2; { wallheat " + command + " 2>&1; echo status $?; } | cat").out,
-                AllOf(HasSubstr("File too large"), HasSubstr("status 1\n")))
+                AllOf(Mentions("File too large"), HasSubstr("status 1\n")))
         << command;
 }
 
