@@ -1,7 +1,8 @@
-// What `wallheat bench --device gpu` measures, for a machine that has a GPU, a compiler and nothing
-// else: the first GPU with 64 plans of 512 x 512 cells, and against the cores over sizes of plans.
+// The measurements of `wallheat bench --device gpu` for a machine that has a GPU and a compiler
+// only: throughput of the first GPU for 64 plans of 512 x 512 cells, and its speed compared with
+// the cores for several plan sizes.
 //
-//   bench_gpu [--quick]     --quick leaves out the sizes, and takes seconds
+//   bench_gpu [--quick]     --quick skips the plan sizes and takes seconds
 
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// What rank 0 spends on a plan, and so how many lanes it can keep at work: all workers report what
-// they have solved, rank 0 takes it in and gives them more, without a wait in between.
+// CPU time of rank 0 per plan, and the number of slots that rank 0 can keep busy: all workers
+// report their results, and rank 0 processes the reports and assigns new plans without waiting.
 //
 //   bench_scale [WORKERS [LANES [PLANS_A_LANE [SECONDS_A_PLAN]]]]
 
@@ -13,10 +13,10 @@
 #include "core/threads.hpp"
 #include "queue/coordinator.hpp"
 
-int main(int count, char** words) {
+int main(int argc, char** argv) {
   using namespace wallheat;
   const auto number = [&](int index, double otherwise) {
-    return count > index ? std::atof(words[index]) : otherwise;
+    return argc > index ? std::atof(argv[index]) : otherwise;
   };
   const auto workers = static_cast<int>(number(1, 1000));
   const double lanes = number(2, 1);
@@ -51,7 +51,8 @@ int main(int count, char** words) {
   }
   const double cost_s = (thread_cpu_seconds() - began_s) / plans;
   std::printf(
-      "%d x %g, %g plans: %.2f us and %.2f messages a plan: enough for %.0f lanes with plans of %g "
+      "%d x %g, %g plans: %.2f us and %.2f messages per plan: enough for %.0f lanes with plans of "
+      "%g "
       "s\n",
       workers, lanes, plans, 1e6 * cost_s, messages / plans, plan_s / cost_s, plan_s);
 }

@@ -7,13 +7,13 @@
 namespace wallheat {
 namespace {
 
-/// Stands for a GPU: the CPU's solver, with an answer that may be wrong.
+/// A fake GPU that uses the CPU solver; its result for one plan may be wrong.
 class FakeDevice final : public GpuDevice {
  public:
   std::unique_ptr<GpuSolver> make_solver() override { return std::make_unique<FakeSolver>(*this); }
   std::size_t plans_at_once() const override { return 6; }
 
-  const FloorPlan* lies_about = nullptr;
+  const FloorPlan* wrong_plan = nullptr;
   bool fails = false;
 
  private:
@@ -24,7 +24,7 @@ class FakeDevice final : public GpuDevice {
                                   const SolveControl& control) override {
       if (device_.fails) throw DeviceFault("the GPU has fallen off its bus");
       auto solution = solver_->solve(plan, limits, control);
-      if (device_.lies_about == &plan) solution->field.cells.front() += 1e-15;
+      if (device_.wrong_plan == &plan) solution->field.cells.front() += 1e-15;
       return solution;
     }
 
@@ -34,9 +34,9 @@ class FakeDevice final : public GpuDevice {
   };
 };
 
-class MeasureGpu : public testing::Test {
+class MeasureGpuTest : public testing::Test {
  protected:
-  MeasureGpu() {
+  MeasureGpuTest() {
     settings_.limits = {1e-4, 20};
     settings_.plans = generate_floor_plans(4, 16);
     settings_.cpu_cores = 2;
@@ -50,7 +50,7 @@ class MeasureGpu : public testing::Test {
   GpuBenchSettings settings_;
 };
 
-TEST_F(MeasureGpu, measures_1_2_4_plans_in_flight_and_as_many_as_the_gpu_likes) {
+TEST_F(MeasureGpuTest, MeasuresSeveralNumbersOfPlansInFlight) {
   const GpuBench bench = measure_gpu(device_, settings_);
   EXPECT_EQ(bench.compared, 4U);
   std::vector<std::size_t> in_flight;
@@ -65,23 +65,23 @@ TEST_F(MeasureGpu, measures_1_2_4_plans_in_flight_and_as_many_as_the_gpu_likes) 
   EXPECT_EQ(bench.sides[1].side, 24U);
 }
 
-TEST_F(MeasureGpu, refuses_a_gpu_that_gives_wrong_answers) {
-  device_.lies_about = &settings_.plans.back();
+TEST_F(MeasureGpuTest, RejectsGpuWithWrongResults) {
+  device_.wrong_plan = &settings_.plans.back();
   EXPECT_THAT(error_message_of<RunError>([&] { (void)measure_gpu(device_, settings_); }),
-              HasSubstr("plan number 3"));
+              Mentions(Facts{"plan", "3"}));
 }
 
-TEST_F(MeasureGpu, ends_with_what_a_failing_gpu_said) {
+TEST_F(MeasureGpuTest, ThrowsFaultOfGpu) {
   device_.fails = true;
   EXPECT_THROW((void)measure_gpu(device_, settings_), DeviceFault);
 }
 
-TEST(MeasureGpuHere, needs_a_gpu) {
+TEST(MeasureFirstGpu, RequiresGpu) {
   if (!gpu_support().gpus.empty()) GTEST_SKIP() << "there is a GPU";
   EXPECT_THROW((void)measure_first_gpu({}), RunError);
 }
 
-TEST(ReferenceProfile, counts_each_step_in_every_iteration_of_the_same_answer) {
+TEST(ReferenceProfile, CountsEachStepInEveryIteration) {
   const FloorPlan plan = generate_floor_plan(1, 0, 64);
   for (const Limits limits : {Limits{1e-4, 20000}, Limits{1e-4, 7}}) {
     SolverOptions solver;
@@ -99,7 +99,7 @@ TEST(ReferenceProfile, counts_each_step_in_every_iteration_of_the_same_answer) {
   }
 }
 
-TEST(ReferenceProfile, needs_something_to_solve) {
+TEST(ReferenceProfile, RejectsPlanWithoutInteriorCells) {
   const FloorPlan wall{Grid<double>(4, 4, 5.0), Grid<std::uint8_t>(4, 4)};
   EXPECT_THROW((void)profile_reference(wall, {}), InputError);
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Solves as many generated plans as the published data set has, by each solver, and says how long that took.
+"""Solves as many generated plans as the published data set has, by each solver, and prints the times.
 
-Beside it stand the quantiles of what was published of the real plans: only plans that are like them give a time
-that means something. Iterations and interior cells are known of 32 of them, temperatures of all 4571.
+It also compares quantiles of the generated plans with those of the published results, because only similar plans give
+meaningful times. The published iterations and interior cells are those of 32 plans, the temperatures those of all 4571.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def cpu_seconds():
 
 
 def solve(wallheat, plans, results, solver, threads):
-    """Wall and CPU seconds of the whole command."""
+    """Returns wall and CPU seconds of the complete command."""
     start, cpu = time.monotonic(), cpu_seconds()
     output_of(wallheat, "run", "--data", plans, "--out", results, "--overwrite", "--solver", solver,
               "--device", "cpu", "--threads", threads, "--progress", "none", "--log-level", "warning")
@@ -53,7 +53,7 @@ def numbers(rows, column):
 
 
 def likeness(wallheat, results, count):
-    """Lines: each quantile here, divided by what was published."""
+    """Yields lines of the output: each quantile of the generated plans, divided by the published one."""
     rows = list(csv.DictReader(io.StringIO(output_of(wallheat, "list", results, "--format", "csv",
                                                       "--columns", ",".join(PUBLISHED)))))
     yield "quantiles, as parts of the published ones: " + " ".join(f"{rank:7.0%}" for rank in RANKS)
@@ -64,7 +64,7 @@ def likeness(wallheat, results, count):
         plans = np.mean(numbers(rows, column) >= 50) * 4571
         yield f"{column} of at least half of the area: {plans:.0f} of 4571 plans (published: {published})"
     updates = numbers(rows, "iterations") @ numbers(rows, "interior_cells") / count
-    yield f"cell updates a plan by jacobi: {updates:.3g} (published plans: 6.2e8)"
+    yield f"cell updates per plan by jacobi: {updates:.3g} (published plans: 6.2e8)"
 
 
 def main():

@@ -12,10 +12,13 @@
 
 namespace wallheat {
 
-/// The waits of a queue that is made up: "stationary" (independent, log-normal), "alike" (each like
-/// the one before), "bursty" (some twenty jobs at once, which wait much the same time), "drifting"
-/// (ten times as long at the end, and up and down on the way), "daily" (long by day, short by
-/// night), "jumping" (another queue all at once, every few thousand jobs).
+/// Returns random waits of a scheduler queue. Kinds:
+///   - "stationary": independent, log-normal;
+///   - "alike": autocorrelated;
+///   - "bursty": about twenty jobs at once, with similar waits;
+///   - "drifting": ten times as long at the end, with slow oscillations;
+///   - "daily": long by day, short by night;
+///   - "jumping": another level every few thousand jobs.
 inline std::vector<Wait> generated_queue(const std::string& kind, std::size_t jobs, unsigned seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;

@@ -1,4 +1,8 @@
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <tuple>
 
 #include "forecast/campaign_choices.hpp"
 #include "forecast/replay.hpp"
@@ -6,12 +10,12 @@
 #include "support/matchers.hpp"
 #include "wallheat/error.hpp"
 
-// Where a campaign may run, and how long it takes there.
+// Choices of partition and job size for a campaign, and predicted run times.
 
 namespace wallheat {
 namespace {
 
-TEST(Sinfo, tells_nodes_cores_gpus_and_limits) {
+TEST(ParseSinfo, ReadsResourcesOfPartitions) {
   const auto partitions = parse_sinfo("sinfo",
                                       "medium|up|20|32|(null)|2-12:30:00|1-infinite|192000+\n"
                                       "medium|up|3|64+|(null)|2-12:30:00|1-infinite\n"
@@ -26,36 +30,37 @@ TEST(Sinfo, tells_nodes_cores_gpus_and_limits) {
   EXPECT_EQ(partitions[3], (Partition{"free", 1, 8, 1, 0, 0}));
 }
 
-TEST(Sinfo, names_the_line_that_is_broken) {
-  for (const auto& [text, part] : {std::pair{"a|up|1|2\n", "sinfo, line 1: 4 fields in place of 8"},
-                                   {"a|up|x|2|(null)|1:00:00|1\n", "number of nodes is 'x'"},
-                                   {"a|up|1|2|(null)|1:00:xx|1\n", "time limit is 'xx'"},
-                                   {"a|up|1|2|(null)|9223372036854775807|1\n", "time limit is '9"},
-                                   {"a|up|1|2|(null)|1|1|9223372036854775807\n", "memory is '9"}})
+TEST(ParseSinfo, NamesInvalidLine) {
+  const std::string huge = "9223372036854775807";
+  for (const auto& [text, facts] : {std::pair<std::string, Facts>{"a|up|1|2\n", {"4", "8"}},
+                                    {"a|up|x|2|(null)|1:00:00|1\n", {"nodes", "'x'"}},
+                                    {"a|up|1|2|(null)|1:00:xx|1\n", {"time limit", "'xx'"}},
+                                    {"a|up|1|2|(null)|" + huge + "|1\n", {"time limit", huge}},
+                                    {"a|up|1|2|(null)|1|1|" + huge + "\n", {"memory", huge}}})
     EXPECT_THAT(error_message_of<RunError>([&, &text = text] { (void)parse_sinfo("sinfo", text); }),
-                HasSubstr(part));
+                AllOf(Mentions("sinfo"), Mentions("line 1"), Mentions(facts)));
 }
 
-TEST(MaxArraySize, is_one_more_than_the_tasks_from_1_on) {
+TEST(MaxArrayTasks, IsOneLessThanMaxArraySize) {
   EXPECT_EQ(most_array_tasks("scontrol", "MailProg = /bin/mail\nMaxArraySize            = 1001\n"),
             1000U);
   EXPECT_EQ(most_array_tasks("scontrol", "MaxArraySize            = 0\n"), 0U);
   EXPECT_THROW((void)most_array_tasks("scontrol", "nothing\n"), RunError);
 }
 
-/// 64 plans of 100 s on a core.
-class Choices : public testing::Test {
+/// 64 plans, each of which takes 100 s on a core.
+class CampaignChoicesTest : public testing::Test {
  protected:
   [[nodiscard]] std::vector<Choice> choices() const {
     return campaign_choices(plans_s_, partitions_, limits_, waits_, order_);
   }
-  /// A queue in which all waits are alike.
+  /// Returns the forecast of a scheduler queue in which all waits are equal.
   static WaitForecast queue_of(std::int64_t wait_s) {
     std::vector<Wait> waits;
     for (int i = 0; i < 2000; ++i) waits.push_back({i * 100'000, wait_s, true});
     return forecast_waits(waits);
   }
-  /// Jobs of fewer core hours than this wait for a minute, others for two hours.
+  /// Jobs of fewer core hours than `hours` wait for one minute, others for two hours.
   [[nodiscard]] WaitsOf short_below(double hours) const {
     return [this, hours](const std::string&, std::size_t, double core_hours) {
       return core_hours < hours ? &few_ : &many_;
@@ -71,44 +76,62 @@ class Choices : public testing::Test {
   ChoiceOrder order_ = ChoiceOrder::bound;
 };
 
-TEST_F(Choices, are_one_job_or_few_or_many_jobs_of_an_array) {
-  std::vector<std::string> texts;
-  for (const Choice& choice : choices()) texts.push_back(choice_text(choice));
-  EXPECT_THAT(texts, testing::UnorderedElementsAre(
-                         "1 node of medium", "2 nodes of medium", "4 nodes of medium",
-                         "an array of 2 jobs on medium", "an array of 4 jobs on medium",
-                         "an array of 8 jobs on medium, 4 at a time",
-                         "an array of 16 jobs on medium, 4 at a time",
-                         "an array of 32 jobs on medium, 4 at a time",
-                         "an array of 64 jobs on medium, 4 at a time"))
-      << "sixteen times the nodes, and no more jobs than plans";
+/// Nodes per job, jobs, and jobs that run at the same time.
+using JobSizes = std::tuple<std::size_t, std::size_t, std::size_t>;
+
+JobSizes sizes_of(const Choice& choice) { return {choice.nodes, choice.jobs, choice.at_a_time}; }
+
+TEST_F(CampaignChoicesTest, OffersSingleJobsOrJobArrays) {
+  std::vector<JobSizes> sizes;
+  for (const Choice& choice : choices()) {
+    EXPECT_EQ(choice.partition, "medium");
+    sizes.push_back(sizes_of(choice));
+  }
+  EXPECT_THAT(sizes, testing::UnorderedElementsAre(
+                         JobSizes{1, 1, 1}, JobSizes{2, 1, 1}, JobSizes{4, 1, 1}, JobSizes{1, 2, 2},
+                         JobSizes{1, 4, 4}, JobSizes{1, 8, 4}, JobSizes{1, 16, 4},
+                         JobSizes{1, 32, 4}, JobSizes{1, 64, 4}))
+      << "at most 16 jobs per node and one job per plan";
   limits_.most_array_tasks = 3;
   EXPECT_EQ(choices().size(), 4U) << "MaxArraySize forbids four";
   partitions_[0].most_nodes = 1;
   EXPECT_EQ(choices().size(), 2U);
 }
 
-TEST_F(Choices, of_many_small_jobs_wait_once_and_only_as_small_ones_do) {
+TEST_F(CampaignChoicesTest, DescribesEachChoice) {
+  for (const auto& [sizes, facts] : {std::pair(JobSizes{1, 1, 1}, Facts{"1 node", "medium"}),
+                                     {{2, 1, 1}, {"2 nodes", "medium"}},
+                                     {{1, 4, 4}, {"array", "4 jobs", "medium"}},
+                                     {{1, 16, 4}, {"array", "16 jobs", "medium", "4"}}}) {
+    const auto all = choices();
+    const auto choice = std::ranges::find(all, sizes, sizes_of);
+    ASSERT_NE(choice, all.end());
+    EXPECT_THAT(choice_text(*choice), Mentions(facts));
+  }
+}
+
+TEST_F(CampaignChoicesTest, CountsOneWaitForManySmallJobs) {
   waits_ = short_below(0.4);
   const Choice best = choices().front();
-  EXPECT_EQ(choice_text(best), "an array of 16 jobs on medium, 4 at a time");
+  EXPECT_EQ(sizes_of(best), (JobSizes{1, 16, 4}));
   EXPECT_DOUBLE_EQ(best.run_s, 400) << "four rounds, in which each core solves a plan";
-  EXPECT_EQ(best.wait_95_s, 60) << "those of the later rounds start as others end";
-  EXPECT_EQ(best.limit_s, 300) << "each job asks for its own share only";
+  EXPECT_EQ(best.wait_95_s, 60) << "jobs of later rounds start when others end";
+  EXPECT_EQ(best.limit_s, 300) << "each job requests the time of its own shard only";
   EXPECT_EQ(best.cores, 16U) << "at a time";
 }
 
-TEST_F(Choices, know_the_run_and_what_it_costs) {
+TEST_F(CampaignChoicesTest, EstimatesCostOfRun) {
   partitions_[0].nodes = 1;
   const Choice one = choices().at(0);
   EXPECT_DOUBLE_EQ(one.run_s, 1600) << "64 plans on 4 cores";
   EXPECT_EQ(one.limit_s, 2400) << "a quarter and two minutes more, in steps of five minutes";
   EXPECT_DOUBLE_EQ(one.core_hours, 4 * 1600.0 / 3600);
   EXPECT_FALSE(one.done_s()) << "the wait is not known";
-  EXPECT_THAT(reason_for_first(choices(), order_), HasSubstr("Too little of the waits is known"));
+  EXPECT_THAT(reason_for_first(choices(), order_),
+              AllOf(Mentions("waits"), HasSubstr(choice_text(choices().front()))));
 }
 
-TEST_F(Choices, start_again_what_a_limit_stops) {
+TEST_F(CampaignChoicesTest, RestartsJobsStoppedByTimeLimit) {
   limits_.most_array_tasks = 0;
   partitions_[0] = {"short", 1, 4, 0, 620, 0};
   waits_ = short_below(1000);
@@ -118,26 +141,28 @@ TEST_F(Choices, start_again_what_a_limit_stops) {
   EXPECT_EQ(one.wait_95_s, 240);
 }
 
-TEST_F(Choices, put_first_what_is_done_first) {
+TEST_F(CampaignChoicesTest, OrdersByCompletionTime) {
   EXPECT_DOUBLE_EQ(choices().front().run_s, 400) << "the shortest run, without waits";
   waits_ = short_below(3);
-  EXPECT_EQ(choice_text(choices().front()), "an array of 4 jobs on medium");
+  EXPECT_EQ(sizes_of(choices().front()), (JobSizes{1, 4, 4}));
   limits_.most_array_tasks = 0;
   const auto single = choices();
-  EXPECT_EQ(choice_text(single.front()), "2 nodes of medium");
+  EXPECT_EQ(sizes_of(single.front()), (JobSizes{2, 1, 1}));
   EXPECT_EQ(single.front().wait_95_s, 60);
   EXPECT_DOUBLE_EQ(single.front().done_s().value(), 860);
-  EXPECT_EQ(reason_for_first(single, order_),
-            "2 nodes of medium runs for 13 min and waits 1 min (95 % of jobs at most); 4 nodes of "
-            "medium would run for 7 min, but wait 2 h 00 min.");
+  EXPECT_THAT(
+      reason_for_first(single, order_),
+      Mentions({"2 nodes", "medium", "13 min", "1 min", "95 %", "4 nodes", "7 min", "2 h 00 min"}));
   waits_ = short_below(1000);
-  EXPECT_EQ(reason_for_first(choices(), order_),
-            "Take 4 nodes of medium: done within 9 min with 95 % certainty.");
+  EXPECT_THAT(reason_for_first(choices(), order_),
+              Mentions({"4 nodes", "medium", "9 min", "95 %"}));
   order_ = ChoiceOrder::core_hours;
-  EXPECT_THAT(reason_for_first(choices(), order_), HasSubstr("takes the fewest core hours"));
+  const Choice cheapest = choices().front();
+  EXPECT_THAT(reason_for_first(choices(), order_),
+              Mentions({"core hours", fmt::format("{:.2f}", cheapest.core_hours)}));
 }
 
-TEST_F(Choices, of_an_array_wait_for_its_last_job) {
+TEST_F(CampaignChoicesTest, WaitsForLastJobOfArray) {
   limits_.most_array_tasks = 4;
   std::vector<Wait> waits;
   for (std::int64_t i = 0; i < 1000; ++i) waits.push_back({i * 100'000, i * 617 % 1000, true});
@@ -153,7 +178,8 @@ TEST_F(Choices, of_an_array_wait_for_its_last_job) {
   const auto all = choices();
   const auto widest = std::ranges::find(all, 64U, &Choice::jobs);
   ASSERT_NE(widest, all.end());
-  EXPECT_EQ(widest->wait_95_s, 999) << "the longest, as no 1,000 waits tell of one in 1,250";
+  EXPECT_EQ(widest->wait_95_s, 999)
+      << "the longest wait, because 1,000 waits do not bound one of 1,250";
 }
 
 constexpr Schedule all_schedules[] = {Schedule::static_shares, Schedule::dynamic,
@@ -163,15 +189,15 @@ double replayed(const std::vector<double>& plans, Schedule schedule, std::size_t
   return Replay(plans, schedule).seconds(workers);
 }
 
-TEST(Replay, hands_out_plans_as_each_schedule_does) {
+TEST(Replay, AssignsPlansBySchedule) {
   const std::vector<double> plans{5, 1, 1, 1, 4};
-  EXPECT_EQ(replayed(plans, Schedule::static_shares, 2), 6) << "5 + 1 beside 1 + 1 + 4";
-  EXPECT_EQ(replayed(plans, Schedule::dynamic, 2), 7) << "5 beside 1 + 1 + 1 + 4";
-  EXPECT_EQ(replayed(plans, Schedule::longest_first, 2), 6) << "5 + 1 beside 4 + 1 + 1";
+  EXPECT_EQ(replayed(plans, Schedule::static_shares, 2), 6) << "5 + 1 parallel to 1 + 1 + 4";
+  EXPECT_EQ(replayed(plans, Schedule::dynamic, 2), 7) << "5 parallel to 1 + 1 + 1 + 4";
+  EXPECT_EQ(replayed(plans, Schedule::longest_first, 2), 6) << "5 + 1 parallel to 4 + 1 + 1";
   EXPECT_EQ(replayed({9, 9, 1, 1}, Schedule::static_shares, 2), 18);
 }
 
-TEST(Replay, takes_the_longest_plan_at_least_and_all_of_them_at_most) {
+TEST(Replay, IsBoundedByLongestPlan) {
   const std::vector<double> plans{5, 1, 1, 1, 4};
   for (const Schedule schedule : all_schedules) {
     EXPECT_EQ(replayed(plans, schedule, 1), 12);
@@ -181,7 +207,7 @@ TEST(Replay, takes_the_longest_plan_at_least_and_all_of_them_at_most) {
   }
 }
 
-TEST(Replay, knows_how_many_workers_suffice) {
+TEST(Replay, FindsSufficientWorkerCount) {
   const std::vector<double> plans{1, 1, 1, 1, 5};
   EXPECT_EQ(Replay(plans, Schedule::longest_first).longest_plan_s(), 5);
   EXPECT_EQ(Replay(plans, Schedule::longest_first).sufficient_workers(), 2U);
@@ -189,10 +215,10 @@ TEST(Replay, knows_how_many_workers_suffice) {
   EXPECT_EQ(Replay(plans, Schedule::static_shares).sufficient_workers(), 5U);
 }
 
-TEST(Replay, knows_that_plans_take_longer_beside_others) {
-  EXPECT_EQ(slowdown_beside_others(1.25, 1, 1), 1) << "as it was stored";
+TEST(ContentionFactor, DependsOnConcurrentPlans) {
+  EXPECT_EQ(slowdown_beside_others(1.25, 1, 1), 1) << "the stored time";
   EXPECT_EQ(slowdown_beside_others(1.25, 1, 8), 1.25);
-  EXPECT_EQ(slowdown_beside_others(1.25, 4, 8), 1) << "it was beside others then, too";
+  EXPECT_EQ(slowdown_beside_others(1.25, 4, 8), 1) << "the stored plan had concurrent plans, too";
   EXPECT_EQ(slowdown_beside_others(1.25, 4, 1), 0.8);
 }
 

@@ -10,14 +10,15 @@
 namespace wallheat {
 namespace {
 
-/// The numbers 1 to n as waits, one job after the other, in a shuffled order.
+/// Returns the waits 1 to n s of jobs that become eligible one after the other, in a shuffled
+/// order.
 std::vector<Wait> one_to(std::int64_t n) {
   std::vector<Wait> waits;
   for (std::int64_t i = 0; i < n; ++i) waits.push_back({1000 * i, 1 + i * 617 % n, true});
   return waits;
 }
 
-TEST(WaitForecast, bounds_are_order_statistics) {
+TEST(WaitForecast, UsesOrderStatisticsAsBounds) {
   const WaitForecast forecast = forecast_waits(one_to(100));
   EXPECT_EQ(forecast.jobs, 100U);
   EXPECT_EQ(forecast.bound_s(0.5), 59);   // P(Bin(100, 0.5) <= 58) = 0.956
@@ -33,7 +34,7 @@ TEST(WaitForecast, bounds_are_order_statistics) {
   EXPECT_FALSE(forecast_waits({}).chance_within(60));
 }
 
-TEST(WaitForecast, counts_jobs_that_have_waited_longer_already) {
+TEST(WaitForecast, CountsPendingJobsThatHaveWaitedLonger) {
   auto waits = one_to(100);
   const auto last_s = waits.back().eligible_s;
   for (int i = 0; i < 3; ++i) waits.push_back({last_s, 500, false});
@@ -43,15 +44,15 @@ TEST(WaitForecast, counts_jobs_that_have_waited_longer_already) {
   EXPECT_EQ(forecast.bound_s(0.5), 61);  // P(Bin(103, 0.5) <= 60) = 0.962
   EXPECT_EQ(forecast.bound_s(0.95), std::numeric_limits<double>::infinity());
   EXPECT_NEAR(forecast.chance_within(25).value(), 25.0 / 103, 1e-12);
-  // Cancelled soon they tell nothing.
+  // Jobs that were cancelled early do not count.
   for (std::size_t i = 100; i < 103; ++i) waits[i].wait_s = 2;
   EXPECT_EQ(forecast_waits(waits).bound_s(0.95), 99);
 }
 
-TEST(WaitForecast, is_from_the_latest_thousand_that_started) {
+TEST(WaitForecast, UsesLatestThousandStartedJobs) {
   std::vector<Wait> waits = one_to(1000);
   const auto last_s = waits.back().eligible_s;
-  waits.push_back({last_s, 400, false});  // cancelled before the first that is used
+  waits.push_back({last_s, 400, false});  // cancelled before the first job that counts
   for (std::int64_t i = 0; i < 1000; ++i)
     waits.push_back({last_s + 100'000 * (i + 1), 50'000 + i * 617 % 1000, true});
   const WaitForecast forecast = forecast_waits(waits);
@@ -62,8 +63,8 @@ TEST(WaitForecast, is_from_the_latest_thousand_that_started) {
   EXPECT_THAT(forecast.unended_s, IsEmpty());
 }
 
-TEST(WaitForecast, judges_the_bound_that_it_would_have_told) {
-  // Each moment's forecast from nothing but what was known then.
+TEST(WaitForecast, BacktestsBoundOnPastJobs) {
+  // Each forecast uses only the waits that were known at that time.
   std::vector<Wait> waits = generated_queue("bursty", 600, 7);
   for (std::size_t job = 0; job < waits.size(); job += 5) waits[job].started = false;  // cancelled
   std::size_t judged = 0;
@@ -79,7 +80,7 @@ TEST(WaitForecast, judges_the_bound_that_it_would_have_told) {
     const auto bound_s = forecast_waits(known).bound_s(0.95);
     if (!bound_s || std::isinf(*bound_s)) continue;
     const bool holds = static_cast<double>(job.wait_s) <= *bound_s;
-    if (holds && !job.started) continue;  // it might have waited longer than the bound
+    if (holds && !job.started) continue;  // its wait might have exceeded the bound
     ++judged;
     held += holds ? 1 : 0;
   }
@@ -89,11 +90,12 @@ TEST(WaitForecast, judges_the_bound_that_it_would_have_told) {
   EXPECT_EQ(forecast.held, held);
 }
 
-/// Each job's bound is made from what had started, and judged by what came: 94 to 98 % must hold,
-/// although waits are alike, or drift. WALLHEAT_QUEUE_JOBS=1000000 is the long form.
-class Calibration : public testing::TestWithParam<const char*> {};
+/// Backtests the bound of each job: it must cover 94 to 98 % of the waits, also if consecutive
+/// waits are similar or drift. The parameter is the kind of generated_queue(). Set
+/// WALLHEAT_QUEUE_JOBS=1000000 for the long form.
+class WaitBoundCoverageTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(Calibration, the_95_percent_bound_holds_for_94_to_98_percent) {
+TEST_P(WaitBoundCoverageTest, Covers94To98PercentOfWaits) {
   const char* jobs = std::getenv("WALLHEAT_QUEUE_JOBS");
   const std::size_t count = jobs == nullptr ? 50'000 : std::strtoull(jobs, nullptr, 10);
   for (const unsigned seed : {1, 2, 3, 11}) {
@@ -106,7 +108,7 @@ TEST_P(Calibration, the_95_percent_bound_holds_for_94_to_98_percent) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(queues, Calibration,
+INSTANTIATE_TEST_SUITE_P(Queues, WaitBoundCoverageTest,
                          testing::Values("stationary", "alike", "bursty", "drifting", "daily",
                                          "jumping"),
                          [](const auto& kind) { return std::string(kind.param); });

@@ -16,7 +16,7 @@
 namespace wallheat {
 namespace {
 
-class PlanDirectory : public testing::Test {
+class DirectorySourceTest : public testing::Test {
  protected:
   void add(const std::string& file, const std::string& content = "") {
     std::ofstream(directory_ / file) << content;
@@ -26,7 +26,7 @@ class PlanDirectory : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(PlanDirectory, without_a_list_of_its_plans_has_all_of_them_in_natural_order) {
+TEST_F(DirectorySourceTest, ListsPlansInNaturalOrderWithoutIdFile) {
   for (const char* id : {"house 10", "10", "9", "010", "house 9", "a"}) {
     add(std::string(id) + "_domain.npy");
     add(std::string(id) + "_interior.npy");
@@ -35,58 +35,57 @@ TEST_F(PlanDirectory, without_a_list_of_its_plans_has_all_of_them_in_natural_ord
   add("notes.txt");
   const PlanIds plans = ids();
   EXPECT_THAT(plans.ids, ElementsAre("9", "010", "10", "a", "house 9", "house 10"));
-  EXPECT_THAT(plans.note, AllOf(HasSubstr("no building_ids.txt"), HasSubstr("6 *_domain.npy")));
+  EXPECT_THAT(plans.note, Mentions(Facts{"building_ids.txt", "6 *_domain.npy"}));
   add("building_ids.txt", "10\n");
   EXPECT_THAT(ids().ids, ElementsAre("10"));
   EXPECT_EQ(ids().note, "");
 }
 
-TEST_F(PlanDirectory, must_hold_a_list_or_a_plan) {
+TEST_F(DirectorySourceTest, RejectsDirectoryWithoutPlans) {
   EXPECT_THAT(error_message_of<RunError>([&] { (void)ids(); }),
-              AllOf(HasSubstr(directory_.path().string()),
-                    HasSubstr("neither building_ids.txt nor a floor plan")));
+              Mentions({directory_.path().string(), "building_ids.txt", "floor plan"}));
   add("1_domain.npy");
   std::filesystem::create_symlink("nowhere", directory_ / "building_ids.txt");
-  EXPECT_THROW((void)ids(), RunError) << "a list that cannot be read is no list that is not there";
+  EXPECT_THROW((void)ids(), RunError) << "an unreadable ID file is not a missing one";
 }
 
-TEST_F(PlanDirectory, gives_a_mask_of_so_many_cells_and_no_larger_one) {
+TEST_F(DirectorySourceTest, RejectsMaskAboveCellLimit) {
   save_floor_plan(directory_.path(), "7", room(20, 30));
   EXPECT_EQ(source()->interior("7", 600), room(20, 30).interior);
   EXPECT_THAT(error_message_of<InputError>([&] { (void)source()->interior("7", 599); }),
-              HasSubstr("7_interior.npy: has more than 599 cells"));
+              Mentions(Facts{"7_interior.npy", "599 cells"}));
   add("8_interior.npy");
   std::filesystem::resize_file(directory_ / "8_interior.npy", std::uintmax_t{1} << 40);
   EXPECT_THAT(error_message_of<InputError>([&] { (void)source()->interior("8", 599); }),
-              HasSubstr("8_interior.npy: has more than 599 cells"));
+              Mentions(Facts{"8_interior.npy", "599 cells"}));
 }
 
-TEST_F(PlanDirectory, shows_every_change_in_a_plans_stamp) {
+TEST_F(DirectorySourceTest, ChangesStampWhenAnyFileChanges) {
   save_floor_plan(directory_.path(), "7", room(20, 30));
   std::set<std::uint64_t> stamps{source()->stamp("7")};
-  const auto expect_another = [&](const char* what) {
+  const auto expect_new_stamp = [&](const char* change) {
     const std::uint64_t stamp = source()->stamp("7");
-    EXPECT_TRUE(stamps.insert(stamp).second) << what;
+    EXPECT_TRUE(stamps.insert(stamp).second) << change;
     EXPECT_EQ(source()->stamp("7"), stamp);
   };
   std::ofstream(directory_ / "7_interior.npy", std::ios::app) << "x";
-  expect_another("longer");
+  expect_new_stamp("longer");
   std::filesystem::last_write_time(directory_ / "7_domain.npy", {});
-  expect_another("older");
+  expect_new_stamp("older");
   EXPECT_FALSE(source()->has_source("7"));
   add("7_source.npy");
   EXPECT_TRUE(source()->has_source("7"));
-  expect_another("with a source");
+  expect_new_stamp("with a heat source");
   const auto written = std::filesystem::last_write_time(directory_ / "7_source.npy");
   std::filesystem::last_write_time(directory_ / "7_source.npy",
                                    written - std::chrono::nanoseconds(1));
-  expect_another("written again within a second");
+  expect_new_stamp("written again within a second");
   std::filesystem::remove(directory_ / "7_interior.npy");
   EXPECT_THROW((void)source()->stamp("7"), InputError);
   EXPECT_THROW((void)source()->stamp("a/b"), InputError);
 }
 
-TEST(PlanHash, depends_on_shape_values_and_mask_alone) {
+TEST(PlanHash, DependsOnContentOnly) {
   const FloorPlan plan = room(12, 18);
   EXPECT_EQ(plan_hash(plan), plan_hash(room(12, 18)));
   std::vector<FloorPlan> others(4, plan);

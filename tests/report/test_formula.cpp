@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -6,8 +7,8 @@
 #include "support/matchers.hpp"
 #include "wallheat/error.hpp"
 
-// The formulas of --where and --sort, over the columns of plans and rooms, and the rows that they
-// choose.
+// Formulas of --where and --sort over the columns of plans and rooms, and the rows that they
+// select.
 
 namespace wallheat {
 namespace {
@@ -28,11 +29,18 @@ bool holds(const std::string& formula, const PlanResult& plan = villa()) {
   return !chosen_rows(rows_of(rows), {.where = formula}).empty();
 }
 
-std::string refusal(const std::string& formula) {
+std::string error_message(const std::string& formula) {
   return error_message_of<UsageError>([&] { (void)holds(formula); });
 }
 
-TEST(Formula, holds_as_sql_does_and_as_people_mean_it) {
+/// Returns the part of an error message that follows the formula, so that words of the formula
+/// itself are not taken for facts of the error.
+std::string error_reason(const std::string& message, const std::string& formula) {
+  EXPECT_THAT(message, Mentions({"--where", formula}));
+  return message.substr(std::min(message.find(formula) + formula.size(), message.size()));
+}
+
+TEST(Formula, EvaluatesSqlConditions) {
   for (const char* formula :
        {"id == \"villa\" and device != \"cpu\"", "id IN ('house', 'villa') and id not in ('house')",
         "id LIKE '%ILL%' and host glob 'gpu*' and status like 'conv%'",
@@ -54,7 +62,7 @@ TEST(Formula, holds_as_sql_does_and_as_people_mean_it) {
   EXPECT_TRUE(holds("id = 10000 and id in (10334, 10000, 3)", numbered));
 }
 
-TEST(Formula, takes_nan_for_null) {
+TEST(Formula, TreatsNanAsNull) {
   const PlanResult pending;
   for (const char* formula : {"mean_temp", "mean_temp < 100", "mean_temp != 3", "not mean_temp < 3",
                               "mean_temp is not null"})
@@ -62,7 +70,7 @@ TEST(Formula, takes_nan_for_null) {
   EXPECT_TRUE(holds("mean_temp is null", pending));
 }
 
-TEST(Formula, sees_the_columns_of_rooms) {
+TEST(Formula, EvaluatesRoomColumns) {
   PlanResult room = villa();
   room.rooms.emplace_back();
   room.rooms.front().cells = 8;
@@ -70,41 +78,40 @@ TEST(Formula, sees_the_columns_of_rooms) {
   EXPECT_EQ(Formula("where", "id = 'villa' and pct_below = 25 and area_m2 = 2", room_columns(0.5))
                 .value(room),
             Value(1.0));
-  for (const std::string unknown : {"status", "area_m2"})
-    EXPECT_THAT(
-        error_message_of<UsageError>([&] { Formula("where", unknown + " > 1", room_columns(0)); }),
-        HasSubstr("no such column: " + unknown));
+  for (const std::string unknown : {"status", "area_m2"}) {
+    const std::string formula = unknown + " > 1";
+    const std::string message =
+        error_message_of<UsageError>([&] { Formula("where", formula, room_columns(0)); });
+    EXPECT_THAT(error_reason(message, formula), Mentions({"column", unknown}));
+  }
 }
 
-TEST(Formula, is_refused_in_a_sentence_with_the_right_word) {
-  for (const auto& [formula, sentence] : std::vector<std::pair<std::string, const char*>>{
-           {"iterations > 3 && id", "write and for &"},
-           {"iterations > 3 || id", "write or for |"},
-           {"pct_below_15 > 50 and mean_tmp < 14",
-            "no such column: mean_tmp; did you mean 'mean_temp'?"},
-           {"\"mean_tmp\" < 14",
-            "\"mean_tmp\" is no column, and the text is 'mean_tmp'; did you mean 'mean_temp'?"},
-           {"10 < mean_temp < 14", "write a < b and b < c for a < b < c"},
-           {"id = villa", "no such column: villa; a text stands in quotes: 'villa'"},
-           {"id = 00042", "a text stands in quotes, as '00042'"},
-           {"mean_temp > 3 and 'Converged' = status",
-            "no such status: 'Converged'; did you mean 'converged'?"},
+TEST(Formula, NamesErrorInInvalidFormula) {
+  for (const auto& [formula, facts] : std::vector<std::pair<std::string, Facts>>{
+           {"iterations > 3 && id", {"and", "&"}},
+           {"iterations > 3 || id", {"or", "|"}},
+           {"pct_below_15 > 50 and mean_tmp < 14", {"column", "mean_tmp", "mean_temp"}},
+           {"\"mean_tmp\" < 14", {"column", "\"mean_tmp\"", "'mean_tmp'", "mean_temp"}},
+           {"10 < mean_temp < 14", {"a < b and b < c"}},
+           {"id = villa", {"column", "'villa'"}},
+           {"id = 00042", {"'00042'"}},
+           {"mean_temp > 3 and 'Converged' = status", {"status", "'Converged'", "'converged'"}},
            {"status not in ('failed', 'done', 'empty')",
-            "no such status: 'done'; there are pending, converged, max_iterations, empty, failed"},
-           {"count(*) > 3", "misuse of aggregate function count(); a formula sees one row"},
-           {"mean_temp, std_temp", "it must be one value"},
-           {"(mean_temp > 3", "it is not complete"},
-           {"id = 'villa", "a quote does not end"},
-           {"1; DROP TABLE row", "near \";\": syntax error"},
-           {"sqr(3)", "no such function: sqr"},
-           {"load_extension('x')", "not authorized"},
-           {"length(zeroblob(1000000000))", "string or blob too big"},
-           {"abs(-9223372036854775807 - 1)", "integer overflow"}})
-    EXPECT_THAT(refusal(formula),
-                AllOf(HasSubstr("--where '" + formula + "': "), HasSubstr(sentence)));
+            {"status", "'done'", "pending", "converged", "max_iterations", "empty", "failed"}},
+           {"count(*) > 3", {"aggregate", "count()"}},
+           {"mean_temp, std_temp", {"one value"}},
+           {"(mean_temp > 3", {"complete"}},
+           {"id = 'villa", {"quote"}},
+           // Errors of SQLite.
+           {"1; DROP TABLE row", {"\";\"", "syntax error"}},
+           {"sqr(3)", {"function", "sqr"}},
+           {"load_extension('x')", {"not authorized"}},
+           {"length(zeroblob(1000000000))", {"too big"}},
+           {"abs(-9223372036854775807 - 1)", {"integer overflow"}}})
+    EXPECT_THAT(error_reason(error_message(formula), formula), Mentions(facts)) << formula;
 }
 
-TEST(Formula, that_is_hostile_is_refused) {
+TEST(Formula, RejectsHostileInput) {
   const auto many = [](const std::string& text) {
     std::string all;
     while (all.size() < 100'000) all += text;
@@ -114,7 +121,7 @@ TEST(Formula, that_is_hostile_is_refused) {
        {many("("), many("(") + "1" + many(")"), many("not "), many("id = 'a' or ") + "1",
         many("id in ("), many("\"") + "\"", std::string("mean_temp > 3\0 or 1", 19),
         std::string("\xFF\xFE\x01")})
-    EXPECT_NE(refusal(formula), "(no error)") << formula.substr(0, 9);
+    EXPECT_NE(error_message(formula), "(no error)") << formula.substr(0, 9);
   EXPECT_TRUE(holds("id in ('villa', " + many("'another', ") + "'last')"));
 }
 
@@ -136,17 +143,17 @@ std::string ids(const RowChoice& choice) {
   return text;
 }
 
-TEST(ChosenRows, are_filtered_then_sorted_then_cut) {
+TEST(SelectRows, FiltersThenSortsThenTruncates) {
   for (const auto& [choice, expected] : std::vector<std::pair<RowChoice, const char*>>{
            {{}, "abcd"},
            {{.where = "mean_temp > 13"}, "ad"},
-           {{.sort = "mean_temp"}, "cadb"},  // what has no value comes last
+           {{.sort = "mean_temp"}, "cadb"},  // rows without a value come last
            {{.sort = "-mean_temp"}, "dacb"},
            {{.sort = "mean_temp", .first = 2}, "ca"},
            {{.where = "mean_temp is not null", .sort = "-mean_temp"}, "dac"},
-           {{.sort = "host"}, "cdab"},  // in the order of the rows if they are alike
+           {{.sort = "host"}, "cdab"},  // equal rows keep their order
            {{.sort = "-host"}, "abcd"},
-           // Numbers, texts, nothing.
+           // Order: numbers, strings, no value.
            {{.sort = "iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}, "adcb"},
            {{.sort = "-iif(id = 'b', null, iif(id = 'c', host, mean_temp))"}, "cdab"}})
     EXPECT_EQ(ids(choice), expected) << choice.where << " by " << choice.sort;

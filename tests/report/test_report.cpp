@@ -7,7 +7,7 @@
 #include "support/report_values.hpp"
 #include "wallheat/error.hpp"
 
-// One report, each form of it.
+// One report in each output format.
 
 namespace wallheat {
 namespace {
@@ -46,7 +46,7 @@ std::string page_of(const Report& report) {
   return page.str();
 }
 
-TEST(Report, has_its_values_in_one_column_for_people) {
+TEST(Report, AlignsValuesInTextOutput) {
   EXPECT_EQ(text_of(houses()),
             "average temperature  0.33 °C, of 3\n"
             "  houses             3\n"
@@ -66,12 +66,12 @@ TEST(Report, has_its_values_in_one_column_for_people) {
   EXPECT_THAT(narrow.str(), HasSubstr("0.33 °C,\n               of 3\n"));
 }
 
-TEST(Report, tells_a_share_of_a_whole_that_is_there) {
+TEST(Report, OmitsShareOfZero) {
   EXPECT_EQ(Report::share(1, 8), ", 12.5 %");
   EXPECT_EQ(Report::share(0, 0), "");
 }
 
-TEST(Report, has_all_digits_in_json_and_null_for_what_nobody_knows) {
+TEST(Report, WritesAllDigitsInJson) {
   const auto json = json_of(houses());
   EXPECT_EQ(json["mean"].get<double>(), 1.0 / 3);
   EXPECT_EQ(json["count"], 3);
@@ -79,7 +79,7 @@ TEST(Report, has_all_digits_in_json_and_null_for_what_nobody_knows) {
   EXPECT_TRUE(json["nobody_knows"].is_null());
   EXPECT_TRUE(json["no_number"].is_null());
   EXPECT_FALSE(json.contains("for people"));
-  ASSERT_EQ(json["houses"].size(), 3U) << "not only those that people see";
+  ASSERT_EQ(json["houses"].size(), 3U) << "also the rows that the text output omits";
   EXPECT_EQ(json["houses"][0],
             nlohmann::json::parse(
                 R"({"id": "a, \"b\"", "seconds": 200.0, "bytes": 23400000, "warm": true})"));
@@ -92,24 +92,24 @@ TEST(Report, has_all_digits_in_json_and_null_for_what_nobody_knows) {
   EXPECT_EQ(text_of(empty), "");
 }
 
-TEST(Report, is_found_again_in_its_json) {
+TEST(Report, SurvivesRoundTripThroughJson) {
   Report report = houses();
   report.add(Figure{"bars", "", {}, {}, {{"of a", Figure::Mark::bars}}})
       .series[0]
       .add_rectangle(1, 2, 3, 4);
   const Report again = report_in("houses.json", json_of(report).dump());
-  EXPECT_EQ(json_of(again), json_of(report)) << "the ends of its bars, too";
+  EXPECT_EQ(json_of(again), json_of(report)) << "including the ends of its bars";
   EXPECT_EQ(text_of(again).substr(0, 34), text_of(report).substr(0, 34));
   for (const std::string wrong :
        {"", "{}", "[]", R"({"layout": ["", ["fact", ["a", "", [0, 6, ""], ""]]]})",
         R"({"layout": ["", ["fact", ["a", "", [7, 6, ""], ""]]], "a": 1})",
         R"({"layout": ["", ["table", ["a", "", [["id"]], 9, false]]], "a": []})"})
     EXPECT_THAT(error_message_of<RunError>([&] { (void)report_in("houses.json", wrong); }),
-                HasSubstr("houses.json"))
+                Mentions("houses.json"))
         << wrong;
 }
 
-TEST(Report, is_a_table_that_spreadsheets_read) {
+TEST(Report, WritesQuotedCsv) {
   std::ostringstream csv;
   write_csv(*houses().first<Table>(), csv);
   EXPECT_EQ(csv.str(),
@@ -122,7 +122,7 @@ TEST(Report, is_a_table_that_spreadsheets_read) {
   EXPECT_EQ(of_lines.str(), "text\n\"it said no\nand left\"\n");
 }
 
-TEST(Report, shows_a_folded_table_and_a_picture_that_is_there_on_pages_only) {
+TEST(Report, ShowsCollapsedTablesOnPagesOnly) {
   Report report;
   report.add(Table{"settings", "settings of the run", {{"name", "name"}}, {{"solver"}}}).is_folded =
       true;
@@ -137,7 +137,7 @@ TEST(Report, shows_a_folded_table_and_a_picture_that_is_there_on_pages_only) {
                     HasSubstr("aria-label=\"plan\""), HasSubstr(" width=\"9\"><g/></svg>")));
 }
 
-TEST(Report, is_a_page_on_which_texts_are_no_marks) {
+TEST(Report, EscapesHtmlOnPages) {
   Report report = houses();
   EXPECT_THAT(page_of(report),
               AllOf(StartsWith("<!doctype html>\n"), HasSubstr("houses &lt;of&gt; &quot;today"),
@@ -145,14 +145,15 @@ TEST(Report, is_a_page_on_which_texts_are_no_marks) {
                     HasSubstr("by house"), HasSubstr("a, &quot;b&quot;"), HasSubstr("<svg"),
                     HasSubstr("over &lt;time&gt;"), Not(HasSubstr("over <time>"))));
   std::get<Figure>(report.parts.back()).key = "houses";
-  EXPECT_THAT(page_of(report), Not(HasSubstr("by house"))) << "a table of what is drawn there";
+  EXPECT_THAT(page_of(report), Not(HasSubstr("by house")))
+      << "a figure replaces the table of the same key";
   std::ostringstream pages;
   write_page("two", {houses(), houses()}, pages);
   const std::size_t first = pages.str().find("houses &lt;of&gt;");
   EXPECT_NE(pages.str().find("houses &lt;of&gt;", first + 1), std::string::npos);
 }
 
-TEST(Report, has_as_many_rows_on_its_page_as_there_is_room_for) {
+TEST(Report, LimitsRowsOnPages) {
   Table table{"plans", "plans", {{"id", "plan"}, {"mean", "mean"}}};
   table.source = [](const auto& take) {
     for (int i = 0; i < 5000; ++i) take({std::to_string(i) + std::string(4000, 'x'), i});
@@ -161,15 +162,20 @@ TEST(Report, has_as_many_rows_on_its_page_as_there_is_room_for) {
   report.add(table);
   const std::string page = page_of(report);
   EXPECT_LT(page.size(), 10'000'000U);
-  EXPECT_THAT(page, AllOf(HasSubstr("The first 200 of 5000; with JavaScript the page shows"),
-                          HasSubstr("This page has room for 20"), HasSubstr("\t2000\n"),
-                          Not(HasSubstr("\t4000\n"))));
+  std::size_t rows = 0;
+  for (std::size_t at = 0;; ++rows) {
+    at = page.find('\t' + std::to_string(rows) + '\n', at);
+    if (at == std::string::npos) break;
+  }
+  EXPECT_GT(rows, 2000U);
+  EXPECT_LT(rows, 2100U);
+  EXPECT_THAT(page, Mentions({"200 of 5000", std::to_string(rows) + " of 5000"}));
   EXPECT_THAT(page.substr(0, page.find("</table>")),
               AllOf(HasSubstr("<td class=r>199\n"), Not(HasSubstr("<td class=r>200\n"))))
       << "readable without JavaScript";
 }
 
-TEST(Figure, is_drawn_whatever_it_holds) {
+TEST(Figure, DrawsAnyData) {
   Figure figure = *houses().first<Figure>();
   const auto svg = [&] { return draw(Report{.parts = {figure}}, PlotFormat::svg, {}); };
   EXPECT_THAT(svg(), AllOf(StartsWith(magic_of(PlotFormat::svg)), HasSubstr("of a"),
@@ -181,7 +187,7 @@ TEST(Figure, is_drawn_whatever_it_holds) {
       figure.series = {{"", mark, {2, 4}, {1, 8}, {}, {}, {"low", "high"}, true}};
       if (mark == Figure::Mark::bars) figure.series[0].x_end = {4, 8};
       EXPECT_THAT(svg(), AllOf(HasSubstr("low"), HasSubstr("high")));
-      figure.series[0].x = figure.series[0].y = {3, 3};  // a range of no width
+      figure.series[0].x = figure.series[0].y = {3, 3};  // a range of zero width
       EXPECT_THAT(svg(), HasSubstr("<svg"));
     }
   }
@@ -189,7 +195,7 @@ TEST(Figure, is_drawn_whatever_it_holds) {
   figure.series = {{"", Figure::Mark::bars, {-0.4, 0.6}, {1, 0}, {0.4, 1.4}}};
   EXPECT_THAT(svg(), AllOf(HasSubstr("here"), HasSubstr("\"there\" `ls`")));
   figure.series = {{"none", Figure::Mark::line, {NAN}, {NAN}}};
-  EXPECT_EQ(error_message_of<RunError>([&] { (void)svg(); }), "there is nothing to draw");
+  EXPECT_THAT(error_message_of<RunError>([&] { (void)svg(); }), Mentions("draw"));
   EXPECT_THROW((void)draw(Report(), PlotFormat::svg), RunError);
   Report report = houses();
   report.add(*houses().first<Figure>()).name = "another";

@@ -13,11 +13,11 @@
 
 namespace wallheat {
 
-/// What goes wrong with a plan on a FakeGpu. It stands in the plan's first cell, which is wall, as
-/// its temperature in °C; any other temperature is no fault.
+/// Fault that a FakeGpu shows for a plan. The value is stored in the plan's first cell, a wall, as
+/// its temperature in °C; other temperatures cause no fault.
 enum class GpuFault {
   too_large = 1004,  ///< the solver throws DeviceTooSmall
-  patient = 1005,    ///< goes on until there is a file; then all is well
+  patient = 1005,    ///< the solver iterates until a file exists, then it solves the plan
   silent = 1007,     ///< the solver throws DeviceSilent
 };
 
@@ -26,12 +26,12 @@ inline FloorPlan with_fault(FloorPlan plan, GpuFault fault) {
   return plan;
 }
 
-/// A GPU that is none: it solves on the CPU, with what goes wrong as the plans say.
+/// A GPU that solves on the CPU, with the faults that the plans contain.
 class FakeGpu final : public GpuDevice {
  public:
   static constexpr std::size_t lanes = 4;
 
-  /// With `broken` it solves nothing. `go` is the file for patient plans.
+  /// If `broken` is true, every plan fails. `go` is the file for patient plans.
   explicit FakeGpu(std::filesystem::path go, bool broken = false)
       : go_(std::move(go)), broken_(broken) {}
 

@@ -7,8 +7,8 @@
 
 namespace wallheat {
 
-/// How far apart the farthest of two rows of numbers are. Infinite if they are not of one length,
-/// or a difference is not a number, so that nothing is found to be near enough.
+/// Returns the largest absolute difference between the elements of two ranges. Returns infinity if
+/// their lengths differ or a difference is NaN, so that such ranges never count as near.
 template <class Values, class Others>
 [[nodiscard]] double farthest_apart(const Values& values, const Others& others) {
   constexpr double infinite = std::numeric_limits<double>::infinity();

@@ -9,7 +9,7 @@
 
 namespace wallheat {
 
-/// The file of a picture, in a format of libpng's.
+/// Returns a picture as a PNG file. `format` is a pixel format of libpng.
 inline NamedBytes png_of(const void* pixels, std::size_t rows, std::size_t cols,
                          png_uint_32 format) {
   png_image image{};
@@ -25,7 +25,7 @@ inline NamedBytes png_of(const void* pixels, std::size_t rows, std::size_t cols,
   return png;
 }
 
-/// Gives every chunk of a picture the checksum of what it holds.
+/// Sets the checksum of every chunk of a picture to that of its content.
 inline void seal_chunks(std::vector<std::byte>& png) {
   constexpr std::size_t signature = 8;
   const auto put = [&](std::size_t at, std::uint32_t number) {

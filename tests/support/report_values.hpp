@@ -8,24 +8,25 @@
 
 #include "report/report.hpp"
 
-// What a report holds, whatever form it gets.
+// Access to the content of a report, independent of its output format.
 
 namespace wallheat {
 
-/// What people read.
+/// Returns the text output.
 inline std::string text_of(const Report& report) {
   std::ostringstream text;
   write_text(report, text);
   return text.str();
 }
 
-/// What scripts read.
+/// Returns the JSON output.
 inline nlohmann::json json_of(const Report& report) {
   std::ostringstream json;
   write_json(report, json);
   return nlohmann::json::parse(json.str());
 }
 
+/// Throws std::out_of_range if the report has no table with this key.
 inline const Table& table_of(const Report& report, const std::string& key) {
   for (const auto& part : report.parts)
     if (const auto* table = std::get_if<Table>(&part); table && table->key == key) return *table;
@@ -38,7 +39,8 @@ inline std::vector<Table::Row> rows_of(const Report& report, const std::string& 
   return rows;
 }
 
-/// In the column of this key.
+/// Returns the cell of a row in the column with this key. Throws std::out_of_range if it does not
+/// exist.
 inline Value cell_of(const Report& report, const std::string& table, std::size_t row,
                      const std::string& column) {
   const auto& columns = table_of(report, table).columns;
@@ -47,15 +49,16 @@ inline Value cell_of(const Report& report, const std::string& table, std::size_t
   throw std::out_of_range(column);
 }
 
-/// The values of facts without a key, and the notes: what people read in words.
-inline std::vector<std::string> sentences_of(const Report& report) {
-  std::vector<std::string> sentences;
+/// Returns the messages of a report: its notes, and the values of the facts without a key, which
+/// only the text output contains.
+inline std::vector<std::string> messages_of(const Report& report) {
+  std::vector<std::string> messages;
   for (const auto& part : report.parts) {
-    if (const auto* note = std::get_if<Note>(&part)) sentences.push_back(note->text);
+    if (const auto* note = std::get_if<Note>(&part)) messages.push_back(note->text);
     if (const auto* fact = std::get_if<Fact>(&part); fact && fact->key.empty())
-      sentences.push_back(value_text(fact->value));
+      messages.push_back(value_text(fact->value));
   }
-  return sentences;
+  return messages;
 }
 
 }  // namespace wallheat

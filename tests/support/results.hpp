@@ -15,10 +15,10 @@
 #include "store/journal.hpp"
 #include "store/result_store.hpp"
 
-// A campaign whose results are known, for tests of the files that hold them.
+// A campaign with known results, for tests of result files.
 namespace wallheat {
 
-/// With the shapes of the plans' fields, which take turns; without, none are saved.
+/// A campaign whose plans have these field shapes in turn; if there are none, no fields are saved.
 struct TestPlan : StorePlan {
   std::vector<GridShape> shapes;
 };
@@ -35,13 +35,13 @@ inline TestPlan make_plan_with_rooms(std::size_t count, const std::vector<GridSh
   return plan;
 }
 
-/// 7 of "plan 7". The results of a plan depend on it alone, wherever the plan is in its list.
+/// Returns 7 for "plan 7". The result of a plan depends on this number only, not on its row index.
 inline std::size_t number_of(std::string_view id) {
   return id.starts_with("plan ") ? std::stoul(std::string(id.substr(5)))
                                  : std::hash<std::string_view>{}(id) % 1000;
 }
 
-/// A smooth field that differs from plan to plan.
+/// Returns a smooth field that differs between plans.
 inline Grid<double> make_field(std::size_t number, GridShape shape) {
   Grid<double> field(shape.rows, shape.cols);
   for (std::size_t i = 0; i < field.cells.size(); ++i)
@@ -63,7 +63,7 @@ inline std::vector<RoomResult> make_rooms(std::size_t number) {
   return rooms;
 }
 
-/// An answer, with another value in every column.
+/// Returns a result with a different value in every column.
 inline PlanResult make_result(const TestPlan& plan, std::size_t index) {
   const std::size_t number = number_of(plan.ids[index]);
   PlanResult result;
@@ -119,15 +119,15 @@ inline PlanResult failure(const StorePlan& plan, std::size_t index, const std::s
   return result;
 }
 
-/// Equal to the last bit of every number, NaN included; fields, rooms, and in which session it was
-/// stored, aside.
+/// Returns true if two results are bit-identical, including NaN, except for field, rooms and
+/// session.
 inline bool same(const PlanResult& a, const PlanResult& b) {
   auto x = store::to_row(a), y = store::to_row(b);
   x.session = y.session = 0;
   return std::memcmp(&x, &y, sizeof x) == 0;
 }
 
-/// The rooms of a row as they were given to the store.
+/// Returns the rooms of a row as they were passed to the store.
 inline std::vector<RoomResult> rooms_in(const ResultReader& reader, std::size_t index) {
   std::vector<RoomResult> rooms = reader.rooms(index);
   for (RoomResult& room : rooms) room.plan = room.room_crc32 = 0;
@@ -143,7 +143,7 @@ inline void write_bytes(const std::filesystem::path& path, std::string_view byte
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-/// Where the row of a stored plan begins in a file's bytes; npos if it is not there.
+/// Returns the offset of a plan's row in the bytes of a file; npos if it does not exist.
 inline std::size_t row_at(std::string_view bytes, const TestPlan& plan, std::size_t index) {
   const auto row = store::to_row(make_result(plan, index));
   return bytes.find(std::string_view(reinterpret_cast<const char*>(&row),

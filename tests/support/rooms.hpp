@@ -6,7 +6,8 @@
 
 namespace wallheat {
 
-/// A plan from a rule: interior where inside(row, col), else a wall of 5 or 25 °C by turns.
+/// Returns a plan whose interior cells are those with inside(row, col); the others are walls, which
+/// alternate between 5 and 25 °C.
 template <class Inside>
 FloorPlan drawn_plan(std::size_t rows, std::size_t cols, Inside inside) {
   FloorPlan plan{Grid<double>(rows, cols), Grid<std::uint8_t>(rows, cols)};
@@ -19,7 +20,7 @@ FloorPlan drawn_plan(std::size_t rows, std::size_t cols, Inside inside) {
   return plan;
 }
 
-/// The shapes at which multigrid, or an expansion by modes, may go wrong.
+/// Returns plans with shapes that are hard for multigrid or for an expansion by modes.
 inline std::vector<NamedPlan> adversarial_plans(std::size_t side) {
   using Place = std::size_t;
   std::vector<NamedPlan> plans{
@@ -29,7 +30,7 @@ inline std::vector<NamedPlan> adversarial_plans(std::size_t side) {
       {"random 90 %", random_plan(side, side, 90, 23)},
       {"open", random_plan(side, side, 100, 24)},
       {"a room with a pillar", room(side, side)}};
-  // With walls around them.
+  // The following plans are surrounded by walls.
   const auto add = [&](const char* name, auto inside) {
     const auto inner = [=](Place i) { return i > 0 && i + 1 < side; };
     plans.push_back({name, drawn_plan(side, side, [=](Place r, Place c) {

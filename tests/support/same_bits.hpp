@@ -15,7 +15,7 @@
 
 namespace wallheat {
 
-/// Field, iterations, last delta and the estimate of the error, to the last bit.
+/// Expects that field, iterations, last delta and error estimate are bit-identical.
 inline void expect_same_bits(const Solution& actual, const Solution& expected,
                              const std::string& what) {
   EXPECT_EQ(actual.iterations, expected.iterations) << what;
@@ -32,7 +32,7 @@ inline void expect_same_bits(const Solution& actual, const Solution& expected,
       << what << ": the fields differ";
 }
 
-/// Of what two solvers make of a plan.
+/// Expects that two solvers return bit-identical solutions of a plan.
 inline void expect_same_bits(Solver& actual, Solver& expected, const FloorPlan& plan,
                              const Limits& limits, const std::string& what) {
   expect_same_bits(*actual.solve(plan, limits, {}), *expected.solve(plan, limits, {}), what);
@@ -48,9 +48,9 @@ inline std::vector<std::unique_ptr<Solver>> every_solver() {
   return solvers;
 }
 
-/// The iterate of an exact solver by one that jumps, within less than half of the error that is
-/// promised, in parts of the largest temperature. Returns true if it did not fall back; else the
-/// bits have to be equal.
+/// Expects that a solver that jumps returns the iterate of an exact solver, within less than half
+/// of the guaranteed relative error of the largest temperature. Returns true if it did not fall
+/// back; otherwise expects bit-identical solutions.
 inline bool expect_same_iterate(Solver& fast, Solver& exact, const FloorPlan& plan,
                                 const Limits& limits, const std::string& what) {
   const Solution found = *fast.solve(plan, limits, {});

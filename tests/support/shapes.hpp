@@ -18,8 +18,8 @@ struct NamedPlan {
   FloorPlan plan;
 };
 
-/// A plan whose cells are interior with a probability of `percent`; the others are walls of 5 or
-/// 25 °C. With 100 the rooms touch every edge of the grid.
+/// Returns a plan whose cells are interior with a probability of `percent`; the others are walls of
+/// 5 or 25 °C. With 100 the interior touches every edge of the grid.
 inline FloorPlan random_plan(std::size_t rows, std::size_t cols, unsigned percent, unsigned seed) {
   std::mt19937 random(seed);
   FloorPlan plan{Grid<double>(rows, cols), Grid<std::uint8_t>(rows, cols)};
@@ -31,7 +31,7 @@ inline FloorPlan random_plan(std::size_t rows, std::size_t cols, unsigned percen
   return plan;
 }
 
-/// Any rooms, with sources of either sign in and outside them.
+/// Returns a random plan with heat sources of either sign inside and outside of its rooms.
 inline FloorPlan random_plan_with_sources(std::mt19937& random) {
   FloorPlan plan = random_plan(1 + random() % 60, 1 + random() % 90,
                                static_cast<unsigned>(random() % 101), random());
@@ -41,7 +41,7 @@ inline FloorPlan random_plan_with_sources(std::mt19937& random) {
   return plan;
 }
 
-/// One large room with a warm wall around it and a cold pillar.
+/// Returns a plan with one large room, surrounded by a warm wall, with a cold pillar.
 inline FloorPlan room(std::size_t rows, std::size_t cols) {
   FloorPlan plan{Grid<double>(rows, cols, 25.0), Grid<std::uint8_t>(rows, cols)};
   for (std::size_t row = 1; row + 1 < rows; ++row) {
@@ -55,7 +55,7 @@ inline FloorPlan room(std::size_t rows, std::size_t cols) {
   return plan;
 }
 
-/// The shapes at which a vectorised or tiled solver may go wrong.
+/// Returns plans with shapes that are hard for a vectorised or tiled solver.
 inline std::vector<NamedPlan> awkward_plans() {
   std::vector<NamedPlan> plans;
   const auto add = [&](const std::string& name, FloorPlan plan) {
@@ -86,15 +86,16 @@ inline std::vector<NamedPlan> awkward_plans() {
   return plans;
 }
 
-/// A plan, and when its iteration ends.
+/// A plan, with the parameters that end its iteration.
 struct IterationCase {
   std::string name;
   FloorPlan plan;
   Limits limits;
 };
 
-/// What every back end of jacobi must solve to the bits of the reference: awkward shapes, sources
-/// and norms, and all ways in which an iteration ends, after at most so many iterations.
+/// Returns cases for which every back end of jacobi must be bit-identical to the reference: awkward
+/// shapes, heat sources, norms, and all ways in which an iteration ends, after at most `most`
+/// iterations.
 inline std::vector<IterationCase> iteration_cases(std::int64_t most) {
   std::vector<IterationCase> cases;
   for (const auto& [name, plan] : awkward_plans())
@@ -103,9 +104,9 @@ inline std::vector<IterationCase> iteration_cases(std::int64_t most) {
   for (std::int64_t limit = 1; limit < std::min<std::int64_t>(most, 200);
        limit += limit < 20 ? 1 : 37)
     cases.push_back({std::to_string(limit) + " iterations", room(40, 33), {1e-9, limit}});
-  // Deltas from far apart to closer than rounding: whatever sweeps lie between two looks at delta,
-  // the first that falls below the tolerance must be found.
-  const double least = most < 1000 ? 1e-3 : 1e-17;  // all smaller ones end at the limit
+  // Deltas from large to less than rounding: the first delta below the tolerance must be found,
+  // whatever the check interval is.
+  const double least = most < 1000 ? 1e-3 : 1e-17;  // smaller tolerances end at the limit
   for (double tolerance = 10; tolerance > least; tolerance *= 0.31)
     cases.push_back(
         {"tolerance 1e" + std::to_string(std::log10(tolerance)), room(26, 21), {tolerance, most}});

@@ -4,7 +4,7 @@
 
 namespace wallheat {
 
-/// The three real floor plans, if they are here.
+/// Directory of the three real floor plans; may not exist.
 inline const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
 
 }  // namespace wallheat

@@ -7,7 +7,7 @@
 
 namespace wallheat {
 
-/// A directory that is gone at the end of the test.
+/// A temporary directory, which the destructor removes.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

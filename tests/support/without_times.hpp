@@ -6,8 +6,8 @@
 
 namespace wallheat {
 
-/// A result without what differs from try to try: how long it took, how much memory, when and
-/// where.
+/// Returns a result without the columns that differ between attempts: times, memory, session and
+/// thread.
 inline PlanResult without_times(PlanResult result) {
   result.seconds = 0;
   result.cpu_s = std::numeric_limits<double>::quiet_NaN();

@@ -9,7 +9,7 @@ namespace {
 
 JobListing sacct(const std::string& text) { return parse_sacct("listing.txt", text); }
 
-/// The waits of all partitions.
+/// Returns the waits of all partitions.
 std::vector<std::int64_t> waits_in(const JobListing& listing) {
   std::vector<std::int64_t> waits;
   for (const PartitionWaits& partition : waits_of(listing).partitions)
@@ -18,7 +18,7 @@ std::vector<std::int64_t> waits_in(const JobListing& listing) {
   return waits;
 }
 
-TEST(Sacct, tells_a_wait_from_eligible_to_start) {
+TEST(ParseSacct, MeasuresWaitFromEligibleToStart) {
   const JobListing listing = sacct(
       "77|77|medium|normal|COMPLETED|1000|1060|1300|2000|60|2|8|16000M|"
       "billing=8,cpu=8,mem=16000M,node=2\n");
@@ -29,19 +29,19 @@ TEST(Sacct, tells_a_wait_from_eligible_to_start) {
   EXPECT_EQ(job.cpus, 8U);
   EXPECT_EQ(job.memory_bytes, 16000.0 * 1024 * 1024);
   EXPECT_EQ(job.partition, "medium");
-  EXPECT_THAT(waits_in(listing), ElementsAre(240)) << "not from the submission";
+  EXPECT_THAT(waits_in(listing), ElementsAre(240)) << "not since the submission";
 }
 
-TEST(Sacct, leaves_out_what_was_held_or_depends) {
+TEST(ParseSacct, SkipsHeldOrDependentJobs) {
   const JobListing listing = sacct(
       "1|1|p|q|PENDING|1000|Unknown|Unknown|Unknown|60|0|0|1G|cpu=1,mem=1G\n"
       "2|2|p|q|CANCELLED by 1000|1000|Unknown|2000|2000|60|0|0|1G|cpu=1,mem=1G\n"
       "3|3|p|q|COMPLETED|1000|5000|5010|6000|60|1|1|1G|cpu=1,mem=1G\n");
   EXPECT_EQ(waits_of(listing).counts.never_eligible, 2U);
-  EXPECT_THAT(waits_in(listing), ElementsAre(10)) << "from its release on";
+  EXPECT_THAT(waits_in(listing), ElementsAre(10)) << "since its release";
 }
 
-TEST(Sacct, counts_what_waits_or_was_cancelled_first_as_not_started) {
+TEST(ParseSacct, CountsPendingOrCancelledJobsAsNotStarted) {
   const JobListing listing = sacct(
       "1|1|p|q|CANCELLED by 1000|1000|1000|1700|1700|60|0|0|1G|cpu=4,mem=1G\n"
       "2|2|p|q|CANCELLED|1000|1000|None|1800|60|0|0|1G|cpu=4,mem=1G\n"
@@ -49,18 +49,18 @@ TEST(Sacct, counts_what_waits_or_was_cancelled_first_as_not_started) {
       "4|4|p|q|RUNNING|1000|1000|4000|Unknown|60|1|4|1G|cpu=4,mem=1G\n"
       "5|5|p|q|CANCELLED by 1000|1000|1000|1200|1300|60|1|4|1G|cpu=4,mem=1G\n");
   const JobWaits waits = waits_of(listing);
-  EXPECT_EQ(waits.counts.started, 2U) << "cancelled while it ran, it had started";
+  EXPECT_EQ(waits.counts.started, 2U) << "a job that was cancelled while it ran had started";
   EXPECT_EQ(waits.counts.waiting, 3U);
   ASSERT_THAT(waits.partitions, SizeIs(1));
   const auto& known = waits.partitions[0].waits;
   EXPECT_EQ(known[0].wait_s, 700);
   EXPECT_EQ(known[1].wait_s, 800);
-  EXPECT_EQ(known[2].wait_s, 3000) << "until the listing was made";
+  EXPECT_EQ(known[2].wait_s, 3000) << "until the time of the listing";
   EXPECT_TRUE(listing.jobs[2].waits_still);
-  EXPECT_EQ(listing.jobs[2].cpus, 4U) << "asked for";
+  EXPECT_EQ(listing.jobs[2].cpus, 4U) << "requested";
 }
 
-TEST(Sacct, counts_each_stay_of_a_requeued_job_and_an_array_once_per_burst_of_starts) {
+TEST(ParseSacct, CountsArrayOncePerBurstOfStarts) {
   const JobListing listing = sacct(
       "9|9|p|q|NODE_FAIL|1000|1000|1100|1500|60|1|1|1G|cpu=1\n"
       "9|9|p|q|COMPLETED|1500|1620|1700|1900|60|1|1|1G|cpu=1\n"
@@ -76,7 +76,7 @@ TEST(Sacct, counts_each_stay_of_a_requeued_job_and_an_array_once_per_burst_of_st
   EXPECT_THAT(waits_in(listing), ElementsAre(100, 80, 100, 3000, 200));
 }
 
-TEST(Sacct, takes_a_line_of_names_and_passes_over_steps) {
+TEST(ParseSacct, SkipsJobStepsAfterHeaderLine) {
   const JobListing listing = sacct(
       "State|JobIDRaw|JobID|Partition|QOS|Submit|Eligible|Start|End|TimelimitRaw|AllocNodes|"
       "AllocCPUS|ReqMem|ReqTRES|Elapsed\n"
@@ -87,20 +87,21 @@ TEST(Sacct, takes_a_line_of_names_and_passes_over_steps) {
   EXPECT_EQ(listing.jobs[0].memory_bytes, 4.0 * 1024 * 1024 * 1024);
 }
 
-TEST(Sacct, names_the_line_that_is_broken) {
-  for (const auto& [text, part] :
+TEST(ParseSacct, NamesInvalidLine) {
+  for (const auto& [text, facts] :
        {std::pair("1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n"
                   "2|2|p|q|COMPLETED|1000\n",
-                  "listing.txt, line 2: 6 fields in place of 14"),
+                  Facts{"line 2", "6", "14"}),
         {"1|1|p|q|COMPLETED|2024-09-25T21:15:00|1000|1100|2000|60|1|1|1G|cpu=1\n",
-         "SLURM_TIME_FORMAT=%s"},
-        {"x|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n", "its JobIDRaw is 'x'"},
-        {"1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|-3|1G|cpu=1\n", "AllocCPUS is '-3'"},
-        {"1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|3|1G|mem=xG\n", "its memory is 'x'"},
-        {"JobIDRaw|JobID\n", "the column Partition is missing"},
-        {"bash: sacct: command not found\n", "1 fields in place of 14"}})
+         {"line 1", "2024-09-25T21:15:00", "SLURM_TIME_FORMAT=%s"}},
+        {"x|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1\n", {"line 1", "JobIDRaw", "'x'"}},
+        {"1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|-3|1G|cpu=1\n",
+         {"line 1", "AllocCPUS", "'-3'"}},
+        {"1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|3|1G|mem=xG\n", {"line 1", "memory", "'x'"}},
+        {"JobIDRaw|JobID\n", {"line 1", "column Partition"}},
+        {"bash: sacct: command not found\n", {"line 1", "14"}}})
     EXPECT_THAT(error_message_of<RunError>([&, &text = text] { (void)sacct(text); }),
-                HasSubstr(part));
+                AllOf(Mentions("listing.txt"), Mentions(facts)));
 }
 
 constexpr const char* bjobs_header =
@@ -108,7 +109,7 @@ constexpr const char* bjobs_header =
 
 JobListing bjobs(const std::string& text) { return parse_bjobs("bjobs.txt", bjobs_header + text); }
 
-TEST(Bjobs, tells_waits_of_queues) {
+TEST(ParseBjobs, ReadsWaitsOfSchedulerQueues) {
   const JobListing listing = bjobs(
       "101|0|normal|DONE|Sep 25 21:15:00 2023|Mon Sep 25 21:16:00 2023|Sep 25 21:20:00 2023 L|4|"
       "60.0/a\n"
@@ -122,42 +123,41 @@ TEST(Bjobs, tells_waits_of_queues) {
   EXPECT_EQ(waits.counts.never_eligible, 1U) << "held";
   EXPECT_EQ(listing.jobs[0].limit_s, 3600);
   EXPECT_EQ(listing.jobs[2].array, 102U);
-  EXPECT_EQ(listing.jobs[2].until_s - listing.jobs[2].submit_s, 1800) << "seen last";
+  EXPECT_EQ(listing.jobs[2].until_s - listing.jobs[2].submit_s, 1800) << "time of the last event";
   EXPECT_EQ(listing.jobs[4].until_s - listing.jobs[4].submit_s, 120) << "cancelled";
 }
 
-TEST(Bjobs, names_the_line_that_is_broken) {
-  for (const char* when : {"yesterday", "Sep 25 21:15:00", "Sep 25 21:15 2023 later"})
-    EXPECT_THAT(error_message_of<RunError>(
-                    [&] { (void)bjobs(std::string("101|0|n|DONE|") + when + "|-|-|4|60\n"); }),
-                AllOf(HasSubstr(std::string("bjobs.txt, line 2: '") + when + "' is no time"),
-                      HasSubstr("LSB_DISPLAY_YEAR=Y bjobs")));
-  EXPECT_THAT(error_message_of<RunError>([] { (void)bjobs("101|0\n"); }),
-              HasSubstr("2 fields in place"));
-  EXPECT_THAT(error_message_of<RunError>([] { (void)parse_bjobs("b", "JOBID|QUEUE\n"); }),
-              HasSubstr("b, line 1: the column JOBINDEX is missing"));
+TEST(ParseBjobs, NamesInvalidLine) {
+  for (const std::string when : {"yesterday", "Sep 25 21:15:00", "Sep 25 21:15 2023 later"})
+    EXPECT_THAT(
+        error_message_of<RunError>([&] { (void)bjobs("101|0|n|DONE|" + when + "|-|-|4|60\n"); }),
+        Mentions({"bjobs.txt", "line 2", "'" + when + "'", "LSB_DISPLAY_YEAR=Y bjobs"}));
+  EXPECT_THAT(error_message_of<RunError>([] { (void)bjobs("101|0|n\n"); }),
+              Mentions({"bjobs.txt", "line 2", "3", "9"}));
+  EXPECT_THAT(error_message_of<RunError>([] { (void)parse_bjobs("short.txt", "JOBID|QUEUE\n"); }),
+              Mentions({"short.txt", "line 1", "column JOBINDEX"}));
 }
 
-TEST(Listings, that_overlap_count_each_stay_once) {
+TEST(JobListing, CountsEachWaitOnceWhenListingsOverlap) {
   const std::string first = "1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1,mem=1G\n";
   const std::string waiting = "2|2|r|q|PENDING|1500|1500|Unknown|Unknown|60|0|0|1G|cpu=1\n";
   JobListing all = sacct(first + waiting);
   all.add(sacct("2|2|r|s|COMPLETED|1500|1500|1900|2000|60|1|1|1G|cpu=1\n" + first));
   all.keep_each_once();
   EXPECT_THAT(waits_in(all), ElementsAre(100, 400));
-  EXPECT_EQ(waits_of(all).counts.waiting, 0U) << "the other one tells of its start";
+  EXPECT_EQ(waits_of(all).counts.waiting, 0U) << "the other listing has its start";
   EXPECT_EQ(all.jobs[1].qos, "s");
   all.add(sacct(first + "1|1|p|q|COMPLETED|2100|2100|2130|2200|60|1|1|1G|cpu=1\n"));
   all.keep_each_once();
-  EXPECT_EQ(all.jobs.size(), 3U) << "requeued, it waited again";
+  EXPECT_EQ(all.jobs.size(), 3U) << "the requeued job waited again";
   JobListing later = sacct(first + waiting);
   later.add(sacct(waiting + "3|3|p|q|COMPLETED|1500|1500|7000|8000|60|1|1|1G|cpu=1\n"));
   later.keep_each_once();
   ASSERT_EQ(later.jobs.size(), 3U);
-  EXPECT_EQ(later.jobs[1].until_s, 7000) << "when it was seen last";
+  EXPECT_EQ(later.jobs[1].until_s, 7000) << "time of the last event";
 }
 
-TEST(SizeClasses, are_those_of_the_published_table) {
+TEST(SizeClasses, MatchesPublishedTable) {
   SizeClasses classes;
   EXPECT_THAT(classes.names(), ElementsAre("< 4 CPU hours", "4 - 16 CPU hours", "16 - 64 CPU hours",
                                            "> 64 CPU hours"));
@@ -170,10 +170,10 @@ TEST(SizeClasses, are_those_of_the_published_table) {
   job.limit_s = 3600;
   EXPECT_EQ(classes.of(job), 1U);
   job.limit_s = 0;
-  EXPECT_EQ(classes.of(job), 3U) << "no limit is the longest";
+  EXPECT_EQ(classes.of(job), 3U) << "no time limit counts as the longest one";
   classes.by_memory = true;
   EXPECT_EQ(classes.names()[3], "> 64 GB hours");
-  EXPECT_FALSE(classes.of(job)) << "its memory is not known";
+  EXPECT_FALSE(classes.of(job)) << "its memory is unknown";
 }
 
 }  // namespace
