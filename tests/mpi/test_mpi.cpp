@@ -24,19 +24,19 @@ Finished run_linked(const std::string& what) {
   return run_peers(600, {"--mca", "btl", "tcp,self", "--enable-recovery", WALLHEAT_PEERS, what});
 }
 
-TEST(MpiLink, hears_others_while_a_sender_is_stopped_and_then_all_that_it_had_to_say) {
+TEST(MpiLink, ReceivesFromOthersWhileSenderIsStopped) {
   const Finished finished = run_linked("stopped");
   EXPECT_THAT(finished.out, HasSubstr("heard rank 2\nand then all of rank 1 in order"))
       << finished.err;
 }
 
-TEST(MpiLink, hears_others_when_a_sender_is_killed_in_the_middle_of_a_message) {
+TEST(MpiLink, ReceivesFromOthersAfterSenderIsKilled) {
   EXPECT_THAT(run_linked("killed").out, HasSubstr("heard rank 2"));
 }
 
 /// Through shared memory without boxes for single peers, as the 33rd rank of a host has none: what
 /// one peer does not take lacks all others.
-TEST(MpiLink, reaches_others_however_often_it_has_told_a_stopped_rank_that_it_lives) {
+TEST(MpiLink, ReachesOthersDespiteHeartbeatsToStoppedRank) {
   const Finished finished = run_peers(
       600, {"--mca", "btl_vader_fbox_max", "0", "--enable-recovery", WALLHEAT_PEERS, "signs"});
   EXPECT_EQ(finished.status, 0) << finished.err;
@@ -44,7 +44,7 @@ TEST(MpiLink, reaches_others_however_often_it_has_told_a_stopped_rank_that_it_li
   EXPECT_THAT(finished.out, HasSubstr("rank 1 was told 1 times"));
 }
 
-TEST(MpiSession, tells_each_rank_what_all_of_its_group_say) {
+TEST(MpiEnvironment, GathersMessagesOfOwnGroup) {
   const Finished finished = run_linked("gather");
   EXPECT_EQ(finished.status, 0) << finished.err;
 }
@@ -52,7 +52,7 @@ TEST(MpiSession, tells_each_rank_what_all_of_its_group_say) {
 // MPI starts and ends in all ranks together; without a limit these runs would never end. Open MPI's
 // own mpirun now and then waits for ever although all ranks are gone: then `timeout` ends it.
 
-TEST(MpiSession, gives_up_a_start_that_a_stopped_rank_keeps_from_ending) {
+TEST(MpiEnvironment, AbortsStartupWhenRankIsStopped) {
   for (const std::string rank : {"0", "2"}) {
     const Finished finished = run_peers(60, {WALLHEAT_PEERS, "never-start", rank});
     EXPECT_NE(finished.status, 0) << "stopped: rank " << rank;
@@ -60,7 +60,7 @@ TEST(MpiSession, gives_up_a_start_that_a_stopped_rank_keeps_from_ending) {
   }
 }
 
-TEST(MpiSession, gives_up_an_end_that_a_stopped_rank_keeps_from_ending) {
+TEST(MpiEnvironment, AbortsShutdownWhenRankIsStopped) {
   const auto never_end = [](const std::string& rank) {
     return run_peers(120, {WALLHEAT_PEERS, "never-end", rank});
   };

@@ -71,7 +71,7 @@ std::vector<std::size_t> threads_with_quota(std::vector<Machine> workers, double
   return threads;
 }
 
-TEST(PlaceWorkers, divides_any_regular_node_evenly_and_leaves_no_core_idle) {
+TEST(PlaceWorkers, DividesRegularNodesEvenly) {
   for (int sockets = 1; sockets <= 4; ++sockets) {
     for (int cores_each = 1; cores_each <= 9; ++cores_each) {
       for (int workers = 1; workers <= sockets * cores_each; ++workers) {
@@ -99,27 +99,26 @@ TEST(PlaceWorkers, divides_any_regular_node_evenly_and_leaves_no_core_idle) {
   }
 }
 
-TEST(PlaceWorkers, keeps_workers_on_numa_nodes_of_their_own_however_cpus_are_numbered) {
+TEST(PlaceWorkers, SeparatesWorkersByNumaNode) {
   std::vector<Core> cores;
   for (int cpu = 0; cpu < 8; ++cpu) cores.push_back({cpu, 0, cpu % 2});
   EXPECT_THAT(cpus_of(place(alike(2, cores))), ElementsAre(Cpus{0, 2, 4, 6}, Cpus{1, 3, 5, 7}));
 }
 
-TEST(PlaceWorkers, shares_cores_only_if_there_are_too_few) {
+TEST(PlaceWorkers, SharesCoresOnlyWhenThereAreTooFew) {
   const auto placements = place(alike(3, sockets_of(1, 2)));
   EXPECT_THAT(cpus_of(placements), ElementsAre(Cpus{0}, Cpus{0}, Cpus{1}));
   EXPECT_TRUE(placements[0].shared && placements[1].shared && !placements[2].shared);
 }
 
-TEST(PlaceWorkers, limits_the_cores_of_each_worker) {
+TEST(PlaceWorkers, LimitsCoresPerWorker) {
   EXPECT_THAT(cpus_of(place(alike(2, sockets_of(2, 16)), 3)),
               ElementsAre(range(0, 2), range(16, 18)));
   EXPECT_THAT(cpus_of(place(alike(1, sockets_of(2, 8), gpus_near({1})), 3)),
               ElementsAre(Cpus{8, 9, 10}));
 }
 
-TEST(PlaceWorkers,
-     leaves_workers_what_their_launcher_gave_them_and_divides_what_it_gave_to_several) {
+TEST(PlaceWorkers, KeepsCpuSetsOfLauncher) {
   EXPECT_THAT(cpus_of(place(bound_to({{4, 5}, {8}, {6, 7}}))),
               ElementsAre(Cpus{4, 5}, Cpus{8}, Cpus{6, 7}));
   EXPECT_THAT(cpus_of(place(bound_to({range(8, 15), range(0, 7), range(8, 15)}))),
@@ -129,7 +128,7 @@ TEST(PlaceWorkers,
       << "on two sockets";
 }
 
-TEST(PlaceWorkers, warns_if_workers_were_bound_to_few_of_many_cores) {
+TEST(PlaceWorkers, WarnsWhenBindingLeavesCoresUnused) {
   const auto workers = bound_to({range(1, 4), range(5, 8)});
   EXPECT_THAT(place(workers),
               Each(Field(&Placement::why_limited, AllOf(HasSubstr("only 8 of its 16 cores"),
@@ -139,7 +138,7 @@ TEST(PlaceWorkers, warns_if_workers_were_bound_to_few_of_many_cores) {
   EXPECT_EQ(place(bound_to({range(1, 8), {9}})).front().why_limited, "") << "most are used";
 }
 
-TEST(PlaceWorkers, shares_a_cpu_quota_rounded_up_among_the_workers_of_its_group) {
+TEST(PlaceWorkers, SharesCpuQuotaWithinGroup) {
   std::vector<Machine> workers = alike(3, sockets_of(1, 16));
   EXPECT_THAT(threads_with_quota(workers, 3.5), ElementsAre(2, 1, 1));
   EXPECT_THAT(threads_with_quota(workers, 0.5), ElementsAre(1, 1, 1));
@@ -153,7 +152,7 @@ TEST(PlaceWorkers, shares_a_cpu_quota_rounded_up_among_the_workers_of_its_group)
                          "a CPU quota of 2.5 for 1 worker lets it have 3 threads")));
 }
 
-TEST(PlaceWorkers, gives_the_first_workers_a_gpu_each_and_cores_near_it) {
+TEST(PlaceWorkers, AssignsGpusWithNearbyCores) {
   const auto placements = place(alike(6, sockets_of(2, 8, 2), gpus_near({3, 2, 1, 0})));
   for (int i = 0; i < 4; ++i) {
     const Placement& share = placements[static_cast<std::size_t>(i)];
@@ -167,7 +166,7 @@ TEST(PlaceWorkers, gives_the_first_workers_a_gpu_each_and_cores_near_it) {
             std::nullopt);
 }
 
-TEST(PlaceWorkers, gives_gpu_workers_cores_of_the_socket_if_their_gpus_have_too_few) {
+TEST(PlaceWorkers, AssignsSocketCoresWhenNumaNodeIsSmall) {
   std::vector<int> sockets;
   for (const Placement& share : place(alike(4, sockets_of(2, 8, 2), gpus_near({3, 3, 1, 1}))))
     sockets.push_back(share.cpus.front() / 8);
@@ -177,8 +176,7 @@ TEST(PlaceWorkers, gives_gpu_workers_cores_of_the_socket_if_their_gpus_have_too_
       << "nobody knows which is near";
 }
 
-TEST(PlaceWorkers,
-     gives_a_bound_worker_the_gpu_near_it_and_knows_by_its_uuid_one_that_is_seen_alone) {
+TEST(PlaceWorkers, AssignsNearestGpuToBoundWorker) {
   const auto placements = place(bound_to({range(8, 15), range(0, 7)}, gpus_near({0, 1})));
   EXPECT_EQ(placements[0].gpu, 1);
   EXPECT_EQ(placements[1].gpu, 0);
@@ -187,7 +185,7 @@ TEST(PlaceWorkers,
   EXPECT_THAT(place(workers), Each(Field(&Placement::gpu, std::optional(0))));
 }
 
-TEST(PlaceWorkers, says_who_gets_no_gpu_and_why_if_one_is_demanded) {
+TEST(PlaceWorkers, NamesWorkerWithoutGpuWhenGpuIsRequired) {
   const auto refusal = [](const std::vector<Machine>& workers) {
     return error_message_of<RunError>([&] { (void)place_workers(workers, DeviceChoice::gpu, 0); });
   };

@@ -23,7 +23,7 @@ std::string refusal(const std::string& uuid, const std::string& library) {
   return error_message_of<RunError>([&] { (void)GpuTelemetry(uuid, library); });
 }
 
-TEST(GpuTelemetry, reads_all_that_a_gpu_tells) {
+TEST(GpuTelemetry, ReadsAllAvailableReadings) {
   const GpuSample sample = GpuTelemetry("GPU-good", driver).sample();
   for (const auto& [reading, expected] : {std::pair(sample.utilisation_pct, 97.0),
                                           {sample.memory_used_bytes, 3e9},
@@ -44,7 +44,7 @@ TEST(GpuTelemetry, reads_all_that_a_gpu_tells) {
     EXPECT_TRUE(std::isnan(reading));
 }
 
-TEST(GpuTelemetry, of_an_older_driver_lacks_some_readings_and_integrates_the_power_to_energy) {
+TEST(GpuTelemetry, IntegratesPowerToEnergyWithOldDriver) {
   GpuTelemetry gpu("GPU-good", old_driver);
   using Clock = std::chrono::steady_clock;
   const auto joule_since = [](Clock::time_point start) {
@@ -64,7 +64,7 @@ TEST(GpuTelemetry, of_an_older_driver_lacks_some_readings_and_integrates_the_pow
   EXPECT_TRUE(gpu.processes().empty());
 }
 
-TEST(GpuTelemetry, tells_who_uses_a_gpu) {
+TEST(GpuTelemetry, ListsProcessesOnGpu) {
   GpuTelemetry gpu("GPU-good", driver);
   const auto processes = gpu.processes();
   ASSERT_EQ(processes.size(), 3U);
@@ -83,7 +83,7 @@ TEST(GpuTelemetry, tells_who_uses_a_gpu) {
   EXPECT_TRUE(std::isnan(again[1].sm_pct));
 }
 
-TEST(GpuTelemetry, says_why_there_is_none) {
+TEST(GpuTelemetry, ReportsReasonWhenUnavailable) {
   EXPECT_THAT(refusal("GPU-good", no_driver),
               AllOf(HasSubstr("NVML is not there"), HasSubstr(no_driver)));
   EXPECT_THAT(refusal("GPU-good", "libm.so.6"), HasSubstr("lacks nvmlInit_v2"));
@@ -91,7 +91,7 @@ TEST(GpuTelemetry, says_why_there_is_none) {
               AllOf(HasSubstr("GPU-slice"), HasSubstr("Not Found"), HasSubstr("MIG")));
 }
 
-TEST(GpuSampler, gives_each_sample_once) {
+TEST(GpuSampler, ReturnsEachSampleOnce) {
   GpuSampler sampler(GpuTelemetry("GPU-good", driver), 1h);
   auto sample = sampler.take();
   for (; !sample; sample = sampler.take()) std::this_thread::yield();
@@ -99,7 +99,7 @@ TEST(GpuSampler, gives_each_sample_once) {
   EXPECT_FALSE(sampler.take());
 }
 
-TEST(GpuSampler, says_once_that_a_gpu_is_lost) {
+TEST(GpuSampler, ReportsLostGpuOnce) {
   GpuSampler sampler(GpuTelemetry("GPU-failing", driver), 1ms);
   std::string reason = "(no error)";
   while (reason == "(no error)") reason = error_message_of<RunError>([&] { (void)sampler.take(); });
@@ -107,7 +107,7 @@ TEST(GpuSampler, says_once_that_a_gpu_is_lost) {
   EXPECT_NO_THROW((void)sampler.take());
 }
 
-TEST(NodeTelemetry, tells_how_busy_the_cpus_were_between_two_looks) {
+TEST(NodeTelemetry, ComputesCpuUtilizationBetweenSamples) {
   const TemporaryDirectory proc;
   EXPECT_THROW(NodeTelemetry(0, no_driver, proc.path()), RunError);
   std::ofstream(proc / "stat") << "nonsense\n";
@@ -125,7 +125,7 @@ TEST(NodeTelemetry, tells_how_busy_the_cpus_were_between_two_looks) {
   EXPECT_TRUE(std::isnan(node.sample(2).cpu_busy_pct)) << "the clock has not ticked";
 }
 
-TEST(NodeTelemetry, finds_all_gpus_and_goes_on_when_one_is_lost) {
+TEST(NodeTelemetry, ContinuesAfterOneGpuIsLost) {
   NodeTelemetry node(5, driver);
   ASSERT_EQ(node.gpus().size(), 3U);
   EXPECT_EQ(node.gpus()[2].index, 2U);

@@ -97,7 +97,7 @@ class AgentTest : public testing::Test {
   double now_s_ = 0;
 };
 
-TEST_F(AgentTest, is_ready_when_all_its_processes_are) {
+TEST_F(AgentTest, ReportsReadyAfterAllProcessesAreReady) {
   agent_.open({cores(2)});
   EXPECT_THAT(pass(0), ElementsAre("start 0", "start 1"));
   agent_.heard(1, SeatReady{1, {4}});
@@ -115,7 +115,7 @@ TEST_F(AgentTest, is_ready_when_all_its_processes_are) {
   EXPECT_FALSE(sent().news.ready) << "said once";
 }
 
-TEST_F(AgentTest, keeps_plans_in_stock_and_gives_the_next_when_a_lane_is_free) {
+TEST_F(AgentTest, AssignsBackloggedPlanWhenSlotIsFree) {
   open({cores(2)});
   EXPECT_THAT(hear_work({5, 6, 7, 8}), ElementsAre("give p5 to 0", "give p6 to 1"));
   answer(1, 6);
@@ -127,7 +127,7 @@ TEST_F(AgentTest, keeps_plans_in_stock_and_gives_the_next_when_a_lane_is_free) {
               ElementsAre(Field(&PlanProgress::plan, 5), Field(&PlanProgress::plan, 7)));
 }
 
-TEST_F(AgentTest, gives_short_plans_in_advance_and_blames_only_what_was_begun) {
+TEST_F(AgentTest, PrefetchesShortPlansForEachProcess) {
   open({cores(2)});
   hear_work({1, 2, 3, 4, 5, 6, 7});
   answer(0, 1, 0.01);
@@ -143,7 +143,7 @@ TEST_F(AgentTest, gives_short_plans_in_advance_and_blames_only_what_was_begun) {
   EXPECT_THAT(pass(0), ElementsAre("give p6 to 0")) << "long ones wait for whoever is free first";
 }
 
-TEST_F(AgentTest, sends_what_comes_in_a_few_milliseconds_together_unless_a_lane_waits) {
+TEST_F(AgentTest, BatchesReportsUnlessASlotIsIdle) {
   open({cores(1)});
   hear_work({1, 2, 3});
   (void)sent();
@@ -163,7 +163,7 @@ TEST_F(AgentTest, sends_what_comes_in_a_few_milliseconds_together_unless_a_lane_
   EXPECT_EQ(sent().reports, 1U) << "what is large travels alone";
 }
 
-TEST_F(AgentTest, speaks_every_second_of_what_it_is_at) {
+TEST_F(AgentTest, ReportsPlansInProgressEverySecond) {
   pass(0);
   EXPECT_EQ(sent().reports, 1U) << "also before it hears anything";
   open({cores(1)});
@@ -180,7 +180,7 @@ TEST_F(AgentTest, speaks_every_second_of_what_it_is_at) {
   }
 }
 
-TEST_F(AgentTest, kills_all_when_it_is_stopped_but_tells_what_is_solved) {
+TEST_F(AgentTest, ReportsSolvedPlansWhenStopped) {
   open({cores(2)});
   hear_work({1, 2, 3});
   begin(0, {1}, 30);
@@ -206,7 +206,7 @@ TEST_F(AgentTest, kills_all_when_it_is_stopped_but_tells_what_is_solved) {
   EXPECT_EQ(all.reports, 1U) << "it lives until the end of the run";
 }
 
-TEST_F(AgentTest, blames_the_plan_that_was_in_a_process_alone) {
+TEST_F(AgentTest, FailsPlanThatCrashedAloneInProcess) {
   open({cores(2)});
   hear_work({1, 2, 3});
   begin(0, {1}, 40);
@@ -223,7 +223,7 @@ TEST_F(AgentTest, blames_the_plan_that_was_in_a_process_alone) {
   EXPECT_FALSE(sent().news.ready) << "it was before";
 }
 
-TEST_F(AgentTest, blames_none_of_several_plans) {
+TEST_F(AgentTest, ReportsSuspectsAfterCrashWithSeveralPlans) {
   open({gpu()}, 3);
   hear_work({1, 2, 3});
   begin(0, {1, 3});
@@ -237,7 +237,7 @@ TEST_F(AgentTest, blames_none_of_several_plans) {
   EXPECT_THAT(come_up(0, 3), ElementsAre("give p2 to 0")) << "it had not begun";
 }
 
-TEST_F(AgentTest, takes_a_plan_without_progress_for_dead_and_gives_the_others_back) {
+TEST_F(AgentTest, ReturnsOtherPlansAfterProgressTimeout) {
   open({gpu()}, 3);
   hear_work({1, 2, 3});
   begin(0, {1, 2}, 5);
@@ -251,7 +251,7 @@ TEST_F(AgentTest, takes_a_plan_without_progress_for_dead_and_gives_the_others_ba
   EXPECT_THAT(all.news.shaken, IsEmpty());
 }
 
-TEST_F(AgentTest, replaces_a_process_that_does_not_begin) {
+TEST_F(AgentTest, ReplacesProcessWhenPlanDoesNotStart) {
   open({cores(1, 0)});
   hear_work({1});
   EXPECT_THAT(pass(121), ElementsAre("kill 0", "start 0"));
@@ -259,7 +259,7 @@ TEST_F(AgentTest, replaces_a_process_that_does_not_begin) {
   EXPECT_THAT(come_up(), ElementsAre("give p1 to 0"));
 }
 
-TEST_F(AgentTest, tries_to_start_three_times) {
+TEST_F(AgentTest, StartsProcessUpToThreeTimes) {
   agent_.open({cores(1)});
   EXPECT_THAT(orders(), ElementsAre("start 0"));
   EXPECT_THAT(end(0, SeatEnd::Why::died, "ended with exit status 9"),
@@ -273,7 +273,7 @@ TEST_F(AgentTest, tries_to_start_three_times) {
   EXPECT_EQ(all.bye->reason, "a solver process ended with exit status 9 at its start");
 }
 
-TEST_F(AgentTest, leaves_if_no_process_comes_up_any_more) {
+TEST_F(AgentTest, LeavesWhenProcessesKeepDying) {
   open({cores(1)});
   for (int death = 1; death <= 5; ++death) {
     EXPECT_FALSE(agent_.has_left());
@@ -289,7 +289,7 @@ TEST_F(AgentTest, leaves_if_no_process_comes_up_any_more) {
                              StartsWith("no solver process comes up any more, the last of 3"))));
 }
 
-TEST_F(AgentTest, waits_for_plans_that_cannot_be_read_and_leaves_in_the_end) {
+TEST_F(AgentTest, LeavesAfterSourceOutageTimeout) {
   open({cores(1)});
   hear_work({1});
   int tries = 0;
@@ -312,7 +312,7 @@ TEST_F(AgentTest, waits_for_plans_that_cannot_be_read_and_leaves_in_the_end) {
   EXPECT_THAT(all.news.results, IsEmpty());
 }
 
-TEST_F(AgentTest, waits_anew_for_plans_that_could_be_read_in_between) {
+TEST_F(AgentTest, RestartsOutageTimeoutAfterSuccessfulRead) {
   open({cores(2, 0)});
   hear_work({1, 2});
   for (const std::uint32_t plan : {2U, 1U, 2U}) {
@@ -327,7 +327,7 @@ TEST_F(AgentTest, waits_anew_for_plans_that_could_be_read_in_between) {
   EXPECT_FALSE(agent_.has_left());
 }
 
-TEST_F(AgentTest, gives_up_a_gpu_on_which_three_plans_in_a_row_fail) {
+TEST_F(AgentTest, GivesUpGpuAfterThreeConsecutiveFailures) {
   open({gpu()}, 2);
   const auto fail = [&](std::uint32_t plan) {
     hear_work({plan});
@@ -350,7 +350,7 @@ TEST_F(AgentTest, gives_up_a_gpu_on_which_three_plans_in_a_row_fail) {
   EXPECT_EQ(all.error, "an answer that cannot be") << "told before";
 }
 
-TEST_F(AgentTest, gives_up_a_gpu_that_never_bears_several_plans) {
+TEST_F(AgentTest, GivesUpGpuAfterRepeatedMultiPlanFailures) {
   open({gpu()}, 2);
   for (int time = -3; time <= 5; ++time) {
     EXPECT_FALSE(agent_.has_left()) << time;
@@ -372,7 +372,7 @@ TEST_F(AgentTest, gives_up_a_gpu_that_never_bears_several_plans) {
                                                                  "several plans at once"))));
 }
 
-TEST_F(AgentTest, gives_up_a_gpu_that_falls_silent_twice_and_goes_on_with_its_cores) {
+TEST_F(AgentTest, FallsBackToCoresAfterTwoDeviceTimeouts) {
   open({gpu(), cores(2)}, 2);
   hear_work({1, 2, 3, 4});
   begin(0, {1, 2});

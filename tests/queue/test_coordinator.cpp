@@ -62,7 +62,7 @@ struct Script {
 
 using HandedOut = std::vector<std::pair<int, std::uint32_t>>;
 
-TEST(Coordinator, says_where_a_plan_was_that_workers_fell_silent_with) {
+TEST(Coordinator, NamesLastWorkerOfLostPlan) {
   Script run({{}}, 2, 2);
   run.say(1, ready("n1"));
   run.pass(31);
@@ -77,7 +77,7 @@ TEST(Coordinator, says_where_a_plan_was_that_workers_fell_silent_with) {
   EXPECT_EQ(run.last(Kind::stored).worker->rank, 1) << "answered after all";
 }
 
-TEST(Coordinator, says_why_nobody_is_left) {
+TEST(Coordinator, ReportsReasonWhenNoWorkersRemain) {
   Script run({{}}, 2);
   run.say(1, {});
   run.pass(20);
@@ -97,7 +97,7 @@ TEST(Coordinator, says_why_nobody_is_left) {
   EXPECT_FALSE(run.coordinator.queue().finished()) << "nothing that it says counts any more";
 }
 
-TEST(Coordinator, tries_a_plan_where_it_failed_if_nobody_else_has_time_for_it) {
+TEST(Coordinator, RetriesOnSameWorkerWhenOthersLackTime) {
   Script run({{.updates = 1e9F}, {.updates = 1e9F}, {.updates = 2e9F}}, 2);
   run.say(1, ready("n1"));
   auto slow = ready("n2");

@@ -26,7 +26,7 @@ PlanQueue with_a_gpu_and_a_cpu(std::uint32_t count, double gpu_s, double cpu_s) 
   return queue;
 }
 
-TEST(PlanQueue, lets_more_plans_wait_at_a_fast_worker_and_gives_it_the_longest) {
+TEST(PlanQueue, PrefetchesMorePlansForFasterWorkers) {
   PlanQueue queue = with_a_gpu_and_a_cpu(1000, 0.002, 0.5);
   queue.set_updates(500, 5e9);
   const auto handed_out = queue.give(2, endless);
@@ -38,13 +38,13 @@ TEST(PlanQueue, lets_more_plans_wait_at_a_fast_worker_and_gives_it_the_longest) 
   EXPECT_THAT(with_a_gpu_and_a_cpu(9000, 1, 1e-6).give(1, endless), SizeIs(1025));
 }
 
-TEST(PlanQueue, gives_what_is_known_to_be_long_first_then_the_unknown_then_the_troubled) {
+TEST(PlanQueue, AssignsLongestThenUnknownThenFailedPlans) {
   PlanQueue queue({{.updates = 9e9F, .failures = 1}, {}, {.updates = 1e6F}, {.updates = 1e9F}}, 3);
   queue.joined(1, 4, false, "cpu");
   EXPECT_THAT(queue.give(1, endless), ElementsAre(3, 2, 1, 0));
 }
 
-TEST(PlanQueue, begins_nothing_that_would_not_end_in_time) {
+TEST(PlanQueue, SkipsPlansThatExceedRemainingTime) {
   // Plan k takes k + 1 seconds. Were each plan looked at for each worker, this would be 4e9 looks.
   constexpr std::uint32_t count = 200'000;
   PlanQueue queue = equal_plans(count);
@@ -61,7 +61,7 @@ TEST(PlanQueue, begins_nothing_that_would_not_end_in_time) {
   EXPECT_THAT(handed_out(1.3 * 4.5), ElementsAre(3, 2, 1));
 }
 
-TEST(PlanQueue, does_not_leave_the_last_plan_to_slow_workers_that_copied_it) {
+TEST(PlanQueue, CopiesLastPlanAgainForFasterWorker) {
   PlanQueue queue = with_a_gpu_and_a_cpu(1, 0.1, 60);
   queue.gone(2);
   queue.set_time(1);
@@ -73,7 +73,7 @@ TEST(PlanQueue, does_not_leave_the_last_plan_to_slow_workers_that_copied_it) {
   EXPECT_THAT(queue.give(5, endless), ElementsAre(2));
 }
 
-TEST(PlanQueue, copies_what_is_late_then_what_will_take_longest) {
+TEST(PlanQueue, CopiesLatePlansBeforeLongPlans) {
   PlanQueue queue({{.updates = 9e9F}, {.updates = 3e9F}, {.updates = 2e9F}, {.updates = 1e9F}}, 3);
   queue.joined(1, 1, false, "cpu");
   EXPECT_THAT(queue.give(1, endless), ElementsAre(0));
@@ -88,13 +88,13 @@ TEST(PlanQueue, copies_what_is_late_then_what_will_take_longest) {
   EXPECT_THAT(queue.give(5, endless), ElementsAre(3)) << "half a second late";
 }
 
-TEST(PlanQueue, foresees_the_end_by_each_kind_of_device) {
+TEST(PlanQueue, PredictsEndFromSpeedOfEachDevice) {
   EXPECT_NEAR(with_a_gpu_and_a_cpu(1000, 0.02, 4).seconds_left(), 1000 / (1 / 0.02 + 1 / 4.0),
               1e-6);
   EXPECT_TRUE(std::isnan(equal_plans(1).seconds_left()));
 }
 
-TEST(PlanQueue, foresees_the_end_by_what_plans_take_with_those_that_are_held_up) {
+TEST(PlanQueue, IncludesDelayedPlansInPredictedEnd) {
   PlanQueue queue = equal_plans(10);
   queue.joined(1, 1, false, "cpu");
   PlanQueue::Plan plan = 0;

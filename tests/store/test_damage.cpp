@@ -5,10 +5,10 @@
 namespace wallheat::store_test {
 namespace {
 
-using Repair = StoreTest;
-using StoredRooms = StoreTest;
+using RepairTest = StoreTest;
+using StoredRoomsTest = StoreTest;
 
-TEST_F(Repair, clears_away_what_lies_beside_a_whole_file) {
+TEST_F(RepairTest, RemovesLeftoversNextToCompactedFile) {
   const auto plan = make_plan(5);
   make_stopped(plan, 4);
   const auto folded = read_bytes(journal);
@@ -25,7 +25,7 @@ TEST_F(Repair, clears_away_what_lies_beside_a_whole_file) {
   EXPECT_EQ(read_bytes(file), before);
 }
 
-TEST_F(Repair, names_what_is_lost_and_keeps_the_rest) {
+TEST_F(RepairTest, NamesPlansWithDamagedRowsFieldsOrRooms) {
   const auto plan = make_plan_with_rooms(12, {{6, 7}, {9, 9}});
   make_closed(plan, 11);
   damage_row(plan, 3);
@@ -48,14 +48,14 @@ TEST_F(Repair, names_what_is_lost_and_keeps_the_rest) {
   expect_contents(file, plan, 11);
 }
 
-TEST_F(Repair, finds_the_last_field_that_alone_is_damaged) {
+TEST_F(RepairTest, FindsDamageWhenOnlyLastFieldIsDamaged) {
   const auto plan = make_plan(4, {{6, 7}});
   make_closed(plan, 4);
   damage_field(plan, 3);
   EXPECT_THAT(repair_results(file).lost, ElementsAre("plan 3"));
 }
 
-TEST_F(Repair, loses_only_the_plan_of_a_damaged_id) {
+TEST_F(RepairTest, LosesOnlyPlanWithDamagedId) {
   const auto plan = make_plan(5);
   make_closed(plan, 5);
   damage_row(plan, 3, 8 + 5);  // "plan 3" becomes "plan 2"
@@ -64,7 +64,7 @@ TEST_F(Repair, loses_only_the_plan_of_a_damaged_id) {
   expect_contents(file, plan, 5);
 }
 
-TEST_F(StoredRooms, of_which_one_is_missing_make_their_plan_pending) {
+TEST_F(StoredRoomsTest, MarksPlanPendingWhenOneRoomIsMissing) {
   const auto plan = make_plan_with_rooms(3);
   auto results = make_results(plan, 0, 3);
   results[1].rooms.pop_back();
@@ -74,7 +74,7 @@ TEST_F(StoredRooms, of_which_one_is_missing_make_their_plan_pending) {
   EXPECT_EQ(right_answers(file, plan), 2u);
 }
 
-TEST_F(StoredRooms, in_a_journal_of_other_plans_go_by_the_ids) {
+TEST_F(StoredRoomsTest, MatchesPlansByIdAfterReordering) {
   const auto plan = make_plan_with_rooms(4, {{6, 7}});
   make_stopped(plan, 3);
   const auto written = read_bytes(journal);
@@ -87,7 +87,7 @@ TEST_F(StoredRooms, in_a_journal_of_other_plans_go_by_the_ids) {
   EXPECT_EQ(right_answers(file, other), 3u);
 }
 
-TEST(FieldCodec, refuses_damaged_bytes_and_wrong_shapes) {
+TEST(FieldCodec, RejectsDamagedBytesOrWrongShapes) {
   const auto chunk = compress_field(make_field(3, {16, 16}));
   EXPECT_LT(chunk.size(), 16u * 16 * 8 * 9 / 10) << "a smooth field becomes smaller";
   const auto broken = [&](std::vector<std::byte> bytes, GridShape shape) {

@@ -14,14 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Journal : public StoreTest {
+class JournalTest : public StoreTest {
  protected:
   [[nodiscard]] fs::path journal_of(std::size_t session) const {
     return journal_path(file, session);
   }
 };
 
-TEST_F(Journal, of_which_a_power_loss_kept_the_last_row_but_not_its_field_gives_back_the_others) {
+TEST_F(JournalTest, RecoversOtherResultsWhenLastFieldIsTorn) {
   const auto plan = make_plan(3, {{6, 7}});
   std::string rows_before;
   std::string written;
@@ -41,7 +41,7 @@ TEST_F(Journal, of_which_a_power_loss_kept_the_last_row_but_not_its_field_gives_
   expect_contents(file, plan, 3);
 }
 
-TEST_F(Journal, that_is_missing_before_another_is_named) {
+TEST_F(JournalTest, NamesMissingJournalWhenNumbersHaveGap) {
   const auto plan = make_plan(4);
   make_killed(plan, 1);
   for (const std::size_t i : {1, 2}) resume_with(plan, i, i + 1, false);
@@ -56,7 +56,7 @@ TEST_F(Journal, that_is_missing_before_another_is_named) {
   EXPECT_EQ(right_answers(file, plan), 3u) << "rows alone are in the file, too";
 }
 
-TEST_F(Journal, that_is_lost_with_fields_or_rooms_makes_their_plans_pending) {
+TEST_F(JournalTest, MarksPlansPendingWhenFieldsOrRoomsAreLost) {
   for (const auto& plan : {make_plan(5, {{6, 7}}), make_plan_with_rooms(5)}) {
     make_closed(plan, 2);
     resume_with(plan, 2, 4, false);
@@ -70,7 +70,7 @@ TEST_F(Journal, that_is_lost_with_fields_or_rooms_makes_their_plans_pending) {
   }
 }
 
-TEST_F(Journal, of_another_file_is_refused_by_name) {
+TEST_F(JournalTest, RejectsJournalOfAnotherFile) {
   const auto plan = make_plan(4);
   make_stopped(plan, 3);
   const auto stranger = read_bytes(journal);
@@ -81,7 +81,7 @@ TEST_F(Journal, of_another_file_is_refused_by_name) {
   EXPECT_EQ(read_bytes(journal), stranger);
 }
 
-TEST_F(Journal, without_a_record_behind_others_is_no_gap_and_is_removed) {
+TEST_F(JournalTest, RemovesRecordlessJournalAfterGap) {
   const auto plan = make_plan(4);
   make_closed(plan, 2);
   write_bytes(journal_of(30), "half a record");
@@ -94,7 +94,7 @@ TEST_F(Journal, without_a_record_behind_others_is_no_gap_and_is_removed) {
   expect_contents(file, plan, 4);
 }
 
-TEST_F(Journal, is_read_on_behind_damage_wherever_the_next_record_begins) {
+TEST_F(JournalTest, ResumesAfterDamageAtAnyRecordOffset) {
   const auto plan = make_plan(3, {{6, 7}});
   // The next record is looked for in pieces of 64 KiB: its marker may lie over the end of one.
   for (std::size_t length = 65'455; length < 65'475; ++length) {
@@ -106,7 +106,7 @@ TEST_F(Journal, is_read_on_behind_damage_wherever_the_next_record_begins) {
   }
 }
 
-TEST_F(Journal, that_was_taken_is_not_replaced_by_one_of_the_same_name) {
+TEST_F(JournalTest, KeepsFencedJournalWhenNumberIsReused) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 3);
   const auto bytes = read_bytes(journal);
@@ -117,7 +117,7 @@ TEST_F(Journal, that_was_taken_is_not_replaced_by_one_of_the_same_name) {
   expect_contents(file, plan, 3);
 }
 
-TEST_F(Journal, without_results_stays_if_another_one_lies_behind_it) {
+TEST_F(JournalTest, KeepsEmptyJournalWhenLaterOneExists) {
   const auto plan = make_plan(3);
   make_closed(plan, 2);
   ResultStore store({file, OpenMode::resume}, plan, {});
@@ -129,7 +129,7 @@ TEST_F(Journal, without_results_stays_if_another_one_lies_behind_it) {
   expect_contents(file, plan, 2);
 }
 
-TEST_F(Journal, is_kept_if_another_process_replaced_the_file_that_is_folded) {
+TEST_F(JournalTest, SurvivesWhenFileIsReplacedDuringCompaction) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 3);
   const auto replace = [&] {
@@ -142,7 +142,7 @@ TEST_F(Journal, is_kept_if_another_process_replaced_the_file_that_is_folded) {
   expect_contents(file, plan, 3);
 }
 
-TEST_F(Journal, that_was_taken_from_its_writer_acknowledges_nothing_more) {
+TEST_F(JournalTest, FailsCommitAfterItIsFenced) {
   const auto plan = make_plan(4, {{6, 7}});
   ResultStore store({file, OpenMode::create}, plan, {});
   store.store(make_results(plan, 0, 2));
@@ -154,7 +154,7 @@ TEST_F(Journal, that_was_taken_from_its_writer_acknowledges_nothing_more) {
   expect_contents(file, plan, 2);
 }
 
-TEST_F(Journal, of_a_writer_that_began_while_another_folded_belongs_to_the_new_file) {
+TEST_F(JournalTest, BelongsToNewFileWhenBegunDuringCompaction) {
   const auto plan = make_plan(6, {{6, 7}});
   make_stopped(plan, 2);
   // The fold has taken the journals; a writer that it does not see begins.
@@ -172,7 +172,7 @@ TEST_F(Journal, of_a_writer_that_began_while_another_folded_belongs_to_the_new_f
   expect_contents(file, plan, 5);
 }
 
-TEST_F(Journal, begins_for_no_writer_whose_file_is_replaced_by_a_fold) {
+TEST_F(JournalTest, FailsToBeginAfterFileIsCompacted) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 2);
   ResultStore unseen({file, OpenMode::resume}, plan, {});
@@ -181,7 +181,7 @@ TEST_F(Journal, begins_for_no_writer_whose_file_is_replaced_by_a_fold) {
   expect_contents(file, plan, 2);
 }
 
-TEST_F(Journal, is_skipped_where_it_holds_fields_when_only_rows_are_looked_at) {
+TEST_F(JournalTest, SkipsFieldBytesWhenOnlyRowsAreRead) {
   const auto plan = make_plan(20, {{400, 400}});
   auto results = make_results(plan, 0, 20);
   for (PlanResult& result : results) result.field.resize(1 << 20);  // nobody looks at it
@@ -199,7 +199,7 @@ TEST_F(Journal, is_skipped_where_it_holds_fields_when_only_rows_are_looked_at) {
   EXPECT_LT(bytes_read() - before, 3 << 20) << "of 20 MB";
 }
 
-TEST_F(Journal, and_file_show_all_that_was_acknowledged_at_every_moment_of_sessions_that_fold) {
+TEST_F(JournalTest, ShowsAllAcknowledgedResultsWhileSessionsCompact) {
   constexpr std::size_t plans = 40;
   make_closed(make_plan_with_rooms(1, {{6, 7}}), 1);
   using Count = std::atomic<std::size_t>;

@@ -8,7 +8,7 @@ namespace {
 
 using Paths = std::vector<std::filesystem::path>;
 
-class Merge : public StoreTest {
+class MergeTest : public StoreTest {
  protected:
   [[nodiscard]] std::filesystem::path part(std::size_t number) const {
     return directory / ("part-" + std::to_string(number) + ".h5");
@@ -29,7 +29,7 @@ class Merge : public StoreTest {
   }
 };
 
-TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
+TEST_F(MergeTest, RecordsShardFileOfEachSession) {
   const auto plan = make_plan(6);
   write_part(part(0), plan, make_results(plan, 0, 3));
   write_part(part(1), plan, make_results(plan, 3, 6));
@@ -54,7 +54,7 @@ TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
   EXPECT_FALSE(is_from_part(sessions[3]));
 }
 
-TEST_F(Merge, takes_equal_fields_for_equal_even_if_they_are_compressed_otherwise) {
+TEST_F(MergeTest, AcceptsEqualFieldsWithDifferentCompression) {
   const auto plan = make_plan(4, {{60, 70}});
   const auto results = make_results(plan, 0, 4);
   auto others = results;
@@ -69,7 +69,7 @@ TEST_F(Merge, takes_equal_fields_for_equal_even_if_they_are_compressed_otherwise
   expect_contents(file, plan, 4);
 }
 
-TEST_F(Merge, writes_nothing_if_one_bit_of_an_answer_differs) {
+TEST_F(MergeTest, WritesNothingWhenOneBitDiffers) {
   const auto plan = make_plan_with_rooms(6, {{6, 7}});
   using Change = std::function<void(PlanResult&)>;
   const std::vector<std::pair<const char*, Change>> changes{
@@ -105,7 +105,7 @@ TEST_F(Merge, writes_nothing_if_one_bit_of_an_answer_differs) {
   }
 }
 
-TEST_F(Merge, does_not_call_it_a_conflict_who_solved_a_plan_nor_another_nan) {
+TEST_F(MergeTest, IgnoresProvenanceOrNanSignWhenComparingResults) {
   const auto plan = make_plan(3);
   auto others = make_results(plan, 0, 3);
   ASSERT_TRUE(std::isnan(others[0].statistics.pct_above_18));
@@ -121,7 +121,7 @@ TEST_F(Merge, does_not_call_it_a_conflict_who_solved_a_plan_nor_another_nan) {
   expect_contents(file, plan, 3);
 }
 
-TEST_F(Merge, names_how_a_part_of_another_campaign_differs) {
+TEST_F(MergeTest, ReportsDifferenceForShardOfAnotherCampaign) {
   const auto plan = make_plan(5);
   write_part(part(0), plan, {});
   auto other_tolerance = plan;
@@ -144,7 +144,7 @@ TEST_F(Merge, names_how_a_part_of_another_campaign_differs) {
   }
 }
 
-TEST_F(Merge, prefers_an_answer_to_a_failure_and_the_failure_that_was_tried_more) {
+TEST_F(MergeTest, PrefersResultThenMostFrequentFailure) {
   const auto plan = make_plan(5, {{6, 7}});
   const auto failed = [&](std::size_t i, int failures, int more_attempts = 0) {
     auto result = failure(plan, i, "failed " + std::to_string(failures) + " times");
@@ -169,7 +169,7 @@ TEST_F(Merge, prefers_an_answer_to_a_failure_and_the_failure_that_was_tried_more
   }
 }
 
-TEST_F(Merge, takes_what_a_living_run_has_stored_and_says_so) {
+TEST_F(MergeTest, WarnsAboutUnclosedShardWhileTakingResults) {
   const auto plan = make_plan(12, {{6, 7}, {20, 20}});
   write_part(part(0), plan, make_results(plan, 0, 5));
   ResultStore living({part(1), OpenMode::create}, plan, {});
@@ -185,7 +185,7 @@ TEST_F(Merge, takes_what_a_living_run_has_stored_and_says_so) {
   expect_contents(file, plan, 12);
 }
 
-TEST_F(Merge, takes_a_plan_with_a_damaged_row_or_field_from_another_part_or_names_it) {
+TEST_F(MergeTest, ReplacesDamagedResultsFromOtherShard) {
   const auto plan = make_plan(6, {{6, 7}});
   make_closed(plan, 6);
   for (const std::size_t i : {1, 4}) damage_row(plan, i);
@@ -202,7 +202,7 @@ TEST_F(Merge, takes_a_plan_with_a_damaged_row_or_field_from_another_part_or_name
   expect_contents(file, plan, 4);
 }
 
-TEST_F(Merge, refuses_to_write_over_a_part_or_a_file_or_a_living_run) {
+TEST_F(MergeTest, RejectsUnsafeOutputOrMissingShard) {
   const auto plan = make_plan(4);
   EXPECT_TRUE(merge_of(plan, make_results(plan, 0, 2), make_results(plan, 2, 4)).written);
   const auto before = read_bytes(part(0));
@@ -228,7 +228,7 @@ TEST_F(Merge, refuses_to_write_over_a_part_or_a_file_or_a_living_run) {
   expect_contents(file, plan, 4);
 }
 
-TEST_F(Merge, keeps_no_file_open_a_part) {
+TEST_F(MergeTest, KeepsFewFilesOpenForManyShards) {
   const auto plan = make_plan_with_rooms(40);
   Paths parts;
   for (std::size_t k = 0; k < 40; ++k) {

@@ -6,9 +6,9 @@
 namespace wallheat::store_test {
 namespace {
 
-using ResultStoreFile = StoreTest;
+using ResultStoreTest = StoreTest;
 
-TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_whole) {
+TEST_F(ResultStoreTest, ListsFieldDatasetsAfterCompaction) {
   auto plan = make_plan(5, {{2, 3}, {4, 4}});
   plan.ids = {"plan 0", "a/b", ".", "50%", "plan 4"};
   ResultStore store({file, OpenMode::create}, plan, {});
@@ -29,7 +29,7 @@ TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_whole) 
   expect_contents(file, plan, 4);
 }
 
-TEST_F(ResultStoreFile, changes_nothing_before_it_begins) {
+TEST_F(ResultStoreTest, ChangesNothingBeforeBegin) {
   const auto plan = make_plan(3);
   { const ResultStore store({file, OpenMode::create}, plan, {}); }
   EXPECT_EQ(files_in(directory), 0u);
@@ -41,7 +41,7 @@ TEST_F(ResultStoreFile, changes_nothing_before_it_begins) {
   EXPECT_EQ(files_in(directory), 1u);
 }
 
-TEST_F(ResultStoreFile, that_was_stopped_before_the_first_result_leaves_nothing_behind) {
+TEST_F(ResultStoreTest, LeavesNothingWhenStoppedBeforeFirstResult) {
   const auto plan = make_plan(3);
   const auto stop = [](ResultStore store) {
     ASSERT_TRUE(store.begin_unless_stopped());
@@ -58,8 +58,7 @@ TEST_F(ResultStoreFile, that_was_stopped_before_the_first_result_leaves_nothing_
   expect_contents(file, make_plan(4), 0);
 }
 
-TEST_F(ResultStoreFile,
-       that_was_stopped_ends_at_once_and_is_made_whole_by_the_session_that_finishes) {
+TEST_F(ResultStoreTest, DefersCompactionToFinishingSessionWhenStopped) {
   const auto plan = make_plan_with_rooms(9, {{6, 7}});
   make_stopped(plan, 4);
   EXPECT_TRUE(std::filesystem::exists(journal));
@@ -78,7 +77,7 @@ TEST_F(ResultStoreFile,
   EXPECT_EQ(reader.row(5).session, 1u);
 }
 
-TEST_F(ResultStoreFile, is_made_whole_by_a_resume_that_has_nothing_to_do) {
+TEST_F(ResultStoreTest, CompactsOnResumeWhenNoPlanRemains) {
   const auto plan = make_plan(4);
   make_stopped(plan, 4);
   ResultStore({file, OpenMode::resume}, plan, {}).close({});
@@ -90,7 +89,7 @@ TEST_F(ResultStoreFile, is_made_whole_by_a_resume_that_has_nothing_to_do) {
   EXPECT_EQ(files_in(directory), 1u) << "what a killed session left is removed";
 }
 
-TEST_F(ResultStoreFile, hears_a_stop_while_it_is_made_whole_and_keeps_its_journals) {
+TEST_F(ResultStoreTest, KeepsJournalsWhenStoppedDuringCompaction) {
   const auto plan = make_plan(200, {{6, 7}});
   ResultStore store({file, OpenMode::create}, plan, {});
   store.store(make_results(plan, 0, 200));
@@ -104,7 +103,7 @@ TEST_F(ResultStoreFile, hears_a_stop_while_it_is_made_whole_and_keeps_its_journa
   expect_contents(file, plan, 200);
 }
 
-TEST_F(ResultStoreFile, folds_many_journals_so_that_they_do_not_pile_up) {
+TEST_F(ResultStoreTest, CompactsWhenManyJournalsAccumulate) {
   const auto plan = make_plan(80);
   make_stopped(plan, 1);
   for (std::size_t i = 1; i < 80; ++i) {
@@ -115,7 +114,7 @@ TEST_F(ResultStoreFile, folds_many_journals_so_that_they_do_not_pile_up) {
   EXPECT_EQ(ResultReader(file).sessions().size(), 80u);
 }
 
-TEST_F(ResultStoreFile, foretells_how_long_it_takes_to_make_it_whole) {
+TEST_F(ResultStoreTest, PredictsLongerCompactionForMoreResults) {
   const auto plan = make_plan(8, {{100, 100}});
   ResultStore store({file, OpenMode::create}, plan, {});
   ASSERT_TRUE(store.begin_unless_stopped());
@@ -124,7 +123,7 @@ TEST_F(ResultStoreFile, foretells_how_long_it_takes_to_make_it_whole) {
   EXPECT_GT(store.fold_seconds(), before);
 }
 
-TEST_F(ResultStoreFile, goes_on_with_other_plans_but_loses_no_answer_and_no_attempt) {
+TEST_F(ResultStoreTest, KeepsResultsWhenResumedWithOtherPlans) {
   const auto plan = make_plan_with_rooms(5, {{6, 7}});
   auto more = make_plan_with_rooms(7, {{6, 7}});
   more.ids = {"plan 6", "plan 5", "plan 3", "plan 2", "plan 1", "plan 0", "plan 4"};
@@ -151,7 +150,7 @@ TEST_F(ResultStoreFile, goes_on_with_other_plans_but_loses_no_answer_and_no_atte
   }
 }
 
-TEST_F(ResultStoreFile, of_many_plans_is_taken_up_without_holding_all_rows) {
+TEST_F(ResultStoreTest, ResumesManyPlansWithoutHoldingAllRows) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the address sanitizer takes memory of its own";
 #endif
@@ -174,7 +173,7 @@ TEST_F(ResultStoreFile, of_many_plans_is_taken_up_without_holding_all_rows) {
             0);
 }
 
-TEST_F(ResultStoreFile, of_two_names_is_not_written) {
+TEST_F(ResultStoreTest, RejectsFileWithHardLinks) {
   const auto plan = make_plan(3);
   make_closed(plan, 2);
   std::filesystem::create_hard_link(file, directory / "other.h5");
@@ -184,7 +183,7 @@ TEST_F(ResultStoreFile, of_two_names_is_not_written) {
   expect_contents(file, plan, 2);
 }
 
-TEST_F(ResultStoreFile, replaces_an_answer_by_a_failure_only_if_both_are_of_one_session) {
+TEST_F(ResultStoreTest, ReplacesResultByFailureOnlyWithinOneSession) {
   const auto plan = make_plan(3, {{6, 7}});
   const auto failed = failure(plan, 1, "two devices gave different answers");
   for (const bool is_own : {true, false}) {
@@ -206,7 +205,7 @@ TEST_F(ResultStoreFile, replaces_an_answer_by_a_failure_only_if_both_are_of_one_
   }
 }
 
-TEST_F(ResultStoreFile, holds_ids_that_are_too_long_for_a_row_cut_and_apart) {
+TEST_F(ResultStoreTest, KeepsTruncatedIdsDistinct) {
   auto plan = make_plan(3);
   const std::string longest(127, 'x');
   plan.ids = {longest, std::string(139, 'y') + "1", std::string(139, 'y') + "2"};
@@ -221,7 +220,7 @@ TEST_F(ResultStoreFile, holds_ids_that_are_too_long_for_a_row_cut_and_apart) {
             PlanStatus::failed);
 }
 
-TEST_F(ResultStoreFile, cuts_long_texts_between_characters) {
+TEST_F(ResultStoreTest, TruncatesLongStringsBetweenCharacters) {
   auto result = failure(make_plan(1), 0, "");
   for (int i = 0; i < 100; ++i) result.error += "\u00e9\u20ac";  // two and three bytes
   // 52 pairs and "é"; "€" would end at 265
@@ -230,7 +229,7 @@ TEST_F(ResultStoreFile, cuts_long_texts_between_characters) {
   EXPECT_EQ(store::text_in(store::to_row(result).error).size(), 263u);
 }
 
-TEST_F(ResultStoreFile, keeps_long_odd_and_empty_attributes) {
+TEST_F(ResultStoreTest, KeepsUnusualAttributeValues) {
   auto plan = make_plan(1);
   plan.settings["empty"] = "";
   plan.settings["a/b \u20ac"] = "line one\nline two";
@@ -245,7 +244,7 @@ TEST_F(ResultStoreFile, keeps_long_odd_and_empty_attributes) {
             "(no error)");
 }
 
-TEST_F(ResultStoreFile, refuses_what_it_cannot_hold_and_to_replace_a_file_unless_told) {
+TEST_F(ResultStoreTest, RejectsInvalidRowsIdsOrTargets) {
   auto plan = make_plan(2);
   ResultStore store({file, OpenMode::create}, plan, {});
   auto stranger = make_result(plan, 1);

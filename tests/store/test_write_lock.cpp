@@ -9,9 +9,9 @@
 namespace wallheat::store_test {
 namespace {
 
-using OneWriter = StoreTest;
+using WriteLockTest = StoreTest;
 
-TEST_F(OneWriter, is_all_that_a_file_can_have_while_it_lives) {
+TEST_F(WriteLockTest, RejectsSecondWriterWhileFirstIsRunning) {
   const auto plan = make_plan(3);
   ::setenv("SLURM_JOB_ID", "4711", 1);
   ResultStore store({file, OpenMode::create}, plan, {});
@@ -28,7 +28,7 @@ TEST_F(OneWriter, is_all_that_a_file_can_have_while_it_lives) {
   expect_contents(file, plan, 3);
 }
 
-TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended_unless_it_is_to_stop) {
+TEST_F(WriteLockTest, WaitsForKilledHolderUnlessStopped) {
   // The holder is dead, and something of it holds the lock a moment longer: here a child, which is
   // easier to have than a thread in the kernel.
   for (const bool is_zombie : {true, false}) {
@@ -59,7 +59,7 @@ TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended_unless_it
   }
 }
 
-TEST_F(OneWriter, that_is_dead_stops_nobody) {
+TEST_F(WriteLockTest, IgnoresLockOfDeadProcess) {
   run_and_kill([&](auto die) {
     const WriteLock taken(file);
     die();
@@ -73,7 +73,7 @@ TEST_F(OneWriter, that_is_dead_stops_nobody) {
   EXPECT_EQ(files_in(directory), 0u);
 }
 
-TEST_F(OneWriter, takes_a_lock_that_lost_power_in_its_making) {
+TEST_F(WriteLockTest, ReplacesLockTornByPowerLoss) {
   for (const std::string& text :
        {std::string(76, '\0'), std::string("hos"), std::string("host x\npi")}) {
     write_bytes(lock, text);
@@ -81,7 +81,7 @@ TEST_F(OneWriter, takes_a_lock_that_lost_power_in_its_making) {
   }
 }
 
-TEST_F(OneWriter, does_not_remove_the_lock_of_its_successor) {
+TEST_F(WriteLockTest, KeepsSuccessorLockWhenReleased) {
   std::optional<WriteLock> first(std::in_place, file);
   std::filesystem::remove(lock);  // somebody's hand
   const WriteLock second(file);
@@ -89,7 +89,7 @@ TEST_F(OneWriter, does_not_remove_the_lock_of_its_successor) {
   EXPECT_TRUE(std::filesystem::exists(lock));
 }
 
-TEST_F(OneWriter, is_not_stopped_by_a_lock_such_as_hdf5_takes) {
+TEST_F(WriteLockTest, IgnoresFileLockOfHdf5) {
   const auto plan = make_plan(4);
   make_closed(plan, 2);
   const File held(file, O_RDONLY);

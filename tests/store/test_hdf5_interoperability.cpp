@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class OtherPrograms : public StoreTest {
+class Hdf5InteroperabilityTest : public StoreTest {
  protected:
   void SetUp() override {
     if (std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") != 0)
@@ -25,7 +25,7 @@ class OtherPrograms : public StoreTest {
   }
 };
 
-TEST_F(OtherPrograms, open_a_closed_file_without_ceremony) {
+TEST_F(Hdf5InteroperabilityTest, ShowsClosedFileToH5py) {
   auto plan = make_plan_with_rooms(6, {{9, 9}, {4, 5}});
   make_closed(plan, 5);
   run_python(R"(
@@ -49,7 +49,7 @@ assert all(zlib.crc32(room.tobytes()[:-4]) == room["room_crc32"] for room in roo
 )");
 }
 
-TEST_F(OtherPrograms, find_what_they_put_into_a_file_after_it_was_resumed) {
+TEST_F(Hdf5InteroperabilityTest, KeepsForeignObjectsAfterResume) {
   const auto plan = make_plan(4, {{6, 7}});
   make_closed(plan, 2);
   run_python(R"(
@@ -67,7 +67,7 @@ assert f.attrs["title"] == "Flats of Aarhus" and list(f.attrs["numbers"]) == [4,
 )");
 }
 
-TEST_F(OtherPrograms, and_other_versions_have_files_that_are_refused) {
+TEST_F(Hdf5InteroperabilityTest, RejectsOtherVersionsOrForeignFiles) {
   const std::pair<std::string, std::string> others[] = {
       {"f.attrs.modify('format_version', 1)",
        "has format version 1, but this wallheat knows version 2 only"},
@@ -138,7 +138,7 @@ for name in ("/rows", "/rooms", "/settings", "/sessions/0", "/sessions", "/field
         odd(f"{name} form {number}", change)
 )";
 
-TEST_F(OtherPrograms, make_odd_files_that_are_refused_or_right_and_lead_to_no_other_file) {
+TEST_F(Hdf5InteroperabilityTest, NeverReadsLinkedFilesForOddFiles) {
   const auto plan = make_plan_with_rooms(6, {{8, 9}});
   auto others = make_results(plan, 0, 6);
   for (PlanResult& result : others) ++result.iterations;
@@ -169,9 +169,9 @@ TEST_F(OtherPrograms, make_odd_files_that_are_refused_or_right_and_lead_to_no_ot
   EXPECT_EQ(files, 7 * 10 + 7 * (11 + 10));
 }
 
-using Reader = StoreTest;
+using ResultReaderTest = StoreTest;
 
-TEST_F(Reader, leaves_to_its_host_whether_the_errors_of_hdf5_are_printed) {
+TEST_F(ResultReaderTest, KeepsHostSettingForHdf5ErrorOutput) {
   make_closed(make_plan(1, {{8, 9}}), 1);
   static int printed = 0;
   const auto count = [](hid_t, void*) -> herr_t { return ++printed, 0; };
@@ -188,7 +188,7 @@ TEST_F(Reader, leaves_to_its_host_whether_the_errors_of_hdf5_are_printed) {
   H5Eset_auto2(H5E_DEFAULT, before, of_before);
 }
 
-TEST_F(Reader, refuses_a_file_that_changes_while_it_is_read) {
+TEST_F(ResultReaderTest, FailsWhenFileChangesWhileReading) {
   const TestPlan plan = make_plan(3000);
   make_closed(plan, plan.ids.size());
   const ResultReader reader(file);
@@ -199,7 +199,7 @@ TEST_F(Reader, refuses_a_file_that_changes_while_it_is_read) {
   EXPECT_LE(taken, 2500u);
 }
 
-TEST_F(Reader, refuses_what_is_no_result_file) {
+TEST_F(ResultReaderTest, RejectsMissingOrForeignFile) {
   EXPECT_THAT(refusal([] { ResultReader("/nonexistent/r.h5"); }), HasSubstr("does not exist"));
   EXPECT_THAT(refusal([] { ResultReader("/proc/self/status"); }), HasSubstr("is not an HDF5 file"));
 }

@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Link : public StoreTest {
+class ResultFileSymlinkTest : public StoreTest {
  protected:
-  Link() {
+  ResultFileSymlinkTest() {
     fs::create_directory(directory / "far");
     fs::create_directory(directory / "near");
     target = directory / "far" / "results.h5";
@@ -35,7 +35,7 @@ class Link : public StoreTest {
   fs::path target;
 };
 
-TEST_F(Link, stays_and_leads_to_the_file_its_journal_and_its_lock) {
+TEST_F(ResultFileSymlinkTest, ResolvesToTargetInEveryOperation) {
   for (const auto& name : names()) {
     EXPECT_FALSE(has_results(name));
     make_killed(name, plan, 17);
@@ -59,7 +59,7 @@ TEST_F(Link, stays_and_leads_to_the_file_its_journal_and_its_lock) {
   }
 }
 
-TEST_F(Link, to_a_file_that_is_gone_does_not_hide_what_its_journal_holds) {
+TEST_F(ResultFileSymlinkTest, ReportsJournalWhenTargetIsMissing) {
   make_killed(target, plan, 17);
   fs::remove(target);
   for (const auto& name : names()) {
@@ -71,7 +71,7 @@ TEST_F(Link, to_a_file_that_is_gone_does_not_hide_what_its_journal_holds) {
   }
 }
 
-TEST_F(Link, beside_which_a_journal_lies_that_belongs_to_its_target_is_refused) {
+TEST_F(ResultFileSymlinkTest, RejectsJournalNextToLink) {
   make_killed(target, plan, 17);
   const auto name = directory / "near" / "results.h5";
   fs::create_symlink(target, name);
@@ -83,7 +83,7 @@ TEST_F(Link, beside_which_a_journal_lies_that_belongs_to_its_target_is_refused) 
   EXPECT_THAT(refusal_of_store(name, OpenMode::resume, plan), sentence);
 }
 
-TEST_F(Link, that_leads_nowhere_is_a_sentence) {
+TEST_F(ResultFileSymlinkTest, ReportsErrorForUnusableTarget) {
   const std::vector<std::array<std::string, 4>> links{
       {"circle.h5", "circle.h5", "round in circles", "round in circles"},
       {"folder.h5", "far", "is a folder, not a result file", "is a folder, not a result file"},
@@ -99,9 +99,9 @@ TEST_F(Link, that_leads_nowhere_is_a_sentence) {
 
 /// Things that somebody else may have put where wallheat is about to write. Opened as a file is by
 /// default, the links lead to a file that is then emptied, and the pipe is waited for.
-class Planted : public StoreTest {
+class PlantedFilesTest : public StoreTest {
  protected:
-  Planted() { write_bytes(precious, "do not touch"); }
+  PlantedFilesTest() { write_bytes(precious, "do not touch"); }
   void TearDown() override { EXPECT_EQ(read_bytes(precious), "do not touch"); }
 
   void plant_link(const fs::path& name) const { fs::create_symlink(precious, name); }
@@ -111,7 +111,7 @@ class Planted : public StoreTest {
   fs::path precious = directory / "precious";
 };
 
-TEST_F(Planted, locks_are_refused_by_name_and_harm_nothing) {
+TEST_F(PlantedFilesTest, RejectsPlantedLockByName) {
   const auto not_there = directory / "not there";
   const std::vector<std::pair<std::function<void()>, std::string>> locks{
       {[&] { plant_link(lock); }, lock.string() + " is a link"},
@@ -131,7 +131,7 @@ TEST_F(Planted, locks_are_refused_by_name_and_harm_nothing) {
   }
 }
 
-TEST_F(Planted, temporary_names_are_cleared_away_not_followed) {
+TEST_F(PlantedFilesTest, ReplacesPlantedTemporaryFileWithoutFollowingLink) {
   const fs::path temporary_name = file.string() + ".new";
   plant_link(temporary_name);
   make_closed(plan, 4);
@@ -146,7 +146,7 @@ TEST_F(Planted, temporary_names_are_cleared_away_not_followed) {
   EXPECT_EQ(files_in(directory), 3U);
 }
 
-TEST_F(Planted, journals_and_result_files_are_refused_by_name) {
+TEST_F(PlantedFilesTest, RejectsPlantedJournalOrResultFileByName) {
   make_closed(plan, 4);
   const auto before = read_bytes(file);
   const fs::path next = file.string() + ".wal1";
@@ -171,9 +171,9 @@ TEST_F(Planted, journals_and_result_files_are_refused_by_name) {
   }
 }
 
-using Rights = StoreTest;
+using FilePermissionsTest = StoreTest;
 
-TEST_F(Rights, of_a_file_outlive_its_rebuilding_and_hold_for_its_journals) {
+TEST_F(FilePermissionsTest, KeepsOwnerGroupModeAfterRebuild) {
   const auto plan = make_plan(6, {{5, 5}});
   const auto more = make_plan(9, {{5, 5}});
   make_closed(plan, 6);

@@ -10,15 +10,15 @@ namespace {
 
 const std::filesystem::path data = WALLHEAT_TEST_DATA;
 
-class KeptFiles : public StoreTest {
+class FormatCompatibilityTest : public StoreTest {
  protected:
-  KeptFiles() {
+  FormatCompatibilityTest() {
     for (const char* name : {"fields.h5", "killed.h5", "killed.h5.wal0"})
       std::filesystem::copy_file(data / name, directory / name);
   }
 };
 
-TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
+TEST_F(FormatCompatibilityTest, WritesSameRowBytesAsEarlierBuild) {
   const store::ResultFile opened(data / "fields.h5");
   std::vector<store::Row> rows(opened.count());
   opened.read_rows(0, rows);
@@ -29,7 +29,7 @@ TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
   }
 }
 
-TEST_F(KeptFiles, have_the_answers_that_were_stored) {
+TEST_F(FormatCompatibilityTest, ReadsResultsOfEarlierBuild) {
   const PlanResult row = ResultReader(data / "fields.h5").row(1);
   EXPECT_EQ(row.id, "00002");
   EXPECT_EQ(row.status, PlanStatus::converged);
@@ -46,7 +46,7 @@ TEST_F(KeptFiles, have_the_answers_that_were_stored) {
   EXPECT_EQ(row.phases.store_s, 0.004266053F);
 }
 
-TEST_F(KeptFiles, have_the_journal_that_this_build_writes_byte_for_byte) {
+TEST_F(FormatCompatibilityTest, WritesSameJournalBytesAsEarlierBuild) {
   store::JournalReader reader(File(data / "killed.h5.wal0", O_RDONLY));
   std::vector<std::pair<store::Row, store::JournalEntry>> found;
   reader.scan([&](const store::Row& row, const store::JournalEntry& entry) {
@@ -60,7 +60,7 @@ TEST_F(KeptFiles, have_the_journal_that_this_build_writes_byte_for_byte) {
   EXPECT_EQ(read_bytes(journal), read_bytes(data / "killed.h5.wal0"));
 }
 
-TEST_F(KeptFiles, are_resumed) {
+TEST_F(FormatCompatibilityTest, ResumesFilesOfEarlierBuild) {
   for (const char* name : {"fields.h5", "killed.h5"}) {
     const ResultReader before(data / name);
     EXPECT_THAT(before.damage(), IsEmpty());
@@ -79,7 +79,7 @@ TEST_F(KeptFiles, are_resumed) {
 }
 
 /// The table of the columns, as the README has it: neighbours that say the same share a line.
-TEST(Columns, stand_in_the_readme_as_they_are_in_the_file) {
+TEST(ColumnTable, MatchesReadme) {
   std::string table = "| column of `/rows` | type | unit, meaning |\n|---|---|---|\n";
   std::string names, end;
   store::for_each_row_column([&]<class T>(const std::string& name, auto member,

@@ -11,7 +11,7 @@
 namespace wallheat::store_test {
 namespace {
 
-class Faults : public StoreTest {
+class StoreSystemErrorsTest : public StoreTest {
  protected:
   /// Runs `work` in a process that has no special rights.
   static void without_rights(const std::function<void()>& work) {
@@ -37,7 +37,7 @@ void limit_files_to(std::uintmax_t bytes) {
   ::setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-TEST_F(Faults, a_row_that_was_not_written_whole_has_no_status) {
+TEST_F(StoreSystemErrorsTest, LeavesStatusUnwrittenWhenRowIsCutOff) {
   const auto plan = make_plan(40);
   make_closed(plan, 0);
   const auto row = store::pending_row(39, plan.ids[39]);
@@ -58,7 +58,7 @@ TEST_F(Faults, a_row_that_was_not_written_whole_has_no_status) {
   EXPECT_TRUE(same(ResultReader(file).rows()[39], make_result(plan, 39))) << "its journal has it";
 }
 
-TEST_F(Faults, a_full_disk_is_told_by_a_merge_and_a_repair) {
+TEST_F(StoreSystemErrorsTest, ReportsFullDiskInMergeOrRepair) {
   const auto plan = make_plan(24, {{40, 40}});
   make_closed(plan, 24);
   damage_row(plan, 3);  // so that the repair has to build the file anew
@@ -77,7 +77,7 @@ TEST_F(Faults, a_full_disk_is_told_by_a_merge_and_a_repair) {
   EXPECT_EQ(files_in(directory), 1u);
 }
 
-TEST_F(Faults, missing_rights_are_named_and_nothing_is_changed) {
+TEST_F(StoreSystemErrorsTest, ReportsMissingPermissionsWithoutChangingFiles) {
   const auto plan = make_plan(5);
   make_closed(plan, 5);
   std::filesystem::permissions(directory, std::filesystem::perms(0555));
@@ -100,7 +100,7 @@ TEST_F(Faults, missing_rights_are_named_and_nothing_is_changed) {
   });
 }
 
-TEST_F(Faults, a_group_that_cannot_be_kept_leaves_its_rights_to_no_other_group) {
+TEST_F(StoreSystemErrorsTest, DropsGroupPermissionsWhenGroupCannotBeKept) {
   const auto plan = make_plan(5);
   make_killed(plan, 3);
   std::filesystem::permissions(directory, std::filesystem::perms(0777));

@@ -13,7 +13,7 @@
 namespace wallheat {
 namespace {
 
-class PlanJobTest : public testing::Test {
+class TaskRunnerTest : public testing::Test {
  protected:
   PlanResult solve(const std::string& id, bool save_fields = false) {
     const JobSettings settings{directory_.path(), solver_, save_fields, "host", "cpu"};
@@ -27,7 +27,7 @@ class PlanJobTest : public testing::Test {
   SolverOptions solver_;
 };
 
-TEST_F(PlanJobTest, reports_everything_that_a_row_holds) {
+TEST_F(TaskRunnerTest, ReportsEveryColumnOfResult) {
   const FloorPlan plan = room(20, 30);
   save("7", plan);
   const PlanResult result = solve("7", true);
@@ -44,7 +44,7 @@ TEST_F(PlanJobTest, reports_everything_that_a_row_holds) {
   EXPECT_EQ(decompress_field(result.field, {20, 30}), expected.field);
 }
 
-TEST_F(PlanJobTest, tells_how_far_a_steady_state_can_be_off) {
+TEST_F(TaskRunnerTest, ReportsErrorBoundOfSteadyState) {
   // Mirrored about the middle, where it is exactly 15 °C: cells that are in doubt.
   FloorPlan plan{Grid<double>(30, 31), Grid<std::uint8_t>(30, 31)};
   for (std::size_t row = 0; row < 30; ++row) {
@@ -69,7 +69,7 @@ TEST_F(PlanJobTest, tells_how_far_a_steady_state_can_be_off) {
   EXPECT_EQ(result.pct_above_18_least, result.statistics.pct_above_18);
 }
 
-TEST_F(PlanJobTest, names_the_plan_and_the_floor_if_an_accuracy_is_beyond_reach) {
+TEST_F(TaskRunnerTest, ReportsFailureWhenAccuracyIsUnreachable) {
   save("7", room(20, 30));
   solver_.kind = SolverKind::steady;
   solver_.limits.accuracy = 1e-16;
@@ -79,7 +79,7 @@ TEST_F(PlanJobTest, names_the_plan_and_the_floor_if_an_accuracy_is_beyond_reach)
   EXPECT_THAT(result.error, HasSubstr("give an accuracy of "));
 }
 
-TEST_F(PlanJobTest, says_whether_fast_forward_fell_back) {
+TEST_F(TaskRunnerTest, ReportsFallbackOfFastForward) {
   save("large", room(120, 120));
   save("small", room(20, 30));
   solver_.kind = SolverKind::fastforward;
@@ -98,7 +98,7 @@ TEST_F(PlanJobTest, says_whether_fast_forward_fell_back) {
   EXPECT_EQ(solve("large").iterations, large.iterations);
 }
 
-TEST_F(PlanJobTest, turns_bad_input_into_a_failed_result_with_the_reason) {
+TEST_F(TaskRunnerTest, ReportsFailureForInvalidInput) {
   for (const auto& [id, cause] : std::vector<std::pair<std::string, std::string>>{
            {"missing", "missing_domain.npy: no such file"},
            {"../7", "contains '/'"},
@@ -110,7 +110,7 @@ TEST_F(PlanJobTest, turns_bad_input_into_a_failed_result_with_the_reason) {
   }
 }
 
-TEST_F(PlanJobTest, does_not_solve_a_plan_whose_field_cannot_be_stored) {
+TEST_F(TaskRunnerTest, ReportsFailureWhenFieldIsTooLarge) {
   save("7", room(20, 30));
   save_sparse(directory_ / "7_domain.npy", "<f8", 8, 30000);
   const PlanResult result = solve("7", true);
@@ -125,7 +125,7 @@ class Poor final : public Solver {
   }
 };
 
-TEST_F(PlanJobTest, calls_a_want_of_memory_a_retryable_failure) {
+TEST_F(TaskRunnerTest, ReportsRetryableFailureWhenMemoryIsExhausted) {
   save("7", room(20, 30));
   const PlanJob job =
       make_plan_job({directory_.path(), solver_, false, "host", "cpu"},
@@ -135,7 +135,7 @@ TEST_F(PlanJobTest, calls_a_want_of_memory_a_retryable_failure) {
   EXPECT_EQ(decode_result(result.record).error, "there is not enough memory to solve it");
 }
 
-TEST_F(PlanJobTest, blames_no_plan_for_a_directory_that_is_away) {
+TEST_F(TaskRunnerTest, ThrowsSourceUnavailableWhenDirectoryIsMissing) {
   const auto away = directory_ / "away";
   const PlanJob job = make_plan_job({away, solver_, false, "host", "cpu"}, directory_source(away),
                                     std::shared_ptr(make_reference_solver()), {});

@@ -37,9 +37,9 @@ std::vector<pid_t> children_of(pid_t parent) {
   return children;
 }
 
-class SeatsTest : public testing::Test {
+class SolverProcessPoolTest : public testing::Test {
  protected:
-  SeatsTest() {
+  SolverProcessPoolTest() {
     for (const char* id : {"sound", "large", "patient"})
       save_floor_plan(directory_.path(), id, room(20, 30));
     context_.sign_s = 0.02;
@@ -82,7 +82,7 @@ class SeatsTest : public testing::Test {
   std::optional<Rank0> rank0_;
 };
 
-TEST_F(SeatsTest, give_what_a_plain_job_gives_to_the_last_bit) {
+TEST_F(SolverProcessPoolTest, ReturnsBitIdenticalResultsToInProcessSolve) {
   open();
   save_floor_plan(directory_.path(), "wall", random_plan(16, 16, 0, 2));
   std::ofstream(directory_ / "bad_domain.npy") << "not an array";
@@ -98,7 +98,7 @@ TEST_F(SeatsTest, give_what_a_plain_job_gives_to_the_last_bit) {
   }
 }
 
-TEST_F(SeatsTest, tell_answers_apart_that_differ_in_the_field_alone) {
+TEST_F(SolverProcessPoolTest, ChangesResultHashWhenOnlyFieldDiffers) {
   const Result whole = plain({1, "sound"});
   PlanResult row = decode_result(whole.record);
   const Grid<double> field = decompress_field(row.field, {row.rows, row.cols});
@@ -108,7 +108,7 @@ TEST_F(SeatsTest, tell_answers_apart_that_differ_in_the_field_alone) {
   EXPECT_NE(whole.digest, digest_of(row, 0));
 }
 
-TEST_F(SeatsTest, survive_whatever_kills_a_solver) {
+TEST_F(SolverProcessPoolTest, SurvivesEveryFaultOfSolverProcess) {
   open();
   for (const auto& [plan, reason] : std::vector<std::pair<std::string, std::string>>{
            {"segmentation-fault", "was killed by SIGSEGV"},
@@ -125,7 +125,7 @@ TEST_F(SeatsTest, survive_whatever_kills_a_solver) {
   }
 }
 
-TEST_F(SeatsTest, tell_of_each_plan_how_much_memory_its_solver_held) {
+TEST_F(SolverProcessPoolTest, ReportsPeakMemoryOfEachPlan) {
   open();
   const std::int64_t least = solve("sound").peak_memory;
   EXPECT_GT(least, 1 << 20) << "the program alone takes more";
@@ -135,7 +135,7 @@ TEST_F(SeatsTest, tell_of_each_plan_how_much_memory_its_solver_held) {
 #endif
 }
 
-TEST_F(SeatsTest, name_the_signal_that_came_from_outside_and_how_far_the_plan_was) {
+TEST_F(SolverProcessPoolTest, ReportsSignalWithProgressAfterExternalKill) {
   open();
   rank0_->give("endless");
   rank0_->listen_for_progress();
@@ -148,7 +148,7 @@ TEST_F(SeatsTest, name_the_signal_that_came_from_outside_and_how_far_the_plan_wa
   EXPECT_THAT(children_of(::getpid()), SizeIs(1)) << "no zombie";
 }
 
-TEST_F(SeatsTest, take_a_plan_without_progress_for_dead) {
+TEST_F(SolverProcessPoolTest, FailsPlanAfterProgressTimeout) {
   settings_.plan_timeout_s = 1;
   open();
   for (const std::string plan : {"silent", "stuck"}) {
@@ -158,7 +158,7 @@ TEST_F(SeatsTest, take_a_plan_without_progress_for_dead) {
   }
 }
 
-TEST_F(SeatsTest, count_no_time_in_which_the_worker_itself_stood_still) {
+TEST_F(SolverProcessPoolTest, IgnoresTimeWhileWorkerIsSuspended) {
   static std::atomic<int> hours = 0;  // for which a scheduler has suspended the job
   context_.now = [] { return std::chrono::steady_clock::now() + hours.load() * 1h; };
   context_.silence_s = std::numeric_limits<double>::infinity();
@@ -174,7 +174,7 @@ TEST_F(SeatsTest, count_no_time_in_which_the_worker_itself_stood_still) {
   expect_same(rank0_->results["patient"]);
 }
 
-TEST_F(SeatsTest, end_with_the_worker) {
+TEST_F(SolverProcessPoolTest, EndsAfterWorkerIsKilled) {
   for (const std::string plan : {"patient", "nothing"}) {
     std::filesystem::remove(directory_ / "begun");
     Process parent({WALLHEAT_FAULTY_SOLVER, directory_.path(), plan});
@@ -186,7 +186,7 @@ TEST_F(SeatsTest, end_with_the_worker) {
   }
 }
 
-TEST_F(SeatsTest, stop_in_the_middle_of_a_plan) {
+TEST_F(SolverProcessPoolTest, AbortsPlanInProgressWhenStopped) {
   open();
   rank0_->give("endless");
   rank0_->listen_for_progress();
@@ -201,7 +201,7 @@ TEST_F(SeatsTest, stop_in_the_middle_of_a_plan) {
   EXPECT_THAT(children_of(::getpid()), IsEmpty()) << "neither zombie nor orphan";
 }
 
-TEST_F(SeatsTest, do_not_hear_the_signals_that_stop_a_job) {
+TEST_F(SolverProcessPoolTest, IgnoresSignalsThatStopJobs) {
   open();
   rank0_->give("patient");
   rank0_->listen_for_progress();
@@ -211,7 +211,7 @@ TEST_F(SeatsTest, do_not_hear_the_signals_that_stop_a_job) {
   expect_same(rank0_->results["patient"]);
 }
 
-TEST_F(SeatsTest, have_their_binding_and_nothing_else_of_the_worker) {
+TEST_F(SolverProcessPoolTest, InheritsOnlyCpuBindingFromWorker) {
   settings_.cpus = {local_machine().cores.back().cpu};
   std::ofstream open_file(directory_ / "open");
   open();
@@ -229,7 +229,7 @@ TEST_F(SeatsTest, have_their_binding_and_nothing_else_of_the_worker) {
   EXPECT_EQ(std::filesystem::read_symlink(proc + "/fd/1"), "/dev/null");
 }
 
-TEST_F(SeatsTest, wait_for_plans_that_are_away_for_a_while) {
+TEST_F(SolverProcessPoolTest, WaitsWhilePlanSourceIsUnavailable) {
   open();
   expect_sound();
   std::filesystem::rename(directory_.path(), directory_.path().string() + ".away");
@@ -244,7 +244,7 @@ TEST_F(SeatsTest, wait_for_plans_that_are_away_for_a_while) {
 
 // --- the worker and rank 0 -----------------------------------------------------------------------
 
-TEST_F(SeatsTest, end_with_a_worker_that_leaves_and_says_why) {
+TEST_F(SolverProcessPoolTest, ReportsReasonWhenWorkerLeaves) {
   const auto expect_bye = [&](Bye::Why why, const auto& reason) {
     open();
     const Bye bye = rank0_->listen_for_bye();
@@ -269,7 +269,7 @@ TEST_F(SeatsTest, end_with_a_worker_that_leaves_and_says_why) {
   expect_bye(Bye::Why::refused, "its --norm is l2, and rank 0's is max");
 }
 
-TEST_F(SeatsTest, end_when_rank_0_is_gone) {
+TEST_F(SolverProcessPoolTest, EndsWhenRank0IsLost) {
   context_.silence_s = 0.1;
   open();
   EXPECT_THAT(rank0_->end(), HasSubstr("and seems to be gone; what was stored is safe"));
@@ -278,9 +278,9 @@ TEST_F(SeatsTest, end_when_rank_0_is_gone) {
 
 // --- a GPU, which several plans share ------------------------------------------------------------
 
-class GpuSeatTest : public SeatsTest {
+class GpuSolverProcessTest : public SolverProcessPoolTest {
  protected:
-  GpuSeatTest() {
+  GpuSolverProcessTest() {
     settings_.solver.gpu = 0;
     settings_.lanes = 0;
     settings_.cpus = {local_machine().cores.front().cpu};
@@ -291,7 +291,7 @@ class GpuSeatTest : public SeatsTest {
   }
 };
 
-TEST_F(GpuSeatTest, has_as_many_plans_at_once_in_one_process_as_the_device_likes) {
+TEST_F(GpuSolverProcessTest, FillsAllDeviceSlotsInOneProcess) {
   open();
   for (std::size_t plan = 0; plan < FakeGpu::lanes; ++plan)
     give(std::to_string(plan), GpuFault::patient);
@@ -319,7 +319,7 @@ TEST_F(GpuSeatTest, has_as_many_plans_at_once_in_one_process_as_the_device_likes
   EXPECT_THAT(numbers, SizeIs(FakeGpu::lanes));
 }
 
-TEST_F(GpuSeatTest, goes_on_with_its_cores_if_the_device_falls_silent_twice) {
+TEST_F(GpuSolverProcessTest, FallsBackToCoresAfterTwoDeviceTimeouts) {
   context_.open = [this] {
     JobSettings cores = settings_;
     cores.solver.gpu.reset();
