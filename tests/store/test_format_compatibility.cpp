@@ -3,8 +3,8 @@
 #include "store/result_file.hpp"
 #include "store_fixture.hpp"
 
-// What must not change without a new format version: files of an earlier build (see
-// tests/data/README.md), and what the README says of their columns.
+// Contents that must not change without a new format version: files of an earlier build (see
+// tests/data/README.md) and the column table in the README.
 namespace wallheat::store_test {
 namespace {
 
@@ -78,7 +78,7 @@ TEST_F(FormatCompatibilityTest, ResumesFilesOfEarlierBuild) {
   }
 }
 
-/// The table of the columns, as the README has it: neighbours that say the same share a line.
+/// Compares the column table with the README. Adjacent columns of equal meaning share a line.
 TEST(ColumnTable, MatchesReadme) {
   std::string table = "| column of `/rows` | type | unit, meaning |\n|---|---|---|\n";
   std::string names, end;

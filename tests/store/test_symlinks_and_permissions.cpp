@@ -1,14 +1,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <functional>
 
 #include "io/write_lock.hpp"
 #include "store/result_path.hpp"
 #include "store_fixture.hpp"
 
-// A result file by other names than its own, and what lies in wait beside it.
+// Result files that are opened through links, foreign objects at the paths of auxiliary files, and
+// permissions.
 namespace wallheat::store_test {
 namespace {
 
@@ -21,7 +21,7 @@ class ResultFileSymlinkTest : public StoreTest {
     fs::create_directory(directory / "near");
     target = directory / "far" / "results.h5";
   }
-  /// The same file by a name: a link, relative or absolute, to a link, in a folder that is a link.
+  /// Paths of the target: an absolute link; a link to a relative link, in a linked directory.
   std::vector<fs::path> names() const {
     const auto near = directory / "near";
     fs::create_symlink(target, near / "absolute.h5");
@@ -45,10 +45,10 @@ TEST_F(ResultFileSymlinkTest, ResolvesToTargetInEveryOperation) {
     expect_contents(name, plan, 17);
     const auto part = directory / "part.h5";
     EXPECT_EQ(merge_results(part, {name}, {true, true}).done, 17U) << name;
-    EXPECT_THAT(refusal([&] {
+    EXPECT_THAT(error_message([&] {
                   (void)merge_results(name, {target}, {true, true});
                 }),
-                HasSubstr("is one of the parts"));
+                AllOf(Mentions(name.string()), Not(Mentions("--overwrite"))));
     ResultStore({name, OpenMode::overwrite}, plan, {}).close({});
     expect_contents(target, plan, 0);
     EXPECT_TRUE(merge_results(name, {part}, {true, true}).written);
@@ -65,9 +65,8 @@ TEST_F(ResultFileSymlinkTest, ReportsJournalWhenTargetIsMissing) {
   for (const auto& name : names()) {
     EXPECT_TRUE(has_results(name));
     for (const auto open : {OpenMode::resume, OpenMode::create})
-      EXPECT_THAT(
-          refusal_of_store(name, open, plan),
-          AllOf(HasSubstr("is gone, but"), HasSubstr("results.h5.wal0 holds results of it")));
+      EXPECT_THAT(error_message_of_opening(name, open, plan),
+                  Mentions({"results.h5", "results.h5.wal0", "--overwrite"}));
   }
 }
 
@@ -76,29 +75,34 @@ TEST_F(ResultFileSymlinkTest, RejectsJournalNextToLink) {
   const auto name = directory / "near" / "results.h5";
   fs::create_symlink(target, name);
   fs::rename(target.string() + ".wal0", name.string() + ".wal0");
-  const auto sentence =
-      AllOf(HasSubstr("the journal " + name.string() + ".wal0 lies beside the link"),
-            HasSubstr("move it to " + fs::canonical(target).string() + ".wal0"));
-  EXPECT_THAT(refusal([&] { ResultReader reader(name); }), sentence);
-  EXPECT_THAT(refusal_of_store(name, OpenMode::resume, plan), sentence);
+  const auto both_journals =
+      Mentions({name.string() + ".wal0", fs::canonical(target).string() + ".wal0"});
+  EXPECT_THAT(error_message([&] { ResultReader reader(name); }), both_journals);
+  EXPECT_THAT(error_message_of_opening(name, OpenMode::resume, plan), both_journals);
 }
 
 TEST_F(ResultFileSymlinkTest, ReportsErrorForUnusableTarget) {
-  const std::vector<std::array<std::string, 4>> links{
-      {"circle.h5", "circle.h5", "round in circles", "round in circles"},
-      {"folder.h5", "far", "is a folder, not a result file", "is a folder, not a result file"},
-      {"blue.h5", "nowhere/results.h5", "there is no directory", "does not exist"}};
-  for (const auto& [name, leads_to, no_write, no_look] : links) {
+  struct Case {
+    std::string name, leads_to;
+    Facts write_error, read_error;
+  };
+  const std::string far = (directory / "far").string();
+  const std::string nowhere = (directory / "nowhere").string();
+  const std::vector<Case> cases{
+      {"circle.h5", "circle.h5", {"circle.h5", "link"}, {"circle.h5", "link"}},
+      {"folder.h5", "far", {far, "result file"}, {far, "result file"}},
+      {"blue.h5", "nowhere/results.h5", {nowhere, "directory"}, {nowhere + "/results.h5"}}};
+  for (const auto& [name, leads_to, write_error, read_error] : cases) {
     const auto link = directory / name;
     fs::create_symlink(leads_to, link);
-    EXPECT_THAT(refusal_of_store(link, OpenMode::overwrite, plan), HasSubstr(no_write));
-    EXPECT_THAT(refusal_of_store(link, OpenMode::resume, plan), HasSubstr(no_write));
-    EXPECT_THAT(refusal([&] { ResultReader reader(link); }), HasSubstr(no_look));
+    for (const auto mode : {OpenMode::overwrite, OpenMode::resume})
+      EXPECT_THAT(error_message_of_opening(link, mode, plan), Mentions(write_error));
+    EXPECT_THAT(error_message([&] { ResultReader reader(link); }), Mentions(read_error));
   }
 }
 
-/// Things that somebody else may have put where wallheat is about to write. Opened as a file is by
-/// default, the links lead to a file that is then emptied, and the pipe is waited for.
+/// Links, pipes and directories that another user may have created at paths that wallheat writes.
+/// A plain open() would truncate the target of a link, and would block on a pipe.
 class PlantedFilesTest : public StoreTest {
  protected:
   PlantedFilesTest() { write_bytes(precious, "do not touch"); }
@@ -113,19 +117,20 @@ class PlantedFilesTest : public StoreTest {
 
 TEST_F(PlantedFilesTest, RejectsPlantedLockByName) {
   const auto not_there = directory / "not there";
-  const std::vector<std::pair<std::function<void()>, std::string>> locks{
-      {[&] { plant_link(lock); }, lock.string() + " is a link"},
-      {[&] { fs::create_symlink(not_there, lock); }, lock.string() + " is a link"},
-      {[&] { plant_pipe(lock); }, lock.string() + " is a named pipe"},
-      {[&] { fs::create_directory(lock); }, lock.string() + " is a directory"},
-      {[&] { fs::create_hard_link(precious, lock); }, "move it away"},
-      {[&] { write_bytes(lock, "my shopping list"); }, " is no lock; move it away"}};
-  for (const auto& [plant, sentence] : locks) {
+  const std::vector<std::pair<std::function<void()>, Facts>> locks{
+      {[&] { plant_link(lock); }, {"link"}},
+      {[&] { fs::create_symlink(not_there, lock); }, {"link"}},
+      {[&] { plant_pipe(lock); }, {"named pipe"}},
+      {[&] { fs::create_directory(lock); }, {"directory"}},
+      {[&] { fs::create_hard_link(precious, lock); }, {}},
+      {[&] { write_bytes(lock, "my shopping list"); }, {}}};
+  for (const auto& [plant, kind] : locks) {
     plant();
-    EXPECT_THAT(refusal([&] { WriteLock{file}; }), HasSubstr(sentence));
+    const auto message = error_message([&] { WriteLock{file}; });
+    EXPECT_THAT(message, AllOf(Mentions(lock.string()), Mentions(kind)));
     const auto holder = lock_holder_of(file);
-    EXPECT_EQ(holder.life, LockHolder::Life::unknown) << sentence;
-    EXPECT_THAT(holder.pid, IsEmpty()) << sentence;
+    EXPECT_EQ(holder.life, LockHolder::Life::unknown) << message;
+    EXPECT_THAT(holder.pid, IsEmpty()) << message;
     fs::remove(lock);
     EXPECT_FALSE(fs::exists(not_there));
   }
@@ -150,23 +155,28 @@ TEST_F(PlantedFilesTest, RejectsPlantedJournalOrResultFileByName) {
   make_closed(plan, 4);
   const auto before = read_bytes(file);
   const fs::path next = file.string() + ".wal1";
-  const std::vector<std::tuple<fs::path, std::function<void()>, std::string, std::string>> planted{
-      {next, [&] { plant_link(next); }, " is a link", " is a link"},
-      {next, [&] { plant_pipe(next); }, " is a named pipe", " is a named pipe"},
-      {file,
-       [&] {
-         EXPECT_EQ(read_bytes(file), before);
-         fs::remove(file);
-         plant_pipe(file);
-       },
-       " is a named pipe", " is not a regular file"}};
-  for (const auto& [name, plant, no_look, no_resume] : planted) {
+  struct Case {
+    fs::path name;
+    std::function<void()> plant;
+    std::string read_error, write_error;
+  };
+  const std::vector<Case> cases{{next, [&] { plant_link(next); }, "link", "link"},
+                                {next, [&] { plant_pipe(next); }, "named pipe", "named pipe"},
+                                {file,
+                                 [&] {
+                                   EXPECT_EQ(read_bytes(file), before);
+                                   fs::remove(file);
+                                   plant_pipe(file);
+                                 },
+                                 "named pipe", "regular file"}};
+  for (const auto& [name, plant, read_error, write_error] : cases) {
     plant();
-    EXPECT_THAT(refusal([&] { ResultReader reader(file); }), HasSubstr(name.string() + no_look));
-    EXPECT_THAT(refusal([&] { (void)merge_results(directory / "all.h5", {file}, {}); }),
-                HasSubstr(name.string() + no_look));
-    EXPECT_THAT(refusal_of_store(file, OpenMode::resume, plan),
-                HasSubstr(name.string() + no_resume));
+    EXPECT_THAT(error_message([&] { ResultReader reader(file); }),
+                Mentions({name.string(), read_error}));
+    EXPECT_THAT(error_message([&] { (void)merge_results(directory / "all.h5", {file}, {}); }),
+                Mentions({name.string(), read_error}));
+    EXPECT_THAT(error_message_of_opening(file, OpenMode::resume, plan),
+                Mentions({name.string(), write_error}));
     fs::remove(name);
   }
 }
@@ -188,7 +198,7 @@ TEST_F(FilePermissionsTest, KeepsOwnerGroupModeAfterRebuild) {
     EXPECT_EQ(info.st_uid, before.st_uid);
     EXPECT_EQ(info.st_gid, before.st_gid);
   };
-  ResultStore store({file, OpenMode::resume}, more, {});  // built anew
+  ResultStore store({file, OpenMode::resume}, more, {});  // rebuilds the file
   store.store(make_results(more, 6, 7));
   expect_kept(file);
   expect_kept(file.string() + ".wal1");
