@@ -18,7 +18,8 @@
 namespace wallheat {
 namespace {
 
-/// Runs `check` in a child process, so that what it does to its binding or environment stays there.
+/// Returns the result of `check`, which runs in a child process and may change its binding or its
+/// environment.
 bool holds_in_child(const std::function<bool()>& check) {
   const pid_t child = fork();
   if (child == 0) {
@@ -51,15 +52,15 @@ TEST(LocalMachine, IgnoresBindingOfCallingThread) {
 }
 
 TEST(LocalMachine, CountsEachCoreOnce) {
-  const auto expect_cores = [](const char* imagined, const std::vector<Core>& cores) {
+  const auto expect_cores = [](const char* topology, const std::vector<Core>& cores) {
     EXPECT_TRUE(holds_in_child([&] {
-      setenv("HWLOC_SYNTHETIC", imagined, 1);
+      setenv("HWLOC_SYNTHETIC", topology, 1);
       return local_machine().cores == cores;
-    })) << imagined;
+    })) << topology;
   };
   expect_cores("package:1 core:2 pu:2", {{0, 0, 0}, {2, 0, 0}});
   expect_cores("package:2 numa:2 core:1 pu:1", {{0, 0, 0}, {1, 0, 1}, {2, 1, 2}, {3, 1, 3}});
-  // Nobody knows which hardware threads form a core.
+  // Without cores in the topology each hardware thread counts as a core.
   expect_cores("pu:3", {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}});
 }
 
@@ -81,7 +82,7 @@ TEST(LocalMachine, ReportsUsableCpusWhenBoundOrUnbound) {
   }
 }
 
-/// An imagined /proc/self and /sys/fs/cgroup.
+/// A simulated /proc/self and /sys/fs/cgroup.
 class CgroupLimitsTest : public testing::Test {
  protected:
   void write(const std::filesystem::path& file, const std::string& text) {
@@ -91,7 +92,7 @@ class CgroupLimitsTest : public testing::Test {
   [[nodiscard]] CgroupLimits limits() const {
     return cgroup_limits(directory_ / "proc", directory_ / "fs");
   }
-  /// The cpus that the groups leave, the outermost first.
+  /// Returns the CPU quotas of the groups, the outermost first.
   [[nodiscard]] std::vector<double> cpus() const {
     std::vector<double> all;
     for (const CpuQuota& quota : limits().quotas) all.push_back(quota.cpus);
@@ -158,7 +159,7 @@ TEST_F(CgroupLimitsTest, ReturnsNoLimitsForUnusableFiles) {
   EXPECT_EQ(limits().memory_bytes, 0U);
 }
 
-/// What a thread that is bound to these cpus reads back from the system.
+/// Binds a new thread to these CPUs. Returns its binding as the system reports it.
 std::vector<int> read_back(const std::vector<int>& cpus) {
   std::vector<int> bound;
   std::thread([&] {
@@ -182,7 +183,7 @@ TEST(BindThisThread, NamesNonexistentCpuInError) {
            {}, {-1}, {100'000}, {2'000'000'000}, {bound_cpus().front(), 100'000}})
     std::thread([&] { EXPECT_THROW(bind_this_thread(cpus), RunError); }).join();
   EXPECT_THAT(error_message_of<RunError>([] { bind_this_thread({100'000}); }),
-              HasSubstr("cpu 100000 of " + host_name()));
+              Mentions({"100000", host_name()}));
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 namespace wallheat {
 namespace {
 
-/// Plans of 1e6 to 1e9 updates on a device that makes 1e9 a second and needs 5 ms for each plan.
+/// Plans of 1e6 to 1e9 cell updates on a device that does 1e9 updates per second and needs 5 ms per
+/// plan.
 class DurationModelTest : public testing::Test {
  protected:
   static double true_s(double updates) { return 0.005 + 1e-9 * updates; }
@@ -61,7 +62,7 @@ TEST_F(DurationModelTest, LearnsConstantFromPlansWithoutWork) {
 }
 
 TEST_F(DurationModelTest, PredictsNonNegativeTimesDespiteInvalidSamples) {
-  pace_.learn(1e6, 1.0);  // the more work, the faster: noise
+  pace_.learn(1e6, 1.0);  // noise: more work takes less time
   pace_.learn(1e9, 0.5);
   pace_.learn(5e8, 0.7);
   EXPECT_GE(pace_.seconds_for(0), 0);

@@ -9,7 +9,7 @@
 namespace wallheat {
 namespace {
 
-/// A result with another value in each column.
+/// A result with a different value in each column.
 PlanResult full_result() {
   PlanResult result;
   int next = 0;
@@ -24,7 +24,7 @@ PlanResult full_result() {
   return result;
 }
 
-/// Each reading has a value of its own.
+/// A sample with a different value in each reading.
 GpuSample full_sample() {
   GpuSample sample;
   double next = 0;
@@ -48,7 +48,7 @@ std::vector<FromWorker> from_worker() {
                        {3},
                        full_sample(),
                        31244288},
-          Bye{Bye::Why::source_away, "the plans are away", {{4, 256, 0.5, 1.25}}, "node7"}};
+          Bye{Bye::Why::source_away, "the plans are unavailable", {{4, 256, 0.5, 1.25}}, "node7"}};
 }
 
 std::vector<ToWorker> to_worker() {
@@ -56,14 +56,15 @@ std::vector<ToWorker> to_worker() {
           Work{{{3, "10000"}, {4, "x y"}}}, Work{}, Stop{}, End{true}};
 }
 
-/// Calls look(bytes, decode) with a message of each kind.
-template <class Look>
-void for_each_message(Look look) {
+/// Calls visit(bytes, decode) with a message of each kind.
+template <class Visit>
+void for_each_message(Visit visit) {
   for (const FromWorker& message : from_worker())
-    look(encode(message),
-         [](std::span<const std::byte> bytes) { return decode_from_worker(bytes); });
+    visit(encode(message),
+          [](std::span<const std::byte> bytes) { return decode_from_worker(bytes); });
   for (const ToWorker& message : to_worker())
-    look(encode(message), [](std::span<const std::byte> bytes) { return decode_to_worker(bytes); });
+    visit(encode(message),
+          [](std::span<const std::byte> bytes) { return decode_to_worker(bytes); });
 }
 
 TEST(Messages, RoundTripsEveryMessageKind) {

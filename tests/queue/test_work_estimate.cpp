@@ -20,8 +20,10 @@ namespace {
 
 const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
 
-std::int64_t widest_by_trying_all(const Grid<std::uint8_t>& interior) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> rooms, walls;  // with what is beside the grid
+/// Returns the squared maximum distance from a wall, by comparing all pairs of cells.
+std::int64_t max_wall_distance_by_brute_force(const Grid<std::uint8_t>& interior) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> rooms,
+      walls;  // includes the border of the grid
   const auto rows = static_cast<std::int64_t>(interior.rows);
   const auto cols = static_cast<std::int64_t>(interior.cols);
   for (std::int64_t row = -1; row <= rows; ++row)
@@ -44,7 +46,7 @@ TEST(WorkEstimate, FindsMaxWallDistanceExactly) {
   std::mt19937 random(5);
   for (unsigned round = 0; round < 300; ++round) {
     const FloorPlan plan = random_plan(1 + random() % 20, 1 + random() % 20, random() % 101, round);
-    ASSERT_EQ(widest_room_squared(plan.interior), widest_by_trying_all(plan.interior))
+    ASSERT_EQ(widest_room_squared(plan.interior), max_wall_distance_by_brute_force(plan.interior))
         << "round " << round;
   }
 }
@@ -81,7 +83,7 @@ TEST(WorkEstimate, IsLowerForSolversWithFewerSweeps) {
   EXPECT_GT(fast.updates, jacobi.updates / 50);
   EXPECT_EQ(estimate_work(hall, {1e-4, 500}, SolverKind::fastforward).updates,
             estimate_work(hall, {1e-4, 500}).updates);
-  // Whatever the rooms are like, the steady state takes as long for as many cells.
+  // The work of the steady solver depends only on the number of cells.
   const Grid<std::uint8_t> corridor(90000, 1, 1);
   EXPECT_LT(estimate_steady_work(count_interior(hall), {}).updates, fast.updates);
   EXPECT_EQ(estimate_steady_work(0, {}).updates, 0);
