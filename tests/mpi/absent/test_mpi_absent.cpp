@@ -1,4 +1,4 @@
-// What a build without MPI does (WALLHEAT_MPI=OFF).
+// Builds without MPI (WALLHEAT_MPI=OFF).
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -37,9 +37,9 @@ TEST_F(MpiAbsentTest, RunsAloneWhenLauncherStartsOneRank) {
   }
 }
 
-// Each of several ranks would take itself for the whole run.
+// Otherwise each of several ranks would solve the complete campaign.
 TEST_F(MpiAbsentTest, RejectsBeingOneOfSeveralRanks) {
-  EXPECT_THROW(MpiSession(), UsageError) << "nobody says how many";
+  EXPECT_THROW(MpiSession(), UsageError) << "their number is unknown";
   ::setenv("OMPI_COMM_WORLD_SIZE", "12", 1);
   EXPECT_THROW(MpiSession(), UsageError);
 }
