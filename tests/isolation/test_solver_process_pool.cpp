@@ -128,11 +128,11 @@ TEST_F(SolverProcessPoolTest, SurvivesEveryFaultOfSolverProcess) {
 
 TEST_F(SolverProcessPoolTest, ReportsPeakMemoryOfEachPlan) {
   open();
-  const std::int64_t least = solve("sound").peak_memory;
-  EXPECT_GT(least, 1 << 20) << "the program alone uses more";
-  EXPECT_GT(solve("large").peak_memory, least + (60 << 20));
+  const std::int64_t baseline = solve("sound").peak_memory;
+  EXPECT_GT(baseline, 1 << 20) << "the program alone uses more";
+  EXPECT_GT(solve("large").peak_memory, baseline + (60 << 20));
 #ifndef __SANITIZE_ADDRESS__  // the sanitizer keeps freed memory
-  EXPECT_LT(solve("sound").peak_memory, least + (30 << 20)) << "not of the previous plan";
+  EXPECT_LT(solve("sound").peak_memory, baseline + (30 << 20)) << "not of the previous plan";
 #endif
 }
 

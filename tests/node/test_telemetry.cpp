@@ -57,9 +57,9 @@ TEST(GpuTelemetry, IntegratesPowerToEnergyWithOldDriver) {
   EXPECT_TRUE(std::isnan(first.memory_temperature_c));
   EXPECT_EQ(first.energy_j, 0);
   for (int sample = 0; sample < 1000; ++sample) (void)gpu.sample();
-  const double least_j = joule_since(after_first);
+  const double min_j = joule_since(after_first);
   const double energy_j = gpu.sample().energy_j;
-  EXPECT_GT(energy_j, least_j);
+  EXPECT_GT(energy_j, min_j);
   EXPECT_LT(energy_j, joule_since(before_first));
   EXPECT_TRUE(gpu.processes().empty());
 }

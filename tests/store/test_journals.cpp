@@ -217,7 +217,7 @@ TEST_F(JournalTest, ShowsAllAcknowledgedResultsWhileSessionsCompact) {
   int status = -1;
   for (bool is_over = false; !is_over;) {
     is_over = ::waitpid(writer, &status, WNOHANG) == writer;
-    const std::size_t least = acknowledged;
+    const std::size_t min_count = acknowledged;
     const ResultReader reader(file);
     const auto plan = make_plan_with_rooms(reader.count(), {{6, 7}});
     std::size_t found = 0;
@@ -225,7 +225,7 @@ TEST_F(JournalTest, ShowsAllAcknowledgedResultsWhileSessionsCompact) {
       found += is_answer(row.status) ? 1 : 0;
       EXPECT_TRUE(!is_answer(row.status) || same(row, make_result(plan, row.index)));
     });
-    EXPECT_GE(found, least);
+    EXPECT_GE(found, min_count);
   }
   EXPECT_EQ(status, 0);
   EXPECT_EQ(acknowledged, plans);
