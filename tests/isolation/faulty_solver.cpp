@@ -1,7 +1,7 @@
-// A solver process whose plans can go wrong in every way: if a plan's name is a fault, that
-// happens; other plans are solved as ever. With a GPU it has a FakeGpu. `faulty_solver DIR PLAN` is
-// a worker whose child, which is itself, has begun with a plan, or with "nothing", once there is
-// the file DIR/begun. It does not end.
+// A solver process with faults: a plan whose ID names a fault causes it; other plans are solved
+// normally. With a GPU it uses a FakeGpu. `faulty_solver DIR PLAN` is a worker with this program as
+// its solver process. It creates the file DIR/begun when the plan is in progress, or, if PLAN is
+// "nothing", when the solver process is ready. It does not end.
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -18,8 +18,8 @@ namespace {
 
 using Fault = std::function<Result(const SolveControl&)>;
 
-/// Tells of its progress, each time further by `step` iterations, until `done`.
-Result go_on(const SolveControl& control, int step, const std::function<bool()>& done) {
+/// Reports progress, which grows by `step` iterations per report, until done() returns true.
+Result report_progress(const SolveControl& control, int step, const std::function<bool()>& done) {
   for (std::int64_t iterations = step; !done(); iterations += step) {
     if (control.progress) control.progress(iterations == 0 ? 5 : iterations, 0.5);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -27,12 +27,12 @@ Result go_on(const SolveControl& control, int step, const std::function<bool()>&
   return {};
 }
 
-void say(const char* bytes) { (void)::send(STDIN_FILENO, bytes, std::strlen(bytes), 0); }
+void send_bytes(const char* bytes) { (void)::send(STDIN_FILENO, bytes, std::strlen(bytes), 0); }
 
 const auto never = [] { return false; };
 
 PlanJob faulty_job(const JobSettings& settings, JobThread thread) {
-  if (settings.device == "missing") throw RunError("there is no such device");
+  if (settings.device == "missing") throw RunError("unknown device");
   const PlanJob sound = open_jobs(settings).make_job(thread);
   const auto kill = [](int number) {
     return [number](const SolveControl&) -> Result {
@@ -46,29 +46,29 @@ PlanJob faulty_job(const JobSettings& settings, JobThread thread) {
       {"exit", [](const SolveControl&) -> Result { std::_Exit(7); }},
       {"garbage",
        [](const SolveControl& control) {
-         say("this is certainly no message of ours");
-         return go_on(control, 1, never);
+         send_bytes("these bytes are not a message");
+         return report_progress(control, 1, never);
        }},
       {"half-a-message",
        [](const SolveControl&) -> Result {
-         say("WALLHEAT\x40\0\0");
+         send_bytes("WALLHEAT\x40\0\0");
          std::_Exit(0);
        }},
       {"hang-up",
        [](const SolveControl&) {
          ::shutdown(STDIN_FILENO, SHUT_RDWR);
-         return go_on({}, 1, never);
+         return report_progress({}, 1, never);
        }},
       {"wrong-plan", [](const SolveControl&) { return Result{.plan = 77777}; }},
-      {"endless", [](const SolveControl& control) { return go_on(control, 1, never); }},
-      {"stuck", [](const SolveControl& control) { return go_on(control, 0, never); }},
-      {"silent", [](const SolveControl&) { return go_on({}, 1, never); }},
+      {"endless", [](const SolveControl& control) { return report_progress(control, 1, never); }},
+      {"stuck", [](const SolveControl& control) { return report_progress(control, 0, never); }},
+      {"silent", [](const SolveControl&) { return report_progress({}, 1, never); }},
   };
   return [=](const Task& task, const SolveControl& control) {
     const auto fault = faults.find(task.id);
     if (fault != faults.end()) return fault->second(control);
     if (task.id == "patient")
-      go_on(control, 1, [&] { return std::filesystem::exists(settings.data / "go"); });
+      report_progress(control, 1, [&] { return std::filesystem::exists(settings.data / "go"); });
     const std::vector<char> touched(task.id == "large" ? 64 << 20 : 0, 'x');
     return sound(task, control);
   };
@@ -85,11 +85,11 @@ JobSource open_faulty(const JobSettings& settings) {
 
 int main(int argc, char** argv) {
   using namespace wallheat;
-  // A build with sanitizers would catch these and exit.
+  // Sanitizers would catch these signals and exit.
   for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) ::signal(number, SIG_DFL);
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.empty()) return serve_seat(open_faulty);
-  const std::filesystem::path directory = words[0];
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.empty()) return serve_seat(open_faulty);
+  const std::filesystem::path directory = arguments[0];
   WorkerContext context;
   context.sign_s = 0.02;
   context.program.arguments = {};
@@ -98,11 +98,11 @@ int main(int argc, char** argv) {
     return std::vector<WorkerDevice>{{{settings}, {}}};
   };
   Rank0 rank0(context);
-  if (words[1] == "nothing") {
-    rank0.listen("the worker", [&] { return rank0.facts.has_value(); });
+  if (arguments[1] == "nothing") {
+    rank0.receive_until("the worker", [&] { return rank0.facts.has_value(); });
   } else {
-    rank0.give(words[1]);
-    rank0.listen_for_progress();
+    rank0.assign(arguments[1]);
+    rank0.receive_progress();
   }
   std::ofstream(directory / "begun") << "";
   ::pause();

@@ -37,17 +37,17 @@ class Rank0 {
   Rank0& operator=(const Rank0&) = delete;
 
   void send(const ToWorker& message) { links_[0]->send(1, encode(message)); }
-  void give(const std::string& plan) {
-    send(Work{{{static_cast<std::uint32_t>(given_.size()), plan}}});
-    given_.push_back(plan);
+  void assign(const std::string& plan) {
+    send(Work{{{static_cast<std::uint32_t>(assigned_.size()), plan}}});
+    assigned_.push_back(plan);
   }
-  /// Takes in what the worker says until that holds.
-  void listen(const std::string& what, const std::function<bool()>& done) {
-    wait_until(what, [&] {
+  /// Receives the worker's messages until done() returns true. Throws if the worker leaves first.
+  void receive_until(const std::string& condition, const std::function<bool()>& done) {
+    wait_until(condition, [&] {
       while (!done()) {
         const auto envelope = links_[0]->receive(std::chrono::milliseconds(1));
         if (!envelope) return false;
-        hear(decode_from_worker(envelope->message));
+        on_message(decode_from_worker(envelope->message));
         if (bye && !done()) throw std::runtime_error("the worker has left: " + bye->reason);
       }
       return true;
@@ -55,19 +55,20 @@ class Rank0 {
   }
   PlanResult solve(const std::string& plan) {
     results.erase(plan);
-    give(plan);
-    listen(plan, [&] { return results.contains(plan); });
+    assign(plan);
+    receive_until(plan, [&] { return results.contains(plan); });
     return results.at(plan);
   }
-  /// How far the plan that it is at is, once it has begun.
-  void listen_for_progress() {
-    listen("progress", [&] { return !last.running.empty() && last.running[0].iterations > 0; });
+  /// Receives messages until the plan in progress has completed an iteration.
+  void receive_progress() {
+    receive_until("progress",
+                  [&] { return !last.running.empty() && last.running[0].iterations > 0; });
   }
-  Bye listen_for_bye() {
-    listen("the last word", [&] { return bye.has_value(); });
+  Bye receive_bye() {
+    receive_until("Bye", [&] { return bye.has_value(); });
     return *bye;
   }
-  /// What the worker's life ends with, after End or of itself.
+  /// Waits until the worker ends. Returns its error message, or an empty string.
   std::string end() {
     worker_.join();
     return failure_;
@@ -75,20 +76,20 @@ class Rank0 {
   [[nodiscard]] bool together() const { return together_; }
 
   std::optional<WorkerFacts> facts{};
-  std::map<std::string, PlanResult> results{};  ///< by the plans' names
+  std::map<std::string, PlanResult> results{};  ///< by plan ID
   std::vector<Result> records{};
   std::vector<std::uint32_t> returned{};
   WorkerReport last{};
-  std::size_t signs = 0;  ///< reports so far
+  std::size_t reports = 0;  ///< number of reports received
   std::optional<Bye> bye{};
 
  private:
-  void hear(const FromWorker& message) {
-    if (const auto* word = std::get_if<Bye>(&message)) bye = *word;
+  void on_message(const FromWorker& message) {
+    if (const auto* last_message = std::get_if<Bye>(&message)) bye = *last_message;
     const auto* report = std::get_if<WorkerReport>(&message);
     if (report == nullptr) return;
     last = *report;
-    ++signs;
+    ++reports;
     if (report->ready) facts = report->ready;
     for (const Result& result : report->results) {
       PlanResult row;
@@ -97,17 +98,17 @@ class Rank0 {
       else
         row.error = result.error;
       records.push_back(result);
-      results[given_.at(result.plan)] = std::move(row);
+      results[assigned_.at(result.plan)] = std::move(row);
     }
     returned.insert(returned.end(), report->returned.begin(), report->returned.end());
   }
 
   WorkerContext context_;
   std::vector<std::unique_ptr<Link>> links_ = make_local_links(2);
-  std::vector<std::string> given_;  ///< plans
+  std::vector<std::string> assigned_;  ///< plan IDs
   bool together_ = false;
   std::string failure_;
-  std::jthread worker_;  // last: it uses what is above
+  std::jthread worker_;  // last, because it uses the members above
 };
 
 }  // namespace wallheat

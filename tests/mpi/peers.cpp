@@ -12,9 +12,9 @@
 
 #include "mpi/mpi_session.hpp"
 
-// Three ranks under mpirun. `peers stopped|killed|signs|gather`: they talk through the link of a
-// run, and rank 0 prints what it heard. `peers never-start|never-end RANK`: that rank stops for
-// ever before MPI has started or ended; rank 0 waits a second for the others.
+// Three ranks under mpirun. `peers stopped|killed|heartbeats|gather`: they communicate through the
+// link of a run, and rank 0 prints the messages that it received. `peers never-start|never-end
+// RANK`: that rank stops before MPI has started or ended; the others wait one second for it.
 
 namespace {
 
@@ -35,16 +35,16 @@ Bytes bytes_of(std::size_t size, int seed) {
   return bytes;
 }
 
-/// The first is more than any transport sends before the receiver has agreed.
+/// The first message is larger than any transport sends eagerly.
 constexpr std::size_t lengths[] = {8U << 20, 0, 1, 7, 8, 9, 123456, 16};
 
-/// True once a process is stopped, or dead and not yet buried.
+/// Returns true if a process is in one of these states (T: stopped, Z: zombie), or does not exist.
 bool has_state(pid_t pid, std::string_view states) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   std::getline(file, text);
   const auto after_name = text.rfind(')');
-  return after_name == std::string::npos ||  // buried
+  return after_name == std::string::npos ||  // does not exist
          states.find(text.at(after_name + 2)) != std::string_view::npos;
 }
 
@@ -55,20 +55,20 @@ void send_pid(Link& link) {
   link.send(0, message);
 }
 
-pid_t hear_pid(Link& link) {
+pid_t receive_pid(Link& link) {
   pid_t pid = 0;
   std::memcpy(&pid, wait_for(link).message.data(), sizeof pid);
   return pid;
 }
 
-/// The others wait for this.
-void let_go(Link& link) {
+/// Sends the message that the other ranks wait for before they end.
+void release_peers(Link& link) {
   link.send(1, {});
   link.send(2, {});
   link.flush(std::chrono::seconds(600));
 }
 
-/// Rank 1 is gone in the middle of a large message; rank 2 must still be heard.
+/// Rank 1 stops or dies during a large message; messages of rank 2 must still arrive.
 int lose_a_sender(wallheat::MpiSession& mpi, bool kill) {
   Link& link = mpi.link();
   if (mpi.rank() == 1) {
@@ -87,35 +87,35 @@ int lose_a_sender(wallheat::MpiSession& mpi, bool kill) {
     (void)wait_for(link);
     return 0;
   }
-  const pid_t pid = hear_pid(link);
+  const pid_t pid = receive_pid(link);
   link.send(1, {});
   link.flush(std::chrono::seconds(600));
   while (!has_state(pid, kill ? "ZX" : "T")) std::this_thread::yield();
   link.send(2, {});
   const Envelope first = wait_for(link);
-  std::printf("heard rank %d\n", first.from);
+  std::printf("received from rank %d\n", first.from);
   std::fflush(stdout);
   if (kill) return mpi.end(0, false);
   ::kill(pid, SIGCONT);
   bool sound = true;
   for (const std::size_t length : lengths)
     sound = wait_for(link).message == bytes_of(length, 1) && sound;
-  std::printf("%s\n", sound ? "and then all of rank 1 in order" : "and then nonsense");
-  let_go(link);
+  std::printf("%s\n", sound ? "received all of rank 1 in order" : "received damaged messages");
+  release_peers(link);
   return 0;
 }
 
-/// Rank 1 is stopped. Rank 0 tells it more often that it lives than there is room for messages;
-/// rank 2 must still be reached.
-int tell_a_stopped_rank(wallheat::MpiSession& mpi) {
+/// Rank 1 is stopped. Rank 0 sends it more heartbeats than there is room for messages; messages to
+/// rank 2 must still arrive.
+int send_heartbeats_to_stopped_rank(wallheat::MpiSession& mpi) {
   Link& link = mpi.link();
   if (mpi.rank() == 1) {
     send_pid(link);
     link.flush(std::chrono::seconds(600));
     ::raise(SIGSTOP);
-    int signs = 0;
-    while (wait_for(link).message == bytes_of(1, 1)) ++signs;
-    std::printf("rank 1 was told %d times\n", signs);
+    int heartbeats = 0;
+    while (wait_for(link).message == bytes_of(1, 1)) ++heartbeats;
+    std::printf("rank 1: %d heartbeats\n", heartbeats);
     link.send(0, {});
     (void)wait_for(link);
     return 0;
@@ -125,7 +125,7 @@ int tell_a_stopped_rank(wallheat::MpiSession& mpi) {
     (void)wait_for(link);
     return 0;
   }
-  const pid_t pid = hear_pid(link);
+  const pid_t pid = receive_pid(link);
   while (!has_state(pid, "T")) std::this_thread::yield();
   for (int k = 0; k < 3000; ++k) {
     link.send_sign_of_life(1, bytes_of(1, 1));
@@ -133,7 +133,7 @@ int tell_a_stopped_rank(wallheat::MpiSession& mpi) {
   }
   link.send(2, bytes_of(5, 3));
   const bool reached = wait_for(link).message == bytes_of(5, 3);
-  std::printf("%s\n", reached ? "rank 2 is reached" : "rank 2 says nonsense");
+  std::printf("%s\n", reached ? "rank 2: reached" : "rank 2: damaged message");
   std::fflush(stdout);
   ::kill(pid, SIGCONT);
   link.send(1, bytes_of(2, 2));
@@ -144,31 +144,32 @@ int tell_a_stopped_rank(wallheat::MpiSession& mpi) {
   return 0;
 }
 
-/// Rank 1 is in a group of its own.
-int hear_group(const wallheat::MpiSession& mpi) {
-  const auto said_by = [](int rank) { return bytes_of(lengths[rank], rank); };
-  std::map expected{std::pair(0, said_by(0)), {2, said_by(2)}};
-  if (mpi.rank() == 1) expected = {{1, said_by(1)}};
+/// Gathers messages of two groups: rank 1, and the others.
+int gather_groups(const wallheat::MpiSession& mpi) {
+  const auto message_of = [](int rank) { return bytes_of(lengths[rank], rank); };
+  std::map expected{std::pair(0, message_of(0)), {2, message_of(2)}};
+  if (mpi.rank() == 1) expected = {{1, message_of(1)}};
   const std::string group = mpi.rank() == 1 ? "one" : "others";
-  return mpi.gather(group, said_by(mpi.rank())) == expected ? 0 : 1;
+  return mpi.gather(group, message_of(mpi.rank())) == expected ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view what = argc > 1 ? argv[1] : "";
-  const auto stop_for_ever = [&] {
+  const std::string_view scenario = argc > 1 ? argv[1] : "";
+  const auto stop_if_chosen = [&] {
     if (wallheat::launched_rank() == std::atoi(argv[2])) ::raise(SIGSTOP);
   };
   constexpr std::chrono::seconds short_s{1}, long_s{600};
-  if (what == "never-start") stop_for_ever();
-  wallheat::MpiSession mpi(what == "never-start" ? short_s : long_s, short_s);
-  if (what == "never-end") {
-    stop_for_ever();
+  if (scenario == "never-start") stop_if_chosen();
+  wallheat::MpiSession mpi(scenario == "never-start" ? short_s : long_s, short_s);
+  if (scenario == "never-end") {
+    stop_if_chosen();
     return mpi.end(75, true);
   }
-  if (what == "gather") return hear_group(mpi);
-  if (what == "signs") return tell_a_stopped_rank(mpi);
-  if (what == "stopped" || what == "killed") return lose_a_sender(mpi, what == "killed");
+  if (scenario == "gather") return gather_groups(mpi);
+  if (scenario == "heartbeats") return send_heartbeats_to_stopped_rank(mpi);
+  if (scenario == "stopped" || scenario == "killed")
+    return lose_a_sender(mpi, scenario == "killed");
   return 0;
 }

@@ -1,8 +1,8 @@
-// Stands for libnvidia-ml.so.1 in tests. The UUID that is asked for chooses the behaviour:
-//   GPU-good      tells everything
-//   GPU-silent    tells its power (200 W) only
-//   GPU-failing   answers once, and is lost then
-// With OLD_DRIVER, functions that came later are missing.
+// Replaces libnvidia-ml.so.1 in tests. The requested UUID selects the behaviour:
+//   GPU-good      reports everything
+//   GPU-silent    reports its power (200 W) only
+//   GPU-failing   reports once and is lost then
+// With OLD_DRIVER, functions of later drivers are missing.
 
 #include <cstdio>
 #include <cstring>
@@ -21,7 +21,7 @@ Device* const silent = &devices[1];
 Device* const failing = &devices[2];
 
 template <class T, class Value>
-Status tell(const Device* device, T* target, Value value) {
+Status report(const Device* device, T* target, Value value) {
   if (device == failing && device->samples > 1) return gpu_is_lost;
   if (device == silent) return not_supported;
   *target = value;
@@ -90,43 +90,43 @@ int nvmlDeviceGetHandleByUUID(const char* uuid, Device** device) {
   return not_found;
 }
 int nvmlDeviceGetUtilizationRates(Device* device, Utilization* utilization) {
-  ++device->samples;  // it is the first reading of each
-  return tell(device, utilization, Utilization{97, 40});
+  ++device->samples;  // this is the first reading of each sample
+  return report(device, utilization, Utilization{97, 40});
 }
 int nvmlDeviceGetMemoryInfo(Device* device, Memory* memory) {
-  return tell(device, memory, Memory{150'000'000'000, 147'000'000'000, 3'000'000'000});
+  return report(device, memory, Memory{150'000'000'000, 147'000'000'000, 3'000'000'000});
 }
 int nvmlDeviceGetPowerUsage(Device* device, unsigned* milliwatts) {
-  if (device != silent) return tell(device, milliwatts, 512'500U);
+  if (device != silent) return report(device, milliwatts, 512'500U);
   *milliwatts = 200'000;
   return success;
 }
 int nvmlDeviceGetTemperature(Device* device, int sensor, unsigned* celsius) {
-  return sensor == 0 ? tell(device, celsius, 61U) : not_supported;
+  return sensor == 0 ? report(device, celsius, 61U) : not_supported;
 }
 int nvmlDeviceGetClockInfo(Device* device, int type, unsigned* mhz) {
-  if (type == 2) return tell(device, mhz, 2619U);
-  return type == 1 ? tell(device, mhz, 1980U) : not_supported;
+  if (type == 2) return report(device, mhz, 2619U);
+  return type == 1 ? report(device, mhz, 1980U) : not_supported;
 }
 int nvmlDeviceGetEncoderUtilization(Device* device, unsigned* pct, unsigned* interval_us) {
   *interval_us = 167'000;
-  return tell(device, pct, 3U);
+  return report(device, pct, 3U);
 }
 int nvmlDeviceGetDecoderUtilization(Device* device, unsigned* pct, unsigned* interval_us) {
   *interval_us = 167'000;
-  return tell(device, pct, 5U);
+  return report(device, pct, 5U);
 }
 #ifndef OLD_DRIVER
-// Two hold memory; of the second it is not known how much.
+// Two processes use memory; the amount of the second is unknown.
 int nvmlDeviceGetComputeRunningProcesses_v3(Device* device, unsigned* count, ProcessInfo* infos) {
   constexpr unsigned all = 300;
   if (*count < all) return 7;  // too small
   *count = 2;
   infos[1] = {4711, ~0ULL, ~0U, ~0U};
-  return tell(device, infos, ProcessInfo{4712, 3'000'000'000, ~0U, ~0U});
+  return report(device, infos, ProcessInfo{4712, 3'000'000'000, ~0U, ~0U});
 }
-// Two samples of one, the later first, and one of a process that has no context of its own; twice
-// something new.
+// Two samples of one process, the later first, and one of a process without a context. Two calls
+// return new samples.
 int nvmlDeviceGetProcessUtilization(Device* device, ProcessUtilization* samples, unsigned* count,
                                     unsigned long long since_us) {
   if (since_us >= 4000) return not_found;
@@ -134,7 +134,7 @@ int nvmlDeviceGetProcessUtilization(Device* device, ProcessUtilization* samples,
   samples[1] = {4712, since_us + 1000, 50, 20, 0, 0};
   samples[2] = {9, since_us + 1500, 4, 0, 3, 5};
   samples[3] = {0, since_us + 1700, 99, 0, 0, 0};
-  return tell(device, samples, ProcessUtilization{4712, since_us + 2000, 97, 40, 0, 0});
+  return report(device, samples, ProcessUtilization{4712, since_us + 2000, 97, 40, 0, 0});
 }
 int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length) {
   if (pid != 4712) return not_found;
@@ -144,7 +144,7 @@ int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length) {
 int nvmlDeviceGetFieldValues(Device* device, int count, FieldValue* fields) {
   if (count != 1) return not_supported;
   fields->type = 1;
-  fields->status = fields->field == 82 ? tell(device, &fields->value.number, 74U) : not_supported;
+  fields->status = fields->field == 82 ? report(device, &fields->value.number, 74U) : not_supported;
   return success;
 }
 #endif

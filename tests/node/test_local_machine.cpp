@@ -18,7 +18,8 @@
 namespace wallheat {
 namespace {
 
-/// Runs `check` in a child process, so that what it does to its binding or environment stays there.
+/// Returns the result of `check`, which runs in a child process and may change its binding or its
+/// environment.
 bool holds_in_child(const std::function<bool()>& check) {
   const pid_t child = fork();
   if (child == 0) {
@@ -40,7 +41,7 @@ void restrict_this_process_to(int cpu) {
   sched_setaffinity(0, sizeof mask, &mask);
 }
 
-TEST(LocalMachine, is_not_misled_by_a_solver_thread_that_is_bound_already) {
+TEST(LocalMachine, IgnoresBindingOfCallingThread) {
   const Machine before = local_machine();
   Machine after;
   std::thread([&] {
@@ -50,20 +51,20 @@ TEST(LocalMachine, is_not_misled_by_a_solver_thread_that_is_bound_already) {
   EXPECT_EQ(after, before);
 }
 
-TEST(LocalMachine, counts_each_core_once_and_numbers_sockets_and_numa_nodes) {
-  const auto expect_cores = [](const char* imagined, const std::vector<Core>& cores) {
+TEST(LocalMachine, CountsEachCoreOnce) {
+  const auto expect_cores = [](const char* topology, const std::vector<Core>& cores) {
     EXPECT_TRUE(holds_in_child([&] {
-      setenv("HWLOC_SYNTHETIC", imagined, 1);
+      setenv("HWLOC_SYNTHETIC", topology, 1);
       return local_machine().cores == cores;
-    })) << imagined;
+    })) << topology;
   };
   expect_cores("package:1 core:2 pu:2", {{0, 0, 0}, {2, 0, 0}});
   expect_cores("package:2 numa:2 core:1 pu:1", {{0, 0, 0}, {1, 0, 1}, {2, 1, 2}, {3, 1, 3}});
-  // Nobody knows which hardware threads form a core.
+  // Without cores in the topology each hardware thread counts as a core.
   expect_cores("pu:3", {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}});
 }
 
-TEST(LocalMachine, names_the_host_and_what_the_process_may_use_bound_to_a_cpu_and_unbound) {
+TEST(LocalMachine, ReportsUsableCpusWhenBoundOrUnbound) {
   const Machine machine = local_machine();
   EXPECT_EQ(machine.host, host_name());
   EXPECT_THAT(machine.host, Not(IsEmpty()));
@@ -81,8 +82,8 @@ TEST(LocalMachine, names_the_host_and_what_the_process_may_use_bound_to_a_cpu_an
   }
 }
 
-/// An imagined /proc/self and /sys/fs/cgroup.
-class Cgroups : public testing::Test {
+/// A simulated /proc/self and /sys/fs/cgroup.
+class CgroupLimitsTest : public testing::Test {
  protected:
   void write(const std::filesystem::path& file, const std::string& text) {
     std::filesystem::create_directories((directory_ / file).parent_path());
@@ -91,7 +92,7 @@ class Cgroups : public testing::Test {
   [[nodiscard]] CgroupLimits limits() const {
     return cgroup_limits(directory_ / "proc", directory_ / "fs");
   }
-  /// The cpus that the groups leave, the outermost first.
+  /// Returns the CPU quotas of the groups, the outermost first.
   [[nodiscard]] std::vector<double> cpus() const {
     std::vector<double> all;
     for (const CpuQuota& quota : limits().quotas) all.push_back(quota.cpus);
@@ -102,7 +103,7 @@ class Cgroups : public testing::Test {
   const TemporaryDirectory directory_;
 };
 
-TEST_F(Cgroups, limit_a_process_by_its_own_and_by_those_around_it) {
+TEST_F(CgroupLimitsTest, CombinesOwnLimitsWithAncestorLimits) {
   write("proc/cgroup", "0::/job/step");
   write("fs/job/cpu.max", "800000 100000");
   write("fs/job/memory.max", "700000");
@@ -116,7 +117,7 @@ TEST_F(Cgroups, limit_a_process_by_its_own_and_by_those_around_it) {
   EXPECT_EQ(limits().memory_bytes, 800'000U);
 }
 
-TEST_F(Cgroups, are_read_in_version_1_too) {
+TEST_F(CgroupLimitsTest, ReadsVersion1Hierarchy) {
   write("proc/cgroup", "5:cpuset:/other\n4:cpu,cpuacct:/job\n3:memory:/job\n0::/");
   write("fs/cpu/cpu.cfs_quota_us", "-1");
   write("fs/cpu/cpu.cfs_period_us", "100000");
@@ -128,7 +129,7 @@ TEST_F(Cgroups, are_read_in_version_1_too) {
   EXPECT_EQ(limits().memory_bytes, 500'000U);
 }
 
-TEST_F(Cgroups, of_a_container_that_is_told_names_of_its_host_are_what_it_sees) {
+TEST_F(CgroupLimitsTest, UsesVisibleGroupInsideContainer) {
   write("fs/cpu.max", "200000 100000");
   for (const char* path : {"/docker/c1", "/", "/../elsewhere"}) {
     write("proc/cgroup", "0::" + std::string(path));
@@ -136,7 +137,7 @@ TEST_F(Cgroups, of_a_container_that_is_told_names_of_its_host_are_what_it_sees) 
   }
 }
 
-TEST_F(Cgroups, of_one_size_are_known_apart) {
+TEST_F(CgroupLimitsTest, DistinguishesGroupsOfEqualSize) {
   const auto group = [&](const std::string& name) {
     write("fs/" + name + "/cpu.max", "100000 100000");
     write("proc/cgroup", "0::/" + name);
@@ -147,7 +148,7 @@ TEST_F(Cgroups, of_one_size_are_known_apart) {
   EXPECT_EQ(group("a"), first);
 }
 
-TEST_F(Cgroups, are_none_if_nothing_can_be_read) {
+TEST_F(CgroupLimitsTest, ReturnsNoLimitsForUnusableFiles) {
   EXPECT_THAT(cpus(), IsEmpty());
   write("proc/cgroup", "nonsense\n0::/gone");
   EXPECT_THAT(cpus(), IsEmpty());
@@ -158,7 +159,7 @@ TEST_F(Cgroups, are_none_if_nothing_can_be_read) {
   EXPECT_EQ(limits().memory_bytes, 0U);
 }
 
-/// What a thread that is bound to these cpus reads back from the system.
+/// Binds a new thread to these CPUs. Returns its binding as the system reports it.
 std::vector<int> read_back(const std::vector<int>& cpus) {
   std::vector<int> bound;
   std::thread([&] {
@@ -168,7 +169,7 @@ std::vector<int> read_back(const std::vector<int>& cpus) {
   return bound;
 }
 
-TEST(BindThisThread, takes_cpus_in_any_order_and_leaves_other_threads_alone) {
+TEST(BindThisThread, AcceptsCpusInAnyOrder) {
   const std::vector<int> before = bound_cpus();
   for (const int cpu : before) EXPECT_THAT(read_back({cpu}), ElementsAre(cpu));
   std::vector<int> cpus(before.rbegin(), before.rend());
@@ -177,12 +178,12 @@ TEST(BindThisThread, takes_cpus_in_any_order_and_leaves_other_threads_alone) {
   EXPECT_EQ(bound_cpus(), before);
 }
 
-TEST(BindThisThread, refuses_cpus_that_do_not_exist_and_names_them) {
+TEST(BindThisThread, NamesNonexistentCpuInError) {
   for (const std::vector<int>& cpus : std::vector<std::vector<int>>{
            {}, {-1}, {100'000}, {2'000'000'000}, {bound_cpus().front(), 100'000}})
     std::thread([&] { EXPECT_THROW(bind_this_thread(cpus), RunError); }).join();
   EXPECT_THAT(error_message_of<RunError>([] { bind_this_thread({100'000}); }),
-              HasSubstr("cpu 100000 of " + host_name()));
+              Mentions({"100000", host_name()}));
 }
 
 }  // namespace

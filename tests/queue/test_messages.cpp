@@ -9,7 +9,7 @@
 namespace wallheat {
 namespace {
 
-/// A result with another value in each column.
+/// A result with a different value in each column.
 PlanResult full_result() {
   PlanResult result;
   int next = 0;
@@ -24,7 +24,7 @@ PlanResult full_result() {
   return result;
 }
 
-/// Each reading has a value of its own.
+/// A sample with a different value in each reading.
 GpuSample full_sample() {
   GpuSample sample;
   double next = 0;
@@ -48,7 +48,7 @@ std::vector<FromWorker> from_worker() {
                        {3},
                        full_sample(),
                        31244288},
-          Bye{Bye::Why::source_away, "the plans are away", {{4, 256, 0.5, 1.25}}, "node7"}};
+          Bye{Bye::Why::source_away, "the plans are unavailable", {{4, 256, 0.5, 1.25}}, "node7"}};
 }
 
 std::vector<ToWorker> to_worker() {
@@ -56,22 +56,23 @@ std::vector<ToWorker> to_worker() {
           Work{{{3, "10000"}, {4, "x y"}}}, Work{}, Stop{}, End{true}};
 }
 
-/// Calls look(bytes, decode) with a message of each kind.
-template <class Look>
-void for_each_message(Look look) {
+/// Calls visit(bytes, decode) with a message of each kind.
+template <class Visit>
+void for_each_message(Visit visit) {
   for (const FromWorker& message : from_worker())
-    look(encode(message),
-         [](std::span<const std::byte> bytes) { return decode_from_worker(bytes); });
+    visit(encode(message),
+          [](std::span<const std::byte> bytes) { return decode_from_worker(bytes); });
   for (const ToWorker& message : to_worker())
-    look(encode(message), [](std::span<const std::byte> bytes) { return decode_to_worker(bytes); });
+    visit(encode(message),
+          [](std::span<const std::byte> bytes) { return decode_to_worker(bytes); });
 }
 
-TEST(Messages, arrive_unchanged) {
+TEST(Messages, RoundTripsEveryMessageKind) {
   for_each_message(
       [](const Bytes& bytes, auto decode) { EXPECT_EQ(encode(decode(bytes)), bytes); });
 }
 
-TEST(Messages, carry_every_column_of_a_result_and_every_reading_of_a_gpu) {
+TEST(Messages, PreservesEveryColumnWithAllGpuReadings) {
   const PlanResult expected = full_result();
   const PlanResult result = decode_result(encode_result(expected));
   for_each_column([&](const auto& column) {
@@ -84,7 +85,7 @@ TEST(Messages, carry_every_column_of_a_result_and_every_reading_of_a_gpu) {
   EXPECT_EQ(std::memcmp(&*report.gpu, &sample, sizeof sample), 0);
 }
 
-TEST(Digest, tells_answers_apart_by_what_must_be_equal_whoever_solves) {
+TEST(ResultHash, DependsOnDeterministicColumnsOnly) {
   const PlanResult answer = full_result();
   const std::uint64_t digest = digest_of(answer, 5);
   EXPECT_NE(digest_of(answer, 6), digest) << "another field";
@@ -104,7 +105,7 @@ TEST(Digest, tells_answers_apart_by_what_must_be_equal_whoever_solves) {
   EXPECT_EQ(digest_of(nan, 5), digest_of(other_nan, 5)) << "which NaN depends on the processor";
 }
 
-TEST(Messages, are_refused_if_cut_anywhere_or_too_long_or_of_an_unknown_kind) {
+TEST(Messages, RejectsTruncatedExtendedOrUnknownMessages) {
   for_each_message([](Bytes bytes, auto decode) {
     for (std::size_t size = 0; size < bytes.size(); ++size)
       EXPECT_THROW((void)decode(std::span(bytes).first(size)), DecodeError) << size;

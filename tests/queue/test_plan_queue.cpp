@@ -3,107 +3,107 @@
 #include "queue/plan_queue.hpp"
 #include "support/matchers.hpp"
 
-// What the simulation finds within its seeds is not tested here again (simulation/judge.cpp).
+// Behaviour that the simulation checks (simulation/judge.cpp) is not tested again.
 
 namespace wallheat {
 namespace {
 
-constexpr double endless = std::numeric_limits<double>::infinity();
+constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 PlanQueue equal_plans(std::uint32_t count) {
   return {std::vector<PlanQueue::Start>(count, {.updates = 1e9F}), 3};
 }
 
-/// Worker 1, a CPU, and worker 2, a GPU, have solved a plan each.
+/// Returns a queue of which worker 1, a CPU, and worker 2, a GPU, have solved a plan each.
 PlanQueue with_a_gpu_and_a_cpu(std::uint32_t count, double gpu_s, double cpu_s) {
   PlanQueue queue = equal_plans(count + 2);
   queue.joined(1, 1, false, "cpu");
   queue.joined(2, 1, false, "gpu");
-  EXPECT_THAT(queue.give(1, endless), ElementsAre(0));
-  EXPECT_THAT(queue.give(2, endless), ElementsAre(1));
+  EXPECT_THAT(queue.give(1, unlimited), ElementsAre(0));
+  EXPECT_THAT(queue.give(2, unlimited), ElementsAre(1));
   (void)queue.answered(1, 0, cpu_s);
   (void)queue.answered(2, 1, gpu_s);
   return queue;
 }
 
-TEST(PlanQueue, lets_more_plans_wait_at_a_fast_worker_and_gives_it_the_longest) {
+TEST(PlanQueue, PrefetchesMorePlansForFasterWorkers) {
   PlanQueue queue = with_a_gpu_and_a_cpu(1000, 0.002, 0.5);
   queue.set_updates(500, 5e9);
-  const auto handed_out = queue.give(2, endless);
-  EXPECT_THAT(handed_out, SizeIs(51)) << "one that runs, and what lasts a tenth of a second";
-  EXPECT_EQ(handed_out[0], 500U);
-  EXPECT_THAT(queue.give(1, endless), SizeIs(2)) << "one that runs and one that waits";
-  EXPECT_THAT(with_a_gpu_and_a_cpu(1000, 1, 1e-6).give(1, endless), SizeIs(251))
-      << "never more than half of its share of what is open";
-  EXPECT_THAT(with_a_gpu_and_a_cpu(9000, 1, 1e-6).give(1, endless), SizeIs(1025));
+  const auto assigned = queue.give(2, unlimited);
+  EXPECT_THAT(assigned, SizeIs(51)) << "one in progress, and plans for a tenth of a second";
+  EXPECT_EQ(assigned[0], 500U);
+  EXPECT_THAT(queue.give(1, unlimited), SizeIs(2)) << "one in progress and one prefetched";
+  EXPECT_THAT(with_a_gpu_and_a_cpu(1000, 1, 1e-6).give(1, unlimited), SizeIs(251))
+      << "at most half of its share of the queued plans";
+  EXPECT_THAT(with_a_gpu_and_a_cpu(9000, 1, 1e-6).give(1, unlimited), SizeIs(1025));
 }
 
-TEST(PlanQueue, gives_what_is_known_to_be_long_first_then_the_unknown_then_the_troubled) {
+TEST(PlanQueue, AssignsLongestThenUnknownThenFailedPlans) {
   PlanQueue queue({{.updates = 9e9F, .failures = 1}, {}, {.updates = 1e6F}, {.updates = 1e9F}}, 3);
   queue.joined(1, 4, false, "cpu");
-  EXPECT_THAT(queue.give(1, endless), ElementsAre(3, 2, 1, 0));
+  EXPECT_THAT(queue.give(1, unlimited), ElementsAre(3, 2, 1, 0));
 }
 
-TEST(PlanQueue, begins_nothing_that_would_not_end_in_time) {
-  // Plan k takes k + 1 seconds. Were each plan looked at for each worker, this would be 4e9 looks.
+TEST(PlanQueue, SkipsPlansThatExceedRemainingTime) {
+  // Plan k takes k + 1 seconds. A scan of all plans for each worker would take 4e9 steps.
   constexpr std::uint32_t count = 200'000;
   PlanQueue queue = equal_plans(count);
   for (std::uint32_t plan = 0; plan < count; ++plan) queue.set_updates(plan, 1e9 * (plan + 1));
   for (int worker = 1; worker <= 200; ++worker) queue.joined(worker, 1, false, "cpu");
   (void)queue.answered(1, 0, 1);
-  const auto handed_out = [&](double left_s) {
+  const auto assigned = [&](double left_s) {
     std::vector<PlanQueue::Plan> all;
     for (int worker = 1; worker <= 200; ++worker)
       for (const PlanQueue::Plan plan : queue.give(worker, left_s)) all.push_back(plan);
     return all;
   };
-  for (int look = 0; look < 100; ++look) EXPECT_THAT(handed_out(1), IsEmpty());
-  EXPECT_THAT(handed_out(1.3 * 4.5), ElementsAre(3, 2, 1));
+  for (int round = 0; round < 100; ++round) EXPECT_THAT(assigned(1), IsEmpty());
+  EXPECT_THAT(assigned(1.3 * 4.5), ElementsAre(3, 2, 1));
 }
 
-TEST(PlanQueue, does_not_leave_the_last_plan_to_slow_workers_that_copied_it) {
+TEST(PlanQueue, CopiesLastPlanAgainForFasterWorker) {
   PlanQueue queue = with_a_gpu_and_a_cpu(1, 0.1, 60);
   queue.gone(2);
   queue.set_time(1);
-  EXPECT_THAT(queue.give(1, endless), ElementsAre(2));
+  EXPECT_THAT(queue.give(1, unlimited), ElementsAre(2));
   for (const int cpu : {3, 4}) queue.joined(cpu, 1, false, "cpu");
-  EXPECT_THAT(queue.give(3, endless), ElementsAre(2));
-  EXPECT_THAT(queue.give(4, endless), IsEmpty()) << "a third of the same would not help";
+  EXPECT_THAT(queue.give(3, unlimited), ElementsAre(2));
+  EXPECT_THAT(queue.give(4, unlimited), IsEmpty()) << "a third copy would not help";
   queue.joined(5, 1, false, "gpu");
-  EXPECT_THAT(queue.give(5, endless), ElementsAre(2));
+  EXPECT_THAT(queue.give(5, unlimited), ElementsAre(2));
 }
 
-TEST(PlanQueue, copies_what_is_late_then_what_will_take_longest) {
+TEST(PlanQueue, CopiesLatePlansBeforeLongPlans) {
   PlanQueue queue({{.updates = 9e9F}, {.updates = 3e9F}, {.updates = 2e9F}, {.updates = 1e9F}}, 3);
   queue.joined(1, 1, false, "cpu");
-  EXPECT_THAT(queue.give(1, endless), ElementsAre(0));
+  EXPECT_THAT(queue.give(1, unlimited), ElementsAre(0));
   (void)queue.answered(1, 0, 9);
   queue.gone(1);
   for (const int worker : {2, 3, 4, 5}) queue.joined(worker, worker == 2 ? 3 : 1, false, "cpu");
-  EXPECT_THAT(queue.give(2, endless), ElementsAre(1, 2, 3));
+  EXPECT_THAT(queue.give(2, unlimited), ElementsAre(1, 2, 3));
   queue.set_time(0.5);
-  EXPECT_THAT(queue.give(3, endless), ElementsAre(1));
-  EXPECT_THAT(queue.give(4, endless), ElementsAre(2));
+  EXPECT_THAT(queue.give(3, unlimited), ElementsAre(1));
+  EXPECT_THAT(queue.give(4, unlimited), ElementsAre(2));
   queue.set_time(1.5);
-  EXPECT_THAT(queue.give(5, endless), ElementsAre(3)) << "half a second late";
+  EXPECT_THAT(queue.give(5, unlimited), ElementsAre(3)) << "half a second late";
 }
 
-TEST(PlanQueue, foresees_the_end_by_each_kind_of_device) {
+TEST(PlanQueue, PredictsEndFromSpeedOfEachDevice) {
   EXPECT_NEAR(with_a_gpu_and_a_cpu(1000, 0.02, 4).seconds_left(), 1000 / (1 / 0.02 + 1 / 4.0),
               1e-6);
   EXPECT_TRUE(std::isnan(equal_plans(1).seconds_left()));
 }
 
-TEST(PlanQueue, foresees_the_end_by_what_plans_take_with_those_that_are_held_up) {
+TEST(PlanQueue, IncludesDelayedPlansInPredictedEnd) {
   PlanQueue queue = equal_plans(10);
   queue.joined(1, 1, false, "cpu");
   PlanQueue::Plan plan = 0;
   for (const double seconds : {60.0, 60.0, 60.0, 180.0, 240.0}) {
-    EXPECT_THAT(queue.give(1, endless), ElementsAre(plan));
+    EXPECT_THAT(queue.give(1, unlimited), ElementsAre(plan));
     (void)queue.answered(1, plan++, seconds);
   }
-  EXPECT_NEAR(queue.seconds_left(), 5 * 120, 1) << "the median alone says half";
-  EXPECT_THAT(queue.give(1, endless), ElementsAre(5));
+  EXPECT_NEAR(queue.seconds_left(), 5 * 120, 1) << "the median alone would predict half";
+  EXPECT_THAT(queue.give(1, unlimited), ElementsAre(5));
   EXPECT_TRUE(queue.started(1, 5));
   const double first = queue.seconds_left();
   queue.set_time(30);

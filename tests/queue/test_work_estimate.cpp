@@ -20,8 +20,10 @@ namespace {
 
 const std::filesystem::path shared_plans = WALLHEAT_SHARED_FLOORPLANS;
 
-std::int64_t widest_by_trying_all(const Grid<std::uint8_t>& interior) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> rooms, walls;  // with what is beside the grid
+/// Returns the squared maximum distance from a wall, by comparing all pairs of cells.
+std::int64_t max_wall_distance_by_brute_force(const Grid<std::uint8_t>& interior) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> rooms,
+      walls;  // includes the border of the grid
   const auto rows = static_cast<std::int64_t>(interior.rows);
   const auto cols = static_cast<std::int64_t>(interior.cols);
   for (std::int64_t row = -1; row <= rows; ++row)
@@ -40,16 +42,16 @@ std::int64_t widest_by_trying_all(const Grid<std::uint8_t>& interior) {
   return widest;
 }
 
-TEST(WorkEstimate, finds_the_widest_room_exactly) {
+TEST(WorkEstimate, FindsMaxWallDistanceExactly) {
   std::mt19937 random(5);
   for (unsigned round = 0; round < 300; ++round) {
     const FloorPlan plan = random_plan(1 + random() % 20, 1 + random() % 20, random() % 101, round);
-    ASSERT_EQ(widest_room_squared(plan.interior), widest_by_trying_all(plan.interior))
+    ASSERT_EQ(widest_room_squared(plan.interior), max_wall_distance_by_brute_force(plan.interior))
         << "round " << round;
   }
 }
 
-TEST(WorkEstimate, takes_any_shape) {
+TEST(WorkEstimate, AcceptsAnyShape) {
   for (const auto& [name, plan] : awkward_plans()) {
     const WorkEstimate estimate = estimate_work(plan.interior, {});
     EXPECT_EQ(estimate.interior_cells, count_interior(plan)) << name;
@@ -64,7 +66,7 @@ TEST(WorkEstimate, takes_any_shape) {
   EXPECT_EQ(widest_room_squared(Grid<std::uint8_t>(1000, 1001, 1)), 500 * 500);
 }
 
-TEST(WorkEstimate, keeps_within_the_limits) {
+TEST(WorkEstimate, StaysWithinIterationLimits) {
   const Grid<std::uint8_t> hall(1000, 1000, 1);
   EXPECT_EQ(estimate_work(hall, {}).iterations, 20000);
   EXPECT_EQ(estimate_work(hall, {1e-4, 7}).iterations, 7);
@@ -72,7 +74,7 @@ TEST(WorkEstimate, keeps_within_the_limits) {
   EXPECT_EQ(estimate_work(hall, {1e9, 20000}).iterations, 1);
 }
 
-TEST(WorkEstimate, is_less_for_solvers_that_need_fewer_sweeps) {
+TEST(WorkEstimate, IsLowerForSolversWithFewerSweeps) {
   const Grid<std::uint8_t> hall(300, 300, 1);
   const WorkEstimate jacobi = estimate_work(hall, {});
   const WorkEstimate fast = estimate_work(hall, {}, SolverKind::fastforward);
@@ -81,13 +83,13 @@ TEST(WorkEstimate, is_less_for_solvers_that_need_fewer_sweeps) {
   EXPECT_GT(fast.updates, jacobi.updates / 50);
   EXPECT_EQ(estimate_work(hall, {1e-4, 500}, SolverKind::fastforward).updates,
             estimate_work(hall, {1e-4, 500}).updates);
-  // Whatever the rooms are like, the steady state takes as long for as many cells.
+  // The work of the steady solver depends only on the number of cells.
   const Grid<std::uint8_t> corridor(90000, 1, 1);
   EXPECT_LT(estimate_steady_work(count_interior(hall), {}).updates, fast.updates);
   EXPECT_EQ(estimate_steady_work(0, {}).updates, 0);
 }
 
-TEST(WorkEstimate, is_within_a_third_of_the_truth_on_floor_plans) {
+TEST(WorkEstimate, IsWithinOneThirdForGeneratedPlans) {
   const auto solver = make_jacobi_solver(available_isas().back());
   for (const std::size_t size : {64, 128, 192}) {
     for (std::uint64_t index = 0; index < 8; ++index) {
@@ -100,7 +102,7 @@ TEST(WorkEstimate, is_within_a_third_of_the_truth_on_floor_plans) {
   }
 }
 
-TEST(WorkEstimate, is_within_an_eighth_of_the_truth_on_real_floor_plans) {
+TEST(WorkEstimate, IsWithinOneEighthForRealPlans) {
   if (!std::filesystem::exists(shared_plans))
     GTEST_SKIP() << "no real floor plans at " << shared_plans;
   for (const auto& [id, iterations] :

@@ -24,7 +24,7 @@
 
 namespace wallheat::store_test {
 
-/// Starts a process that runs `work`, and ends with 0, with 1 if a test in it failed, or with 3 if
+/// Starts a child process that runs `work`. The exit status is 0; 1 if an assertion failed; 3 if
 /// `work` throws.
 template <class Work>
 pid_t start_child(Work work) {
@@ -40,7 +40,7 @@ pid_t start_child(Work work) {
   }
 }
 
-/// The status of waitpid.
+/// Waits until the child ends. Returns its status as waitpid() reports it.
 inline int wait_for(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -48,30 +48,30 @@ inline int wait_for(pid_t child) {
   return status;
 }
 
-/// Runs gtest assertions in a process of their own, which may change its rights or limits.
+/// Runs gtest assertions in a child process, which may change its permissions or limits.
 template <class Work>
-int in_a_process(Work work) {
+int run_in_child(Work work) {
   return wait_for(start_child(work));
 }
 
-/// Runs `work` in a process that is killed as soon as it calls what it is given.
+/// Runs `work` in a child process. `work` receives a function that kills this process.
 template <class Work>
 void run_and_kill(Work work) {
   const auto die = [] { ::kill(::getpid(), SIGKILL); };
-  const int status = in_a_process([&] { work(die); });
+  const int status = run_in_child([&] { work(die); });
   ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "status " << status;
 }
 
-/// The sentence of the RunError that `step` throws; "(no error)" if it throws none.
+/// Returns the message of the RunError that `step` throws, or "(no error)".
 template <class Step>
-std::string refusal(Step step) {
+std::string error_message(Step step) {
   return error_message_of<RunError>(step);
 }
 
-/// The sentence with which a store of a file is refused; "(no error)" if it is not.
-inline std::string refusal_of_store(const std::filesystem::path& file, OpenMode mode,
-                                    const StorePlan& plan) {
-  return refusal([&] { const ResultStore store({file, mode}, plan, {}); });
+/// Returns the error message of opening a result file for writing, or "(no error)".
+inline std::string error_message_of_opening(const std::filesystem::path& file, OpenMode mode,
+                                            const StorePlan& plan) {
+  return error_message([&] { const ResultStore store({file, mode}, plan, {}); });
 }
 
 inline std::vector<PlanResult> restored(const ResultStore& store) {
@@ -80,9 +80,9 @@ inline std::vector<PlanResult> restored(const ResultStore& store) {
   return results;
 }
 
-/// How many answers there are; each must be right, with its field and, if the file has any, its
-/// rooms.
-inline std::size_t right_answers(const std::filesystem::path& file, const TestPlan& plan) {
+/// Returns the number of solved plans. Expects that each result is correct, with its field and, if
+/// the file has rooms, its rooms.
+inline std::size_t count_correct_results(const std::filesystem::path& file, const TestPlan& plan) {
   const ResultReader reader(file);
   EXPECT_EQ(reader.count(), plan.ids.size());
   std::size_t count = 0;
@@ -104,10 +104,10 @@ inline std::size_t right_answers(const std::filesystem::path& file, const TestPl
   return count;
 }
 
-/// Rows [0, stored) hold the plans' answers, and the others are pending.
+/// Expects that the rows [0, stored) contain the correct results and that all others are pending.
 inline void expect_contents(const std::filesystem::path& file, const TestPlan& plan,
                             std::size_t stored) {
-  EXPECT_EQ(right_answers(file, plan), stored);
+  EXPECT_EQ(count_correct_results(file, plan), stored);
   const ResultReader reader(file);
   EXPECT_EQ(reader.has_rooms(), plan.settings.contains("rooms_door"));
   for (std::size_t i = 0; i < plan.ids.size(); ++i) {
@@ -121,14 +121,14 @@ inline std::size_t files_in(const std::filesystem::path& directory) {
       std::distance(std::filesystem::directory_iterator(directory), {}));
 }
 
-/// An empty directory, and the names of what will be in it.
+/// An empty directory and the paths of the files that the tests create in it.
 class StoreTest : public testing::Test {
  protected:
-  /// Made and closed by a session.
+  /// Creates a file in a session that is finished.
   void make_closed(const TestPlan& plan, std::size_t stored) { make(plan, stored, true); }
-  /// By a session that was stopped before all was done: its journal is left.
+  /// Creates a file in a session that is stopped before the last result; its journal remains.
   void make_stopped(const TestPlan& plan, std::size_t stored) { make(plan, stored, false); }
-  /// Batches of one row, in a process that is then killed.
+  /// Creates a file in a process that is killed after it has stored batches of one result.
   void make_killed(const TestPlan& plan, std::size_t stored) { make_killed(file, plan, stored); }
   static void make_killed(const std::filesystem::path& path, const TestPlan& plan,
                           std::size_t stored) {
@@ -138,7 +138,7 @@ class StoreTest : public testing::Test {
       die();
     });
   }
-  /// A session that stores the rows [begin, end), and what was damaged when it was opened.
+  /// Stores the results [begin, end) in a new session. Returns the damage that opening reported.
   std::vector<std::string> resume_with(const TestPlan& plan, std::size_t begin, std::size_t end,
                                        bool finished = true) {
     ResultStore store({file, OpenMode::resume}, plan, {});
@@ -147,15 +147,16 @@ class StoreTest : public testing::Test {
     store.close({}, finished);
     return damage;
   }
-  /// A look, a resume, a merge and a repair of the file are refused so, and change nothing.
-  void expect_refused(const TestPlan& plan,
-                      const testing::Matcher<const std::string&>& sentence) const {
+  /// Expects that reading, resuming, merging and repairing the file fail with such a message and
+  /// change no file.
+  void expect_errors(const TestPlan& plan, const Facts& facts) const {
     const auto before = read_bytes(file);
     const std::size_t files = files_in(directory);
-    EXPECT_THAT(refusal([&] { ResultReader reader(file); }), sentence);
-    EXPECT_THAT(refusal_of_store(file, OpenMode::resume, plan), sentence);
-    EXPECT_THAT(refusal([&] { (void)merge_results(directory / "all.h5", {file}, {}); }), sentence);
-    EXPECT_THAT(refusal([&] { (void)repair_results(file); }), sentence);
+    EXPECT_THAT(error_message([&] { ResultReader reader(file); }), Mentions(facts));
+    EXPECT_THAT(error_message_of_opening(file, OpenMode::resume, plan), Mentions(facts));
+    EXPECT_THAT(error_message([&] { (void)merge_results(directory / "all.h5", {file}, {}); }),
+                Mentions(facts));
+    EXPECT_THAT(error_message([&] { (void)repair_results(file); }), Mentions(facts));
     EXPECT_EQ(read_bytes(file), before);
     EXPECT_EQ(files_in(directory), files);
   }
@@ -165,7 +166,7 @@ class StoreTest : public testing::Test {
     bytes[at] ^= 1;
     write_bytes(path, bytes);
   }
-  /// Flips a bit of a row that was stored, of its field, or of one of its rooms.
+  /// Flips a bit of a stored row.
   void damage_row(const TestPlan& plan, std::size_t index, std::size_t byte = 140) const {
     flip(file, row_at(read_bytes(file), plan, index) + byte);
   }

@@ -1,14 +1,14 @@
 #include "store/view.hpp"
 #include "store_fixture.hpp"
 
-// What bit rot and others' hands do to a closed file, and what `repair` makes of it.
+// Closed files with damage or with leftovers of other processes, and their repair.
 namespace wallheat::store_test {
 namespace {
 
-using Repair = StoreTest;
-using StoredRooms = StoreTest;
+using RepairTest = StoreTest;
+using StoredRoomsTest = StoreTest;
 
-TEST_F(Repair, clears_away_what_lies_beside_a_whole_file) {
+TEST_F(RepairTest, RemovesLeftoversNextToCompactedFile) {
   const auto plan = make_plan(5);
   make_stopped(plan, 4);
   const auto folded = read_bytes(journal);
@@ -17,7 +17,7 @@ TEST_F(Repair, clears_away_what_lies_beside_a_whole_file) {
   write_bytes(journal.string() + ".fold", folded);
   write_bytes(lock, "host elsewhere\npid 1\n");
   write_bytes(directory / "results.h5.new", "half");
-  write_bytes(directory / "results.h5.walrus", "somebody's");
+  write_bytes(directory / "results.h5.walrus", "unrelated");
   const auto report = repair_results(file);
   EXPECT_TRUE(report.changed);
   EXPECT_EQ(report.done, 5u);
@@ -25,21 +25,19 @@ TEST_F(Repair, clears_away_what_lies_beside_a_whole_file) {
   EXPECT_EQ(read_bytes(file), before);
 }
 
-TEST_F(Repair, names_what_is_lost_and_keeps_the_rest) {
+TEST_F(RepairTest, NamesPlansWithDamagedRowsFieldsOrRooms) {
   const auto plan = make_plan_with_rooms(12, {{6, 7}, {9, 9}});
   make_closed(plan, 11);
   damage_row(plan, 3);
   damage_field(plan, 7);
   damage_room(plan, 8, 2);
-  EXPECT_THAT(refusal([&] { (void)ResultReader(file).rooms(8); }),
-              HasSubstr("damaged rooms of plan plan 8"));
+  EXPECT_THAT(error_message([&] { (void)ResultReader(file).rooms(8); }),
+              Mentions({file.string(), "rooms", "plan 8"}));
   const auto report = repair_results(file);
   EXPECT_TRUE(report.changed);
   EXPECT_THAT(report.sentences,
-              ElementsAre("1 row was damaged; pending again: \"plan 3\"",
-                          "1 row was without the rooms that belong to it; pending again: "
-                          "\"plan 8\"",
-                          "1 field was damaged; pending again: \"plan 7\""));
+              ElementsAre(Mentions({"1", "row", "plan 3"}), Mentions({"1", "rooms", "plan 8"}),
+                          Mentions({"1", "field", "plan 7"})));
   EXPECT_THAT(report.lost, ElementsAre("plan 3", "plan 7", "plan 8"));
   EXPECT_EQ(report.done, 8u);
   EXPECT_EQ(report.pending, 4u);
@@ -48,14 +46,14 @@ TEST_F(Repair, names_what_is_lost_and_keeps_the_rest) {
   expect_contents(file, plan, 11);
 }
 
-TEST_F(Repair, finds_the_last_field_that_alone_is_damaged) {
+TEST_F(RepairTest, FindsDamageWhenOnlyLastFieldIsDamaged) {
   const auto plan = make_plan(4, {{6, 7}});
   make_closed(plan, 4);
   damage_field(plan, 3);
   EXPECT_THAT(repair_results(file).lost, ElementsAre("plan 3"));
 }
 
-TEST_F(Repair, loses_only_the_plan_of_a_damaged_id) {
+TEST_F(RepairTest, LosesOnlyPlanWithDamagedId) {
   const auto plan = make_plan(5);
   make_closed(plan, 5);
   damage_row(plan, 3, 8 + 5);  // "plan 3" becomes "plan 2"
@@ -64,41 +62,41 @@ TEST_F(Repair, loses_only_the_plan_of_a_damaged_id) {
   expect_contents(file, plan, 5);
 }
 
-TEST_F(StoredRooms, of_which_one_is_missing_make_their_plan_pending) {
+TEST_F(StoredRoomsTest, MarksPlanPendingWhenOneRoomIsMissing) {
   const auto plan = make_plan_with_rooms(3);
   auto results = make_results(plan, 0, 3);
   results[1].rooms.pop_back();
   ResultStore store({file, OpenMode::create}, plan, {});
   store.store(results);
   store.close({});
-  EXPECT_EQ(right_answers(file, plan), 2u);
+  EXPECT_EQ(count_correct_results(file, plan), 2u);
 }
 
-TEST_F(StoredRooms, in_a_journal_of_other_plans_go_by_the_ids) {
+TEST_F(StoredRoomsTest, MatchesPlansByIdAfterReordering) {
   const auto plan = make_plan_with_rooms(4, {{6, 7}});
   make_stopped(plan, 3);
   const auto written = read_bytes(journal);
   auto other = plan;
   other.ids = {"plan 3", "plan 2", "plan 1", "plan 0"};
   (void)store::fold(file, &other.ids);
-  write_bytes(directory / "results.h5.wal1", written);  // of a writer that did not see the fold
-  EXPECT_EQ(right_answers(file, other), 3u);
+  write_bytes(directory / "results.h5.wal1", written);  // its writer missed the compaction
+  EXPECT_EQ(count_correct_results(file, other), 3u);
   (void)repair_results(file);
-  EXPECT_EQ(right_answers(file, other), 3u);
+  EXPECT_EQ(count_correct_results(file, other), 3u);
 }
 
-TEST(FieldCodec, refuses_damaged_bytes_and_wrong_shapes) {
+TEST(FieldCodec, RejectsDamagedBytesOrWrongShapes) {
   const auto chunk = compress_field(make_field(3, {16, 16}));
   EXPECT_LT(chunk.size(), 16u * 16 * 8 * 9 / 10) << "a smooth field becomes smaller";
   const auto broken = [&](std::vector<std::byte> bytes, GridShape shape) {
-    return refusal([&] { (void)decompress_field(bytes, shape); });
+    return error_message([&] { (void)decompress_field(bytes, shape); });
   };
   for (const GridShape shape :
        {GridShape{16, 17}, {16, 15}, {0, 16}, {1ULL << 62, 16}, {1ULL << 32, 1ULL << 32}})
-    EXPECT_THAT(broken(chunk, shape), HasSubstr("damaged"));
+    EXPECT_THAT(broken(chunk, shape), Mentions(Facts{"field", "damaged"}));
   for (std::size_t size = 0; size < chunk.size(); size += 7)
     EXPECT_THAT(broken({chunk.begin(), chunk.begin() + static_cast<long>(size)}, {16, 16}),
-                HasSubstr("damaged"));
+                Mentions(Facts{"field", "damaged"}));
 }
 
 }  // namespace

@@ -7,21 +7,21 @@
 #include "store/view.hpp"
 #include "store_fixture.hpp"
 
-// A result file with its journals: gaps, strangers, damage, and other processes that write, fold
-// and look at the same time. What kills and losses of power leave is in tests/crash.
+// Result file plus journals: gaps in the numbers, journals of other files, damage, and concurrent
+// writers, compactions and readers. Crashes and power losses are tested in tests/crash.
 namespace wallheat::store_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Journal : public StoreTest {
+class JournalTest : public StoreTest {
  protected:
   [[nodiscard]] fs::path journal_of(std::size_t session) const {
     return journal_path(file, session);
   }
 };
 
-TEST_F(Journal, of_which_a_power_loss_kept_the_last_row_but_not_its_field_gives_back_the_others) {
+TEST_F(JournalTest, RecoversOtherResultsWhenLastFieldIsTorn) {
   const auto plan = make_plan(3, {{6, 7}});
   std::string rows_before;
   std::string written;
@@ -35,101 +35,97 @@ TEST_F(Journal, of_which_a_power_loss_kept_the_last_row_but_not_its_field_gives_
   }
   write_bytes(file, rows_before);
   write_bytes(journal, written.substr(0, written.size() - 8) + std::string(8, '\0'));
-  EXPECT_EQ(right_answers(file, plan), 2u);
+  EXPECT_EQ(count_correct_results(file, plan), 2u);
   EXPECT_THAT(ResultReader(file).damage(), IsEmpty()) << "the third was never acknowledged";
   EXPECT_THAT(resume_with(plan, 2, 3), IsEmpty());
   expect_contents(file, plan, 3);
 }
 
-TEST_F(Journal, that_is_missing_before_another_is_named) {
+TEST_F(JournalTest, NamesMissingJournalWhenNumbersHaveGap) {
   const auto plan = make_plan(4);
   make_killed(plan, 1);
   for (const std::size_t i : {1, 2}) resume_with(plan, i, i + 1, false);
   const auto kept = read_bytes(journal_of(1));
   fs::remove(journal_of(1));
-  expect_refused(plan, AllOf(HasSubstr(journal_of(1).string() + " is missing, although " +
-                                       journal_of(2).string() + " is there: bring it back"),
-                             HasSubstr("mv " + journal_of(2).string() + " ")));
+  expect_errors(plan, {"mv " + journal_of(2).string() + " " + journal_of(1).string()});
   write_bytes(journal_of(1), kept);
   expect_contents(file, plan, 3);
   fs::rename(journal_of(2), journal_of(1));
-  EXPECT_EQ(right_answers(file, plan), 3u) << "rows alone are in the file, too";
+  EXPECT_EQ(count_correct_results(file, plan), 3u) << "the file contains the rows, too";
 }
 
-TEST_F(Journal, that_is_lost_with_fields_or_rooms_makes_their_plans_pending) {
+TEST_F(JournalTest, MarksPlansPendingWhenFieldsOrRoomsAreLost) {
   for (const auto& plan : {make_plan(5, {{6, 7}}), make_plan_with_rooms(5)}) {
     make_closed(plan, 2);
     resume_with(plan, 2, 4, false);
     fs::remove(journal_of(1));
     EXPECT_THAT(resume_with(plan, 2, 2, false),
-                ElementsAre("2 rows were without the field or rooms that its journal held; "
-                            "pending again: \"plan 2\", \"plan 3\""));
-    EXPECT_EQ(right_answers(file, plan), 2u);
+                ElementsAre(Mentions({"2 rows", "plan 2", "plan 3"})));
+    EXPECT_EQ(count_correct_results(file, plan), 2u);
     resume_with(plan, 2, 5);
     expect_contents(file, plan, 5);
   }
 }
 
-TEST_F(Journal, of_another_file_is_refused_by_name) {
+TEST_F(JournalTest, RejectsJournalOfAnotherFile) {
   const auto plan = make_plan(4);
   make_stopped(plan, 3);
-  const auto stranger = read_bytes(journal);
+  const auto of_another_file = read_bytes(journal);
   make_stopped(plan, 2);
-  write_bytes(journal, stranger);
-  expect_refused(plan, AllOf(HasSubstr(journal.string() + " is the journal of another result file"),
-                             HasSubstr("or move the journal away")));
-  EXPECT_EQ(read_bytes(journal), stranger);
+  write_bytes(journal, of_another_file);
+  expect_errors(plan, {journal.string(), "result file"});
+  EXPECT_EQ(read_bytes(journal), of_another_file);
 }
 
-TEST_F(Journal, without_a_record_behind_others_is_no_gap_and_is_removed) {
+TEST_F(JournalTest, RemovesRecordlessJournalAfterGap) {
   const auto plan = make_plan(4);
   make_closed(plan, 2);
   write_bytes(journal_of(30), "half a record");
   expect_contents(file, plan, 2);
-  EXPECT_THAT(repair_results(file).sentences,
-              ElementsAre(journal_of(30).string() + ", which holds nothing, was removed"));
+  EXPECT_THAT(repair_results(file).sentences, ElementsAre(Mentions(journal_of(30).string())));
+  EXPECT_FALSE(fs::exists(journal_of(30)));
   write_bytes(journal_of(30), "half a record");
   resume_with(plan, 2, 4);
   EXPECT_EQ(files_in(directory), 1u);
   expect_contents(file, plan, 4);
 }
 
-TEST_F(Journal, is_read_on_behind_damage_wherever_the_next_record_begins) {
+TEST_F(JournalTest, ResumesAfterDamageAtAnyRecordOffset) {
   const auto plan = make_plan(3, {{6, 7}});
-  // The next record is looked for in pieces of 64 KiB: its marker may lie over the end of one.
+  // The search for the next record reads blocks of 64 KiB; its marker may cross their boundary.
   for (std::size_t length = 65'455; length < 65'475; ++length) {
     ResultStore store({file, OpenMode::overwrite}, plan, {{"note", std::string(length, 'x')}});
     store.store(make_results(plan, 0, 3));
     store.close({}, false);
     flip(journal, 0);
-    ASSERT_EQ(right_answers(file, plan), 3u) << length;
+    ASSERT_EQ(count_correct_results(file, plan), 3u) << length;
   }
 }
 
-TEST_F(Journal, that_was_taken_is_not_replaced_by_one_of_the_same_name) {
+TEST_F(JournalTest, KeepsFencedJournalWhenNumberIsReused) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 3);
   const auto bytes = read_bytes(journal);
   fs::rename(journal, taken_path(journal));
-  // A writer on another host, where the new name is not seen yet, begins its own.
+  // A writer on another host, which does not see the new name yet, begins a journal.
   write_bytes(journal, bytes.substr(0, 60));
   (void)store::fold(file);
   expect_contents(file, plan, 3);
 }
 
-TEST_F(Journal, without_results_stays_if_another_one_lies_behind_it) {
+TEST_F(JournalTest, KeepsEmptyJournalWhenLaterOneExists) {
   const auto plan = make_plan(3);
   make_closed(plan, 2);
   ResultStore store({file, OpenMode::resume}, plan, {});
   ASSERT_TRUE(store.begin_unless_stopped());
-  // Of a process that does not see this one.
+  // Journal of a process that does not see this one.
   fs::copy_file(journal_of(1), journal_of(2));
   store.close({}, false);
   EXPECT_TRUE(fs::exists(journal_of(1))) << "else there would be a gap";
   expect_contents(file, plan, 2);
 }
 
-TEST_F(Journal, is_kept_if_another_process_replaced_the_file_that_is_folded) {
+TEST_F(JournalTest, SurvivesWhenFileIsReplacedDuringCompaction) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 3);
   const auto replace = [&] {
@@ -137,31 +133,32 @@ TEST_F(Journal, is_kept_if_another_process_replaced_the_file_that_is_folded) {
     fs::rename(directory / "other.h5", file);
     return false;
   };
-  EXPECT_THAT(refusal([&] { (void)store::fold(file, nullptr, replace); }),
-              HasSubstr("was replaced by another process"));
+  EXPECT_THAT(error_message([&] { (void)store::fold(file, nullptr, replace); }),
+              Mentions({file.string(), "another process"}));
   expect_contents(file, plan, 3);
 }
 
-TEST_F(Journal, that_was_taken_from_its_writer_acknowledges_nothing_more) {
+TEST_F(JournalTest, FailsCommitAfterItIsFenced) {
   const auto plan = make_plan(4, {{6, 7}});
   ResultStore store({file, OpenMode::create}, plan, {});
   store.store(make_results(plan, 0, 2));
-  fs::remove(lock);  // as on a file system where this process is not seen
+  fs::remove(lock);  // simulates a file system without shared locks
   EXPECT_EQ(repair_results(file).done, 2u);
-  EXPECT_THAT(refusal([&] { store.store(make_results(plan, 2, 3)); }),
-              HasSubstr("was taken away by another process, which did not see that this one"));
-  EXPECT_THAT(refusal([&] { store.store(make_results(plan, 3, 4)); }), HasSubstr("was given up"));
+  EXPECT_THAT(error_message([&] { store.store(make_results(plan, 2, 3)); }),
+              Mentions({journal.string(), "another process", "--resume"}));
+  EXPECT_THAT(error_message([&] { store.store(make_results(plan, 3, 4)); }),
+              AllOf(Mentions(file.string()), Not(Mentions(journal.string()))));
   expect_contents(file, plan, 2);
 }
 
-TEST_F(Journal, of_a_writer_that_began_while_another_folded_belongs_to_the_new_file) {
+TEST_F(JournalTest, BelongsToNewFileWhenBegunDuringCompaction) {
   const auto plan = make_plan(6, {{6, 7}});
   make_stopped(plan, 2);
-  // The fold has taken the journals; a writer that it does not see begins.
+  // The compaction has fenced the journals; a writer that it does not see begins.
   store::take_journals(file);
   ResultStore unseen({file, OpenMode::resume}, plan, {});
   unseen.store(make_results(plan, 2, 4));
-  // Now the fold has its new file, made of what it took.
+  // The compaction creates the new file from the fenced journals.
   fs::rename(journal_of(1), directory / "hidden");
   (void)store::fold(file);
   fs::rename(directory / "hidden", journal_of(1));
@@ -172,19 +169,20 @@ TEST_F(Journal, of_a_writer_that_began_while_another_folded_belongs_to_the_new_f
   expect_contents(file, plan, 5);
 }
 
-TEST_F(Journal, begins_for_no_writer_whose_file_is_replaced_by_a_fold) {
+TEST_F(JournalTest, FailsToBeginAfterFileIsCompacted) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 2);
   ResultStore unseen({file, OpenMode::resume}, plan, {});
   (void)store::fold(file);
-  EXPECT_THAT(refusal([&] { unseen.store(make_results(plan, 2, 3)); }), HasSubstr("changed"));
+  EXPECT_THAT(error_message([&] { unseen.store(make_results(plan, 2, 3)); }),
+              Mentions({file.string(), "changed"}));
   expect_contents(file, plan, 2);
 }
 
-TEST_F(Journal, is_skipped_where_it_holds_fields_when_only_rows_are_looked_at) {
+TEST_F(JournalTest, SkipsFieldBytesWhenOnlyRowsAreRead) {
   const auto plan = make_plan(20, {{400, 400}});
   auto results = make_results(plan, 0, 20);
-  for (PlanResult& result : results) result.field.resize(1 << 20);  // nobody looks at it
+  for (PlanResult& result : results) result.field.resize(1 << 20);  // never decompressed
   ResultStore store({file, OpenMode::create}, plan, {});
   store.store(results);
   const auto bytes_read = [] {
@@ -199,7 +197,7 @@ TEST_F(Journal, is_skipped_where_it_holds_fields_when_only_rows_are_looked_at) {
   EXPECT_LT(bytes_read() - before, 3 << 20) << "of 20 MB";
 }
 
-TEST_F(Journal, and_file_show_all_that_was_acknowledged_at_every_moment_of_sessions_that_fold) {
+TEST_F(JournalTest, ShowsAllAcknowledgedResultsWhileSessionsCompact) {
   constexpr std::size_t plans = 40;
   make_closed(make_plan_with_rooms(1, {{6, 7}}), 1);
   using Count = std::atomic<std::size_t>;
@@ -208,7 +206,7 @@ TEST_F(Journal, and_file_show_all_that_was_acknowledged_at_every_moment_of_sessi
   ASSERT_NE(shared, MAP_FAILED);
   auto& acknowledged = *new (shared) Count(1);
   const auto writer = start_child([&] {
-    for (std::size_t i = 1; i < plans; ++i) {  // each session rebuilds the file, and folds it
+    for (std::size_t i = 1; i < plans; ++i) {  // each session rebuilds and compacts the file
       const auto plan = make_plan_with_rooms(i + 1, {{6, 7}});
       ResultStore store({file, OpenMode::resume}, plan, {});
       store.store(make_results(plan, i, i + 1));
@@ -219,7 +217,7 @@ TEST_F(Journal, and_file_show_all_that_was_acknowledged_at_every_moment_of_sessi
   int status = -1;
   for (bool is_over = false; !is_over;) {
     is_over = ::waitpid(writer, &status, WNOHANG) == writer;
-    const std::size_t least = acknowledged;
+    const std::size_t min_count = acknowledged;
     const ResultReader reader(file);
     const auto plan = make_plan_with_rooms(reader.count(), {{6, 7}});
     std::size_t found = 0;
@@ -227,7 +225,7 @@ TEST_F(Journal, and_file_show_all_that_was_acknowledged_at_every_moment_of_sessi
       found += is_answer(row.status) ? 1 : 0;
       EXPECT_TRUE(!is_answer(row.status) || same(row, make_result(plan, row.index)));
     });
-    EXPECT_GE(found, least);
+    EXPECT_GE(found, min_count);
   }
   EXPECT_EQ(status, 0);
   EXPECT_EQ(acknowledged, plans);

@@ -8,19 +8,19 @@ namespace {
 
 using Paths = std::vector<std::filesystem::path>;
 
-class Merge : public StoreTest {
+class MergeTest : public StoreTest {
  protected:
   [[nodiscard]] std::filesystem::path part(std::size_t number) const {
     return directory / ("part-" + std::to_string(number) + ".h5");
   }
-  /// In place of one that is there.
+  /// Replaces the shard file if it exists.
   static void write_part(const std::filesystem::path& path, const StorePlan& plan,
                          const std::vector<PlanResult>& results) {
     ResultStore store({path, OpenMode::overwrite}, plan, {{"wrote", path.filename().string()}});
     store.store(results);
     store.close({});
   }
-  /// Of two parts, each with some results.
+  /// Merges two shard files with these results.
   MergeReport merge_of(const StorePlan& plan, const std::vector<PlanResult>& first,
                        const std::vector<PlanResult>& second) const {
     write_part(part(0), plan, first);
@@ -29,7 +29,7 @@ class Merge : public StoreTest {
   }
 };
 
-TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
+TEST_F(MergeTest, RecordsShardFileOfEachSession) {
   const auto plan = make_plan(6);
   write_part(part(0), plan, make_results(plan, 0, 3));
   write_part(part(1), plan, make_results(plan, 3, 6));
@@ -43,7 +43,7 @@ TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
   const auto& sessions = reader.sessions();
   ASSERT_EQ(sessions.size(), 4u);
   EXPECT_EQ(reader.row(0).session, 0u);
-  EXPECT_EQ(reader.row(3).session, 2u) << "that of part 1 which stored it last";
+  EXPECT_EQ(reader.row(3).session, 2u) << "the session of part 1 that stored it last";
   EXPECT_EQ(reader.row(5).session, 1u);
   EXPECT_EQ(sessions[2].at("wrote"), "part-1.h5 again");
   EXPECT_EQ(sessions[2].at("merged_from"), "part-1.h5");
@@ -54,7 +54,7 @@ TEST_F(Merge, keeps_the_sessions_of_all_parts_and_says_where_they_are_from) {
   EXPECT_FALSE(is_from_part(sessions[3]));
 }
 
-TEST_F(Merge, takes_equal_fields_for_equal_even_if_they_are_compressed_otherwise) {
+TEST_F(MergeTest, AcceptsEqualFieldsWithDifferentCompression) {
   const auto plan = make_plan(4, {{60, 70}});
   const auto results = make_results(plan, 0, 4);
   auto others = results;
@@ -69,43 +69,40 @@ TEST_F(Merge, takes_equal_fields_for_equal_even_if_they_are_compressed_otherwise
   expect_contents(file, plan, 4);
 }
 
-TEST_F(Merge, writes_nothing_if_one_bit_of_an_answer_differs) {
+TEST_F(MergeTest, WritesNothingWhenOneBitDiffers) {
   const auto plan = make_plan_with_rooms(6, {{6, 7}});
   using Change = std::function<void(PlanResult&)>;
-  const std::vector<std::pair<const char*, Change>> changes{
-      {"status", [](auto& r) { r.status = PlanStatus::max_iterations; }},
-      {"mean_temp",
+  const std::vector<std::pair<Facts, Change>> changes{
+      {{"status"}, [](auto& r) { r.status = PlanStatus::max_iterations; }},
+      {{"mean_temp"},
        [](auto& r) { r.statistics.mean_temp = std::nextafter(r.statistics.mean_temp, 0); }},
-      {"std_temp", [](auto& r) { r.statistics.std_temp += 1; }},
-      {"pct_above_18", [](auto& r) { r.statistics.pct_above_18 += 1; }},
-      {"pct_below_15", [](auto& r) { r.statistics.pct_below_15 = -0.0; }},
-      {"iterations", [](auto& r) { ++r.iterations; }},
-      {"last_delta", [](auto& r) { r.last_delta = std::nextafter(r.last_delta, 1); }},
-      {"max_temp of room 5", [](auto& r) { r.rooms[4].max_temp = 1; }},
-      {"input_hash", [](auto& r) { r.input_hash ^= 1; }},
-      {"field",
+      {{"std_temp"}, [](auto& r) { r.statistics.std_temp += 1; }},
+      {{"pct_above_18"}, [](auto& r) { r.statistics.pct_above_18 += 1; }},
+      {{"pct_below_15"}, [](auto& r) { r.statistics.pct_below_15 = -0.0; }},
+      {{"iterations"}, [](auto& r) { ++r.iterations; }},
+      {{"last_delta"}, [](auto& r) { r.last_delta = std::nextafter(r.last_delta, 1); }},
+      {{"max_temp", "room 5"}, [](auto& r) { r.rooms[4].max_temp = 1; }},
+      {{"input_hash"}, [](auto& r) { r.input_hash ^= 1; }},
+      {{"field", "1 cell", "row 5", "column 6"},
        [](auto& r) {
          auto field = make_field(4, {6, 7});
          field(5, 6) = std::nextafter(field(5, 6), 0);
          put_field(r, field);
        }},
   };
-  for (const auto& [name, change] : changes) {
+  for (const auto& [difference, change] : changes) {
     auto other = make_results(plan, 4, 5);
     change(other[0]);
     const auto report = merge_of(plan, make_results(plan, 0, 6), other);
-    EXPECT_FALSE(report.written) << name;
+    EXPECT_FALSE(report.written) << difference.front();
     EXPECT_THAT(report.conflicts,
-                ElementsAre(StartsWith("plan \"plan 4\" has different answers in " +
-                                       part(0).string() + " and " + part(1).string() + ": " + name +
-                                       (name == std::string("field")
-                                            ? " in 1 cell, the first in row 5, column 6, is "
-                                            : " is "))));
+                ElementsAre(AllOf(Mentions({"plan 4", part(0).string(), part(1).string()}),
+                                  Mentions(difference))));
     EXPECT_EQ(files_in(directory), 2u);
   }
 }
 
-TEST_F(Merge, does_not_call_it_a_conflict_who_solved_a_plan_nor_another_nan) {
+TEST_F(MergeTest, IgnoresProvenanceOrNanSignWhenComparingResults) {
   const auto plan = make_plan(3);
   auto others = make_results(plan, 0, 3);
   ASSERT_TRUE(std::isnan(others[0].statistics.pct_above_18));
@@ -121,35 +118,34 @@ TEST_F(Merge, does_not_call_it_a_conflict_who_solved_a_plan_nor_another_nan) {
   expect_contents(file, plan, 3);
 }
 
-TEST_F(Merge, names_how_a_part_of_another_campaign_differs) {
+TEST_F(MergeTest, ReportsDifferenceForShardOfAnotherCampaign) {
   const auto plan = make_plan(5);
   write_part(part(0), plan, {});
   auto other_tolerance = plan;
   other_tolerance.settings["tolerance"] = "0.5";
   auto other_order = plan;
   other_order.ids = {"plan 0", "plan 1", "plan 3", "plan 2", "plan 4"};
-  const std::vector<std::pair<TestPlan, std::string>> others{
-      {other_tolerance, "tolerance: it has 0.5, the other 0.0001"},
-      {make_plan(5, {{2, 2}}), "fields: it has saved, the other not saved"},
-      {make_plan(7), "it is for 7 plans, the other for 5"},
-      {other_order, "its plan number 2 is \"plan 3\", that of the other \"plan 2\""}};
+  const std::vector<std::pair<TestPlan, Facts>> others{
+      {other_tolerance, {"tolerance", "0.5", "0.0001"}},
+      {make_plan(5, {{2, 2}}), {"fields"}},
+      {make_plan(7), {"7", "5"}},
+      {other_order, {"plan 2", "plan 3"}}};
   for (const auto& [other, difference] : others) {
     write_part(part(1), other, {});
-    EXPECT_THAT(refusal([&] {
+    EXPECT_THAT(error_message([&] {
                   (void)merge_results(file, {part(0), part(1)}, {true});
                 }),
-                AllOf(HasSubstr(part(1).string() + " is a part of another campaign than "),
-                      HasSubstr(difference)));
+                AllOf(Mentions({part(0).string(), part(1).string()}), Mentions(difference)));
     EXPECT_EQ(files_in(directory), 2u);
   }
 }
 
-TEST_F(Merge, prefers_an_answer_to_a_failure_and_the_failure_that_was_tried_more) {
+TEST_F(MergeTest, PrefersResultThenMostFrequentFailure) {
   const auto plan = make_plan(5, {{6, 7}});
   const auto failed = [&](std::size_t i, int failures, int more_attempts = 0) {
     auto result = failure(plan, i, "failed " + std::to_string(failures) + " times");
     result.failures = failures;
-    result.attempts = failures + more_attempts;  // stops, in which the plan is not to blame
+    result.attempts = failures + more_attempts;  // stopped attempts are not failures
     return result;
   };
   std::vector first{make_result(plan, 0), failed(1, 1), failed(2, 3), failed(3, 1), failed(4, 2)};
@@ -161,7 +157,7 @@ TEST_F(Merge, prefers_an_answer_to_a_failure_and_the_failure_that_was_tried_more
     EXPECT_EQ(report.done, 2u);
     EXPECT_EQ(report.failed, 3u);
     EXPECT_EQ(report.duplicates, 0u);
-    EXPECT_EQ(right_answers(file, plan), 2u);
+    EXPECT_EQ(count_correct_results(file, plan), 2u);
     const ResultReader reader(file);
     EXPECT_EQ(reader.row(2).failures, 3);
     EXPECT_EQ(reader.row(3).error, "failed 1 times");
@@ -169,23 +165,23 @@ TEST_F(Merge, prefers_an_answer_to_a_failure_and_the_failure_that_was_tried_more
   }
 }
 
-TEST_F(Merge, takes_what_a_living_run_has_stored_and_says_so) {
+TEST_F(MergeTest, WarnsAboutUnclosedShardWhileTakingResults) {
   const auto plan = make_plan(12, {{6, 7}, {20, 20}});
   write_part(part(0), plan, make_results(plan, 0, 5));
-  ResultStore living({part(1), OpenMode::create}, plan, {});
-  living.store(make_results(plan, 5, 9));
+  ResultStore running({part(1), OpenMode::create}, plan, {});
+  running.store(make_results(plan, 5, 9));
   const auto report = merge_results(file, {part(0), part(1)}, {true, false});
   EXPECT_TRUE(report.written);
   EXPECT_THAT(report.missing, ElementsAre("plan 9", "plan 10", "plan 11"));
-  EXPECT_THAT(report.warnings, ElementsAre(HasSubstr(part(1).string() + " was not closed")));
+  EXPECT_THAT(report.warnings, ElementsAre(Mentions({part(1).string(), "closed"})));
   expect_contents(file, plan, 9);
-  living.store(make_results(plan, 9, 12));
-  living.close({});
+  running.store(make_results(plan, 9, 12));
+  running.close({});
   EXPECT_TRUE(merge_results(file, {part(0), part(1)}, {false, true}).written);
   expect_contents(file, plan, 12);
 }
 
-TEST_F(Merge, takes_a_plan_with_a_damaged_row_or_field_from_another_part_or_names_it) {
+TEST_F(MergeTest, ReplacesDamagedResultsFromOtherShard) {
   const auto plan = make_plan(6, {{6, 7}});
   make_closed(plan, 6);
   for (const std::size_t i : {1, 4}) damage_row(plan, i);
@@ -195,32 +191,42 @@ TEST_F(Merge, takes_a_plan_with_a_damaged_row_or_field_from_another_part_or_name
   const auto report = merge_results(file, {part(0), part(1)}, {true, false});
   EXPECT_THAT(report.missing, ElementsAre("plan 4", "plan 5"));
   EXPECT_THAT(report.warnings,
-              ElementsAre(part(0).string() + " is damaged: 2 rows were damaged; pending again: "
-                                             "\"plan 1\", \"plan 4\"",
-                          part(0).string() + " is damaged: 2 fields were damaged; pending again: "
-                                             "\"plan 2\", \"plan 5\""));
+              ElementsAre(Mentions({part(0).string(), "2 rows", "plan 1", "plan 4"}),
+                          Mentions({part(0).string(), "2 fields", "plan 2", "plan 5"})));
   expect_contents(file, plan, 4);
 }
 
-TEST_F(Merge, refuses_to_write_over_a_part_or_a_file_or_a_living_run) {
+TEST_F(MergeTest, RejectsUnsafeOutputOrMissingShard) {
   const auto plan = make_plan(4);
   EXPECT_TRUE(merge_of(plan, make_results(plan, 0, 2), make_results(plan, 2, 4)).written);
   const auto before = read_bytes(part(0));
   std::filesystem::create_symlink(part(0), directory / "link.h5");
   write_bytes(file, "precious");
-  const ResultStore living({directory / "live.h5", OpenMode::create}, plan, {});
-  const std::vector<std::tuple<std::filesystem::path, Paths, bool, std::string>> refused{
-      {part(0), {part(0), part(1)}, true, "is one of the parts"},
-      {directory / "link.h5", {part(0), part(1)}, true, "is one of the parts"},
-      {file, {part(0), part(1)}, false, "exists; name another file, or replace it by --overwrite"},
-      {file, {part(0), part(1)}, true, "is not a result file that wallheat wrote"},
-      {directory / "live.h5", {part(0)}, true, "is being written by process"},
-      {directory / "x.h5", {part(0), part(7)}, true, "part-7.h5 does not exist"}};
-  for (const auto& [out, parts, overwrite, sentence] : refused)
-    EXPECT_THAT(refusal([&, &out = out, &parts = parts, overwrite = overwrite] {
+  const auto link = directory / "link.h5";
+  const auto live = directory / "live.h5";
+  const ResultStore running({live, OpenMode::create}, plan, {});
+  const auto does_not_advise_overwrite = Not(Mentions("--overwrite"));
+  struct Case {
+    std::filesystem::path out;
+    Paths parts;
+    bool overwrite;
+    testing::Matcher<const std::string&> message;
+  };
+  const std::vector<Case> cases{
+      {part(0),
+       {part(0), part(1)},
+       true,
+       AllOf(Mentions(part(0).string()), does_not_advise_overwrite)},
+      {link, {part(0), part(1)}, true, AllOf(Mentions(link.string()), does_not_advise_overwrite)},
+      {file, {part(0), part(1)}, false, Mentions({file.string(), "exists", "--overwrite"})},
+      {file, {part(0), part(1)}, true, Mentions({file.string(), "result file", "--overwrite"})},
+      {live, {part(0)}, true, Mentions({live.string(), std::to_string(::getpid())})},
+      {directory / "x.h5", {part(0), part(7)}, true, Mentions(part(7).string())}};
+  for (const auto& [out, parts, overwrite, message] : cases)
+    EXPECT_THAT(error_message([&, &out = out, &parts = parts, overwrite = overwrite] {
                   (void)merge_results(out, parts, {false, overwrite});
                 }),
-                HasSubstr(sentence));
+                message);
   EXPECT_EQ(read_bytes(file), "precious");
   EXPECT_EQ(read_bytes(part(0)), before);
   write_bytes(file, read_bytes(part(1)));
@@ -228,14 +234,14 @@ TEST_F(Merge, refuses_to_write_over_a_part_or_a_file_or_a_living_run) {
   expect_contents(file, plan, 4);
 }
 
-TEST_F(Merge, keeps_no_file_open_a_part) {
+TEST_F(MergeTest, KeepsFewFilesOpenForManyShards) {
   const auto plan = make_plan_with_rooms(40);
   Paths parts;
   for (std::size_t k = 0; k < 40; ++k) {
     parts.push_back(part(k));
     write_part(parts.back(), plan, {make_result(plan, k)});
   }
-  EXPECT_EQ(in_a_process([&] {
+  EXPECT_EQ(run_in_child([&] {
               const rlimit few{32, 32};
               ::setrlimit(RLIMIT_NOFILE, &few);
               EXPECT_EQ(merge_results(file, parts, {}).done, 40u);

@@ -6,14 +6,15 @@
 namespace wallheat::store_test {
 namespace {
 
-using ResultStoreFile = StoreTest;
+using ResultStoreTest = StoreTest;
 
-TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_whole) {
+TEST_F(ResultStoreTest, ListsFieldDatasetsAfterCompaction) {
   auto plan = make_plan(5, {{2, 3}, {4, 4}});
   plan.ids = {"plan 0", "a/b", ".", "50%", "plan 4"};
   ResultStore store({file, OpenMode::create}, plan, {});
   store.store(make_results(plan, 0, 4));
-  EXPECT_THAT(refusal([&] { (void)stored_fields(file); }), HasSubstr("is not whole yet"));
+  EXPECT_THAT(error_message([&] { (void)stored_fields(file); }),
+              Mentions({file.string(), "wallheat repair"}));
   store.close({});
   const std::vector<std::string> names{"/fields/plan 0", "/fields/a%2Fb", "/fields/%2E",
                                        "/fields/50%25"};
@@ -29,7 +30,7 @@ TEST_F(ResultStoreFile, tells_other_programs_where_fields_are_once_it_is_whole) 
   expect_contents(file, plan, 4);
 }
 
-TEST_F(ResultStoreFile, changes_nothing_before_it_begins) {
+TEST_F(ResultStoreTest, ChangesNothingBeforeBegin) {
   const auto plan = make_plan(3);
   { const ResultStore store({file, OpenMode::create}, plan, {}); }
   EXPECT_EQ(files_in(directory), 0u);
@@ -41,7 +42,7 @@ TEST_F(ResultStoreFile, changes_nothing_before_it_begins) {
   EXPECT_EQ(files_in(directory), 1u);
 }
 
-TEST_F(ResultStoreFile, that_was_stopped_before_the_first_result_leaves_nothing_behind) {
+TEST_F(ResultStoreTest, LeavesNothingWhenStoppedBeforeFirstResult) {
   const auto plan = make_plan(3);
   const auto stop = [](ResultStore store) {
     ASSERT_TRUE(store.begin_unless_stopped());
@@ -54,12 +55,11 @@ TEST_F(ResultStoreFile, that_was_stopped_before_the_first_result_leaves_nothing_
   EXPECT_EQ(files_in(directory), 1u);
   EXPECT_EQ(ResultReader(file).sessions().size(), 1u);
   stop(ResultStore({file, OpenMode::overwrite}, make_plan(4), {}));
-  EXPECT_EQ(files_in(directory), 1u) << "what was written over stays";
+  EXPECT_EQ(files_in(directory), 1u) << "an overwritten file remains";
   expect_contents(file, make_plan(4), 0);
 }
 
-TEST_F(ResultStoreFile,
-       that_was_stopped_ends_at_once_and_is_made_whole_by_the_session_that_finishes) {
+TEST_F(ResultStoreTest, DefersCompactionToFinishingSessionWhenStopped) {
   const auto plan = make_plan_with_rooms(9, {{6, 7}});
   make_stopped(plan, 4);
   EXPECT_TRUE(std::filesystem::exists(journal));
@@ -78,7 +78,7 @@ TEST_F(ResultStoreFile,
   EXPECT_EQ(reader.row(5).session, 1u);
 }
 
-TEST_F(ResultStoreFile, is_made_whole_by_a_resume_that_has_nothing_to_do) {
+TEST_F(ResultStoreTest, CompactsOnResumeWhenNoPlanRemains) {
   const auto plan = make_plan(4);
   make_stopped(plan, 4);
   ResultStore({file, OpenMode::resume}, plan, {}).close({});
@@ -87,10 +87,10 @@ TEST_F(ResultStoreFile, is_made_whole_by_a_resume_that_has_nothing_to_do) {
   write_bytes(directory / "results.h5.new", "half");
   ResultStore({file, OpenMode::resume}, plan, {}).close({});
   EXPECT_EQ(read_bytes(file), before);
-  EXPECT_EQ(files_in(directory), 1u) << "what a killed session left is removed";
+  EXPECT_EQ(files_in(directory), 1u) << "leftovers of a killed session are removed";
 }
 
-TEST_F(ResultStoreFile, hears_a_stop_while_it_is_made_whole_and_keeps_its_journals) {
+TEST_F(ResultStoreTest, KeepsJournalsWhenStoppedDuringCompaction) {
   const auto plan = make_plan(200, {{6, 7}});
   ResultStore store({file, OpenMode::create}, plan, {});
   store.store(make_results(plan, 0, 200));
@@ -104,7 +104,7 @@ TEST_F(ResultStoreFile, hears_a_stop_while_it_is_made_whole_and_keeps_its_journa
   expect_contents(file, plan, 200);
 }
 
-TEST_F(ResultStoreFile, folds_many_journals_so_that_they_do_not_pile_up) {
+TEST_F(ResultStoreTest, CompactsWhenManyJournalsAccumulate) {
   const auto plan = make_plan(80);
   make_stopped(plan, 1);
   for (std::size_t i = 1; i < 80; ++i) {
@@ -115,7 +115,7 @@ TEST_F(ResultStoreFile, folds_many_journals_so_that_they_do_not_pile_up) {
   EXPECT_EQ(ResultReader(file).sessions().size(), 80u);
 }
 
-TEST_F(ResultStoreFile, foretells_how_long_it_takes_to_make_it_whole) {
+TEST_F(ResultStoreTest, PredictsLongerCompactionForMoreResults) {
   const auto plan = make_plan(8, {{100, 100}});
   ResultStore store({file, OpenMode::create}, plan, {});
   ASSERT_TRUE(store.begin_unless_stopped());
@@ -124,7 +124,7 @@ TEST_F(ResultStoreFile, foretells_how_long_it_takes_to_make_it_whole) {
   EXPECT_GT(store.fold_seconds(), before);
 }
 
-TEST_F(ResultStoreFile, goes_on_with_other_plans_but_loses_no_answer_and_no_attempt) {
+TEST_F(ResultStoreTest, KeepsResultsWhenResumedWithOtherPlans) {
   const auto plan = make_plan_with_rooms(5, {{6, 7}});
   auto more = make_plan_with_rooms(7, {{6, 7}});
   more.ids = {"plan 6", "plan 5", "plan 3", "plan 2", "plan 1", "plan 0", "plan 4"};
@@ -141,50 +141,49 @@ TEST_F(ResultStoreFile, goes_on_with_other_plans_but_loses_no_answer_and_no_atte
     EXPECT_TRUE(same(rows[0], pending(more, 0)));
     EXPECT_EQ(rows[6].failures, 2);
     ASSERT_TRUE(store.begin_unless_stopped());
-    EXPECT_EQ(right_answers(file, more), 4u);
+    EXPECT_EQ(count_correct_results(file, more), 4u);
     store.close({});
-    EXPECT_EQ(right_answers(file, more), 4u);
+    EXPECT_EQ(count_correct_results(file, more), 4u);
     EXPECT_EQ(files_in(directory), 1u);
-    EXPECT_THAT(refusal_of_store(file, OpenMode::resume, make_plan_with_rooms(2, {{6, 7}})),
-                HasSubstr("holds answers of plans that this run does not name (\"plan 3\", "
-                          "\"plan 2\")"));
+    EXPECT_THAT(error_message_of_opening(file, OpenMode::resume, make_plan_with_rooms(2, {{6, 7}})),
+                Mentions({file.string(), "plan 3", "plan 2"}));
   }
 }
 
-TEST_F(ResultStoreFile, of_many_plans_is_taken_up_without_holding_all_rows) {
+TEST_F(ResultStoreTest, ResumesManyPlansWithoutHoldingAllRows) {
 #ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the address sanitizer takes memory of its own";
+  GTEST_SKIP() << "the address sanitizer uses additional memory";
 #endif
   const auto plan = make_plan(60'000);
   make_closed(plan, plan.ids.size());
-  const auto most_memory_kib = [] {
+  const auto peak_memory_kib = [] {
     struct rusage used {};
     ::getrusage(RUSAGE_SELF, &used);
     return used.ru_maxrss;
   };
-  EXPECT_EQ(in_a_process([&] {
-              const auto before = most_memory_kib();
+  EXPECT_EQ(run_in_child([&] {
+              const auto before = peak_memory_kib();
               std::size_t answers = 0;
               const ResultStore store({file, OpenMode::resume}, plan, {});
               store.for_each_restored(
                   [&](const PlanResult& row) { answers += is_answer(row.status) ? 1 : 0; });
               EXPECT_EQ(answers, plan.ids.size());
-              EXPECT_LT(most_memory_kib() - before, 20'000) << "of 50 MB of rows";
+              EXPECT_LT(peak_memory_kib() - before, 20'000) << "of 50 MB of rows";
             }),
             0);
 }
 
-TEST_F(ResultStoreFile, of_two_names_is_not_written) {
+TEST_F(ResultStoreTest, RejectsFileWithHardLinks) {
   const auto plan = make_plan(3);
   make_closed(plan, 2);
   std::filesystem::create_hard_link(file, directory / "other.h5");
-  const auto refused = HasSubstr(file.string() + " has 2 names (hard links)");
-  EXPECT_THAT(refusal_of_store(file, OpenMode::resume, plan), refused);
-  EXPECT_THAT(refusal([&] { (void)repair_results(file); }), refused);
+  const auto names_links = Mentions({file.string(), "2", "hard links"});
+  EXPECT_THAT(error_message_of_opening(file, OpenMode::resume, plan), names_links);
+  EXPECT_THAT(error_message([&] { (void)repair_results(file); }), names_links);
   expect_contents(file, plan, 2);
 }
 
-TEST_F(ResultStoreFile, replaces_an_answer_by_a_failure_only_if_both_are_of_one_session) {
+TEST_F(ResultStoreTest, ReplacesResultByFailureOnlyWithinOneSession) {
   const auto plan = make_plan(3, {{6, 7}});
   const auto failed = failure(plan, 1, "two devices gave different answers");
   for (const bool is_own : {true, false}) {
@@ -199,14 +198,14 @@ TEST_F(ResultStoreFile, replaces_an_answer_by_a_failure_only_if_both_are_of_one_
       store->store(std::span(&failed, 1));
       for (const bool is_closed : {false, true}) {
         if (is_closed) store->close({}, is_whole);
-        EXPECT_EQ(right_answers(file, plan), is_own ? 2u : 3u);
+        EXPECT_EQ(count_correct_results(file, plan), is_own ? 2u : 3u);
         EXPECT_EQ(same(ResultReader(file).row(1), failed), is_own);
       }
     }
   }
 }
 
-TEST_F(ResultStoreFile, holds_ids_that_are_too_long_for_a_row_cut_and_apart) {
+TEST_F(ResultStoreTest, KeepsTruncatedIdsDistinct) {
   auto plan = make_plan(3);
   const std::string longest(127, 'x');
   plan.ids = {longest, std::string(139, 'y') + "1", std::string(139, 'y') + "2"};
@@ -221,7 +220,7 @@ TEST_F(ResultStoreFile, holds_ids_that_are_too_long_for_a_row_cut_and_apart) {
             PlanStatus::failed);
 }
 
-TEST_F(ResultStoreFile, cuts_long_texts_between_characters) {
+TEST_F(ResultStoreTest, TruncatesLongStringsBetweenCharacters) {
   auto result = failure(make_plan(1), 0, "");
   for (int i = 0; i < 100; ++i) result.error += "\u00e9\u20ac";  // two and three bytes
   // 52 pairs and "é"; "€" would end at 265
@@ -230,7 +229,7 @@ TEST_F(ResultStoreFile, cuts_long_texts_between_characters) {
   EXPECT_EQ(store::text_in(store::to_row(result).error).size(), 263u);
 }
 
-TEST_F(ResultStoreFile, keeps_long_odd_and_empty_attributes) {
+TEST_F(ResultStoreTest, KeepsUnusualAttributeValues) {
   auto plan = make_plan(1);
   plan.settings["empty"] = "";
   plan.settings["a/b \u20ac"] = "line one\nline two";
@@ -239,31 +238,40 @@ TEST_F(ResultStoreFile, keeps_long_odd_and_empty_attributes) {
   ResultStore({file, OpenMode::create}, plan, plan.settings).close({});
   EXPECT_EQ(ResultReader(file).settings(), plan.settings);
   EXPECT_EQ(ResultReader(file).sessions()[0], plan.settings);
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(error_message([&] {
               ResultStore({file, OpenMode::resume}, plan, {}).close({});
             }),
             "(no error)");
 }
 
-TEST_F(ResultStoreFile, refuses_what_it_cannot_hold_and_to_replace_a_file_unless_told) {
+TEST_F(ResultStoreTest, RejectsInvalidRowsIdsOrTargets) {
   auto plan = make_plan(2);
   ResultStore store({file, OpenMode::create}, plan, {});
-  auto stranger = make_result(plan, 1);
-  stranger.id = "somebody else";
-  EXPECT_THAT(refusal([&] { store.store(std::vector{stranger}); }), HasSubstr("has no row 1"));
+  auto unknown = make_result(plan, 1);
+  unknown.id = "unknown plan";
+  EXPECT_THAT(error_message([&] { store.store(std::vector{unknown}); }),
+              Mentions({file.string(), "row 1", "unknown plan"}));
   store.store(make_results(plan, 0, 2));
   store.close({});
   const auto before = read_bytes(file);
   auto unnamed = plan;
   unnamed.ids = {"plan 0", ""};
-  const std::vector<std::tuple<std::filesystem::path, TestPlan, bool, std::string>> refused{
-      {file, plan, false, "exists; go on with it by --resume, or replace it by --overwrite"},
-      {directory / "no" / "r.h5", plan, false, "there is no directory"},
-      {directory, plan, true, "is a folder, not a result"},
-      {file, unnamed, true, "it is empty or holds a NUL"}};
-  for (const auto& [path, what, overwrite, sentence] : refused)
-    EXPECT_THAT(refusal_of_store(path, overwrite ? OpenMode::overwrite : OpenMode::create, what),
-                HasSubstr(sentence));
+  struct Case {
+    std::filesystem::path path;
+    TestPlan plan;
+    OpenMode mode;
+    Facts facts;
+  };
+  const std::vector<Case> cases{
+      {file, plan, OpenMode::create, {file.string(), "--resume", "--overwrite"}},
+      {directory / "no" / "r.h5",
+       plan,
+       OpenMode::create,
+       {(directory / "no").string(), "directory"}},
+      {directory, plan, OpenMode::overwrite, {directory.string(), "result file"}},
+      {file, unnamed, OpenMode::overwrite, {file.string(), "NUL"}}};
+  for (const auto& each : cases)
+    EXPECT_THAT(error_message_of_opening(each.path, each.mode, each.plan), Mentions(each.facts));
   EXPECT_EQ(read_bytes(file), before);
   EXPECT_EQ(files_in(directory), 1u);
   const auto none = make_plan(0);

@@ -9,35 +9,37 @@
 namespace wallheat::store_test {
 namespace {
 
-using OneWriter = StoreTest;
+using WriteLockTest = StoreTest;
 
-TEST_F(OneWriter, is_all_that_a_file_can_have_while_it_lives) {
+TEST_F(WriteLockTest, RejectsSecondWriterWhileFirstIsRunning) {
   const auto plan = make_plan(3);
   ::setenv("SLURM_JOB_ID", "4711", 1);
   ResultStore store({file, OpenMode::create}, plan, {});
   ::unsetenv("SLURM_JOB_ID");
   store.store(make_results(plan, 0, 2));
-  const auto expected =
-      AllOf(HasSubstr("is being written by process " + std::to_string(::getpid()) + " on host "),
-            HasSubstr(" in job 4711 since "), HasSubstr("; wait for it or stop it"));
-  EXPECT_THAT(refusal_of_store(file, OpenMode::resume, plan), expected);
-  EXPECT_THAT(refusal_of_store(file, OpenMode::overwrite, plan), expected);
-  EXPECT_EQ(lock_holder_of(file).life, LockHolder::Life::lives);
+  const LockHolder holder = lock_holder_of(file);
+  EXPECT_EQ(holder.life, LockHolder::Life::lives);
+  EXPECT_EQ(holder.pid, std::to_string(::getpid()));
+  EXPECT_THAT(holder.host, Not(IsEmpty()));
+  EXPECT_THAT(holder.since, Not(IsEmpty()));
+  for (const auto mode : {OpenMode::resume, OpenMode::overwrite})
+    EXPECT_THAT(error_message_of_opening(file, mode, plan),
+                Mentions({file.string(), holder.pid, holder.host, "4711", holder.since}));
   store.store(make_results(plan, 2, 3));
   store.close({});
   expect_contents(file, plan, 3);
 }
 
-TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended_unless_it_is_to_stop) {
-  // The holder is dead, and something of it holds the lock a moment longer: here a child, which is
-  // easier to have than a thread in the kernel.
+TEST_F(WriteLockTest, WaitsForKilledHolderUnlessStopped) {
+  // The holder is dead, but the lock is held a moment longer: here by its child, which is easier to
+  // create than a thread in the kernel.
   for (const bool is_zombie : {true, false}) {
-    int held[2], let_go[2];
-    ASSERT_TRUE(::pipe(held) == 0 && ::pipe(let_go) == 0);
+    int held[2], release[2];
+    ASSERT_TRUE(::pipe(held) == 0 && ::pipe(release) == 0);
     char byte = 'x';
     const pid_t holder = start_child([&] {
       const WriteLock taken(file);
-      if (::fork() == 0) ::_exit(::write(held[1], &byte, 1) + ::read(let_go[0], &byte, 1) == 2);
+      if (::fork() == 0) ::_exit(::write(held[1], &byte, 1) + ::read(release[0], &byte, 1) == 2);
       ::kill(::getpid(), SIGKILL);
     });
     ASSERT_EQ(::read(held[0], &byte, 1), 1);
@@ -45,21 +47,21 @@ TEST_F(OneWriter, outwaits_one_that_was_killed_but_has_not_quite_ended_unless_it
     siginfo_t ended{};
     ASSERT_TRUE(!is_zombie ||
                 ::waitid(P_PID, static_cast<id_t>(holder), &ended, WEXITED | WNOWAIT) == 0);
-    EXPECT_THAT(refusal([&] { WriteLock(file, [] { return true; }); }),
-                HasSubstr("is being written by process " + std::to_string(holder)));
-    int asked = 0;
-    const auto let_go_after_a_while = [&] {
-      EXPECT_TRUE(++asked != 3 || ::write(let_go[1], &byte, 1) == 1);
+    EXPECT_THAT(error_message([&] { WriteLock(file, [] { return true; }); }),
+                Mentions({file.string(), std::to_string(holder)}));
+    int polls = 0;
+    const auto release_at_third_poll = [&] {
+      EXPECT_TRUE(++polls != 3 || ::write(release[1], &byte, 1) == 1);
       return false;
     };
-    ASSERT_NO_THROW(WriteLock(file, let_go_after_a_while));
-    EXPECT_GE(asked, 3);
+    ASSERT_NO_THROW(WriteLock(file, release_at_third_poll));
+    EXPECT_GE(polls, 3);
     if (is_zombie) (void)wait_for(holder);
-    for (const int end : {held[0], held[1], let_go[0], let_go[1]}) ::close(end);
+    for (const int end : {held[0], held[1], release[0], release[1]}) ::close(end);
   }
 }
 
-TEST_F(OneWriter, that_is_dead_stops_nobody) {
+TEST_F(WriteLockTest, IgnoresLockOfDeadProcess) {
   run_and_kill([&](auto die) {
     const WriteLock taken(file);
     die();
@@ -73,23 +75,23 @@ TEST_F(OneWriter, that_is_dead_stops_nobody) {
   EXPECT_EQ(files_in(directory), 0u);
 }
 
-TEST_F(OneWriter, takes_a_lock_that_lost_power_in_its_making) {
+TEST_F(WriteLockTest, ReplacesLockTornByPowerLoss) {
   for (const std::string& text :
        {std::string(76, '\0'), std::string("hos"), std::string("host x\npi")}) {
     write_bytes(lock, text);
-    EXPECT_EQ(refusal([&] { WriteLock{file}; }), "(no error)") << text;
+    EXPECT_EQ(error_message([&] { WriteLock{file}; }), "(no error)") << text;
   }
 }
 
-TEST_F(OneWriter, does_not_remove_the_lock_of_its_successor) {
+TEST_F(WriteLockTest, KeepsSuccessorLockWhenReleased) {
   std::optional<WriteLock> first(std::in_place, file);
-  std::filesystem::remove(lock);  // somebody's hand
+  std::filesystem::remove(lock);  // as a user may do
   const WriteLock second(file);
   first.reset();
   EXPECT_TRUE(std::filesystem::exists(lock));
 }
 
-TEST_F(OneWriter, is_not_stopped_by_a_lock_such_as_hdf5_takes) {
+TEST_F(WriteLockTest, IgnoresFileLockOfHdf5) {
   const auto plan = make_plan(4);
   make_closed(plan, 2);
   const File held(file, O_RDONLY);

@@ -1,4 +1,4 @@
-// What a build without MPI does (WALLHEAT_MPI=OFF).
+// Builds without MPI (WALLHEAT_MPI=OFF).
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 namespace wallheat {
 namespace {
 
-class MpiAbsent : public testing::Test {
+class MpiAbsentTest : public testing::Test {
  protected:
   void SetUp() override { TearDown(); }
   void TearDown() override {
@@ -19,7 +19,7 @@ class MpiAbsent : public testing::Test {
   }
 };
 
-TEST_F(MpiAbsent, knows_a_launcher_and_names_no_library) {
+TEST_F(MpiAbsentTest, DetectsLauncherWithoutMpiLibrary) {
   EXPECT_FALSE(launched_by_mpi());
   ::setenv("PMIX_RANK", "2", 1);
   EXPECT_TRUE(launched_by_mpi());
@@ -27,7 +27,7 @@ TEST_F(MpiAbsent, knows_a_launcher_and_names_no_library) {
   EXPECT_EQ(mpi_library(), "none");
 }
 
-TEST_F(MpiAbsent, is_alone_under_a_launcher_that_starts_one_rank) {
+TEST_F(MpiAbsentTest, RunsAloneWhenLauncherStartsOneRank) {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
     ::setenv(name, "1", 1);
     const MpiSession session;
@@ -37,9 +37,9 @@ TEST_F(MpiAbsent, is_alone_under_a_launcher_that_starts_one_rank) {
   }
 }
 
-// Each of several ranks would take itself for the whole run.
-TEST_F(MpiAbsent, refuses_to_be_one_of_several_ranks) {
-  EXPECT_THROW(MpiSession(), UsageError) << "nobody says how many";
+// Otherwise each of several ranks would solve the complete campaign.
+TEST_F(MpiAbsentTest, RejectsBeingOneOfSeveralRanks) {
+  EXPECT_THROW(MpiSession(), UsageError) << "their number is unknown";
   ::setenv("OMPI_COMM_WORLD_SIZE", "12", 1);
   EXPECT_THROW(MpiSession(), UsageError);
 }

@@ -2,19 +2,19 @@
 
 #include "store_fixture.hpp"
 
-// What other programs that use HDF5 make of a result file, and what wallheat makes of theirs.
+// Result files in other programs that use HDF5, and files of such programs in wallheat.
 namespace wallheat::store_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class OtherPrograms : public StoreTest {
+class Hdf5InteroperabilityTest : public StoreTest {
  protected:
   void SetUp() override {
     if (std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") != 0)
       GTEST_SKIP() << "/usr/bin/python3 has no h5py";
   }
-  /// Runs a script with Debian's Python, in which f is the result file.
+  /// Runs a script with Debian's Python. The variable f is the open result file.
   void run_python(const std::string& script, const std::string& mode = "r") const {
     const auto path = directory / "script.py";
     write_bytes(path,
@@ -25,7 +25,7 @@ class OtherPrograms : public StoreTest {
   }
 };
 
-TEST_F(OtherPrograms, open_a_closed_file_without_ceremony) {
+TEST_F(Hdf5InteroperabilityTest, ShowsClosedFileToH5py) {
   auto plan = make_plan_with_rooms(6, {{9, 9}, {4, 5}});
   make_closed(plan, 5);
   run_python(R"(
@@ -49,7 +49,7 @@ assert all(zlib.crc32(room.tobytes()[:-4]) == room["room_crc32"] for room in roo
 )");
 }
 
-TEST_F(OtherPrograms, find_what_they_put_into_a_file_after_it_was_resumed) {
+TEST_F(Hdf5InteroperabilityTest, KeepsForeignObjectsAfterResume) {
   const auto plan = make_plan(4, {{6, 7}});
   make_closed(plan, 2);
   run_python(R"(
@@ -67,22 +67,20 @@ assert f.attrs["title"] == "Flats of Aarhus" and list(f.attrs["numbers"]) == [4,
 )");
 }
 
-TEST_F(OtherPrograms, and_other_versions_have_files_that_are_refused) {
-  const std::pair<std::string, std::string> others[] = {
-      {"f.attrs.modify('format_version', 1)",
-       "has format version 1, but this wallheat knows version 2 only"},
-      {"f.attrs.modify('format_version', 7)",
-       "has format version 7, but this wallheat knows version 2 only"},
-      {"del f.attrs['wallheat']", "is an HDF5 file, but holds no results of wallheat"}};
-  for (const auto& [script, sentence] : others) {
+TEST_F(Hdf5InteroperabilityTest, RejectsOtherVersionsOrForeignFiles) {
+  const std::pair<std::string, Facts> others[] = {
+      {"f.attrs.modify('format_version', 1)", {file.string(), "version 1", "2"}},
+      {"f.attrs.modify('format_version', 7)", {file.string(), "version 7", "2"}},
+      {"del f.attrs['wallheat']", {file.string(), "HDF5", "wallheat"}}};
+  for (const auto& [script, facts] : others) {
     make_closed(make_plan(2), 0);
     run_python(script, "a");
-    expect_refused(make_plan(2), HasSubstr(sentence));
+    expect_errors(make_plan(2), facts);
     fs::remove(file);
   }
 }
 
-/// Makes a file for each thing that may stand under a name that wallheat looks for.
+/// Creates a file for each kind of object that may have a name that wallheat reads.
 constexpr const char* make_odd_files = R"(
 sound = f.filename
 f.close()
@@ -138,7 +136,7 @@ for name in ("/rows", "/rooms", "/settings", "/sessions/0", "/sessions", "/field
         odd(f"{name} form {number}", change)
 )";
 
-TEST_F(OtherPrograms, make_odd_files_that_are_refused_or_right_and_lead_to_no_other_file) {
+TEST_F(Hdf5InteroperabilityTest, NeverReadsLinkedFilesForOddFiles) {
   const auto plan = make_plan_with_rooms(6, {{8, 9}});
   auto others = make_results(plan, 0, 6);
   for (PlanResult& result : others) ++result.iterations;
@@ -153,25 +151,24 @@ TEST_F(OtherPrograms, make_odd_files_that_are_refused_or_right_and_lead_to_no_ot
   for (const auto& entry : fs::directory_iterator(directory / "odd")) {
     SCOPED_TRACE(entry.path().filename());
     ++files;
-    const auto look = [&] {
-      EXPECT_LE(right_answers(entry.path(), plan), 4u);
+    const auto read = [&] {
+      EXPECT_LE(count_correct_results(entry.path(), plan), 4u);
       const ResultReader reader(entry.path());
       for (const Attributes& attributes : reader.sessions())
         EXPECT_THAT(attributes, Not(Contains(std::pair("host", "other"))));
       EXPECT_THAT(reader.settings(), Not(Contains(std::pair("solver", "other"))));
     };
-    const auto sentence = refusal(look);
-    EXPECT_TRUE(sentence != "(no error)" ||
-                !entry.path().filename().string().starts_with("_rows "));
-    (void)refusal([&] { (void)repair_results(entry.path()); });
-    (void)refusal(look);
+    const auto message = error_message(read);
+    EXPECT_TRUE(message != "(no error)" || !entry.path().filename().string().starts_with("_rows "));
+    (void)error_message([&] { (void)repair_results(entry.path()); });
+    (void)error_message(read);
   }
   EXPECT_EQ(files, 7 * 10 + 7 * (11 + 10));
 }
 
-using Reader = StoreTest;
+using ResultReaderTest = StoreTest;
 
-TEST_F(Reader, leaves_to_its_host_whether_the_errors_of_hdf5_are_printed) {
+TEST_F(ResultReaderTest, KeepsHostSettingForHdf5ErrorOutput) {
   make_closed(make_plan(1, {{8, 9}}), 1);
   static int printed = 0;
   const auto count = [](hid_t, void*) -> herr_t { return ++printed, 0; };
@@ -181,27 +178,30 @@ TEST_F(Reader, leaves_to_its_host_whether_the_errors_of_hdf5_are_printed) {
   H5Eset_auto2(H5E_DEFAULT, count, nullptr);
   write_bytes(directory / "odd.h5", "\x89HDF\r\n\x1a\n and no more");
   EXPECT_TRUE(ResultReader(file).field(0).has_value());
-  EXPECT_NE(refusal([&] { ResultReader reader(directory / "odd.h5"); }), "(no error)");
+  EXPECT_NE(error_message([&] { ResultReader reader(directory / "odd.h5"); }), "(no error)");
   EXPECT_EQ(printed, 0);
   EXPECT_LT(H5Fopen("/nonexistent.h5", H5F_ACC_RDONLY, H5P_DEFAULT), 0);
   EXPECT_EQ(printed, 1);
   H5Eset_auto2(H5E_DEFAULT, before, of_before);
 }
 
-TEST_F(Reader, refuses_a_file_that_changes_while_it_is_read) {
+TEST_F(ResultReaderTest, FailsWhenFileChangesWhileReading) {
   const TestPlan plan = make_plan(3000);
   make_closed(plan, plan.ids.size());
   const ResultReader reader(file);
   damage_row(plan, 2500);
   std::size_t taken = 0;
-  EXPECT_THAT(refusal([&] { reader.for_each_row([&](const PlanResult&) { ++taken; }); }),
-              HasSubstr("results.h5 changed while it was read"));
+  EXPECT_THAT(error_message([&] { reader.for_each_row([&](const PlanResult&) { ++taken; }); }),
+              Mentions({file.string(), "changed"}));
   EXPECT_LE(taken, 2500u);
 }
 
-TEST_F(Reader, refuses_what_is_no_result_file) {
-  EXPECT_THAT(refusal([] { ResultReader("/nonexistent/r.h5"); }), HasSubstr("does not exist"));
-  EXPECT_THAT(refusal([] { ResultReader("/proc/self/status"); }), HasSubstr("is not an HDF5 file"));
+TEST_F(ResultReaderTest, RejectsMissingOrForeignFile) {
+  EXPECT_THAT(error_message([] { ResultReader("/nonexistent/r.h5"); }),
+              AllOf(Mentions("/nonexistent/r.h5"), Not(Mentions("HDF5"))));
+  const std::string text_file = fs::canonical("/proc/self/status").string();
+  EXPECT_THAT(error_message([&] { ResultReader reader(text_file); }),
+              Mentions({text_file, "HDF5"}));
 }
 
 }  // namespace

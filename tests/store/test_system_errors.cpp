@@ -6,17 +6,17 @@
 
 #include "store_fixture.hpp"
 
-// Full disks and missing rights as the system itself makes them. Each test works in a process of
-// its own, whose limits or rights are changed.
+// Full disks and missing permissions as reported by the operating system. Each test changes the
+// limits or permissions of a child process.
 namespace wallheat::store_test {
 namespace {
 
-class Faults : public StoreTest {
+class StoreSystemErrorsTest : public StoreTest {
  protected:
-  /// Runs `work` in a process that has no special rights.
-  static void without_rights(const std::function<void()>& work) {
+  /// Runs `work` in a child process without root's privileges.
+  static void run_unprivileged(const std::function<void()>& work) {
     constexpr int not_permitted = 77;
-    const int status = in_a_process([&] {
+    const int status = run_in_child([&] {
       if (::geteuid() == 0 &&
           (::setgroups(0, nullptr) != 0 || ::setresgid(65534, 65534, 65534) != 0 ||
            ::setresuid(65534, 65534, 65534) != 0)) {
@@ -30,26 +30,26 @@ class Faults : public StoreTest {
   }
 };
 
-/// The largest file that this process may write; stands in for a full disk and needs no rights.
+/// Limits the size of files that this process may write. Simulates a full disk without privileges.
 void limit_files_to(std::uintmax_t bytes) {
   ::signal(SIGXFSZ, SIG_IGN);
   const rlimit limit{bytes, bytes};
   ::setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-TEST_F(Faults, a_row_that_was_not_written_whole_has_no_status) {
+TEST_F(StoreSystemErrorsTest, LeavesStatusUnwrittenWhenRowIsCutOff) {
   const auto plan = make_plan(40);
   make_closed(plan, 0);
   const auto row = store::pending_row(39, plan.ids[39]);
   const auto at =
       read_bytes(file).find(std::string(reinterpret_cast<const char*>(&row), sizeof row));
   ASSERT_NE(at, std::string::npos);
-  EXPECT_EQ(in_a_process([&] {
+  EXPECT_EQ(run_in_child([&] {
               ResultStore store({file, OpenMode::resume}, plan, {});
               ASSERT_TRUE(store.begin_unless_stopped());
-              limit_files_to(at + 100);  // within the row, behind its status
-              EXPECT_THAT(refusal([&] { store.store(make_results(plan, 39, 40)); }),
-                          HasSubstr("make room and run again with --resume"));
+              limit_files_to(at + 100);  // within the row, after its status
+              EXPECT_THAT(error_message([&] { store.store(make_results(plan, 39, 40)); }),
+                          Mentions({file.string(), "File too large", "--resume"}));
             }),
             0);
   EXPECT_EQ(read_bytes(file).substr(at + offsetof(store::Row, status), sizeof row.status),
@@ -58,55 +58,54 @@ TEST_F(Faults, a_row_that_was_not_written_whole_has_no_status) {
   EXPECT_TRUE(same(ResultReader(file).rows()[39], make_result(plan, 39))) << "its journal has it";
 }
 
-TEST_F(Faults, a_full_disk_is_told_by_a_merge_and_a_repair) {
+TEST_F(StoreSystemErrorsTest, ReportsFullDiskInMergeOrRepair) {
   const auto plan = make_plan(24, {{40, 40}});
   make_closed(plan, 24);
-  damage_row(plan, 3);  // so that the repair has to build the file anew
+  damage_row(plan, 3);  // so that the repair must rebuild the file
   const auto bytes = read_bytes(file);
-  EXPECT_EQ(in_a_process([&] {
+  EXPECT_EQ(run_in_child([&] {
               limit_files_to(20'000);
               EXPECT_THAT(
-                  refusal([&] { (void)merge_results(directory / "all.h5", {file}, {true}); }),
-                  HasSubstr("make room and merge again"));
-              EXPECT_THAT(refusal([&] { (void)repair_results(file); }),
-                          AllOf(HasSubstr("cannot be made whole"), HasSubstr("File too large"),
-                                HasSubstr("then 'wallheat repair " + file.string() + "'")));
+                  error_message([&] { (void)merge_results(directory / "all.h5", {file}, {true}); }),
+                  Mentions(Facts{"all.h5", "File too large"}));
+              EXPECT_THAT(
+                  error_message([&] { (void)repair_results(file); }),
+                  Mentions({file.string(), "File too large", "wallheat repair " + file.string()}));
             }),
             0);
   EXPECT_EQ(read_bytes(file), bytes);
   EXPECT_EQ(files_in(directory), 1u);
 }
 
-TEST_F(Faults, missing_rights_are_named_and_nothing_is_changed) {
+TEST_F(StoreSystemErrorsTest, ReportsMissingPermissionsWithoutChangingFiles) {
   const auto plan = make_plan(5);
   make_closed(plan, 5);
   std::filesystem::permissions(directory, std::filesystem::perms(0555));
   std::filesystem::permissions(file, std::filesystem::perms(0444));
-  without_rights([&] {
-    const auto refused = AllOf(HasSubstr(lock.string() + " cannot be made: Permission denied"),
-                               HasSubstr("see that you may write there"));
-    EXPECT_THAT(refusal_of_store(file, OpenMode::resume, plan), refused);
-    EXPECT_THAT(refusal([&] { (void)repair_results(file); }), refused);
-    EXPECT_THAT(refusal([&] { (void)merge_results(directory / "all.h5", {file}, {}); }),
-                HasSubstr("all.h5.lock cannot be made: Permission denied"));
+  run_unprivileged([&] {
+    const auto names_lock = Mentions({lock.string(), "Permission denied"});
+    EXPECT_THAT(error_message_of_opening(file, OpenMode::resume, plan), names_lock);
+    EXPECT_THAT(error_message([&] { (void)repair_results(file); }), names_lock);
+    EXPECT_THAT(error_message([&] { (void)merge_results(directory / "all.h5", {file}, {}); }),
+                Mentions({(directory / "all.h5.lock").string(), "Permission denied"}));
     expect_contents(file, plan, 5);
     const TemporaryDirectory elsewhere;
     EXPECT_TRUE(merge_results(elsewhere / "all.h5", {file}, {}).written);
   });
   std::filesystem::permissions(file, std::filesystem::perms(0000));
-  without_rights([&] {
-    EXPECT_THAT(refusal([&] { ResultReader reader(file); }),
-                HasSubstr("results.h5 cannot be opened: Permission denied"));
+  run_unprivileged([&] {
+    EXPECT_THAT(error_message([&] { ResultReader reader(file); }),
+                Mentions({file.string(), "Permission denied"}));
   });
 }
 
-TEST_F(Faults, a_group_that_cannot_be_kept_leaves_its_rights_to_no_other_group) {
+TEST_F(StoreSystemErrorsTest, DropsGroupPermissionsWhenGroupCannotBeKept) {
   const auto plan = make_plan(5);
   make_killed(plan, 3);
   std::filesystem::permissions(directory, std::filesystem::perms(0777));
   for (const auto& path : {file, journal, lock})
     std::filesystem::permissions(path, std::filesystem::perms(0666));
-  without_rights([&] { EXPECT_EQ(repair_results(file).done, 3u); });
+  run_unprivileged([&] { EXPECT_EQ(repair_results(file).done, 3u); });
   if (IsSkipped()) return;
   const auto expected = ::geteuid() == 0 ? 0606 : 0666;
   EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(expected));

@@ -3,22 +3,22 @@
 #include "store/result_file.hpp"
 #include "store_fixture.hpp"
 
-// What must not change without a new format version: files of an earlier build (see
-// tests/data/README.md), and what the README says of their columns.
+// Contents that must not change without a new format version: files of an earlier build (see
+// tests/data/README.md) and the column table in the README.
 namespace wallheat::store_test {
 namespace {
 
 const std::filesystem::path data = WALLHEAT_TEST_DATA;
 
-class KeptFiles : public StoreTest {
+class FormatCompatibilityTest : public StoreTest {
  protected:
-  KeptFiles() {
+  FormatCompatibilityTest() {
     for (const char* name : {"fields.h5", "killed.h5", "killed.h5.wal0"})
       std::filesystem::copy_file(data / name, directory / name);
   }
 };
 
-TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
+TEST_F(FormatCompatibilityTest, WritesSameRowBytesAsEarlierBuild) {
   const store::ResultFile opened(data / "fields.h5");
   std::vector<store::Row> rows(opened.count());
   opened.read_rows(0, rows);
@@ -29,7 +29,7 @@ TEST_F(KeptFiles, have_the_rows_that_this_build_writes_byte_for_byte) {
   }
 }
 
-TEST_F(KeptFiles, have_the_answers_that_were_stored) {
+TEST_F(FormatCompatibilityTest, ReadsResultsOfEarlierBuild) {
   const PlanResult row = ResultReader(data / "fields.h5").row(1);
   EXPECT_EQ(row.id, "00002");
   EXPECT_EQ(row.status, PlanStatus::converged);
@@ -46,7 +46,7 @@ TEST_F(KeptFiles, have_the_answers_that_were_stored) {
   EXPECT_EQ(row.phases.store_s, 0.004266053F);
 }
 
-TEST_F(KeptFiles, have_the_journal_that_this_build_writes_byte_for_byte) {
+TEST_F(FormatCompatibilityTest, WritesSameJournalBytesAsEarlierBuild) {
   store::JournalReader reader(File(data / "killed.h5.wal0", O_RDONLY));
   std::vector<std::pair<store::Row, store::JournalEntry>> found;
   reader.scan([&](const store::Row& row, const store::JournalEntry& entry) {
@@ -60,7 +60,7 @@ TEST_F(KeptFiles, have_the_journal_that_this_build_writes_byte_for_byte) {
   EXPECT_EQ(read_bytes(journal), read_bytes(data / "killed.h5.wal0"));
 }
 
-TEST_F(KeptFiles, are_resumed) {
+TEST_F(FormatCompatibilityTest, ResumesFilesOfEarlierBuild) {
   for (const char* name : {"fields.h5", "killed.h5"}) {
     const ResultReader before(data / name);
     EXPECT_THAT(before.damage(), IsEmpty());
@@ -78,8 +78,8 @@ TEST_F(KeptFiles, are_resumed) {
   }
 }
 
-/// The table of the columns, as the README has it: neighbours that say the same share a line.
-TEST(Columns, stand_in_the_readme_as_they_are_in_the_file) {
+/// Compares the column table with the README. Adjacent columns of equal meaning share a line.
+TEST(ColumnTable, MatchesReadme) {
   std::string table = "| column of `/rows` | type | unit, meaning |\n|---|---|---|\n";
   std::string names, end;
   store::for_each_row_column([&]<class T>(const std::string& name, auto member,

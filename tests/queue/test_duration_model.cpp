@@ -9,8 +9,9 @@
 namespace wallheat {
 namespace {
 
-/// Plans of 1e6 to 1e9 updates on a device that makes 1e9 a second and needs 5 ms for each plan.
-class PaceTest : public testing::Test {
+/// Plans of 1e6 to 1e9 cell updates on a device that does 1e9 updates per second and needs 5 ms per
+/// plan.
+class DurationModelTest : public testing::Test {
  protected:
   static double true_s(double updates) { return 0.005 + 1e-9 * updates; }
   double some_updates() { return std::pow(10, std::uniform_real_distribution(6.0, 9.0)(random_)); }
@@ -26,7 +27,7 @@ class PaceTest : public testing::Test {
   Pace pace_;
 };
 
-TEST_F(PaceTest, knows_nothing_before_the_first_plan_and_a_line_through_the_origin_after_it) {
+TEST_F(DurationModelTest, FitsLineThroughOriginAfterFirstPlan) {
   EXPECT_TRUE(std::isnan(pace_.seconds_for(1e6)));
   EXPECT_TRUE(std::isinf(pace_.updates_within(1)));
   pace_.learn(1e8, 0.5);
@@ -34,7 +35,7 @@ TEST_F(PaceTest, knows_nothing_before_the_first_plan_and_a_line_through_the_orig
   EXPECT_NEAR(pace_.updates_within(1.5), 3e8, 1);
 }
 
-TEST_F(PaceTest, finds_slope_and_constant_in_noise_and_among_plans_that_were_held_up) {
+TEST_F(DurationModelTest, FitsNoisyPlansDespiteOutliers) {
   learn_noisily(200);
   EXPECT_NEAR(pace_.seconds_for(1e9), 1.005, 0.1);
   EXPECT_NEAR(pace_.seconds_for(1e7), 0.015, 0.003);
@@ -43,13 +44,13 @@ TEST_F(PaceTest, finds_slope_and_constant_in_noise_and_among_plans_that_were_hel
   EXPECT_NEAR(pace_.seconds_for(1e7), 0.015, 0.01);
 }
 
-TEST_F(PaceTest, follows_a_change_of_pace) {
+TEST_F(DurationModelTest, AdaptsWhenSpeedChanges) {
   learn_noisily(300);
   learn_noisily(256, 3);
   EXPECT_NEAR(pace_.seconds_for(1e9), 3.015, 0.3);
 }
 
-TEST_F(PaceTest, learns_the_constant_from_plans_without_work) {
+TEST_F(DurationModelTest, LearnsConstantFromPlansWithoutWork) {
   pace_.learn(0, 0.004);
   EXPECT_NEAR(pace_.seconds_for(0), 0.004, 1e-12);
   for (int plan = 0; plan < 4; ++plan) {
@@ -60,8 +61,8 @@ TEST_F(PaceTest, learns_the_constant_from_plans_without_work) {
   EXPECT_NEAR(pace_.seconds_for(2e8), 0.204, 1e-6);
 }
 
-TEST_F(PaceTest, never_predicts_less_than_nothing_and_ignores_times_that_cannot_be) {
-  pace_.learn(1e6, 1.0);  // the more work, the faster: noise
+TEST_F(DurationModelTest, PredictsNonNegativeTimesDespiteInvalidSamples) {
+  pace_.learn(1e6, 1.0);  // noise: more work takes less time
   pace_.learn(1e9, 0.5);
   pace_.learn(5e8, 0.7);
   EXPECT_GE(pace_.seconds_for(0), 0);
