@@ -236,7 +236,8 @@ class ErrorMessages(unittest.TestCase):
 
     def test_rejects_shapes_that_do_not_match(self):
         for shape in (), (12 * 17,), (1, 12, 17), (12, 17, 1):
-            self.expect_error(ValueError, ["domain", "dimensions", str(shape)], solve, domain=np.zeros(shape), interior=np.zeros(shape, bool))
+            self.expect_error(ValueError, ["domain", "dimensions", str(shape)], solve, domain=np.zeros(shape),
+                              interior=np.zeros(shape, bool))
             self.expect_error(ValueError, ["u", "dimensions", str(shape)], jacobi, u=np.zeros(shape))
         for value in None, "plan", {}, object():
             self.expect_error(ValueError, ["domain", "dimensions", "()"], solve, domain=value, interior=value)
@@ -255,12 +256,14 @@ class ErrorMessages(unittest.TestCase):
         for value in math.nan, -math.inf, 1e301:
             self.expect_error(ValueError, ["domain", "row 3", "column 4"], solve, domain=changed(DOMAIN, value))
             self.expect_error(ValueError, ["source", "row 3", "column 4"], solve, source=changed(DOMAIN, value))
-            self.expect_error(ValueError, ["interior", "row 3", "column 4"], solve, interior=changed(INTERIOR.astype(float), value))
+            self.expect_error(ValueError, ["interior", "row 3", "column 4"], solve,
+                              interior=changed(INTERIOR.astype(float), value))
             self.expect_error(ValueError, ["u", "row 3", "column 4"], jacobi, u=changed(RING, value))
         for value in 2**53, -2**63:
             self.expect_error(ValueError, ["domain", "row 3", "column 4", "float64"], solve,
                               domain=changed(DOMAIN.astype(np.int64), value))
-        self.expect_error(ValueError, ["interior", "row 3", "column 4", "0", "1"], solve, interior=changed(INTERIOR.astype(int), 2))
+        self.expect_error(ValueError, ["interior", "row 3", "column 4", "0", "1"], solve,
+                          interior=changed(INTERIOR.astype(int), 2))
         self.expect_error(ValueError, ["domain", "masked array"], solve, domain=np.ma.masked_less(DOMAIN, 6))
 
     def test_rejects_invalid_options(self):

@@ -65,7 +65,7 @@ struct Arrivals {
   void count(std::int64_t bytes) {
     awaited_bytes += bytes;
     if (!is_told || awaited_bytes > 0) return;
-    if (awaited_bytes < 0) throw Violation("more bytes come to an mbarrier than it was told of");
+    if (awaited_bytes < 0) throw Violation("an mbarrier receives more bytes than it expects");
     ++phases;
     is_told = false;
   }
@@ -108,12 +108,12 @@ struct Launch {
   [[nodiscard]] std::byte* memory_at(SharedAddress address, std::size_t bytes);
   [[nodiscard]] Arrivals& arrivals_at(SharedAddress address);
   void check_exists(std::size_t number) const {
-    if (number >= blocks.size()) fail("asks for a block that does not exist");
+    if (number >= blocks.size()) fail("accesses a block that does not exist");
   }
   void check_lives(std::size_t number) const {
     check_exists(number);
-    if (!blocks[number].has_begun) fail("reaches into a block that has not begun");
-    if (blocks[number].has_lost_threads) fail("reaches into a block that may have ended");
+    if (!blocks[number].has_begun) fail("accesses a block that has not started");
+    if (blocks[number].has_lost_threads) fail("accesses a block that may have ended");
   }
   [[nodiscard]] std::size_t block_of(const Pair* memory) const {
     return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(memory) - shared.data()) /
@@ -213,7 +213,7 @@ void Launch::run() {
     if (!any_ran && !any_arrived && !let_arrive(true)) {
       std::int64_t bytes = 0;
       for (const auto& [memory, arrivals] : mbarriers) bytes += arrivals.awaited_bytes;
-      throw Violation(std::to_string(order.size()) + " threads wait for ever; " +
+      throw Violation(std::to_string(order.size()) + " threads wait indefinitely; " +
                       std::to_string(bytes) + " bytes do not come");
     }
     std::erase_if(order, [](const Thread* each) { return each->is_done; });
@@ -230,7 +230,7 @@ bool Launch::let_arrive(bool any) {
     const OnTheWay store = on_the_way.back();
     on_the_way.pop_back();
     if (blocks[block_of(store.to)].has_lost_threads)
-      throw Violation("a store on its way arrives in a block that may have ended");
+      throw Violation("an asynchronous store arrives in a block that may have ended");
     *store.to = store.pair;
     store.arrivals->count(-static_cast<std::int64_t>(sizeof store.pair));
   }
@@ -240,15 +240,15 @@ bool Launch::let_arrive(bool any) {
 std::byte* Launch::memory_at(SharedAddress address, std::size_t bytes) {
   const std::uint32_t number = address >> address_bits;
   const std::uint32_t own = address % (1U << address_bits);
-  if (own % bytes != 0) fail("uses memory that is not aligned");
+  if (own % bytes != 0) fail("accesses memory that is not aligned");
   if (own < first_address || own - first_address + bytes > shared_bytes)
-    fail("reaches outside of shared memory");
+    fail("accesses memory outside of shared memory");
   return memory_of(number == 0 ? thread->block : number - 1) + (own - first_address);
 }
 
 Arrivals& Launch::arrivals_at(SharedAddress address) {
   const auto found = mbarriers.find(memory_at(address, 8));
-  if (found == mbarriers.end()) fail("uses an mbarrier that is none yet");
+  if (found == mbarriers.end()) fail("uses an mbarrier that is not initialized");
   return found->second;
 }
 
@@ -297,7 +297,7 @@ SharedAddress shared_address(const void* pointer) {
   const auto offset =
       static_cast<const std::byte*>(pointer) - running->memory_of(running->thread->block);
   if (offset < 0 || static_cast<std::size_t>(offset) >= running->shared_bytes)
-    running->fail("takes for its block's shared memory what is none of it");
+    running->fail("uses an address outside of its shared memory");
   return first_address + static_cast<SharedAddress>(offset);
 }
 
@@ -344,11 +344,11 @@ bool have_arrived(SharedAddress mbarrier, std::uint32_t parity) {
 
 void store_later(SharedAddress to, Pair pair, SharedAddress mbarrier) {
   if (to >> address_bits != mbarrier >> address_bits)
-    running->fail("stores in one block and tells an mbarrier of another");
+    running->fail("stores in one block and signals an mbarrier of another");
   Pair* const memory = &pair_at(to);
   running->check_lives(running->block_of(memory));
   Arrivals& told = running->arrivals_at(mbarrier);
-  if (!told.is_seen) running->fail("tells an mbarrier that was not shown to other blocks");
+  if (!told.is_seen) running->fail("signals an mbarrier that is not visible to other blocks");
   running->on_the_way.push_back({memory, pair, &told});
   ++running->asynchronous_stores;
 }
