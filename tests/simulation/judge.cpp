@@ -8,9 +8,9 @@ using Kind = Event::Kind;
 /// Throws if an event is missing, or was emitted although it did not happen.
 void check_event(bool is_right, Kind kind, int worker, Plan plan) {
   if (!is_right)
-    throw Broken{"every event is emitted once and in order; violated by kind " +
-                 std::to_string(static_cast<int>(kind)) + " of worker " + std::to_string(worker) +
-                 ", plan " + std::to_string(plan)};
+    throw Violation{"every event is emitted once and in order; violated by kind " +
+                    std::to_string(static_cast<int>(kind)) + " of worker " +
+                    std::to_string(worker) + ", plan " + std::to_string(plan)};
 }
 
 }  // namespace
