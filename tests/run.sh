@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything and runs all tests.
+# Installs missing packages, builds everything and runs all tests.
 #
 #   bash tests/run.sh [ARGUMENT OF ctest ...]     e.g.: bash tests/run.sh -R queue
 #
@@ -11,18 +11,18 @@ root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/jobs/usage.sh"
 usage 0 "$@"
 
-bash "$root/jobs/install-packages.sh" tests || echo "Trying with what is here." >&2
+bash "$root/jobs/install-packages.sh" tests || echo "Continuing with the installed packages." >&2
 
-# What the preset "default" says, but without the preset, as that needs a newer cmake than
-# Ubuntu 22.04 has. A build folder that is there already keeps its generator.
+# The settings of the preset "default", but without the preset, which needs a newer cmake than
+# that of Ubuntu 22.04. An existing build folder keeps its generator.
 CMAKE_GENERATOR=Ninja cmake -S "$root" -B "$root/build" -DCMAKE_BUILD_TYPE=Release -DWALLHEAT_TESTS=ON > /dev/null
 cmake --build "$root/build"
 
-# Open MPI refuses to run as root unless told twice.
+# Open MPI runs as root only with both variables.
 if [ "$(id -u)" = 0 ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
-echo "Why a test was skipped stands in $root/build/Testing/Temporary/LastTest.log"
-# Open MPI's mpirun now and then waits for ever although all its ranks have ended: a test that takes
-# so many seconds is ended, and repeated once.
+echo "Reasons for skipped tests: $root/build/Testing/Temporary/LastTest.log"
+# Open MPI's mpirun sometimes hangs although all its ranks have ended: a test is killed after this
+# timeout, and repeated once.
 exec ctest --test-dir "$root/build" --output-on-failure -j "$(nproc)" --timeout 400 --repeat after-timeout:2 "$@"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Each file of src and tests compiles by itself, without a warning: a folder that compiles as one file does not show that
-# a file lacks an include. Where the build folder compiles each file by itself, the folders are compiled as one file.
+# Each file of src and tests compiles separately without warnings: a unity build does not detect missing includes. If the
+# build folder is not a unity build, this test compiles the folders as a unity build instead.
 #
-#   test_separate_files.sh SOURCE BUILD [FOLDER ...]     default: src tests, which takes some ten minutes
+#   test_separate_files.sh SOURCE BUILD [FOLDER ...]     default: src tests, which takes ten minutes
 set -euo pipefail
 source=$1
 build=$2
@@ -17,7 +17,7 @@ cmake -S "$source" -B "$other" -DCMAKE_UNITY_BUILD=$unity -DWALLHEAT_CUDA=OFF -D
   cat "$other/log"
   exit 1
 }
-# The commands as CMake wrote them, of the files below the folders, but without code. What a build makes is not there.
+# The compile commands of the files below the folders, without code generation. Generated files do not exist.
 python3 - "$other" "$source" "$@" > "$other/commands" << 'END'
 import json, os, sys
 other, source, *folders = sys.argv[1:]
@@ -28,7 +28,7 @@ with open(os.path.join(other, "compile_commands.json"), encoding="utf-8") as fil
             print(each["command"], "-fsyntax-only -Werror")
 END
 count=$(wc -l < "$other/commands")
-[ "$count" -ge $# ] || { echo "only $count files were found to compile"; exit 1; }
+[ "$count" -ge $# ] || { echo "found only $count files to compile"; exit 1; }
 cd "$other"
 xargs -P "$(nproc)" -d '\n' -n 1 sh -c < "$other/commands"
-echo "$count files compile by themselves (CMAKE_UNITY_BUILD=$unity)"
+echo "$count files compile separately (CMAKE_UNITY_BUILD=$unity)"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# clang-tidy over src, by .clang-tidy; ends with 0 if it finds nothing. Half an hour on one core.
+# Runs clang-tidy on src with .clang-tidy; exits with 0 if there are no findings. Takes half an hour on one core.
 #
 #   tests/tidy.sh              all of src
 #   tests/tidy.sh queue io     these folders of src
 #
-# TIDY_JOBS: how many at a time (default: as many as there are cores). Takes the commands of build-tidy/, or of the folder that
-# BUILD names: a folder is one file there, so that its headers are read once. CUDA files are left out, as clang 16 does not
-# know CUDA 13.
+# TIDY_JOBS: number of parallel jobs (default: number of cores). Uses the compile commands of build-tidy/, or of the folder
+# BUILD: each source folder is one file there, so that headers are parsed once. Skips CUDA files, as clang 16 does not
+# support CUDA 13.
 set -euo pipefail
 version=16
 
@@ -19,7 +19,7 @@ for tidy in "clang-tidy-$version" clang-tidy ''; do
   if "$tidy" --version 2> /dev/null | grep -q "version $version\."; then break; fi
 done
 if [ -z "$tidy" ]; then
-  echo "tidy.sh: there is no clang-tidy $version here (apt-get install clang-tidy-$version)" >&2
+  echo "tidy.sh: clang-tidy $version not found (apt-get install clang-tidy-$version)" >&2
   exit 1
 fi
 [ -e "$build/compile_commands.json" ] || CMAKE_GENERATOR=Ninja cmake -S . -B "$build" > /dev/null

@@ -1,4 +1,4 @@
-"""A real run with all its processes: in which phase it is, and how all of it is made to stand still."""
+"""A real run with all its processes: detects its phase, and stops and continues all processes."""
 
 import collections
 import errno
@@ -12,11 +12,11 @@ import time
 TOKEN = "WALLHEAT_SESSION"
 PLANS = 18
 WORKERS = 2
-SESSION_LIMIT_S = 240  # rank 0 gives a worker that starts 180 s
-# Open MPI does not give all its memory back.
+SESSION_LIMIT_S = 240  # rank 0 waits 180 s for a worker that starts
+# Open MPI leaks memory.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "ASAN_OPTIONS": "detect_leaks=0"}
 
-# role: rank, solver or other; job: Open MPI's number of the run, if there is one.
+# role: rank, solver or other; job: number of the run in Open MPI, or None.
 Process = collections.namedtuple("Process", "pid role rank job")
 
 
@@ -36,7 +36,7 @@ def size(path):
 
 
 def processes(token):
-    """The living processes of a session, found by what stands in their environment."""
+    """Returns the running processes of a session, which have its token in their environment."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         environment = read(f"/proc/{name}/environ").split(b"\0")
@@ -52,29 +52,29 @@ def processes(token):
 
 
 def state(pid):
-    """What the kernel says of a process: R running, S sleeping, T stopped, Z ended; empty if it is gone."""
+    """Returns the kernel's state of a process: R running, S sleeping, T stopped, Z zombie; empty if it does not exist."""
     return read(f"/proc/{pid}/stat").rpartition(b")")[2][1:2].decode()
 
 
 def children(pid):
-    """Quicker than to look through all processes."""
+    """Returns the IDs of the child processes; faster than a scan of all processes."""
     return b"".join(read(path) for path in glob.glob(f"/proc/{pid}/task/*/children"))
 
 
-def hit(pid, number):
+def kill_if_exists(pid, number):
     try:
         os.kill(pid, number)
     except ProcessLookupError:
         pass
 
 
-class HeldList:
-    """The list of plans as a named pipe: whoever reads it waits until it is let go."""
+class BlockedIdsFile:
+    """The ids file as a named pipe: its readers block until release()."""
 
     def __init__(self, name, plans):
         self.path = f"/dev/shm/{name}.ids"
-        # wallheat takes a named pipe for its list only by a name such as the shell gives to its own.
-        self.given = f"/proc/self/fd/../../..{self.path}"
+        # wallheat accepts a named pipe as its ids file only under a path such as those of the shell's process substitution.
+        self.option_value = f"/proc/self/fd/../../..{self.path}"
         self.plans = plans
         self.file = None
         os.mkfifo(self.path)
@@ -83,16 +83,16 @@ class HeldList:
         try:
             self.file = self.file or os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
-            if error.errno != errno.ENXIO:  # nobody has it open
+            if error.errno != errno.ENXIO:  # the pipe has no reader
                 raise
         return self.file is not None
 
-    def let_go(self):
-        """Of whoever reads it, and of whoever will."""
+    def release(self):
+        """Unblocks present and future readers."""
         if self.file is not None:
             try:
                 os.write(self.file, self.plans)
-            except BrokenPipeError:  # whoever read it was killed
+            except BrokenPipeError:  # the reader was killed
                 pass
             os.close(self.file)
             self.file = None
@@ -101,25 +101,25 @@ class HeldList:
 
 
 class Run:
-    """A run in one surrounding, from its start until nothing of it is left. All of wallheat in it can be made to stand
-    still. rows_of: the rows of a result file, also of one that is being written, by id."""
+    """A run under one launcher, from its start until all its processes have ended. Can stop and continue all processes
+    of wallheat. rows_of: returns the rows of a result file, even while it is being written, by ID."""
 
     def __init__(self, where, folder, number, rows_of, command, environment):
         self.where, self.folder, self.rows_of = where, folder, rows_of
         self.results = os.path.join(folder, "results.h5")
         self.events = os.path.join(folder, f"events-{number}.jsonl")
-        self.said = os.path.join(folder, f"said-{number}.txt")
+        self.output = os.path.join(folder, f"output-{number}.txt")
         self.log_size = 0
         self.solved_before_strike = 1
         self.token = f"{os.getpid()}-{os.path.basename(folder)}-{number}"
-        with open(self.said, "wb") as file:
+        with open(self.output, "wb") as file:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=folder,
                                             env={**os.environ, **ENVIRONMENT, **environment, TOKEN: self.token},
                                             start_new_session=True)
         self.began = time.monotonic()
         self.jobs = set()
-        self.seen = []  # processes at the last look
-        self.looked = 0.0
+        self.seen = []  # processes at the last scan
+        self.scanned = 0.0  # time of the last scan
 
     def processes(self):
         self.seen = found = processes(self.token)
@@ -127,48 +127,48 @@ class Run:
         return found
 
     def running(self):
-        """Also looks now and then which job of Open MPI this is, as its shared memory bears that name."""
+        """Also records from time to time the job number of Open MPI, which is in the name of its shared memory."""
         now = time.monotonic()
-        if now - self.looked > (0.5 if self.jobs else 0.05):
-            self.looked = now
+        if now - self.scanned > (0.5 if self.jobs else 0.05):
+            self.scanned = now
             self.processes()
         return self.process.poll() is None
 
-    def goes_on(self):
-        """It is running, and not for too long."""
+    def is_running_in_time(self):
+        """Returns whether the run is running and has not exceeded its time limit."""
         return self.running() and time.monotonic() - self.began < SESSION_LIMIT_S
 
     def shared_memory(self):
         return [name for job in self.jobs for name in glob.glob(f"/dev/shm/vader_segment.*.{os.getuid()}.{int(job):x}.*")]
 
-    def left(self, grace_s):
-        """What is still there after so long a time: descriptions."""
+    def leftover_processes(self, grace_s):
+        """Returns descriptions of the processes that exist after the grace period."""
         end = time.monotonic() + grace_s
-        while (there := self.processes()) and time.monotonic() < end:
+        while (leftover := self.processes()) and time.monotonic() < end:
             time.sleep(0.02)
-        return [f"{each.role} {each.rank} ({each.pid}, {state(each.pid)})" for each in there]
+        return [f"{each.role} {each.rank} ({each.pid}, {state(each.pid)})" for each in leftover]
 
     def clear(self):
-        """Ends by force all that is left."""
+        """Kills all remaining processes, and removes the shared memory."""
         for _ in range(50):
-            there = self.processes()
-            for each in there:
-                hit(each.pid, signal.SIGKILL)
-            if not there:
+            remaining = self.processes()
+            for each in remaining:
+                kill_if_exists(each.pid, signal.SIGKILL)
+            if not remaining:
                 break
             time.sleep(0.1)
         self.process.wait()
         for name in self.shared_memory():
             os.remove(name)
 
-    def told(self):
-        """The events of the session; a kill may have cut the last line short."""
+    def logged_events(self):
+        """Returns the events of the session without the last line, which a kill may have truncated."""
         return [json.loads(line) for line in read(self.events).split(b"\n")[:-1]]
 
-    def at_hand(self):
-        """The ranks with plans that are started, and neither solved nor failed."""
+    def ranks_in_progress(self):
+        """Returns the ranks of plans that have started, and have neither been solved nor failed."""
         running = {}
-        for event in self.told():
+        for event in self.logged_events():
             if event["event"] == "start":
                 running[event["id"]] = event["rank"]
             elif event["event"] in ("result", "failure", "failed_try"):
@@ -176,64 +176,65 @@ class Run:
         return list(running.values())
 
     def stop(self):
-        """Rank 0 first, as phases are what it is at."""
+        """Stops all ranks and solver processes; rank 0 first, as it determines the phase."""
         stopped = set()
         while new := [each for each in self.processes() if each.role in ("rank", "solver") and each.pid not in stopped]:
             for each in sorted(new, key=lambda each: (each.role, each.rank)):
-                hit(each.pid, signal.SIGSTOP)
+                kill_if_exists(each.pid, signal.SIGSTOP)
             stopped |= {each.pid for each in new}
-            while any(state(pid) not in ("T", "t", "Z", "X", "") for pid in stopped) and self.goes_on():
+            while any(state(pid) not in ("T", "t", "Z", "X", "") for pid in stopped) and self.is_running_in_time():
                 time.sleep(0.0002)
-                # A process that starts another waits in the kernel until that one has begun its program: it must go on so far.
+                # A process that starts a child waits in the kernel until the child has called exec: until then the child
+                # must continue.
                 for child in {int(child) for pid in stopped if state(pid) == "D" for child in children(pid).split()} & stopped:
-                    hit(child, signal.SIGCONT)
+                    kill_if_exists(child, signal.SIGCONT)
                     stopped.remove(child)
 
-    def go_on(self, but_for=()):
+    def resume(self, but_for=()):
         for each in sorted(self.seen, key=lambda each: (each.role, each.rank), reverse=True):
             if each.role in ("rank", "solver") and each not in but_for:
-                hit(each.pid, signal.SIGCONT)
+                kill_if_exists(each.pid, signal.SIGCONT)
 
-    def seems_in(self, phase, held):
-        """While all are running."""
+    def may_be_in(self, phase, ids_file):
+        """Returns whether the run seems to be in the phase; while all processes are running."""
         if phase == "start":
             ranks = 1 if self.where == "alone" else WORKERS + 1
-            return held.is_being_read() and sum(each.role == "rank" for each in self.processes()) == ranks
+            return ids_file.is_being_read() and sum(each.role == "rank" for each in self.processes()) == ranks
         if phase == "ready":
             ranks = [each.pid for each in self.seen if each.role == "rank"] or [each.pid for each in self.processes()]
             return any(children(pid) for pid in ranks)
         if phase == "solving":
-            return read(self.events).count(b'"event":"result"') >= self.solved_before_strike and bool(self.at_hand())
+            return read(self.events).count(b'"event":"result"') >= self.solved_before_strike and bool(self.ranks_in_progress())
         if phase == "storing":
             before, self.log_size = self.log_size, size(self.results + ".wal0")
             return self.log_size > before > 0
         return b'"event":"run_finished"' in read(self.events)
 
     def is_in(self, phase):
-        """While all stand still."""
-        told = collections.Counter(event["event"] for event in self.told())
+        """Returns whether the run is in the phase; while all processes are stopped."""
+        counts = collections.Counter(event["event"] for event in self.logged_events())
         if phase == "ready":
-            return told["worker_ready"] == 0 and any(each.role == "solver" for each in self.seen)
+            return counts["worker_ready"] == 0 and any(each.role == "solver" for each in self.seen)
         if phase == "solving":
-            return bool(self.at_hand())
+            return bool(self.ranks_in_progress())
         if phase == "storing":
             rows = self.rows_of(self.results)
-            return told["result"] < sum(row["status"] not in ("pending", "failed") for row in rows) < PLANS
+            return counts["result"] < sum(row["status"] not in ("pending", "failed") for row in rows) < PLANS
         if phase == "closing":
             return os.path.exists(self.results + ".lock")
         return True
 
     def has_passed(self, phase):
-        """Whether it will not come any more."""
+        """Returns whether the phase can no longer occur."""
         return phase == "ready" and b'"event":"worker_ready"' in read(self.events) or phase == "closing"
 
     def find(self, victim):
-        """Its process, or several, or none. Of several workers or solvers, one that has something at hand."""
+        """Returns the processes of the victim. Of several workers or solvers, returns one with a plan in progress."""
         if victim == "everybody":
             return self.seen
         if victim == "launcher":
             return [Process(self.process.pid, "launcher", 0, None)]
-        busy = self.at_hand() or [each.rank for each in self.seen if each.role == "solver"] or [1]
+        busy = self.ranks_in_progress() or [each.rank for each in self.seen if each.role == "solver"] or [1]
         rank = 0 if victim == "rank0" or self.where == "alone" else busy[0]
         role = "solver" if victim == "solver" else "rank"
         return [each for each in self.seen if (each.role, each.rank) == (role, rank)][:1]

@@ -1,5 +1,5 @@
-"""The cells of the signal matrix, and what the documents promise of each (jobs/README.md: exit status, stopping, when
-something dies; the head of jobs/launch.sh). Job scripts: tests/cluster/test_job_scripts.sh."""
+"""The cells of the signal matrix, and the documented outcome of each (jobs/README.md: exit status, stopping, lost
+processes; the head of jobs/launch.sh). Job scripts: tests/cluster/test_job_scripts.sh."""
 
 import collections
 import signal
@@ -12,34 +12,36 @@ PHASES = ("start", "ready", "solving", "storing", "closing")
 SIGNALS = ("KILL", "STOP-CONT", "STOP-KILL", "TERM", "INT", "HUP", "USR1", "USR1-TERM", "USR2", "PIPE")
 STOPS = ("TERM", "INT", "HUP", "USR1", "USR1-TERM", "USR2")
 
-# statuses: any of them; says: regular expressions, one of which a printed line must match, if there are any.
-Promise = collections.namedtuple("Promise", "statuses says")
+# statuses: allowed exit statuses; messages: regular expressions, one of which the output must match, if there are any.
+Promise = collections.namedtuple("Promise", "statuses messages")
 
 KILLED = -signal.SIGKILL
-ENDED_WELL = r"the results are in"
-NOT_WHOLE = r"stopped before .* was made whole"
-GOES_ON = r"--resume"
-LOST = r"ranks? \d.*(is|are) lost|fell silent|has left"
-MPIRUN_SAYS = r"mpirun noticed that process rank|Primary job"
+# Each names facts of a message: the next command, the journals, the option to resume, the lost rank.
+FINISHED = r"wallheat summary results\.h5"
+NOT_COMPACTED = r"results\.h5\.wal\*"
+RESUMABLE = r"--resume"
+LOST = r"ranks? \d.*\b(lost|left)\b"
+MPIRUN_MESSAGE = r"mpirun noticed that process rank|Primary job"  # of Open MPI
 
 
 def cells(wanted):
-    """The cells of which each part is wanted; by the name of a part: a collection of values, or None for all."""
+    """Returns the cells whose fields have the wanted values. wanted: for each field a collection of values, or None for all."""
     every = (Cell(where, victim, phase, sign) for where in WHERE for phase in PHASES for victim in VICTIMS for sign in SIGNALS)
     return [cell for cell in every if exists(cell)
             and all(values is None or getattr(cell, part) in values for part, values in wanted.items())]
 
 
 def exists(cell):
-    """Alone, the worker is a thread of rank 0, and nothing launches it. Solver processes are started after the start."""
+    """Returns whether the cell can occur. Alone, the worker is a thread of rank 0, without a launcher. In the phase "start" there
+    is no solver process yet."""
     return not (cell.where == "alone" and cell.victim in ("worker", "launcher")) \
         and not (cell.phase == "start" and cell.victim == "solver")
 
 
 def promise(cell):
     if cell.victim == "solver" or cell.signal == "PIPE":
-        # A solver process is replaced, whatever ends it. Text that nobody reads is lost text.
-        return Promise({0}, (ENDED_WELL,))
+        # A solver process is replaced after any signal. Output without a reader is lost.
+        return Promise({0}, (FINISHED,))
     if cell.victim == "everybody" and cell.where == "alone":
         cell = cell._replace(victim="rank0")
     if cell.victim in ("launcher", "everybody"):
@@ -52,49 +54,49 @@ def promise(cell):
 
 
 def promise_of_stop(cell):
-    """In good order: what is solved is stored, the file is closed."""
+    """A graceful stop: the results are stored, and the file is closed."""
     if cell.phase == "closing":
-        # 75 if it came before the file was made whole: that is done next time.
-        return Promise({0, 75}, (ENDED_WELL, NOT_WHOLE))
+        # 75 if the signal came before the file was compacted: the next run compacts it.
+        return Promise({0, 75}, (FINISHED, NOT_COMPACTED))
     if cell.phase in ("start", "ready"):
-        # 1 if no plan could start, or a job would go back into the queue for ever.
-        return Promise({1, 75}, (GOES_ON,))
-    return Promise({75}, (GOES_ON,))
+        # 1 if no plan could start, as the job would be requeued indefinitely.
+        return Promise({1, 75}, (RESUMABLE,))
+    return Promise({75}, (RESUMABLE,))
 
 
 def promise_of_worker(cell):
-    """KILL and STOP: its plans go to others, if mpirun lets the others live."""
+    """KILL and STOP: its plans are reassigned, unless mpirun kills the other ranks."""
     if cell.where != "mpirun":
         unnoticed = cell.signal == "STOP-CONT" or cell.phase in ("ready", "closing")
-        return Promise({0}, (ENDED_WELL if unnoticed else LOST,))
+        return Promise({0}, (FINISHED if unnoticed else LOST,))
     if cell.signal == "STOP-CONT":
-        return Promise({0}, (ENDED_WELL,))
+        return Promise({0}, (FINISHED,))
     if cell.signal == "STOP-KILL" or cell.phase == "closing":
-        return Promise({0, 137}, (ENDED_WELL, MPIRUN_SAYS))
-    return Promise({137}, (MPIRUN_SAYS,))
+        return Promise({0, 137}, (FINISHED, MPIRUN_MESSAGE))
+    return Promise({137}, (MPIRUN_MESSAGE,))
 
 
 def promise_of_rank0(cell):
-    """KILL and STOP: what was stored is safe. Woken early enough, it ends as if nothing had been."""
+    """KILL and STOP: stored results are safe. If continued early enough, the run finishes normally."""
     if cell.where == "alone":
-        return Promise({0}, (ENDED_WELL,)) if cell.signal == "STOP-CONT" else Promise({KILLED}, ())
+        return Promise({0}, (FINISHED,)) if cell.signal == "STOP-CONT" else Promise({KILLED}, ())
     if cell.where == "mpirun":
         ends = {137} if cell.signal == "KILL" else {1, 137} | ({0, 75} if cell.signal == "STOP-CONT" else set())
-        return Promise(ends, (MPIRUN_SAYS, GOES_ON))
-    # 75 if it had solved something, also if launch.sh asked it to stop and it did.
+        return Promise(ends, (MPIRUN_MESSAGE, RESUMABLE))
+    # 75 if it had solved a plan, even if launch.sh stopped it.
     killed = {1} if cell.phase in ("start", "ready") else {75}
-    return Promise(killed if cell.signal == "KILL" else {0, 1, 75}, (GOES_ON, ENDED_WELL))
+    return Promise(killed if cell.signal == "KILL" else {0, 1, 75}, (RESUMABLE, FINISHED))
 
 
 def promise_of_launcher(cell):
     if cell.signal in ("KILL", "STOP-KILL"):
         return Promise({KILLED}, ())
     if cell.signal == "STOP-CONT":
-        return Promise({0}, (ENDED_WELL,))
+        return Promise({0}, (FINISHED,))
     stop = promise_of_stop(cell)
     if cell.victim == "everybody" and cell.phase == "closing":
-        stop = stop._replace(says=())  # an mpirun that is told to end passes on no more words; all is done
+        stop = stop._replace(messages=())  # an mpirun that ends forwards no more output; all plans are solved
     if cell.where == "mpirun" and cell.signal not in ("USR1", "USR2"):
-        # mpirun ends with a status of its own, and passes on no more words.
+        # mpirun ends with its own status, and forwards no more output.
         return Promise(stop.statuses | {1, 129, 130, 143}, ())
     return stop

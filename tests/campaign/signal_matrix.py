@@ -1,29 +1,28 @@
 #!/usr/bin/env python3
-"""Every process of a run gets every signal in every phase of the run, and the run must end as the documents promise.
+"""Sends every signal to every process of a run in every phase; the run must end as documented.
 
-A cell of the matrix is a surrounding, a victim, a phase and a signal:
+A cell of the matrix is a launcher, a victim, a phase and a signal:
 
   --where    alone, mpirun, launch.sh
-  --victim   rank0, worker (which has a plan at hand, if the phase has one), solver (its solver process), launcher
-             (mpirun or launch.sh), everybody (at once, as schedulers do it)
-  --phase    start    rank 0 reads the list of plans; it is held there by a named pipe
+  --victim   rank0, worker (with a plan in progress, if the phase has one), solver (its solver process), launcher
+             (mpirun or launch.sh), everybody (all at once, as schedulers do)
+  --phase    start    rank 0 reads the ids file, and is blocked there by a named pipe
              ready    the workers' solver processes load
-             solving  a plan is stored, another one is started
-             storing  a result is in the log that no observer has been told of
+             solving  a plan is stored, another one has started
+             storing  a result is in the journal, but not in the event log
              closing  all plans are solved, and the result file is open
-  --signal   KILL, TERM, INT, HUP, USR1, USR2, PIPE; STOP until time-outs strike and then CONT (STOP-CONT) or
-             KILL (STOP-KILL); USR1 and, when the run says that it is stopping, TERM (USR1-TERM)
+  --signal   KILL, TERM, INT, HUP, USR1, USR2, PIPE; STOP until the timeouts expire and then CONT (STOP-CONT) or
+             KILL (STOP-KILL); USR1 and, when the run logs that it is stopping, TERM (USR1-TERM)
 
-Phases are met by what can be seen from outside: the event log, the log of the result file, /proc. When the phase
-seems to be there, all ranks and solvers are stopped; if it is there indeed, the signal is sent, and they go on. Else
-they go on, too, and it is looked again. So a cell named again is met in the same way again. With --random cells are drawn
-from a seed, and "solving" is met at any time, not at the first result.
+Phases are detected from outside: by the event log, the journal, and /proc. When the run seems to be in the phase, all
+ranks and solver processes are stopped. If the phase is confirmed, the signal is sent. Then the processes continue. So a
+cell is reproducible. With --random cells are drawn from a seed, and "solving" is any time, not the first result.
 
-What must hold: the exit status is the one that the documents promise (promises.py); no process, shared memory or
-temporary file is left; a line was printed that says what happened; what an event log called a result is never solved
-again; a resume ends with 0; the answers are those of an undisturbed run.
+Requirements: the exit status is the documented one (promises.py); no process, shared memory or temporary file is left;
+a message describes the outcome; results of the event log are never solved again; a resume ends with 0; the results equal
+those of an undisturbed run.
 
-Exit status: 0 if all cells are clean, 1 if not; what was not clean is kept and named.
+Exit status: 0 if all cells pass, 1 if not; the files of failed cells are kept and named.
 """
 
 import argparse
@@ -40,16 +39,16 @@ import tempfile
 import threading
 import time
 
-from phases import PLANS, WORKERS, HeldList, Run, read
+from phases import PLANS, WORKERS, BlockedIdsFile, Run, read
 from promises import KILLED, PHASES, SIGNALS, VICTIMS, WHERE, Cell, cells, promise
 
 COMMAND_LIMIT_S = 300
 LEFTOVER_GRACE_S = 20
-# A run whose launcher was killed ends by itself, at the latest when MPI has not ended in all ranks for so long.
+# A run whose launcher was killed ends by itself, at the latest after this timeout of MPI finalization.
 ORPHAN_GRACE_S = 60
-# How long a victim is stopped. The time-outs: 1 s for a worker, four times that for rank 0, 2 s for a solver.
+# Duration of STOP per victim. The timeouts: 1 s for a worker, 4 s for rank 0, 2 s for a solver.
 STOP_S = {"worker": 4, "rank0": 12, "solver": 6, "launcher": 4, "everybody": 6}
-TRIES = 6  # sessions until a phase is met
+MAX_SESSIONS = 6  # attempts to observe a phase
 OPTIONS = """data = {plans}
 out = results.h5
 events = {events}
@@ -74,59 +73,59 @@ launcher = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../jobs/
 
 
 class Trial:
-    """A cell that is tried."""
+    """One attempt of a cell."""
 
     def __init__(self, matrix, cell, number):
         self.matrix, self.cell = matrix, cell
-        # So many plans are solved when it is struck in the midst of solving: one, or any number.
+        # Number of results before the signal in the phase "solving": one, or a random number.
         self.solved = 1 if matrix.seed is None else random.Random(f"{matrix.seed} {number}").randint(1, PLANS - WORKERS - 1)
         self.folder = os.path.join(matrix.scratch, f"{number}")
         self.faults = []
         self.status = None
 
-    def try_it(self):
-        """Finds out what is not clean."""
-        for _ in range(TRIES):
+    def run_cell(self):
+        """Runs the cell, and collects its faults."""
+        for _ in range(MAX_SESSIONS):
             shutil.rmtree(self.folder, ignore_errors=True)
             os.mkdir(self.folder)
-            held = HeldList(f"wallheat-{os.getpid()}-{os.path.basename(self.folder)}", self.matrix.ids) \
+            ids_file = BlockedIdsFile(f"wallheat-{os.getpid()}-{os.path.basename(self.folder)}", self.matrix.ids) \
                 if self.cell.phase == "start" else None
-            run = self.matrix.start(self.cell.where, self.folder, 0, held)
+            run = self.matrix.start(self.cell.where, self.folder, 0, ids_file)
             run.solved_before_strike = self.solved
             try:
-                if self.strike(run, held):
-                    self.judge(run)
+                if self.strike(run, ids_file):
+                    self.check_outcome(run)
                     break
             finally:
-                if held:
-                    held.let_go()
+                if ids_file:
+                    ids_file.release()
                 run.clear()
         else:
-            self.faults.append(f"the phase was not met in {TRIES} sessions")
+            self.faults.append(f"the phase was not observed in {MAX_SESSIONS} sessions")
 
-    def strike(self, run, held):
-        """Sends the signal; returns whether the phase was met."""
+    def strike(self, run, ids_file):
+        """Sends the signal in the phase; returns whether the phase was observed."""
         cell, phase = self.cell, self.cell.phase
         while True:
-            if not run.goes_on():
+            if not run.is_running_in_time():
                 return False
-            if not run.seems_in(phase, held):
+            if not run.may_be_in(phase, ids_file):
                 time.sleep(0.0003)
                 continue
             run.stop()
             victims = run.find(cell.victim)
             if victims and run.is_in(phase):
                 break
-            run.go_on()
+            run.resume()
             if run.has_passed(phase):
                 return False
         first, _, then = cell.signal.partition("-")
         files = self.opened(victims)
         self.send(first, files)
-        if held:
-            held.let_go()
+        if ids_file:
+            ids_file.release()
         stops = first == "STOP"
-        run.go_on(but_for=victims if stops else ())
+        run.resume(but_for=victims if stops else ())
         if then:
             limit_s = STOP_S["worker" if cell.where == "alone" and cell.victim == "rank0" else cell.victim]
             end = time.monotonic() + limit_s
@@ -139,7 +138,7 @@ class Trial:
 
     @staticmethod
     def opened(processes):
-        """File descriptors of those that are still there: a number may later be another's."""
+        """Returns file descriptors of the processes that exist, as process IDs may be reused."""
         files = []
         for each in processes:
             try:
@@ -156,65 +155,67 @@ class Trial:
             except ProcessLookupError:
                 pass
 
-    # --- What must hold ---
+    # --- Requirements ---
 
-    def judge(self, run):
+    def check_outcome(self, run):
         cell, promised = self.cell, promise(self.cell)
-        while run.goes_on():
+        while run.is_running_in_time():
             time.sleep(0.01)
         self.status = run.process.poll()
         if self.status is None:
-            self.faults.append(f"it does not end; there are {', '.join(run.left(grace_s=0))}")
+            self.faults.append(f"the run does not end; processes: {', '.join(run.leftover_processes(grace_s=0))}")
             return
         if self.status not in promised.statuses:
             self.faults.append(f"status {self.status}, not {' or '.join(map(str, sorted(promised.statuses)))}")
         is_orphan = cell.victim in ("launcher", "everybody") and cell.signal.endswith("KILL")
-        self.nothing_left(run, is_orphan)
-        self.check_words(run, promised)
+        self.check_leftovers(run, is_orphan)
+        self.check_messages(run, promised)
         self.check_events(run)
         self.resume(run)
 
-    def nothing_left(self, run, is_orphan):
-        if left := run.left(ORPHAN_GRACE_S if is_orphan else LEFTOVER_GRACE_S):
+    def check_leftovers(self, run, is_orphan):
+        if left := run.leftover_processes(ORPHAN_GRACE_S if is_orphan else LEFTOVER_GRACE_S):
             self.faults.append(f"left running: {', '.join(left)}")
         if is_orphan:
             return
         if names := run.shared_memory():
-            self.faults.append(f"left {names}")
-        # Open MPI's empty directory may be that of the user's other jobs, too.
-        beside = [name for _, _, names in os.walk(os.path.join(self.folder, "tmp")) for name in names]
-        if beside and self.status not in (KILLED, 137):
-            self.faults.append(f"left the files {sorted(beside)}")
+            self.faults.append(f"left shared memory: {names}")
+        # The empty directory of Open MPI may belong to other jobs of the user.
+        files = [name for _, _, names in os.walk(os.path.join(self.folder, "tmp")) for name in names]
+        if files and self.status not in (KILLED, 137):
+            self.faults.append(f"left files: {sorted(files)}")
 
-    def check_words(self, run, promised):
-        said = read(run.said).decode(errors="replace")
-        if promised.says and not any(re.search(pattern, said) for pattern in promised.says):
-            self.faults.append(f"no line says what happened: none matches {' or '.join(promised.says)}")
-        # A run that could not speak any more is spoken of by `wallheat status`.
+    def check_messages(self, run, promised):
+        output = read(run.output).decode(errors="replace")
+        if promised.messages and not any(re.search(pattern, output) for pattern in promised.messages):
+            self.faults.append(f"no message describes the outcome: none matches {' or '.join(promised.messages)}")
+        # `wallheat status` describes a run that was killed.
         if self.status == KILLED and os.path.exists(run.results):
             end = time.monotonic() + LEFTOVER_GRACE_S  # a killed process holds its lock until the kernel has ended it
-            while "being written" in (look := self.matrix.wallheat("status", run.results)).stdout and time.monotonic() < end:
+            while self.matrix.wallheat("status", "--word", run.results).stdout.strip() == "running" and time.monotonic() < end:
                 time.sleep(0.1)
-            if look.returncode not in (0, 75) or (look.returncode == 75 and not re.search("--resume|wallheat repair", look.stdout + look.stderr)):
-                self.faults.append(f"wallheat status ends with {look.returncode} and says no way on: {look.stdout}{look.stderr}")
+            status = self.matrix.wallheat("status", run.results)
+            text = status.stdout + status.stderr
+            if status.returncode not in (0, 75) or (status.returncode == 75 and not re.search("--resume|wallheat repair", text)):
+                self.faults.append(f"wallheat status ends with {status.returncode} and names no command to continue: {text}")
 
     def check_events(self, run):
-        events = run.told()
-        if blamed := [event for event in events if event["event"] in ("failure", "conflict")]:
-            self.faults.append(f"plans are blamed: {blamed}")
+        events = run.logged_events()
+        if failures := [event for event in events if event["event"] in ("failure", "conflict")]:
+            self.faults.append(f"plans failed or conflict: {failures}")
         stored = {event["id"] for event in events if event["event"] == "result"}
-        beside = [part for part in (".wal0", ".wal0.fold", ".lock", ".status") if os.path.exists(run.results + part)]
-        if self.status == 0 and (len(stored) != PLANS or beside):
-            self.faults.append(f"status 0, but {len(stored)} of {PLANS} plans are solved, and {beside} lie beside the file")
-        if self.status == 75 and len(stored) == PLANS and not {".wal0", ".wal0.fold"} & set(beside):
-            self.faults.append("status 75, but all plans are solved, and the file is whole")
+        files = [part for part in (".wal0", ".wal0.fold", ".lock", ".status") if os.path.exists(run.results + part)]
+        if self.status == 0 and (len(stored) != PLANS or files):
+            self.faults.append(f"status 0, but {len(stored)} of {PLANS} plans are solved, and these files exist: {files}")
+        if self.status == 75 and len(stored) == PLANS and not {".wal0", ".wal0.fold"} & set(files):
+            self.faults.append("status 75, but all plans are solved, and the file is compacted")
         if self.status == 75 and not any(event["event"] == "start" for event in events):
-            self.faults.append("status 75, but no plan was started: a job would go back into the queue for ever")
+            self.faults.append("status 75, but no plan was started: a job would be requeued indefinitely")
 
     def resume(self, run):
         again = self.matrix.start("alone", self.folder, 1)
         try:
-            while again.goes_on():
+            while again.is_running_in_time():
                 time.sleep(0.01)
             status = again.process.poll()
         finally:
@@ -222,12 +223,12 @@ class Trial:
         if status != 0:
             self.faults.append(f"the resume {'hangs' if status is None else f'ends with {status}'}")
             return
-        stored = {event["id"] for event in run.told() if event["event"] == "result"}
-        if twice := {event["id"] for event in again.told() if event.get("id") in stored}:
-            self.faults.append(f"the resume works again on what was acknowledged: {sorted(twice)}")
+        stored = {event["id"] for event in run.logged_events() if event["event"] == "result"}
+        if twice := {event["id"] for event in again.logged_events() if event.get("id") in stored}:
+            self.faults.append(f"the resume solves acknowledged plans again: {sorted(twice)}")
         wallheat, reference = self.matrix.wallheat, self.matrix.reference
         if wallheat("export", run.results).stdout != wallheat("export", reference).stdout:
-            self.faults.append("the CSV is not that of the undisturbed run")
+            self.faults.append("the CSV differs from that of the undisturbed run")
         for check in (("verify", run.results, "--data", self.matrix.plans, "--sample", "0"),
                       ("merge", "--out", os.path.join(self.folder, "merged.h5"), reference, run.results)):
             done = wallheat(*check)
@@ -236,8 +237,8 @@ class Trial:
 
 
 class Matrix:
-    def __init__(self, wallheat, say, seed):
-        self.program, self.say, self.seed = os.path.abspath(wallheat), say, seed
+    def __init__(self, wallheat, log, seed):
+        self.program, self.log, self.seed = os.path.abspath(wallheat), log, seed
         self.scratch = tempfile.mkdtemp(prefix="wallheat-signals-")
         self.plans = os.path.join(self.scratch, "plans")
         self.wallheat("generate", "--out", self.plans, "--count", str(PLANS), "--size", "110")
@@ -246,11 +247,11 @@ class Matrix:
         os.mkdir(undisturbed)
         run = self.start("alone", undisturbed, 0)
         if run.process.wait() != 0:
-            sys.exit(f"the undisturbed run failed: {read(run.said).decode()}")
+            sys.exit(f"the undisturbed run failed: {read(run.output).decode()}")
         self.reference = run.results
 
     def wallheat(self, *words):
-        """For what takes no signals."""
+        """Runs a command that gets no signals."""
         return subprocess.run([self.program, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
                               timeout=COMMAND_LIMIT_S)
 
@@ -260,8 +261,8 @@ class Matrix:
             raise RuntimeError(listed.stderr.strip())
         return json.loads(listed.stdout)["plans"]
 
-    def start(self, where, folder, number, held=None):
-        """A run in a folder of its own; `held`: the list of plans."""
+    def start(self, where, folder, number, ids_file=None):
+        """Starts a run in its own folder; ids_file: a BlockedIdsFile, or None."""
         ranks = ["-n", str(WORKERS + 1), "--oversubscribe", "--bind-to", "none"]
         command = [self.program, "run", "--config", "run.cfg", "--resume"]
         environment = {"WALLHEAT_SILENCE_S": "6", "TMPDIR": os.path.join(folder, "tmp")}
@@ -272,17 +273,17 @@ class Matrix:
             command = [launcher, *ranks, "--", *command]
         with open(os.path.join(folder, "run.cfg"), "w", encoding="utf-8") as file:
             file.write(OPTIONS.format(plans=self.plans, events=os.path.join(folder, f"events-{number}.jsonl")))
-            file.write(f"ids = {held.given}\n" if held else "")
+            file.write(f"ids = {ids_file.option_value}\n" if ids_file else "")
         return Run(where, folder, number, self.rows, command, environment)
 
-    def is_clean(self, cell, number):
+    def passes(self, cell, number):
         trial, began = Trial(self, cell, number), time.monotonic()
         try:
-            trial.try_it()
-        except Exception as error:  # what breaks here must not look like a clean cell
-            trial.faults.append(f"this program broke: {error!r}")
-        self.say(f"{'not clean' if trial.faults else 'clean':9}  {' '.join(cell):42}  status {trial.status}, "
-                 f"{time.monotonic() - began:.1f} s" + "".join(f"\n           {fault}" for fault in trial.faults))
+            trial.run_cell()
+        except Exception as error:  # an error of this program must not count as a pass
+            trial.faults.append(f"error in the test: {error!r}")
+        self.log(f"{'FAILED' if trial.faults else 'passed'}  {' '.join(cell):42}  status {trial.status}, "
+                 f"{time.monotonic() - began:.1f} s" + "".join(f"\n        {fault}" for fault in trial.faults))
         if not trial.faults:
             shutil.rmtree(trial.folder)
         return not trial.faults
@@ -293,17 +294,17 @@ def main():
     parser.add_argument("wallheat", metavar="WALLHEAT", help="the program")
     for part, values in (("where", WHERE), ("victim", VICTIMS), ("phase", PHASES), ("signal", SIGNALS)):
         parser.add_argument(f"--{part}", nargs="+", choices=values, help="only these")
-    parser.add_argument("--short", action="store_true", help=f"only {len(SHORT)} cells, for every day")
+    parser.add_argument("--short", action="store_true", help=f"only {len(SHORT)} cells, those of the default run")
     parser.add_argument("--random", type=int, metavar="N", help="only N cells, drawn from the seed")
-    parser.add_argument("--seed", type=int, metavar="S", help="of --random (default: another one each time)")
-    parser.add_argument("--lanes", type=int, default=2, metavar="N", help="cells side by side (default: 2)")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of --random (default: a new one each time)")
+    parser.add_argument("--lanes", type=int, default=2, metavar="N", help="number of cells at a time (default: 2)")
     options = parser.parse_args()
     if shutil.which("mpirun") is None:
-        print("skipped: there is no mpirun")
+        print("skipped: mpirun not found")
         return 77
     for name in [name for name in os.environ if name.startswith(("SLURM_", "LSB_"))]:
         del os.environ[name]
-    # Where they were ignored, by nohup or a shell's &, all that is started would be deaf to them.
+    # If these signals are ignored, as with nohup or a shell's &, all child processes would ignore them, too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)
@@ -316,20 +317,20 @@ def main():
         wanted = random.Random(seed).choices(wanted, k=options.random)
     lock = threading.Lock()
 
-    def say(text):
+    def log(text):
         with lock:
             print(text, flush=True)
 
-    matrix = Matrix(options.wallheat, say, seed)
-    with concurrent.futures.ThreadPoolExecutor(options.lanes) as lanes:
+    matrix = Matrix(options.wallheat, log, seed)
+    with concurrent.futures.ThreadPoolExecutor(options.lanes) as slots:
         try:
-            clean = list(lanes.map(matrix.is_clean, wanted, range(len(wanted))))
+            passed = list(slots.map(matrix.passes, wanted, range(len(wanted))))
         except KeyboardInterrupt:
-            lanes.shutdown(cancel_futures=True)  # what is being tried comes to its end
+            slots.shutdown(cancel_futures=True)  # running cells finish
             raise
-    say(f"{clean.count(True)} of {len(clean)} cells are clean")
-    if not all(clean):
-        say(f"kept: {matrix.scratch}")
+    log(f"{passed.count(True)} of {len(passed)} cells passed")
+    if not all(passed):
+        log(f"kept: {matrix.scratch}")
         return 1
     shutil.rmtree(matrix.scratch)
     return 0

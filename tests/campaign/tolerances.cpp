@@ -1,6 +1,6 @@
-// Puts tolerances beside the deltas that Jacobi computes, and asks whether the fast-forward solver
-// ends at the same iteration. The plans are small ones of the kinds that make it hard: alternating
-// and random starts, few walls, rooms of different speed, sources, warm and cold scales.
+// Chooses tolerances close to the deltas of Jacobi, and checks that the fast-forward solver ends at
+// the same iteration. The plans are small and difficult: alternating and random initial fields, few
+// walls, rooms that converge at different rates, heat sources, large and small temperatures.
 //
 //   fastforward_tolerances [CASES]
 
@@ -75,7 +75,7 @@ int main(int count, char** arguments) {
     const std::int64_t most = exact->solve(plan, limits, {})->iterations;
     if (most < enough) continue;
     for (int k = 0; k < 10 && tried < cases; ++k, ++tried) {
-      // Near the end, or anywhere; from 1e-15 to 1e-3 beside a delta.
+      // Near the end, or anywhere; at a relative distance of 1e-15 to 1e-3 from a delta.
       const auto before = static_cast<std::int64_t>(random() % (k % 2 == 0 ? 20 : most - 1100));
       Limits until = limits;
       until.tolerance = 0;

@@ -1,11 +1,14 @@
 # shellcheck shell=bash
-# What the tests of this folder share; they source it.
-#   check "the sentence that must be true" COMMAND...      ends with 1 if it is not
-#   wait_until SECONDS "what is awaited" COMMAND...
-#   skip "why"
-#   finish               ends with 0 if all was true
-# A test that starts something redefines cleanup: it is called at the end, however that comes.
-# It sets here, root, wallheat (the first argument) and scratch.
+# Shared code of the tests in this folder; they source it.
+#   check "DESCRIPTION" COMMAND...               returns 1 if the command fails
+#   mentions FILE FACT...                        the file contains each fact as whole words
+#   expect_error "DESCRIPTION" STATUS "FACT|FACT" COMMAND...
+#                                                the command ends with this status; its last message mentions each fact
+#   wait_until SECONDS "CONDITION" COMMAND...
+#   skip "REASON"
+#   finish                                       exits with 0 if all checks passed
+# A test that starts processes redefines cleanup, which is called on every exit.
+# Sets here, root, wallheat (the first argument) and scratch.
 
 set -uo pipefail
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -20,12 +23,12 @@ cleanup() { :; }
 trap 'status=$?; cleanup; case $status in 0 | 77) rm -rf "$scratch" ;; esac' EXIT
 
 check() {
-  local sentence=$1
+  local description=$1
   shift
   if "$@"; then
-    echo "ok      $sentence"
+    echo "ok      $description"
   else
-    echo "FAILED  $sentence   [$*]"
+    echo "FAILED  $description   [$*]"
     failures=$((failures + 1))
     return 1
   fi
@@ -33,15 +36,29 @@ check() {
 # same EXPECTED ACTUAL
 same() { [ "$1" = "$2" ] || { echo "        expected '$1', got '$2'"; return 1; }; }
 contains() { grep -qF -- "$2" "$1" || { sed 's/^/        | /' "$1"; return 1; }; }
+mentions() {
+  local file=$1 text fact
+  text=$(cat "$file")
+  for fact in "${@:2}"; do
+    grep -qwF -- "$fact" <<< "$text" || { echo "        '$fact' is not mentioned in:"$'\n'"$text"; return 1; }
+  done
+}
+expect_error() {
+  local description=$1 status=$2 facts result=0
+  IFS='|' read -ra facts <<< "$3"
+  "${@:4}" > "$scratch/error.out" 2> "$scratch/error.err" || result=$?
+  check "$description: the exit status is $status" same "$status" "$result" || cat "$scratch/error.err"
+  check "$description: the message mentions ${facts[*]}" mentions <(tail -n 1 "$scratch/error.err") "${facts[@]}"
+}
 absent() { [ ! -e "$1" ]; }
 not() { ! "$@"; }
 
 wait_until() {
-  local end=$((SECONDS + $1)) what=$2
+  local end=$((SECONDS + $1)) condition=$2
   shift 2
   until "$@"; do
     if [ $SECONDS -ge "$end" ]; then
-      echo "FAILED  $what within the time that it may take   [$*]"
+      echo "FAILED  timed out: $condition   [$*]"
       failures=$((failures + 1))
       return 1
     fi
@@ -49,10 +66,9 @@ wait_until() {
   done
 }
 
-# Processes that a command of this test has started, wherever they went: its scratch folder stands in
-# their arguments.
-left_processes() { pgrep -f -- "$scratch/" | grep -vx "$$" || true; }
-nothing_left() { [ -z "$(left_processes)" ]; }
+# Prints the processes that this test has started, directly or not: their arguments contain its scratch folder.
+leftover_processes() { pgrep -f -- "$scratch/" | grep -vx "$$" || true; }
+no_process_is_left() { [ -z "$(leftover_processes)" ]; }
 
 skip() {
   echo "skipped: $*"
@@ -66,18 +82,18 @@ needs_root_and() {
   done
 }
 
-# A private Slurm of so many nodes (with accounting), for as long as the test.
+# start_slurm NODES [accounting]: a private Slurm, which is stopped when the test exits.
 start_slurm() {
   slurm=$scratch/slurm
   cleanup() { "$here/slurm.sh" "$slurm" stop; }
-  chmod 755 "$scratch"  # munge wants every folder above its socket open
-  "$here/slurm.sh" "$slurm" start "$@" || { echo "FAILED  the private Slurm does not start"; exit 1; }
+  chmod 755 "$scratch"  # munge requires that every folder above its socket is accessible
+  "$here/slurm.sh" "$slurm" start "$@" || { echo "FAILED  the private Slurm starts"; exit 1; }
 }
 on() { "$here/slurm.sh" "$slurm" on "$@"; }
 queue_empty() { [ -z "$(on squeue -h)" ]; }
 
-# An installation in the scratch folder, as a user has it; the test goes there.
-install_there() {
+# Installs wallheat in the scratch folder, as a user does, and changes to that folder.
+install_in_scratch() {
   mkdir -p "$scratch/bin" "$scratch/share/wallheat"
   ln -s "$wallheat" "$scratch/bin/wallheat"
   cp -r "$root/jobs" "$root/configs" "$scratch/share/wallheat"
@@ -85,7 +101,7 @@ install_there() {
 }
 
 finish() {
-  [ $failures = 0 ] || { echo "$failures sentences are not true; kept: $scratch"; exit 1; }
+  [ $failures = 0 ] || { echo "$failures checks failed; kept: $scratch"; exit 1; }
   exit 0
 }
 

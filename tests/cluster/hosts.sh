@@ -2,12 +2,12 @@
 # Several hosts on one machine: a head n0 and hosts n1, n2, ..., each a network namespace with its own
 # address, name and /dev/shm. Files and process numbers are common to all. Needs root and iproute2.
 #
-#   hosts.sh DIR up N             makes n0 to nN; DIR keeps what belongs to them
-#   hosts.sh DIR down             ends all their processes and removes them
+#   hosts.sh DIR up N             creates n0 to nN; DIR contains their files
+#   hosts.sh DIR down             kills all their processes and removes them
 #   hosts.sh DIR on HOST COMMAND  runs a command on a host
-#   hosts.sh DIR pids HOST        the processes of a host
+#   hosts.sh DIR pids HOST        prints the process IDs of a host
 #   hosts.sh DIR kill HOST        power failure: all processes of a host die at once
-#   hosts.sh DIR cut HOST         pulls the network cable of a host; nobody is told
+#   hosts.sh DIR cut HOST         cuts the network of a host without notice
 set -euo pipefail
 
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -16,7 +16,7 @@ mkdir -p "$1"
 dir=$(cd "$1" && pwd)
 verb=$2
 shift 2
-prefix=wh$(cksum <<< "$dir" | cut -d ' ' -f 1)-   # so that several sets can live beside each other
+prefix=wh$(cksum <<< "$dir" | cut -d ' ' -f 1)-   # so that several sets of hosts can coexist
 
 all_hosts() { ip netns list | sed -n "s/^$prefix\(n[0-9]*\).*/\1/p"; }
 
@@ -30,7 +30,7 @@ up() {
     echo "10.88.0.$((i == 0 ? 250 : i)) $host"
   done > "$dir/hosts"
   echo "127.0.0.1 localhost" >> "$dir/hosts"
-  # The switch stands with the head, so nothing shows in the machine's own network.
+  # The switch belongs to the head's namespace, so the network of the machine does not change.
   ip -n "${prefix}n0" link add switch type bridge
   ip -n "${prefix}n0" addr add 10.88.0.250/24 dev switch
   ip -n "${prefix}n0" link set switch up
@@ -60,7 +60,7 @@ case $verb in
   up)
     down
     up "$1"
-    # What launch.sh is given in place of ssh: [options] HOST COMMAND...
+    # Replaces ssh for launch.sh: [options] HOST COMMAND...
     cat > "$dir/ssh" <<END
 #!/usr/bin/env bash
 while [ "\${1#-}" != "\$1" ]; do shift; done
@@ -81,5 +81,5 @@ END
   pids) ip netns pids "$prefix$1" ;;
   kill) kill_host "$1" ;;
   cut) ip -n "${prefix}n0" link set "port${1#n}" down ;;
-  *) echo "hosts.sh: there is no '$verb'" >&2; exit 2 ;;
+  *) echo "hosts.sh: unknown command '$verb'" >&2; exit 2 ;;
 esac

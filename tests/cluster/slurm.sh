@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A private Slurm on the hosts of hosts.sh: the controller on n0, nodes n1, n2, ... Nothing is written
-# outside of DIR, no service of the machine is touched. Needs root, and Debian's munge, slurmctld, slurmd
+# A private Slurm on the hosts of hosts.sh: the controller on n0, nodes n1, n2, ... Writes only
+# to DIR, and does not affect services of the machine. Needs root, and Debian's munge, slurmctld, slurmd
 # and slurm-client; with accounting also slurmdbd and mariadb-server.
 #
-#   slurm.sh DIR start N [accounting]   N nodes of 4 pretended cores and 2 pretended GPUs; sacct works
+#   slurm.sh DIR start N [accounting]   N nodes with 4 fake cores and 2 fake GPUs each; sacct works
 #   slurm.sh DIR stop
-#   slurm.sh DIR on sbatch ...          a command of Slurm, on the controller's host
+#   slurm.sh DIR on sbatch ...          runs a Slurm command on the controller's host
 set -euo pipefail
 
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -24,7 +24,7 @@ write_configuration() {
 ClusterName=private
 SlurmctldHost=n0
 AuthType=auth/munge
-# A credential's life is also how long a requeued job is held back.
+# The lifetime of a credential is also the delay of a requeued job.
 AuthInfo=socket=$dir/munge/socket,cred_expire=5
 SlurmUser=root
 SlurmdUser=root
@@ -54,13 +54,13 @@ GresTypes=gpu
 NodeName=n[1-$nodes] CPUs=4 RealMemory=1000 Gres=gpu:2 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
-  # A pretended GPU must be a character device: /dev/null under another name.
+  # A fake GPU must be a character device: /dev/null under another name.
   for i in 0 1; do mknod "$dir/gpu$i" c 1 3; done
   echo "NodeName=n[1-$nodes] Name=gpu File=$dir/gpu[0-1]" > "$dir/gres.conf"
   echo "CgroupPlugin=cgroup/v1" > "$dir/cgroup.conf"
 }
 
-# A database of its own, reached through a socket only, and slurmdbd on n0.
+# Starts a private database, accessible through a socket only, and slurmdbd on n0.
 start_accounting() {
   local i
   mkdir -p "$dir/db"
@@ -118,7 +118,7 @@ start() {
 }
 
 stop() {
-  [ ! -e "$dir/hosts.d/hosts" ] || "$here/hosts.sh" "$dir/hosts.d" down  # takes the daemons along
+  [ ! -e "$dir/hosts.d/hosts" ] || "$here/hosts.sh" "$dir/hosts.d" down  # also stops the daemons
   if [ -e "$dir/mariadbd.pid" ]; then
     mariadb-admin --no-defaults -S "$dir/db/socket" shutdown > /dev/null 2>&1 || true
   fi
@@ -132,5 +132,5 @@ case $verb in
   start) stop; start "$@" ;;
   stop) stop ;;
   on) on n0 "$@" ;;
-  *) echo "slurm.sh: there is no '$verb'" >&2; exit 2 ;;
+  *) echo "slurm.sh: unknown command '$verb'" >&2; exit 2 ;;
 esac

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# jobs/launch.sh over three hosts (network namespaces) and a head that starts it: what a death costs.
+# Tests jobs/launch.sh on three hosts (network namespaces) and a head node: recovery from lost hosts and processes.
 # Signals on one host: tests/campaign/signal_matrix.py.
 #   test_hosts.sh WALLHEAT
 # shellcheck source-path=SCRIPTDIR source=checks.sh
@@ -10,10 +10,10 @@ needs_root_and ip unshare mpirun
 
 hosts=$scratch/hosts
 cleanup() { "$here/hosts.sh" "$hosts" down; }
-"$here/hosts.sh" "$hosts" up 3 || skip "network namespaces cannot be made here"
+"$here/hosts.sh" "$hosts" up 3 || skip "network namespaces cannot be created"
 make_plans
 
-# launch NAME [OPTIONS OF wallheat run]: in the background; one worker on n1 beside rank 0, two on n2, one on n3.
+# launch NAME [OPTIONS OF wallheat run]: starts a run in the background: rank 0 and a worker on n1, two workers on n2, one on n3.
 launch() {
   result=$scratch/$1.h5 events=$scratch/$1.jsonl log=$scratch/$1.log
   shift
@@ -36,7 +36,7 @@ pid_of_rank_0() {
   done
 }
 shared_memory() { local host; for host; do ls "$hosts/shm/$host"; done; }
-tidy() {  # HOSTS that are left
+tidy() {  # HOSTS that are alive
   wait_until 20 "no process is left on $*" no_process_on "$@"
   check "no shared memory is left on $*" same '' "$(shared_memory "$@")"
 }
@@ -44,20 +44,20 @@ no_process_on() { local host; for host; do [ -z "$("$here/hosts.sh" "$hosts" pid
 all_done() {
   check "$1: launch.sh ends with 0" ends_with 0
   check "$1: the result file is closed" closed "$result"
-  check "$1: it equals that of an undisturbed run" equals_undisturbed "$result"
+  check "$1: the result file equals that of an undisturbed run" equals_undisturbed "$result"
 }
 
 at_work killed_host
 "$here/hosts.sh" "$hosts" kill n2
-check "the host is lost in the middle" unfinished "$events"
+check "the host is lost before the run finishes" unfinished "$events"
 all_done "a host with two workers is lost"
-rm -f "$hosts"/shm/n2/*   # as a power failure does
+rm -f "$hosts"/shm/n2/*   # like a power failure
 tidy n0 n1 n3
 
 at_work cut_cable
 "$here/hosts.sh" "$hosts" cut n3
-check "the cable is cut in the middle" unfinished "$events"
-all_done "a cable is cut"
+check "the network is cut before the run finishes" unfinished "$events"
+all_done "the network of a host is cut"
 "$here/hosts.sh" "$hosts" kill n3
 rm -f "$hosts"/shm/n3/*
 tidy n0 n1 n2
@@ -65,9 +65,9 @@ tidy n0 n1 n2
 
 at_work killed_rank_0
 check "rank 0 is killed" kill -KILL "$(pid_of_rank_0)"
-check "it is killed in the middle" unfinished "$events"
+check "rank 0 is killed before the run finishes" unfinished "$events"
 wait_until 60 "launch.sh ends after the death of rank 0" launch_over || "$here/hosts.sh" "$hosts" kill n0
-check "the death of rank 0: launch.sh does not call it done" ends_with 75
+check "the death of rank 0: launch.sh ends with 75" ends_with 75
 tidy n0 n1 n2 n3
 launch killed_rank_0 --resume
 all_done "resumed after the death of rank 0"

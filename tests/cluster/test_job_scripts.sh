@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# jobs/slurm.sh and jobs/lsf.sh as schedulers signal them, with a stand-in for launch.sh: which signals stop a
-# run, and after which of them the job goes back into the queue.
+# Tests jobs/slurm.sh and jobs/lsf.sh with the signals of schedulers and a fake launch.sh: which signals stop a run,
+# and which of them requeue the job.
 # shellcheck source-path=SCRIPTDIR source=checks.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 
@@ -9,12 +9,12 @@ cp "$root"/jobs/{job,slurm,lsf}.sh "$scratch/jobs"
 printf 'setup=module wallheat=(wallheat)\nmodule() { :; }\n' > "$scratch/configs/site.sh"
 cat > "$scratch/jobs/launch.sh" <<'END'
 #!/bin/bash
-# At SIGUSR1 it closes its file, which takes until the file "closed" is there.
-trap 'asked=yes' USR1
+# On SIGUSR1 it closes its result file, which takes until the file "closed" exists.
+trap 'stopped=yes' USR1
 printf '%s ' "$@" > called
 echo $$ > started
-until [ -n "${asked:-}" ]; do sleep 0.05; done
-touch asked
+until [ -n "${stopped:-}" ]; do sleep 0.05; done
+touch stopping
 until [ -e closed ]; do sleep 0.05; done
 exit 75
 END
@@ -24,39 +24,38 @@ printf 'n1\nn1\n' > "$scratch/slots"
 cd "$scratch" || exit 1
 export PATH=$scratch/bin:$PATH SLURM_JOB_NUM_NODES=1 SLURM_JOB_ID=7 SLURM_ARRAY_TASK_ID=3 LSB_JOBINDEX=3 LSB_DJOB_HOSTFILE=$scratch/slots
 
-# ends_after SIGNALS SCRIPT STATUS WORDS: the job is sent these signals, then its run ends with 75, and the job tells why.
+# ends_after SIGNALS SCRIPT STATUS FACT: sends these signals to the job; its run ends with 75; checks status and message.
 ends_after() {
-  rm -rf started asked closed requeued spool
+  rm -rf started stopping closed requeued spool
   mkdir spool
   cp "$root/jobs/$2" spool/script  # Slurm runs a copy, from another folder
-  set -m  # or the background job would be deaf to SIGINT
+  set -m  # otherwise the background job ignores SIGINT
   bash spool/script "$scratch/jobs" workers=2 array=4 -- --data "my plans" > log 2>&1 &
   local job=$! signal
   set +m
-  wait_until 300 "the run is at work" test -s started
+  wait_until 300 "the run is running" test -s started
   for signal in $1; do
     kill -s "$signal" "$job"
-    wait_until 300 "the run is asked to stop by SIG$signal" test -e asked
+    wait_until 300 "SIG$signal stops the run" test -e stopping
   done
   touch closed
   wait "$job" 2> /dev/null
-  check "$2 after SIG$1: status" same "$3" $?
-  check "$2 after SIG$1: nothing is left running" not kill -0 "$(< started)" 2> /dev/null
-  check "$2 after SIG$1: it says why" contains log "$4"
+  check "$2 after SIG$1: the exit status is $3" same "$3" $?
+  check "$2 after SIG$1: no process is left" not kill -0 "$(< started)" 2> /dev/null
+  check "$2 after SIG$1: the message mentions the reason" mentions log "$4"
 }
 for signals in USR1 USR2 XCPU HUP "USR1 TERM" "USR2 INT TERM" "USR1 PIPE"; do
-  ends_after "$signals" slurm.sh 75 "before the job's time limit"
-  check "slurm.sh after SIG$signals: the job goes back into the queue" contains requeued "requeue 7"
-  ends_after "$signals" lsf.sh 75 "before the job's time limit"
+  ends_after "$signals" slurm.sh 75 "time limit"
+  check "slurm.sh after SIG$signals: the job is requeued" contains requeued "requeue 7"
+  ends_after "$signals" lsf.sh 75 "time limit"
 done
 for signals in TERM INT "TERM USR1"; do
-  ends_after "$signals" slurm.sh 75 "was cancelled"
-  check "slurm.sh after SIG$signals: the job does not come back" absent requeued
-  ends_after "$signals" lsf.sh 143 "was cancelled"
+  ends_after "$signals" slurm.sh 75 "cancelled"
+  check "slurm.sh after SIG$signals: the job is not requeued" absent requeued
+  ends_after "$signals" lsf.sh 143 "cancelled"
 done
-check "the workers of all nodes, the shard and the options reach launch.sh" same \
+check "launch.sh gets the number of workers, the shard and the options" same \
   "-n 3 --map-by node:OVERSUBSCRIBE --hostfile -- wallheat run --resume --data my plans --shard 3/4 " \
   "$(sed 's|/[^ ]* ||' called)"
-bash "$root/jobs/slurm.sh" > log 2>&1
-check "a script without its folder says so" contains log "the first argument must be the folder"
+expect_error "a script without its folder" 1 "slurm.sh|first argument" bash "$root/jobs/slurm.sh"
 finish

@@ -1,65 +1,65 @@
 #!/usr/bin/env bash
-# jobs/launch.sh on this host, under the real mpirun; mostly with a stand-in for wallheat.
+# Tests jobs/launch.sh on this host with the real mpirun; mostly with a fake wallheat.
 #   test_launch.sh WALLHEAT
 # shellcheck source-path=SCRIPTDIR source=checks.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 mpirun --version 2> /dev/null | grep -q 'Open MPI' || skip "needs mpirun of Open MPI"
 launch=$root/jobs/launch.sh
-export STAND_IN=$scratch/stand-in
+export FAKE_FOLDER=$scratch/fake
 cd "$scratch" || exit 1
 
-# start [NAME=VALUE...]: a run of three ranks in the background; sets `launched`.
+# start [NAME=VALUE...]: starts a run of three ranks in the background; sets `launched`.
 start() {
-  rm -rf "$STAND_IN"
-  mkdir -p "$STAND_IN"
-  env "$@" "$launch" -n 3 --oversubscribe -- "$here/stand_in.sh" run --out "$scratch/results.h5" > "${log:-log}" 2>&1 &
+  rm -rf "$FAKE_FOLDER"
+  mkdir -p "$FAKE_FOLDER"
+  env "$@" "$launch" -n 3 --oversubscribe -- "$here/fake_wallheat.sh" run --out "$scratch/results.h5" > "${log:-log}" 2>&1 &
   launched=$!
 }
-ready() { [ -s "$STAND_IN/pid.0" ] && [ -s "$STAND_IN/pid.1" ] && [ -s "$STAND_IN/pid.2" ] && [ -e results.h5.status ]; }
-at_work() { wait_until 300 "the ranks are at work" ready; }
-end_with() { echo "$1" > "$STAND_IN/end"; }
+ready() { [ -s "$FAKE_FOLDER/pid.0" ] && [ -s "$FAKE_FOLDER/pid.1" ] && [ -s "$FAKE_FOLDER/pid.2" ] && [ -e results.h5.status ]; }
+at_work() { wait_until 300 "all ranks are running" ready; }
+end_with() { echo "$1" > "$FAKE_FOLDER/end"; }
 ends_with() { wait "$launched"; same "$1" $?; }
-tidy() { wait_until 300 "no process is left" nothing_left; }
+tidy() { wait_until 300 "no process is left" no_process_is_left; }
 shared_memory() { find /dev/shm -name "vader_segment.*.$EUID.*" -newer began 2> /dev/null; }
 touch began
 
 for status in 0 3 75 1; do
   start; at_work
   end_with "$status"
-  check "a run that ends with $status makes launch.sh end with $status" ends_with "$status"
+  check "launch.sh passes on the exit status $status of the run" ends_with "$status"
 done
 
 for signal in TERM USR1 USR2 XCPU QUIT INT HUP; do
-  set -m  # or the background job would be deaf to SIGINT
+  set -m  # otherwise the background job ignores SIGINT
   start
   set +m
   at_work
   kill -$signal "$launched"
-  check "SIG$signal to launch.sh stops the run in good order, with 75" ends_with 75
+  check "SIG$signal to launch.sh stops the run gracefully with 75" ends_with 75
 done
-check "it says how to go on" contains log "--resume"
+check "the message mentions --resume" mentions log --resume
 tidy
 
 start; at_work
 kill -KILL "$launched"
-check "a launch.sh that is killed" ends_with 137
-if setpriv --pdeathsig TERM true 2> /dev/null; then wait_until 300 "takes its mpirun along" nothing_left
-else echo "skipped: that mpirun goes with it: no setpriv here (util-linux)"; kill "$(pgrep -f -- "$scratch/")"; fi
+check "launch.sh is killed" ends_with 137
+if setpriv --pdeathsig TERM true 2> /dev/null; then wait_until 300 "mpirun ends with a killed launch.sh" no_process_is_left
+else echo "skipped: mpirun ends with a killed launch.sh: setpriv not found (util-linux)"; kill "$(pgrep -f -- "$scratch/")"; fi
 
 mkfifo unread
-true < unread &  # opens it, and leaves
+true < unread &  # opens the pipe, and exits
 log=unread start
 at_work
 end_with 75
-check "a reader of its messages that leaves ends nothing" ends_with 75
+check "the run continues if the reader of its messages exits" ends_with 75
 
-start STAND_IN_STAYS=yes WALLHEAT_SILENCE_S=4; at_work
+start FAKE_NEVER_EXITS=yes WALLHEAT_SILENCE_S=4; at_work
 end_with 0
-check "a worker that never leaves does not keep the run from ending, with its own status" ends_with 0
-check "nothing is said about it" same '' "$(< log)"
+check "the run ends with its own status although a worker never exits" ends_with 0
+check "launch.sh prints no message about that worker" same '' "$(< log)"
 tidy
 
-# A program in the place of mpirun that talks as mpirun does: before the run has begun, and after.
+# A fake mpirun that prints messages of Open MPI before the start of the run and after it.
 cat > noisy-mpirun <<'END'
 #!/bin/bash
 [ "$1" != --version ] || exec mpirun --version
@@ -74,98 +74,94 @@ echo solving >&2
 until grep -q solving log; do sleep 0.1; done
 touch "$2.status"
 noise
-printf 'last words' >&2
-echo 0 > "$STAND_IN/session"
+printf 'last line' >&2
+echo 0 > "$FAKE_FOLDER/session"
 END
 chmod +x noisy-mpirun
 rm -f results.h5.status
 start MPIRUN="$scratch/noisy-mpirun"
-check "an mpirun that talks too much is no obstacle" ends_with 0
-check "what it says before the run has begun is passed on, and no noise after" \
-  same "3 solving last words" "$(grep -c 'n1:123\|Forwarding' log) $(grep -xF solving log) $(tail -n 1 log)"
+check "the run succeeds with a noisy mpirun" ends_with 0
+check "messages of mpirun are passed on before the start of the run, and suppressed after it" \
+  same "3 solving last line" "$(grep -c 'n1:123\|Forwarding' log) $(grep -xF solving log) $(tail -n 1 log)"
 rm -f results.h5.status
 
-start STAND_IN_DEAF=yes; at_work
+start FAKE_IGNORES_STOP=yes; at_work
 kill -USR1 "$launched"
-kill -KILL "$(< "$STAND_IN/pid.0")"
-check "a run that solves nothing fails: it would be queued again for ever" ends_with 1
-check "it says why, and how to go on" contains log "before it solved anything; if it had too little time, give it more, and go on with --resume"
+kill -KILL "$(< "$FAKE_FOLDER/pid.0")"
+check "a run that solves no plan fails, as its job would be requeued indefinitely" ends_with 1
+check "the message mentions --resume" mentions log launch.sh --resume
 
 start WALLHEAT_SILENCE_S=5 OMPI_MCA_odls_base_sigkill_timeout=5; at_work
-kill -STOP "$(< "$STAND_IN/pid.0")"
-check "a silent rank 0 is ended, and may still close its file" ends_with 75
-check "launch.sh says why it ended the run" contains log "no sign of life from rank 0 for"
-start WALLHEAT_SILENCE_S=4 STAND_IN_MUTE=yes
-check "so is a rank 0 that never gives a sign of life" ends_with 75
+kill -STOP "$(< "$FAKE_FOLDER/pid.0")"
+check "rank 0 is stopped after the heartbeat timeout, and can still close its file" ends_with 75
+check "the message mentions rank 0" mentions log launch.sh "rank 0"
+check "the message mentions the timeout, which is twice as long before the first heartbeat" grep -qE "\b(5|10) s\b" log
+start WALLHEAT_SILENCE_S=4 FAKE_NO_HEARTBEAT=yes
+check "rank 0 is stopped if it never writes a heartbeat" ends_with 75
 tidy
 
-# refused SENTENCE STATUS WORDS COMMAND...
-refused() {
-  "${@:4}" > log 2>&1
-  check "$1: the status is $2" same "$2" $?
-  check "$1: it says so" contains log "$3"
-}
-refused "a command line without --" 2 "options of mpirun come before --" "$launch" -n 3
-refused "a command that cannot be started" 1 "$scratch/none" "$launch" -- "$scratch/none" run --out x
-refused "a command without --out" 2 "wallheat: --out is missing; see 'wallheat help run'" "$launch" -- "$wallheat" run --data plans
-check "it is wallheat's own sentence, and the only one" same 1 "$(wc -l < log)"
-refused "another MPI" 1 "set MPIRUN" env MPIRUN=true "$launch" -- "$wallheat" run --data plans --out x
+one_message() { [ "$(wc -l < "$scratch/error.err")" = 1 ]; }
+expect_error "a command line without --" 2 "launch.sh|mpirun|--" "$launch" -n 3
+expect_error "a command that cannot be started" 1 "launch.sh|$scratch/none" "$launch" -- "$scratch/none" run --out x
+expect_error "a command without --out" 2 "wallheat|--out|wallheat help run" "$launch" -- "$wallheat" run --data plans
+check "a command without --out: there is one message" one_message
+expect_error "another MPI" 1 "launch.sh|true|Open MPI|MPIRUN" env MPIRUN=true "$launch" -- "$wallheat" run --data plans --out x
 
-# What it tells mpirun: an mpirun that only writes down how it was called.
+# Options and environment of mpirun: a fake mpirun that only records them.
 cat > mpirun <<'END'
 #!/usr/bin/env bash
 if [ "$1" = --version ]; then echo "mpirun (Open MPI) $FAKE_VERSION"; exit 0; fi
-{ printf '%s\n' "$@"; env | grep -E '^(OMPI|PRTE)_MCA_'; } > "$STAND_IN/called"
+{ printf '%s\n' "$@"; env | grep -E '^(OMPI|PRTE)_MCA_'; } > "$FAKE_FOLDER/called"
 END
 chmod +x mpirun
 fake() { env MPIRUN="$scratch/mpirun" FAKE_VERSION="$1" "${@:2}" "$launch" -n 9 -- "$wallheat" run --data plans --out r.h5 > log 2>&1; }
-told() { fake "${@:3}"; check "$1" contains "$STAND_IN/called" "$2"; }  # SENTENCE WORDS VERSION [NAME=VALUE...]
-told "Open MPI 4 is told to go on after a death" --enable-recovery 4.1.4
-check "outside of Slurm nothing is said about it" not grep -q plm_slurm_args "$STAND_IN/called"
-told "binding is left to the workers" OMPI_MCA_hwloc_base_binding_policy=none 4.1.4
-told "a cut cable is noticed" OMPI_MCA_oob_tcp_keepalive_time=2 4.1.4
-told "hosts are reached through the lingering ssh" lingering-ssh.sh 4.1.4
-told "in Slurm its steps outlive a node" OMPI_MCA_plm_slurm_args=--no-kill 4.1.4 SLURM_JOB_ID=7
-told "what the user has set stays" OMPI_MCA_oob_tcp_keepalive_time=60 4.1.4 OMPI_MCA_oob_tcp_keepalive_time=60
-told "Open MPI 5 is told to go on after a death" ulfm 5.0.7
-check "a run of which nothing is left in a file has failed" not fake 4.1.4
+passes() { fake "${@:3}"; check "$1" contains "$FAKE_FOLDER/called" "$2"; }  # DESCRIPTION ARGUMENT VERSION [NAME=VALUE...]
+passes "Open MPI 4 is configured to survive the death of a rank" --enable-recovery 4.1.4
+check "options for Slurm are not passed outside of Slurm" not grep -q plm_slurm_args "$FAKE_FOLDER/called"
+passes "mpirun does not bind the workers" OMPI_MCA_hwloc_base_binding_policy=none 4.1.4
+passes "a network failure is detected" OMPI_MCA_oob_tcp_keepalive_time=2 4.1.4
+passes "hosts are reached through the lingering ssh" lingering-ssh.sh 4.1.4
+passes "in Slurm the job step survives a node failure" OMPI_MCA_plm_slurm_args=--no-kill 4.1.4 SLURM_JOB_ID=7
+passes "settings of the user take precedence" OMPI_MCA_oob_tcp_keepalive_time=60 4.1.4 OMPI_MCA_oob_tcp_keepalive_time=60
+passes "Open MPI 5 is configured to survive the death of a rank" ulfm 5.0.7
+check "a run without a session in the result file fails" not fake 4.1.4
 
-# The real program, with a plan that takes for ever: its signs of life are where launch.sh looks for them.
+# The real program, with a plan that takes forever: launch.sh must find its heartbeats.
 "$wallheat" generate --out plans --count 2 --size 64 > /dev/null
 mkdir target
 ln -s target/later.h5 link.h5
 real=("$wallheat" launch -n 2 --oversubscribe -- "$wallheat" run --progress none)
-for there in "nothing yet" "a file"; do
+for target in "a missing file" "a file"; do
   "${real[@]}" --data plans --max-iterations 999999999999 --tolerance 0 --out link.h5 --resume > log 2>&1 &
   launched=$!
-  wait_until 300 "a link to $there: rank 0 gives signs of life beside the target" grep -qs iterations target/later.h5.status
+  wait_until 300 "a link to $target: rank 0 writes heartbeats next to the target" grep -qs iterations target/later.h5.status
   kill -TERM "$launched"
-  check "a link to $there: the run is stopped in good order" ends_with 75
-  check "a link to $there: the target is the result file" test -f target/later.h5
+  check "a link to $target: the run stops gracefully" ends_with 75
+  check "a link to $target: the target is the result file" test -f target/later.h5
 done
-# A start that takes longer than any silence is allowed: the event log is a pipe that nobody reads yet.
+# A start that takes longer than the heartbeat timeout: the event log is a pipe without a reader.
 mkfifo events
 WALLHEAT_SILENCE_S=6 "${real[@]}" --data plans --events events --out slow.h5 > log 2>&1 &
 launched=$!
-signs=0 last=''
-sign_again() {
-  local sign
-  sign=$(stat -c '%i %y' slow.h5.status 2> /dev/null)
-  [ -z "$sign" ] || [ "$sign" = "$last" ] || { last=$sign; signs=$((signs + 1)); }
-  [ "$signs" = 5 ]
+heartbeats=0 last=''
+five_heartbeats() {
+  local heartbeat
+  heartbeat=$(stat -c '%i %y' slow.h5.status 2> /dev/null)
+  [ -z "$heartbeat" ] || [ "$heartbeat" = "$last" ] || { last=$heartbeat; heartbeats=$((heartbeats + 1)); }
+  [ "$heartbeats" = 5 ]
 }
-wait_until 300 "a run that starts for long gives signs of life" sign_again
+wait_until 300 "a run with a slow start writes heartbeats" five_heartbeats
 cat events > /dev/null &
-check "it is not taken for dead" ends_with 0
+check "a run with a slow start is not stopped" ends_with 0
 "${real[@]}" --data plans --out slow.h5 --resume > log 2>&1
-check "a run that has nothing to do ends with 0" same 0 $?
-refused "a resume that is refused, whatever an earlier run ended with" 1 "was made with other settings" \
+check "a run without pending plans ends with 0" same 0 $?
+expect_error "a resume with other settings, after a successful run" 1 "wallheat|slow.h5|fields" \
   "${real[@]}" --data plans --out slow.h5 --resume --save-fields
-# Open MPI leaks, if a run fails.
-refused "a run that fails" 1 "there is no directory" env ASAN_OPTIONS=detect_leaks=0 "${real[@]}" --data nothing --out failed.h5
-check "it is one plain sentence" same 1 "$(wc -l < log)"
+# Open MPI leaks memory if a run fails.
+expect_error "a run that fails" 1 "wallheat|--data|nothing" env ASAN_OPTIONS=detect_leaks=0 "${real[@]}" --data nothing --out failed.h5
+check "a run that fails: there is one message" one_message
 tidy
-# That of other tests, which run beside this one, goes when they end.
+# Shared memory of concurrent tests disappears when they end.
 mapfile -t left < <(shared_memory)
 none_left() { local each; for each in "${left[@]}"; do [ ! -e "$each" ] || return 1; done; }
 wait_until 300 "no shared memory is left" none_left

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# jobs/submit.sh and jobs/examples on a real Slurm that belongs to this test, installed and called as a user does: a lost
-# node, scancel, GPUs, eight nodes, arrays with their merge, a time limit that strikes. Every result must be that of a
-# plain run, to the last bit.
+# Tests jobs/submit.sh and jobs/examples on a private Slurm, installed and called as by a user: a lost node, scancel,
+# GPUs, eight nodes, arrays with their merge, an expired time limit. Every result must be bit-identical to that of a plain
+# run.
 #   test_slurm.sh WALLHEAT
 # shellcheck source-path=SCRIPTDIR source=checks.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
@@ -9,7 +9,7 @@
 . "$here/campaign.sh"
 needs_root_and ip munged slurmctld slurmd sbatch mpirun
 
-install_there
+install_in_scratch
 wallheat=$scratch/bin/wallheat
 start_slurm 8
 make_plans
@@ -23,23 +23,24 @@ submit() {
   shift
   result=$scratch/$name.h5 events=$scratch/$name.jsonl
   on share/wallheat/jobs/submit.sh --scheduler slurm --name "$name" --site site.sh "$@" -- \
-    --data "$plans" --out "$result" --events "$events" "${work[@]}" --worker-timeout 5 > "$name.submit" 2>&1
-  job=$(sed -n 's/^submitted: job \([0-9]*\)$/\1/p' "$name.submit")
-  check "$name: the job is taken" test -n "$job" || cat "$name.submit"
+    --data "$plans" --out "$result" --events "$events" "${work[@]}" --worker-timeout 5 > "$name.submitted" 2> "$name.messages"
+  job=$(grep -o '[0-9]\+' "$name.submitted" | head -n 1)
+  check "$name: the job is submitted" test -n "$job" || cat "$name.messages"
 }
 job_over() { wait_until "$1" "the queue is empty" queue_empty; }
 state() { on scontrol show job --oneliner "$job" | grep -o 'JobState=[A-Z_]*' | sort -u; }
-in_log() { cat "$1"-*.out | grep -qF -- "$2" || { cat "$1"-*.out; return 1; }; }
+in_log() { mentions <(cat "$1"-*.out) "${@:2}"; }
+requeued() { on scontrol show job --oneliner "$1" | grep -q 'Restarts=[1-9]'; }
 no_process_left() { ! pgrep -f -- "$wallheat run .*$result" > /dev/null; }
 kill_node() { "$here/hosts.sh" "$slurm/hosts.d" kill "$1"; }
 
 submit lost_node --nodes 3
 wait_until 60 "five plans are solved" results_stored "$events" 5
 kill_node n3
-check "a node is lost in the middle" unfinished "$events"
+check "a node is lost before the run finishes" unfinished "$events"
 job_over 180
-check "a lost node: the job completes all the same" same JobState=COMPLETED "$(state)"
-check "a lost node: it is not started again" not grep -q "goes back into the queue" lost_node-*.out
+check "a lost node: the job completes" same JobState=COMPLETED "$(state)"
+check "a lost node: the job is not requeued" not requeued "$job"
 check "a lost node: the file equals that of an undisturbed run" equals_undisturbed "$result"
 check "a lost node: the file is closed" closed "$result"
 SLURM_CONF=$slurm/slurm.conf "$here/hosts.sh" "$slurm/hosts.d" on n3 slurmd -N n3
@@ -48,18 +49,18 @@ submit cancelled --nodes 2
 wait_until 60 "five plans are solved" results_stored "$events" 5
 on scancel "$job"
 job_over 60
-check "scancel: the job is cancelled, and stays so" same JobState=CANCELLED "$(state)"
-check "scancel: it says what happened and how to go on" in_log cancelled "was cancelled; what was solved is stored. To go on"
-check "scancel: no noise of the launcher" not grep -qE "PMIX|Killed|srun: error" cancelled-*.out
-check "scancel: the file is let go of" absent "$result.lock"
-check "scancel: and closed" same left "$("$wallheat" status --word "$result")"
-check "scancel: it happened in the middle" unfinished "$events"
+check "scancel: the job stays cancelled" same JobState=CANCELLED "$(state)"
+check "scancel: the job's output mentions it" in_log cancelled cancelled
+check "scancel: the job's output has no messages of the launcher" not grep -qE "PMIX|Killed|srun: error" cancelled-*.out
+check "scancel: the lock is released" absent "$result.lock"
+check "scancel: the file is closed with pending plans" same left "$("$wallheat" status --word "$result")"
+check "scancel: the job is cancelled before the run finishes" unfinished "$events"
 wait_until 20 "scancel: no process is left" no_process_left
 submit cancelled --nodes 2
 job_over 120
-check "scancel: submitted again, it is finished" equals_undisturbed "$result"
+check "scancel: the job finishes after it is submitted again" equals_undisturbed "$result"
 
-# Two pretended GPUs a node: what reaches the job. (They cannot solve.)
+# Two fake GPUs per node, which cannot solve: the job sees them.
 cat > gpus <<'END'
 #!/bin/bash
 case "$1 ${!#}" in
@@ -73,7 +74,7 @@ chmod +x gpus
 submit gpus --nodes 2 --gpus 2 --site gpu-site.sh
 job_over 60
 for rank in 1 2 3 4; do
-  check "GPUs: worker $rank sees both of its node" in_log gpus "rank $rank on n$((rank % 2 + 1)) sees GPUs 0,1"
+  check "GPUs: worker $rank sees both GPUs of its node" in_log gpus "rank $rank on n$((rank % 2 + 1)) sees GPUs 0,1"
 done
 
 # --- jobs/examples -------------------------------------------------------------------------------
@@ -82,23 +83,23 @@ done
 example() {
   local name=$1
   status=0
-  on "share/wallheat/jobs/examples/$name.sh" "$plans" "${@:2}" > "$name.said" 2>&1 || status=$?
+  on "share/wallheat/jobs/examples/$name.sh" "$plans" "${@:2}" > "$name.log" 2>&1 || status=$?
 }
-# solved NAME PLAIN: the queue runs empty, and NAME.h5 holds what PLAIN does.
+# solved NAME PLAIN: all jobs end, and NAME.h5 has the results of PLAIN.
 solved() {
   job_over 300
-  check "$1: every bit is that of a plain run" same_bits "$1.h5" "$2" || cat "$1.said" ./*.out
+  check "$1: the results are bit-identical to those of a plain run" same_bits "$1.h5" "$2" || cat "$1.log" ./*.out
   check "$1: the file is closed" closed "$1.h5"
 }
 for name in one-node many-nodes array; do
   example $name $name.h5
-  check "$name: the job is taken" same 0 $status
+  check "$name: the job is submitted" same 0 $status
   solved $name "$([ $name = array ] && echo plain.h5 || echo plain-fields.h5)"
 done
-check "many nodes: workers of all eight were there" same 8 "$(grep '"event":"worker_ready"' many-nodes.jsonl | grep -o '"host":"n[0-9]"' | sort -u | wc -l)"
-check "array: sixteen parts were merged" same 16 "$(find . -name 'array.part-*.h5' | wc -l)"
+check "many nodes: workers of all eight nodes were ready" same 8 "$(grep '"event":"worker_ready"' many-nodes.jsonl | grep -o '"host":"n[0-9]"' | sort -u | wc -l)"
+check "array: sixteen shard files were merged" same 16 "$(find . -name 'array.part-*.h5' | wc -l)"
 
-# A week: longer plans, on one core: a job is still at work when it is looked at.
+# A week: longer plans on one core, so that a job is still running when it is checked.
 plans=$scratch/long
 "$wallheat" generate --out "$plans" --count 40 --size 512 --seed 2 > /dev/null
 "$wallheat" run --data "$plans" --out plain-week.h5 --save-fields --log-level error
@@ -111,35 +112,35 @@ week() { example week week.h5 --time 1m --site week-site.sh; }
 plans_stored() { "$wallheat" status week.h5 --json 2> /dev/null | sed -n 's/^ "solved": \([0-9]*\),/\1/p'; }
 stored() { [ "$(plans_stored || true)" -ge "$1" ] 2> /dev/null; }
 node_of_job() { on squeue -h -t running -o %N; }
-# hold "which job": as soon as it has stored a plan, its solvers are stopped in the midst of theirs. The job goes on,
-# but gets nowhere.
-hold() {
-  local rank held=''
+# freeze "JOB": as soon as the job has stored a plan, freezes its solver processes. The job keeps running without
+# progress.
+freeze() {
+  local rank frozen=''
   wait_until 60 "week: $1 stores a plan" stored $((before + 1))
-  for rank in $(pgrep -f -- "wallheat run .*week.h5"); do held+=" $(pgrep -P "$rank" -f solver-process)"; done
+  for rank in $(pgrep -f -- "wallheat run .*week.h5"); do frozen+=" $(pgrep -P "$rank" -f solver-process)"; done
   # shellcheck disable=SC2086  # several numbers
-  check "week: $1 is held" kill -STOP $held
+  check "week: $1 is frozen" kill -STOP $frozen
 }
 
 before=0
 week
-check "week: work is left" same 75 $status
-check "week: a job is submitted" contains week.said "submitted: job"
-hold "the job"
+check "week: plans are pending" same 75 $status
+check "week: a job is submitted" same 1 "$(on squeue -h | wc -l)"
+freeze "the job"
 node=$(node_of_job)
 kill_node "$node"
 on_another_node() { case $(node_of_job) in '' | "$node") return 1 ;; esac; }
-wait_until 120 "week: the job whose node is lost starts on another" on_another_node
+wait_until 120 "week: the job restarts on another node after its node is lost" on_another_node
 before=$(plans_stored)
 week
-check "week: work is left while it runs" same 75 $status
-check "week: it tells of the job that runs" contains week.said "A job waits or runs"
-check "week: no second one is submitted" same 1 "$(on squeue -h | wc -l)"
-hold "the job on another node"
-struck() { grep -q "goes back into the queue" week-*.out; }
-wait_until 150 "week: the time limit strikes, and the job goes back into the queue" struck
+check "week: plans are pending while the job runs" same 75 $status
+check "week: the output mentions the job that runs" mentions week.log "$(on squeue -h -o %A)"
+check "week: no second job is submitted" same 1 "$(on squeue -h | wc -l)"
+freeze "the job on another node"
+requeued_by_itself() { grep -q "time limit" week-*.out; }
+wait_until 150 "week: the time limit expires, and the job is requeued" requeued_by_itself
 solved week plain-week.h5
 week
-check "week: at the end it ends with 0" same 0 $status
-check "week: and submits nothing more" queue_empty
+check "week: it ends with 0 when all plans are solved" same 0 $status
+check "week: it submits no further job" queue_empty
 finish

@@ -13,7 +13,8 @@
 namespace wallheat {
 namespace {
 
-/// FNV-1a over the shape, the bits of the domain (low byte first) and the interior of each.
+/// Returns the FNV-1a hash of the shape, the initial field (low byte first) and the mask of each
+/// plan.
 std::uint64_t hash_of(const std::vector<FloorPlan>& plans) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   const auto add = [&](std::uint64_t word, int bytes) {
@@ -34,15 +35,15 @@ std::vector<FloorPlan> first_plans(std::uint64_t seed, std::uint64_t count, std:
   return plans;
 }
 
-// That they are like real ones is what tests/bench/whole_set.py prints.
-TEST(Generator, gives_the_same_bytes_on_every_machine) {
+// tests/bench/whole_set.py compares generated plans with real ones.
+TEST(Generator, MakesIdenticalPlansOnEveryMachine) {
   EXPECT_EQ(hash_of({generate_floor_plan(1, 0, 512)}), 9164688456197451749U);
   EXPECT_EQ(hash_of({generate_floor_plan(20240131, 4570, 300)}), 12357635778161795583U);
   EXPECT_EQ(hash_of(first_plans(1, 60, 101)), 178367017022979311U)
-      << "among them some whose rooms touch the edge";
+      << "some of these plans have rooms that touch the edge";
 }
 
-TEST(Generator, makes_walls_rooms_and_outside_of_small_and_odd_sizes) {
+TEST(Generator, MakesValidPlansForSmallOrOddSizes) {
   for (const std::size_t size : {16, 17, 23, 31, 64, 101, 255}) {
     for (const FloorPlan& plan : first_plans(5, 30, size)) {
       ASSERT_EQ(plan.domain.rows, size);
@@ -58,7 +59,7 @@ TEST(Generator, makes_walls_rooms_and_outside_of_small_and_odd_sizes) {
   }
 }
 
-TEST(Generator, refuses_a_size_that_makes_no_sense) {
+TEST(Generator, RejectsSizesOutOfRange) {
   EXPECT_THROW((void)generate_floor_plan(1, 0, 15), RunError);
   EXPECT_THROW((void)generate_floor_plan(1, 0, 16385), RunError);
 }

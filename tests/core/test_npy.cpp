@@ -41,7 +41,7 @@ const std::string good_domain =
 const std::string good_interior =
     npy_file(header("|b1", "(2, 3)"), bytes<char>({0, 1, 0, 1, 1, 0}));
 
-class FloorPlanFiles : public testing::Test {
+class FloorPlanFilesTest : public testing::Test {
  protected:
   void write(const std::string& name, const std::string& content) {
     std::ofstream(directory_ / name, std::ios::binary) << content;
@@ -51,22 +51,22 @@ class FloorPlanFiles : public testing::Test {
     write("7_interior.npy", interior);
     return load_floor_plan(directory_.path(), "7");
   }
-  /// The sentence with which a plan is refused.
-  std::string refusal(const std::string& domain, const std::string& interior) {
+  /// Returns the error message for a malformed plan.
+  std::string error_message(const std::string& domain, const std::string& interior) {
     return error_message_of<InputError>([&] { (void)load(domain, interior); });
   }
 
   TemporaryDirectory directory_;
 };
 
-TEST_F(FloorPlanFiles, gives_no_shape_that_the_file_is_too_short_for) {
+TEST_F(FloorPlanFilesTest, RejectsShapeWhenFileIsTooShort) {
   write("7_domain.npy", npy_file(header("<f8", "(200000, 300000)"), bytes<double>({1, 2})));
   EXPECT_THROW((void)floor_plan_shape(directory_.path(), "7"), InputError);
   write("7_domain.npy", good_domain);
   EXPECT_EQ(floor_plan_shape(directory_.path(), "7"), (GridShape{2, 3}));
 }
 
-TEST_F(FloorPlanFiles, may_hold_any_numbers_that_float64_holds_and_masks_of_any_numbers_0_and_1) {
+TEST_F(FloorPlanFilesTest, ReadsEveryDtypeThatFloat64CanHold) {
   const auto expect = [&](const std::string& dtype, auto values) {
     using Value = typename decltype(values)::value_type;
     const auto domain = npy_file(header(dtype, "(2, 3)"), bytes<Value>(values));
@@ -97,7 +97,7 @@ TEST_F(FloorPlanFiles, may_hold_any_numbers_that_float64_holds_and_masks_of_any_
             load(good_domain, good_interior).domain.cells);
 }
 
-TEST_F(FloorPlanFiles, may_be_in_fortran_order) {
+TEST_F(FloorPlanFilesTest, ReadsFortranOrder) {
   const FloorPlan plan =
       load(npy_file(header("<f8", "(2, 3)", "True"), bytes<double>({1, 4, 2, 5, 3, 6})),
            npy_file(header("|b1", "(2, 3)", "True"), bytes<char>({0, 1, 1, 1, 0, 0})));
@@ -105,67 +105,83 @@ TEST_F(FloorPlanFiles, may_be_in_fortran_order) {
   EXPECT_EQ(plan.interior.cells, (std::vector<std::uint8_t>{0, 1, 0, 1, 1, 0}));
 }
 
-TEST_F(FloorPlanFiles, are_refused_with_file_and_cause_when_malformed) {
+TEST_F(FloorPlanFilesTest, NamesFileOrCellWhenMalformed) {
   struct Case {
     std::string domain;
     std::string interior;
-    std::string cause;
+    Facts facts;
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
   const std::string data = bytes<double>({1, 2, 3, 4, 5, 6});
   const std::vector<Case> cases = {
-      {"", good_interior, "7_domain.npy: is not an NPY file"},
-      {good_domain.substr(0, 40), good_interior, "7_domain.npy: is truncated in its header"},
-      {good_domain.substr(0, good_domain.size() - 1), good_interior, "7_domain.npy: is truncated"},
-      {good_domain + "x", good_interior, "7_domain.npy: has trailing bytes"},
-      {good_domain, good_interior + "xyz", "7_interior.npy: has trailing bytes"},
-      {npy_file(header("<f2", "(2, 3)"), data.substr(0, 12)), good_interior,
-       "7_domain.npy: has dtype '<f2', the domain must be float64"},
+      {"", good_interior, {"7_domain.npy", "NPY file"}},
+      {good_domain.substr(0, 40), good_interior, {"7_domain.npy", "truncated", "header"}},
+      {good_domain.substr(0, good_domain.size() - 1),
+       good_interior,
+       {"7_domain.npy", "truncated", "2 x 3", "47 bytes"}},
+      {good_domain + "x", good_interior, {"7_domain.npy", "trailing", "2 x 3", "49 bytes"}},
+      {good_domain, good_interior + "xyz", {"7_interior.npy", "trailing", "2 x 3", "9 bytes"}},
+      {npy_file(header("<f2", "(2, 3)"), data.substr(0, 12)),
+       good_interior,
+       {"7_domain.npy", "<f2", "float64"}},
       {npy_file(header("<i8", "(2, 3)"), bytes<std::int64_t>({1, 2, 3, 4, (1LL << 53) + 1, 6})),
-       good_interior, "row 1, column 1 is 9007199254740993, which float64 cannot hold"},
+       good_interior,
+       {"7_domain.npy", "row 1", "column 1", "9007199254740993", "float64"}},
       {npy_file(header("<i8", "(2, 3)", "True"),
                 bytes<std::int64_t>({1, 2, 3, 4, std::numeric_limits<std::int64_t>::max(), 6})),
-       good_interior, "row 0, column 2 is 9223372036854775807, which float64 cannot hold"},
+       good_interior,
+       {"7_domain.npy", "row 0", "column 2", "9223372036854775807", "float64"}},
       {npy_file(header("<u8", "(2, 3)"), bytes<std::uint64_t>({~0ULL, 2, 3, 4, 5, 6})),
-       good_interior, "row 0, column 0 is 18446744073709551615, which float64 cannot hold"},
-      {good_domain, npy_file(header("<f8", "(2, 3)"), bytes<double>({0, 1, 0, 1, 0.5, 0})),
-       "7_interior.npy: the value in row 1, column 1 is neither 0 nor 1"},
-      {good_domain, npy_file(header("<f8", "(2, 3)"), bytes<double>({0, 1, nan, 1, 1, 0})),
-       "row 0, column 2 is neither 0 nor 1"},
-      {good_domain, npy_file(header("<c8", "(2, 3)"), data), "7_interior.npy: has dtype '<c8'"},
-      {npy_file(header("<f8", "(6,)"), data), good_interior, "7_domain.npy: has 1 dimension"},
-      {npy_file(header("<f8", "(3, 2)"), data), good_interior,
-       "its shape 2 x 3 differs from the domain's, 3 x 2"},
-      {npy_file(header("<f8", "(2, 3)"), bytes<double>({1, 2, nan, 4, 5, 6})), good_interior,
-       "row 0, column 2 is NaN"},
-      {npy_file(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, -infinity, 6})), good_interior,
-       "row 1, column 1 is infinite"},
-      {npy_file(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, 1e305, 6})), good_interior,
-       "column 1 is too large"},
-      {npy_file(header("<f8", "(0, 3)"), ""), good_interior,
-       "7_domain.npy: the grid is empty (0 x 3)"},
-      {npy_file(header("<f8", "(18446744073709551615, 2)"), data), good_interior,
-       "7_domain.npy: is truncated"},
-      {npy_file(header("<f8", "(99999999999999999999, 2)"), data), good_interior,
-       "header cannot be understood"},
-      {npy_file("{'descr': '<f8', 'shape': (2, 3), }", data), good_interior,
-       "header cannot be understood"},
+       good_interior,
+       {"7_domain.npy", "row 0", "column 0", "18446744073709551615", "float64"}},
+      {good_domain,
+       npy_file(header("<f8", "(2, 3)"), bytes<double>({0, 1, 0, 1, 0.5, 0})),
+       {"7_interior.npy", "row 1", "column 1", "0"}},
+      {good_domain,
+       npy_file(header("<f8", "(2, 3)"), bytes<double>({0, 1, nan, 1, 1, 0})),
+       {"7_interior.npy", "row 0", "column 2", "1"}},
+      {good_domain, npy_file(header("<c8", "(2, 3)"), data), {"7_interior.npy", "<c8"}},
+      {npy_file(header("<f8", "(6,)"), data), good_interior, {"7_domain.npy", "1 dimension"}},
+      {npy_file(header("<f8", "(3, 2)"), data),
+       good_interior,
+       {"7_interior.npy", "2 x 3", "3 x 2"}},
+      {npy_file(header("<f8", "(2, 3)"), bytes<double>({1, 2, nan, 4, 5, 6})),
+       good_interior,
+       {"7_domain.npy", "row 0", "column 2", "NaN"}},
+      {npy_file(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, -infinity, 6})),
+       good_interior,
+       {"7_domain.npy", "row 1", "column 1", "infinite"}},
+      {npy_file(header("<f8", "(2, 3)"), bytes<double>({1, 2, 3, 4, 1e305, 6})),
+       good_interior,
+       {"7_domain.npy", "row 1", "column 1", "too large"}},
+      {npy_file(header("<f8", "(0, 3)"), ""), good_interior, {"7_domain.npy", "0 x 3"}},
+      {npy_file(header("<f8", "(18446744073709551615, 2)"), data),
+       good_interior,
+       {"7_domain.npy", "truncated", "18446744073709551615 x 2"}},
+      {npy_file(header("<f8", "(99999999999999999999, 2)"), data),
+       good_interior,
+       {"7_domain.npy", "NPY header"}},
+      {npy_file("{'descr': '<f8', 'shape': (2, 3), }", data),
+       good_interior,
+       {"7_domain.npy", "NPY header"}},
       {npy_file("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", data),
-       good_interior, "structured dtype"},
-      {npy_file("nonsense", data), good_interior, "header cannot be understood"},
-      {npy_file(header("<f8", "(2, 3)") + std::string(10'000, ' '), data), good_interior,
-       "has a header that is longer than any of NumPy's"},
+       good_interior,
+       {"7_domain.npy", "structured dtype"}},
+      {npy_file("nonsense", data), good_interior, {"7_domain.npy", "NPY header"}},
+      {npy_file(header("<f8", "(2, 3)") + std::string(10'000, ' '), data),
+       good_interior,
+       {"7_domain.npy", "header", "longer"}},
   };
   for (const Case& malformed : cases) {
-    EXPECT_THAT(refusal(malformed.domain, malformed.interior), HasSubstr(malformed.cause));
+    EXPECT_THAT(error_message(malformed.domain, malformed.interior), Mentions(malformed.facts));
   }
 }
 
-TEST_F(FloorPlanFiles, are_refused_when_missing_or_no_files_or_elsewhere) {
+TEST_F(FloorPlanFilesTest, RejectsMissingOrIrregularFiles) {
   write("8_domain.npy", good_domain);
   EXPECT_THAT(error_message_of<InputError>([&] { (void)load_floor_plan(directory_.path(), "8"); }),
-              HasSubstr("8_interior.npy: no such file"));
+              Mentions(Facts{"8_interior.npy", "no such file"}));
   std::filesystem::create_directory(directory_ / "9_domain.npy");
   ASSERT_EQ(::mkfifo((directory_ / "10_domain.npy").c_str(), 0666), 0);
   std::filesystem::create_symlink("/dev/zero", directory_ / "11_domain.npy");

@@ -14,7 +14,7 @@
 namespace wallheat {
 namespace {
 
-class IdsFile : public testing::Test {
+class IdsFileTest : public testing::Test {
  protected:
   PlanIds read(const std::string& content) {
     std::ofstream(directory_ / "ids.txt", std::ios::binary) << content;
@@ -23,14 +23,14 @@ class IdsFile : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(IdsFile, names_plans_in_the_order_of_its_lines) {
+TEST_F(IdsFileTest, ListsPlansInLineOrder) {
   EXPECT_THAT(read("9\n10\n2").ids, ElementsAre("9", "10", "2"));
   EXPECT_THAT(read("\r\n1\r\n\r\n  2 \n\n\t3\t\r\n").ids, ElementsAre("1", "2", "3"));
   EXPECT_THAT(read("\xEF\xBB\xBF# the tower\n1\n  #2\nhouse #7\n").ids,
               ElementsAre("1", "house #7"));
   const std::string longest(max_id_length, 'x');
   EXPECT_THAT(read(longest + "\n" + longest + "x\n").ids, ElementsAre(longest, longest + "x"))
-      << "a plan of too long an id fails later, alone";
+      << "a plan whose ID is too long fails later, alone";
   const PlanIds plans = read("1\n2\n1\n3\n1\n");
   EXPECT_THAT(plans.ids, ElementsAre("1", "2", "3"));
   EXPECT_THAT(plans.duplicates, ElementsAre("1", "1"));
@@ -40,16 +40,12 @@ TEST_F(IdsFile, names_plans_in_the_order_of_its_lines) {
   EXPECT_THROW((void)read_ids(directory_.path()), RunError);
 }
 
-TEST_F(IdsFile, is_no_named_pipe_and_no_device_but_may_be_a_pipe_of_the_shell) {
+TEST_F(IdsFileTest, RejectsSpecialFilesExceptShellPipes) {
   const auto pipe = directory_ / "building_ids.txt";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0666), 0);
-  const auto expect_refused = [](const std::filesystem::path& file) {
+  for (const std::filesystem::path& file : {pipe, std::filesystem::path("/dev/zero")})
     EXPECT_THAT(error_message_of<RunError>([&] { (void)read_ids(file); }),
-                HasSubstr("the ids file " + file.string() +
-                          " cannot be read: it is a named pipe or a device"));
-  };
-  expect_refused(pipe);
-  expect_refused("/dev/zero");
+                Mentions(Facts{file.string(), "named pipe"}));
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   ASSERT_EQ(::write(ends[1], "4\n2\n", 4), 4);
@@ -58,20 +54,20 @@ TEST_F(IdsFile, is_no_named_pipe_and_no_device_but_may_be_a_pipe_of_the_shell) {
   ::close(ends[0]);
 }
 
-TEST(NaturalOrder, counts_digits_as_numbers) {
+TEST(NaturalOrder, ComparesDigitsAsNumbers) {
   EXPECT_TRUE(natural_less("9", "10"));
   EXPECT_TRUE(natural_less("b2", "b10a"));
   EXPECT_TRUE(natural_less("b", "b0"));
   EXPECT_TRUE(natural_less("99999999999999999999", "100000000000000000000"));
   for (const char* most : {"9223372036854775807", "18446744073709551615"})  // of 64 bits
     EXPECT_TRUE(natural_less(most, "18446744073709551616"));
-  EXPECT_TRUE(natural_less("01", "1")) << "an order of its own for equal numbers";
+  EXPECT_TRUE(natural_less("01", "1")) << "leading zeros decide between equal numbers";
   EXPECT_FALSE(natural_less("1", "01"));
   EXPECT_FALSE(natural_less("000", "000"));
   EXPECT_TRUE(natural_less("1-2", "1-10"));
 }
 
-TEST(PlanId, must_not_lead_out_of_the_directory_nor_be_too_long) {
+TEST(PlanId, RejectsUnsafeOrOverlongIds) {
   const std::string longest(max_id_length, 'x');
   for (const std::string& id : std::vector<std::string>{"../1", "a/b", "/etc/passwd", "..", "",
                                                         "a\nb", "a\x7f", longest + "x"})
@@ -80,7 +76,7 @@ TEST(PlanId, must_not_lead_out_of_the_directory_nor_be_too_long) {
     EXPECT_NO_THROW(check_id(id)) << id;
 }
 
-TEST(IdList, finds_each_of_many_ids_and_no_other) {
+TEST(IdIndex, FindsEachOfManyIds) {
   const std::size_t count = 10'000;
   const auto sorted = [](std::size_t i) { return std::to_string(100'000'000 + i * i); };
   const auto unsorted = [](std::size_t i) { return std::to_string(i * i); };
@@ -100,7 +96,7 @@ TEST(IdList, finds_each_of_many_ids_and_no_other) {
   }
 }
 
-TEST(TextList, is_changed_without_its_copies) {
+TEST(StringList, KeepsCopiesUnchangedWhenAppended) {
   TextList list{"a", "", "bc"};
   const TextList copy = list;
   EXPECT_EQ(list, copy);
@@ -109,7 +105,7 @@ TEST(TextList, is_changed_without_its_copies) {
   EXPECT_THAT(copy, ElementsAre("a", "", "bc"));
   EXPECT_EQ(list.first(3), copy);
   EXPECT_EQ(list.first(9), list);
-  EXPECT_NE(copy, (TextList{"a", "b", "c"})) << "the same letters";
+  EXPECT_NE(copy, (TextList{"a", "b", "c"})) << "the same characters";
   EXPECT_NE(copy, TextList());
   EXPECT_EQ(TextList(), copy.first(0));
 }

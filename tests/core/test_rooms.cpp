@@ -17,7 +17,7 @@ namespace {
 
 using Mask = Grid<std::uint8_t>;
 
-/// Each line of a drawing follows a line feed; the interior is all but '#'.
+/// Returns the mask of a drawing, in which a line feed precedes each row and '#' is a fixed cell.
 Mask mask_in(const std::string& drawing) {
   const std::size_t rows = static_cast<std::size_t>(std::ranges::count(drawing, '\n'));
   Mask mask(rows, drawing.size() / rows - 1);
@@ -27,7 +27,7 @@ Mask mask_in(const std::string& drawing) {
   return mask;
 }
 
-/// The number of each cell's room, '#' outside.
+/// Returns a drawing of the room number of each cell; '#' is a fixed cell.
 std::string drawn(const RoomMap& map) {
   std::string drawing;
   for (std::size_t i = 0; i < map.room.cells.size(); ++i) {
@@ -38,16 +38,16 @@ std::string drawn(const RoomMap& map) {
 }
 
 struct Example {
-  const char* what;
+  const char* description;
   std::uint32_t door;
   std::string rooms;
 };
 const Example examples[] = {
-    {"without doors walls alone divide, also at their corners", 0, R"(
+    {"without doors only walls divide rooms, also at their corners", 0, R"(
 11#222#
 11###2#
 ##3#222)"},
-    {"a door belongs to the larger of two rooms at one distance", 1, R"(
+    {"a door belongs to the larger of two equally distant rooms", 1, R"(
 #########
 #111#222#
 #1112222#
@@ -55,7 +55,7 @@ const Example examples[] = {
 #####222#
 #####222#
 #########)"},
-    {"an opening wider than a door divides nothing", 2, R"(
+    {"an opening wider than a door does not divide a room", 2, R"(
 #########
 #111#111#
 #1111111#
@@ -63,7 +63,7 @@ const Example examples[] = {
 #1111111#
 #111#111#
 #########)"},
-    {"cores that touch at a corner are one", 1, R"(
+    {"cores that touch at a corner are one core", 1, R"(
 #######
 #111###
 #1111##
@@ -71,14 +71,14 @@ const Example examples[] = {
 ##1111#
 ###111#
 #######)"},
-    {"what no core reaches is a room for each part", 2, R"(
+    {"each connected part that no core reaches is a room", 2, R"(
 #########
 #11#####2
 ####333#2
 ####333##
 ####333##
 #########)"},
-    {"rooms are numbered as their first cells come", 1, R"(
+    {"rooms are numbered in the order of their first cells", 1, R"(
 111#222
 111#222
 1111122
@@ -88,12 +88,12 @@ const Example examples[] = {
 33333##)"},
 };
 
-TEST(Rooms, are_divided_as_the_header_says) {
-  for (const auto& [what, door, rooms] : examples)
-    EXPECT_EQ(drawn(map_rooms(mask_in(rooms), door)), rooms) << what;
+TEST(Rooms, DividesExamplesAsDocumented) {
+  for (const auto& [description, door, rooms] : examples)
+    EXPECT_EQ(drawn(map_rooms(mask_in(rooms), door)), rooms) << description;
 }
 
-TEST(Rooms, of_a_thousand_generated_plans_stay_what_a_search_by_the_headers_words_found) {
+TEST(Rooms, MatchesReferenceSearchForThousandPlans) {
   std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
   for (std::uint64_t index = 0; index < 1000; ++index) {
     const Mask mask = generate_floor_plan(7, index, 20 + index % 13).interior;
@@ -113,7 +113,7 @@ Mask many_rooms(std::size_t across) {
   return mask;
 }
 
-TEST(Rooms, are_ten_thousand_behind_doors_and_one_if_doors_do_not_count) {
+TEST(Rooms, FindsTenThousandRoomsBehindDoors) {
   const Mask mask = many_rooms(100);
   EXPECT_EQ(map_rooms(mask, 1).count, 10000U);
   EXPECT_EQ(map_rooms(mask, 0).count, 1U);
@@ -124,7 +124,7 @@ TEST(Rooms, are_ten_thousand_behind_doors_and_one_if_doors_do_not_count) {
   EXPECT_EQ(rooms[9999].last_col, 399U);
 }
 
-TEST(Rooms, are_none_without_interior_and_one_in_a_plan_one_cell_wide) {
+TEST(Rooms, HandlesEmptyOrOneCellWidePlans) {
   EXPECT_EQ(map_rooms(Mask(5, 7), 2).count, 0U);
   EXPECT_TRUE(room_results(map_rooms(Mask(5, 7), 2), Grid<double>(5, 7)).empty());
   for (const Mask& mask : {Mask(1, 40, 1), Mask(40, 1, 1), Mask(1, 1, 1)})
@@ -140,7 +140,7 @@ Mask two_rooms(std::size_t opening) {
   return mask;
 }
 
-TEST(Rooms, are_divided_by_an_opening_as_wide_as_a_door_and_not_by_a_wider_one) {
+TEST(Rooms, DividesAtOpeningsUpToDoorWidth) {
   for (std::uint32_t door = 1; door <= 12; ++door) {
     const std::uint32_t even = door + door % 2;
     EXPECT_EQ(map_rooms(two_rooms(even), door).count, 2U) << door;
@@ -148,11 +148,11 @@ TEST(Rooms, are_divided_by_an_opening_as_wide_as_a_door_and_not_by_a_wider_one) 
   }
   EXPECT_EQ(default_door({100, 400}), 8U) << "a fiftieth of the longer side";
   EXPECT_EQ(default_door({10, 10}), 1U);
-  EXPECT_EQ(error_message_of<RunError>([] { (void)map_rooms(Mask(3, 3, 1), largest_door + 1); }),
-            "a door cannot be wider than 10000 cells");
+  EXPECT_THAT(error_message_of<RunError>([] { (void)map_rooms(Mask(3, 3, 1), largest_door + 1); }),
+              Mentions(Facts{"door", "10000"}));
 }
 
-TEST(Rooms, are_summarised_as_numpy_would) {
+TEST(Rooms, SummarizesRoomsAsNumpyDoes) {
   Mask mask(4, 7, 1);
   for (std::size_t row = 0; row < 4; ++row) mask(row, 5) = 0;
   mask(0, 0) = mask(3, 6) = 0;
@@ -182,7 +182,7 @@ TEST(Rooms, are_summarised_as_numpy_would) {
   EXPECT_EQ(std::tuple(second.cells_above, second.cells_below), std::tuple(1, 0));
 }
 
-TEST(RoomResults, of_a_field_with_a_nan_have_no_extremes) {
+TEST(RoomResults, ReturnsNanExtremesForFieldWithNan) {
   const Grid<std::uint8_t> interior(2, 3, 1);
   for (std::size_t cell = 0; cell < interior.cells.size(); ++cell) {
     Grid<double> field(2, 3, 20);

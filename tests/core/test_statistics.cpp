@@ -43,7 +43,7 @@ std::vector<double> values(std::size_t n) {
   return result;
 }
 
-TEST(Statistics, equal_those_of_numpy_to_the_last_bit) {
+TEST(Statistics, MatchesNumpyBitForBit) {
   for (const Golden& expected : golden) {
     // Cells outside the mask must not count, whatever they hold.
     Grid<double> field(1, 2 * expected.n, 1000.0);
@@ -62,7 +62,7 @@ TEST(Statistics, equal_those_of_numpy_to_the_last_bit) {
   }
 }
 
-TEST(Statistics, count_strictly_above_and_below) {
+TEST(Statistics, CountsOnlyCellsStrictlyBeyondThresholds) {
   Grid<double> field(1, 4);
   field.cells = {15.0, 18.0, 14.999, 18.001};
   const Grid<std::uint8_t> interior(1, 4, 1);
@@ -72,7 +72,7 @@ TEST(Statistics, count_strictly_above_and_below) {
   EXPECT_EQ(statistics(field, interior, {14, 18}).pct_below_15, 50.0);
 }
 
-TEST(Statistics, are_nan_for_a_plan_without_interior_cells) {
+TEST(Statistics, ReturnsNanForPlanWithoutInteriorCells) {
   const Statistics result = statistics(Grid<double>(3, 3), Grid<std::uint8_t>(3, 3));
   EXPECT_TRUE(std::isnan(result.mean_temp));
   EXPECT_TRUE(std::isnan(result.std_temp));
@@ -80,7 +80,7 @@ TEST(Statistics, are_nan_for_a_plan_without_interior_cells) {
   EXPECT_TRUE(std::isnan(result.pct_below_15));
 }
 
-TEST(Statistics, take_the_values_of_a_mask_of_any_length_and_marks) {
+TEST(InteriorValues, SelectsInteriorCellsForAnyMask) {
   for (std::size_t n = 1; n < 40; ++n) {
     Grid<double> field(1, n);
     Grid<std::uint8_t> interior(1, n);
@@ -96,7 +96,7 @@ TEST(Statistics, take_the_values_of_a_mask_of_any_length_and_marks) {
   }
 }
 
-TEST(Doubt, is_how_many_values_may_be_on_the_other_side_of_a_threshold) {
+TEST(UncertainCounts, BoundsCountsOfCellsNearThresholds) {
   const std::vector<double> values{10, 14, 14.5, 15, 15.25, 15.5, 17, 17.5, 17.75, 18, 18.5, 20};
   const Doubt doubt = summary_of(values, {}, 0.5).doubt;
   EXPECT_EQ(doubt.above_least, 1) << "20";

@@ -10,11 +10,11 @@
 #include "support/farthest_apart.hpp"
 #include "support/matchers.hpp"
 
-// Single values: how they are judged, added up, written and read.
+// Single values: comparison, aggregation, formatting and parsing.
 namespace wallheat {
 namespace {
 
-TEST(Answer, is_far_from_the_steady_state_by_more_than_a_tenth_of_its_temperatures) {
+TEST(PlanResult, IsFarFromSteadyWhenErrorExceedsTenth) {
   PlanResult plate;
   plate.status = PlanStatus::converged;
   plate.statistics.mean_temp = 0.0001;
@@ -24,30 +24,31 @@ TEST(Answer, is_far_from_the_steady_state_by_more_than_a_tenth_of_its_temperatur
   plate.error_estimate = 0.0001;
   EXPECT_FALSE(is_far_from_steady(plate));
   plate.error_estimate = std::nan("");
-  EXPECT_TRUE(is_far_from_steady(plate)) << "too few iterations to tell";
+  EXPECT_TRUE(is_far_from_steady(plate)) << "too few iterations for an estimate";
   plate.error_bound = 1e-9;
-  EXPECT_FALSE(is_far_from_steady(plate)) << "steady proves its bound";
+  EXPECT_FALSE(is_far_from_steady(plate)) << "the bound of steady is proven";
   EXPECT_FALSE(is_far_from_steady(PlanResult{}));
 }
 
-TEST(Answer, took_its_cpu_time_on_a_core_of_its_own) {
+TEST(PlanResult, PrefersCpuTimeForSingleCoreSeconds) {
   PlanResult row;
   row.device = "cpu avx2";
   row.seconds = 20;
-  EXPECT_EQ(seconds_on_own_core(row), 20) << "nobody knows better";
+  EXPECT_EQ(seconds_on_own_core(row), 20) << "the CPU time is unknown";
   row.cpu_s = 1;
   EXPECT_EQ(seconds_on_own_core(row), 1);
   row.device = "gpu 0";
-  EXPECT_EQ(seconds_on_own_core(row), 20) << "its thread waits for the GPU";
+  EXPECT_EQ(seconds_on_own_core(row), 20)
+      << "the CPU time is that of a thread that waits for the GPU";
 }
 
-TEST(GpuUsage, has_means_maxima_and_the_last_energy) {
+TEST(GpuUsage, SkipsMissingReadings) {
   GpuUsage usage;
   usage.add({.utilisation_pct = 80, .power_w = 300, .energy_j = 0});
   usage.add({.utilisation_pct = 100, .power_w = 500, .energy_j = 400});
   usage.add({.temperature_c = -5, .energy_j = 900});
   EXPECT_EQ(usage.samples, 3U);
-  EXPECT_EQ(usage.utilisation_pct.mean(), 90) << "a reading that is not there does not count";
+  EXPECT_EQ(usage.utilisation_pct.mean(), 90) << "a missing reading does not count";
   EXPECT_EQ(usage.utilisation_pct.largest(), 100);
   EXPECT_EQ(usage.power_w.mean(), 400);
   EXPECT_EQ(usage.energy_j, 900);
@@ -56,18 +57,18 @@ TEST(GpuUsage, has_means_maxima_and_the_last_energy) {
   EXPECT_TRUE(std::isnan(usage.sm_clock_mhz.largest()));
 }
 
-TEST(GpuPlanTimes, leave_to_the_host_what_neither_the_device_nor_waiting_took) {
+TEST(GpuPlanTimes, AttributesRemainingTimeToHost) {
   GpuPlanTimes times{.upload_s = 1, .kernel_s = 5, .download_s = 1, .wait_s = 8};
-  EXPECT_EQ(times.host_s(10), 2) << "it waited for the driver, too";
+  EXPECT_EQ(times.host_s(10), 2) << "the wait includes the driver";
   times.wait_s = 3;
-  EXPECT_EQ(times.host_s(10), 3) << "it launched while the device was at work";
+  EXPECT_EQ(times.host_s(10), 3) << "launches overlap with the work of the device";
   EXPECT_EQ(times.host_s(6), 0) << "clocks differ";
 }
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-TEST(Larger, is_the_larger_of_two_numbers_and_smaller_the_other_and_both_keep_a_nan) {
+TEST(NanMinMax, PropagatesNan) {
   EXPECT_EQ(larger(-2.5, 3), 3);
   EXPECT_EQ(smaller(infinite, -2.5), -2.5);
   for (std::size_t index = 0; index < 4; ++index) {
@@ -78,9 +79,9 @@ TEST(Larger, is_the_larger_of_two_numbers_and_smaller_the_other_and_both_keep_a_
   }
 }
 
-// Of the tests themselves: a field of NaN is near to nothing.
+// A helper of the tests: a field of NaN is not close to any field.
 
-TEST(FarthestApart, is_the_largest_difference_and_infinite_if_one_is_no_number_or_missing) {
+TEST(FarthestApart, ReturnsInfinityForNanOrMissingValues) {
   EXPECT_EQ(farthest_apart(std::vector{1.0, 2.0, 3.0}, std::vector{1.5, -2.0, 3.0}), 4);
   EXPECT_EQ(farthest_apart(std::vector{1.0, 2.0}, std::vector{1.0, 2.0}), 0);
   for (std::size_t index = 0; index < 3; ++index) {
@@ -92,7 +93,7 @@ TEST(FarthestApart, is_the_largest_difference_and_infinite_if_one_is_no_number_o
   EXPECT_EQ(farthest_apart(std::vector{1.0}, std::vector{1.0, 2.0}), infinite);
 }
 
-TEST(PrintableText, shows_what_is_no_text_or_controls_a_terminal) {
+TEST(EscapeControlChars, EscapesInvalidUtf8OrTerminalControls) {
   const std::pair<std::string, const char*> shown[] = {
       {"a\nb\tc", "a\\nb\\tc"},
       {"\x1b[31mred\r", "\\x1b[31mred\\x0d"},
@@ -113,17 +114,17 @@ TEST(PrintableText, shows_what_is_no_text_or_controls_a_terminal) {
   for (const auto& [text, expected] : shown) EXPECT_EQ(printable(text), expected);
 }
 
-TEST(PrintableText, of_a_message_is_no_longer_than_a_screen_or_two) {
+TEST(EscapeControlChars, LimitsLengthOfMessages) {
   EXPECT_EQ(printable_message("no such\nfile"), "no such\\nfile");
   EXPECT_LT(printable_message(std::string(60'000, '9')).size(), 5000U);
 }
 
-TEST(PrintableText, leaves_everything_else_as_it_is) {
+TEST(EscapeControlChars, KeepsPrintableText) {
   for (const char* text : {"", "house 7", "Gebäude-3", "25 °C", "家 🏠", "C:\\plans"})
     EXPECT_EQ(printable(text), text);
 }
 
-TEST(PythonFloat, prints_what_python_prints) {
+TEST(FormatRepr, PrintsFloatsAsPythonDoes) {
   const std::pair<double, const char*> printed[] = {
       // from repr() of CPython 3.11
       {-0.0, "-0.0"},
@@ -147,7 +148,7 @@ TEST(PythonFloat, prints_what_python_prints) {
   for (const auto& [value, text] : printed) EXPECT_EQ(python_float(value), text);
 }
 
-TEST(WallTemperatures, replace_fixed_cells_of_their_kind_all_at_once) {
+TEST(WallOverrides, ReplacesNominalTemperaturesSimultaneously) {
   FloorPlan plan{Grid<double>(2, 3), Grid<std::uint8_t>(2, 3)};
   plan.domain.cells = {5, 25, 0, 5, 25, 8};
   plan.interior.cells = {0, 0, 0, 1, 1, 0};
@@ -156,7 +157,7 @@ TEST(WallTemperatures, replace_fixed_cells_of_their_kind_all_at_once) {
   EXPECT_THAT(plan.domain.cells, ElementsAre(8, 5, 0, 5, 25, 9));
 }
 
-TEST(WallTemperatures, are_read_as_they_are_written) {
+TEST(WallOverrides, SurvivesRoundTripThroughText) {
   const auto walls = wall_temperatures_in("25=22.5 5=-8");
   ASSERT_TRUE(walls);
   EXPECT_EQ(to_text(*walls), "5.0=-8.0 25.0=22.5");

@@ -1,18 +1,18 @@
-"""What a record (recorder.c) says that a folder held, and what a crash would have left of it."""
+"""The content of a folder according to a record (recorder.c), and after a crash."""
 
 import collections
 import copy
 import os
 import struct
 
-# kind: create, write, truncate (or extend), sync, failed sync, rename, unlink, by the first letter. The folder's own name
-# is ".".
+# kind: create, write, truncate (or extend), sync, failed sync, rename, unlink, by the first character. The name of the
+# folder itself is ".".
 Change = collections.namedtuple("Change", "kind name to offset data")
 HEAD = struct.Struct("<5Q")
 
 
 def read_record(path, folder):
-    """The changes of a record, in order."""
+    """Returns the changes of a record, in order."""
     changes, at = [], 0
     with open(path, "rb") as file:
         record = file.read()
@@ -28,7 +28,7 @@ def read_record(path, folder):
 
 
 def role_of(change):
-    """What a sync is for: "folder", "new-file" (which gets its name later), "journal"; else nothing."""
+    """Returns the purpose of a sync: "folder", "new-file" (a file that is renamed later) or "journal"; else None."""
     if change.kind != "s":
         return None
     if change.name == ".":
@@ -38,16 +38,17 @@ def role_of(change):
 
 class File:
     def __init__(self, content=b""):
-        self.seen = bytearray(content)  # by every process
-        self.kept = bytearray(content)  # by the disk, whatever happens
-        self.pending = []               # changes that the disk may or may not have by now
+        self.seen = bytearray(content)  # content as seen by every process
+        self.kept = bytearray(content)  # durable content
+        self.pending = []               # changes that may or may not be durable
 
     def take(self, change):
         apply(self.seen, change)
         self.pending.append(change)
 
     def sync(self, rng=None):
-        """With rng a failed one: the kernel shows what it has not written, and takes it for written."""
+        """Makes the pending changes durable. With rng the sync fails: the kernel marks some of them as written, but does not
+        write them."""
         for change in self.pending:
             if rng is None or rng.random() < 0.5:
                 apply(self.kept, change)
@@ -60,7 +61,7 @@ class File:
             for piece in pieces:
                 if piece is change or rng.random() < 0.75:
                     apply(content, piece)
-        if len(content) < len(self.seen) and rng.random() < 0.3:  # its size is durable, its end is not
+        if len(content) < len(self.seen) and rng.random() < 0.3:  # its size is durable, its last bytes are not
             content.extend(bytes(len(self.seen) - len(content)))
         return bytes(content)
 
@@ -75,7 +76,7 @@ def apply(content, change):
 
 
 def sectors_of(change, sector):
-    """The pieces of a write that a disk writes whole or not at all."""
+    """Yields the pieces of a write that a disk writes atomically."""
     begin, end = change.offset, change.offset + len(change.data)
     while begin < end:
         next_begin = min(end, begin - begin % sector + sector)
@@ -84,7 +85,7 @@ def sectors_of(change, sector):
 
 
 def some_of(pending, rng):
-    """All, the first ones, or any of them."""
+    """Returns all changes, the first ones, or a random selection."""
     how = rng.randrange(3)
     if how == 0:
         return pending
@@ -101,7 +102,7 @@ def rename(names, change, file):
 
 
 class Disk:
-    """A folder, as its files are seen and as they are kept."""
+    """A folder with the visible and the durable content of its files."""
 
     def __init__(self, contents):
         self.names = {name: File(content) for name, content in contents.items()}
@@ -126,14 +127,14 @@ class Disk:
         return {name: bytes(file.seen) for name, file in self.names.items()}
 
     def killed_in(self, change, rng):
-        """The disk after a kill in the midst of this change; of a write some bytes are there."""
+        """Returns the disk after a kill during this change; a write is partial."""
         disk = copy.deepcopy(self)
         if change.kind == "w" and len(change.data) > 1:
             disk.take(change._replace(data=change.data[:rng.randrange(1, len(change.data))]), rng)
         return disk
 
     def after_power_loss(self, rng, all_lost):
-        """The files that are there then: without all that was not synced, or with some of it."""
+        """Returns the files after a power loss: without all changes that were not synced, or with some of them."""
         if all_lost:
             return {name: bytes(file.kept) for name, file in self.kept_names.items()}
         names = dict(self.kept_names)

@@ -1,14 +1,14 @@
-// A library to preload (LD_PRELOAD). It writes down, in order, every change that a program makes to the files of a folder,
-// and can make one of them go wrong:
+// A library to preload (LD_PRELOAD). It records, in order, every change that a program makes to the files of a folder,
+// and can inject one fault:
 //
-//   RECORD_FOLDER     the folder, by its real path
-//   RECORD_TO         the record; without it nothing is written down
-//   RECORD_FAULT      N:ERRNO, the N-th change fails so, from 0. A full disk (ENOSPC) takes half of that write, and
-//                     stays full. N:0: before the N-th change the process gets a SIGTERM
-//   RECORD_DELAY_MS   before a floor plan is read, so that results come one by one
+//   RECORD_FOLDER     the real path of the folder
+//   RECORD_TO         the record; without it nothing is recorded
+//   RECORD_FAULT      N:ERRNO, the N-th change, counted from 0, fails with this error. A full disk (ENOSPC) writes half of
+//                     that change, and stays full. N:0: the process gets a SIGTERM before the N-th change
+//   RECORD_DELAY_MS   delay before a floor plan is read, so that results arrive one by one
 //
-// A change is written down as a Head, the name, the second name, the data; one that failed is not, but for syncs. If the
-// program changes files by calls that are not here, crash_images.py finds that something was not recorded.
+// A change is recorded as a Head, the name, the second name, and the data. Of failed changes only syncs are recorded. If
+// the program changes files by other calls, crash_images.py detects that the record is incomplete.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -59,7 +59,7 @@ static int is_ours(const char* path) {
   return folder && strncmp(path, folder, strlen(folder)) == 0;
 }
 
-// What the descriptor is of; empty if it is no file of the folder.
+// Returns the path of the descriptor; empty if it is not a file of the folder.
 static const char* name_of(int fd, char path[longest_path]) {
   char link[64];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -68,7 +68,7 @@ static const char* name_of(int fd, char path[longest_path]) {
   return is_ours(path) && !strstr(path, " (deleted)") ? path : "";
 }
 
-static void write_down(char kind, const char* name, const char* to, uint64_t offset, const void* data, uint64_t size) {
+static void record_change(char kind, const char* name, const char* to, uint64_t offset, const void* data, uint64_t size) {
   const Head head = {(unsigned char)kind, strlen(name), strlen(to), offset, size};
   struct iovec parts[] = {{(void*)&head, sizeof head}, {(void*)name, head.name_length}, {(void*)to, head.to_length},
                           {(void*)data, size}};
@@ -77,14 +77,14 @@ static void write_down(char kind, const char* name, const char* to, uint64_t off
   if (record_fd >= 0 && real(record_fd, parts, 4) != (ssize_t)all) abort();
 }
 
-// Whether the change that comes is to fail, with errno set. Only what needs room fails for want of it.
-static int fails(int needs_room) {
+// Returns whether the next change must fail, with errno set. Only changes that need space fail on a full disk.
+static int fails(int needs_space) {
   const long number = changes++;
   if (is_full) {
     errno = ENOSPC;
-    return needs_room;
+    return needs_space;
   }
-  if (number < fault_at || fault_at < 0 || (fault_errno == ENOSPC && !needs_room)) return 0;
+  if (number < fault_at || fault_at < 0 || (fault_errno == ENOSPC && !needs_space)) return 0;
   fault_at = -1;
   is_full = fault_errno == ENOSPC;
   errno = fault_errno;
@@ -107,13 +107,13 @@ int open(const char* path, int flags, ...) {
   const int is_new = stat(path, &info) != 0;
   int fd = -1;
   if (!is_new || !(flags & O_CREAT) || !fails(1)) fd = real(path, flags, mode);
-  if (fd >= 0 && is_new) write_down('c', path, "", 0, "", 0);
-  if (fd >= 0 && !is_new && flags & O_TRUNC) write_down('t', path, "", 0, "", 0);
+  if (fd >= 0 && is_new) record_change('c', path, "", 0, "", 0);
+  if (fd >= 0 && !is_new && flags & O_TRUNC) record_change('t', path, "", 0, "", 0);
   pthread_mutex_unlock(&turn);
   return fd;
 }
 
-// A write at an offset, or, if it is below 0, where the descriptor stands.
+// Writes at an offset, or, if it is negative, at the position of the descriptor.
 static ssize_t put(int fd, const void* data, size_t size, off_t offset) {
   char path[longest_path];
   const char* name = name_of(fd, path);
@@ -129,7 +129,7 @@ static ssize_t put(int fd, const void* data, size_t size, off_t offset) {
   if (at < 0) at = fcntl(fd, F_GETFL) & O_APPEND ? info.st_size : lseek(fd, 0, SEEK_CUR);
   ssize_t done = -1;
   if (size > 0) done = offset < 0 ? real(fd, data, size) : real_at(fd, data, size, offset);
-  if (done > 0) write_down('w', name, "", (uint64_t)at, data, (uint64_t)done);
+  if (done > 0) record_change('w', name, "", (uint64_t)at, data, (uint64_t)done);
   pthread_mutex_unlock(&turn);
   return done;
 }
@@ -145,7 +145,7 @@ int ftruncate(int fd, off_t size) {
   struct stat info;
   fstat(fd, &info);
   const int result = fails(size > info.st_size) ? -1 : real(fd, size);
-  if (result == 0) write_down('t', name, "", (uint64_t)size, "", 0);
+  if (result == 0) record_change('t', name, "", (uint64_t)size, "", 0);
   pthread_mutex_unlock(&turn);
   return result;
 }
@@ -157,9 +157,9 @@ static int sync_by(const char* call, int fd) {
   if (!*name) return real(fd);
   pthread_mutex_lock(&turn);
   const int failed = fails(0);
-  write_down(failed ? 'f' : 's', name, "", 0, "", 0);
+  record_change(failed ? 'f' : 's', name, "", 0, "", 0);
   pthread_mutex_unlock(&turn);
-  return failed ? -1 : 0;  // the record says what is durable; nobody waits for the disk
+  return failed ? -1 : 0;  // the record defines the durable state; the disk is not synced
 }
 int fsync(int fd) { return sync_by("fsync", fd); }
 int fdatasync(int fd) { return sync_by("fdatasync", fd); }
@@ -169,7 +169,7 @@ int rename(const char* from, const char* to) {
   if (!is_ours(from) && !is_ours(to)) return real(from, to);
   pthread_mutex_lock(&turn);
   const int result = fails(0) ? -1 : real(from, to);
-  if (result == 0) write_down('r', from, to, 0, "", 0);
+  if (result == 0) record_change('r', from, to, 0, "", 0);
   pthread_mutex_unlock(&turn);
   return result;
 }
@@ -180,7 +180,7 @@ static int remove_by(const char* call, const char* path) {
   pthread_mutex_lock(&turn);
   struct stat info;
   const int result = stat(path, &info) == 0 && fails(0) ? -1 : real(path);
-  if (result == 0) write_down('u', path, "", 0, "", 0);
+  if (result == 0) record_change('u', path, "", 0, "", 0);
   pthread_mutex_unlock(&turn);
   return result;
 }

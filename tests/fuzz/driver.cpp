@@ -1,5 +1,5 @@
-// A short test in place of libFuzzer: the seeds of a target and mutations of them, the same ones in
-// every run.
+// A short test without libFuzzer: the seeds of a target and mutations of them, identical in every
+// run.
 //
 //   fuzz TARGET
 
@@ -28,7 +28,7 @@ void edit(std::string& input, const std::string& other) {
   if (how == 5) input.insert(at, other.substr(below(other.size() + 1), 1 + below(64)));
 }
 
-/// False if there is a finding.
+/// Returns false if there is a finding.
 bool test(const Target& target) {
   const auto seeds = target.seeds();
   for (std::size_t number = 0; number < seeds.size() + target.mutations; ++number) {

@@ -1,5 +1,5 @@
-// The fuzzer of libFuzzer, which has a main of its own. WALLHEAT_FUZZ_TARGET names the target; its
-// seeds are written into the directory WALLHEAT_FUZZ_SEEDS before the corpus is read.
+// Entry points of libFuzzer, which has its own main(). WALLHEAT_FUZZ_TARGET names the target; its
+// seeds are written to the directory WALLHEAT_FUZZ_SEEDS before the corpus is read.
 
 #include <cstdint>
 #include <cstdlib>

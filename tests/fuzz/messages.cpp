@@ -1,4 +1,4 @@
-// What processes say to each other.
+// Messages between processes.
 
 #include "queue/messages.hpp"
 
@@ -12,21 +12,21 @@
 namespace wallheat::fuzz {
 namespace {
 
-/// Who speaks, by the first byte: ranks, a rank and its solver processes, a run and its onlookers.
-enum class Speaker { worker, rank_0, stream, run };
+/// Sender of the message, by the first byte: worker, rank 0, solver process stream, status file.
+enum class Sender { worker, rank_0, stream, run };
 
-/// What can be read does not change when it is passed on.
+/// A message that can be decoded does not change when it is encoded again.
 template <class Decode>
-void pass_on(std::span<const std::byte> bytes, Decode decode) {
+void check_round_trip(std::span<const std::byte> bytes, Decode decode) {
   accepts<DecodeError>([&] {
     const Bytes again = encode(decode(bytes));
-    require(encode(decode(again)) == again, "a message that changes when it is passed on");
+    require(encode(decode(again)) == again, "a message changes when it is encoded again");
   });
 }
 
 void read_stream(std::span<const std::byte> bytes) {
   int ends[2];
-  require(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no socket");
+  require(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "socketpair() failed");
   MessageChannel channel{FileDescriptor(ends[0])};
   const FileDescriptor other(ends[1]);
   const auto sent = ::send(other.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -34,13 +34,13 @@ void read_stream(std::span<const std::byte> bytes) {
   if (sent != static_cast<ssize_t>(bytes.size())) return;  // larger than the socket's buffer
   accepts<DecodeError>([&] {
     while (const auto message = channel.receive()) {
-      require(message->size() <= bytes.size(), "more than was sent");
-      pass_on(*message, decode_from_worker);
+      require(message->size() <= bytes.size(), "a message is longer than the stream");
+      check_round_trip(*message, decode_from_worker);
     }
   });
 }
 
-std::vector<std::string> some_statuses() {
+std::vector<std::string> status_seeds() {
   RunStatus status;
   status.state = "running";
   status.total = 10;
@@ -70,19 +70,19 @@ std::vector<std::string> message_seeds() {
   const std::vector<ToWorker> to_worker{Setup{"1.0", "tolerance = 1", {{{0, "10000"}, "32 x 32"}}},
                                         Work{{{0, "10000"}, {1, "10029"}}}, Stop{}, End{true}};
   std::vector<std::string> inputs;
-  const auto add = [&](Speaker speaker, const std::string& message) {
-    inputs.push_back(static_cast<char>(speaker) + message);
+  const auto add = [&](Sender sender, const std::string& message) {
+    inputs.push_back(static_cast<char>(sender) + message);
   };
   std::string stream;
   for (const FromWorker& from : from_worker) {
     const std::string text = text_of(encode(from));
     const std::uint64_t size = text.size();
     stream += "WALLHEAT" + text_of(std::as_bytes(std::span(&size, 1))) + text;
-    add(Speaker::worker, text);
+    add(Sender::worker, text);
   }
-  add(Speaker::stream, stream);
-  for (const ToWorker& to : to_worker) add(Speaker::rank_0, text_of(encode(to)));
-  for (const std::string& status : some_statuses()) add(Speaker::run, status);
+  add(Sender::stream, stream);
+  for (const ToWorker& to : to_worker) add(Sender::rank_0, text_of(encode(to)));
+  for (const std::string& status : status_seeds()) add(Sender::run, status);
   return inputs;
 }
 
@@ -90,18 +90,18 @@ void read_message(std::string_view input) {
   if (input.empty()) return;
   const std::string_view message = input.substr(1);
   const auto bytes = bytes_of(message);
-  switch (static_cast<Speaker>(static_cast<unsigned char>(input[0]) % 4)) {
-    case Speaker::worker:
-      return pass_on(bytes, decode_from_worker);
-    case Speaker::rank_0:
-      return pass_on(bytes, decode_to_worker);
-    case Speaker::stream:
+  switch (static_cast<Sender>(static_cast<unsigned char>(input[0]) % 4)) {
+    case Sender::worker:
+      return check_round_trip(bytes, decode_from_worker);
+    case Sender::rank_0:
+      return check_round_trip(bytes, decode_to_worker);
+    case Sender::stream:
       return read_stream(bytes);
-    case Speaker::run:
+    case Sender::run:
       accepts<DecodeError>([&] {
         const std::string again = status_json(run_status_from_json(message));
         require(status_json(run_status_from_json(again)) == again,
-                "a status that changes when it is written again");
+                "a status changes when it is written again");
       });
   }
 }

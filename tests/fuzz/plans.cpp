@@ -1,4 +1,4 @@
-// What floor plans are made of.
+// Files of floor plans: NPY files and zip archives.
 
 #include <cmath>
 #include <sstream>
@@ -16,14 +16,14 @@
 namespace wallheat::fuzz {
 namespace {
 
-/// Of version 1, 2 or 3.
+/// Returns an NPY file of version 1, 2 or 3.
 std::string npy_file(char version, const std::string& header, const std::string& data) {
   const auto length = static_cast<std::uint32_t>(header.size());
   return std::string(npy::magic) + version + '\0' +
          text_of(std::as_bytes(std::span(&length, 1)).first(version > 1 ? 4 : 2)) + header + data;
 }
 
-/// A domain and a mask.
+/// Each seed is an initial field and a mask.
 std::vector<std::string> npy_seeds() {
   const std::string domain = npy::bytes_of(Grid<double>(3, 4, 20.0));
   const std::string interior = npy::bytes_of(Grid<std::uint8_t>(3, 4, 1));
@@ -31,7 +31,7 @@ std::vector<std::string> npy_seeds() {
       2, "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4), }\n", std::string(48, '\0'));
   const std::string bytes = npy_file(
       1, "{\"shape\": (3, 4), 'fortran_order': True, 'descr': '|u1'}", std::string(12, '\2'));
-  // Whose number of cells, or of bytes, is 0 or 16 beyond 64 bits.
+  // The number of cells, or of bytes, overflows 64 bits to 0 or 16.
   const std::string wild = npy_file(
       1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", "");
   const std::string wilder =
@@ -42,19 +42,23 @@ std::vector<std::string> npy_seeds() {
 }
 
 void read_npy(std::string_view input) {
-  const auto [domain, interior] = parted(input);
+  const auto [domain, interior] = split(input);
   write_bytes(directory() / "plan_domain.npy", domain);
   write_bytes(directory() / "plan_interior.npy", interior);
   accepts<InputError>([] { (void)floor_plan_shape(directory(), "plan"); });
   accepts<InputError>([] {
     const FloorPlan plan = load_floor_plan(directory(), "plan");
     const auto [rows, cols] = floor_plan_shape(directory(), "plan");
-    require(rows == plan.domain.rows && cols == plan.domain.cols, "another shape");
-    require(rows == plan.interior.rows && cols == plan.interior.cols, "two shapes");
-    require(plan.domain.cells.size() == rows * cols, "a domain without its cells");
-    require(plan.interior.cells.size() == rows * cols, "a mask without its cells");
-    for (const double value : plan.domain.cells) require(std::abs(value) <= 1e300, "a wild value");
-    for (const auto value : plan.interior.cells) require(value <= 1, "a mask that is none");
+    require(rows == plan.domain.rows && cols == plan.domain.cols,
+            "the shape differs from the initial field");
+    require(rows == plan.interior.rows && cols == plan.interior.cols,
+            "the shape differs from the mask");
+    require(plan.domain.cells.size() == rows * cols, "the initial field lacks cells");
+    require(plan.interior.cells.size() == rows * cols, "the mask lacks cells");
+    for (const double value : plan.domain.cells)
+      require(std::abs(value) <= 1e300, "a value out of range");
+    for (const auto value : plan.interior.cells)
+      require(value <= 1, "a mask value other than 0 and 1");
   });
 }
 
@@ -64,7 +68,8 @@ FloorPlan plan_in_archive(const std::string& id) {
   return plan;
 }
 
-/// An archive, and what its list of members and its end, which are under no checksum, may be.
+/// A valid archive, and archives with changes in the central directory and its end, which have no
+/// checksum.
 std::vector<std::string> zip_seeds() {
   std::ostringstream out;
   ZipWriter zip_writer(out);
@@ -81,14 +86,14 @@ std::vector<std::string> zip_seeds() {
   const std::string archive = out.str();
   std::vector<std::string> seeds{archive};
   const std::size_t list = archive.find("PK\x01\x02");
-  const std::size_t end = archive.size() - 98;  // the large one
-  // Numbers that stand elsewhere, or are wild; long names.
+  const std::size_t end = archive.size() - 98;  // the Zip64 record
+  // Numbers that are moved or out of range; long names.
   for (const std::size_t at : {list + 20, list + 28, list + 42, end + 32, end + 40, end + 48})
     seeds.push_back(std::string(archive).replace(at, 8, 8, '\xff'));
   return seeds;
 }
 
-/// A plan that loads is the one that was put in: all that says what a plan is has a checksum.
+/// A plan that loads equals the one that was added, because all data of a plan have checksums.
 void read_zip(std::string_view input) {
   const auto path = directory() / "odd.zip";
   write_bytes(path, input);
@@ -102,10 +107,11 @@ void read_zip(std::string_view input) {
       accepts<InputError>([&] {
         const FloorPlan found = source->load(id);
         const FloorPlan plan = plan_in_archive(id);
-        require(found.domain == plan.domain, "a start field that was not put in");
-        require(found.interior == plan.interior, "a mask that was not put in");
-        // A source whose name is damaged is none.
-        require(!found.has_source() || found.source == plan.source, "another source");
+        require(found.domain == plan.domain, "the initial field differs from the added one");
+        require(found.interior == plan.interior, "the mask differs from the added one");
+        // A heat source whose name is damaged is not found.
+        require(!found.has_source() || found.source == plan.source,
+                "the heat source differs from the added one");
       });
     }
   });

@@ -1,7 +1,7 @@
-// A result file as it is read, resumed, repaired and merged. An input is a byte that says what is
-// done with it, the file, and its journal if a kill has left one. Damage must be found: whatever
-// is reported as a result has to be the one that was stored. What was forged, that is, changed
-// together with its checksum, may say anything, but must not lead to a crash.
+// Reads, resumes, repairs and merges a result file. An input is a byte that selects the operation,
+// the file, and its journal if the writer was killed. Damage must be detected: a reported result
+// must be the stored one. A forged input, that is, one changed together with its checksum, may have
+// any content, but must not cause a crash.
 
 #include "support/results.hpp"
 
@@ -23,12 +23,12 @@ namespace {
 namespace fs = std::filesystem;
 
 const TestPlan campaign = make_plan_with_rooms(6, {{6, 7}, {3, 3}});
-constexpr std::size_t stored = 5;  // of the plans; the last one is pending
+constexpr std::size_t stored = 5;  // number of plans with results; the last one is pending
 
 enum class Step { read, resume, repair, merge };
 constexpr unsigned steps = 4;
 
-/// A sound part to merge with, which has what the others lack.
+/// Returns an undamaged shard file with the results that the input lacks.
 const fs::path& other_part() {
   static const auto made = [] {
     auto path = directory() / "other.h5";
@@ -48,14 +48,14 @@ void seal_row_at(std::string& bytes, std::size_t at) {
   std::memcpy(bytes.data() + at, &row, sizeof row);
 }
 
-/// Gives the rows that follow each other behind that of plan 1 the checksums of what they hold.
+/// Updates the checksums of the consecutive rows that start at plan 1.
 void seal_file(std::string& bytes) {
   const std::size_t begin = row_at(bytes, campaign, 1);
   if (begin == std::string::npos) return;
   for (std::size_t i = 0; i < stored; ++i) seal_row_at(bytes, begin + i * sizeof(store::Row));
 }
 
-/// The same of the journal's records, as far as they follow each other.
+/// Updates the checksums of the consecutive journal records.
 void seal_journal(std::string& bytes) {
   constexpr std::size_t head_bytes = 40, before_checksum = 36;
   const auto number_at = [&](std::size_t at) {
@@ -78,30 +78,30 @@ void seal_journal(std::string& bytes) {
   }
 }
 
-/// Whatever the file reports is what was stored, or it refuses.
+/// Checks that the file reports the stored results, or fails.
 void require_sound(const fs::path& path, bool is_forged) {
   const ResultReader reader(path);
   const auto& rows = reader.rows();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    require(rows[i].index == i, "a row in another's place");
+    require(rows[i].index == i, "a row with the index of another one");
     std::optional<Grid<double>> field;
     const bool is_readable = accepts<RunError>([&] { field = reader.field(i); });
     std::vector<RoomResult> rooms;
     const bool has_rooms = accepts<RunError>([&] { rooms = rooms_in(reader, i); });
     if (is_forged || rows[i].status == PlanStatus::pending) continue;
-    require(i < campaign.ids.size(), "a plan that there never was");
+    require(i < campaign.ids.size(), "an unknown plan");
     const PlanResult expected = make_result(campaign, i);
-    require(same(rows[i], expected), "a row that was not stored as sound");
-    require(!has_rooms || rooms == expected.rooms, "rooms that were not stored as sound");
+    require(same(rows[i], expected), "a row that differs from the stored one");
+    require(!has_rooms || rooms == expected.rooms, "rooms that differ from the stored ones");
     if (!is_readable) continue;
     require(field.has_value(), "a result without its field");
-    require(*field == field_of(campaign, i), "a field that was not stored as sound");
+    require(*field == field_of(campaign, i), "a field that differs from the stored one");
   }
 }
 
-/// As require_sound, of a file that was just made whole.
-void require_whole(const fs::path& path, bool is_forged) {
-  require(ResultReader(path).is_whole(), "a file that was made whole and is not");
+/// Calls require_sound for a file that must be compacted.
+void require_compacted(const fs::path& path, bool is_forged) {
+  require(ResultReader(path).is_whole(), "a file that is not compacted");
   require_sound(path, is_forged);
 }
 
@@ -113,24 +113,25 @@ void take(Step step, const fs::path& path, bool is_forged) {
       ResultStore store({path, OpenMode::resume}, campaign, {{"host", "second"}});
       store.store(make_results(campaign, stored, stored + 1));
       store.close({});
-      return require_whole(path, is_forged);
+      return require_compacted(path, is_forged);
     }
     case Step::repair:
       (void)repair_results(path);
-      require_whole(path, is_forged);
-      require(is_forged || !repair_results(path).changed, "a repaired file that needs repair");
+      require_compacted(path, is_forged);
+      require(is_forged || !repair_results(path).changed,
+              "a repaired file that needs another repair");
       return;
     case Step::merge: {
       const auto out = path.parent_path() / "merged.h5";
       if (merge_results(out, {path, other_part()}, {true, true}).written)
-        require_whole(out, is_forged);
+        require_compacted(out, is_forged);
     }
   }
 }
 
-/// After a failed write the store leaves its HDF5 handles open, as the process is to end. This one
-/// goes on, and would run out of descriptors. (HDF5 knows a file by its inode, and on a tmpfs these
-/// do not come back.)
+/// Closes the files that were opened during its lifetime. After a failed write the store leaves its
+/// HDF5 handles open, as the process should end; this process continues, and would run out of
+/// descriptors. (HDF5 identifies a file by its inode, and a tmpfs does not reuse inodes.)
 class OpenedFiles {
  public:
   OpenedFiles() : first_(::dup(STDERR_FILENO)) { ::close(first_); }
@@ -142,7 +143,7 @@ class OpenedFiles {
   int first_;
 };
 
-/// A whole file and a killed one, with each step, sound and forged.
+/// A compacted file and that of a killed writer, with each operation, damaged and forged.
 std::vector<std::string> results_seeds() {
   const auto path = directory() / "original.h5";
   ResultStore store({path, OpenMode::overwrite}, campaign, {{"host", "node"}});
@@ -169,9 +170,9 @@ std::vector<std::string> results_seeds() {
     add(changed(whole, row_at(whole, campaign, 1) + 200, 1, 'x'), "");
     for (const std::size_t in_row : {offsetof(store::Row, field_bytes), offsetof(store::Row, rows)})
       add(changed(file, row + in_row, 4, '\x7f'), changed(journal, 40 + in_row, 4, '\x7f'));
-    for (const std::size_t at : {32, 300})  // of another kind; within a row
+    for (const std::size_t at : {32, 300})  // the record type; within a row
       add(file, changed(journal, at, 1, '\3'));
-    add(file, std::string(journal).insert(60, 200, 'P'));  // longer than it says
+    add(file, std::string(journal).insert(60, 200, 'P'));  // longer than its header states
   }
   return inputs;
 }
@@ -180,7 +181,7 @@ void read_results(std::string_view input) {
   if (input.empty()) return;
   const auto what = static_cast<unsigned char>(input[0]) % (2 * steps);
   const bool is_forged = what >= steps;
-  auto [file, journal] = parted(input.substr(1));
+  auto [file, journal] = split(input.substr(1));
   if (is_forged) {
     seal_file(file);
     seal_journal(journal);

@@ -15,22 +15,22 @@
 
 #include "support/temporary_directory.hpp"
 
-// Hostile input: whatever a reader gets, it ends well or by an error that its header names.
+// Hostile input: a reader succeeds, or throws an exception that its header documents.
 namespace wallheat::fuzz {
 
-/// Something that is read from outside.
+/// A kind of external input.
 struct Target {
   std::string_view name;
   std::size_t mutations;  ///< of the seeds, in the short test
-  /// Inputs to begin with; among them those that once led to a finding.
+  /// Initial inputs, including those of former findings.
   std::vector<std::string> (*seeds)();
-  /// What it throws is a finding.
+  /// Any exception is a finding.
   void (*read)(std::string_view input);
 };
 
 extern const Target config, recording, formula, listing, npy, zip, message, results;
 
-/// Throws std::out_of_range if there is none.
+/// Throws std::out_of_range if there is no such target.
 inline const Target& target_of(std::string_view name) {
   for (const Target* target :
        {&config, &recording, &formula, &listing, &npy, &zip, &message, &results})
@@ -42,8 +42,8 @@ inline void require(bool holds, const std::string& what) {
   if (!holds) throw std::logic_error(what);
 }
 
-/// True if the step ends well, false if it throws one of the documented exceptions. Any other goes
-/// on.
+/// Returns true if the step succeeds, false if it throws one of the documented exceptions.
+/// Propagates other exceptions.
 template <class... Documented, class Step>
 bool accepts(Step step) {
   try {
@@ -51,12 +51,12 @@ bool accepts(Step step) {
     return true;
   } catch (const std::exception& error) {
     if (!(... || (dynamic_cast<const Documented*>(&error) != nullptr))) throw;
-    require(error.what()[0] != '\0', "an error without a sentence");
+    require(error.what()[0] != '\0', "an error without a message");
     return false;
   }
 }
 
-/// Where a target may write; gone at the end.
+/// Directory for the files of a target; removed at exit.
 inline const std::filesystem::path& directory() {
   static const TemporaryDirectory made;
   return made.path();
@@ -69,12 +69,12 @@ inline std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Two files as one input: the size of the first in 16 bits, and both.
+/// Joins two files to one input: the size of the first in 16 bits, then both.
 inline std::string joined(const std::string& first, const std::string& second) {
   const auto size = static_cast<std::uint16_t>(first.size());
   return text_of(std::as_bytes(std::span(&size, 1))) + first + second;
 }
-inline std::pair<std::string, std::string> parted(std::string_view input) {
+inline std::pair<std::string, std::string> split(std::string_view input) {
   std::uint16_t size = 0;
   if (input.size() < sizeof size) return {};
   std::memcpy(&size, input.data(), sizeof size);

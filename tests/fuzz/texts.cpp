@@ -1,4 +1,4 @@
-// Texts that people and other programs write.
+// Text input of users and other programs.
 
 #include <cmath>
 #include <limits>
@@ -42,10 +42,10 @@ void read_config(std::string_view text) {
   accepts<UsageError>([&] {
     Options options("run", {"--config", file.string()});
     const RunOptions run = parse_run_options(options);
-    require(!run.job.data.empty() && !run.out.empty(), "a run without data or result file");
-    require(run.job.solver.limits.tolerance >= 0, "a tolerance that no solver meets");
+    require(!run.job.data.empty() && !run.out.empty(), "a run without plans or result file");
+    require(run.job.solver.limits.tolerance >= 0, "a negative tolerance");
     require(run.job.solver.limits.max_iterations >= 1, "a run without iterations");
-    require(run.shard.number >= 1 && run.shard.number <= run.shard.count, "no such shard");
+    require(run.shard.number >= 1 && run.shard.number <= run.shard.count, "an invalid shard");
     require(!run.end || *run.end >= start, "a time limit before the start");
   });
 }
@@ -57,7 +57,7 @@ Seeds recording_seeds() {
           ",,,\n"};
 }
 
-/// This program's own CSV, or a listing of nvidia-smi.
+/// Recordings: CSV files of this program, or listings of nvidia-smi.
 void read_recording_file(std::string_view text) {
   const auto file = directory() / "recording.txt";
   write_bytes(file, text);
@@ -81,7 +81,7 @@ Seeds formula_seeds() {
           "-- /* ?1 :a @b $c [id] `id` x'00' 0x1F \"mean_tmp\""};
 }
 
-/// Of --where or --sort.
+/// Formulas of --where or --sort.
 void read_formula(std::string_view text) {
   PlanResult solved;
   solved.id = "villa";
@@ -92,7 +92,7 @@ void read_formula(std::string_view text) {
     for (const PlanResult& row : {PlanResult(), solved, PlanResult()}) {
       const Value value = condition.value(row);
       const auto* const number = std::get_if<double>(&value);
-      require(number == nullptr || !std::isnan(*number), "NaN, by which nothing can be sorted");
+      require(number == nullptr || !std::isnan(*number), "NaN, which has no sort order");
     }
   });
 }
@@ -112,7 +112,7 @@ Seeds listing_seeds() {
       "9999999999P|\n"};
 }
 
-/// What schedulers tell of jobs and partitions.
+/// Listings of jobs and partitions by schedulers.
 void read_listing(std::string_view text) {
   accepts<RunError>([&] { (void)parse_sinfo("sinfo", text); });
   accepts<RunError>([&] {
@@ -123,7 +123,7 @@ void read_listing(std::string_view text) {
     for (const PartitionWaits& partition : waits.partitions) {
       for (const Wait& wait : partition.waits) require(wait.wait_s >= 0, "a negative wait");
       const WaitForecast forecast = forecast_waits(partition.waits);
-      require(forecast.used() <= forecast.jobs, "waits from nowhere");
+      require(forecast.used() <= forecast.jobs, "more waits than jobs");
     }
   });
 }

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t plan_bytes = 16 << 20;
 constexpr long few_faults = 400;  // of the 4096 pages of a plan
 
-/// The page faults that something takes in a child process, whose heap may be moved; up to 255
-/// hundreds of them, rounded down.
+/// Returns the number of page faults that `use` causes in a child process, in units of 100, rounded
+/// down; at most 25500. The child process may reconfigure its heap.
 long faults_in_child(const std::function<void()>& prepare, const std::function<void()>& use) {
   const auto faults = [] {
     rusage used{};
@@ -50,15 +50,15 @@ void solve_a_plan() {
   std::free(allocated);
 }
 
-class Heap : public testing::Test {
+class HugePageHeapTest : public testing::Test {
   void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "sanitizers have a heap of their own";
+    GTEST_SKIP() << "sanitizers replace the heap";
 #endif
   }
 };
 
-TEST_F(Heap, keeps_what_one_plan_frees_for_the_next) {
+TEST_F(HugePageHeapTest, KeepsFreedMemoryForNextPlan) {
   for (const auto& keep_heap : {keep_heap_in_small_pages, keep_heap_in_huge_pages}) {
     const auto prepare = [&] {
       keep_heap();
@@ -68,7 +68,7 @@ TEST_F(Heap, keeps_what_one_plan_frees_for_the_next) {
   }
 }
 
-TEST_F(Heap, leaves_zeros_untouched_without_huge_pages) {
+TEST_F(HugePageHeapTest, LeavesZerosUntouchedWithoutHugePages) {
   const auto ask_for_zeros = [] { allocated = std::calloc(plan_bytes, 1); };
   EXPECT_LT(faults_in_child(keep_heap_in_small_pages, ask_for_zeros), few_faults);
 }

@@ -9,12 +9,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(FailureOf, tells_how_a_program_ended) {
+TEST(RunWithTimeout, ReportsExitStatus) {
   EXPECT_EQ(failure_of({"sh", "-c", "grep -q input"}, "its input\n", 1min), "");
-  EXPECT_EQ(failure_of({"sh", "-c", "exit 3"}, "", 1min), "ended with exit status 3");
+  EXPECT_THAT(failure_of({"sh", "-c", "exit 3"}, "", 1min), Mentions(Facts{"exit status", "3"}));
 }
 
-TEST(FailureOf, passes_on_what_a_program_says) {
+TEST(RunWithTimeout, ForwardsProgramOutput) {
   testing::internal::CaptureStderr();
   const std::string failure =
       failure_of({"sh", "-c", "echo one; echo two >&2; seq -s ' ' 100000"}, "", 1min);
@@ -24,10 +24,10 @@ TEST(FailureOf, passes_on_what_a_program_says) {
   EXPECT_THAT(output, EndsWith(" 99999 100000\n"));
 }
 
-class WithBackground : public testing::Test {
+class RunWithTimeoutBackgroundTest : public testing::Test {
  protected:
   void TearDown() override { ::kill(background(), SIGKILL); }
-  /// Starts a process that lives on, and writes down its number.
+  /// Shell command that starts a background process and writes its process ID to file().
   [[nodiscard]] std::string command() const {
     return "sleep 10000 & echo $! > " + file().string() + ".new; mv " + file().string() + ".new " +
            file().string();
@@ -44,18 +44,18 @@ class WithBackground : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(WithBackground, is_ended_with_all_that_it_started_if_it_takes_too_long) {
-  // Twice as long each time, in case that a busy machine has not started it yet.
+TEST_F(RunWithTimeoutBackgroundTest, KillsWholeProcessGroupAfterTimeout) {
+  // Doubles the limit until a busy machine has started the process in time.
   for (auto limit = 1s; !std::filesystem::exists(file()); limit *= 2)
-    EXPECT_EQ(failure_of({"sh", "-c", command() + "; wait"}, "", limit),
-              "has not ended within " + std::to_string(limit.count()) + " s");
-  wait_until("the end of what it started", [&] {
+    EXPECT_THAT(failure_of({"sh", "-c", command() + "; wait"}, "", limit),
+                Mentions(std::to_string(limit.count()) + " s"));
+  wait_until("the end of the background process", [&] {
     const std::string state = line_of_status("State:");
     return state.empty() || state.find("zombie") != std::string::npos;
   });
 }
 
-TEST_F(WithBackground, lets_what_it_started_go_on_with_all_signals) {
+TEST_F(RunWithTimeoutBackgroundTest, LeavesBackgroundProcessWithAllSignals) {
   EXPECT_EQ(failure_of({"sh", "-c", command()}, "", 1min), "");
   EXPECT_EQ(line_of_status("SigBlk:"), "SigBlk:\t0000000000000000");
   EXPECT_NE(::getpgid(background()), ::getpgrp());

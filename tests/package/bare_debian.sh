@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Bare Debians, for the tests here to source; as root.
-#   bare_debian RELEASE FOLDER    makes one in FOLDER/RELEASE, which is taken as it is the next time
+# Minimal Debian installations for the tests in this folder, which source this file; as root.
+#   bare_debian RELEASE FOLDER    installs one in FOLDER/RELEASE, or reuses that of an earlier run
 #   in_debian ROOT COMMAND...     runs a command in one, with a clean environment
 
 bare_debian() {
@@ -9,7 +9,7 @@ bare_debian() {
   rm -rf "$root"
   mkdir -p "$2"
   debootstrap --variant=minbase "$1" "$root" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" > "$root.log" 2>&1 &&
-    # No services are started.
+    # Prevents the start of services.
     printf '#!/bin/sh\nexit 101\n' > "$root/usr/sbin/policy-rc.d" && chmod +x "$root/usr/sbin/policy-rc.d" &&
     touch "$root.ok"
 }

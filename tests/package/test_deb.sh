@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The Debian package: installed on a bare Debian, it solves the plans of jobs/quickstart.sh there, for a user who is
-# not root; removed, it leaves nothing.
-#   test_deb.sh SOURCE BUILD FOLDER     what FOLDER has of an earlier run is used again
-# WALLHEAT_DEB_RELEASES names the releases (default: bookworm trixie). For this machine's own, BUILD is packed; for any
-# other, the program is built on that release.
+# The Debian package, installed on a minimal Debian, solves the plans of jobs/quickstart.sh for an ordinary user; its
+# removal leaves no files.
+#   test_deb.sh SOURCE BUILD FOLDER     reuses files of an earlier run in FOLDER
+# WALLHEAT_DEB_RELEASES names the releases (default: bookworm trixie). For the release of this machine BUILD is packed;
+# for others the program is built on that release.
 set -uo pipefail
 source=$1 build=$2 folder=$3
 # shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
@@ -44,26 +44,26 @@ wallheat summary results.h5
 wallheat solve 00001 --data plans --png 00001.png
 wallheat export results.h5 --out results.csv
 END
-(mkdir "$scratch/here" && cd "$scratch/here" && PATH=$build:$PATH bash "$scratch/use.sh") > "$scratch/said" 2>&1
-check "this build solves the plans of quickstart" same 0 $? || cat "$scratch/said"
+(mkdir "$scratch/here" && cd "$scratch/here" && PATH=$build:$PATH bash "$scratch/use.sh") > "$scratch/output" 2>&1
+check "this build solves the plans of quickstart" same 0 $? || cat "$scratch/output"
 
 for release in ${WALLHEAT_DEB_RELEASES:-bookworm trixie}; do
-  check "a bare $release is there" bare_debian "$release" "$folder" || { tail -5 "$folder/$release.log"; continue; }
+  check "$release: a minimal Debian is installed" bare_debian "$release" "$folder" || { tail -5 "$folder/$release.log"; continue; }
   pack "$release" > "$scratch/log" 2>&1
-  check "$release: the package is made" same 0 $? || { tail -40 "$scratch/log"; continue; }
+  check "$release: the package is built" same 0 $? || { tail -40 "$scratch/log"; continue; }
   root=$scratch/$release
   cp -a "$folder/$release" "$root"
   cp "$scratch/$release.deb" "$root/wallheat.deb"
-  install -D -m 644 "$scratch/use.sh" "$root/home/somebody/use.sh"
-  in_debian "$root" sh -ec 'useradd somebody && chown -R somebody /home/somebody
+  install -D -m 644 "$scratch/use.sh" "$root/home/ordinary/use.sh"
+  in_debian "$root" sh -ec 'useradd ordinary && chown -R ordinary /home/ordinary
     apt-get --quiet update && apt-get --quiet --yes install /wallheat.deb' > "$scratch/log" 2>&1
-  check "$release: apt-get installs it with what it needs" same 0 $? || { tail -40 "$scratch/log"; continue; }
-  in_debian "$root" su somebody -c 'cd && bash use.sh' > "$scratch/said" 2>&1
-  check "$release: a user solves the plans of quickstart under mpirun" same 0 $? || cat "$scratch/said"
-  check "$release: with the same answers" cmp "$root/home/somebody/results.csv" "$scratch/here/results.csv"
-  check "$release: the picture is there" test -s "$root/home/somebody/00001.png"
+  check "$release: apt-get installs it with its dependencies" same 0 $? || { tail -40 "$scratch/log"; continue; }
+  in_debian "$root" su ordinary -c 'cd && bash use.sh' > "$scratch/output" 2>&1
+  check "$release: a user solves the plans of quickstart with mpirun" same 0 $? || cat "$scratch/output"
+  check "$release: the results are the same" cmp "$root/home/ordinary/results.csv" "$scratch/here/results.csv"
+  check "$release: the picture exists" test -s "$root/home/ordinary/00001.png"
   in_debian "$root" apt-get --quiet --yes purge wallheat > "$scratch/log" 2>&1
   check "$release: apt-get removes it" same 0 $? || cat "$scratch/log"
-  check "$release: and nothing of it is left" same '' "$(find "$root/usr" "$root/etc" -iname '*wallheat*')"
+  check "$release: no file of it is left" same '' "$(find "$root/usr" "$root/etc" -iname '*wallheat*')"
 done
 finish

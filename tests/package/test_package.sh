@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `cmake --install` makes works from where it is moved to, and names neither sources nor build folder.
+# The result of `cmake --install` works after it is moved, and contains neither the path of the sources nor of the build.
 #   test_package.sh SOURCE BUILD CMAKE COMPILER [FLAGS]
 set -uo pipefail
 source=$1 build=$2 cmake=$3 compiler=$4 flags=${5:-}
@@ -12,7 +12,7 @@ PATH=$(tr : '\n' <<< "$PATH" | while read -r folder; do [ -e "$folder/wallheat" 
 prefix=$scratch/moved
 mv first "$prefix"
 
-check "no text names the sources or the build folder" same '' "$(grep -rIlF -e "$source" -e "$build" "$prefix")"
+check "no text file contains the path of the sources or the build" same '' "$(grep -rIlF -e "$source" -e "$build" "$prefix")"
 
 # configure NAME COMPONENTS [OPTION...]
 configure() {
@@ -21,18 +21,18 @@ configure() {
 }
 make() { "$cmake" --build "$1" > "$1.log" 2>&1 || { cat "$1.log"; return 1; }; }
 
-check "a project that only solves needs no HDF5" configure solver solver -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON
-check "it builds" make solver
+check "a project that only solves configures without HDF5" configure solver solver -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON
+check "a project that only solves builds" make solver
 if [ ! -e "$prefix/bin/wallheat" ]; then
-  refused() { not configure results results > /dev/null; }
-  check "a project that wants to read results is refused, as this build has no such library" refused
+  fails_to_configure() { not configure results results > /dev/null; }
+  check "a project that reads results fails to configure, as this build lacks the library" fails_to_configure
   finish
 fi
 
-check "the public headers are installed, and no other" same "$(cd "$source/include" && find . -name '*.hpp' | sort)" \
+check "only the public headers are installed" same "$(cd "$source/include" && find . -name '*.hpp' | sort)" \
   "$(cd "$prefix/include" && find . -type f | sort)"
 run_path=$(readelf -d "$prefix/bin/wallheat" | sed -n 's/.*R.*PATH.*\[\(.*\)\]/\1/p')
-check "the run path has folders outside of the system's alone" same '' "$(tr : '\n' <<< "$run_path" | grep -E "^(/usr)?/lib|^$build|^$source")"
+check "the run path has no system folders, and neither sources nor build" same '' "$(tr : '\n' <<< "$run_path" | grep -E "^(/usr)?/lib|^$build|^$source")"
 
 wallheat=$prefix/bin/wallheat
 jobs=$prefix/share/wallheat/jobs
@@ -42,22 +42,22 @@ check "the installed launch.sh starts the installed wallheat, which is not in PA
   --data plans --out results.h5 --progress none --log-level warning
 
 check "a project that reads results configures" configure results 'solver;results'
-check "it builds" make results
+check "a project that reads results builds" make results
 "./results/read_results" results.h5 > rows
 for id in 00001 00002 00003; do "./solver/solve_plan" plans "$id"; done > answers
-check "it reads the answers that the project which solves gets" same "$(cat answers)" "$(cat rows)"
-check "they are three" same 3 "$(wc -l < rows)"
+check "it reads the results of the project that solves" same "$(cat answers)" "$(cat rows)"
+check "it reads three results" same 3 "$(wc -l < rows)"
 
 "$wallheat" submit --scheduler slurm --dry-run -- --config "$prefix/share/wallheat/configs/many-buildings.cfg" \
-  --data plans --out results.h5 > job 2> said
+  --data plans --out results.h5 > job 2> messages
 check "the installed submit.sh prints a job" same 0 $?
-check "it has asked the installed wallheat" contains said "all 3 plans are solved"
-check "that starts the installed scripts, which tell their folder to Slurm's copy" contains job "$(printf '%q %q ' "$jobs/slurm.sh" "$jobs")"
+check "it has called the installed wallheat" mentions messages submit.sh "3 plans"
+check "the job starts the installed script with its folder, for the copy of Slurm" contains job "$(printf '%q %q ' "$jobs/slurm.sh" "$jobs")"
 cp "$jobs/slurm.sh" copy
-check "that copy starts the installed wallheat" env SLURM_JOB_NUM_NODES=1 bash copy "$jobs" -- --data plans --out from-a-copy.h5
-check "it has solved the plans" test -e from-a-copy.h5
-check "the examples are installed, for execution" test -x "$jobs/examples/week.sh"
-check "on the installed site's terms" contains job ' --time=240:00 '
+check "a copy of the script starts the installed wallheat" env SLURM_JOB_NUM_NODES=1 bash copy "$jobs" -- --data plans --out from-a-copy.h5
+check "the copy has solved the plans" test -e from-a-copy.h5
+check "the examples are installed as executables" test -x "$jobs/examples/week.sh"
+check "the job uses the installed site file" contains job ' --time=240:00 '
 
 if command -v help2man > /dev/null; then
   check "the manual page is installed" contains "$prefix/share/man/man1/wallheat.1" "summary"
@@ -68,11 +68,11 @@ if command -v dpkg-shlibdeps > /dev/null && command -v file > /dev/null; then
   (cd "$build" && cpack -G DEB -B "$scratch/deb") > deb.log 2>&1
   check "a Debian package is made" same 0 $? || cat deb.log
   deb=$(echo deb/wallheat_*.deb)
-  check "it wants what the program was linked with" contains <(dpkg-deb -f "$deb" Depends) libopenmpi
+  check "the Debian package depends on the libraries of the program" contains <(dpkg-deb -f "$deb" Depends) libopenmpi
   dpkg-deb -x "$deb" unpacked
   rm -f results.h5
-  check "what is in it solves" unpacked/usr/bin/wallheat run --data plans --out results.h5 --log-level warning
-  check "and completes its commands" test -e unpacked/usr/share/bash-completion/completions/wallheat
+  check "the program in the Debian package solves" unpacked/usr/bin/wallheat run --data plans --out results.h5 --log-level warning
+  check "the Debian package has the completion" test -e unpacked/usr/share/bash-completion/completions/wallheat
 else
   echo "skipped: the Debian package: needs dpkg-shlibdeps and file (jobs/install-packages.sh tests installs them)"
 fi

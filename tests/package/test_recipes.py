@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The recipe for Spack names what CMake asks for, the container files what there is: test_recipes.py SOURCE
+"""The Spack recipe names the dependencies of CMake, and the container files name existing files: test_recipes.py SOURCE
 
-Spack is not in Debian, so its recipe is only read here as what it is: Python.
+Spack is not in Debian, so its recipe is only parsed, as Python.
 """
 
 import ast
@@ -11,7 +11,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path()  # the first argument
-# What CMake calls a library: what Spack calls it. None: nothing, as compilers bring it, or as the Python module is not packaged.
+# CMake name of a library: Spack name. None: no package, as compilers provide it or the Python module is not packaged.
 NAMES = {
     "Boost": "boost",
     "HDF5": "hdf5",
@@ -31,12 +31,12 @@ NAMES = {
 
 
 class Recipes(unittest.TestCase):
-    def test_spack(self):
+    def test_spack_recipe_names_the_dependencies_of_cmake(self):
         cmake = "\n".join((ROOT / file).read_text() for file in ("CMakeLists.txt", "src/targets.cmake", "src/solve/cuda.cmake"))
-        asked_for = (set(re.findall(r"find_package\((\w+)", cmake)) - {"CUDAToolkit"}
+        required = (set(re.findall(r"find_package\((\w+)", cmake)) - {"CUDAToolkit"}
                      | set(re.findall(r"find_library\(\w+ (\w+) REQUIRED", cmake))
                      | set(re.findall(r"pkg_check_modules\(\w+ REQUIRED IMPORTED_TARGET (\w+)\)", cmake)))
-        self.assertEqual(asked_for, set(NAMES))
+        self.assertEqual(required, set(NAMES))
 
         repository = ROOT / "configs/packages/spack/spack_repo/wallheat"
         self.assertRegex((repository / "repo.yaml").read_text(), r"(?m)^ +namespace: wallheat$")
@@ -47,7 +47,7 @@ class Recipes(unittest.TestCase):
                  if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "depends_on"]
         self.assertEqual({re.split("[@+~%]", spec)[0] for spec in specs} - {"c", "cxx", "cmake", "ninja"},
                          set(NAMES.values()) - {None} | {"gnuplot"})
-        # Since version 2 of Spack's package interface, `import *` brings what every package needs, and no more.
+        # Since version 2 of Spack's package interface, `import *` imports only the names that every package needs.
         imported = {alias.name for node in ast.parse(recipe).body if isinstance(node, ast.ImportFrom)
                     and node.module.startswith("spack_repo.") for alias in node.names}
         self.assertIn("generator", imported)
@@ -56,7 +56,7 @@ class Recipes(unittest.TestCase):
         for option in options:
             self.assertRegex(cmake, rf"(option|set)\({option}\b", option)
 
-    def test_containers_get_the_same_files(self):
+    def test_containers_copy_the_same_files(self):
         docker = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if re.match(r"![^/]+$", line)}
         recipe = (ROOT / "docker/wallheat.def").read_text()
         files = re.search(r"^%files\n((?: +.*\n)+)", recipe, re.MULTILINE)[1]

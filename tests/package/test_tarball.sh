@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The archive that configs/packages/tarball.sh makes, unpacked elsewhere, solves; where debootstrap and root are here,
-# also on a bare Debian 11, which has the oldest glibc that it is for.
-#   test_tarball.sh SOURCE FOLDER      what FOLDER has of an earlier run is used again
+# The archive of configs/packages/tarball.sh, unpacked in another folder, solves; as root with debootstrap also on a
+# minimal Debian 11, which has the oldest supported glibc.
+#   test_tarball.sh SOURCE FOLDER      reuses files of an earlier run in FOLDER
 set -uo pipefail
 source=$1 folder=$2
 # shellcheck source-path=SCRIPTDIR source=../cluster/checks.sh
@@ -14,12 +14,12 @@ done
 
 rm -f "$folder"/wallheat-*.tar.gz
 "$source/configs/packages/tarball.sh" "$folder" > "$scratch/log" 2>&1
-check "the archive is made, and wants no newer glibc than it may" same 0 $? || { tail -40 "$scratch/log"; finish; }
+check "the archive is built, and requires no newer glibc than supported" same 0 $? || { tail -40 "$scratch/log"; finish; }
 archive=$(echo "$folder"/wallheat-*-linux-x86_64.tar.gz)
 mkdir "$scratch/some folder"
 tar -xzf "$archive" -C "$scratch/some folder"
 prefix=$(echo "$scratch"/some\ folder/wallheat-*)
-check "no text names the sources or the folder in which it was made" same '' \
+check "no text file contains the path of the sources or the build" same '' \
   "$(grep -rIlF -e "$source" -e "$folder" "$prefix")"
 
 cat > "$scratch/use.sh" <<'END'
@@ -32,24 +32,24 @@ wallheat=$1/bin/wallheat
 "$wallheat" devices > devices
 END
 mkdir "$scratch/here" "$scratch/bare"
-(cd "$scratch/here" && bash "$scratch/use.sh" "$prefix") > "$scratch/said" 2>&1
-check "it generates, runs and sums up" same 0 $? || cat "$scratch/said"
-check "it knows the sockets of the machine" contains "$scratch/here/devices" socket
-(cd "$scratch/here" && OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$prefix/bin/wallheat" run --data plans --out two.h5) 2> "$scratch/said"
-check "it refuses to be one of several ranks" same 2 $?
-check "and says what to do" contains "$scratch/said" "start it without mpirun"
+(cd "$scratch/here" && bash "$scratch/use.sh" "$prefix") > "$scratch/output" 2>&1
+check "it generates, runs and summarizes" same 0 $? || cat "$scratch/output"
+check "it detects the sockets of the machine" contains "$scratch/here/devices" socket
+(cd "$scratch/here" && OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$prefix/bin/wallheat" run --data plans --out two.h5) 2> "$scratch/output"
+check "it fails as one of several ranks" same 2 $?
+check "the message mentions mpirun" mentions "$scratch/output" wallheat mpirun
 
 if [ "$(id -u)" = 0 ] && command -v debootstrap > /dev/null; then
   bare=$folder/bullseye
-  check "a bare Debian 11 is there" bare_debian bullseye "$folder" || tail -5 "$bare.log"
+  check "a minimal Debian 11 is installed" bare_debian bullseye "$folder" || tail -5 "$bare.log"
   rm -rf "$bare/try"
   mkdir "$bare/try"
   cp -r "$prefix" "$bare/try/wallheat"
   cp "$scratch/use.sh" "$bare/try"
-  in_debian "$bare" sh -c 'cd /try && bash use.sh /try/wallheat' > "$scratch/said" 2>&1
-  check "on a bare Debian 11 it does the same" same 0 $? || cat "$scratch/said"
-  check "with the same answers" cmp "$bare/try/results.csv" "$scratch/here/results.csv"
+  in_debian "$bare" sh -c 'cd /try && bash use.sh /try/wallheat' > "$scratch/output" 2>&1
+  check "it works on a minimal Debian 11" same 0 $? || cat "$scratch/output"
+  check "the results on Debian 11 are the same" cmp "$bare/try/results.csv" "$scratch/here/results.csv"
 else
-  echo "skipped: on a bare Debian 11: needs root and debootstrap"
+  echo "skipped: on a minimal Debian 11: needs root and debootstrap"
 fi
 finish

@@ -1,4 +1,4 @@
-"""What ParaView makes of a series of plans: pvpython read_by_paraview.py SERIES.xdmf FIELD.npy...
+"""Compares a series of plans in ParaView with NPY files: pvpython read_by_paraview.py SERIES.xdmf FIELD.npy...
 
 The fields are those of all steps of the series, in order.
 """
@@ -13,7 +13,7 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 def compare(reader, time, file):
     simple.UpdatePipeline(time=time, proxy=reader)
     image = servermanager.Fetch(reader)
-    if image.IsA("vtkMultiBlockDataSet"):  # a block for each shape, of which one has this step
+    if image.IsA("vtkMultiBlockDataSet"):  # one block per shape; one of them has this step
         image, = filter(None, (image.GetBlock(n) for n in range(image.GetNumberOfBlocks())))
     found = vtk_to_numpy(image.GetCellData().GetArray("temperature"))
     field = np.load(file)

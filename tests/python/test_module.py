@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """The installed Python module: test_module.py PROGRAM, with the module in PYTHONPATH.
 
-Each call gives the bits of plain NumPy, or raises one sentence of a sensible type. Exit status: 0 all went well; 1
-something did not; 77 there is no module, no h5py or no pandas.
+Each call returns the bits of plain NumPy, or raises an exception of the documented type with a message of one line.
+Exit status: 0 success; 1 failure; 77 the module, h5py or pandas is not installed.
 """
 
 import decimal
@@ -10,6 +10,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,7 @@ try:
     import pandas as pd
     import wallheat
 except ImportError as error:
-    print(f"skipped: {error} (jobs/install-packages.sh tests installs what the module and its tests take)")
+    print(f"skipped: {error} (jobs/install-packages.sh tests installs the requirements of the module and its tests)")
     sys.exit(77)
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
@@ -68,7 +69,7 @@ def changed(array, value):
 
 
 def layouts(array):
-    """Arrays that are equal to `array`, and lie in memory in other ways."""
+    """Arrays that are equal to `array` and have other memory layouts."""
     rows, cols = array.shape
     wide = np.zeros((3 * rows, 2 * cols), array.dtype)
     wide[::3, ::2] = array
@@ -81,13 +82,18 @@ def layouts(array):
             "a slice of three dimensions": np.stack([array, array], 2)[:, :, 1]}
 
 
-class Answers(unittest.TestCase):
-    def gives(self, expected, field, message=""):
+def mentions(text, fact):
+    """Returns whether the text contains the fact as whole words."""
+    return re.search(r"(?<!\w)" * (fact[:1].isalnum()) + re.escape(fact) + r"(?!\w)" * (fact[-1:].isalnum()), text) is not None
+
+
+class Results(unittest.TestCase):
+    def expect_field(self, expected, field, message=""):
         self.assertEqual(field.dtype, np.float64, message)
         self.assertTrue(field.flags.c_contiguous and field.flags.writeable, message)
         self.assertEqual((field.shape, field.tobytes()), (expected.shape, expected.tobytes()), message)
 
-    def test_jacobi_gives_the_bits_of_numpy(self):
+    def test_jacobi_is_bit_identical_to_numpy(self):
         random = np.random.default_rng(2613)
         for rows, cols in (1, 1), (1, 30), (7, 5), (33, 64), (70, 129):
             u = random.choice([0.0, -0.0, 5.0, 25.0, -3.7, 1e-300], (rows + 2, cols + 2))
@@ -95,17 +101,17 @@ class Answers(unittest.TestCase):
             interior[rows // 2, cols // 2] = True
             for atol in 1e-1, 1e-4:
                 before = u.copy()
-                self.gives(numpy_jacobi(u, interior, 2000, atol), wallheat.jacobi(u, interior, 2000, atol), (rows, cols))
+                self.expect_field(numpy_jacobi(u, interior, 2000, atol), wallheat.jacobi(u, interior, 2000, atol), (rows, cols))
                 self.assertEqual(u.tobytes(), before.tobytes(), "u was changed")
         for limit, atol in (0, 1e-6), (1, 1e-6), (37, 0.0), (37, -1.0), (37, math.nan), (37, math.inf):
-            self.gives(numpy_jacobi(RING, INTERIOR, limit, atol), jacobi(max_iter=limit, atol=atol), (limit, atol))
-        self.gives(numpy_jacobi(RING, INTERIOR, 5000), wallheat.jacobi(u=RING, interior_mask=INTERIOR, max_iter=5000))
+            self.expect_field(numpy_jacobi(RING, INTERIOR, limit, atol), jacobi(max_iter=limit, atol=atol), (limit, atol))
+        self.expect_field(numpy_jacobi(RING, INTERIOR, 5000), wallheat.jacobi(u=RING, interior_mask=INTERIOR, max_iter=5000))
         for value in 5e-324, -0.0, -1e300:
-            self.gives(numpy_jacobi(changed(RING, value), INTERIOR), jacobi(changed(RING, value)), value)
+            self.expect_field(numpy_jacobi(changed(RING, value), INTERIOR), jacobi(changed(RING, value)), value)
 
-    def test_solve_gives_the_published_iterate_and_its_statistics(self):
+    def test_solve_returns_the_published_iterate_and_its_statistics(self):
         solution = wallheat.solve(DOMAIN, INTERIOR)
-        self.gives(solved(limit=20000), solution.field)
+        self.expect_field(solved(limit=20000), solution.field)
         inside = solution.field[INTERIOR]
         self.assertEqual((solution.mean_temp, solution.std_temp), (inside.mean(), inside.std()))
         self.assertEqual(solution.pct_above_18, (inside > 18).mean() * 100)
@@ -116,13 +122,13 @@ class Answers(unittest.TestCase):
         self.assertRegex(str(solution), r"^Solution\(iterations=\d+, last_delta=[^,]+, converged=True, .*mean_temp=[^,]+, ")
         field, total = solution.field, solution.field.sum()
         del solution
-        field[0, 0] += 1  # it outlives the solution
+        field[0, 0] += 1  # the field outlives the solution
         self.assertAlmostEqual(field.sum(), total + 1)
         roomless = solve(interior=np.zeros_like(INTERIOR))
-        self.gives(DOMAIN, roomless.field)
+        self.expect_field(DOMAIN, roomless.field)
         self.assertTrue(math.isnan(roomless.mean_temp))
 
-    def test_other_solvers_give_their_answers(self):
+    def test_other_solvers_return_their_results(self):
         iterate = wallheat.solve(DOMAIN, INTERIOR)
         fast = wallheat.solve(DOMAIN, INTERIOR, solver="fastforward")
         self.assertEqual(fast.iterations, iterate.iterations)
@@ -131,7 +137,7 @@ class Answers(unittest.TestCase):
         self.assertLessEqual(steady.error_bound, 1e-9)
         self.assertLess(np.abs(numpy_jacobi(np.pad(steady.field, 1), INTERIOR, 1)[1:-1, 1:-1] - steady.field).max(), 1e-9)
 
-    def test_a_source_its_spacing_and_the_norm_matter(self):
+    def test_heat_source_spacing_and_norm_take_effect(self):
         domain, interior = np.zeros((9, 9)), np.ones((9, 9), bool)
         options = {"tolerance": 1e-10, "source": np.ones((9, 9))}
         plain = wallheat.solve(domain, interior, **options)
@@ -139,32 +145,32 @@ class Answers(unittest.TestCase):
         np.testing.assert_allclose(wallheat.solve(domain, interior, spacing=2, **options).field, 4 * plain.field, rtol=1e-8)
         self.assertGreater(wallheat.solve(domain, interior, norm="l2", **options).iterations, plain.iterations)
 
-    def test_any_layout_shape_and_type_that_can_be_used_is_used(self):
+    def test_accepts_any_layout_shape_and_type(self):
         more = {"a frame": pd.DataFrame, "a list": np.ndarray.tolist}
         for name, domain in (layouts(DOMAIN) | {name: make(DOMAIN) for name, make in more.items()}).items():
-            self.gives(solved(), solve(domain).field, name)
+            self.expect_field(solved(), solve(domain).field, name)
         for name, interior in (layouts(INTERIOR) | {name: make(INTERIOR) for name, make in more.items()}).items():
-            self.gives(solved(), solve(interior=interior).field, name)
-            self.gives(numpy_jacobi(RING, INTERIOR), jacobi(interior_mask=interior), name)
-        for name, u in (layouts(RING) | {"of the other order of bytes": RING.astype(">f8")}).items():
-            self.gives(numpy_jacobi(RING, INTERIOR), jacobi(u), name)
+            self.expect_field(solved(), solve(interior=interior).field, name)
+            self.expect_field(numpy_jacobi(RING, INTERIOR), jacobi(interior_mask=interior), name)
+        for name, u in (layouts(RING) | {"the other byte order": RING.astype(">f8")}).items():
+            self.expect_field(numpy_jacobi(RING, INTERIOR), jacobi(u), name)
         for dtype in "f2", ">f4", "<f8", ">f8", "i1", ">i2", "i4", ">i8":
-            self.gives(solved(), solve(DOMAIN.astype(dtype), INTERIOR.astype(dtype)).field, dtype)
+            self.expect_field(solved(), solve(DOMAIN.astype(dtype), INTERIOR.astype(dtype)).field, dtype)
         for dtype in "u1", ">u4", "u8":
-            self.gives(solved(np.abs(DOMAIN)), solve(np.abs(DOMAIN).astype(dtype), INTERIOR.astype(dtype)).field, dtype)
+            self.expect_field(solved(np.abs(DOMAIN)), solve(np.abs(DOMAIN).astype(dtype), INTERIOR.astype(dtype)).field, dtype)
         for shape in (1, 1), (1, 40), (40, 1), (2, 2):
             domain, interior = np.full(shape, 7.0), np.ones(shape, bool)
-            self.gives(solved(domain, interior), solve(domain, interior).field, shape)
+            self.expect_field(solved(domain, interior), solve(domain, interior).field, shape)
         for number in 0.25, np.float32(0.25), decimal.Decimal("0.25"):
-            self.gives(solved(tolerance=0.25), solve(tolerance=number, max_iterations=np.int16(LIMIT)).field, number)
+            self.expect_field(solved(tolerance=0.25), solve(tolerance=number, max_iterations=np.int16(LIMIT)).field, number)
 
-    def test_many_threads_at_once_get_their_own_answers(self):
+    def test_concurrent_threads_get_their_own_results(self):
         with ThreadPoolExecutor(16) as pool:
             for shift, answer in enumerate(pool.map(lambda shift: solve(DOMAIN + shift).field, range(40))):
-                self.gives(solved(DOMAIN + shift), answer)
+                self.expect_field(solved(DOMAIN + shift), answer)
 
-    def test_ctrl_c_ends_each_solver_and_a_script_ends_although_daemons_solve(self):
-        # Too small a step for any solver: they go on until they are stopped.
+    def test_ctrl_c_stops_each_solver_and_a_script_exits_while_daemon_threads_solve(self):
+        # No solver converges: they run until they are stopped.
         script = """
 import os, signal, sys, threading
 import numpy as np, wallheat
@@ -203,89 +209,103 @@ solved.wait()
             self.assertEqual((ended.stderr, ended.returncode, ended.stdout), ("", 0, "interrupted\n"), solver)
 
 
-class Refusals(unittest.TestCase):
-    def refuses(self, error, words, call, **arguments):
+class ErrorMessages(unittest.TestCase):
+    def expect_error(self, error, facts, call, **arguments):
+        """Expects an exception of this type with a message of one line that mentions all facts."""
         with self.assertRaises(Exception) as raised:
             call(**arguments)
-        sentence = str(raised.exception)
-        self.assertIsInstance(raised.exception, error, sentence)
-        self.assertRegex(sentence, words)
-        self.assertNotIn("\n", sentence)
-        self.assertLess(len(sentence), 400)
+        message = str(raised.exception)
+        self.assertIsInstance(raised.exception, error, message)
+        for fact in facts:
+            self.assertTrue(mentions(message, fact), f"{fact!r} is not in: {message}")
+        self.assertNotIn("\n", message)
+        self.assertLess(len(message), 400)
 
-    def test_types_that_are_no_numbers(self):
+    def test_rejects_types_that_are_not_numeric(self):
         for dtype in "?", "c16", "g", "O", "S4", "U4", "M8[s]", "V8", [("a", "f8")]:
             values = np.zeros(DOMAIN.shape, dtype)
-            self.refuses(ValueError, "^domain must hold", solve, domain=values)
-            self.refuses(ValueError, "^source must hold", solve, source=values)
+            name = str(values.dtype)
+            self.expect_error(ValueError, ["domain", "float64", name], solve, domain=values)
+            self.expect_error(ValueError, ["source", "float64", name], solve, source=values)
             if dtype not in ("?", "g"):
-                self.refuses(ValueError, "^interior must hold", solve, interior=values)
+                self.expect_error(ValueError, ["interior", "bool", name], solve, interior=values)
         for dtype in "f4", "i8", "g", "O":
-            self.refuses(ValueError, "^u must be float64", jacobi, u=RING.astype(dtype))
+            self.expect_error(ValueError, ["u", "float64"], jacobi, u=RING.astype(dtype))
         for dtype in "u1", "f8", "O":
-            self.refuses(ValueError, "^interior_mask must be bool", jacobi, interior_mask=INTERIOR.astype(dtype))
+            self.expect_error(ValueError, ["interior_mask", "bool"], jacobi, interior_mask=INTERIOR.astype(dtype))
 
-    def test_shapes_that_do_not_fit(self):
+    def test_rejects_shapes_that_do_not_match(self):
         for shape in (), (12 * 17,), (1, 12, 17), (12, 17, 1):
-            self.refuses(ValueError, "two dimensions", solve, domain=np.zeros(shape), interior=np.zeros(shape, bool))
-            self.refuses(ValueError, "two dimensions", jacobi, u=np.zeros(shape))
-        for nothing in None, "plan", {}, object():
-            self.refuses(ValueError, "two dimensions", solve, domain=nothing, interior=nothing)
-        self.refuses(ValueError, "has no cells", solve, domain=np.zeros((0, 5)), interior=np.zeros((0, 5)))
-        self.refuses(ValueError, "inhomogeneous", solve, domain=[[1, 2], [3]])
-        self.refuses(ValueError, r"domain has the shape \(12, 17\) and interior \(17, 12\); they must be equal", solve,
-                     interior=INTERIOR.T)
-        self.refuses(ValueError, r"domain has the shape \(12, 17\) and source \(17, 12\)", solve, source=DOMAIN.T)
-        self.refuses(ValueError, r"u has the shape \(12, 17\) and interior_mask \(12, 17\)", jacobi, u=DOMAIN)
+            self.expect_error(ValueError, ["domain", "dimensions", str(shape)], solve, domain=np.zeros(shape),
+                              interior=np.zeros(shape, bool))
+            self.expect_error(ValueError, ["u", "dimensions", str(shape)], jacobi, u=np.zeros(shape))
+        for value in None, "plan", {}, object():
+            self.expect_error(ValueError, ["domain", "dimensions", "()"], solve, domain=value, interior=value)
+        self.expect_error(ValueError, ["domain", "cells", "(0, 5)"], solve, domain=np.zeros((0, 5)), interior=np.zeros((0, 5)))
+        self.expect_error(ValueError, ["inhomogeneous"], solve, domain=[[1, 2], [3]])
+        self.expect_error(ValueError, ["domain", "(12, 17)", "interior", "(17, 12)"], solve, interior=INTERIOR.T)
+        self.expect_error(ValueError, ["domain", "(12, 17)", "source", "(17, 12)"], solve, source=DOMAIN.T)
+        self.expect_error(ValueError, ["u", "(12, 17)", "interior_mask"], jacobi, u=DOMAIN)
         for many in 10**6, 10**9:
-            self.refuses((MemoryError, ValueError), "allocate|too big|memory", solve,
-                         domain=np.broadcast_to(np.float32(0), (many, many)), interior=np.broadcast_to(True, (many, many)))
+            arguments = {"domain": np.broadcast_to(np.float32(0), (many, many)), "interior": np.broadcast_to(True, (many, many))}
+            with self.assertRaisesRegex((MemoryError, ValueError), "allocate|too big|memory"):  # messages of NumPy
+                solve(**arguments)
+            self.expect_error((MemoryError, ValueError), [], solve, **arguments)
 
-    def test_values_that_no_temperature_has(self):
+    def test_rejects_invalid_values(self):
         for value in math.nan, -math.inf, 1e301:
-            self.refuses(ValueError, "row 3, column 4", solve, domain=changed(DOMAIN, value))
-            self.refuses(ValueError, "row 3, column 4", solve, source=changed(DOMAIN, value))
-            self.refuses(ValueError, "row 3, column 4", solve, interior=changed(INTERIOR.astype(float), value))
-            self.refuses(ValueError, "row 3, column 4", jacobi, u=changed(RING, value))
+            self.expect_error(ValueError, ["domain", "row 3", "column 4"], solve, domain=changed(DOMAIN, value))
+            self.expect_error(ValueError, ["source", "row 3", "column 4"], solve, source=changed(DOMAIN, value))
+            self.expect_error(ValueError, ["interior", "row 3", "column 4"], solve,
+                              interior=changed(INTERIOR.astype(float), value))
+            self.expect_error(ValueError, ["u", "row 3", "column 4"], jacobi, u=changed(RING, value))
         for value in 2**53, -2**63:
-            self.refuses(ValueError, "row 3, column 4 is an integer", solve, domain=changed(DOMAIN.astype(np.int64), value))
-        self.refuses(ValueError, "row 3, column 4 is neither 0 nor 1", solve, interior=changed(INTERIOR.astype(int), 2))
-        self.refuses(ValueError, "domain is a masked array", solve, domain=np.ma.masked_less(DOMAIN, 6))
+            self.expect_error(ValueError, ["domain", "row 3", "column 4", "float64"], solve,
+                              domain=changed(DOMAIN.astype(np.int64), value))
+        self.expect_error(ValueError, ["interior", "row 3", "column 4", "0", "1"], solve,
+                          interior=changed(INTERIOR.astype(int), 2))
+        self.expect_error(ValueError, ["domain", "masked array"], solve, domain=np.ma.masked_less(DOMAIN, 6))
 
-    def test_options_that_make_no_sense(self):
+    def test_rejects_invalid_options(self):
         for number in math.nan, math.inf, -5e-324, 10**400:
             for name in "tolerance", "accuracy", "spacing":
-                self.refuses(ValueError, f"^{name} must be", solve, **{name: number})
+                self.expect_error(ValueError, [name], solve, **{name: number})
         for number in 1j, None, "warm", np.zeros(3):
-            self.refuses(TypeError, "^tolerance must be a number", solve, tolerance=number)
-            self.refuses(TypeError, "^atol must be a number", jacobi, atol=number)
-        self.refuses(ValueError, r"max_iterations must be below 2\*\*63", solve, max_iterations=2**70)
+            self.expect_error(TypeError, ["tolerance"], solve, tolerance=number)
+            self.expect_error(TypeError, ["atol"], jacobi, atol=number)
+        self.expect_error(ValueError, ["max_iterations", "2**63"], solve, max_iterations=2**70)
         for number in 0, -2**80:
-            self.refuses(ValueError, "^max_iterations must be", solve, max_iterations=number)
+            self.expect_error(ValueError, ["max_iterations"], solve, max_iterations=number)
         for number in 1.5, "7", None:
-            self.refuses(TypeError, "^max_iterations must be", solve, max_iterations=number)
+            self.expect_error(TypeError, ["max_iterations"], solve, max_iterations=number)
         for word in "", "JACOBI", "\ud800", "jacobi\0", b"jacobi", None:
-            self.refuses(ValueError, "^solver must be one of", solve, solver=word)
-            self.refuses(ValueError, "^norm must be one of", solve, norm=word)
-        self.refuses(TypeError, "argument", solve, colour="red")
-        self.refuses(ValueError, "device must be one of cpu, gpu, not 'tpu'", solve, device="tpu")
-        self.refuses(ValueError, "solver jacobi alone", solve, device="gpu", solver="steady")
-        self.refuses(RuntimeError, "built without CUDA", solve, device="gpu")
+            self.expect_error(ValueError, ["solver", "jacobi", "fastforward", "steady"], solve, solver=word)
+            self.expect_error(ValueError, ["norm", "max", "l2"], solve, norm=word)
+        self.expect_error(TypeError, ["colour"], solve, colour="red")
+        self.expect_error(ValueError, ["device", "cpu", "gpu", "tpu"], solve, device="tpu")
+        self.expect_error(ValueError, ["solver", "jacobi"], solve, device="gpu", solver="steady")
+        self.expect_error(RuntimeError, ["CUDA"], solve, device="gpu")
 
 
-class Open(unittest.TestCase):
+class ResultFiles(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def kept(self, name):
+    def open_test_data(self, name):
         for file in DATA.glob(name + ".h5*"):
             shutil.copy(file, self.folder)
         return wallheat.open(self.folder / (name + ".h5"))
 
-    def test_rows_are_those_that_the_program_lists(self):
-        rows = self.kept("fields").rows
+    def expect_lookup_error(self, results, plan, facts):
+        with self.assertRaises(LookupError) as raised:
+            results.field(plan)
+        for fact in facts:
+            self.assertTrue(mentions(str(raised.exception), fact), f"{fact!r} is not in: {raised.exception}")
+
+    def test_rows_equal_those_of_the_list_command(self):
+        rows = self.open_test_data("fields").rows
         listed = subprocess.run([PROGRAM, "list", "--columns", "all", "--json", self.folder / "fields.h5"],
                                 check=True, stdout=subprocess.PIPE).stdout
         for position, expected in enumerate(json.loads(listed)["plans"]):
@@ -302,30 +322,28 @@ class Open(unittest.TestCase):
         self.assertIsInstance(rows, pd.DataFrame)
         self.assertEqual((rows["iterations"].dtype, rows["mean_temp"].dtype), (np.int64, np.float64))
 
-    def test_fields_are_those_of_the_file(self):
-        results = self.kept("fields")
+    def test_fields_equal_those_of_the_file(self):
+        results = self.open_test_data("fields")
         with h5py.File(self.folder / "fields.h5") as file:
             expected = file["fields/00004"][:]
         self.assertEqual(results.field("00004").tobytes(), expected.tobytes())
         self.assertEqual((results.journals, results.settings["solver"], len(results.sessions)), ([], "jacobi", 1))
         self.assertEqual(repr(results), f"wallheat.open('{self.folder}/fields.h5')")
         for plan in "nobody", "", 4, None, "..":
-            with self.assertRaisesRegex(LookupError, "no plan with the ID"):
-                results.field(plan)
-        with self.assertRaisesRegex(LookupError, "no field of plan 00001"):
-            results.field("00001")
+            self.expect_lookup_error(results, plan, ["fields.h5", repr(plan)])
+        self.expect_lookup_error(results, "00001", ["fields.h5", "00001", "--save-fields"])
 
-    def test_a_killed_file_has_its_rows_and_says_where_its_fields_are(self):
-        results = self.kept("killed")
+    def test_a_killed_file_has_its_rows_and_names_the_journal_of_its_fields(self):
+        results = self.open_test_data("killed")
         self.assertEqual(list(results.rows.query("status != 'pending'")["id"]), ["00001", "00003", "00005"])
         self.assertEqual(results.journals, [str(self.folder / "killed.h5.wal0")])
-        with self.assertRaisesRegex(LookupError, "it is in .*killed.h5.wal0: .* 'wallheat repair .*killed.h5'"):
-            results.field("00003")
+        file = self.folder / "killed.h5"
+        self.expect_lookup_error(results, "00003", ["00003", f"{file}.wal0", f"wallheat repair {file}"])
         ended = subprocess.run([PROGRAM, "repair", self.folder / "killed.h5"], check=False, stdout=subprocess.DEVNULL)
-        self.assertEqual(ended.returncode, 75, "work is left")
+        self.assertEqual(ended.returncode, 75, "plans are pending")
         self.assertEqual((results.field("00003").shape, results.journals), ((24, 24), []))
 
-    def test_ids_of_any_letters(self):
+    def test_accepts_ids_with_any_characters(self):
         plans, out = self.folder / "plans", self.folder / "odd [1].h5"
         subprocess.run([PROGRAM, "generate", "--out", plans, "--count", "1", "--size", "16"], check=True,
                        stdout=subprocess.DEVNULL)
@@ -336,19 +354,20 @@ class Open(unittest.TestCase):
         for path in out, str(out), os.fsencode(out):
             self.assertEqual(wallheat.open(path).field("50% é").shape, (16, 16))
 
-    def test_what_is_no_result_file_is_refused_and_closed(self):
+    def test_rejects_and_closes_other_files(self):
         with h5py.File(self.folder / "other.h5", "w") as file:
             file["rows"] = 5
         (self.folder / "text.h5").write_text("no results")
         for name in "other.h5", "text.h5":
-            with self.assertRaisesRegex(ValueError, f"{name} is no result file of wallheat"):
+            with self.assertRaises(ValueError) as raised:
                 wallheat.open(self.folder / name)
+            self.assertTrue(mentions(str(raised.exception), str(self.folder / name)), raised.exception)
         with self.assertRaises(IsADirectoryError):
             wallheat.open(self.folder)
         for name in "missing.h5", "\udcff.h5":
             with self.assertRaisesRegex(FileNotFoundError, "No such file"):
                 wallheat.open(self.folder / name)
-        self.kept("fields").field("00004")
+        self.open_test_data("fields").field("00004")
         files = [os.readlink(link) for link in pathlib.Path("/proc/self/fd").iterdir() if link.is_symlink()]
         self.assertEqual([file for file in files if file.startswith(str(self.folder))], [])
 

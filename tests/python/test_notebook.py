@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs the notebook without a browser: test_notebook.py PROGRAM, with the module in PYTHONPATH.
 
-Exit status: 0 it shows what it should; 1 it does not; 77 a module that it takes is not here.
+Exit status: 0 success; 1 failure; 77 a required module is not installed.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ def main():
     missing = [name for name in ("wallheat", "nbconvert", "ipykernel", "matplotlib", "pandas")
                if importlib.util.find_spec(name) is None]
     if missing:
-        print(f"skipped: there is no {', '.join(missing)} here (jobs/install-packages.sh tests installs them)")
+        print(f"skipped: not installed: {', '.join(missing)} (jobs/install-packages.sh tests installs them)")
         return 77
     with tempfile.TemporaryDirectory() as folder:
         def output_of(*words):
@@ -35,7 +35,7 @@ def main():
         done = json.loads(pathlib.Path(folder, "done.ipynb").read_text(encoding="utf-8"))
     outputs = [output["data"] for cell in done["cells"] for output in cell.get("outputs", []) if "data" in output]
     tables = ["".join(data["text/plain"]) for data in outputs if "text/html" in data]
-    assert sum("image/png" in data for data in outputs) == 2, "there must be a histogram and a field"
+    assert sum("image/png" in data for data in outputs) == 2, "expected a histogram and a field"
     assert coldest in tables[0].splitlines()[1], f"another plan is the coldest:\n{tables[0]}"
     assert all(solver in tables[1] for solver in ("jacobi", "fastforward", "steady")), tables[1]
     return 0

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""What other programs make of a result file: test_other_programs.py PROGRAM
+"""Reads a result file with other programs: test_other_programs.py PROGRAM
 
-Each opens the file of a run as it is, and a value that it shows is compared with the one that `wallheat list` prints.
-Exit status: 0 all went well; 1 something did not; 77 none of the programs is here.
+Each program opens the file of a run; one of its values is compared with the output of `wallheat list`.
+Exit status: 0 success; 1 failure; 77 none of the programs is installed.
 """
 
 import importlib.util
@@ -16,14 +16,14 @@ import unittest
 from xml.etree import ElementTree
 
 PROGRAM = ""  # the first argument
-LACKING = set()
+MISSING = set()
 
 
 def needs(*names):
-    """Passes over a test if a Python module or a program is not here, and says so."""
+    """Skips a test with a message if a Python module or a program is not installed."""
     missing = [name for name in names if importlib.util.find_spec(name) is None and shutil.which(name) is None]
-    LACKING.update(missing)
-    return unittest.skipIf(missing, f"there is no {', '.join(missing)} here")
+    MISSING.update(missing)
+    return unittest.skipIf(missing, f"not installed: {', '.join(missing)}")
 
 
 def wallheat(*words):
@@ -43,13 +43,13 @@ class OtherPrograms(unittest.TestCase):
         cls.ids = ["00001", "00002", "00003", "00004"]
         cls.mean = json.loads(wallheat("list", "--json", cls.file))["plans"][2]["mean_temp"]
 
-    def shows_the_field(self, values):
+    def expect_field(self, values):
         import numpy as np
         np.testing.assert_array_equal(values, np.load(self.folder / "field.npy"))
 
-    # crash/races.py has it read beside a run, and test_paraview.sh has ParaView read such an XDMF file.
+    # test_paraview.sh reads such an XDMF file with ParaView.
     @needs("h5py")
-    def test_h5py_also_by_the_places_in_an_xdmf_file(self):
+    def test_h5py_with_the_paths_of_an_xdmf_file(self):
         import h5py
         wallheat("export", self.file, "-o", self.folder / "series.xdmf")
         grids = ElementTree.parse(self.folder / "series.xdmf").findall("Domain/Grid/Grid")
@@ -58,11 +58,11 @@ class OtherPrograms(unittest.TestCase):
         self.assertEqual(grids[2].find("Topology").get("Dimensions"), "2 49 49")
         dataset = grids[2].find("Attribute/DataItem")
         self.assertEqual(dataset.get("Dimensions"), "1 48 48")
-        name, _, place = dataset.text.partition(":")
+        name, _, path = dataset.text.partition(":")
         with h5py.File(self.folder / name) as file:
             self.assertEqual(file["rows"]["mean_temp"][2], self.mean)
             self.assertEqual(list(file["fields"]), self.ids)
-            self.shows_the_field(file[place][:])
+            self.expect_field(file[path][:])
 
     @needs("pandas", "tables")
     def test_pandas(self):
@@ -79,7 +79,7 @@ class OtherPrograms(unittest.TestCase):
             self.assertEqual([plan.decode() for plan in root["rows"].values["id"]], self.ids)
             self.assertEqual(root["rows"].values["mean_temp"][2], self.mean)
         with xr.open_dataset(self.file, engine="h5netcdf", phony_dims="sort", group="fields") as fields:
-            self.shows_the_field(fields["00003"].values)
+            self.expect_field(fields["00003"].values)
 
     @needs("h5dump")
     def test_h5dump(self):
@@ -92,8 +92,8 @@ class OtherPrograms(unittest.TestCase):
 if __name__ == "__main__":
     PROGRAM = sys.argv.pop(1)
     outcome = unittest.main(exit=False, verbosity=2).result
-    if LACKING:
-        print("not here:", ", ".join(sorted(LACKING)), "(jobs/install-packages.sh tests installs them)")
+    if MISSING:
+        print("not installed:", ", ".join(sorted(MISSING)), "(jobs/install-packages.sh tests installs them)")
     if not outcome.wasSuccessful():
         sys.exit(1)
     sys.exit(77 if len(outcome.skipped) == outcome.testsRun else 0)

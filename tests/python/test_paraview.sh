@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ParaView opens what `wallheat export` makes for it: test_paraview.sh WALLHEAT
+# ParaView opens the XDMF files of `wallheat export`: test_paraview.sh WALLHEAT
 # pvpython is in Debian's packages paraview and python3-paraview.
 set -euo pipefail
 wallheat=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -9,7 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 
-# Plans of two shapes; an ID that XML must escape; a file in another folder, whose name must be escaped, too.
+# Plans of two shapes; an ID that needs escaping in XML; a result file in another folder whose name needs escaping, too.
 "$wallheat" generate --out plans --count 2 --size 40 > /dev/null
 "$wallheat" generate --out wide --count 1 --size 64 > /dev/null
 for kind in domain interior; do
@@ -26,7 +26,7 @@ while read -r id; do
 done < plans/building_ids.txt
 pvpython "$here/read_by_paraview.py" series.xdmf "${fields[@]}"
 
-# Of one shape.
+# Plans of one shape.
 "$wallheat" run --data plans --first 1 --out one.h5 --save-fields --log-level error
 "$wallheat" export one.h5 --out one.xdmf
 pvpython "$here/read_by_paraview.py" one.xdmf 0.npy

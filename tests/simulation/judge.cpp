@@ -5,12 +5,12 @@ namespace {
 
 using Kind = Event::Kind;
 
-/// This event is missing, or is told though it did not happen.
-void check_told(bool is_right, Kind kind, int worker, Plan plan) {
+/// Throws if an event is missing, or was emitted although it did not happen.
+void check_event(bool is_right, Kind kind, int worker, Plan plan) {
   if (!is_right)
-    throw Broken{"what happens is told, once and in its order; here not: kind " +
-                 std::to_string(static_cast<int>(kind)) + " of worker " + std::to_string(worker) +
-                 ", plan " + std::to_string(plan)};
+    throw Violation{"every event is emitted once and in order; violated by kind " +
+                    std::to_string(static_cast<int>(kind)) + " of worker " +
+                    std::to_string(worker) + ", plan " + std::to_string(plan)};
 }
 
 }  // namespace
@@ -33,12 +33,12 @@ void Judge::expect(Kind kind, int worker, Plan plan, double predicted_s) {
       {kind, worker, plan, truth.attempts, truth.failures, truth.first_by, predicted_s});
 }
 
-// What rank 0 hears.
+// Messages to rank 0.
 
-void Judge::hear(int from, WorkerReport report) {
+void Judge::on_report(int from, WorkerReport report) {
   WorkerTruth& worker = workers_[from];
-  worker.heard_s = awake_s();
-  worker.has_spoken = true;
+  worker.last_message_s = awake_s();
+  worker.has_sent_message = true;
   const bool is_here = !worker.left && (worker.joined || report.ready);
   if (is_here) {
     const bool was_here = std::exchange(worker.joined, true);
@@ -46,7 +46,7 @@ void Judge::hear(int from, WorkerReport report) {
     if (worker.lost) expect(Kind::worker_back, from);
     worker.lost = false;
     note(from, report.running);
-    double predicted_s = -1;  // of the first; others' are learnt from it
+    double predicted_s = -1;  // of the first result; those of the others depend on it
     if (!report.results.empty())
       predicted_s = coordinator.queue().predicted_s(from, report.results.front().plan);
     for (const Result& result : report.results)
@@ -58,7 +58,7 @@ void Judge::hear(int from, WorkerReport report) {
     }
     for (const Plan plan : report.returned) give_back(from, plan);
     if (was_here && report.ready) {
-      worker.learnt = false;
+      worker.has_duration_model = false;
       expect(Kind::worker_ready, from);
     }
     expect(Kind::heard, from);
@@ -67,9 +67,9 @@ void Judge::hear(int from, WorkerReport report) {
   take_events();
 }
 
-void Judge::hear(int from, const Bye& bye) {
+void Judge::on_bye(int from, const Bye& bye) {
   WorkerTruth& worker = workers_[from];
-  worker.has_spoken = true;
+  worker.has_sent_message = true;
   const bool is_news = !worker.left;
   if (is_news) {
     is_source_away_ |= bye.why == Bye::Why::source_away;
@@ -82,10 +82,12 @@ void Judge::hear(int from, const Bye& bye) {
   coordinator.heard(from, bye, world_.now);
   take_events();
   check(!is_news || bye.why != Bye::Why::interrupted || stop_s <= world_.now,
-        "a worker that is asked to stop stops the run");
+        "a worker that receives a stop signal stops the run");
 }
 
-void Judge::refuse(int from) { hear(from, Bye{Bye::Why::refused, "it speaks otherwise", {}}); }
+void Judge::on_incompatible(int from) {
+  on_bye(from, Bye{Bye::Why::refused, "another version", {}});
+}
 
 void Judge::begin(int from, Plan plan) {
   auto& given = workers_[from].given;
@@ -120,7 +122,7 @@ void Judge::give_back(int from, Plan plan) {
   std::erase_if(workers_[from].given, [plan](const Given& each) { return each.plan == plan; });
 }
 
-/// After a conflict there is nothing to compare others with.
+/// Forgets the first result after a conflict, as there is no reference for other results.
 void Judge::forget_first(Plan plan) {
   plans_[plan].is_forgotten = true;
   plans_[plan].compared.clear();
@@ -131,7 +133,7 @@ void Judge::resolve(int from, const Result& result, double predicted_s) {
   give_back(from, result.plan);
   PlanTruth& plan = plans_[result.plan];
   if (result.kind == Result::Kind::answered) {
-    workers_[from].learnt |= scene_.starts[result.plan].updates > 0;
+    workers_[from].has_duration_model |= scene_.starts[result.plan].updates > 0;
     is_pace_known_ = true;
     if (!std::exchange(plan.is_answered, true)) {
       plan.is_final = true;
@@ -154,14 +156,14 @@ void Judge::resolve(int from, const Result& result, double predicted_s) {
   if (plan.is_final) return;
   ++plan.failures;
   plan.avoid = from;
-  plan.open_s = never;  // for others than before
+  plan.open_s = never;  // the set of possible workers has changed
   plan.is_begun = false;
   workers_[from].failed_s = world_.now;
   plan.is_final = result.kind == Result::Kind::failed || plan.failures >= scene_.max_attempts;
   expect(plan.is_final ? Kind::stored : Kind::failed_try, from, result.plan, predicted_s);
 }
 
-/// The first that it was given are what it was at.
+/// Marks a worker as lost. The plans that it was assigned first are those in progress.
 void Judge::lose(int from) {
   WorkerTruth& worker = workers_[from];
   worker.lost = true;
@@ -180,7 +182,7 @@ void Judge::lose(int from) {
   }
 }
 
-// What rank 0 tells.
+// Events of rank 0.
 
 void Judge::take_events() {
   for (const Event& event : std::exchange(coordinator.outbox.events, {})) {
@@ -188,82 +190,84 @@ void Judge::take_events() {
     if (event.kind == Kind::stopping) {
       stop_s = world_.now;
       stop_awake_s_ = awake_s();
-      check(!event.reason.starts_with("no plan") ||
-                0 == count([](const WorkerTruth& each) { return each.is_expected(); }),
-            "nothing fits only if nobody is to come");
+      const bool is_before_deadline = world_.now < scene_.deadline_s;
+      const bool fits_nothing =
+          is_before_deadline && event.reason.find("time limit") != std::string::npos;
+      check(!fits_nothing || 0 == count([](const WorkerTruth& each) { return each.is_expected(); }),
+            "a run stops for lack of fitting plans only if no worker is expected");
     } else if (event.kind == Kind::worker_lost) {
       WorkerTruth& truth = workers_[worker];
-      const double silent_s = awake_s() - truth.heard_s;
-      check(truth.is_at_work() || truth.is_expected(),
-            "who is ready, back or gone is told so once");
-      check(truth.joined        ? silent_s > 30
-            : !truth.has_spoken ? awake_s() > 180
-                                : silent_s > 30 || awake_s() > 360,
-            "who speaks is not given up");
+      const double since_message_s = awake_s() - truth.last_message_s;
+      check(truth.is_at_work() || truth.is_expected(), "a worker is reported as lost once");
+      check(truth.joined              ? since_message_s > 30
+            : !truth.has_sent_message ? awake_s() > 180
+                                      : since_message_s > 30 || awake_s() > 360,
+            "a worker that sends messages does not count as lost");
       if (truth.joined) lose(worker);
       truth.overdue = !truth.joined;
-      if (silent_s > 30) truth.has_spoken = false;
+      if (since_message_s > 30) truth.has_sent_message = false;
     } else {
       compare(event);
     }
   }
   if (expected_.empty()) return;
-  check_told(false, expected_.front().kind, expected_.front().worker, expected_.front().plan);
+  check_event(false, expected_.front().kind, expected_.front().worker, expected_.front().plan);
 }
 
 void Judge::compare(const Event& event) {
   const int worker = event.worker->rank;
-  check_told(!expected_.empty(), event.kind, worker, event.plan);
+  check_event(!expected_.empty(), event.kind, worker, event.plan);
   const Expected expected = expected_.front();
   expected_.pop_front();
   if (expected.may_differ && event.kind == Kind::repeated) return;
   if (expected.may_differ) forget_first(event.plan);
-  check_told(event.kind == expected.kind && worker == expected.worker &&
-                 event.plan == expected.plan && event.time_s == world_.now,
-             expected.kind, expected.worker, expected.plan);
+  check_event(event.kind == expected.kind && worker == expected.worker &&
+                  event.plan == expected.plan && event.time_s == world_.now,
+              expected.kind, expected.worker, expected.plan);
   if (event.kind > Kind::started) return;
   check(event.attempts == expected.attempts,
-        "attempts are counted over all sessions; copies are none");
+        "attempts are counted over all sessions, without speculative copies");
   check(event.failures == expected.failures,
-        "failures that may pass are tried --max-attempts times in all");
-  const bool is_predicted = expected.predicted_s >= 0;  // it may be nan
+        "retryable failures are counted, up to --max-attempts in all sessions");
+  const bool is_predicted = expected.predicted_s >= 0;  // it may be NaN
   check(!is_predicted || event.predicted_s == static_cast<float>(expected.predicted_s),
-        "what is predicted is what was predicted before");
+        "the predicted time is the prediction before the attempt");
   if (event.kind == Kind::conflict)
-    check(scene_.liars && event.first->rank == expected.first,
-          "two answers that differ are told, with both workers");
+    check(scene_.faulty_workers && event.first->rank == expected.first,
+          "a conflicting result is reported with both workers");
   if (event.kind == Kind::abandoned)
     check(event.last.seconds == plans_[event.plan].last_s,
-          "what was begun and is not told of is abandoned, with its progress");
+          "a plan in progress without a result is reported as aborted, with its progress");
 }
 
-void Judge::at_the_end() {
+void Judge::check_end() {
   const RunEnd end = *coordinator.end();
   if (end == RunEnd::finished) return;
   const int at_work = count([](const WorkerTruth& each) { return each.is_at_work(); });
   const int expected = count([](const WorkerTruth& each) { return each.is_expected(); });
   if (end == RunEnd::nobody_left || end == RunEnd::source_away) {
-    check(at_work + expected == 0, "the run goes on while a worker lives, or may come");
+    check(at_work + expected == 0, "the run continues while a worker is alive or expected");
     check((end == RunEnd::source_away) == is_source_away_,
-          "if nobody is left and the plans are away, they were the reason");
+          "a run without workers ends by a source outage only if there was one");
   } else {
     check(at_work == 0 || awake_s() - stop_awake_s_ > 9.9,
-          "a stop waits for last words, and no longer");
+          "a stop waits for the last messages of workers, and no longer");
   }
   check(end != RunEnd::out_of_time || scene_.deadline_s < never,
-        "time runs out only if there is a limit");
+        "a run ends by its time limit only if it has one");
   if (stop_s < world_.now)
     for (const WorkerTruth& each : workers_)
-      check(!each.joined || each.left || each.stops == 1, "all are told to stop, once");
+      check(!each.joined || each.left || each.stops == 1, "every worker gets one stop message");
   for (Plan plan = 0; plan < plans_.size(); ++plan)
     if (plans_[plan].is_begun) expect(Kind::abandoned, 0, plan);
   coordinator.record_abandoned();
   for (std::size_t i = 0; i < std::min(expected_.size(), coordinator.outbox.events.size()); ++i)
-    expected_[i].worker = coordinator.outbox.events[i].worker->rank;  // whoever was farthest
+    expected_[i].worker =
+        coordinator.outbox.events[i].worker->rank;  // the worker with the most progress
   take_events();
 }
 
-// What rank 0 says.
+// Messages of rank 0.
 
 void Judge::feed() {
   coordinator.feed(world_.now);
@@ -279,63 +283,67 @@ void Judge::tick(double slept_s) {
 
 Coordinator::Outbox Judge::take_outbox() {
   Coordinator::Outbox box = std::exchange(coordinator.outbox, {});
-  for (const int to : box.stops) check(++workers_[to].stops == 1, "all are told to stop, once");
+  for (const int to : box.stops)
+    check(++workers_[to].stops == 1, "every worker gets one stop message");
   for (const auto& [to, given] : box.work) {
     workers_[to].sent_s = world_.now;
-    for (const Plan plan : given) hand_out(to, plan);
+    for (const Plan plan : given) check_assignment(to, plan);
   }
-  watch();
+  check_invariants();
   return box;
 }
 
-void Judge::hand_out(int to, Plan number) {
+void Judge::check_assignment(int to, Plan number) {
   const PlanTruth& plan = plans_[number];
   WorkerTruth& worker = workers_[to];
   const auto seconds = [&](Plan each) { return scene_.plans[each].seconds; };
-  check(!plan.is_final, "a finished plan is never handed out");
-  check(!worker.left, "who has left gets nothing");
-  check(plan.failures == 0 || holders(number) == 0, "what has failed is not copied");
-  check(stop_s == never, "after a stop nobody gets plans");
-  check(world_.now < scene_.deadline_s, "after the time limit nobody gets plans");
-  const bool is_foreseen = scene_.slow == 0 && worker.learnt && scene_.starts[number].updates > 0;
-  check(!is_foreseen || world_.now + 1.2 * seconds(number) < scene_.deadline_s,
-        "nothing is begun that would not end in time");
+  check(!plan.is_final, "a finished plan is never assigned");
+  check(!worker.left, "a departed worker gets no plans");
+  check(plan.failures == 0 || holders(number) == 0,
+        "a plan that has failed gets no speculative copy");
+  check(stop_s == never, "no plan is assigned after a stop");
+  check(world_.now < scene_.deadline_s, "no plan is assigned after the time limit");
+  const bool is_predicted =
+      scene_.slow == 0 && worker.has_duration_model && scene_.starts[number].updates > 0;
+  check(!is_predicted || world_.now + 1.2 * seconds(number) < scene_.deadline_s,
+        "no plan is assigned that would not finish in time");
   const int here = count([](const WorkerTruth& each) { return each.joined && !each.left; });
   const int expected = count([](const WorkerTruth& each) { return each.is_expected(); });
-  // If nobody has anything and time is short, nobody else has time for it.
+  // If no other worker has plans and the time is short, no other worker has time for this plan.
   const bool is_last_way = scene_.deadline_s < never && !coordinator.queue().finished() &&
                            0 == count([&](const WorkerTruth& each) {
                              return &each != &worker && !each.lost && !each.given.empty();
                            });
   check(plan.avoid != to || here + expected < 2 || world_.now - worker.failed_s > 59 || is_last_way,
-        "what failed at one worker goes to another, also to one to come");
+        "a plan that failed on a worker goes to another one, even if that is not ready yet");
   if (scene_.shares_process)
     check(worker.given.empty() ||
-              (!plan.is_troubled() &&
-               !(worker.given.size() == 1 && plans_[worker.given.front().plan].is_troubled())),
-          "a troubled plan has no company");
+              (!plan.is_suspect() &&
+               !(worker.given.size() == 1 && plans_[worker.given.front().plan].is_suspect())),
+          "a suspect plan is solved alone in its process");
   std::size_t unfinished = 0;
   for (Plan other = 0; other < plans_.size(); ++other) {
     unfinished += plans_[other].is_final ? 0 : 1;
     const bool is_open =
-        !plans_[other].is_final && !plans_[other].is_troubled() && holders(other) == 0;
+        !plans_[other].is_final && !plans_[other].is_suspect() && holders(other) == 0;
     check(!is_open || !scene_.all_known || scene_.deadline_s < never || holders(number) > 0 ||
               1.02 * seconds(number) >= seconds(other),
-          "the longest plan goes first");
+          "the longest plan is assigned first");
   }
   check(worker.given.size() <= scene_.lanes + unfinished / (2 * here) + 1,
-        "nobody has more than half of its share waiting");
-  check(!worker.has(number), "a plan is never given twice to one worker");
+        "no worker has a backlog of more than half of its share");
+  check(!worker.has(number), "a plan is never assigned twice to one worker");
   worker.given.push_back({number});
   const int holding = holders(number);
   check(holding == 1 || holding + plan.losses <= scene_.max_attempts,
-        "no more workers have a plan than it may cost");
+        "no more workers have a plan than it may lose");
   check(holding <= 3, "a plan has two copies at most");
-  check(scene_.shortest_s <= 5 || worker.given.size() <= scene_.lanes, "long plans do not wait");
+  check(scene_.shortest_s <= 5 || worker.given.size() <= scene_.lanes,
+        "long plans are not prefetched");
 }
 
-/// What must be so at any time when rank 0 has taken in what was there.
-void Judge::watch() {
+/// Checks the invariants that hold whenever rank 0 has processed its messages.
+void Judge::check_invariants() {
   std::size_t given = 0, open = 0, copied = 0;
   for (const WorkerTruth& each : workers_) given += each.lost ? 0 : each.given.size();
   for (Plan plan = 0; plan < plans_.size(); ++plan) {
@@ -347,34 +355,38 @@ void Judge::watch() {
     if (std::exchange(truth.holding, holding) != holding) truth.copied_s = world_.now;
     truth.open_s = is_open ? std::min(truth.open_s, world_.now) : never;
   }
-  check(coordinator.queue().open() == open, "open is what nobody is at");
-  check(coordinator.queue().any_held() == (given > 0), "held is what somebody is at");
+  check(coordinator.queue().open() == open, "the queued plans are those that no worker has");
+  check(coordinator.queue().any_held() == (given > 0),
+        "the leased plans are those that a worker has");
   if (coordinator.kept() <= copied) forgotten_s_ = world_.now;
   check(world_.now - std::max(forgotten_s_, quiet_s_) < 0.3,
-        "answers are kept while others may come");
+        "first results are kept only while further results are possible");
   if (open > 0) copies_s_ = world_.now;
   check(stop_s == never || awake_s() - stop_awake_s_ < 10.2, "a stop takes seconds");
   if (stop_s < never || coordinator.end()) return;
-  for (int worker = 1; worker < static_cast<int>(workers_.size()); ++worker) watch_worker(worker);
+  for (int worker = 1; worker < static_cast<int>(workers_.size()); ++worker) check_worker(worker);
 }
 
-void Judge::watch_worker(int number) {
+void Judge::check_worker(int number) {
   WorkerTruth& worker = workers_[number];
-  const double silent_s = awake_s() - worker.heard_s;
+  const double since_message_s = awake_s() - worker.last_message_s;
   if (worker.is_expected())
-    check(worker.has_spoken ? silent_s < 30.3 && awake_s() < 360.3 : awake_s() < 180.3,
-          "who is silent, or never gets ready, is given up");
-  check(!worker.is_at_work() || silent_s < 30.3, "who is silent, or never gets ready, is given up");
-  const bool listens = worker.has_spoken && !worker.lost && (worker.left || silent_s < 30);
+    check(worker.has_sent_message ? since_message_s < 30.3 && awake_s() < 360.3 : awake_s() < 180.3,
+          "a worker without messages, or that never gets ready, counts as lost");
+  check(!worker.is_at_work() || since_message_s < 30.3,
+        "a worker without messages, or that never gets ready, counts as lost");
+  const bool listens =
+      worker.has_sent_message && !worker.lost && (worker.left || since_message_s < 30);
   if (!listens) worker.sent_s = world_.now;
-  check(world_.now - std::max(worker.sent_s, quiet_s_) < 1.3, "all are told that rank 0 lives");
-  // One that is not heard cannot be fed; nothing keeps a troubled plan company.
-  const bool is_hungry =
-      worker.is_at_work() && silent_s < 1.1 &&
+  check(world_.now - std::max(worker.sent_s, quiet_s_) < 1.3,
+        "rank 0 sends heartbeats to all workers");
+  // A worker without messages gets no plans; a suspect plan is solved alone in its process.
+  const bool is_idle =
+      worker.is_at_work() && since_message_s < 1.1 &&
       (scene_.shares_process ? worker.given.empty() : worker.given.size() < scene_.lanes);
-  if (!is_hungry || worker.hungry_s == never) worker.hungry_s = is_hungry ? world_.now : never;
+  if (!is_idle || worker.idle_since_s == never) worker.idle_since_s = is_idle ? world_.now : never;
   constexpr double patient_s = 1.3;
-  if (!is_hungry || world_.now - worker.hungry_s < patient_s) return;
+  if (!is_idle || world_.now - worker.idle_since_s < patient_s) return;
   for (Plan plan = 0; plan < plans_.size(); ++plan) {
     const PlanTruth& each = plans_[plan];
     const bool fits =
@@ -384,14 +396,14 @@ void Judge::watch_worker(int number) {
     const bool is_for_others = each.avoid == number && world_.now - worker.failed_s < 62;
     check(holders(plan) > 0 || is_for_others ||
               world_.now - std::max(each.open_s, quiet_s_) <= patient_s,
-          "nobody is hungry while plans are open");
-    // Without any pace there is no reason why a second copy should be too slow.
+          "no worker is idle while plans are queued");
+    // Without a duration model there is no reason to consider a second copy too slow.
     const int holding = holders(plan);
     const bool copyable = holding == 1 || (holding == 2 && !is_pace_known_);
     check(!copyable || each.failures > 0 || holding + each.losses >= scene_.max_attempts ||
               (scene_.shares_process && each.losses > 0) ||
               world_.now - std::max(copies_s_, each.copied_s) <= patient_s,
-          "whoever is idle at the end gets copies");
+          "an idle worker gets speculative copies at the end");
   }
 }
 

@@ -13,32 +13,32 @@
 
 namespace wallheat {
 
-/// What a campaign is like, as it was drawn.
+/// The random parameters of a campaign.
 struct Scene {
   std::vector<TruePlan> plans;
   std::vector<PlanQueue::Start> starts;
   unsigned lanes = 1;
   int max_attempts = 3;
-  int slow = 0;                 ///< workers
-  bool shares_process = false;  ///< all lanes of a worker
-  bool liars = false, all_known = false;
+  int slow = 0;                 ///< number of slow workers
+  bool shares_process = false;  ///< of all slots of a worker
+  bool faulty_workers = false, all_known = false;
   double deadline_s = never, longest_s = 0, shortest_s = never;
 };
 
-/// Stands between rank 0 and the network. It knows by the messages alone what must be so, and holds
-/// the coordinator to it.
+/// Checks the coordinator: derives the required behaviour from the messages between rank 0 and the
+/// network, and throws Violation if the coordinator deviates.
 class Judge {
  public:
   Judge(const Scene& scene, const World& world, std::size_t ranks);
 
-  void hear(int from, WorkerReport report);
-  void hear(int from, const Bye& bye);
-  void refuse(int from);
+  void on_report(int from, WorkerReport report);
+  void on_bye(int from, const Bye& bye);
+  void on_incompatible(int from);
   void feed();
   void tick(double slept_s);
-  /// What is to be sent.
+  /// Returns the messages to send.
   Coordinator::Outbox take_outbox();
-  void at_the_end();
+  void check_end();
   [[nodiscard]] bool is_final(Plan plan) const { return plans_[plan].is_final; }
 
   Coordinator coordinator;
@@ -48,24 +48,24 @@ class Judge {
   struct PlanTruth {
     int attempts = 0, failures = 0, losses = 0, avoid = -1, first_by = 0;
     bool is_answered = false, is_final = false, is_forgotten = false;
-    bool is_begun = false;  ///< and no row tells of it yet
-    double last_s = 0;      ///< the farthest of this attempt
-    double open_s = never;  ///< open since then
-    int holding = 0;        ///< so many workers
-    double copied_s = 0;    ///< have it since then
+    bool is_begun = false;  ///< without a stored row
+    double last_s = 0;      ///< longest reported time of this attempt
+    double open_s = never;  ///< time since which it has been queued
+    int holding = 0;        ///< number of workers that have it
+    double copied_s = 0;    ///< time of the last change of `holding`
     std::uint64_t digest = 0;
-    std::set<int> compared{};  ///< whose answers can be compared with the first
-    [[nodiscard]] bool is_troubled() const { return failures + losses > 0; }
+    std::set<int> compared{};  ///< workers whose results can be compared with the first
+    [[nodiscard]] bool is_suspect() const { return failures + losses > 0; }
   };
   struct Given {
     Plan plan = 0;
     bool is_begun = false;
   };
   struct WorkerTruth {
-    bool has_spoken = false, joined = false, overdue = false, lost = false, left = false;
-    bool learnt = false;
+    bool has_sent_message = false, joined = false, overdue = false, lost = false, left = false;
+    bool has_duration_model = false;
     int stops = 0;
-    double heard_s = 0, sent_s = 0, failed_s = -never, hungry_s = never;
+    double last_message_s = 0, sent_s = 0, failed_s = -never, idle_since_s = never;
     std::vector<Given> given{};
     [[nodiscard]] bool is_expected() const { return !joined && !overdue && !left; }
     [[nodiscard]] bool is_at_work() const { return joined && !lost && !left; }
@@ -80,7 +80,7 @@ class Judge {
     Plan plan = 0;
     int attempts = 0, failures = 0, first = 0;
     double predicted_s = 0;   ///< negative: unknown
-    bool may_differ = false;  ///< the first answer may be forgotten
+    bool may_differ = false;  ///< the first result may be forgotten
   };
 
   [[nodiscard]] double awake_s() const { return world_.now - slept_s_; }
@@ -100,9 +100,9 @@ class Judge {
   void lose(int worker);
   void take_events();
   void compare(const Event& event);
-  void hand_out(int to, Plan number);
-  void watch_worker(int number);
-  void watch();
+  void check_assignment(int to, Plan number);
+  void check_worker(int number);
+  void check_invariants();
 
   const Scene& scene_;
   const World& world_;
@@ -111,7 +111,7 @@ class Judge {
   std::deque<Expected> expected_;
   bool is_source_away_ = false, is_pace_known_ = false;
   double slept_s_ = 0, stop_awake_s_ = 0, quiet_s_ = 0, copies_s_ = 0;
-  double forgotten_s_ = 0;  ///< since then too many answers are kept
+  double forgotten_s_ = 0;  ///< time since which too many results are kept
 };
 
 }  // namespace wallheat

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Plants slips in rank 0's state machines, one at a time: each must break a promise of the simulation (judge.cpp).
+"""Mutation test of rank 0's state machines: each mutation must violate a requirement of the simulation (judge.cpp).
 
-Arguments: numbers of slips, else all. --seeds N: 3000 unless told. Exit status: 0 if all are found.
+Arguments: numbers of mutations (default: all). --seeds N (default: 3000). Exit status: 0 if all are found.
 """
 import argparse
 import pathlib
@@ -13,8 +13,8 @@ import tempfile
 
 root = pathlib.Path(__file__).resolve().parents[2]
 q, c = ("plan_queue", "plan_giving"), ("coordinator", "coordinator_watch")
-slips = [
-    # who gets what
+mutations = [
+    # assignment of plans
     (q, "(unknown - length)", "length"),
     (q, "/ (2 * all_lanes_)", "/ worker.lanes"),
     (q, "worker.mean_s > long_plan_s", "false"),
@@ -45,7 +45,7 @@ slips = [
     (q, "held < worker.lanes ? 0 :", "held < 1 ? 0 :"),
     (q, "caution = 1.3", "caution = 2.6"),
     (q, "make(plans_[plan]); if (is_open) open(plan);", "make(plans_[plan]);"),
-    # what counts
+    # results and counts
     (q, "if (entry.state == State::answered) return Outcome::second;", ""),
     (q, "if (entry.state == State::failed) entry.state = State::answered;", "if (entry.state == State::failed) return Outcome::second;"),
     (q, "plans_[plan].failures < max_attempts_", "plans_[plan].failures <= max_attempts_"),
@@ -74,7 +74,7 @@ slips = [
     (c, "if (was_here && report.ready)", "if (false)"),
     (c, "rank.stage == Stage::working || rank.stage == Stage::silent; if", "rank.stage == Stage::working; if"),
     (c, "queue_.returned(worker, plan, false);", ";"),
-    # who lives
+    # heartbeats
     (c, "awake_s_ = now_s - slept_s_;", "awake_s_ = now_s;"),
     (c, "awake_s_ - rank.heard_s > options_.silence_s", "awake_s_ - rank.heard_s > 2 * options_.silence_s"),
     (c, "!rank.listens && awake_s_ > options_.start_s", "false"),
@@ -82,7 +82,7 @@ slips = [
     (c, "now_s_ - rank.sent_s < options_.sign_s", "true"),
     (c, "if (!rank.listens || now_s_", "if (rank.stage != Stage::working || now_s_"),
     (c, "const bool is_back = rank.stage == Stage::silent;", "const bool is_back = false;"),
-    # ends
+    # end of a run
     (q, "--unfinished_;", ";"),
     (c, "if (queue_.finished()) return RunEnd::finished;", "if (!queue_.any_held()) return RunEnd::finished;"),
     (c, "if (time_left_s <= 0)", "if (time_left_s >= 0)"),
@@ -102,9 +102,9 @@ slips = [
 ]
 
 
-def planted(slip):
-    """A file's name, and its text with the slip in it; how white space falls does not matter."""
-    names, old, new = slip
+def mutated(mutation):
+    """Returns the name of a file and its text with the mutation, independent of white space."""
+    names, old, new = mutation
     pattern = re.compile(r"\s*".join(re.escape(part) for part in re.findall(r"\w+|[^\w\s]", old)))
     found = []
     for name in names:
@@ -122,27 +122,27 @@ def main():
     parser.add_argument("--seeds", default="3000")
     options = parser.parse_args()
     flags = ["-std=c++20", "-O1", "-w", "-I", root / "src", "-I", root / "include", "-I", root / "tests"]
-    found, numbers = 0, options.numbers or range(1, len(slips) + 1)
-    texts = {number: planted(slips[number - 1]) for number in numbers}  # all apply, before anything is compiled
+    found, numbers = 0, options.numbers or range(1, len(mutations) + 1)
+    texts = {number: mutated(mutations[number - 1]) for number in numbers}  # checks that all apply before the first compilation
     with tempfile.TemporaryDirectory() as folder:
-        there = pathlib.Path(folder)
+        build = pathlib.Path(folder)
 
         def compiled(source, name):
-            subprocess.run(["g++", *flags, "-c", source, "-o", there / f"{name}.o"], check=True)
+            subprocess.run(["g++", *flags, "-c", source, "-o", build / f"{name}.o"], check=True)
 
         for source in [*root.glob("src/queue/p[al]*.cpp"), *root.glob("src/queue/coordinator*.cpp"),
                        root / "tests/simulation/simulate.cpp", root / "tests/simulation/judge.cpp"]:
             compiled(source, source.stem)
         for number in numbers:
             name, text = texts[number]
-            (there / "slip.cpp").write_text(text, encoding="utf-8")
-            shutil.copy(there / f"{name}.o", there / "sound")
-            compiled(there / "slip.cpp", name)
-            subprocess.run(["g++", *there.glob("*.o"), "-o", there / "simulate"], check=True)
-            shutil.move(there / "sound", there / f"{name}.o")
-            run = subprocess.run([there / "simulate", options.seeds], capture_output=True, text=True, check=False)
+            (build / "mutation.cpp").write_text(text, encoding="utf-8")
+            shutil.copy(build / f"{name}.o", build / "original")
+            compiled(build / "mutation.cpp", name)
+            subprocess.run(["g++", *build.glob("*.o"), "-o", build / "simulate"], check=True)
+            shutil.move(build / "original", build / f"{name}.o")
+            run = subprocess.run([build / "simulate", options.seeds], capture_output=True, text=True, check=False)
             found += run.returncode != 0
-            print(f"{number:2} {slips[number - 1][1][:60]}: {run.stdout.strip() if run.returncode else 'NOT FOUND'}", flush=True)
+            print(f"{number:2} {mutations[number - 1][1][:60]}: {run.stdout.strip() if run.returncode else 'NOT FOUND'}", flush=True)
     print(f"{found} of {len(numbers)} found")
     return 0 if found == len(numbers) else 1
 

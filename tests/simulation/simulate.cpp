@@ -1,5 +1,5 @@
-// Campaigns with random faults, each from its seed: the real queue and coordinator, a simulated
-// network and simulated workers. What they are held to: each check() in judge.cpp and here.
+// Campaigns with random faults, each from its seed: the real queue and coordinator with a simulated
+// network and simulated workers. The requirements are the calls of check() here and in judge.cpp.
 //
 //   simulate [SEEDS [FIRST]]
 
@@ -32,7 +32,7 @@ class Campaign {
       world_.step();
       check(world_.now < patience_s_, "every run ends");
     }
-    judge_at_the_end();
+    check_end();
     return world_.now;
   }
   [[nodiscard]] double now_s() const { return world_.now; }
@@ -73,7 +73,8 @@ class Campaign {
 
   void draw_workers() {
     const double deaths = if_faults(.3, .4), child_deaths = if_faults(.3, .1);
-    const double liars = if_faults(.15, .3), leaving = if_faults(.3, .3), slow = if_faults(.3, .3);
+    const double faulty_workers = if_faults(.15, .3), leaving = if_faults(.3, .3),
+                 slow = if_faults(.3, .3);
     const double late = if_faults(.15, .3), changes = if_faults(.2, .3);
     const int stalls = static_cast<int>(if_faults(.4, 2));
     for (int i = 1; i < static_cast<int>(workers_.size()); ++i) {
@@ -84,16 +85,16 @@ class Campaign {
       worker.facts.shares_process = scene_.shares_process;
       worker.child_deaths = child_deaths;
       worker.plan_timeout_s = 3 * scene_.longest_s;
-      worker.lies = world_.chance(liars);
+      worker.is_faulty = world_.chance(faulty_workers);
       worker.slow = world_.chance(slow) ? 8 : 1;
-      scene_.liars |= worker.lies;
-      worker.say = [this, i](WorkerReport report) {
-        send(i, 0, [this, i, report = std::move(report)] { judge_->hear(i, report); });
+      scene_.faulty_workers |= worker.is_faulty;
+      worker.send_report = [this, i](WorkerReport report) {
+        send(i, 0, [this, i, report = std::move(report)] { judge_->on_report(i, report); });
       };
-      worker.say_bye = [this, i](const Bye& bye) {
-        send(i, 0, [this, i, bye] { judge_->hear(i, bye); });
-        // A sign of life may be overtaken by what was said after it.
-        if (world_.chance(0.5)) send(i, 0, [this, i] { judge_->hear(i, WorkerReport{}); });
+      worker.send_bye = [this, i](const Bye& bye) {
+        send(i, 0, [this, i, bye] { judge_->on_bye(i, bye); });
+        // A heartbeat may arrive after a later message.
+        if (world_.chance(0.5)) send(i, 0, [this, i] { judge_->on_report(i, WorkerReport{}); });
       };
       draw_faults(worker, deaths, stalls, leaving, late, changes);
     }
@@ -111,26 +112,27 @@ class Campaign {
     world_.in(begin_s, [this, number] { beat(number); });
     if (world_.chance(deaths))
       world_.in(world_.some(expected_s_), [this, &worker] {
-        deaths_ |= worker.lives();
+        deaths_ |= worker.is_alive();
         worker.dead = true;
       });
     for (int k = stalls > 0 ? world_.whole(0, stalls) : 0; k > 0; --k) {
       stalls_ = true;
       const double for_s = world_.some(40);
       world_.in(world_.some(expected_s_), [this, &worker, for_s] {
-        (world_.chance(0.5) ? worker.hung_until : worker.mute_until) = world_.now + for_s;
+        (world_.chance(0.5) ? worker.hung_until : worker.network_stalled_until) =
+            world_.now + for_s;
       });
     }
     if (world_.chance(changes))
       world_.in(world_.some(expected_s_), [&worker] {
-        if (worker.lives() && worker.ready) worker.change_device();
+        if (worker.is_alive() && worker.ready) worker.change_device();
       });
     if (world_.chance(leaving)) {
       const double kind = world_.share();
       world_.in(world_.some(expected_s_), [this, &worker, kind, number] {
         if (kind > 0.3) return worker.leave(kind > 0.6 ? Bye::Why::broken : Bye::Why::source_away);
         if (kind > 0.1) return worker.leave(Bye::Why::interrupted);
-        send(number, 0, [this, number] { judge_->refuse(number); });
+        send(number, 0, [this, number] { judge_->on_incompatible(number); });
         worker.over = true;
       });
     }
@@ -146,7 +148,7 @@ class Campaign {
     if (if_faults(.2, 1) > 0) scene_.deadline_s = expected_s_ * 2 * world_.share();
     if (if_faults(.1, 1) > 0)
       world_.in(world_.some(expected_s_),
-                [this] { judge_->coordinator.ask_to_stop("asked to", RunEnd::interrupted); });
+                [this] { judge_->coordinator.ask_to_stop("stop signal", RunEnd::interrupted); });
     if (if_faults(.1, 1) > 0)
       world_.in(world_.some(expected_s_), [this] {
         asleep_until_ = world_.now + (slept_s_ = world_.some(world_.chance(0.2) ? 300 : 40));
@@ -154,29 +156,30 @@ class Campaign {
       });
   }
 
-  // The network keeps the order of each sender's messages; rank 0 takes in what is there.
+  // The network preserves the order of the messages of each sender; rank 0 processes them in
+  // batches.
 
   void send(int from, int to, std::function<void()> act) {
     const SimulatedWorker& worker = workers_[std::max(from, to)];
     double& last_s = arrival_s_[{from, to}];
-    const double stall_s = std::max(0.0, worker.mute_until - world_.now);
+    const double stall_s = std::max(0.0, worker.network_stalled_until - world_.now);
     last_s = std::max(last_s, world_.now + stall_s + 20e-6 + world_.some(50e-6));
     if (to != 0) return world_.in(last_s - world_.now, std::move(act));
     world_.in(last_s - world_.now, [this, act = std::move(act)] {
       inbox_.push_back(act);
-      if (inbox_.size() == 1) world_.in(world_.some(1e-3), [this] { take_in(); });
+      if (inbox_.size() == 1) world_.in(world_.some(1e-3), [this] { process_inbox(); });
     });
   }
-  void take_in() {
+  void process_inbox() {
     if (ended_) return;
     if (world_.now < asleep_until_)
-      return world_.in(asleep_until_ - world_.now + 1e-3, [this] { take_in(); });
+      return world_.in(asleep_until_ - world_.now + 1e-3, [this] { process_inbox(); });
     for (const auto& act : std::exchange(inbox_, {})) act();
     judge_->feed();
-    say();
+    send_outbox();
   }
   void beat(int number) {
-    if (ended_ || !workers_[number].lives()) return;
+    if (ended_ || !workers_[number].is_alive()) return;
     workers_[number].report();
     world_.in(1, [this, number] { beat(number); });
   }
@@ -185,10 +188,10 @@ class Campaign {
     if (asleep_until_ > world_.now)
       return world_.in(asleep_until_ - world_.now, [this] { tick(); });
     judge_->tick(std::exchange(slept_s_, 0));
-    say();
+    send_outbox();
     world_.in(0.05, [this] { tick(); });
   }
-  void say() {
+  void send_outbox() {
     for (const int to : box().stops)
       send(0, to, [this, to] { workers_[to].leave(Bye::Why::asked_to); });
     const auto work = judge_->take_outbox().work;
@@ -198,22 +201,22 @@ class Campaign {
   }
   [[nodiscard]] const Coordinator::Outbox& box() const { return judge_->coordinator.outbox; }
 
-  void judge_at_the_end() {
+  void check_end() {
     const Coordinator& coordinator = judge_->coordinator;
     const double stop_s = judge_->stop_s;
     const bool quiet = !deaths_ && !stalls_ && !killers_ && !has_slept_;
-    judge_->at_the_end();
+    judge_->check_end();
     if (end() == RunEnd::interrupted && quiet)
       check(world_.now - stop_s < 0.5 && !coordinator.queue().any_held(),
-            "a stop waits for last words, and no longer");
+            "a stop waits for the last messages of workers, and no longer");
     if (end() == RunEnd::out_of_time && scene_.slow == 0 && quiet && stop_s < scene_.deadline_s)
       for (Plan plan = 0; plan < scene_.plans.size(); ++plan)
         check(judge_->is_final(plan) || scene_.starts[plan].updates == 0 ||
                   1.32 * scene_.plans[plan].seconds > scene_.deadline_s - stop_s - 0.1,
-              "the time that is left is used");
+              "the remaining time is used");
     if (end() == RunEnd::finished)
       for (Plan plan = 0; plan < scene_.plans.size(); ++plan)
-        check(judge_->is_final(plan), "each plan is answered or failed");
+        check(judge_->is_final(plan), "every plan is solved or has failed");
   }
 
   World world_;
@@ -221,7 +224,7 @@ class Campaign {
   Scene scene_;
   bool killers_ = false, stalls_ = false, deaths_ = false, has_slept_ = false, ended_ = false;
   double work_s_ = 0, expected_s_ = 0, patience_s_ = 0, asleep_until_ = 0, slept_s_ = 0;
-  std::vector<SimulatedWorker> workers_;  ///< the first is nobody
+  std::vector<SimulatedWorker> workers_;  ///< by rank; rank 0 is not a worker
   std::optional<Judge> judge_;
   std::vector<std::function<void()>> inbox_;
   std::map<std::pair<int, int>, double> arrival_s_;
@@ -240,16 +243,16 @@ int main(int n, char** arguments) {
     Campaign campaign(seed);
     try {
       simulated_s += campaign.run();
-    } catch (const Broken& broken) {
-      std::printf("seed %ju, after %.3f s: not kept: %s\n", static_cast<std::uintmax_t>(seed),
-                  campaign.now_s(), broken.promise.c_str());
+    } catch (const Violation& violation) {
+      std::printf("seed %ju, after %.3f s: violated: %s\n", static_cast<std::uintmax_t>(seed),
+                  campaign.now_s(), violation.requirement.c_str());
       return 1;
     }
     ++ends.at(static_cast<std::size_t>(campaign.end()));
   }
   std::printf(
-      "%ju campaigns of %.1f days: %d finished, %d interrupted, %d out of time, %d without "
-      "plans to read, %d with nobody left\n",
+      "%ju campaigns of %.1f days: %d finished, %d interrupted, %d out of time, %d by "
+      "source outage, %d without workers\n",
       static_cast<std::uintmax_t>(count), simulated_s / 86400, ends[0], ends[1], ends[2], ends[3],
       ends[4]);
   return 0;

@@ -14,22 +14,22 @@
 #include "queue/messages.hpp"
 #include "queue/plan_queue.hpp"
 
-// Simulated time, and workers with solver processes. Nothing blocks: all are step functions.
+// Simulated time, and workers with solver processes. All functions are non-blocking steps.
 
 namespace wallheat {
 
-/// Thrown if queue and coordinator do not keep what they promise.
-struct Broken {
-  std::string promise;
+/// Thrown if the queue or the coordinator violates a requirement.
+struct Violation {
+  std::string requirement;
 };
-inline void check(bool is_kept, const char* promise) {
-  if (!is_kept) throw Broken{promise};
+inline void check(bool holds, const char* requirement) {
+  if (!holds) throw Violation{requirement};
 }
 
 using Plan = PlanQueue::Plan;
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
-/// Time, chance, and what is going to happen.
+/// Simulated time, random numbers, and future events.
 class World {
  public:
   explicit World(std::uint64_t seed) : random_(seed) {}
@@ -67,7 +67,7 @@ enum class Sort {
   good,
   bad_input,
   deadly,   ///< kills its solver process
-  endless,  ///< is killed after a time-out
+  endless,  ///< is killed after a timeout
   killer    ///< kills its worker
 };
 struct TruePlan {
@@ -75,45 +75,45 @@ struct TruePlan {
   double seconds = 1;
 };
 
-/// A worker rank with its solver processes: one for each lane, or one for all.
+/// A worker rank with its solver processes: one per slot, or one for all slots.
 class SimulatedWorker {
  public:
   World* world = nullptr;
   const std::vector<TruePlan>* plans = nullptr;
   WorkerFacts facts{};
   double slow = 1, child_deaths = 0, plan_timeout_s = 0;
-  bool lies = false;
-  std::function<void(WorkerReport)> say{};
-  std::function<void(Bye)> say_bye{};
+  bool is_faulty = false;
+  std::function<void(WorkerReport)> send_report{};
+  std::function<void(Bye)> send_bye{};
   bool ready = false, dead = false, over = false;
-  double mute_until = 0;  ///< its network stalls
-  double hung_until = 0;  ///< it says nothing; its solvers go on
+  double network_stalled_until = 0;  ///< its network stalls
+  double hung_until = 0;             ///< it sends no messages; its solver processes continue
 
-  [[nodiscard]] bool lives() const { return !dead && !over; }
+  [[nodiscard]] bool is_alive() const { return !dead && !over; }
   void report() {
-    if (!lives() || world->now < hung_until) return;
-    WorkerReport report = std::exchange(news_, {});
-    if (ready && !std::exchange(said_ready_, true)) report.ready = facts;
+    if (!is_alive() || world->now < hung_until) return;
+    WorkerReport report = std::exchange(report_, {});
+    if (ready && !std::exchange(reported_ready_, true)) report.ready = facts;
     report.running = progress();
-    say(std::move(report));
+    send_report(std::move(report));
   }
   void take(const std::vector<Plan>& given) {
     waiting_.insert(waiting_.end(), given.begin(), given.end());
     begin();
   }
-  /// What it was at comes back; what waits there stays.
+  /// Returns the plans in progress; keeps its backlog.
   void change_device() {
     facts.device += "'";
-    said_ready_ = false;
-    for (const auto& [plan, each] : std::exchange(running_, {})) news_.returned.push_back(plan);
+    reported_ready_ = false;
+    for (const auto& [plan, each] : std::exchange(running_, {})) report_.returned.push_back(plan);
     report();
     world->in(0.5, [this] { begin(); });
   }
   void leave(Bye::Why why) {
-    if (!lives()) return;
+    if (!is_alive()) return;
     report();
     over = true;
-    say_bye({why, "it has to", progress()});
+    send_bye({why, "simulated", progress()});
   }
 
  private:
@@ -130,7 +130,7 @@ class SimulatedWorker {
     return running;
   }
   void begin() {
-    while (lives() && running_.size() < facts.lanes && !waiting_.empty()) {
+    while (is_alive() && running_.size() < facts.lanes && !waiting_.empty()) {
       const Plan plan = waiting_.front();
       waiting_.pop_front();
       const int number = ++tries_;
@@ -144,7 +144,7 @@ class SimulatedWorker {
                                                             : seconds;
       world->in(after_s, [=, this, sort = sort] {
         const auto each = running_.find(plan);
-        if (!lives() || each == running_.end() || each->second.number != number) return;
+        if (!is_alive() || each == running_.end() || each->second.number != number) return;
         if (sort == Sort::killer) {
           dead = true;
         } else if (sort == Sort::endless || (dies && sort != Sort::bad_input)) {
@@ -152,15 +152,15 @@ class SimulatedWorker {
         } else {
           running_.erase(plan);
           const auto kind = sort == Sort::good ? Result::Kind::answered : Result::Kind::failed;
-          const std::uint64_t digest = lies ? world->whole(1, 1 << 30) : plan;
-          news_.results.push_back({plan, kind, seconds, digest, record_of(kind)});
+          const std::uint64_t digest = is_faulty ? world->whole(1, 1 << 30) : plan;
+          report_.results.push_back({plan, kind, seconds, digest, record_of(kind)});
           report();
           begin();
         }
       });
     }
   }
-  /// A plan that was alone in its process, or took too long, is to blame.
+  /// The process of a plan has died. A plan that was alone in its process, or timed out, fails.
   void process_died(Plan plan, bool timed_out) {
     constexpr auto retryable = Result::Kind::retryable;
     std::map<Plan, Try> gone{{plan, {}}};
@@ -168,19 +168,19 @@ class SimulatedWorker {
     for (const auto& [each, number] : gone) {
       running_.erase(each);
       if (each == plan && (timed_out || gone.size() == 1))
-        news_.results.push_back({each, retryable, 0, 0, record_of(retryable)});
+        report_.results.push_back({each, retryable, 0, 0, record_of(retryable)});
       else
-        (timed_out ? news_.returned : news_.shaken).push_back(each);
+        (timed_out ? report_.returned : report_.shaken).push_back(each);
     }
     report();
     world->in(0.5, [this] { begin(); });
   }
 
-  bool said_ready_ = false;
+  bool reported_ready_ = false;
   std::deque<Plan> waiting_{};
   std::map<Plan, Try> running_{};
   int tries_ = 0;
-  WorkerReport news_{};
+  WorkerReport report_{};
 };
 
 }  // namespace wallheat

@@ -12,7 +12,7 @@
 namespace wallheat {
 namespace {
 
-TEST(Logarithm, is_that_of_the_library_to_the_last_digits) {
+TEST(PortableLog, MatchesStandardLogarithm) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (double number = 1e-300; number < 1e300; number *= 1.37)
     EXPECT_NEAR(logarithm(number), std::log(number), 4e-16 * std::abs(std::log(number))) << number;
@@ -24,14 +24,14 @@ TEST(Logarithm, is_that_of_the_library_to_the_last_digits) {
   EXPECT_TRUE(std::isnan(logarithm(std::nan(""))));
 }
 
-TEST(ErrorEstimate, is_the_sum_of_all_changes_to_come) {
+TEST(ErrorEstimator, SumsAllFutureDeltas) {
   ErrorEstimate estimate;
   double delta = 1;
   for (int iteration = 1; iteration <= 100; ++iteration) estimate.add(iteration, delta *= 0.9);
   EXPECT_NEAR(estimate.value(), delta * 0.9 / (1 - 0.9), 1e-12 * delta);
 }
 
-TEST(ErrorEstimate, is_unknown_before_a_decay_shows) {
+TEST(ErrorEstimator, StaysUnknownWhileDeltasDoNotDecay) {
   ErrorEstimate estimate;
   EXPECT_TRUE(std::isnan(estimate.value()));
   estimate.add(1, 0.5);
@@ -53,7 +53,7 @@ double ratio(const FloorPlan& plan, Solver& solver, Norm norm = Norm::max) {
   return found->error_estimate / error;
 }
 
-TEST(ErrorEstimate, is_about_the_true_error_of_floor_plans) {
+TEST(ErrorEstimator, ApproximatesTrueErrorOfFloorPlans) {
   const auto isa = available_isas().back();
   const auto jacobi = make_jacobi_solver(isa);
   const auto fastforward = make_fastforward_solver(isa);

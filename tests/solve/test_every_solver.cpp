@@ -1,4 +1,4 @@
-// What holds for all solvers.
+// Properties of all solvers.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,10 +17,10 @@ namespace {
 
 constexpr SolverKind every_kind[]{SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady};
 
-TEST(EverySolver, gives_the_same_bits_for_every_instruction_set_and_whatever_came_before) {
+TEST(EverySolver, GivesSameBitsForEveryInstructionSet) {
   std::vector<NamedPlan> plans = adversarial_plans(67);
   std::ranges::move(awkward_plans(), std::back_inserter(plans));
-  // Shapes that take as much memory, or whose rows do; and some for which fastforward jumps.
+  // Shapes of equal size, or with rows of equal size; and some for which fastforward jumps.
   for (const auto& [rows, cols] : {std::pair{62U, 32U}, {30, 96}, {30, 95}, {62, 31}, {62, 32}})
     plans.push_back({"random", random_plan(rows, cols, 75, 31)});
   for (const auto& [rows, cols] : {std::pair{90U, 120U}, {90, 117}, {70, 33}, {141, 120}})
@@ -39,56 +39,60 @@ TEST(EverySolver, gives_the_same_bits_for_every_instruction_set_and_whatever_cam
   }
 }
 
-TEST(EverySolver, tells_how_far_it_is_and_stops_when_asked_to_and_is_as_before_then) {
+TEST(EverySolver, ReportsProgressUntilStopIsRequested) {
   const FloorPlan plan = room(100, 100);
   for (const auto& solver : every_solver()) {
     std::int64_t last = 0;
-    const auto tell = [&](std::int64_t iterations, double delta) {
+    const auto on_progress = [&](std::int64_t iterations, double delta) {
       EXPECT_GE(iterations, last);
       EXPECT_GT(delta, 0);
       last = iterations;
     };
-    const Solution first = *solver->solve(plan, {}, {{}, tell});
+    const Solution first = *solver->solve(plan, {}, {{}, on_progress});
     EXPECT_GT(last, 5);
     std::stop_source stop;
     const SolveControl control{stop.get_token(), [&](std::int64_t iterations, double) {
                                  EXPECT_FALSE(stop.stop_requested()) << iterations;
                                  stop.request_stop();
                                }};
-    EXPECT_FALSE(solver->solve(plan, {}, control)) << "on its way";
-    EXPECT_FALSE(solver->solve(room(100, 80), {}, {stop.get_token(), {}})) << "before it began";
-    expect_same_bits(*solver->solve(plan, {}, {}), first, "after that");
+    EXPECT_FALSE(solver->solve(plan, {}, control)) << "stopped in progress";
+    EXPECT_FALSE(solver->solve(room(100, 80), {}, {stop.get_token(), {}}))
+        << "stopped before the start";
+    expect_same_bits(*solver->solve(plan, {}, {}), first, "after a stop");
     volatile double subnormal = 5e-324;
-    EXPECT_NE(subnormal * 1.0, 0.0) << "the thread computes as before";
+    EXPECT_NE(subnormal * 1.0, 0.0) << "the floating-point mode of the thread is restored";
   }
 }
 
-TEST(EverySolver, refuses_what_is_no_number_or_could_become_none) {
+TEST(EverySolver, RejectsNonFiniteOrOverflowingValues) {
   const FloorPlan good = room(21, 21);
-  const auto expect_refused = [](const FloorPlan& plan, const Limits& limits, const char* words) {
+  const auto expect_error = [](const FloorPlan& plan, const Limits& limits, const Facts& facts) {
     for (const auto& solver : every_solver())
       EXPECT_THAT(error_message_of<InputError>([&] { (void)solver->solve(plan, limits, {}); }),
-                  HasSubstr(words));
+                  Mentions(facts));
   };
-  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity(), -1e301}) {
+  const std::pair<double, const char*> invalid_values[]{
+      {std::nan(""), "NaN"},
+      {std::numeric_limits<double>::infinity(), "infinite"},
+      {-1e301, "too large"}};
+  for (const auto& [value, cause] : invalid_values) {
     FloorPlan plan = good;
-    plan.domain(20, 20) = bad;
-    expect_refused(plan, {}, "its start field: the value in row 20, column 20 is ");
-    plan.domain(0, 7) = bad;
-    expect_refused(plan, {}, "its start field: the value in row 0, column 7 is ");
+    plan.domain(20, 20) = value;
+    expect_error(plan, {}, {"row 20", "column 20", cause});
+    plan.domain(0, 7) = value;
+    expect_error(plan, {}, {"row 0", "column 7", cause});
   }
   FloorPlan plan = good;
   plan.source = Grid<double>(21, 21);
-  // The square is infinite, times 0 it is not a number; or it is 0, but its product need not be.
-  for (const double spacing : {1e200, 1e-170})
-    expect_refused(plan, {.max_iterations = 50, .spacing = spacing},
-                   "whose square is beyond the range of double precision");
+  // The square overflows, and infinity * 0 is NaN; or it underflows to 0, but the product may not.
+  const std::pair<double, const char*> extreme_spacings[]{{1e200, "1e+200"}, {1e-170, "1e-170"}};
+  for (const auto& [spacing, text] : extreme_spacings)
+    expect_error(plan, {.max_iterations = 50, .spacing = spacing}, {text, "--spacing"});
   plan.source = Grid<double>(21, 21, 1e299);
-  expect_refused(plan, {.spacing = 1000},
-                 "with a spacing of 1000.0, could make temperatures beyond 1e300");
+  expect_error(plan, {.spacing = 1000}, {"1000.0", "1e300", "--spacing"});
 }
 
-TEST(EverySolver, does_not_mind_what_a_source_is_outside_the_rooms) {
+TEST(EverySolver, IgnoresHeatSourceOutsideInterior) {
   const FloorPlan plan = generate_poisson_plan(1, 0, 64);
   FloorPlan other = plan;
   for (std::size_t cell = 0; cell < plan.source.cells.size(); ++cell)

@@ -23,7 +23,7 @@ bool expect_same_iterate(const FloorPlan& plan, const Limits& limits, const std:
   return expect_same_iterate(*fast, *exact, plan, limits, what);
 }
 
-TEST(PowerExpansion, is_the_power_and_what_makes_the_field_of_it_on_the_whole_spectrum) {
+TEST(PowerExpansion, ApproximatesPowerOnWholeSpectrum) {
   for (const double radius : {1.0, 0.9995, 0.99}) {
     for (const std::int64_t count : {2, 4, 60, 1000, 6000}) {
       const PowerExpansion expansion = power_expansion(count, 1 / radius, 1e-11);
@@ -47,7 +47,7 @@ TEST(PowerExpansion, is_the_power_and_what_makes_the_field_of_it_on_the_whole_sp
   }
 }
 
-TEST(PowerExpansion, loses_no_digits_of_the_slowest_mode_in_a_long_jump) {
+TEST(PowerExpansion, KeepsDigitsOfSlowestModeInLongJumps) {
   // At the end of the spectrum all T_i are 1.
   for (const double stretch : {1 + 1.0 / 26500, 1 + 1.0 / 3001, 1.0 / 0.9995}) {
     constexpr std::int64_t count = 60000;
@@ -65,12 +65,12 @@ TEST(PowerExpansion, loses_no_digits_of_the_slowest_mode_in_a_long_jump) {
   }
 }
 
-TEST(PowerExpansion, takes_fewer_terms_where_the_spectrum_ends_before_one) {
+TEST(PowerExpansion, TakesFewerTermsForNarrowSpectrum) {
   EXPECT_LT(power_expansion(10000, 1, 1e-11).power.size(), 380U);
   EXPECT_LT(power_expansion(10000, 1 / 0.997, 1e-11).power.size(), 200U);
 }
 
-TEST(FastForwardSolver, gives_the_iterate_of_jacobi_for_every_shape_and_generated_plans) {
+TEST(FastForwardSolver, MatchesJacobiForEveryShape) {
   for (const auto& [name, plan] : awkward_plans())
     for (const double tolerance : {1e-4, 3.0, 1e-8})
       (void)expect_same_iterate(plan, {tolerance, 3000}, name);
@@ -83,7 +83,7 @@ TEST(FastForwardSolver, gives_the_iterate_of_jacobi_for_every_shape_and_generate
     EXPECT_TRUE(expect_same_iterate(generate_floor_plan(1, index, 512), {}, std::to_string(index)));
 }
 
-TEST(FastForwardSolver, gives_the_iterate_of_jacobi_for_the_real_plans_in_a_fifth_of_the_sweeps) {
+TEST(FastForwardSolver, MatchesJacobiInFewerSweepsForRealPlans) {
   if (!std::filesystem::exists(shared_plans))
     GTEST_SKIP() << "no real floor plans at " << shared_plans;
   for (const char* id : {"10000", "1948", "7636"}) {
@@ -94,7 +94,7 @@ TEST(FastForwardSolver, gives_the_iterate_of_jacobi_for_the_real_plans_in_a_fift
   }
 }
 
-TEST(FastForwardSolver, finds_the_exact_iteration_for_every_tolerance) {
+TEST(FastForwardSolver, FindsExactIterationForEveryTolerance) {
   const FloorPlan plan = room(90, 120);
   int jumped = 0;
   for (double tolerance = 1; tolerance > 1e-9; tolerance *= 0.31)
@@ -102,7 +102,7 @@ TEST(FastForwardSolver, finds_the_exact_iteration_for_every_tolerance) {
   EXPECT_GE(jumped, 6);
 }
 
-TEST(FastForwardSolver, stops_exactly_at_the_limit_of_iterations) {
+TEST(FastForwardSolver, StopsExactlyAtIterationLimit) {
   const FloorPlan two_rooms =
       drawn_plan(120, 140, [](std::size_t row, std::size_t) { return row != 0 && row != 60; });
   for (const double tolerance : {0.0, 1e-7})
@@ -111,13 +111,13 @@ TEST(FastForwardSolver, stops_exactly_at_the_limit_of_iterations) {
                 most >= 1000);
 }
 
-TEST(FastForwardSolver, makes_a_fixed_number_of_iterations) {
+TEST(FastForwardSolver, MakesFixedNumberOfIterations) {
   for (const auto& [name, shape] : adversarial_plans(120))
     for (const std::int64_t most : {1001, 1500, 6000})
       for (const double tolerance : {0.0, 1e-9})
         (void)expect_same_iterate(shape, {tolerance, most}, name + " " + std::to_string(most));
   EXPECT_TRUE(expect_same_iterate(generate_floor_plan(2, 1, 400), {0, 4000}, "generated"));
-  // A rough start changes much at first.
+  // A rough initial field changes much in the first iterations.
   FloorPlan rough = room(300, 300);
   std::mt19937 random(29);
   for (double& value : rough.domain.cells) value = static_cast<double>(random() % 2001) / 40 - 25;
@@ -125,7 +125,7 @@ TEST(FastForwardSolver, makes_a_fixed_number_of_iterations) {
   EXPECT_TRUE(expect_same_iterate(room(300, 300), {0, 60000}, "a long jump"));
 }
 
-TEST(FastForwardSolver, gives_the_iterate_of_jacobi_whatever_the_start) {
+TEST(FastForwardSolver, MatchesJacobiForAnyInitialField) {
   std::mt19937 random(7);
   for (const double start : {15.0, -40.0, 24.9999}) {
     FloorPlan plan = room(110, 90);
@@ -134,7 +134,7 @@ TEST(FastForwardSolver, gives_the_iterate_of_jacobi_whatever_the_start) {
         plan.domain.cells[cell] = start + static_cast<double>(random() % 1000) / 500;
     (void)expect_same_iterate(plan, {}, std::to_string(start));
   }
-  // Rooms of about the same size, some of them warm: the estimate of which takes longest is wrong.
+  // Rooms of similar size, some of them warm, so that the slowest room is misestimated.
   for (int number = 0; number < 12; ++number) {
     FloorPlan plan = drawn_plan(140, 300, [](std::size_t row, std::size_t col) {
       return row > 0 && row + 1 < 140 && col % 75 != 0 && col != 299;
@@ -149,7 +149,7 @@ TEST(FastForwardSolver, gives_the_iterate_of_jacobi_whatever_the_start) {
   }
 }
 
-TEST(FastForwardSolver, is_off_in_proportion_to_the_largest_temperature) {
+TEST(FastForwardSolver, ScalesErrorWithLargestTemperature) {
   std::mt19937 random(3);
   for (const double largest : {1e-90, 0.01, 25.0, 1200.0, 16000.0, 1e7, 1e90}) {
     FloorPlan plan = room(200, 200);
@@ -162,7 +162,7 @@ TEST(FastForwardSolver, is_off_in_proportion_to_the_largest_temperature) {
   }
 }
 
-TEST(FastForwardSolver, makes_the_exact_iteration_if_jumps_could_not_prove_its_end) {
+TEST(FastForwardSolver, FallsBackWhenJumpsCannotProveConvergence) {
   const auto expect_exact = [](const FloorPlan& plan, const Limits& limits, const char* what) {
     EXPECT_FALSE(expect_same_iterate(plan, limits, what)) << what;
   };
@@ -179,10 +179,10 @@ TEST(FastForwardSolver, makes_the_exact_iteration_if_jumps_could_not_prove_its_e
     expect_exact(room_of(90, [&](double value, bool) { return value * scale; }),
                  {1e-4 * scale, 20000}, "squares that over- or underflow");
   expect_exact(room_of(90, [](double, bool interior) { return interior ? 1e300 : 1e-9; }),
-               {1e-4, 3000}, "walls that are cold beside what the rooms begin with");
+               {1e-4, 3000}, "walls much colder than the initial field");
   expect_exact(room_of(540, [&](double, bool) { return random() % 2 == 0 ? 25.0 : -25.0; }),
-               {0, 12000}, "a start so rough that a jump would round more than is promised");
-  // Jumps would be precise, but jacobi is not.
+               {0, 12000}, "an initial field so rough that a jump would exceed the rounding bound");
+  // Jumps would be exact, but jacobi is not.
   expect_exact(
       room_of(150, [&](double, bool) { return 25 + static_cast<double>(random() % 100) * 1e-9; }),
       {1e-13, 20000}, "temperatures much larger than their changes");

@@ -13,7 +13,7 @@
 namespace wallheat {
 namespace {
 
-class EveryIsa : public testing::TestWithParam<Isa> {
+class JacobiSolverTest : public testing::TestWithParam<Isa> {
  protected:
   void expect_bits_of_the_reference(const FloorPlan& plan, const Limits& limits,
                                     const std::string& what) {
@@ -24,13 +24,13 @@ class EveryIsa : public testing::TestWithParam<Isa> {
   std::unique_ptr<Solver> reference_ = make_reference_solver();
 };
 
-TEST_P(EveryIsa, gives_the_bits_of_the_reference) {
+TEST_P(JacobiSolverTest, MatchesReferenceForEveryShape) {
   for (const auto& [name, plan, limits] : iteration_cases(3000))
     expect_bits_of_the_reference(plan, limits, name);
 }
 
-TEST_P(EveryIsa, gives_the_bits_of_the_reference_on_wide_grids) {
-  // More rows than a pass goes on by at a time; more blocks than a word can count.
+TEST_P(JacobiSolverTest, MatchesReferenceOnWideGrids) {
+  // More rows than one sweep processes at a time; more blocks than the bits of a machine word.
   for (const auto& [rows, cols] :
        {std::pair{90U, 1100U}, {60, 3000}, {25, 9001}, {2, 20000}, {1, 70000}})
     for (const std::int64_t most : {37, 150})
@@ -41,12 +41,12 @@ TEST_P(EveryIsa, gives_the_bits_of_the_reference_on_wide_grids) {
   expect_bits_of_the_reference(drawn_plan(1, 600'000, is_even), {1e-4, 17}, "some of each block");
 }
 
-TEST_P(EveryIsa, gives_the_bits_of_the_reference_where_values_are_at_the_end_of_their_range) {
-  // Along a corridor that is warm at one end only, temperatures get too small for all their digits.
+TEST_P(JacobiSolverTest, MatchesReferenceAtLimitsOfDoubleRange) {
+  // Along a corridor that is warm at one end only, temperatures become subnormal.
   std::vector<FloorPlan> plans{{Grid<double>(3, 1300), Grid<std::uint8_t>(3, 1300)}};
   for (std::size_t col = 1; col < 1300; ++col) plans[0].interior(1, col) = 1;
   plans[0].domain(1, 0) = 25;
-  // Others have the smallest and the largest numbers, or cancel.
+  // Other plans have the smallest and the largest numbers, or values that cancel.
   for (const auto& [one, other] :
        {std::pair{3e-308, 5e-324}, {1e300, -1e300}, {-25.0, 25.0}, {1e-320, 25.0}}) {
     plans.push_back(random_plan(40, 40, 80, 12));
@@ -80,7 +80,7 @@ FloorPlan random_rooms(std::mt19937& random) {
   return plan;
 }
 
-TEST(JacobiSolver, gives_the_bits_of_the_reference_for_random_masks_and_sources) {
+TEST(JacobiSolver, MatchesReferenceForRandomMasks) {
   const char* wanted = std::getenv("WALLHEAT_PARITY_MASKS");
   const int masks = wanted != nullptr ? std::stoi(wanted) : 300;
   constexpr unsigned seed = 14;
@@ -100,7 +100,7 @@ TEST(JacobiSolver, gives_the_bits_of_the_reference_for_random_masks_and_sources)
   }
 }
 
-TEST_P(EveryIsa, gives_the_same_bits_again_and_from_several_threads_at_once) {
+TEST_P(JacobiSolverTest, GivesSameBitsFromConcurrentThreads) {
   const FloorPlan first = random_plan(57, 91, 85, 7);
   const FloorPlan second = room(64, 64);
   const auto expected = *reference_->solve(first, {}, {});
@@ -116,17 +116,17 @@ TEST_P(EveryIsa, gives_the_same_bits_again_and_from_several_threads_at_once) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Jacobi, EveryIsa, testing::ValuesIn(available_isas()),
+INSTANTIATE_TEST_SUITE_P(EveryIsa, JacobiSolverTest, testing::ValuesIn(available_isas()),
                          [](const auto& isa) { return std::string(to_string(isa.param)); });
 
-TEST(ReferenceSolver, sees_zero_degrees_beyond_the_edge_of_the_grid) {
+TEST(ReferenceSolver, AssumesZeroDegreesOutsideGrid) {
   const FloorPlan plan{Grid<double>(1, 1, 8.0), Grid<std::uint8_t>(1, 1, 1)};
   const Solution solution = *make_reference_solver()->solve(plan, {}, {});
   EXPECT_EQ(solution.field(0, 0), 0.0);
   EXPECT_EQ(solution.iterations, 2);
 }
 
-TEST(JacobiSolver, refuses_an_instruction_set_that_the_processor_lacks) {
+TEST(JacobiSolver, RejectsUnsupportedInstructionSet) {
   if (available_isas().size() == 3) GTEST_SKIP() << "this processor has every instruction set";
   EXPECT_THROW((void)make_jacobi_solver(Isa::avx512), RunError);
 }

@@ -9,7 +9,7 @@
 namespace wallheat {
 namespace {
 
-/// What the program of the course on Poisson's equation asks for.
+/// Limits of the course program for Poisson's equation.
 Limits of_the_course(std::size_t size) {
   return {.tolerance = 1e-4,
           .max_iterations = 100000,
@@ -17,8 +17,8 @@ Limits of_the_course(std::size_t size) {
           .spacing = 1 / static_cast<double>(size)};
 }
 
-TEST(Poisson, gives_the_figures_of_the_numpy_program) {
-  // As that program prints them with NumPy 1.24; it counts iterations from 0.
+TEST(Poisson, MatchesNumpyProgram) {
+  // Output of the course program with NumPy 1.24; it counts iterations from 0.
   struct Case {
     std::uint64_t plan;
     std::int64_t iterations;
@@ -34,7 +34,7 @@ TEST(Poisson, gives_the_figures_of_the_numpy_program) {
   }
 }
 
-TEST(Poisson, is_bounded_by_what_a_source_can_make_in_a_strip) {
+TEST(Poisson, StaysBelowHeatSourceBound) {
   const auto steady = make_steady_solver(available_isas().back());
   const auto expect = [&](const FloorPlan& plan, double least_share) {
     const double bound = largest_made_by(source_terms(plan, {}));
@@ -56,7 +56,7 @@ TEST(Poisson, is_bounded_by_what_a_source_can_make_in_a_strip) {
   }
 }
 
-TEST(Poisson, is_fast_forwarded_to_the_same_iteration) {
+TEST(Poisson, MatchesJacobiWhenFastForwarded) {
   const auto fastforward = make_fastforward_solver(available_isas().back());
   const auto jacobi = make_jacobi_solver(available_isas().back());
   int jumped = 0;
@@ -69,7 +69,7 @@ TEST(Poisson, is_fast_forwarded_to_the_same_iteration) {
     limits.tolerance = 1e-6;
     expect_same(generate_poisson_plan(5, index, 200), limits, "a plate");
   }
-  // Rooms that take different times, with and without a source.
+  // Rooms that converge at different rates, with and without a heat source.
   const FloorPlan rooms = generate_floor_plan(2, 3, 256);
   expect_same(rooms, {}, "rooms");
   FloorPlan heated = rooms;

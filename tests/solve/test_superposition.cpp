@@ -20,7 +20,8 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 const std::vector<double> kinds{-8, 5, 12.5, 25};
 const Limits fine{.accuracy = 1e-8, .spacing = 0.1};
 
-/// Any rooms between walls of four kinds, every third with a source.
+/// Returns random rooms between walls of four nominal temperatures; every third plan has a heat
+/// source.
 FloorPlan plan_of_many_walls(std::mt19937& random) {
   FloorPlan plan = random_plan(1 + random() % 50, 1 + random() % 50,
                                static_cast<unsigned>(random() % 101), random());
@@ -41,7 +42,7 @@ FloorPlan with_walls(FloorPlan plan, const std::vector<double>& from,
   return plan;
 }
 
-TEST(Superposition, equals_a_solve_of_the_changed_plan_within_the_sum_of_their_bounds) {
+TEST(Superposition, MatchesSolveOfChangedPlanWithinBounds) {
   const auto steady = make_steady_solver(available_isas().back());
   std::mt19937 random(33);
   for (int number = 0; number < 1000; ++number) {
@@ -60,7 +61,7 @@ TEST(Superposition, equals_a_solve_of_the_changed_plan_within_the_sum_of_their_b
   }
 }
 
-TEST(Superposition, leaves_a_plan_as_the_solver_solves_it_where_no_wall_changes) {
+TEST(Superposition, EqualsSolverWhenNoWallChanges) {
   const auto used = make_steady_solver(available_isas().back());
   const FloorPlan plan = generate_floor_plan(1, 3, 96);
   const Superposition superposition = superposition_of(plan, {5, 25}, *used, {});
@@ -69,8 +70,8 @@ TEST(Superposition, leaves_a_plan_as_the_solver_solves_it_where_no_wall_changes)
   EXPECT_EQ(superposition.at(as_it_is).cells, interior_values(fresh.field, plan.interior));
 }
 
-/// The solver keeps what depends on the mask alone.
-TEST(Superposition, gets_the_same_bits_from_a_solver_that_knows_the_mask) {
+/// The solver caches data that depend on the mask only.
+TEST(Superposition, GetsSameBitsFromReusedSolver) {
   std::mt19937 random(4);
   for (int number = 0; number < 30; ++number) {
     FloorPlan plan = plan_of_many_walls(random);
@@ -93,7 +94,7 @@ double mean_with(const FloorPlan& plan, double wall, Solver& steady, double& bou
   return bounded_mean(interior_values(solution.field, changed.interior), 0).value;
 }
 
-TEST(NeededTemperature, of_a_mean_is_reached_by_it_and_not_just_below) {
+TEST(RequiredTemperature, IsLowestThatReachesMean) {
   const auto steady = make_steady_solver(available_isas().back());
   std::mt19937 random(8);
   int checked = 0;
@@ -120,7 +121,7 @@ TEST(NeededTemperature, of_a_mean_is_reached_by_it_and_not_just_below) {
   EXPECT_GT(checked, 150);
 }
 
-TEST(NeededTemperature, of_a_number_of_cells_is_that_of_the_cell_that_reaches_it_last) {
+TEST(RequiredTemperature, EqualsThatOfLastRequiredCell) {
   const Superposition linear{{{10, 17, 14}, 1e-3}, {{5, 4, {}}, {25, 4, {{0.5, 0.1, 1}, 1e-4}}}};
   const auto each = needed_of_cells(linear, 1, 18);
   ASSERT_EQ(each.size(), 3U);
@@ -135,7 +136,7 @@ TEST(NeededTemperature, of_a_number_of_cells_is_that_of_the_cell_that_reaches_it
   EXPECT_EQ(needed_for_count(each, 3).value, 41);
 }
 
-TEST(NeededTemperature, lies_between_the_extremes_of_what_may_be_off) {
+TEST(RequiredTemperature, StaysWithinBoundsOfItsInputs) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   struct Case {
     BoundedValue now, per_degree;
@@ -145,11 +146,11 @@ TEST(NeededTemperature, lies_between_the_extremes_of_what_may_be_off) {
        {Case{{10, 1e-3}, {0.5, 1e-4}, 41, 25 + 7.999 / 0.5001, 25 + 8.001 / 0.4999},
         {{20, 1e-3}, {0.5, 1e-4}, 21, 25 - 2.001 / 0.4999, 25 - 1.999 / 0.5001},
         {{18, 1e-3}, {0.5, 1e-4}, 25, 25 - 0.001 / 0.4999, 25 + 0.001 / 0.4999},
-        // The wall does nothing, or it may do a little.
+        // The wall has no influence, or possibly a small one.
         {{10, 1e-8}, {0, 0}, infinite, infinite, infinite},
         {{20, 1e-8}, {0, 0}, -infinite, -infinite, -infinite},
         {{10, 1e-8}, {0, 1e-9}, infinite, 25 + (8 - 1e-8) / 1e-9, infinite},
-        // Something is not known.
+        // One of the inputs is unknown.
         {{nan, 1e-8}, {0.5, 1e-9}, nan, nan, nan},
         {{nan, 1e-8}, {0, 1e-9}, nan, nan, nan},
         {{10, 1e-8}, {nan, 1e-9}, nan, nan, nan},
@@ -166,7 +167,7 @@ TEST(NeededTemperature, lies_between_the_extremes_of_what_may_be_off) {
   }
 }
 
-TEST(NeededTemperature, of_a_number_of_cells_is_not_known_if_one_is_not) {
+TEST(RequiredTemperature, IsNanWhenOneCellIsNan) {
   const double nan = std::nan("");
   for (std::size_t index = 0; index < 3; ++index) {
     std::vector<NeededTemperature> each{{20, 19, 21}, {30, 29, 31}, {40, 39, 41}};
@@ -176,7 +177,7 @@ TEST(NeededTemperature, of_a_number_of_cells_is_not_known_if_one_is_not) {
   }
 }
 
-TEST(NeededTemperature, counts_a_share_as_people_do) {
+TEST(ShareToCount, RoundsUpWithoutFloatingPointError) {
   EXPECT_EQ(count_of_share(0.95, 20), 19U);
   EXPECT_EQ(count_of_share(0.95, 21), 20U);
   EXPECT_EQ(count_of_share(0.07, 100), 7U);

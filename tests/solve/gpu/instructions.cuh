@@ -7,13 +7,13 @@
 
 #include "solve/gpu/device_plan.hpp"
 
-// For the machine in machine.hpp, in place of the header of this name in src: what the kernels ask
-// of a cluster, and the words of CUDA C++ that they use. A call is one of the thread that runs.
+// Replaces the header of this name in src for the emulator in machine.hpp: the cluster operations
+// of the kernels, and the keywords of CUDA C++ that they use. A call belongs to the running thread.
 
 #define __device__
-#define __global__ static  // the library that is tested has kernels of these names, too
+#define __global__ static  // the library has kernels with the same names
 #define __launch_bounds__(...)
-#define __shared__ static  // blocks that have such memory run one after the other
+#define __shared__ static  // blocks with such memory run one after the other
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the names are CUDA's
 struct OneIndex {

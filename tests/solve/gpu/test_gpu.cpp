@@ -1,5 +1,5 @@
-// What needs a GPU; machine/test_gpu_solver.cpp has the rest. Without one these tests skip and say
-// why.
+// Tests that need a GPU; machine/test_gpu_solver.cpp has the others. Without a GPU these tests are
+// skipped with a reason.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -20,18 +20,18 @@ namespace {
 
 using gpu::Kernel;
 
-// As the program does, before anything uses CUDA.
+// The program calls this, too, before any use of CUDA.
 const bool queues_are_set = (use_all_gpu_queues(), true);
 
 void ignore(const std::string&) {}
 
-TEST(GpuSupport, says_why_it_cannot_solve_and_refuses_to_open_a_gpu_that_is_not_there) {
+TEST(GpuSupport, GivesReasonWhenNoGpuIsUsable) {
   const GpuSupport support = gpu_support();
   EXPECT_NE(support.gpus.empty(), support.reason.empty()) << support.reason;
   EXPECT_THROW((void)open_gpu(4711, ignore), RunError);
 }
 
-class OnGpu : public testing::TestWithParam<Kernel> {
+class GpuKernelTest : public testing::TestWithParam<Kernel> {
  protected:
   void SetUp() override {
     const GpuSupport support = gpu_support();
@@ -46,17 +46,17 @@ class OnGpu : public testing::TestWithParam<Kernel> {
   std::shared_ptr<gpu::DeviceWithKernels> device_;
 };
 
-TEST_P(OnGpu, gives_the_bits_of_the_reference_for_every_shape) {
+TEST_P(GpuKernelTest, MatchesReferenceForEveryShape) {
   const auto reference = make_reference_solver();
   const auto on_gpu = solver();
   for (const auto& [name, plan, limits] : iteration_cases(3000))
     expect_same_bits(*on_gpu, *reference, plan, limits, name);
 }
 
-TEST_P(OnGpu, gives_the_bits_of_the_cpu_at_every_size) {
+TEST_P(GpuKernelTest, MatchesCpuAtEverySize) {
   const auto cpu = make_jacobi_solver(available_isas().back());
   const auto on_gpu = solver();
-  // From one block to more than the chip holds, and with rooms up to the edges.
+  // From one block to more blocks than fit on the chip, and with rooms up to the edges.
   for (const std::size_t side : {31U, 64U, 127U, 128U, 129U, 250U, 480U, 1000U})
     for (const unsigned percent : {60U, 100U})
       expect_same_bits(*on_gpu, *cpu, random_plan(side, side + side / 16, percent, 5), {1e-4, 777},
@@ -68,7 +68,7 @@ TEST_P(OnGpu, gives_the_bits_of_the_cpu_at_every_size) {
 }
 
 // Short enough for compute-sanitizer.
-TEST_P(OnGpu, gives_the_bits_of_the_cpu_in_several_blocks) {
+TEST_P(GpuKernelTest, MatchesCpuInSeveralBlocks) {
   const auto cpu = make_jacobi_solver(available_isas().back());
   const auto on_gpu = solver();
   for (const std::size_t side : {127U, 200U, 512U})
@@ -76,7 +76,7 @@ TEST_P(OnGpu, gives_the_bits_of_the_cpu_in_several_blocks) {
                      std::to_string(side));
 }
 
-TEST_P(OnGpu, gives_the_bits_of_the_cpu_with_sources_and_either_norm) {
+TEST_P(GpuKernelTest, MatchesCpuWithHeatSourcesInEitherNorm) {
   const auto cpu = make_jacobi_solver(available_isas().back());
   const auto on_gpu = solver();
   for (const std::uint64_t index : {0, 1, 2})
@@ -89,7 +89,7 @@ TEST_P(OnGpu, gives_the_bits_of_the_cpu_with_sources_and_either_norm) {
             std::to_string(index));
 }
 
-TEST_P(OnGpu, gives_the_bits_of_the_cpu_with_many_plans_at_once) {
+TEST_P(GpuKernelTest, MatchesCpuWithConcurrentPlans) {
   const auto cpu = make_jacobi_solver(available_isas().back());
   const Limits limits{1e-4, 2000};
   std::vector<FloorPlan> plans;
@@ -111,13 +111,13 @@ TEST_P(OnGpu, gives_the_bits_of_the_cpu_with_many_plans_at_once) {
   }
 }
 
-TEST_P(OnGpu, gives_up_when_asked_to) {
+TEST_P(GpuKernelTest, StopsOnRequest) {
   std::stop_source stop;
   const SolveControl control{stop.get_token(), [&](std::int64_t, double) { stop.request_stop(); }};
   EXPECT_FALSE(solver()->solve(room(400, 400), {0, 1'000'000'000}, control));
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryKernel, OnGpu, testing::ValuesIn(gpu::every_kernel),
+INSTANTIATE_TEST_SUITE_P(EveryKernel, GpuKernelTest, testing::ValuesIn(gpu::every_kernel),
                          [](const auto& test) { return to_string(test.param); });
 
 }  // namespace

@@ -8,14 +8,16 @@
 #include "forecast/campaign_choices.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/gpu/stream.hpp"
+#include "support/error_message.hpp"
+#include "support/matchers.hpp"
 #include "wallheat/error.hpp"
 
-// What is decided about a device on the host, without one.
+// Host-side decisions about a device; these tests need no GPU.
 
 namespace wallheat::gpu {
 namespace {
 
-/// A device that is done after so many seconds, and a clock that only sleeping moves.
+/// A device that finishes at done_s, and a clock that advances only by sleeping.
 struct SlowDevice {
   double done_s = 0;
   double now_s = 0;
@@ -30,7 +32,7 @@ struct SlowDevice {
   }
 };
 
-TEST(AwaitWork, neither_spins_nor_oversleeps) {
+TEST(PollUntilDone, AvoidsSpinningOrOversleeping) {
   SlowDevice done;
   done.wait();
   EXPECT_TRUE(done.pauses.empty());
@@ -44,30 +46,26 @@ TEST(AwaitWork, neither_spins_nor_oversleeps) {
   }
 }
 
-TEST(AwaitWork, takes_half_a_minute_of_silence_for_a_fault_of_the_device) {
+TEST(PollUntilDone, ThrowsDeviceTimeoutAfterThirtySeconds) {
   SlowDevice device{1e9};
-  try {
-    device.wait();
-    FAIL() << "it waited for ever";
-  } catch (const DeviceSilent& silent) {
-    EXPECT_STREQ(silent.what(), "the GPU has not answered for 30 s at the kernel of the test");
-  }
+  EXPECT_THAT(error_message_of<DeviceSilent>([&] { device.wait(); }),
+              Mentions(Facts{"30 s", "the kernel of the test"}));
   EXPECT_NEAR(device.now_s, 30, 0.01);
 }
 
-TEST(AwaitWork, passes_on_what_the_device_reports) {
+TEST(PollUntilDone, PropagatesDeviceFault) {
   EXPECT_THROW(await_work([]() -> bool { throw DeviceFault("it failed"); }, [](double) {}, "it"),
                DeviceFault);
 }
 
-TEST(PlansInFlight, are_as_many_as_keep_a_gpu_busy_but_no_more_than_it_has_queues) {
+TEST(MaxPlansInFlight, KeepsGpuBusyWithinHardwareQueueLimit) {
   EXPECT_EQ(plans_in_flight(40, 32), 18U);
   EXPECT_EQ(plans_in_flight(132, 32), 32U);
   EXPECT_EQ(plans_in_flight(132, 8), 8U);
   EXPECT_EQ(plans_in_flight(2, 32), 3U);
 }
 
-TEST(GpuQueues, are_those_that_the_user_wants_or_all) {
+TEST(GpuQueues, FollowsUserSettingOrUsesAll) {
   const char* const name = "CUDA_DEVICE_MAX_CONNECTIONS";
   ::unsetenv(name);
   EXPECT_EQ(gpu_queues(), 8U) << "the driver's default";
@@ -77,21 +75,21 @@ TEST(GpuQueues, are_those_that_the_user_wants_or_all) {
   use_all_gpu_queues();
   EXPECT_EQ(gpu_queues(), 4U);
   ::setenv(name, "100", 1);
-  EXPECT_EQ(gpu_queues(), 32U) << "more than there are";
+  EXPECT_EQ(gpu_queues(), 32U) << "more than the GPU has";
   ::unsetenv(name);
-  use_all_gpu_queues();  // as other tests of this program want it
+  use_all_gpu_queues();  // the default of other tests of this program
 }
 
 /// 15 GB/s, a CPU of 1 and a GPU of 1000 Gflop/s.
 constexpr Offload published{.bytes_per_s = 15e9, .cpu_per_s = 1e9, .gpu_per_s = 1e12, .start_s = 0};
 
-TEST(Offload, pays_from_the_published_figures_on_and_never_on_a_slower_gpu) {
+TEST(Offload, MatchesPublishedBreakEvenPoints) {
   EXPECT_NEAR(break_even_operations(published, 8), 0.534, 0.0005);
   EXPECT_NEAR(break_even_operations(published, 16), 1.068, 0.0005);
   EXPECT_TRUE(std::isinf(break_even_operations({1e9, 1e9, 1e9, 0}, 8)));
 }
 
-TEST(Offload, breaks_even_where_both_take_as_long) {
+TEST(Offload, BreaksEvenWhenDurationsAreEqual) {
   const Offload offload{.bytes_per_s = 2e9, .cpu_per_s = 3e9, .gpu_per_s = 9e9, .start_s = 1e-3};
   const double n = break_even_operations(offload, 1e6);
   EXPECT_NEAR(n / 3e9, 1e-3 + 1e6 / 2e9 + n / 9e9, 1e-12);

@@ -18,25 +18,26 @@ namespace wallheat::gpu {
 namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{256} << 10;
-/// Where the shared memory of each block begins for the block itself. In an address of the
-/// cluster's shared memory the block's number, from 1 on, stands above the bits of such an address.
+/// Start address of the shared memory of each block for the block itself. In an address of the
+/// cluster's shared memory, the bits above address_bits are the number of the block, counted
+/// from 1.
 constexpr std::uint32_t first_address = 1024;
 constexpr int address_bits = 24;
-/// Between the shared memories of two blocks; belongs to none.
+/// Gap between the shared memories of two blocks; belongs to no block.
 constexpr std::size_t gap_bytes = 4096;
 
-/// Where threads wait for each other.
+/// A barrier at which threads wait for each other.
 struct Barrier {
   unsigned arrived = 0;
   std::uint32_t passed = 0;
 };
 
 struct Thread {
-  unsigned block;  ///< of those that run together
+  unsigned block;  ///< among the blocks that run together
   unsigned number;
   ucontext_t context{};
   bool is_done = false;
-  const std::uint32_t* awaited = nullptr;  ///< it waits until this is not what it was
+  const std::uint32_t* awaited = nullptr;  ///< the thread waits until this value changes
   std::uint32_t awaited_was = 0;
   std::uint32_t exchanges = 0;
 };
@@ -56,42 +57,43 @@ struct Block {
 /// An mbarrier.
 struct Arrivals {
   const Thread* made_by = nullptr;
-  bool is_seen = false;            ///< by other blocks
-  bool is_told = false;            ///< how many bytes come in this phase
-  std::int64_t awaited_bytes = 0;  ///< told and not come; less than 0: come and not told yet
-  std::uint32_t phases = 0;        ///< that ended
+  bool is_visible = false;         ///< is visible to other blocks
+  bool is_announced = false;       ///< the number of bytes of this phase is announced
+  std::int64_t awaited_bytes = 0;  ///< announced minus arrived bytes
+  std::uint32_t phases = 0;        ///< number of ended phases
 
-  /// Counts bytes that were told, or those that came, as less than 0.
+  /// Counts announced bytes, or arrived bytes as a negative number.
   void count(std::int64_t bytes) {
     awaited_bytes += bytes;
-    if (!is_told || awaited_bytes > 0) return;
-    if (awaited_bytes < 0) throw Violation("more bytes come to an mbarrier than it was told of");
+    if (!is_announced || awaited_bytes > 0) return;
+    if (awaited_bytes < 0) throw Violation("an mbarrier receives more bytes than it expects");
     ++phases;
-    is_told = false;
+    is_announced = false;
   }
 };
 
-/// An asynchronous store of which nobody can say when it arrives.
-struct OnTheWay {
+/// An asynchronous store, which arrives at an unspecified time.
+struct PendingStore {
   Pair* to;
   Pair pair;
   Arrivals* arrivals;
 };
 
-/// Blocks that run together, to their end.
+/// Blocks that run together until they end.
 struct Launch {
   Launch(std::mt19937_64& order, const Blocks& grid, unsigned first,
          const std::function<void()>& function);
   void run();
   void step(Thread& next);
-  /// Lets some of the stores on the way arrive; at least one if `any` is to, and there is one.
-  bool let_arrive(bool any);
+  /// Completes some of the pending stores; at least one if `any` is true and one exists. Returns
+  /// true if a store arrived.
+  bool complete_stores(bool any);
 
   [[noreturn]] void fail(const std::string& what) const {
     throw Violation("block " + std::to_string(first_block + thread->block) + ", thread " +
                     std::to_string(thread->number) + " " + what);
   }
-  /// Lets others run until `value` is not what it is now.
+  /// Lets other threads run until `value` changes.
   void await(const std::uint32_t& value) {
     thread->awaited = &value;
     thread->awaited_was = value;
@@ -104,16 +106,16 @@ struct Launch {
   }
   [[nodiscard]] Block& block() { return blocks[thread->block]; }
   [[nodiscard]] std::byte* memory_of(std::size_t number) { return shared.data() + number * pitch; }
-  /// Where an address of a block's own shared memory lies, or one of the cluster's.
+  /// Returns the memory of an address of the block's own shared memory or of the cluster's.
   [[nodiscard]] std::byte* memory_at(SharedAddress address, std::size_t bytes);
   [[nodiscard]] Arrivals& arrivals_at(SharedAddress address);
   void check_exists(std::size_t number) const {
-    if (number >= blocks.size()) fail("asks for a block that does not exist");
+    if (number >= blocks.size()) fail("accesses a block that does not exist");
   }
-  void check_lives(std::size_t number) const {
+  void check_is_running(std::size_t number) const {
     check_exists(number);
-    if (!blocks[number].has_begun) fail("reaches into a block that has not begun");
-    if (blocks[number].has_lost_threads) fail("reaches into a block that may have ended");
+    if (!blocks[number].has_begun) fail("accesses a block that has not started");
+    if (blocks[number].has_lost_threads) fail("accesses a block that may have ended");
   }
   [[nodiscard]] std::size_t block_of(const Pair* memory) const {
     return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(memory) - shared.data()) /
@@ -131,10 +133,10 @@ struct Launch {
   std::unique_ptr<std::byte[]> stacks;
   Barrier cluster;
   std::map<const std::byte*, Arrivals> mbarriers;
-  std::vector<OnTheWay> on_the_way;
-  unsigned slowness;  ///< one in so many stores on the way arrives at a time
+  std::vector<PendingStore> pending_stores;
+  unsigned slowness;  ///< on average one of this number of pending stores arrives per step
   std::int64_t asynchronous_stores = 0;
-  Thread* thread = nullptr;  ///< that runs
+  Thread* thread = nullptr;  ///< the running thread
   ucontext_t scheduler{};
   std::exception_ptr error;
 };
@@ -168,7 +170,7 @@ Launch::Launch(std::mt19937_64& order, const Blocks& grid, unsigned first,
       shared_bytes(grid.shared_bytes),
       blocks(grid.is_cluster ? static_cast<std::size_t>(grid.count) : 1),
       slowness(std::array{1U, 2U, 8U, 60U}[order() % 4]) {
-  shared.assign(pitch * blocks.size(), std::byte{0xcd});  // what nobody wrote
+  shared.assign(pitch * blocks.size(), std::byte{0xcd});  // marks uninitialized memory
   blockDim.x = static_cast<unsigned>(grid.threads);
   gridDim.x = static_cast<unsigned>(grid.count);
   stacks.reset(new std::byte[blockDim.x * blocks.size() * stack_bytes]);
@@ -197,9 +199,9 @@ void Launch::run() {
   std::vector<bool> rests(threads.size() / warp_threads);
   while (!order.empty()) {
     std::shuffle(order.begin(), order.end(), random);
-    // Some warps fall behind the others, by more than one wait now and then.
+    // Some warps fall behind the others, occasionally by more than one wait.
     for (std::size_t warp = 0; warp < rests.size(); ++warp) rests[warp] = random() % 3 == 0;
-    const bool any_arrived = let_arrive(false);
+    const bool any_arrived = complete_stores(false);
     bool any_ran = false;
     for (const bool all : {false, true}) {
       if (any_ran) break;
@@ -210,27 +212,27 @@ void Launch::run() {
         step(*next);
       }
     }
-    if (!any_ran && !any_arrived && !let_arrive(true)) {
+    if (!any_ran && !any_arrived && !complete_stores(true)) {
       std::int64_t bytes = 0;
       for (const auto& [memory, arrivals] : mbarriers) bytes += arrivals.awaited_bytes;
-      throw Violation(std::to_string(order.size()) + " threads wait for ever; " +
-                      std::to_string(bytes) + " bytes do not come");
+      throw Violation(std::to_string(order.size()) + " threads wait indefinitely; " +
+                      std::to_string(bytes) + " bytes are missing");
     }
     std::erase_if(order, [](const Thread* each) { return each->is_done; });
   }
-  while (let_arrive(true)) {
+  while (complete_stores(true)) {
   }
 }
 
-bool Launch::let_arrive(bool any) {
-  std::shuffle(on_the_way.begin(), on_the_way.end(), random);
-  std::size_t arriving = any && !on_the_way.empty() ? 1 : 0;
-  while (!any && arriving < on_the_way.size() && random() % slowness == 0) ++arriving;
+bool Launch::complete_stores(bool any) {
+  std::shuffle(pending_stores.begin(), pending_stores.end(), random);
+  std::size_t arriving = any && !pending_stores.empty() ? 1 : 0;
+  while (!any && arriving < pending_stores.size() && random() % slowness == 0) ++arriving;
   for (std::size_t i = 0; i < arriving; ++i) {
-    const OnTheWay store = on_the_way.back();
-    on_the_way.pop_back();
+    const PendingStore store = pending_stores.back();
+    pending_stores.pop_back();
     if (blocks[block_of(store.to)].has_lost_threads)
-      throw Violation("a store on its way arrives in a block that may have ended");
+      throw Violation("an asynchronous store arrives in a block that may have ended");
     *store.to = store.pair;
     store.arrivals->count(-static_cast<std::int64_t>(sizeof store.pair));
   }
@@ -240,15 +242,15 @@ bool Launch::let_arrive(bool any) {
 std::byte* Launch::memory_at(SharedAddress address, std::size_t bytes) {
   const std::uint32_t number = address >> address_bits;
   const std::uint32_t own = address % (1U << address_bits);
-  if (own % bytes != 0) fail("uses memory that is not aligned");
+  if (own % bytes != 0) fail("accesses memory that is not aligned");
   if (own < first_address || own - first_address + bytes > shared_bytes)
-    fail("reaches outside of shared memory");
+    fail("accesses memory outside of shared memory");
   return memory_of(number == 0 ? thread->block : number - 1) + (own - first_address);
 }
 
 Arrivals& Launch::arrivals_at(SharedAddress address) {
   const auto found = mbarriers.find(memory_at(address, 8));
-  if (found == mbarriers.end()) fail("uses an mbarrier that is none yet");
+  if (found == mbarriers.end()) fail("uses an mbarrier that is not initialized");
   return found->second;
 }
 
@@ -297,7 +299,7 @@ SharedAddress shared_address(const void* pointer) {
   const auto offset =
       static_cast<const std::byte*>(pointer) - running->memory_of(running->thread->block);
   if (offset < 0 || static_cast<std::size_t>(offset) >= running->shared_bytes)
-    running->fail("takes for its block's shared memory what is none of it");
+    running->fail("uses an address outside of its shared memory");
   return first_address + static_cast<SharedAddress>(offset);
 }
 
@@ -308,7 +310,7 @@ Pair& pair_at(SharedAddress address) {
 void sync_cluster() { running->await(running->cluster, running->threads.size()); }
 
 double* in_block(double* here, unsigned block) {
-  running->check_lives(block);
+  running->check_is_running(block);
   return here + (running->memory_of(block) - running->memory_of(running->thread->block)) /
                     static_cast<std::ptrdiff_t>(sizeof(double));
 }
@@ -324,13 +326,13 @@ void make_mbarrier(SharedAddress place) {
 
 void show_mbarriers() {
   for (auto& [memory, arrivals] : running->mbarriers)
-    if (arrivals.made_by == running->thread) arrivals.is_seen = true;
+    if (arrivals.made_by == running->thread) arrivals.is_visible = true;
 }
 
 void expect_bytes(SharedAddress mbarrier, std::uint32_t count) {
   Arrivals& arrivals = running->arrivals_at(mbarrier);
-  if (arrivals.is_told) running->fail("arrives at an mbarrier whose phase has not ended");
-  arrivals.is_told = true;
+  if (arrivals.is_announced) running->fail("arrives at an mbarrier whose phase has not ended");
+  arrivals.is_announced = true;
   arrivals.count(count);
 }
 
@@ -344,12 +346,13 @@ bool have_arrived(SharedAddress mbarrier, std::uint32_t parity) {
 
 void store_later(SharedAddress to, Pair pair, SharedAddress mbarrier) {
   if (to >> address_bits != mbarrier >> address_bits)
-    running->fail("stores in one block and tells an mbarrier of another");
+    running->fail("stores in one block and signals an mbarrier of another");
   Pair* const memory = &pair_at(to);
-  running->check_lives(running->block_of(memory));
-  Arrivals& told = running->arrivals_at(mbarrier);
-  if (!told.is_seen) running->fail("tells an mbarrier that was not shown to other blocks");
-  running->on_the_way.push_back({memory, pair, &told});
+  running->check_is_running(running->block_of(memory));
+  Arrivals& arrivals = running->arrivals_at(mbarrier);
+  if (!arrivals.is_visible)
+    running->fail("signals an mbarrier that is not visible to other blocks");
+  running->pending_stores.push_back({memory, pair, &arrivals});
   ++running->asynchronous_stores;
 }
 

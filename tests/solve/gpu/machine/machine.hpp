@@ -6,18 +6,17 @@
 #include <random>
 #include <stdexcept>
 
-// A GPU that is a program: it runs the source of the kernels, each thread as a fiber, warps in
-// random order. A thread runs until it waits for others. Asynchronous stores arrive in random
-// order, some late. What a GPU would let pass, and would get wrong now and then, ends the launch
-// here: see Violation. It knows nothing of time, of what nvcc makes of the source, or of ordinary
-// stores that are seen late.
+// A GPU emulator: it runs the source of the kernels, each thread as a fiber, warps in random order.
+// A thread runs until it waits for others. Asynchronous stores arrive in random order, some late.
+// Errors that a GPU would not detect end the launch: see Violation. The emulator does not cover
+// timing, the code that nvcc generates, or late visibility of ordinary stores.
 
 namespace wallheat::gpu {
 
-/// What no kernel may do: reach outside of its shared memory, or into a block that has not begun or
-/// may have ended; wait for ever; tell an mbarrier of other bytes than come; store into a block
-/// whose mbarriers were not shown to others, or atomically into another block. Says block and
-/// thread.
+/// Thrown if a kernel accesses memory outside of its shared memory, or a block that has not started
+/// or may have ended; waits indefinitely; announces a wrong number of bytes to an mbarrier; stores
+/// into a block whose mbarriers are not visible to others, or atomically into another block. The
+/// message names block and thread.
 class Violation : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -33,7 +32,7 @@ struct Blocks {
 
 class Machine {
  public:
-  /// `seed` is that of the order in which threads run.
+  /// `seed` determines the order in which threads run.
   explicit Machine(std::uint64_t seed) : random_(seed) {}
 
   /// Runs a kernel to its end. Throws Violation.

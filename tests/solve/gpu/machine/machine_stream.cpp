@@ -16,7 +16,7 @@ Memory MachineStream::device_memory(std::size_t bytes) {
 Memory MachineStream::pinned_memory(std::size_t bytes) {
   ++allocations;
   auto* const memory = new (std::align_val_t{256}) std::byte[bytes];
-  std::memset(memory, 0xcd, bytes);  // what nobody wrote
+  std::memset(memory, 0xcd, bytes);  // marks uninitialized memory
   return {memory, [](std::byte* taken) { operator delete[](taken, std::align_val_t{256}); }};
 }
 

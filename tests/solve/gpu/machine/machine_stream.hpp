@@ -10,8 +10,8 @@
 
 namespace wallheat::gpu {
 
-/// The stream that a GPU's solver drives, over the machine. Its device memory is the host's: what
-/// it is given is done at once.
+/// The stream of a GPU solver on the emulator. Its device memory is host memory; operations are
+/// executed immediately.
 class MachineStream final : public Stream {
  public:
   explicit MachineStream(std::uint64_t seed = 1) : machine(seed) {}
@@ -40,7 +40,7 @@ class MachineStream final : public Stream {
   int streaming_launches = 0;
   int allocations = 0;  ///< of either memory
   std::vector<Moment> marks{};
-  bool work_is_out = false;  ///< something was given that nobody has waited for
+  bool work_is_out = false;  ///< an operation was enqueued since the last wait()
 };
 
 }  // namespace wallheat::gpu

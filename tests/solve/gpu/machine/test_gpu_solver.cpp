@@ -1,6 +1,7 @@
-// The GPU's kernels and their host side on a machine that executes the kernels' source: the bits of
-// the reference, whatever the order of threads and edges. A launch that does what no kernel may do
-// throws (see Violation in machine.hpp). What needs a GPU is in test_gpu.cpp.
+// The GPU's kernels and their host side on an emulator that executes the kernels' source. Results
+// must be bit-identical to the reference in every order of threads and halo messages. A launch that
+// violates the rules of CUDA throws Violation (machine.hpp). test_gpu.cpp has the tests that need a
+// GPU.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "solve/gpu/solver.hpp"
 #include "solve/gpu/tiling.hpp"
 #include "support/error_message.hpp"
+#include "support/matchers.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/error.hpp"
@@ -25,7 +27,7 @@
 namespace wallheat::gpu {
 namespace {
 
-/// A solver on a machine of its own, and a look at what it gives its stream.
+/// A solver on its own emulator, with access to the emulated stream.
 struct OnMachine {
   explicit OnMachine(Kernel kernel = Kernel::cluster, std::uint64_t seed = 1,
                      std::size_t free_bytes = ~std::size_t{0}) {
@@ -42,21 +44,21 @@ struct OnMachine {
   std::unique_ptr<GpuSolver> solver;
 };
 
-class EveryKernel : public testing::TestWithParam<Kernel> {
+class EmulatedKernelTest : public testing::TestWithParam<Kernel> {
  protected:
   [[nodiscard]] static bool is_streamed() { return GetParam() == Kernel::streaming; }
   OnMachine gpu_{GetParam()};
 };
 
-TEST_P(EveryKernel, gives_the_bits_of_the_reference_for_every_shape) {
+TEST_P(EmulatedKernelTest, MatchesReferenceForEveryShape) {
   const auto reference = make_reference_solver();
   for (const auto& [name, plan, limits] : iteration_cases(is_streamed() ? 20 : 70))
     expect_same_bits(*gpu_.solver, *reference, plan, limits, name);
   EXPECT_EQ(gpu_.stream->last_blocks > 0, !is_streamed());
-  EXPECT_GT(gpu_.stream->streaming_launches, 0) << "for sources and the 2-norm";
+  EXPECT_GT(gpu_.stream->streaming_launches, 0) << "heat sources and the 2-norm are streamed";
 }
 
-TEST_P(EveryKernel, gives_the_bits_of_the_reference_at_every_size) {
+TEST_P(EmulatedKernelTest, MatchesCpuAtEverySize) {
   for (const std::size_t side : {31U, 64U, 100U, 129U, 200U})
     for (const FloorPlan& plan :
          {generate_floor_plan(3, 0, side), random_plan(side, side + side / 16, 100, 5)})
@@ -66,7 +68,7 @@ TEST_P(EveryKernel, gives_the_bits_of_the_reference_at_every_size) {
   EXPECT_EQ(gpu_.stream->last_blocks > 6, !is_streamed());
 }
 
-TEST(Cluster, gives_the_bits_in_whatever_order_blocks_and_edges_arrive) {
+TEST(ClusterKernel, MatchesCpuForAnyArrivalOrder) {
   struct Case {
     std::size_t side;
     int threads;
@@ -89,7 +91,7 @@ TEST(Cluster, gives_the_bits_in_whatever_order_blocks_and_edges_arrive) {
   }
 }
 
-TEST_P(EveryKernel, leaves_nothing_of_a_plan_to_the_next) {
+TEST_P(EmulatedKernelTest, KeepsPlansIndependent) {
   const FloorPlan plan = random_plan(37, 41, 80, 7);
   for (int repeat = 0; repeat < 2; ++repeat) {
     gpu_.expect_bits_of_the_cpu(plan, {1e-4, 60}, "repeat");
@@ -97,7 +99,7 @@ TEST_P(EveryKernel, leaves_nothing_of_a_plan_to_the_next) {
   }
 }
 
-TEST_P(EveryKernel, tells_how_far_it_is) {
+TEST_P(EmulatedKernelTest, ReportsProgress) {
   std::int64_t last = 0;
   const SolveControl control{{}, [&](std::int64_t iterations, double delta) {
                                EXPECT_GT(iterations, last);
@@ -108,7 +110,7 @@ TEST_P(EveryKernel, tells_how_far_it_is) {
   EXPECT_EQ(last, solution->iterations);
 }
 
-TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too_large) {
+TEST(GpuSolver, UsesFewestBlocksThatHoldPlan) {
   struct Case {
     std::size_t side;
     int blocks;  // of 32 tiles, at most 5; 0: streamed
@@ -123,7 +125,7 @@ TEST(GpuSolver, takes_the_fewest_blocks_that_hold_a_plan_and_streams_what_is_too
   }
 }
 
-TEST(Tiling, deals_the_tiles_row_by_row) {
+TEST(Tiling, AssignsTilesRowByRow) {
   const FloorPlan plan = random_plan(64, 64, 100, 1);
   const Tiling tiling(plan.interior, 24);  // 22 tiles of 64 in each of two blocks, 20 in the last
   ASSERT_EQ(tiling.blocks(), 3U);
@@ -143,30 +145,30 @@ TEST(Tiling, deals_the_tiles_row_by_row) {
   EXPECT_EQ(in_one.threads(), 64U) << "no more warps than the tiles need";
 }
 
-TEST(GpuSolver, refuses_a_field_that_is_not_finite_before_it_is_on_the_device) {
+TEST(GpuSolver, RejectsNonFiniteFieldBeforeUpload) {
   const OnMachine gpu;
   for (const double value :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     FloorPlan plan = room(20, 20);
     plan.domain(3, 7) = value;
     EXPECT_THAT(error_message_of<InputError>([&] { (void)gpu.solver->solve(plan, {}, {}); }),
-                testing::HasSubstr("the value in row 3, column 7 is "));
+                Mentions(Facts{"row 3", "column 7"}));
   }
   EXPECT_EQ(gpu.stream->last_blocks, 0);
 }
 
-TEST(GpuSolver, goes_on_where_a_launch_left_off) {
+TEST(GpuSolver, ContinuesAcrossKernelLaunches) {
   const OnMachine gpu;
-  gpu.stream->device.sweeps = 100;  // of a launch
-  int looks = 0;
-  const SolveControl control{{}, [&](std::int64_t, double) { ++looks; }};
+  gpu.stream->device.sweeps = 100;  // per launch
+  int reports = 0;
+  const SolveControl control{{}, [&](std::int64_t, double) { ++reports; }};
   expect_same_bits(*gpu.solver->solve(room(9, 9), {0, 700}, control),
                    *make_reference_solver()->solve(room(9, 9), {0, 700}, {}),
                    "in several launches");
-  EXPECT_GT(looks, 1);
+  EXPECT_GT(reports, 1);
 }
 
-TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
+TEST(GpuSolver, ThrowsDeviceFaultForImpossibleResult) {
   for (const double spoilt : {25.001, -0.001, std::numeric_limits<double>::infinity(),
                               std::numeric_limits<double>::quiet_NaN()}) {
     const OnMachine gpu;
@@ -178,14 +180,14 @@ TEST(GpuSolver, calls_an_answer_that_cannot_be_a_fault_of_the_device) {
   }
 }
 
-TEST_P(EveryKernel, leaves_nothing_on_its_way_if_told_to_stop) {
+TEST_P(EmulatedKernelTest, LeavesNoWorkInFlightWhenStopped) {
   std::stop_source stop;
   stop.request_stop();  // seen after the plan is on its way to the device
   EXPECT_FALSE(gpu_.solver->solve(room(20, 20), {}, {stop.get_token(), {}}));
   EXPECT_FALSE(gpu_.stream->work_is_out);
 }
 
-TEST_P(EveryKernel, marks_the_moments_between_which_its_time_lies) {
+TEST_P(EmulatedKernelTest, RecordsEventsBetweenPhases) {
   (void)gpu_.solver->solve(room(20, 20), {1e-3, 20}, {});
   std::vector<Moment> marks = gpu_.stream->marks;
   EXPECT_TRUE(std::ranges::is_sorted(marks));
@@ -196,29 +198,30 @@ TEST_P(EveryKernel, marks_the_moments_between_which_its_time_lies) {
   EXPECT_EQ(gpu_.solver->times().threads, is_streamed() ? 128 : 32);
 }
 
-TEST_P(EveryKernel, takes_memory_before_its_first_plan_alone) {
+TEST_P(EmulatedKernelTest, AllocatesOnlyBeforeFirstPlan) {
   const int before = gpu_.stream->allocations;
   for (const std::size_t side : {40, 352, 512})  // the second fills a cluster
     (void)gpu_.solver->solve(room(side, side), {1e-4, 2}, {});
   EXPECT_EQ(gpu_.stream->allocations, before);
 }
 
-TEST(GpuSolver, leaves_to_a_cpu_what_the_device_has_no_memory_for) {
+TEST(GpuSolver, ThrowsDeviceTooSmallWhenMemoryIsShort) {
   const OnMachine gpu(Kernel::streaming, 1, 1000);
   EXPECT_THAT(
       error_message_of<DeviceTooSmall>([&] { (void)gpu.solver->solve(room(100, 100), {}, {}); }),
-      testing::HasSubstr("needs 1 MiB of GPU memory, but the GPU has less that is free"));
+      Mentions(Facts{"1 MiB", "free", "--device cpu"}));
   gpu.stream->free_bytes = std::size_t{1} << 30;
-  EXPECT_TRUE(gpu.solver->solve(room(100, 100), {1e-4, 3}, {})) << "once there is some";
+  EXPECT_TRUE(gpu.solver->solve(room(100, 100), {1e-4, 3}, {})) << "after memory becomes free";
   const FloorPlan huge = random_plan(2000, 2000, 1, 1);  // three fields are more than 64 MiB
   EXPECT_THAT(error_message_of<DeviceTooSmall>([&] {
                 (void)gpu.solver->solve(huge, {1e-4, 1}, {});
               }),
-              testing::HasSubstr("but the GPU has 64 MiB"));
+              Mentions(Facts{"64 MiB", "--device cpu"}));
 }
 
-/// Which kernel may be used if solvers of `wrong` give wrong answers, or their device fails.
-class Proofs : public testing::Test {
+/// Selects a kernel while the solvers of kernel `wrong` return wrong results or throw a device
+/// fault.
+class KernelVerificationTest : public testing::Test {
  protected:
   Kernel proven(std::optional<Kernel> wrong, const char* fault = nullptr) {
     return proven_kernel(
@@ -231,7 +234,7 @@ class Proofs : public testing::Test {
         [this](const std::string& warning) { warning_ += warning; });
   }
 
-  /// Its last bit of one cell is wrong.
+  /// Returns a solution with a wrong last bit in one cell.
   class Wrong final : public Solver {
     std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
                                   const SolveControl& control) override {
@@ -245,20 +248,22 @@ class Proofs : public testing::Test {
   std::string warning_;
 };
 
-TEST_F(Proofs, decide_which_kernel_is_used) {
+TEST_F(KernelVerificationTest, SelectsKernelThatSolvesCorrectly) {
   EXPECT_EQ(proven({}), Kernel::cluster);
   EXPECT_EQ(warning_, "");
   EXPECT_EQ(proven(Kernel::cluster), Kernel::streaming);
-  EXPECT_THAT(warning_, testing::HasSubstr("cluster kernel is not used: it does not solve"));
+  EXPECT_THAT(warning_, Mentions("cluster"));
+  warning_.clear();
   EXPECT_EQ(proven(Kernel::cluster, "it is broken"), Kernel::streaming);
-  EXPECT_THAT(warning_, testing::HasSubstr("it is broken"));
-  EXPECT_EQ(tried_.back(), Kernel::streaming) << "asked once more if the device still works";
+  EXPECT_THAT(warning_, Mentions(Facts{"cluster", "it is broken"}));
+  EXPECT_EQ(tried_.back(), Kernel::streaming)
+      << "the last kernel must show that the device still works";
   EXPECT_THROW((void)proven(Kernel::streaming), DeviceFault);
   EXPECT_THROW((void)proven(Kernel::streaming, "it is broken"), DeviceFault);
 }
 
-TEST_F(Proofs, try_one_block_and_several_sources_and_the_way_back) {
-  /// In several blocks; with a source; back from a first window, which has 16 sweeps, as it ended.
+TEST_F(KernelVerificationTest, CoversBlocksHeatSourcesRollback) {
+  /// Several blocks; with a heat source; rollback within the first check interval of 16 sweeps.
   using Asked = std::tuple<bool, bool, bool>;
   struct Listening final : Solver {
     std::set<Asked>& asked;
@@ -285,7 +290,7 @@ TEST_F(Proofs, try_one_block_and_several_sources_and_the_way_back) {
           {true, false, false}, {true, false, true}, {true, true, false}, {true, true, true}}));
 }
 
-INSTANTIATE_TEST_SUITE_P(On_the_machine, EveryKernel, testing::ValuesIn(every_kernel),
+INSTANTIATE_TEST_SUITE_P(EveryKernel, EmulatedKernelTest, testing::ValuesIn(every_kernel),
                          [](const auto& test) { return to_string(test.param); });
 
 }  // namespace
