@@ -68,7 +68,7 @@ TEST_F(MeasureGpuTest, MeasuresSeveralNumbersOfPlansInFlight) {
 TEST_F(MeasureGpuTest, RejectsGpuWithWrongResults) {
   device_.wrong_plan = &settings_.plans.back();
   EXPECT_THAT(error_message_of<RunError>([&] { (void)measure_gpu(device_, settings_); }),
-              Mentions(Facts{"plan", "3"}));
+              Mentions({"plan", "3"}));
 }
 
 TEST_F(MeasureGpuTest, ThrowsFaultOfGpu) {

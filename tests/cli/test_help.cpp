@@ -39,12 +39,12 @@ TEST_F(HelpTest, FitsEveryCommandIn80Columns) {
 TEST_F(HelpTest, FindsHelpOfScriptsNextToProgram) {
   for (const std::string name : {"launch", "submit"}) {
     const std::string help = shell("wallheat help " + name).out;
-    EXPECT_THAT(help, Mentions(Facts{"wallheat " + name, "default"}));
+    EXPECT_THAT(help, Mentions({"wallheat " + name, "default"}));
     EXPECT_EQ(help, shell("wallheat " + name + " --help").out);
     for (const std::string& line : lines_of(help)) EXPECT_LE(line.size(), 80U) << line;
   }
   shell("cp \"$program\" alone");
-  EXPECT_THAT(shell("./alone launch", 1).err, Mentions(Facts{"launch", "share/wallheat/jobs"}));
+  EXPECT_THAT(shell("./alone launch", 1).err, Mentions({"launch", "share/wallheat/jobs"}));
 }
 
 TEST_F(HelpTest, ShowsCommonOptionsFirst) {

@@ -112,7 +112,7 @@ TEST(Options, NamesValidValuesWhenValueIsInvalid) {
 }
 
 TEST(Options, NamesMissingOptionsInOneMessage) {
-  EXPECT_THAT(error_message({}), AllOf(Mentions(Facts{"--data", "--out"}), Not(HasSubstr("\n"))));
+  EXPECT_THAT(error_message({}), AllOf(Mentions({"--data", "--out"}), Not(HasSubstr("\n"))));
   EXPECT_THAT(error_message({"--data", "", "--out", "y"}),
               AllOf(Mentions("--data"), Not(Mentions("--out"))));
   EXPECT_THAT(error_message_of<UsageError>([] {
@@ -175,7 +175,7 @@ TEST(ConfigurationFile, ReadsPipes) {
                                  "echo 'out = c' | wallheat run --print-config -c /dev/stdin");
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_THAT(output.out, AllOf(HasSubstr("\ndata = a#b\n"), HasSubstr("\nout = c\n")));
-  EXPECT_THAT(error_message({"--config", "/dev/zero"}), Mentions(Facts{"/dev/zero", "64 MiB"}));
+  EXPECT_THAT(error_message({"--config", "/dev/zero"}), Mentions({"/dev/zero", "64 MiB"}));
 }
 
 TEST(ConfigurationFile, RoundTripsValuesOfAnyBytes) {

@@ -131,12 +131,12 @@ TEST_F(StatusCommandTest, SuggestsNextStepForClosedFile) {
   using testing::ContainsRegex;
   finish(PlanStatus::converged);
   // The rate does not count failed plans.
-  expect_output(0, AllOf(Mentions(Facts{"2030-01-02T03:05:05.678Z", "1.50 plans/s"}),
+  expect_output(0, AllOf(Mentions({"2030-01-02T03:05:05.678Z", "1.50 plans/s"}),
                          ContainsRegex("solved +4\n"), ContainsRegex("pending +0\n"),
                          Not(Mentions("--resume")), Not(Mentions("wallheat repair"))));
   EXPECT_EQ(word(), "done\n");
   finish(PlanStatus::failed);
-  expect_output(3, AllOf(ContainsRegex("failed +1\n"), Mentions(Facts{"input", "--retry-failed"}),
+  expect_output(3, AllOf(ContainsRegex("failed +1\n"), Mentions({"input", "--retry-failed"}),
                          ContainsRegex("d +2 +plan d: a wall is missing")));
   EXPECT_EQ(word(), "failed\n");
   {
@@ -215,7 +215,7 @@ TEST_F(StatusCommandTest, ReportsRunningRunWithoutStatusFile) {
   EXPECT_EQ(json()["state"], "being written");
   EXPECT_THAT(plans(), ElementsAre(1, 0, 3, 0));
   std::ofstream(status_file(file_)) << "{\"file\": \"resul";
-  expect_output(75, Mentions(Facts{"results.h5.status", "damaged"}));
+  expect_output(75, Mentions({"results.h5.status", "damaged"}));
   EXPECT_EQ(json()["state"], "being written");
   write_status("2029-01-01T00:00:00.000Z");
   EXPECT_THAT(run_status().out, Not(HasSubstr("node7"))) << "the status of an earlier session";
@@ -228,7 +228,7 @@ TEST_F(StatusCommandTest, ExplainsUnsolvedPlansWithWhy) {
     write_status();
     const auto why = reasons();
     EXPECT_THAT(why.at("a"), Mentions("2"));
-    EXPECT_THAT(why.at("c"), Mentions(Facts{"rank 1", "node7"}));
+    EXPECT_THAT(why.at("c"), Mentions({"rank 1", "node7"}));
     EXPECT_THAT(why.at("d"), Mentions({"rank 3", "node9", "lost"}));
     EXPECT_THAT(why.at(""), AllOf(Mentions("1 plan"), Mentions("worker")));
   }
@@ -262,7 +262,7 @@ TEST_F(StatusCommandTest, SuggestsRepairWhenFileIsNotCompacted) {
   auto results = create();
   store_all(results, PlanStatus::converged);
   results.close({{"ended_utc", "2030-01-02T03:05:05.678Z"}}, false);
-  expect_output(75, Mentions(Facts{"2030-01-02T03:05:05.678Z", "wallheat repair"}));
+  expect_output(75, Mentions({"2030-01-02T03:05:05.678Z", "wallheat repair"}));
   EXPECT_EQ(json()["state"], "closed");
   EXPECT_THAT(plans(), ElementsAre(4, 0, 0, 0));
 }
@@ -270,7 +270,7 @@ TEST_F(StatusCommandTest, SuggestsRepairWhenFileIsNotCompacted) {
 TEST_F(StatusCommandTest, TrustsFreshStatusFileOfOtherHost) {
   write_killed_run();
   write_lock_of_other_host();
-  EXPECT_THAT(advice(), Mentions(Facts{"4711", "elsewhere"}));
+  EXPECT_THAT(advice(), Mentions({"4711", "elsewhere"}));
   write_status();
   EXPECT_EQ(json()["state"], "being written");
   age_files();
@@ -333,7 +333,7 @@ TEST_F(StatusOfShardsTest, CombinesExitStatusOfShards) {
   for (const int shard : {1, 3, 4}) finish_shard(shard);
   {
     auto running = create_shard(2);
-    expect_output(75, Mentions(Facts{"1 being written (2)", "3 closed"}));
+    expect_output(75, Mentions({"1 being written (2)", "3 closed"}));
     EXPECT_THAT(advice(), AllOf(Mentions("wait"), Not(Mentions("array"))));
     EXPECT_EQ(word(), "running\n");
   }

@@ -181,7 +181,7 @@ TEST_F(FloorPlanFilesTest, NamesFileOrCellWhenMalformed) {
 TEST_F(FloorPlanFilesTest, RejectsMissingOrIrregularFiles) {
   write("8_domain.npy", good_domain);
   EXPECT_THAT(error_message_of<InputError>([&] { (void)load_floor_plan(directory_.path(), "8"); }),
-              Mentions(Facts{"8_interior.npy", "no such file"}));
+              Mentions({"8_interior.npy", "no such file"}));
   std::filesystem::create_directory(directory_ / "9_domain.npy");
   ASSERT_EQ(::mkfifo((directory_ / "10_domain.npy").c_str(), 0666), 0);
   std::filesystem::create_symlink("/dev/zero", directory_ / "11_domain.npy");

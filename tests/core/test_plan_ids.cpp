@@ -45,7 +45,7 @@ TEST_F(IdsFileTest, RejectsSpecialFilesExceptShellPipes) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0666), 0);
   for (const std::filesystem::path& file : {pipe, std::filesystem::path("/dev/zero")})
     EXPECT_THAT(error_message_of<RunError>([&] { (void)read_ids(file); }),
-                Mentions(Facts{file.string(), "named pipe"}));
+                Mentions({file.string(), "named pipe"}));
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   ASSERT_EQ(::write(ends[1], "4\n2\n", 4), 4);

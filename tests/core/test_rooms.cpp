@@ -149,7 +149,7 @@ TEST(Rooms, DividesAtOpeningsUpToDoorWidth) {
   EXPECT_EQ(default_door({100, 400}), 8U) << "a fiftieth of the longer side";
   EXPECT_EQ(default_door({10, 10}), 1U);
   EXPECT_THAT(error_message_of<RunError>([] { (void)map_rooms(Mask(3, 3, 1), largest_door + 1); }),
-              Mentions(Facts{"door", "10000"}));
+              Mentions({"door", "10000"}));
 }
 
 TEST(Rooms, SummarizesRoomsAsNumpyDoes) {

@@ -19,7 +19,7 @@ TEST_F(CommandOutputTest, IsValidJsonForIdWithInvalidUtf8) {
   for (const std::string file : {"_domain.npy", "_interior.npy"})
     std::filesystem::rename(path("plans/00001" + file), path("plans/" + id + file));
   std::filesystem::remove(path("plans/building_ids.txt"));
-  EXPECT_THAT(lines_of(shell(run).err), Contains(Mentions(Facts{"building_ids.txt", "1"})));
+  EXPECT_THAT(lines_of(shell(run).err), Contains(Mentions({"building_ids.txt", "1"})));
   const std::string shown = "Z\xef\xbf\xbdrich";  // U+FFFD, the replacement character
   for (const auto& [arguments, expected] : {
            std::pair{std::string("run --data plans --out new.h5 --check"), std::string("plans")},
@@ -38,14 +38,14 @@ TEST_F(CommandOutputTest, EndsWithResultFileBeforeNextCommand) {
   const auto lines = lines_of(shell(run).err);
   ASSERT_GT(lines.size(), 3U);
   EXPECT_THAT(std::vector(lines.end() - 3, lines.end()),
-              ElementsAre(Mentions(Facts{"solved 3", "failed 0"}), Mentions("results.h5"),
+              ElementsAre(Mentions({"solved 3", "failed 0"}), Mentions("results.h5"),
                           EndsWith(" wallheat summary results.h5")));
 
   std::ofstream(directory_ / "plans/00002_domain.npy") << "not an array";
   EXPECT_THAT(shell(run + "--overwrite", 3).err,
               Mentions({"wallheat summary results.h5", "--resume", "--retry-failed"}));
   EXPECT_THAT(shell(run + "--overwrite --time-limit 1", 1).err,
-              AllOf(Mentions(Facts{"--time-limit", "--resume"}), Not(HasSubstr(" in -"))));
+              AllOf(Mentions({"--time-limit", "--resume"}), Not(HasSubstr(" in -"))));
 }
 
 TEST_F(CommandOutputTest, ReportsMissingGpuWithoutDriverMessage) {

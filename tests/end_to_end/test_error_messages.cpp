@@ -218,8 +218,7 @@ TEST_F(ErrorMessagesTest, AppearsOnceUnderMpirun) {
   generate(2);
   const std::string ranks = "$mpirun 3 run --data plans --out results.h5 ";
   const auto messages = lines_of(shell(ranks + "--threads -1", 2).err);
-  EXPECT_THAT(messages,
-              Contains(AllOf(StartsWith("wallheat: "), Mentions(Facts{"--threads", "-1"}))));
+  EXPECT_THAT(messages, Contains(AllOf(StartsWith("wallheat: "), Mentions({"--threads", "-1"}))));
   EXPECT_EQ(std::ranges::count_if(messages,
                                   [](const auto& line) { return line.starts_with("wallheat: "); }),
             1)

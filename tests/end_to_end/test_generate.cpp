@@ -35,7 +35,7 @@ TEST_F(GenerateCommandTest, StoresGridSpacingOfPlates) {
   shell("cp -r plates bare; rm bare/spacing.txt");
   EXPECT_GT(mean("bare"), 1000 * expected) << "the default spacing is 1";
   EXPECT_THAT(shell("wallheat run --data bare --out bare.h5").err,
-              Mentions(Facts{"--spacing", "spacing.txt"}));
+              Mentions({"--spacing", "spacing.txt"}));
   shell("echo 1/48 > bare/spacing.txt");
   expect_error("run --data bare --out new.h5", 1, {"bare/spacing.txt", "number", "0"});
 }

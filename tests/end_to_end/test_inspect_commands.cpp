@@ -25,7 +25,7 @@ TEST_F(InspectCommandsTest, ListsPlansSelectedByConditionOrId) {
   EXPECT_EQ(std::count(listed.begin(), listed.end(), '\n'), 3);
   const auto json = Json::parse(shell("wallheat list r.h5 --columns id,host --json").out);
   EXPECT_EQ(json.at("plans").at(5).at("id"), "00006");
-  EXPECT_THAT(shell("wallheat list r.h5").out, Mentions(Facts{"pct_below_15", "00006"}));
+  EXPECT_THAT(shell("wallheat list r.h5").out, Mentions({"pct_below_15", "00006"}));
   const std::string list = "wallheat list r.h5 --columns id -f csv ";
   EXPECT_EQ(shell(list + "00005 00002 00005").out, "id\n00005\n00002\n");
   EXPECT_EQ(shell(list + "00005 00002 --first 1").out, "id\n00005\n");
@@ -35,7 +35,7 @@ TEST_F(InspectCommandsTest, ListsPlansSelectedByConditionOrId) {
 TEST_F(InspectCommandsTest, WritesSelfContainedReportPage) {
   solve();
   // The wall time of a run is not that of the plans that a condition selects.
-  EXPECT_THAT(shell("wallheat summary r.h5").out, Mentions(Facts{"°C", "plans/s"}));
+  EXPECT_THAT(shell("wallheat summary r.h5").out, Mentions({"°C", "plans/s"}));
   EXPECT_THAT(shell("wallheat summary r.h5 --where 'mean_temp > 0' --plot h.svg").out,
               AllOf(Mentions("°C"), Not(Mentions("plans/s"))));
   EXPECT_THAT(bytes("h.svg"), Mentions("6 plans"));
@@ -118,11 +118,10 @@ TEST_F(IncompleteResultsTest, EstimatesWorkOfMissingPlans) {
   const auto first_line = [&](const std::string& more) {
     return lines_of(shell("wallheat summary r.h5" + more).out).front();
   };
-  EXPECT_THAT(first_line(""), Mentions(Facts{"6 of 12 plans", "%"}));
+  EXPECT_THAT(first_line(""), Mentions({"6 of 12 plans", "%"}));
   shell("mv plans elsewhere");
-  EXPECT_THAT(first_line(""),
-              AllOf(Mentions(Facts{"6 of 12 plans", "--data"}), Not(Mentions("%"))));
-  EXPECT_THAT(first_line(" --data elsewhere"), Mentions(Facts{"6 of 12 plans", "%"}));
+  EXPECT_THAT(first_line(""), AllOf(Mentions({"6 of 12 plans", "--data"}), Not(Mentions("%"))));
+  EXPECT_THAT(first_line(" --data elsewhere"), Mentions({"6 of 12 plans", "%"}));
 }
 
 TEST_F(IncompleteResultsTest, FailsWhenCompleteResultsAreRequired) {

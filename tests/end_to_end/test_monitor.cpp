@@ -30,7 +30,7 @@ TEST_F(MonitorCommandTest, PrintsSamplesBeforeSummary) {
                                HasSubstr("    0   512    61    74   97   40    3    5  2619  1980"),
                                HasSubstr("gpu0_sm")));
   EXPECT_THAT(lines_of(shown.out), Contains(Mentions({"gpu0_sm", "%", "3"}))) << "the summary";
-  EXPECT_THAT(shown.err, Mentions(Facts{"GPU 2", "NVML"}));
+  EXPECT_THAT(shown.err, Mentions({"GPU 2", "NVML"}));
   const auto objects = objects_in(monitor("--samples 2 --json").out);
   ASSERT_EQ(objects.size(), 3U) << "one per line, then the summary";
   EXPECT_EQ(objects[0]["gpu0_pclk"], 1980);
@@ -76,7 +76,7 @@ TEST_F(MonitorCommandTest, PrintsSummaryAfterInterruptOrTermination) {
     });
     process.signal(signal);
     EXPECT_EQ(process.wait(), 0);
-    EXPECT_THAT(lines_of(process.out()), Contains(Mentions(Facts{"cpu", "%"}))) << "the summary";
+    EXPECT_THAT(lines_of(process.out()), Contains(Mentions({"cpu", "%"}))) << "the summary";
   }
   Process idle({WALLHEAT_PROGRAM, "monitor", "--interval", "1h", "--csv", path("m.csv")});
   wait_until("its file", [&] { return exists("m.csv"); });

@@ -37,7 +37,7 @@ TEST_F(PreflightCheckTest, ReportsEveryProblemAtOnce) {
   const Json found = Json::parse(shell(check + "--resume --json", 1).out);
   EXPECT_FALSE(found["ready"]);
   EXPECT_THAT(found["problems"].dump(), Mentions("00001"));
-  EXPECT_THAT(found["warnings"].dump(), Mentions(Facts{"1 plan", "00004_interior.npy"}));
+  EXPECT_THAT(found["warnings"].dump(), Mentions({"1 plan", "00004_interior.npy"}));
   EXPECT_EQ(bytes("results.h5"), before);
 }
 

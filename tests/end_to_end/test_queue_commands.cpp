@@ -133,7 +133,7 @@ TEST_F(QueueCommandsTest, AdvisesPartitionForPendingPlans) {
     EXPECT_EQ(choice["partition"], "slow");
     EXPECT_GE(choice["core_hours"], cheapest["choices"][0]["core_hours"]);
   }
-  EXPECT_THAT(cheapest["reason"].get<std::string>(), Mentions(Facts{"slow", "core hours"}));
+  EXPECT_THAT(cheapest["reason"].get<std::string>(), Mentions({"slow", "core hours"}));
   expect_error("advise --sinfo sinfo.txt -p no -- --data plans --out r.h5", 2,
                {"--partition", "slow", "'no'", "'now'"});
 }
@@ -141,7 +141,7 @@ TEST_F(QueueCommandsTest, AdvisesPartitionForPendingPlans) {
 TEST_F(QueueCommandsTest, ComputesBreakEvenIntensityOfGpuOffload) {
   const std::string offload = "wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9 ";
   EXPECT_THAT(shell(offload + "--plot o.svg").out, Mentions("1.068"));
-  EXPECT_THAT(bytes("o.svg"), Mentions(Facts{"0.534", "1.068"}));
+  EXPECT_THAT(bytes("o.svg"), Mentions({"0.534", "1.068"}));
   EXPECT_THAT(shell(offload + "--out o.csv && cat o.csv").out,
               StartsWith("moved,bytes,operations\n"));
   EXPECT_THAT(shell(offload + "--out o.json && cat o.json").out, StartsWith("{\n"));

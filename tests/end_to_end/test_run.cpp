@@ -81,13 +81,13 @@ TEST_F(RunEndToEndTest, GivesSameResultsForAnyRanksOrIsa) {
 TEST_F(RunEndToEndTest, OmitsRankPrefixesAtTerminal) {
   generate(24, 200);  // long enough for both workers to become ready
   const std::string ranks = "$mpirun 3 run --data plans --out results.h5 ";
-  EXPECT_THAT(shell(ranks).err, AllOf(Mentions(Facts{"rank", "host"}), HasSubstr("[rank 0 "),
-                                      Mentions(Facts{"solved 24", "failed 0"})));
+  EXPECT_THAT(shell(ranks).err, AllOf(Mentions({"rank", "host"}), HasSubstr("[rank 0 "),
+                                      Mentions({"solved 24", "failed 0"})));
   // The file has the peak memory of each rank.
   EXPECT_THAT(shell("wallheat summary results.h5 --json").out,
               testing::ContainsRegex("\"rank_memory\": \"0:[0-9]+ 1:[0-9]+ 2:[0-9]+\""));
   const Strings lines = at_terminal(120, ranks + "--overwrite --first 3");
-  EXPECT_THAT(lines, Contains(Mentions(Facts{"solved 3", "failed 0"})));
+  EXPECT_THAT(lines, Contains(Mentions({"solved 3", "failed 0"})));
   EXPECT_THAT(lines, Not(Contains(HasSubstr("[rank"))));
 }
 
@@ -100,18 +100,17 @@ TEST_F(RunEndToEndTest, RetriesFailedPlansUntilMaxAttempts) {
         "echo 'not an array' > 00002_domain.npy");
   EXPECT_THAT(lines_of(shell(run, 3).err),
               AllOf(Contains(Mentions({"00002", "00002_domain.npy", "NPY"})),
-                    Contains(Mentions(Facts{"00004", "00004_interior.npy"})),
+                    Contains(Mentions({"00004", "00004_interior.npy"})),
                     Contains(Mentions({longest, "127 bytes"}))));
   EXPECT_THAT(last_counts(), ElementsAre("0", "3", "3"));
   const Finished exported = shell("wallheat export results.h5", 3);
-  EXPECT_THAT(exported.err, Mentions(Facts{"failed", "00002"}));
+  EXPECT_THAT(exported.err, Mentions({"failed", "00002"}));
   EXPECT_THAT(exported.out, Not(HasSubstr("00002")));
   shell("cp good.npy plans/00002_domain.npy; " + run + "--resume", 3);
   EXPECT_THAT(last_counts(), ElementsAre("3", "1", "2"));
   EXPECT_EQ(ResultReader(directory_ / "results.h5").rows()[1].attempts, 2);
   const std::string twice = run + "--resume --max-attempts 2 ";
-  EXPECT_THAT(lines_of(shell(twice, 3).err),
-              Contains(Mentions(Facts{"2 plans", "--retry-failed"})));
+  EXPECT_THAT(lines_of(shell(twice, 3).err), Contains(Mentions({"2 plans", "--retry-failed"})));
   shell(twice + "--retry-failed", 3);
   EXPECT_THAT(last_counts(), ElementsAre("4", "0", "2"));
 }
@@ -173,7 +172,7 @@ TEST_F(RunEndToEndTest, KeepsExitStatusWhenNotifyCommandFails) {
   EXPECT_EQ(nlohmann::json::parse(bytes("end.json"))["solved"], 2);
   shell("wallheat run --data plans --out r.h5 --ids none --notify 'cat > end.json'", 1);
   EXPECT_THAT(nlohmann::json::parse(bytes("end.json"))["error"].get<std::string>(),
-              Mentions(Facts{"none", "No such file"}))
+              Mentions({"none", "No such file"}))
       << "also if the run could not begin";
   // A background process of the command does not delay the end of the run.
   shell(
@@ -187,8 +186,7 @@ TEST_F(RunEndToEndTest, SolvesRepeatedIdOnce) {
   generate(2);
   save_floor_plan(directory_ / "plans", "wall", random_plan(8, 8, 0, 1));
   shell("printf '00001\\r\\n\\r\\nwall\\r\\n00001\\r\\n' > ids");
-  EXPECT_THAT(lines_of(shell(run + "--ids ids").err),
-              Contains(Mentions(Facts{"warning", "00001"})));
+  EXPECT_THAT(lines_of(shell(run + "--ids ids").err), Contains(Mentions({"warning", "00001"})));
   EXPECT_THAT(last_counts(), ElementsAre("0", "2", "0"));
   EXPECT_THAT(shell("wallheat export results.h5").out, HasSubstr("\nwall, nan, nan, nan, nan\n"));
 }

@@ -47,9 +47,9 @@ TEST_F(ShardFilesTest, MergesIntoCompleteFileAfterJobArray) {
       "wallheat merge --out all.h5 r.part-*-of-3.h5");
   EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
   const Finished status = shell("wallheat status all.h5");
-  EXPECT_THAT(lines_of(status.out), AllOf(Contains(Mentions(Facts{"plans", "6"})),
-                                          Contains(Mentions(Facts{"solved", "6"})),
-                                          Contains(Mentions(Facts{"merged", "3"}))));
+  EXPECT_THAT(lines_of(status.out),
+              AllOf(Contains(Mentions({"plans", "6"})), Contains(Mentions({"solved", "6"})),
+                    Contains(Mentions({"merged", "3"}))));
   EXPECT_THAT(status.out, Not(HasSubstr("shard")));
   EXPECT_THAT(shell("wallheat summary all.h5").out, Mentions("3 of 3 sessions"));
 }
@@ -62,7 +62,7 @@ TEST_F(ShardFilesTest, MergesWithMissingPlansWhenAllowed) {
   EXPECT_EQ(nothing["written"], false);
   EXPECT_EQ(nothing["missing"],
             Json::parse(R"([{"id": "00002"}, {"id": "00004"}, {"id": "00006"}])"));
-  EXPECT_THAT(failed.err, Mentions(Facts{"all.h5", "--allow-missing"}));
+  EXPECT_THAT(failed.err, Mentions({"all.h5", "--allow-missing"}));
   EXPECT_FALSE(exists("all.h5"));
 
   make_shard_file("part-2.h5", {1, 3, 5}, false);
@@ -97,7 +97,7 @@ TEST_F(ShardFilesTest, IsRepairedAfterKilledRun) {
   EXPECT_EQ(repaired["done"], 2);
   EXPECT_FALSE(repaired["findings"].empty());
   EXPECT_EQ(shell("ls killed.h5*").out, "killed.h5\n");
-  EXPECT_THAT(shell("wallheat repair whole.h5").out, Mentions(Facts{"whole.h5", "4 done"}));
+  EXPECT_THAT(shell("wallheat repair whole.h5").out, Mentions({"whole.h5", "4 done"}));
   EXPECT_EQ(Json::parse(shell("wallheat repair --json whole.h5").out)["changed"], false);
 }
 

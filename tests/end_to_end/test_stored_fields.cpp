@@ -37,9 +37,9 @@ TEST_F(StoredFieldsTest, PlotsStoredFieldsWithoutSolving) {
   EXPECT_EQ(shell("wallheat plot r.h5 00003 -o one.png").err, "");
   EXPECT_THAT(bytes("one.png"), StartsWith("\x89PNG"));
   shell("wallheat plot r.h5 00003 --minus coarse.h5 -o difference.svg");
-  EXPECT_THAT(bytes("difference.svg"), Mentions(Facts{"r.h5", "coarse.h5"}));
+  EXPECT_THAT(bytes("difference.svg"), Mentions({"r.h5", "coarse.h5"}));
   shell("wallheat plot r.h5 00003 --range -5:60 --title 'A title' -o one.svg");
-  EXPECT_THAT(bytes("one.svg"), AllOf(Mentions(Facts{"jacobi", "A title"}), HasSubstr(" 60<")));
+  EXPECT_THAT(bytes("one.svg"), AllOf(Mentions({"jacobi", "A title"}), HasSubstr(" 60<")));
   shell("wallheat plot r.h5 00003 00004 --data plans --show start,mask,field,rooms -o panels.svg");
   const std::string panels = bytes("panels.svg");
   EXPECT_THAT(panels, Mentions({"interior cells", "rooms", "jacobi"}));

@@ -46,7 +46,7 @@ TEST_F(WallCommandsTest, ReportsRoomsWithAllCellsOfPlan) {
   const Json all = solved("00002", "");
   EXPECT_EQ(cells, 2 * all["interior_cells"].get<std::size_t>()) << "of the rooms, and of the plan";
   shell("wallheat whatif --data plans --wall 25=20:30:2 --wall 5=0:10:5 --plot means.svg");
-  EXPECT_THAT(bytes("means.svg"), Mentions(Facts{"5 °C", "10 °C"}));
+  EXPECT_THAT(bytes("means.svg"), Mentions({"5 °C", "10 °C"}));
 }
 
 TEST_F(WallCommandsTest, FindsMinimumWallTemperatureForGoal) {

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 TEST(RunWithTimeout, ReportsExitStatus) {
   EXPECT_EQ(failure_of({"sh", "-c", "grep -q input"}, "its input\n", 1min), "");
-  EXPECT_THAT(failure_of({"sh", "-c", "exit 3"}, "", 1min), Mentions(Facts{"exit status", "3"}));
+  EXPECT_THAT(failure_of({"sh", "-c", "exit 3"}, "", 1min), Mentions({"exit status", "3"}));
 }
 
 TEST(RunWithTimeout, ForwardsProgramOutput) {

@@ -152,7 +152,7 @@ TEST_F(SolverProcessPoolTest, FailsPlanAfterProgressTimeout) {
   settings_.plan_timeout_s = 1;
   open();
   for (const std::string plan : {"silent", "stuck"}) {
-    EXPECT_THAT(solve(plan).error, Mentions(Facts{"progress", "1 s"}));
+    EXPECT_THAT(solve(plan).error, Mentions({"progress", "1 s"}));
     EXPECT_TRUE(is_retryable());
     expect_sound();
   }
@@ -260,7 +260,7 @@ TEST_F(SolverProcessPoolTest, ReportsReasonWhenWorkerLeaves) {
   context_.program = {(directory_ / "none").string(), {}};
   expect_bye(Bye::Why::broken, Mentions({(directory_ / "none").string(), "No such file"}));
   context_.program = {"/bin/false", {}};
-  expect_bye(Bye::Why::broken, Mentions(Facts{"solver process", "exit status 1"}));
+  expect_bye(Bye::Why::broken, Mentions({"solver process", "exit status 1"}));
   context_.program = {"/bin/echo", {"hello"}};
   expect_bye(Bye::Why::broken, Mentions("solver process"));
   context_.open = []() -> std::vector<WorkerDevice> { throw RunError("no GPU 7"); };
@@ -272,7 +272,7 @@ TEST_F(SolverProcessPoolTest, ReportsReasonWhenWorkerLeaves) {
 TEST_F(SolverProcessPoolTest, EndsWhenRank0IsLost) {
   context_.silence_s = 0.1;
   open();
-  EXPECT_THAT(rank0_->end(), Mentions(Facts{"rank 0", "--resume"}));
+  EXPECT_THAT(rank0_->end(), Mentions({"rank 0", "--resume"}));
   EXPECT_THAT(children_of(::getpid()), IsEmpty());
 }
 

@@ -75,7 +75,7 @@ TEST_F(TaskRunnerTest, ReportsFailureWhenAccuracyIsUnreachable) {
   solver_.limits.accuracy = 1e-16;
   const PlanResult result = solve("7");
   EXPECT_EQ(result.status, PlanStatus::failed);
-  EXPECT_THAT(result.error, Mentions(Facts{"accuracy", "1e-16"}));
+  EXPECT_THAT(result.error, Mentions({"accuracy", "1e-16"}));
 }
 
 TEST_F(TaskRunnerTest, ReportsFallbackOfFastForward) {

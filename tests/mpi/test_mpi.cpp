@@ -41,7 +41,7 @@ TEST(MpiLink, ReachesOthersDespiteHeartbeatsToStoppedRank) {
   const Finished finished = run_peers(
       600, {"--mca", "btl_vader_fbox_max", "0", "--enable-recovery", WALLHEAT_PEERS, "heartbeats"});
   EXPECT_EQ(finished.status, 0) << finished.err;
-  EXPECT_THAT(finished.out, Mentions(Facts{"rank 2: reached", "rank 1: 1 heartbeats"}));
+  EXPECT_THAT(finished.out, Mentions({"rank 2: reached", "rank 1: 1 heartbeats"}));
 }
 
 TEST(MpiEnvironment, GathersMessagesOfOwnGroup) {

@@ -134,7 +134,7 @@ TEST(PlaceWorkers, WarnsWhenBindingLeavesCoresUnused) {
   EXPECT_THAT(place(workers),
               Each(Field(&Placement::why_limited, Mentions({"8", "16", "mpirun --bind-to none"}))));
   EXPECT_THAT(place_workers(workers, DeviceChoice::cpu, 0, false).front().why_limited,
-              AllOf(Mentions(Facts{"8", "16"}), Not(Mentions("--bind-to"))));
+              AllOf(Mentions({"8", "16"}), Not(Mentions("--bind-to"))));
   EXPECT_EQ(place(bound_to({range(1, 8), {9}})).front().why_limited, "") << "most are used";
 }
 

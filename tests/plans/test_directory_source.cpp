@@ -35,7 +35,7 @@ TEST_F(DirectorySourceTest, ListsPlansInNaturalOrderWithoutIdFile) {
   add("notes.txt");
   const PlanIds plans = ids();
   EXPECT_THAT(plans.ids, ElementsAre("9", "010", "10", "a", "house 9", "house 10"));
-  EXPECT_THAT(plans.note, Mentions(Facts{"building_ids.txt", "6 *_domain.npy"}));
+  EXPECT_THAT(plans.note, Mentions({"building_ids.txt", "6 *_domain.npy"}));
   add("building_ids.txt", "10\n");
   EXPECT_THAT(ids().ids, ElementsAre("10"));
   EXPECT_EQ(ids().note, "");
@@ -53,11 +53,11 @@ TEST_F(DirectorySourceTest, RejectsMaskAboveCellLimit) {
   save_floor_plan(directory_.path(), "7", room(20, 30));
   EXPECT_EQ(source()->interior("7", 600), room(20, 30).interior);
   EXPECT_THAT(error_message_of<InputError>([&] { (void)source()->interior("7", 599); }),
-              Mentions(Facts{"7_interior.npy", "599 cells"}));
+              Mentions({"7_interior.npy", "599 cells"}));
   add("8_interior.npy");
   std::filesystem::resize_file(directory_ / "8_interior.npy", std::uintmax_t{1} << 40);
   EXPECT_THAT(error_message_of<InputError>([&] { (void)source()->interior("8", 599); }),
-              Mentions(Facts{"8_interior.npy", "599 cells"}));
+              Mentions({"8_interior.npy", "599 cells"}));
 }
 
 TEST_F(DirectorySourceTest, ChangesStampWhenAnyFileChanges) {

@@ -49,7 +49,7 @@ TEST(PlanFromImage, MapsSimilarColoursToNearest) {
   EXPECT_THAT(lines_of(read.plan), ElementsAre("bbbbb", "bkkkb", "bk.rb", "bk.rb"));
   ASSERT_EQ(read.uses.size(), 4U);
   EXPECT_EQ(read.uses[0].near, 1U);
-  EXPECT_THAT(read.uses[2].meaning, Mentions(Facts{"wall", "5.0 °C"}));
+  EXPECT_THAT(read.uses[2].meaning, Mentions({"wall", "5.0 °C"}));
   EXPECT_EQ(read.uses[2].pixels, 5U);
   EXPECT_EQ(read.uses[2].near, 1U);
   EXPECT_EQ(to_text(read.uses[3].colour), "#3c64c8");

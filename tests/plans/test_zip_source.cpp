@@ -166,7 +166,7 @@ TEST_F(UnlistedZipSourceTest, NamesMissingFileOfPlan) {
   files_.pop_back();
   listed_ = open(files_);
   EXPECT_THAT(error_message_of<InputError>([&] { (void)unlisted()->load(key("2")); }),
-              Mentions(Facts{"plans.zip", "2_interior.npy"}));
+              Mentions({"plans.zip", "2_interior.npy"}));
 }
 
 TEST_F(UnlistedZipSourceTest, DetectsReplacedArchive) {
@@ -178,7 +178,7 @@ TEST_F(UnlistedZipSourceTest, DetectsReplacedArchive) {
   for (const auto& read : std::initializer_list<std::function<void()>>{
            [&] { (void)source->load(first); }, [&] { (void)source->stamp(first); },
            [&] { (void)source->shape(second); }})
-    EXPECT_THAT(error_message_of<InputError>(read), Mentions(Facts{"plans.zip", "changed"}));
+    EXPECT_THAT(error_message_of<InputError>(read), Mentions({"plans.zip", "changed"}));
 }
 
 TEST_F(ZipSourceTest, KeepsOrderOfIdFile) {
@@ -198,10 +198,9 @@ TEST_F(ZipSourceTest, KeepsOrderOfIdFile) {
   for (const auto& read : std::vector<std::function<void()>>{
            [&] { (void)source->load("7"); }, [&] { (void)source->shape("7"); },
            [&] { (void)source->stamp("7"); }, [&] { (void)source->has_source("7"); }})
-    EXPECT_THAT(error_message_of<InputError>(read),
-                Mentions(Facts{"plans.zip", "x/y/7_domain.npy"}));
+    EXPECT_THAT(error_message_of<InputError>(read), Mentions({"plans.zip", "x/y/7_domain.npy"}));
   EXPECT_THAT(error_message_of<InputError>([&] { (void)source->load("../9"); }),
-              Mentions(Facts{"../9", "'/'"}));
+              Mentions({"../9", "'/'"}));
 }
 
 TEST_F(ZipSourceTest, RejectsMaskAboveCellLimit) {
@@ -209,7 +208,7 @@ TEST_F(ZipSourceTest, RejectsMaskAboveCellLimit) {
   bytes[bytes.rfind(entry_mark) + size_at + 3] = 0x70;  // the size of the mask: 2 GB
   const auto source = open(bytes);
   EXPECT_THAT(error_message_of<InputError>([&] { (void)source->interior("1", 81); }),
-              Mentions(Facts{"1_interior.npy", "81 cells"}));
+              Mentions({"1_interior.npy", "81 cells"}));
 }
 
 TEST_F(ZipSourceTest, ChangesStampOfChangedPlanOnly) {

@@ -271,7 +271,7 @@ TEST_F(AgentTest, StartsProcessUpToThreeTimes) {
   const Sent all = sent();
   ASSERT_TRUE(all.bye);
   EXPECT_EQ(all.bye->why, Bye::Why::broken);
-  EXPECT_THAT(all.bye->reason, Mentions(Facts{"solver process", "ended with exit status 9"}));
+  EXPECT_THAT(all.bye->reason, Mentions({"solver process", "ended with exit status 9"}));
 }
 
 TEST_F(AgentTest, LeavesWhenProcessesKeepDying) {
@@ -285,8 +285,7 @@ TEST_F(AgentTest, LeavesWhenProcessesKeepDying) {
     assign({1});
     solve(0, 1);  // resets the count
   }
-  EXPECT_THAT(sent().bye,
-              Optional(Field(&Bye::reason, Mentions(Facts{"3", "was killed by SIGSEGV"}))));
+  EXPECT_THAT(sent().bye, Optional(Field(&Bye::reason, Mentions({"3", "was killed by SIGSEGV"}))));
 }
 
 TEST_F(AgentTest, LeavesAfterSourceOutageTimeout) {

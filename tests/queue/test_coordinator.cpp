@@ -85,7 +85,7 @@ TEST(Coordinator, ReportsReasonWhenNoWorkersRemain) {
   run.coordinator.heard(1, Bye{Bye::Why::broken, "no solver anywhere", {}}, run.now_s);
   run.pass(161);
   EXPECT_EQ(run.coordinator.end(), RunEnd::nobody_left);
-  EXPECT_THAT(run.coordinator.last_reason(), Mentions(Facts{"rank 2", "180 s"}));
+  EXPECT_THAT(run.coordinator.last_reason(), Mentions({"rank 2", "180 s"}));
   run.report(2, ready("n2"));  // after the timeout
   EXPECT_EQ(run.coordinator.end(), std::nullopt);
   run.coordinator.refuse(2, "another version", run.now_s);

@@ -158,7 +158,7 @@ TEST_F(IterateMatchingTest, AcceptsAnyColumns) {
   EXPECT_EQ(rows[0].at(2), Value(std::to_string(stop_of(plans_[1].plan))));
   const double last_digit = std::nextafter(s.mean_temp, 99);
   EXPECT_THAT(verdict(fmt::format("id,mean_temp\n2,{}\n", last_digit)),
-              Mentions(Facts{"reference", "last digits"}));
+              Mentions({"reference", "last digits"}));
 }
 
 TEST(ReadResultCsv, NamesLineOfInvalidValue) {

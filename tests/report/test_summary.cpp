@@ -62,15 +62,14 @@ TEST(Summary, ReportsStatisticsOfResults) {
   EXPECT_EQ(cell_of(report, "slowest", 0, "id"), Value("c"));
   EXPECT_EQ(cell_of(report, "failed_plans", 0, "error"), Value("its file is damaged"));
   rows.resize(1);
-  EXPECT_THAT(text_of(summary_report({.rows = rows_of(rows)})),
-              Mentions(Facts{"1 plan", "100.0 %"}));
+  EXPECT_THAT(text_of(summary_report({.rows = rows_of(rows)})), Mentions({"1 plan", "100.0 %"}));
 }
 
 TEST(Summary, MarksMeanInHistogram) {
   const std::vector<PlanResult> rows = five_plans();
   const Report report = summary_report({.rows = rows_of(rows)});
   const Figure& figure = *report.first<Figure>();
-  EXPECT_THAT(figure.y.name, Mentions(Facts{"plans", "0.5 °C"}));
+  EXPECT_THAT(figure.y.name, Mentions({"plans", "0.5 °C"}));
   EXPECT_THAT(figure.series.at(1).x, ElementsAre(15, 15)) << "mean";
   EXPECT_THAT(figure.series.at(2).x, ElementsAre(14, 14)) << "median";
   EXPECT_THAT(draw(report, PlotFormat::svg),
@@ -113,7 +112,7 @@ TEST(BenchReport, NamesSizeFromWhichGpuIsFaster) {
   const Report report = report_of(bench);
   EXPECT_DOUBLE_EQ(std::get<double>(cell_of(report, "flows", 0, "giga_updates_per_s")), 500);
   EXPECT_EQ(cell_of(report, "flows", 0, "plans_per_s"), Value(5.0));
-  EXPECT_THAT(messages_of(report), ElementsAre(Mentions(Facts{"GPU", "128 x 128"})));
+  EXPECT_THAT(messages_of(report), ElementsAre(Mentions({"GPU", "128 x 128"})));
   bench.sides.resize(2);
   EXPECT_THAT(messages_of(report_of(bench)),
               ElementsAre(AllOf(Mentions("GPU"), Not(testing::ContainsRegex("[0-9]")))))

@@ -121,7 +121,7 @@ TEST(WallRequirements, DrawsHistogramUpToLargestFeasibleTemperature) {
   std::vector<double> needs{30, 31, 31, 32, 32, 33, 33, 34, 34, 35, 36, 38, 63};
   Report report = report_of(need_of_rooms(needs, {.room_share = 0.5}));
   EXPECT_EQ(report.first<Figure>()->series.front().x_end.back(), 65);
-  EXPECT_THAT(report.first<Figure>()->series.back().name, Mentions(Facts{"50 %", "33.00 °C"}));
+  EXPECT_THAT(report.first<Figure>()->series.back().name, Mentions({"50 %", "33.00 °C"}));
   needs.back() = 9000;
   report = report_of(need_of_rooms(needs, {}));
   EXPECT_LT(report.first<Figure>()->series.front().x_end.back(), 63);
@@ -188,7 +188,7 @@ TEST(WhatIf, ShowsRoomsOfSinglePlan) {
   const Report report = report_of(asked, {plan});
   const std::string text = text_of(report);
   EXPECT_THAT(text.substr(0, text.find('\n')), Mentions("one"));
-  EXPECT_THAT(text, Mentions(Facts{"2.5", "40.000 to 60.000"}));
+  EXPECT_THAT(text, Mentions({"2.5", "40.000 to 60.000"}));
   EXPECT_EQ(cell_of(report, "plans", 5, "mean_temp"), Value(19.0));
   EXPECT_EQ(cell_of(report, "plans", 5, "area_m2"), Value(2.5));
   const Figure& means = *report.first<Figure>();

@@ -64,7 +64,7 @@ TEST(ShardFromJobArray, ReturnsPositionAmongSlurmTasks) {
   EXPECT_THAT(shard_in({{"SLURM_ARRAY_TASK_ID", "3"}}), names_task(3));
   EXPECT_THAT(slurm_task(17, 1, 16, 16), names_task(17));
   EXPECT_THAT(shard_in({{"SLURM_ARRAY_TASK_ID", "two"}}),
-              Mentions(Facts{"SLURM_ARRAY_TASK_ID=two", "--shard"}));
+              Mentions({"SLURM_ARRAY_TASK_ID=two", "--shard"}));
 }
 
 TEST(ShardFromJobArray, RequiresShardOptionInLsfArrays) {

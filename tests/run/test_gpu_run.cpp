@@ -93,7 +93,7 @@ TEST_F(FakeGpuRunTest, SolvesOnGpuTogetherWithCpu) {
   EXPECT_THAT(mixed.err, testing::ContainsRegex("gpu Fake GPU +4"));
   EXPECT_THAT(lines_of(mixed.err),
               AllOf(Contains(Mentions({"GPU 0", "GPU-fake-1", "3 GiB", "NUMA node 0"})),
-                    Contains(Mentions(Facts{"rank 2", "CPU"}))));
+                    Contains(Mentions({"rank 2", "CPU"}))));
   expect_results_of_the_cpu("mixed.h5");
 }
 
@@ -155,9 +155,9 @@ TEST_F(FakeGpuRunTest, ReportsDeviceInPreflightCheck) {
     EXPECT_EQ(finished.status, 0) << finished.err;
     return nlohmann::json::parse(finished.out)["facts"].value("device", "");
   };
-  EXPECT_THAT(device("auto"), Mentions(Facts{"4 GPUs", "Fake GPU"}));
+  EXPECT_THAT(device("auto"), Mentions({"4 GPUs", "Fake GPU"}));
   EXPECT_THAT(device("auto", {"--solver=steady"}),
-              AllOf(Mentions(Facts{"CPU", "steady"}), Not(Mentions("Fake GPU"))));
+              AllOf(Mentions({"CPU", "steady"}), Not(Mentions("Fake GPU"))));
   EXPECT_EQ(device("cpu"), "");
 }
 
@@ -180,7 +180,7 @@ TEST_F(FakeGpuRunTest, FallsBackToCpuWhenOnlyGpuFails) {
     const std::string out = "gpu" + gpu + ".h5";
     const Finished finished = run(gpu, out, "auto");
     EXPECT_EQ(finished.status, 0) << finished.err;
-    EXPECT_THAT(lines_of(finished.err), Contains(Mentions(Facts{"Fake GPU", "the CPU"})));
+    EXPECT_THAT(lines_of(finished.err), Contains(Mentions({"Fake GPU", "the CPU"})));
     const ResultReader reader(path(out));
     for (const PlanResult& row : reader.rows())
       EXPECT_THAT(row.device, AllOf(StartsWith("cpu "), Mentions("GPU")));

@@ -257,7 +257,7 @@ TEST_F(SteadySolverTest, NamesProvableAccuracyWhenRequestedOneIsNot) {
     const std::string message = error_message_of<InputError>([&] {
       (void)solver_->solve(plan, {0, 1000, 1e-17}, {});
     });
-    EXPECT_THAT(message, Mentions(Facts{"accuracy", "1e-17"})) << name;
+    EXPECT_THAT(message, Mentions({"accuracy", "1e-17"})) << name;
     // The provable accuracy has two digits, unlike the requested one.
     std::smatch provable;
     ASSERT_TRUE(std::regex_search(message, provable, std::regex(R"(\d\.\de[-+]\d+)"))) << message;

@@ -93,10 +93,10 @@ TEST(FieldCodec, RejectsDamagedBytesOrWrongShapes) {
   };
   for (const GridShape shape :
        {GridShape{16, 17}, {16, 15}, {0, 16}, {1ULL << 62, 16}, {1ULL << 32, 1ULL << 32}})
-    EXPECT_THAT(broken(chunk, shape), Mentions(Facts{"field", "damaged"}));
+    EXPECT_THAT(broken(chunk, shape), Mentions({"field", "damaged"}));
   for (std::size_t size = 0; size < chunk.size(); size += 7)
     EXPECT_THAT(broken({chunk.begin(), chunk.begin() + static_cast<long>(size)}, {16, 16}),
-                Mentions(Facts{"field", "damaged"}));
+                Mentions({"field", "damaged"}));
 }
 
 }  // namespace

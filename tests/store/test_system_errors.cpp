@@ -67,7 +67,7 @@ TEST_F(StoreSystemErrorsTest, ReportsFullDiskInMergeOrRepair) {
               limit_files_to(20'000);
               EXPECT_THAT(
                   error_message([&] { (void)merge_results(directory / "all.h5", {file}, {true}); }),
-                  Mentions(Facts{"all.h5", "File too large"}));
+                  Mentions({"all.h5", "File too large"}));
               EXPECT_THAT(
                   error_message([&] { (void)repair_results(file); }),
                   Mentions({file.string(), "File too large", "wallheat repair " + file.string()}));

@@ -3,9 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <cctype>
-#include <initializer_list>
+#include <concepts>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace wallheat {
@@ -68,8 +69,10 @@ class MentionsMatcher {
 inline testing::Matcher<const std::string&> Mentions(Facts facts) {
   return MentionsMatcher(std::move(facts));
 }
-inline testing::Matcher<const std::string&> Mentions(std::string fact) {
-  return MentionsMatcher({std::move(fact)});
+/// A braced list is always a list of facts: this overload takes a single string only.
+template <std::convertible_to<std::string> Fact>
+testing::Matcher<const std::string&> Mentions(const Fact& fact) {
+  return MentionsMatcher(Facts{fact});
 }
 
 }  // namespace wallheat

@@ -178,7 +178,7 @@ TEST_F(RunMonitorTest, RecordsPeakMemoryOfEachWorker) {
   EXPECT_EQ(status.workers.at(1).peak_memory, 0);
   EXPECT_EQ(monitor_->progress().session_attributes(7).at("rank_memory"), "0:7 1:31250000");
   monitor_->finish("run_finished");
-  EXPECT_THAT(log_.all(), Mentions(Facts{"memory", "31.2 MB"}));
+  EXPECT_THAT(log_.all(), Mentions({"memory", "31.2 MB"}));
 }
 
 TEST_F(RunMonitorTest, CountsThreadsOnceAfterFallbackToCpu) {
@@ -187,7 +187,7 @@ TEST_F(RunMonitorTest, CountsThreadsOnceAfterFallbackToCpu) {
   EXPECT_EQ(attribute("threads"), "9");
   EXPECT_EQ(attribute("plans_at_once"), "9");
   EXPECT_THAT(attribute("workers"),
-              AllOf(testing::ContainsRegex("threads +cpus\n"), Mentions(Facts{"0-1", "gpu"}),
+              AllOf(testing::ContainsRegex("threads +cpus\n"), Mentions({"0-1", "gpu"}),
                     testing::ContainsRegex("cpu avx2 +8")));
 }
 
@@ -206,9 +206,9 @@ TEST_F(RunMonitorTest, NamesRanksOnlyUnderMpi) {
     monitor_->finish("run_finished");
     const std::string name = has_ranks ? "rank" : "worker";
     EXPECT_THAT(log_.all(), testing::ContainsRegex(name + " +host"));
-    EXPECT_THAT(log_.lines(), AllOf(Contains(Mentions(Facts{name + " 1-2", "few cores"})),
+    EXPECT_THAT(log_.lines(), AllOf(Contains(Mentions({name + " 1-2", "few cores"})),
                                     Contains(Mentions({name + " 2", "node2", "it broke"})),
-                                    Contains(Mentions(Facts{name + " 3", "it broke"}))));
+                                    Contains(Mentions({name + " 3", "it broke"}))));
     EXPECT_EQ(log_.all().find("rank") != std::string::npos, has_ranks);
   }
 }
@@ -247,8 +247,8 @@ TEST_F(RunMonitorTest, WarnsOnceAboutImplausibleResults) {
               ElementsAre(Mentions({"plan a", "285", "6", "°C"}),
                           Mentions({"plan a", "0 iterations", "--solver steady"})));
   monitor_->finish("run_finished");
-  EXPECT_THAT(log_.warning_lines(), AllOf(SizeIs(4), Contains(Mentions(Facts{"2 plans", "°C"})),
-                                          Contains(Mentions(Facts{"2 plans", "steady"}))));
+  EXPECT_THAT(log_.warning_lines(), AllOf(SizeIs(4), Contains(Mentions({"2 plans", "°C"})),
+                                          Contains(Mentions({"2 plans", "steady"}))));
 }
 
 TEST_F(RunMonitorTest, ReportsCpuTimeWhenCoresAreShared) {

@@ -119,14 +119,14 @@ TEST(RunStatus, NamesFileThatCannotBeReadOrWritten) {
     return error_message_of<RunError>([&] { (void)read_run_status(path); });
   };
   ASSERT_EQ(::mkfifo(path.c_str(), 0666), 0);
-  EXPECT_THAT(error_message(), Mentions(Facts{"results.h5.status", "pipe"}));
+  EXPECT_THAT(error_message(), Mentions({"results.h5.status", "pipe"}));
   std::filesystem::remove(path);
   std::filesystem::create_symlink("/dev/zero", path);
-  EXPECT_THAT(error_message(), Mentions(Facts{"results.h5.status", "link"}));
+  EXPECT_THAT(error_message(), Mentions({"results.h5.status", "link"}));
   EXPECT_THAT(error_message_of<RunError>([&] {
                 write_run_status(directory / "none" / "results.h5.status", full_status());
               }),
-              Mentions(Facts{"results.h5.status", "No such file"}));
+              Mentions({"results.h5.status", "No such file"}));
 }
 
 TEST(LiveStatus, KeepsWritingAfterFailedWrite) {
@@ -139,7 +139,7 @@ TEST(LiveStatus, KeepsWritingAfterFailedWrite) {
   status.state = "starting";
   live.write(status);
   live.rest();
-  EXPECT_THAT(messages.str(), Mentions(Facts{"results.h5.status", "No such file"}));
+  EXPECT_THAT(messages.str(), Mentions({"results.h5.status", "No such file"}));
   std::filesystem::create_directory(file.parent_path());
   live.keep(status);
   const auto is_written_after = [&](const std::string& before) {

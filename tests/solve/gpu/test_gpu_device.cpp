@@ -49,7 +49,7 @@ TEST(PollUntilDone, AvoidsSpinningOrOversleeping) {
 TEST(PollUntilDone, ThrowsDeviceTimeoutAfterThirtySeconds) {
   SlowDevice device{1e9};
   EXPECT_THAT(error_message_of<DeviceSilent>([&] { device.wait(); }),
-              Mentions(Facts{"30 s", "the kernel of the test"}));
+              Mentions({"30 s", "the kernel of the test"}));
   EXPECT_NEAR(device.now_s, 30, 0.01);
 }
 

@@ -152,7 +152,7 @@ TEST(GpuSolver, RejectsNonFiniteFieldBeforeUpload) {
     FloorPlan plan = room(20, 20);
     plan.domain(3, 7) = value;
     EXPECT_THAT(error_message_of<InputError>([&] { (void)gpu.solver->solve(plan, {}, {}); }),
-                Mentions(Facts{"row 3", "column 7"}));
+                Mentions({"row 3", "column 7"}));
   }
   EXPECT_EQ(gpu.stream->last_blocks, 0);
 }
@@ -209,14 +209,14 @@ TEST(GpuSolver, ThrowsDeviceTooSmallWhenMemoryIsShort) {
   const OnMachine gpu(Kernel::streaming, 1, 1000);
   EXPECT_THAT(
       error_message_of<DeviceTooSmall>([&] { (void)gpu.solver->solve(room(100, 100), {}, {}); }),
-      Mentions(Facts{"1 MiB", "free", "--device cpu"}));
+      Mentions({"1 MiB", "free", "--device cpu"}));
   gpu.stream->free_bytes = std::size_t{1} << 30;
   EXPECT_TRUE(gpu.solver->solve(room(100, 100), {1e-4, 3}, {})) << "after memory becomes free";
   const FloorPlan huge = random_plan(2000, 2000, 1, 1);  // three fields are more than 64 MiB
   EXPECT_THAT(error_message_of<DeviceTooSmall>([&] {
                 (void)gpu.solver->solve(huge, {1e-4, 1}, {});
               }),
-              Mentions(Facts{"64 MiB", "--device cpu"}));
+              Mentions({"64 MiB", "--device cpu"}));
 }
 
 /// Selects a kernel while the solvers of kernel `wrong` return wrong results or throw a device
@@ -255,7 +255,7 @@ TEST_F(KernelVerificationTest, SelectsKernelThatSolvesCorrectly) {
   EXPECT_THAT(warning_, Mentions("cluster"));
   warning_.clear();
   EXPECT_EQ(proven(Kernel::cluster, "it is broken"), Kernel::streaming);
-  EXPECT_THAT(warning_, Mentions(Facts{"cluster", "it is broken"}));
+  EXPECT_THAT(warning_, Mentions({"cluster", "it is broken"}));
   EXPECT_EQ(tried_.back(), Kernel::streaming)
       << "the last kernel must show that the device still works";
   EXPECT_THROW((void)proven(Kernel::streaming), DeviceFault);
