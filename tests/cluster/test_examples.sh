@@ -77,6 +77,7 @@ solved array shared.h5
 check "take over: all jobs end with 0" same '106[1] 0 106[2] 0 106[3] 0 107[0] 0' "$(tail -4 "$LSF_SPOOL/ends" | paste -sd ' ')"
 check "take over: the first job solves the shards of the others" mentions wallheat-106_1.out "shard 3/3"
 check "take over: the last job has no shard to solve" mentions wallheat-106_3.out take-over.sh
+check "take over: the message names no shard" not grep -q "shard [0-9]" wallheat-106_3.out
 check "take over: the last job prints one message" same 1 "$(wc -l < wallheat-106_3.out)" || cat wallheat-106_3.out
 
 wallheat run --data plans --shard 1/2 --out part.h5 --save-fields --log-level error

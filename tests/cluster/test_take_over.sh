@@ -43,7 +43,8 @@ element 3
 check "a job whose shard is locked ends with 0" same 0 $status
 element 4
 check "a job that starts late ends with 0" same 0 $status
-check "a job that starts late reports that it is idle" mentions messages.4 take-over.sh
+check "a job that starts late prints a message" mentions messages.4 take-over.sh
+check "the message names no shard, because the job is idle" not grep -q "shard [0-9]" messages.4
 check "no shard file changes" same "$before" "$(cksum r.part-*.h5)"
 kill "$holder"
 wait "$holder" 2> /dev/null
