@@ -13,7 +13,7 @@ shift
 # shellcheck source-path=SCRIPTDIR source=../configs/site.sh
 . "$site"
 eval "$setup"
-[ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$folder/own-wallheat.sh")")
+[ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$folder/find-wallheat.sh")")
 if [ -n "$merge" ]; then
   out=$("${wallheat[@]}" run "$@" --shard none --print-out) || exit
   part=$("${wallheat[@]}" run "$@" --shard "1/$merge" --print-out) || exit

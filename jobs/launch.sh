@@ -27,7 +27,7 @@ mpirun=${MPIRUN:-mpirun} silence_s=${WALLHEAT_SILENCE_S:-300} mpirun_options=() 
 while [ $# -gt 0 ] && [ "$1" != -- ]; do mpirun_options+=("$1"); shift; done
 [ $# -gt 1 ] || { say "nothing to start: options of mpirun come before --, the command after it"; exit 2; }
 shift
-[ "$1" != wallheat ] || command -v wallheat > /dev/null || set -- "$("$here/own-wallheat.sh")" "${@:2}"
+[ "$1" != wallheat ] || command -v wallheat > /dev/null || set -- "$("$here/find-wallheat.sh")" "${@:2}"
 for word; do [ "$word" != run ] || break; program+=("$word"); done
 result=$("$@" --print-out) || { [ $? != 2 ] || exit 2; say "'$1' cannot be started here"; exit 1; }
 case $result in /*) ;; *) printf '%s\n' "$result"; exit ;; esac  # --help
@@ -38,7 +38,7 @@ case $("$mpirun" --version 2> /dev/null) in
 esac
 # Workers choose their cores, a cut cable is noticed in 6 s, a scheduler's SIGTERM leaves time to close the file.
 for default in {OMPI_MCA_hwloc_base,PRTE_MCA_hwloc_default}_binding_policy=none OMPI_MCA_odls_base_sigkill_timeout=4 \
-  OMPI_MCA_oob_tcp_keepalive_{time=2,intvl=1,probes=3} {OMPI_MCA_plm_rsh,PRTE_MCA_plm_ssh}_agent=lingering-ssh.sh \
+  OMPI_MCA_oob_tcp_keepalive_{time=2,intvl=1,probes=3} {OMPI_MCA_plm_rsh,PRTE_MCA_plm_ssh}_agent=delayed-exit-ssh.sh \
   ${SLURM_JOB_ID:+OMPI_MCA_plm_slurm_args=--no-kill}; do
   printenv "${default%%=*}" > /dev/null || export "${default?}"
 done

@@ -29,7 +29,7 @@ study() {
   done
   for name in "${options[@]}"; do [ -n "${!name}" ] || refuse "give --$name; see $me --help"; done
   if [ "${data:-}" ]; then data=$(realpath -- "$data"); fi
-  wallheat=$("$jobs/own-wallheat.sh")
+  wallheat=$("$jobs/find-wallheat.sh")
   for interpreter in ${PYTHON:-python3 /usr/bin/python3} ''; do
     ! "$interpreter" -c 'import numpy' 2> /dev/null || break  # it ends empty if no Python has NumPy
   done

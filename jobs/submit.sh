@@ -67,7 +67,7 @@ if [ -n "$site" ]; then
   # shellcheck source-path=SCRIPTDIR source=../configs/site.sh
   . "$site"
 fi
-[ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$root/jobs/own-wallheat.sh")")
+[ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$root/jobs/find-wallheat.sh")")
 [ -n "$scheduler" ] || ! command -v sbatch > /dev/null || scheduler=slurm
 [ -n "$scheduler" ] || ! command -v bsub > /dev/null || scheduler=lsf
 case $scheduler in slurm | lsf) ;; *) wrong_usage "neither sbatch nor bsub is here, or --scheduler is wrong: say --scheduler slurm or lsf" ;; esac

@@ -21,7 +21,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -n "$own" ] || { say "the command has no --shard K/N; see 'jobs/take-over.sh --help'"; exit 2; }
-[ "${run_command[0]}" != wallheat ] || command -v wallheat > /dev/null || run_command[0]=$("$here/own-wallheat.sh")
+[ "${run_command[0]}" != wallheat ] || command -v wallheat > /dev/null || run_command[0]=$("$here/find-wallheat.sh")
 
 run='' asked=''
 stop() { asked=yes; [ -z "$run" ] || kill -USR1 "$run" 2> /dev/null; }  # launch.sh closes the file
