@@ -8,7 +8,7 @@
 # need neither, and ends with status 1. Where nothing is missing it says nothing and calls neither apt nor sudo.
 set -euo pipefail
 
-# It stands alone, without usage.sh: container files copy it before all else.
+# This script does not source usage.sh, because container files copy it before all other files.
 case ${1:-} in
   -h | --help) sed -n '2,/^set -/{/^set -/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
   '' | tests) ;;
@@ -17,7 +17,7 @@ esac
 
 packages=(
   g++ cmake ninja-build pkg-config
-  make                               # what cmake takes if nobody names ninja
+  make                               # the default generator of cmake
   libopenmpi-dev openmpi-bin         # MPI and its mpirun
   libhdf5-dev libdeflate-dev         # the result file
   libhwloc-dev                       # which cores a machine has
@@ -36,7 +36,7 @@ if [ "${1:-}" = tests ]; then
   packages+=(dpkg-dev file)                                  # cpack -G DEB asks them what the program needs
   packages+=(python3-nbconvert python3-ipykernel python3-matplotlib)  # the notebook
   packages+=(libeigen3-dev)                                  # direct solves, to check the steady solver
-  # It looks at the report page. Ubuntu has it as a snap only; without it that test is skipped.
+  # A test opens the report page in it. Ubuntu has only a snap of it; without it the test is skipped.
   if grep -qx 'ID=debian' /etc/os-release 2> /dev/null; then packages+=(chromium); fi
 fi
 
@@ -48,13 +48,13 @@ fi
 
 missing=()
 for package in "${packages[@]}"; do
-  # dpkg-query complains about a package that it has never heard of; that one is missing, too.
+  # dpkg-query fails for an unknown package, which counts as missing.
   state=$(dpkg-query --show --showformat='${db:Status-Status} ' "$package" 2> /dev/null || true)
   [[ " $state" == *" installed "* ]] || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-# Ask sudo without a password first; let it ask for one only if somebody can type it.
+# Try sudo without a password first; let it ask for a password only on a terminal.
 if [ "$(id -u)" = 0 ]; then
   as_root=()
 elif command -v sudo > /dev/null && { sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; }; }; then

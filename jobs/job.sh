@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# What slurm.sh and lsf.sh share. They are called, and source this, with
+# Shared code of slurm.sh and lsf.sh, which source it. Both have the arguments
 #   FOLDER [site=FILE] [workers=W] [array=N [take_over=yes]] [merge=N] -- OPTIONS OF wallheat run
-# FOLDER: that of these scripts; site: as submit.sh --site; workers: on each node; array: this is one of N jobs, of which
-# take_over lets each go on with parts that no job is at; merge: make one file of N parts.
+# FOLDER: the folder of these scripts; site: as submit.sh --site; workers: number on each node; array: this is one of N jobs
+# of a job array; take_over: the job continues with shards that no other job solves; merge: merge N shard files.
 folder=$1 site='' workers=1 array='' take_over='' merge=''
 shift
 while [ "${1:---}" != -- ]; do declare "$1"; shift; done
@@ -13,30 +13,32 @@ shift
 # shellcheck source-path=SCRIPTDIR source=../configs/site.sh
 . "$site"
 eval "$setup"
-[ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$folder/own-wallheat.sh")")
+[ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$folder/find-wallheat.sh")")
 if [ -n "$merge" ]; then
   out=$("${wallheat[@]}" run "$@" --shard none --print-out) || exit
-  part=$("${wallheat[@]}" run "$@" --shard "1/$merge" --print-out) || exit
-  exec "${wallheat[@]}" merge --out "$out" "${part%.part-*}".part-*"-of-$merge${part##*"-of-$merge"}"
+  first_shard_file=$("${wallheat[@]}" run "$@" --shard "1/$merge" --print-out) || exit
+  exec "${wallheat[@]}" merge --out "$out" "${first_shard_file%.part-*}".part-*"-of-$merge${first_shard_file##*"-of-$merge"}"
 fi
 
-# The first signal tells why a job is stopped: SIGTERM alone comes with scancel and bkill, but also at the time limit itself.
-run='' stopped_by=''
-stop() { stopped_by=${stopped_by:-$1}; [ -z "$run" ] || kill -USR1 "$run" 2> /dev/null; }
+# The first signal shows why the job is stopped: scancel and bkill send only SIGTERM, but SIGTERM is also sent at the time
+# limit itself.
+run_pid='' stopped_by=''
+stop() { stopped_by=${stopped_by:-$1}; [ -z "$run_pid" ] || kill -USR1 "$run_pid" 2> /dev/null; }
 trap 'stop limit' USR1 USR2 XCPU HUP
 trap 'stop cancel' TERM INT QUIT
-trap : PIPE  # text that nobody reads is lost text
+trap : PIPE  # output without a reader is dropped
 
-# solve NODES INDEX [OPTIONS OF mpirun]: the plans of this job, to its end; sets status. Rank 0 comes on top of the workers.
+# solve NODES INDEX [OPTIONS OF mpirun]: solves the plans of this job and waits for the run to end. Sets status to its
+# exit status. Starts one rank more than there are workers, for rank 0.
 solve() {
   local launch=launch.sh
   [ -z "$take_over" ] || launch=take-over.sh
   "$folder/$launch" -n $(($1 * workers + 1)) --map-by node:OVERSUBSCRIBE "${@:3}" -- \
     "${wallheat[@]}" run --resume "${options[@]}" ${array:+--shard "$2/$array"} &
-  run=$!
+  run_pid=$!
   [ -z "$stopped_by" ] || stop "$stopped_by"
-  while kill -0 $run 2> /dev/null; do wait $run; done
-  wait $run
+  while kill -0 $run_pid 2> /dev/null; do wait $run_pid; done
+  wait $run_pid
   status=$?
   case $status:$stopped_by in
     75:cancel) echo "The job was cancelled; what was solved is stored. To go on, submit it again." ;;

@@ -21,10 +21,10 @@ plans=$folder/plans
 results=$folder/results.h5
 picture=$folder/00001.png
 
-step() { printf '\n== %s\n' "$*"; }
+print_heading() { printf '\n== %s\n' "$*"; }
 
-# No preset, as they need a newer cmake than Ubuntu 22.04 has. A build folder that is there
-# already keeps its settings; CMAKE_GENERATOR counts for a new one only.
+# No preset, because presets need a newer cmake than that of Ubuntu 22.04. An existing build folder
+# keeps its settings; CMAKE_GENERATOR applies to a new one only.
 log=$root/build/configure.log
 mkdir -p "$root/build"
 settings=()
@@ -34,7 +34,7 @@ configure() {
   cmake -S "$root" -B "$root/build" "${settings[@]}" > "$log" 2>&1
 }
 
-step "Libraries"
+print_heading "Libraries"
 if configure; then
   echo "All are here."
 else
@@ -42,18 +42,18 @@ else
   configure || { cat "$log" >&2; exit 1; }
 fi
 
-step "Build"
+print_heading "Build"
 cmake --build "$root/build" --target wallheat
 
-step "24 floor plans"
-# The list of ids is written last: if it is there, all plans are.
+print_heading "24 floor plans"
+# The list of IDs is written last: if it exists, all plans exist.
 if [ -e "$plans/building_ids.txt" ]; then
   echo "They are in $plans already."
 else
   "$wallheat" generate --out "$plans" --count 24
 fi
 
-step "Solve"
+print_heading "Solve"
 # With --resume, plans that are solved are not solved again.
 [ ! -e "$results" ] || echo "$results is there; plans that have a result in it are not solved again."
 status=0
@@ -65,17 +65,17 @@ case $status in
   *) echo "Solving ended with status $status; the messages above say why." >&2; exit "$status" ;;
 esac
 
-step "Summary"
+print_heading "Summary"
 "$wallheat" summary "$results"
 
-step "Picture of plan 00001"
+print_heading "Picture of plan 00001"
 if [ -e "$picture" ]; then
   echo "It is there already."
 else
   "$wallheat" solve 00001 --data "$plans" --png "$picture"
 fi
 
-step "Done"
+print_heading "Done"
 cat <<END
 picture  $picture
 results  $results

@@ -33,8 +33,8 @@ root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=usage.sh
 . "$root/jobs/usage.sh"
 usage 0 "$@"
-wrong_usage() { echo "submit.sh: $*; see 'wallheat submit --help'" >&2; exit 2; }
-fail() { echo "submit.sh: $*" >&2; exit 1; }
+die_with_usage() { echo "submit.sh: $*; see 'wallheat submit --help'" >&2; exit 2; }
+die() { echo "submit.sh: $*" >&2; exit 1; }
 
 dry_run='' scheduler='' nodes=1 cores='' gpus=0 workers='' memory='' array='' running='' take_over='' time=''
 partition='' name=wallheat site=''
@@ -42,127 +42,138 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case $1 in
     --dry-run | --take-over) option=${1#--}; printf -v "${option/-/_}" yes ;;
     --scheduler | --nodes | --cores | --gpus | --workers | --memory | --array | --running | --time | --partition | --name | --site)
-      [ -n "${2:-}" ] || wrong_usage "the value of $1 is missing"
+      [ -n "${2:-}" ] || die_with_usage "the value of $1 is missing"
       printf -v "${1#--}" %s "$2"
       shift
       ;;
-    *) wrong_usage "there is no option $1" ;;
+    *) die_with_usage "there is no option $1" ;;
   esac
   shift
 done
-[ "${1:-}" = -- ] || wrong_usage "the options of wallheat run are missing; they come after --"
+[ "${1:-}" = -- ] || die_with_usage "the options of wallheat run are missing; they come after --"
 shift
 for option; do
   case $option in
-    --shard | --shard=*) wrong_usage "the jobs of an array know their shard: --array N in place of --shard" ;;
-    --retry-failed) [ -z "$take_over" ] || wrong_usage "--take-over passes over failed plans, so leave out --retry-failed" ;;
-    --overwrite) wrong_usage "a job that starts again must not overwrite what it has; remove the old file first" ;;
+    --shard | --shard=*) die_with_usage "the jobs of an array know their shard: --array N in place of --shard" ;;
+    --retry-failed) [ -z "$take_over" ] || die_with_usage "--take-over passes over failed plans, so leave out --retry-failed" ;;
+    --overwrite) die_with_usage "a job that starts again must not overwrite what it has; remove the old file first" ;;
   esac
 done
 # shellcheck source-path=SCRIPTDIR source=../configs/site.sh
 . "$root/configs/site.sh"
 if [ -n "$site" ]; then
-  [ -r "$site" ] || fail "$site cannot be read"
+  [ -r "$site" ] || die "$site cannot be read"
   site=$(realpath -- "$site")
   # shellcheck source-path=SCRIPTDIR source=../configs/site.sh
   . "$site"
 fi
-[ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$root/jobs/own-wallheat.sh")")
+[ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$root/jobs/find-wallheat.sh")")
 [ -n "$scheduler" ] || ! command -v sbatch > /dev/null || scheduler=slurm
 [ -n "$scheduler" ] || ! command -v bsub > /dev/null || scheduler=lsf
-case $scheduler in slurm | lsf) ;; *) wrong_usage "neither sbatch nor bsub is here, or --scheduler is wrong: say --scheduler slurm or lsf" ;; esac
+case $scheduler in
+  slurm | lsf) ;;
+  *) die_with_usage "neither sbatch nor bsub is here, or --scheduler is wrong: say --scheduler slurm or lsf" ;;
+esac
 
-# number NAME LEAST: makes an option's value, if it has one, a decimal number (bash reads 08 to the base of 8).
-number() {
+# require_number NAME MIN: requires that the option's value, if it is not empty, is an integer of at least MIN. Rewrites it
+# without leading zeros, because bash parses 08 as an octal number.
+require_number() {
   [ -n "${!1}" ] || return 0
-  [[ ${!1} =~ ^[0-9]{1,6}$ && $((10#${!1})) -ge $2 ]] || wrong_usage "--$1 must be a number from $2 to 999999, not '${!1}'"
+  [[ ${!1} =~ ^[0-9]{1,6}$ && $((10#${!1})) -ge $2 ]] || die_with_usage "--$1 must be a number from $2 to 999999, not '${!1}'"
   printf -v "$1" %d "$((10#${!1}))"
 }
 cores=${cores:-$cores_per_node} time=${time:-$time_limit}
-for option in nodes cores memory array running workers; do number $option 1; done
-number gpus 0
+for option in nodes cores memory array running workers; do require_number $option 1; done
+require_number gpus 0
 workers=${workers:-$((gpus > 0 ? gpus : 1))}
-[ -n "$array" ] || [ -z "$running$take_over" ] || wrong_usage "--running and --take-over are for the jobs of an --array"
-[ "$array" != 1 ] || array=''  # a single part is the whole
+[ -n "$array" ] || [ -z "$running$take_over" ] || die_with_usage "--running and --take-over are for the jobs of an --array"
+[ "$array" != 1 ] || array=''  # one shard is the whole campaign
 limit_s=0 n='([0-9]{1,6})'
 if [[ $time =~ ^($n:)?$n:([0-5][0-9])$ ]]; then
   limit_s=$((10#0${BASH_REMATCH[2]} * 3600 + 10#${BASH_REMATCH[3]} * 60 + 10#${BASH_REMATCH[4]}))
 elif [[ $time =~ ^(${n}d)?(${n}h)?(${n}m)?(${n}s)?$ ]]; then
   limit_s=$((10#0${BASH_REMATCH[2]} * 86400 + 10#0${BASH_REMATCH[4]} * 3600 + 10#0${BASH_REMATCH[6]} * 60 + 10#0${BASH_REMATCH[8]}))
 fi
-[ $limit_s -gt 0 ] || wrong_usage "--time must be above 0, such as 4h, 90m, 1h30m, 1:30:00 or 90:00 (minutes), not '$time'"
+[ $limit_s -gt 0 ] || die_with_usage "--time must be above 0, such as 4h, 90m, 1h30m, 1:30:00 or 90:00 (minutes), not '$time'"
 
-# --- Whether it can run, and what is left --------------------------------------------------------
+# --- The check of the run, and the open shards ---------------------------------------------------
 
-look() { (set +eu; eval "$setup" > /dev/null; "${wallheat[@]}" run --resume "$@") 2>&1; }
-parts='' shard=none
+# query_run OPTION...: prints what 'wallheat run' prints for an option that starts no run; returns its exit status.
+query_run() { (set +eu; eval "$setup" > /dev/null; "${wallheat[@]}" run --resume "$@") 2>&1; }
+task_indices='' shard=none
 if [ -n "$array" ]; then
-  parts=1-$array shard=1/$array
-  largest=$({ scontrol show config || bparams -a; } 2> /dev/null |  # Slurm counts from 0
+  task_indices=1-$array shard=1/$array
+  max_array_jobs=$({ scontrol show config || bparams -a; } 2> /dev/null |  # Slurm counts from 0
     awk '$1 == "MaxArraySize" { print $3 - 1 } $1 == "MAX_JOB_ARRAY_SIZE" { print $3 }') || true
-  [ "$array" -le "${largest:=$array}" ] ||
-    wrong_usage "an array has $largest jobs at most here: say --array $largest --take-over, so that each goes on until its time is up"
-  if open=$(look "$@" --shard "$shard" --print-open-shards) && [ "$(wc -l <<< "$open")" != "$array" ]; then
-    left=$(cut -d / -f 1 <<< "$open" | sort -n | paste -sd ,)
-    echo "submit.sh: of the $array parts these are left: ${left:-none}" >&2
-    parts=${left:-$parts} shard=${parts%%[,-]*}/$array
+  [ "$array" -le "${max_array_jobs:=$array}" ] ||
+    die_with_usage "an array has $max_array_jobs jobs at most here: say --array $max_array_jobs --take-over, so that each goes on until its time is up"
+  if open_shards=$(query_run "$@" --shard "$shard" --print-open-shards) &&
+    [ "$(wc -l <<< "$open_shards")" != "$array" ]; then
+    open_indices=$(cut -d / -f 1 <<< "$open_shards" | sort -n | paste -sd ,)
+    echo "submit.sh: of the $array parts these are left: ${open_indices:-none}" >&2
+    task_indices=${open_indices:-$task_indices} shard=${task_indices%%[,-]*}/$array
   fi
 fi
 status=0
-answer=$(look "$@" --shard "$shard" ${memory:+--memory "$memory"} --check="job${cores:+:$cores/$workers}") || status=$?
-nothing_left=$(sed -n 's/^done  *//p' <<< "$answer")
-case $status:$answer in
-  0:*) sed -n 's/^warning  */submit.sh: /p' <<< "$answer" >&2 ;;
-  1:*"has none to solve"*) nothing_left="there are fewer plans than parts" ;;
+check_report=$(query_run "$@" --shard "$shard" ${memory:+--memory "$memory"} --check="job${cores:+:$cores/$workers}") || status=$?
+done_reason=$(sed -n 's/^done  *//p' <<< "$check_report")
+case $status:$check_report in
+  0:*) sed -n 's/^warning  */submit.sh: /p' <<< "$check_report" >&2 ;;
+  1:*"has none to solve"*) done_reason="there are fewer plans than parts" ;;
   [12]:*"wallheat: "*)
-    sed -n '/^problem \|^wallheat: /p' <<< "$answer" >&2
+    sed -n '/^problem \|^wallheat: /p' <<< "$check_report" >&2
     [ "$status$dry_run" = 1yes ] || exit "$status"
     ;;
   *) echo "submit.sh: '${wallheat[*]}' cannot be started here, so nothing is checked" >&2 ;;
 esac
-if [ -n "$nothing_left" ]; then
-  [ -z "$array" ] || nothing_left+="; 'wallheat merge' makes one file of the parts"
-  echo "submit.sh: nothing is left to solve: $nothing_left" >&2
+if [ -n "$done_reason" ]; then
+  [ -z "$array" ] || done_reason+="; 'wallheat merge' makes one file of the parts"
+  echo "submit.sh: nothing is left to solve: $done_reason" >&2
   [ -n "$dry_run" ] || exit 0
 fi
 
 # --- The job, and the one that merges the parts of an array --------------------------------------
 
-quoted() { local words; printf -v words '%q ' "$@"; echo "${words% }"; }
+# Prints its arguments as one line that a shell parses back into them.
+quote_command() { local line; printf -v line '%q ' "$@"; echo "${line% }"; }
 script=$root/jobs/$scheduler.sh
-warning_s=$((limit_s < 1200 ? limit_s / 10 : 120))  # the run is asked to stop so long before the time limit
-words=("$script" "$root/jobs" ${site:+"site=$site"} "workers=$workers" ${array:+"array=$array"} ${take_over:+take_over=yes} -- "$@")
-merge_words=("$script" "$root/jobs" ${site:+"site=$site"} "merge=$array" -- "$@")
+signal_lead_s=$((limit_s < 1200 ? limit_s / 10 : 120))  # time from the stop signal to the time limit
+job_command=("$script" "$root/jobs" ${site:+"site=$site"} "workers=$workers" ${array:+"array=$array"}
+  ${take_over:+take_over=yes} -- "$@")
+merge_command=("$script" "$root/jobs" ${site:+"site=$site"} "merge=$array" -- "$@")
 if [ "$scheduler" = slurm ]; then
   printf -v limit %d:%02d $((limit_s / 60)) $((limit_s % 60))
   submit=(sbatch --parsable --time="$limit" "${slurm_options[@]}" ${partition:+--partition="$partition"})
-  options=(--job-name="$name" --nodes="$nodes" "--signal=B:USR1@$warning_s")
-  if [ -n "$array" ]; then options+=(--output="$name-%A_%a.out" --array="$parts${running:+%$running}")
+  options=(--job-name="$name" --nodes="$nodes" "--signal=B:USR1@$signal_lead_s")
+  if [ -n "$array" ]; then options+=(--output="$name-%A_%a.out" --array="$task_indices${running:+%$running}")
   else options+=(--output="$name-%j.out"); fi
   if [ -n "$cores" ]; then options+=(--cpus-per-task="$cores"); else options+=(--exclusive); fi
   [ "$gpus" = 0 ] || options+=("${slurm_gpu_option[@]//\{\}/$gpus}")
   [ -z "$memory" ] || options+=("${slurm_memory_option[@]//\{\}/$memory}")
   merge_options=(--job-name="$name-merge" --output="$name-merge-%j.out" --nodes=1)
-  after=--dependency=afterany: end=''
+  dependency_prefix=--dependency=afterany: dependency_suffix=''
 else
-  [ -n "$cores" ] || fail "LSF has to know the cores of a node: say --cores, or cores_per_node in the site file"
+  [ -n "$cores" ] || die "LSF has to know the cores of a node: say --cores, or cores_per_node in the site file"
   printf -v limit %d:%02d $(((limit_s + 59) / 3600)) $(((limit_s + 59) / 60 % 60))
   submit=(bsub -W "$limit" "${lsf_options[@]}" ${partition:+-q "$partition"})
-  options=(-J "$name${array:+[$parts]}${running:+%$running}" -o "$name-%J${array:+_%I}.out" -n $((nodes * cores))
-    -R "span[ptile=$cores]" -wt $(((warning_s + 59) / 60)) -wa USR1 -Q 75 -r)
+  options=(-J "$name${array:+[$task_indices]}${running:+%$running}" -o "$name-%J${array:+_%I}.out" -n $((nodes * cores))
+    -R "span[ptile=$cores]" -wt $(((signal_lead_s + 59) / 60)) -wa USR1 -Q 75 -r)
   [ "$gpus" = 0 ] || options+=("${lsf_gpu_option[@]//\{\}/$gpus}")
   [ -z "$memory" ] || options+=("${lsf_memory_option[@]//\{\}/$memory}")
   merge_options=(-J "$name-merge" -o "$name-merge-%J.out" -n 1 -w)
-  after='ended(' end=')' words=("$(quoted "${words[@]}")") merge_words=("$(quoted "${merge_words[@]}")")  # bsub takes a line of a shell
+  dependency_prefix='ended(' dependency_suffix=')'
+  # bsub expects the command as one line for a shell.
+  job_command=("$(quote_command "${job_command[@]}")") merge_command=("$(quote_command "${merge_command[@]}")")
 fi
-# take COMMAND...: submits it, and prints the job's number.
-take() { if [ -n "$dry_run" ]; then quoted "$@" >&3; echo JOB; else "$@" | grep -o '[0-9]\+' | head -n 1; fi; }
+# submit_job COMMAND...: runs a submission command and prints the job's ID. In a dry run prints the command to fd 3 instead.
+submit_job() { if [ -n "$dry_run" ]; then quote_command "$@" >&3; echo JOB; else "$@" | grep -o '[0-9]\+' | head -n 1; fi; }
 exec 3>&1
-job=$(take "${submit[@]}" "${options[@]}" "${words[@]}") || fail "$scheduler has not taken the job"
-[ -n "$dry_run" ] || echo "submitted: job $job"
+job_id=$(submit_job "${submit[@]}" "${options[@]}" "${job_command[@]}") || die "$scheduler has not taken the job"
+[ -n "$dry_run" ] || echo "submitted: job $job_id"
 if [ -n "$array" ]; then
-  merge=$(take "${submit[@]}" "${merge_options[@]}" "$after$job$end" "${merge_words[@]}") ||
-    fail "$scheduler has not taken the merge: when job $job has ended, merge the parts by hand"
-  [ -n "$dry_run" ] || echo "submitted: job $merge merges the parts when job $job has ended"
+  dependency=$dependency_prefix$job_id$dependency_suffix
+  merge_id=$(submit_job "${submit[@]}" "${merge_options[@]}" "$dependency" "${merge_command[@]}") ||
+    die "$scheduler has not taken the merge: when job $job_id has ended, merge the parts by hand"
+  [ -n "$dry_run" ] || echo "submitted: job $merge_id merges the parts when job $job_id has ended"
 fi
 [ -z "$dry_run" ] || cat "$script" "$root/jobs/job.sh"

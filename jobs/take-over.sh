@@ -11,42 +11,42 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=usage.sh
 . "$here/usage.sh"
 usage 0 "$@"
-say() { echo "take-over.sh: $*" >&2; }
+log() { echo "take-over.sh: $*" >&2; }
 
-mpirun_options=() run_command=() own=''
+mpirun_options=() run_command=() own_shard=''
 while [ $# -gt 0 ] && [ "$1" != -- ]; do mpirun_options+=("$1"); shift; done
 shift
 while [ $# -gt 0 ]; do
-  if [ "$1" = --shard ]; then own=${2:-}; shift; else run_command+=("$1"); fi
+  if [ "$1" = --shard ]; then own_shard=${2:-}; shift; else run_command+=("$1"); fi
   shift
 done
-[ -n "$own" ] || { say "the command has no --shard K/N; see 'jobs/take-over.sh --help'"; exit 2; }
-[ "${run_command[0]}" != wallheat ] || command -v wallheat > /dev/null || run_command[0]=$("$here/own-wallheat.sh")
+[ -n "$own_shard" ] || { log "the command has no --shard K/N; see 'jobs/take-over.sh --help'"; exit 2; }
+[ "${run_command[0]}" != wallheat ] || command -v wallheat > /dev/null || run_command[0]=$("$here/find-wallheat.sh")
 
-run='' asked=''
-stop() { asked=yes; [ -z "$run" ] || kill -USR1 "$run" 2> /dev/null; }  # launch.sh closes the file
+run_pid='' stop_requested=''
+stop() { stop_requested=yes; [ -z "$run_pid" ] || kill -USR1 "$run_pid" 2> /dev/null; }  # launch.sh closes the file
 trap stop USR1 USR2 TERM INT QUIT HUP XCPU
-trap : PIPE  # text that nobody reads is lost text
+trap : PIPE  # output without a reader is dropped
 
-worst=0 solved='' last='' status=1
-while [ -z "$asked" ]; do
-  shard=$("${run_command[@]}" --shard "$own" --print-open-shards) || exit
+worst_status=0 has_solved='' last_shard='' status=1
+while [ -z "$stop_requested" ]; do
+  shard=$("${run_command[@]}" --shard "$own_shard" --print-open-shards) || exit
   shard=${shard%%$'\n'*}
-  [ -n "$shard$last" ] || say "all parts are solved, or another job is at them: nothing is left for this one"
-  [ -n "$shard" ] || exit $worst
-  [ "$shard" != "$last" ] || exit $((solved ? 75 : status))  # it would fail again
-  [ "$shard" = "$own" ] || say "nobody is at shard $shard, so it is solved here"
+  [ -n "$shard$last_shard" ] || log "all parts are solved, or another job is at them: nothing is left for this one"
+  [ -n "$shard" ] || exit $worst_status
+  [ "$shard" != "$last_shard" ] || exit $((has_solved ? 75 : status))  # it would fail again
+  [ "$shard" = "$own_shard" ] || log "nobody is at shard $shard, so it is solved here"
   "$here/launch.sh" "${mpirun_options[@]}" -- "${run_command[@]}" --shard "$shard" &
-  run=$!
-  [ -z "$asked" ] || stop
-  while kill -0 $run 2> /dev/null; do wait $run; done
-  wait $run
-  status=$? run='' last=$shard
+  run_pid=$!
+  [ -z "$stop_requested" ] || stop
+  while kill -0 $run_pid 2> /dev/null; do wait $run_pid; done
+  wait $run_pid
+  status=$? run_pid='' last_shard=$shard
   case $status in
-    0) solved=1 ;;
-    3) solved=1 worst=3 ;;
+    0) has_solved=1 ;;
+    3) has_solved=1 worst_status=3 ;;
     1) ;;  # another job was faster, or the shard cannot be solved
     *) exit $status ;;
   esac
 done
-exit $((status ? status : worst))
+exit $((status ? status : worst_status))

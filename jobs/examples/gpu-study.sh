@@ -15,53 +15,53 @@ set -Eeuo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"
 data='' out='' interval=0.5s recording=none times=1=212,2=140,3=110,4=105,8=145
 here=$PWD
-study data out interval recording times -- "$@"
+start_study data out interval recording times -- "$@"
 device=cpu
-if has_gpu; then device=gpu; else left_out "what is of GPUs" "there is none here that this wallheat can use"; fi
+if has_gpu; then device=gpu; else note_omission "what is of GPUs" "there is none here that this wallheat can use"; fi
 
-task "Task 1: the node"
-told devices "Cores, instruction sets, what they could do at best, GPUs" devices
+begin_task "Task 1: the node"
+wallheat_step devices "Cores, instruction sets, what they could do at best, GPUs" devices
 if command -v nvidia-smi > /dev/null; then
-  text nvidia-smi "nvidia-smi" nvidia-smi
+  text_step nvidia-smi "nvidia-smi" nvidia-smi
 else
-  left_out "the table of nvidia-smi" "it is not installed here"
+  note_omission "the table of nvidia-smi" "it is not installed here"
 fi
 
-task "Task 2: a run, and what the node does meanwhile"
-# recorded    solves the plans while the node is recorded
+begin_task "Task 2: a run, and what the node does meanwhile"
+# recorded    solves the plans while `wallheat monitor` records the node; --list prints this name
 recorded() {
-  local monitor status=0
+  local monitor_pid status=0
   "$wallheat" monitor --interval "$interval" --csv node.csv --overwrite > /dev/null 2>&1 &
-  monitor=$!
+  monitor_pid=$!
   "$wallheat" run --data "$data" --out run.h5 --overwrite --device $device --progress none --log-level warning || status=$?
   while [ "$(wc -l < node.csv)" -lt 4 ]; do sleep 0.1; done  # a run may be over before the first samples
-  kill "$monitor"
-  wait "$monitor" || true
+  kill "$monitor_pid"
+  wait "$monitor_pid" || true
   [ $status = 0 ] || [ $status = 3 ]
 }
-made recorded recorded
-told utilisation "Means and largest values, and all over time" monitor node.csv
-[ $device = cpu ] || text processes "Who uses each GPU" "$wallheat" monitor --processes --samples 3
+run_step recorded recorded
+wallheat_step utilisation "Means and largest values, and all over time" monitor node.csv
+[ $device = cpu ] || text_step processes "Who uses each GPU" "$wallheat" monitor --processes --samples 3
 if [ "$recording" != none ]; then
-  made recording.txt cat "$(cd "$here" && realpath -- "$recording")"
-  told recording "The listing $recording" monitor recording.txt
+  run_step recording.txt cat "$(cd "$here" && realpath -- "$recording")"
+  wallheat_step recording "The listing $recording" monitor recording.txt
 fi
 
-task "Task 3: where the time went" "run.html shows every thread over time and each GPU's kernels; trace.json is for ui.perfetto.dev."
-told steps "By step, of all threads and GPUs" summary run.h5
-made run.html "$wallheat" summary run.h5 --page @OUT@
-made trace.json "$wallheat" trace run.h5 --out @OUT@
+begin_task "Task 3: where the time went" "run.html shows every thread over time and each GPU's kernels; trace.json is for ui.perfetto.dev."
+wallheat_step steps "By step, of all threads and GPUs" summary run.h5
+run_step run.html "$wallheat" summary run.h5 --page @OUT@
+run_step trace.json "$wallheat" trace run.h5 --out @OUT@
 
-task "Task 4: the solver by itself"
+begin_task "Task 4: the solver by itself"
 if [ $device = gpu ]; then
-  told kernels "Plans a second with 1, 2, 4, ... of them in flight" bench --device gpu --quick
+  wallheat_step kernels "Plans a second with 1, 2, 4, ... of them in flight" bench --device gpu --quick
 else
-  told kernels "The solver on these cores, against what a core could do at best" bench --plans 2 --repeat 1
+  wallheat_step kernels "The solver on these cores, against what a core could do at best" bench --plans 2 --repeat 1
 fi
 
-task "Task 5: what more of them bring" "For a table of nodes and GPUs, run with 1, 2, 4, ... of them (jobs/examples/gpus.sh) and name\
+begin_task "Task 5: what more of them bring" "For a table of nodes and GPUs, run with 1, 2, 4, ... of them (jobs/examples/gpus.sh) and name\
  the result files: wallheat scaling one.h5 two.h5 four.h5."
-told scaling-given "The times given: speed-up, efficiency, and Amdahl's law" scaling --times "$times"
-told scaling-predicted "This run's plans on more workers" scaling --replay run.h5 --workers 1,2,4,8,16
+wallheat_step scaling-given "The times given: speed-up, efficiency, and Amdahl's law" scaling --times "$times"
+wallheat_step scaling-predicted "This run's plans on more workers" scaling --replay run.h5 --workers 1,2,4,8,16
 
-page "A node and its GPUs"
+write_page "A node and its GPUs"

@@ -10,30 +10,31 @@ set -Eeuo pipefail
 # shellcheck source-path=SCRIPTDIR source=../steps.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"
 out='' memory=16
-study out memory -- "$@"
+start_study out memory -- "$@"
 
-task "Task 1: CPU and GPU over the size of plans"
+begin_task "Task 1: CPU and GPU over the size of plans"
 if has_gpu; then
-  told sizes "This GPU and these cores" bench --device gpu
+  wallheat_step sizes "This GPU and these cores" bench --device gpu
 else
-  left_out "measurements of a GPU" "there is none here that this wallheat can use"
-  told sizes "The solvers on one core" bench --solvers --plans 1 --sizes 64,128,256,512 --repeat 1
+  note_omission "measurements of a GPU" "there is none here that this wallheat can use"
+  wallheat_step sizes "The solvers on one core" bench --solvers --plans 1 --sizes 64,128,256,512 --repeat 1
 fi
 
-task "Task 2: what the way to a GPU costs" "A plan goes to the GPU once and makes thousands of iterations there, so what it costs is not the\
+begin_task "Task 2: what the way to a GPU costs" "A plan goes to the GPU once and makes thousands of iterations there, so what it costs is not the\
  way but the start of a plan, and small plans are done on cores before it begins."
-told offload "From so many operations on a value it pays: 15 GB/s, 1e12 operations/s there, 1e10 of a core here" \
+wallheat_step offload "From so many operations on a value it pays: 15 GB/s, 1e12 operations/s there, 1e10 of a core here" \
   offload --bandwidth 15e9 --gpu 1e12 --cpu 1e10
 
-task "Task 3: what fits" "A plan that is too large for the GPU even alone is refused with a sentence that names it; the same plan is solved\
+begin_task "Task 3: what fits" "A plan that is too large for the GPU even alone is refused with a sentence that names it; the same plan is solved\
  by cores with --device cpu."
-# memory_rows    a large plan takes three fields of doubles and a bit a cell for its mask
+# memory_rows    prints how many plans fit into the memory of a GPU: each needs three fields of doubles, and one bit per cell
+# for its mask
 memory_rows() {
   echo "cells along a side   GB on the GPU   plans at once in $memory GB"
   for side in 512 2048 8192 16384 32768; do
     awk -v n="$side" -v memory="$memory" 'BEGIN { gb = n * n * 24.125 / 1e9; printf "%18d   %13.3g   %d\n", n, gb, memory / gb }'
   done
 }
-text memory "Memory" memory_rows
+text_step memory "Memory" memory_rows
 
-page "Why a GPU, and for which plans"
+write_page "Why a GPU, and for which plans"

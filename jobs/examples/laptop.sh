@@ -7,7 +7,7 @@ jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=../usage.sh
 . "$jobs/usage.sh"
 usage 0 "$@"
-wallheat=$("$jobs/own-wallheat.sh")
+wallheat=$("$jobs/find-wallheat.sh")
 data=${1:-plans} out=${2:-results.h5}
 
 "$wallheat" run --data "$data" --out "$out" --save-fields --resume

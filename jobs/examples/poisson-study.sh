@@ -12,21 +12,21 @@ set -Eeuo pipefail
 # shellcheck source-path=SCRIPTDIR source=../steps.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"
 out='' sizes=64,128,256,512,1024 python=64,128,256
-study out sizes python -- "$@"
-[ "$interpreter" ] || refuse "no Python here has NumPy; PYTHON=... names one that has" 1
-first=${sizes%%,*}
-stop=(--norm l2 --tolerance 1e-4 --max-iterations 100000)
+start_study out sizes python -- "$@"
+[ "$interpreter" ] || die "no Python here has NumPy; PYTHON=... names one that has" 1
+first_size=${sizes%%,*}
+stop_options=(--norm l2 --tolerance 1e-4 --max-iterations 100000)
 
-task "Task 1: the plate"
-made plate.txt "$wallheat" generate --kind poisson --count 1 --size "$first" --out plate --overwrite
-solved plate.h5 --data plate "${stop[@]}" --save-fields
-picture plate "N = $first: source and temperatures" plate.h5 00001 --data plate --show source,field
+begin_task "Task 1: the plate"
+run_step plate.txt "$wallheat" generate --kind poisson --count 1 --size "$first_size" --out plate --overwrite
+solve_step plate.h5 --data plate "${stop_options[@]}" --save-fields
+plot_step plate "N = $first_size: source and temperatures" plate.h5 00001 --data plate --show source,field
 
-task "Task 2: every program over the size" "All stop when the 2-norm of a change is below 1e-4, but steady, which finds the steady state itself.\
+begin_task "Task 2: every program over the size" "All stop when the 2-norm of a change is below 1e-4, but steady, which finds the steady state itself.\
  Seconds are those of one core, without the start of a program; speed-ups are against NumPy of that size."
-"$interpreter" -c 'import numba' 2> /dev/null || left_out Numba "no Python here has it"
-# One after the other into rows.json, so that a study that is stopped goes on with the next one.
-made programs.json "$interpreter" "$jobs/examples/poisson.py" "$wallheat" "$sizes" "$python" -- "${stop[@]}"
-pages+=(programs.json)
+"$interpreter" -c 'import numba' 2> /dev/null || note_omission Numba "no Python here has it"
+# The program writes each row to rows.json when it is measured, so a study that was stopped resumes with the next row.
+run_step programs.json "$interpreter" "$jobs/examples/poisson.py" "$wallheat" "$sizes" "$python" -- "${stop_options[@]}"
+page_inputs+=(programs.json)
 
-page "Poisson's equation on a plate"
+write_page "Poisson's equation on a plate"

@@ -34,8 +34,8 @@ def numba_step(old, new, source):
     return np.sqrt(squares)
 
 
-def iterated(step, size):
-    step(np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((1, 1)))  # compiles it
+def iterate(step, size):
+    step(np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((1, 1)))  # compiles the step
     start = time.perf_counter()
     old, new = np.zeros((size, size)), np.zeros((size, size))
     source = np.zeros((size, size))
@@ -50,21 +50,23 @@ def iterated(step, size):
         time.perf_counter() - start
 
 
-def solved(wallheat, size, options):
+def solve(wallheat, size, options):
     subprocess.run([wallheat, "generate", "--kind", "poisson", "--count", "1", "--size", str(size), "--out", "plates",
                     "--overwrite"], check=True, stdout=subprocess.DEVNULL)
-    said = json.loads(subprocess.run([wallheat, "solve", "00001", "--data", "plates", "--npy", "plate.npy", "--overwrite",
-                                      "--json", *options], check=True, capture_output=True).stdout)
+    finished = subprocess.run([wallheat, "solve", "00001", "--data", "plates", "--npy", "plate.npy", "--overwrite", "--json",
+                               *options], check=True, capture_output=True)
+    result = json.loads(finished.stdout)
     middle = np.load("plate.npy")[size // 2, size // 2]
-    return said["iterations"], said["last_delta"], said["mean_temp"], float(middle), said["cpu_s"]
+    return result["iterations"], result["last_delta"], result["mean_temp"], float(middle), result["cpu_s"]
 
 
 def report(rows):
-    """A table and a figure; `layout` tells wallheat page what they are: styles are [form, digits, unit], an axis has
-    its scale (1: powers of two, 2: of ten), and mark 2 is points with a line."""
+    """Returns a table and a chart. `layout` describes them to wallheat page: styles are [format, digits, unit], an axis
+    has its scale (1: powers of two, 2: powers of ten), and mark 2 is points with a line."""
     for row in rows:
-        base = [other["seconds"] for other in rows if other["size"] == row["size"] and other["program"] == "numpy"]
-        row["speed_up"] = base[0] / row["seconds"] if base else None
+        numpy_seconds = [other["seconds"] for other in rows
+                         if other["size"] == row["size"] and other["program"] == "numpy"]
+        row["speed_up"] = numpy_seconds[0] / row["seconds"] if numpy_seconds else None
     programs = dict.fromkeys(row["program"] for row in rows)
     series = [{"name": name, "x": [row["size"] for row in rows if row["program"] == name],
                "y": [row["seconds"] for row in rows if row["program"] == name]} for name in programs]
@@ -76,25 +78,26 @@ def report(rows):
 
 
 def main():
-    wallheat, sizes, of_python = sys.argv[1], *([int(size) for size in words.split(",")] for words in sys.argv[2:4])
+    wallheat, sizes, python_sizes = sys.argv[1], *([int(size) for size in text.split(",")] for text in sys.argv[2:4])
     options = sys.argv[5:]
-    kept, part = pathlib.Path("rows.json"), pathlib.Path("part-rows.json")
-    rows = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else []
-    programs = {"numpy": lambda size: iterated(numpy_step, size)}
+    rows_file, temporary_file = pathlib.Path("rows.json"), pathlib.Path("part-rows.json")
+    rows = json.loads(rows_file.read_text(encoding="utf-8")) if rows_file.exists() else []
+    programs = {"numpy": lambda size: iterate(numpy_step, size)}
     try:
         import numba
-        programs["numba"] = lambda size: iterated(numba.njit(numba_step), size)
+        programs["numba"] = lambda size: iterate(numba.njit(numba_step), size)
     except ImportError:
         pass
-    ours = {"jacobi": options, "fastforward": [*options, "--solver", "fastforward"], "steady": ["--solver", "steady"]}
+    wallheat_options = {"jacobi": options, "fastforward": [*options, "--solver", "fastforward"],
+                        "steady": ["--solver", "steady"]}
     for size in sizes:
-        for program in [*(programs if size in of_python else []), *ours]:
+        for program in [*(programs if size in python_sizes else []), *wallheat_options]:
             if any((row["size"], row["program"]) == (size, program) for row in rows):
                 continue
-            row = programs[program](size) if program in programs else solved(wallheat, size, ours[program])
+            row = programs[program](size) if program in programs else solve(wallheat, size, wallheat_options[program])
             rows.append(dict(zip(COLUMNS, [size, program, *row])))
-            part.write_text(json.dumps(rows), encoding="utf-8")
-            part.replace(kept)
+            temporary_file.write_text(json.dumps(rows), encoding="utf-8")
+            temporary_file.replace(rows_file)
     print(json.dumps(report(rows)))
 
 

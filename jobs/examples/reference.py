@@ -24,14 +24,14 @@ import numpy as np
 
 
 def load(directory, plan_id):
-    """The field with its ring, and the mask of the interior cells, which has none."""
+    """Returns the field with its border of zeros, and the mask of the interior cells without a border."""
     domain = np.load(directory / f"{plan_id}_domain.npy")
     interior = np.load(directory / f"{plan_id}_interior.npy") != 0
     return np.pad(np.asarray(domain, dtype=np.float64, order="C"), 1), np.ascontiguousarray(interior)
 
 
 def iterate(field, interior, tolerance, max_iterations):
-    """Iterates in place; returns the number of iterations and the largest change of the last one."""
+    """Iterates in place. Returns the number of iterations and the delta of the last one."""
     width = field.shape[1]
     values = field.reshape(-1)
     cells = np.flatnonzero(np.pad(interior, 1))
@@ -46,8 +46,8 @@ def iterate(field, interior, tolerance, max_iterations):
     return iterations, delta
 
 
-def compiled_iterate():
-    """The same as iterate(), compiled; ends the program where Numba is missing."""
+def compile_iterate():
+    """Returns a compiled version of iterate(). Exits if Numba is not installed."""
     try:
         import numba
     except ImportError:
@@ -83,7 +83,7 @@ def compiled_iterate():
 
 
 def summary(temperatures):
-    """Mean, population standard deviation, and the shares above 18 °C and below 15 °C in percent."""
+    """Returns mean, population standard deviation, and the shares above 18 °C and below 15 °C in percent."""
     if temperatures.size == 0:
         return [np.nan] * 4
     return [
@@ -107,15 +107,15 @@ def main():
                         help="print the wall time as JSON in place of the CSV, compilation left out")
     arguments = parser.parse_args()
 
-    method = compiled_iterate() if arguments.numba else iterate
-    say = (lambda *words, **how: None) if arguments.seconds else print
+    iterate_plan = compile_iterate() if arguments.numba else iterate
+    print_row = (lambda *values, **options: None) if arguments.seconds else print
     start = time.perf_counter()
-    say("building_id, mean_temp, std_temp, pct_above_18, pct_below_15")
+    print_row("building_id, mean_temp, std_temp, pct_above_18, pct_below_15")
     for plan_id in (arguments.plans / "building_ids.txt").read_text().split()[:arguments.first]:
         padded, interior = load(arguments.plans, plan_id)
-        iterations, delta = method(padded, interior, arguments.tolerance, arguments.max_iterations)
+        iterations, delta = iterate_plan(padded, interior, arguments.tolerance, arguments.max_iterations)
         field = padded[1:-1, 1:-1]
-        say(plan_id, *(float(value) for value in summary(field[interior])), sep=", ", flush=True)
+        print_row(plan_id, *(float(value) for value in summary(field[interior])), sep=", ", flush=True)
         if arguments.fields:
             np.savez(arguments.fields / f"{plan_id}.npz", field=field, iterations=iterations, last_delta=delta)
     if arguments.seconds:

@@ -17,34 +17,34 @@ set -Eeuo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"
 here=$PWD
 out='' partitions=all sacct=ask sinfo=ask classes=4,4 bandwidth=15e9 core=1e9 gpu=1e12
-study out partitions sacct sinfo classes bandwidth core gpu -- "$@"
+start_study out partitions sacct sinfo classes bandwidth core gpu -- "$@"
 
-# listing NAME GIVEN COMMAND...    NAME.txt: the file that was given, or what Slurm answers
-listing() {
-  if [ "$2" = ask ]; then made "$1.txt" "${@:3}"; else made "$1.txt" cat "$(cd "$here" && realpath -- "$2")"; fi
+# listing_step NAME FILE COMMAND...    writes NAME.txt: a copy of FILE, or the output of the Slurm command if FILE is "ask"
+listing_step() {
+  if [ "$2" = ask ]; then run_step "$1.txt" "${@:3}"; else run_step "$1.txt" cat "$(cd "$here" && realpath -- "$2")"; fi
 }
 export SLURM_TIME_FORMAT=%s
 fields=JobIDRaw,JobID,Partition,QOS,State,Submit,Eligible,Start,End,TimelimitRaw,AllocNodes,AllocCPUS,ReqMem,ReqTRES
-listing nodes "$sinfo" sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'
-listing jobs "$sacct" sacct -X -D -n -P --allusers -S now-30days -o "$fields"
+listing_step nodes "$sinfo" sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'
+listing_step jobs "$sacct" sacct -X -D -n -P --allusers -S now-30days -o "$fields"
 [ "$list_only" ] || date=$(LC_ALL=C date -u -r jobs.txt '+%B %d, %Y %H:%M UTC')
-waits=(queue --sacct jobs.txt --cpu-hours "$classes")
-[ "$partitions" = all ] || waits+=(--partition "$partitions")
+queue_command=(queue --sacct jobs.txt --cpu-hours "$classes")
+[ "$partitions" = all ] || queue_command+=(--partition "$partitions")
 
-task "Task 1: mean waits" "The listing ($sacct) is of ${date:-}. Waits are skewed: a mean says little of the next one."
-told means-core-hours "By core hours: mean wait (jobs)" "${waits[@]}" --means
-told means-memory "By GB hours: mean wait (jobs)" "${waits[@]}" --means --memory
+begin_task "Task 1: mean waits" "The listing ($sacct) is of ${date:-}. Waits are skewed: a mean says little of the next one."
+wallheat_step means-core-hours "By core hours: mean wait (jobs)" "${queue_command[@]}" --means
+wallheat_step means-memory "By GB hours: mean wait (jobs)" "${queue_command[@]}" --means --memory
 
-task "Task 2: what the next job can expect"
-told bounds "Half, three quarters and 95 % of the jobs wait no longer than that, with 95 % confidence" "${waits[@]}"
+begin_task "Task 2: what the next job can expect"
+wallheat_step bounds "Half, three quarters and 95 % of the jobs wait no longer than that, with 95 % confidence" "${queue_command[@]}"
 
-task "Task 3: the partitions, and from where on a GPU pays" "The last column: so many operations on a double pay for its way to\
+begin_task "Task 3: the partitions, and from where on a GPU pays" "The last column: so many operations on a double pay for its way to\
  the node's GPUs and back, by n* = (bytes / B) / (1 / C - 1 / G), with B = $bandwidth bytes/s, C = $core operations/s a core and\
  G = $gpu a GPU. Fewer are done sooner by the node's cores."
-# shellcheck disable=SC2016  # awk's
-made chosen-nodes.txt awk -F '|' -v names="$partitions" 'names == "all" || index("," names ",", "," $1 ",")' nodes.txt
-costs=(offload --bandwidth "$bandwidth" --cpu "$core" --gpu "$gpu")
-told partitions "Partitions" "${costs[@]}" --sinfo chosen-nodes.txt
-told offload "One core against one GPU" "${costs[@]}"
+# shellcheck disable=SC2016  # the variables are those of awk
+run_step chosen-nodes.txt awk -F '|' -v names="$partitions" 'names == "all" || index("," names ",", "," $1 ",")' nodes.txt
+offload_command=(offload --bandwidth "$bandwidth" --cpu "$core" --gpu "$gpu")
+wallheat_step partitions "Partitions" "${offload_command[@]}" --sinfo chosen-nodes.txt
+wallheat_step offload "One core against one GPU" "${offload_command[@]}"
 
-page "Waiting in the queue"
+write_page "Waiting in the queue"

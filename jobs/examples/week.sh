@@ -10,7 +10,7 @@ jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=../usage.sh
 . "$jobs/usage.sh"
 usage 2 "$@"
-wallheat=$("$jobs/own-wallheat.sh")
+wallheat=$("$jobs/find-wallheat.sh")
 out=$2
 name=$(basename "$out" .h5)
 case " ${*:3} " in

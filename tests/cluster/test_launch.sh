@@ -120,7 +120,7 @@ passes "Open MPI 4 is configured to survive the death of a rank" --enable-recove
 check "options for Slurm are not passed outside of Slurm" not grep -q plm_slurm_args "$FAKE_FOLDER/called"
 passes "mpirun does not bind the workers" OMPI_MCA_hwloc_base_binding_policy=none 4.1.4
 passes "a network failure is detected" OMPI_MCA_oob_tcp_keepalive_time=2 4.1.4
-passes "hosts are reached through the lingering ssh" lingering-ssh.sh 4.1.4
+passes "hosts are reached through delayed-exit-ssh.sh" delayed-exit-ssh.sh 4.1.4
 passes "in Slurm the job step survives a node failure" OMPI_MCA_plm_slurm_args=--no-kill 4.1.4 SLURM_JOB_ID=7
 passes "settings of the user take precedence" OMPI_MCA_oob_tcp_keepalive_time=60 4.1.4 OMPI_MCA_oob_tcp_keepalive_time=60
 passes "Open MPI 5 is configured to survive the death of a rank" ulfm 5.0.7

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the wallheat that these scripts belong to: of a checkout the one that is built in it, of an
-# installation the one that was installed with them.
+# Prints the path of the wallheat program that belongs to these scripts: in a checkout the one that was built in it, in
+# an installation the one that was installed with them.
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 root=${here%/*}
 prefix=${root%/*/*}  # PREFIX/share/wallheat is the root of an installation
