@@ -86,7 +86,7 @@ set(HDF5_USE_STATIC_LIBRARIES ON)
 find_package(HDF5 QUIET REQUIRED COMPONENTS C)
 message(STATUS "HDF5 ${HDF5_VERSION}: ${HDF5_C_LIBRARIES}")
 # What reads result files, which is all that wallheat::results needs.
-set(readers "/(boundary|hdf5|field_codec|journal|layout|result_file|result_path|result_reader|view)\\.cpp$")
+set(readers "/(error_context|hdf5|field_codec|journal|layout|result_file|result_path|result_reader|snapshot)\\.cpp$")
 wallheat_library(results HOT FOLDER store ONLY ${readers} LINK PUBLIC wallheat_io PRIVATE HDF5::HDF5)
 wallheat_library(store HOT WITHOUT ${readers} LINK PUBLIC wallheat_results PRIVATE HDF5::HDF5 Threads::Threads)
 wallheat_library(queue LINK PUBLIC wallheat_io Threads::Threads)
@@ -105,12 +105,12 @@ wallheat_library(isolation LINK PUBLIC wallheat_node wallheat_queue wallheat_sto
 wallheat_library(mpi WITHOUT "mpi_" LINK PUBLIC wallheat_queue)
 if(WALLHEAT_MPI)
   find_package(MPI REQUIRED COMPONENTS C)
-  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_link.cpp src/mpi/mpi_session.cpp)
+  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_link.cpp src/mpi/mpi_environment.cpp)
   target_link_libraries(wallheat_mpi PRIVATE MPI::MPI_C)
   # The deprecated C++ bindings only cost warnings.
   target_compile_definitions(wallheat_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 else()
-  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_session_absent.cpp)
+  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_environment_absent.cpp)
 endif()
 
 find_package(spdlog REQUIRED)

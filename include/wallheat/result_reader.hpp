@@ -39,7 +39,7 @@ class ResultReader {
   [[nodiscard]] const std::vector<Attributes>& sessions() const;
   /// The rows, ascending, that were found damaged, or without the field or rooms that they should
   /// have; they are pending among rows().
-  [[nodiscard]] const std::vector<std::size_t>& damaged() const;
+  [[nodiscard]] const std::vector<std::size_t>& damaged_rows() const;
   /// The field of row `index` in °C; nothing if none was stored. Several threads may ask. Throws
   /// RunError if its checksum is wrong or it cannot be unpacked.
   [[nodiscard]] std::optional<Grid<double>> field(std::size_t index) const;
@@ -49,13 +49,13 @@ class ResultReader {
   /// may ask. Throws RunError if they are damaged or the file has changed.
   [[nodiscard]] std::vector<RoomResult> rooms(std::size_t index) const;
   /// False if the last writer did not close the file (it lives, or it was killed).
-  [[nodiscard]] bool closed_well() const;
+  [[nodiscard]] bool closed_cleanly() const;
   /// True if the HDF5 file alone holds everything, so that other programs see all of it. A session
   /// that was stopped, killed or still goes on has results in its journal.
-  [[nodiscard]] bool is_whole() const;
+  [[nodiscard]] bool is_compacted() const;
   /// One sentence for each kind of damage that was found: plans that are pending for it, and the
   /// first few of their ids. Fields are compared with their checksums only when they are read.
-  [[nodiscard]] const std::vector<std::string>& damage() const;
+  [[nodiscard]] const std::vector<std::string>& damage_messages() const;
 
  private:
   class Impl;

@@ -10,18 +10,18 @@ namespace wallheat {
 
 /// The rooms of a plan, numbered from 1 in reading order of their first cells.
 struct RoomMap {
-  Grid<std::uint32_t> room;  ///< of each cell; 0 where it is not interior
-  std::uint32_t count = 0;   ///< how many rooms there are
+  Grid<std::uint32_t> labels;    ///< of each cell; 0 where it is not interior
+  std::uint32_t room_count = 0;  ///< how many rooms there are
 };
 
 /// The widest door of a room map, in cells.
-inline constexpr std::uint32_t largest_door = 10000;
+inline constexpr std::uint32_t max_door_cells = 10000;
 
 /// How wide the openings between rooms are taken to be if nobody says it: a fiftieth of the grid's
 /// longer side, at least one cell. On a grid of 512 cells these are 10, which is what the generator
 /// makes of 1 m (its doors are 0.65 to 1 m wide, its corridors and rooms 1.5 m and more). The real
 /// plans' doors are closed: three of them have the same rooms for any door of at most 12.
-[[nodiscard]] std::uint32_t default_door(GridShape shape);
+[[nodiscard]] std::uint32_t default_door_cells(GridShape shape);
 
 /// Divides the interior into rooms at the openings of at most `door` cells (an odd number counts as
 /// the next even one; 0: at walls only), so that each interior cell is in exactly one room and each
@@ -39,12 +39,12 @@ inline constexpr std::uint32_t largest_door = 10000;
 ///
 /// A rotation by 90° gives the same rooms, but for cells at one distance from two cores of as many
 /// cells. The time is in proportion to the number of cells, whatever the door. Throws RunError if
-/// `door` is above largest_door.
+/// `door` is above max_door_cells.
 [[nodiscard]] RoomMap map_rooms(const Grid<std::uint8_t>& interior, std::uint32_t door);
 
 /// A room of a solved plan, as result files have it.
 struct RoomResult {
-  std::uint32_t plan = 0;  ///< in a result file the number of its plan's row, else 0
+  std::uint32_t row = 0;   ///< in a result file the number of its plan's row, else 0
   std::uint32_t room = 0;  ///< its number in the RoomMap
   double mean_temp = 0;    ///< °C, as NumPy's mean of its cells in reading order
   double min_temp = 0;     ///< °C

@@ -23,7 +23,7 @@ enum class Norm {
 [[nodiscard]] std::string_view to_string(Norm norm);
 
 /// When an iteration ends, and how far apart the cells are.
-struct Limits {
+struct SolveParameters {
   double tolerance = 1e-4;  ///< °C; stops when delta < tolerance (strict)
   std::int64_t max_iterations = 20000;
   double accuracy =
@@ -39,7 +39,7 @@ struct Solution {
   double last_delta = 0;  ///< of the last iteration in °C; NaN if there was none
   bool converged = false;
   /// °C: no cell is farther than that from the steady state. NaN if nothing is proven.
-  double bound = std::numeric_limits<double>::quiet_NaN();
+  double error_bound = std::numeric_limits<double>::quiet_NaN();
   /// °C: the same as estimated by how fast last_delta decayed, see src/solve/convergence.hpp; by
   /// Norm::l2 the root mean square over interior cells. NaN if too few iterations were made.
   double error_estimate = std::numeric_limits<double>::quiet_NaN();
@@ -63,7 +63,8 @@ class Solver {
   virtual ~Solver() = default;
   /// Solves one plan. Returns nothing if a stop was requested before the end. Throws InputError if
   /// the plan is too large for the device.
-  [[nodiscard]] virtual std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+  [[nodiscard]] virtual std::optional<Solution> solve(const FloorPlan& plan,
+                                                      const SolveParameters& limits,
                                                       const SolveControl& control) = 0;
 };
 
@@ -82,9 +83,9 @@ enum class Isa { baseline, avx2, avx512 };
 /// set.
 [[nodiscard]] std::unique_ptr<Solver> make_jacobi_solver(Isa isa);
 
-/// The true steady state, to Limits::accuracy, by conjugate gradients and multigrid; the solution
-/// has a proven bound. An iteration is one of conjugate gradients, and last_delta what one of
-/// Jacobi would still change. The same bits for all instruction sets. Throws RunError if the
+/// The true steady state, to SolveParameters::accuracy, by conjugate gradients and multigrid; the
+/// solution has a proven bound. An iteration is one of conjugate gradients, and last_delta what one
+/// of Jacobi would still change. The same bits for all instruction sets. Throws RunError if the
 /// processor lacks the set; its solve() throws InputError if double precision cannot prove the
 /// accuracy.
 [[nodiscard]] std::unique_ptr<Solver> make_steady_solver(Isa isa);

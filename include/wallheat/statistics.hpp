@@ -14,14 +14,14 @@ struct Thresholds {
 };
 
 /// Stands for a number that is not known or does not exist.
-inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 /// The reference's summary of a field over the interior cells; NaN if there are none.
 struct Statistics {
-  double mean_temp = no_number;     ///< °C
-  double std_temp = no_number;      ///< °C, population
-  double pct_above_18 = no_number;  ///< % of cells above Thresholds::above
-  double pct_below_15 = no_number;  ///< % of cells below Thresholds::below
+  double mean_temp = nan_value;  ///< °C
+  double std_temp = nan_value;   ///< °C, population
+  double pct_above = nan_value;  ///< % of cells above Thresholds::above
+  double pct_below = nan_value;  ///< % of cells below Thresholds::below
 };
 
 /// Statistics of a field (shape of the mask, °C) over the cells where interior is not 0, in

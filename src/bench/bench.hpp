@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/answer.hpp"
+#include "core/result_columns.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/floor_plan.hpp"
@@ -19,7 +19,7 @@ namespace wallheat {
 using SolverFactory = std::function<std::unique_ptr<Solver>(std::size_t thread)>;
 
 /// Plans from memory that went through several solvers at a time, one host thread each.
-struct Flow {
+struct Throughput {
   std::size_t in_flight = 0;  ///< solvers
   std::size_t plans = 0;
   double seconds = 0;
@@ -28,11 +28,12 @@ struct Flow {
   [[nodiscard]] double updates_per_s() const { return updates / seconds; }
 };
 
-/// Solves these plans again and again, `count` at least, and for at least `least_s`. Each solver
-/// first makes one iteration, untimed. Throws what solvers throw.
-[[nodiscard]] Flow measure_flow(std::size_t in_flight, std::size_t count, double least_s,
-                                const SolverFactory& make_solver,
-                                const std::vector<FloorPlan>& plans, const Limits& limits);
+/// Solves these plans again and again, `count` at least, and for at least `min_seconds`. Each
+/// solver first makes one iteration, untimed. Throws what solvers throw.
+[[nodiscard]] Throughput measure_throughput(std::size_t in_flight, std::size_t count, double min_s,
+                                            const SolverFactory& make_solver,
+                                            const std::vector<FloorPlan>& plans,
+                                            const SolveParameters& limits);
 
 /// A solver on a plan, on one core.
 struct SolverRate {
@@ -60,9 +61,9 @@ struct CpuBench {
   /// that one core makes, divided by the three of an update, none of which can be saved as their
   /// order is given. The best of what was measured among the plans.
   double ceiling_updates_per_s = 0;
-  double share_of_core = 1;         ///< the part of the time in which the solvers had their core
-  std::vector<SolverRate> plans{};  ///< the solvers of a plan one after the other, as asked for
-  std::vector<Flow> scaling{};      ///< of 1, 2, 4, ... threads, by wall time; if asked for
+  double share_of_core = 1;           ///< the part of the time in which the solvers had their core
+  std::vector<SolverRate> plans{};    ///< the solvers of a plan one after the other, as asked for
+  std::vector<Throughput> scaling{};  ///< of 1, 2, 4, ... threads, by wall time; if asked for
 };
 
 struct BenchPlans {
@@ -82,30 +83,30 @@ struct CpuBenchSettings {
 /// Throws RunError, and InputError if steady cannot reach the accuracy.
 [[nodiscard]] CpuBench measure_cpu(const BenchPlans& plans, const CpuBenchSettings& settings);
 
-/// The least CPU seconds of three that a solver takes for one generated plan of sample_side x
-/// sample_side cells, on the calling thread.
-constexpr std::size_t sample_side = 256;
+/// The least CPU seconds of three that a solver takes for one generated plan of sample_grid_size x
+/// sample_grid_size cells, on the calling thread.
+constexpr std::size_t sample_grid_size = 256;
 [[nodiscard]] double measure_sample_plan_s(Solver& solver);
 
 struct GpuBenchSettings {
-  Limits limits;
+  SolveParameters limits;
   std::vector<FloorPlan> plans;
   std::size_t cpu_cores = 1;  ///< to compare with
   SolverFactory cpu_solver;
   /// The sides of the generated plans with which GPU and cores are compared, in cells.
   std::vector<std::size_t> sides = {32, 48, 64, 96, 128, 192, 256, 384, 512};
-  double least_s = 2;                            ///< each flow lasts as long, at least
-  std::function<void(const std::string&)> tell;  ///< is called with what is measured next
+  double min_seconds = 2;                       ///< each flow lasts as long, at least
+  std::function<void(const std::string&)> log;  ///< is called with what is measured next
 
   /// Seconds instead of minutes: shorter flows, no sizes.
   void make_quick() {
-    least_s = 0.2;
+    min_seconds = 0.2;
     sides.clear();
   }
 };
 
 /// Plans of one size.
-struct SideRate {
+struct GridSizeRate {
   std::size_t side = 0;  ///< cells
   double gpu_plans_per_s = 0;
   double cpu_plans_per_s = 0;
@@ -113,10 +114,11 @@ struct SideRate {
 
 struct GpuBench {
   std::string name{};
-  std::size_t compared = 0;   ///< plans of which each bit is as the CPU's
-  std::vector<Flow> flows{};  ///< of 1, 2, 4, ... plans in flight, and as many as the GPU likes
+  std::size_t compared = 0;  ///< plans of which each bit is as the CPU's
+  std::vector<Throughput>
+      flows{};  ///< of 1, 2, 4, ... plans in flight, and as many as the GPU likes
   std::size_t cpu_cores = 0;
-  std::vector<SideRate> sides{};
+  std::vector<GridSizeRate> sides{};
 };
 
 /// Measures a GPU. Throws RunError if the GPU's answers are not those of the CPU to the last bit,
@@ -133,7 +135,7 @@ struct GpuBench {
 /// One step of the published program's loop.
 struct ProfiledStep {
   std::string name;
-  std::string what;  ///< as NumPy says it
+  std::string numpy_code;  ///< as NumPy says it
   std::int64_t hits = 0;
   double seconds = 0;
 };
@@ -144,10 +146,10 @@ struct ReferenceProfile {
   std::vector<ProfiledStep> steps;
   std::int64_t iterations = 0;
   bool converged = false;
-  double seconds = 0;         ///< of all steps
+  double total_seconds = 0;   ///< of all steps
   double solver_seconds = 0;  ///< of `solver` for the same answer, the best of three
 
-  [[nodiscard]] double speedup() const { return seconds / solver_seconds; }
+  [[nodiscard]] double speedup() const { return total_seconds / solver_seconds; }
 };
 
 /// Runs the algorithm step by step on one core, and the solver. Throws RunError if they differ

@@ -21,13 +21,13 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Measures for about 10 ms; the best of several tries.
 double measure_update_ceiling(Isa isa) {
-  constexpr int tries = 5;
+  constexpr int attempts = 5;
   constexpr double try_s = 0.002;
   constexpr double additions_an_update = 3;
   constexpr std::int64_t rounds = 4096;
-  const auto add = loops_for(isa).sweeps.add;
+  const auto add = kernels_for(isa).sweeps.add;
   double best = 0;
-  for (int attempt = 0; attempt < tries; ++attempt) {
+  for (int attempt = 0; attempt < attempts; ++attempt) {
     const double start_s = thread_cpu_seconds();
     double updates = 0;
     double seconds = 0;
@@ -42,7 +42,7 @@ double measure_update_ceiling(Isa isa) {
 
 double density(const FloorPlan& plan, Isa isa) {
   ActiveBlocks blocks;
-  blocks.assign(plan.interior, loops_for(isa).sweeps);
+  blocks.assign(plan.interior, kernels_for(isa).sweeps);
   return static_cast<double>(count_interior(plan)) / static_cast<double>(blocks.processed_cells());
 }
 
@@ -98,7 +98,7 @@ void measure_plans(const BenchPlans& plans, const CpuBenchSettings& settings, Cp
                              is_steady || steady == contenders.end()
                                  ? nan
                                  : largest_difference(solution.field, steady->solution.field),
-                             solution.bound, solution.fell_back});
+                             solution.error_bound, solution.fell_back});
     }
   }
   if (all_wall_s > 0) bench.share_of_core = all_cpu_s / all_wall_s;
@@ -120,18 +120,18 @@ CpuBench measure_cpu(const BenchPlans& plans, const CpuBenchSettings& settings) 
   }).get();
   for (std::size_t threads = 1; settings.scaling && threads <= cores.size();
        threads = std::min(threads * 2, std::max(cores.size(), threads + 1))) {
-    std::vector<Flow> flows;
+    std::vector<Throughput> flows;
     for (int run = 0; run < settings.repeat; ++run)
-      flows.push_back(measure_flow(threads, threads * plans.plans.size(), 0, bound_solver,
-                                   plans.plans, settings.options.limits));
-    std::ranges::sort(flows, {}, &Flow::updates_per_s);
+      flows.push_back(measure_throughput(threads, threads * plans.plans.size(), 0, bound_solver,
+                                         plans.plans, settings.options.limits));
+    std::ranges::sort(flows, {}, &Throughput::updates_per_s);
     bench.scaling.push_back(flows[flows.size() / 2]);
   }
   return bench;
 }
 
 double measure_sample_plan_s(Solver& solver) {
-  const FloorPlan plan = generate_floor_plan(1, 0, sample_side);
+  const FloorPlan plan = generate_floor_plan(1, 0, sample_grid_size);
   double best_s = std::numeric_limits<double>::infinity();
   for (int attempt = 0; attempt < 3; ++attempt) {  // something else may be at work
     const double start_s = thread_cpu_seconds();

@@ -16,11 +16,11 @@
 
 namespace wallheat {
 
-Flow measure_flow(std::size_t in_flight, std::size_t count, double least_s,
-                  const SolverFactory& make_solver, const std::vector<FloorPlan>& plans,
-                  const Limits& limits) {
+Throughput measure_throughput(std::size_t in_flight, std::size_t count, double min_s,
+                              const SolverFactory& make_solver, const std::vector<FloorPlan>& plans,
+                              const SolveParameters& limits) {
   using Clock = std::chrono::steady_clock;
-  Flow flow{.in_flight = in_flight};
+  Throughput throughput{.in_flight = in_flight};
   Clock::time_point start;
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   std::barrier together(static_cast<std::ptrdiff_t>(in_flight),
@@ -38,22 +38,22 @@ Flow measure_flow(std::size_t in_flight, std::size_t count, double least_s,
     }
     together.arrive_and_wait();
     if (failure) std::rethrow_exception(failure);
-    for (std::size_t number = next++; number < count || seconds() < least_s; number = next++) {
+    for (std::size_t number = next++; number < count || seconds() < min_s; number = next++) {
       const FloorPlan& plan = plans[number % plans.size()];
       const auto solution = solver->solve(plan, limits, {});
       const std::scoped_lock lock(mutex);
-      ++flow.plans;
-      flow.updates += static_cast<double>(count_interior(plan)) *
-                      static_cast<double>(solution.value().iterations);
+      ++throughput.plans;
+      throughput.updates += static_cast<double>(count_interior(plan)) *
+                            static_cast<double>(solution.value().iterations);
     }
   };
   std::vector<std::future<void>> threads;
   for (std::size_t thread = 0; thread < in_flight; ++thread)
     threads.push_back(std::async(std::launch::async, solve_plans, thread));
   for (const auto& thread : threads) thread.wait();
-  flow.seconds = seconds();
+  throughput.seconds = seconds();
   for (auto& thread : threads) thread.get();
-  return flow;
+  return throughput;
 }
 
 namespace {
@@ -61,8 +61,8 @@ namespace {
 /// Solves plans on the GPU and on the CPU's cores. Returns how many.
 std::size_t compare(GpuDevice& device, const GpuBenchSettings& settings) {
   const std::size_t count = std::min<std::size_t>(settings.plans.size(), 64);
-  settings.tell(std::to_string(count) +
-                " plans on the GPU and on the CPU: they must agree in every bit");
+  settings.log(std::to_string(count) +
+               " plans on the GPU and on the CPU: they must agree in every bit");
   std::vector<Solution> answers(count);
   parallel_for(device.plans_at_once(), count, [&] {
     return [&, solver = device.make_solver()](std::size_t plan) {
@@ -86,23 +86,24 @@ std::size_t compare(GpuDevice& device, const GpuBenchSettings& settings) {
 GpuBench measure_gpu(GpuDevice& device, const GpuBenchSettings& settings) {
   GpuBench bench{.compared = compare(device, settings), .cpu_cores = settings.cpu_cores};
   const SolverFactory gpu_solver = [&](std::size_t) { return device.make_solver(); };
-  const auto flow = [&](std::size_t in_flight, const SolverFactory& make_solver,
-                        const std::vector<FloorPlan>& plans) {
-    return measure_flow(in_flight, in_flight, settings.least_s, make_solver, plans,
-                        settings.limits);
+  const auto throughput = [&](std::size_t in_flight, const SolverFactory& make_solver,
+                              const std::vector<FloorPlan>& plans) {
+    return measure_throughput(in_flight, in_flight, settings.min_seconds, make_solver, plans,
+                              settings.limits);
   };
   const std::size_t most = device.plans_at_once();
   for (std::size_t in_flight = 1; in_flight <= most;
        in_flight = in_flight < most ? std::min(2 * in_flight, most) : most + 1) {
-    settings.tell(counted(in_flight, "plan") + " in flight");
-    bench.flows.push_back(flow(in_flight, gpu_solver, settings.plans));
+    settings.log(count_text(in_flight, "plan") + " in flight");
+    bench.flows.push_back(throughput(in_flight, gpu_solver, settings.plans));
   }
   for (const std::size_t side : settings.sides) {
-    settings.tell("plans of " + std::to_string(side) + " x " + std::to_string(side) + " cells");
+    settings.log("plans of " + std::to_string(side) + " x " + std::to_string(side) + " cells");
     constexpr std::size_t different_plans = 32;
     const auto plans = generate_floor_plans(different_plans, side);
-    bench.sides.push_back({side, flow(most, gpu_solver, plans).plans_per_s(),
-                           flow(settings.cpu_cores, settings.cpu_solver, plans).plans_per_s()});
+    bench.sides.push_back(
+        {side, throughput(most, gpu_solver, plans).plans_per_s(),
+         throughput(settings.cpu_cores, settings.cpu_solver, plans).plans_per_s()});
   }
   return bench;
 }
@@ -113,7 +114,7 @@ GpuBench measure_first_gpu(const std::function<GpuBenchSettings()>& settings) {
   const Gpu& gpu = support.gpus.front();
   const GpuBenchSettings asked = settings();
   const auto device =
-      open_gpu(gpu.ordinal, [&](const std::string& warning) { asked.tell("(" + warning + ")"); });
+      open_gpu(gpu.ordinal, [&](const std::string& warning) { asked.log("(" + warning + ")"); });
   GpuBench bench = measure_gpu(*device, asked);
   bench.name = gpu.name + ", " + gpu.uuid;
   return bench;

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "bench/bench.hpp"
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "core/threads.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/error.hpp"
@@ -68,12 +68,12 @@ ReferenceProfile profile_reference(const FloorPlan& plan, const SolverOptions& s
     }
     ++profile.iterations;
   }
-  for (const ProfiledStep& step : profile.steps) profile.seconds += step.seconds;
+  for (const ProfiledStep& step : profile.steps) profile.total_seconds += step.seconds;
 
   const auto fast = solver.make();
   profile.solver_seconds = std::numeric_limits<double>::infinity();
-  constexpr int tries = 3;
-  for (int attempt = 0; attempt < tries; ++attempt) {
+  constexpr int attempts = 3;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
     const double start_s = thread_cpu_seconds();
     const auto solution = fast->solve(plan, solver.limits, {});
     profile.solver_seconds = std::min(profile.solver_seconds, thread_cpu_seconds() - start_s);

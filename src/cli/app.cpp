@@ -15,7 +15,7 @@
 #include "io/process_setup.hpp"
 #include "io/standard_streams.hpp"
 #include "isolation/solver_process.hpp"
-#include "mpi/mpi_session.hpp"
+#include "mpi/mpi_environment.hpp"
 #include "node/local_machine.hpp"
 #include "report/gnuplot.hpp"
 #include "solve/gpu/device.hpp"
@@ -27,10 +27,10 @@ namespace wallheat {
 namespace {
 
 /// What --out of a command that returns a report names.
-enum class Out {
-  printed,  ///< what would be printed
-  drawn,    ///< the picture of the report, which is all that the command makes
-  made      ///< something of the command's own
+enum class OutMode {
+  text,     ///< what would be printed
+  picture,  ///< the picture of the report, which is all that the command makes
+  custom    ///< something of the command's own
 };
 
 /// Where a report goes and in which form: options that all commands have alike which return one.
@@ -39,7 +39,7 @@ class Output {
   /// Declares --json; --format, --out and --page if --out is for what is printed; and if `figure`
   /// is not null, which says what is drawn, --plot (or --out), --size and --dpi; and --title, of
   /// page and picture. This must live as long as the options.
-  Output(Options& options, Out out, const char* figure);
+  Output(Options& options, OutMode out, const char* figure);
   /// Under --title, if it was given. Throws RunError, and UsageError if the report has nothing of
   /// the wanted kind.
   void put(Report& report) const;
@@ -57,26 +57,26 @@ class Output {
   PictureStyle style_;
 };
 
-Output::Output(Options& options, Out out, const char* figure) {
+Output::Output(Options& options, OutMode out, const char* figure) {
   options.heading(Options::output_heading);
   options.add("json", flag(json_), "print one JSON object");
-  if (out == Out::printed) {
+  if (out == OutMode::text) {
     options.add("format,f",
                 choice(form_, "NAME", "text",
                        {{"text", Form::text}, {"json", Form::json}, {"csv", Form::csv}}),
                 "text, json or csv (its main table, as spreadsheets and pandas read it)");
     options.add("out,o", file(out_, FileRole::replaced_text), "write there what would be printed");
-    options.add("page", made_file(page_, "<!doctype html>\n"),
+    options.add("page", output_file(page_, "<!doctype html>\n"),
                 "make one HTML page of it, which needs no network");
   }
-  if (figure != nullptr) declare_picture(options, out == Out::drawn ? "out" : "plot", figure);
-  if (figure != nullptr || out == Out::printed) {
+  if (figure != nullptr) declare_picture(options, out == OutMode::picture ? "out" : "plot", figure);
+  if (figure != nullptr || out == OutMode::text) {
     const auto set_title = [this](const std::string&, const std::string& text) {
       style_.title = text;
     };
-    const std::string_view of = figure == nullptr     ? "page"
-                                : out == Out::printed ? "page and the picture"
-                                                      : "picture";
+    const std::string_view of = figure == nullptr      ? "page"
+                                : out == OutMode::text ? "page and the picture"
+                                                       : "picture";
     options.add("title", {set_title, "TEXT"},
                 fmt::format("of the {}, instead of its own; '' for none", of));
   }
@@ -89,17 +89,18 @@ void Output::declare_picture(Options& options, const std::string& option,
   picture.is_required = option == "out";
   options.add(picture.is_required ? "out,o" : option, picture,
               fmt::format("draw {} as PNG, SVG or PDF, by the file's ending", figure));
-  constexpr int least = 64;
-  constexpr int most = 20000;
+  constexpr int min = 64;
+  constexpr int max = 20000;
   const auto set_size = [this](const std::string& text) {
-    const auto size = numbers_around<int>('x', text);
+    const auto size = parse_pair<int>('x', text);
     if (size) std::tie(style_.width, style_.height) = *size;
-    return size && std::min(size->first, size->second) >= least &&
-           std::max(size->first, size->second) <= most;
+    return size && std::min(size->first, size->second) >= min &&
+           std::max(size->first, size->second) <= max;
   };
-  options.add("size",
-              word("WxH", fmt::format("WIDTHxHEIGHT, each {} to {} pixels", least, most), set_size),
-              "of the picture in pixels, as 1200x800");
+  options.add(
+      "size",
+      custom_value("WxH", fmt::format("WIDTHxHEIGHT, each {} to {} pixels", min, max), set_size),
+      "of the picture in pixels, as 1200x800");
   options.add("dpi", value(style_.dpi, "N", default_dpi).within(24, 1200),
               "dots an inch of a PNG: 300 makes text and lines, too, 300/96 times as large");
   options.check([this, option] {
@@ -115,7 +116,7 @@ void Output::write(const Report& report, std::ostream& out, bool is_stdout) cons
     return write_json(report, out);
   if (form_ == Form::text && ending != ".csv")
     return write_text(report, out, is_stdout ? terminal_columns(STDOUT_FILENO) : std::nullopt);
-  const Table* const table = report.table_of_csv();
+  const Table* const table = report.csv_table_or_null();
   if (table == nullptr) throw UsageError("there is no table to write as CSV");
   write_csv(*table, out);
 }
@@ -139,7 +140,7 @@ struct Command {
   /// Tells what it has to tell by itself, or as a report, or is a script of jobs/.
   std::variant<int (*)(Options&), Report (*)(Options&), const char*> function;
   const char* figure = nullptr;  ///< what --plot draws of the report; null: nothing
-  Out out = Out::printed;
+  OutMode out = OutMode::text;
 };
 
 Report completion_command(Options& options);
@@ -152,7 +153,8 @@ constexpr std::array commands{
     Command{"submit", "run", "submit a run to Slurm or LSF, as one job or as an array",
             "submit.sh"},
     Command{"solve", "run", "solve one floor plan, print its statistics, draw it", solve_command},
-    Command{"generate", "run", "make synthetic floor plans", generate_command, nullptr, Out::made},
+    Command{"generate", "run", "make synthetic floor plans", generate_command, nullptr,
+            OutMode::custom},
     Command{"whatif", "ask for other walls",
             "say how warm plans would be with walls of other temperatures", whatif_command,
             "the means and shares over the temperatures,"},
@@ -164,7 +166,7 @@ constexpr std::array commands{
     Command{"list", "look at results", "list plans or rooms: chosen, sorted", list_command},
     Command{"plot", "look at results",
             "draw stored temperature fields: one plan or a sheet of many", plot_command, "them",
-            Out::drawn},
+            OutMode::picture},
     Command{"export", "look at results",
             "write the results as the reference's CSV, or for ParaView", export_command},
     Command{"compare", "look at results",
@@ -178,7 +180,7 @@ constexpr std::array commands{
     Command{"advise", "cluster", "say where to run a campaign, when it is done, what it costs",
             advise_command},
     Command{"merge", "cluster", "join the result files of a job array's shards", merge_command,
-            nullptr, Out::made},
+            nullptr, OutMode::custom},
     Command{"repair", "cluster", "make a killed or damaged result file whole without a run",
             repair_command},
     Command{"scaling", "measure",
@@ -196,9 +198,9 @@ constexpr std::array commands{
     Command{"offload", "measure", "say from how many operations on a transfer to a GPU pays",
             offload_command, "the time of CPU and GPU over the operations"},
     Command{"trace", "measure", "write what each thread did when, for Perfetto", trace_command,
-            nullptr, Out::made},
+            nullptr, OutMode::custom},
     Command{"page", "more", "make one HTML page of what commands printed with --json", page_command,
-            nullptr, Out::made},
+            nullptr, OutMode::custom},
     Command{"completion", "more", "complete commands and options in bash, zsh or fish",
             completion_command},
 };
@@ -220,18 +222,18 @@ std::string overview() {
   text +=
       "\nTo begin:\n    wallheat generate --out plans --count 8 --size 96\n"
       "    wallheat run --data plans --out results.h5\n    wallheat summary results.h5\n";
-  return folded_for(STDOUT_FILENO, text, 14) +
-         folded_for(STDOUT_FILENO,
-                    "\n'wallheat help COMMAND' lists a command's options and two examples; "
-                    "'wallheat version' prints the version.\n",
-                    0);
+  return wrap_text_for(STDOUT_FILENO, text, 14) +
+         wrap_text_for(STDOUT_FILENO,
+                       "\n'wallheat help COMMAND' lists a command's options and two examples; "
+                       "'wallheat version' prints the version.\n",
+                       0);
 }
 
 /// Throws UsageError if there is no such command.
 const Command& command_named(const std::string& name) {
   const auto* const found = std::ranges::find(commands, name, &Command::name);
   if (found != commands.end()) return *found;
-  throw UsageError(fmt::format("there is no command '{}'{}", printable(name),
+  throw UsageError(fmt::format("there is no command '{}'{}", escape_control_chars(name),
                                did_you_mean(name, command_names())));
 }
 
@@ -252,7 +254,7 @@ const Command& command_named(const std::string& name) {
                              (folder / "../share/wallheat/jobs").lexically_normal().string()));
 }
 
-int call(const Command& command, Options& options) try {
+int dispatch_command(const Command& command, Options& options) try {
   if (const auto* script = std::get_if<const char*>(&command.function))
     become_script(*script, options.arguments());
   if (const auto* function = std::get_if<int (*)(Options&)>(&command.function))
@@ -262,7 +264,7 @@ int call(const Command& command, Options& options) try {
   output.put(report);
   if (!report.error.empty()) {
     flush_stdout();
-    print_error("wallheat: {}", printable_message(report.error));
+    print_error("wallheat: {}", escape_and_truncate(report.error));
   }
   return report.exit_status;
 } catch (const Options::Done&) {
@@ -283,13 +285,13 @@ Report completion_command(Options& options) {
   options.parse();
   const std::string of_bash = "complete -o default -C 'wallheat complete' wallheat";
   const auto text =
-      choose<std::string>("shell", shell,
-                          {{"bash", of_bash},
-                           {"zsh", "autoload -U +X bashcompinit && bashcompinit\n" + of_bash},
-                           {"fish",
-                            "complete -c wallheat -a '(COMP_LINE=(commandline -cp | string "
-                            "collect) wallheat complete)'"}});
-  return {.parts = {Note{text}}};
+      parse_choice<std::string>("shell", shell,
+                                {{"bash", of_bash},
+                                 {"zsh", "autoload -U +X bashcompinit && bashcompinit\n" + of_bash},
+                                 {"fish",
+                                  "complete -c wallheat -a '(COMP_LINE=(commandline -cp | string "
+                                  "collect) wallheat complete)'"}});
+  return {.elements = {Note{text}}};
 }
 
 /// Prints the words that may come next in the command line of a shell, which is $COMP_LINE up to
@@ -313,7 +315,7 @@ int complete() {
     return exit_done;
   Options options(words[1], {words.begin() + 2, words.end()});
   options.complete();
-  return call(*command, options);
+  return dispatch_command(*command, options);
 }
 
 bool is_any_of(const std::string& word, std::initializer_list<std::string_view> words) {
@@ -328,7 +330,7 @@ int run_one(const std::string& name, Arguments arguments) {
     }
     if (arguments.size() > 1)
       throw UsageError(
-          fmt::format("help takes one command, not '{}'", printable(arguments.back())));
+          fmt::format("help takes one command, not '{}'", escape_control_chars(arguments.back())));
     return run_one(arguments.front(), {"--help"});
   }
   if (is_any_of(name, {"version", "--version", "-V"})) {
@@ -340,17 +342,17 @@ int run_one(const std::string& name, Arguments arguments) {
   if (name == "complete") return complete();
   const Command& command = command_named(name);
   Options options(name, std::move(arguments));
-  return call(command, options);
+  return dispatch_command(command, options);
 }
 
 }  // namespace
 
 int app_main(const Arguments& arguments) {
-  keep_heap_in_huge_pages();
-  leave_out_topology_plugins();
+  enable_huge_page_heap();
+  disable_hwloc_plugins();
   use_all_gpu_queues();
   prepare_standard_streams();
-  set_up_limits();
+  raise_process_limits();
   const std::string name = arguments.empty() ? "" : arguments.front();
   try {
     const int status =
@@ -362,14 +364,15 @@ int app_main(const Arguments& arguments) {
     // as mpirun would end rank 0 before it has spoken if one of them failed.
     if (name == "run" && launched_rank() != 0) return exit_done;
     const bool known = std::ranges::count(commands, name, &Command::name) > 0;
-    const std::string sentence = printable_message(error.what());
-    print_error("wallheat: {}{} see 'wallheat help{}'", sentence,
-                sentence.ends_with('?') ? "" : ";", known ? " " + name : "");
+    const std::string message = escape_and_truncate(error.what());
+    print_error("wallheat: {}{} see 'wallheat help{}'", message, message.ends_with('?') ? "" : ";",
+                known ? " " + name : "");
     return exit_usage;
   } catch (const std::exception& error) {
-    if (stdout_failed()) end_if_stdout_was_left();
+    if (stdout_failed()) exit_if_stdout_closed();
     // fmt's own sentence does not say which file could not be written.
-    print_error("wallheat: {}", stdout_failed() ? of_stdout : printable_message(error.what()));
+    print_error("wallheat: {}",
+                stdout_failed() ? stdout_write_error : escape_and_truncate(error.what()));
     return exit_failed;
   }
 }

@@ -8,7 +8,7 @@
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "report/bench_report.hpp"
-#include "run/catalogue.hpp"
+#include "run/plan_selection.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -29,7 +29,7 @@ BenchPlans bench_plans(const std::filesystem::path& data, std::size_t count,
     return plans;
   }
   const auto source = open_plan_source(data);
-  const TextList ids = source->ids().ids.first(count);
+  const StringList ids = source->ids().ids.first(count);
   for (const std::string_view text : ids) {
     const std::string id(text);
     add(id, source->load(id));
@@ -62,7 +62,7 @@ GpuBench bench_gpu(const SolverOptions& solver, const std::function<BenchPlans()
       return solver.make();
     };
     if (quick) settings.make_quick();
-    settings.tell = [](const std::string& what) { print_error("measuring {}", what); };
+    settings.log = [](const std::string& what) { print_error("measuring {}", what); };
     return settings;
   });
 }
@@ -74,10 +74,10 @@ Report bench_reference(const std::string& id, const std::filesystem::path& data,
   const SharedPlanSource source = open_plan_source(data);
   require_plans(*source, {id});
   const FloorPlan plan = source->load(id);
-  if (plan.has_source() || solver.limits.norm != Norm::max)
+  if (plan.has_heat_source() || solver.limits.norm != Norm::max)
     throw RunError(fmt::format(
         "plan {}: the published program that is measured has neither sources nor --norm l2", id));
-  return report_of(profile_reference(plan, solver), id, solver.device_text());
+  return make_report(profile_reference(plan, solver), id, solver.device_text());
 }
 
 }  // namespace
@@ -124,12 +124,12 @@ Report bench_command(Options& options) {
               "compare 64 plans bit by bit and measure for seconds, not minutes (GPU)");
   options.heading("Solver");
   declare_solver(options, solver, data);
-  options.exclude("data", {"sizes"});
-  options.exclude("quick", {"plot"});
-  options.need("data", {"reference"});
-  options.need("device", {"quick"});  // gpu is not the default
-  options.exclude("device", {"solvers", "reference"});
-  options.exclude("solvers", {"reference"});
+  options.add_conflict("data", {"sizes"});
+  options.add_conflict("quick", {"plot"});
+  options.add_dependency("data", {"reference"});
+  options.add_dependency("device", {"quick"});  // gpu is not the default
+  options.add_conflict("device", {"solvers", "reference"});
+  options.add_conflict("solvers", {"reference"});
   options.parse();
   if (options.was_given("plot") && !on_gpu && !solvers)
     throw UsageError("--plot needs --device gpu, or --solvers");
@@ -138,11 +138,11 @@ Report bench_command(Options& options) {
   if (solver.kind != SolverKind::jacobi)
     throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");
   const auto plans = [&] { return bench_plans(data, count, sizes); };
-  if (on_gpu) return report_of(bench_gpu(solver, plans, quick));
+  if (on_gpu) return make_report(bench_gpu(solver, plans, quick));
   CpuBenchSettings settings{.options = solver, .repeat = repeat};
   if (solvers) settings.solvers = {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady};
   settings.scaling = scaling_wanted && !solvers;
-  return report_of(measure_cpu(plans(), settings));
+  return make_report(measure_cpu(plans(), settings));
 }
 
 }  // namespace wallheat

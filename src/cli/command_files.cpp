@@ -39,7 +39,7 @@ std::optional<Identity> identity_of(const fs::path& file) {
 bool is_file_of(const fs::path& file, const fs::path& directory) {
   const fs::path path = result_path(file);
   std::error_code unknown;
-  if (is_name_of_plans(path.filename()) && fs::equivalent(path.parent_path(), directory, unknown))
+  if (is_plan_file_name(path.filename()) && fs::equivalent(path.parent_path(), directory, unknown))
     return true;
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
@@ -47,7 +47,7 @@ bool is_file_of(const fs::path& file, const fs::path& directory) {
        entry.increment(unknown)) {
     std::error_code absent;
     const bool may_have_two_names = info.st_nlink > 1 || entry->is_symlink(absent);
-    if (may_have_two_names && is_name_of_plans(entry->path().filename()) &&
+    if (may_have_two_names && is_plan_file_name(entry->path().filename()) &&
         fs::equivalent(entry->path(), path, absent))
       return true;
   }
@@ -68,16 +68,16 @@ void require_text(const fs::path& file) {
 
 }  // namespace
 
-void CommandFiles::add(const std::string& option, const fs::path& file, FileRole role,
-                       std::string_view magic) {
+void FileConflictCheck::add(const std::string& option, const fs::path& file, FileRole role,
+                            std::string_view magic) {
   if (!file.empty() && role != FileRole::none) named_.push_back({option, file, role, magic});
 }
 
-void CommandFiles::add(const CommandFiles& others) {
+void FileConflictCheck::add(const FileConflictCheck& others) {
   named_.insert(named_.end(), others.named_.begin(), others.named_.end());
 }
 
-std::vector<CommandFiles::Named> CommandFiles::files_of(const Named& named) {
+std::vector<FileConflictCheck::Named> FileConflictCheck::files_of(const Named& named) {
   std::error_code unknown;
   if (named.role == FileRole::plans && fs::is_directory(named.file, unknown)) return {};
   if (!named.is_store()) return {named};
@@ -91,18 +91,18 @@ std::vector<CommandFiles::Named> CommandFiles::files_of(const Named& named) {
   return all;
 }
 
-void CommandFiles::check_plans(const Named& file) const {
+void FileConflictCheck::check_plans(const Named& file) const {
   for (const Named& plans : named_)
     if (plans.role == FileRole::plans && is_file_of(file.file, plans.file))
       throw UsageError(fmt::format("{} is one of the files of {}; name another file by {}",
                                    file.file.string(), plans.option, file.option));
-  if (is_among_plans(result_path(file.file)))
+  if (is_plan_input(result_path(file.file)))
     throw UsageError(fmt::format("{} belongs to the floor plans beside it; name another file by {}",
                                  file.file.string(), file.option));
 }
 
 /// A run names its journals by numbers that are not known here.
-void CommandFiles::check_journals(const Named& file) const {
+void FileConflictCheck::check_journals(const Named& file) const {
   const fs::path path = result_path(file.file);
   for (const Named& store : named_) {
     if (!store.is_store() || store.option == file.option) continue;
@@ -115,7 +115,7 @@ void CommandFiles::check_journals(const Named& file) const {
   }
 }
 
-void CommandFiles::check(bool overwrite) const {
+void FileConflictCheck::check(bool overwrite) const {
   std::vector<Named> all;
   for (const Named& named : named_)
     for (Named& file : files_of(named)) all.push_back(std::move(file));
@@ -140,7 +140,7 @@ void CommandFiles::check(bool overwrite) const {
     }
   for (const auto& [option, file, role, magic] : named_) {
     if (role == FileRole::new_results && overwrite) require_own_results(file);
-    if (role == FileRole::replaced || role == FileRole::replaced_text)
+    if (role == FileRole::output || role == FileRole::replaced_text)
       require_replaceable(file, overwrite, magic);
     if (role == FileRole::replaced_text) require_text(file);
     if (role == FileRole::replaced_picture)

@@ -10,10 +10,10 @@ namespace wallheat {
 /// What a file is to a command. The last five are written.
 enum class FileRole {
   none,
-  read,              ///< any file
+  input,             ///< any file
   plans,             ///< a zip archive of floor plans, or a directory of them with all its files
   results_in_use,    ///< a result file, with what lies beside it while it is written
-  replaced,          ///< only by --overwrite, and only a file that begins in the same way
+  output,            ///< only by --overwrite, and only a file that begins in the same way
   replaced_picture,  ///< the same, with the magic bytes that go with the ending of its name
   replaced_text,     ///< the same, but text may begin in any way; it replaces only text
   appended,          ///< gets more lines
@@ -24,13 +24,13 @@ enum class FileRole {
 /// none of them over another, nor over floor plans, nor over anything that it did not make. As a
 /// file may have many names, files are told apart by device and inode; one that is not there yet,
 /// by its directory's and its name.
-class CommandFiles {
+class FileConflictCheck {
  public:
   /// `option` is for sentences. An empty path, and none, is no file.
   void add(const std::string& option, const std::filesystem::path& file, FileRole role,
            std::string_view magic = {});
   /// Those that another command would name if this one started it.
-  void add(const CommandFiles& others);
+  void add(const FileConflictCheck& others);
   /// Throws UsageError if a file that is written is also another one, and RunError if one that is
   /// to be made may not be.
   void check(bool overwrite) const;
@@ -42,7 +42,7 @@ class CommandFiles {
     FileRole role;
     std::string_view magic;
 
-    [[nodiscard]] bool is_written() const { return role >= FileRole::replaced; }
+    [[nodiscard]] bool is_written() const { return role >= FileRole::output; }
     [[nodiscard]] bool is_store() const {
       return role == FileRole::results_in_use || role == FileRole::new_results;
     }

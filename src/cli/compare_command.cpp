@@ -8,8 +8,8 @@
 #include "cli/result_file.hpp"
 #include "core/text.hpp"
 #include "plans/plan_source.hpp"
-#include "report/answer_csv.hpp"
 #include "report/compare.hpp"
+#include "report/result_csv.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -26,7 +26,7 @@ std::optional<GivenTime> given_time(const std::string& argument) {
   const std::size_t sign = argument.rfind('=');
   std::error_code unknown;
   if (sign == std::string::npos || std::filesystem::exists(argument, unknown)) return std::nullopt;
-  const auto seconds = number_of<double>(std::string_view(argument).substr(sign + 1));
+  const auto seconds = parse_number<double>(std::string_view(argument).substr(sign + 1));
   if (sign == 0 || !seconds || !std::isfinite(*seconds) || *seconds <= 0)
     throw UsageError(fmt::format(
         "'{}' is neither a file nor a program's time, as numpy=79 with seconds above 0", argument));
@@ -102,14 +102,14 @@ void parse_comparison(Options& options, CompareOptions& compare) {
               "the file or NAME that speed-ups are against; default: the slowest");
   options.add("data,d", file(compare.data, FileRole::plans, "PLANS"),
               "the floor plans that a CSV has answers to");
-  options.exclude("data", {"require-equal", "list", "plans", "timed-plans", "base"});
+  options.add_conflict("data", {"require-equal", "list", "plans", "timed-plans", "base"});
   options.check([&] { check_comparison(compare); });
   options.parse();
 }
 
-Compared compared(const CompareOptions& compare) {
+CompareResults compared(const CompareOptions& compare) {
   std::deque<ResultReader> readers;  // these stay where they are
-  std::vector<Answers> answers;
+  std::vector<ResultSet> answers;
   for (std::size_t i = 0; i < compare.words.size(); ++i) {
     const std::string& word = compare.words[i];
     if (compare.times[i]) continue;
@@ -122,7 +122,7 @@ Compared compared(const CompareOptions& compare) {
   }
   const std::size_t own_plans = answers.empty() ? 0 : answers.front().count();
   const std::size_t timed = compare.timed_plans > 0 ? compare.timed_plans : own_plans;
-  Compared found;
+  CompareResults found;
   found.plans = compare.plans > 0 ? compare.plans : answers.empty() ? timed : own_plans;
   for (std::size_t i = 1; i < answers.size(); ++i)
     found.comparisons.push_back(wallheat::compare(answers.front(), answers[i]));
@@ -132,7 +132,7 @@ Compared compared(const CompareOptions& compare) {
       found.times.push_back({of_word->name, of_word->seconds / static_cast<double>(timed)});
       continue;
     }
-    const Answers& of = *file++;
+    const ResultSet& of = *file++;
     if (of.reader == nullptr) continue;
     if (const auto time = time_of(of.name, *of.reader)) found.times.push_back(*time);
     found.threads.emplace_back(of.name, thread_seconds_of(*of.reader));
@@ -141,7 +141,7 @@ Compared compared(const CompareOptions& compare) {
   std::vector<std::string> names;
   for (const ProgramTime& time : found.times) names.push_back(time.name);
   if (!found.base.empty() && std::ranges::count(names, found.base) == 0)
-    refuse_value("base", found.base, names);
+    throw_invalid_value("base", found.base, names);
   return found;
 }
 
@@ -163,10 +163,10 @@ Report compare_command(Options& options) {
   CompareOptions compare;
   parse_comparison(options, compare);
   if (!compare.data.empty())
-    return name_iterates(compare.words.front(), *open_plan_source(compare.data));
-  Compared found = compared(compare);
+    return identify_iterates(compare.words.front(), *open_plan_source(compare.data));
+  CompareResults found = compared(compare);
   const std::string difference = compare.equality ? difference_in(found.comparisons) : "";
-  Report report = report_of(std::move(found), compare.list);
+  Report report = make_report(std::move(found), compare.list);
   report.title = fmt::format("{} compared", fmt::join(compare.words, ", "));
   report.error = difference;
   report.exit_status = difference.empty() ? exit_done : exit_failed;

@@ -9,7 +9,7 @@
 #include "cli/commands.hpp"
 #include "core/program.hpp"
 #include "core/text.hpp"
-#include "mpi/mpi_session.hpp"
+#include "mpi/mpi_environment.hpp"
 #include "node/local_machine.hpp"
 #include "node/placement.hpp"
 #include "solve/gpu/device.hpp"
@@ -33,12 +33,12 @@ int doubles_a_vector(Isa isa) {
 void add_processor(const Machine& machine, Report& report) {
   const Processor processor = local_processor();
   report.add_fact("processor", "processor", if_known(processor.model));
-  report.add_data("clock_hz", if_known(processor.clock_hz));
+  report.add_json_fact("clock_hz", if_known(processor.clock_hz));
   for (const auto& [key, name, bytes, whose] :
-       {std::tuple("first_cache_bytes", "first cache", processor.first_cache_bytes, " a core"),
-        {"second_cache_bytes", "second cache", processor.second_cache_bytes, " a core"},
-        {"third_cache_bytes", "third cache", processor.third_cache_bytes, ", shared"}})
-    report.add_fact(key, name, if_known(bytes), {Form::bytes}, whose);
+       {std::tuple("first_cache_bytes", "first cache", processor.l1d_cache_bytes, " a core"),
+        {"second_cache_bytes", "second cache", processor.l2_cache_bytes, " a core"},
+        {"third_cache_bytes", "third cache", processor.l3_cache_bytes, ", shared"}})
+    report.add_fact(key, name, if_known(bytes), {ValueFormat::bytes}, whose);
   const std::vector<Isa> isas = available_isas();
   std::string names;
   for (const Isa isa : isas) names += (names.empty() ? "" : " ") + std::string(to_string(isa));
@@ -46,7 +46,7 @@ void add_processor(const Machine& machine, Report& report) {
   const int doubles = doubles_a_vector(isas.back());
   report.add(
       Fact{"instruction_sets", "instruction sets", names, {}, fmt::format(" (used: {})", used)});
-  report.add_data("instruction_set", used);
+  report.add_json_fact("instruction_set", used);
   report.add_fact("vector_doubles", "vectors", doubles, {.unit = "doubles"});
   // A multiplication and an addition in each lane and cycle.
   const double per_s =
@@ -55,7 +55,7 @@ void add_processor(const Machine& machine, Report& report) {
       Fact{"fp64_tflops_of_one_vector_unit_a_core",
            "peak FP64",
            if_known(per_s * 1e-12),
-           {Form::digits, 3, "TFLOP/s"},
+           {ValueFormat::digits, 3, "TFLOP/s"},
            fmt::format(": {} cores x {:.2f} GHz x {} doubles x 2, for one vector unit a core "
                        "(many have two)",
                        machine.cores.size(), processor.clock_hz * 1e-9, doubles)});
@@ -75,7 +75,7 @@ void add_cores(const Machine& machine, Report& report) {
            machine.cores.size(),
            {},
            all ? "" : fmt::format(" of {}: this process was bound to them", machine.host_cores)});
-  report.add_data("host_cores", if_known(machine.host_cores));
+  report.add_json_fact("host_cores", if_known(machine.host_cores));
   report.add_fact("sockets", "sockets", sockets.size());
   Table& table = report.add(Table{
       "places",
@@ -92,8 +92,8 @@ void add_solvers(int threads, Report& report) {
       Table{"solvers",
             fmt::format("plans of {0} x {0} cells on {1}, from one that was "
                         "measured; GPUs have jacobi alone",
-                        sample_side, counted(static_cast<std::size_t>(threads), "thread")),
-            {{"solver", "solver"}, {"plans_per_s", "plans/s", {Form::digits, 4}}}});
+                        sample_grid_size, count_text(static_cast<std::size_t>(threads), "thread")),
+            {{"solver", "solver"}, {"plans_per_s", "plans/s", {ValueFormat::digits, 4}}}});
   for (const SolverKind kind : {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady}) {
     SolverOptions solver;
     solver.isa = available_isas().back();
@@ -103,17 +103,18 @@ void add_solvers(int threads, Report& report) {
 }
 
 void add_gpus(const GpuSupport& support, Report& report) {
-  Table& table = report.add(Table{"gpus",
-                                  "GPUs",
-                                  {{"ordinal", "GPU"},
-                                   {"name", "name"},
-                                   {"memory_bytes", "memory", {Form::bytes}},
-                                   {"numa", "NUMA node"},
-                                   {"compute_capability", "capability"},
-                                   {"multiprocessors", "multiprocessors"},
-                                   {"clock_ghz", "clock", {Form::decimals, 2, "GHz"}},
-                                   {"memory_tb_per_s", "memory", {Form::decimals, 2, "TB/s"}},
-                                   {"uuid", "UUID"}}});
+  Table& table =
+      report.add(Table{"gpus",
+                       "GPUs",
+                       {{"ordinal", "GPU"},
+                        {"name", "name"},
+                        {"memory_bytes", "memory", {ValueFormat::bytes}},
+                        {"numa", "NUMA node"},
+                        {"compute_capability", "capability"},
+                        {"multiprocessors", "multiprocessors"},
+                        {"clock_ghz", "clock", {ValueFormat::decimals, 2, "GHz"}},
+                        {"memory_tb_per_s", "memory", {ValueFormat::decimals, 2, "TB/s"}},
+                        {"uuid", "UUID"}}});
   for (const Gpu& gpu : support.gpus) {
     const GpuProperties properties = gpu_properties(gpu.ordinal);
     const int capability = properties.capability;
@@ -144,9 +145,10 @@ Report devices_command(Options& options) {
   report.add_fact("wallheat", "wallheat", version());
   report.add_fact("mpi", "MPI", mpi_library());
   add_processor(machine, report);
-  report.add_fact(
-      "threads", "threads of a run", threads, {},
-      placement.threads && !placement.why_limited.empty() ? ": " + placement.why_limited : "");
+  report.add_fact("threads", "threads of a run", threads, {},
+                  placement.threads && !placement.core_limit_reason.empty()
+                      ? ": " + placement.core_limit_reason
+                      : "");
   report.add_fact("gpu_driver_cuda", "GPU driver for CUDA", if_known(gpu_driver()));
   report.add_fact("no_gpu", "GPUs not used", if_known(gpus.reason));
   add_cores(machine, report);

@@ -30,8 +30,9 @@ void put_out(const fs::path& out, const std::function<void(std::ostream&)>& writ
 
 /// Throws UsageError if the output is one of the plans that the results are of, if these are still
 /// where the run found them.
-void keep_plans(const std::string& file, const ResultReader& reader, const fs::path& out) {
-  CommandFiles files;
+void require_output_is_not_plan(const std::string& file, const ResultReader& reader,
+                                const fs::path& out) {
+  FileConflictCheck files;
   files.add("--out", out == "-" ? "" : out, FileRole::appended);
   try {
     files.add("the plans of FILE", recorded_plans(file, reader), FileRole::plans);
@@ -44,16 +45,16 @@ void keep_plans(const std::string& file, const ResultReader& reader, const fs::p
 /// Writes the stored field of a plan.
 void export_field(const std::string& file, const std::string& id, const fs::path& out) {
   const ResultReader reader = open_result_file(file);
-  keep_plans(file, reader, out);
+  require_output_is_not_plan(file, reader, out);
   const auto& rows = reader.rows();
   const auto row = std::ranges::find(rows, id, &PlanResult::id);
-  if (row == rows.end()) refuse_plan(file, reader, id);
+  if (row == rows.end()) throw_unknown_plan(file, reader, id);
   const auto stored = reader.field(static_cast<std::size_t>(row - rows.begin()));
   if (!stored)
     throw RunError(
         fmt::format("{} has no field of plan \"{}\", which is {}: run with --save-fields", file, id,
                     to_string(row->status)));
-  put_out(out, [&](std::ostream& to) { to << npy::bytes_of(*stored); });
+  put_out(out, [&](std::ostream& to) { to << npy::to_bytes(*stored); });
 }
 
 /// Writes an XDMF file that shows the stored fields of `file`, which it names as seen from where it
@@ -63,16 +64,16 @@ void export_xdmf(const std::string& file, const fs::path& out) {
   const auto fields = stored_fields(file);
   if (fields.empty()) throw RunError(fmt::format("{} has no field: run with --save-fields", file));
   const fs::path seen_from = result_path(out).parent_path();
-  write_output(out, xdmf_of(fields, fs::relative(result_path(file), seen_from)));
+  write_output(out, make_xdmf(fields, fs::relative(result_path(file), seen_from)));
 }
 
 /// Tells of plans that have no result.
-void tell_plans_without_result(const ResultReader& reader, std::size_t pending) {
+void log_unsolved_plans(const ResultReader& reader, std::size_t pending) {
   reader.for_each_row([&](const PlanResult& row) {
     if (row.status == PlanStatus::failed)
-      print_error("failed: {}: {}", printable(row.id), printable(row.error));
+      print_error("failed: {}: {}", escape_control_chars(row.id), escape_control_chars(row.error));
   });
-  if (pending > 0) print_error("{} not solved yet", counted(pending, "plan is", "plans are"));
+  if (pending > 0) print_error("{} not solved yet", count_text(pending, "plan is", "plans are"));
 }
 
 }  // namespace
@@ -108,7 +109,7 @@ int export_command(Options& options) {
     std::tie(ending, magic) = what == Export::field  ? std::pair(".npy", npy::magic)
                               : what == Export::xdmf ? std::pair(".xdmf", xdmf_magic)
                                                      : std::pair(".csv", reference_csv_header);
-    if (out != "-") options.files().add("--out", out, FileRole::replaced, magic);
+    if (out != "-") options.files().add("--out", out, FileRole::output, magic);
   });
   options.parse();
   if (out.has_extension() && out.extension() != ending)
@@ -122,11 +123,11 @@ int export_command(Options& options) {
   if (what == Export::xdmf) export_xdmf(file, out);
   const ResultReader reader = open_result_file(file);
   if (what == Export::reference_csv) {
-    tell_thresholds(file, reader);
+    warn_custom_thresholds(file, reader);
     put_out(out, [&](std::ostream& to) { write_reference_csv(to, rows_of(reader)); });
   }
   const PlanCounts counts = counts_of(reader);
-  tell_plans_without_result(reader, counts.pending);
+  log_unsolved_plans(reader, counts.pending);
   return exit_status_of(counts.pending, counts.failed);
 }
 
@@ -140,15 +141,15 @@ Report trace_command(Options& options) {
       "ui.perfetto.dev or in chrome://tracing.",
       {"wallheat trace results.h5 --out trace.json", "wallheat trace steady.h5 --out steady.json"});
   declare_result_file(options, name);
-  options.add("out,o", made_file(out, "{\"traceEvents\":[", "TRACE").required(),
+  options.add("out,o", output_file(out, "{\"traceEvents\":[", "TRACE").required(),
               "the file, as trace.json");
   options.add(
-      "events", file(events, FileRole::read),
+      "events", file(events, FileRole::input),
       "the event log of the run (its --events), to show what host and GPU did in each solve on a "
       "GPU");
   options.parse();
   const ResultReader reader = open_result_file(name);
-  const GpuTimesOfPlans on_gpus = events.empty() ? GpuTimesOfPlans{} : gpu_times_in(events);
+  const GpuTimesOfPlans on_gpus = events.empty() ? GpuTimesOfPlans{} : read_gpu_times(events);
   write_output(out, [&](std::ostream& to) { write_trace(reader, on_gpus, to); });
   return {};
 }

@@ -44,11 +44,11 @@ struct Plans {
 
   /// What building_ids.txt holds.
   [[nodiscard]] std::string ids_text() const { return fmt::format("{}\n", fmt::join(ids, "\n")); }
-  [[nodiscard]] std::string spacing_text() const { return python_float(*spacing) + "\n"; }
+  [[nodiscard]] std::string spacing_text() const { return format_repr(*spacing) + "\n"; }
 };
 
 void write_directory(const Plans& plans, const std::filesystem::path& out, bool overwrite) {
-  const auto ids_file = out / ids_name;
+  const auto ids_file = out / ids_file_name;
   if (!overwrite) require_none_of(out, ids_file, plans.ids);
   std::error_code error;
   std::filesystem::create_directories(out, error);
@@ -70,19 +70,19 @@ void write_directory(const Plans& plans, const std::filesystem::path& out, bool 
 /// The files of a plan.
 std::vector<ZipMember> members_of(const FloorPlan& plan, const std::string& id) {
   std::vector<ZipMember> members;
-  for (const auto& [file, bytes] : files_of(plan))
+  for (const auto& [file, bytes] : encode_plan_files(plan))
     members.push_back(compress_member(plan_file_name(id, file), bytes));
   return members;
 }
 
 void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwrite) {
   require_replaceable(out, overwrite, zip_magic);
-  catch_stop_signals();
+  install_stop_signal_handlers();
   const std::size_t threads = std::max<std::size_t>(local_machine().cores.size(), 1);
   const std::size_t batch = 64 * threads;
   write_output(out, [&](std::ostream& stream) {
     ZipWriter zip(stream);
-    zip.add(compress_member(ids_name, plans.ids_text()));
+    zip.add(compress_member(ids_file_name, plans.ids_text()));
     if (plans.spacing) zip.add(compress_member(spacing_name, plans.spacing_text()));
     for (std::size_t first = 0; first < plans.ids.size(); first += batch) {
       if (stop_requested()) throw RunError("it was stopped; nothing was written");
@@ -110,25 +110,25 @@ std::string id_of(const std::string& picture) {
 }
 
 /// Reads "#ff0000=25"; nothing if the text has another form.
-std::optional<Paint> paint_in(const std::string& text) {
+std::optional<WallColour> paint_in(const std::string& text) {
   constexpr std::size_t digits = 6;
   if (!text.starts_with('#') || text.find('=') != digits + 1) return std::nullopt;
   std::uint32_t rgb = 0;
   const char* const first = text.data() + 1;
-  const auto degrees = number_of<double>(std::string_view(text).substr(digits + 2));
+  const auto degrees = parse_number<double>(std::string_view(text).substr(digits + 2));
   if (std::from_chars(first, first + digits, rgb, 16).ptr != first + digits || !degrees ||
-      !(std::abs(*degrees) <= largest_value))
+      !(std::abs(*degrees) <= max_magnitude))
     return std::nullopt;
   const auto byte_at = [&](int shift) { return static_cast<std::uint8_t>(rgb >> shift); };
-  return Paint{{byte_at(16), byte_at(8), byte_at(0)}, *degrees};
+  return WallColour{{byte_at(16), byte_at(8), byte_at(0)}, *degrees};
 }
 
 /// Throws UsageError if the colour cannot be that of another wall; returns false if it is none.
-bool take_wall(const std::string& word, std::vector<Paint>& walls) {
+bool take_wall(const std::string& word, std::vector<WallColour>& walls) {
   const auto paint = paint_in(word);
   if (!paint) return false;
   if (paint->colour == white) throw UsageError("--wall: #ffffff is white, which is room");
-  if (std::ranges::count(walls, paint->colour, &Paint::colour) > 0)
+  if (std::ranges::count(walls, paint->colour, &WallColour::colour) > 0)
     throw UsageError(fmt::format("--wall names {} twice", to_text(paint->colour)));
   walls.push_back(*paint);
   return true;
@@ -137,9 +137,11 @@ bool take_wall(const std::string& word, std::vector<Paint>& walls) {
 /// Reads "4" or "1/4".
 bool take_scale(const std::string& word, Legend& legend) {
   const bool is_fraction = word.starts_with("1/");
-  const int factor = number_of<int>(std::string_view(word).substr(is_fraction ? 2 : 0)).value_or(0);
-  legend.cells_a_pixel = legend.pixels_a_cell = 1;
-  (is_fraction ? legend.pixels_a_cell : legend.cells_a_pixel) = static_cast<std::size_t>(factor);
+  const int factor =
+      parse_number<int>(std::string_view(word).substr(is_fraction ? 2 : 0)).value_or(0);
+  legend.cells_per_pixel = legend.pixels_per_cell = 1;
+  (is_fraction ? legend.pixels_per_cell : legend.cells_per_pixel) =
+      static_cast<std::size_t>(factor);
   return factor >= 1 && factor <= 1000;
 }
 
@@ -147,35 +149,39 @@ bool take_scale(const std::string& word, Legend& legend) {
 void declare_drawings(Options& options, Drawings& drawings) {
   options.heading("Plans from pictures");
   options.add(
-      "from", file(drawings.pictures, FileRole::read),
+      "from", file(drawings.pictures, FileRole::input),
       "a PNG picture NAME.png, which becomes the plan NAME, a cell a pixel: white is room; the "
       "commonest other colour along its edge, and what is transparent, is outside, at 0 °C. Draw "
       "without smooth edges. Again for more plans");
   const auto add_wall = [&drawings](const std::string& text) {
     return take_wall(text, drawings.legend.walls);
   };
-  options.add("wall,w",
-              word("COLOUR=DEGREES", "COLOUR=DEGREES, as '#ff0000=25'", add_wall).repeated(),
-              "a colour that is walls of this temperature in °C, as '#ff0000=25'; again for more");
   options.add(
-      "near", value(drawings.legend.near, "DISTANCE", drawings.legend.near, "60").at_least(0),
+      "wall,w",
+      custom_value("COLOUR=DEGREES", "COLOUR=DEGREES, as '#ff0000=25'", add_wall).repeated(),
+      "a colour that is walls of this temperature in °C, as '#ff0000=25'; again for more");
+  options.add(
+      "near",
+      value(drawings.legend.colour_tolerance, "DISTANCE", drawings.legend.colour_tolerance, "60")
+          .at_least(0),
       "a pixel of another colour counts as the nearest of these, if that is this near in RGB "
       "(black to white: 442); else the picture is refused");
   const auto set_scale = [&drawings](const std::string& text) {
     return take_scale(text, drawings.legend);
   };
   options.add(
-      "scale", word("N", "1 to 1000, or 1/2 to 1/1000", set_scale, "1"),
+      "scale", custom_value("N", "1 to 1000, or 1/2 to 1/1000", set_scale, "1"),
       "cells along each side of a pixel, as 4; 1/4: a cell is 4 x 4 pixels, and wall if any "
       "of them is");
-  options.need("from", {"wall", "near", "scale"});
-  options.exclude("from", {"kind", "count", "seed", "size"});
+  options.add_dependency("from", {"wall", "near", "scale"});
+  options.add_conflict("from", {"kind", "count", "seed", "size"});
   options.check([&drawings] {
     if (!drawings.pictures.empty() && drawings.legend.walls.empty())
       throw UsageError("--from needs --wall, as --wall '#000000=5'");
     for (const std::string& picture : drawings.pictures)
       if (std::ranges::count(drawings.pictures, id_of(picture), id_of) > 1)
-        throw UsageError(fmt::format("two pictures are called {}", printable(id_of(picture))));
+        throw UsageError(
+            fmt::format("two pictures are called {}", escape_control_chars(id_of(picture))));
   });
 }
 
@@ -192,15 +198,15 @@ std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& dra
                  {"pixels", "pixels"},
                  {"near", "of a colour near it"}}};
   for (const std::string& picture : drawings.pictures) {
-    DrawnPlan drawn = plan_in_drawing(read_input(picture), drawings.legend);
+    DrawnPlan drawn = plan_from_image(read_input_file(picture), drawings.legend);
     const std::string id = id_of(picture);
     for (const auto& [colour, meaning, pixels, near] : drawn.uses)
       colours.rows.push_back({id, to_text(colour), meaning, pixels, near});
-    if (drawn.room_at_edge > 0)
+    if (drawn.edge_room_pixels > 0)
       report.add_note(fmt::format(
           "{}: {} of room on its edge, beyond which it is 0 °C; if they are outside, fill them "
           "with a colour that is no wall's",
-          picture, counted(drawn.room_at_edge, "pixel")));
+          picture, count_text(drawn.edge_room_pixels, "pixel")));
     plans.emplace_back(id, std::move(drawn.plan));
   }
   report.add(std::move(colours));
@@ -263,16 +269,16 @@ Report generate_command(Options& options) {
     return GridShape{each.second.domain.rows, each.second.domain.cols} == shape;
   });
   const std::string of = fmt::format(" of {} x {} cells", shape.rows, shape.cols);
-  report.add_note(fmt::format("{}{} in {}", counted(plans.ids.size(), "floor plan"),
+  report.add_note(fmt::format("{}{} in {}", count_text(plans.ids.size(), "floor plan"),
                               are_alike ? of : "", out.string()));
   if (plans.spacing)
     report.add_note(fmt::format("their cells are {} apart, which is stored with them",
-                                python_float(*plans.spacing)));
-  report.add_data("plans", out.string());
-  report.add_data("count", plans.ids.size());
-  report.add_data("height", are_alike ? Value(shape.rows) : Value());
-  report.add_data("width", are_alike ? Value(shape.cols) : Value());
-  report.add_data("spacing", plans.spacing);
+                                format_repr(*plans.spacing)));
+  report.add_json_fact("plans", out.string());
+  report.add_json_fact("count", plans.ids.size());
+  report.add_json_fact("height", are_alike ? Value(shape.rows) : Value());
+  report.add_json_fact("width", are_alike ? Value(shape.cols) : Value());
+  report.add_json_fact("spacing", plans.spacing);
   return report;
 }
 

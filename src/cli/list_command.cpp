@@ -15,7 +15,7 @@ using SharedReader = std::shared_ptr<const ResultReader>;
 /// The numbers of the rows of these plans, each once. Throws RunError if one is not in the file.
 std::vector<std::size_t> rows_of_plans(const std::string& file, const ResultReader& reader,
                                        const std::vector<std::string>& ids) {
-  IdList named;
+  IdIndex named;
   for (const std::string& id : ids) named.add(id);
   std::vector<std::size_t> rows(named.size(), SIZE_MAX);
   std::size_t number = 0;
@@ -24,14 +24,15 @@ std::vector<std::size_t> rows_of_plans(const std::string& file, const ResultRead
     ++number;
   });
   if (const auto none = std::ranges::find(rows, SIZE_MAX); none != rows.end())
-    refuse_plan(file, reader, std::string(named[static_cast<std::size_t>(none - rows.begin())]));
+    throw_unknown_plan(file, reader,
+                       std::string(named[static_cast<std::size_t>(none - rows.begin())]));
   return rows;
 }
 
 /// The chosen plans in their order, or those of `ids`, if there are any.
-Table plans_of_file(const std::string& file, const SharedReader& reader, const RowChoice& choice,
+Table plans_of_file(const std::string& file, const SharedReader& reader, const RowSelection& choice,
                     const std::vector<std::string>& ids, const std::vector<RowColumn>& columns) {
-  tell_thresholds(file, *reader);
+  warn_custom_thresholds(file, *reader);
   auto selected =
       ids.empty() ? selected_rows(file, *reader, choice) : rows_of_plans(file, *reader, ids);
   selected.resize(std::min(selected.size(), choice.first));
@@ -51,7 +52,7 @@ Rows chosen_rooms(const SharedReader& reader, std::vector<std::size_t> chosen) {
   return [reader, chosen = std::move(chosen)](const auto& take) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> rooms_by_number;  // row, room
     rooms_of (*reader)([&](const PlanResult& row) {
-      rooms_by_number.emplace_back(row.rooms.front().plan, row.rooms.front().room);
+      rooms_by_number.emplace_back(row.rooms.front().row, row.rooms.front().room);
     });
     std::size_t read = SIZE_MAX;
     PlanResult plan;
@@ -69,10 +70,10 @@ Rows chosen_rooms(const SharedReader& reader, std::vector<std::size_t> chosen) {
   };
 }
 
-Table rooms_of_file(const std::string& file, const SharedReader& reader, const RowChoice& choice,
+Table rooms_of_file(const std::string& file, const SharedReader& reader, const RowSelection& choice,
                     double cell_metres, const std::vector<RowColumn>& columns) {
   if (!reader->has_rooms()) throw RunError(fmt::format("{} has no rooms: run with --rooms", file));
-  auto chosen = chosen_rows(rooms_of(*reader), choice, room_columns(cell_metres));
+  auto chosen = select_rows(rooms_of(*reader), choice, room_columns(cell_metres));
   if (chosen.empty() && !choice.where.empty())
     throw RunError(fmt::format("--where '{}' holds for no room of {}", choice.where, file));
   return table_of("rooms", chosen_rooms(reader, std::move(chosen)), columns);
@@ -83,7 +84,7 @@ Table rooms_of_file(const std::string& file, const SharedReader& reader, const R
 Report list_command(Options& options) {
   std::string file;
   std::vector<std::string> ids;
-  RowChoice choice;
+  RowSelection choice;
   std::string column_names;
   bool rooms = false;
   double cell_metres = 0;
@@ -102,8 +103,8 @@ Report list_command(Options& options) {
       "of rooms all");
   options.add("rooms", flag(rooms), "list rooms, whose columns --where, --sort and --columns name");
   declare_cell_size(options, cell_metres);
-  options.need("rooms", {"cell-size"});
-  options.exclude("id", {"where", "sort", "rooms"});
+  options.add_dependency("rooms", {"cell-size"});
+  options.add_conflict("id", {"where", "sort", "rooms"});
   options.parse();
   if (column_names.empty())
     column_names =
@@ -112,10 +113,10 @@ Report list_command(Options& options) {
   Report report{std::filesystem::path(file).filename().string()};
   const auto open = [&] { return std::make_shared<const ResultReader>(open_result_file(file)); };
   if (rooms) {
-    const auto columns = columns_named("columns", column_names, room_columns(cell_metres));
+    const auto columns = parse_columns("columns", column_names, room_columns(cell_metres));
     report.add(rooms_of_file(file, open(), choice, cell_metres, columns));
   } else {
-    const auto columns = columns_named("columns", column_names, all_columns());
+    const auto columns = parse_columns("columns", column_names, all_columns());
     report.add(plans_of_file(file, open(), choice, ids, columns));
   }
   return report;

@@ -15,29 +15,29 @@ namespace {
 
 /// A line a row; people see the first ones.
 Table lines_table(const char* key, const char* column, const char* name,
-                  const std::vector<std::string>& lines, std::size_t most_shown) {
+                  const std::vector<std::string>& lines, std::size_t max_shown) {
   Table table{key, "", {{column, name}}};
-  table.most_shown = most_shown;
+  table.max_text_rows = max_shown;
   for (const std::string& line : lines) table.rows.push_back({line});
   return table;
 }
 
 Report report_of_merge(const fs::path& out, const MergeReport& merged) {
   const auto& [written, plans, done, failed, duplicates, missing, conflicts, warnings] = merged;
-  constexpr std::size_t most_shown = 10;
+  constexpr std::size_t max_shown = 10;
   Report report{out.filename().string()};
-  report.add_data("file", out.string());
-  report.add_data("written", written);
-  report.add_data("plans", plans);
-  report.add_data("done", done);
-  report.add_data("failed", failed);
-  report.add_data("duplicates", duplicates);
+  report.add_json_fact("file", out.string());
+  report.add_json_fact("written", written);
+  report.add_json_fact("plans", plans);
+  report.add_json_fact("done", done);
+  report.add_json_fact("failed", failed);
+  report.add_json_fact("duplicates", duplicates);
   report.add_note(fmt::format("{} of {}, {} missing, {} duplicates, {} conflicts{}", done, plans,
                               missing.size(), duplicates, conflicts.size(),
                               failed > 0 ? fmt::format(", {} failed", failed) : ""));
-  report.add(lines_table("warnings", "warning", "warning", warnings, most_shown));
-  report.add(lines_table("conflicts", "conflict", "conflict", conflicts, most_shown));
-  report.add(lines_table("missing", "id", "missing", missing, most_shown));
+  report.add(lines_table("warnings", "warning", "warning", warnings, max_shown));
+  report.add(lines_table("conflicts", "conflict", "conflict", conflicts, max_shown));
+  report.add(lines_table("missing", "id", "missing", missing, max_shown));
   if (written && !missing.empty())
     report.add_note(fmt::format(
         "'wallheat run --data PLANS --resume --out {}' solves the missing plans", out.string()));
@@ -70,7 +70,7 @@ Report merge_command(Options& options) {
   options.add("part", file(parts, FileRole::results_in_use).positional().required(),
               "a part (also as an argument); any number");
   options.add("out,o", file(out, FileRole::new_results).required(), "the file to make");
-  options.add("allow-missing", flag(merge.allow_missing),
+  options.add("allow-missing", flag(merge.allow_missing_plans),
               "make the file even if plans are missing; 'wallheat run --resume' solves them");
   options.add("overwrite", flag(merge.overwrite), "replace an existing result file");
   options.check([&] { std::ranges::for_each(parts, require_result_file); });
@@ -97,21 +97,21 @@ Report repair_command(Options& options) {
   declare_result_file(options, file);
   options.parse();
   require_result_file(file);
-  const auto [changed, sentences, lost, done, failed, pending] = repair_results(file);
+  const auto [changed, messages, lost, done, failed, pending] = repair_results(file);
   remove_run_status(status_file(file));  // of the run that died
 
-  constexpr std::size_t most_shown = 20;
+  constexpr std::size_t max_shown = 20;
   Report report{fs::path(file).filename().string()};
-  report.add_data("file", file);
-  report.add_data("changed", changed);
-  report.add(lines_table("findings", "finding", "found and repaired", sentences, most_shown));
-  report.add(lines_table("lost", "id", "lost", lost, most_shown));
+  report.add_json_fact("file", file);
+  report.add_json_fact("changed", changed);
+  report.add(lines_table("findings", "finding", "found and repaired", messages, max_shown));
+  report.add(lines_table("lost", "id", "lost", lost, max_shown));
   report.add_note(fmt::format("{} {}: {} done, {} failed, {} pending", file,
                               changed ? "is whole" : "needed nothing", done, failed, pending));
-  report.add_data("done", done);
-  report.add_data("failed", failed);
-  report.add_data("pending", pending);
-  report.exit_status = pending > 0 ? exit_work_left : exit_done;
+  report.add_json_fact("done", done);
+  report.add_json_fact("failed", failed);
+  report.add_json_fact("pending", pending);
+  report.exit_status = pending > 0 ? exit_incomplete : exit_done;
   return report;
 }
 

@@ -42,7 +42,7 @@ double seconds_now() {
 double seconds_in(const std::string& text) try {
   std::string_view number = text;
   if (number.ends_with('s')) number.remove_suffix(1);
-  if (const auto seconds = number_of<double>(number)) return *seconds;
+  if (const auto seconds = parse_number<double>(number)) return *seconds;
   return static_cast<double>(parse_duration(text).count());
 } catch (const UsageError&) {
   return std::numeric_limits<double>::quiet_NaN();
@@ -81,7 +81,7 @@ class SampleOutput {
   void add(const NodeSample& sample, const std::vector<NvmlGpu>& gpus,
            const std::vector<std::string>& columns, const std::vector<double>& values) {
     if (csv_.is_open()) {
-      if (samples_ == 0) csv_ << csv_head(columns) << '\n';
+      if (samples_ == 0) csv_ << csv_header(columns) << '\n';
       // At once, so that a reader sees it and a kill loses nothing.
       csv_ << csv_row(utc_now(), values) << std::endl;
     } else if (options_.json) {
@@ -113,14 +113,14 @@ class SampleOutput {
 std::vector<SeriesSummary> watch(const MonitorOptions& options) {
   const double start_s = seconds_now();
   const double end_s = start_s + options.duration_s;
-  catch_stop_signals();
+  install_stop_signal_handlers();
   SampleOutput output(options);
   NodeTelemetry node(start_s);
-  const auto tell_problems = [&] {
-    for (const std::string& sentence : node.take_problems())
-      print_error("wallheat: {}", printable(sentence));
+  const auto log_problems = [&] {
+    for (const std::string& message : node.take_warnings())
+      print_error("wallheat: {}", escape_control_chars(message));
   };
-  tell_problems();
+  log_problems();
   // The driver remembers some time, and those that have ended.
   if (options.processes) (void)node.gpu_processes();
   std::vector<SeriesSummary> summaries;
@@ -129,7 +129,7 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
     const double next_s = start_s + static_cast<double>(taken + 1) * options.interval_s;
     if (next_s > end_s || !wait_until(next_s)) break;
     const NodeSample sample = node.sample(seconds_now());
-    tell_problems();
+    log_problems();
     if (summaries.empty())
       for (const std::string& name : columns)
         summaries.push_back({name, std::string(unit_of_column(name)), 0, 0, {}});
@@ -157,43 +157,43 @@ Report monitor_command(Options& options) {
       "values of a recording: of --csv, 'nvidia-smi dmon' or 'nvidia-smi stats'.",
       {"wallheat monitor --samples 2 --interval 0.1",
        "wallheat monitor --duration 1s --interval 0.2 --csv node.csv"});
-  options.add("file", file(monitor.file, FileRole::read).positional(),
+  options.add("file", file(monitor.file, FileRole::input).positional(),
               "a recording (also as an argument)");
-  constexpr double least_s = 0.01;
-  constexpr double most_s = 86400;
+  constexpr double min_s = 0.01;
+  constexpr double max_s = 86400;
   const auto set_interval = [&](const std::string& text) {
     monitor.interval_s = seconds_in(text);
-    return monitor.interval_s >= least_s && monitor.interval_s <= most_s;
+    return monitor.interval_s >= min_s && monitor.interval_s <= max_s;
   };
-  options.add("interval,i", word("TIME", "a time from 0.01 s to a day", set_interval, "1s"),
+  options.add("interval,i", custom_value("TIME", "a time from 0.01 s to a day", set_interval, "1s"),
               "between samples, as 0.5, 1s or 1m");
   const auto set_duration = [&](const std::string& text) {
     monitor.duration_s = seconds_in(text);
     return monitor.duration_s >= 0;
   };
-  options.add("duration", word("TIME", "a time", set_duration),
+  options.add("duration", custom_value("TIME", "a time", set_duration),
               "end after this time, as 90s, 30m or 1h30m; default: never");
   options.add("samples", value(monitor.samples, "N", 0, "without end").at_least(1),
               "end after N samples");
   options.add(
-      "csv", made_file(monitor.csv, "time,seconds,"),
+      "csv", output_file(monitor.csv, "time,seconds,"),
       "write the samples to a CSV file instead, a row each, also with the energy of each GPU "
       "since the start (J)");
   options.add("processes", flag(monitor.processes),
               "tell with each sample which processes use each GPU, as 'nvidia-smi pmon' does");
-  options.exclude("file", {"interval", "duration", "samples", "csv", "processes"});
-  options.exclude("csv", {"processes"});
-  options.need("file", {"plot", "format"});
+  options.add_conflict("file", {"interval", "duration", "samples", "csv", "processes"});
+  options.add_conflict("csv", {"processes"});
+  options.add_dependency("file", {"plot", "format"});
   options.parse();
   monitor.json = options.was_given("json");
 
   if (monitor.file.empty()) {
     auto summaries = watch(monitor);
-    if (summaries.empty()) return {.parts = {Note{"no sample was taken"}}};
-    return report_of(std::move(summaries));
+    if (summaries.empty()) return {.elements = {Note{"no sample was taken"}}};
+    return make_report(std::move(summaries));
   }
   const Recording recording = read_recording(monitor.file);
-  Report report = report_of(summary_of(recording));
+  Report report = make_report(summary_of(recording));
   report.title = monitor.file.filename().string();
   for (Figure& figure : figures_of(recording)) report.add(std::move(figure));
   return report;

@@ -15,19 +15,19 @@ namespace wallheat {
 
 namespace {
 
-bool truth_in(const std::string& option, const std::string& word) {
-  return choose<bool>(option, word, {{"true", true}, {"false", false}});
+bool parse_bool(const std::string& option, const std::string& word) {
+  return parse_choice<bool>(option, word, {{"true", true}, {"false", false}});
 }
 
 /// "a whole number of at least 1".
 template <class Number>
 std::string valid_numbers(const NumberRange& range) {
-  const auto& [least, most, is_above] = range;
+  const auto& [min, max, is_above] = range;
   std::string text = std::is_integral_v<Number> ? "a whole number" : "a number";
-  if (least && most && !is_above) return text + fmt::format(" from {:g} to {:g}", *least, *most);
-  if (least) text += fmt::format(" {} {:g}", is_above ? "above" : "of at least", *least);
-  if (most) text += fmt::format(" and at most {:g}", *most);
-  if (std::is_integral_v<Number> && !least)
+  if (min && max && !is_above) return text + fmt::format(" from {:g} to {:g}", *min, *max);
+  if (min) text += fmt::format(" {} {:g}", is_above ? "above" : "of at least", *min);
+  if (max) text += fmt::format(" and at most {:g}", *max);
+  if (std::is_integral_v<Number> && !min)
     text += fmt::format(" {} {}", std::is_signed_v<Number> ? "up to" : "from 0 to",
                         std::numeric_limits<Number>::max());
   return text;
@@ -35,14 +35,14 @@ std::string valid_numbers(const NumberRange& range) {
 
 template <class Number>
 Number number_in(const NumberRange& range, const std::string& option, const std::string& word) {
-  const auto& [least, most, is_above] = range;
-  if (const auto number = number_of<Number>(word)) {
+  const auto& [min, max, is_above] = range;
+  if (const auto number = parse_number<Number>(word)) {
     const auto value = static_cast<double>(*number);
-    const bool is_too_small = least && (value < *least || (is_above && value == *least));
-    if (std::isfinite(value) && !is_too_small && !(most && value > *most)) return *number;
+    const bool is_too_small = min && (value < *min || (is_above && value == *min));
+    if (std::isfinite(value) && !is_too_small && !(max && value > *max)) return *number;
   }
   throw UsageError(fmt::format("--{} must be {}, not '{}'", option, valid_numbers<Number>(range),
-                               printable(word)));
+                               escape_control_chars(word)));
 }
 
 template <class T>
@@ -55,9 +55,9 @@ std::string word_of(const T& value) {
 
 }  // namespace
 
-std::string OptionValue::put(const std::string& option, const std::string& word) const {
+std::string OptionValue::set_from_text(const std::string& option, const std::string& word) const {
   const auto put_into = [&]<class Variable>(const Variable& target) -> std::string {
-    if constexpr (std::is_same_v<Variable, Take>) {
+    if constexpr (std::is_same_v<Variable, Parser>) {
       target(option, word);
       return word;
     } else if constexpr (std::is_same_v<Variable, std::vector<std::string>*>) {
@@ -65,7 +65,7 @@ std::string OptionValue::put(const std::string& option, const std::string& word)
     } else {
       using T = std::remove_pointer_t<Variable>;
       if constexpr (std::is_same_v<T, bool>)
-        *target = truth_in(option, word);
+        *target = parse_bool(option, word);
       else if constexpr (std::is_arithmetic_v<T>)
         *target = number_in<T>(range, option, word);
       else
@@ -78,7 +78,7 @@ std::string OptionValue::put(const std::string& option, const std::string& word)
 
 std::string OptionValue::text() const {
   const auto text_in = [&]<class Variable>(const Variable& target) -> std::string {
-    if constexpr (std::is_same_v<Variable, Take>)
+    if constexpr (std::is_same_v<Variable, Parser>)
       return default_text;
     else if constexpr (std::is_same_v<Variable, std::vector<std::string>*>)
       return "";
@@ -88,22 +88,23 @@ std::string OptionValue::text() const {
   return std::visit(text_in, variable);
 }
 
-OptionValue word(const char* name, const std::string& what,
-                 const std::function<bool(const std::string& word)>& take,
-                 const char* default_word) {
+OptionValue custom_value(const char* name, const std::string& what,
+                         const std::function<bool(const std::string& word)>& take,
+                         const char* default_word) {
   const auto take_or_refuse = [=](const std::string& option, const std::string& word) {
     if (!take(word))
-      throw UsageError(fmt::format("--{} must be {}, not '{}'", option, what, printable(word)));
+      throw UsageError(
+          fmt::format("--{} must be {}, not '{}'", option, what, escape_control_chars(word)));
   };
   return {take_or_refuse, name, *default_word != '\0', default_word};
 }
 
-OptionValue number_list(std::vector<std::size_t>& variable, const char* default_word, double least,
-                        double most) {
-  const auto take = [&variable, least, most](const std::string& option, const std::string& list) {
+OptionValue number_list(std::vector<std::size_t>& variable, const char* default_word, double min,
+                        double max) {
+  const auto take = [&variable, min, max](const std::string& option, const std::string& list) {
     variable.clear();
-    for (const std::string& word : words_of(list))
-      variable.push_back(number_in<std::size_t>({least, most}, option, word));
+    for (const std::string& word : split_list(list))
+      variable.push_back(number_in<std::size_t>({min, max}, option, word));
   };
   return {take, "LIST", true, default_word};
 }
@@ -115,7 +116,7 @@ namespace {
 /// A command line that a shell takes, on as many lines as it needs.
 std::string folded_example(std::string_view example, std::size_t columns) {
   constexpr std::size_t sign = 2;  // a backslash behind a blank
-  std::istringstream lines(folded(fmt::format("  {}", example), columns - sign, 4));
+  std::istringstream lines(wrap_text(fmt::format("  {}", example), columns - sign, 4));
   std::string text;
   for (std::string line; std::getline(lines, line);) text += (text.empty() ? "" : " \\\n") + line;
   return text + "\n";
@@ -133,7 +134,7 @@ std::size_t help_columns() {
 std::string Options::help() const {
   const std::size_t columns = help_columns();
   constexpr std::size_t margin = 24;
-  std::string text = folded(
+  std::string text = wrap_text(
       fmt::format("Usage: wallheat {} {}\n\n{}\n", command_, synopsis_, purpose_), columns, 0);
   std::string heading;
   for (const Option& option : table_) {
@@ -145,7 +146,7 @@ std::string Options::help() const {
     if (!option.value.default_text.empty())
       description += fmt::format(" [default: {}]", option.value.default_text);
     const std::string filled = fmt::format("{:<{}}", names, margin - 1);
-    const std::string body = folded(std::string(margin, ' ') + description, columns, margin);
+    const std::string body = wrap_text(std::string(margin, ' ') + description, columns, margin);
     text += filled.size() < margin ? filled + ' ' + body.substr(margin) : filled + '\n' + body;
     text += '\n';
   }
@@ -157,16 +158,16 @@ std::string Options::help() const {
 std::string Options::completions() const {
   const std::string word = arguments_.empty() ? "" : arguments_.back();
   const std::string before = arguments_.size() > 1 ? arguments_[arguments_.size() - 2] : "";
-  const Option* const option = given_by(before);
+  const Option* const option = option_of_argument(before);
   std::vector<std::string> words;
   if (option != nullptr && !option->value.name.empty()) {
-    words = option->value.words;
+    words = option->value.completions;
   } else if (word.starts_with('-')) {
     for (const Option& each : table_) words.push_back("--" + each.name);
   } else {
     const auto first =
         std::ranges::find_if(table_, [](const Option& each) { return each.value.is_positional; });
-    if (first != table_.end()) words = first->value.words;
+    if (first != table_.end()) words = first->value.completions;
   }
   std::string text;
   for (const std::string& each : words)

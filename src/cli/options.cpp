@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "core/text.hpp"
-#include "mpi/mpi_session.hpp"
+#include "mpi/mpi_environment.hpp"
 #include "run/run_options.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -29,7 +29,7 @@ std::string in_capitals(std::string text) {
 constexpr const char* common_heading = "All commands";
 
 /// "a", "a and b", "a, b and c".
-std::string enumeration(const std::vector<std::string>& words) {
+std::string join_with_and(const std::vector<std::string>& words) {
   if (words.size() < 2) return words.empty() ? "" : words.front();
   return fmt::format("{} and {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
 }
@@ -57,31 +57,31 @@ void Options::add(const std::string& names, OptionValue value, const std::string
     const std::string held = value.text();
     if (!held.empty()) option.defaults = option.values = {held};
     // A word that was chosen as the default takes effect by being put.
-    if (std::holds_alternative<OptionValue::Take>(value.variable))
-      (void)value.put(option.name, held);
+    if (std::holds_alternative<OptionValue::Parser>(value.variable))
+      (void)value.set_from_text(option.name, held);
     if (value.has_default && value.default_text.empty()) option.value.default_text = held;
   }
   table_.push_back(std::move(option));
 }
 
-void Options::need(const std::string& other, std::vector<std::string> names) {
+void Options::add_dependency(const std::string& other, std::vector<std::string> names) {
   check([this, other, names = std::move(names)] {
     for (const std::string& name : names)
-      if (differs_from_default(name) && !differs_from_default(other))
+      if (is_non_default(name) && !is_non_default(other))
         throw UsageError(fmt::format("{} goes with {}", find(name)->shown(), find(other)->shown()));
   });
 }
 
-void Options::exclude(const std::string& first, std::vector<std::string> others) {
+void Options::add_conflict(const std::string& first, std::vector<std::string> others) {
   check([this, first, others = std::move(others)] {
     for (const std::string& other : others)
-      if (differs_from_default(first) && differs_from_default(other))
+      if (is_non_default(first) && is_non_default(other))
         throw UsageError(fmt::format("{} and {} exclude each other", find(first)->shown(),
                                      find(other)->shown()));
   });
 }
 
-std::optional<Arguments> Options::take_after_dashes() {
+std::optional<Arguments> Options::take_passthrough_arguments() {
   const auto mark = std::ranges::find(arguments_, "--");
   if (mark == arguments_.end()) return std::nullopt;
   Arguments behind(mark + 1, arguments_.end());
@@ -91,8 +91,7 @@ std::optional<Arguments> Options::take_after_dashes() {
 
 void Options::declare_common_options() {
   const auto makes_a_file = [](const Option& option) {
-    return option.value.role == FileRole::replaced ||
-           option.value.role == FileRole::replaced_picture;
+    return option.value.role == FileRole::output || option.value.role == FileRole::replaced_picture;
   };
   if (std::ranges::count(table_, output_heading, &Option::heading) > 0) heading_ = output_heading;
   if (std::ranges::any_of(table_, makes_a_file) && find("overwrite") == nullptr)
@@ -100,7 +99,7 @@ void Options::declare_common_options() {
   std::stable_partition(table_.begin(), table_.end(),
                         [](const Option& option) { return option.heading != output_heading; });
   heading_ = common_heading;
-  add("config,c", file(config_, FileRole::read),
+  add("config,c", file(config_, FileRole::input),
       "read options from FILE, a line each: name = value; a line that begins with # is a comment; "
       "the command line comes first, but a flag that FILE sets stays set");
   add("print-config", flag(print_config_), "print all options as a configuration FILE, and exit");
@@ -125,7 +124,7 @@ void Options::parse() {
     std::fputs(answer.c_str(), stdout);
     throw Done();
   }
-  check_presence();
+  check_required();
   for (const auto& refuse : checks_) refuse();
   // Rank 0 looks for all ranks.
   if (launched_rank() == 0) check_files();
@@ -136,7 +135,7 @@ const Options::Option* Options::find(const std::string& name) const {
   return option == table_.end() ? nullptr : &*option;
 }
 
-const Options::Option* Options::given_by(const std::string& argument) const {
+const Options::Option* Options::option_of_argument(const std::string& argument) const {
   const auto option = std::ranges::find_if(table_, [&](const Option& each) {
     return argument == "--" + each.name || (!each.letter.empty() && argument == "-" + each.letter);
   });
@@ -147,16 +146,16 @@ std::string Options::Option::shown() const {
   return value.is_positional ? in_capitals(name) : "--" + name;
 }
 
-void Options::give(Option& option, const std::string& word, Source source) {
+void Options::assign(Option& option, const std::string& word, Source source) {
   if (option.source > source) return;
   const bool is_list = option.value.is_list;
   if (option.source == source && !is_list)
     throw UsageError(fmt::format("{} is given twice", option.shown()));
-  if (!can_be_set(word))  // what a line of a configuration file could not say
+  if (!fits_on_config_line(word))  // what a line of a configuration file could not say
     throw UsageError(
         fmt::format("{} '{}': a value has no line break, and no blank at its beginning or end",
-                    option.shown(), printable(word)));
-  const std::string text = option.value.put(option.name, word);
+                    option.shown(), escape_control_chars(word)));
+  const std::string text = option.value.set_from_text(option.name, word);
   if (option.source != source) option.values.clear();
   if (!text.empty() || is_list) option.values.push_back(text);
   option.source = source;
@@ -174,13 +173,14 @@ void Options::read_command_line() {
   bool is_value = false;  // as -id is in "--sort -id"
   for (const std::string& argument : arguments_) {
     if (argument == "--") break;
-    if (argument.starts_with("--=")) refuse_unknown(argument, "--");  // Boost sees no option in it
+    if (argument.starts_with("--="))
+      throw_unknown_option(argument, "--");  // Boost sees no option in it
     // "-data x" is "-d" with the value "ata" to Boost, but a slip to anybody.
     if (!is_value && argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
         find(argument.substr(1, argument.find('=') - 1)) != nullptr)
-      throw UsageError(
-          fmt::format("there is no option '{0}'; did you mean '-{0}'?", printable(argument)));
-    const Option* const option = given_by(argument);
+      throw UsageError(fmt::format("there is no option '{0}'; did you mean '-{0}'?",
+                                   escape_control_chars(argument)));
+    const Option* const option = option_of_argument(argument);
     is_value =
         option != nullptr && !option->value.name.empty() && option->value.without_value.empty();
   }
@@ -200,22 +200,22 @@ void Options::read_command_line() {
           parsed_option.original_tokens.back().starts_with("--"))
         throw UsageError(fmt::format("--{} needs a value, {}", option.name, option.value.name));
       const std::string left_out = option.value.name.empty() ? "true" : option.value.without_value;
-      give(option, parsed_option.value.empty() ? left_out : parsed_option.value.front(),
-           Source::command_line);
+      assign(option, parsed_option.value.empty() ? left_out : parsed_option.value.front(),
+             Source::command_line);
     }
   } catch (const po::unknown_option& error) {
-    refuse_unknown(error.get_option_name(), "--");
+    throw_unknown_option(error.get_option_name(), "--");
   } catch (const po::invalid_command_line_syntax& error) {
     const Option* const option = find(error.get_option_name().substr(2));
-    if (option == nullptr) throw UsageError(printable(error.what()));
+    if (option == nullptr) throw UsageError(escape_control_chars(error.what()));
     if (option->value.name.empty())
       throw UsageError(fmt::format("--{} takes no value", option->name));
     throw UsageError(fmt::format("--{} needs a value, {}", option->name, option->value.name));
   }
-  give_unnamed(unnamed);
+  assign_positionals(unnamed);
 }
 
-void Options::give_unnamed(const std::vector<std::string>& words) {
+void Options::assign_positionals(const std::vector<std::string>& words) {
   auto option = table_.begin();
   for (const std::string& word : words) {
     option = std::find_if(option, table_.end(), [](const Option& each) {
@@ -223,57 +223,57 @@ void Options::give_unnamed(const std::vector<std::string>& words) {
       return each.value.is_positional && !is_filled;
     });
     if (option == table_.end()) {
-      stray_ = word;
+      unexpected_argument_ = word;
       return;
     }
-    give(*option, word, Source::command_line);
+    assign(*option, word, Source::command_line);
   }
 }
 
 void Options::read_configuration(const std::string& file) {
   const std::string text = read_configuration_file(file);
   try {
-    for (const auto& [name, word] : settings_in(text)) {
+    for (const auto& [name, word] : parse_settings(text)) {
       if (name == "config")
         throw UsageError("a configuration file cannot name another one, so leave config out");
       const auto option = std::ranges::find(table_, name, &Option::name);
       if (option == table_.end() || name == "help" || name == "print-config")
-        refuse_unknown(name, "");
-      give(*option, word, Source::file);
+        throw_unknown_option(name, "");
+      assign(*option, word, Source::file);
     }
   } catch (const UsageError& refusal) {
     throw UsageError(fmt::format("{}: {}", file, refusal.what()));
   }
 }
 
-void Options::refuse_unknown(const std::string& name, const std::string& dashes) const {
+void Options::throw_unknown_option(const std::string& name, const std::string& dashes) const {
   std::vector<std::string> names;
   for (const Option& option : table_) names.push_back(dashes + option.name);
   const std::string option = name.substr(0, name.find('='));
-  throw UsageError(
-      fmt::format("there is no option '{}'{}", printable(option), did_you_mean(option, names)));
+  throw UsageError(fmt::format("there is no option '{}'{}", escape_control_chars(option),
+                               did_you_mean(option, names)));
 }
 
 bool Options::was_given(const std::string& name) const {
   const Option* const option = find(name);
   // --data "$NOTHING" gives nothing.
-  return option != nullptr && option->source != Source::nobody && !option->values.empty();
+  return option != nullptr && option->source != Source::unset && !option->values.empty();
 }
 
-bool Options::differs_from_default(const std::string& name) const {
+bool Options::is_non_default(const std::string& name) const {
   return was_given(name) && find(name)->values != find(name)->defaults;
 }
 
-void Options::check_presence() const {
+void Options::check_required() const {
   std::vector<std::string> missing;
   for (const Option& option : table_)
     if (option.value.is_required && !was_given(option.name)) missing.push_back(option.shown());
   std::string text;
   if (!missing.empty())
-    text = enumeration(missing) + (missing.size() == 1 ? " is" : " are") + " missing";
-  if (stray_)
+    text = join_with_and(missing) + (missing.size() == 1 ? " is" : " are") + " missing";
+  if (unexpected_argument_)
     text += fmt::format("{}'{}' stands without the name of an option", text.empty() ? "" : "; ",
-                        printable(*stray_));
+                        escape_control_chars(*unexpected_argument_));
   if (!text.empty()) throw UsageError(text);
 }
 
@@ -281,7 +281,7 @@ void Options::check_files() {
   for (const Option& option : table_)
     for (const std::string& path : option.values)
       files_.add(option.shown(), path, option.value.role, option.value.magic);
-  files_.check(differs_from_default("overwrite"));
+  files_.check(is_non_default("overwrite"));
 }
 
 std::string Options::configuration(std::span<const std::string_view> without) const {
@@ -289,7 +289,7 @@ std::string Options::configuration(std::span<const std::string_view> without) co
   for (const Option& option : table_) {
     if (option.heading == common_heading) continue;
     if (std::ranges::find(without, option.name) != without.end()) continue;
-    for (const std::string& word : option.values) text += line_of(option.name, word);
+    for (const std::string& word : option.values) text += setting_line(option.name, word);
   }
   return text;
 }
@@ -297,7 +297,7 @@ std::string Options::configuration(std::span<const std::string_view> without) co
 std::string Options::commented_configuration() const {
   constexpr std::size_t columns = 98;
   const auto commented = [](std::string_view text) {
-    std::istringstream lines(folded(text, columns, 0));
+    std::istringstream lines(wrap_text(text, columns, 0));
     std::string comment;
     for (std::string line; std::getline(lines, line);) comment += "# " + line + "\n";
     return comment;
@@ -310,7 +310,7 @@ std::string Options::commented_configuration() const {
     if (option.heading == common_heading) continue;
     text += "\n" + commented(option.text);
     for (const std::string& word : option.values)
-      text += (was_given(option.name) ? "" : "#") + line_of(option.name, word);
+      text += (was_given(option.name) ? "" : "#") + setting_line(option.name, word);
     if (option.values.empty()) text += fmt::format("#{} = {}\n", option.name, option.value.name);
   }
   return text;

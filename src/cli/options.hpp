@@ -21,34 +21,34 @@ namespace wallheat {
 
 /// Looks a word up among the values that an option can have. Throws UsageError.
 template <class T>
-T choose(const std::string& option, const std::string& word,
-         const std::vector<std::pair<std::string, T>>& choices) {
+T parse_choice(const std::string& option, const std::string& word,
+               const std::vector<std::pair<std::string, T>>& choices) {
   std::vector<std::string> names;
   for (const auto& [name, value] : choices) {
     if (name == word) return value;
     names.push_back(name);
   }
-  refuse_value(option, word, names);
+  throw_invalid_value(option, word, names);
 }
 
 /// What a number may be.
 struct NumberRange {
-  std::optional<double> least{}, most{};
+  std::optional<double> min{}, max{};
   bool is_above = false;  ///< the least number itself is none
 };
 
 /// The variable that an option fills, what it may be, and how the help shows it.
 struct OptionValue {
   /// Gets the option's name and the word that was given. Throws UsageError.
-  using Take = std::function<void(const std::string& option, const std::string& word)>;
+  using Parser = std::function<void(const std::string& option, const std::string& word)>;
   std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
-               std::filesystem::path*, std::vector<std::string>*, Take>
+               std::filesystem::path*, std::vector<std::string>*, Parser>
       variable;
   std::string name;             ///< of the value; empty: a flag, which takes none
   bool has_default = false;     ///< what the variable holds
   std::string default_text{};   ///< how the help shows it; empty: as it is
   std::string without_value{};  ///< stands for a value that is left out; empty: it must be given
-  std::vector<std::string> words{};  ///< for completion
+  std::vector<std::string> completions{};  ///< for completion
   FileRole role = FileRole::none;
   std::string_view magic{};  ///< the first bytes of a file that the command makes
   NumberRange range{};
@@ -57,7 +57,7 @@ struct OptionValue {
   bool is_positional = false;  ///< arguments without a name stand for it
 
   OptionValue& at_least(double number) {
-    range.least = number;
+    range.min = number;
     return *this;
   }
   OptionValue& above(double number) {
@@ -65,11 +65,11 @@ struct OptionValue {
     return at_least(number);
   }
   OptionValue& within(double from, double to) {
-    range.most = to;
+    range.max = to;
     return at_least(from);
   }
   OptionValue& completed_by(std::vector<std::string> all) {
-    words = std::move(all);
+    completions = std::move(all);
     return *this;
   }
   /// May be given several times.
@@ -88,7 +88,7 @@ struct OptionValue {
     return *this;
   }
   /// Puts a word into the variable. Returns it as a configuration file has it. Throws UsageError.
-  [[nodiscard]] std::string put(const std::string& option, const std::string& word) const;
+  [[nodiscard]] std::string set_from_text(const std::string& option, const std::string& word) const;
   /// What the variable holds, as a configuration file has it; empty for a list.
   [[nodiscard]] std::string text() const;
 };
@@ -111,10 +111,10 @@ template <class T>
 OptionValue choice(T& variable, const char* name, const char* default_word,
                    const std::vector<std::pair<std::string, std::type_identity_t<T>>>& choices) {
   const auto take = [&variable, choices](const std::string& option, const std::string& word) {
-    variable = choose<T>(option, word, choices);
+    variable = parse_choice<T>(option, word, choices);
   };
   OptionValue value{take, name, *default_word != '\0', default_word};
-  for (const auto& [word, meaning] : choices) value.words.push_back(word);
+  for (const auto& [word, meaning] : choices) value.completions.push_back(word);
   return value;
 }
 /// Some of these words, separated by commas, each once. Without `default_word` there is no default.
@@ -123,23 +123,23 @@ OptionValue choices(std::vector<T>& variable, const char* name, const char* defa
                     const std::vector<std::pair<std::string, T>>& known) {
   const auto take = [&variable, known](const std::string& option, const std::string& list) {
     variable.clear();
-    for (const std::string& word : words_of(list)) {
-      const T meaning = choose<T>(option, word, known);
+    for (const std::string& word : split_list(list)) {
+      const T meaning = parse_choice<T>(option, word, known);
       if (std::ranges::count(variable, meaning) == 0) variable.push_back(meaning);
     }
   };
   OptionValue value{take, name, *default_word != '\0', default_word};
-  for (const auto& [word, meaning] : known) value.words.push_back(word);
+  for (const auto& [word, meaning] : known) value.completions.push_back(word);
   return value;
 }
 /// A word that `take` understands. If it returns false, the word is refused: it must be `what`.
 /// `default_word` stands for a missing one; empty: no default.
-OptionValue word(const char* name, const std::string& what,
-                 const std::function<bool(const std::string& word)>& take,
-                 const char* default_word = "");
-/// Numbers from `least` to `most`, separated by commas.
-OptionValue number_list(std::vector<std::size_t>& variable, const char* default_word, double least,
-                        double most);
+OptionValue custom_value(const char* name, const std::string& what,
+                         const std::function<bool(const std::string& word)>& take,
+                         const char* default_word = "");
+/// Numbers from `min` to `max`, separated by commas.
+OptionValue number_list(std::vector<std::size_t>& variable, const char* default_word, double min,
+                        double max);
 inline OptionValue flag(bool& variable) { return {&variable, {}}; }
 
 /// A file, which is checked before the command opens any. `File` is a path, a text, or a list.
@@ -151,9 +151,9 @@ OptionValue file(File& variable, FileRole role, const char* name = "FILE") {
 }
 /// A file that the command makes, and that begins with `magic`. It replaces a file only by
 /// --overwrite, and only one that begins so, too.
-inline OptionValue made_file(std::filesystem::path& variable, std::string_view magic,
-                             const char* name = "FILE") {
-  OptionValue value = file(variable, FileRole::replaced, name);
+inline OptionValue output_file(std::filesystem::path& variable, std::string_view magic,
+                               const char* name = "FILE") {
+  OptionValue value = file(variable, FileRole::output, name);
   value.magic = magic;
   return value;
 }
@@ -187,16 +187,16 @@ class Options {
   // What is refused at the end of parsing, beside missing options.
 
   /// Names options that have a meaning beside `other` alone.
-  void need(const std::string& other, std::vector<std::string> names);
+  void add_dependency(const std::string& other, std::vector<std::string> names);
   /// Names options that have no meaning beside `first`.
-  void exclude(const std::string& first, std::vector<std::string> others);
+  void add_conflict(const std::string& first, std::vector<std::string> others);
   /// Calls this, which throws if something makes no sense.
   void check(std::function<void()> refuse) { checks_.push_back(std::move(refuse)); }
   /// For files that no option names by itself.
-  [[nodiscard]] CommandFiles& files() { return files_; }
+  [[nodiscard]] FileConflictCheck& files() { return files_; }
 
   /// The arguments behind "--", which are another command's; nothing if there is no such mark.
-  [[nodiscard]] std::optional<Arguments> take_after_dashes();
+  [[nodiscard]] std::optional<Arguments> take_passthrough_arguments();
 
   /// Fills the declared variables and checks the files that they name. Throws UsageError, RunError,
   /// Done.
@@ -214,29 +214,29 @@ class Options {
   void complete() { is_completion_ = true; }
 
  private:
-  enum class Source { nobody, file, command_line };
+  enum class Source { unset, file, command_line };
   struct Option {
     std::string name, letter, heading, text;
     OptionValue value;
     std::vector<std::string> defaults{}, values{};  ///< as a configuration file has them
-    Source source = Source::nobody;
+    Source source = Source::unset;
 
     /// Its name as people give it.
     [[nodiscard]] std::string shown() const;
   };
   [[nodiscard]] const Option* find(const std::string& name) const;
   /// The option that an argument like --name or -n gives; null if it gives none.
-  [[nodiscard]] const Option* given_by(const std::string& argument) const;
+  [[nodiscard]] const Option* option_of_argument(const std::string& argument) const;
   /// Whether it is other than its default, which a configuration may name, too.
-  [[nodiscard]] bool differs_from_default(const std::string& name) const;
+  [[nodiscard]] bool is_non_default(const std::string& name) const;
   /// Puts a word into the option's variable.
-  void give(Option& option, const std::string& word, Source source);
-  void give_unnamed(const std::vector<std::string>& words);
+  void assign(Option& option, const std::string& word, Source source);
+  void assign_positionals(const std::vector<std::string>& words);
   void declare_common_options();
   void read_command_line();
   void read_configuration(const std::string& file);
-  [[noreturn]] void refuse_unknown(const std::string& name, const std::string& dashes) const;
-  void check_presence() const;
+  [[noreturn]] void throw_unknown_option(const std::string& name, const std::string& dashes) const;
+  void check_required() const;
   void check_files();
   [[nodiscard]] std::string help() const;
   [[nodiscard]] std::string completions() const;
@@ -249,10 +249,10 @@ class Options {
   std::string heading_ = "Options";
   std::vector<Option> table_;
   std::vector<std::function<void()>> checks_;
-  CommandFiles files_;
+  FileConflictCheck files_;
   bool overwrite_ = false, help_ = false, print_config_ = false, is_completion_ = false;
   std::string config_;
-  std::optional<std::string> stray_;  // the first argument that stands for no option
+  std::optional<std::string> unexpected_argument_;  // the first argument that stands for no option
 };
 
 }  // namespace wallheat

@@ -15,7 +15,7 @@ Report report_of_file(const std::string& file) {
     if (!text.starts_with(magic_of(PlotFormat::svg)) || text.find("<script") != std::string::npos)
       throw RunError(file + " is no picture that wallheat has drawn");
     const std::string name = std::filesystem::path(file).stem().string();
-    return {.parts = {Figure{.key = name, .name = name, .svg = text}}};
+    return {.elements = {Figure{.key = name, .name = name, .svg = text}}};
   }
   if (file.ends_with(".txt")) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -24,7 +24,7 @@ Report report_of_file(const std::string& file) {
     if (last != std::string::npos && last > end) report.add_note(text.substr(end + 1, last - end));
     return report;
   }
-  Report report = report_in(file, text);
+  Report report = parse_report(file, text);
   if (report.title.empty()) report.title = file;
   return report;
 }
@@ -40,10 +40,10 @@ Report page_command(Options& options) {
                    {"wallheat page offload.json --out offload.html",
                     "wallheat page offload.json offload.json --title study --out study.html"});
   options.add(
-      "file", file(names, FileRole::read).positional().required(),
+      "file", file(names, FileRole::input).positional().required(),
       "JSON of a command, a picture of 'wallheat plot' (.svg), or a text whose first line is "
       "its heading (.txt) (also as an argument); any number");
-  options.add("out,o", made_file(out, "<!doctype html>\n", "PAGE").required(),
+  options.add("out,o", output_file(out, "<!doctype html>\n", "PAGE").required(),
               "the page, as study.html");
   options.add("title", value(title, "TEXT", "wallheat"), "its heading");
   options.parse();

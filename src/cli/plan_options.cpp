@@ -11,19 +11,20 @@
 namespace wallheat {
 namespace {
 
-void declare_walls(Options& options, WallTemperatures& walls) {
+void declare_walls(Options& options, WallOverrides& walls) {
   const auto add = [words = std::string(), &walls](const std::string& word) mutable {
     words += (words.empty() ? "" : " ") + word;
-    const auto found = wall_temperatures_in(words);
+    const auto found = parse_wall_overrides(words);
     if (found) walls = *found;
     return found.has_value();
   };
-  options.add("wall",
-              word("KIND=DEGREES",
+  options.add(
+      "wall",
+      custom_value("KIND=DEGREES",
                    "KIND=DEGREES with two temperatures in °C, as 5=8, and each KIND once", add)
-                  .repeated(),
-              "hold the walls of KIND °C at DEGREES °C instead; again for more kinds, as "
-              "--wall 5=8 --wall 25=22");
+          .repeated(),
+      "hold the walls of KIND °C at DEGREES °C instead; again for more kinds, as "
+      "--wall 5=8 --wall 25=22");
 }
 
 }  // namespace
@@ -39,11 +40,11 @@ void declare_plans(Options& options, std::filesystem::path& data, std::vector<st
   declare_data(options, data);
   options.add("id", value(ids, "ID").positional(),
               "a plan (also as an argument); default: those of --ids");
-  options.add("ids", file(ids_file, FileRole::read),
+  options.add("ids", file(ids_file, FileRole::input),
               "file with an id a line, # begins a comment; default: building_ids.txt of PLANS, or "
               "all plans if there is none");
   options.add("first,n", value(first, "N", 0), "only the first N ids; 0: all");
-  options.exclude("ids", {"id"});
+  options.add_conflict("ids", {"id"});
 }
 
 void declare_spacing(Options& options, SolverOptions& solver, const std::filesystem::path& plans) {
@@ -52,7 +53,7 @@ void declare_spacing(Options& options, SolverOptions& solver, const std::filesys
               "plans without sources do not need it; default: spacing.txt of PLANS, else 1");
   options.check([&] {
     if (options.was_given("spacing")) return;
-    const auto spacing = spacing_of_plans(plans);
+    const auto spacing = read_spacing(plans);
     solver.limits.spacing = spacing.value_or(1);
     solver.spacing_is_known = spacing.has_value();
   });
@@ -100,7 +101,7 @@ void declare_solver(Options& options, SolverOptions& solver, const std::filesyst
   });
 }
 
-void declare_questions(Options& options, SolverOptions& solver) {
+void declare_problem_options(Options& options, SolverOptions& solver) {
   declare_walls(options, solver.walls);
   declare_thresholds(options, solver.thresholds);
   declare_rooms(options, solver.door,
@@ -111,11 +112,11 @@ void declare_questions(Options& options, SolverOptions& solver) {
 void declare_thresholds(Options& options, Thresholds& thresholds) {
   options.add(
       "above",
-      value(thresholds.above, "DEGREES", Thresholds{}.above).within(-largest_value, largest_value),
+      value(thresholds.above, "DEGREES", Thresholds{}.above).within(-max_magnitude, max_magnitude),
       "count the cells above this temperature, in °C");
   options.add(
       "below",
-      value(thresholds.below, "DEGREES", Thresholds{}.below).within(-largest_value, largest_value),
+      value(thresholds.below, "DEGREES", Thresholds{}.below).within(-max_magnitude, max_magnitude),
       "count the cells below this temperature, in °C");
 }
 
@@ -127,7 +128,7 @@ void declare_rooms(Options& options, std::optional<Door>& door, const char* help
   const auto asked = std::make_shared<Asked>();
   options.add("rooms", flag(asked->rooms), help);
   declare_door(options, asked->door);
-  options.need("rooms", {"door"});
+  options.add_dependency("rooms", {"door"});
   options.check([asked, &door] {
     if (asked->rooms) door = asked->door;
   });
@@ -135,15 +136,16 @@ void declare_rooms(Options& options, std::optional<Door>& door, const char* help
 
 void declare_door(Options& options, Door& door) {
   const auto take = [&door](const std::string& text) {
-    const auto cells = text == "auto" ? Door::automatic : number_of<std::int64_t>(text);
+    const auto cells = text == "auto" ? Door::automatic : parse_number<std::int64_t>(text);
     if (cells) door.cells = *cells;
-    return text == "auto" || (cells && *cells >= 0 && *cells <= largest_door);
+    return text == "auto" || (cells && *cells >= 0 && *cells <= max_door_cells);
   };
-  options.add("door",
-              word("CELLS", fmt::format("auto or a number of cells from 0 to {}", largest_door),
+  options.add(
+      "door",
+      custom_value("CELLS", fmt::format("auto or a number of cells from 0 to {}", max_door_cells),
                    take, "auto"),
-              "rooms end at openings up to CELLS wide; 0: only at walls; auto: up to a fiftieth "
-              "of the longer side, at least 1");
+      "rooms end at openings up to CELLS wide; 0: only at walls; auto: up to a fiftieth "
+      "of the longer side, at least 1");
 }
 
 void declare_cell_size(Options& options, double& metres) {

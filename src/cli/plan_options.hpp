@@ -21,7 +21,7 @@ void declare_solver(Options& options, SolverOptions& solver, const std::filesyst
 void declare_spacing(Options& options, SolverOptions& solver, const std::filesystem::path& plans);
 
 /// Temperatures of walls, thresholds and rooms.
-void declare_questions(Options& options, SolverOptions& solver);
+void declare_problem_options(Options& options, SolverOptions& solver);
 void declare_thresholds(Options& options, Thresholds& thresholds);
 /// --rooms and --door: what divides rooms, if they are asked for.
 void declare_rooms(Options& options, std::optional<Door>& door, const char* help);

@@ -27,7 +27,7 @@ class Fields {
       : file_(std::move(file)), reader_(open_result_file(file_)), plans_(std::move(plans)) {
     reader_.for_each_row([&](const PlanResult& row) { indices_.emplace(row.id, indices_.size()); });
     if (const auto wall = reader_.settings().find("wall"); wall != reader_.settings().end())
-      walls_ = wall_temperatures_in(wall->second).value_or(WallTemperatures());
+      walls_ = parse_wall_overrides(wall->second).value_or(WallOverrides());
   }
 
   [[nodiscard]] const ResultReader& reader() const { return reader_; }
@@ -38,7 +38,7 @@ class Fields {
   [[nodiscard]] std::optional<FloorPlan> plan(const std::string& id) const {
     if (!plans_) return std::nullopt;
     FloorPlan plan = plans_->load(id);
-    set_wall_temperatures(plan, walls_);
+    apply_wall_overrides(plan, walls_);
     return plan;
   }
 
@@ -50,17 +50,18 @@ class Fields {
       throw RunError(
           fmt::format("{} has no field of plan \"{}\": name the floor plans by --data to "
                       "solve it again, or run with --save-fields",
-                      file_, printable(id)));
+                      file_, escape_control_chars(id)));
     if (!solver_) {
-      solve_with_ = same_solver(file_, reader_, "no plan of it can be solved again here");
+      solve_with_ =
+          recorded_solver_options(file_, reader_, "no plan of it can be solved again here");
       solver_ = solve_with_.make();
     }
     print_error("wallheat: no field of plan \"{}\" is stored, so it is solved again",
-                printable(id));
+                escape_control_chars(id));
     return solver_->solve(*plan(id), solve_with_.limits, {})->field;
   }
 
-  /// The rooms of a plan: those of the file, or if it has none, those of default_door.
+  /// The rooms of a plan: those of the file, or if it has none, those of default_door_cells.
   [[nodiscard]] FieldPanel rooms(const std::string& id, const FloorPlan& plan,
                                  const std::string& of_plan) {
     const GridShape shape{plan.interior.rows, plan.interior.cols};
@@ -68,11 +69,11 @@ class Fields {
     const Door door = rooms.empty() ? Door() : *recorded_solver(file_, reader_.settings()).door;
     const RoomMap map = map_rooms(plan.interior, door.of(shape));
     if (rooms.empty()) rooms = room_results(map, field(id));
-    if (rooms.size() != map.count)
+    if (rooms.size() != map.room_count)
       throw RunError(fmt::format("plan \"{}\" has {} rooms in {}, and {} by --data: it is another",
-                                 printable(id), rooms.size(), file_, map.count));
+                                 escape_control_chars(id), rooms.size(), file_, map.room_count));
     const auto coldest = std::ranges::min_element(rooms, {}, &RoomResult::mean_temp);
-    std::string caption = of_plan + counted(rooms.size(), "room");
+    std::string caption = of_plan + count_text(rooms.size(), "room");
     if (!rooms.empty() && of_plan.empty())
       caption += fmt::format(", the coldest {}: {:#.4g} °C", coldest->room, coldest->mean_temp);
     return rooms_panel(caption, map, rooms);
@@ -81,7 +82,7 @@ class Fields {
  private:
   [[nodiscard]] std::size_t index_of(const std::string& id) const {
     const auto found = indices_.find(id);
-    if (found == indices_.end()) refuse_plan(file_, reader_, id);
+    if (found == indices_.end()) throw_unknown_plan(file_, reader_, id);
     return found->second;
   }
 
@@ -89,14 +90,15 @@ class Fields {
   ResultReader reader_;
   SharedPlanSource plans_;
   std::map<std::string, std::size_t> indices_;
-  WallTemperatures walls_;
+  WallOverrides walls_;
   SolverOptions solve_with_;
   std::unique_ptr<Solver> solver_;  // for fields that are not stored
 };
 
 Grid<double> difference_of(const Grid<double>& a, const Grid<double>& b, const std::string& id) {
   if (a.rows != b.rows || a.cols != b.cols)
-    throw RunError(fmt::format("plan \"{}\" has another shape in --minus", printable(id)));
+    throw RunError(
+        fmt::format("plan \"{}\" has another shape in --minus", escape_control_chars(id)));
   Grid<double> difference = a;
   for (std::size_t cell = 0; cell < a.cells.size(); ++cell)
     difference.cells[cell] = a.cells[cell] == 0 && b.cells[cell] == 0
@@ -113,27 +115,28 @@ std::vector<FieldPanel> panels_of(const std::string& id, const std::vector<Show>
   const PlanResult row = fields.row(id);
   const double mean = row.statistics.mean_temp;
   constexpr std::size_t few = 9;
-  const std::string of_plan = plans > 1 ? printable(id) + " " : "";
+  const std::string of_plan = plans > 1 ? escape_control_chars(id) + " " : "";
   std::vector<FieldPanel> panels;
   for (const Show show : shows) {
     switch (show) {
       case Show::start:
-        panels.push_back({of_plan + "start", within_building(*plan, plan->domain)});
+        panels.push_back({of_plan + "start", mask_outside(*plan, plan->domain)});
         break;
       case Show::mask:
         panels.push_back({of_plan + "interior cells", interior_cells(*plan), PanelScale::mask});
         break;
       case Show::source:
-        if (!plan->has_source())
-          throw RunError(fmt::format("plan \"{}\" has no heat source to draw", printable(id)));
-        panels.push_back({of_plan + "heat source", source_of(*plan), PanelScale::source});
+        if (!plan->has_heat_source())
+          throw RunError(
+              fmt::format("plan \"{}\" has no heat source to draw", escape_control_chars(id)));
+        panels.push_back({of_plan + "heat source", heat_source_grid(*plan), PanelScale::source});
         break;
       case Show::field: {
         const Grid<double> field = fields.field(id);
         std::string caption = of_plan;
         if (!std::isnan(mean)) caption += fmt::format("mean {:#.4g} °C", mean);
         if (plans <= few) caption += ", " + solution_caption(row.solver, row.iterations);
-        panels.push_back({caption, plan ? within_building(*plan, field) : without_ground(field)});
+        panels.push_back({caption, plan ? mask_outside(*plan, field) : mask_ground(field)});
         break;
       }
       case Show::rooms:
@@ -156,7 +159,7 @@ struct PlotOptions {
   std::string minus;
   std::vector<Show> shows;
   FieldPicture picture;
-  RowChoice choice;
+  RowSelection choice;
 
   [[nodiscard]] bool shows_any(std::initializer_list<Show> wanted) const {
     return std::find_first_of(shows.begin(), shows.end(), wanted.begin(), wanted.end()) !=
@@ -217,15 +220,15 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
       "colours: heat (default), viridis, magma, inferno, cividis, grey or coolwarm (default of "
       "differences)");
   const auto set_range = [&](const std::string& text) {
-    const auto range = numbers_around<double>(':', text);
+    const auto range = parse_pair<double>(':', text);
     if (range) plot.picture.range = {range->first, range->second};
     return range && range->first < range->second && std::isfinite(range->second - range->first);
   };
   options.add(
-      "range", word("LOW:HIGH", "LOW:HIGH, as 0:25", set_range),
+      "range", custom_value("LOW:HIGH", "LOW:HIGH, as 0:25", set_range),
       "of the colours, in °C; default: 0:25 if walls are at 5 or 25 °C, else from the lowest to "
       "the highest");
-  options.exclude("id", {"where", "sort"});
+  options.add_conflict("id", {"where", "sort"});
   options.check([&] { choose_panels(plot); });
   options.parse();
 }
@@ -234,7 +237,7 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
 std::size_t choose_plans(PlotOptions& plot, const ResultReader& reader) {
   if (!plot.ids.empty()) return plot.ids.size();
   constexpr const char* solved = "status not in ('pending', 'failed')";
-  RowChoice choice = plot.choice;
+  RowSelection choice = plot.choice;
   const std::size_t first = std::exchange(choice.first, SIZE_MAX);
   choice.where = choice.where.empty() ? solved : fmt::format("({}) and {}", choice.where, solved);
   const std::vector<std::size_t> rows = selected_rows(plot.file, reader, choice);
@@ -252,7 +255,7 @@ std::string title_of(const PlotOptions& plot, bool is_one, std::size_t all,
   };
   const std::string solver = recorded_solver_text(reader);
   std::string title =
-      is_one ? "plan " + printable(plot.ids.front())
+      is_one ? "plan " + escape_control_chars(plot.ids.front())
              : fmt::format("{}, {} plans, {}", name(plot.file),
                            drawn < all ? fmt::format("{} of {}", drawn, all) : std::to_string(all),
                            solver.substr(0, solver.find(' ')));
@@ -294,9 +297,9 @@ Report plot_command(Options& options) {
   }
   Report report{drawn.title};
   report.add(
-      Note{fmt::format("{}, {}", counted(plot.ids.size(), "plan"), counted(count, "panel"))});
-  report.add_data("plans", plot.ids.size());
-  report.add_data("panels", count);
+      Note{fmt::format("{}, {}", count_text(plot.ids.size(), "plan"), count_text(count, "panel"))});
+  report.add_json_fact("plans", plot.ids.size());
+  report.add_json_fact("panels", count);
   report.add(Figure{.key = "fields",
                     .name = drawn.title,
                     .fields = std::make_shared<const FieldPicture>(std::move(drawn))});

@@ -17,8 +17,8 @@
 #include "io/child_process.hpp"
 #include "io/files.hpp"
 #include "report/queue_report.hpp"
-#include "run/estimates.hpp"
 #include "run/run_options.hpp"
+#include "run/work_estimator.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -53,13 +53,13 @@ using Words = std::vector<std::string>;
 
 /// What a scheduler's command prints; nothing if it is not installed.
 std::optional<std::string> listing_of(const Words& words, const Words& environment) {
-  auto output = output_of(words, {}, environment);
+  auto output = run_and_capture(words, {}, environment);
   if (!output) return std::nullopt;
   if (output->status != 0)
-    throw NoAccounting(
-        fmt::format("{} failed: {}", words.front(),
-                    printable(output->messages.substr(0, output->messages.find('\n')))));
-  return std::move(output->out);
+    throw NoAccounting(fmt::format(
+        "{} failed: {}", words.front(),
+        escape_control_chars(output->stderr_text.substr(0, output->stderr_text.find('\n')))));
+  return std::move(output->stdout_text);
 }
 
 std::ptrdiff_t lines_in(const std::string& text) {
@@ -70,18 +70,18 @@ std::ptrdiff_t lines_in(const std::string& text) {
 
 void QueueSource::declare(Options& options) {
   options.add(
-      "sacct", file(sacct_, FileRole::read),
+      "sacct", file(sacct_, FileRole::input),
       fmt::format("read what 'SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days "
                   "-o {}' printed (-: stdin); again for more listings, which may overlap; "
                   "default: call it",
                   sacct_fields));
-  options.add("lsf", file(lsf_, FileRole::read),
+  options.add("lsf", file(lsf_, FileRole::input),
               fmt::format("read what LSF's 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o \"{}\"' printed; "
                           "again for more listings",
                           bjobs_fields));
   options.add("own", flag(own_), "the listing has only your own jobs");
   options.add("days", value(days_, "N", 30).at_least(1), "ask sacct for the last N days");
-  options.exclude("sacct", {"lsf"});
+  options.add_conflict("sacct", {"lsf"});
 }
 
 JobListing QueueSource::read() {
@@ -90,7 +90,7 @@ JobListing QueueSource::read() {
   JobListing all;
   for (const std::string& file : sacct_) all.add(parse_sacct(name(file), read_text_file(file)));
   for (const std::string& file : lsf_) all.add(parse_bjobs(name(file), read_text_file(file)));
-  all.keep_each_once();
+  all.deduplicate();
   return all;
 }
 
@@ -139,16 +139,17 @@ Report queue_command(Options& options) {
   options.add("partition,p", value(partitions, "NAMES"),
               "only these partitions (LSF: queues), separated by commas");
   const auto set_classes = [&](const std::string& text) {
-    const auto found = numbers_around<double>(',', text);
+    const auto found = parse_pair<double>(',', text);
     if (found) std::tie(classes.first, classes.factor) = *found;
     return found && classes.first > 0 && classes.factor > 1 &&
            std::isfinite(classes.first * classes.factor * classes.factor);
   };
   options.add(
       "cpu-hours",
-      word("BOUND,FACTOR",
-           "the first bound, above 0, and the factor to the next, above 1, as 4,4 for 4, 16 and 64",
-           set_classes, "4,4"),
+      custom_value(
+          "BOUND,FACTOR",
+          "the first bound, above 0, and the factor to the next, above 1, as 4,4 for 4, 16 and 64",
+          set_classes, "4,4"),
       "classes of core hours (cores times time limit): the first bound and the factor to the next, "
       "so below 4, to 16, to 64, above");
   options.add("memory,m", flag(classes.by_memory),
@@ -161,14 +162,14 @@ Report queue_command(Options& options) {
   options.heading("Where the waits are from");
   source.declare(options);
   options.parse();
-  const auto names = partitions.empty() ? std::vector<std::string>{} : words_of(partitions);
+  const auto names = partitions.empty() ? std::vector<std::string>{} : split_list(partitions);
 
   const JobListing listing = source.read();
   if (listing.jobs.empty())
     throw RunError("no job is in the listing; with more --days sacct looks back further");
   QueueForecast forecast = queue_forecast(listing, classes, names, qos);
   forecast.own_jobs = source.own_jobs();
-  return means ? means_report(forecast) : report_of(forecast);
+  return means ? means_report(forecast) : make_report(forecast);
 }
 
 namespace {
@@ -176,8 +177,8 @@ namespace {
 /// What a file holds, or a command prints; empty if neither is there.
 std::string output_or_file(const std::string& file, const std::vector<std::string>& command) {
   if (!file.empty()) return read_text_file(file);
-  auto output = output_of(command);
-  return output && output->status == 0 ? std::move(output->out) : std::string();
+  auto output = run_and_capture(command);
+  return output && output->status == 0 ? std::move(output->stdout_text) : std::string();
 }
 
 struct AdviseOptions {
@@ -223,15 +224,15 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
               "only these partitions, separated by commas; default: all that sinfo lists");
   options.add("core-speed", value(advise.core_speed, "UPDATES").above(0),
               "cell updates a second of a core; default: as solved plans took");
-  options.add("sinfo", file(advise.sinfo, FileRole::read),
+  options.add("sinfo", file(advise.sinfo, FileRole::input),
               "read what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" printed; default: call it");
-  options.add("scontrol", file(advise.scontrol, FileRole::read),
+  options.add("scontrol", file(advise.scontrol, FileRole::input),
               "read what 'scontrol show config' printed, for MaxArraySize; default: call it");
   options.add("start-up", value(advise.start_up_s, "SECONDS", 5).at_least(0),
               "that each job takes beside solving, at its start and end");
   options.heading("Where the waits are from");
   advise.queue.declare(options);
-  auto arguments = options.take_after_dashes();
+  auto arguments = options.take_passthrough_arguments();
   options.check([&] {
     if (!arguments)
       throw UsageError("the options of 'wallheat run' are missing; they come after --");
@@ -256,8 +257,8 @@ std::vector<Partition> partitions_of(const AdviseOptions& advise) {
   std::vector<std::pair<std::string, Partition>> by_name;
   for (const Partition& partition : known) by_name.emplace_back(partition.name, partition);
   std::vector<Partition> asked;
-  for (const std::string& name : words_of(advise.partitions))
-    asked.push_back(choose<Partition>("partition", name, by_name));
+  for (const std::string& name : split_list(advise.partitions))
+    asked.push_back(parse_choice<Partition>("partition", name, by_name));
   return asked;
 }
 
@@ -270,8 +271,8 @@ ChoiceLimits limits_of(const AdviseOptions& advise, std::vector<std::string>& no
     notes.emplace_back(
         "scontrol is not here, so arrays are taken to have up to 1000 tasks, Slurm's default");
   } else {
-    limits.most_array_tasks =
-        most_array_tasks(advise.scontrol.empty() ? "scontrol" : advise.scontrol, config);
+    limits.max_array_tasks =
+        max_array_tasks(advise.scontrol.empty() ? "scontrol" : advise.scontrol, config);
   }
   return limits;
 }
@@ -295,7 +296,7 @@ RemainingWork work_left(const RunOptions& run) {
   std::vector<PlanResult> solved;
   if (std::filesystem::exists(run.out) && !run.overwrite)
     open_result_file(run.out.string()).for_each_row([&](const PlanResult& row) {
-      if (is_answer(row.status)) solved.push_back(row);
+      if (is_solved(row.status)) solved.push_back(row);
     });
   return remaining_work(run, solved);
 }
@@ -317,7 +318,7 @@ Advice advice_of(AdviseOptions& advise) {
   std::vector<double> plans_s;
   for (const double updates : left.updates) {
     plans_s.push_back(advise.core_speed > 0 ? updates / advise.core_speed
-                                            : left.core.seconds_for(updates));
+                                            : left.core.predict_seconds(updates));
     advice.core_hours += plans_s.back() / 3600;
   }
   advice.choices = campaign_choices(
@@ -326,7 +327,7 @@ Advice advice_of(AdviseOptions& advise) {
         return forecast_for(waits, partition, nodes, core_hours);
       },
       advise.order);
-  advice.reason = reason_for_first(advice.choices, advise.order);
+  advice.reason = recommendation_text(advice.choices, advise.order);
   return advice;
 }
 
@@ -336,9 +337,9 @@ Report advise_command(Options& options) {
   AdviseOptions advise;
   parse_advise_options(options, advise);
   const Advice advice = advice_of(advise);
-  if (!advise.best) return report_of(advice, advise.first);
+  if (!advise.best) return make_report(advice, advise.first);
   const std::string best = submit_options(advice.choices.front());
-  return {.parts = {Note{best}, Fact{"submit_options", "", best}}};
+  return {.elements = {Note{best}, Fact{"submit_options", "", best}}};
 }
 
 }  // namespace wallheat

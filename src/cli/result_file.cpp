@@ -8,10 +8,10 @@
 #include "core/text.hpp"
 #include "io/standard_streams.hpp"
 #include "plans/plan_source.hpp"
-#include "report/answer_csv.hpp"
 #include "report/file_status.hpp"
 #include "report/histogram.hpp"
-#include "run/catalogue.hpp"
+#include "report/result_csv.hpp"
+#include "run/plan_selection.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -39,7 +39,7 @@ void declare_where(Options& options, std::string& where) {
               "status = 'failed'; host like '%gpu%'; id in ('00001', '00003')");
 }
 
-void declare_rows(Options& options, RowChoice& choice,
+void declare_rows(Options& options, RowSelection& choice,
                   const std::vector<std::string>& more_columns) {
   std::vector<std::string> columns = names_of(all_columns());
   std::ranges::copy_if(more_columns, std::back_inserter(columns), [&](const std::string& column) {
@@ -68,24 +68,25 @@ void require_result_file(const std::filesystem::path& file) {
                     file.string()));
 }
 
-void refuse_plan(const std::string& file, const ResultReader& reader, const std::string& id) {
-  TextList plans;
+void throw_unknown_plan(const std::string& file, const ResultReader& reader,
+                        const std::string& id) {
+  StringList plans;
   reader.for_each_row([&](const PlanResult& row) { plans.push_back(row.id); });
-  throw RunError(no_such_plan(file, id, plans));
+  throw RunError(unknown_plan_message(file, id, plans));
 }
 
 ResultReader open_result_file(const std::string& file) {
   require_result_file(file);
   ResultReader reader(file);
-  for (const std::string& sentence : reader.damage())
-    print_error("wallheat: {}", printable(sentence));
+  for (const std::string& message : reader.damage_messages())
+    print_error("wallheat: {}", escape_control_chars(message));
   return reader;
 }
 
 PlanCounts counts_of(const ResultReader& reader) {
   PlanCounts counts;
   reader.for_each_row([&](const PlanResult& row) {
-    ++(is_answer(row.status)              ? counts.solved
+    ++(is_solved(row.status)              ? counts.solved
        : row.status == PlanStatus::failed ? counts.failed
                                           : counts.pending);
   });
@@ -96,23 +97,23 @@ std::string recorded_solver_text(const ResultReader& reader) {
   return text_in(reader.settings(), "solver") + " " + text_in(reader.settings(), "solver_version");
 }
 
-SolverOptions same_solver(const std::string& file, const ResultReader& reader,
-                          const std::string& remedy) {
+SolverOptions recorded_solver_options(const std::string& file, const ResultReader& reader,
+                                      const std::string& hint) {
   SolverOptions solver = recorded_solver(file, reader.settings());
   const std::string recorded = recorded_solver_text(reader);
   if (recorded != solver.solver_text())
     throw RunError(fmt::format("{} was solved by {}, and this wallheat has {}: {}", file, recorded,
-                               solver.solver_text(), remedy));
+                               solver.solver_text(), hint));
   return solver;
 }
 
-void tell_thresholds(const std::string& file, const ResultReader& reader) {
+void warn_custom_thresholds(const std::string& file, const ResultReader& reader) {
   const auto [above, below] = recorded_thresholds(reader);
   if (Thresholds{above, below} == Thresholds()) return;
   print_error(
       "wallheat: {} counts cells above {} °C and below {} °C: so do its columns pct_above_18 and "
       "pct_below_15",
-      printable(file), above, below);
+      escape_control_chars(file), above, below);
 }
 
 std::filesystem::path recorded_plans(const std::string& file, const ResultReader& reader) {
@@ -121,22 +122,22 @@ std::filesystem::path recorded_plans(const std::string& file, const ResultReader
     if (const std::string data = text_in(session, "data", ""); !data.empty()) plans = data;
   std::error_code unknown;
   if (plans.empty() || !std::filesystem::exists(plans, unknown))
-    throw RunError(fmt::format("{} was made from plans {}: name them by --data", file,
-                               plans.empty()
-                                   ? "whose place it does not say"
-                                   : printable("in " + plans.string() + ", which is not there")));
+    throw RunError(fmt::format(
+        "{} was made from plans {}: name them by --data", file,
+        plans.empty() ? "whose place it does not say"
+                      : escape_control_chars("in " + plans.string() + ", which is not there")));
   return plans;
 }
 
-void refuse_empty(const std::string& file, const std::string& where, std::size_t plans) {
+void throw_no_match(const std::string& file, const std::string& where, std::size_t plans) {
   throw RunError(
       fmt::format("--where '{}' holds for none of the {} plans of {}", where, plans, file));
 }
 
 std::vector<std::size_t> selected_rows(const std::string& file, const ResultReader& reader,
-                                       const RowChoice& choice) {
-  auto rows = chosen_rows(rows_of(reader), choice);
-  if (rows.empty() && !choice.where.empty()) refuse_empty(file, choice.where, reader.count());
+                                       const RowSelection& choice) {
+  auto rows = select_rows(rows_of(reader), choice);
+  if (rows.empty() && !choice.where.empty()) throw_no_match(file, choice.where, reader.count());
   return rows;
 }
 

@@ -15,7 +15,7 @@
 #include "cli/options.hpp"
 #include "cli/plan_options.hpp"
 #include "core/text.hpp"
-#include "mpi/mpi_session.hpp"
+#include "mpi/mpi_environment.hpp"
 #include "report/file_status.hpp"
 #include "run/batch_job.hpp"
 #include "run/run.hpp"
@@ -35,22 +35,22 @@ bool can_show_bar() {
 }
 
 /// The cores and workers of "job:32/4"; nothing if it is not of that form.
-std::optional<std::pair<std::size_t, std::size_t>> node_of_job(std::string_view word) {
+std::optional<std::pair<std::size_t, std::size_t>> parse_job_node(std::string_view word) {
   constexpr std::string_view prefix = "job:";
-  constexpr std::size_t most = 999'999;
+  constexpr std::size_t max = 999'999;
   if (!word.starts_with(prefix)) return std::nullopt;
-  const auto found = numbers_around<std::size_t>('/', word.substr(prefix.size()));
+  const auto found = parse_pair<std::size_t>('/', word.substr(prefix.size()));
   if (!found || std::min(found->first, found->second) < 1 ||
-      std::max(found->first, found->second) > most)
+      std::max(found->first, found->second) > max)
     return std::nullopt;
   return found;
 }
 
 // What concerns people who look at a session: not stored, as a command may hold a password. The
 // rest is what ranks may differ in, each for its own process.
-constexpr std::array<std::string_view, 7> own_options{"notify", "events",  "progress", "log-level",
-                                                      "device", "threads", "isa"};
-constexpr auto session_options = std::span(own_options).first<4>();
+constexpr std::array<std::string_view, 7> per_rank_options{
+    "notify", "events", "progress", "log-level", "device", "threads", "isa"};
+constexpr auto session_options = std::span(per_rank_options).first<4>();
 
 /// "wallheat run ..." as it was typed, without these options.
 std::string command_line(const Arguments& arguments, std::span<const std::string_view> without) {
@@ -89,7 +89,7 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
       "memory", value(run.memory_gb, "GB", 0).at_least(0),
       "with --check: warn if plans may need more memory than this on a node, in GB; 0: than "
       "the machine or the cgroup has");
-  options.add("save-fields", flag(run.job.save_fields), "also store the temperature fields");
+  options.add("save-fields", flag(run.solve.save_fields), "also store the temperature fields");
   options.add("resume", flag(run.resume),
               "go on with a result file: keep what is done, solve the rest");
   options.add("overwrite", flag(run.overwrite), "replace an existing result file");
@@ -106,7 +106,7 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "with --resume: try plans again that were given up");
   options.add("stop-after-failures", value(run.stop_after_failures, "N", 0).at_least(0),
               "stop with status 1 when N plans of this session have been given up; 0: never");
-  options.add("plan-timeout", value(run.job.plan_timeout_s, "SECONDS", 600).at_least(0),
+  options.add("plan-timeout", value(run.solve.plan_timeout_s, "SECONDS", 600).at_least(0),
               "kill the solver of a plan that makes no iteration for this long; 0: never");
   options.add(
       "worker-timeout", value(run.worker_timeout_s, "SECONDS", 30).at_least(0.1),
@@ -124,14 +124,14 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "print the shards, from that of --shard on, that have plans left and that nobody "
               "writes, as K/N, one a line, and exit; for scripts");
   const auto choose_check = [&run](const std::string& option, const std::string& word) {
-    if (const auto node = node_of_job(word)) {
-      run.check = CheckFor::a_job;
+    if (const auto node = parse_job_node(word)) {
+      run.check = CheckMode::a_job;
       std::tie(run.job_cores, run.job_workers) = *node;
       return;
     }
-    run.check = choose<CheckFor>(
+    run.check = parse_choice<CheckMode>(
         option, word,
-        {{"no", CheckFor::nothing}, {"here", CheckFor::this_machine}, {"job", CheckFor::a_job}});
+        {{"no", CheckMode::nothing}, {"here", CheckMode::this_machine}, {"job", CheckMode::a_job}});
   };
   options.add("check", {choose_check, "WHERE", true, "no", "here", {"here", "job"}},
               "only say what the run would do, and all that would stop it: here (also plain "
@@ -153,9 +153,9 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               value(run.log_level, "LEVEL", "info")
                   .completed_by({"trace", "debug", "info", "warning", "error", "critical", "off"}),
               "trace, debug, info, warning, error, critical or off");
-  options.exclude("resume", {"overwrite"});
-  options.exclude("print-open-shards", {"retry-failed"});  // it passes over failed plans
-  options.need("check", {"json"});
+  options.add_conflict("resume", {"overwrite"});
+  options.add_conflict("print-open-shards", {"retry-failed"});  // it passes over failed plans
+  options.add_dependency("check", {"json"});
 }
 
 void refuse_other_formats(const std::filesystem::path& out) {
@@ -169,25 +169,25 @@ void refuse_other_formats(const std::filesystem::path& out) {
 
 void choose_shard_and_end(RunOptions& run, const RunWords& words) {
   if (words.shard == "auto") {
-    run.shard = shard_of_array_task().value_or(Shard{});
+    run.shard = shard_from_job_array().value_or(Shard{});
   } else if (words.shard != "none") {
     run.shard = parse_shard(words.shard);
   }
-  run.whole = run.out;
-  run.out = shard_path(run.whole, run.shard);
+  run.merged_out = run.out;
+  run.out = shard_path(run.merged_out, run.shard);
   if (words.time_limit == "auto") {
-    if (launched_rank() == 0 && !run.print_out && run.check == CheckFor::nothing) {
-      if (const auto end = scheduled_end())
-        run.end = std::chrono::steady_clock::now() + (*end - std::chrono::system_clock::now());
+    if (launched_rank() == 0 && !run.print_out && run.check == CheckMode::nothing) {
+      if (const auto end = job_deadline())
+        run.deadline = std::chrono::steady_clock::now() + (*end - std::chrono::system_clock::now());
     }
   } else if (words.time_limit != "none") {
-    run.end = std::chrono::steady_clock::now() + parse_duration(words.time_limit);
+    run.deadline = std::chrono::steady_clock::now() + parse_duration(words.time_limit);
   }
 }
 
 /// GPUs have one solver only.
 void choose_device(RunOptions& run) {
-  const SolverOptions& solver = run.job.solver;
+  const SolverOptions& solver = run.solve.solver;
   const bool l2 = solver.limits.norm != Norm::max;
   if (!solver.reference && solver.kind == SolverKind::jacobi && !l2) return;
   if (run.device == DeviceChoice::gpu)
@@ -212,10 +212,10 @@ RunOptions parse_run_options(Options& options) {
       "run again with --resume.",
       {"wallheat run --data plans --out results.h5 --save-fields",
        "wallheat run --data plans --out steady.h5 --solver steady --save-fields --rooms"});
-  declare_plans(options, run.job.data, run.ids, run.ids_file, run.first);
+  declare_plans(options, run.solve.data, run.ids, run.ids_file, run.first);
   options.add("out,o", file(run.out, FileRole::new_results).required(), "the result file");
-  declare_questions(options, run.job.solver);
-  declare_solver(options, run.job.solver, run.job.data);
+  declare_problem_options(options, run.solve.solver);
+  declare_solver(options, run.solve.solver, run.solve.data);
   declare_session(options, run, words);
   options.check([&] {
     refuse_other_formats(run.out);
@@ -225,10 +225,10 @@ RunOptions parse_run_options(Options& options) {
   options.parse();
   run.command_line = command_line(options.arguments(), session_options);
   run.configuration = options.configuration(session_options);
-  run.settings = options.configuration(own_options);
+  run.settings = options.configuration(per_rank_options);
   // Nobody typed it: each rank reads it beside its own plans.
   if (!options.was_given("spacing"))
-    run.settings += line_of("spacing", fmt::format("{}", run.job.solver.limits.spacing));
+    run.settings += setting_line("spacing", fmt::format("{}", run.solve.solver.limits.spacing));
   return run;
 }
 
@@ -236,22 +236,22 @@ namespace {
 
 /// Prints what can be told before the start. Returns an ExitStatus.
 int print_readiness(const RunOptions& options) {
-  const Readiness found = examine_readiness(options);
+  const PreflightReport found = run_preflight_check(options);
   if (options.json) {
     Json json{{"ready", found.problems.empty()}, {"facts", Json::object()}};
-    for (const auto& [about, sentence] : found.facts) json["facts"][about] = sentence;
+    for (const auto& [about, message] : found.facts) json["facts"][about] = message;
     json["done"] = !found.done.empty();
     json["warnings"] = found.warnings;
     json["problems"] = found.problems;
     fmt::print("{}", json_text(json));
     return found.problems.empty() ? exit_done : exit_failed;
   }
-  for (const auto& [about, sentence] : found.facts)
-    fmt::print("{:<9} {}\n", about, printable(sentence));
+  for (const auto& [about, message] : found.facts)
+    fmt::print("{:<9} {}\n", about, escape_control_chars(message));
   for (const std::string& warning : found.warnings)
-    fmt::print("warning   {}\n", printable(warning));
+    fmt::print("warning   {}\n", escape_control_chars(warning));
   for (const std::string& problem : found.problems)
-    fmt::print("problem   {}\n", printable(problem));
+    fmt::print("problem   {}\n", escape_control_chars(problem));
   if (found.problems.empty() && !found.done.empty()) {
     fmt::print("done      {}\n", found.done);
     return exit_done;
@@ -260,7 +260,7 @@ int print_readiness(const RunOptions& options) {
     fmt::print("ready     the same command without --check starts the run\n");
     return exit_done;
   }
-  throw RunError("the run cannot start: " + counted(found.problems.size(), "problem"));
+  throw RunError("the run cannot start: " + count_text(found.problems.size(), "problem"));
 }
 
 /// Prints the shards, from that of the options on and round about, that have plans left and that
@@ -270,7 +270,7 @@ void print_open_shards(const RunOptions& options) {
   if (count == 1) throw UsageError("--print-open-shards needs --shard K/N");
   for (std::size_t step = 0; step < count; ++step) {
     const Shard shard{(options.shard.number - 1 + step) % count + 1, count};
-    const std::filesystem::path part = shard_path(options.whole, shard);
+    const std::filesystem::path part = shard_path(options.merged_out, shard);
     if (is_being_written(part)) continue;
     if (!has_results(part) || status_of({part}).plans.pending > 0) fmt::print("{}\n", shard.text());
   }
@@ -288,7 +288,7 @@ int run_command(Options& options) {
     print_open_shards(run_options);
     return exit_done;
   }
-  if (run_options.check != CheckFor::nothing)
+  if (run_options.check != CheckMode::nothing)
     return launched_rank() == 0 ? print_readiness(run_options) : exit_done;
   return run(run_options);
 }

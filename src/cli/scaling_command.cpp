@@ -5,7 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
-#include "core/answer.hpp"
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "forecast/replay.hpp"
 #include "io/standard_streams.hpp"
@@ -24,13 +24,13 @@ struct ScalingOptions {
   double slowdown = 1;
 };
 
-constexpr std::size_t most_workers = 1'000'000'000;
+constexpr std::size_t max_workers = 1'000'000'000;
 
 std::vector<ScalingPoint> points_of_times(const std::string& list) {
   std::vector<ScalingPoint> points;
-  for (const std::string& word : words_of(list)) {
-    const auto point = numbers_around<std::size_t, double>('=', word);
-    if (!point || point->first < 1 || point->first > most_workers || !(point->second > 0) ||
+  for (const std::string& word : split_list(list)) {
+    const auto point = parse_pair<std::size_t, double>('=', word);
+    if (!point || point->first < 1 || point->first > max_workers || !(point->second > 0) ||
         !std::isfinite(point->second))
       throw UsageError(fmt::format(
           "--times takes WORKERS=SECONDS, as 1=212,2=140, both above 0, not '{}'", word));
@@ -40,11 +40,11 @@ std::vector<ScalingPoint> points_of_times(const std::string& list) {
 }
 
 /// Speed-ups are against one worker.
-Scaling against_one_worker(const std::vector<ScalingPoint>& points, const std::string& remedy) {
+Scaling against_one_worker(const std::vector<ScalingPoint>& points, const std::string& hint) {
   const auto one = one_worker_seconds(points);
   if (!one)
     throw UsageError(
-        fmt::format("speed-ups are against one worker, and no time is that of one; {}", remedy));
+        fmt::format("speed-ups are against one worker, and no time is that of one; {}", hint));
   return scaling_of("", points, *one);
 }
 
@@ -54,7 +54,7 @@ Report report_of_files(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     readers.push_back(open_result_file(file));
     points.push_back(finished_run(file, readers.back()));
-    require_same(files.front(), readers.front(), file, readers.back(), false);
+    require_comparable(files.front(), readers.front(), file, readers.back(), false);
   }
   const auto all_have = [&](auto member) {
     return std::ranges::all_of(
@@ -71,33 +71,33 @@ Report report_of_files(const std::vector<std::string>& files) {
     return report;
   }
   for (std::size_t i = 1; i < files.size(); ++i)
-    require_same(files.front(), readers.front(), files[i], readers[i], true);
-  return report_of({against_one_worker(points,
-                                       "add the file of a run with one worker ('wallheat "
-                                       "run --threads 1 --device cpu')")},
-                   "finished runs");
+    require_comparable(files.front(), readers.front(), files[i], readers[i], true);
+  return make_report({against_one_worker(points,
+                                         "add the file of a run with one worker ('wallheat "
+                                         "run --threads 1 --device cpu')")},
+                     "finished runs");
 }
 
 std::vector<Scaling> replay(const ScalingOptions& options) {
   const ResultReader reader = open_result_file(options.replay);
-  const auto stored_with = workers_of(reader);
+  const auto stored_with = worker_count(reader);
   if (options.slowdown > 1 && !stored_with)
     throw RunError(options.replay +
                    " does not say how many workers its seconds are from, or they are from several "
                    "numbers, so --slowdown cannot be applied");
   std::vector<double> seconds;
   reader.for_each_row([&](const PlanResult& row) {
-    if (row.status != PlanStatus::pending) seconds.push_back(seconds_on_own_core(row));
+    if (row.status != PlanStatus::pending) seconds.push_back(single_core_seconds(row));
   });
   if (seconds.empty()) throw RunError(options.replay + " has no solved plan to replay");
   if (const std::size_t left = reader.count() - seconds.size(); left > 0)
     print_error("wallheat: {}: {} of {} plans are not solved yet and left out",
-                printable(options.replay), left, reader.count());
+                escape_control_chars(options.replay), left, reader.count());
   std::vector<Scaling> scalings;
   for (const Schedule schedule : options.schedules) {
     const Replay plans(seconds, schedule);
     const auto slowdown_with = [&](std::size_t workers) {
-      return slowdown_beside_others(options.slowdown, stored_with.value_or(1), workers);
+      return contention_factor(options.slowdown, stored_with.value_or(1), workers);
     };
     const double one_worker_s = plans.seconds(1) * slowdown_with(1);
     if (!(one_worker_s > 0))
@@ -116,7 +116,7 @@ Report report_of_replay(const ScalingOptions& options) {
   std::string source = fmt::format("replay of {}", options.replay);
   if (options.slowdown > 1)
     source += fmt::format(", plans {:g} times as long beside others", options.slowdown);
-  Report report = report_of(replay(options), source);
+  Report report = make_report(replay(options), source);
   if (options.slowdown == 1)
     report.add(
         Note{"every plan is taken to last as long beside other workers as it did in the stored "
@@ -143,7 +143,7 @@ Report scaling_command(Options& options) {
               "the result file whose plans are scheduled");
   options.add("times", value(scaling.times, "LIST"), "workers=seconds, as 1=212,2=140,3=110");
   options.add("workers,w",
-              number_list(scaling.workers, "1,2,4,8,16,32,64,128,256,512,1024", 1, most_workers),
+              number_list(scaling.workers, "1,2,4,8,16,32,64,128,256,512,1024", 1, max_workers),
               "with --replay: numbers of workers");
   options.add(
       "schedule",
@@ -158,16 +158,17 @@ Report scaling_command(Options& options) {
       "slowdown", value(scaling.slowdown, "FACTOR", 1).at_least(1),
       "with --replay: how many times as long a plan takes beside other workers as alone, as "
       "cores share memory, clock and power; 'wallheat compare one.h5 two.h5' tells it");
-  options.exclude("file", {"replay", "times"});
-  options.exclude("replay", {"times"});
-  options.need("replay", {"workers", "schedule", "slowdown"});
+  options.add_conflict("file", {"replay", "times"});
+  options.add_conflict("replay", {"times"});
+  options.add_dependency("replay", {"workers", "schedule", "slowdown"});
   options.parse();
   if (!scaling.replay.empty()) return report_of_replay(scaling);
   if (!scaling.files.empty()) return report_of_files(scaling.files);
   if (scaling.times.empty())
     throw UsageError("give result files of finished runs, --replay FILE to predict, or --times");
-  return report_of({against_one_worker(points_of_times(scaling.times), "add 1=SECONDS to --times")},
-                   "given times");
+  return make_report(
+      {against_one_worker(points_of_times(scaling.times), "add 1=SECONDS to --times")},
+      "given times");
 }
 
 }  // namespace wallheat

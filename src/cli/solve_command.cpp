@@ -5,24 +5,24 @@
 
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
-#include "core/answer.hpp"
 #include "core/npy.hpp"
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
 #include "io/standard_streams.hpp"
-#include "isolation/plan_job.hpp"
+#include "isolation/task_runner.hpp"
 #include "plans/plan_source.hpp"
 #include "report/field_picture.hpp"
 #include "report/row_table.hpp"
-#include "run/catalogue.hpp"
+#include "run/plan_selection.hpp"
 #include "view/advice.hpp"
 #include "view/output_file.hpp"
 
 namespace wallheat {
 namespace {
 
-const Style exact_celsius{Form::all, 0, "°C"};
-const Style exact_percent{Form::all, 0, "%"};
+const ValueStyle exact_celsius{ValueFormat::round_trip, 0, "°C"};
+const ValueStyle exact_percent{ValueFormat::round_trip, 0, "%"};
 
 /// What is known of the error, if the solver tells.
 void add_certainty(const PlanResult& result, const Thresholds& thresholds, Report& report) {
@@ -34,7 +34,8 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, Repor
   std::string more = is_known ? "" : ", as too few iterations were made";
   if (is_far_from_steady(result)) more += fmt::format(": {}", far_from_steady);
   report.add_fact("error_estimate", is_estimated ? "error estimate" : "",
-                  is_known ? result.error_estimate : not_known, {Form::digits, 2, "°C"}, more);
+                  is_known ? result.error_estimate : nan_value, {ValueFormat::digits, 2, "°C"},
+                  more);
   if (result.fell_back != 0)
     report.add(
         Fact{"", "fell back", "to the exact iteration, as jumps gain nothing or prove no end"});
@@ -42,9 +43,9 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, Repor
       "cells_in_doubt", result.cells_in_doubt > 0 ? "in doubt" : "", result.cells_in_doubt,
       {.unit = "cells"},
       fmt::format(": above {} °C {} to {} %, below {} °C {} to {} %", thresholds.above,
-                  python_float(result.pct_above_18_least), python_float(result.pct_above_18_most),
-                  thresholds.below, python_float(result.pct_below_15_least),
-                  python_float(result.pct_below_15_most)));
+                  format_repr(result.pct_above_18_least), format_repr(result.pct_above_18_most),
+                  thresholds.below, format_repr(result.pct_below_15_least),
+                  format_repr(result.pct_below_15_most)));
 }
 
 /// How fast it was, for people.
@@ -67,32 +68,32 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
   report.add_fact("status", "status", to_string(result.status), {},
                   is_empty ? ": there is no interior cell to solve for"
                            : fmt::format(" after {} iterations, last delta {} °C",
-                                         result.iterations, python_float(result.last_delta)));
+                                         result.iterations, format_repr(result.last_delta)));
   const Statistics& statistics = result.statistics;
   report.add_fact("mean_temp", name("mean temperature"), statistics.mean_temp, exact_celsius);
   report.add(
       Fact{"std_temp", name("std deviation"), statistics.std_temp, exact_celsius, " (population)"});
   const auto [above, below] = solver.thresholds;
-  report.add_fact("pct_above_18", name(fmt::format("above {} °C", above)), statistics.pct_above_18,
+  report.add_fact("pct_above_18", name(fmt::format("above {} °C", above)), statistics.pct_above,
                   exact_percent);
-  report.add_fact("pct_below_15", name(fmt::format("below {} °C", below)), statistics.pct_below_15,
+  report.add_fact("pct_below_15", name(fmt::format("below {} °C", below)), statistics.pct_below,
                   exact_percent);
   add_certainty(result, solver.thresholds, report);
-  report.add_fact("cpu_s", name("solved in"), result.cpu_s, {Form::decimals, 4, "s"},
+  report.add_fact("cpu_s", name("solved in"), result.cpu_s, {ValueFormat::decimals, 4, "s"},
                   speed_of(result, solver));
   // What stands behind others for people.
   for (const RowColumn& column :
-       columns_named("",
+       parse_columns("",
                      "rows,cols,interior_cells,iterations,last_delta,fell_back,pct_above_18_least,"
                      "pct_above_18_most,pct_below_15_least,pct_below_15_most,seconds,device,solver",
                      all_columns()))
-    report.add_data(column.head.key, column.value(result));
+    report.add_json_fact(column.head.key, column.value(result));
   if (cell_metres > 0)
     report.add_fact("area_m2", name("area"),
                     static_cast<double>(result.interior_cells) * cell_metres * cell_metres,
-                    {Form::digits, 5, "m²"});
+                    {ValueFormat::digits, 5, "m²"});
   if (!solver.door) return report;
-  report.add_line(name("rooms"), result.rooms.size());
+  report.add_text_fact(name("rooms"), result.rooms.size());
   report.add(table_of("rooms", rooms_of(result), room_columns(cell_metres)));
   return report;
 }
@@ -101,7 +102,7 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
 void add_rooms(FieldPicture& picture, const FloorPlan& plan, const PlanResult& result, Door door) {
   const RoomMap map = map_rooms(plan.interior, door.of({plan.interior.rows, plan.interior.cols}));
   picture.panels.push_back(
-      rooms_panel(counted(result.rooms.size(), "room") + ", by mean", map, result.rooms));
+      rooms_panel(count_text(result.rooms.size(), "room") + ", by mean", map, result.rooms));
   ++picture.columns;
 }
 
@@ -121,18 +122,19 @@ Report solve_command(Options& options) {
   declare_data(options, data);
   options.add("png", file(png, FileRole::replaced_picture),
               "draw start field and solution side by side, as PNG, or SVG or PDF by the ending");
-  options.add("npy", made_file(npy, npy::magic),
+  options.add("npy", output_file(npy, npy::magic),
               "store the solution as a NumPy array, float64 in °C");
-  declare_questions(options, solver);
+  declare_problem_options(options, solver);
   declare_cell_size(options, cell_metres);
   declare_solver(options, solver, data);
   options.parse();
   const SharedPlanSource source = open_plan_source(data);
   require_plans(*source, {id});
   FloorPlan plan = source->load(id);
-  require_wall_kinds(*source, {id}, solver.walls);
-  set_wall_temperatures(plan, solver.walls);
-  if (plan.has_source() && !solver.spacing_is_known) print_error("wallheat: {}", unknown_spacing);
+  require_walls(*source, {id}, solver.walls);
+  apply_wall_overrides(plan, solver.walls);
+  if (plan.has_heat_source() && !solver.spacing_is_known)
+    print_error("wallheat: {}", unknown_spacing);
   const auto start = std::chrono::steady_clock::now();
   const double cpu_start_s = thread_cpu_seconds();
   std::optional<Solution> solution;
@@ -146,7 +148,7 @@ Report solve_command(Options& options) {
 
   PlanResult result;
   result.cpu_s = thread_cpu_seconds() - cpu_start_s;
-  describe_solution(plan, *solution, solver, result);
+  fill_result(plan, *solution, solver, result);
   result.id = id;
   result.seconds = seconds;
   result.device = solver.device_text();
@@ -160,7 +162,7 @@ Report solve_command(Options& options) {
     report.add_fact("png", "picture", png.string());
   }
   if (!npy.empty()) {
-    write_output(npy, npy::bytes_of(solution->field));
+    write_output(npy, npy::to_bytes(solution->field));
     report.add_fact("npy", "array", npy.string());
   }
   return report;

@@ -16,12 +16,12 @@ namespace wallheat {
 namespace {
 
 /// Looks again and again while somebody writes, and tells of all looks but the last.
-Report last_look(const std::vector<std::filesystem::path>& files, double interval_s) {
+Report watch_status(const std::vector<std::filesystem::path>& files, double interval_s) {
   const auto columns = terminal_columns(STDOUT_FILENO);
   for (;;) {
     const FileStatus status = status_of(files);
-    Report report = report_of(status);
-    if (!columns) report.parts = {Note{line_of(status)}};
+    Report report = make_report(status);
+    if (!columns) report.elements = {Note{one_line_text(status)}};
     if (columns) fmt::print("\x1b[H\x1b[2J");  // to the upper left corner, and all empty
     if (status.state() != RunState::being_written) return report;
     write_text(report, std::cout, columns);
@@ -60,22 +60,23 @@ Report status_command(Options& options) {
       "look again and again until the run ends: in place at a terminal, else a line a look");
   options.add("interval", value(interval_s, "SECONDS", 2).within(0.01, 86400),
               "between two looks of --watch");
-  options.exclude("watch", {"why", "word", "session", "json", "format", "out", "page"});
-  options.exclude("why", {"word", "session"});
-  options.exclude("word", {"session"});
+  options.add_conflict("watch", {"why", "word", "session", "json", "format", "out", "page"});
+  options.add_conflict("why", {"word", "session"});
+  options.add_conflict("word", {"session"});
   options.parse();
   if (session && names.size() > 1) throw UsageError("--session looks at one file");
   const std::vector<std::filesystem::path> files(names.begin(), names.end());
   for (const std::filesystem::path& file : files) require_result_file(file);
-  if (watches) return last_look(files, interval_s);
+  if (watches) return watch_status(files, interval_s);
   const FileStatus status = status_of(files);
   if (word)
-    return {.parts = {Note{std::string(status.word())}}, .exit_status = status.exit_status()};
+    return {.elements = {Note{std::string(status.state_word())}},
+            .exit_status = status.exit_status()};
   if (session) {
-    const PartStatus& part = status.parts.front();
-    return {.parts = {Note{part.session_text()}}, .exit_status = part.session_exit_status()};
+    const ShardFileStatus& part = status.parts.front();
+    return {.elements = {Note{part.session_text()}}, .exit_status = part.session_exit_status()};
   }
-  return report_of(status, why);
+  return make_report(status, why);
 }
 
 }  // namespace wallheat

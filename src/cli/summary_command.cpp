@@ -8,7 +8,7 @@
 #include "plans/plan_source.hpp"
 #include "report/histogram.hpp"
 #include "report/summary.hpp"
-#include "run/estimates.hpp"
+#include "run/work_estimator.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 
@@ -16,7 +16,7 @@ namespace wallheat {
 namespace {
 
 /// What averages over a file leave out: its plans without an answer.
-struct LeftOut {
+struct IncompleteWarning {
   std::size_t plans = 0, missing = 0;
   /// What the missing ones take, as the run predicts it, in % of all plans; the median of their
   /// interior cells over that of the others. Nothing if nobody knows.
@@ -49,7 +49,7 @@ Weight weight_of(const ResultReader& reader, bool answered, std::size_t count,
   std::vector<std::string> ids;
   std::size_t seen = 0;
   reader.for_each_row([&](const PlanResult& row) {
-    if (is_answer(row.status) == answered && seen++ % step == 0) ids.push_back(row.id);
+    if (is_solved(row.status) == answered && seen++ % step == 0) ids.push_back(row.id);
   });
   std::vector<std::optional<WorkEstimate>> estimates(ids.size());
   parallel_for(local_machine().cores.size(), ids.size(), [&] {
@@ -69,7 +69,8 @@ Weight weight_of(const ResultReader& reader, bool answered, std::size_t count,
 }
 
 /// Fills what the plans tell, of which some are missing and some are not. Throws RunError.
-void weigh(LeftOut& left, const ResultReader& reader, const std::filesystem::path& data) {
+void estimate_missing_share(IncompleteWarning& left, const ResultReader& reader,
+                            const std::filesystem::path& data) {
   const SharedPlanSource source = open_plan_source(data);
   const SolverOptions solver = recorded_solver("the result file", reader.settings());
   const std::size_t others = left.plans - left.missing;
@@ -81,12 +82,12 @@ void weigh(LeftOut& left, const ResultReader& reader, const std::filesystem::pat
 }
 
 /// `data` is where the plans are; empty: where the run found them, if they are still there.
-LeftOut left_out_of(const std::string& file, const ResultReader& reader, std::size_t missing,
-                    const std::filesystem::path& data) {
-  LeftOut left{reader.count(), missing};
+IncompleteWarning left_out_of(const std::string& file, const ResultReader& reader,
+                              std::size_t missing, const std::filesystem::path& data) {
+  IncompleteWarning left{reader.count(), missing};
   if (left.missing == 0 || left.missing == left.plans) return left;
   try {
-    weigh(left, reader, data.empty() ? recorded_plans(file, reader) : data);
+    estimate_missing_share(left, reader, data.empty() ? recorded_plans(file, reader) : data);
   } catch (const RunError&) {
     // The averages are true without; the text says what lacks.
   }
@@ -127,11 +128,11 @@ Report summary_command(Options& options) {
   const Rows counted =
       thresholds == recorded
           ? rows_of(*reader)
-          : counted_again(*reader,
+          : recount_cells(*reader,
                           *open_plan_source(data.empty() ? recorded_plans(file, *reader) : data),
                           thresholds);
   const PlanCounts counts = counts_of(*reader);
-  const LeftOut left = left_out_of(file, *reader, counts.failed + counts.pending, data);
+  const IncompleteWarning left = left_out_of(file, *reader, counts.failed + counts.pending, data);
   Report report = summary_report({file,
                                   reader,
                                   rows_where(where, counted),
@@ -144,7 +145,7 @@ Report summary_command(Options& options) {
                                    {"missing_work_pct", "", left.work_pct},
                                    {"missing_size_ratio", "", left.size_ratio}}});
   if (value_of(report, "plans") == Value(0) && !where.empty())
-    refuse_empty(file, where, reader->count());
+    throw_no_match(file, where, reader->count());
   if (complete && left.missing > 0) {
     report.error = fmt::format("{} has answers to {}", file, left.text());
     report.exit_status = exit_status_of(counts.pending, counts.failed);

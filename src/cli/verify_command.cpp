@@ -16,7 +16,7 @@
 namespace wallheat {
 namespace {
 
-constexpr std::size_t most_shown = 20;  // findings, and damaged rows
+constexpr std::size_t max_shown = 20;  // findings, and damaged rows
 
 struct VerifyOptions {
   std::filesystem::path file;
@@ -63,7 +63,7 @@ SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& 
   const std::string file = options.file.string();
   if (!options.recomputes()) return recorded_solver(file, reader.settings());
   SolverOptions made_with =
-      same_solver(file, reader, "verify it with that one, or give --sample 0");
+      recorded_solver_options(file, reader, "verify it with that one, or give --sample 0");
   made_with.reference = options.reference;
   if (made_with.reference && made_with.kind != SolverKind::jacobi)
     throw RunError(
@@ -93,7 +93,7 @@ Findings examine_all(const ResultReader& reader, const SharedPlanSource& plans,
     return [&, solver](std::size_t i) {
       const bool chosen = std::binary_search(sample.begin(), sample.end(), answered[i]);
       of_plan[i] =
-          examine_row(reader, answered[i], plans.get(), made_with, chosen ? solver.get() : nullptr);
+          verify_row(reader, answered[i], plans.get(), made_with, chosen ? solver.get() : nullptr);
     };
   });
   Findings findings;
@@ -107,17 +107,17 @@ struct Checks {
       "checks",
       "",
       {{"check", "check"}, {"ok", ""}, {"examined", ""}, {"findings", ""}, {"result", "result"}}};
-  Table wrong{"wrong", "", {{"check", "check"}, {"finding", "finding"}}, {}, {}, most_shown};
+  Table wrong{"wrong", "", {{"check", "check"}, {"finding", "finding"}}, {}, {}, max_shown};
 
   /// `examined` things of this name were checked.
-  void add(const char* name, std::size_t examined, const std::vector<std::string>& sentences,
+  void add(const char* name, std::size_t examined, const std::vector<std::string>& messages,
            const char* thing, const char* how) {
-    const bool is_ok = sentences.empty();
+    const bool is_ok = messages.empty();
     made.rows.push_back(
-        {name, is_ok, examined, sentences.size(),
-         fmt::format("{}: {}{}", is_ok ? "ok" : "NOT OK, " + counted(sentences.size(), "finding"),
-                     counted(examined, thing), how)});
-    for (const std::string& sentence : sentences) wrong.rows.push_back({name, sentence});
+        {name, is_ok, examined, messages.size(),
+         fmt::format("{}: {}{}", is_ok ? "ok" : "NOT OK, " + count_text(messages.size(), "finding"),
+                     count_text(examined, thing), how)});
+    for (const std::string& message : messages) wrong.rows.push_back({name, message});
   }
   void leave_out(const char* name, const char* why) {
     made.rows.push_back({name, Value(), Value(), Value(), why});
@@ -129,9 +129,9 @@ Checks checks_of(const VerifyOptions& options, const ResultReader& reader,
   Checks checks;
   const auto add = [&](const char* name, Check check, const char* thing, const char* how) {
     const auto number = static_cast<std::size_t>(check);
-    checks.add(name, findings.examined[number], findings.wrong[number], thing, how);
+    checks.add(name, findings.examined[number], findings.problems[number], thing, how);
   };
-  checks.add("rows", reader.count(), reader.damage(), "row",
+  checks.add("rows", reader.count(), reader.damage_messages(), "row",
              ", the list of ids and the journals, by their checksums");
   add("fields", Check::fields, "stored field", ", by their checksums, decoded");
   if (options.data.empty())
@@ -162,24 +162,25 @@ Report verify_command(Options& all_options) {
   const PlanCounts plans = counts_of(reader);
   std::vector<std::size_t> answered;
   reader.for_each_row([&](const PlanResult& row) {
-    if (is_answer(row.status)) answered.push_back(row.index);
+    if (is_solved(row.status)) answered.push_back(row.index);
   });
   const std::uint64_t seed =
       options.seed >= 0 ? static_cast<std::uint64_t>(options.seed) : std::random_device()();
   const auto sample = sampled(answered, options, seed);
   if (!sample.empty())
-    print_error("solving {} of {} again", sample.size(), counted(answered.size(), "answered plan"));
+    print_error("solving {} of {} again", sample.size(),
+                count_text(answered.size(), "answered plan"));
   Checks checks = checks_of(options, reader, made_with,
                             examine_all(reader, source, made_with, answered, sample));
 
   Report report{options.file.filename().string()};
-  report.add_data("file", file);
+  report.add_json_fact("file", file);
   report.add_fact("plans", "plans", reader.count());
   report.add_fact("done", "  done", answered.size());
   report.add_fact("failed", "  failed", plans.failed);
   report.add_fact("pending", "  pending", plans.pending);
-  report.add_data("closed_well", reader.closed_well());
-  if (!reader.closed_well())
+  report.add_json_fact("closed_well", reader.closed_cleanly());
+  if (!reader.closed_cleanly())
     report.add_note("the file is still being written, or its run was killed: go on with --resume");
   const std::size_t wrong = checks.wrong.rows.size();
   report.add(std::move(checks.made));
@@ -187,16 +188,17 @@ Report verify_command(Options& all_options) {
   Table& damaged = report.add(Table{"damaged",
                                     "damaged, or without their field: --resume solves them again",
                                     {{"row", "row"}, {"id", "plan"}}});
-  damaged.most_shown = most_shown;
-  for (const std::size_t row : reader.damaged()) damaged.rows.push_back({row, reader.row(row).id});
+  damaged.max_text_rows = max_shown;
+  for (const std::size_t row : reader.damaged_rows())
+    damaged.rows.push_back({row, reader.row(row).id});
   const bool is_sample = options.recomputes() && !options.all;
   report.add_fact("seed", is_sample ? "seed of the sample" : "",
                   is_sample ? Value(static_cast<std::int64_t>(seed)) : Value());
-  report.add_data("findings", wrong);
+  report.add_json_fact("findings", wrong);
   const char* left = plans.pending > 0  ? ", but plans are left"
                      : plans.failed > 0 ? ", but plans failed"
                                         : "";
-  report.add_note(wrong > 0 ? fmt::format("{}: {}", file, counted(wrong, "finding"))
+  report.add_note(wrong > 0 ? fmt::format("{}: {}", file, count_text(wrong, "finding"))
                             : fmt::format("{}: all is well{}", file, left));
   report.exit_status = wrong > 0 ? int{exit_failed} : exit_status_of(plans.pending, plans.failed);
   return report;

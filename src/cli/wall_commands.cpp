@@ -18,7 +18,7 @@
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "report/walls.hpp"
-#include "run/catalogue.hpp"
+#include "run/plan_selection.hpp"
 #include "run/superpositions.hpp"
 #include "solve/solver_options.hpp"
 #include "view/advice.hpp"
@@ -43,10 +43,10 @@ class LinearPlans {
   /// After parsing. Throws RunError.
   void open();
   [[nodiscard]] const std::vector<std::string>& ids() const { return ids_; }
-  /// As superpose_plans, of all ids; says on stderr how far it is, and names what cannot be used.
-  /// Returns an ExitStatus: whether all could be used.
+  /// As for_each_superposition, of all ids; says on stderr how far it is, and names what cannot be
+  /// used. Returns an ExitStatus: whether all could be used.
   [[nodiscard]] int superpose(const std::vector<double>& kinds,
-                              const TakeSuperposition& take) const;
+                              const SuperpositionCallback& take) const;
 
  private:
   std::filesystem::path data_;
@@ -58,17 +58,17 @@ class LinearPlans {
   SharedPlanSource source_;
 };
 
-constexpr std::size_t most_temperatures = 1000;
+constexpr std::size_t max_temperatures = 1000;
 
 /// From, to and step, with the end if a step meets it. Empty if they are too many, or none.
 std::vector<double> steps_of(double from, double to, double step) {
   constexpr double rounding = 1e-9;
   const double count = std::floor((to - from) / step + rounding) + 1;
   std::vector<double> steps;
-  if (!(count >= 1 && count <= static_cast<double>(most_temperatures))) return steps;
+  if (!(count >= 1 && count <= static_cast<double>(max_temperatures))) return steps;
   for (double i = 0; i < count; ++i) {
     // 18 + 3 * 0.1 is 18.3, not 18.299999999999997.
-    steps.push_back(*number_of<double>(fmt::format("{:.12g}", from + i * step)));
+    steps.push_back(*parse_number<double>(fmt::format("{:.12g}", from + i * step)));
   }
   return steps;
 }
@@ -81,12 +81,12 @@ std::optional<WallChange> wall_change_in(const std::string& text) {
   std::vector<double> numbers;
   bool are_all_valid = text.find(',') == std::string::npos;
   const auto add = [&](const std::string& word) {
-    numbers.push_back(number_of<double>(word).value_or(INFINITY));
-    are_all_valid = are_all_valid && std::abs(numbers.back()) <= largest_value;
+    numbers.push_back(parse_number<double>(word).value_or(INFINITY));
+    are_all_valid = are_all_valid && std::abs(numbers.back()) <= max_magnitude;
   };
   add(text.substr(0, sign));
   if (sign < text.size())
-    for (const std::string& word : words_of(list)) add(word);
+    for (const std::string& word : split_list(list)) add(word);
   if (are_all_valid) {
     if (numbers.size() == 1) return WallChange{numbers[0], {}};
     if (numbers.size() == 2) return WallChange{numbers[0], {numbers[1]}};
@@ -110,8 +110,8 @@ void declare_wall_changes(Options& options, std::vector<WallChange>& changes, co
   };
   const std::string form = fmt::format(
       "KIND=DEGREES or KIND=FROM:TO:STEP, as 25=22 or 25=18:30:1, at most {} temperatures",
-      most_temperatures);
-  options.add("wall,w", word(name, form, take).repeated().required(), help);
+      max_temperatures);
+  options.add("wall,w", custom_value(name, form, take).repeated().required(), help);
 }
 
 }  // namespace
@@ -128,35 +128,36 @@ void LinearPlans::declare(Options& options) {
 void LinearPlans::open() {
   source_ = open_plan_source(data_);
   const PlanIds plans = requested_plans(*source_, ids_, ids_file_, first_);
-  if (!plans.note.empty()) print_error("{}", printable(plans.note));
+  if (!plans.origin_note.empty()) print_error("{}", escape_control_chars(plans.origin_note));
   ids_ = {plans.ids.begin(), plans.ids.end()};
 }
 
-int LinearPlans::superpose(const std::vector<double>& kinds, const TakeSuperposition& take) const {
-  WallTemperatures walls;
+int LinearPlans::superpose(const std::vector<double>& kinds,
+                           const SuperpositionCallback& take) const {
+  WallOverrides walls;
   for (const double kind : kinds) walls.push_back({kind, kind});
-  require_wall_kinds(*source_, TextList(ids_), walls);
+  require_walls(*source_, StringList(ids_), walls);
   const std::size_t threads =
       threads_ > 0 ? threads_ : std::max<std::size_t>(local_machine().cores.size(), 1);
   std::atomic_flag warned;
   const auto warn_and_take = [&](std::size_t index, const FloorPlan& plan,
                                  const Superposition& superposition) {
-    if (plan.has_source() && !solver_.spacing_is_known && !warned.test_and_set())
+    if (plan.has_heat_source() && !solver_.spacing_is_known && !warned.test_and_set())
       print_error("wallheat: {}", unknown_spacing);
     take(index, plan, superposition);
   };
   auto last_report = std::chrono::steady_clock::now();
-  const auto tell = [&](std::size_t done) {
+  const auto log = [&](std::size_t done) {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_report < std::chrono::seconds(5)) return;
     last_report = now;
-    print_error("solved {} of {}", done, counted(ids_.size(), "plan"));
+    print_error("solved {} of {}", done, count_text(ids_.size(), "plan"));
   };
   const auto unusable =
-      superpose_plans(*source_, ids_, kinds, solver_.limits, threads, warn_and_take, tell);
+      for_each_superposition(*source_, ids_, kinds, solver_.limits, threads, warn_and_take, log);
   if (ids_.size() == 1 && !unusable.empty()) throw RunError(unusable.front().reason);
-  for (const UnusablePlan& plan : unusable)
-    print_error("wallheat: {}", printable_message(plan.reason));
+  for (const FailedPlan& plan : unusable)
+    print_error("wallheat: {}", escape_and_truncate(plan.reason));
   if (unusable.size() == ids_.size()) throw RunError("none of the plans can be used");
   return unusable.empty() ? exit_done : exit_some_plans_failed;
 }
@@ -176,10 +177,10 @@ void choose_settings(const std::vector<WallChange>& changes, WhatIf& asked) {
       for (const double temperature : temperatures)
         longer.emplace_back(combination).push_back(temperature);
     combinations = std::move(longer);
-    constexpr std::size_t most_settings = 1000;
-    if (combinations.size() > most_settings)
-      throw UsageError(fmt::format("--wall: there are more than {} combinations of temperatures",
-                                   most_settings));
+    constexpr std::size_t max_settings = 1000;
+    if (combinations.size() > max_settings)
+      throw UsageError(
+          fmt::format("--wall: there are more than {} combinations of temperatures", max_settings));
   }
   asked.settings = std::move(combinations);
   asked.settings.insert(asked.settings.begin(), asked.walls);
@@ -219,7 +220,7 @@ Report whatif_command(Options& options) {
     answers[index] = answer_of(asked, id, solved, rooms);
   };
   const int exit_status = plans.superpose(asked.walls, take);
-  Report report = report_of(asked, std::move(answers));
+  Report report = make_report(asked, std::move(answers));
   report.exit_status = exit_status;
   return report;
 }
@@ -241,7 +242,7 @@ void choose_walls(std::vector<WallChange>& changes) {
 }
 
 /// The goal is one of two.
-void choose_goal(const Options& options, NeedQuestion& question, double area_above) {
+void choose_goal(const Options& options, WallTemperatureQuery& question, double area_above) {
   const bool is_area = options.was_given("area-above");
   if (options.was_given("room-mean") == is_area)
     throw UsageError("give --room-mean, or --area-above with --area-share, as the goal");
@@ -259,8 +260,8 @@ Superposition of_asked_wall(const Superposition& all, std::span<const double> te
 }  // namespace
 
 Report need_command(Options& options) {
-  WallNeed need;
-  NeedQuestion& question = need.question;
+  WallRequirements need;
+  WallTemperatureQuery& question = need.question;
   std::vector<WallChange> changes;
   double area_above = 0;
   LinearPlans plans;
@@ -293,7 +294,7 @@ Report need_command(Options& options) {
   options.add("whole-plans", flag(question.whole_plans), "take each plan as one room");
   declare_cell_size(options, question.cell_metres);
   plans.declare(options);
-  options.need("area-above", {"area-share"});
+  options.add_dependency("area-above", {"area-share"});
   options.check([&] {
     choose_goal(options, question, area_above);
     choose_walls(changes);
@@ -313,11 +314,11 @@ Report need_command(Options& options) {
     const auto rooms =
         question.whole_plans ? one_room(linear.now.cells.size()) : room_cells_of(floor_plan, door);
     need.plans[index] = {plans.ids()[index], all.walls.front().cells > 0, linear.now.bound,
-                         needs_of_rooms(question, linear, rooms)};
+                         room_requirements(question, linear, rooms)};
   };
   const int exit_status = plans.superpose(kinds, take);
-  std::erase_if(need.plans, [](const PlanNeed& plan) { return plan.id.empty(); });
-  Report report = report_of(need);
+  std::erase_if(need.plans, [](const PlanRequirements& plan) { return plan.id.empty(); });
+  Report report = make_report(need);
   report.exit_status = exit_status;
   return report;
 }

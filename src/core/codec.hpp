@@ -28,7 +28,7 @@ struct DecodeError : std::runtime_error {
 };
 
 // A record is described once, by a function beside it,
-//   template <class Visit, Is<Task> R>
+//   template <class Visit, SameIgnoringConst<Task> R>
 //   void fields_of(Visit& visit, R& task) { visit(task.index, task.id); }
 // or in it: static void fields(auto& visit, auto& self) { visit(self.index, self.id); }
 // Encoder and Decoder walk the same list, so that they cannot disagree.
@@ -37,7 +37,7 @@ template <class T>
 concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
 template <class Record, class T>
-concept Is = std::same_as<std::remove_const_t<Record>, T>;
+concept SameIgnoringConst = std::same_as<std::remove_const_t<Record>, T>;
 
 template <class Visit, class Record>
 requires requires(Visit& visit, Record& record) { Record::fields(visit, record); }
@@ -209,14 +209,14 @@ class Decoder {
 };
 
 template <class Record>
-[[nodiscard]] Bytes bytes_of(const Record& record) {
+[[nodiscard]] Bytes to_bytes(const Record& record) {
   Encoder encoder;
   encoder(record);
   return encoder.take();
 }
 /// Throws DecodeError if the bytes are not that record.
 template <class Record>
-[[nodiscard]] Record record_in(std::span<const std::byte> bytes) {
+[[nodiscard]] Record from_bytes(std::span<const std::byte> bytes) {
   Record record;
   Decoder decoder(bytes);
   decoder(record);

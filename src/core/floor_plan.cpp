@@ -9,7 +9,7 @@
 #include <span>
 #include <system_error>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "core/npy.hpp"
 #include "core/plan_files.hpp"
 #include "core/plan_ids.hpp"
@@ -25,19 +25,19 @@ std::string shape_text(std::size_t rows, std::size_t cols) {
 
 }  // namespace
 
-std::string_view plan_file_ending(PlanFile file) {
+std::string_view plan_file_suffix(PlanFile file) {
   constexpr std::array<std::string_view, 3> endings{"_domain.npy", "_interior.npy", "_source.npy"};
   return endings.at(static_cast<std::size_t>(file));
 }
 
 std::string plan_file_name(const std::string& id, PlanFile file) {
-  check_id(id);
-  return std::string(id).append(plan_file_ending(file));
+  require_valid_id(id);
+  return std::string(id).append(plan_file_suffix(file));
 }
 
-std::optional<std::pair<PlanFile, std::string_view>> plan_file_of(std::string_view name) {
+std::optional<std::pair<PlanFile, std::string_view>> parse_plan_file_name(std::string_view name) {
   for (const PlanFile file : all_plan_files) {
-    const std::string_view ending = plan_file_ending(file);
+    const std::string_view ending = plan_file_suffix(file);
     if (name.size() > ending.size() && name.ends_with(ending))
       return std::pair(file, name.substr(0, name.size() - ending.size()));
   }
@@ -54,7 +54,7 @@ FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read, bool 
   };
   const auto numbers_in = [](const NamedBytes& file) {
     auto numbers = npy::read_float(file);
-    check_values(numbers, file.name);
+    require_finite_values(numbers, file.name);
     return numbers;
   };
   plan.domain = numbers_in(read(PlanFile::domain));
@@ -74,7 +74,7 @@ std::filesystem::path plan_file(const std::filesystem::path& directory, const st
   return directory / plan_file_name(id, file);
 }
 
-bool has_source_file(const std::filesystem::path& directory, const std::string& id) {
+bool has_heat_source_file(const std::filesystem::path& directory, const std::string& id) {
   std::error_code unknown;
   const auto status =
       std::filesystem::symlink_status(plan_file(directory, id, PlanFile::source), unknown);
@@ -82,21 +82,22 @@ bool has_source_file(const std::filesystem::path& directory, const std::string& 
 }
 
 FloorPlan load_floor_plan(const std::filesystem::path& directory, const std::string& id) {
-  return read_floor_plan([&](PlanFile file) { return read_input(plan_file(directory, id, file)); },
-                         has_source_file(directory, id));
+  return read_floor_plan(
+      [&](PlanFile file) { return read_input_file(plan_file(directory, id, file)); },
+      has_heat_source_file(directory, id));
 }
 
-std::vector<std::pair<PlanFile, std::string>> files_of(const FloorPlan& plan) {
+std::vector<std::pair<PlanFile, std::string>> encode_plan_files(const FloorPlan& plan) {
   std::vector<std::pair<PlanFile, std::string>> files{
-      {PlanFile::domain, npy::bytes_of(plan.domain)},
-      {PlanFile::interior, npy::bytes_of(plan.interior)}};
-  if (plan.has_source()) files.emplace_back(PlanFile::source, npy::bytes_of(plan.source));
+      {PlanFile::domain, npy::to_bytes(plan.domain)},
+      {PlanFile::interior, npy::to_bytes(plan.interior)}};
+  if (plan.has_heat_source()) files.emplace_back(PlanFile::source, npy::to_bytes(plan.source));
   return files;
 }
 
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
                      const FloorPlan& plan) {
-  for (const auto& [file, bytes] : files_of(plan)) {
+  for (const auto& [file, bytes] : encode_plan_files(plan)) {
     const auto path = plan_file(directory, id, file);
     std::ofstream stream(path, std::ios::binary | std::ios::trunc);
     stream << bytes;
@@ -105,18 +106,18 @@ void save_floor_plan(const std::filesystem::path& directory, const std::string& 
   }
   const auto source = plan_file(directory, id, PlanFile::source);
   std::error_code error;
-  if (!plan.has_source()) std::filesystem::remove(source, error);
+  if (!plan.has_heat_source()) std::filesystem::remove(source, error);
   if (error) throw RunError(source.string() + " cannot be removed: " + error.message());
 }
 
 GridShape floor_plan_shape(const std::filesystem::path& directory, const std::string& id) {
   const InputFile file(plan_file(directory, id, PlanFile::domain));
-  const auto start = file.part(0, std::min<std::uint64_t>(file.size(), npy::prefix_size));
+  const auto start = file.read_range(0, std::min<std::uint64_t>(file.size(), npy::prefix_size));
   return npy::read_shape(file.name(), start, file.size());
 }
 
-void check_values(const Grid<double>& values, const std::string& where) {
-  const auto is_bad = [](double value) { return !(std::abs(value) <= largest_value); };
+void require_finite_values(const Grid<double>& values, const std::string& where) {
+  const auto is_bad = [](double value) { return !(std::abs(value) <= max_magnitude); };
   // A stretch is counted through, as that needs no branch for each value.
   constexpr std::size_t stretch = 1024;
   const std::span<const double> cells(values.cells);

@@ -19,7 +19,7 @@ Building draw_outline(Random& random) {
   const Length length = 40000;
   const bool slender = random.chance(50);
   const Length depth = length * random.between(12, slender ? 48 : 96) / 100;
-  const Wing main{{0, 0}, Turn::by(m), length, depth};
+  const Wing main{{0, 0}, Rotation::by(m), length, depth};
   const Length joint = depth / 8;  // how far wings reach into each other, more than a wall
   Building building{main};
   const auto across = [&](Length u, bool up) {  // a wing at a right angle
@@ -54,7 +54,8 @@ Building draw_outline(Random& random) {
     const Length far = length * random.between(50, 100) / 100;
     const Length bend = random.between(16, 60);
     const bool up = random.chance(50);
-    Wing bent{main.on_grid(length, up ? 0 : depth), Turn::by(up ? m + bend : m - bend), far, depth};
+    Wing bent{main.on_grid(length, up ? 0 : depth), Rotation::by(up ? m + bend : m - bend), far,
+              depth};
     if (!up) bent.origin = bent.on_grid(0, -depth);
     building.push_back(bent);
   }
@@ -82,7 +83,7 @@ void fit(Building& building, Length reach, Random& random) {
          w.turn,
          w.length * reach / side,
          w.depth * reach / side,
-         w.reach * reach / side};
+         w.overlap * reach / side};
   }
   measure();
   const Length slack_x = grid_side - (bounds.u1 - bounds.u0);
@@ -132,8 +133,8 @@ void draw(Canvas& canvas, const Building& building, const Style& style, Random r
   for (std::size_t i = building.size(); i-- > 0;) draw_wing(canvas, building[i], style, random);
   for (const Wing& w : building) {  // a door to the main wing
     const Length v = w.depth * random.between(42, 58) / 100;
-    if (w.reach > 0)
-      canvas.fill(w, {w.reach - style.outer, v, w.reach, v + style.door}, Material::room);
+    if (w.overlap > 0)
+      canvas.fill(w, {w.overlap - style.outer, v, w.overlap, v + style.door}, Material::room);
   }
 }
 

@@ -45,16 +45,16 @@ class Random {
 };
 
 /// A rotation whose cosine and sine are fractions: cos / one and sin / one.
-struct Turn {
-  Length cos = 1, sin = 0, one = 1;
+struct Rotation {
+  Length cos = 1, sin = 0, denominator = 1;
 
   /// By the angle 2 atan(m / 128): every such m gives a Pythagorean triple.
-  static Turn by(Length m) {
+  static Rotation by(Length m) {
     constexpr Length n = 128;
     return {n * n - m * m, 2 * n * m, n * n + m * m};
   }
-  [[nodiscard]] Turn quarter() const { return {-sin, cos, one}; }
-  [[nodiscard]] Turn back_quarter() const { return {sin, -cos, one}; }
+  [[nodiscard]] Rotation quarter() const { return {-sin, cos, denominator}; }
+  [[nodiscard]] Rotation back_quarter() const { return {sin, -cos, denominator}; }
 };
 
 struct Point {
@@ -69,14 +69,14 @@ struct Box {
 /// One straight part of a building: [0, length] × [0, depth], turned, and moved to origin.
 struct Wing {
   Point origin;
-  Turn turn;
+  Rotation turn;
   Length length = 0, depth = 0;
-  Length reach =
+  Length overlap =
       0;  ///< how far its near end stands in the main wing, if that ends at a right angle
 
   [[nodiscard]] Point on_grid(Length u, Length v) const {
-    return {origin.x + (turn.cos * u - turn.sin * v) / turn.one,
-            origin.y + (turn.sin * u + turn.cos * v) / turn.one};
+    return {origin.x + (turn.cos * u - turn.sin * v) / turn.denominator,
+            origin.y + (turn.sin * u + turn.cos * v) / turn.denominator};
   }
 };
 using Building = std::vector<Wing>;  // the first wing is the main one and is drawn last
@@ -117,7 +117,7 @@ inline std::pair<Length, Length> rows_of(Length size, const Wing& wing, const Bo
 /// comparison is exact.
 template <class Visit>
 void for_each_run(Length size, const Wing& wing, const Box& box, Visit visit) {
-  const Length scale = 2 * size * wing.turn.one;
+  const Length scale = 2 * size * wing.turn.denominator;
   const auto [first, end_row] = rows_of(size, wing, box);
   for (Length row = first; row < end_row; ++row) {
     const Length x = grid_side - 2 * size * wing.origin.x;

@@ -46,7 +46,7 @@ void InputFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const 
   if (!file_.read_at(offset, bytes)) throw InputError(name_ + ": cannot be read to its end");
 }
 
-std::vector<std::byte> InputFile::part(std::uint64_t offset, std::uint64_t count) const {
+std::vector<std::byte> InputFile::read_range(std::uint64_t offset, std::uint64_t count) const {
   if (offset > size_ || count > size_ - offset)
     throw InputError(name_ + ": cannot be read to its end");
   std::vector<std::byte> bytes(count);
@@ -54,9 +54,9 @@ std::vector<std::byte> InputFile::part(std::uint64_t offset, std::uint64_t count
   return bytes;
 }
 
-NamedBytes read_input(const std::filesystem::path& path) {
+NamedBytes read_input_file(const std::filesystem::path& path) {
   const InputFile file(path);
-  return {file.name(), file.part(0, file.size())};
+  return {file.name(), file.read_range(0, file.size())};
 }
 
 }  // namespace wallheat

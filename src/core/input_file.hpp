@@ -67,7 +67,7 @@ class InputFile {
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   /// `count` bytes from `offset` on. Throws InputError, and asks for no memory, if the file is
   /// shorter.
-  [[nodiscard]] std::vector<std::byte> part(std::uint64_t offset, std::uint64_t count) const;
+  [[nodiscard]] std::vector<std::byte> read_range(std::uint64_t offset, std::uint64_t count) const;
 
  private:
   std::string name_;
@@ -76,6 +76,6 @@ class InputFile {
 };
 
 /// All of a file. Throws InputError.
-[[nodiscard]] NamedBytes read_input(const std::filesystem::path& path);
+[[nodiscard]] NamedBytes read_input_file(const std::filesystem::path& path);
 
 }  // namespace wallheat

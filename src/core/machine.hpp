@@ -31,9 +31,9 @@ struct Gpu {
 
 /// How much CPU time the processes of a cgroup may use together.
 struct CpuQuota {
-  std::uint64_t group = 0;  ///< the cgroup; the same number in all containers of a system
-  double cpus = 0;          ///< seconds of CPU time a second
-  static void fields(auto& visit, auto& self) { visit(self.group, self.cpus); }
+  std::uint64_t cgroup_id = 0;  ///< the cgroup; the same number in all containers of a system
+  double cpus = 0;              ///< seconds of CPU time a second
+  static void fields(auto& visit, auto& self) { visit(self.cgroup_id, self.cpus); }
   friend bool operator==(const CpuQuota&, const CpuQuota&) = default;
 };
 
@@ -42,15 +42,15 @@ struct Machine {
   std::string host;
   std::vector<Core> cores;
   std::vector<Gpu> gpus;
-  std::string no_gpu{};            ///< if gpus is empty: one clause that says why
-  std::string system{};            ///< the running system, whose containers and names for it may
+  std::string no_gpu_reason{};     ///< if gpus is empty: one clause that says why
+  std::string system_id{};         ///< the running system, whose containers and names for it may
                                    ///< be many; empty: the host's name stands for it
   int host_cores = 0;              ///< cores that it might use if nobody had bound it; 0: unknown
   std::vector<CpuQuota> quotas{};  ///< that hold for it
   std::uint64_t memory_bytes = 0;  ///< that it may hold, together with others; 0: unknown
   static void fields(auto& visit, auto& self) {
-    visit(self.host, self.cores, self.gpus, self.no_gpu, self.system, self.host_cores, self.quotas,
-          self.memory_bytes);
+    visit(self.host, self.cores, self.gpus, self.no_gpu_reason, self.system_id, self.host_cores,
+          self.quotas, self.memory_bytes);
   }
   friend bool operator==(const Machine&, const Machine&) = default;
 };

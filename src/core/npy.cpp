@@ -70,12 +70,12 @@ Header parsed(const std::string& name, std::string_view text) {
     auto number = trimmed(shape.substr(0, shape.find(',')));
     shape = trimmed(shape.substr(std::min(shape.find(','), shape.size() - 1) + 1));
     if (number.ends_with('L')) number.remove_suffix(1);  // Python 2's long
-    const auto size = number_of<std::size_t>(number);
+    const auto size = parse_number<std::size_t>(number);
     require(size.has_value());
     sizes.push_back(*size);
   }
   if (sizes.size() != 2)
-    fail(name, "has " + counted(sizes.size(), "dimension") + ", a floor plan has 2");
+    fail(name, "has " + count_text(sizes.size(), "dimension") + ", a floor plan has 2");
   header.shape = {sizes[0], sizes[1]};
   return header;
 }
@@ -113,7 +113,7 @@ void expect_items_of(std::size_t item_size, const std::string& name, const Heade
   if (!too_large && data == rows * cols * item_size) return;
   fail(name, std::string(too_large ? "is truncated" : "has trailing bytes") +
                  ": the header promises " + std::to_string(rows) + " x " + std::to_string(cols) +
-                 " values of " + counted(item_size, "byte") + ", the file holds " +
+                 " values of " + count_text(item_size, "byte") + ", the file holds " +
                  std::to_string(data) + " bytes of data");
 }
 
@@ -211,14 +211,14 @@ Grid<double> read_float(const NamedBytes& file) {
   return grid;
 }
 
-Grid<std::uint8_t> read_mask(const NamedBytes& file, std::size_t most_cells) {
+Grid<std::uint8_t> read_mask(const NamedBytes& file, std::size_t max_cells) {
   const Header header = header_in(file.name, file.bytes, file.bytes.size());
   Grid<std::uint8_t> grid;
   const auto read = [&](auto type) {
     using Item = decltype(type);
     expect_items_of(sizeof(Item), file.name, header, file.bytes.size());
-    if (header.shape.rows > most_cells / header.shape.cols)
-      fail(file.name, "has more than " + std::to_string(most_cells) + " cells");
+    if (header.shape.rows > max_cells / header.shape.cols)
+      fail(file.name, "has more than " + std::to_string(max_cells) + " cells");
     grid = converted<Item, std::uint8_t>(file, header, [&](Item item, std::size_t cell) {
       if constexpr (!std::is_same_v<Item, std::uint8_t>) {
         if (item != Item{0} && item != Item{1})
@@ -247,17 +247,17 @@ GridShape read_shape(const std::string& name, std::span<const std::byte> start,
   return header.shape;
 }
 
-void expect_at_most(std::size_t most_cells, const std::string& name, std::uint64_t size) {
+void require_max_cells(std::size_t max_cells, const std::string& name, std::uint64_t size) {
   constexpr std::size_t largest_item = 8;
-  if (size > prefix_size && (size - prefix_size) / largest_item > most_cells)
-    fail(name, "has more than " + std::to_string(most_cells) + " cells");
+  if (size > prefix_size && (size - prefix_size) / largest_item > max_cells)
+    fail(name, "has more than " + std::to_string(max_cells) + " cells");
 }
 
-std::string bytes_of(const Grid<double>& grid) {
+std::string to_bytes(const Grid<double>& grid) {
   return file_of("<f8", {grid.rows, grid.cols}, std::as_bytes(std::span(grid.cells)));
 }
 
-std::string bytes_of(const Grid<std::uint8_t>& mask) {
+std::string to_bytes(const Grid<std::uint8_t>& mask) {
   return file_of("|b1", {mask.rows, mask.cols}, std::as_bytes(std::span(mask.cells)));
 }
 

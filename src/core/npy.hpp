@@ -20,9 +20,9 @@ namespace wallheat::npy {
 [[nodiscard]] Grid<double> read_float(const NamedBytes& file);
 
 /// A mask of 0 and 1. In bool and uint8, every value that is not 0 becomes 1; other numbers must be
-/// 0 or 1. More than `most_cells` are refused.
+/// 0 or 1. More than `max_cells` are refused.
 [[nodiscard]] Grid<std::uint8_t> read_mask(
-    const NamedBytes& file, std::size_t most_cells = std::numeric_limits<std::size_t>::max());
+    const NamedBytes& file, std::size_t max_cells = std::numeric_limits<std::size_t>::max());
 
 /// The shape of an array of `size` bytes, header and all, of which the first `prefix_size` are
 /// enough.
@@ -30,12 +30,12 @@ namespace wallheat::npy {
                                    std::uint64_t size);
 inline constexpr std::size_t prefix_size = 10'012;
 
-/// Throws InputError if an NPY file of `size` bytes has more than `most_cells`, whatever its dtype.
-void expect_at_most(std::size_t most_cells, const std::string& name, std::uint64_t size);
+/// Throws InputError if an NPY file of `size` bytes has more than `max_cells`, whatever its dtype.
+void require_max_cells(std::size_t max_cells, const std::string& name, std::uint64_t size);
 
 /// An NPY file of format 1.0 in C order: float64, or bool of a mask.
-[[nodiscard]] std::string bytes_of(const Grid<double>& grid);
-[[nodiscard]] std::string bytes_of(const Grid<std::uint8_t>& mask);
+[[nodiscard]] std::string to_bytes(const Grid<double>& grid);
+[[nodiscard]] std::string to_bytes(const Grid<std::uint8_t>& mask);
 
 /// The magic bytes of an NPY file.
 inline constexpr std::string_view magic = "\x93NUMPY";

@@ -24,11 +24,11 @@ using EntryOffsets = std::array<std::uint32_t, all_plan_files.size()>;
 inline constexpr std::uint32_t no_entry = UINT32_MAX;  ///< of a file that the plan lacks
 
 /// "_domain.npy"
-[[nodiscard]] std::string_view plan_file_ending(PlanFile file);
+[[nodiscard]] std::string_view plan_file_suffix(PlanFile file);
 /// "7_domain.npy" of plan 7. Throws InputError if the id could lead out of a directory.
 [[nodiscard]] std::string plan_file_name(const std::string& id, PlanFile file);
 /// The other way round: which file of which plan has this name; nothing if it is no plan's.
-[[nodiscard]] std::optional<std::pair<PlanFile, std::string_view>> plan_file_of(
+[[nodiscard]] std::optional<std::pair<PlanFile, std::string_view>> parse_plan_file_name(
     std::string_view name);
 
 /// Where a plan's file stands in a directory. Throws InputError as plan_file_name.
@@ -36,13 +36,15 @@ inline constexpr std::uint32_t no_entry = UINT32_MAX;  ///< of a file that the p
                                               const std::string& id, PlanFile file);
 /// False only if nothing of that name is there: what cannot be examined is to be read, which says
 /// why it cannot.
-[[nodiscard]] bool has_source_file(const std::filesystem::path& directory, const std::string& id);
+[[nodiscard]] bool has_heat_source_file(const std::filesystem::path& directory,
+                                        const std::string& id);
 /// The shape that the header of {id}_domain.npy gives; reads only the header. Throws InputError.
 [[nodiscard]] GridShape floor_plan_shape(const std::filesystem::path& directory,
                                          const std::string& id);
 
 /// The files of a plan, and what they hold.
-[[nodiscard]] std::vector<std::pair<PlanFile, std::string>> files_of(const FloorPlan& plan);
+[[nodiscard]] std::vector<std::pair<PlanFile, std::string>> encode_plan_files(
+    const FloorPlan& plan);
 /// Makes a plan of its files, as `read` gives them. Throws as load_floor_plan does.
 [[nodiscard]] FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read,
                                         bool has_source);

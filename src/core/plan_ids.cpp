@@ -23,15 +23,15 @@ std::size_t slots_for(std::size_t ids) { return std::bit_ceil(ids + ids / 2 + 1)
 
 }  // namespace
 
-TextList::TextList(std::initializer_list<std::string_view> texts) {
+StringList::StringList(std::initializer_list<std::string_view> texts) {
   for (const std::string_view text : texts) push_back(text);
 }
 
-TextList::TextList(const std::vector<std::string>& texts) {
+StringList::StringList(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) push_back(text);
 }
 
-TextList::Texts& TextList::own() {
+StringList::Texts& StringList::own() {
   if (!texts_) {
     texts_ = std::make_shared<Texts>();
   } else if (texts_.use_count() > 1) {
@@ -40,50 +40,50 @@ TextList::Texts& TextList::own() {
   return *texts_;
 }
 
-void TextList::reserve(std::size_t texts, std::size_t letters) {
+void StringList::reserve(std::size_t texts, std::size_t letters) {
   Texts& mine = own();
   mine.ends.reserve(texts);
   mine.letters.reserve(letters);
 }
 
-void TextList::push_back(std::string_view text) {
+void StringList::push_back(std::string_view text) {
   Texts& mine = own();
   mine.letters += text;
   mine.ends.push_back(mine.letters.size());
 }
 
-TextList TextList::first(std::size_t count) const {
+StringList StringList::first(std::size_t count) const {
   if (count >= size()) return *this;
-  TextList some;
+  StringList some;
   for (std::size_t index = 0; index < count; ++index) some.push_back((*this)[index]);
   return some;
 }
 
-bool operator==(const TextList& a, const TextList& b) {
+bool operator==(const StringList& a, const StringList& b) {
   if (a.texts_ == b.texts_ || (a.empty() && b.empty())) return true;
   return a.texts_ && b.texts_ && a.texts_->ends == b.texts_->ends &&
          a.texts_->letters == b.texts_->letters;
 }
 
-std::size_t IdList::slot_of(std::string_view id) const {
+std::size_t IdIndex::slot_of(std::string_view id) const {
   const std::size_t mask = slots_.size() - 1;  // a power of two
   std::size_t slot = std::hash<std::string_view>{}(id)&mask;
   while (slots_[slot] != 0 && (*this)[slots_[slot] - 1] != id) slot = (slot + 1) & mask;
   return slot;
 }
 
-void IdList::make_slots(std::size_t count) {
+void IdIndex::make_slots(std::size_t count) {
   slots_ = std::vector<std::uint32_t>(count);
   for (std::size_t index = 0; index < size(); ++index)
     slots_[slot_of((*this)[index])] = static_cast<std::uint32_t>(index + 1);
 }
 
-void IdList::reserve(std::size_t ids, std::size_t letters) {
+void IdIndex::reserve(std::size_t ids, std::size_t letters) {
   ids_.reserve(ids, letters);
   if (!is_sorted_ && slots_for(ids) > slots_.size()) make_slots(slots_for(ids));
 }
 
-std::pair<std::size_t, bool> IdList::insert(std::string_view id) {
+std::pair<std::size_t, bool> IdIndex::insert(std::string_view id) {
   // The files of a plan are often listed one after the other.
   if (size() > 0 && (*this)[size() - 1] == id) return {size() - 1, false};
   if (size() == std::numeric_limits<std::uint32_t>::max() - 1)
@@ -99,7 +99,7 @@ std::pair<std::size_t, bool> IdList::insert(std::string_view id) {
   return {size() - 1, true};
 }
 
-std::optional<std::size_t> IdList::find(std::string_view id) const {
+std::optional<std::size_t> IdIndex::find(std::string_view id) const {
   if (!is_sorted_) {
     const std::uint32_t found = slots_[slot_of(id)];
     return found == 0 ? std::nullopt : std::optional<std::size_t>(found - 1);
@@ -110,9 +110,9 @@ std::optional<std::size_t> IdList::find(std::string_view id) const {
   return found != indices.end() && at(*found) == id ? std::optional(*found) : std::nullopt;
 }
 
-PlanIds unique_ids(const TextList& names) {
+PlanIds unique_ids(const StringList& names) {
   PlanIds result;
-  IdList ids;
+  IdIndex ids;
   ids.reserve(names.size(), 0);
   for (const std::string_view name : names) {
     if (!ids.add(name)) result.duplicates.emplace_back(name);
@@ -142,13 +142,13 @@ PlanIds read_ids(const std::filesystem::path& file) {
   if (!stream) refuse(std::strerror(errno));
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (stream.bad()) throw RunError("the ids file " + file.string() + " cannot be read to its end");
-  return ids_in(text, file.string());
+  return parse_ids(text, file.string());
 }
 
-PlanIds ids_in(std::string_view text, const std::string& file) {
+PlanIds parse_ids(std::string_view text, const std::string& file) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some editors' mark of UTF-8
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  TextList names;
+  StringList names;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -160,7 +160,7 @@ PlanIds ids_in(std::string_view text, const std::string& file) {
   return unique_ids(names);
 }
 
-PlanIds unlisted_ids(const std::string& where, std::vector<std::string> ids) {
+PlanIds sorted_ids_without_list(const std::string& where, std::vector<std::string> ids) {
   if (ids.empty())
     throw RunError(where +
                    " holds neither building_ids.txt nor a floor plan (ID_domain.npy with "
@@ -169,9 +169,9 @@ PlanIds unlisted_ids(const std::string& where, std::vector<std::string> ids) {
   if (!std::is_sorted(ids.begin(), ids.end(), natural_less))
     std::sort(ids.begin(), ids.end(), natural_less);
   PlanIds plans;
-  plans.ids = TextList(ids);
-  plans.note = where + " has no building_ids.txt: its " + std::to_string(ids.size()) +
-               " *_domain.npy are taken, in natural order";
+  plans.ids = StringList(ids);
+  plans.origin_note = where + " has no building_ids.txt: its " + std::to_string(ids.size()) +
+                      " *_domain.npy are taken, in natural order";
   return plans;
 }
 
@@ -204,7 +204,7 @@ bool natural_less(std::string_view a, std::string_view b) {
   return a < b;  // they differ in leading zeros alone
 }
 
-void check_id(std::string_view id) {
+void require_valid_id(std::string_view id) {
   const auto refuse = [&](const char* cause) {
     throw InputError("the plan id '" + std::string(id) + "' " + cause);
   };

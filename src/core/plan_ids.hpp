@@ -16,7 +16,7 @@ namespace wallheat {
 
 /// Texts in order. Their letters lie one after the other: a text takes its letters and eight bytes,
 /// without an allocation of its own. Copies share them, until a text is added to one.
-class TextList {
+class StringList {
  public:
   class Iterator {
    public:
@@ -26,7 +26,7 @@ class TextList {
     using pointer = void;
     using reference = std::string_view;
 
-    Iterator(const TextList& list, std::size_t index) : list_(&list), index_(index) {}
+    Iterator(const StringList& list, std::size_t index) : list_(&list), index_(index) {}
     std::string_view operator*() const { return (*list_)[index_]; }
     Iterator& operator++() {
       ++index_;
@@ -36,15 +36,15 @@ class TextList {
     friend bool operator==(const Iterator& a, const Iterator& b) { return a.index_ == b.index_; }
 
    private:
-    const TextList* list_;
+    const StringList* list_;
     std::size_t index_;
   };
   using value_type = std::string_view;
   using const_iterator = Iterator;
 
-  TextList() = default;
-  TextList(std::initializer_list<std::string_view> texts);
-  explicit TextList(const std::vector<std::string>& texts);
+  StringList() = default;
+  StringList(std::initializer_list<std::string_view> texts);
+  explicit StringList(const std::vector<std::string>& texts);
 
   void reserve(std::size_t texts, std::size_t letters = 0);
   void push_back(std::string_view text);
@@ -58,8 +58,8 @@ class TextList {
   [[nodiscard]] Iterator begin() const { return {*this, 0}; }
   [[nodiscard]] Iterator end() const { return {*this, size()}; }
   /// The first `count` of them, or all if there are fewer.
-  [[nodiscard]] TextList first(std::size_t count) const;
-  friend bool operator==(const TextList& a, const TextList& b);
+  [[nodiscard]] StringList first(std::size_t count) const;
+  friend bool operator==(const StringList& a, const StringList& b);
 
  private:
   struct Texts {
@@ -73,7 +73,7 @@ class TextList {
 
 /// Plan ids in order, each once, and the index of each. If they are sorted, as an archive has
 /// them all but always, that takes no table: of a million one takes longer than all else.
-class IdList {
+class IdIndex {
  public:
   /// Makes room for `ids` ids of `letters` letters in all, so that none is taken for more.
   void reserve(std::size_t ids, std::size_t letters);
@@ -85,14 +85,14 @@ class IdList {
   /// Valid until the next id is added.
   [[nodiscard]] std::string_view operator[](std::size_t index) const { return ids_[index]; }
   [[nodiscard]] std::optional<std::size_t> find(std::string_view id) const;
-  [[nodiscard]] const TextList& ids() const { return ids_; }
+  [[nodiscard]] const StringList& ids() const { return ids_; }
 
  private:
   /// The slot of an id, or the free one that it would take.
   [[nodiscard]] std::size_t slot_of(std::string_view id) const;
   void make_slots(std::size_t count);
 
-  TextList ids_;
+  StringList ids_;
   bool is_sorted_ = true;
   /// If they are not sorted, by hash: index + 1; 0 is free. At most two thirds are taken.
   std::vector<std::uint32_t> slots_;
@@ -103,13 +103,13 @@ inline constexpr std::size_t max_id_length = 127;
 
 /// The ids of a run in order, each once.
 struct PlanIds {
-  TextList ids;
+  StringList ids;
   std::vector<std::string> duplicates;  ///< ids that were named more than once
-  std::string note{};                   ///< where they are from, if that may surprise; or empty
+  std::string origin_note{};            ///< where they are from, if that may surprise; or empty
 };
 
 /// Keeps the first of each id, in order.
-[[nodiscard]] PlanIds unique_ids(const TextList& names);
+[[nodiscard]] PlanIds unique_ids(const StringList& names);
 
 /// Reads an ids file: one id a line. Blank lines, carriage returns and lines that begin with # do
 /// not count.
@@ -117,16 +117,17 @@ struct PlanIds {
 [[nodiscard]] PlanIds read_ids(const std::filesystem::path& file);
 
 /// The same of what such a file holds; `file` is for sentences. Throws RunError if it names no id.
-[[nodiscard]] PlanIds ids_in(std::string_view text, const std::string& file);
+[[nodiscard]] PlanIds parse_ids(std::string_view text, const std::string& file);
 /// The plans of a directory or an archive without a list of them, each once, in natural order.
 /// Throws RunError if there are none.
-[[nodiscard]] PlanIds unlisted_ids(const std::string& where, std::vector<std::string> ids);
+[[nodiscard]] PlanIds sorted_ids_without_list(const std::string& where,
+                                              std::vector<std::string> ids);
 
 /// The order in which people number things: digits count as numbers, so 9 comes before 10.
 [[nodiscard]] bool natural_less(std::string_view a, std::string_view b);
 
 /// Throws InputError if an id could lead out of the data directory ("/", "..", control
 /// characters), or is longer than max_id_length.
-void check_id(std::string_view id);
+void require_valid_id(std::string_view id);
 
 }  // namespace wallheat

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -171,8 +171,8 @@ void summarise(RoomResult& room, std::span<const double> values, const Threshold
   room.mean_temp = numpy_sum(values) / static_cast<double>(values.size());
   room.min_temp = room.max_temp = values.front();
   for (const double value : values) {
-    room.min_temp = smaller(room.min_temp, value);
-    room.max_temp = larger(room.max_temp, value);
+    room.min_temp = nan_min(room.min_temp, value);
+    room.max_temp = nan_max(room.max_temp, value);
   }
   for (const double value : values) {
     room.cells_above += value > thresholds.above ? 1 : 0;
@@ -182,14 +182,14 @@ void summarise(RoomResult& room, std::span<const double> values, const Threshold
 
 }  // namespace
 
-std::uint32_t default_door(GridShape shape) {
+std::uint32_t default_door_cells(GridShape shape) {
   const std::size_t door = std::max(shape.rows, shape.cols) / 50;
-  return static_cast<std::uint32_t>(std::clamp<std::size_t>(door, 1, largest_door));
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(door, 1, max_door_cells));
 }
 
 RoomMap map_rooms(const Grid<std::uint8_t>& interior, std::uint32_t door) {
-  if (door > largest_door)
-    throw RunError("a door cannot be wider than " + std::to_string(largest_door) + " cells");
+  if (door > max_door_cells)
+    throw RunError("a door cannot be wider than " + std::to_string(max_door_cells) + " cells");
   Labels labels = eroded(interior, (door + 1) / 2);
   std::vector<Cells> cores = label_cores(labels, door);
   auto rooms = static_cast<std::uint32_t>(cores.size());
@@ -206,8 +206,8 @@ RoomMap map_rooms(const Grid<std::uint8_t>& interior, std::uint32_t door) {
     for (std::size_t col = 0; col < interior.cols; ++col) {
       const std::uint32_t label = labels[labels.cell(row, col)];
       if (label == Labels::no_room) continue;
-      if (number[label] == 0) number[label] = ++map.count;
-      map.room(row, col) = number[label];
+      if (number[label] == 0) number[label] = ++map.room_count;
+      map.labels(row, col) = number[label];
     }
   }
   return map;
@@ -215,13 +215,13 @@ RoomMap map_rooms(const Grid<std::uint8_t>& interior, std::uint32_t door) {
 
 std::vector<RoomResult> room_results(const RoomMap& map, const Grid<double>& field,
                                      const Thresholds& thresholds) {
-  std::vector<RoomResult> rooms(map.count);
-  std::vector<std::vector<double>> values(map.count);
-  std::vector<std::array<std::uint64_t, 2>> sums(map.count);  // of rows and columns
-  for (std::uint32_t row = 0; row < map.room.rows; ++row) {
-    for (std::uint32_t col = 0; col < map.room.cols; ++col) {
-      if (map.room(row, col) == 0) continue;
-      const std::size_t k = map.room(row, col) - 1;
+  std::vector<RoomResult> rooms(map.room_count);
+  std::vector<std::vector<double>> values(map.room_count);
+  std::vector<std::array<std::uint64_t, 2>> sums(map.room_count);  // of rows and columns
+  for (std::uint32_t row = 0; row < map.labels.rows; ++row) {
+    for (std::uint32_t col = 0; col < map.labels.cols; ++col) {
+      if (map.labels(row, col) == 0) continue;
+      const std::size_t k = map.labels(row, col) - 1;
       RoomResult& room = rooms[k];
       if (values[k].empty()) {
         room.first_row = row;

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <vector>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 
 namespace wallheat {
 namespace {
@@ -68,18 +68,18 @@ std::int64_t count(std::span<const double> values, Predicate predicate) {
 }
 
 /// Adds what is known of some values.
-void add_doubt(std::span<const double> values, const Thresholds& thresholds, double radius,
-               Doubt& doubt) {
+void add_uncertain_counts(std::span<const double> values, const Thresholds& thresholds,
+                          double radius, UncertainCounts& uncertain) {
   const auto [above, below] = thresholds;
   const auto distance = [=](double value) {
     return std::min(std::abs(value - below), std::abs(value - above));
   };
   // Nothing is known of NaN: it may be on either side.
-  doubt.above_least += count(values, [=](double value) { return value - radius > above; });
-  doubt.above_most += count(values, [=](double value) { return !(value + radius <= above); });
-  doubt.below_least += count(values, [=](double value) { return value + radius < below; });
-  doubt.below_most += count(values, [=](double value) { return !(value - radius >= below); });
-  doubt.cells += count(values, [=](double value) { return !(distance(value) > radius); });
+  uncertain.min_above += count(values, [=](double value) { return value - radius > above; });
+  uncertain.max_above += count(values, [=](double value) { return !(value + radius <= above); });
+  uncertain.min_below += count(values, [=](double value) { return value + radius < below; });
+  uncertain.max_below += count(values, [=](double value) { return !(value - radius >= below); });
+  uncertain.cells += count(values, [=](double value) { return !(distance(value) > radius); });
 }
 
 }  // namespace
@@ -121,8 +121,8 @@ std::vector<double> interior_values(const Grid<double>& field, const Grid<std::u
   return values;
 }
 
-CellSummary summary_of(std::span<const double> values, const Thresholds& thresholds,
-                       double radius) {
+CellSummary summarize_cells(std::span<const double> values, const Thresholds& thresholds,
+                            double radius) {
   CellSummary summary;
   if (values.empty()) return summary;
   const auto [above, below] = thresholds;
@@ -134,11 +134,11 @@ CellSummary summary_of(std::span<const double> values, const Thresholds& thresho
     sum += pairwise_sum(stretch);
     all_above += count(stretch, [=](double value) { return value > above; });
     all_below += count(stretch, [=](double value) { return value < below; });
-    add_doubt(stretch, thresholds, radius, summary.doubt);
+    add_uncertain_counts(stretch, thresholds, radius, summary.uncertain);
   }
   const auto size = static_cast<double>(values.size());
-  summary.statistics.pct_above_18 = static_cast<double>(all_above) / size * 100;
-  summary.statistics.pct_below_15 = static_cast<double>(all_below) / size * 100;
+  summary.statistics.pct_above = static_cast<double>(all_above) / size * 100;
+  summary.statistics.pct_below = static_cast<double>(all_below) / size * 100;
   const double mean = summary.statistics.mean_temp = sum / size;
   summary.statistics.std_temp = std::sqrt(sum_of_squared_deviations(values, mean) / size);
   return summary;
@@ -161,7 +161,7 @@ Statistics single_precision_statistics(std::span<const float> values) {
 
 Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& interior,
                       const Thresholds& thresholds) {
-  return summary_of(interior_values(field, interior), thresholds).statistics;
+  return summarize_cells(interior_values(field, interior), thresholds).statistics;
 }
 
 }  // namespace wallheat

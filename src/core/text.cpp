@@ -7,7 +7,7 @@
 
 namespace wallheat {
 
-std::string python_float(double value) {
+std::string format_repr(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   const double size = std::abs(value);
@@ -70,7 +70,7 @@ void append_escaped(std::string& text, char letter) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
+std::string escape_control_chars(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {
@@ -86,14 +86,14 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-std::string printable_message(std::string_view message) {
+std::string escape_and_truncate(std::string_view message) {
   constexpr std::size_t most = 4000;
-  std::string shown = printable(message.substr(0, most));
+  std::string shown = escape_control_chars(message.substr(0, most));
   if (message.size() > most) shown += "... (and so on)";
   return shown;
 }
 
-std::string utc_text(std::time_t time, const char* format) {
+std::string format_utc(std::time_t time, const char* format) {
   std::tm parts{};
   ::gmtime_r(&time, &parts);
   std::array<char, 64> text{};

@@ -27,7 +27,7 @@ std::int64_t duration_in(const ListingLines& lines, std::string_view text) {
   }
   std::vector<std::string_view> parts;
   split(text, ':', parts);
-  if (parts.size() > 3) lines.refuse("its time limit is '" + std::string(whole) + "'");
+  if (parts.size() > 3) lines.throw_at_line("its time limit is '" + std::string(whole) + "'");
   std::int64_t seconds = 0;
   for (const std::string_view part : parts)
     seconds = seconds * 60 + lines.number<std::int32_t>(part, "time limit");
@@ -39,7 +39,7 @@ std::int64_t duration_in(const ListingLines& lines, std::string_view text) {
 }
 
 /// "24+" if some nodes have more than 24.
-std::string_view least_of(std::string_view number) {
+std::string_view min_of(std::string_view number) {
   if (number.ends_with('+')) number.remove_suffix(1);
   return number;
 }
@@ -55,7 +55,7 @@ std::size_t gpus_in(std::string_view resources) {
   for (const std::string_view item : items) {
     if (item == "gpu") ++gpus;
     if (item.starts_with("gpu:"))
-      gpus += number_of<std::size_t>(item.substr(item.rfind(':') + 1)).value_or(1);
+      gpus += parse_number<std::size_t>(item.substr(item.rfind(':') + 1)).value_or(1);
   }
   return gpus;
 }
@@ -71,20 +71,21 @@ std::vector<Partition> parse_sinfo(const std::string& name, std::string_view tex
     split(line, '|', fields);
     constexpr std::size_t width = 8;
     if (fields.size() != width && fields.size() != width - 1)
-      lines.refuse(fmt::format("{} fields in place of {}; make the listing with sinfo -h -o '{}'",
-                               fields.size(), width, sinfo_format));
+      lines.throw_at_line(
+          fmt::format("{} fields in place of {}; make the listing with sinfo -h -o '{}'",
+                      fields.size(), width, sinfo_format));
     if (fields[1] != "up") continue;
     Partition partition;
     partition.name = fields[0];
     partition.nodes = lines.number<std::size_t>(fields[2], "number of nodes");
-    partition.cores = lines.number<std::size_t>(least_of(fields[3]), "number of cores");
+    partition.cores = lines.number<std::size_t>(min_of(fields[3]), "number of cores");
     partition.gpus = gpus_in(fields[4]);
     partition.limit_s = duration_in(lines, fields[5]);
     const std::string_view most = fields[6].substr(fields[6].find('-') + 1);
-    if (most != "infinite") partition.most_nodes = lines.number<std::size_t>(most, "job size");
+    if (most != "infinite") partition.max_nodes = lines.number<std::size_t>(most, "job size");
     if (fields.size() == width)
       partition.memory_bytes =
-          std::int64_t{1'000'000} * lines.number<std::int32_t>(least_of(fields[7]), "memory");
+          std::int64_t{1'000'000} * lines.number<std::int32_t>(min_of(fields[7]), "memory");
     const auto same = std::ranges::find(partitions, partition.name, &Partition::name);
     if (same == partitions.end()) {
       partitions.push_back(std::move(partition));
@@ -95,7 +96,7 @@ std::vector<Partition> parse_sinfo(const std::string& name, std::string_view tex
   return partitions;
 }
 
-std::size_t most_array_tasks(const std::string& name, std::string_view text) {
+std::size_t max_array_tasks(const std::string& name, std::string_view text) {
   ListingLines lines(name, text);
   for (std::string_view line; lines.next(line);) {
     if (!line.starts_with("MaxArraySize")) continue;
@@ -117,7 +118,7 @@ constexpr double work_factor = 1.16;
 class Chooser {
  public:
   Chooser(const std::vector<double>& plans_s, const Partition& partition,
-          const ChoiceLimits& limits, const WaitsOf& waits)
+          const ChoiceLimits& limits, const WaitLookup& waits)
       : plans_s_(plans_s), partition_(partition), limits_(limits), waits_(waits) {
     cores_ = limits.cores_per_node == 0 ? partition.cores
                                         : std::min(limits.cores_per_node, partition.cores);
@@ -126,14 +127,14 @@ class Chooser {
   void add_to(std::vector<Choice>& choices) const {
     if (cores_ == 0) return;
     const std::size_t most = partition_.nodes;
-    const std::size_t most_of_a_job =
-        partition_.most_nodes == 0 ? most : std::min(most, partition_.most_nodes);
-    constexpr std::size_t most_rounds = 16;
-    const std::size_t most_jobs =
-        std::min({most_rounds * most, limits_.most_array_tasks, plans_s_.size()});
-    for (std::size_t nodes = 1; nodes <= most_of_a_job; nodes *= 2)
+    const std::size_t max_per_job =
+        partition_.max_nodes == 0 ? most : std::min(most, partition_.max_nodes);
+    constexpr std::size_t max_rounds = 16;
+    const std::size_t max_jobs =
+        std::min({max_rounds * most, limits_.max_array_tasks, plans_s_.size()});
+    for (std::size_t nodes = 1; nodes <= max_per_job; nodes *= 2)
       choices.push_back(choice(nodes, 1, 1));
-    for (std::size_t jobs = 2; jobs <= most_jobs; jobs *= 2)
+    for (std::size_t jobs = 2; jobs <= max_jobs; jobs *= 2)
       choices.push_back(choice(1, jobs, std::min(jobs, most)));
   }
 
@@ -143,14 +144,14 @@ class Chooser {
     choice.partition = partition_.name;
     choice.nodes = nodes;
     choice.jobs = jobs;
-    choice.at_a_time = at_a_time;
+    choice.max_concurrent = at_a_time;
     choice.cores = at_a_time * nodes * cores_;
     std::vector<double> jobs_s = job_seconds(nodes, jobs);
     const auto cores_of_job = static_cast<double>(nodes * cores_);
     choice.core_hours = std::accumulate(jobs_s.begin(), jobs_s.end(), 0.0) / hour_s * cores_of_job;
     choice.run_s = *std::max_element(jobs_s.begin(), jobs_s.end());
     set_limit(choice);
-    const double starts_s = static_cast<double>(choice.starts - 1) * limits_.start_up_s;
+    const double starts_s = static_cast<double>(choice.start_count - 1) * limits_.start_up_s;
     choice.run_s += starts_s;
     if (at_a_time < jobs) {
       for (double& job_s : jobs_s) job_s += starts_s;
@@ -181,37 +182,40 @@ class Chooser {
     constexpr double step_s = 300;
     constexpr double stop_s = 120;  // before its limit a job is asked to stop
     const double wanted_s = std::ceil((choice.run_s * reserve + stop_s) / step_s) * step_s;
-    const auto most_s = static_cast<double>(partition_.limit_s);
+    const auto max_s = static_cast<double>(partition_.limit_s);
     choice.limit_s = static_cast<std::int64_t>(wanted_s);
-    if (most_s == 0 || wanted_s <= most_s) return;
+    if (max_s == 0 || wanted_s <= max_s) return;
     choice.limit_s = partition_.limit_s;
-    const double useful_s = std::max(most_s - stop_s - limits_.start_up_s, most_s / 2);
-    choice.starts = static_cast<std::size_t>(std::max(1.0, std::ceil(choice.run_s / useful_s)));
+    const double useful_s = std::max(max_s - stop_s - limits_.start_up_s, max_s / 2);
+    choice.start_count =
+        static_cast<std::size_t>(std::max(1.0, std::ceil(choice.run_s / useful_s)));
   }
 
   [[nodiscard]] static std::optional<double> wait_for(const WaitForecast& waits,
                                                       const Choice& choice, double quantile) {
-    auto bound = waits.bound_s(std::pow(quantile, 1.0 / static_cast<double>(choice.at_a_time)));
+    auto bound =
+        waits.bound_s(std::pow(quantile, 1.0 / static_cast<double>(choice.max_concurrent)));
     // No history tells enough of the longest of very many waits. Jobs of an array wait alike.
     if (!bound) {
       bound = waits.bound_s(quantile);
       if (bound && std::isfinite(*bound)) bound = static_cast<double>(waits.waits_s.back());
     }
-    if (bound) *bound *= static_cast<double>(choice.starts);
+    if (bound) *bound *= static_cast<double>(choice.start_count);
     return bound;
   }
 
   const std::vector<double>& plans_s_;
   const Partition& partition_;
   const ChoiceLimits& limits_;
-  const WaitsOf& waits_;
+  const WaitLookup& waits_;
   std::size_t cores_ = 0;  ///< of a node that a job takes
 };
 
 /// What the order goes by; infinite if it is unknown.
 double measure(const Choice& choice, ChoiceOrder order) {
   if (order == ChoiceOrder::core_hours) return choice.core_hours;
-  const auto done_s = order == ChoiceOrder::median ? choice.done_s() : choice.done_95_s();
+  const auto done_s =
+      order == ChoiceOrder::median ? choice.completion_s() : choice.completion_95_s();
   return done_s.value_or(std::numeric_limits<double>::infinity());
 }
 
@@ -225,17 +229,17 @@ std::string minutes_text(double seconds) {
 
 }  // namespace
 
-std::optional<double> Choice::done_s() const {
+std::optional<double> Choice::completion_s() const {
   return wait_s ? std::optional(*wait_s + run_s) : std::nullopt;
 }
 
-std::optional<double> Choice::done_95_s() const {
+std::optional<double> Choice::completion_95_s() const {
   return wait_95_s ? std::optional(*wait_95_s + run_s * work_factor) : std::nullopt;
 }
 
 std::vector<Choice> campaign_choices(const std::vector<double>& plans_s,
                                      const std::vector<Partition>& partitions,
-                                     const ChoiceLimits& limits, const WaitsOf& waits,
+                                     const ChoiceLimits& limits, const WaitLookup& waits,
                                      ChoiceOrder order) {
   std::vector<Choice> choices;
   for (const Partition& partition : partitions)
@@ -261,11 +265,12 @@ std::string choice_text(const Choice& choice) {
     return fmt::format("{} node{} of {}", choice.nodes, choice.nodes == 1 ? "" : "s",
                        choice.partition);
   std::string text = fmt::format("an array of {} jobs on {}", choice.jobs, choice.partition);
-  if (choice.at_a_time < choice.jobs) text += fmt::format(", {} at a time", choice.at_a_time);
+  if (choice.max_concurrent < choice.jobs)
+    text += fmt::format(", {} at a time", choice.max_concurrent);
   return text;
 }
 
-std::string reason_for_first(const std::vector<Choice>& choices, ChoiceOrder order) {
+std::string recommendation_text(const std::vector<Choice>& choices, ChoiceOrder order) {
   const Choice& best = choices.front();
   std::string name = choice_text(best);
   if (std::isinf(measure(best, order)))

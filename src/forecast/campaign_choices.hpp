@@ -20,7 +20,7 @@ struct Partition {
   std::size_t cores = 0;          ///< of such a node
   std::size_t gpus = 0;           ///< of such a node
   std::int64_t limit_s = 0;       ///< the longest run time of a job; 0: none
-  std::size_t most_nodes = 0;     ///< of a job; 0: no limit
+  std::size_t max_nodes = 0;      ///< of a job; 0: no limit
   std::int64_t memory_bytes = 0;  ///< of such a node; 0: unknown
   friend bool operator==(const Partition&, const Partition&) = default;
 };
@@ -32,7 +32,7 @@ inline constexpr const char* sinfo_format = "%R|%a|%D|%c|%G|%l|%s|%m";
 
 /// How many tasks, numbered from 1, an array can have, by what `scontrol show config` prints: one
 /// less than MaxArraySize. Throws RunError if it is missing.
-[[nodiscard]] std::size_t most_array_tasks(const std::string& name, std::string_view text);
+[[nodiscard]] std::size_t max_array_tasks(const std::string& name, std::string_view text);
 
 /// A processor that works where the data are, and a GPU to which they must go. Operations are of
 /// any kind, as long as it is the same for both: floating point, or updates of cells.
@@ -55,12 +55,12 @@ struct Offload {
 /// One way to run a campaign.
 struct Choice {
   std::string partition;
-  std::size_t nodes = 1;      ///< of each job
-  std::size_t jobs = 1;       ///< more than one: an array, in which each solves its share
-  std::size_t at_a_time = 1;  ///< of these jobs; the others are started as these end
-  std::size_t cores = 0;      ///< that are taken at a time
-  std::int64_t limit_s = 0;   ///< time limit to ask for
-  std::size_t starts = 1;     ///< of each job: more than one if it exceeds the limit
+  std::size_t nodes = 1;           ///< of each job
+  std::size_t jobs = 1;            ///< more than one: an array, in which each solves its share
+  std::size_t max_concurrent = 1;  ///< of these jobs; the others are started as these end
+  std::size_t cores = 0;           ///< that are taken at a time
+  std::int64_t limit_s = 0;        ///< time limit to ask for
+  std::size_t start_count = 1;     ///< of each job: more than one if it exceeds the limit
   /// How long the longest job runs, all its starts together; if not all jobs can run at a time, how
   /// long all of them do.
   double run_s = 0;
@@ -69,22 +69,22 @@ struct Choice {
   double core_hours = 0;
 
   /// From now until all is solved: half of the campaigns at most need longer.
-  [[nodiscard]] std::optional<double> done_s() const;
+  [[nodiscard]] std::optional<double> completion_s() const;
   /// 5 % at most.
-  [[nodiscard]] std::optional<double> done_95_s() const;
+  [[nodiscard]] std::optional<double> completion_95_s() const;
 };
 
 enum class ChoiceOrder { median, bound, core_hours };
 
 struct ChoiceLimits {
-  std::size_t most_array_tasks = 0;  ///< 0: no arrays
-  std::size_t cores_per_node = 0;    ///< that a job takes; 0: all
+  std::size_t max_array_tasks = 0;  ///< 0: no arrays
+  std::size_t cores_per_node = 0;   ///< that a job takes; 0: all
   double start_up_s = 5;  ///< from a job's start to its first plan, and from its last to its end
 };
 
 /// How long jobs with these nodes and core hours wait in a partition; nullptr: unknown.
-using WaitsOf = std::function<const WaitForecast*(const std::string& partition, std::size_t nodes,
-                                                  double core_hours)>;
+using WaitLookup = std::function<const WaitForecast*(const std::string& partition,
+                                                     std::size_t nodes, double core_hours)>;
 
 /// One job on 1, 2, 4, ... nodes, and arrays of 2, 4, 8, ... one-node jobs, in each partition; the
 /// best first. `plans_s`: what each plan takes on a core. If the measure of the order is unknown, a
@@ -102,11 +102,12 @@ using WaitsOf = std::function<const WaitForecast*(const std::string& partition, 
 /// waits anew.
 [[nodiscard]] std::vector<Choice> campaign_choices(const std::vector<double>& plans_s,
                                                    const std::vector<Partition>& partitions,
-                                                   const ChoiceLimits& limits, const WaitsOf& waits,
-                                                   ChoiceOrder order);
+                                                   const ChoiceLimits& limits,
+                                                   const WaitLookup& waits, ChoiceOrder order);
 
 /// Why the first is the best, in one sentence. There must be one.
-[[nodiscard]] std::string reason_for_first(const std::vector<Choice>& choices, ChoiceOrder order);
+[[nodiscard]] std::string recommendation_text(const std::vector<Choice>& choices,
+                                              ChoiceOrder order);
 
 /// "2 nodes of medium", "an array of 8 jobs on medium, 4 at a time".
 [[nodiscard]] std::string choice_text(const Choice& choice);

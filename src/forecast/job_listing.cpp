@@ -16,22 +16,22 @@ namespace wallheat {
 
 void JobListing::add(JobListing more) { std::ranges::move(more.jobs, std::back_inserter(jobs)); }
 
-void JobListing::end_what_waits() {
+void JobListing::close_pending() {
   std::int64_t seen_s = 0;
   for (const JobRecord& job : jobs)
-    seen_s = std::max({seen_s, job.submit_s, job.start_s, job.until_s});
+    seen_s = std::max({seen_s, job.submit_s, job.start_s, job.last_seen_s});
   for (JobRecord& job : jobs)
-    if (job.waits_still) job.until_s = seen_s;
+    if (job.is_pending) job.last_seen_s = seen_s;
 }
 
-void JobListing::keep_each_once() {
+void JobListing::deduplicate() {
   const auto stay = [](const JobRecord& job) { return std::tie(job.job, job.task, job.submit_s); };
   // What waits still comes last, and what waited longer then before what waited less.
   std::ranges::stable_sort(jobs, {}, [&](const JobRecord& job) {
-    return std::tuple(stay(job), job.waits_still, job.start_s, -job.until_s);
+    return std::tuple(stay(job), job.is_pending, job.start_s, -job.last_seen_s);
   });
   const auto again = std::ranges::unique(jobs, [&](const JobRecord& a, const JobRecord& b) {
-    return stay(a) == stay(b) && (b.waits_still || a.start_s == b.start_s);
+    return stay(a) == stay(b) && (b.is_pending || a.start_s == b.start_s);
   });
   jobs.erase(again.begin(), again.end());
 }
@@ -41,7 +41,7 @@ namespace {
 /// 0 if it is unknown.
 std::int64_t sacct_time_in(const ListingTable& table, std::string_view time, const char* what) {
   if (time.empty() || time == "Unknown" || time == "None" || time == "N/A") return 0;
-  if (!number_of<std::int64_t>(time))
+  if (!parse_number<std::int64_t>(time))
     table.refuse_listing(fmt::format("its {} is '{}', which is no time in seconds since 1970", what,
                                      time.substr(0, ListingLines::longest)));
   return table.time_s(time, what);
@@ -132,17 +132,17 @@ JobListing parse_sacct(const std::string& name, std::string_view text) {
     // Cancelled before it started, a job has the time of that as its start, too, but no nodes.
     if (table[state].starts_with("PENDING") || (job.nodes == 0 && job.cpus == 0)) job.start_s = 0;
     if (job.start_s == 0) {
-      job.until_s = ended_s;
+      job.last_seen_s = ended_s;
       const std::string_view asked = resource(table[resources], "cpu");
       if (!asked.empty()) job.cpus = table.number<std::uint32_t>(asked, "ReqTRES");
     }
-    if (const auto minutes = number_of<std::int64_t>(table[limit]); minutes && *minutes > 0)
+    if (const auto minutes = parse_number<std::int64_t>(table[limit]); minutes && *minutes > 0)
       job.limit_s = std::min<std::int64_t>(*minutes, 1'000'000'000) * 60;
-    job.waits_still = job.start_s == 0 && job.until_s == 0;
+    job.is_pending = job.start_s == 0 && job.last_seen_s == 0;
     job.memory_bytes = memory_of(table, job, table[memory], table[resources]);
     listing.jobs.push_back(std::move(job));
   }
-  listing.end_what_waits();
+  listing.close_pending();
   return listing;
 }
 
@@ -181,7 +181,7 @@ JobListing parse_bjobs(const std::string& name, std::string_view text) {
     JobRecord job;
     const std::string_view id = table[number];  // "1234" or "1234[5]"
     job.job = table.number<std::uint64_t>(id.substr(0, id.find('[')), "JOBID");
-    if (const auto task = number_of<std::uint32_t>(table[index]); task && *task > 0) {
+    if (const auto task = parse_number<std::uint32_t>(table[index]); task && *task > 0) {
       job.task = *task;
       job.array = job.job;
     }
@@ -189,17 +189,17 @@ JobListing parse_bjobs(const std::string& name, std::string_view text) {
     job.submit_s = job.eligible_s = bjobs_time_in(table, table[submit]);
     job.start_s = bjobs_time_in(table, table[start]);
     const bool is_held = table[state] == "PSUSP";
-    job.waits_still = is_held || table[state] == "PEND";
-    if (job.waits_still) job.start_s = 0;  // it is the expected one
-    if (is_held) job.eligible_s = 0;       // it cannot start
-    if (!job.waits_still && job.start_s == 0) job.until_s = bjobs_time_in(table, table[finish]);
-    job.cpus = number_of<std::uint32_t>(table[slots]).value_or(1);
+    job.is_pending = is_held || table[state] == "PEND";
+    if (job.is_pending) job.start_s = 0;  // it is the expected one
+    if (is_held) job.eligible_s = 0;      // it cannot start
+    if (!job.is_pending && job.start_s == 0) job.last_seen_s = bjobs_time_in(table, table[finish]);
+    job.cpus = parse_number<std::uint32_t>(table[slots]).value_or(1);
     const std::string_view minutes = table[limit].substr(0, table[limit].find_first_of(" /"));
-    if (const auto value = number_of<double>(minutes); value && *value > 0 && *value < 1e9)
+    if (const auto value = parse_number<double>(minutes); value && *value > 0 && *value < 1e9)
       job.limit_s = static_cast<std::int64_t>(*value * 60);
     listing.jobs.push_back(std::move(job));
   }
-  listing.end_what_waits();
+  listing.close_pending();
   return listing;
 }
 

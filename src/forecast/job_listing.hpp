@@ -18,12 +18,13 @@ struct JobRecord {
   std::int64_t submit_s = 0;
   std::int64_t eligible_s = 0;  ///< from then on it could have started
   std::int64_t start_s = 0;
-  std::int64_t until_s = 0;  ///< if it did not start: when it was cancelled, or last seen waiting
+  std::int64_t last_seen_s =
+      0;                     ///< if it did not start: when it was cancelled, or last seen waiting
   std::int64_t limit_s = 0;  ///< run time that it asked for; 0: no limit, or unknown
   std::uint32_t nodes = 0;
-  std::uint32_t cpus = 0;    ///< given; asked for if it did not start
-  double memory_bytes = 0;   ///< asked for; 0: unknown
-  bool waits_still = false;  ///< as it was seen last
+  std::uint32_t cpus = 0;   ///< given; asked for if it did not start
+  double memory_bytes = 0;  ///< asked for; 0: unknown
+  bool is_pending = false;  ///< as it was seen last
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
 
@@ -34,12 +35,12 @@ struct JobListing {
   void add(JobListing more);
   /// Says of what waits still how long it was seen waiting: until the listing was made, which is no
   /// earlier than any time in it.
-  void end_what_waits();
+  void close_pending();
   /// Leaves each stay in the queue once: listings of different days overlap. One that waits still
   /// in a listing is dropped if another one has its end; of two that differ in something else the
   /// first is left. The records are then in the order of the
   /// jobs' numbers.
-  void keep_each_once();
+  void deduplicate();
 };
 
 /// Reads what `sacct -n -P -o FIELDS` prints (sacct_fields), with times in s since 1970. A first

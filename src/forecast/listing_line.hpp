@@ -33,16 +33,17 @@ class ListingLines {
   }
 
   /// Says what is wrong with the line at hand, and what to do.
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw RunError(fmt::format("{}, line {}: {}", name_, number_, printable(what)));
+  [[noreturn]] void throw_at_line(const std::string& what) const {
+    throw RunError(fmt::format("{}, line {}: {}", name_, number_, escape_control_chars(what)));
   }
 
   /// A number from 0 on. `what` names it.
   template <class Number>
   Number number(std::string_view text, const char* what) const {
-    const auto value = number_of<Number>(text);
+    const auto value = parse_number<Number>(text);
     if (!value || !(*value >= 0) || !std::isfinite(static_cast<double>(*value)))
-      refuse(fmt::format("its {} is '{}', which is no number", what, text.substr(0, longest)));
+      throw_at_line(
+          fmt::format("its {} is '{}', which is no number", what, text.substr(0, longest)));
     return *value;
   }
 
@@ -51,7 +52,7 @@ class ListingLines {
     constexpr std::int64_t last_s = 253'402'300'799;
     const auto seconds = number<std::int64_t>(text, what);
     if (seconds > last_s)
-      refuse(fmt::format("its {} is '{}', which is after the year 9999", what, text));
+      throw_at_line(fmt::format("its {} is '{}', which is after the year 9999", what, text));
     return seconds;
   }
 
@@ -111,7 +112,7 @@ class ListingTable : public ListingLines {
   }
   /// Says what is wrong with the line at hand, and how to make a listing without that.
   [[noreturn]] void refuse_listing(const std::string& what) const {
-    refuse(fmt::format("{}; make the listing with {}", what, command_));
+    throw_at_line(fmt::format("{}; make the listing with {}", what, command_));
   }
 
  private:

@@ -26,7 +26,7 @@ Replay::Replay(std::vector<double> seconds, Schedule schedule)
 }
 
 double Replay::seconds(std::size_t workers) const {
-  if (schedule_ == Schedule::static_shares) return of_shares(workers);
+  if (schedule_ == Schedule::static_shares) return static_shares_seconds(workers);
   const std::size_t busy = std::min(workers, plans_.size());
   // When each worker is free, the first on top. All are free at once for their first plans.
   const auto next = plans_.begin() + static_cast<std::ptrdiff_t>(busy);
@@ -46,17 +46,17 @@ double Replay::longest_plan_s() const {
 }
 
 std::size_t Replay::sufficient_workers() const {
-  const double least_s = longest_plan_s();
+  const double min_s = longest_plan_s();
   std::size_t too_few = 0;
   std::size_t enough = std::max<std::size_t>(plans_.size(), 1);
   while (enough - too_few > 1) {
     const std::size_t middle = too_few + (enough - too_few) / 2;
-    (seconds(middle) <= least_s ? enough : too_few) = middle;
+    (seconds(middle) <= min_s ? enough : too_few) = middle;
   }
   return enough;
 }
 
-double Replay::of_shares(std::size_t workers) const {
+double Replay::static_shares_seconds(std::size_t workers) const {
   double longest = 0;
   const std::size_t shares = std::min(workers, plans_.size());
   const auto border = [&](std::size_t share) {
@@ -67,7 +67,7 @@ double Replay::of_shares(std::size_t workers) const {
   return longest;
 }
 
-double slowdown_beside_others(double slowdown, std::size_t stored_with, std::size_t workers) {
+double contention_factor(double slowdown, std::size_t stored_with, std::size_t workers) {
   if ((stored_with > 1) == (workers > 1)) return 1;
   return workers > 1 ? slowdown : 1 / slowdown;
 }

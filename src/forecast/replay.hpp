@@ -27,7 +27,7 @@ class Replay {
   [[nodiscard]] std::size_t sufficient_workers() const;
 
  private:
-  [[nodiscard]] double of_shares(std::size_t workers) const;
+  [[nodiscard]] double static_shares_seconds(std::size_t workers) const;
 
   std::vector<double> plans_;  // in the order in which they are handed out
   Schedule schedule_;
@@ -36,7 +36,7 @@ class Replay {
 /// The factor by which stored seconds of plans grow with `workers`: `slowdown` is how many
 /// times as long a plan takes beside others as alone, and the seconds are of a run with
 /// `stored_with` workers.
-[[nodiscard]] double slowdown_beside_others(double slowdown, std::size_t stored_with,
-                                            std::size_t workers);
+[[nodiscard]] double contention_factor(double slowdown, std::size_t stored_with,
+                                       std::size_t workers);
 
 }  // namespace wallheat

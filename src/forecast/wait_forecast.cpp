@@ -19,8 +19,8 @@ namespace wallheat {
 namespace {
 
 /// More would tell of times that are past, fewer too little of long waits.
-constexpr std::size_t most_used = 1000;
-constexpr double judged_quantile = 0.95;
+constexpr std::size_t max_used = 1000;
+constexpr double tested_quantile = 0.95;
 
 std::int64_t end_of(const Wait& wait) { return wait.eligible_s + wait.wait_s; }
 
@@ -67,7 +67,7 @@ class History {
     forecast_.to_s = forecast_.used_from_s = waits_[jobs.back()].eligible_s;
     for (const std::size_t job : used_)
       forecast_.used_from_s = std::min(forecast_.used_from_s, waits_[job].eligible_s);
-    forecast_.unended_s.assign(unended_s_.begin(), unended_s_.end());
+    forecast_.pending_waits_s.assign(unended_s_.begin(), unended_s_.end());
     return std::move(forecast_);
   }
 
@@ -90,7 +90,7 @@ class History {
   void use(std::size_t job) {
     std::vector<std::int64_t>& sorted = forecast_.waits_s;
     used_.push_back(job);
-    if (used_.size() > most_used) {
+    if (used_.size() > max_used) {
       sorted.erase(std::ranges::lower_bound(sorted, waits_[used_.front()].wait_s));
       used_.pop_front();
     }
@@ -109,24 +109,24 @@ class History {
     if (!bound_s || std::isinf(*bound_s)) return;
     const bool holds = static_cast<double>(wait.wait_s) <= *bound_s;
     if (!wait.started && holds) return;
-    ++forecast_.judged;
-    forecast_.held += holds ? 1 : 0;
+    ++forecast_.tested;
+    forecast_.covered += holds ? 1 : 0;
   }
 
   /// Those that wait now, and those that were cancelled; no more than matter.
   [[nodiscard]] std::size_t waiting_longer_than(std::int64_t seconds) const {
     std::size_t count = 0;
     for (auto since = waiting_since_.begin();
-         since != waiting_since_.end() && now_s_ - *since > seconds && count < most_used; ++since)
+         since != waiting_since_.end() && now_s_ - *since > seconds && count < max_used; ++since)
       ++count;
     for (auto wait = unended_s_.rbegin();
-         wait != unended_s_.rend() && *wait > seconds && count < most_used; ++wait)
+         wait != unended_s_.rend() && *wait > seconds && count < max_used; ++wait)
       ++count;
     return count;
   }
 
   std::size_t rank(std::size_t n) {
-    while (ranks_.size() <= n) ranks_.push_back(quantile_rank(ranks_.size(), judged_quantile));
+    while (ranks_.size() <= n) ranks_.push_back(quantile_rank(ranks_.size(), tested_quantile));
     return ranks_[n];
   }
 
@@ -162,14 +162,14 @@ std::size_t quantile_rank(std::size_t n, double quantile) {
 std::optional<double> WaitForecast::bound_s(double quantile) const {
   return bound_of(
       waits_s, [&](std::size_t n) { return quantile_rank(n, quantile); },
-      [&](std::int64_t seconds) { return longer_than(unended_s, seconds); });
+      [&](std::int64_t seconds) { return longer_than(pending_waits_s, seconds); });
 }
 
-std::optional<double> WaitForecast::chance_within(std::int64_t seconds) const {
-  constexpr std::size_t least_jobs = 5;
+std::optional<double> WaitForecast::probability_within(std::int64_t seconds) const {
+  constexpr std::size_t min_jobs = 5;
   const std::size_t longer = longer_than(waits_s, seconds);
-  const std::size_t all = waits_s.size() + longer_than(unended_s, seconds);
-  if (all < least_jobs) return std::nullopt;
+  const std::size_t all = waits_s.size() + longer_than(pending_waits_s, seconds);
+  if (all < min_jobs) return std::nullopt;
   return static_cast<double>(waits_s.size() - longer) / static_cast<double>(all);
 }
 
@@ -226,7 +226,7 @@ std::array<std::string, SizeClasses::count> SizeClasses::names() const {
           fmt::format("> {:g} {}", third, unit)};
 }
 
-JobWaits waits_of(const JobListing& listing, const std::string& qos) {
+JobWaits extract_waits(const JobListing& listing, const std::string& qos) {
   JobWaits all;
   JobCounts& counts = all.counts;
   std::map<std::string, PartitionWaits> partitions;
@@ -236,9 +236,9 @@ JobWaits waits_of(const JobListing& listing, const std::string& qos) {
     if (!qos.empty() && job.qos != qos) continue;
     ++counts.records;
     const bool started = job.start_s != 0;
-    const std::int64_t wait_s = (started ? job.start_s : job.until_s) - job.eligible_s;
+    const std::int64_t wait_s = (started ? job.start_s : job.last_seen_s) - job.eligible_s;
     if (is_later[i]) {
-      ++counts.same_burst;
+      ++counts.burst_duplicates;
     } else if (job.eligible_s == 0 || wait_s < 0) {
       ++counts.never_eligible;
     } else {

@@ -28,13 +28,13 @@ struct WaitForecast {
   std::int64_t used_from_s = 0;  ///< when the first became eligible that is used
   /// Jobs for which there was a 95 % bound when they became eligible, and that started or have
   /// waited longer.
-  std::size_t judged = 0;
-  std::size_t held = 0;  ///< those of them that it held for
+  std::size_t tested = 0;
+  std::size_t covered = 0;  ///< those of them that it held for
   /// The waits of the latest jobs that started, at most 1,000, ascending, in s: bounds and chances
   /// are taken from them.
   std::vector<std::int64_t> waits_s = {};
   /// How long jobs have waited that did not start since the first of these did, ascending, in s.
-  std::vector<std::int64_t> unended_s = {};
+  std::vector<std::int64_t> pending_waits_s = {};
 
   [[nodiscard]] std::size_t used() const { return waits_s.size(); }
   /// An upper bound on a quantile (from 0.5 on) of the wait, in s, with 95 % confidence
@@ -43,7 +43,7 @@ struct WaitForecast {
   /// bound.
   [[nodiscard]] std::optional<double> bound_s(double quantile) const;
   /// The share of jobs that wait at most `seconds`; nothing if there are fewer than five.
-  [[nodiscard]] std::optional<double> chance_within(std::int64_t seconds) const;
+  [[nodiscard]] std::optional<double> probability_within(std::int64_t seconds) const;
 };
 
 /// Which of n sorted samples bounds a quantile from above: the smallest rank k, from 1, with
@@ -83,10 +83,10 @@ struct PartitionWaits {
 /// How many jobs a listing tells of.
 struct JobCounts {
   std::size_t records = 0;
-  std::size_t started = 0;         ///< waits that have ended
-  std::size_t waiting = 0;         ///< that had not: they wait, or were cancelled first
-  std::size_t same_burst = 0;      ///< tasks of an array that started with another one
-  std::size_t never_eligible = 0;  ///< held, dependent, or with times that contradict each other
+  std::size_t started = 0;           ///< waits that have ended
+  std::size_t waiting = 0;           ///< that had not: they wait, or were cancelled first
+  std::size_t burst_duplicates = 0;  ///< tasks of an array that started with another one
+  std::size_t never_eligible = 0;    ///< held, dependent, or with times that contradict each other
 };
 
 /// What a listing tells of waiting.
@@ -99,6 +99,6 @@ struct JobWaits {
 /// on others, does not count. If that is unknown there is no wait. Each stay of a requeued job
 /// counts. Of an array's tasks that start no more than a minute after each other the first counts.
 /// `qos`: only jobs with that quality of service; empty: all.
-[[nodiscard]] JobWaits waits_of(const JobListing& listing, const std::string& qos = {});
+[[nodiscard]] JobWaits extract_waits(const JobListing& listing, const std::string& qos = {});
 
 }  // namespace wallheat

@@ -104,25 +104,26 @@ std::string signal_text(int signal) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const ProgramStart& start) : own_group_(start.own_group) {
+ChildProcess::ChildProcess(const SpawnOptions& start) : own_group_(start.new_process_group) {
   SpawnOrders orders;
-  orders.give(start.in, STDIN_FILENO, O_RDONLY);
-  orders.give(start.out, STDOUT_FILENO, O_WRONLY);
-  if (start.messages >= 0) orders.give(start.messages, STDERR_FILENO, O_WRONLY);
+  orders.give(start.stdin_fd, STDIN_FILENO, O_RDONLY);
+  orders.give(start.stdout_fd, STDOUT_FILENO, O_WRONLY);
+  if (start.stderr_fd >= 0) orders.give(start.stderr_fd, STDERR_FILENO, O_WRONLY);
   // From a file to itself: it stays open in the program that is started.
-  for (const int file : start.files) orders.give(file, file, 0);
+  for (const int file : start.inherited_fds) orders.give(file, file, 0);
   // Other programs expect these two to kill, as they do outside of this one.
   const sigset_t default_signals = set_of({SIGPIPE, SIGXFSZ});
   // Blocked from its first instruction on, which it could not do itself.
-  const sigset_t blocked =
-      start.own_group ? set_of({}) : set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU});
+  const sigset_t blocked = start.new_process_group
+                               ? set_of({})
+                               : set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU});
   int flags = POSIX_SPAWN_SETSIGDEF;
-  if (start.hears_no_stop || start.own_group) flags |= POSIX_SPAWN_SETSIGMASK;
-  if (start.own_group) flags |= POSIX_SPAWN_SETPGROUP;
+  if (start.block_stop_signals || start.new_process_group) flags |= POSIX_SPAWN_SETSIGMASK;
+  if (start.new_process_group) flags |= POSIX_SPAWN_SETPGROUP;
   ::posix_spawnattr_setsigdefault(&orders.attributes, &default_signals);
   ::posix_spawnattr_setsigmask(&orders.attributes, &blocked);
   ::posix_spawnattr_setflags(&orders.attributes, static_cast<short>(flags));
-  std::vector<std::string> words = start.words;
+  std::vector<std::string> words = start.argv;
   std::vector<std::string> variables = changed_environment(start.environment);
   const int error = ::posix_spawnp(&pid_, start.program.c_str(), &orders.files, &orders.attributes,
                                    pointers_to(words).data(), pointers_to(variables).data());
@@ -159,7 +160,7 @@ bool ChildProcess::wait(std::chrono::milliseconds limit) {
   return status_.has_value();
 }
 
-std::string ChildProcess::ending() const {
+std::string ChildProcess::exit_description() const {
   if (!status_) return "does not end";
   if (*status_ == unknown_status) return "ended for an unknown reason";
   if (WIFSIGNALED(*status_)) return "was killed by " + signal_text(WTERMSIG(*status_));
@@ -197,9 +198,9 @@ std::string all_of(const std::string& program, const FileDescriptor& file) {
 
 }  // namespace
 
-std::optional<ProgramOutput> output_of(const std::vector<std::string>& words,
-                                       std::string_view input,
-                                       const std::vector<std::string>& environment) {
+std::optional<ProgramOutput> run_and_capture(const std::vector<std::string>& words,
+                                             std::string_view input,
+                                             const std::vector<std::string>& environment) {
   const std::string& program = words.front();
   const FileDescriptor in = file_with(program, input);
   const FileDescriptor out = memory_file(program);
@@ -215,23 +216,23 @@ std::optional<ProgramOutput> output_of(const std::vector<std::string>& words,
   }
 }
 
-std::string failure_of(const std::vector<std::string>& words, std::string_view input,
-                       std::chrono::seconds limit) {
+std::string run_with_timeout(const std::vector<std::string>& words, std::string_view input,
+                             std::chrono::seconds limit) {
   const std::string& program = words.front();
   const FileDescriptor in = file_with(program, input);
   const FileDescriptor output = memory_file(program);
   ChildProcess child({.program = program,
-                      .words = words,
-                      .in = in.get(),
-                      .out = output.get(),
-                      .messages = output.get(),
-                      .own_group = true});
+                      .argv = words,
+                      .stdin_fd = in.get(),
+                      .stdout_fd = output.get(),
+                      .stderr_fd = output.get(),
+                      .new_process_group = true});
   const bool ended = child.wait(limit);
   const std::string text = all_of(program, output);
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
   (void)std::fflush(stderr);
   if (!ended) return fmt::format("has not ended within {} s", limit.count());
-  return child.succeeded() ? "" : child.ending();
+  return child.succeeded() ? "" : child.exit_description();
 }
 
 }  // namespace wallheat

@@ -13,20 +13,20 @@
 namespace wallheat {
 
 /// What a program is started with.
-struct ProgramStart {
-  std::string program;             ///< looked up in PATH if it has no slash
-  std::vector<std::string> words;  ///< its name for itself and others, and its arguments
-  int in = -1;                     ///< a file for its stdin; -1: there is nothing to read
-  int out = -1;                    ///< for its stdout; -1: nobody reads it
-  int messages = -1;               ///< for its stderr; -1: this process's
-  std::vector<int> files{};        ///< it has these, too, under the numbers that they have here
+struct SpawnOptions {
+  std::string program;               ///< looked up in PATH if it has no slash
+  std::vector<std::string> argv;     ///< its name for itself and others, and its arguments
+  int stdin_fd = -1;                 ///< a file for its stdin; -1: there is nothing to read
+  int stdout_fd = -1;                ///< for its stdout; -1: nobody reads it
+  int stderr_fd = -1;                ///< for its stderr; -1: this process's
+  std::vector<int> inherited_fds{};  ///< it has these, too, under the numbers that they have here
   /// NAME=VALUE, set anew in this process's environment.
   std::vector<std::string> environment{};
   /// It never hears the signals by which launchers and schedulers stop a job: they go to whole
   /// groups of processes, and its parent decides.
-  bool hears_no_stop = false;
+  bool block_stop_signals = false;
   /// It has a process group of its own, with all that it starts, and hears every signal.
-  bool own_group = false;
+  bool new_process_group = false;
 };
 
 struct NoSuchProgram : RunError {
@@ -38,7 +38,7 @@ struct NoSuchProgram : RunError {
 class ChildProcess {
  public:
   /// Safe in a process with threads and MPI. Throws NoSuchProgram, or RunError.
-  explicit ChildProcess(const ProgramStart& start);
+  explicit ChildProcess(const SpawnOptions& start);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();
@@ -50,7 +50,7 @@ class ChildProcess {
   /// Whether it has ended with exit status 0.
   [[nodiscard]] bool succeeded() const { return status_ == 0; }
   /// How it ended, in words that go on after "the process": "was killed by SIGSEGV, ...".
-  [[nodiscard]] std::string ending() const;
+  [[nodiscard]] std::string exit_description() const;
 
  private:
   pid_t pid_ = -1;
@@ -60,16 +60,16 @@ class ChildProcess {
 
 /// What a program said, and how it ended.
 struct ProgramOutput {
-  std::string out;
-  std::string messages;  ///< its stderr
-  int status = 0;        ///< 0 if it ended with exit status 0, else 1
+  std::string stdout_text;
+  std::string stderr_text;  ///< its stderr
+  int status = 0;           ///< 0 if it ended with exit status 0, else 1
 };
 
 /// Runs a program to its end; what it reads, prints and complains of are files in memory, so that
 /// nobody waits for a pipe. `words` are its name, which is looked up in PATH, and its arguments;
 /// `environment` (NAME=VALUE) is added to this process's. Nothing if there is no such program.
 /// Throws RunError.
-[[nodiscard]] std::optional<ProgramOutput> output_of(
+[[nodiscard]] std::optional<ProgramOutput> run_and_capture(
     const std::vector<std::string>& words, std::string_view input = {},
     const std::vector<std::string>& environment = {});
 
@@ -78,7 +78,7 @@ struct ProgramOutput {
 /// but does not hold this process's stdout and stderr, for whose end mpirun waits. Returns how it
 /// ended if that is not with exit status 0, in words that go on after its name; else an empty text.
 /// Throws RunError, also if there is no such program.
-[[nodiscard]] std::string failure_of(const std::vector<std::string>& words, std::string_view input,
-                                     std::chrono::seconds limit);
+[[nodiscard]] std::string run_with_timeout(const std::vector<std::string>& words,
+                                           std::string_view input, std::chrono::seconds limit);
 
 }  // namespace wallheat

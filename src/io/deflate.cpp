@@ -22,8 +22,8 @@ using Decompressor =
     std::unique_ptr<libdeflate_decompressor, decltype(&::libdeflate_free_decompressor)>;
 
 /// Each thread keeps its own: to make one takes longer than to compress a small plan.
-libdeflate_compressor* compressor_for(Effort effort) {
-  thread_local std::map<Effort, Compressor> kept;
+libdeflate_compressor* compressor_for(CompressionLevel effort) {
+  thread_local std::map<CompressionLevel, Compressor> kept;
   auto& compressor = kept.try_emplace(effort, nullptr, ::libdeflate_free_compressor).first->second;
   if (!compressor) compressor.reset(::libdeflate_alloc_compressor(static_cast<int>(effort)));
   if (!compressor) throw RunError("there is not enough memory to compress");
@@ -39,8 +39,8 @@ libdeflate_decompressor* decompressor() {
 
 /// `bound` and `compress` are libdeflate's for one kind of frame.
 template <class Bound, class Compress>
-std::vector<std::byte> compressed(std::span<const std::byte> bytes, Effort effort, Bound bound,
-                                  Compress compress) {
+std::vector<std::byte> compressed(std::span<const std::byte> bytes, CompressionLevel effort,
+                                  Bound bound, Compress compress) {
   libdeflate_compressor* const compressor = compressor_for(effort);
   std::vector<std::byte> packed(bound(compressor, bytes.size()));
   packed.resize(compress(compressor, bytes.data(), bytes.size(), packed.data(), packed.size()));
@@ -50,11 +50,11 @@ std::vector<std::byte> compressed(std::span<const std::byte> bytes, Effort effor
 
 }  // namespace
 
-std::vector<std::byte> deflate(std::span<const std::byte> bytes, Effort effort) {
+std::vector<std::byte> deflate(std::span<const std::byte> bytes, CompressionLevel effort) {
   return compressed(bytes, effort, ::libdeflate_zlib_compress_bound, ::libdeflate_zlib_compress);
 }
 
-std::vector<std::byte> deflate_raw(std::span<const std::byte> bytes, Effort effort) {
+std::vector<std::byte> deflate_raw(std::span<const std::byte> bytes, CompressionLevel effort) {
   return compressed(bytes, effort, ::libdeflate_deflate_compress_bound,
                     ::libdeflate_deflate_compress);
 }

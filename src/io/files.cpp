@@ -45,7 +45,7 @@ File::File(std::filesystem::path path, int flags)
   if (!S_ISREG(info().st_mode)) refuse_kind(path_, info().st_mode);
 }
 
-File File::make(const std::filesystem::path& path) {
+File File::create(const std::filesystem::path& path) {
   remove_file(path);
   return {path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND};
 }
@@ -56,7 +56,7 @@ struct stat File::info() const {
   return found;
 }
 
-bool File::is_named() const {
+bool File::path_still_refers_here() const {
   struct stat named {};
   const auto held = info();
   return held.st_nlink > 0 && ::lstat(path_.c_str(), &named) == 0 && held.st_dev == named.st_dev &&
@@ -84,11 +84,11 @@ void File::sync() const {
   if (::fsync(fd()) != 0) throw_system_error(path_, "be made durable", errno);
 }
 
-void File::clear() const {
+void File::truncate() const {
   if (::ftruncate(fd(), 0) != 0) throw_system_error(path_, "be written", errno);
 }
 
-std::optional<File> open_unless(int expected, const std::filesystem::path& path, int flags) {
+std::optional<File> open_unless_errno(int expected, const std::filesystem::path& path, int flags) {
   try {
     return File(path, flags);
   } catch (const SystemError& error) {
@@ -97,15 +97,15 @@ std::optional<File> open_unless(int expected, const std::filesystem::path& path,
   }
 }
 
-std::optional<struct stat> info_of(const std::filesystem::path& file) {
+std::optional<struct stat> stat_if_exists(const std::filesystem::path& file) {
   struct stat found {};
   if (::stat(file.c_str(), &found) == 0) return found;
   if (errno != ENOENT && errno != ENOTDIR) throw_system_error(file, "be examined", errno);
   return std::nullopt;
 }
 
-void take_rights_of(const std::filesystem::path& old, const File& file) {
-  const auto wanted = info_of(old);
+void copy_owner_and_mode(const std::filesystem::path& old, const File& file) {
+  const auto wanted = stat_if_exists(old);
   if (!wanted) return;
   const auto present = file.info();
   mode_t mode = wanted->st_mode & 0777;
@@ -145,13 +145,13 @@ void rename_durably(const std::filesystem::path& from, const std::filesystem::pa
   sync_directory_of(to);
 }
 
-void replace_text(const std::filesystem::path& file, std::string_view text) {
+void replace_file_atomically(const std::filesystem::path& file, std::string_view text) {
   const auto temporary = temporary_path(file);
-  File::make(temporary).append(std::as_bytes(std::span(text)));
+  File::create(temporary).append(std::as_bytes(std::span(text)));
   rename_file(temporary, file);
 }
 
-std::string read_whole(const std::filesystem::path& file) {
+std::string read_file(const std::filesystem::path& file) {
   const File in(file, O_RDONLY);
   std::string text(in.size(), '\0');
   if (!in.read_at(0, std::as_writable_bytes(std::span(text))))
@@ -164,7 +164,7 @@ std::string read_text_file(const std::string& file) {
   if (file != "-") {
     named.open(file, std::ios::binary);
     if (!named || std::filesystem::is_directory(file))
-      throw RunError(fmt::format("{} cannot be read: {}", printable(file),
+      throw RunError(fmt::format("{} cannot be read: {}", escape_control_chars(file),
                                  named ? "it is a directory" : std::strerror(errno)));
   }
   std::istream& in = file == "-" ? std::cin : named;
@@ -175,10 +175,11 @@ std::string read_text_file(const std::string& file) {
     const std::string_view read(part.data(), static_cast<std::size_t>(in.gcount()));
     // So that a device of zeros is not read without end.
     if (read.find('\0') != std::string_view::npos)
-      throw RunError(fmt::format("{} is no text: it has zero bytes", printable(file)));
+      throw RunError(fmt::format("{} is no text: it has zero bytes", escape_control_chars(file)));
     text += read;
   }
-  if (in.bad()) throw RunError(fmt::format("{} cannot be read to its end", printable(file)));
+  if (in.bad())
+    throw RunError(fmt::format("{} cannot be read to its end", escape_control_chars(file)));
   return text;
 }
 

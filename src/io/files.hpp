@@ -25,7 +25,7 @@ namespace wallheat {
   return file += ".wal" + std::to_string(number);
 }
 /// The same, taken from its writer to be folded into the file.
-[[nodiscard]] inline std::filesystem::path taken_path(std::filesystem::path journal) {
+[[nodiscard]] inline std::filesystem::path fenced_path(std::filesystem::path journal) {
   return journal += ".fold";
 }
 /// Who writes the file.
@@ -59,14 +59,14 @@ class File {
   /// flags as for open(2).
   File(std::filesystem::path path, int flags);
   /// A new, empty file to append to; what has its name is removed, not written into.
-  [[nodiscard]] static File make(const std::filesystem::path& path);
+  [[nodiscard]] static File create(const std::filesystem::path& path);
 
   [[nodiscard]] int fd() const { return descriptor_.get(); }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] struct stat info() const;
   [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(info().st_size); }
   /// Whether its name still leads to it.
-  [[nodiscard]] bool is_named() const;
+  [[nodiscard]] bool path_still_refers_here() const;
 
   /// Appends everything in as few calls as the system needs, normally one.
   void append(std::span<const std::byte> bytes);
@@ -78,7 +78,7 @@ class File {
   void sync_data() const;
   void sync() const;
   /// Empties the file.
-  void clear() const;
+  void truncate() const;
 
  private:
   std::filesystem::path path_;
@@ -86,18 +86,18 @@ class File {
 };
 
 /// Opens a file; nothing if the system says `expected` instead.
-[[nodiscard]] std::optional<File> open_unless(int expected, const std::filesystem::path& path,
-                                              int flags);
+[[nodiscard]] std::optional<File> open_unless_errno(int expected, const std::filesystem::path& path,
+                                                    int flags);
 
 /// What is known of a name, whose link is followed; nothing if there is no such file.
-[[nodiscard]] std::optional<struct stat> info_of(const std::filesystem::path& file);
-[[nodiscard]] inline bool is_there(const std::filesystem::path& file) {
-  return info_of(file).has_value();
+[[nodiscard]] std::optional<struct stat> stat_if_exists(const std::filesystem::path& file);
+[[nodiscard]] inline bool file_exists(const std::filesystem::path& file) {
+  return stat_if_exists(file).has_value();
 }
 
 /// Gives an open file the mode, owner and group of the one that it is to replace; if that is
 /// missing, nothing. If the group cannot be given, its rights are not given either.
-void take_rights_of(const std::filesystem::path& old, const File& file);
+void copy_owner_and_mode(const std::filesystem::path& old, const File& file);
 
 /// Makes what happened to names in the file's directory durable.
 void sync_directory_of(const std::filesystem::path& file);
@@ -110,8 +110,8 @@ void rename_file(const std::filesystem::path& from, const std::filesystem::path&
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// Replaces a small file so that readers see the old text or the new one. Durable it is not.
-void replace_text(const std::filesystem::path& file, std::string_view text);
-[[nodiscard]] std::string read_whole(const std::filesystem::path& file);
+void replace_file_atomically(const std::filesystem::path& file, std::string_view text);
+[[nodiscard]] std::string read_file(const std::filesystem::path& file);
 /// The text of a file that a user names, which may be a pipe; - is stdin. Throws RunError.
 [[nodiscard]] std::string read_text_file(const std::string& file);
 

@@ -39,7 +39,7 @@ bool comes_in_huge_pages(volatile char* memory) {
 
 }  // namespace
 
-void set_up_limits() {
+void raise_process_limits() {
   (void)std::signal(SIGXFSZ, SIG_IGN);
   // The hard limit may be so large that programs count to it in vain.
   constexpr rlim_t enough = 65536;
@@ -49,7 +49,7 @@ void set_up_limits() {
   (void)::setrlimit(RLIMIT_NOFILE, &files);
 }
 
-void keep_heap_in_huge_pages() {
+void enable_huge_page_heap() {
   constexpr std::intptr_t room = 64 << 20;  // of addresses; what is not used takes no memory
   // Where malloc writes before the kernel is asked, there are small pages already.
   constexpr std::intptr_t small = 384 << 10;

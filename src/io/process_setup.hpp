@@ -7,11 +7,11 @@ namespace wallheat {
 /// From now on a write beyond the limit on the size of a file fails, with a sentence, instead of
 /// killing. The soft limit on open files, usually 1024, becomes the hard one: each solver process
 /// of a worker takes two files, and a node may have hundreds.
-void set_up_limits();
+void raise_process_limits();
 
 /// From now on memory that is freed is kept, and comes in huge pages if the kernel gives them:
 /// plans are much alike, and in a virtual machine the small pages of one plan may cost more than
 /// its solution. All threads share one heap.
-void keep_heap_in_huge_pages();
+void enable_huge_page_heap();
 
 }  // namespace wallheat

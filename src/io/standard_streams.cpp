@@ -22,10 +22,10 @@ void prepare_standard_streams() {
 bool stdout_failed() { return std::ferror(stdout) != 0; }
 
 void flush_stdout() {
-  if (std::fflush(stdout) != 0 || stdout_failed()) throw RunError(of_stdout);
+  if (std::fflush(stdout) != 0 || stdout_failed()) throw RunError(stdout_write_error);
 }
 
-void end_if_stdout_was_left() {
+void exit_if_stdout_closed() {
   pollfd out{STDOUT_FILENO, 0, 0};
   if (::poll(&out, 1, 0) < 1 || (out.revents & POLLERR) == 0) return;
   (void)std::signal(SIGPIPE, SIG_DFL);

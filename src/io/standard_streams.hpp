@@ -24,7 +24,7 @@ void print_error(fmt::format_string<T...> format, T&&... values) {
 void prepare_standard_streams();
 
 /// What there is to say if something that was printed cannot be written.
-inline constexpr const char* of_stdout = "the output cannot be written to stdout";
+inline constexpr const char* stdout_write_error = "the output cannot be written to stdout";
 
 /// True if something that was printed could not be written.
 [[nodiscard]] bool stdout_failed();
@@ -35,6 +35,6 @@ void flush_stdout();
 
 /// If stdout is a pipe whose reader has left, ends the process without a word, as SIGPIPE would
 /// have done: the reader has what it wanted.
-void end_if_stdout_was_left();
+void exit_if_stdout_closed();
 
 }  // namespace wallheat

@@ -51,11 +51,11 @@ void write_holder(File& lock) {
   self.host = this_host();
   self.pid = std::to_string(::getpid());
   self.job = this_job();
-  self.since = utc_text(std::time(nullptr), "%Y-%m-%d %H:%M:%S UTC");
+  self.since = format_utc(std::time(nullptr), "%Y-%m-%d %H:%M:%S UTC");
   std::string text;
   for (const auto& [name, value] : words)
     if (!(self.*value).empty()) text += std::string(name) + " " + self.*value + "\n";
-  lock.clear();
+  lock.truncate();
   lock.write_at(0, std::as_bytes(std::span(text)));
 }
 
@@ -96,7 +96,7 @@ Answer lock_in_kernel(const File& lock) {
 
 /// What is about to be overwritten must be a lock, perhaps one that a loss of power left as zeros,
 /// and under this name only.
-void refuse_strangers(const File& lock) {
+void require_own_lock_file(const File& lock) {
   constexpr std::string_view first_word = "host ";
   std::string text(std::min<std::size_t>(lock.size(), first_word.size()), '\0');
   const bool is_lock =
@@ -110,7 +110,7 @@ void refuse_strangers(const File& lock) {
 
 }  // namespace
 
-void refuse_second_writer(const std::filesystem::path& file, const LockHolder& holder) {
+void throw_already_locked(const std::filesystem::path& file, const LockHolder& holder) {
   std::string text = file.string() + " is being written by ";
   text += holder.pid.empty() ? "another process" : "process " + holder.pid;
   if (!holder.host.empty()) text += " on host " + holder.host;
@@ -122,31 +122,31 @@ void refuse_second_writer(const std::filesystem::path& file, const LockHolder& h
 LockHolder lock_holder_of(const std::filesystem::path& file) {
   LockHolder holder;
   try {
-    const auto lock = open_unless(ENOENT, lock_path(file), O_RDONLY);
+    const auto lock = open_unless_errno(ENOENT, lock_path(file), O_RDONLY);
     if (!lock) return holder;
     holder = read_holder(*lock);
     struct flock request {};
     request.l_type = F_WRLCK;
     const bool asked = ::fcntl(lock->fd(), F_OFD_GETLK, &request) == 0;
-    holder.life = asked && request.l_type != F_UNLCK ? LockHolder::Life::lives
-                  : holder.host != this_host()       ? LockHolder::Life::unknown
-                  : asked || has_ended(holder)       ? LockHolder::Life::dead
-                                                     : LockHolder::Life::lives;
+    holder.life = asked && request.l_type != F_UNLCK ? LockHolder::State::held
+                  : holder.host != this_host()       ? LockHolder::State::unknown
+                  : asked || has_ended(holder)       ? LockHolder::State::stale
+                                                     : LockHolder::State::held;
   } catch (const SystemError&) {
-    holder.life = LockHolder::Life::unknown;  // somebody's who may read it alone
+    holder.life = LockHolder::State::unknown;  // somebody's who may read it alone
   }
   return holder;
 }
 
-WriteLock::WriteLock(const std::filesystem::path& file, const StopAsked& stop) {
+WriteLock::WriteLock(const std::filesystem::path& file, const StopPredicate& stop) {
   using namespace std::chrono_literals;
   const auto path = lock_path(file);
   // A killed process holds its lock until its last thread has ended, which may wait for a disk.
   const auto deadline = std::chrono::steady_clock::now() + 15s;
   for (;;) {
-    auto lock = open_unless(EEXIST, path, O_CREAT | O_EXCL | O_RDWR);
+    auto lock = open_unless_errno(EEXIST, path, O_CREAT | O_EXCL | O_RDWR);
     const bool is_new = lock.has_value();
-    if (!is_new) lock = open_unless(ENOENT, path, O_RDWR);
+    if (!is_new) lock = open_unless_errno(ENOENT, path, O_RDWR);
     if (!lock) continue;  // removed between the two calls
     const Answer answer = lock_in_kernel(*lock);
     const LockHolder holder = read_holder(*lock);
@@ -154,21 +154,22 @@ WriteLock::WriteLock(const std::filesystem::path& file, const StopAsked& stop) {
     const bool is_held =
         answer == Answer::busy || (answer == Answer::unsupported && !is_new && !has_ended(holder));
     if (!is_held) {
-      if (!lock->is_named()) continue;  // its holder removed it before it was locked here
-      refuse_strangers(*lock);
+      if (!lock->path_still_refers_here())
+        continue;  // its holder removed it before it was locked here
+      require_own_lock_file(*lock);
       write_holder(*lock);
       held_ = std::make_unique<File>(std::move(*lock));
       return;
     }
     const bool gives_up = std::chrono::steady_clock::now() > deadline;
-    if (gives_up || !has_ended(holder) || (stop && stop())) refuse_second_writer(file, holder);
+    if (gives_up || !has_ended(holder) || (stop && stop())) throw_already_locked(file, holder);
     std::this_thread::sleep_for(20ms);
   }
 }
 
 WriteLock::~WriteLock() {
   try {
-    if (held_ && held_->is_named()) remove_file(held_->path());
+    if (held_ && held_->path_still_refers_here()) remove_file(held_->path());
   } catch (const SystemError&) {
     // It stays, as after a kill, and stops nobody.
   }

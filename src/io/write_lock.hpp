@@ -11,13 +11,13 @@ namespace wallheat {
 
 /// Who holds, or held, the lock of a file. What the lock does not tell is empty.
 struct LockHolder {
-  enum class Life {
-    none,    ///< there is no lock
-    lives,   ///< the lock is held
-    dead,    ///< its process was killed: FILE.lock is left, but nobody holds it
-    unknown  ///< of another host, whose locks this one may not see
+  enum class State {
+    unlocked,  ///< there is no lock
+    held,      ///< the lock is held
+    stale,     ///< its process was killed: FILE.lock is left, but nobody holds it
+    unknown    ///< of another host, whose locks this one may not see
   };
-  Life life = Life::none;
+  State life = State::unlocked;
   std::string host;
   std::string pid;
   std::string job;    ///< of Slurm or LSF
@@ -28,10 +28,10 @@ struct LockHolder {
 [[nodiscard]] LockHolder lock_holder_of(const std::filesystem::path& file);
 
 /// True once a process is asked to stop; may be empty.
-using StopAsked = std::function<bool()>;
+using StopPredicate = std::function<bool()>;
 
 /// Throws the RunError "results.h5 is being written by process 17 on host ...".
-[[noreturn]] void refuse_second_writer(const std::filesystem::path& file, const LockHolder& holder);
+[[noreturn]] void throw_already_locked(const std::filesystem::path& file, const LockHolder& holder);
 
 /// The lock of a file: an open-file-description lock on FILE.lock, which the kernel lets go of when
 /// its holder dies, however it dies. It saves two starts of one job from working twice; that no
@@ -41,7 +41,7 @@ class WriteLock {
   /// Takes FILE.lock. Throws RunError that names the holder if another process has it, and that
   /// FILE.lock is something else if it is. Waits a while for a holder that was killed and has not
   /// quite ended, unless `stop` says true.
-  explicit WriteLock(const std::filesystem::path& file, const StopAsked& stop = {});
+  explicit WriteLock(const std::filesystem::path& file, const StopPredicate& stop = {});
   WriteLock(WriteLock&&) = default;
   WriteLock& operator=(WriteLock&&) = default;
   /// Removes FILE.lock, unless it is a successor's.

@@ -16,28 +16,30 @@
 namespace wallheat {
 
 // What a worker and a solver process say to each other, over a socket that is the process's stdin.
-// The process gets a SeatStart, and then a Task for each lane, or some more; it says FromSeat, and
-// leaves when the socket is closed. How far its plans are stands in a page of memory that both
-// have.
+// The process gets a ProcessConfig, and then a Task for each lane, or some more; it says
+// FromProcess, and leaves when the socket is closed. How far its plans are stands in a page of
+// memory that both have.
 
 /// The first message to a process.
-struct SeatStart {
-  int page = -1;            ///< file descriptor of its SeatPage
+struct ProcessConfig {
+  int progress_fd = -1;     ///< file descriptor of its ProgressPage
   std::int32_t thread = 0;  ///< the worker's number of its first lane
-  Bytes settings{};         ///< JobSettings
-  static void fields(auto& visit, auto& self) { visit(self.page, self.thread, self.settings); }
+  Bytes settings{};         ///< SolveConfig
+  static void fields(auto& visit, auto& self) {
+    visit(self.progress_fd, self.thread, self.settings);
+  }
 };
-using FromSeat = std::variant<SeatReady, Result, SourceAway, SeatEnd>;
+using FromProcess = std::variant<ProcessReady, TaskResult, SourceOutage, ProcessExit>;
 
 /// How far the plan at a lane is. Written by the process, read by the worker.
-struct alignas(64) LaneProgress {
+struct alignas(64) SlotProgress {
   static constexpr std::uint32_t no_plan = std::numeric_limits<std::uint32_t>::max();
   std::atomic<std::uint32_t> plan = no_plan;  ///< set after the others of a plan are
   std::atomic<std::int64_t> iterations = 0;
   std::atomic<double> delta = 0;
 };
 /// A process finds out how many lanes its device likes to have. No device likes more.
-using SeatPage = std::array<LaneProgress, 128>;
+using ProgressPage = std::array<SlotProgress, 128>;
 
 /// One end of a stream socket that carries messages.
 class MessageChannel {

@@ -31,10 +31,10 @@ namespace wallheat {
 namespace {
 
 /// Closes files and sockets that the rank had open, and that have no business here.
-void close_files_but(int wanted) {
+void close_fds_except(int wanted) {
   std::vector<int> strangers;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int fd = number_of<int>(entry.path().filename().string()).value_or(-1);
+    const int fd = parse_number<int>(entry.path().filename().string()).value_or(-1);
     if (fd > STDERR_FILENO && fd != wanted) strangers.push_back(fd);  // also the listing's own
   }
   for (const int fd : strangers) ::close(fd);
@@ -42,69 +42,69 @@ void close_files_but(int wanted) {
 
 /// If memory runs out, this process is to go and not the rank that started it. If /proc does not
 /// allow it, the kernel takes the largest, which is this one, too.
-void offer_to_the_out_of_memory_killer() { std::ofstream("/proc/self/oom_score_adj") << 1000; }
+void raise_oom_score() { std::ofstream("/proc/self/oom_score_adj") << 1000; }
 
 /// The memory of that file, whose other owner is the worker. It stays as long as the process.
-SeatPage& map_page(int file) {
-  void* memory = ::mmap(nullptr, sizeof(SeatPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+ProgressPage& map_page(int file) {
+  void* memory = ::mmap(nullptr, sizeof(ProgressPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   ::close(file);
   if (memory == MAP_FAILED) throw RunError("the page of progress cannot be mapped");
-  return *static_cast<SeatPage*>(memory);
+  return *static_cast<ProgressPage*>(memory);
 }
 
 /// A process as its lanes see it.
 class SolverProcess {
  public:
-  SolverProcess(MessageChannel& channel, SeatPage& page) : channel_(channel), page_(page) {}
+  SolverProcess(MessageChannel& channel, ProgressPage& page) : channel_(channel), page_(page) {}
 
-  void say(const FromSeat& message) {
+  void send(const FromProcess& message) {
     const std::scoped_lock lock(mutex_);
     // A worker that died before it could take this process along does not hear it.
-    if (!channel_.send(bytes_of(message), true)) std::_Exit(exit_done);
+    if (!channel_.send(to_bytes(message), true)) std::_Exit(exit_done);
   }
 
   /// Solves at a lane what `next` gives. If it cannot go on, the process ends, as the other lanes
   /// are stuck, too.
-  void serve(std::uint32_t lane, const PlanJob& job, const std::function<Task()>& next) {
+  void serve(std::uint32_t slot, const TaskRunner& job, const std::function<Task()>& next) {
     try {
-      for (;;) say(solve(lane, job, next()));
-    } catch (const DeviceSilent& error) {
-      end({SeatEnd::Why::device_silent, error.what()});
+      for (;;) send(solve(slot, job, next()));
+    } catch (const DeviceTimeout& error) {
+      end({ProcessExit::Cause::device_timeout, error.what()});
     } catch (const std::exception& error) {  // another DeviceFault, too
-      end({SeatEnd::Why::gives_up, error.what()});
+      end({ProcessExit::Cause::failed, error.what()});
     }
   }
 
  private:
-  FromSeat solve(std::uint32_t lane, const PlanJob& job, const Task& task) {
-    LaneProgress& progress = page_[lane];
+  FromProcess solve(std::uint32_t slot, const TaskRunner& job, const Task& task) {
+    SlotProgress& progress = page_[slot];
     progress.iterations.store(0, std::memory_order_relaxed);
     progress.delta.store(std::numeric_limits<double>::quiet_NaN(), std::memory_order_relaxed);
     progress.plan.store(task.plan, std::memory_order_release);
-    const auto tell = [&](std::int64_t iterations, double delta) {
+    const auto log = [&](std::int64_t iterations, double delta) {
       progress.iterations.store(iterations, std::memory_order_relaxed);
       progress.delta.store(delta, std::memory_order_relaxed);
     };
-    FromSeat answer;
+    FromProcess answer;
     try {
-      answer = job(task, {{}, tell});
-    } catch (const SourceUnavailable& away) {
-      answer = SourceAway{task.plan, away.what()};
+      answer = job(task, {{}, log});
+    } catch (const SourceUnavailable& outage) {
+      answer = SourceOutage{task.plan, outage.what()};
     }
-    progress.plan.store(LaneProgress::no_plan, std::memory_order_release);
+    progress.plan.store(SlotProgress::no_plan, std::memory_order_release);
     return answer;
   }
 
   /// The worker kills this process when it gets this. It ends itself only if nobody does, so that
   /// the worker hears the reason before it sees the end.
-  [[noreturn]] void end(const SeatEnd& reason) {
-    say(reason);
+  [[noreturn]] void end(const ProcessExit& reason) {
+    send(reason);
     std::this_thread::sleep_for(std::chrono::seconds(10));
     std::_Exit(exit_failed);
   }
 
   MessageChannel& channel_;
-  SeatPage& page_;
+  ProgressPage& page_;
   std::mutex mutex_;  // of the channel's sending end
 };
 
@@ -136,47 +136,47 @@ class Inbox {
 Task next_task(MessageChannel& channel) {
   const auto bytes = channel.receive();
   if (!bytes) std::_Exit(exit_done);
-  return record_in<Task>(*bytes);
+  return from_bytes<Task>(*bytes);
 }
 
 }  // namespace
 
-int serve_seat(const std::function<JobSource(const JobSettings&)>& open) {
+int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  offer_to_the_out_of_memory_killer();
+  raise_oom_score();
   MessageChannel channel{FileDescriptor(STDIN_FILENO)};
   const auto first = channel.receive();
   if (!first) return exit_done;
-  const auto start = record_in<SeatStart>(*first);
-  const JobSettings settings = decode_settings(start.settings);
-  close_files_but(start.page);
-  SolverProcess process(channel, map_page(start.page));
-  JobSource source;
+  const auto start = from_bytes<ProcessConfig>(*first);
+  const SolveConfig settings = decode_solve_config(start.settings);
+  close_fds_except(start.progress_fd);
+  SolverProcess process(channel, map_page(start.progress_fd));
+  OpenDevice source;
   // They outlive the last message: if a device hangs, to free its memory may, too.
-  std::vector<PlanJob> jobs;
-  std::size_t lanes = settings.lanes;
-  SeatReady ready;
+  std::vector<TaskRunner> jobs;
+  std::size_t slots = settings.slots;
+  ProcessReady ready;
   try {
     if (!settings.cpus.empty()) bind_this_thread(settings.cpus);  // the threads to come inherit it
     source = open(settings);
-    if (lanes == 0) lanes = std::clamp<std::size_t>(source.plans_at_once, 1, SeatPage{}.size());
+    if (slots == 0) slots = std::clamp<std::size_t>(source.max_in_flight, 1, ProgressPage{}.size());
     // All before the first plan: while a GPU is busy, nothing gets memory of it.
-    for (std::size_t lane = 0; lane < lanes; ++lane)
-      jobs.push_back(source.make_job({start.thread + static_cast<std::int32_t>(lane), lanes == 1}));
-    ready = {static_cast<std::uint32_t>(lanes), bound_cpus()};
-  } catch (const SourceUnavailable& away) {
-    process.say(SeatEnd{SeatEnd::Why::source_away, away.what()});
+    for (std::size_t slot = 0; slot < slots; ++slot)
+      jobs.push_back(source.make_job({start.thread + static_cast<std::int32_t>(slot), slots == 1}));
+    ready = {static_cast<std::uint32_t>(slots), bound_cpus()};
+  } catch (const SourceUnavailable& outage) {
+    process.send(ProcessExit{ProcessExit::Cause::source_outage, outage.what()});
     return exit_failed;
   } catch (const std::exception& error) {
-    process.say(SeatEnd{SeatEnd::Why::gives_up, error.what()});
+    process.send(ProcessExit{ProcessExit::Cause::failed, error.what()});
     return exit_failed;
   }
-  process.say(ready);
-  if (lanes == 1) process.serve(0, jobs.front(), [&] { return next_task(channel); });
+  process.send(ready);
+  if (slots == 1) process.serve(0, jobs.front(), [&] { return next_task(channel); });
   Inbox inbox;
-  for (std::uint32_t lane = 0; lane < lanes; ++lane)
-    std::thread([&, lane] {
-      process.serve(lane, jobs[lane], [&] { return inbox.take(); });
+  for (std::uint32_t slot = 0; slot < slots; ++slot)
+    std::thread([&, slot] {
+      process.serve(slot, jobs[slot], [&] { return inbox.take(); });
     }).detach();
   for (;;) inbox.put(next_task(channel));
 }
@@ -185,7 +185,7 @@ int solver_process_command(const std::vector<std::string>&) {
   struct stat input {};
   if (::fstat(STDIN_FILENO, &input) != 0 || !S_ISSOCK(input.st_mode))
     throw UsageError("solver-process is what 'wallheat run' starts for itself");
-  return serve_seat([](const JobSettings& settings) { return open_jobs(settings); });
+  return run_solver_process([](const SolveConfig& settings) { return open_device(settings); });
 }
 
 }  // namespace wallheat

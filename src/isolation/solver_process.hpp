@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "isolation/plan_job.hpp"
+#include "isolation/task_runner.hpp"
 
 // A process that solves plans for a worker, and may die of it. What they say to each other:
 // message_channel.hpp.
@@ -13,7 +13,7 @@ namespace wallheat {
 
 /// What a solver process does: solves with the jobs of what `open` gives until the other side is
 /// gone. Returns an exit status. Throws DecodeError if what it hears makes no sense.
-int serve_seat(const std::function<JobSource(const JobSettings&)>& open);
+int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open);
 
 /// The command that 'wallheat run' starts for itself. Returns an ExitStatus; throws UsageError if
 /// anybody else does. The arguments mean nothing.

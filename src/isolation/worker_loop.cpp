@@ -18,108 +18,124 @@ namespace {
 
 // How long a worker sleeps at most before it looks whether there are messages. It has plans in
 // stock, so no lane waits for this.
-constexpr std::chrono::milliseconds look_interval{5};
+constexpr std::chrono::milliseconds poll_interval{5};
 
 class Worker {
  public:
   Worker(Link& link, const WorkerContext& context)
-      : link_(link), context_(context), agent_(context.sign_s), seats_(context.program) {}
+      : link_(link),
+        context_(context),
+        agent_(context.heartbeat_interval_s),
+        processes_(context.program) {}
 
   bool run() {
-    while (!end_) {
+    while (!shutdown_) {
       try {
-        look();
+        check();
       } catch (const std::exception& error) {
         if (agent_.has_left()) throw;
-        agent_.leave(Bye::Why::broken, error.what());
+        agent_.leave(Bye::Cause::failed, error.what());
       }
-      if (silent_s_ > context_.silence_s)
+      if (since_rank0_message_s_ > context_.heartbeat_timeout_s)
         throw RunError(
             fmt::format("rank 0 has said nothing for {:.0f} s and seems to be gone; what was "
                         "stored is safe, go on with --resume",
-                        std::floor(silent_s_)));
+                        std::floor(since_rank0_message_s_)));
     }
-    return end_->together;
+    return shutdown_->all_ranks_present;
   }
 
  private:
-  void look() {
+  void check() {
     // It sleeps while it waits for the side that will speak next.
-    const bool waits = agent_.waits_for_rank_0();
-    hear_seats(waits ? std::chrono::milliseconds{0} : look_interval);
-    auto envelope = link_.receive(waits ? look_interval : std::chrono::milliseconds{0});
-    const double passed_s = lap_s();
+    const bool waits = agent_.has_no_active_process();
+    poll_processes(waits ? std::chrono::milliseconds{0} : poll_interval);
+    auto envelope = link_.receive(waits ? poll_interval : std::chrono::milliseconds{0});
+    const double passed_s = elapsed_capped_s();
     now_s_ += passed_s;
-    silent_s_ = envelope ? 0 : silent_s_ + passed_s;
-    for (; envelope && !end_; envelope = link_.receive(std::chrono::milliseconds{0}))
-      hear(*envelope);
-    if (context_.interrupted() && !agent_.has_left()) leave(Bye::Why::interrupted, "interrupted");
+    since_rank0_message_s_ = envelope ? 0 : since_rank0_message_s_ + passed_s;
+    for (; envelope && !shutdown_; envelope = link_.receive(std::chrono::milliseconds{0}))
+      poll(*envelope);
+    if (context_.interrupted() && !agent_.has_left()) leave(Bye::Cause::interrupted, "interrupted");
     agent_.tick(now_s_);
-    carry_out();
+    flush_outbox();
   }
 
   /// The time since the last call, as far as it counts: not while this process was stopped, or
   /// waited for the kernel.
-  double lap_s() {
-    const double longest_s = std::max(0.25, context_.sign_s / 4);
+  double elapsed_capped_s() {
+    const double longest_s = std::max(0.25, context_.heartbeat_interval_s / 4);
     const auto now = context_.now();
-    const std::chrono::duration<double> passed = now - std::exchange(lap_began_, now);
+    const std::chrono::duration<double> passed = now - std::exchange(lap_start_, now);
     return std::min(passed.count(), longest_s);
   }
 
-  void hear_seats(std::chrono::milliseconds at_most) {
-    auto events = seats_.poll(at_most);
+  void poll_processes(std::chrono::milliseconds at_most) {
+    auto events = processes_.poll(at_most);
     // First, so that the agent knows what a process that has ended was at.
-    for (std::size_t seat = 0; seat < seats_.count(); ++seat)
-      seats_.progress(seat,
-                      [&](const PlanProgress& progress) { agent_.progressed(seat, progress); });
-    for (auto& [seat, what] : events)
-      std::visit([&, number = seat](auto& each) { agent_.heard(number, std::move(each)); }, what);
+    for (std::size_t process = 0; process < processes_.count(); ++process)
+      processes_.for_each_progress(
+          process, [&](const PlanProgress& progress) { agent_.on_progress(process, progress); });
+    for (auto& [process, what] : events)
+      std::visit([&, number = process](auto& message) { on_message(number, message); }, what);
   }
 
-  void hear(const Envelope& envelope) {
+  void poll(const Envelope& envelope) {
     ToWorker message;
     try {
       message = decode_to_worker(envelope.message);
     } catch (const DecodeError&) {
-      return leave(Bye::Why::refused,
+      return leave(Bye::Cause::incompatible,
                    "the messages of rank 0 are not understood, as those of another version of "
                    "wallheat would be");
     }
-    std::visit([this](const auto& each) { on(each); }, message);
+    std::visit([this](const auto& each) { on_message(each); }, message);
   }
 
-  void on(const Setup& setup) {
+  void on_message(const Setup& setup) {
     if (agent_.has_left() || !devices_.empty()) return;
-    if (const auto difference = context_.difference(setup); !difference.empty())
-      return leave(Bye::Why::refused, difference);
-    devices_ = context_.open();
+    if (const auto difference = context_.find_mismatch(setup); !difference.empty())
+      return leave(Bye::Cause::incompatible, difference);
+    devices_ = context_.open_devices();
     std::vector<Agent::Device> devices;
     for (const WorkerDevice& device : devices_) {
-      const JobSettings& settings = device.seats.front();
-      devices.push_back({device.seats.size(), device.facts, settings.plan_timeout_s});
-      for (const JobSettings& seat : device.seats) seats_.add(seat);
+      const SolveConfig& settings = device.processes.front();
+      devices.push_back({device.processes.size(), device.properties, settings.plan_timeout_s});
+      for (const SolveConfig& process : device.processes) processes_.add(process);
     }
-    agent_.open(std::move(devices));
+    agent_.open_devices(std::move(devices));
   }
-  void on(const Work& work) { agent_.heard(work); }
-  void on(const Stop& stop) {
-    hear_seats(std::chrono::milliseconds{0});  // what is solved is not to be lost
-    agent_.heard(stop);
+  void on_message(const Assignment& assignment) { agent_.on_assignment(assignment); }
+  void on_message(const Stop&) {
+    poll_processes(std::chrono::milliseconds{0});  // what is solved is not to be lost
+    agent_.on_stop();
   }
-  void on(const End& end) { end_ = end; }
+  void on_message(const Shutdown& shutdown) { shutdown_ = shutdown; }
+  void on_message(std::size_t process, const ProcessReady& ready) {
+    agent_.on_process_ready(process, ready);
+  }
+  void on_message(std::size_t process, TaskResult& result) {
+    agent_.on_result(process, std::move(result));
+  }
+  void on_message(std::size_t process, const SourceOutage& outage) {
+    agent_.on_source_outage(process, outage);
+  }
+  void on_message(std::size_t process, const ProcessExit& exit) {
+    agent_.on_process_exit(process, exit);
+  }
 
-  void leave(Bye::Why why, const std::string& reason) {
-    hear_seats(std::chrono::milliseconds{0});
+  void leave(Bye::Cause why, const std::string& reason) {
+    poll_processes(std::chrono::milliseconds{0});
     agent_.leave(why, reason);
   }
 
-  void carry_out() {
+  void flush_outbox() {
     Agent::Outbox outbox = std::exchange(agent_.outbox, {});
-    for (const Agent::Order& order : outbox.orders) {
-      if (order.kind == Agent::Order::Kind::start) seats_.start(order.seat);
-      if (order.kind == Agent::Order::Kind::give) seats_.give(order.seat, order.task);
-      if (order.kind == Agent::Order::Kind::kill) seats_.kill(order.seat);
+    for (const Agent::ProcessCommand& order : outbox.orders) {
+      if (order.kind == Agent::ProcessCommand::Kind::start) processes_.start(order.process);
+      if (order.kind == Agent::ProcessCommand::Kind::assign)
+        processes_.assign(order.process, order.task);
+      if (order.kind == Agent::ProcessCommand::Kind::kill) processes_.kill(order.process);
     }
     for (const std::string& warning : outbox.warnings) print_error("wallheat: {}", warning);
     for (FromWorker& message : outbox.messages) send(message);
@@ -128,15 +144,15 @@ class Worker {
   void send(FromWorker& message) {
     auto* report = std::get_if<WorkerReport>(&message);
     if (auto* bye = std::get_if<Bye>(&message)) bye->host = context_.host;
-    if (report != nullptr && (report->ready || now_s_ >= next_look_s_)) {
-      next_look_s_ = now_s_ + context_.sign_s;
+    if (report != nullptr && (report->ready || now_s_ >= next_poll_s_)) {
+      next_poll_s_ = now_s_ + context_.heartbeat_interval_s;
       report->peak_memory = peak_memory();
       // A GPU that is given up tells nothing any more.
-      if (!devices_.empty() && devices_[agent_.device_in_use()].gpu_samples)
-        report->gpu = devices_[agent_.device_in_use()].gpu_samples();
+      if (!devices_.empty() && devices_[agent_.device_in_use()].take_gpu_sample)
+        report->gpu_sample = devices_[agent_.device_in_use()].take_gpu_sample();
     }
-    if (report != nullptr && !report->has_news()) {
-      link_.send_sign_of_life(0, encode(message));
+    if (report != nullptr && !report->has_payload()) {
+      link_.send_heartbeat(0, encode(message));
     } else {
       link_.send(0, encode(message));
     }
@@ -145,13 +161,13 @@ class Worker {
   Link& link_;
   const WorkerContext& context_;
   Agent agent_;
-  Seats seats_;
+  SolverProcessPool processes_;
   std::vector<WorkerDevice> devices_{};
-  std::chrono::steady_clock::time_point lap_began_ = context_.now();
+  std::chrono::steady_clock::time_point lap_start_ = context_.now();
   double now_s_ = 0;
-  double silent_s_ = 0;     // rank 0
-  double next_look_s_ = 0;  // at memory and GPU
-  std::optional<End> end_{};
+  double since_rank0_message_s_ = 0;  // rank 0
+  double next_poll_s_ = 0;            // at memory and GPU
+  std::optional<Shutdown> shutdown_{};
 };
 
 }  // namespace

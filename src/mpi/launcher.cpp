@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "mpi/mpi_session.hpp"
+#include "mpi/mpi_environment.hpp"
 
 namespace wallheat {
 namespace {
@@ -21,7 +21,7 @@ const char* launched_rank_text() {
 
 bool launched_by_mpi() { return launched_rank_text() != nullptr; }
 
-bool may_be_bound_by_launcher() {
+bool launcher_may_bind_cores() {
   const auto is_none = [](const char* name) {
     const char* text = std::getenv(name);
     return text != nullptr && std::string_view(text) == "none";
@@ -30,7 +30,7 @@ bool may_be_bound_by_launcher() {
          !is_none("SLURM_CPU_BIND_TYPE");
 }
 
-bool survives_deaths() { return std::getenv("OMPI_MCA_orte_enable_recovery") != nullptr; }
+bool recovery_enabled() { return std::getenv("OMPI_MCA_orte_enable_recovery") != nullptr; }
 
 int launched_rank() {
   const char* text = launched_rank_text();

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/mpi_session.hpp"
+#include "mpi/mpi_environment.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -48,7 +48,7 @@ bool is_done(Transfer& transfer) {
 
 class MpiLink final : public Link {
  public:
-  explicit MpiLink(int size) : size_(size), signs_of_life_(static_cast<std::size_t>(size)) {}
+  explicit MpiLink(int size) : size_(size), heartbeats_(static_cast<std::size_t>(size)) {}
   [[nodiscard]] int size() const override { return size_; }
 
   void send(int peer, Bytes message) override {
@@ -58,8 +58,8 @@ class MpiLink final : public Link {
               "MPI_Isend");
   }
 
-  void send_sign_of_life(int peer, Bytes message) override {
-    Transfer& last = signs_of_life_[static_cast<std::size_t>(peer)];
+  void send_heartbeat(int peer, Bytes message) override {
+    Transfer& last = heartbeats_[static_cast<std::size_t>(peer)];
     if (!is_done(last)) return;
     last.message = in_words(std::move(message));
     // A synchronous send is done when the peer has taken it, not when MPI has put it away: all
@@ -78,14 +78,14 @@ class MpiLink final : public Link {
       forget_sent();
       accept_announced();
       if (auto envelope = take_arrived()) {
-        pause_ = shortest_pause;
+        pause_ = min_pause;
         return envelope;
       }
       const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
           deadline - std::chrono::steady_clock::now());
       if (left.count() <= 0) return std::nullopt;
       std::this_thread::sleep_for(std::min(pause_, left));
-      pause_ = std::min(pause_ * 2, 100 * shortest_pause);
+      pause_ = std::min(pause_ * 2, 100 * min_pause);
     }
   }
 
@@ -97,13 +97,13 @@ class MpiLink final : public Link {
   }
 
  private:
-  static constexpr std::chrono::microseconds shortest_pause{20};
+  static constexpr std::chrono::microseconds min_pause{20};
 
   /// Looks at a few each time, as dead peers may leave many that never go, and each look takes
   /// time.
   void forget_sent() {
-    constexpr std::size_t most_looks = 16;
-    for (std::size_t k = std::min(sent_.size(), most_looks); k > 0; --k) {
+    constexpr std::size_t max_polls = 16;
+    for (std::size_t k = std::min(sent_.size(), max_polls); k > 0; --k) {
       if (is_done(sent_.front()))
         sent_.pop_front();
       else
@@ -123,25 +123,25 @@ class MpiLink final : public Link {
       if (announced == 0) return;
       int words = 0;
       check_mpi(MPI_Get_count(&status, MPI_UINT64_T, &words), "MPI_Get_count");
-      Transfer& coming = coming_.emplace_back(
+      Transfer& coming = incoming_.emplace_back(
           Transfer{status.MPI_SOURCE, Bytes(static_cast<std::size_t>(words) * 8)});
       check_mpi(MPI_Imrecv(coming.message.data(), words, MPI_UINT64_T, &handle, &coming.request),
                 "MPI_Imrecv");
       // One that is complete is enough for now, so that many small ones make no long list.
-      if (coming_.size() == 1 && is_done(coming)) return;
+      if (incoming_.size() == 1 && is_done(coming)) return;
     }
   }
 
   /// The first message that is complete, in the order of its sender.
   std::optional<Envelope> take_arrived() {
     std::set<int> held_up;  // behind a message that has not arrived
-    for (auto next = coming_.begin(); next != coming_.end(); ++next) {
+    for (auto next = incoming_.begin(); next != incoming_.end(); ++next) {
       if (held_up.contains(next->peer) || !is_done(*next)) {
         held_up.insert(next->peer);
         continue;
       }
       Envelope envelope{next->peer, std::move(next->message)};
-      coming_.erase(next);
+      incoming_.erase(next);
       const auto fill = std::to_integer<std::ptrdiff_t>(envelope.message.back());
       envelope.message.erase(envelope.message.end() - fill, envelope.message.end());
       return envelope;
@@ -150,12 +150,12 @@ class MpiLink final : public Link {
   }
 
   int size_;
-  std::list<Transfer> sent_;             // and not yet gone
-  std::vector<Transfer> signs_of_life_;  // the last to each peer
-  std::list<Transfer> coming_;           // in the order in which they were announced
+  std::list<Transfer> sent_;          // and not yet gone
+  std::vector<Transfer> heartbeats_;  // the last to each peer
+  std::list<Transfer> incoming_;      // in the order in which they were announced
   // It goes on from call to call: frequent looks for nothing must not begin with the shortest each
   // time.
-  std::chrono::microseconds pause_ = shortest_pause;
+  std::chrono::microseconds pause_ = min_pause;
 };
 
 }  // namespace

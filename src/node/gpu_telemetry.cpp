@@ -157,7 +157,7 @@ std::vector<GpuProcess> GpuTelemetry::processes() {
       continue;
     for (const NvmlProcess& holder : holders)
       found[holder.pid].memory_bytes =
-          ~holder.used_bytes == 0 ? GpuSample::unknown : static_cast<double>(holder.used_bytes);
+          ~holder.used_bytes == 0 ? nan_value : static_cast<double>(holder.used_bytes);
     break;
   }
   std::array<NvmlProcessUtilization, 1024> users{};
@@ -190,7 +190,7 @@ std::vector<GpuProcess> GpuTelemetry::processes() {
 }
 
 double GpuTelemetry::integrated_energy_j(double power_w) {
-  if (std::isnan(power_w)) return GpuSample::unknown;
+  if (std::isnan(power_w)) return nan_value;
   const auto now = std::chrono::steady_clock::now();
   if (!std::isnan(last_power_w_)) {
     const std::chrono::duration<double> passed = now - last_time_;
@@ -259,7 +259,7 @@ GpuSampler::~GpuSampler() {
   has_ended ? thread_.join() : thread_.detach();
 }
 
-std::optional<GpuSample> GpuSampler::take() {
+std::optional<GpuSample> GpuSampler::take_latest() {
   const auto now = std::chrono::seconds(0);
   if (ended_.valid() && ended_.wait_for(now) == std::future_status::ready) ended_.get();  // throws
   const std::scoped_lock lock(shared_->mutex);

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/gpu_figures.hpp"
+#include "core/gpu_stats.hpp"
 
 namespace wallheat {
 
@@ -34,7 +34,7 @@ class GpuTelemetry {
 
   std::shared_ptr<const Nvml> nvml_;
   void* device_ = nullptr;
-  double last_power_w_ = GpuSample::unknown;
+  double last_power_w_ = nan_value;
   std::chrono::steady_clock::time_point last_time_;
   double integrated_j_ = 0;
   unsigned long long latest_process_us_ = 0;
@@ -61,7 +61,7 @@ class GpuSampler {
 
   /// The latest sample, once. Throws RunError, once, if the GPU did not answer: there will be no
   /// more samples.
-  [[nodiscard]] std::optional<GpuSample> take();
+  [[nodiscard]] std::optional<GpuSample> take_latest();
 
  private:
   struct Shared;

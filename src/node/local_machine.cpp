@@ -55,7 +55,7 @@ void read_group(const fs::path& group, CgroupLimits& limits) {
 
 /// Reads a group and those around it, from `root` on. A missing one has no limits: so it is
 /// in a container that sees names of its host: there `root` is its own group.
-void walk(const fs::path& root, const std::string& path, CgroupLimits& limits) {
+void read_cgroup_ancestors(const fs::path& root, const std::string& path, CgroupLimits& limits) {
   fs::path group = root;
   read_group(group, limits);
   if (path.starts_with("/..")) return;  // outside of what can be seen
@@ -74,10 +74,10 @@ CgroupLimits cgroup_limits(const fs::path& process, const fs::path& mount) {
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const std::string path = line.substr(second + 1);
-    if (controllers == ",,") walk(mount, path, limits);
+    if (controllers == ",,") read_cgroup_ancestors(mount, path, limits);
     for (const char* name : {"cpu", "memory"})
       if (controllers.find("," + std::string(name) + ",") != std::string::npos)
-        walk(mount / name, path, limits);
+        read_cgroup_ancestors(mount / name, path, limits);
   }
   return limits;
 }
@@ -102,7 +102,7 @@ using Bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, FreeBitmap
 
 /// Linux draws a number at each start. All containers of a system see the same one, and their cpus
 /// have the same numbers; two hosts of one name do not share it. Empty if it is hidden.
-std::string running_system() {
+std::string boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string number;
   std::getline(file, number);
@@ -164,7 +164,7 @@ std::vector<Core> list_cores(hwloc_topology_t topology, hwloc_const_bitmap_t all
 /// A bit a cpu, as Linux's calls take it.
 using CpuMask = std::vector<cpu_set_t>;
 std::size_t bytes_of(const CpuMask& mask) { return mask.size() * sizeof(cpu_set_t); }
-constexpr int most_cpus = 1 << 17;  // Linux counts 8192
+constexpr int max_cpus = 1 << 17;  // Linux counts 8192
 
 std::string text(const std::vector<int>& cpus) {
   std::string list;
@@ -182,7 +182,7 @@ std::uint64_t memory_of_host() {
 
 }  // namespace
 
-void leave_out_topology_plugins() { (void)::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 0); }
+void disable_hwloc_plugins() { (void)::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 0); }
 
 Machine local_machine() {
   const Topology topology = load_topology();
@@ -191,8 +191,8 @@ Machine local_machine() {
   Machine machine{.host = host_name(),
                   .cores = list_cores(topology.get(), allowed.get()),
                   .gpus = {},
-                  .no_gpu = {},
-                  .system = running_system(),
+                  .no_gpu_reason = {},
+                  .system_id = boot_id(),
                   .host_cores = static_cast<int>(list_cores(topology.get(), unbound).size()),
                   .quotas = {}};
   CgroupLimits limits = cgroup_limits();
@@ -205,7 +205,7 @@ Machine local_machine() {
   }
   GpuSupport support = gpu_support();
   machine.gpus = std::move(support.gpus);
-  machine.no_gpu = std::move(support.reason);
+  machine.no_gpu_reason = std::move(support.reason);
   return machine;
 }
 
@@ -213,7 +213,7 @@ void bind_this_thread(const std::vector<int>& cpus) {
   std::vector<int> wanted = cpus;
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-  if (wanted.empty() || wanted.front() < 0 || wanted.back() >= most_cpus) {
+  if (wanted.empty() || wanted.front() < 0 || wanted.back() >= max_cpus) {
     throw RunError("a thread cannot be bound to the cpus '" + text(cpus) + "'");
   }
   CpuMask mask(static_cast<std::size_t>(wanted.back()) / CPU_SETSIZE + 1);
@@ -233,11 +233,11 @@ void bind_this_thread(const std::vector<int>& cpus) {
 
 std::vector<int> bound_cpus() {
   // Linux refuses a mask that is smaller than its own and does not tell how large that is.
-  CpuMask mask(most_cpus / CPU_SETSIZE);
+  CpuMask mask(max_cpus / CPU_SETSIZE);
   if (sched_getaffinity(0, bytes_of(mask), mask.data()) != 0)
     fail("the cpus that a thread is bound to cannot be read", errno);
   std::vector<int> cpus;
-  for (int cpu = 0; cpu < most_cpus; ++cpu)
+  for (int cpu = 0; cpu < max_cpus; ++cpu)
     if (CPU_ISSET_S(cpu, bytes_of(mask), mask.data())) cpus.push_back(cpu);
   return cpus;
 }
@@ -256,7 +256,7 @@ std::int64_t peak_memory() {
   return 0;
 }
 
-bool restart_peak_memory() {
+bool reset_peak_memory() {
   // 5 is for the peak alone: proc(5)
   return static_cast<bool>(std::ofstream("/proc/self/clear_refs") << "5" << std::flush);
 }

@@ -13,7 +13,7 @@ namespace wallheat {
 /// To be called before threads start. hwloc does not load its plugins then (for XML, X11, OpenCL),
 /// which takes longer than all else that local_machine() does, and tells nothing it asks for. A
 /// user's HWLOC_PLUGINS_PATH holds.
-void leave_out_topology_plugins();
+void disable_hwloc_plugins();
 
 /// The cores that this process may use (one entry a core: its hardware threads count once) and the
 /// GPUs that this build can solve on. What mpirun, Slurm, taskset or a cgroup allowed is read from
@@ -52,15 +52,15 @@ struct CgroupLimits {
 [[nodiscard]] std::int64_t peak_memory();
 
 /// What was held before counts no longer. Returns false if the system does not allow it.
-[[nodiscard]] bool restart_peak_memory();
+[[nodiscard]] bool reset_peak_memory();
 
 /// What the system tells about a core of this machine. What it does not tell is empty or 0.
 struct Processor {
   std::string model;
-  double clock_hz = 0;  ///< the highest it may run at; if that is unknown, that of now
-  std::size_t first_cache_bytes = 0;   ///< of data, of a core
-  std::size_t second_cache_bytes = 0;  ///< of a core
-  std::size_t third_cache_bytes = 0;   ///< shared by cores
+  double clock_hz = 0;              ///< the highest it may run at; if that is unknown, that of now
+  std::size_t l1d_cache_bytes = 0;  ///< of data, of a core
+  std::size_t l2_cache_bytes = 0;   ///< of a core
+  std::size_t l3_cache_bytes = 0;   ///< shared by cores
 };
 
 [[nodiscard]] Processor local_processor();

@@ -14,8 +14,8 @@ namespace {
 /// MemTotal less MemAvailable (proc(5)); without these NaN.
 double memory_used_bytes(const std::filesystem::path& meminfo) {
   constexpr double bytes_a_kb = 1024;
-  double total_kb = GpuSample::unknown;
-  double available_kb = GpuSample::unknown;
+  double total_kb = nan_value;
+  double available_kb = nan_value;
   std::ifstream stream(meminfo);
   std::string name;
   for (double kb = 0; stream >> name >> kb; stream.ignore(80, '\n')) {
@@ -43,7 +43,7 @@ NodeTelemetry::NodeTelemetry(double now_s, const std::string& gpu_library,
       problems_.push_back("no readings of GPU " + std::to_string(gpu.index) + ": " + error.what());
     }
   }
-  (void)of_each(&GpuTelemetry::sample);  // energy from here on
+  (void)read_each_gpu(&GpuTelemetry::sample);  // energy from here on
 }
 
 NodeTelemetry::Ticks NodeTelemetry::ticks() const {
@@ -60,7 +60,7 @@ NodeTelemetry::Ticks NodeTelemetry::ticks() const {
 }
 
 template <class Reading>
-std::vector<Reading> NodeTelemetry::of_each(Reading (GpuTelemetry::*ask)()) {
+std::vector<Reading> NodeTelemetry::read_each_gpu(Reading (GpuTelemetry::*ask)()) {
   std::vector<Reading> readings(gpus_.size());
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     if (!sources_[i]) continue;
@@ -80,15 +80,15 @@ NodeSample NodeTelemetry::sample(double now_s) {
   const double all = last_.all - before.all;
   // The times of idle cpus may go back a little (proc(5)).
   const double busy_pct =
-      all > 0 ? std::clamp(100 * (last_.busy - before.busy) / all, 0.0, 100.0) : GpuSample::unknown;
+      all > 0 ? std::clamp(100 * (last_.busy - before.busy) / all, 0.0, 100.0) : nan_value;
   return {now_s - start_s_, busy_pct, memory_used_bytes(proc_ / "meminfo"),
-          of_each(&GpuTelemetry::sample)};
+          read_each_gpu(&GpuTelemetry::sample)};
 }
 
 std::vector<std::vector<GpuProcess>> NodeTelemetry::gpu_processes() {
-  return of_each(&GpuTelemetry::processes);
+  return read_each_gpu(&GpuTelemetry::processes);
 }
 
-std::vector<std::string> NodeTelemetry::take_problems() { return std::exchange(problems_, {}); }
+std::vector<std::string> NodeTelemetry::take_warnings() { return std::exchange(problems_, {}); }
 
 }  // namespace wallheat

@@ -11,10 +11,10 @@ namespace wallheat {
 
 /// What a node did at one moment, or since the moment before. NaN if the system does not tell.
 struct NodeSample {
-  double seconds = 0;                             ///< since the first look
-  double cpu_busy_pct = GpuSample::unknown;       ///< of the time of all cpus, by whatever process
-  double memory_used_bytes = GpuSample::unknown;  ///< what new processes could not have now
-  std::vector<GpuSample> gpus;                    ///< in the order of NodeTelemetry::gpus()
+  double seconds = 0;                    ///< since the first look
+  double cpu_busy_pct = nan_value;       ///< of the time of all cpus, by whatever process
+  double memory_used_bytes = nan_value;  ///< what new processes could not have now
+  std::vector<GpuSample> gpus;           ///< in the order of NodeTelemetry::gpus()
 };
 
 /// Reads the processors, the memory and all GPUs of this node.
@@ -31,7 +31,7 @@ class NodeTelemetry {
   [[nodiscard]] NodeSample sample(double now_s);
   [[nodiscard]] std::vector<std::vector<GpuProcess>> gpu_processes();
   /// What could not be read, a sentence each, once.
-  [[nodiscard]] std::vector<std::string> take_problems();
+  [[nodiscard]] std::vector<std::string> take_warnings();
 
  private:
   /// The time of all cpus since the start of the system.
@@ -42,7 +42,7 @@ class NodeTelemetry {
   [[nodiscard]] Ticks ticks() const;
   /// Asks each GPU that answers; the others have a Reading that is empty.
   template <class Reading>
-  std::vector<Reading> of_each(Reading (GpuTelemetry::*ask)());
+  std::vector<Reading> read_each_gpu(Reading (GpuTelemetry::*ask)());
 
   double start_s_;
   std::filesystem::path proc_;

@@ -21,7 +21,7 @@ const Core* core_near(const Cores& cores, const Gpu& gpu) {
 }
 
 /// The GPU of each worker, or null.
-std::vector<const Gpu*> deal_gpus(const std::vector<Machine>& workers) {
+std::vector<const Gpu*> assign_gpus(const std::vector<Machine>& workers) {
   std::vector<const Gpu*> gpus(workers.size());
   std::set<std::string> taken;  // by uuid, as processes number their GPUs on their own
   for (std::size_t i = 0; i < workers.size(); ++i)
@@ -80,8 +80,8 @@ Cores take_part(std::vector<Cores>& parts, const Gpu* gpu, const Cores& all) {
 }
 
 /// Workers with the same cores divide them.
-void deal_cores(const std::vector<Machine>& workers, const std::vector<const Gpu*>& gpus,
-                std::size_t most, std::vector<Placement>& placements) {
+void divide_cores(const std::vector<Machine>& workers, const std::vector<const Gpu*>& gpus,
+                  std::size_t most, std::vector<Placement>& placements) {
   std::map<std::vector<int>, std::vector<std::size_t>> alike;  // by cpus
   for (const bool with_gpu : {true, false}) {
     for (std::size_t i = 0; i < workers.size(); ++i) {
@@ -98,7 +98,7 @@ void deal_cores(const std::vector<Machine>& workers, const std::vector<const Gpu
     for (const Cores& part : parts) ++users[part.front().cpu];
     for (const std::size_t i : sharers) {
       Cores part = take_part(parts, gpus[i], all);
-      placements[i].shared = users[part.front().cpu] > 1;
+      placements[i].shares_cores = users[part.front().cpu] > 1;
       if (most > 0 && part.size() > most) part.resize(most);
       for (const Core& core : part) placements[i].cpus.push_back(core.cpu);
     }
@@ -106,8 +106,8 @@ void deal_cores(const std::vector<Machine>& workers, const std::vector<const Gpu
 }
 
 /// mpirun may have bound workers to few cores, and then the others stay idle.
-void warn_of_binding(const std::vector<Machine>& workers, bool may_be_bound,
-                     std::vector<Placement>& placements) {
+void warn_about_binding(const std::vector<Machine>& workers, bool may_be_bound,
+                        std::vector<Placement>& placements) {
   std::set<int> usable;
   int most = 0;
   for (const Machine& worker : workers) {
@@ -116,7 +116,7 @@ void warn_of_binding(const std::vector<Machine>& workers, bool may_be_bound,
   }
   if (2 * static_cast<int>(usable.size()) > most) return;
   for (Placement& placement : placements)
-    placement.why_limited =
+    placement.core_limit_reason =
         "the workers of its host may use only " + std::to_string(usable.size()) + " of its " +
         std::to_string(most) + " cores, " +
         (may_be_bound ? "as they were bound when they were started; mpirun --bind-to "
@@ -130,26 +130,26 @@ void apply_quotas(const std::vector<Machine>& workers, std::vector<Placement>& p
   for (std::size_t i = 0; i < workers.size(); ++i) {
     if (placements[i].gpu) continue;
     for (const CpuQuota& quota : workers[i].quotas) {
-      groups[quota.group].first = quota.cpus;
-      groups[quota.group].second.push_back(&placements[i]);
+      groups[quota.cgroup_id].first = quota.cpus;
+      groups[quota.cgroup_id].second.push_back(&placements[i]);
     }
   }
   for (const auto& [number, group] : groups) {
     const auto& [cpus, members] = group;
     double cores = 0;
-    for (const Placement* member : members) cores += static_cast<double>(threads_of(*member));
+    for (const Placement* member : members) cores += static_cast<double>(solver_count(*member));
     double before = 0;  // cores of the members so far
     for (Placement* const member : members) {
       const double from = std::ceil(cpus * before / cores);
-      before += static_cast<double>(threads_of(*member));
+      before += static_cast<double>(solver_count(*member));
       const double share = std::max(std::ceil(cpus * before / cores) - from, 1.0);
-      if (share >= static_cast<double>(threads_of(*member))) continue;
+      if (share >= static_cast<double>(solver_count(*member))) continue;
       std::ostringstream clause;
       clause << "a CPU quota of " << cpus << " for " << members.size()
              << (members.size() == 1 ? " worker" : " workers") << " lets it have " << share
              << (share == 1 ? " thread" : " threads");
       member->threads = static_cast<int>(share);
-      member->why_limited = clause.str();
+      member->core_limit_reason = clause.str();
     }
   }
 }
@@ -160,7 +160,7 @@ std::vector<Placement> place_workers(const std::vector<Machine>& workers, Device
                                      int threads_per_worker, bool may_be_bound) {
   std::vector<Placement> placements(workers.size());
   std::vector<const Gpu*> gpus(workers.size());
-  if (device != DeviceChoice::cpu) gpus = deal_gpus(workers);
+  if (device != DeviceChoice::cpu) gpus = assign_gpus(workers);
   for (std::size_t i = 0; i < workers.size(); ++i) {
     const Machine& worker = workers[i];
     if (gpus[i] != nullptr) {
@@ -172,15 +172,17 @@ std::vector<Placement> place_workers(const std::vector<Machine>& workers, Device
       throw RunError("worker " + std::to_string(i + 1) + " on host " + worker.host +
                      " gets no GPU of its own (" + std::to_string(workers.size() - without) +
                      " usable for the " + std::to_string(workers.size()) + " workers there" +
-                     (worker.gpus.empty() && !worker.no_gpu.empty() ? "; " + worker.no_gpu : "") +
+                     (worker.gpus.empty() && !worker.no_gpu_reason.empty()
+                          ? "; " + worker.no_gpu_reason
+                          : "") +
                      "), so start at most one worker for each GPU or let the CPU solve as well");
     }
     if (device != DeviceChoice::cpu)
-      placements[i].no_gpu =
-          worker.gpus.empty() ? worker.no_gpu : "the others of its host have them all";
+      placements[i].no_gpu_reason =
+          worker.gpus.empty() ? worker.no_gpu_reason : "the others of its host have them all";
   }
-  deal_cores(workers, gpus, static_cast<std::size_t>(threads_per_worker), placements);
-  warn_of_binding(workers, may_be_bound, placements);
+  divide_cores(workers, gpus, static_cast<std::size_t>(threads_per_worker), placements);
+  warn_about_binding(workers, may_be_bound, placements);
   apply_quotas(workers, placements);
   return placements;
 }

@@ -14,15 +14,16 @@ struct Placement {
   std::vector<int> cpus;         ///< without a GPU one solver is pinned to each, in this order;
                                  ///< with a GPU all that feeds it is bound to all of them
   std::optional<int> gpu{};      ///< ordinal of the GPU to solve on; none: the CPU
-  bool shared = false;           ///< it shares cores with another worker, for want of cores
+  bool shares_cores = false;     ///< it shares cores with another worker, for want of cores
   std::optional<int> threads{};  ///< the number of solvers if a CPU quota has time for fewer than
                                  ///< cpus, each bound to all cpus
-  std::string why_limited{};  ///< a clause on what keeps it from more cores, if that may be unmeant
-  std::string no_gpu{};       ///< a clause on why it has no GPU, if a GPU was not ruled out
+  std::string
+      core_limit_reason{};  ///< a clause on what keeps it from more cores, if that may be unmeant
+  std::string no_gpu_reason{};  ///< a clause on why it has no GPU, if a GPU was not ruled out
 };
 
 /// How many plans a worker without a GPU solves at a time.
-[[nodiscard]] inline std::size_t threads_of(const Placement& placement) {
+[[nodiscard]] inline std::size_t solver_count(const Placement& placement) {
   return placement.threads ? static_cast<std::size_t>(*placement.threads) : placement.cpus.size();
 }
 

@@ -22,15 +22,17 @@ PlanIds listed_ids(const std::filesystem::path& directory) {
   for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    const auto found = plan_file_of(name);
+    const auto found = parse_plan_file_name(name);
     if (found && found->first == PlanFile::domain) ids.emplace_back(found->second);
   }
   if (error)
     throw RunError("the directory " + directory.string() + " cannot be read: " + error.message());
-  return unlisted_ids(directory.string(), std::move(ids));
+  return sorted_ids_without_list(directory.string(), std::move(ids));
 }
 
-bool is_list(const std::filesystem::path& name) { return name == ids_name || name == spacing_name; }
+bool is_list(const std::filesystem::path& name) {
+  return name == ids_file_name || name == spacing_name;
+}
 
 class DirectorySource final : public PlanSource {
  public:
@@ -38,7 +40,7 @@ class DirectorySource final : public PlanSource {
 
   [[nodiscard]] std::filesystem::path path() const override { return directory_; }
   [[nodiscard]] PlanIds ids() const override {
-    const auto list = directory_ / ids_name;
+    const auto list = directory_ / ids_file_name;
     std::error_code unknown;  // then the list cannot be read, which has its own sentence
     const auto status = std::filesystem::symlink_status(list, unknown);
     return status.type() == std::filesystem::file_type::not_found ? listed_ids(directory_)
@@ -48,29 +50,29 @@ class DirectorySource final : public PlanSource {
     return std::nullopt;
   }
   [[nodiscard]] FloorPlan load(const PlanKey& plan) const override {
-    return read_of(directory_, [&] { return load_floor_plan(directory_, plan.id); });
+    return read_checking_source(directory_, [&] { return load_floor_plan(directory_, plan.id); });
   }
   [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
-                                            std::size_t most_cells) const override {
-    return read_of(directory_, [&] {
+                                            std::size_t max_cells) const override {
+    return read_checking_source(directory_, [&] {
       const InputFile file(plan_file(directory_, id, PlanFile::interior));
-      npy::expect_at_most(most_cells, file.name(), file.size());
-      return npy::read_mask({file.name(), file.part(0, file.size())}, most_cells);
+      npy::require_max_cells(max_cells, file.name(), file.size());
+      return npy::read_mask({file.name(), file.read_range(0, file.size())}, max_cells);
     });
   }
   [[nodiscard]] GridShape shape(const PlanKey& plan) const override {
-    return read_of(directory_, [&] { return floor_plan_shape(directory_, plan.id); });
+    return read_checking_source(directory_, [&] { return floor_plan_shape(directory_, plan.id); });
   }
   [[nodiscard]] bool has_source(const std::string& id) const override {
-    return read_of(directory_, [&] { return examine(id).size() > 2; });
+    return read_checking_source(directory_, [&] { return examine(id).size() > 2; });
   }
   [[nodiscard]] std::uint64_t stamp(const PlanKey& plan) const override {
-    const auto files = read_of(directory_, [&] { return examine(plan.id); });
+    const auto files = read_checking_source(directory_, [&] { return examine(plan.id); });
     std::vector<std::uint64_t> numbers;
     for (const struct stat& file : files)
       for (const auto number : {file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec})
         numbers.push_back(static_cast<std::uint64_t>(number));
-    return stamp_of(numbers);
+    return combine_stamps(numbers);
   }
 
  private:
@@ -78,7 +80,7 @@ class DirectorySource final : public PlanSource {
   [[nodiscard]] std::vector<struct stat> examine(const std::string& id) const {
     std::vector<struct stat> found;
     for (const PlanFile each : all_plan_files) {
-      if (each == PlanFile::source && !has_source_file(directory_, id)) continue;
+      if (each == PlanFile::source && !has_heat_source_file(directory_, id)) continue;
       const std::filesystem::path file = plan_file(directory_, id, each);
       if (::stat(file.c_str(), &found.emplace_back()) != 0)
         throw InputError(file.string() + ": " +
@@ -92,17 +94,17 @@ class DirectorySource final : public PlanSource {
 
 }  // namespace
 
-bool is_name_of_plans(const std::filesystem::path& name) {
-  return is_list(name) || plan_file_of(name.string());
+bool is_plan_file_name(const std::filesystem::path& name) {
+  return is_list(name) || parse_plan_file_name(name.string());
 }
 
-bool is_among_plans(const std::filesystem::path& file) {
+bool is_plan_input(const std::filesystem::path& file) {
   const std::filesystem::path directory = file.parent_path();
   const std::string name = file.filename().string();
-  if (const auto found = plan_file_of(name))
+  if (const auto found = parse_plan_file_name(name))
     return std::ranges::any_of(all_plan_files, [&](PlanFile other) {
       std::error_code unknown;
-      const std::string sibling = std::string(found->second).append(plan_file_ending(other));
+      const std::string sibling = std::string(found->second).append(plan_file_suffix(other));
       return std::filesystem::exists(directory / sibling, unknown);
     });
   if (!is_list(file.filename())) return false;

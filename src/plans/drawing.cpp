@@ -17,7 +17,7 @@ namespace {
 
 static_assert(sizeof(PixelColour) == 3, "libpng writes three bytes a pixel");
 
-Grid<PixelColour> pixels_of(const NamedBytes& png, std::size_t most_a_side) {
+Grid<PixelColour> pixels_of(const NamedBytes& png, std::size_t max_per_side) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   const auto fail = [&](const std::string& cause) {
@@ -26,10 +26,10 @@ Grid<PixelColour> pixels_of(const NamedBytes& png, std::size_t most_a_side) {
   };
   if (png_image_begin_read_from_memory(&image, png.bytes.data(), png.bytes.size()) == 0)
     fail(image.message);
-  if (std::max(image.width, image.height) > most_a_side)
-    fail("more than " + std::to_string(most_a_side) + " pixels along a side");
+  if (std::max(image.width, image.height) > max_per_side)
+    fail("more than " + std::to_string(max_per_side) + " pixels along a side");
   // A pixel takes at least a bit. A file that is too short is refused before memory is asked for.
-  if (std::uint64_t{image.height} * (image.width / 8) > most_unpacked(png.bytes.size()))
+  if (std::uint64_t{image.height} * (image.width / 8) > max_inflated_size(png.bytes.size()))
     fail("it is too short for " + std::to_string(image.width) + " x " +
          std::to_string(image.height) + " pixels");
   image.format = PNG_FORMAT_RGB;
@@ -45,9 +45,10 @@ double distance_between(PixelColour a, PixelColour b) {
 }
 
 /// The use whose colour is the nearest.
-DrawnPlan::Use& use_of(PixelColour colour, std::vector<DrawnPlan::Use>& uses) {
-  return *std::ranges::min_element(
-      uses, {}, [&](const DrawnPlan::Use& use) { return distance_between(colour, use.colour); });
+DrawnPlan::ColourUse& use_of(PixelColour colour, std::vector<DrawnPlan::ColourUse>& uses) {
+  return *std::ranges::min_element(uses, {}, [&](const DrawnPlan::ColourUse& use) {
+    return distance_between(colour, use.colour);
+  });
 }
 
 template <class T, class Visit>
@@ -59,14 +60,14 @@ void for_each_at_edge(const Grid<T>& grid, const Visit& visit) {
 }
 
 /// Room, the walls in their order, and the outside, if the picture has one.
-std::vector<DrawnPlan::Use> uses_of(const Grid<PixelColour>& pixels, const Legend& legend) {
-  std::vector<DrawnPlan::Use> uses{{white, "room"}};
+std::vector<DrawnPlan::ColourUse> uses_of(const Grid<PixelColour>& pixels, const Legend& legend) {
+  std::vector<DrawnPlan::ColourUse> uses{{white, "room"}};
   for (const auto& [colour, temperature] : legend.walls)
-    uses.push_back({colour, "wall of " + python_float(temperature) + " °C"});
+    uses.push_back({colour, "wall of " + format_repr(temperature) + " °C"});
   std::map<PixelColour, std::size_t> others;
   for_each_at_edge(pixels, [&](PixelColour colour) {
     const double distance = distance_between(colour, use_of(colour, uses).colour);
-    if (distance > std::min(legend.near, Legend().near)) ++others[colour];
+    if (distance > std::min(legend.colour_tolerance, Legend().colour_tolerance)) ++others[colour];
   });
   const auto most =
       std::ranges::max_element(others, {}, &std::pair<const PixelColour, std::size_t>::second);
@@ -76,12 +77,12 @@ std::vector<DrawnPlan::Use> uses_of(const Grid<PixelColour>& pixels, const Legen
 
 /// The number of each pixel's use; counts the pixels of each.
 Grid<std::uint32_t> meanings_of(const Grid<PixelColour>& pixels, const std::string& name,
-                                double near, std::vector<DrawnPlan::Use>& uses) {
+                                double near, std::vector<DrawnPlan::ColourUse>& uses) {
   Grid<std::uint32_t> meanings(pixels.rows, pixels.cols);
   std::size_t odd = 0;
   std::size_t first_odd = 0;
   for (std::size_t i = 0; i < pixels.cells.size(); ++i) {
-    DrawnPlan::Use& use = use_of(pixels.cells[i], uses);
+    DrawnPlan::ColourUse& use = use_of(pixels.cells[i], uses);
     const double distance = distance_between(pixels.cells[i], use.colour);
     meanings.cells[i] = static_cast<std::uint32_t>(&use - uses.data());
     ++use.pixels;
@@ -92,7 +93,7 @@ Grid<std::uint32_t> meanings_of(const Grid<PixelColour>& pixels, const std::stri
     throw InputError(
         name + ": the pixel at x " + std::to_string(first_odd % pixels.cols) + ", y " +
         std::to_string(first_odd / pixels.cols) + " is " + to_text(pixels.cells[first_odd]) +
-        ", which is near no --wall, nor white, nor the outside (" + counted(odd, "such pixel") +
+        ", which is near no --wall, nor white, nor the outside (" + count_text(odd, "such pixel") +
         "): name it by --wall, paint it over, draw without smooth edges, or allow a "
         "larger --near");
   return meanings;
@@ -135,16 +136,16 @@ std::string to_text(PixelColour colour) {
   return text;
 }
 
-DrawnPlan plan_in_drawing(const NamedBytes& png, const Legend& legend) {
-  constexpr std::size_t most_cells_a_side = 16384;
-  const auto pixels = pixels_of(png, most_cells_a_side / legend.cells_a_pixel);
+DrawnPlan plan_from_image(const NamedBytes& png, const Legend& legend) {
+  constexpr std::size_t max_cells_per_side = 16384;
+  const auto pixels = pixels_of(png, max_cells_per_side / legend.cells_per_pixel);
   DrawnPlan drawn;
   drawn.uses = uses_of(pixels, legend);
-  const auto meanings = meanings_of(pixels, png.name, legend.near, drawn.uses);
+  const auto meanings = meanings_of(pixels, png.name, legend.colour_tolerance, drawn.uses);
   if (drawn.uses.front().pixels == 0)
     throw InputError(png.name + ": nothing in it is white, so it has no room");
-  for_each_at_edge(meanings,
-                   [&](std::uint32_t meaning) { drawn.room_at_edge += meaning == 0 ? 1U : 0U; });
+  for_each_at_edge(
+      meanings, [&](std::uint32_t meaning) { drawn.edge_room_pixels += meaning == 0 ? 1U : 0U; });
   drawn.plan = plan_of(meanings, legend);
   return drawn;
 }

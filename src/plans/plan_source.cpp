@@ -19,7 +19,7 @@ namespace {
 /// The text of a file beside the plans.
 std::string text_of_file(const std::filesystem::path& file) {
   try {
-    const NamedBytes text = read_input(file);
+    const NamedBytes text = read_input_file(file);
     return {reinterpret_cast<const char*>(text.bytes.data()), text.bytes.size()};
   } catch (const InputError& error) {
     throw RunError(error.what());
@@ -35,7 +35,7 @@ bool is_zip(const std::filesystem::path& path) {
 
 }  // namespace
 
-void expect_available(const std::filesystem::path& source) {
+void require_available(const std::filesystem::path& source) {
   std::error_code error;
   if (std::filesystem::is_directory(source, error)) {
     const std::filesystem::directory_iterator listing(source, error);
@@ -54,14 +54,14 @@ void expect_available(const std::filesystem::path& source) {
 }
 
 /// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/).
-std::uint64_t stamp_of(std::span<const std::uint64_t> numbers) {
+std::uint64_t combine_stamps(std::span<const std::uint64_t> numbers) {
   std::uint64_t stamp = 0xcbf29ce484222325;
   for (const std::byte byte : std::as_bytes(numbers))
     stamp = (stamp ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
   return stamp;
 }
 
-SharedPlanSource open_plan_source(const std::filesystem::path& path, Listing listing) {
+SharedPlanSource open_plan_source(const std::filesystem::path& path, ListingMode listing) {
   if (std::filesystem::is_directory(path)) return directory_source(path);
   if (!std::filesystem::exists(path))
     throw RunError("--data: there is no directory or zip archive " + path.string());
@@ -71,7 +71,7 @@ SharedPlanSource open_plan_source(const std::filesystem::path& path, Listing lis
   return zip_source(path, listing);
 }
 
-std::optional<double> spacing_of_plans(const std::filesystem::path& path) {
+std::optional<double> read_spacing(const std::filesystem::path& path) {
   std::string file = (path / spacing_name).string();
   std::optional<std::string> text;
   if (std::filesystem::is_directory(path)) {
@@ -79,11 +79,11 @@ std::optional<double> spacing_of_plans(const std::filesystem::path& path) {
     text = text_of_file(file);
   } else if (is_zip(path)) {
     file = path.string() + ": " + spacing_name;
-    text = text_beside_plans(path, spacing_name);
+    text = read_sidecar_text(path, spacing_name);
   }
   if (!text) return std::nullopt;
   text->erase(text->find_last_not_of(" \t\r\n") + 1);
-  const auto spacing = number_of<double>(*text);
+  const auto spacing = parse_number<double>(*text);
   if (!spacing || !std::isfinite(*spacing) || *spacing <= 0)
     throw RunError(file + " must hold one number above 0, the distance of neighbouring cells");
   return spacing;

@@ -19,17 +19,17 @@
 namespace wallheat {
 
 /// Throws SourceUnavailable, with one sentence, if the directory or file cannot be read.
-void expect_available(const std::filesystem::path& source);
+void require_available(const std::filesystem::path& source);
 
 /// Reads something of a source. If that fails because of a plan, the source itself is looked at,
 /// and the plan once more, as the source may have come back in between. Throws what `read` throws,
 /// and SourceUnavailable.
 template <class Read>
-auto read_of(const std::filesystem::path& source, Read read) {
+auto read_checking_source(const std::filesystem::path& source, Read read) {
   try {
     return read();
   } catch (const InputError&) {
-    expect_available(source);
+    require_available(source);
   }
   return read();
 }
@@ -62,9 +62,9 @@ class PlanSource {
   /// archive, where its list has the plan's files. Nothing if the id is enough.
   [[nodiscard]] virtual std::optional<EntryOffsets> entry_offsets(const std::string& id) const = 0;
   [[nodiscard]] virtual FloorPlan load(const PlanKey& plan) const = 0;
-  /// The mask alone. If it has more than `most_cells`, that is an InputError, too.
+  /// The mask alone. If it has more than `max_cells`, that is an InputError, too.
   [[nodiscard]] virtual Grid<std::uint8_t> interior(const std::string& id,
-                                                    std::size_t most_cells) const = 0;
+                                                    std::size_t max_cells) const = 0;
   [[nodiscard]] virtual GridShape shape(const PlanKey& plan) const = 0;
   /// Reads no cell.
   [[nodiscard]] virtual bool has_source(const std::string& id) const = 0;
@@ -74,7 +74,7 @@ class PlanSource {
 };
 
 /// One number for several. Other numbers almost certainly give another one.
-[[nodiscard]] std::uint64_t stamp_of(std::span<const std::uint64_t> numbers);
+[[nodiscard]] std::uint64_t combine_stamps(std::span<const std::uint64_t> numbers);
 
 using SharedPlanSource = std::shared_ptr<const PlanSource>;
 
@@ -85,34 +85,34 @@ using SharedPlanSource = std::shared_ptr<const PlanSource>;
 
 /// Whether a directory of plans has a use for a file of this name: ID_domain.npy, ID_interior.npy,
 /// ID_source.npy, building_ids.txt, spacing.txt.
-[[nodiscard]] bool is_name_of_plans(const std::filesystem::path& name);
+[[nodiscard]] bool is_plan_file_name(const std::filesystem::path& name);
 /// Whether a file is, or would be, read together with floor plans that lie beside it.
-[[nodiscard]] bool is_among_plans(const std::filesystem::path& file);
+[[nodiscard]] bool is_plan_input(const std::filesystem::path& file);
 
 /// When an archive's list of files is read. That of millions takes seconds, and memory.
-enum class Listing { now, if_needed };
+enum class ListingMode { eager, lazy };
 
 /// A directory or a zip archive of one, whatever its name. Throws RunError if `path` is neither.
 [[nodiscard]] SharedPlanSource open_plan_source(const std::filesystem::path& path,
-                                                Listing listing = Listing::now);
+                                                ListingMode listing = ListingMode::eager);
 
 /// The distance of neighbouring cells, in the unit in which the plans' sources are given per
 /// square: what spacing.txt beside the plans says. Nothing if it is not said, or `path` is neither
 /// directory nor archive. Throws RunError if spacing.txt holds anything but a number above 0.
-[[nodiscard]] std::optional<double> spacing_of_plans(const std::filesystem::path& path);
+[[nodiscard]] std::optional<double> read_spacing(const std::filesystem::path& path);
 
-inline constexpr const char* ids_name = "building_ids.txt";
+inline constexpr const char* ids_file_name = "building_ids.txt";
 inline constexpr const char* spacing_name = "spacing.txt";
 
 /// The files of a directory of plans in a zip archive: as `zip -r` makes it of the directory, or
 /// numpy.savez_compressed of arrays with these names. Throws RunError if the archive is damaged as
 /// a whole, or holds the plans of two directories or none.
 [[nodiscard]] SharedPlanSource zip_source(const std::filesystem::path& archive,
-                                          Listing listing = Listing::now);
+                                          ListingMode listing = ListingMode::eager);
 
 /// What the file of that name beside the plans of an archive holds; nothing if there is none.
 /// Throws RunError, also if the archive holds no plans.
-[[nodiscard]] std::optional<std::string> text_beside_plans(const std::filesystem::path& archive,
+[[nodiscard]] std::optional<std::string> read_sidecar_text(const std::filesystem::path& archive,
                                                            const std::string& name);
 
 /// XXH3 (64 bit) of what the solver gets: shape, start field, mask, and the source if there is one.

@@ -34,15 +34,15 @@ std::array<std::size_t, 3> tail_of(Bytes entry) {
 }
 
 /// Takes the numbers that do not fit into 32 bits from the extra fields. False if one is missing.
-bool take_large_numbers(ZipArchive::Member& member, Bytes extra) {
+bool read_zip64_extra(ZipArchive::Member& member, Bytes extra) {
   std::vector<std::uint64_t*> wanted;
-  for (std::uint64_t* number : {&member.size, &member.packed, &member.offset})
-    if (*number == in_extra_field) wanted.push_back(number);
+  for (std::uint64_t* number : {&member.size, &member.compressed_size, &member.offset})
+    if (*number == zip64_sentinel) wanted.push_back(number);
   while (!wanted.empty() && extra.size() >= 4) {
     const auto kind = number_at<std::uint16_t>(extra, 0);
     const Bytes field = extra.subspan(4).first(
         std::min<std::size_t>(number_at<std::uint16_t>(extra, 2), extra.size() - 4));
-    if (kind == large_numbers) {
+    if (kind == zip64_extra_id) {
       if (field.size() < 8 * wanted.size()) return false;
       for (std::size_t k = 0; k < wanted.size(); ++k)
         *wanted[k] = number_at<std::uint64_t>(field, 8 * k);
@@ -56,15 +56,15 @@ bool take_large_numbers(ZipArchive::Member& member, Bytes extra) {
 /// `entry` is as long as its lengths say. Throws RunError if it is damaged.
 void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t entry_offset) {
   const auto [name, extra, comment] = tail_of(entry);
-  member.name = as_text(entry.subspan(entry_bytes, name));
+  member.name = as_text(entry.subspan(central_header_bytes, name));
   member.entry_offset = entry_offset;
   member.encrypted = (number_at<std::uint16_t>(entry, 8) & 1) != 0;
   member.method = number_at<std::uint16_t>(entry, 10);
   member.crc32 = number_at<std::uint32_t>(entry, 16);
-  member.packed = number_at<std::uint32_t>(entry, 20);
+  member.compressed_size = number_at<std::uint32_t>(entry, 20);
   member.size = number_at<std::uint32_t>(entry, 24);
   member.offset = number_at<std::uint32_t>(entry, 42);
-  if (!take_large_numbers(member, entry.subspan(entry_bytes + name, extra)))
+  if (!read_zip64_extra(member, entry.subspan(central_header_bytes + name, extra)))
     throw RunError("its list of members is damaged");
 }
 
@@ -91,63 +91,66 @@ void require_inside(std::string_view name) {
 }  // namespace
 
 ZipArchive::ZipArchive(const std::filesystem::path& path) try : path_(path), file_(path) {
-  find_list();
+  find_central_directory();
 } catch (const InputError& error) {
   throw RunError(error.what());
 } catch (const RunError& error) {
   fail_to_use(path, error.what());
 }
 
-void ZipArchive::find_list() {
+void ZipArchive::find_central_directory() {
   // The end is a record of a fixed size and a comment. A locator of a larger one may precede it.
   const std::uint64_t tail_bytes =
-      std::min<std::uint64_t>(file_.size(), locator_bytes + end_bytes + longest_comment);
+      std::min<std::uint64_t>(file_.size(), locator_bytes + end_bytes + max_comment_bytes);
   const std::uint64_t tail_offset = file_.size() - tail_bytes;
-  const std::vector<std::byte> tail = file_.part(tail_offset, tail_bytes);
-  std::size_t at = as_text(tail).rfind(end_mark);
+  const std::vector<std::byte> tail = file_.read_range(tail_offset, tail_bytes);
+  std::size_t at = as_text(tail).rfind(end_signature);
   while (at != std::string_view::npos &&
          (tail.size() - at < end_bytes ||
           number_at<std::uint16_t>(tail, at + 20) != tail.size() - at - end_bytes))
-    at = at == 0 ? std::string_view::npos : as_text(tail).rfind(end_mark, at - 1);
+    at = at == 0 ? std::string_view::npos : as_text(tail).rfind(end_signature, at - 1);
   if (at == std::string_view::npos)
     throw RunError("it does not end with a list of members, as if it was cut off");
   members_ = number_at<std::uint16_t>(tail, at + 10);
-  list_bytes_ = number_at<std::uint32_t>(tail, at + 12);
-  list_offset_ = number_at<std::uint32_t>(tail, at + 16);
+  directory_bytes_ = number_at<std::uint32_t>(tail, at + 12);
+  directory_offset_ = number_at<std::uint32_t>(tail, at + 16);
   std::uint64_t list_end = tail_offset + at;
-  if (at >= locator_bytes && as_text(tail).substr(at - locator_bytes).starts_with(locator_mark)) {
+  if (at >= locator_bytes &&
+      as_text(tail).substr(at - locator_bytes).starts_with(zip64_locator_signature)) {
     list_end = number_at<std::uint64_t>(tail, at - locator_bytes + 8);
-    if (list_end > file_.size() || file_.size() - list_end < large_end_bytes)
+    if (list_end > file_.size() || file_.size() - list_end < zip64_end_bytes)
       throw RunError("its list of members is damaged");
-    const std::vector<std::byte> end = file_.part(list_end, large_end_bytes);
-    if (!as_text(end).starts_with(large_end_mark)) throw RunError("its list of members is damaged");
+    const std::vector<std::byte> end = file_.read_range(list_end, zip64_end_bytes);
+    if (!as_text(end).starts_with(zip64_end_signature))
+      throw RunError("its list of members is damaged");
     members_ = number_at<std::uint64_t>(end, 32);
-    list_bytes_ = number_at<std::uint64_t>(end, 40);
-    list_offset_ = number_at<std::uint64_t>(end, 48);
+    directory_bytes_ = number_at<std::uint64_t>(end, 40);
+    directory_offset_ = number_at<std::uint64_t>(end, 48);
   }
-  if (list_offset_ > list_end || list_bytes_ != list_end - list_offset_)
+  if (directory_offset_ > list_end || directory_bytes_ != list_end - directory_offset_)
     throw RunError("its list of members is not where it says, as if a part was cut out");
-  if (members_ > list_bytes_ / entry_bytes) throw RunError("its list of members is damaged");
+  if (members_ > directory_bytes_ / central_header_bytes)
+    throw RunError("its list of members is damaged");
 }
 
 void ZipArchive::for_each_member(const std::function<void(const Member&)>& visit) const try {
-  constexpr std::uint64_t longest_entry = entry_bytes + 3 * 65535;
+  constexpr std::uint64_t longest_entry = central_header_bytes + 3 * 65535;
   constexpr std::uint64_t window_bytes = 8 * longest_entry;
   std::vector<std::byte> window;
   std::uint64_t window_at = 0;
   std::uint64_t count = 0;
   Member member;
-  for (std::uint64_t entry_offset = 0; entry_offset < list_bytes_; ++count) {
-    const std::uint64_t left = list_bytes_ - entry_offset;
+  for (std::uint64_t entry_offset = 0; entry_offset < directory_bytes_; ++count) {
+    const std::uint64_t left = directory_bytes_ - entry_offset;
     if (entry_offset + std::min(left, longest_entry) > window_at + window.size()) {
       window_at = entry_offset;
-      window = file_.part(list_offset_ + entry_offset, std::min(left, window_bytes));
+      window = file_.read_range(directory_offset_ + entry_offset, std::min(left, window_bytes));
     }
     const Bytes rest = Bytes(window).subspan(entry_offset - window_at);
-    if (rest.size() < entry_bytes || !as_text(rest).starts_with(entry_mark))
+    if (rest.size() < central_header_bytes || !as_text(rest).starts_with(central_header_signature))
       throw RunError("its list of members is damaged");
     const auto [name, extra, comment] = tail_of(rest);
-    const std::size_t length = entry_bytes + name + extra + comment;
+    const std::size_t length = central_header_bytes + name + extra + comment;
     if (rest.size() < length) throw RunError("its list of members is damaged");
     fill(member, rest.first(length), entry_offset);
     require_inside(member.name);
@@ -165,14 +168,18 @@ ZipArchive::Member ZipArchive::member_at(std::uint64_t entry_offset) const {
   const auto changed = [&] {
     return InputError(path_.string() + ": its list of members has changed since it was opened");
   };
-  if (entry_offset > list_bytes_ || list_bytes_ - entry_offset < entry_bytes) throw changed();
-  std::vector<std::byte> entry = file_.part(list_offset_ + entry_offset, entry_bytes);
+  if (entry_offset > directory_bytes_ || directory_bytes_ - entry_offset < central_header_bytes)
+    throw changed();
+  std::vector<std::byte> entry =
+      file_.read_range(directory_offset_ + entry_offset, central_header_bytes);
   const auto [name, extra, comment] = tail_of(entry);
-  const std::size_t length = entry_bytes + name + extra;
-  if (!as_text(entry).starts_with(entry_mark) || list_bytes_ - entry_offset < length)
+  const std::size_t length = central_header_bytes + name + extra;
+  if (!as_text(entry).starts_with(central_header_signature) ||
+      directory_bytes_ - entry_offset < length)
     throw changed();
   entry.resize(length);
-  file_.read_at(list_offset_ + entry_offset + entry_bytes, std::span(entry).subspan(entry_bytes));
+  file_.read_at(directory_offset_ + entry_offset + central_header_bytes,
+                std::span(entry).subspan(central_header_bytes));
   try {
     Member member;
     fill(member, entry, entry_offset);
@@ -188,24 +195,25 @@ NamedBytes ZipArchive::read(const Member& member) const {
   const auto part = [&](std::uint64_t offset, std::uint64_t count) {
     if (offset > file_.size() || count > file_.size() - offset)
       refuse("is damaged: it is longer than the archive");
-    return file_.part(offset, count);
+    return file_.read_range(offset, count);
   };
   if (member.encrypted) refuse("is encrypted; make the archive without a password");
   if (member.method != stored && member.method != deflated)
     refuse("is compressed by method " + std::to_string(member.method) +
            ", which is not known; make the archive with deflate");
-  const std::vector<std::byte> head = part(member.offset, local_bytes);
-  const std::uint64_t name_at = member.offset + local_bytes;
+  const std::vector<std::byte> head = part(member.offset, local_header_bytes);
+  const std::uint64_t name_at = member.offset + local_header_bytes;
   const auto name_bytes = number_at<std::uint16_t>(head, 26);
-  if (!as_text(head).starts_with(local_mark) ||
+  if (!as_text(head).starts_with(local_header_signature) ||
       as_text(part(name_at, name_bytes)) != std::string_view(member.name))
     refuse("is damaged: it is not where the list of members says");
   std::vector<std::byte> packed =
-      part(name_at + name_bytes + number_at<std::uint16_t>(head, 28), member.packed);
+      part(name_at + name_bytes + number_at<std::uint16_t>(head, 28), member.compressed_size);
   if (member.method == stored) {
     held.bytes = std::move(packed);
   } else {
-    if (member.size > most_unpacked(packed.size())) refuse("is damaged: its size is not possible");
+    if (member.size > max_inflated_size(packed.size()))
+      refuse("is damaged: its size is not possible");
     held.bytes.resize(member.size);
     if (!inflate_raw(packed, held.bytes)) refuse("is damaged: it cannot be unpacked");
   }

@@ -20,27 +20,28 @@ namespace zip_format {
 // The format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 
 /// What the parts begin with.
-inline constexpr std::string_view local_mark = "PK\x03\x04";
-inline constexpr std::string_view entry_mark = "PK\x01\x02";
-inline constexpr std::string_view large_end_mark = "PK\x06\x06";
-inline constexpr std::string_view locator_mark = "PK\x06\x07";  ///< says where the large end is
-inline constexpr std::string_view end_mark = "PK\x05\x06";
+inline constexpr std::string_view local_header_signature = "PK\x03\x04";
+inline constexpr std::string_view central_header_signature = "PK\x01\x02";
+inline constexpr std::string_view zip64_end_signature = "PK\x06\x06";
+inline constexpr std::string_view zip64_locator_signature =
+    "PK\x06\x07";  ///< says where the large end is
+inline constexpr std::string_view end_signature = "PK\x05\x06";
 
 /// Bytes of the parts without names, extra fields and comments.
-inline constexpr std::size_t local_bytes = 30;
-inline constexpr std::size_t entry_bytes = 46;
-inline constexpr std::size_t large_end_bytes = 56;
+inline constexpr std::size_t local_header_bytes = 30;
+inline constexpr std::size_t central_header_bytes = 46;
+inline constexpr std::size_t zip64_end_bytes = 56;
 inline constexpr std::size_t locator_bytes = 20;
 inline constexpr std::size_t end_bytes = 22;
-inline constexpr std::size_t longest_comment = 65535;
+inline constexpr std::size_t max_comment_bytes = 65535;
 
 /// Methods of compression.
 inline constexpr std::uint16_t stored = 0;
 inline constexpr std::uint16_t deflated = 8;
 
 /// A 32-bit number that stands for a 64-bit one in the extra field of this kind.
-inline constexpr std::uint32_t in_extra_field = 0xffffffff;
-inline constexpr std::uint16_t large_numbers = 1;
+inline constexpr std::uint32_t zip64_sentinel = 0xffffffff;
+inline constexpr std::uint16_t zip64_extra_id = 1;
 
 }  // namespace zip_format
 
@@ -51,12 +52,12 @@ class ZipArchive {
  public:
   struct Member {
     std::string name;
-    std::uint64_t entry_offset = 0;  ///< of its entry in the list, in bytes
-    std::uint64_t offset = 0;        ///< where it begins in the file
-    std::uint64_t packed = 0;        ///< bytes that it takes there
-    std::uint64_t size = 0;          ///< bytes that it holds
-    std::uint32_t crc32 = 0;         ///< of what it holds
-    std::uint16_t method = 0;        ///< 0: stored, 8: deflated
+    std::uint64_t entry_offset = 0;     ///< of its entry in the list, in bytes
+    std::uint64_t offset = 0;           ///< where it begins in the file
+    std::uint64_t compressed_size = 0;  ///< bytes that it takes there
+    std::uint64_t size = 0;             ///< bytes that it holds
+    std::uint32_t crc32 = 0;            ///< of what it holds
+    std::uint16_t method = 0;           ///< 0: stored, 8: deflated
     bool encrypted = false;
   };
 
@@ -74,12 +75,12 @@ class ZipArchive {
   [[nodiscard]] NamedBytes read(const Member& member) const;
 
  private:
-  void find_list();
+  void find_central_directory();
 
   std::filesystem::path path_;
   InputFile file_;
-  std::uint64_t list_offset_ = 0;
-  std::uint64_t list_bytes_ = 0;
+  std::uint64_t directory_offset_ = 0;
+  std::uint64_t directory_bytes_ = 0;
   std::uint64_t members_ = 0;
 };
 

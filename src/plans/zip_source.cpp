@@ -35,7 +35,7 @@ std::size_t number_of_file(PlanFile file) { return static_cast<std::size_t>(file
 
 /// A part of a plan's stamp. Its files may come in any order: the parts are combined by xor.
 std::uint64_t stamp_of_file(PlanFile file, const Member& member) {
-  return stamp_of(
+  return combine_stamps(
       std::array{static_cast<std::uint64_t>(file), member.size, std::uint64_t{member.crc32}});
 }
 
@@ -44,7 +44,7 @@ std::uint64_t stamp_of_file(PlanFile file, const Member& member) {
 std::string folder_of_plans(const ZipArchive& archive) {
   std::optional<std::string> folder;
   archive.for_each_member([&](const Member& member) {
-    if (!member.name.ends_with(plan_file_ending(PlanFile::domain))) return;
+    if (!member.name.ends_with(plan_file_suffix(PlanFile::domain))) return;
     const auto found = std::string_view(member.name).substr(0, member.name.rfind('/') + 1);
     if (folder && found.starts_with(*folder)) return;
     if (folder && !folder->starts_with(found))
@@ -110,8 +110,8 @@ class ArchiveIndex {
   void take(const Member& member) {
     if (!member.name.starts_with(folder_)) return;
     const auto name = std::string_view(member.name).substr(folder_.size());
-    if (name == ids_name) ids_file_ = member;
-    const auto found = plan_file_of(name);
+    if (name == ids_file_name) ids_file_ = member;
+    const auto found = parse_plan_file_name(name);
     if (!found || name.find('/') != std::string_view::npos) return;
     const auto [file, id] = *found;
     if (member.entry_offset >= no_entry) throw RunError("its list of members has more than 4 GiB");
@@ -128,7 +128,7 @@ class ArchiveIndex {
 
   std::string folder_;
   std::optional<Member> ids_file_;
-  IdList plans_;  ///< all of which there is a file
+  IdIndex plans_;  ///< all of which there is a file
   std::vector<EntryOffsets> entries_;
   std::vector<std::uint64_t> stamps_;
   mutable std::atomic<std::size_t> next_ = 0;  ///< after the plan that was found last
@@ -136,38 +136,38 @@ class ArchiveIndex {
 
 class ZipSource final : public PlanSource {
  public:
-  ZipSource(const std::filesystem::path& path, Listing listing) : archive_(path) {
-    if (listing == Listing::now) (void)index();
+  ZipSource(const std::filesystem::path& path, ListingMode listing) : archive_(path) {
+    if (listing == ListingMode::eager) (void)index();
   }
 
   [[nodiscard]] std::filesystem::path path() const override { return archive_.path(); }
   [[nodiscard]] PlanIds ids() const override {
     if (const auto& file = index().ids_file())
-      return ids_in(text_in(archive_, *file), path().string() + ": " + file->name);
-    return unlisted_ids(path().string(), index().plans());
+      return parse_ids(text_in(archive_, *file), path().string() + ": " + file->name);
+    return sorted_ids_without_list(path().string(), index().plans());
   }
   [[nodiscard]] std::optional<EntryOffsets> entry_offsets(const std::string& id) const override {
     return index().entry_offsets(id);
   }
   [[nodiscard]] FloorPlan load(const PlanKey& plan) const override {
-    return read_of(path(), [&] {
+    return read_checking_source(path(), [&] {
       const Files files = files_of(plan);
       const auto read = [&](PlanFile file) { return archive_.read(*files[number_of_file(file)]); };
       return read_floor_plan(read, files[number_of_file(PlanFile::source)].has_value());
     });
   }
   [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
-                                            std::size_t most_cells) const override {
-    return read_of(path(), [&] {
+                                            std::size_t max_cells) const override {
+    return read_checking_source(path(), [&] {
       const Member mask = *files_of(id)[number_of_file(PlanFile::interior)];
-      npy::expect_at_most(most_cells, path().string() + ": " + mask.name, mask.size);
-      return npy::read_mask(archive_.read(mask), most_cells);
+      npy::require_max_cells(max_cells, path().string() + ": " + mask.name, mask.size);
+      return npy::read_mask(archive_.read(mask), max_cells);
     });
   }
   /// That of the mask, as it is the smallest of the plan's arrays: what is compressed can only be
   /// read as a whole.
   [[nodiscard]] GridShape shape(const PlanKey& plan) const override {
-    return read_of(path(), [&] {
+    return read_checking_source(path(), [&] {
       const NamedBytes mask = archive_.read(*files_of(plan)[number_of_file(PlanFile::interior)]);
       return npy::read_shape(mask.name, mask.bytes, mask.bytes.size());
     });
@@ -195,7 +195,7 @@ class ZipSource final : public PlanSource {
   }
   /// Throws InputError if the plan lacks one of the two files that it must have.
   [[nodiscard]] EntryOffsets entries_of(const PlanKey& plan) const {
-    check_id(plan.id);
+    require_valid_id(plan.id);
     const EntryOffsets entries =
         plan.entry_offsets ? *plan.entry_offsets : index().entry_offsets(plan.id);
     const std::string folder = plan.entry_offsets ? "" : index().folder();
@@ -228,11 +228,11 @@ class ZipSource final : public PlanSource {
 
 }  // namespace
 
-SharedPlanSource zip_source(const std::filesystem::path& archive, Listing listing) {
+SharedPlanSource zip_source(const std::filesystem::path& archive, ListingMode listing) {
   return std::make_shared<ZipSource>(archive, listing);
 }
 
-std::optional<std::string> text_beside_plans(const std::filesystem::path& path,
+std::optional<std::string> read_sidecar_text(const std::filesystem::path& path,
                                              const std::string& name) {
   const ZipArchive archive(path);
   const std::string wanted = folder_of_plans(archive) + name;

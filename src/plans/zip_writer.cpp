@@ -38,10 +38,10 @@ void put_member(std::string& to, const ZipMember& member, std::uint16_t extra_by
 }  // namespace
 
 ZipMember compress_member(std::string name, std::string_view bytes) {
-  constexpr std::size_t most_bytes = std::numeric_limits<std::uint32_t>::max() - (1U << 20);
-  if (bytes.size() > most_bytes) throw RunError(name + " is too large for a zip archive");
+  constexpr std::size_t max_bytes = std::numeric_limits<std::uint32_t>::max() - (1U << 20);
+  if (bytes.size() > max_bytes) throw RunError(name + " is too large for a zip archive");
   const auto plain = std::as_bytes(std::span(bytes));
-  return {std::move(name), deflate_raw(plain, Effort::best),
+  return {std::move(name), deflate_raw(plain, CompressionLevel::best),
           static_cast<std::uint32_t>(plain.size()), crc32_of(plain)};
 }
 
@@ -51,21 +51,21 @@ void ZipWriter::write(std::string_view bytes) {
 }
 
 void ZipWriter::add(const ZipMember& member) {
-  const bool is_far = offset_ >= in_extra_field;
-  list_ += entry_mark;
+  const bool is_far = offset_ >= zip64_sentinel;
+  list_ += central_header_signature;
   put(list_, version_needed);  // made by
   put_member(list_, member, is_far ? 12 : 0);
   list_.append(10, '\0');  // no comment, first disk, no attributes
-  put(list_, is_far ? in_extra_field : static_cast<std::uint32_t>(offset_));
+  put(list_, is_far ? zip64_sentinel : static_cast<std::uint32_t>(offset_));
   list_ += member.name;
   if (is_far) {
-    put(list_, large_numbers);
+    put(list_, zip64_extra_id);
     put(list_, std::uint16_t{8});
     put(list_, offset_);
   }
   ++members_;
 
-  std::string head(local_mark);
+  std::string head(local_header_signature);
   put_member(head, member, 0);
   write(head + member.name);
   write({reinterpret_cast<const char*>(member.packed.data()), member.packed.size()});
@@ -75,8 +75,8 @@ void ZipWriter::finish() {
   const std::uint64_t list_offset = offset_;
   write(list_);
   const std::uint64_t large_end_offset = offset_;
-  std::string end(large_end_mark);
-  put(end, std::uint64_t{large_end_bytes - 12});  // of what follows
+  std::string end(zip64_end_signature);
+  put(end, std::uint64_t{zip64_end_bytes - 12});  // of what follows
   put(end, version_needed);
   put(end, version_needed);
   put(end, std::uint64_t{0});  // disks
@@ -84,17 +84,17 @@ void ZipWriter::finish() {
   put(end, members_);
   put(end, std::uint64_t{list_.size()});
   put(end, list_offset);
-  end += locator_mark;
+  end += zip64_locator_signature;
   put(end, std::uint32_t{0});
   put(end, large_end_offset);
   put(end, std::uint32_t{1});
-  end += end_mark;
+  end += end_signature;
   put(end, std::uint32_t{0});
   const auto few = static_cast<std::uint16_t>(std::min<std::uint64_t>(members_, 0xffff));
   put(end, few);
   put(end, few);
-  put(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(list_.size(), in_extra_field)));
-  put(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(list_offset, in_extra_field)));
+  put(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(list_.size(), zip64_sentinel)));
+  put(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(list_offset, zip64_sentinel)));
   put(end, std::uint16_t{0});  // no comment
   write(end);
   out_.flush();

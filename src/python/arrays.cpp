@@ -53,7 +53,7 @@ std::string shape_text(const py::array& array) {
   return py::str(array.attr("shape")).cast<std::string>();
 }
 
-Grid<double> numbers_of(const py::array& array, const std::string& name) {
+Grid<double> grid_from_array(const py::array& array, const std::string& name) {
   require_two_dimensions(array, name);
   const char kind = array.dtype().kind();
   const bool is_integer = kind == 'i' || kind == 'u';
@@ -69,11 +69,11 @@ Grid<double> numbers_of(const py::array& array, const std::string& name) {
           cell_name(name, static_cast<std::size_t>(found - grid.cells.begin()), grid.cols) +
           " is an integer that float64 may not hold exactly");
   }
-  check_values(grid, name);
+  require_finite_values(grid, name);
   return grid;
 }
 
-Grid<std::uint8_t> mask_of(const py::array& array, const std::string& name) {
+Grid<std::uint8_t> mask_from_array(const py::array& array, const std::string& name) {
   require_two_dimensions(array, name);
   const char kind = array.dtype().kind();
   if (kind == 'b' || (kind == 'u' && array.itemsize() == 1))
@@ -90,7 +90,7 @@ Grid<std::uint8_t> mask_of(const py::array& array, const std::string& name) {
   return grid_of<std::uint8_t>(values);
 }
 
-py::array_t<double> array_of(Grid<double>&& grid) {
+py::array_t<double> array_from_grid(Grid<double>&& grid) {
   auto owner = std::make_unique<Grid<double>>(std::move(grid));
   const py::capsule keeper(owner.get(),
                            [](void* kept) { delete static_cast<Grid<double>*>(kept); });

@@ -97,7 +97,7 @@ Solution solve_interruptibly(const FloorPlan& plan, const SolverOptions& options
 }
 
 /// The most able back end that this processor can run.
-SolverOptions options_of(SolverKind kind, const Limits& limits) {
+SolverOptions options_of(SolverKind kind, const SolveParameters& limits) {
   SolverOptions options;
   options.limits = limits;
   options.kind = kind;
@@ -106,7 +106,8 @@ SolverOptions options_of(SolverKind kind, const Limits& limits) {
 }
 
 template <class Value>
-Value named(const std::string& what, const std::string& name, std::initializer_list<Value> values) {
+Value parse_name(const std::string& what, const std::string& name,
+                 std::initializer_list<Value> values) {
   std::string names;
   for (const Value value : values) {
     if (to_string(value) == name) return value;
@@ -137,22 +138,22 @@ py::dict solve(const py::array& domain, const py::array& interior, double tolera
   require(device == "cpu" || device == "gpu",
           "device must be one of cpu, gpu, not '" + device + "'");
   const bool on_gpu = device == "gpu";
-  const auto kind =
-      named("solver", solver, {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady});
+  const auto kind = parse_name("solver", solver,
+                               {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady});
   require(!on_gpu || kind == SolverKind::jacobi, "a GPU has the solver jacobi alone");
-  const Limits limits{tolerance, max_iterations, accuracy,
-                      named("norm", norm, {Norm::max, Norm::l2}), spacing};
+  const SolveParameters limits{tolerance, max_iterations, accuracy,
+                               parse_name("norm", norm, {Norm::max, Norm::l2}), spacing};
   require_shape(interior, "interior", domain);
   if (source) require_shape(*source, "source", domain);
-  const FloorPlan plan{numbers_of(domain, "domain"), mask_of(interior, "interior"),
-                       source ? numbers_of(*source, "source") : Grid<double>{}};
+  const FloorPlan plan{grid_from_array(domain, "domain"), mask_from_array(interior, "interior"),
+                       source ? grid_from_array(*source, "source") : Grid<double>{}};
   Solution solution = solve_interruptibly(plan, options_of(kind, limits), on_gpu);
   const Statistics summary = statistics(solution.field, plan.interior);
-  return py::dict("field"_a = array_of(std::move(solution.field)),
+  return py::dict("field"_a = array_from_grid(std::move(solution.field)),
                   "iterations"_a = solution.iterations, "last_delta"_a = solution.last_delta,
-                  "converged"_a = solution.converged, "error_bound"_a = solution.bound,
+                  "converged"_a = solution.converged, "error_bound"_a = solution.error_bound,
                   "mean_temp"_a = summary.mean_temp, "std_temp"_a = summary.std_temp,
-                  "pct_above_18"_a = summary.pct_above_18, "pct_below_15"_a = summary.pct_below_15);
+                  "pct_above_18"_a = summary.pct_above, "pct_below_15"_a = summary.pct_below);
 }
 
 /// The grid with its ring is a plan of its own, whose ring is no room: so the ring counts as it is.
@@ -162,24 +163,24 @@ py::array_t<double> jacobi(const py::array& u, const py::array& interior_mask,
     throw InputError("u must be float64, as NumPy computes other types in other digits");
   if (interior_mask.dtype().kind() != 'b')
     throw InputError("interior_mask must be bool, as NumPy takes numbers for positions");
-  FloorPlan plan{numbers_of(u, "u"), {}};
-  const auto mask = mask_of(interior_mask, "interior_mask");
+  FloorPlan plan{grid_from_array(u, "u"), {}};
+  const auto mask = mask_from_array(interior_mask, "interior_mask");
   Grid<double>& domain = plan.domain;
   if (domain.rows != mask.rows + 2 || domain.cols != mask.cols + 2)
     throw InputError("u has the shape " + shape_text(u) + " and interior_mask " +
                      shape_text(interior_mask) +
                      "; u must have one row and one column more on each side");
-  if (max_iter < 1) return array_of(std::move(domain));
+  if (max_iter < 1) return array_from_grid(std::move(domain));
   plan.interior = Grid<std::uint8_t>(domain.rows, domain.cols);
   for (std::size_t row = 0; row < mask.rows; ++row)
     std::copy_n(&mask(row, 0), mask.cols, &plan.interior(row + 1, 1));
   // No change is below 0, or below NaN: then all iterations are made.
   const double tolerance = atol > 0 ? atol : 0;
-  const Limits limits{.tolerance = tolerance, .max_iterations = max_iter};
-  return array_of(solve_interruptibly(plan, options_of(SolverKind::jacobi, limits)).field);
+  const SolveParameters limits{.tolerance = tolerance, .max_iterations = max_iter};
+  return array_from_grid(solve_interruptibly(plan, options_of(SolverKind::jacobi, limits)).field);
 }
 
-void raise_as_python(std::exception_ptr pointer) {
+void translate_exception(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(std::move(pointer));
   } catch (const InputError& error) {
@@ -196,7 +197,7 @@ void raise_as_python(std::exception_ptr pointer) {
 }  // namespace
 
 PYBIND11_MODULE(_wallheat, module) {
-  py::register_exception_translator(&raise_as_python);
+  py::register_exception_translator(&translate_exception);
   module.attr("version") = std::string(version());
   module.def("solve", &solve);
   module.def("jacobi", &jacobi);

@@ -18,28 +18,28 @@ namespace wallheat {
 // takes the place of one that died.
 
 /// It has loaded and waits for plans.
-struct SeatReady {
-  std::uint32_t lanes = 1;  ///< plans that it solves at a time
+struct ProcessReady {
+  std::uint32_t slots = 1;  ///< plans that it solves at a time
   std::vector<int> cpus{};  ///< that it may use, read back from the system
-  static void fields(auto& visit, auto& self) { visit(self.lanes, self.cpus); }
+  static void fields(auto& visit, auto& self) { visit(self.slots, self.cpus); }
 };
 /// A plan is not solved: plans cannot be read for the time being.
-struct SourceAway {
+struct SourceOutage {
   std::uint32_t plan = 0;
   std::string reason;
   static void fields(auto& visit, auto& self) { visit(self.plan, self.reason); }
 };
 /// The last of a process.
-struct SeatEnd {
-  enum class Why : std::uint8_t {
-    died,           ///< `reason` goes on after "solver process"
-    gives_up,       ///< for a `reason` of its own
-    device_silent,  ///< its device does not answer, whatever plans it had
-    source_away     ///< while it loaded
+struct ProcessExit {
+  enum class Cause : std::uint8_t {
+    crashed,         ///< `reason` goes on after "solver process"
+    failed,          ///< for a `reason` of its own
+    device_timeout,  ///< its device does not answer, whatever plans it had
+    source_outage    ///< while it loaded
   };
-  Why why = Why::died;
+  Cause cause = Cause::crashed;
   std::string reason;
-  static void fields(auto& visit, auto& self) { visit(self.why, self.reason); }
+  static void fields(auto& visit, auto& self) { visit(self.cause, self.reason); }
 };
 
 /// A worker without I/O: it starts solver processes, hands them plans, tells rank 0, and judges who
@@ -55,46 +55,47 @@ class Agent {
  public:
   /// What plans are solved on.
   struct Device {
-    std::size_t seats = 1;
-    WorkerFacts facts;  ///< but for lanes, shares_process and bound_cpus: those the processes tell
-    double plan_timeout_s = 0;  ///< the longest without progress; 0: for ever
+    std::size_t processes = 1;
+    WorkerProperties
+        properties;  ///< but for lanes, shares_process and bound_cpus: those the processes tell
+    double progress_timeout_s = 0;  ///< the longest without progress; 0: for ever
   };
   /// To a seat.
-  struct Order {
-    enum class Kind : std::uint8_t { start, give, kill };
+  struct ProcessCommand {
+    enum class Kind : std::uint8_t { start, assign, kill };
     Kind kind = Kind::start;
-    std::size_t seat = 0;
-    Task task{};  ///< of `give`
+    std::size_t process = 0;
+    Task task{};  ///< of `assign`
   };
   struct Outbox {                      ///< emptied by whoever drives, in order
     std::vector<FromWorker> messages;  ///< results before the Bye that follows them
-    std::vector<Order> orders;
+    std::vector<ProcessCommand> orders;
     std::vector<std::string> warnings;  ///< sentences for whoever looks at the run
   };
 
-  /// It speaks no less often than each `sign_s`.
-  explicit Agent(double sign_s) : sign_s_(sign_s) {}
+  /// It speaks no less often than each `heartbeat_interval_s`.
+  explicit Agent(double heartbeat_interval_s) : heartbeat_interval_s_(heartbeat_interval_s) {}
 
   /// Begins to load. If the first device is given up, the next one takes its place. The numbers of
   /// seats go on from device to device.
-  void open(std::vector<Device> devices);
-  void heard(const Work& work);
-  void heard(const Stop& stop);
+  void open_devices(std::vector<Device> devices);
+  void on_assignment(const Assignment& assignment);
+  void on_stop();
   /// Abandons everything at hand: kills all seats and says Bye, once.
-  void leave(Bye::Why why, const std::string& reason);
+  void leave(Bye::Cause why, const std::string& reason);
   [[nodiscard]] bool has_left() const { return bye_.has_value(); }
   /// The index of the device in use among those that were opened.
   [[nodiscard]] std::size_t device_in_use() const { return device_; }
   /// No seat has anything to say.
-  [[nodiscard]] bool waits_for_rank_0() const;
+  [[nodiscard]] bool has_no_active_process() const;
 
-  void heard(std::size_t seat, const SeatReady& ready);
-  void heard(std::size_t seat, Result result);
-  void heard(std::size_t seat, const SourceAway& away);
+  void on_process_ready(std::size_t process, const ProcessReady& ready);
+  void on_result(std::size_t process, TaskResult result);
+  void on_source_outage(std::size_t process, const SourceOutage& outage);
   /// Its last progress is to be told before this.
-  void heard(std::size_t seat, const SeatEnd& end);
+  void on_process_exit(std::size_t process, const ProcessExit& exit);
   /// A process is at a plan, as its page says.
-  void progressed(std::size_t seat, const PlanProgress& progress);
+  void on_progress(std::size_t process, const PlanProgress& progress);
 
   /// To be called when everything at hand has been told. `awake_s`: by a clock that stands still
   /// while this process is stopped or sleeps for longer than it meant to, as only time counts in
@@ -105,75 +106,79 @@ class Agent {
 
  private:
   /// A plan that a process has.
-  struct HeldPlan {
+  struct HeldTask {
     Task task{};
-    double turn_s = 0;      ///< when it was its turn
-    double progress_s = 0;  ///< when it was seen to go on
-    bool begun = false;     ///< the process was seen at it
+    double active_since_s = 0;   ///< when it was its turn
+    double last_progress_s = 0;  ///< when it was seen to go on
+    bool started = false;        ///< the process was seen at it
     PlanProgress progress{};
   };
-  struct Seat {
-    enum class Stage : std::uint8_t { off, waits, loads, ready };
-    Stage stage = Stage::off;
-    double since_s = 0;     ///< loads since then; waits until then
-    int failed_starts = 0;  ///< in a row
-    std::size_t lanes = 0;  ///< plans that it solves at a time; 0 unless it is ready
-    std::size_t ahead = 0;  ///< plans that it has in advance, for each lane
+  struct Process {
+    enum class Stage : std::uint8_t { stopped, backing_off, starting, ready };
+    Stage stage = Stage::stopped;
+    double since_s = 0;                 ///< loads since then; waits until then
+    int failed_starts = 0;              ///< in a row
+    std::size_t slots = 0;              ///< plans that it solves at a time; 0 unless it is ready
+    std::size_t prefetch_per_slot = 0;  ///< plans that it has in advance, for each lane
     std::vector<int> cpus{};
-    std::vector<HeldPlan> plans{};  ///< it takes them in this order
-    [[nodiscard]] bool runs() const { return stage == Stage::loads || stage == Stage::ready; }
-    /// The plans whose turn it is.
-    [[nodiscard]] std::span<const HeldPlan> at_work() const {
-      return std::span(plans).first(std::min(lanes, plans.size()));
+    std::vector<HeldTask> plans{};  ///< it takes them in this order
+    [[nodiscard]] bool is_running() const {
+      return stage == Stage::starting || stage == Stage::ready;
     }
-    [[nodiscard]] std::vector<HeldPlan>::iterator find(std::uint32_t plan) {
-      return std::ranges::find(plans, plan, [](const HeldPlan& held) { return held.task.plan; });
+    /// The plans whose turn it is.
+    [[nodiscard]] std::span<const HeldTask> active_tasks() const {
+      return std::span(plans).first(std::min(slots, plans.size()));
+    }
+    [[nodiscard]] std::vector<HeldTask>::iterator find(std::uint32_t plan) {
+      return std::ranges::find(plans, plan, [](const HeldTask& held) { return held.task.plan; });
     }
   };
   /// Plans cannot be read.
-  struct Away {
+  struct Outage {
     double since_s = 0;
     double next_try_s = 0;
   };
 
   [[nodiscard]] const Device& device() const { return devices_[device_]; }
-  [[nodiscard]] std::vector<HeldPlan> take_begun(std::size_t seat);
-  [[nodiscard]] bool is_idle() const;
+  [[nodiscard]] std::vector<HeldTask> take_started_tasks(std::size_t process);
+  [[nodiscard]] bool has_idle_slot() const;
   [[nodiscard]] std::vector<PlanProgress> running() const;
   void start_device();
-  void start(std::size_t seat, double pause_s = 0);
-  void start_failed(std::size_t seat, const std::string& problem);
-  void failed(std::size_t seat, const std::string& reason);
-  void device_silent(std::size_t seat, const std::string& reason);
-  void no_progress(std::size_t seat, std::uint32_t plan);
-  void blame(const HeldPlan& held, const std::string& what);
-  void give_up_for(const std::string& reason);
-  void give_up(const std::string& reason);
-  void stop_seats();
-  void wait_for_source(const std::string& reason);
-  void look_at(std::size_t seat);
-  Task take_off(Seat& seat, std::vector<HeldPlan>::iterator held);
-  void feed();
-  void report();
-  void order(Order::Kind kind, std::size_t seat) { outbox.orders.push_back({kind, seat}); }
-  void warn(const std::string& sentence);
+  void start(std::size_t process, double pause_s = 0);
+  void on_start_failure(std::size_t process, const std::string& problem);
+  void on_process_failure(std::size_t process, const std::string& reason);
+  void on_device_timeout(std::size_t process, const std::string& reason);
+  void on_progress_timeout(std::size_t process, std::uint32_t plan);
+  void record_plan_failure(const HeldTask& held, const std::string& what);
+  void give_up_device(const std::string& reason);
+  void switch_device(const std::string& reason);
+  void stop_processes();
+  void on_outage(const std::string& reason);
+  void check_process(std::size_t process);
+  Task remove_task(Process& process, std::vector<HeldTask>::iterator held);
+  void assign_tasks();
+  void send_report();
+  void send_command(ProcessCommand::Kind kind, std::size_t process) {
+    outbox.orders.push_back({kind, process});
+  }
+  void warn(const std::string& message);
 
-  double sign_s_;
+  double heartbeat_interval_s_;
   double now_s_ = 0;
   std::vector<Device> devices_{};
   std::size_t device_ = 0;
-  std::vector<Seat> seats_{};  ///< of all devices so far
-  std::deque<Task> stock_{};   ///< what no process has yet
-  WorkerReport news_{};
-  double reported_s_ = -std::numeric_limits<double>::infinity();
+  std::vector<Process> processes_{};  ///< of all devices so far
+  std::deque<Task> backlog_{};        ///< what no process has yet
+  WorkerReport pending_report_{};
+  double last_report_s_ = -std::numeric_limits<double>::infinity();
   bool reported_ready_ = false;  ///< of this device
-  std::optional<Away> away_{};
+  std::optional<Outage> outage_{};
   std::optional<Bye> bye_{};
   // The device's record.
-  int blamed_in_a_row_ = 0;
-  std::uint32_t blamed_last_ = 0;
-  int failures_in_company_ = 0;
-  int silences_ = 0;
+  int consecutive_failures_ = 0;
+  std::uint32_t last_failed_plan_ = 0;
+  int multi_plan_failures_ = 0;
+  int device_timeouts_ = 0;
 };
 
 }  // namespace wallheat

@@ -15,123 +15,145 @@
 
 namespace wallheat {
 
-/// How a run has ended.
+/// Why a run has ended.
 enum class RunEnd {
-  finished,
-  interrupted,  ///< it was asked to stop
-  out_of_time,  ///< the time limit was reached, or nothing that is left fits in
-  source_away,  ///< the plans cannot be read for the time being
-  nobody_left   ///< no worker came, or all have left or are silent; why: last_reason()
+  finished,       ///< every plan is solved or has failed
+  interrupted,    ///< a stop was requested
+  out_of_time,    ///< the time limit was reached, or no remaining plan fits into it
+  source_outage,  ///< a worker reported that the plans cannot be read for now
+  no_workers      ///< no worker became ready, or all are lost or have left
 };
 
-/// Rank 0 without I/O: messages and time go in; plans for workers and events, in true order, come
-/// out. One loop drives it over MPI and in one process, another in the simulation: it takes in all
-/// messages that are at hand, then has those fed that have spoken.
+/// Rank 0's state machine: assigns plans to workers and decides which workers are alive.
+///
+/// The coordinator does no I/O and has no clock. Its driver passes messages and the time in, and
+/// moves assignments, stop requests and events out of `outbox`; events are in the order in which
+/// they happened. One driver runs it over MPI or in one process (run/coordinator_loop.cpp), another
+/// in simulated time (tests/simulation). A driver passes in all messages that have arrived before
+/// it calls assign_plans(), so that their results are stored in one batch.
+///
+/// All times are in seconds, on one clock that starts at 0. Not thread-safe.
 class Coordinator {
  public:
   struct Options {
-    int max_attempts = 3;   ///< retryable failures, or lost workers, before a plan is given up
-    double silence_s = 30;  ///< then a worker counts as lost
-    double start_s = 180;   ///< then one that has not spoken is given up
-    double sign_s = 1;      ///< a worker hears from rank 0 no less often
-    double stop_s = 10;     ///< how long a stop waits for the last words
+    int max_attempts = 3;  ///< retryable failures, or lost workers, before a plan is given up
+    double heartbeat_timeout_s = 30;  ///< a worker without a message for this long is lost
+    /// A worker that has sent no message by then, or is not ready after twice as long, is given up.
+    double startup_timeout_s = 180;
+    double heartbeat_interval_s = 1;  ///< longest time between two messages to a worker
+    double stop_timeout_s = 10;       ///< how long a stop waits for the workers' last results
   };
-  struct Outbox {  ///< emptied by whoever drives
-    /// The plans that a worker gets, the longest first; none: a sign of life.
-    std::vector<std::pair<int, std::vector<PlanQueue::Plan>>> work;
-    std::vector<int> stops;
+  /// Output since the driver last emptied it.
+  struct Outbox {
+    /// A worker and the plans assigned to it, longest first; no plans: a heartbeat.
+    std::vector<std::pair<int, std::vector<PlanQueue::Index>>> assignments;
+    std::vector<int> stop_requests;  ///< workers
     std::vector<Event> events;
   };
 
-  /// `workers` have the numbers from 1 on. Times are seconds of one clock that begins at 0.
-  Coordinator(const std::vector<PlanQueue::Start>& plans, int workers, const Options& options);
+  /// Workers are numbered from 1 to `workers`, as their ranks are.
+  Coordinator(const std::vector<PlanQueue::InitialState>& plans, int workers,
+              const Options& options);
 
-  void heard(int worker, WorkerReport report, double now_s);
-  void heard(int worker, const Bye& bye, double now_s);
-  /// What it says cannot be understood: nothing from it counts any more.
-  void refuse(int worker, const std::string& reason, double now_s) {
-    heard(worker, Bye{Bye::Why::refused, reason}, now_s);
+  void on_report(int worker, WorkerReport report, double now_s);
+  void on_bye(int worker, const Bye& bye, double now_s);
+  /// Treats the worker as departed, because a message from it could not be decoded. Its later
+  /// messages are ignored.
+  void on_invalid_message(int worker, const std::string& reason, double now_s) {
+    on_bye(worker, Bye{Bye::Cause::incompatible, reason}, now_s);
   }
-  /// Gives plans to workers that have spoken since the last call.
-  void feed(double now_s);
-  /// To be called several times a second. `slept_s`: how long this process itself was held up, so
-  /// that nobody's silence counts.
-  void tick(double now_s, double time_left_s, double slept_s = 0);
-  void ask_to_stop(const std::string& why, RunEnd end);
-  void set_updates(PlanQueue::Plan plan, double updates) { queue_.set_updates(plan, updates); }
+  /// Assigns plans to the workers that have reported since the last call.
+  void assign_plans(double now_s);
+  /// Detects lost workers, sends heartbeats and checks the time limit. Call this several times per
+  /// second. `time_left_s` is the time until the run must stop; may be infinite. `stalled_s` is the
+  /// part of the time since the last call in which this process could not receive messages; it does
+  /// not count towards timeouts.
+  void tick(double now_s, double time_left_s, double stalled_s = 0);
+  /// Stops the run gracefully: workers abort their plans, and end() returns `end` afterwards. Later
+  /// requests are ignored.
+  void request_stop(const std::string& why, RunEnd end);
+  /// Sets the estimated work of a plan, in cell updates.
+  void set_estimate(PlanQueue::Index plan, double updates) { queue_.set_estimate(plan, updates); }
 
-  /// After a stop it is known once all workers have left or have had time to: what they say until
-  /// then counts.
+  /// Returns nullopt while the run continues. After a stop was requested, it continues until all
+  /// workers have left, or for Options::stop_timeout_s; results that arrive until then count.
   [[nodiscard]] std::optional<RunEnd> end() const;
-  /// Once, at an end other than `finished`: events for what was being solved.
-  void record_abandoned();
-  /// Why the last worker was lost, or left: a sentence for a run that has nobody left.
-  [[nodiscard]] const std::string& last_reason() const { return last_reason_; }
+  /// Emits an `aborted` event for each plan in progress. Call this once, after end() has returned
+  /// anything but RunEnd::finished.
+  void emit_aborted_events();
+  /// Returns the message for RunEnd::no_workers: why the last worker was lost or has left.
+  [[nodiscard]] const std::string& no_workers_reason() const { return no_workers_reason_; }
   [[nodiscard]] const PlanQueue& queue() const { return queue_; }
-  /// How many digests are kept, as other answers may come.
-  [[nodiscard]] std::size_t kept() const { return first_answers_.size(); }
+  /// Returns the number of result hashes that are retained to check speculative copies.
+  [[nodiscard]] std::size_t retained_hashes() const { return first_results_.size(); }
 
   Outbox outbox;
 
  private:
   enum class Stage : std::uint8_t {
-    expected,  ///< it may be ready soon
-    overdue,   ///< it is not waited for any more; it may come yet
-    working,
-    silent,
-    left
+    starting,  ///< may become ready soon; the run waits for it
+    late,      ///< given up before it was ready; may become ready, but the run does not wait
+    active,
+    lost,
+    departed
   };
-  struct Rank {
-    Stage stage = Stage::expected;
-    bool listens = false;     ///< it has spoken, and was not given up since
-    bool has_spoken = false;  ///< since it was fed: it is in spoken_
-    double heard_s = 0;       ///< by the clock that stands while this process is held up
-    double sent_s = 0;
+  struct WorkerState {
+    Stage stage = Stage::starting;
+    bool reachable = false;            ///< has sent a message since it was last given up
+    bool awaiting_assignment = false;  ///< has reported since assign_plans() ran; is in awaiting_
+    double last_received_s = 0;        ///< in awake time
+    double last_sent_s = 0;
     WorkerPointer info;
   };
-  /// An attempt that no row tells of yet.
+  /// The attempt at a plan that has got farthest. Kept while no stored row records it.
   struct Attempt {
     int worker = 0;
-    PlanProgress last;
+    PlanProgress progress;
   };
-  struct Answer {
+  struct FirstResult {
     int worker = 0;
-    std::uint64_t digest = 0;
+    std::uint64_t result_hash = 0;
   };
 
-  [[nodiscard]] Rank& at(int worker) { return ranks_.at(static_cast<std::size_t>(worker)); }
+  [[nodiscard]] WorkerState& state_of(int worker) {
+    return workers_.at(static_cast<std::size_t>(worker));
+  }
   [[nodiscard]] std::size_t count(Stage stage) const {
-    return counts_.at(static_cast<std::size_t>(stage));
+    return stage_counts_.at(static_cast<std::size_t>(stage));
   }
   void set_time(double now_s);
-  void move(Rank& rank, Stage stage);
-  Event& tell(Event::Kind kind, int worker);
-  Event& tell(Event::Kind kind, int worker, PlanQueue::Plan plan);
-  void join(int worker, WorkerReport& report);
-  void note(int worker, const std::vector<PlanProgress>& running);
-  void start(int worker, PlanQueue::Plan plan);
-  void take(int worker, Result& result);
-  void take_answer(int worker, Result& result);
-  void give(int worker, bool at_last = false);
-  void watch(int worker);
-  void lose(int worker, Stage stage, const std::string& what, double seconds);
-  void remember(const std::string& reason);
-  void end_if_nothing_fits();
+  void set_stage(WorkerState& worker, Stage stage);
+  Event& emit(Event::Kind kind, int worker);
+  Event& emit(Event::Kind kind, int worker, PlanQueue::Index plan);
+  void activate(int worker, WorkerReport& report);
+  void update_progress(int worker, const std::vector<PlanProgress>& running);
+  void mark_started(int worker, PlanQueue::Index plan);
+  void on_result(int worker, TaskResult& result);
+  void on_solved(int worker, TaskResult& result);
+  void assign(int worker, bool allow_same_worker = false);
+  void check_liveness(int worker);
+  void mark_lost(int worker, Stage stage, const std::string& what, double seconds);
+  void record_departure(const std::string& reason);
+  void stop_if_nothing_fits();
 
   Options options_;
   PlanQueue queue_;
-  std::vector<Rank> ranks_;              ///< by number; the first is not used
-  std::array<std::size_t, 5> counts_{};  ///< of ranks, by stage
-  std::vector<int> spoken_;
-  std::unordered_map<PlanQueue::Plan, Attempt> attempts_;
-  std::unordered_map<PlanQueue::Plan, Answer> first_answers_;  ///< others of these may come
-  std::string last_reason_;
-  std::string source_away_;  ///< why a worker cannot read the plans; empty if all can
+  std::vector<WorkerState> workers_;           ///< by number; element 0 is unused
+  std::array<std::size_t, 5> stage_counts_{};  ///< workers by stage
+  std::vector<int> awaiting_;                  ///< workers, in the order in which they reported
+  std::unordered_map<PlanQueue::Index, Attempt> attempts_;
+  /// First results of plans of which a speculative copy is still in flight.
+  std::unordered_map<PlanQueue::Index, FirstResult> first_results_;
+  std::string no_workers_reason_;
+  std::string source_outage_reason_;  ///< why a worker cannot read the plans; empty: all can
   bool any_was_ready_ = false;
-  double now_s_ = 0, slept_s_ = 0, awake_s_ = 0;  ///< the first is the sum of the others
-  double looked_s_ = 0, stop_s_ = 0;
+  // Awake time is the time in which this process could receive messages: awake_s_ = now_s_ -
+  // stalled_s_.
+  double now_s_ = 0, stalled_s_ = 0, awake_s_ = 0;
+  double last_check_s_ = 0;      ///< of check_liveness()
+  double stop_requested_s_ = 0;  ///< in awake time
   double deadline_s_ = std::numeric_limits<double>::infinity();
-  std::optional<RunEnd> stop_;
+  std::optional<RunEnd> requested_end_;
 };
 
 }  // namespace wallheat

@@ -23,7 +23,7 @@ class Link {
   virtual void send(int peer, Bytes message) = 0;
   /// The same for a message that says little more than that its sender lives. It is left out as
   /// long as the peer, which may be stopped or dead, has not taken the one before.
-  virtual void send_sign_of_life(int peer, Bytes message) { send(peer, std::move(message)); }
+  virtual void send_heartbeat(int peer, Bytes message) { send(peer, std::move(message)); }
   /// The next message from anyone, in order per sender; nothing if none comes within `timeout`.
   /// Sleeps while it waits.
   [[nodiscard]] virtual std::optional<Envelope> receive(std::chrono::microseconds timeout) = 0;

@@ -4,45 +4,45 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/answer.hpp"
 #include "core/codec.hpp"
+#include "core/result_columns.hpp"
 
 namespace wallheat {
 
 // The types of other folders; each is described once, as the list of its fields: see
 // core/codec.hpp.
-template <class Visit, Is<RoomResult> R>
+template <class Visit, SameIgnoringConst<RoomResult> R>
 void fields_of(Visit& visit, R& room) {
   for_each_room_column([&](const char*, auto member, const char*) { visit(room.*member); });
 }
-template <class Visit, Is<PlanResult> R>
+template <class Visit, SameIgnoringConst<PlanResult> R>
 void fields_of(Visit& visit, R& result) {
-  for_each_column([&](const auto& column) { visit(column.of(result)); });
+  for_each_column([&](const auto& column) { visit(column.accessor(result)); });
   visit(result.field, result.rooms);
 }
-template <class Visit, Is<GpuSample> R>
+template <class Visit, SameIgnoringConst<GpuSample> R>
 void fields_of(Visit& visit, R& sample) {
   for (const GpuSampleField& field : gpu_sample_fields) visit(sample.*field.value);
 }
 
-Bytes encode(const FromWorker& message) { return bytes_of(message); }
-Bytes encode(const ToWorker& message) { return bytes_of(message); }
+Bytes encode(const FromWorker& message) { return to_bytes(message); }
+Bytes encode(const ToWorker& message) { return to_bytes(message); }
 FromWorker decode_from_worker(std::span<const std::byte> bytes) {
-  return record_in<FromWorker>(bytes);
+  return from_bytes<FromWorker>(bytes);
 }
-ToWorker decode_to_worker(std::span<const std::byte> bytes) { return record_in<ToWorker>(bytes); }
+ToWorker decode_to_worker(std::span<const std::byte> bytes) { return from_bytes<ToWorker>(bytes); }
 
-Bytes encode_result(const PlanResult& result) { return bytes_of(result); }
+Bytes encode_result(const PlanResult& result) { return to_bytes(result); }
 
 PlanResult decode_result(std::span<const std::byte> record) {
-  return record_in<PlanResult>(record);
+  return from_bytes<PlanResult>(record);
 }
 
-std::uint64_t digest_of(const PlanResult& result, std::uint64_t field_hash) {
+std::uint64_t hash_result(const PlanResult& result, std::uint64_t field_hash) {
   Encoder answer;
   for_each_column([&](const auto& column) {
-    if (column.use != ColumnUse::answer) return;
-    const auto& value = column.of(result);
+    if (column.use != ColumnUse::deterministic) return;
+    const auto& value = column.accessor(result);
     if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) {
       if (std::isnan(value)) return answer(false);  // whatever its bits
     }
@@ -50,10 +50,10 @@ std::uint64_t digest_of(const PlanResult& result, std::uint64_t field_hash) {
   });
   answer(field_hash);
   // FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/
-  std::uint64_t digest = 0xcbf29ce484222325;
+  std::uint64_t result_hash = 0xcbf29ce484222325;
   for (const std::byte byte : answer.take())
-    digest = (digest ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3;
-  return digest;
+    result_hash = (result_hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3;
+  return result_hash;
 }
 
 }  // namespace wallheat

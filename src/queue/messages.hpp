@@ -10,209 +10,228 @@
 #include <vector>
 
 #include "core/codec.hpp"
-#include "core/gpu_figures.hpp"
+#include "core/gpu_stats.hpp"
 #include "core/machine.hpp"
 #include "core/plan_files.hpp"
 #include "wallheat/plan_result.hpp"
 
 namespace wallheat {
 
-// What ranks say to each other. Rank 0 begins with Setup. A worker whose own settings are the same
-// loads its solvers and then pulls: each WorkerReport is answered with Work, as long as there is
-// any. The worker answers Stop with Bye; End is rank 0's last word. Both sides speak at least once
-// a second, if need be with a WorkerReport or Work without content: MPI does not tell that a rank
-// is gone, so silence must.
+// Messages between the coordinator (rank 0) and the workers, and the events that the coordinator
+// emits for the rest of rank 0.
+//
+//   rank 0                         worker
+//   Setup             ----->       checks version, settings and plan probes; starts its processes
+//                     <-----       WorkerReport with `ready`
+//   Assignment        ----->       solves the tasks
+//                     <-----       WorkerReport with `results`; answered with an Assignment
+//   Stop              ----->       aborts all tasks
+//                     <-----       Bye; sent without a Stop if the worker cannot continue
+//   Shutdown          ----->       exits
+//
+// MPI does not report that a rank has died. So each side sends a message at least once per
+// heartbeat interval, an empty WorkerReport or Assignment if there is nothing else to send, and
+// treats a peer as lost after the heartbeat timeout.
 
-/// One plan to solve.
+/// A plan assigned to a worker.
 struct Task {
-  std::uint32_t plan = 0;  ///< its index in the run's queue
+  std::uint32_t plan = 0;  ///< queue index; see PlanQueue::Index
   std::string id;
-  std::optional<EntryOffsets> entry_offsets{};  ///< see PlanSource::entry_offsets
+  std::optional<EntryOffsets> entry_offsets{};  ///< see PlanSource::entry_offsets()
   static void fields(auto& visit, auto& self) { visit(self.plan, self.id, self.entry_offsets); }
   friend bool operator==(const Task&, const Task&) = default;
 };
 
-/// How far a running plan is.
+/// Progress of a plan that is being solved.
 struct PlanProgress {
-  std::uint32_t plan = 0;
+  std::uint32_t plan = 0;  ///< queue index
   std::int64_t iterations = 0;
-  double delta = std::numeric_limits<double>::quiet_NaN();  ///< °C, looked at last
-  double seconds = 0;                                       ///< since it was started
+  double delta = std::numeric_limits<double>::quiet_NaN();  ///< °C, at the last convergence check
+  double seconds = 0;                                       ///< wall time since the plan started
   static void fields(auto& visit, auto& self) {
     visit(self.plan, self.iterations, self.delta, self.seconds);
   }
 };
 
-/// What has become of a plan.
-struct Result {
+/// Outcome of one attempt to solve a plan.
+struct TaskResult {
   enum class Kind : std::uint8_t {
-    answered,
-    failed,    ///< for what another try would not change
-    retryable  ///< failed, but another try, best elsewhere, may do better
+    solved,
+    failed,    ///< permanently: a retry would fail in the same way
+    retryable  ///< a retry may succeed, most likely on another worker
   };
-  std::uint32_t plan = 0;
-  Kind kind = Kind::answered;
-  double seconds = 0;        ///< that its worker took
-  std::uint64_t digest = 0;  ///< equal for equal answers; see digest_of
-  Bytes record{};            ///< the PlanResult, encoded by the process that solved it
-  GpuPlanTimes device_times{};
-  std::string error{};  ///< in place of a record, if that process died
+  std::uint32_t plan = 0;  ///< queue index
+  Kind kind = Kind::solved;
+  double seconds = 0;             ///< wall time of the attempt
+  std::uint64_t result_hash = 0;  ///< equal for equal results; see hash_result()
+  Bytes encoded_result{};         ///< a PlanResult, as the solver process encoded it
+  GpuPlanTimes gpu_times{};
+  std::string error{};  ///< replaces `encoded_result` if the solver process died
   static void fields(auto& visit, auto& self) {
-    visit(self.plan, self.kind, self.seconds, self.digest, self.record, self.device_times,
+    visit(self.plan, self.kind, self.seconds, self.result_hash, self.encoded_result, self.gpu_times,
           self.error);
   }
 };
 
-/// A worker as its process finds it, once its solvers are ready.
-struct WorkerFacts {
+/// Properties of a worker, known once its solver processes are ready.
+struct WorkerProperties {
   std::string host;
-  std::string device;             ///< its kind: devices of one name are of one speed
-  std::uint32_t lanes = 1;        ///< plans that it solves at a time
-  bool shares_process = false;    ///< its lanes do: a plan that kills it takes others along
-  std::vector<int> bound_cpus{};  ///< read back from the system: all that its solvers may use
-  bool shares_cores = false;      ///< with another worker, for want of cores
-  std::optional<Gpu> gpu{};       ///< that it solves on; none: the CPU
-  std::string no_gpu{};           ///< why not, if a GPU was not ruled out: one clause
-  std::string why_limited{};      ///< what keeps it from more cores: one clause
+  std::string device;               ///< device type; devices of equal name have equal speed
+  std::uint32_t slots = 1;          ///< plans that it solves at the same time
+  bool shares_process = false;      ///< slots share one solver process, and die with it
+  std::vector<int> bound_cpus{};    ///< union over its solver processes, read back from the system
+  bool shares_cores = false;        ///< with another worker, because there are too few cores
+  std::optional<Gpu> gpu{};         ///< nullopt: solves on the CPU
+  std::string no_gpu_reason{};      ///< one clause; empty if it has a GPU or none was wanted
+  std::string core_limit_reason{};  ///< one clause: what keeps it from using more cores
   static void fields(auto& visit, auto& self) {
-    visit(self.host, self.device, self.lanes, self.shares_process, self.bound_cpus,
-          self.shares_cores, self.gpu, self.no_gpu, self.why_limited);
+    visit(self.host, self.device, self.slots, self.shares_process, self.bound_cpus,
+          self.shares_cores, self.gpu, self.no_gpu_reason, self.core_limit_reason);
   }
 };
 
-// From a worker.
+// Messages from a worker.
+
+/// State of a worker since its previous report. Without a payload it is a heartbeat.
 struct WorkerReport {
-  /// Once its solvers are ready; and again if it goes on with another device.
-  std::optional<WorkerFacts> ready{};
-  std::vector<PlanProgress> running{};  ///< all that it is at
-  std::vector<Result> results{};
-  /// Plans that come back unsolved: they were together in a process that died, and each may be why.
-  std::vector<std::uint32_t> shaken{};
-  /// Plans that come back unsolved, and none is to blame.
+  /// Set once when the worker becomes ready, and again when it switches to another device.
+  std::optional<WorkerProperties> ready{};
+  std::vector<PlanProgress> running{};  ///< all plans in progress
+  std::vector<TaskResult> results{};
+  /// Queue indices of plans that were in progress together in a process that died. They come back
+  /// unsolved, and any of them may have caused the crash.
+  std::vector<std::uint32_t> suspects{};
+  /// Queue indices of plans that come back unsolved for a reason that is not theirs.
   std::vector<std::uint32_t> returned{};
-  std::optional<GpuSample> gpu{};
-  std::int64_t peak_memory = 0;  ///< bytes that its own process has held at most; 0: unknown
-  /// Not only a sign of life.
-  [[nodiscard]] bool has_news() const {
-    return ready || !results.empty() || !shaken.empty() || !returned.empty();
+  std::optional<GpuSample> gpu_sample{};
+  std::int64_t peak_memory = 0;  ///< bytes, of the worker's own process; 0: unknown
+  /// Returns false if the report is only a heartbeat.
+  [[nodiscard]] bool has_payload() const {
+    return ready || !results.empty() || !suspects.empty() || !returned.empty();
   }
   static void fields(auto& visit, auto& self) {
-    visit(self.ready, self.running, self.results, self.shaken, self.returned, self.gpu,
+    visit(self.ready, self.running, self.results, self.suspects, self.returned, self.gpu_sample,
           self.peak_memory);
   }
 };
 
-/// The worker solves nothing any more, so whatever it held is free again. It has sent all that it
-/// solved before.
+/// Announces that the worker stops solving. All results that it had are sent before, so the
+/// coordinator can queue its remaining plans again at once.
 struct Bye {
-  enum class Why : std::uint8_t {
-    asked_to,     ///< by Stop
-    interrupted,  ///< the worker itself was asked to stop, so the run is to end
-    source_away,  ///< it cannot read the plans for the time being; a later run may go on
-    refused,      ///< it was started for something else than rank 0
-    broken        ///< it cannot solve any plan any more
+  enum class Cause : std::uint8_t {
+    stop_requested,  ///< it received Stop
+    interrupted,     ///< it received a signal; the whole run stops
+    source_outage,   ///< it cannot read the plans for now; a later run may succeed
+    incompatible,    ///< its version, settings or plans differ from rank 0's
+    failed           ///< it cannot solve any plan any more
   };
-  Why why = Why::asked_to;
-  std::string reason;
-  std::vector<PlanProgress> abandoned{};  ///< what it was at
+  Cause cause = Cause::stop_requested;
+  std::string reason;                   ///< message for the log
+  std::vector<PlanProgress> aborted{};  ///< plans that were in progress
   std::string host{};
   static void fields(auto& visit, auto& self) {
-    visit(self.why, self.reason, self.abandoned, self.host);
+    visit(self.cause, self.reason, self.aborted, self.host);
   }
 };
 
-// From rank 0.
+// Messages from rank 0.
 
-/// What a plan is. By a few of them a worker finds out whether it reads the same plans as rank 0.
-struct Sample {
+/// Description of one plan, by which a worker checks that it reads the same plans as rank 0.
+struct PlanProbe {
   Task task;
-  std::string content;
-  static void fields(auto& visit, auto& self) { visit(self.task, self.content); }
+  std::string description;  ///< as describe_plan() returns it
+  static void fields(auto& visit, auto& self) { visit(self.task, self.description); }
 };
+/// First message to a worker: what must agree before it may solve.
 struct Setup {
-  std::string version;   ///< of the program
-  std::string settings;  ///< all options and their values, as a configuration file
-  std::vector<Sample> samples{};
-  static void fields(auto& visit, auto& self) { visit(self.version, self.settings, self.samples); }
+  std::string version;   ///< of wallheat
+  std::string settings;  ///< options that all ranks must share, as a configuration file
+  std::vector<PlanProbe> probes{};
+  static void fields(auto& visit, auto& self) { visit(self.version, self.settings, self.probes); }
 };
-/// Without tasks: rank 0 lives.
-struct Work {
+/// Tasks for a worker, added to those that it already has. Without tasks it is a heartbeat.
+struct Assignment {
   std::vector<Task> tasks{};
   static void fields(auto& visit, auto& self) { visit(self.tasks); }
 };
-/// Abandon everything at hand. Each is answered with a Bye.
+/// Requests that the worker abort all its tasks. Each Stop is answered with a Bye.
 struct Stop {
   static void fields(auto&, auto&) {}
 };
-/// `together`: all ranks are there, so they can end MPI together.
-struct End {
-  bool together = false;
-  static void fields(auto& visit, auto& self) { visit(self.together); }
+/// Last message to a worker: it exits.
+struct Shutdown {
+  bool all_ranks_present = false;  ///< no rank is lost, so that MPI_Finalize() can succeed
+  static void fields(auto& visit, auto& self) { visit(self.all_ranks_present); }
 };
 
 using FromWorker = std::variant<WorkerReport, Bye>;
-using ToWorker = std::variant<Setup, Work, Stop, End>;
+using ToWorker = std::variant<Setup, Assignment, Stop, Shutdown>;
 
 [[nodiscard]] Bytes encode(const FromWorker& message);
 [[nodiscard]] Bytes encode(const ToWorker& message);
-/// Throw DecodeError if the bytes are no such message.
+/// Throw DecodeError if `bytes` is not exactly one encoded message of that type.
 [[nodiscard]] FromWorker decode_from_worker(std::span<const std::byte> bytes);
 [[nodiscard]] ToWorker decode_to_worker(std::span<const std::byte> bytes);
 
 [[nodiscard]] Bytes encode_result(const PlanResult& result);
-/// Throws DecodeError if the bytes are none.
-[[nodiscard]] PlanResult decode_result(std::span<const std::byte> record);
-/// A hash of the columns whose use is `answer` and of `field_hash`, a hash of the uncompressed
-/// field (0 if there is none). All NaNs are the same, as in same_value().
-[[nodiscard]] std::uint64_t digest_of(const PlanResult& result, std::uint64_t field_hash);
+/// Throws DecodeError if `encoded_result` is not exactly one encoded PlanResult.
+[[nodiscard]] PlanResult decode_result(std::span<const std::byte> encoded_result);
+/// Returns a hash of the columns with ColumnUse::deterministic and of `field_hash`, the hash of the
+/// uncompressed field (0 if there is no field). All NaNs hash alike, as in same_value().
+[[nodiscard]] std::uint64_t hash_result(const PlanResult& result, std::uint64_t field_hash);
 
 /// A worker as rank 0 knows it.
 struct WorkerInfo {
   int rank = 0;
-  WorkerFacts facts;  ///< empty before it was ready
-  /// "rank 3 on node1"
+  WorkerProperties properties;  ///< default values until the worker is ready
+  /// Returns "rank 3 on node1", or "rank 3" while the host is unknown.
   [[nodiscard]] std::string name() const {
-    return "rank " + std::to_string(rank) + (facts.host.empty() ? "" : " on " + facts.host);
+    return "rank " + std::to_string(rank) +
+           (properties.host.empty() ? "" : " on " + properties.host);
   }
 };
-/// Shared with the events about it that follow.
+/// Immutable, and shared by all events about the worker until its properties change.
 using WorkerPointer = std::shared_ptr<const WorkerInfo>;
 
-/// Something that happened in a run. Rank 0 tells events in the order in which they happened. A
-/// kind fills in what its comment names. The first seven kinds are about a plan: they also have
-/// `worker`, `plan`, `attempts`, `failures` and `predicted_s`. The first five are stored. A failure
-/// without a `record` has a `reason` and `seconds`.
+/// Something that happened in a run. The coordinator emits events in the order in which they
+/// happened.
+///
+/// Every event has `time_s`. The kinds up to `started` concern a plan, and also set `worker`,
+/// `plan`, `attempts`, `failures` and `predicted_s`; those up to `aborted` are written to the
+/// result file. A kind also sets the members that its comment names. A failure without
+/// `encoded_result` sets `reason` and `seconds`.
 struct Event {
   enum class Kind : std::uint8_t {
-    stored,      ///< the `record` of an answer, or of the failure that was one too many
-    failed_try,  ///< `record`; the plan will be tried again
-    lost,        ///< the plan has failed: it was at too many workers that fell silent
-    conflict,    ///< `worker` gave another answer than `first`, so one of their devices is faulty:
-                 ///< the plan, which was stored before, has now failed
-    abandoned,   ///< it was at `last` when the run had to stop; only its attempts are stored
-    repeated,    ///< `record` is a second, equal answer, given so that a lane did not idle
-    started,     ///< `plan` by `worker`
+    finished,          ///< `encoded_result` of a solved plan, or of a plan's last allowed failure
+    attempt_failed,    ///< `encoded_result`; the plan is retried
+    plan_given_up,     ///< the plan failed: too many workers were lost while they solved it
+    conflict,          ///< the result of `worker` differs from that of `first_worker`, so one of
+                       ///< their devices is faulty; the plan, finished before, has failed now
+    aborted,           ///< the plan was at `progress` when the run stopped; stores attempts only
+    duplicate_result,  ///< `encoded_result` of a speculative copy, equal to the first result
+    started,           ///< `worker` started `plan`
     worker_ready,
-    worker_left,  ///< for a `reason`; its plans are open again
-    worker_lost,  ///< it was silent for `seconds`; its plans are open again
-    worker_back,  ///< it was thought lost and speaks again
-    heard,        ///< what `worker` is at: `report`, without its results
-    stopping      ///< for a `reason`: the plans at hand are abandoned
+    worker_departed,   ///< with `reason`; its plans are queued again
+    worker_lost,       ///< with `reason`; not ready or no message for `seconds`; its plans are
+                       ///< queued again
+    worker_recovered,  ///< a lost worker sent a message
+    worker_report,     ///< `report`, without its results
+    stopping           ///< with `reason`; plans in progress are being aborted
   };
   Kind kind = Kind::stopping;
   WorkerPointer worker{};
-  WorkerPointer first{};
-  std::uint32_t plan = 0;
+  WorkerPointer first_worker{};
+  std::uint32_t plan = 0;     ///< queue index
   std::int32_t attempts = 0;  ///< over all sessions
-  std::int32_t failures = 0;
+  std::int32_t failures = 0;  ///< over all sessions
   float predicted_s = std::numeric_limits<float>::quiet_NaN();
-  Bytes record{};
-  GpuPlanTimes device_times{};  ///< of a stored answer
-  PlanProgress last{};
+  Bytes encoded_result{};
+  GpuPlanTimes gpu_times{};  ///< of a solved plan
+  PlanProgress progress{};
   std::shared_ptr<const WorkerReport> report{};
   std::string reason{};
   double seconds = 0;
-  double time_s = 0;  ///< when, by the clock of the run
+  double time_s = 0;  ///< since the run began
 };
 
 }  // namespace wallheat

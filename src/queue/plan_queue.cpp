@@ -15,197 +15,199 @@ void count(Number& number) {
 
 }  // namespace
 
-PlanQueue::PlanQueue(const std::vector<Start>& plans, int max_attempts)
+PlanQueue::PlanQueue(const std::vector<InitialState>& plans, int max_attempts)
     : max_attempts_(std::min<int>(max_attempts, std::numeric_limits<std::uint8_t>::max())),
       plans_(plans.size()),
       unfinished_(plans.size()) {
   constexpr int most = std::numeric_limits<std::uint16_t>::max();
-  for (Plan plan = 0; plan < plans.size(); ++plan) {
+  for (Index plan = 0; plan < plans.size(); ++plan) {
     plans_[plan].attempts = static_cast<std::uint16_t>(std::min(plans[plan].attempts, most));
     plans_[plan].failures = static_cast<std::uint16_t>(std::min(plans[plan].failures, most));
-    open(plan);
-    set_updates(plan, plans[plan].updates);
+    enqueue(plan);
+    set_estimate(plan, plans[plan].updates);
   }
 }
 
 template <class Change>
-void PlanQueue::change(Plan plan, Change make) {
-  const bool is_open = plans_[plan].state == State::open;
-  if (is_open) close(plan);
+void PlanQueue::change(Index plan, Change make) {
+  const bool is_open = plans_[plan].state == State::queued;
+  if (is_open) dequeue(plan);
   make(plans_[plan]);
-  if (is_open) open(plan);
+  if (is_open) enqueue(plan);
 }
 
-void PlanQueue::set_updates(Plan plan, double updates) {
+void PlanQueue::set_estimate(Index plan, double updates) {
   if (!has(plan) || is_finished(plan) || !std::isfinite(updates) || !(updates > 0)) return;
   change(plan, [&](Entry& entry) {
-    known_ += entry.updates > 0 ? 0 : 1;
-    updates_ -= entry.updates;
+    estimated_plans_ += entry.updates > 0 ? 0 : 1;
+    estimated_updates_ -= entry.updates;
     entry.updates = static_cast<float>(updates);
-    updates_ += entry.updates;
+    estimated_updates_ += entry.updates;
   });
 }
 
-std::uint32_t PlanQueue::line(int troubles, float updates) {
+std::uint32_t PlanQueue::bucket_key(int suspicion, float updates) {
   constexpr std::uint32_t unknown = 0xFFFF;
   constexpr int many = 1000;
   // Exponent and the first seven binary digits: the larger the number, the larger these.
   const auto length = std::bit_cast<std::uint32_t>(std::max(0.0F, updates)) >> 16U;
-  return static_cast<std::uint32_t>(std::min(troubles, many)) << 16U | (unknown - length);
+  return static_cast<std::uint32_t>(std::min(suspicion, many)) << 16U | (unknown - length);
 }
 
 /// The first plan in this line or, if there is none, in the next that there is.
-PlanQueue::Plan PlanQueue::first_from(std::uint32_t line) const {
-  const auto found = lines_.lower_bound(line);
-  return found == lines_.end() ? none : found->second.first;
+PlanQueue::Index PlanQueue::first_at_or_after(std::uint32_t line) const {
+  const auto found = buckets_.lower_bound(line);
+  return found == buckets_.end() ? none : found->second.first;
 }
 
 /// It goes to the end of its line.
-void PlanQueue::open(Plan plan) {
+void PlanQueue::enqueue(Index plan) {
   Entry& entry = plans_[plan];
-  Line& line_of_it = lines_[line(plan)];
-  entry.state = State::open;
-  entry.before = std::exchange(line_of_it.last, plan);
-  entry.after = none;
-  (entry.before == none ? line_of_it.first : plans_[entry.before].after) = plan;
-  ++open_;
+  Bucket& line_of_it = buckets_[bucket_key(plan)];
+  entry.state = State::queued;
+  entry.prev = std::exchange(line_of_it.last, plan);
+  entry.next = none;
+  (entry.prev == none ? line_of_it.first : plans_[entry.prev].next) = plan;
+  ++queued_;
 }
 
 /// It leaves its line; the caller gives it another state.
-void PlanQueue::close(Plan plan) {
+void PlanQueue::dequeue(Index plan) {
   const Entry& entry = plans_[plan];
-  if (entry.before != none) plans_[entry.before].after = entry.after;
-  if (entry.after != none) plans_[entry.after].before = entry.before;
-  if (entry.before == none || entry.after == none) {
-    const auto found = lines_.find(line(plan));
-    if (entry.before == none) found->second.first = entry.after;
-    if (entry.after == none) found->second.last = entry.before;
-    if (found->second.first == none) lines_.erase(found);
+  if (entry.prev != none) plans_[entry.prev].next = entry.next;
+  if (entry.next != none) plans_[entry.next].prev = entry.prev;
+  if (entry.prev == none || entry.next == none) {
+    const auto found = buckets_.find(bucket_key(plan));
+    if (entry.prev == none) found->second.first = entry.next;
+    if (entry.next == none) found->second.last = entry.prev;
+    if (found->second.first == none) buckets_.erase(found);
   }
-  --open_;
+  --queued_;
 }
 
 const PlanQueue::Worker* PlanQueue::find(int id) const {
   const auto index = static_cast<std::size_t>(id);
-  return index < workers_.size() && workers_[index].lanes > 0 ? &workers_[index] : nullptr;
+  return index < workers_.size() && workers_[index].slots > 0 ? &workers_[index] : nullptr;
 }
 
 PlanQueue::Worker* PlanQueue::find(int id) {
   return const_cast<Worker*>(std::as_const(*this).find(id));
 }
 
-std::size_t PlanQueue::Worker::index_of(Plan plan) const {
+std::size_t PlanQueue::Worker::index_of(Index plan) const {
   std::size_t index = 0;  // what is answered was given before the rest, so it is near
   while (index < leases.size() && leases[index].plan != plan) ++index;
   return index;
 }
 
-void PlanQueue::joined(int id, unsigned lanes, bool shares_process, const std::string& kind) {
+void PlanQueue::on_worker_ready(int id, unsigned slots, bool shares_process,
+                                const std::string& kind) {
   const auto index = static_cast<std::size_t>(id);
   if (workers_.size() <= index) workers_.resize(index + 1);
   Worker& worker = workers_[index];
-  here_ += worker.lanes > 0 ? 0 : 1;
-  all_lanes_ -= worker.lanes;
-  worker.lanes = std::max(1U, lanes);
-  all_lanes_ += worker.lanes;
+  worker_count_ += worker.slots > 0 ? 0 : 1;
+  total_slots_ -= worker.slots;
+  worker.slots = std::max(1U, slots);
+  total_slots_ += worker.slots;
   worker.shares_process = shares_process;
-  Pace* const pace = &paces_[kind];
-  if (std::exchange(worker.pace, pace) != pace) worker.mean_s = 0;
-  if (std::exchange(worker.silent, false))
-    for (const Lease& lease : worker.leases) count_holder(lease);
+  DurationModel* const model = &models_[kind];
+  if (std::exchange(worker.model, model) != model) worker.mean_plan_s = 0;
+  if (std::exchange(worker.lost, false))
+    for (const Lease& lease : worker.leases) add_lease_holder(lease);
 }
 
-std::vector<PlanQueue::Plan> PlanQueue::silent(int id) {
-  std::vector<Plan> given_up;
+std::vector<PlanQueue::Index> PlanQueue::on_worker_lost(int id) {
+  std::vector<Index> given_up;
   Worker* const worker = find(id);
-  if (worker == nullptr || worker->silent) return given_up;
-  std::size_t running = worker->lanes;  // those that it was given first are what it was at
+  if (worker == nullptr || worker->lost) return given_up;
+  std::size_t running = worker->slots;  // those that it was given first are what it was at
   for (const Lease& lease : worker->leases) {
     Entry& entry = plans_[lease.plan];
-    const bool is_blamed = running > 0 && entry.state == State::held;
-    if (is_blamed) {
+    const bool is_failed = running > 0 && entry.state == State::leased;
+    if (is_failed) {
       --running;
-      count(entry.losses);
+      count(entry.lost_workers);
     }
-    discount_holder(lease);
-    if (!is_blamed || entry.losses < max_attempts_) continue;
+    remove_lease_holder(lease);
+    if (!is_failed || entry.lost_workers < max_attempts_) continue;
     finish(lease.plan, State::failed);  // it may still be answered, if this worker speaks again
     given_up.push_back(lease.plan);
   }
-  worker->silent = true;
+  worker->lost = true;
   return given_up;
 }
 
-void PlanQueue::gone(int id) {
+void PlanQueue::on_worker_left(int id) {
   Worker* const worker = find(id);
   if (worker == nullptr) return;
-  if (!worker->silent)
-    for (const Lease& lease : worker->leases) discount_holder(lease);
-  all_lanes_ -= worker->lanes;
+  if (!worker->lost)
+    for (const Lease& lease : worker->leases) remove_lease_holder(lease);
+  total_slots_ -= worker->slots;
   *worker = {};
-  --here_;
+  --worker_count_;
 }
 
-bool PlanQueue::started(int id, Plan plan) {
+bool PlanQueue::on_started(int id, Index plan) {
   Worker* const worker = find(id);
-  if (worker == nullptr || worker->silent) return false;
+  if (worker == nullptr || worker->lost) return false;
   const std::size_t index = worker->index_of(plan);
   return index < worker->leases.size() && start(worker->leases[index]);
 }
 
-PlanQueue::Outcome PlanQueue::answered(int id, Plan plan, double seconds) {
-  if (!has(plan)) return Outcome::second;
+PlanQueue::Outcome PlanQueue::on_solved(int id, Index plan, double seconds) {
+  if (!has(plan)) return Outcome::duplicate;
   Entry& entry = plans_[plan];
   Worker* const worker = find(id);
   release(worker, plan);
   if (worker != nullptr) {
     constexpr double weight = 0.2;
-    double& mean = worker->mean_s;
+    double& mean = worker->mean_plan_s;
     mean = mean > 0 ? mean + weight * (seconds - mean) : seconds;
-    if (entry.updates > 0) worker->pace->learn(entry.updates, seconds);
+    if (entry.updates > 0) worker->model->add_sample(entry.updates, seconds);
   }
-  if (entry.state == State::answered) return Outcome::second;
+  if (entry.state == State::solved) return Outcome::duplicate;
   if (entry.state == State::failed)
-    entry.state = State::answered;  // late, but as good as any
+    entry.state = State::solved;  // late, but as good as any
   else
-    finish(plan, State::answered);
-  return Outcome::first;
+    finish(plan, State::solved);
+  return Outcome::accepted;
 }
 
-PlanQueue::Outcome PlanQueue::failed(int id, Plan plan, bool retryable) {
-  if (!has(plan)) return Outcome::second;
+PlanQueue::Outcome PlanQueue::on_failed(int id, Index plan, bool retryable) {
+  if (!has(plan)) return Outcome::duplicate;
   Worker* const worker = find(id);
   release(worker, plan);
-  if (is_finished(plan)) return Outcome::second;
-  if (worker != nullptr) worker->failed_s = now_s_;
+  if (is_finished(plan)) return Outcome::duplicate;
+  if (worker != nullptr) worker->last_failure_s = now_s_;
   change(plan, [&](Entry& entry) {
     count(entry.failures);
-    entry.avoid = id;
+    entry.last_failed_on = id;
   });
-  if (retryable && plans_[plan].failures < max_attempts_) return Outcome::again;
+  if (retryable && plans_[plan].failures < max_attempts_) return Outcome::retry;
   finish(plan, State::failed);
   return Outcome::failed;
 }
 
-void PlanQueue::returned(int id, Plan plan, bool shaken) {
-  if (!has(plan) || !release(find(id), plan) || !shaken) return;
-  change(plan, [](Entry& entry) { entry.losses = std::max<std::uint8_t>(entry.losses, 1); });
+void PlanQueue::on_returned(int id, Index plan, bool is_suspect) {
+  if (!has(plan) || !release(find(id), plan) || !is_suspect) return;
+  change(plan,
+         [](Entry& entry) { entry.lost_workers = std::max<std::uint8_t>(entry.lost_workers, 1); });
 }
 
-void PlanQueue::hold(Worker& worker, Plan plan) {
-  const double plan_s = worker.pace->seconds_for(plans_[plan].updates);
-  const double queued = std::floor(static_cast<double>(worker.leases.size()) / worker.lanes);
+void PlanQueue::lease(Worker& worker, Index plan) {
+  const double plan_s = worker.model->predict_seconds(plans_[plan].updates);
+  const double queued = std::floor(static_cast<double>(worker.leases.size()) / worker.slots);
   const double end_s = plan_s > 0 ? now_s_ + (queued + 1) * plan_s : now_s_;
   worker.leases.push_back({plan, static_cast<float>(end_s)});
-  count_holder(worker.leases.back());
+  add_lease_holder(worker.leases.back());
 }
 
-bool PlanQueue::release(Worker* worker, Plan plan) {
+bool PlanQueue::release(Worker* worker, Index plan) {
   if (worker == nullptr) return false;
   const std::size_t index = worker->index_of(plan);
   if (index == worker->leases.size()) return false;
   const auto lease = worker->leases.begin() + static_cast<std::ptrdiff_t>(index);
-  if (!worker->silent) discount_holder(*lease);
+  if (!worker->lost) remove_lease_holder(*lease);
   worker->leases.erase(lease);
   return true;
 }
@@ -219,32 +221,32 @@ bool PlanQueue::start(Lease& lease) {
   return true;
 }
 
-void PlanQueue::count_holder(const Lease& lease) {
+void PlanQueue::add_lease_holder(const Lease& lease) {
   Entry& entry = plans_[lease.plan];
-  if (entry.state == State::open) {
-    close(lease.plan);
-    entry.state = State::held;
+  if (entry.state == State::queued) {
+    dequeue(lease.plan);
+    entry.state = State::leased;
   }
-  ++entry.holders;
+  ++entry.lease_count;
   entry.running += lease.has_started() ? 1 : 0;
-  ++leases_;
+  ++active_leases_;
 }
 
-void PlanQueue::discount_holder(const Lease& lease) {
+void PlanQueue::remove_lease_holder(const Lease& lease) {
   Entry& entry = plans_[lease.plan];
-  --leases_;
+  --active_leases_;
   entry.running -= lease.has_started() ? 1 : 0;
-  if (--entry.holders == 0 && entry.state == State::held) open(lease.plan);
+  if (--entry.lease_count == 0 && entry.state == State::leased) enqueue(lease.plan);
 }
 
-void PlanQueue::finish(Plan plan, State state) {
+void PlanQueue::finish(Index plan, State state) {
   Entry& entry = plans_[plan];
-  if (entry.state == State::open) close(plan);
+  if (entry.state == State::queued) dequeue(plan);
   entry.state = state;
   --unfinished_;
   if (entry.updates <= 0) return;
-  updates_ -= entry.updates;
-  --known_;
+  estimated_updates_ -= entry.updates;
+  --estimated_plans_;
 }
 
 }  // namespace wallheat

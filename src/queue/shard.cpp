@@ -9,7 +9,7 @@
 
 namespace wallheat {
 
-Shard checked_shard(std::size_t number, std::size_t count) {
+Shard make_shard(std::size_t number, std::size_t count) {
   if (number < 1 || number > count)
     throw UsageError("there is no shard " + std::to_string(number) + " of " +
                      std::to_string(count) + ": the first is 1, the last " + std::to_string(count));
@@ -20,13 +20,13 @@ std::string Shard::text() const { return std::to_string(number) + "/" + std::to_
 
 Shard parse_shard(const std::string& text) {
   const std::size_t slash = std::min(text.find('/'), text.size());
-  const auto number = number_of<std::uint32_t>(std::string_view(text).substr(0, slash));
+  const auto number = parse_number<std::uint32_t>(std::string_view(text).substr(0, slash));
   const auto count = slash == text.size()
                          ? std::nullopt
-                         : number_of<std::uint32_t>(std::string_view(text).substr(slash + 1));
+                         : parse_number<std::uint32_t>(std::string_view(text).substr(slash + 1));
   if (!number || !count)
     throw UsageError("--shard must be auto, none or K/N (from 1/N to N/N), not '" + text + "'");
-  return checked_shard(*number, *count);
+  return make_shard(*number, *count);
 }
 
 std::filesystem::path shard_path(const std::filesystem::path& file, const Shard& shard) {

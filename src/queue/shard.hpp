@@ -11,13 +11,13 @@ namespace wallheat {
 struct Shard {
   std::size_t number = 1;  ///< from 1 to count
   std::size_t count = 1;
-  [[nodiscard]] bool holds(std::size_t plan) const { return plan % count == number - 1; }
+  [[nodiscard]] bool contains(std::size_t plan) const { return plan % count == number - 1; }
   /// "3/16"
   [[nodiscard]] std::string text() const;
 };
 
 /// Throws UsageError if number is not from 1 to count.
-[[nodiscard]] Shard checked_shard(std::size_t number, std::size_t count);
+[[nodiscard]] Shard make_shard(std::size_t number, std::size_t count);
 /// Reads "K/N". Throws UsageError.
 [[nodiscard]] Shard parse_shard(const std::string& text);
 

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <span>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 
 namespace wallheat {
 namespace {
@@ -31,11 +31,11 @@ std::int64_t nearest_squared(std::span<const std::uint16_t> run, std::ptrdiff_t 
 
 }  // namespace
 
-std::int64_t widest_room_squared(const Grid<std::uint8_t>& interior) {
+std::int64_t max_wall_distance_squared(const Grid<std::uint8_t>& interior) {
   if (interior.cells.empty()) return 0;
   // 16 bits suffice: beyond their range D is that range.
-  constexpr auto most_steps = std::numeric_limits<std::uint16_t>::max();
-  const Grid<std::uint16_t> distances = column_distances(interior, most_steps);
+  constexpr auto max_steps = std::numeric_limits<std::uint16_t>::max();
+  const Grid<std::uint16_t> distances = column_distances(interior, max_steps);
   std::int64_t widest = 0;  // the square of `reach`, the largest distance so far, or more
   std::ptrdiff_t reach = 0;
   for (std::size_t row = 0; row < interior.rows; ++row) {
@@ -55,7 +55,7 @@ std::int64_t widest_room_squared(const Grid<std::uint8_t>& interior) {
   return widest;
 }
 
-WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& limits,
+WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const SolveParameters& limits,
                            SolverKind solver) {
   constexpr double shape_factor = 3.85;
   constexpr double temperature = 20;  // °C
@@ -65,7 +65,7 @@ WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& lim
   // In a room so wide that it is still cold in the middle at the end, the largest change falls as
   // 1 / n however wide it is: there the logarithm is held at 1.
   const double loss =
-      std::max(shape_factor / static_cast<double>(widest_room_squared(interior)) / 4,
+      std::max(shape_factor / static_cast<double>(max_wall_distance_squared(interior)) / 4,
                std::numbers::e * limits.tolerance / temperature);
   const double needed =
       loss < 1 ? std::log(temperature * loss / limits.tolerance) / -std::log1p(-loss) : 1;
@@ -82,7 +82,7 @@ WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& lim
   return estimate;
 }
 
-WorkEstimate estimate_steady_work(std::int64_t interior_cells, const Limits& limits) {
+WorkEstimate estimate_steady_work(std::int64_t interior_cells, const SolveParameters& limits) {
   constexpr std::int64_t usual_iterations = 10;
   constexpr double updates_per_cell = 300;
   if (interior_cells == 0) return {};

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/answer.hpp"
+#include "core/result_columns.hpp"
 #include "wallheat/grid.hpp"
 #include "wallheat/solver.hpp"
 
@@ -11,7 +11,7 @@ namespace wallheat {
 /// What a solve will cost, estimated from the plan before it is solved.
 struct WorkEstimate {
   std::int64_t interior_cells = 0;
-  std::int64_t iterations = 0;  ///< predicted, at most Limits::max_iterations
+  std::int64_t iterations = 0;  ///< predicted, at most SolveParameters::max_iterations
   double updates = 0;           ///< jacobi's: their product; time is proportional to it
 };
 
@@ -35,15 +35,17 @@ struct WorkEstimate {
 ///
 /// That is jacobi's work. Of n iterations fastforward makes about 9.4 sqrt(n) sweeps, from 1000 on.
 /// Not for steady.
-[[nodiscard]] WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const Limits& limits,
+[[nodiscard]] WorkEstimate estimate_work(const Grid<std::uint8_t>& interior,
+                                         const SolveParameters& limits,
                                          SolverKind solver = SolverKind::jacobi);
 
 /// The same for steady: a cell costs as much as 300 of jacobi's updates, whatever the plan looks
 /// like.
-[[nodiscard]] WorkEstimate estimate_steady_work(std::int64_t interior_cells, const Limits& limits);
+[[nodiscard]] WorkEstimate estimate_steady_work(std::int64_t interior_cells,
+                                                const SolveParameters& limits);
 
 /// The square of D: the largest squared distance, in cells, from an interior cell to the nearest
 /// cell that is not interior or lies outside the grid; 0 if no cell is interior.
-[[nodiscard]] std::int64_t widest_room_squared(const Grid<std::uint8_t>& interior);
+[[nodiscard]] std::int64_t max_wall_distance_squared(const Grid<std::uint8_t>& interior);
 
 }  // namespace wallheat

@@ -10,15 +10,15 @@
 namespace wallheat {
 namespace {
 
-const Style giga{Form::decimals, 2};
-const Style percent{Form::decimals, 0, "%"};
-const Style one_decimal{Form::decimals, 1};
+const ValueStyle giga{ValueFormat::decimals, 2};
+const ValueStyle percent{ValueFormat::decimals, 0, "%"};
+const ValueStyle one_decimal{ValueFormat::decimals, 1};
 
 /// Plans a second of both over the size of plans.
 Figure crossover_of(const GpuBench& bench) {
   Figure::Series gpu{"GPU", Figure::Mark::points_and_line, {}, {}};
   Figure::Series cpu{"CPU", Figure::Mark::points_and_line, {}, {}};
-  for (const SideRate& side : bench.sides) {
+  for (const GridSizeRate& side : bench.sides) {
     for (const auto& [series, plans_per_s] :
          {std::pair(&gpu, side.gpu_plans_per_s), {&cpu, side.cpu_plans_per_s}}) {
       series->add(static_cast<double>(side.side), plans_per_s);
@@ -52,12 +52,12 @@ Figure solver_times(const CpuBench& bench) {
 
 }  // namespace
 
-Report report_of(const CpuBench& bench) {
+Report make_report(const CpuBench& bench) {
   const double ceiling = bench.ceiling_updates_per_s;
   Report report{"the solver against what one core could do at best"};
   report.add_fact("device", "device", bench.device);
   report.add_fact("ceiling_giga_updates_per_s", "ceiling", ceiling * 1e-9,
-                  {Form::decimals, 2, "G cell updates/s"},
+                  {ValueFormat::decimals, 2, "G cell updates/s"},
                   ": the additions that this core makes a second, by the three of an update");
   report.add_fact("share_of_core", "", bench.share_of_core);
   constexpr double idle = 0.9;
@@ -66,16 +66,16 @@ Report report_of(const CpuBench& bench) {
         "This machine is not idle: the solver had its core for {:.0f} % of the time. Rates of one "
         "thread are by CPU time, those of several are not.",
         100 * bench.share_of_core));
-  const Style seconds{Form::decimals, 4};
-  const Style celsius{Form::digits, 2, "°C"};
+  const ValueStyle seconds{ValueFormat::decimals, 4};
+  const ValueStyle celsius{ValueFormat::digits, 2, "°C"};
   Table& plans = report.add(Table{"plans",
                                   "one thread, a plan at a time",
                                   {{"id", "plan"},
                                    {"interior_cells", "interior"},
-                                   {"density", "density", {Form::decimals, 2}},
+                                   {"density", "density", {ValueFormat::decimals, 2}},
                                    {"solver", "solver"},
                                    {"iterations", "iterations"},
-                                   {"sweeps", "sweeps", {Form::decimals, 0}},
+                                   {"sweeps", "sweeps", {ValueFormat::decimals, 0}},
                                    {"cpu_seconds", "CPU s", seconds},
                                    {"cpu_seconds_median", "median", seconds},
                                    {"cpu_seconds_max", "max", seconds},
@@ -86,7 +86,7 @@ Report report_of(const CpuBench& bench) {
   });
   if (several)
     plans.columns.insert(plans.columns.end(),
-                         {{"times_as_fast", "times as fast", {Form::decimals, 1}},
+                         {{"times_as_fast", "times as fast", {ValueFormat::decimals, 1}},
                           {"error", "error", celsius},
                           {"error_bound", "bound", celsius},
                           {"fell_back", "fell back"}});
@@ -111,17 +111,17 @@ Report report_of(const CpuBench& bench) {
                                     "all plans on each thread",
                                     {{"threads", "threads"},
                                      {"giga_updates_per_s", "G updates/s", giga},
-                                     {"speedup", "speed-up", {Form::decimals, 2}},
+                                     {"speedup", "speed-up", {ValueFormat::decimals, 2}},
                                      {"percent_efficiency", "efficiency", percent}}});
-  for (const Flow& flow : bench.scaling) {
-    const double speedup = flow.updates_per_s() / bench.scaling.front().updates_per_s();
-    scaling.rows.push_back({flow.in_flight, flow.updates_per_s() * 1e-9, speedup,
-                            100 * speedup / static_cast<double>(flow.in_flight)});
+  for (const Throughput& throughput : bench.scaling) {
+    const double speedup = throughput.updates_per_s() / bench.scaling.front().updates_per_s();
+    scaling.rows.push_back({throughput.in_flight, throughput.updates_per_s() * 1e-9, speedup,
+                            100 * speedup / static_cast<double>(throughput.in_flight)});
   }
   return report;
 }
 
-Report report_of(const GpuBench& bench) {
+Report make_report(const GpuBench& bench) {
   Report report{"a GPU against the cores"};
   report.add_fact("device", "device", bench.name);
   report.add_fact("compared_plans", "compared", bench.compared, {.unit = "plans"},
@@ -129,26 +129,26 @@ Report report_of(const GpuBench& bench) {
   Table& flows = report.add(Table{"flows",
                                   "plans from memory",
                                   {{"in_flight", "in flight"},
-                                   for_scripts("plans"),
-                                   for_scripts("seconds"),
+                                   json_only_column("plans"),
+                                   json_only_column("seconds"),
                                    {"giga_updates_per_s", "G updates/s", one_decimal},
                                    {"plans_per_s", "plans/s", one_decimal}}});
-  for (const Flow& flow : bench.flows)
-    flows.rows.push_back({flow.in_flight, flow.plans, flow.seconds, flow.updates_per_s() * 1e-9,
-                          flow.plans_per_s()});
+  for (const Throughput& throughput : bench.flows)
+    flows.rows.push_back({throughput.in_flight, throughput.plans, throughput.seconds,
+                          throughput.updates_per_s() * 1e-9, throughput.plans_per_s()});
   report.add_fact("cpu_cores", "", bench.cpu_cores);
   Table& sides = report.add(Table{"sides",
-                                  "the GPU against " + counted(bench.cpu_cores, "core"),
+                                  "the GPU against " + count_text(bench.cpu_cores, "core"),
                                   {{"side", "side", {.unit = "cells"}},
                                    {"gpu_plans_per_s", "GPU plans/s", one_decimal},
                                    {"cpu_plans_per_s", "CPU plans/s", one_decimal},
-                                   for_people("GPU/CPU", {Form::decimals, 2})}});
-  for (const SideRate& side : bench.sides)
+                                   text_only_column("GPU/CPU", {ValueFormat::decimals, 2})}});
+  for (const GridSizeRate& side : bench.sides)
     sides.rows.push_back({side.side, side.gpu_plans_per_s, side.cpu_plans_per_s,
                           side.gpu_plans_per_s / side.cpu_plans_per_s});
   const auto behind = std::find_if(
       bench.sides.rbegin(), bench.sides.rend(),
-      [](const SideRate& side) { return side.gpu_plans_per_s < side.cpu_plans_per_s; });
+      [](const GridSizeRate& side) { return side.gpu_plans_per_s < side.cpu_plans_per_s; });
   if (!bench.sides.empty())
     report.add_note(
         behind == bench.sides.rbegin()
@@ -158,15 +158,15 @@ Report report_of(const GpuBench& bench) {
   return report;
 }
 
-Report report_of(const ReferenceProfile& profile, const std::string& id,
-                 const std::string& solver) {
+Report make_report(const ReferenceProfile& profile, const std::string& id,
+                   const std::string& solver) {
   Report report{"where the published algorithm spends its time"};
   report.add_fact("id", "plan", id);
   report.add_fact("iterations", "iterations", profile.iterations, {},
                   " of the published algorithm, on one core");
   report.add_fact("converged", "", profile.converged);
-  const Style seconds{Form::decimals, 4, "s"};
-  report.add_fact("seconds", "all steps", profile.seconds, seconds);
+  const ValueStyle seconds{ValueFormat::decimals, 4, "s"};
+  report.add_fact("seconds", "all steps", profile.total_seconds, seconds);
   report.add_fact("solver_seconds", solver, profile.solver_seconds, seconds,
                   fmt::format(" for the same bits: {:.1f} times as fast", profile.speedup()));
   report.add_fact("solver", "", solver);
@@ -175,14 +175,14 @@ Report report_of(const ReferenceProfile& profile, const std::string& id,
                                   "",
                                   {{"step", "step"},
                                    {"hits", "hits"},
-                                   {"seconds", "seconds", {Form::decimals, 4}},
-                                   for_people("us a hit", {Form::decimals, 2}),
-                                   {"percent", "share", {Form::decimals, 1, "%"}},
+                                   {"seconds", "seconds", {ValueFormat::decimals, 4}},
+                                   text_only_column("us a hit", {ValueFormat::decimals, 2}),
+                                   {"percent", "share", {ValueFormat::decimals, 1, "%"}},
                                    {"numpy", "as NumPy says it"}}});
   for (const ProfiledStep& step : profile.steps)
     steps.rows.push_back({step.name, step.hits, step.seconds,
                           1e6 * step.seconds / static_cast<double>(step.hits),
-                          100 * step.seconds / profile.seconds, step.what});
+                          100 * step.seconds / profile.total_seconds, step.numpy_code});
   return report;
 }
 

@@ -7,10 +7,10 @@
 
 namespace wallheat {
 
-[[nodiscard]] Report report_of(const CpuBench& bench);
-[[nodiscard]] Report report_of(const GpuBench& bench);
+[[nodiscard]] Report make_report(const CpuBench& bench);
+[[nodiscard]] Report make_report(const GpuBench& bench);
 /// `solver` is what the published algorithm is compared with on plan `id`.
-[[nodiscard]] Report report_of(const ReferenceProfile& profile, const std::string& id,
-                               const std::string& solver);
+[[nodiscard]] Report make_report(const ReferenceProfile& profile, const std::string& id,
+                                 const std::string& solver);
 
 }  // namespace wallheat

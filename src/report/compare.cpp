@@ -9,12 +9,12 @@
 #include <set>
 #include <span>
 
-#include "core/answer.hpp"
 #include "core/plan_ids.hpp"
+#include "core/result_columns.hpp"
 #include "core/threads.hpp"
 #include "node/local_machine.hpp"
-#include "report/answer_csv.hpp"
 #include "report/file_status.hpp"
+#include "report/result_csv.hpp"
 #include "report/row_table.hpp"
 #include "wallheat/error.hpp"
 
@@ -36,7 +36,7 @@ std::map<std::string, std::string> facts_of(const ResultReader& reader) {
       versions.insert(found->second);
   std::set<std::string> devices;
   reader.for_each_row([&](const PlanResult& row) {
-    if (is_answer(row.status)) devices.insert(row.device);
+    if (is_solved(row.status)) devices.insert(row.device);
   });
   facts["wallheat"] = fmt::format("{}", fmt::join(versions, ", "));
   facts["devices"] = fmt::format("{}", fmt::join(devices, ", "));
@@ -86,7 +86,8 @@ void add_distance(const Distance& of_plan, const std::string& plan, Comparison::
 using CommonPlan = std::pair<std::size_t, std::size_t>;
 
 /// How far apart the fields of a plan are, if both files have it in one shape.
-std::vector<std::optional<Distance>> field_distances(const Answers& first, const Answers& second,
+std::vector<std::optional<Distance>> field_distances(const ResultSet& first,
+                                                     const ResultSet& second,
                                                      std::span<const CommonPlan> plans) {
   std::vector<std::optional<Distance>> found(plans.size());
   if (first.reader == nullptr || second.reader == nullptr) return found;
@@ -107,11 +108,11 @@ constexpr std::size_t plans_at_once = 4096;
 
 /// The plans of answers, by their rows.
 struct Plans {
-  IdList ids;
+  IdIndex ids;
   std::vector<PlanStatus> statuses;
 };
 
-Plans plan_statuses(const Answers& answers) {
+Plans plan_statuses(const ResultSet& answers) {
   Plans plans;
   plans.statuses.reserve(answers.count());
   const Rows rows = answers.reader ? rows_of(*answers.reader) : rows_of(answers.listed);
@@ -122,43 +123,44 @@ Plans plan_statuses(const Answers& answers) {
   return plans;
 }
 
-void require_whole(const Answers& answers) {
-  if (answers.reader == nullptr || answers.reader->damage().empty()) return;
+void require_whole(const ResultSet& answers) {
+  if (answers.reader == nullptr || answers.reader->damage_messages().empty()) return;
   throw RunError(
       fmt::format("{} is damaged, so it is not compared; 'wallheat repair' mends what it can: {}",
-                  answers.name, answers.reader->damage().front()));
+                  answers.name, answers.reader->damage_messages().front()));
 }
 
 /// The plans with an answer in both. Says in `found` how others are not in both alike.
-std::vector<CommonPlan> common_plans(const Answers& first, const Answers& second,
+std::vector<CommonPlan> common_plans(const ResultSet& first, const ResultSet& second,
                                      Comparison& found) {
   using enum Comparison::Kind;
   const Plans in_first = plan_statuses(first);
   const Plans in_second = plan_statuses(second);
   // A CSV leaves plans without an answer out.
-  const auto counts = [&](PlanStatus of) { return found.has_settings || is_answer(of); };
+  const auto counts = [&](PlanStatus of) { return found.has_settings || is_solved(of); };
   std::vector<CommonPlan> plans;
   plans.reserve(in_first.ids.size());
   for (std::size_t i = 0; i < in_first.ids.size(); ++i) {
     const PlanStatus a = in_first.statuses[i];
     const std::string id(in_first.ids[i]);
     const auto row = in_second.ids.find(id);
-    if (!row && counts(a)) found.apart.push_back({only_first, id});
+    if (!row && counts(a)) found.mismatches.push_back({only_first, id});
     if (!row) continue;
     const PlanStatus b = in_second.statuses[*row];
-    if (is_answer(a) && is_answer(b)) plans.emplace_back(i, *row);
+    if (is_solved(a) && is_solved(b)) plans.emplace_back(i, *row);
     if (a != b && found.has_settings)
-      found.apart.push_back({status, id, std::string(to_string(a)), std::string(to_string(b))});
+      found.mismatches.push_back(
+          {status, id, std::string(to_string(a)), std::string(to_string(b))});
   }
   for (std::size_t i = 0; i < in_second.ids.size(); ++i)
     if (counts(in_second.statuses[i]) && !in_first.ids.find(in_second.ids[i]))
-      found.apart.push_back({only_second, std::string(in_second.ids[i])});
+      found.mismatches.push_back({only_second, std::string(in_second.ids[i])});
   return plans;
 }
 
 /// The answer's columns that are quantities; of a CSV the statistics alone. What means something
 /// else to another solver is left out.
-std::vector<RowColumn> compared_columns(const Answers& first, const Answers& second,
+std::vector<RowColumn> compared_columns(const ResultSet& first, const ResultSet& second,
                                         Comparison& found) {
   static const std::set<std::string> of_solver{
       "fell_back",          "error_bound",       "pct_above_18_least", "pct_above_18_most",
@@ -166,17 +168,17 @@ std::vector<RowColumn> compared_columns(const Answers& first, const Answers& sec
   static const std::set<std::string> of_iteration{"iterations", "last_delta"};
   std::set<std::string> solvers;
   if (found.has_settings)
-    for (const Answers* const of : {&first, &second})
+    for (const ResultSet* const of : {&first, &second})
       solvers.insert(text_in(of->reader->settings(), "solver", ""));
   std::vector<RowColumn> columns = all_columns();
   std::erase_if(columns, [&](const RowColumn& column) {
     const std::string& name = column.head.key;
-    if (column.is_text || !column.is_answer) return true;
+    if (column.is_text || !column.is_deterministic) return true;
     if (!found.has_settings) return reference_csv_header.find(name) == std::string_view::npos;
     if (solvers.size() == 1) return false;
     if (!of_solver.contains(name) && !(solvers.contains("steady") && of_iteration.contains(name)))
       return false;
-    found.left_out.push_back(name);
+    found.skipped_columns.push_back(name);
     return true;
   });
   return columns;
@@ -184,9 +186,9 @@ std::vector<RowColumn> compared_columns(const Answers& first, const Answers& sec
 
 }  // namespace
 
-Answers read_reference_csv(const std::string& file) {
-  Answers answers{file, {}, nullptr};
-  for (const PrintedAnswer& printed : read_answers(file)) {
+ResultSet read_reference_csv(const std::string& file) {
+  ResultSet answers{file, {}, nullptr};
+  for (const CsvResult& printed : read_result_csv(file)) {
     PlanResult& row = answers.listed.emplace_back();
     row.id = printed.id;
     row.status = PlanStatus::converged;  // or another answer: a CSV does not tell
@@ -202,15 +204,16 @@ Answers read_reference_csv(const std::string& file) {
 }
 
 bool Comparison::equal() const {
-  return std::ranges::all_of(apart, [](const Apart& of) { return of.kind == Kind::floor_plan; }) &&
+  return std::ranges::all_of(mismatches,
+                             [](const Mismatch& of) { return of.kind == Kind::floor_plan; }) &&
          identical == compared;
 }
 
 std::size_t Comparison::count(Kind kind) const {
-  return static_cast<std::size_t>(std::ranges::count(apart, kind, &Apart::kind));
+  return static_cast<std::size_t>(std::ranges::count(mismatches, kind, &Mismatch::kind));
 }
 
-Comparison compare(const Answers& first, const Answers& second) {
+Comparison compare(const ResultSet& first, const ResultSet& second) {
   require_whole(first);
   require_whole(second);
   Comparison found;
@@ -246,7 +249,8 @@ Comparison compare(const Answers& first, const Answers& second) {
     }
     if (found.has_settings) {
       same = same && a.status == b.status && a.input_hash == b.input_hash;
-      if (a.input_hash != b.input_hash) found.apart.push_back({Comparison::Kind::floor_plan, a.id});
+      if (a.input_hash != b.input_hash)
+        found.mismatches.push_back({Comparison::Kind::floor_plan, a.id});
     }
     found.identical += same ? 1 : 0;
     const double step = b.statistics.mean_temp - a.statistics.mean_temp;
@@ -254,7 +258,7 @@ Comparison compare(const Answers& first, const Answers& second) {
     found.means.push_back(step);
     found.plans.push_back(a.id);
   }
-  std::ranges::stable_sort(found.apart, {}, &Comparison::Apart::kind);
+  std::ranges::stable_sort(found.mismatches, {}, &Comparison::Mismatch::kind);
   if (found.compared_fields > 0) found.columns.push_back(field);
   return found;
 }

@@ -9,13 +9,13 @@
 
 #include "core/plan_ids.hpp"
 #include "report/report.hpp"
-#include "report/time_ledger.hpp"
+#include "report/time_breakdown.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
 
 /// Answers to compare: a result file's, or those of the reference program's CSV.
-struct Answers {
+struct ResultSet {
   std::string name;
   std::vector<PlanResult> listed;        ///< of a CSV
   const ResultReader* reader = nullptr;  ///< null for a CSV, which has statistics only
@@ -23,14 +23,14 @@ struct Answers {
   [[nodiscard]] std::size_t count() const { return reader ? reader->count() : listed.size(); }
   [[nodiscard]] PlanResult row(std::size_t i) const { return reader ? reader->row(i) : listed[i]; }
 };
-/// Throws RunError as read_answers, and if a plan has not all numbers.
-[[nodiscard]] Answers read_reference_csv(const std::string& file);
+/// Throws RunError as read_result_csv, and if a plan has not all numbers.
+[[nodiscard]] ResultSet read_reference_csv(const std::string& file);
 
 /// How two sets of answers differ. A difference is "second" less "first".
 struct Comparison {
   /// Why a plan is not the same in both. Rarer kinds come first.
   enum class Kind { status, floor_plan, only_first, only_second };
-  struct Apart {
+  struct Mismatch {
     Kind kind;
     std::string id;
     std::string first = {}, second = {};  ///< their statuses
@@ -48,29 +48,30 @@ struct Comparison {
   };
 
   std::string first, second;
-  bool has_settings = false;          ///< false if one is a CSV: then it has no status either
-  std::vector<Setting> settings;      ///< and versions and devices; those that differ
-  std::vector<Apart> apart;           ///< by kind
-  std::size_t compared = 0;           ///< plans with an answer in both
-  std::size_t identical = 0;          ///< of these, bit by bit, with their fields
-  std::vector<Column> columns;        ///< the last one is "field", if both have one of one shape
-  std::vector<std::string> left_out;  ///< columns that are a solver's own, if they are of two
+  bool has_settings = false;         ///< false if one is a CSV: then it has no status either
+  std::vector<Setting> settings;     ///< and versions and devices; those that differ
+  std::vector<Mismatch> mismatches;  ///< by kind
+  std::size_t compared = 0;          ///< plans with an answer in both
+  std::size_t identical = 0;         ///< of these, bit by bit, with their fields
+  std::vector<Column> columns;       ///< the last one is "field", if both have one of one shape
+  std::vector<std::string>
+      skipped_columns;  ///< columns that are a solver's own, if they are of two
   std::size_t compared_fields = 0;
   std::vector<double> means;  ///< differences of mean_temp in °C, NaN aside
-  TextList plans;             ///< ids: whose they are
+  StringList plans;           ///< ids: whose they are
 
   [[nodiscard]] bool equal() const;
   [[nodiscard]] std::size_t count(Kind kind) const;
 };
 /// Reads fields on all cores. Throws RunError if a file is damaged.
-[[nodiscard]] Comparison compare(const Answers& first, const Answers& second);
+[[nodiscard]] Comparison compare(const ResultSet& first, const ResultSet& second);
 
 /// How fast a program solves plans.
 struct ProgramTime {
   std::string name;
-  double seconds_a_plan = 0;                ///< wall time
+  double seconds_per_plan = 0;              ///< wall time
   std::optional<std::size_t> workers = {};  ///< if known and always the same
-  std::optional<double> cpu_seconds_a_plan = {};
+  std::optional<double> cpu_seconds_per_plan = {};
 };
 /// By the wall time of its sessions; nothing if none left figures.
 [[nodiscard]] std::optional<ProgramTime> time_of(const std::string& file,
@@ -80,7 +81,7 @@ struct ProgramTime {
 [[nodiscard]] NamedSeconds thread_seconds_of(const ResultReader& reader);
 
 /// Everything that one call of `wallheat compare` finds.
-struct Compared {
+struct CompareResults {
   std::vector<Comparison> comparisons;  ///< all against the first
   std::vector<ProgramTime> times;
   std::vector<std::pair<std::string, NamedSeconds>> threads = {};  ///< of each result file
@@ -90,7 +91,7 @@ struct Compared {
   /// There must be a time.
   [[nodiscard]] const ProgramTime& base_time() const;
 };
-/// People see the first `most_listed` of the plans that are not the same in both.
-[[nodiscard]] Report report_of(Compared found, std::size_t most_listed);
+/// People see the first `max_listed` of the plans that are not the same in both.
+[[nodiscard]] Report make_report(CompareResults found, std::size_t max_listed);
 
 }  // namespace wallheat

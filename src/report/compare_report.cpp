@@ -13,7 +13,7 @@
 #include "report/histogram.hpp"
 #include "report/row_table.hpp"
 #include "report/scaling.hpp"
-#include "report/time_ledger.hpp"
+#include "report/time_breakdown.hpp"
 #include "view/run_progress.hpp"
 #include "view/time_text.hpp"
 
@@ -29,33 +29,33 @@ Figure figure_of_times(const std::vector<ProgramTime>& times) {
     constexpr double half_width = 0.38;
     const auto centre = static_cast<double>(figure.x.names.size());
     figure.x.names.push_back(time.name);
-    bars.add_bar(centre - half_width, centre + half_width, time.seconds_a_plan);
-    bars.labels.push_back(seconds_text(time.seconds_a_plan));
+    bars.add_bar(centre - half_width, centre + half_width, time.seconds_per_plan);
+    bars.labels.push_back(seconds_text(time.seconds_per_plan));
   }
-  const auto [least, largest] = std::ranges::minmax(bars.y);
-  constexpr double most_on_linear_axis = 20;  // beyond, a bar cannot be seen
-  if (largest > most_on_linear_axis * least)
+  const auto [min, largest] = std::ranges::minmax(bars.y);
+  constexpr double max_on_linear_axis = 20;  // beyond, a bar cannot be seen
+  if (largest > max_on_linear_axis * min)
     figure.y = {
-        "seconds a plan (logarithmic)", Figure::Scale::powers_of_10, {}, least / 4, 3 * largest};
+        "seconds a plan (logarithmic)", Figure::Scale::powers_of_10, {}, min / 4, 3 * largest};
   return figure;
 }
 
-void add_program_times(const Compared& found, Report& report) {
-  report.add_data("plans", found.plans);
+void add_program_times(const CompareResults& found, Report& report) {
+  report.add_json_fact("plans", found.plans);
   Table table{"times",
               "",
               {{"name", "program"},
                {"workers", "workers"},
-               {"cpu_seconds_a_plan", "CPU s a plan", {Form::seconds}},
-               {"seconds_a_plan", "s a plan", {Form::seconds}},
-               {"speedup", "speed-up", {Form::digits, 4}},
-               {"seconds", "s for " + counted(found.plans, "plan"), {Form::decimals, 1}},
-               {"hours", "hours", {Form::decimals, 2}}}};
+               {"cpu_seconds_a_plan", "CPU s a plan", {ValueFormat::seconds}},
+               {"seconds_a_plan", "s a plan", {ValueFormat::seconds}},
+               {"speedup", "speed-up", {ValueFormat::digits, 4}},
+               {"seconds", "s for " + count_text(found.plans, "plan"), {ValueFormat::decimals, 1}},
+               {"hours", "hours", {ValueFormat::decimals, 2}}}};
   constexpr double seconds_an_hour = 3600;
   for (const ProgramTime& time : found.times) {
-    const double all_s = time.seconds_a_plan * static_cast<double>(found.plans);
-    table.rows.push_back({time.name, time.workers, time.cpu_seconds_a_plan, time.seconds_a_plan,
-                          found.base_time().seconds_a_plan / time.seconds_a_plan, all_s,
+    const double all_s = time.seconds_per_plan * static_cast<double>(found.plans);
+    table.rows.push_back({time.name, time.workers, time.cpu_seconds_per_plan, time.seconds_per_plan,
+                          found.base_time().seconds_per_plan / time.seconds_per_plan, all_s,
                           all_s / seconds_an_hour});
   }
   report.add(std::move(table));
@@ -66,7 +66,7 @@ void add_program_times(const Compared& found, Report& report) {
 }
 
 /// A row for each thing that any thread did, and two columns for each file that tells.
-void add_thread_times(const Compared& found, Report& report) {
+void add_thread_times(const CompareResults& found, Report& report) {
   Table table{"thread_time", "where the time of all threads went", {{"name", "where"}}};
   std::vector<NamedSeconds> files;  // with their sums behind
   for (const auto& [file, seconds] : found.threads) {
@@ -78,9 +78,10 @@ void add_thread_times(const Compared& found, Report& report) {
     }
     files.push_back(seconds);
     files.back().emplace_back("all threads", all_s);
-    table.columns.push_back({fmt::format("seconds_{}", files.size()), file, {Form::duration}});
     table.columns.push_back(
-        {fmt::format("share_{}", files.size()), "share", {Form::decimals, 2, "%"}});
+        {fmt::format("seconds_{}", files.size()), file, {ValueFormat::duration}});
+    table.columns.push_back(
+        {fmt::format("share_{}", files.size()), "share", {ValueFormat::decimals, 2, "%"}});
   }
   for (std::size_t entry = 0; !files.empty() && entry < files.front().size(); ++entry) {
     Table::Row row{files.front()[entry].first};
@@ -95,7 +96,7 @@ void add_thread_times(const Compared& found, Report& report) {
   report.add(std::move(table));
 }
 
-void add_times(const Compared& found, Report& report) {
+void add_times(const CompareResults& found, Report& report) {
   for (const auto& [file, entries] : found.threads)
     if (std::ranges::count(found.times, file, &ProgramTime::name) == 0)
       report.add_note(fmt::format("no session of {} left its wall time", file));
@@ -104,11 +105,11 @@ void add_times(const Compared& found, Report& report) {
 }
 
 /// The column that names the file of a row. People need it only if there are several.
-Table::Column file_column(const Compared& found) {
-  return found.comparisons.size() > 1 ? Table::Column{"file", "file"} : for_scripts("file");
+Table::Column file_column(const CompareResults& found) {
+  return found.comparisons.size() > 1 ? Table::Column{"file", "file"} : json_only_column("file");
 }
 
-void add_settings(const Compared& found, Report& report) {
+void add_settings(const CompareResults& found, Report& report) {
   const bool is_one = found.comparisons.size() == 1;
   Table table{"settings",
               "",
@@ -126,7 +127,7 @@ void add_settings(const Compared& found, Report& report) {
   report.add(std::move(table));
 }
 
-void add_counts(const Compared& found, Report& report) {
+void add_counts(const CompareResults& found, Report& report) {
   using enum Comparison::Kind;
   const std::string& first = found.comparisons.front().first;
   Table table{"comparisons",
@@ -149,18 +150,20 @@ void add_counts(const Compared& found, Report& report) {
                           one.count(only_second), one.compared_fields});
   }
   constexpr std::size_t first_count = 4;
-  table.hide_columns_of({}, first_count);
-  table.hide_columns_of(0, first_count);
+  table.hide_constant_columns({}, first_count);
+  table.hide_constant_columns(0, first_count);
   report.add(std::move(table));
   for (const Comparison& one : found.comparisons)
     if (one.equal() && one.compared > 0)
       report.add_note(fmt::format("{} and {} are identical to the last bit{}: {}", one.first,
-                                  one.second, one.left_out.empty() ? "" : " in what both tell",
-                                  counted(one.compared, "plan")));
+                                  one.second,
+                                  one.skipped_columns.empty() ? "" : " in what both tell",
+                                  count_text(one.compared, "plan")));
 }
 
 /// How a plan differs between the two, for scripts and for people.
-std::pair<const char*, std::string> kind_of(const Comparison::Apart& plan, const Comparison& of) {
+std::pair<const char*, std::string> kind_of(const Comparison::Mismatch& plan,
+                                            const Comparison& of) {
   switch (plan.kind) {
     case Comparison::Kind::status:
       return {"status",
@@ -175,21 +178,21 @@ std::pair<const char*, std::string> kind_of(const Comparison::Apart& plan, const
   return {"only second", "only in " + of.second};
 }
 
-void add_plans_apart(const std::shared_ptr<const Compared>& found, std::size_t most_listed,
-                     Report& report) {
+void add_mismatched_plans(const std::shared_ptr<const CompareResults>& found,
+                          std::size_t max_listed, Report& report) {
   Table& table = report.add(Table{"plans_apart",
                                   "plans that are not in both alike",
                                   {file_column(*found),
                                    {"id", "plan"},
-                                   for_scripts("kind"),
-                                   for_scripts("first"),
-                                   for_scripts("second"),
+                                   json_only_column("kind"),
+                                   json_only_column("first"),
+                                   json_only_column("second"),
                                    {"what", "what differs"}}});
-  table.most_shown = most_listed;
-  table.source = [found](const std::function<void(const Table::Row&)>& take) {
+  table.max_text_rows = max_listed;
+  table.row_source = [found](const std::function<void(const Table::Row&)>& take) {
     const auto known = [](const std::string& text) { return text.empty() ? Value() : Value(text); };
     for (const Comparison& one : found->comparisons)
-      for (const Comparison::Apart& plan : one.apart) {
+      for (const Comparison::Mismatch& plan : one.mismatches) {
         const auto [kind, what] = kind_of(plan, one);
         take({one.second, plan.id, kind, known(plan.first), known(plan.second), what});
       }
@@ -197,7 +200,7 @@ void add_plans_apart(const std::shared_ptr<const Compared>& found, std::size_t m
 }
 
 /// Those that differ come first, and people see these.
-void add_columns(const Compared& found, Report& report) {
+void add_columns(const CompareResults& found, Report& report) {
   Table table{"columns",
               "absolute differences, columns that differ first",
               {file_column(found),
@@ -209,29 +212,29 @@ void add_columns(const Compared& found, Report& report) {
   for (const Comparison& one : found.comparisons) {
     for (const auto& [name, differing, largest, sum, numbers, plan] : one.columns) {
       if (one.compared == 0) continue;
-      table.rows.push_back({one.second, name, differing, numbers > 0 ? largest : not_known,
+      table.rows.push_back({one.second, name, differing, numbers > 0 ? largest : nan_value,
                             sum / static_cast<double>(numbers),
                             plan.empty() ? Value() : Value(plan)});
     }
-    if (!one.left_out.empty())
+    if (!one.skipped_columns.empty())
       report.add_note(fmt::format("{} and {} are of two solvers, so these are not compared: {}",
-                                  one.first, one.second, fmt::join(one.left_out, ", ")));
+                                  one.first, one.second, fmt::join(one.skipped_columns, ", ")));
   }
   constexpr std::size_t plans = 2;
   const auto alike = std::ranges::stable_partition(
       table.rows, [](const Table::Row& row) { return row[plans] != Value(0); });
-  table.most_shown = table.rows.size() - alike.size();
-  if (table.most_shown == 0) table.hide();
+  table.max_text_rows = table.rows.size() - alike.size();
+  if (table.max_text_rows == 0) table.hide();
   report.add(std::move(table));
 }
 
 /// The differences of the means: a histogram, and what is far from the others.
-void add_histograms(const Compared& found, Report& report) {
+void add_histograms(const CompareResults& found, Report& report) {
   Table outliers{
       "outliers",
       "far from the others",
       {file_column(found), {"id", "plan"}, {"difference", "difference", {.unit = "°C"}}}};
-  outliers.most_shown = 10;
+  outliers.max_text_rows = 10;
   std::size_t number = 0;
   for (const Comparison& one : found.comparisons) {
     const std::string behind = ++number == 1 ? "" : fmt::format("_{}", number);
@@ -252,38 +255,38 @@ void add_histograms(const Compared& found, Report& report) {
 std::optional<ProgramTime> time_of(const std::string& file, const ResultReader& reader) {
   const WallTime wall = wall_time(reader.sessions());
   if (!(wall.seconds > 0) || !(wall.plans > 0)) return std::nullopt;
-  ProgramTime time{file, wall.seconds / wall.plans, workers_of(reader)};
-  ThreadTime spent;
+  ProgramTime time{file, wall.seconds / wall.plans, worker_count(reader)};
+  SolverTime spent;
   std::size_t plans = 0;
   reader.for_each_row([&](const PlanResult& row) {
-    if (!is_answer(row.status)) return;
+    if (!is_solved(row.status)) return;
     spent.add(row);
     ++plans;
   });
   if (plans > 0 && !std::isnan(spent.cpu_seconds()))
-    time.cpu_seconds_a_plan = spent.cpu_seconds() / static_cast<double>(plans);
+    time.cpu_seconds_per_plan = spent.cpu_seconds() / static_cast<double>(plans);
   return time;
 }
 
 NamedSeconds thread_seconds_of(const ResultReader& reader) {
-  return sum_of(ledgers_of(lanes_of(rows_of(reader)), reader.sessions()));
+  return sum_of(time_breakdowns(slot_timelines(rows_of(reader)), reader.sessions()));
 }
 
-const ProgramTime& Compared::base_time() const {
+const ProgramTime& CompareResults::base_time() const {
   const auto named = std::ranges::find(times, base, &ProgramTime::name);
   if (named != times.end()) return *named;
-  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_a_plan);
+  return *std::ranges::max_element(times, {}, &ProgramTime::seconds_per_plan);
 }
 
-Report report_of(Compared compared, std::size_t most_listed) {
-  const auto found = std::make_shared<const Compared>(std::move(compared));
+Report make_report(CompareResults compared, std::size_t max_listed) {
+  const auto found = std::make_shared<const CompareResults>(std::move(compared));
   Report report;
   report.csv_table = found->comparisons.empty() ? "times" : "columns";
   if (!found->comparisons.empty()) {
-    report.add_data("first", found->comparisons.front().first);
+    report.add_json_fact("first", found->comparisons.front().first);
     add_counts(*found, report);
     add_settings(*found, report);
-    add_plans_apart(found, most_listed, report);
+    add_mismatched_plans(found, max_listed, report);
     add_columns(*found, report);
     add_histograms(*found, report);
   }

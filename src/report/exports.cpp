@@ -12,7 +12,7 @@
 #include "core/text.hpp"
 #include "report/report.hpp"
 #include "report/row_table.hpp"
-#include "report/time_ledger.hpp"
+#include "report/time_breakdown.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
@@ -57,18 +57,18 @@ void write_trace(const ResultReader& reader, const GpuTimesOfPlans& on_gpus, std
   const auto write = [&](const Json& event) {
     out << std::exchange(separator, ",") << json_line(event);
   };
-  for (const Lane& lane : lanes_of(rows_of(reader))) {
+  for (const SlotTimeline& slot : slot_timelines(rows_of(reader))) {
     // Chrome's ids are numbers: a process for each rank of each session.
-    const auto process = static_cast<std::int64_t>(lane.session) * 1'000'000 + lane.rank;
+    const auto process = static_cast<std::int64_t>(slot.session) * 1'000'000 + slot.rank;
     write({{"ph", "M"},
            {"name", "process_name"},
            {"pid", process},
            {"args",
-            {{"name", fmt::format("session {} rank {}: {} on {}", lane.session, lane.rank,
-                                  lane.device, lane.host)}}}});
-    for (const LanePlan& times : lane.plans) {
+            {{"name", fmt::format("session {} rank {}: {} on {}", slot.session, slot.rank,
+                                  slot.device, slot.host)}}}});
+    for (const SlotInterval& times : slot.plans) {
       const PlanResult plan = reader.row(times.row);
-      Json whole = slice(plan.id, process, lane.thread, plan.started_s, plan.seconds);
+      Json whole = slice(plan.id, process, slot.thread, plan.started_s, plan.seconds);
       whole["cat"] = std::string(to_string(plan.status));
       whole["args"] = {{"iterations", plan.iterations}, {"cells", plan.interior_cells}};
       write(whole);
@@ -76,9 +76,9 @@ void write_trace(const ResultReader& reader, const GpuTimesOfPlans& on_gpus, std
       double at = plan.started_s;
       for (const Phase& phase : phases_of_a_plan) {
         const auto seconds = static_cast<double>(plan.phases.*phase.seconds);
-        if (seconds > 0) write(slice(phase.step, process, lane.thread, at, seconds));
-        if (phase.seconds == &PlanPhases::solve_s && on_gpu != on_gpus.end())
-          for (const Json& part : device_slices(on_gpu->second, process, lane.thread, at, seconds))
+        if (seconds > 0) write(slice(phase.step, process, slot.thread, at, seconds));
+        if (phase.seconds == &PhaseTimes::solve_s && on_gpu != on_gpus.end())
+          for (const Json& part : device_slices(on_gpu->second, process, slot.thread, at, seconds))
             write(part);
         at += seconds;
       }
@@ -89,16 +89,18 @@ void write_trace(const ResultReader& reader, const GpuTimesOfPlans& on_gpus, std
 
 const std::string_view xdmf_magic = "<?xml version=\"1.0\"?>\n<Xdmf Version=\"2.0\">\n<Domain>\n";
 
-std::string xdmf_of(const std::vector<StoredField>& fields, const std::filesystem::path& results) {
+std::string make_xdmf(const std::vector<FieldLocation>& fields,
+                      const std::filesystem::path& results) {
   const std::string file = results.string();
   // What follows the first colon would be the dataset, and blanks at the ends are cut off.
-  if (file.find(':') != std::string::npos || file.starts_with(' ') || printable(file) != file)
+  if (file.find(':') != std::string::npos || file.starts_with(' ') ||
+      escape_control_chars(file) != file)
     throw RunError(fmt::format(
         "an XDMF file cannot name '{}': rename it, in plain characters without ':', and without a "
         "blank at its beginning",
-        printable(file)));
+        escape_control_chars(file)));
   std::map<GridShape, std::string> series;
-  for (const StoredField& field : fields) {
+  for (const FieldLocation& field : fields) {
     const auto [rows, cols] = field.shape;
     // Three dimensions with one layer, as ParaView shows a grid of two from its edge.
     fmt::format_to(std::back_inserter(series[field.shape]),
@@ -114,8 +116,8 @@ std::string xdmf_of(const std::vector<StoredField>& fields, const std::filesyste
                    "Format=\"HDF\">{}:{}</DataItem>\n"
                    " </Attribute>\n"
                    "</Grid>\n",
-                   escaped(field.id), field.row, rows + 1, cols + 1, rows, cols, escaped(file),
-                   escaped(field.dataset));
+                   escape_html(field.id), field.row, rows + 1, cols + 1, rows, cols,
+                   escape_html(file), escape_html(field.dataset));
   }
   std::string text(xdmf_magic);
   for (const auto& [shape, grids] : series)

@@ -25,9 +25,9 @@ void write_trace(const ResultReader& reader, const GpuTimesOfPlans& on_gpus, std
 /// row, the grid's name its id. Plans of each shape are a series of their own, as ParaView takes
 /// the shape of a series from its first step. `results` is the name of the result file, as seen
 /// from where the XDMF file will lie. Throws RunError if XDMF cannot name that file.
-[[nodiscard]] std::string xdmf_of(const std::vector<StoredField>& fields,
-                                  const std::filesystem::path& results);
-/// How every file begins that xdmf_of makes.
+[[nodiscard]] std::string make_xdmf(const std::vector<FieldLocation>& fields,
+                                    const std::filesystem::path& results);
+/// How every file begins that make_xdmf makes.
 extern const std::string_view xdmf_magic;
 
 }  // namespace wallheat

@@ -69,13 +69,13 @@ ColourScale colour_scale_of(const FieldPicture& picture, PanelScale of) {
     }
   }
   if (found.low > found.high) found = {0, 0};  // nothing to show
-  const double most = std::max({-found.low, found.high, std::numeric_limits<double>::min()});
+  const double max = std::max({-found.low, found.high, std::numeric_limits<double>::min()});
   ColourScale scale{found, "temperature in °C", maps.front().palette};
   if (of == PanelScale::difference) {
-    scale = {{-most, most}, "difference in °C", palette_of("coolwarm")};
+    scale = {{-max, max}, "difference in °C", palette_of("coolwarm")};
   } else if (of == PanelScale::source) {
     scale = {{0, found.high}, "heat source", maps.front().palette};
-    if (found.low < 0) scale = {{-most, most}, "heat source", palette_of("coolwarm")};
+    if (found.low < 0) scale = {{-max, max}, "heat source", palette_of("coolwarm")};
   } else if (constexpr double rounding = 1e-6; is_study &&
                                                found.low >= study_range.low - rounding &&
                                                found.high <= study_range.high + rounding) {
@@ -106,7 +106,7 @@ Grid<double> averaged(const Grid<double>& field, std::size_t gather) {
           cells += 1;
         }
       }
-      means(row, col) = cells > 0 ? sum / cells : not_known;
+      means(row, col) = cells > 0 ? sum / cells : nan_value;
     }
   }
   return means;
@@ -204,8 +204,8 @@ class Page {
     const auto [width, height] = size;
     const double side = std::min((width - around_width()) / columns_ / wide,
                                  (height - around_height()) / rows_ / high);
-    constexpr double least = 16;
-    if (side >= least) return std::floor(side);
+    constexpr double min = 16;
+    if (side >= min) return std::floor(side);
     throw UsageError(fmt::format("--size {}x{} leaves no room for {} panels", width, height,
                                  picture_.panels.size()));
   }
@@ -247,7 +247,7 @@ class Page {
                                  panel_height_ / static_cast<double>(panel.values.rows));
     for (const std::string& text : {label.text, label.short_text}) {
       constexpr double letter = 6.6;
-      if (letter * static_cast<double>(columns_of(text)) >
+      if (letter * static_cast<double>(display_width(text)) >
           static_cast<double>(label.room_for_it) * cell)
         continue;
       const double warmth =
@@ -293,13 +293,13 @@ namespace {
 /// With NaN in the cells for which `keeps` does not hold, by their number.
 Grid<double> masked(Grid<double> field, const auto& keeps) {
   for (std::size_t cell = 0; cell < field.cells.size(); ++cell)
-    if (!keeps(cell)) field.cells[cell] = not_known;
+    if (!keeps(cell)) field.cells[cell] = nan_value;
   return field;
 }
 
 }  // namespace
 
-Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
+Grid<double> mask_outside(const FloorPlan& plan, const Grid<double>& field) {
   if (plan.interior.rows != field.rows || plan.interior.cols != field.cols)
     throw RunError(
         fmt::format("the plan has {} x {} cells, but the field {} x {}: they do not "
@@ -310,7 +310,7 @@ Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field) {
   });
 }
 
-Grid<double> without_ground(Grid<double> field) {
+Grid<double> mask_ground(Grid<double> field) {
   // A plan of nothing but 0 °C is no ground.
   if (std::ranges::all_of(field.cells, [](double value) { return value == 0; })) return field;
   return masked(field, [&](std::size_t cell) { return field.cells[cell] != 0; });
@@ -320,20 +320,20 @@ Grid<double> interior_cells(const FloorPlan& plan) {
   Grid<double> mask(plan.interior.rows, plan.interior.cols);
   for (std::size_t cell = 0; cell < mask.cells.size(); ++cell)
     mask.cells[cell] = plan.interior.cells[cell] != 0 ? 1 : 0;
-  return within_building(plan, mask);
+  return mask_outside(plan, mask);
 }
 
 FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
                        const std::vector<RoomResult>& rooms) {
-  FieldPanel panel{caption, Grid<double>(map.room.rows, map.room.cols, not_known)};
+  FieldPanel panel{caption, Grid<double>(map.labels.rows, map.labels.cols, nan_value)};
   // Where a number stands: the room's cell that is next to its centre, which may lie outside it.
   std::vector<std::pair<double, std::size_t>> middle(rooms.size(), {HUGE_VAL, 0});
-  for (std::size_t cell = 0; cell < map.room.cells.size(); ++cell) {
-    if (map.room.cells[cell] == 0) continue;
-    const std::size_t k = map.room.cells[cell] - 1;
+  for (std::size_t cell = 0; cell < map.labels.cells.size(); ++cell) {
+    if (map.labels.cells[cell] == 0) continue;
+    const std::size_t k = map.labels.cells[cell] - 1;
     panel.values.cells[cell] = rooms[k].mean_temp;
-    const double down = static_cast<double>(cell / map.room.cols) - rooms[k].centre_row;
-    const double right = static_cast<double>(cell % map.room.cols) - rooms[k].centre_col;
+    const double down = static_cast<double>(cell / map.labels.cols) - rooms[k].centre_row;
+    const double right = static_cast<double>(cell % map.labels.cols) - rooms[k].centre_col;
     middle[k] = std::min(middle[k], {down * down + right * right, cell});
   }
   for (std::size_t k = 0; k < rooms.size(); ++k) {
@@ -342,8 +342,8 @@ FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
     const std::string number = std::to_string(room.room);
     constexpr std::size_t letters_a_line = 3;  // a line is as high as three letters are wide
     panel.labels.push_back(
-        {fmt::format("{}: {:.1f} °C", number, room.mean_temp), cell / map.room.cols,
-         cell % map.room.cols,
+        {fmt::format("{}: {:.1f} °C", number, room.mean_temp), cell / map.labels.cols,
+         cell % map.labels.cols,
          std::min<std::size_t>(letters_a_line * (room.last_row - room.first_row + 1),
                                room.last_col - room.first_col + 1),
          number});
@@ -351,7 +351,7 @@ FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
   return panel;
 }
 
-Grid<double> source_of(const FloorPlan& plan) {
+Grid<double> heat_source_grid(const FloorPlan& plan) {
   return masked(plan.source, [&](std::size_t cell) { return plan.interior.cells[cell] != 0; });
 }
 
@@ -365,8 +365,8 @@ FieldPicture plan_picture(const std::string& title, const FloorPlan& plan,
                           const Grid<double>& solution, const std::string& caption) {
   FieldPicture picture;
   picture.title = title;
-  picture.panels = {{"start", within_building(plan, plan.domain)},
-                    {caption, within_building(plan, solution)}};
+  picture.panels = {{"start", mask_outside(plan, plan.domain)},
+                    {caption, mask_outside(plan, solution)}};
   picture.columns = 2;
   return picture;
 }

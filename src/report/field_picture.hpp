@@ -69,9 +69,9 @@ struct FieldPicture {
 
 /// A plan's field (°C), with NaN in cells that are neither wall nor room. Throws RunError if the
 /// shapes differ.
-[[nodiscard]] Grid<double> within_building(const FloorPlan& plan, const Grid<double>& field);
+[[nodiscard]] Grid<double> mask_outside(const FloorPlan& plan, const Grid<double>& field);
 /// The same without the plan: what is neither wall nor room is 0 °C in a field, too.
-[[nodiscard]] Grid<double> without_ground(Grid<double> field);
+[[nodiscard]] Grid<double> mask_ground(Grid<double> field);
 /// 1 at interior cells, 0 at other cells of the building, NaN elsewhere.
 [[nodiscard]] Grid<double> interior_cells(const FloorPlan& plan);
 /// The rooms of a plan: each cell is as warm as the mean of its room, walls are NaN, and each room
@@ -79,7 +79,7 @@ struct FieldPicture {
 [[nodiscard]] FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
                                      const std::vector<RoomResult>& rooms);
 /// The plan's heat source, which it must have, with NaN in cells where it does not count.
-[[nodiscard]] Grid<double> source_of(const FloorPlan& plan);
+[[nodiscard]] Grid<double> heat_source_grid(const FloorPlan& plan);
 
 /// What a solver's field is, as a caption: the steady state, or the iterate after `iterations`.
 [[nodiscard]] std::string solution_caption(const std::string& solver, std::int64_t iterations);

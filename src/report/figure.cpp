@@ -20,16 +20,16 @@ constexpr std::size_t line_beside = 6;  // steps
 
 /// The least and the largest number along an axis; nothing if there is none.
 struct Extent {
-  double least = INFINITY;
+  double min = INFINITY;
   double largest = -INFINITY;
   void add(const std::vector<double>& numbers) {
     for (const double number : numbers) {
       if (!std::isfinite(number)) continue;
-      least = std::min(least, number);
+      min = std::min(min, number);
       largest = std::max(largest, number);
     }
   }
-  [[nodiscard]] bool is_empty() const { return !(least <= largest); }
+  [[nodiscard]] bool is_empty() const { return !(min <= largest); }
 };
 
 /// Along x and y.
@@ -61,18 +61,18 @@ void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, b
       ticks.emplace_back(name, ticks.size());
       letters += name.size() + 1;
     }
-    constexpr std::size_t most_side_by_side = 90;
+    constexpr std::size_t max_side_by_side = 90;
     plot.add("set {}tics {} rotate by {}", letter, Plot::ticks(ticks),
-             letter == 'x' && letters > most_side_by_side ? -25 : 0);
+             letter == 'x' && letters > max_side_by_side ? -25 : 0);
   }
   // gnuplot itself would end an axis on its next mark, which for one value leaves it without any.
-  double room = is_logarithmic(axis) ? 1.15 : 0.04 * (range.largest - range.least);
+  double room = is_logarithmic(axis) ? 1.15 : 0.04 * (range.largest - range.min);
   if (!axis.names.empty()) room = 0.6;
   if (room == 0) room = range.largest == 0 ? 1 : 0.1 * std::abs(range.largest);
-  double from = is_logarithmic(axis) ? range.least / room : range.least - room;
+  double from = is_logarithmic(axis) ? range.min / room : range.min - room;
   double to = is_logarithmic(axis) ? range.largest * room : range.largest + room;
   if (has_bars && !is_logarithmic(axis)) {
-    from = letter == 'y' ? 0 : range.least;
+    from = letter == 'y' ? 0 : range.min;
     to = letter == 'y' ? 1.15 * range.largest : range.largest;
     if (letter == 'x' && !axis.names.empty()) from -= 0.1, to += 0.1;
   }
@@ -131,7 +131,7 @@ void add_panel(Plot& plot, const Figure& figure) {
         series.name.empty() ? "notitle" : "title " + Plot::quoted(series.name);
     // The last of the steps is the darkest, however few there are.
     std::size_t number = curves.size() + 1;
-    if (figure.is_graded)
+    if (figure.is_sequential)
       number = series.mark == Figure::Mark::rectangles ? last_step - steps + number : line_beside;
     curves.push_back(fmt::format("{} {} {}", plot.add_data(rows), style_of(series, number), title));
     for (std::size_t i = 0; i < series.labels.size(); ++i)
@@ -148,7 +148,7 @@ void add_panel(Plot& plot, const Figure& figure) {
 /// A title on as many lines as a panel of this width in pixels needs.
 std::string quoted_lines(const std::string& title, int width) {
   constexpr int letter = 9;  // pixels
-  std::istringstream lines(folded(title, static_cast<std::size_t>(width / letter), 0));
+  std::istringstream lines(wrap_text(title, static_cast<std::size_t>(width / letter), 0));
   std::string quoted;
   for (std::string line; std::getline(lines, line);)
     quoted += (quoted.empty() ? "" : R"(."\n".)") + Plot::quoted(line);
@@ -173,7 +173,7 @@ int page_height(const Figure& figure) {
 
 std::string draw(const Report& report, PlotFormat format, const PictureStyle& style) {
   std::vector<const Figure*> figures;
-  for (const auto& part : report.parts)
+  for (const auto& part : report.elements)
     if (const auto* figure = std::get_if<Figure>(&part); figure && has_data(*figure)) {
       if (figure->fields) {
         FieldPicture picture = *figure->fields;
@@ -205,7 +205,7 @@ std::string draw(const Report& report, PlotFormat format, const PictureStyle& st
   return plot.draw(format, style.dpi);
 }
 
-std::optional<Plot> plot_of(const Figure& figure) {
+std::optional<Plot> make_plot(const Figure& figure) {
   if (!has_data(figure)) return std::nullopt;
   if (figure.fields) return figure.fields->plot();
   Plot plot(page_width, page_height(figure));
@@ -213,7 +213,7 @@ std::optional<Plot> plot_of(const Figure& figure) {
   return plot;
 }
 
-std::string alternative_text(const Figure& figure) {
+std::string alt_text(const Figure& figure) {
   std::string text = figure.name;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
   if (figure.fields) {
@@ -228,7 +228,7 @@ std::string alternative_text(const Figure& figure) {
     if (!axis->names.empty())
       add(fmt::format("{}", fmt::join(axis->names, ", ")));
     else if (!extent.is_empty())
-      add(fmt::format("{} from {:.4g} to {:.4g}", axis->name, extent.least, extent.largest));
+      add(fmt::format("{} from {:.4g} to {:.4g}", axis->name, extent.min, extent.largest));
   }
   if (!names.empty()) add(names);
   return text;

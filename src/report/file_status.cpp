@@ -22,18 +22,18 @@ namespace fs = std::filesystem;
 namespace wallheat {
 namespace {
 
-void read_status_file(PartStatus& part) {
+void read_status_file(ShardFileStatus& part) {
   const fs::path path = status_file(part.file);
-  std::error_code gone;
+  std::error_code vanished;
   try {
     part.run = read_run_status(path);
-    const auto age = fs::file_time_type::clock::now() - fs::last_write_time(path, gone);
+    const auto age = fs::file_time_type::clock::now() - fs::last_write_time(path, vanished);
     part.age_s = std::max(0.0, std::chrono::duration<double>(age).count());
   } catch (const RunError& error) {
     part.note = error.what();
   }
   // These texts sort as the times they name. A session is in the file from its first result on.
-  if (part.run && (gone || part.run->started_utc < text_in(part.session, "started_utc", "")))
+  if (part.run && (vanished || part.run->started_utc < text_in(part.session, "started_utc", "")))
     part.run.reset();
 }
 
@@ -49,25 +49,25 @@ Shard shard_of(const fs::path& file, const Attributes& session) {
 }
 
 /// A lock of another host may be held without this host seeing it: then a fresh status tells.
-RunState state_of(bool closed_well, const PartStatus& part) {
-  using enum LockHolder::Life;
-  const LockHolder::Life life = part.writer.life;
-  if (life == lives || (life == unknown && part.run && part.age_s < fresh_status_s))
+RunState state_of(bool closed_well, const ShardFileStatus& part) {
+  using enum LockHolder::State;
+  const LockHolder::State lock_state = part.writer.life;
+  if (lock_state == held || (lock_state == unknown && part.run && part.age_s < max_status_age_s))
     return RunState::being_written;
   if (closed_well) return RunState::closed;
-  return life == unknown ? RunState::unknown : RunState::killed;
+  return lock_state == unknown ? RunState::unknown : RunState::killed;
 }
 
-void count_plans(PartStatus& part, const ResultReader& reader) {
+void count_plans(ShardFileStatus& part, const ResultReader& reader) {
   PlanCounts& plans = part.plans;
   reader.for_each_row([&](const PlanResult& row) {
-    ++part.campaign;
-    if (!part.shard.holds(row.index)) return;
-    plans.solved += is_answer(row.status) ? 1 : 0;
+    ++part.header;
+    if (!part.shard.contains(row.index)) return;
+    plans.solved += is_solved(row.status) ? 1 : 0;
     plans.pending += row.status == PlanStatus::pending ? 1 : 0;
     if (row.status == PlanStatus::failed) part.failures.push_back(row);
     const bool is_of_session = row.session + 1 == reader.sessions().size();
-    part.of_session += is_of_session && row.status != PlanStatus::pending ? 1 : 0;
+    part.session_plans += is_of_session && row.status != PlanStatus::pending ? 1 : 0;
   });
   plans.failed = part.failures.size();
   if (const double seconds = number_in(part.session, "seconds");
@@ -85,12 +85,12 @@ void count_plans(PartStatus& part, const ResultReader& reader) {
   plans.running = std::min(run.running, plans.pending);
 }
 
-PartStatus status_of_part(const fs::path& file) {
-  PartStatus part;
+ShardFileStatus shard_status(const fs::path& file) {
+  ShardFileStatus part;
   part.file = file;
   // Before the file itself, so that a run that ends in between is not taken for killed.
   part.writer = lock_holder_of(result_path(file));
-  if (part.writer.life == LockHolder::Life::lives && !has_results(file)) {  // it is being started
+  if (part.writer.life == LockHolder::State::held && !has_results(file)) {  // it is being started
     part.state = RunState::being_written;
     read_status_file(part);
     return part;
@@ -101,8 +101,8 @@ PartStatus status_of_part(const fs::path& file) {
   part.solver = text_in(reader.settings(), "solver", "");
   if (const auto version = text_in(reader.settings(), "solver_version", ""); !version.empty())
     part.solver += ' ' + version;
-  part.state = state_of(reader.closed_well(), part);
-  part.is_whole = reader.is_whole();
+  part.state = state_of(reader.closed_cleanly(), part);
+  part.is_whole = reader.is_compacted();
   if (part.state == RunState::closed) part.run.reset();  // it is over
   part.shard = shard_of(file, part.session);
   count_plans(part, reader);
@@ -110,12 +110,12 @@ PartStatus status_of_part(const fs::path& file) {
 }
 
 /// Adds the plans of all parts, also of those whose files are not there yet.
-FileStatus with_sums(FileStatus status) {
-  std::size_t campaign = 0;
-  for (const PartStatus& part : status.parts) campaign = std::max(campaign, part.campaign);
-  for (PartStatus& part : status.parts) {
-    if (part.campaign == 0)
-      part.plans.pending = (campaign + part.shard.count - part.shard.number) / part.shard.count;
+FileStatus add_totals(FileStatus status) {
+  std::size_t header = 0;
+  for (const ShardFileStatus& part : status.parts) header = std::max(header, part.header);
+  for (ShardFileStatus& part : status.parts) {
+    if (part.header == 0)
+      part.plans.pending = (header + part.shard.count - part.shard.number) / part.shard.count;
     status.plans.solved += part.plans.solved;
     status.plans.failed += part.plans.failed;
     status.plans.pending += part.plans.pending;
@@ -148,7 +148,7 @@ std::optional<Shard> shard_in(const std::string& name, const fs::path& whole) {
 
 /// Into how many parts a campaign was cut, as the names of files beside `whole` tell; 0 if there
 /// are none.
-std::size_t shards_beside(const fs::path& whole) {
+std::size_t find_shards_beside(const fs::path& whole) {
   const fs::path path = result_path(whole);
   std::set<std::size_t> counts;
   std::error_code missing;
@@ -170,53 +170,53 @@ std::string_view to_string(RunState state) {
 }
 
 bool is_being_written(const fs::path& file) {
-  return lock_holder_of(result_path(file)).life == LockHolder::Life::lives;
+  return lock_holder_of(result_path(file)).life == LockHolder::State::held;
 }
 
-int PartStatus::exit_status() const {
-  if (state != RunState::closed || plans.pending > 0 || !is_whole) return exit_work_left;
+int ShardFileStatus::exit_status() const {
+  if (state != RunState::closed || plans.pending > 0 || !is_whole) return exit_incomplete;
   return plans.failed == 0 ? exit_done : exit_some_plans_failed;
 }
 
-int PartStatus::session_exit_status() const {
-  if (writer.life == LockHolder::Life::lives) return exit_work_left;
-  if (state != RunState::closed) return of_session > 0 ? exit_work_left : exit_failed;
-  const auto recorded = number_of<int>(text_in(session, "exit_status"));
+int ShardFileStatus::session_exit_status() const {
+  if (writer.life == LockHolder::State::held) return exit_incomplete;
+  if (state != RunState::closed) return session_plans > 0 ? exit_incomplete : exit_failed;
+  const auto recorded = parse_number<int>(text_in(session, "exit_status"));
   if (!recorded) return exit_status();  // as of a merged file
   const int status = *recorded;
   const bool all_done = status == exit_done || status == exit_some_plans_failed;
-  return all_done && !is_whole ? exit_work_left : status;
+  return all_done && !is_whole ? exit_incomplete : status;
 }
 
-std::string PartStatus::session_text() const {
-  const bool lives = writer.life == LockHolder::Life::lives;
+std::string ShardFileStatus::session_text() const {
+  const bool is_running = writer.life == LockHolder::State::held;
   const std::string text = fmt::format("session of {}, {}: {} solved or given up, {} left",
                                        text_in(session, "started_utc", "unknown time"),
-                                       lives                       ? "being written"
+                                       is_running                  ? "being written"
                                        : state == RunState::closed ? "closed"
                                                                    : "left open",
-                                       counted(of_session, "plan"), plans.pending);
+                                       count_text(session_plans, "plan"), plans.pending);
   const int status = session_exit_status();
-  if (lives || status == exit_done || status == exit_some_plans_failed) return text;
-  return fmt::format("{}; to go on, {}", text, resume_same);
+  if (is_running || status == exit_done || status == exit_some_plans_failed) return text;
+  return fmt::format("{}; to go on, {}", text, resume_hint);
 }
 
 RunState FileStatus::state() const {
-  return std::ranges::min_element(parts, {}, &PartStatus::state)->state;
+  return std::ranges::min_element(parts, {}, &ShardFileStatus::state)->state;
 }
 
 /// That of a part with work left, else of one with failed plans: the larger number.
 int FileStatus::exit_status() const {
   int status = exit_done;
-  for (const PartStatus& part : parts) status = std::max(status, part.exit_status());
+  for (const ShardFileStatus& part : parts) status = std::max(status, part.exit_status());
   return status;
 }
 
-std::string_view FileStatus::word() const {
+std::string_view FileStatus::state_word() const {
   if (state() == RunState::being_written) return "running";
   if (state() == RunState::killed || state() == RunState::unknown) return "killed";
   const int status = exit_status();
-  if (status == exit_work_left) return "left";
+  if (status == exit_incomplete) return "left";
   return status == exit_some_plans_failed ? "failed" : "done";
 }
 
@@ -225,18 +225,18 @@ FileStatus status_of(const std::vector<fs::path>& files) {
   if (files.size() == 1) status.file = files.front();
   const fs::path& whole = status.file;
   const bool is_array = !whole.empty() && !has_results(whole) && !is_being_written(whole);
-  const std::size_t shards = is_array ? shards_beside(whole) : 0;
+  const std::size_t shards = is_array ? find_shards_beside(whole) : 0;
   for (std::size_t number = 1; number <= shards; ++number) {
     const Shard shard{number, shards};
-    PartStatus part;
+    ShardFileStatus part;
     part.file = shard_path(whole, shard);
-    if (has_results(part.file) || is_being_written(part.file)) part = status_of_part(part.file);
+    if (has_results(part.file) || is_being_written(part.file)) part = shard_status(part.file);
     part.shard = shard;  // one that is being started does not say it yet
     status.parts.push_back(std::move(part));
   }
   if (shards == 0)
-    for (const fs::path& file : files) status.parts.push_back(status_of_part(file));
-  return with_sums(std::move(status));
+    for (const fs::path& file : files) status.parts.push_back(shard_status(file));
+  return add_totals(std::move(status));
 }
 
 }  // namespace wallheat

@@ -30,7 +30,7 @@ namespace wallheat {
 }
 
 /// What has become of a file's last run. Those about which there is more to say come first.
-enum class RunState { being_written, killed, unknown, not_begun, closed };
+enum class RunState { being_written, killed, unknown, not_started, closed };
 /// "being written", "killed", ...
 [[nodiscard]] std::string_view to_string(RunState state);
 
@@ -45,29 +45,29 @@ struct PlanCounts {
 };
 
 /// A result file at one moment, which may be a part of an array.
-struct PartStatus {
+struct ShardFileStatus {
   std::filesystem::path file;
-  RunState state = RunState::not_begun;
+  RunState state = RunState::not_started;
   LockHolder writer;
   bool is_whole = true;          ///< all results are in the HDF5 file
   std::optional<RunStatus> run;  ///< as the status file says; nothing once the run has ended
   double age_s = 0;              ///< of the status file
   std::string note;              ///< why the status file cannot be read
   Shard shard;
-  std::size_t campaign = 0;  ///< plans of all shards; 0 before the file is there
-  std::string solver;        ///< name and version; empty if the file does not say
-  Attributes session;        ///< the last one's
+  std::size_t header = 0;  ///< plans of all shards; 0 before the file is there
+  std::string solver;      ///< name and version; empty if the file does not say
+  Attributes session;      ///< the last one's
   PlanCounts plans;
   std::vector<PlanResult> failures;  ///< the failed rows, also those that will run again
-  std::size_t of_session = 0;        ///< plans that the last session solved or gave up
+  std::size_t session_plans = 0;     ///< plans that the last session solved or gave up
 
   [[nodiscard]] std::string name() const { return file.filename().string(); }
-  [[nodiscard]] bool lives() const { return state == RunState::being_written; }
+  [[nodiscard]] bool is_running() const { return state == RunState::being_written; }
   [[nodiscard]] std::vector<WorkerStatus> workers() const {
     return run ? run->workers : std::vector<WorkerStatus>();
   }
   /// How much longer than its status says a run has been at something: a dead one stands still.
-  [[nodiscard]] double since_status_s() const { return lives() ? age_s : 0; }
+  [[nodiscard]] double status_age_if_running_s() const { return is_running() ? age_s : 0; }
   [[nodiscard]] int exit_status() const;
   /// How the last session ended, as an ExitStatus. One that was left open ended with 1 if it had
   /// solved nothing. It still runs only if a process is seen to hold the lock: a fresh status is no
@@ -80,7 +80,7 @@ struct PartStatus {
 /// A result file, which is an array of one part, or the parts of an array.
 struct FileStatus {
   std::filesystem::path file;  ///< into which the parts belong; empty if parts were named
-  std::vector<PartStatus> parts;
+  std::vector<ShardFileStatus> parts;
   PlanCounts plans;  ///< of all parts; plans_per_s of those that live, or of a single one
 
   [[nodiscard]] bool is_array() const { return parts.size() > 1; }
@@ -88,11 +88,11 @@ struct FileStatus {
   [[nodiscard]] RunState state() const;
   [[nodiscard]] int exit_status() const;
   /// "running", "done", "failed" (some plans), "left" (work is) or "killed".
-  [[nodiscard]] std::string_view word() const;
+  [[nodiscard]] std::string_view state_word() const;
 };
 
 /// A run replaces its status every two seconds; a file server may show an old one for a while.
-inline constexpr double fresh_status_s = 30;
+inline constexpr double max_status_age_s = 30;
 
 /// Looks at files without changing anything: at a single file, or at the parts of an array that are
 /// named. If a single file is not there yet, it looks at the parts beside it that belong into it.
@@ -103,8 +103,8 @@ inline constexpr double fresh_status_s = 30;
 [[nodiscard]] bool is_being_written(const std::filesystem::path& file);
 /// All of it; with `why`, a sentence for each plan that was not simply solved at its first start,
 /// for which the rows are read again. Throws RunError.
-[[nodiscard]] Report report_of(const FileStatus& status, bool why = false);
+[[nodiscard]] Report make_report(const FileStatus& status, bool why = false);
 /// The sums in one line, with the time of day (UTC).
-[[nodiscard]] std::string line_of(const FileStatus& status);
+[[nodiscard]] std::string one_line_text(const FileStatus& status);
 
 }  // namespace wallheat

@@ -31,14 +31,14 @@ std::string in_lower_case(std::string text) {
 /// A column's texts as SQLite compares them: by their bytes.
 struct ComparedWords {
   std::vector<std::string> words;  ///< all that there are
-  std::string stranger = {};       ///< one that they were compared with
+  std::string unknown_word = {};   ///< one that they were compared with
 
   static int compare(void* compared, int size_a, const void* a, int size_b, const void* b) {
-    auto& [words, stranger] = *static_cast<ComparedWords*>(compared);
+    auto& [words, unknown_word] = *static_cast<ComparedWords*>(compared);
     const std::string_view first(static_cast<const char*>(a), static_cast<std::size_t>(size_a));
     const std::string_view second(static_cast<const char*>(b), static_cast<std::size_t>(size_b));
     for (const std::string_view word : {first, second})
-      if (std::ranges::find(words, word) == words.end()) stranger = word;
+      if (std::ranges::find(words, word) == words.end()) unknown_word = word;
     return first.compare(second);
   }
 };
@@ -208,10 +208,10 @@ void Formula::Statement::step(const std::vector<Value>& values) const {
       sqlite3_bind_null(prepared.get(), parameter);
   }
   if (sqlite3_step(prepared.get()) != SQLITE_ROW) refuse(sqlite3_errmsg(database.get()));
-  const auto& [words, stranger] = compared;
-  if (stranger.empty()) return;
-  const std::string hint = did_you_mean(stranger, words);
-  refuse(fmt::format("no such {}: '{}'{}", column_of_words, stranger,
+  const auto& [words, unknown_word] = compared;
+  if (unknown_word.empty()) return;
+  const std::string hint = did_you_mean(unknown_word, words);
+  refuse(fmt::format("no such {}: '{}'{}", column_of_words, unknown_word,
                      hint.empty() ? fmt::format("; there are {}", fmt::join(words, ", ")) : hint));
 }
 

@@ -71,8 +71,8 @@ bool has_font(char32_t letter) {
   const auto found = known.find(letter);
   if (found != known.end()) return found->second;
   const std::string charset = fmt::format(":charset={:x}", static_cast<std::uint32_t>(letter));
-  const auto fonts = output_of({"fc-list", charset, "file"});
-  return known[letter] = !fonts || fonts->status != 0 || !fonts->out.empty();
+  const auto fonts = run_and_capture({"fc-list", charset, "file"});
+  return known[letter] = !fonts || fonts->status != 0 || !fonts->stdout_text.empty();
 }
 
 /// Writes a letter that no font here has as U+65E5. gnuplot would draw a box as large as the
@@ -99,11 +99,11 @@ std::string with_letters_of_fonts(std::string_view text) {
 /// What gnuplot draws; nothing if it is not installed.
 std::optional<std::string> run_gnuplot(const std::string& script) {
   // Without the user's start-up files: a plot is the same for everybody.
-  auto output = output_of({"gnuplot", "--default-settings"}, script);
+  auto output = run_and_capture({"gnuplot", "--default-settings"}, script);
   if (!output) return std::nullopt;
-  if (output->status != 0 || output->out.empty())
-    throw RunError("gnuplot failed: " + printable(output->messages));
-  return std::move(output->out);
+  if (output->status != 0 || output->stdout_text.empty())
+    throw RunError("gnuplot failed: " + escape_control_chars(output->stderr_text));
+  return std::move(output->stdout_text);
 }
 
 }  // namespace
@@ -152,9 +152,9 @@ void Plot::add_image(const Grid<double>& values, double cell) {
                   values.cols, values.rows, cell / 2, cell / 2, cell, cell));
   std::vector<float> image;
   image.reserve(values.cells.size());
-  constexpr double most = 1e30;
+  constexpr double max = 1e30;
   for (const double value : values.cells)
-    image.push_back(static_cast<float>(std::clamp(value, -most, most)));  // NaN stays one
+    image.push_back(static_cast<float>(std::clamp(value, -max, max)));  // NaN stays one
   const auto bytes = std::as_bytes(std::span(image));
   images_.emplace_back(script_.size(), bytes.size());
   script_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -168,7 +168,7 @@ void Plot::add(std::string_view line) {
 
 std::string Plot::quoted(std::string_view text) {
   std::string quoted = "\"";
-  for (const char letter : printable(text)) {
+  for (const char letter : escape_control_chars(text)) {
     // In these quotes gnuplot knows escapes, and commands between backquotes.
     if (letter == '"' || letter == '\\' || letter == '`') {
       quoted += fmt::format("\\{:03o}", static_cast<unsigned char>(letter));
@@ -193,11 +193,11 @@ std::string Plot::ticks(const std::vector<std::pair<std::string, double>>& label
   return fmt::format("({})", fmt::join(ticks, ", "));
 }
 
-std::string Plot::count_ticks(double most) {
-  constexpr double most_ticks = 8;
+std::string Plot::count_ticks(double max) {
+  constexpr double max_ticks = 8;
   for (double power = 1;; power *= 10)
     for (const double step : {power, 2 * power, 5 * power})
-      if (most / step <= most_ticks) return fmt::format("{:.10g}", step);
+      if (max / step <= max_ticks) return fmt::format("{:.10g}", step);
 }
 
 std::string Plot::draw(PlotFormat format, int dpi) const {

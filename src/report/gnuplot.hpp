@@ -66,7 +66,7 @@ class Plot {
   }
 
   /// Steps of an axis from 0 to a count, as `set ytics` takes them: whole numbers.
-  [[nodiscard]] static std::string count_ticks(double most);
+  [[nodiscard]] static std::string count_ticks(double max);
 
   /// Text in quotes, as gnuplot reads it, whatever it holds.
   [[nodiscard]] static std::string quoted(std::string_view text);
@@ -103,8 +103,8 @@ struct PictureStyle {
 [[nodiscard]] std::string draw(const Report& report, PlotFormat format,
                                const PictureStyle& style = {});
 /// One of them, as it stands below its name; nothing if there is nothing to draw.
-[[nodiscard]] std::optional<Plot> plot_of(const Figure& figure);
+[[nodiscard]] std::optional<Plot> make_plot(const Figure& figure);
 /// What it shows, for who cannot see it.
-[[nodiscard]] std::string alternative_text(const Figure& figure);
+[[nodiscard]] std::string alt_text(const Figure& figure);
 
 }  // namespace wallheat

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
 #include "node/local_machine.hpp"
@@ -31,7 +31,7 @@ struct Range {
 };
 
 /// Where most of ascending numbers lie.
-Range bulk_of(const std::vector<double>& numbers) {
+Range central_range(const std::vector<double>& numbers) {
   const double lower = numbers[numbers.size() / 4];
   const double upper = numbers[numbers.size() - 1 - numbers.size() / 4];
   constexpr double hundredth = 0.01;
@@ -40,34 +40,34 @@ Range bulk_of(const std::vector<double>& numbers) {
   return {lower - margin, upper + margin};
 }
 
-double bin_width(const Range& range, double most_bins) {
+double bin_width(const Range& range, double max_bins) {
   const double largest = std::max(std::abs(range.low), std::abs(range.high));
   // Narrower bins would be lost in the last digits of their borders.
-  double least = std::max({1e-14 * largest, range.high / most_bins - range.low / most_bins,
-                           std::numeric_limits<double>::min()});
-  if (range.low == range.high) least = largest > 0 ? largest / 10 : 1;
-  for (double power = std::pow(10, std::floor(std::log10(least)));; power *= 10)
+  double min = std::max({1e-14 * largest, range.high / max_bins - range.low / max_bins,
+                         std::numeric_limits<double>::min()});
+  if (range.low == range.high) min = largest > 0 ? largest / 10 : 1;
+  for (double power = std::pow(10, std::floor(std::log10(min)));; power *= 10)
     for (const double width : {power, 2 * power, 5 * power})
-      if (width >= least && range.bins_of(width) <= most_bins) return width;
+      if (width >= min && range.bins_of(width) <= max_bins) return width;
 }
 
 }  // namespace
 
-Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins,
+Histogram histogram_of(const std::vector<double>& values, std::size_t max_bins,
                        bool may_have_outliers) {
   std::vector<double> numbers = values;
   std::erase_if(numbers, [](double value) { return !std::isfinite(value); });
   std::ranges::sort(numbers);
   Histogram histogram;
   Range bulk{-INFINITY, INFINITY};
-  if (may_have_outliers && !numbers.empty()) bulk = bulk_of(numbers);
+  if (may_have_outliers && !numbers.empty()) bulk = central_range(numbers);
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!std::isfinite(values[i]) || !bulk.holds(values[i])) histogram.outliers.push_back(i);
   std::erase_if(numbers, [&](double value) { return !bulk.holds(value); });
   if (numbers.empty()) return histogram;
 
   const Range range{numbers.front(), numbers.back()};
-  const double width = bin_width(range, static_cast<double>(most_bins));
+  const double width = bin_width(range, static_cast<double>(max_bins));
   const double first = std::floor(range.low / width);
   for (double number = 0; number < range.bins_of(width); ++number)
     histogram.bins.push_back({(first + number) * width, (first + number + 1) * width, 0});
@@ -78,11 +78,11 @@ Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins,
 
 Figure& add_histogram(const Histogram& histogram, const std::string& name, const std::string& axis,
                       Report& report, const std::string& counted, const std::string& behind) {
-  const Style border{Form::digits, 12, "°C"};
+  const ValueStyle border{ValueFormat::digits, 12, "°C"};
   Table table{
       "histogram" + behind,
       name,
-      {{"from", "from", border}, {"to", "to", border}, {counted, counted}, for_people(" ")}};
+      {{"from", "from", border}, {"to", "to", border}, {counted, counted}, text_only_column(" ")}};
   Figure::Series bars{.name = counted, .mark = Figure::Mark::bars};
   std::size_t highest = 1;
   for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.count);
@@ -110,24 +110,24 @@ namespace {
 struct Shares {
   double pct_above = 0;
   double pct_below = 0;
-  std::uint32_t in_doubt = 0;
+  std::uint32_t uncertain = 0;
 };
 
 Shares shares_of(const PlanResult& row, const Grid<double>& field, const PlanSource& plans,
                  const Thresholds& thresholds) {
   const auto refuse = [&](const std::string& why) {
-    throw RunError(
-        fmt::format("the cells of plan {} cannot be counted again: {}", printable(row.id), why));
+    throw RunError(fmt::format("the cells of plan {} cannot be counted again: {}",
+                               escape_control_chars(row.id), why));
   };
   try {
     const FloorPlan plan = plans.load(row.id);
     if (plan_hash(plan) != row.input_hash)
       refuse(fmt::format("it is not the one in {} any more", plans.path().string()));
     const bool is_bounded = !std::isnan(row.error_bound);
-    const auto [statistics, doubt] = summary_of(interior_values(field, plan.interior), thresholds,
-                                                is_bounded ? row.error_bound : 0);
-    return {statistics.pct_above_18, statistics.pct_below_15,
-            is_bounded ? static_cast<std::uint32_t>(doubt.cells) : 0};
+    const auto [statistics, uncertain] = summarize_cells(
+        interior_values(field, plan.interior), thresholds, is_bounded ? row.error_bound : 0);
+    return {statistics.pct_above, statistics.pct_below,
+            is_bounded ? static_cast<std::uint32_t>(uncertain.cells) : 0};
   } catch (const InputError& error) {
     refuse(error.what());
   }
@@ -138,25 +138,25 @@ Shares shares_of(const PlanResult& row, const Grid<double>& field, const PlanSou
 
 Thresholds recorded_thresholds(const ResultReader& reader) {
   const auto recorded = [&](const char* name, double fallback) {
-    return number_of<double>(text_in(reader.settings(), name)).value_or(fallback);
+    return parse_number<double>(text_in(reader.settings(), name)).value_or(fallback);
   };
   const Thresholds defaults;
   return {recorded("above", defaults.above), recorded("below", defaults.below)};
 }
 
-Rows counted_again(const ResultReader& reader, const PlanSource& plans,
+Rows recount_cells(const ResultReader& reader, const PlanSource& plans,
                    const Thresholds& thresholds) {
   std::vector<Shares> shares(reader.count());
   parallel_for(local_machine().cores.size(), shares.size(), [&] {
     return [&](std::size_t i) {
       const PlanResult row = reader.row(i);
-      if (!is_answer(row.status) || row.status == PlanStatus::empty) return;
+      if (!is_solved(row.status) || row.status == PlanStatus::empty) return;
       const auto field = reader.field(i);
       if (!field)
         throw RunError(fmt::format(
             "plan {} has no stored field whose cells could be counted again: name the thresholds "
             "when the plans are solved, or run with --save-fields",
-            printable(row.id)));
+            escape_control_chars(row.id)));
       shares[i] = shares_of(row, *field, plans, thresholds);
     };
   });
@@ -165,9 +165,9 @@ Rows counted_again(const ResultReader& reader, const PlanSource& plans,
     reader.for_each_row([&](const PlanResult& stored) {
       PlanResult row = stored;
       const Shares& counted = shares[i++];
-      row.statistics.pct_above_18 = counted.pct_above;
-      row.statistics.pct_below_15 = counted.pct_below;
-      row.cells_in_doubt = counted.in_doubt;
+      row.statistics.pct_above = counted.pct_above;
+      row.statistics.pct_below = counted.pct_below;
+      row.cells_in_doubt = counted.uncertain;
       for (double* const share : {&row.pct_above_18_least, &row.pct_above_18_most,
                                   &row.pct_below_15_least, &row.pct_below_15_most})
         *share = std::nan("");

@@ -22,11 +22,11 @@ struct Histogram {
   std::vector<std::size_t> outliers;  ///< indices of values, those of what is no number included
 };
 
-/// Makes at most `most_bins` (at least two), each 1, 2 or 5 times a power of ten wide. Outliers
+/// Makes at most `max_bins` (at least two), each 1, 2 or 5 times a power of ten wide. Outliers
 /// are more than three interquartile ranges (and 3 % of the span of all numbers) beyond the
 /// quartiles, so at least three quarters of the numbers are in bins. Without `may_have_outliers`,
 /// only what is no number is one.
-[[nodiscard]] Histogram histogram_of(const std::vector<double>& values, std::size_t most_bins = 16,
+[[nodiscard]] Histogram histogram_of(const std::vector<double>& values, std::size_t max_bins = 16,
                                      bool may_have_outliers = true);
 
 /// Adds a table, a row a bin with a bar for people, and a figure of the same name, both under the
@@ -45,7 +45,7 @@ Figure& add_histogram(const Histogram& histogram, const std::string& name, const
 /// are not known of fastforward. Reads all fields, by all cores of the process. Throws RunError
 /// that names the plan if an answer has no field, or its plan is not there, or another one.
 /// `reader` must live as long.
-[[nodiscard]] Rows counted_again(const ResultReader& reader, const PlanSource& plans,
+[[nodiscard]] Rows recount_cells(const ResultReader& reader, const PlanSource& plans,
                                  const Thresholds& thresholds);
 
 }  // namespace wallheat

@@ -101,7 +101,7 @@ std::string_view unit_of_column(std::string_view name) {
   return "";
 }
 
-std::string csv_head(const std::vector<std::string>& columns) {
+std::string csv_header(const std::vector<std::string>& columns) {
   return fmt::format("time,{}", fmt::join(columns, ","));
 }
 
@@ -129,7 +129,8 @@ std::vector<std::string> process_lines(const std::vector<NvmlGpu>& gpus,
       std::string line = fmt::format("{:>5} {:>9}", gpus[i].index, process.pid);
       for (const ProcessColumn& column : process_columns)
         line += ' ' + node_cell(process.*column.reading / column.bytes_a_unit, column.width);
-      lines.push_back(line + "  " + (process.name.empty() ? "-" : printable(process.name)));
+      lines.push_back(line + "  " +
+                      (process.name.empty() ? "-" : escape_control_chars(process.name)));
     }
   if (lines.size() == 1) lines.clear();
   return lines;
@@ -140,7 +141,9 @@ std::string json_line_of(const std::string& utc, const std::vector<NvmlGpu>& gpu
   Json list = Json::array();
   for (std::size_t i = 0; i < gpus.size(); ++i)
     for (const GpuProcess& process : processes[i]) {
-      Json json{{"gpu", gpus[i].index}, {"pid", process.pid}, {"command", printable(process.name)}};
+      Json json{{"gpu", gpus[i].index},
+                {"pid", process.pid},
+                {"command", escape_control_chars(process.name)}};
       for (const ProcessColumn& column : process_columns)
         json[column.name] = process.*column.reading / column.bytes_a_unit;
       list.push_back(std::move(json));

@@ -22,7 +22,7 @@ namespace wallheat {
 [[nodiscard]] bool is_single_cpu(std::string_view name);
 
 /// "time,..." without the end of the line.
-[[nodiscard]] std::string csv_head(const std::vector<std::string>& columns);
+[[nodiscard]] std::string csv_header(const std::vector<std::string>& columns);
 /// A row under it: an unknown value is empty. `utc` is the time as text.
 [[nodiscard]] std::string csv_row(const std::string& utc, const std::vector<double>& values);
 /// One JSON object on a line; an unknown value is null.

@@ -27,7 +27,7 @@ QueueWaits queue_waits_of(const std::vector<Wait>& waits) {
     if (wait.started) sum += static_cast<double>(wait.wait_s);
   QueueWaits found{forecast_waits(waits)};
   const auto started = static_cast<double>(found.forecast.jobs);
-  found.mean_s = started == 0 ? not_known : sum / started;
+  found.mean_s = started == 0 ? nan_value : sum / started;
   return found;
 }
 
@@ -51,25 +51,25 @@ std::vector<const PartitionWaits*> chosen(const std::vector<PartitionWaits>& all
   return partitions;
 }
 
-std::string minute_text(std::int64_t seconds) { return utc_text(seconds, "%Y-%m-%dT%H:%MZ"); }
+std::string minute_text(std::int64_t seconds) { return format_utc(seconds, "%Y-%m-%dT%H:%MZ"); }
 
 /// A group of bars a partition, a bar a class: the mean waits, or the 95 % bounds with the medians
 /// as points.
 Figure waits_figure(const QueueForecast& queues, bool means) {
-  constexpr double least_s = 0.5;  // nothing is 0 on a logarithmic axis
+  constexpr double min_s = 0.5;  // nothing is 0 on a logarithmic axis
   constexpr double hour = 3600;
   constexpr double width = 1.0 / (SizeClasses::count + 1);
   Figure figure{means ? "means" : "bounds",
                 means ? "mean wait" : "95 % of jobs wait at most (with 95 % confidence)",
                 {},
-                {"wait, hours", Figure::Scale::powers_of_10, {}, least_s / hour}};
+                {"wait, hours", Figure::Scale::powers_of_10, {}, min_s / hour}};
   for (const std::string& name : queues.classes.names())
     figure.series.push_back({name, Figure::Mark::bars, {}, {}});
   Figure::Series medians{"median", Figure::Mark::points, {}, {}};
   const auto drawn = [&](double wait_s) {
-    return std::isfinite(wait_s) ? std::max(wait_s, least_s) / hour : not_known;
+    return std::isfinite(wait_s) ? std::max(wait_s, min_s) / hour : nan_value;
   };
-  for (const QueueOfPartition& queue : queues.queues) {
+  for (const PartitionForecast& queue : queues.queues) {
     const auto centre = static_cast<double>(figure.x.names.size());
     figure.x.names.push_back(queue.partition);
     for (std::size_t size = 0; size < SizeClasses::count; ++size) {
@@ -78,7 +78,7 @@ Figure waits_figure(const QueueForecast& queues, bool means) {
           (static_cast<double>(size) - static_cast<double>(SizeClasses::count) / 2) * width;
       const auto& [forecast, mean_s] = queue.of_size.at(size);
       const auto bound = [&](double quantile) {
-        return drawn(forecast.bound_s(quantile).value_or(not_known));
+        return drawn(forecast.bound_s(quantile).value_or(nan_value));
       };
       figure.series.at(size).add_bar(from, from + width,
                                      means ? drawn(mean_s) : bound(quantiles[2]));
@@ -95,13 +95,13 @@ QueueForecast queue_forecast(const JobListing& listing, const SizeClasses& class
                              const std::vector<std::string>& partitions, const std::string& qos) {
   QueueForecast report;
   report.classes = classes;
-  const JobWaits waits = waits_of(listing, qos);
+  const JobWaits waits = extract_waits(listing, qos);
   report.counts = waits.counts;
   for (const PartitionWaits* partition : chosen(waits.partitions, partitions)) {
     std::array<std::vector<Wait>, SizeClasses::count> of_size;
     for (const Wait& wait : partition->waits)
       if (const auto size = classes.of(listing.jobs[wait.job])) of_size.at(*size).push_back(wait);
-    QueueOfPartition& queue = report.queues.emplace_back();
+    PartitionForecast& queue = report.queues.emplace_back();
     queue.partition = partition->name;
     queue.all = queue_waits_of(partition->waits);
     for (const auto& of_class : of_size) queue.of_size.push_back(queue_waits_of(of_class));
@@ -110,8 +110,8 @@ QueueForecast queue_forecast(const JobListing& listing, const SizeClasses& class
 }
 
 void add_wide_waits(const JobListing& listing, QueueForecast& forecast) {
-  for (PartitionWaits& of : waits_of(listing).partitions) {
-    const auto queue = std::ranges::find(forecast.queues, of.name, &QueueOfPartition::partition);
+  for (PartitionWaits& of : extract_waits(listing).partitions) {
+    const auto queue = std::ranges::find(forecast.queues, of.name, &PartitionForecast::partition);
     for (std::size_t nodes = 2; queue != forecast.queues.end(); nodes *= 2) {
       std::erase_if(of.waits,
                     [&](const Wait& wait) { return listing.jobs[wait.job].nodes < nodes; });
@@ -124,57 +124,58 @@ void add_wide_waits(const JobListing& listing, QueueForecast& forecast) {
 
 const WaitForecast* forecast_for(const QueueForecast& report, const std::string& partition,
                                  std::size_t nodes, double core_hours) {
-  const auto queue = std::ranges::find(report.queues, partition, &QueueOfPartition::partition);
+  const auto queue = std::ranges::find(report.queues, partition, &PartitionForecast::partition);
   if (queue == report.queues.end()) return nullptr;
-  std::size_t least = 2;
+  std::size_t min = 2;
   const WaitForecast* found = nullptr;
   for (const WaitForecast& wide : queue->wide) {
-    if (least == nodes || least == nodes / 2) found = &wide;
-    least *= 2;
+    if (min == nodes || min == nodes / 2) found = &wide;
+    min *= 2;
   }
   if (found != nullptr) return found;
   const WaitForecast& of_size = queue->of_size.at(report.classes.of_hours(core_hours)).forecast;
   return of_size.bound_s(0.95) ? &of_size : &queue->all.forecast;
 }
 
-Report report_of(const QueueForecast& queues) {
+Report make_report(const QueueForecast& queues) {
   const JobCounts& counts = queues.counts;
   Report report{"waits in the queue"};
   std::size_t starts = 0;
-  for (const QueueOfPartition& queue : queues.queues) starts += queue.all.forecast.jobs;
+  for (const PartitionForecast& queue : queues.queues) starts += queue.all.forecast.jobs;
   report.add_fact(
       "started", "jobs", counts.started, {},
       fmt::format(" started, {} wait or were cancelled first{}", counts.waiting,
                   queues.own_jobs ? fmt::format("; from your {} own jobs", starts) : ""));
-  report.add_data("waiting", counts.waiting);
-  report.add_data("records", counts.records);
-  report.add_data("own_jobs", queues.own_jobs);
-  report.add_fact("same_burst", counts.same_burst + counts.never_eligible > 0 ? "left out" : "",
-                  counts.same_burst, {},
+  report.add_json_fact("waiting", counts.waiting);
+  report.add_json_fact("records", counts.records);
+  report.add_json_fact("own_jobs", queues.own_jobs);
+  report.add_fact("same_burst",
+                  counts.burst_duplicates + counts.never_eligible > 0 ? "left out" : "",
+                  counts.burst_duplicates, {},
                   fmt::format(" tasks that started together with another of their array, {} jobs "
                               "that were never eligible",
                               counts.never_eligible));
-  report.add_data("never_eligible", counts.never_eligible);
-  const Style percent{Form::decimals, 0, "%"};
+  report.add_json_fact("never_eligible", counts.never_eligible);
+  const ValueStyle percent{ValueFormat::decimals, 0, "%"};
   Table table{"queues",
               "",
               {{"partition", "partition"},
                {"size", queues.classes.by_memory ? "GB hours" : "CPU hours"},
                {"jobs", "jobs"},
-               for_scripts("waiting"),
-               for_scripts("from"),
-               for_scripts("to"),
+               json_only_column("waiting"),
+               json_only_column("from"),
+               json_only_column("to"),
                {"used", "used"},
                {"used_from", "used since"},
-               for_scripts("mean_s"),
-               {"median_bound_s", "median <", {Form::duration}},
-               {"bound_75_s", "75 % <", {Form::duration}},
-               {"bound_95_s", "95 % <", {Form::duration}},
+               json_only_column("mean_s"),
+               {"median_bound_s", "median <", {ValueFormat::duration}},
+               {"bound_75_s", "75 % <", {ValueFormat::duration}},
+               {"bound_95_s", "95 % <", {ValueFormat::duration}},
                {"percent_in_15_min", "in 15 min", percent},
                {"percent_in_1_h", "in 1 h", percent},
                {"percent_in_4_h", "in 4 h", percent},
-               for_scripts("bounds_tested"),
-               {"percent_held", "95 % held", {Form::decimals, 1}}}};
+               json_only_column("bounds_tested"),
+               {"percent_held", "95 % held", {ValueFormat::decimals, 1}}}};
   const auto add_row = [&](const std::string& partition, const std::string& size,
                            const QueueWaits& waits) {
     const WaitForecast& forecast = waits.forecast;
@@ -191,15 +192,15 @@ Report report_of(const QueueForecast& queues) {
              waits.mean_s};
     for (const double quantile : quantiles) cells.emplace_back(forecast.bound_s(quantile));
     for (const std::int64_t seconds : soon) {
-      const auto chance = forecast.chance_within(seconds);
+      const auto chance = forecast.probability_within(seconds);
       cells.push_back(chance ? Value(100 * *chance) : Value());
     }
-    cells.emplace_back(forecast.judged);
-    const auto judged = static_cast<double>(forecast.judged);
-    cells.push_back(judged == 0 ? Value() : 100 * (static_cast<double>(forecast.held) / judged));
+    cells.emplace_back(forecast.tested);
+    const auto tested = static_cast<double>(forecast.tested);
+    cells.push_back(tested == 0 ? Value() : 100 * (static_cast<double>(forecast.covered) / tested));
   };
   const auto names = queues.classes.names();
-  for (const QueueOfPartition& queue : queues.queues) {
+  for (const PartitionForecast& queue : queues.queues) {
     add_row(queue.partition, "all", queue.all);
     for (std::size_t size = 0; size < names.size(); ++size)
       add_row(queue.partition, names.at(size), queue.of_size.at(size));
@@ -230,7 +231,7 @@ Report means_report(const QueueForecast& queues) {
   Report report{"mean waits in the queue"};
   Table& table = report.add(Table{"means", "", {{"Partition", "Partition"}}});
   for (const std::string& name : queues.classes.names()) table.columns.push_back({name, name});
-  for (const QueueOfPartition& queue : queues.queues) {
+  for (const PartitionForecast& queue : queues.queues) {
     Table::Row& row = table.rows.emplace_back(Table::Row{queue.partition});
     for (const auto& [forecast, mean_s] : queue.of_size)
       row.emplace_back(forecast.jobs == 0
@@ -262,61 +263,63 @@ std::string clock_text(std::int64_t now_s, const std::optional<double>& after_s)
 std::string choice_limit_text(const Choice& choice) {
   const std::string text =
       fmt::format("{}:{:02}", choice.limit_s / 3600, choice.limit_s % 3600 / 60);
-  return choice.starts > 1 ? fmt::format("{} x {}", choice.starts, text) : text;
+  return choice.start_count > 1 ? fmt::format("{} x {}", choice.start_count, text) : text;
 }
 
 }  // namespace
 
-Report report_of(const Advice& advice, std::size_t first) {
+Report make_report(const Advice& advice, std::size_t first) {
   Report report{"where to run"};
   std::string work = " to solve";
   if (!std::isnan(advice.core_hours))
     work += fmt::format(", {:.3g} core hours, {}", advice.core_hours, advice.speed_source);
   report.add_fact("plans", "plans", advice.plans, {}, work);
-  report.add_data("core_hours", advice.core_hours);
-  report.add_data("speed", advice.speed_source);
-  for (const std::string& note : advice.notes) report.add_line("note", note);
-  report.add_data("notes", fmt::format("{}", fmt::join(advice.notes, "; ")));
+  report.add_json_fact("core_hours", advice.core_hours);
+  report.add_json_fact("speed", advice.speed_source);
+  for (const std::string& note : advice.notes) report.add_text_fact("note", note);
+  report.add_json_fact("notes", fmt::format("{}", fmt::join(advice.notes, "; ")));
   const std::vector<Choice>& choices = advice.choices;
-  const Style duration{Form::duration};
-  const Style hours{Form::decimals, 2};
+  const ValueStyle duration{ValueFormat::duration};
+  const ValueStyle hours{ValueFormat::decimals, 2};
   Table& table = report.add(Table{"choices",
                                   "",
                                   {{"choice", "choice"},
-                                   for_scripts("partition"),
-                                   for_scripts("nodes"),
-                                   for_scripts("jobs"),
-                                   for_scripts("at_a_time"),
-                                   for_scripts("cores"),
-                                   for_scripts("time_limit_s"),
-                                   for_scripts("starts"),
-                                   for_people("time limit"),
+                                   json_only_column("partition"),
+                                   json_only_column("nodes"),
+                                   json_only_column("jobs"),
+                                   json_only_column("at_a_time"),
+                                   json_only_column("cores"),
+                                   json_only_column("time_limit_s"),
+                                   json_only_column("starts"),
+                                   text_only_column("time limit"),
                                    {"run_s", "run", duration},
                                    {"wait_median_bound_s", "median wait <", duration},
                                    {"wait_bound_95_s", "95 % wait <", duration},
-                                   for_scripts("done_median_s"),
-                                   for_people("done by"),
-                                   for_scripts("done_95_s"),
-                                   for_people("95 % by"),
+                                   json_only_column("done_median_s"),
+                                   text_only_column("done by"),
+                                   json_only_column("done_95_s"),
+                                   text_only_column("95 % by"),
                                    {"core_hours", "core hours", hours},
-                                   for_scripts("submit_options")}});
-  table.most_shown = first;
+                                   json_only_column("submit_options")}});
+  table.max_text_rows = first;
   for (const Choice& choice : choices)
     table.rows.push_back({choice_text(choice), choice.partition, choice.nodes, choice.jobs,
-                          choice.at_a_time, choice.cores, choice.limit_s, choice.starts,
+                          choice.max_concurrent, choice.cores, choice.limit_s, choice.start_count,
                           choice_limit_text(choice), choice.run_s, choice.wait_s, choice.wait_95_s,
-                          choice.done_s(), clock_text(advice.now_s, choice.done_s()),
-                          choice.done_95_s(), clock_text(advice.now_s, choice.done_95_s()),
-                          choice.core_hours, submit_options(choice)});
+                          choice.completion_s(), clock_text(advice.now_s, choice.completion_s()),
+                          choice.completion_95_s(),
+                          clock_text(advice.now_s, choice.completion_95_s()), choice.core_hours,
+                          submit_options(choice)});
   report.add_note(advice.reason);
-  report.add_data("reason", advice.reason);
+  report.add_json_fact("reason", advice.reason);
   return report;
 }
 
 std::string submit_options(const Choice& choice) {
   std::string text = fmt::format("--partition {} --nodes {}", choice.partition, choice.nodes);
   if (choice.jobs > 1) text += fmt::format(" --array {}", choice.jobs);
-  if (choice.at_a_time < choice.jobs) text += fmt::format(" --running {}", choice.at_a_time);
+  if (choice.max_concurrent < choice.jobs)
+    text += fmt::format(" --running {}", choice.max_concurrent);
   // Whole minutes, and no fewer.
   const std::int64_t minutes = std::max<std::int64_t>(choice.limit_s / 60, 1);
   const std::int64_t hours = minutes / 60;

@@ -17,7 +17,7 @@ struct QueueWaits {
   double mean_s = 0;  ///< of all that started; NaN if none did
 };
 
-struct QueueOfPartition {
+struct PartitionForecast {
   std::string partition;
   QueueWaits all;
   std::vector<QueueWaits> of_size;  ///< by number of class
@@ -30,7 +30,7 @@ struct QueueForecast {
   SizeClasses classes;
   bool own_jobs = false;  ///< no jobs of others were to be seen
   JobCounts counts;
-  std::vector<QueueOfPartition> queues;
+  std::vector<PartitionForecast> queues;
 };
 
 /// `partitions`: only these, in this order; empty: all. Throws RunError if no
@@ -47,7 +47,7 @@ void add_wide_waits(const JobListing& listing, QueueForecast& forecast);
                                                const std::string& partition, std::size_t nodes,
                                                double core_hours);
 
-[[nodiscard]] Report report_of(const QueueForecast& queues);
+[[nodiscard]] Report make_report(const QueueForecast& queues);
 /// A row a partition, a column a class: "8.2 m (40150)", the mean wait and the number of jobs; NA
 /// if there are none.
 [[nodiscard]] Report means_report(const QueueForecast& queues);
@@ -64,7 +64,7 @@ struct Advice {
 };
 
 /// People see the first `first` choices, and times in the local time of this machine.
-[[nodiscard]] Report report_of(const Advice& advice, std::size_t first);
+[[nodiscard]] Report make_report(const Advice& advice, std::size_t first);
 /// A choice as options of wallheat submit, on one line.
 [[nodiscard]] std::string submit_options(const Choice& choice);
 

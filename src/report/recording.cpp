@@ -21,7 +21,7 @@ namespace wallheat {
 namespace {
 
 /// Counted from the start: its mean says nothing, and its largest value is the sum.
-bool is_sum(const std::string& unit) { return unit == "J"; }
+bool is_cumulative(const std::string& unit) { return unit == "J"; }
 
 /// Shows all readings in one unit.
 struct Panel {
@@ -63,12 +63,12 @@ std::vector<SeriesSummary> summary_of(const Recording& recording) {
   return summaries;
 }
 
-Report report_of(std::vector<SeriesSummary> summaries) {
+Report make_report(std::vector<SeriesSummary> summaries) {
   const auto hidden = std::ranges::stable_partition(summaries, [](const SeriesSummary& summary) {
     return summary.samples > 0 && !is_single_cpu(summary.name);
   });
   Report report;
-  const Style decimal{Form::decimals, 1};
+  const ValueStyle decimal{ValueFormat::decimals, 1};
   Table& table = report.add(Table{"summary",
                                   "",
                                   {{"name", "reading"},
@@ -77,11 +77,11 @@ Report report_of(std::vector<SeriesSummary> summaries) {
                                    {"mean", "mean", decimal},
                                    {"largest", "largest", decimal},
                                    {"zeros", "zeros"}}});
-  table.most_shown = summaries.size() - hidden.size();
+  table.max_text_rows = summaries.size() - hidden.size();
   for (const SeriesSummary& summary : summaries)
     table.rows.push_back({summary.name, summary.unit, summary.samples,
-                          is_sum(summary.unit) ? not_known : summary.values.mean(),
-                          summary.values.largest(), summary.zeros});
+                          is_cumulative(summary.unit) ? nan_value : summary.values.mean(),
+                          summary.values.max(), summary.zeros});
   return report;
 }
 
@@ -129,7 +129,7 @@ Words cells_in(std::string_view line) {
 }
 
 std::optional<double> finite_number(std::string_view text) {
-  const auto number = number_of<double>(text);
+  const auto number = parse_number<double>(text);
   return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
@@ -169,12 +169,13 @@ class Reader {
 
   [[nodiscard]] double number(std::string_view word) const {
     const auto value = finite_number(word);
-    if (!value) lines_.refuse(fmt::format("'{}' is no number", printable(word)));
+    if (!value) lines_.throw_at_line(fmt::format("'{}' is no number", escape_control_chars(word)));
     return *value;
   }
 
   void require_width(std::size_t found, std::size_t wanted) const {
-    if (found != wanted) lines_.refuse(fmt::format("{} values for {} columns", found, wanted));
+    if (found != wanted)
+      lines_.throw_at_line(fmt::format("{} values for {} columns", found, wanted));
   }
 
   Figure::Series& curve(const std::string& name, std::string_view unit) {
@@ -188,14 +189,15 @@ class Reader {
     const Words names = cells_in(line_);
     for (std::size_t i = 2; i < names.size(); ++i)
       (void)curve(std::string(names[i]), unit_of_column(names[i]));
-    if (recording_.series.size() + 2 != names.size()) lines_.refuse("a column is there twice");
+    if (recording_.series.size() + 2 != names.size())
+      lines_.throw_at_line("a column is there twice");
     while (next_line()) {
       const Words cells = cells_in(line_);
       require_width(cells.size(), names.size());
       const double seconds = number(cells[1]);
       for (std::size_t i = 2; i < cells.size(); ++i)
         recording_.series[i - 2].curve.add(seconds,
-                                           cells[i].empty() ? not_known : number(cells[i]));
+                                           cells[i].empty() ? nan_value : number(cells[i]));
     }
   }
 
@@ -218,7 +220,8 @@ class Reader {
       }
       const auto gpu = std::find(names.begin(), names.end(), "gpu");
       if (gpu == names.end() || in_heading || units.size() != names.size())
-        lines_.refuse("there is no heading of 'nvidia-smi dmon' above, with names and units");
+        lines_.throw_at_line(
+            "there is no heading of 'nvidia-smi dmon' above, with names and units");
       require_width(words.size(), names.size());
       add_dmon_row(names, units, words, static_cast<std::size_t>(gpu - names.begin()));
     } while (next_line());
@@ -229,7 +232,7 @@ class Reader {
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (i == gpu || names[i] == "Date" || names[i] == "Time") continue;
       Figure::Series& of = curve(fmt::format("gpu{}_{}", words[gpu], names[i]), units[i]);
-      of.add(static_cast<double>(of.y.size()), words[i] == "-" ? not_known : number(words[i]));
+      of.add(static_cast<double>(of.y.size()), words[i] == "-" ? nan_value : number(words[i]));
     }
   }
 

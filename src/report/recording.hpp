@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/gpu_figures.hpp"
+#include "core/gpu_stats.hpp"
 #include "report/report.hpp"
 
 namespace wallheat {
@@ -34,13 +34,13 @@ struct SeriesSummary {
   std::string unit;
   std::size_t samples = 0;  ///< known ones
   std::size_t zeros = 0;    ///< of these
-  Spread values;
+  SampleStats values;
 
   void add(double value);
 };
 [[nodiscard]] std::vector<SeriesSummary> summary_of(const Recording& recording);
 /// A row a series. People see those that were known once, without single cpus.
-[[nodiscard]] Report report_of(std::vector<SeriesSummary> summaries);
+[[nodiscard]] Report make_report(std::vector<SeriesSummary> summaries);
 
 /// One over time for each unit; single cpus, energies and what was never known are left out.
 [[nodiscard]] std::vector<Figure> figures_of(const Recording& recording);

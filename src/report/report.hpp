@@ -15,12 +15,11 @@
 #include <variant>
 #include <vector>
 
+#include "wallheat/statistics.hpp"
+
 namespace wallheat {
 
 struct FieldPicture;
-
-/// A number that nobody knows. JSON shows it as null, a table as "-", a figure leaves it out.
-inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
 /// A value as it was computed, or nothing if nobody knows it: JSON has null for that, as for NaN
 /// and infinity, and people read "-".
@@ -39,22 +38,22 @@ struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::str
 };
 
 /// How people read a number. JSON and CSV have all its digits.
-enum class Form {
-  digits,    ///< `Style::digits` significant ones
-  all,       ///< as many as it takes to read the same number again, as Python prints it
-  decimals,  ///< `Style::digits` behind the point
-  seconds,   ///< five digits at least, never with an exponent
-  duration,  ///< "3 min 20 s"
-  bytes,     ///< "23.4 MB"
-  time       ///< of a text like 2030-01-02T03:04:05.678Z: "2 Jan 2030, 03:04:05 UTC"
+enum class ValueFormat {
+  digits,      ///< `ValueStyle::digits` significant ones
+  round_trip,  ///< as many as it takes to read the same number again, as Python prints it
+  decimals,    ///< `ValueStyle::digits` behind the point
+  seconds,     ///< five digits at least, never with an exponent
+  duration,    ///< "3 min 20 s"
+  bytes,       ///< "23.4 MB"
+  time         ///< of a text like 2030-01-02T03:04:05.678Z: "2 Jan 2030, 03:04:05 UTC"
 };
-struct Style {
-  Form form = Form::digits;
+struct ValueStyle {
+  ValueFormat form = ValueFormat::digits;
   int digits = 6;
   std::string unit = {};
 };
 /// For people: without control characters.
-[[nodiscard]] std::string value_text(const Value& value, const Style& style = {});
+[[nodiscard]] std::string value_text(const Value& value, const ValueStyle& style = {});
 
 /// A named value.
 struct Fact {
@@ -62,10 +61,10 @@ struct Fact {
   std::string name;  ///< for people, with blanks in front if it is a part of the fact before it;
                      ///< empty: in JSON only
   Value value;
-  Style style = {};
-  std::string more = {};  ///< stands behind the value, for people
+  ValueStyle style = {};
+  std::string suffix = {};  ///< stands behind the value, for people
 
-  [[nodiscard]] bool is_for_people() const { return !name.empty() && value.is_known(); }
+  [[nodiscard]] bool is_in_text() const { return !name.empty() && value.is_known(); }
 };
 
 /// The same values of many things.
@@ -74,10 +73,10 @@ struct Table {
   struct Column {
     std::string key;   ///< in JSON and CSV
     std::string name;  ///< for people, who see its unit behind it
-    Style style = {};
+    ValueStyle style = {};
 
-    [[nodiscard]] bool is_for_scripts() const { return !key.empty(); }
-    [[nodiscard]] bool is_for_people() const { return !name.empty(); }
+    [[nodiscard]] bool is_in_json() const { return !key.empty(); }
+    [[nodiscard]] bool is_in_text() const { return !name.empty(); }
     void hide() { name.clear(); }  ///< from people
   };
   std::string key, name;  ///< an empty name: no heading
@@ -85,21 +84,23 @@ struct Table {
   std::vector<Row> rows = {};
   /// In place of `rows` if there may be millions. It hands over one after the other, and begins
   /// anew at each call.
-  std::function<void(const std::function<void(const Row&)>& take)> source = {};
-  std::size_t most_shown = std::numeric_limits<std::size_t>::max();  ///< rows, to people
-  bool is_folded = false;  ///< on pages only, where its reader opens it
+  std::function<void(const std::function<void(const Row&)>& take)> row_source = {};
+  std::size_t max_text_rows = std::numeric_limits<std::size_t>::max();  ///< rows, to people
+  bool is_collapsed = false;  ///< on pages only, where its reader opens it
 
   void for_each(const std::function<void(const Row&)>& take) const;
   /// Whether people see any of its columns.
-  [[nodiscard]] bool is_for_people() const;
+  [[nodiscard]] bool is_in_text() const;
   /// From people: all of it, or of the columns from one on those that hold nothing but this.
   void hide();
-  void hide_columns_of(const Value& nothing, std::size_t from = 0);
+  void hide_constant_columns(const Value& nothing, std::size_t from = 0);
 };
 /// A column that people do not see.
-[[nodiscard]] inline Table::Column for_scripts(std::string key) { return {std::move(key), ""}; }
+[[nodiscard]] inline Table::Column json_only_column(std::string key) {
+  return {std::move(key), ""};
+}
 /// A column that only people see.
-[[nodiscard]] inline Table::Column for_people(std::string name, Style style = {}) {
+[[nodiscard]] inline Table::Column text_only_column(std::string name, ValueStyle style = {}) {
   return {"", std::move(name), std::move(style)};
 }
 
@@ -143,13 +144,14 @@ struct Figure {
   std::string key, name;
   Axis x = {}, y = {};
   std::vector<Series> series = {};
-  bool is_graded = false;  ///< the series are steps of one quantity, from little to much
+  bool is_sequential = false;  ///< the series are steps of one quantity, from little to much
   /// Drawn in place of series, and not in JSON.
   std::shared_ptr<const FieldPicture> fields = {};
   std::string svg = {};  ///< a whole picture that is there already; the same
 
   /// A line from one y to another.
-  void add_upright(std::string of, double at, double bottom, double top, bool is_dashed = true) {
+  void add_vertical_line(std::string of, double at, double bottom, double top,
+                         bool is_dashed = true) {
     series.push_back({.name = std::move(of),
                       .mark = Mark::line,
                       .x = {at, at},
@@ -162,7 +164,7 @@ struct Figure {
 struct Report {
   std::string title = {};      ///< of its page
   std::string csv_table = {};  ///< the key of the one that CSV has; empty: the first
-  std::vector<std::variant<Fact, Table, Note, Figure>> parts = {};
+  std::vector<std::variant<Fact, Table, Note, Figure>> elements = {};
   /// Makes what its page shows, if that is more than this.
   std::function<Report()> for_page = {};
   int exit_status = 0;     ///< an ExitStatus
@@ -170,27 +172,29 @@ struct Report {
 
   template <class Part>
   Part& add(Part part) {
-    return std::get<Part>(parts.emplace_back(std::move(part)));
+    return std::get<Part>(elements.emplace_back(std::move(part)));
   }
   /// A fact; for people only if its value is known.
-  void add_fact(std::string key, std::string name, Value value, Style style = {},
+  void add_fact(std::string key, std::string name, Value value, ValueStyle style = {},
                 std::string more = {}) {
     add(Fact{std::move(key), std::move(name), std::move(value), std::move(style), std::move(more)});
   }
   /// A fact that only scripts read, or only people.
-  void add_data(std::string key, Value value) { add_fact(std::move(key), "", std::move(value)); }
-  void add_line(std::string name, Value value, std::string more = {}) {
+  void add_json_fact(std::string key, Value value) {
+    add_fact(std::move(key), "", std::move(value));
+  }
+  void add_text_fact(std::string name, Value value, std::string more = {}) {
     add_fact("", std::move(name), std::move(value), {}, std::move(more));
   }
   void add_note(std::string text) { add(Note{std::move(text)}); }
   /// ", 12.3 %" of a whole; for Fact::more.
   [[nodiscard]] static std::string share(double part, double whole);
   /// What CSV has; null if there is no table.
-  [[nodiscard]] const Table* table_of_csv() const;
+  [[nodiscard]] const Table* csv_table_or_null() const;
   /// The first one of its kind; null if there is none.
   template <class Part>
   [[nodiscard]] const Part* first() const {
-    for (const auto& part : parts)
+    for (const auto& part : elements)
       if (const auto* found = std::get_if<Part>(&part)) return found;
     return nullptr;
   }
@@ -203,8 +207,8 @@ struct Report {
 /// are folded at `columns`, if it is given.
 void write_text(const Report& report, std::ostream& out, std::optional<std::size_t> columns = {});
 /// One object: a member for each fact, an array of objects for each table, `figures` with the data
-/// of each figure, and last `layout`: the order, names and styles, by which report_in() finds the
-/// report again.
+/// of each figure, and last `layout`: the order, names and styles, by which parse_report() finds
+/// the report again.
 void write_json(const Report& report, std::ostream& out);
 /// With a line of keys; texts with commas, quotes or ends of lines are quoted (RFC 4180), as
 /// spreadsheets and pandas read them without options.
@@ -212,7 +216,7 @@ void write_csv(const Table& table, std::ostream& out);
 
 /// The report that write_json() wrote, without the columns that only people see. Throws RunError,
 /// which names the file, if the text is none.
-[[nodiscard]] Report report_in(const std::string& file, const std::string& json);
+[[nodiscard]] Report parse_report(const std::string& file, const std::string& json);
 
 /// Writes one self-contained HTML page of a report, which needs no network. Without JavaScript,
 /// figures cannot be saved and only the first rows of long tables are there; without gnuplot, there
@@ -222,12 +226,12 @@ void write_page(const Report& report, std::ostream& out);
 void write_page(const std::string& title, const std::vector<Report>& reports, std::ostream& out);
 
 /// The style of a page, which follows the reader's choice of light or dark, figures included.
-[[nodiscard]] std::string page_style();
+[[nodiscard]] std::string page_css();
 /// What a page does with JavaScript: figures are saved, long tables are sorted and turned page by
 /// page.
 extern const std::string_view page_script;
 
 /// Text as it stands in HTML and XML, whatever it holds.
-[[nodiscard]] std::string escaped(std::string_view text);
+[[nodiscard]] std::string escape_html(std::string_view text);
 
 }  // namespace wallheat

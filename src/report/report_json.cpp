@@ -27,7 +27,7 @@ std::string csv_cell(const std::string& text) {
 
 std::string csv_field(const Value& value) {
   if (const auto* number = std::get_if<double>(&value))
-    return std::isnan(*number) ? "" : python_float(*number);
+    return std::isnan(*number) ? "" : format_repr(*number);
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   if (const auto* is = std::get_if<bool>(&value)) return *is ? "true" : "false";
   const auto* text = std::get_if<std::string>(&value);
@@ -40,7 +40,7 @@ void write_csv(const Table& table, std::ostream& out) {
   const auto write_line = [&](const auto& cell_of) {
     const char* separator = "";
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      if (table.columns[i].is_for_scripts()) out << std::exchange(separator, ",") << cell_of(i);
+      if (table.columns[i].is_in_json()) out << std::exchange(separator, ",") << cell_of(i);
     out << '\n';
   };
   write_line([&](std::size_t i) { return table.columns[i].key; });
@@ -53,20 +53,20 @@ namespace {
 
 // The layout is an array of members for each part. Writing and reading go by the same lists. What
 // is not here is in the data.
-auto members_of(Style& of) { return std::tie(of.form, of.digits, of.unit); }
-auto members_of(Fact& of) { return std::tie(of.key, of.name, of.style, of.more); }
+auto members_of(ValueStyle& of) { return std::tie(of.form, of.digits, of.unit); }
+auto members_of(Fact& of) { return std::tie(of.key, of.name, of.style, of.suffix); }
 auto members_of(Table::Column& of) { return std::tie(of.key, of.name, of.style); }
 auto members_of(Table& of) {
-  return std::tie(of.key, of.name, of.columns, of.most_shown, of.is_folded);
+  return std::tie(of.key, of.name, of.columns, of.max_text_rows, of.is_collapsed);
 }
 auto members_of(Note& of) { return std::tie(of.text); }
 auto members_of(Figure::Axis& of) { return std::tie(of.name, of.scale, of.names); }
 auto members_of(Figure::Series& of) { return std::tie(of.name, of.mark, of.labels, of.is_dashed); }
 auto members_of(Figure& of) {
-  return std::tie(of.key, of.name, of.x, of.y, of.series, of.is_graded);
+  return std::tie(of.key, of.name, of.x, of.y, of.series, of.is_sequential);
 }
 
-constexpr Form last_of(Form) { return Form::time; }
+constexpr ValueFormat last_of(ValueFormat) { return ValueFormat::time; }
 constexpr Figure::Scale last_of(Figure::Scale) { return Figure::Scale::powers_of_10; }
 constexpr Figure::Mark last_of(Figure::Mark) { return Figure::Mark::rectangles; }
 
@@ -133,7 +133,7 @@ void write_rows(const Table& table, std::ostream& out) {
     out << std::exchange(separator, ",\n  ");
     const char* comma = "{";
     for (std::size_t i = 0; i < row.size(); ++i)
-      if (const Table::Column& column = table.columns.at(i); column.is_for_scripts())
+      if (const Table::Column& column = table.columns.at(i); column.is_in_json())
         out << std::exchange(comma, ", ") << json_line(column.key) << ": "
             << json_line(json_value(row[i]));
     out << '}';
@@ -165,7 +165,7 @@ void read_series(const Json& all, Figure& figure) {
     for (const auto& [name, numbers] :
          {std::pair("x", &of.x), {"y", &of.y}, {"x_end", &of.x_end}, {"y_end", &of.y_end}})
       for (const Json& number : all.at(i).value(name, Json::array()))
-        numbers->push_back(number.is_null() ? not_known : number.get<double>());
+        numbers->push_back(number.is_null() ? nan_value : number.get<double>());
   }
 }
 
@@ -178,7 +178,7 @@ void write_json(const Report& report, std::ostream& out) {
   };
   Json figures = Json::object();
   Json layout = Json::array({report.title});
-  for (const auto& part : report.parts) {
+  for (const auto& part : report.elements) {
     if (const auto* fact = std::get_if<Fact>(&part)) {
       layout.push_back({"fact", layout_of(*fact)});
       if (fact->key.empty())
@@ -189,9 +189,9 @@ void write_json(const Report& report, std::ostream& out) {
     if (const auto* table = std::get_if<Table>(&part)) {
       write_rows(*table, member(table->key));
       Table head{table->key, table->name, table->columns};
-      head.most_shown = table->most_shown;
-      head.is_folded = table->is_folded;
-      std::erase_if(head.columns, std::not_fn(&Table::Column::is_for_scripts));
+      head.max_text_rows = table->max_text_rows;
+      head.is_collapsed = table->is_collapsed;
+      std::erase_if(head.columns, std::not_fn(&Table::Column::is_in_json));
       layout.push_back({"table", layout_of(std::move(head))});
     }
     if (const auto* note = std::get_if<Note>(&part)) layout.push_back({"note", layout_of(*note)});
@@ -201,11 +201,11 @@ void write_json(const Report& report, std::ostream& out) {
     }
   }
   if (!figures.empty()) member("figures") << json_line(figures);
-  if (!report.parts.empty()) member("layout") << json_line(layout);
+  if (!report.elements.empty()) member("layout") << json_line(layout);
   out << (*separator == '{' ? "{}\n" : "\n}\n");
 }
 
-Report report_in(const std::string& file, const std::string& text) {
+Report parse_report(const std::string& file, const std::string& text) {
   const std::string refusal = file + " is not what 'wallheat COMMAND --json' printed";
   try {
     const Json json = Json::parse(text);

@@ -46,7 +46,7 @@ std::string rgb(unsigned colour, bool is_of_text) {
 
 }  // namespace
 
-std::string page_style() {
+std::string page_css() {
   std::string light = "--ground:#fff;--shadow:#0003";
   std::string dark = "--ground:#16181d;--shadow:#fff4";
   std::string of_figures;
@@ -142,11 +142,11 @@ std::optional<Svgs> svgs_of(const std::vector<const Report*>& reports) {
   std::vector<const Figure*> figures;
   std::vector<Plot> plots;
   for (const Report* report : reports)
-    for (const auto& part : report->parts) {
+    for (const auto& part : report->elements) {
       const auto* figure = std::get_if<Figure>(&part);
       if (figure == nullptr) continue;
       if (!figure->svg.empty()) svgs.emplace(figure, figure->svg);
-      if (auto plot = plot_of(*figure)) {
+      if (auto plot = make_plot(*figure)) {
         figures.push_back(figure);
         plots.push_back(*std::move(plot));
       }
@@ -165,32 +165,32 @@ class PageWriter {
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
             "'unsafe-inline'; script-src 'nonce-wallheat'; img-src data:\">\n"
             "<meta name=viewport content=\"width=device-width\">\n<title>"
-         << escaped(title) << "</title>\n<style>" << page_style() << "</style></head>\n<body>\n";
+         << escape_html(title) << "</title>\n<style>" << page_css() << "</style></head>\n<body>\n";
     heading(title);
   }
 
   void write(const Report& report) {
-    for (const auto& part : report.parts) {
+    for (const auto& part : report.elements) {
       if (!std::holds_alternative<Fact>(part)) end_facts();
       std::visit([&](const auto& one) { write_part(one, report); }, part);
     }
     end_facts();
   }
-  void heading(const std::string& text) { out_ << "<h1>" << escaped(text) << "</h1>\n"; }
+  void heading(const std::string& text) { out_ << "<h1>" << escape_html(text) << "</h1>\n"; }
   void end() {
     if (!svgs_)
       out_ << "<p>The figures are missing: gnuplot, which draws them, is not installed where this "
               "page was made (Debian: gnuplot-nox).</p>\n";
-    out_ << "<p class=small>wallheat " << escaped(version()) << "</p>\n<script nonce=wallheat>"
+    out_ << "<p class=small>wallheat " << escape_html(version()) << "</p>\n<script nonce=wallheat>"
          << page_script << "</script>\n</body></html>\n";
   }
 
  private:
   void write_part(const Fact& fact, const Report&) {
-    if (!fact.is_for_people()) return;
+    if (!fact.is_in_text()) return;
     if (!std::exchange(are_facts_, true)) out_ << "<table class=facts>";
-    out_ << "<tr><td>" << escaped(fact.name) << "<td>"
-         << escaped(value_text(fact.value, fact.style) + fact.more) << '\n';
+    out_ << "<tr><td>" << escape_html(fact.name) << "<td>"
+         << escape_html(value_text(fact.value, fact.style) + fact.suffix) << '\n';
   }
   void write_part(const Note& note, const Report&) {
     const bool is_listing = note.text.find('\n') != std::string::npos;
@@ -199,7 +199,7 @@ class PageWriter {
     std::istringstream lines(note.text);
     const char* separator = "";
     for (std::string line; std::getline(lines, line);)
-      out_ << std::exchange(separator, "\n") << escaped(line);
+      out_ << std::exchange(separator, "\n") << escape_html(line);
     out_ << (is_listing ? "</pre>\n" : "</p>\n");
   }
   void write_part(const Figure& figure, const Report&) {
@@ -216,61 +216,62 @@ class PageWriter {
     out_ << fmt::format(
         "<section><h2>{}</h2>\n<div class=\"plot scroll\" tabindex=0><svg role=img "
         "aria-label=\"{}\"{}</div></section>\n",
-        escaped(figure.name), escaped(alternative_text(figure)), svg);
+        escape_html(figure.name), escape_html(alt_text(figure)), svg);
   }
   void write_part(const Table& table, const Report& report) {
-    if (!table.is_for_people() || has_picture(report, table)) return;
+    if (!table.is_in_text() || has_picture(report, table)) return;
     // Those that may be millions have their first rows as HTML, and all, as far as there is room,
     // as lines of text.
-    const bool is_long = table.source != nullptr;
-    constexpr std::size_t most_rows = 200;
-    constexpr std::size_t most_bytes = 8 << 20;
-    const std::size_t most = is_long ? most_rows : table.most_shown;
+    const bool is_long = table.row_source != nullptr;
+    constexpr std::size_t max_rows = 200;
+    constexpr std::size_t max_bytes = 8 << 20;
+    const std::size_t max = is_long ? max_rows : table.max_text_rows;
     std::string lines;
     std::size_t all = 0;
     std::size_t kept = 0;
     table.for_each([&](const Table::Row& row) {
       if (all++ == 0) begin_table(table, row);
-      const bool has_room = is_long && lines.size() < most_bytes;
-      if (all > most && !has_room) return;
-      if (all <= most) out_ << "<tr>";
+      const bool has_room = is_long && lines.size() < max_bytes;
+      if (all > max && !has_room) return;
+      if (all <= max) out_ << "<tr>";
       const char* separator = "";
       for (std::size_t i = 0; i < row.size(); ++i) {
         const Table::Column& column = table.columns.at(i);
-        if (!column.is_for_people()) continue;
-        const Style bare{column.style.form, column.style.digits};  // the unit stands in the head
-        const std::string text = escaped(value_text(row[i], bare));
-        if (all <= most) out_ << cell("td", row[i]) << text;
+        if (!column.is_in_text()) continue;
+        const ValueStyle bare{column.style.form,
+                              column.style.digits};  // the unit stands in the head
+        const std::string text = escape_html(value_text(row[i], bare));
+        if (all <= max) out_ << cell("td", row[i]) << text;
         if (has_room) lines += std::exchange(separator, "\t") + text;
       }
-      if (all <= most) out_ << '\n';
+      if (all <= max) out_ << '\n';
       if (has_room) lines += '\n', ++kept;
     });
     if (all == 0) return;
     out_ << "</table></div>\n";
-    if (all > most && !is_long) out_ << fmt::format("<p>and {} more</p>\n", all - most);
-    if (all > most && is_long)
+    if (all > max && !is_long) out_ << fmt::format("<p>and {} more</p>\n", all - max);
+    if (all > max && is_long)
       out_ << fmt::format(
           "<p class=first>The first {} of {}; with JavaScript the page shows and sorts {}.</p>\n",
-          most, all, kept);
+          max, all, kept);
     if (is_long && kept < all)
       out_ << fmt::format("<p>This page has room for {} of {}.</p>\n", kept, all);
     if (is_long) out_ << "<pre hidden>\n" << lines << "</pre>";
-    out_ << (table.is_folded ? "</details></section>\n" : "</section>\n");
+    out_ << (table.is_collapsed ? "</details></section>\n" : "</section>\n");
   }
   void begin_table(const Table& table, const Table::Row& first) {
-    const std::string title = escaped(table.name);
-    out_ << (table.source ? "<section class=long>" : "<section>");
-    if (table.is_folded)
+    const std::string title = escape_html(table.name);
+    out_ << (table.row_source ? "<section class=long>" : "<section>");
+    if (table.is_collapsed)
       out_ << "<details><summary>" << title << "</summary>\n";
     else if (!title.empty())
       out_ << "<h2>" << title << "</h2>\n";
     out_ << "<div class=scroll tabindex=0><table><tr>";
     for (std::size_t i = 0; i < first.size(); ++i)
-      if (const Table::Column& column = table.columns.at(i); column.is_for_people())
+      if (const Table::Column& column = table.columns.at(i); column.is_in_text())
         out_ << cell("th", first[i])
-             << escaped(column.style.unit.empty() ? column.name
-                                                  : column.name + ", " + column.style.unit);
+             << escape_html(column.style.unit.empty() ? column.name
+                                                      : column.name + ", " + column.style.unit);
     out_ << '\n';
   }
 
@@ -280,7 +281,7 @@ class PageWriter {
   }
   /// Whether there is a picture of it.
   [[nodiscard]] bool has_picture(const Report& report, const Table& table) const {
-    return svgs_ && std::ranges::any_of(report.parts, [&](const auto& part) {
+    return svgs_ && std::ranges::any_of(report.elements, [&](const auto& part) {
              const auto* const figure = std::get_if<Figure>(&part);
              return figure != nullptr && figure->key == table.key && svgs_->contains(figure);
            });
@@ -296,11 +297,11 @@ class PageWriter {
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
+std::string escape_html(std::string_view text) {
   constexpr std::array<std::pair<char, std::string_view>, 4> marks{
       {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}}};
   std::string html;
-  for (const char letter : printable(text)) {
+  for (const char letter : escape_control_chars(text)) {
     const auto* const mark = std::ranges::find(marks, letter, &decltype(marks)::value_type::first);
     if (mark == marks.end())
       html += letter;

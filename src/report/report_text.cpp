@@ -14,22 +14,22 @@
 namespace wallheat {
 namespace {
 
-std::string number_text(double number, const Style& style) {
+std::string number_text(double number, const ValueStyle& style) {
   if (std::isnan(number)) return "-";
   switch (style.form) {
-    case Form::digits:
+    case ValueFormat::digits:
       return fmt::format("{:.{}g}", number, style.digits);
-    case Form::all:
-      return python_float(number);
-    case Form::decimals:
+    case ValueFormat::round_trip:
+      return format_repr(number);
+    case ValueFormat::decimals:
       return fmt::format("{:.{}f}", number, style.digits);
-    case Form::seconds:
+    case ValueFormat::seconds:
       return seconds_text(number);
-    case Form::duration:
+    case ValueFormat::duration:
       return duration_text(number);
-    case Form::bytes:
+    case ValueFormat::bytes:
       return bytes_text(number);
-    case Form::time:
+    case ValueFormat::time:
       break;
   }
   return fmt::format("{}", number);
@@ -39,15 +39,15 @@ std::string number_text(double number, const Style& style) {
 std::string time_of_day(const std::string& utc) {
   constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  if (!seconds_of_utc(utc)) return printable(utc);
+  if (!parse_utc(utc)) return escape_control_chars(utc);
   const auto month = static_cast<std::size_t>(std::stoi(utc.substr(5, 2)));
   return fmt::format("{} {} {}, {} UTC", std::stoi(utc.substr(8, 2)), months.at(month - 1),
                      utc.substr(0, 4), utc.substr(11, 8));
 }
 
 /// Whole numbers are shown as they are, unless they are bytes or a stretch of time.
-std::string number_text(std::int64_t number, const Style& style) {
-  const bool as_it_is = style.form != Form::bytes && style.form != Form::duration;
+std::string number_text(std::int64_t number, const ValueStyle& style) {
+  const bool as_it_is = style.form != ValueFormat::bytes && style.form != ValueFormat::duration;
   return as_it_is ? fmt::format("{}", number) : number_text(static_cast<double>(number), style);
 }
 
@@ -57,8 +57,8 @@ class TextWriter {
       : out_(out), columns_(columns) {}
 
   void line(std::string_view text, std::size_t indent) {
-    const std::string shown = printable(text);
-    out_ << (columns_ ? folded(shown, *columns_, indent) : shown) << '\n';
+    const std::string shown = escape_control_chars(text);
+    out_ << (columns_ ? wrap_text(shown, *columns_, indent) : shown) << '\n';
     any_ = true;
   }
   void blank_line() {
@@ -75,7 +75,7 @@ class TextWriter {
 struct ShownColumn {
   std::size_t index = 0;
   std::string head;
-  Style style;  ///< without the unit, which stands in the head
+  ValueStyle style;  ///< without the unit, which stands in the head
   std::size_t width = 0;
   bool is_text = false;
 };
@@ -83,19 +83,19 @@ struct ShownColumn {
 std::vector<ShownColumn> shown_columns(const Table& table) {
   std::vector<ShownColumn> columns;
   for (std::size_t index = 0; index < table.columns.size(); ++index) {
-    if (!table.columns[index].is_for_people()) continue;
+    if (!table.columns[index].is_in_text()) continue;
     const auto& [key, name, style] = table.columns[index];
     const std::string head = style.unit.empty() ? name : name + ' ' + style.unit;
-    columns.push_back({index, head, {style.form, style.digits}, columns_of(head)});
+    columns.push_back({index, head, {style.form, style.digits}, display_width(head)});
   }
   return columns;
 }
 
-std::string line_of(const std::vector<ShownColumn>& columns, const auto& cell_of) {
+std::string table_line(const std::vector<ShownColumn>& columns, const auto& cell_of) {
   std::string line;
   for (const ShownColumn& column : columns) {
     const std::string cell = cell_of(column);
-    const std::string padding(column.width - columns_of(cell), ' ');
+    const std::string padding(column.width - display_width(cell), ' ');
     if (&column != columns.data()) line += "  ";
     line += column.is_text ? cell + padding : padding + cell;
   }
@@ -105,14 +105,14 @@ std::string line_of(const std::vector<ShownColumn>& columns, const auto& cell_of
 
 /// False if there is nothing in it for people.
 bool write(const Table& table, TextWriter& out) {
-  if (!table.is_for_people() || table.is_folded) return false;  // its source may take long
+  if (!table.is_in_text() || table.is_collapsed) return false;  // its source may take long
   std::vector<ShownColumn> columns = shown_columns(table);
   std::size_t rows = 0;
   table.for_each([&](const Table::Row& row) {
-    if (rows++ >= table.most_shown) return;
+    if (rows++ >= table.max_text_rows) return;
     for (ShownColumn& column : columns) {
       const Value& value = row.at(column.index);
-      column.width = std::max(column.width, columns_of(value_text(value, column.style)));
+      column.width = std::max(column.width, display_width(value_text(value, column.style)));
       if (std::holds_alternative<std::string>(value)) column.is_text = true;
     }
   });
@@ -121,24 +121,24 @@ bool write(const Table& table, TextWriter& out) {
   out.blank_line();
   if (!table.name.empty()) out.line(table.name, 2);
   const auto write_line = [&](const auto& cell_of) {
-    out.line(margin + line_of(columns, cell_of), margin.size() + 4);
+    out.line(margin + table_line(columns, cell_of), margin.size() + 4);
   };
   write_line([](const ShownColumn& column) { return column.head; });
   std::size_t shown = 0;
   table.for_each([&](const Table::Row& row) {
-    if (shown++ < table.most_shown)
+    if (shown++ < table.max_text_rows)
       write_line([&](const ShownColumn& column) {
         return value_text(row.at(column.index), column.style);
       });
   });
-  if (rows > table.most_shown)
-    out.line(fmt::format("{}and {} more", margin, rows - table.most_shown), 4);
+  if (rows > table.max_text_rows)
+    out.line(fmt::format("{}and {} more", margin, rows - table.max_text_rows), 4);
   return true;
 }
 
 }  // namespace
 
-std::string value_text(const Value& value, const Style& style) {
+std::string value_text(const Value& value, const ValueStyle& style) {
   const auto with_unit = [&](std::string text) {
     return style.unit.empty() || text == "-" ? text : text + ' ' + style.unit;
   };
@@ -149,25 +149,25 @@ std::string value_text(const Value& value, const Style& style) {
   if (const auto* is = std::get_if<bool>(&value)) return *is ? "yes" : "no";
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr) return "-";
-  return style.form == Form::time ? time_of_day(*text) : printable(*text);
+  return style.form == ValueFormat::time ? time_of_day(*text) : escape_control_chars(*text);
 }
 
 std::string Report::share(double part, double whole) {
   return whole > 0 ? fmt::format(", {:.1f} %", 100 * part / whole) : "";
 }
 
-bool Table::is_for_people() const { return std::ranges::any_of(columns, &Column::is_for_people); }
+bool Table::is_in_text() const { return std::ranges::any_of(columns, &Column::is_in_text); }
 
 void Table::hide() { std::ranges::for_each(columns, &Column::hide); }
 
-void Table::hide_columns_of(const Value& nothing, std::size_t from) {
+void Table::hide_constant_columns(const Value& nothing, std::size_t from) {
   for (std::size_t i = from; i < columns.size(); ++i)
     if (std::ranges::all_of(rows, [&](const Row& row) { return row.at(i) == nothing; }))
       columns[i].hide();
 }
 
-const Table* Report::table_of_csv() const {
-  for (const auto& part : parts)
+const Table* Report::csv_table_or_null() const {
+  for (const auto& part : elements)
     if (const auto* table = std::get_if<Table>(&part);
         table && (csv_table.empty() || table->key == csv_table))
       return table;
@@ -175,34 +175,35 @@ const Table* Report::table_of_csv() const {
 }
 
 Value value_of(const Report& report, const std::string& key) {
-  for (const auto& part : report.parts)
+  for (const auto& part : report.elements)
     if (const auto* fact = std::get_if<Fact>(&part); fact && fact->key == key) return fact->value;
   return {};
 }
 
 void Table::for_each(const std::function<void(const Row&)>& take) const {
-  if (source) return source(take);
+  if (row_source) return row_source(take);
   for (const Row& row : rows) take(row);
 }
 
 void write_text(const Report& report, std::ostream& out, std::optional<std::size_t> columns) {
   constexpr std::size_t widest_name = 40;
   std::size_t column = 0;
-  for (const auto& part : report.parts)
+  for (const auto& part : report.elements)
     if (const auto* fact = std::get_if<Fact>(&part))
-      if (const std::size_t width = columns_of(fact->name); width <= widest_name)
+      if (const std::size_t width = display_width(fact->name); width <= widest_name)
         column = std::max(column, width + 2);
   TextWriter writer(out, columns);
   bool is_below_table = false;
-  for (const auto& part : report.parts) {
+  for (const auto& part : report.elements) {
     if (const auto* table = std::get_if<Table>(&part); table && write(*table, writer))
       is_below_table = true;
     if (const auto* fact = std::get_if<Fact>(&part)) {
-      if (!fact->is_for_people()) continue;
+      if (!fact->is_in_text()) continue;
       if (std::exchange(is_below_table, false)) writer.blank_line();
-      const std::size_t width = columns_of(fact->name);
+      const std::size_t width = display_width(fact->name);
       const std::string padding(width + 2 <= column ? column - width : 2, ' ');
-      writer.line(fact->name + padding + value_text(fact->value, fact->style) + fact->more, column);
+      writer.line(fact->name + padding + value_text(fact->value, fact->style) + fact->suffix,
+                  column);
     }
     if (const auto* note = std::get_if<Note>(&part)) {
       if (std::exchange(is_below_table, false)) writer.blank_line();

@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "core/answer.hpp"
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
-#include "report/answer_csv.hpp"
+#include "report/result_csv.hpp"
 #include "view/spelling.hpp"
 
 namespace wallheat {
@@ -38,7 +38,7 @@ double percent_of(std::uint32_t cells, const RoomResult& room) {
   return 100 * static_cast<double>(cells) / static_cast<double>(room.cells);
 }
 
-void take_rooms(PlanResult plan, const std::vector<RoomResult>& rooms, const TakeRow& take) {
+void take_rooms(PlanResult plan, const std::vector<RoomResult>& rooms, const RowCallback& take) {
   for (const RoomResult& room : rooms) {
     plan.rooms.assign(1, room);
     take(plan);
@@ -54,17 +54,17 @@ bool is_true(const Value& value) {
 }  // namespace
 
 Rows rows_of(const ResultReader& reader) {
-  return [&reader](const TakeRow& take) { reader.for_each_row(take); };
+  return [&reader](const RowCallback& take) { reader.for_each_row(take); };
 }
 
 Rows rows_of(const std::vector<PlanResult>& rows) {
-  return [&rows](const TakeRow& take) { std::ranges::for_each(rows, take); };
+  return [&rows](const RowCallback& take) { std::ranges::for_each(rows, take); };
 }
 
 Rows rows_where(const std::string& where, Rows rows) {
   if (where.empty()) return rows;
   return [formula = Formula("where", where, all_columns(true)),
-          rows = std::move(rows)](const TakeRow& take) {
+          rows = std::move(rows)](const RowCallback& take) {
     rows([&](const PlanResult& row) {
       if (is_true(formula.value(row))) take(row);
     });
@@ -72,22 +72,22 @@ Rows rows_where(const std::string& where, Rows rows) {
 }
 
 Rows rooms_of(const ResultReader& reader) {
-  return [&reader](const TakeRow& take) {
+  return [&reader](const RowCallback& take) {
     reader.for_each_row(
         [&](const PlanResult& plan) { take_rooms(plan, reader.rooms(plan.index), take); });
   };
 }
 
 Rows rooms_of(PlanResult plan) {
-  return [plan = std::move(plan)](const TakeRow& take) { take_rooms(plan, plan.rooms, take); };
+  return [plan = std::move(plan)](const RowCallback& take) { take_rooms(plan, plan.rooms, take); };
 }
 
 std::vector<RowColumn> all_columns(bool with_hidden) {
   std::vector<RowColumn> columns;
   for_each_column([&](const auto& column) {
-    if (column.use == ColumnUse::kept && !with_hidden) return;
-    columns.push_back(column_named(column.name, column.of, {}));
-    columns.back().is_answer = column.use == ColumnUse::answer;
+    if (column.use == ColumnUse::internal && !with_hidden) return;
+    columns.push_back(column_named(column.name, column.accessor, {}));
+    columns.back().is_deterministic = column.use == ColumnUse::deterministic;
   });
   for (RowColumn& column : columns)
     if (column.head.key == "status")
@@ -130,16 +130,16 @@ std::vector<std::string> names_of(const std::vector<RowColumn>& columns) {
   return names;
 }
 
-std::vector<RowColumn> columns_named(const std::string& option, const std::string& names,
+std::vector<RowColumn> parse_columns(const std::string& option, const std::string& names,
                                      const std::vector<RowColumn>& all) {
   if (names == "all") return all;
   std::vector<std::string> known = names_of(all);
   std::vector<RowColumn> columns;
-  for (const std::string& name : words_of(names)) {
+  for (const std::string& name : split_list(names)) {
     const auto found = std::ranges::find(known, name);
     if (found == known.end()) {
       known.insert(known.begin(), "all");
-      refuse_value(option, name, known);
+      throw_invalid_value(option, name, known);
     }
     columns.push_back(all[static_cast<std::size_t>(found - known.begin())]);
   }
@@ -148,7 +148,7 @@ std::vector<RowColumn> columns_named(const std::string& option, const std::strin
 
 double pct_below(const RoomResult& room) { return percent_of(room.cells_below, room); }
 
-std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice,
+std::vector<std::size_t> select_rows(const Rows& rows, const RowSelection& choice,
                                      const std::vector<RowColumn>& columns) {
   const bool falls = choice.sort.starts_with('-');
   std::optional<Formula> where;
@@ -182,7 +182,7 @@ std::vector<std::size_t> chosen_rows(const Rows& rows, const RowChoice& choice,
 Table table_of(std::string key, Rows rows, std::vector<RowColumn> columns) {
   Table table{std::move(key), "", {}};
   for (const RowColumn& column : columns) table.columns.push_back(column.head);
-  table.source = [rows = std::move(rows), columns = std::move(columns)](const auto& take) {
+  table.row_source = [rows = std::move(rows), columns = std::move(columns)](const auto& take) {
     Table::Row values(columns.size());
     rows([&](const PlanResult& row) {
       for (std::size_t i = 0; i < columns.size(); ++i) values[i] = columns[i].value(row);
@@ -198,10 +198,10 @@ const std::string_view reference_csv_header =
 void write_reference_csv(std::ostream& out, const Rows& rows) {
   out << reference_csv_header;
   rows([&](const PlanResult& row) {
-    if (!is_answer(row.status)) return;
+    if (!is_solved(row.status)) return;
     out << row.id;
     for (const PrintedColumn& column : printed_columns)
-      out << ", " << python_float(row.statistics.*column.of);
+      out << ", " << format_repr(row.statistics.*column.of);
     out << '\n';
   });
 }

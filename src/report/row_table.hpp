@@ -15,7 +15,7 @@
 namespace wallheat {
 
 /// Which rows of a result file, and in which order.
-struct RowChoice {
+struct RowSelection {
   /// A formula that is not 0; empty: all rows.
   std::string where = {};
   /// A formula, ascending; with a - in front descending; empty: in the order of the ids.
@@ -26,8 +26,8 @@ struct RowChoice {
 
 /// Hands over rows one after the other, so that not all need be in memory; each call begins anew.
 /// A room is a row, too: its plan's, with that room alone.
-using TakeRow = std::function<void(const PlanResult&)>;
-using Rows = std::function<void(const TakeRow& take)>;
+using RowCallback = std::function<void(const PlanResult&)>;
+using Rows = std::function<void(const RowCallback& take)>;
 /// Those of a file or list, which must live as long.
 [[nodiscard]] Rows rows_of(const ResultReader& reader);
 [[nodiscard]] Rows rows_of(const std::vector<PlanResult>& rows);
@@ -42,7 +42,7 @@ using Rows = std::function<void(const TakeRow& take)>;
 struct RowColumn {
   Table::Column head;  ///< with one name for scripts and people, which formulas know
   bool is_text = false;
-  bool is_answer = false;  ///< two answers of a plan must agree in it
+  bool is_deterministic = false;  ///< two answers of a plan must agree in it
   std::function<Value(const PlanResult&)> value;
   std::vector<std::string> words = {};  ///< all that its texts can be; empty: anything
 };
@@ -54,7 +54,7 @@ struct RowColumn {
 [[nodiscard]] std::vector<std::string> names_of(const std::vector<RowColumn>& columns);
 /// Those of `all` that are named, separated by commas, or "all". Throws UsageError, which names
 /// `option`.
-[[nodiscard]] std::vector<RowColumn> columns_named(const std::string& option,
+[[nodiscard]] std::vector<RowColumn> parse_columns(const std::string& option,
                                                    const std::string& names,
                                                    const std::vector<RowColumn>& all);
 
@@ -64,8 +64,8 @@ struct RowColumn {
 /// The numbers of the chosen rows, from 0 on; formulas know the columns. Sorting puts numbers
 /// before texts, texts by their bytes, and rows for which it is NULL last. Throws UsageError, for
 /// --where and --sort.
-[[nodiscard]] std::vector<std::size_t> chosen_rows(
-    const Rows& rows, const RowChoice& choice,
+[[nodiscard]] std::vector<std::size_t> select_rows(
+    const Rows& rows, const RowSelection& choice,
     const std::vector<RowColumn>& columns = all_columns(true));
 
 /// One row after the other, however many there are.

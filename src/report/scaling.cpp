@@ -11,7 +11,7 @@
 
 #include "core/text.hpp"
 #include "report/file_status.hpp"
-#include "report/time_ledger.hpp"
+#include "report/time_breakdown.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
@@ -23,7 +23,7 @@ namespace {
 /// Amdahl's parallel share of the work, F = (1 - 1 / S) / (1 - 1 / p) (Amdahl 1967): p workers are
 /// S times as fast as one. NaN for one worker; above 1 if S is above p.
 double parallel_share(double speedup, double workers) {
-  return workers > 1 ? (1 - 1 / speedup) / (1 - 1 / workers) : not_known;
+  return workers > 1 ? (1 - 1 / speedup) / (1 - 1 / workers) : nan_value;
 }
 
 /// The speed-up that no number of workers exceeds, S(inf) = 1 / (1 - F); infinite from F = 1 on.
@@ -34,10 +34,10 @@ double largest_speedup(double parallel_share) {
 }  // namespace
 
 std::optional<double> one_worker_seconds(const std::vector<ScalingPoint>& points) {
-  std::optional<double> least;
+  std::optional<double> min;
   for (const ScalingPoint& point : points)
-    if (point.workers == 1) least = std::min(least.value_or(point.seconds), point.seconds);
-  return least;
+    if (point.workers == 1) min = std::min(min.value_or(point.seconds), point.seconds);
+  return min;
 }
 
 double Scaling::limit() const {
@@ -56,7 +56,7 @@ Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, do
   const auto fastest = std::ranges::min_element(
       best, {}, [](const auto& of_workers) { return of_workers.second.seconds; });
   constexpr double more_than_noise = 1.05;
-  Scaling scaling{std::move(name), {}, not_known, longest_plan, fastest->second};
+  Scaling scaling{std::move(name), {}, nan_value, longest_plan, fastest->second};
   double above = 0;
   double below = 0;
   for (const auto& [workers, point] : best) {
@@ -74,15 +74,15 @@ Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, do
   return scaling;
 }
 
-std::optional<std::size_t> workers_of(const Attributes& session) {
-  const auto count = number_of<std::size_t>(text_in(session, "plans_at_once"));
+std::optional<std::size_t> worker_count(const Attributes& session) {
+  const auto count = parse_number<std::size_t>(text_in(session, "plans_at_once"));
   return count && *count > 0 ? count : std::nullopt;
 }
 
-std::optional<std::size_t> workers_of(const ResultReader& reader) {
+std::optional<std::size_t> worker_count(const ResultReader& reader) {
   std::set<std::size_t> workers;
   for (const Attributes& session : reader.sessions())
-    if (const auto count = workers_of(session)) workers.insert(*count);
+    if (const auto count = worker_count(session)) workers.insert(*count);
   return workers.size() == 1 ? std::optional(*workers.begin()) : std::nullopt;
 }
 
@@ -107,7 +107,7 @@ ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
       throw RunError(file +
                      " was merged from parts, which may have run at the same time or not; name "
                      "files of single runs");
-    const auto count = workers_of(session);
+    const auto count = worker_count(session);
     if (!count && text_in(session, "solved") == "0") continue;
     if (!session.contains("seconds") || !count)
       throw RunError(file +
@@ -123,8 +123,8 @@ ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
   return {*workers.begin(), seconds, reader.count(), hosts.size(), gpus.size()};
 }
 
-void require_same(const std::string& first_file, const ResultReader& first, const std::string& file,
-                  const ResultReader& reader, bool same_plans) {
+void require_comparable(const std::string& first_file, const ResultReader& first,
+                        const std::string& file, const ResultReader& reader, bool same_plans) {
   const auto require = [&](bool is_same, const char* difference) {
     if (!is_same)
       throw RunError(fmt::format("{} and {} {}, so their times cannot be compared", first_file,
@@ -141,7 +141,7 @@ void require_same(const std::string& first_file, const ResultReader& first, cons
 
 namespace {
 
-const Style two_decimals{Form::decimals, 2};
+const ValueStyle two_decimals{ValueFormat::decimals, 2};
 
 std::string limit_text(double limit) {
   return std::isinf(limit) ? "no limit" : fmt::format("{:.2f}", limit);
@@ -151,14 +151,14 @@ Table table_of_points(const std::vector<Scaling>& scalings) {
   Table table{
       "points",
       "",
-      {scalings.size() > 1 ? Table::Column{"schedule", "schedule"} : for_scripts("schedule"),
+      {scalings.size() > 1 ? Table::Column{"schedule", "schedule"} : json_only_column("schedule"),
        {"nodes", "nodes"},
        {"gpus", "GPUs"},
        {"workers", "workers"},
-       {"seconds", "time s", {Form::seconds}},
+       {"seconds", "time s", {ValueFormat::seconds}},
        {"speedup", "speed-up", two_decimals},
-       {"efficiency_pct", "efficiency", {Form::decimals, 1, "%"}},
-       {"parallel_share", "F", {Form::decimals, 3}},
+       {"efficiency_pct", "efficiency", {ValueFormat::decimals, 1, "%"}},
+       {"parallel_share", "F", {ValueFormat::decimals, 3}},
        {"largest_speedup", "S(inf)", two_decimals}}};
   for (const Scaling& scaling : scalings)
     for (const auto& [point, speedup, is_slower] : scaling.rows) {
@@ -171,7 +171,7 @@ Table table_of_points(const std::vector<Scaling>& scalings) {
                             is_fitted ? Value(share) : Value(),
                             is_fitted ? Value(largest_speedup(share)) : Value()});
     }
-  table.hide_columns_of({});
+  table.hide_constant_columns({});
   return table;
 }
 
@@ -179,11 +179,11 @@ Table table_of_points(const std::vector<Scaling>& scalings) {
 void add_remarks(const Scaling& scaling, Report& report) {
   const bool is_replay = scaling.longest_plan.has_value();
   if (is_replay)
-    report.add_note(
-        fmt::format("{}: no more than {:.2f} times as fast as one worker: the longest plan takes "
-                    "{} s; {} enough",
-                    scaling.name, scaling.limit(), seconds_text(scaling.longest_plan->seconds),
-                    counted(scaling.longest_plan->sufficient_workers, "worker is", "workers are")));
+    report.add_note(fmt::format(
+        "{}: no more than {:.2f} times as fast as one worker: the longest plan takes "
+        "{} s; {} enough",
+        scaling.name, scaling.limit(), seconds_text(scaling.longest_plan->seconds),
+        count_text(scaling.longest_plan->sufficient_workers, "worker is", "workers are")));
   for (const auto& [point, speedup, is_slower] : scaling.rows)
     if (is_slower)
       report.add_note(fmt::format(
@@ -197,15 +197,15 @@ void add_limits(const std::vector<Scaling>& scalings, Report& report) {
   if (!scalings.front().longest_plan) {
     const double share = scalings.front().parallel_share;
     const bool is_known = !std::isnan(share);
-    report.add_fact("parallel_share", is_known ? "F" : "", share, {Form::decimals, 3},
+    report.add_fact("parallel_share", is_known ? "F" : "", share, {ValueFormat::decimals, 3},
                     ", the parallel share of the work: Amdahl's law fitted to all points");
     report.add_fact("largest_speedup", is_known ? "S(inf)" : "", scalings.front().limit(),
                     two_decimals, " = 1 / (1 - F): the speed-up that no number of workers exceeds");
   } else {
     Table table{"limits",
                 "",
-                {for_scripts("schedule"), for_scripts("largest_speedup"),
-                 for_scripts("longest_plan_s"), for_scripts("sufficient_workers")}};
+                {json_only_column("schedule"), json_only_column("largest_speedup"),
+                 json_only_column("longest_plan_s"), json_only_column("sufficient_workers")}};
     for (const Scaling& scaling : scalings)
       table.rows.push_back({scaling.name, scaling.limit(), scaling.longest_plan->seconds,
                             scaling.longest_plan->sufficient_workers});
@@ -220,15 +220,15 @@ Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::strin
                 "strong scaling: " + source,
                 {"workers", Figure::Scale::powers_of_2},
                 {"speed-up", Figure::Scale::powers_of_2}};
-  double most = 2;
+  double max = 2;
   for (const Scaling& scaling : scalings)
     for (const Scaling::Row& row : scaling.rows)
-      most = std::max({most, static_cast<double>(row.point.workers), row.speedup});
+      max = std::max({max, static_cast<double>(row.point.workers), row.speedup});
   const auto add_curve = [&](const std::string& name, bool is_dashed, const auto& speedup_of) {
     constexpr int steps = 200;
     Figure::Series curve{.name = name, .mark = Figure::Mark::line, .is_dashed = is_dashed};
     for (int i = 0; i <= steps; ++i) {
-      const double workers = std::pow(most, static_cast<double>(i) / steps);
+      const double workers = std::pow(max, static_cast<double>(i) / steps);
       curve.add(workers, speedup_of(workers));
     }
     figure.series.push_back(std::move(curve));
@@ -255,9 +255,9 @@ Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::strin
 
 }  // namespace
 
-Report report_of(const std::vector<Scaling>& scalings, const std::string& source) {
+Report make_report(const std::vector<Scaling>& scalings, const std::string& source) {
   Report report{"strong scaling: " + source};
-  report.add_data("source", source);
+  report.add_json_fact("source", source);
   report.add(table_of_points(scalings));
   add_limits(scalings, report);
   report.add(figure_of_speedups(scalings, source));
@@ -265,14 +265,14 @@ Report report_of(const std::vector<Scaling>& scalings, const std::string& source
 }
 
 Report report_of_plan_counts(const std::vector<ScalingPoint>& points) {
-  const std::string title = "seconds a plan of " + counted(points.front().workers, "worker");
+  const std::string title = "seconds a plan of " + count_text(points.front().workers, "worker");
   Report report{title};
   Table table{"points",
               "",
               {{"plans", "plans"},
-               {"seconds", "time s", {Form::seconds}},
-               {"seconds_a_plan", "s a plan", {Form::seconds}},
-               {"plans_a_second", "plans/s", {Form::digits, 3}}}};
+               {"seconds", "time s", {ValueFormat::seconds}},
+               {"seconds_a_plan", "s a plan", {ValueFormat::seconds}},
+               {"plans_a_second", "plans/s", {ValueFormat::digits, 3}}}};
   Figure figure{"seconds_a_plan", title, {"plans", Figure::Scale::powers_of_2}, {"seconds a plan"}};
   figure.y.from = 0;
   Figure::Series& curve = figure.series.emplace_back();

@@ -53,15 +53,15 @@ struct Scaling {
 
 /// Speed-ups with what limits them, Amdahl's law or the longest plan, and a figure of both;
 /// `source` tells where the times are from.
-[[nodiscard]] Report report_of(const std::vector<Scaling>& scalings, const std::string& source);
+[[nodiscard]] Report make_report(const std::vector<Scaling>& scalings, const std::string& source);
 /// Seconds a plan over the number of plans, by as many workers.
 [[nodiscard]] Report report_of_plan_counts(const std::vector<ScalingPoint>& points);
 
 /// How many plans a session solved at once: threads of its CPU workers, and one for each GPU.
 /// Nothing if it did not end by itself, or solved nothing.
-[[nodiscard]] std::optional<std::size_t> workers_of(const Attributes& session);
+[[nodiscard]] std::optional<std::size_t> worker_count(const Attributes& session);
 /// The same of all sessions; nothing if they differ.
-[[nodiscard]] std::optional<std::size_t> workers_of(const ResultReader& reader);
+[[nodiscard]] std::optional<std::size_t> worker_count(const ResultReader& reader);
 
 /// The workers and the wall time of a finished run, of which a resume may be part. Throws RunError,
 /// which names the file, if these are unknown or two: plans are left, a session was killed or had
@@ -70,7 +70,7 @@ struct Scaling {
 
 /// Throws RunError, which names both files, unless their plans were solved alike, and if
 /// `same_plans` are the same.
-void require_same(const std::string& first_file, const ResultReader& first, const std::string& file,
-                  const ResultReader& reader, bool same_plans);
+void require_comparable(const std::string& first_file, const ResultReader& first,
+                        const std::string& file, const ResultReader& reader, bool same_plans);
 
 }  // namespace wallheat

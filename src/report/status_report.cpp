@@ -23,14 +23,14 @@ namespace wallheat {
 namespace {
 
 /// Where each plan runs or ran that a worker has reported, by its ID.
-std::map<std::string, std::string> plans_at_work(const PartStatus& part) {
+std::map<std::string, std::string> plans_at_work(const ShardFileStatus& part) {
   std::map<std::string, std::string> texts;
   for (const WorkerStatus& worker : part.workers())
     for (const RunningPlan& plan : worker.running) {
-      const std::string text = fmt::format("for {} at rank {} on {}",
-                                           duration_text(plan.seconds + part.since_status_s()),
-                                           worker.rank, worker.host);
-      if (!part.lives())
+      const std::string text = fmt::format(
+          "for {} at rank {} on {}", duration_text(plan.seconds + part.status_age_if_running_s()),
+          worker.rank, worker.host);
+      if (!part.is_running())
         texts[plan.id] = "ran " + text + ", when the run was last heard of";
       else if (worker.state == "working")
         texts[plan.id] = "runs " + text;
@@ -41,8 +41,8 @@ std::map<std::string, std::string> plans_at_work(const PartStatus& part) {
 }
 
 /// Nothing of a plan that was simply solved.
-std::string reason_of(const PlanResult& row, const PartStatus& part) {
-  std::string starts = "after " + counted(static_cast<std::size_t>(row.attempts), "start");
+std::string reason_of(const PlanResult& row, const ShardFileStatus& part) {
+  std::string starts = "after " + count_text(static_cast<std::size_t>(row.attempts), "start");
   if (row.failures > 0 && row.status != PlanStatus::failed)
     starts += fmt::format(", {} of which failed", row.failures);
   const std::string error = row.error.empty() ? "" : ": " + row.error;
@@ -50,7 +50,8 @@ std::string reason_of(const PlanResult& row, const PartStatus& part) {
     case PlanStatus::failed:
       return "failed " + starts + error;
     case PlanStatus::pending:
-      return (part.lives() ? "runs or waits to run again " : "has no answer ") + starts + error;
+      return (part.is_running() ? "runs or waits to run again " : "has no answer ") + starts +
+             error;
     case PlanStatus::max_iterations:
       return fmt::format(
           "stopped after {} iterations, the last of which changed {:.3g} °C: raise "
@@ -66,9 +67,9 @@ std::string reason_of(const PlanResult& row, const PartStatus& part) {
 }
 
 /// The state of a part, and who writes it.
-std::string state_text(const PartStatus& part) {
+std::string state_text(const ShardFileStatus& part) {
   if (const auto parts = merged_parts(part.session); parts && part.state == RunState::closed)
-    return "closed; merged from " + counted(*parts, "part");
+    return "closed; merged from " + count_text(*parts, "part");
   std::string text(to_string(part.state));
   if (part.state == RunState::closed)
     if (const std::string ended = text_in(part.session, "ended_utc", ""); !ended.empty())
@@ -83,25 +84,25 @@ std::string state_text(const PartStatus& part) {
 }
 
 /// What to do.
-std::string advice_on(const FileStatus& status) {
-  const PartStatus& first = status.parts.front();
+std::string next_step_text(const FileStatus& status) {
+  const ShardFileStatus& first = status.parts.front();
   const bool is_merged = !status.is_array() && merged_parts(first.session);
   const auto go_on = [&](const std::string& more = "") -> std::string {
     if (status.is_array())
       return "submit the array again" + (more.empty() ? "" : " with" + more) +
              " when no job is left";
     return is_merged ? "run '" + resume_command(first.file.string()) + more + "'"
-                     : resume_same + more;
+                     : resume_hint + more;
   };
   const std::string or_repair =
       status.is_array() ? "" : ", or make the file whole with 'wallheat repair'";
-  const bool is_left = std::ranges::any_of(status.parts, [](const PartStatus& part) {
-    return !part.lives() && part.exit_status() == exit_work_left;
+  const bool is_left = std::ranges::any_of(status.parts, [](const ShardFileStatus& part) {
+    return !part.is_running() && part.exit_status() == exit_incomplete;
   });
   switch (status.state()) {
     case RunState::being_written:
       if (is_left) return "wait; " + go_on();
-      if (status.is_array() || first.age_s <= fresh_status_s) return "wait";
+      if (status.is_array() || first.age_s <= max_status_age_s) return "wait";
       return fmt::format(
           "wait; but it has not written its status for {}: see whether it is stopped or waits for "
           "a file system",
@@ -111,13 +112,13 @@ std::string advice_on(const FileStatus& status) {
     case RunState::unknown:
       return fmt::format("see whether process {} on host {} still lives; if not, {}{}",
                          first.writer.pid, first.writer.host, go_on(), or_repair);
-    case RunState::not_begun:
+    case RunState::not_started:
     case RunState::closed:
       break;
   }
   if (status.plans.pending > 0) return "to go on, " + go_on();
   if (status.plans.failed > 0)
-    return "mend the input of the failed plans, then " + go_on(and_retry_failed);
+    return "mend the input of the failed plans, then " + go_on(retry_failed_suffix);
   if (status.is_array() && !status.file.empty())
     return "'wallheat merge' makes one file of the parts";
   return is_left ? "all is solved; 'wallheat repair' makes one file of it and its journals"
@@ -125,7 +126,7 @@ std::string advice_on(const FileStatus& status) {
 }
 
 /// Why somebody should do something about a part, or look at it; empty if nobody needs to.
-std::string why_attention(const PartStatus& part) {
+std::string attention_reason(const ShardFileStatus& part) {
   std::vector<std::string> reasons;
   if (part.state == RunState::killed || part.state == RunState::unknown)
     reasons.push_back(state_text(part));
@@ -138,14 +139,14 @@ std::string why_attention(const PartStatus& part) {
 
 /// Adds a row for each plan that was not simply solved, with the reason, and one without an ID for
 /// those that were never started.
-void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows) {
-  std::size_t waiting = part.campaign == 0 ? part.plans.pending : 0;
+void add_reasons(const ShardFileStatus& part, std::vector<Table::Row>& rows) {
+  std::size_t waiting = part.header == 0 ? part.plans.pending : 0;
   std::size_t running = part.plans.running;  // those that are not named
   const auto at_work = plans_at_work(part);
-  if (part.campaign > 0)
+  if (part.header > 0)
     ResultReader(part.file).for_each_row([&](const PlanResult& row) {
-      if (!part.shard.holds(row.index)) return;
-      const auto working = is_answer(row.status) ? at_work.end() : at_work.find(row.id);
+      if (!part.shard.contains(row.index)) return;
+      const auto working = is_solved(row.status) ? at_work.end() : at_work.find(row.id);
       const bool is_new = row.status == PlanStatus::pending && row.attempts == 0;
       if (working != at_work.end()) {
         rows.push_back({part.name(), row.id, working->second});
@@ -158,13 +159,13 @@ void add_reasons(const PartStatus& part, std::vector<Table::Row>& rows) {
     });
   running = std::min(running, waiting);
   if (running > 0)
-    rows.push_back(
-        {part.name(), Value(), counted(running, "more plan") + (running == 1 ? " runs" : " run")});
+    rows.push_back({part.name(), Value(),
+                    count_text(running, "more plan") + (running == 1 ? " runs" : " run")});
   if (waiting > running)
     rows.push_back({part.name(), Value(),
-                    fmt::format("{} {}", counted(waiting - running, "plan"),
-                                part.lives() ? "not started yet, waiting for a free worker"
-                                             : "never started")});
+                    fmt::format("{} {}", count_text(waiting - running, "plan"),
+                                part.is_running() ? "not started yet, waiting for a free worker"
+                                                  : "never started")});
 }
 
 std::string running_text(const PlanCounts& plans) {
@@ -174,13 +175,13 @@ std::string running_text(const PlanCounts& plans) {
 /// "4 parts, 1 killed (3), 3 closed", with the numbers of the parts.
 std::string states_text(const FileStatus& status) {
   if (!status.is_array()) return std::string(to_string(status.state()));
-  constexpr std::size_t most_named = 10;
+  constexpr std::size_t max_named = 10;
   std::map<RunState, std::vector<std::size_t>> numbers;
-  for (const PartStatus& part : status.parts) numbers[part.state].push_back(part.shard.number);
-  std::string text = counted(status.parts.size(), "part");
+  for (const ShardFileStatus& part : status.parts) numbers[part.state].push_back(part.shard.number);
+  std::string text = count_text(status.parts.size(), "part");
   for (const auto& [state, parts] : numbers) {
     text += fmt::format(", {} {}", parts.size(), to_string(state));
-    if (state != RunState::closed && parts.size() <= most_named)
+    if (state != RunState::closed && parts.size() <= max_named)
       text += fmt::format(" ({})", fmt::join(parts, ", "));
   }
   return text;
@@ -193,23 +194,23 @@ Table table_of(const FileStatus& status, const char* key, const char* name,
   if (!status.is_array()) columns.front().hide();
   Table table{key, name, std::move(columns)};
   if (table.name.empty()) table.hide();
-  table.most_shown = 40;
+  table.max_text_rows = 40;
   return table;
 }
 
-Table table_of_parts(const FileStatus& status) {
+Table shard_table(const FileStatus& status) {
   std::vector<Table::Column> columns;
   for (const char* name : {"state", "solved", "failed", "pending", "running", "why"})
     columns.push_back({name, name});
   for (const char* key : {"shard", "plans_per_s", "seconds_left", "solver", "host", "pid", "job",
                           "since", "run_state", "status_age_s", "note"})
-    columns.push_back(for_scripts(key));
+    columns.push_back(json_only_column(key));
   Table table = table_of(status, "parts", status.is_array() ? "parts" : "", std::move(columns));
-  for (const PartStatus& part : status.parts) {
+  for (const ShardFileStatus& part : status.parts) {
     const auto& [solved, failed, pending, running, rate, left] = part.plans;
     const LockHolder& writer = part.writer;
     table.rows.push_back({part.name(), to_string(part.state), solved, failed, pending, running,
-                          why_attention(part), part.shard.text(), rate, left, part.solver,
+                          attention_reason(part), part.shard.text(), rate, left, part.solver,
                           writer.host, writer.pid, writer.job, writer.since,
                           part.run ? Value(part.run->state) : Value(),
                           part.run ? Value(part.age_s) : Value(), part.note});
@@ -223,9 +224,9 @@ Table table_of_parts(const FileStatus& status) {
 
 /// People see those of a single file.
 void add_workers(Report& report, const FileStatus& status) {
-  const bool any_lives = status.state() == RunState::being_written;
+  const bool any_is_running = status.state() == RunState::being_written;
   const auto heading = [&](const char* living, const char* dead) {
-    return status.is_array() ? "" : any_lives ? living : dead;
+    return status.is_array() ? "" : any_is_running ? living : dead;
   };
   Table workers = table_of(status, "workers", heading("workers", "workers, when last heard of"),
                            {{"rank", "rank"},
@@ -233,37 +234,39 @@ void add_workers(Report& report, const FileStatus& status) {
                             {"device", "device"},
                             {"threads", "threads"},
                             {"plans", "plans"},
-                            {"peak_memory", "memory", {Form::bytes}},
+                            {"peak_memory", "memory", {ValueFormat::bytes}},
                             {"state", "state"},
-                            {"last_heard_s", "heard ago", {Form::duration}},
+                            {"last_heard_s", "heard ago", {ValueFormat::duration}},
                             {"running", "running"},
-                            for_people("GPU")});
+                            text_only_column("GPU")});
   Table plans =
       table_of(status, "running_plans", heading("plans at workers", "plans at workers then"),
                {{"rank", "rank"},
                 {"worker", "worker"},
                 {"id", "plan"},
-                {"seconds", "for", {Form::duration}},
+                {"seconds", "for", {ValueFormat::duration}},
                 {"iterations", "iterations"},
-                {"delta", "delta", {Form::digits, 2, "°C"}}});
+                {"delta", "delta", {ValueFormat::digits, 2, "°C"}}});
   bool any_gpu = false;
-  for (const PartStatus& part : status.parts)
+  for (const ShardFileStatus& part : status.parts)
     for (const WorkerStatus& worker : part.workers()) {
       any_gpu = any_gpu || worker.gpu;
       const GpuSample gpu = worker.gpu.value_or(GpuSample{});
-      workers.rows.push_back(
-          {part.name(), worker.rank, worker.host, worker.device, worker.threads, worker.plans,
-           worker.peak_memory > 0 ? Value(worker.peak_memory) : Value(), worker.state,
-           worker.last_heard_s + part.since_status_s(), worker.running_plans, gpu_text(gpu)});
+      workers.rows.push_back({part.name(), worker.rank, worker.host, worker.device, worker.threads,
+                              worker.plans,
+                              worker.peak_memory > 0 ? Value(worker.peak_memory) : Value(),
+                              worker.state, worker.last_heard_s + part.status_age_if_running_s(),
+                              worker.running_plans, gpu_text(gpu)});
       for (const GpuSampleField& field : gpu_sample_fields)
         workers.rows.back().push_back(gpu.*field.value);
       for (const RunningPlan& plan : worker.running)
         plans.rows.push_back({part.name(), worker.rank, worker.state, plan.id,
-                              plan.seconds + part.since_status_s(), plan.iterations, plan.delta});
+                              plan.seconds + part.status_age_if_running_s(), plan.iterations,
+                              plan.delta});
     }
   if (!any_gpu) workers.columns.back().hide();
   for (const GpuSampleField& field : gpu_sample_fields)
-    workers.columns.push_back(for_scripts(field.name));
+    workers.columns.push_back(json_only_column(field.name));
   report.add(std::move(workers));
   report.add(std::move(plans));
 }
@@ -271,7 +274,7 @@ void add_workers(Report& report, const FileStatus& status) {
 Table table_of_failures(const FileStatus& status) {
   Table table = table_of(status, "failed_plans", status.is_array() ? "" : "failed plans",
                          {{"id", "plan"}, {"attempts", "starts"}, {"error", "why"}});
-  for (const PartStatus& part : status.parts)
+  for (const ShardFileStatus& part : status.parts)
     for (const PlanResult& plan : part.failures)
       table.rows.push_back({part.name(), plan.id, plan.attempts, plan.error});
   return table;
@@ -279,23 +282,23 @@ Table table_of_failures(const FileStatus& status) {
 
 Table table_of_reasons(const FileStatus& status) {
   Table table = table_of(status, "why", "why", {{"id", "plan"}, {"reason", "reason"}});
-  table.most_shown = std::numeric_limits<std::size_t>::max();
-  for (const PartStatus& part : status.parts) add_reasons(part, table.rows);
+  table.max_text_rows = std::numeric_limits<std::size_t>::max();
+  for (const ShardFileStatus& part : status.parts) add_reasons(part, table.rows);
   return table;
 }
 
 void add_facts(Report& report, const FileStatus& status) {
-  const PartStatus& first = status.parts.front();
+  const ShardFileStatus& first = status.parts.front();
   const PlanCounts& plans = status.plans;
   const bool is_array = status.is_array();
-  const bool any_lives = status.state() == RunState::being_written;
+  const bool any_is_running = status.state() == RunState::being_written;
   std::map<std::string, std::size_t> workers;
-  for (const PartStatus& part : status.parts)
-    if (part.lives() && part.run)
+  for (const ShardFileStatus& part : status.parts)
+    if (part.is_running() && part.run)
       for (const auto& [state, count] : part.run->worker_states) workers[state] += count;
   std::vector<std::string> states;
   for (const auto& [state, count] : workers) states.push_back(fmt::format("{} {}", count, state));
-  const auto fact = [&](const char* key, const char* name, Value value, Style style = {},
+  const auto fact = [&](const char* key, const char* name, Value value, ValueStyle style = {},
                         std::string more = "") {
     if (value == Value("")) value = {};
     report.add_fact(key, name, std::move(value), std::move(style), std::move(more));
@@ -310,29 +313,29 @@ void add_facts(Report& report, const FileStatus& status) {
   fact("running", "", plans.running);
   fact("solver", "solver", first.solver);
   fact("plans_per_s", "", plans.plans_per_s);
-  if (plans.plans_per_s && (any_lives || *plans.plans_per_s > 0))
-    fact("", "rate", rate_text(*plans.plans_per_s) + (any_lives ? "" : " at last"));
-  fact("seconds_left", "left", plans.seconds_left, {Form::duration},
+  if (plans.plans_per_s && (any_is_running || *plans.plans_per_s > 0))
+    fact("", "rate", rate_text(*plans.plans_per_s) + (any_is_running ? "" : " at last"));
+  fact("seconds_left", "left", plans.seconds_left, {ValueFormat::duration},
        is_array ? " of the parts that are being written" : "");
   fact("workers_by_state", "workers", fmt::format("{}", fmt::join(states, ", ")));
   if (!is_array && first.run)
     fact("", "status",
-         fmt::format("{}written {} ago", any_lives ? first.run->state + ", " : "",
+         fmt::format("{}written {} ago", any_is_running ? first.run->state + ", " : "",
                      duration_text(first.age_s)));
   if (!is_array) fact("", "note", first.note);
-  fact("advice", "advice", advice_on(status));
+  fact("advice", "advice", next_step_text(status));
 }
 
 }  // namespace
 
-Report report_of(const FileStatus& status, bool why) {
+Report make_report(const FileStatus& status, bool why) {
   Report report{status.file.filename().string(), "parts"};
   report.exit_status = status.exit_status();
   report.add_note(
       fmt::format("{}{}{}", status.file.string(), status.file.empty() ? "" : ": ",
                   status.is_array() ? states_text(status) : state_text(status.parts.front())));
   add_facts(report, status);
-  report.add(table_of_parts(status));
+  report.add(shard_table(status));
   add_workers(report, status);
   report.add(table_of_failures(status));
   if (!why) return report;
@@ -341,7 +344,7 @@ Report report_of(const FileStatus& status, bool why) {
   return report;
 }
 
-std::string line_of(const FileStatus& status) {
+std::string one_line_text(const FileStatus& status) {
   const PlanCounts& plans = status.plans;
   return fmt::format(
       "{} {}: {} solved, {} failed, {} pending{}{}{}", utc_now(), states_text(status), plans.solved,

@@ -12,9 +12,9 @@
 #include <tuple>
 #include <utility>
 
-#include "core/answer.hpp"
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "core/plan_ids.hpp"
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "report/histogram.hpp"
 #include "view/advice.hpp"
@@ -25,10 +25,10 @@ namespace wallheat {
 
 namespace {
 
-const Style celsius{Form::decimals, 3, "°C"};
+const ValueStyle celsius{ValueFormat::decimals, 3, "°C"};
 
 double mean_of(const std::vector<double>& values) {
-  return values.empty() ? not_known : numpy_sum(values) / static_cast<double>(values.size());
+  return values.empty() ? nan_value : numpy_sum(values) / static_cast<double>(values.size());
 }
 
 /// Of the population.
@@ -39,7 +39,7 @@ double std_of(std::vector<double> values) {
 }
 
 double median_of(std::vector<double> values) {
-  if (values.empty()) return not_known;
+  if (values.empty()) return nan_value;
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
@@ -47,15 +47,15 @@ double median_of(std::vector<double> values) {
 
 /// The few rows with the least keys, ascending; what has no number comes last.
 struct FewRows {
-  std::size_t most;
+  std::size_t max;
   std::multimap<double, Table::Row> rows = {};
 
   /// `row` makes it, if it is one of them.
   void add(double key, const auto& row) {
     if (std::isnan(key)) key = INFINITY;
-    if (rows.size() == most && key >= rows.rbegin()->first) return;
+    if (rows.size() == max && key >= rows.rbegin()->first) return;
     rows.emplace(key, row());
-    if (rows.size() > most) rows.erase(std::prev(rows.end()));
+    if (rows.size() > max) rows.erase(std::prev(rows.end()));
   }
   void add_to(Table& table) const {
     for (const auto& [key, row] : rows) table.rows.push_back(row);
@@ -63,7 +63,7 @@ struct FewRows {
 };
 
 /// How many there are of something, and of these above and below the thresholds.
-struct Sides {
+struct ThresholdCounts {
   std::int64_t all = 0, above = 0, below = 0;
 };
 
@@ -80,22 +80,22 @@ struct Summary {
   std::map<PlanStatus, std::size_t> by_status;
   std::vector<double> means;  ///< of each plan
   std::vector<double> stds;
-  TextList ids;
+  StringList ids;
   FewRows slowest{5};
   std::vector<Table::Row> failed;
   std::map<std::string, Cause> causes;
-  Sides halves;                       ///< plans with half of their cells on a side
-  Sides cells;                        ///< interior ones
-  std::string solver;                 ///< name and version; the first if they differ
-  double largest_error_bound = 0;     ///< °C; NaN unless all have a bound
-  std::size_t fell_back = 0;          ///< plans of fastforward that got the exact iteration
-  std::uint64_t cells_in_doubt = 0;   ///< near a threshold
-  double largest_error_estimate = 0;  ///< °C; of the plans that have one
-  std::size_t far_from_steady = 0;    ///< plans
-  ThreadTime spent;                   ///< on all rows
-  std::int64_t peak_memory = 0;       ///< bytes, the largest of all rows; 0: unknown
-  std::string peak_memory_id;         ///< the plan that took it
-  std::optional<Sides> rooms;         ///< by their means; if the file has rooms
+  ThresholdCounts halves;                ///< plans with half of their cells on a side
+  ThresholdCounts cells;                 ///< interior ones
+  std::string solver;                    ///< name and version; the first if they differ
+  double largest_error_bound = 0;        ///< °C; NaN unless all have a bound
+  std::size_t fell_back = 0;             ///< plans of fastforward that got the exact iteration
+  std::uint64_t uncertain_cells = 0;     ///< near a threshold
+  double largest_error_estimate = 0;     ///< °C; of the plans that have one
+  std::size_t far_from_steady = 0;       ///< plans
+  SolverTime spent;                      ///< on all rows
+  std::int64_t peak_memory = 0;          ///< bytes, the largest of all rows; 0: unknown
+  std::string peak_memory_id;            ///< the plan that took it
+  std::optional<ThresholdCounts> rooms;  ///< by their means; if the file has rooms
   FewRows coldest_rooms{20};
   PhaseSeconds in_phases{};  ///< of plans whose phases are known
   double in_plans = 0;       ///< seconds of the same
@@ -136,7 +136,7 @@ void Summary::count_row(const PlanResult& row) {
     if (++cause.plans == 1) cause.error = row.error;
     if (cause.plans <= few) cause.ids.push_back(row.id);
   }
-  if (is_answer(row.status) && row.status != PlanStatus::empty) count_answer(row);
+  if (is_solved(row.status) && row.status != PlanStatus::empty) count_answer(row);
 }
 
 void Summary::count_answer(const PlanResult& row) {
@@ -164,7 +164,7 @@ void Summary::count_answer(const PlanResult& row) {
   if (row.error_estimate > largest_error_estimate) largest_error_estimate = row.error_estimate;
   far_from_steady += is_far_from_steady(row) ? 1U : 0U;
   fell_back += row.fell_back != 0 ? 1U : 0U;
-  cells_in_doubt += row.cells_in_doubt;
+  uncertain_cells += row.cells_in_doubt;
 }
 
 /// The coldest ones are of at least a thousandth of their plan's interior: the mask of a plan may
@@ -202,37 +202,37 @@ void add_numbers(const Summary& summary, Report& report) {
     const std::string name{to_string(status)};
     report.add_fact(name, any ? "  " + name : "", any ? found->second : 0);
   }
-  report.add_data("with_temperature", summary.means.size());
+  report.add_json_fact("with_temperature", summary.means.size());
 }
 
 /// Adds how many of all are on each side of the thresholds, with their share.
-void add_sides(const std::string& of, const std::string& name, const Sides& count,
+void add_sides(const std::string& of, const std::string& name, const ThresholdCounts& count,
                const std::string& noun, const Thresholds& thresholds, Report& report) {
   for (const auto& [side, threshold, part] : {std::tuple("above", thresholds.above, count.above),
                                               {"below", thresholds.below, count.below}})
     report.add_fact(of + '_' + side, name.empty() ? "" : name + side_text(side, threshold), part,
-                    {.unit = noun_of(static_cast<std::size_t>(part), noun)},
+                    {.unit = pluralize(static_cast<std::size_t>(part), noun)},
                     Report::share(static_cast<double>(part), static_cast<double>(count.all)));
 }
 
 void add_temperatures(const Summary& summary, const Thresholds& thresholds, Report& report) {
   const bool any = !summary.means.empty();
-  const auto add = [&](const char* key, const char* name, double value, const Style& style,
+  const auto add = [&](const char* key, const char* name, double value, const ValueStyle& style,
                        const char* more = "") {
     report.add_fact(key, any ? name : "", value, style, more);
   };
   add("mean_of_means", "average mean temperature", mean_of(summary.means), celsius);
   add("median_of_means", "  median", median_of(summary.means), celsius);
-  add("std_of_means", "  standard deviation", std_of(summary.means), {Form::decimals, 4, "°C"},
-      ", of the means (population; pandas: ddof=0)");
+  add("std_of_means", "  standard deviation", std_of(summary.means),
+      {ValueFormat::decimals, 4, "°C"}, ", of the means (population; pandas: ddof=0)");
   add("mean_of_stds", "average standard deviation", mean_of(summary.stds), celsius,
       ", within a plan (population)");
-  report.add_data("above", thresholds.above);
-  report.add_data("below", thresholds.below);
+  report.add_json_fact("above", thresholds.above);
+  report.add_json_fact("below", thresholds.below);
   add_sides("half", any ? "at least 50 % " : "", summary.halves, "plan", thresholds, report);
 }
 
-void add_areas(const Summary& summary, const SummarySource& of, Report& report) {
+void add_areas(const Summary& summary, const SummaryInput& of, Report& report) {
   if (of.cell_metres == 0 || summary.means.empty()) return;
   const auto& [all, cells_above, cells_below] = summary.cells;
   for (const auto& [key, name, cells] :
@@ -240,7 +240,8 @@ void add_areas(const Summary& summary, const SummarySource& of, Report& report) 
         {"area_above_m2", "  " + side_text("above", of.thresholds.above), cells_above},
         {"area_below_m2", "  " + side_text("below", of.thresholds.below), cells_below}}) {
     const auto count = static_cast<double>(cells);
-    report.add_fact(key, name, count * of.cell_metres * of.cell_metres, {Form::digits, 5, "m²"},
+    report.add_fact(key, name, count * of.cell_metres * of.cell_metres,
+                    {ValueFormat::digits, 5, "m²"},
                     name == "area" ? "" : Report::share(count, static_cast<double>(all)));
   }
 }
@@ -248,20 +249,20 @@ void add_areas(const Summary& summary, const SummarySource& of, Report& report) 
 /// How the answers were found, and how sure they are.
 void add_solver(const Summary& summary, const Thresholds& thresholds, Report& report) {
   report.add_fact("solver", summary.solver.empty() ? "" : "solver", summary.solver);
-  const double bound = summary.means.empty() ? not_known : summary.largest_error_bound;
+  const double bound = summary.means.empty() ? nan_value : summary.largest_error_bound;
   report.add_fact("largest_error_bound", std::isnan(bound) ? "" : "largest error bound", bound,
-                  {Form::digits, 3, "°C"});
-  const auto add = [&](const char* key, const char* name, auto value, const Style& style,
+                  {ValueFormat::digits, 3, "°C"});
+  const auto add = [&](const char* key, const char* name, auto value, const ValueStyle& style,
                        const std::string& more = "") {
     report.add_fact(key, value > 0 ? name : "", value, style, more);
   };
   add("largest_error_estimate", "largest error estimate", summary.largest_error_estimate,
-      {Form::digits, 2, "°C"});
+      {ValueFormat::digits, 2, "°C"});
   add("far_from_steady", "stopped early", summary.far_from_steady,
-      {.unit = noun_of(summary.far_from_steady, "plan")}, std::string(", ") + far_from_steady);
+      {.unit = pluralize(summary.far_from_steady, "plan")}, std::string(", ") + far_from_steady);
   add("fell_back", "fell back to jacobi", summary.fell_back,
-      {.unit = noun_of(summary.fell_back, "plan")});
-  add("cells_in_doubt", "cells in doubt", summary.cells_in_doubt, {},
+      {.unit = pluralize(summary.fell_back, "plan")});
+  add("cells_in_doubt", "cells in doubt", summary.uncertain_cells, {},
       fmt::format(", near {} or {} °C", thresholds.below, thresholds.above));
 }
 
@@ -270,15 +271,15 @@ void add_memory(const std::string& key, const std::string& name, std::int64_t by
                 const std::string& more_key, const Value& holder, const std::string& more,
                 Report& report) {
   const bool is_known = bytes > 0;
-  report.add_fact(key, name, is_known ? Value(bytes) : Value(), {Form::bytes},
+  report.add_fact(key, name, is_known ? Value(bytes) : Value(), {ValueFormat::bytes},
                   more + value_text(holder));
-  report.add_data(more_key, is_known ? holder : Value());
+  report.add_json_fact(more_key, is_known ? holder : Value());
 }
 
 void add_costs(const Summary& summary, const std::optional<WallTime>& wall, Report& report) {
-  report.add_line("time of solver threads", summary.spent.text());
-  report.add_data("thread_seconds", summary.spent.seconds());
-  report.add_data("cpu_seconds", summary.spent.cpu_seconds());
+  report.add_text_fact("time of solver threads", summary.spent.text());
+  report.add_json_fact("thread_seconds", summary.spent.seconds());
+  report.add_json_fact("cpu_seconds", summary.spent.cpu_seconds());
   add_memory("peak_memory", "peak memory of a solver", summary.peak_memory, "peak_memory_id",
              summary.peak_memory_id, ", for plan ", report);
   if (!wall) return;
@@ -289,25 +290,25 @@ void add_costs(const Summary& summary, const std::optional<WallTime>& wall, Repo
     more += fmt::format(" ({} of {} sessions; one that was killed leaves no figures)",
                         wall->sessions, wall->all_sessions);
   report.add_fact("wall_seconds", wall->seconds > 0 ? "wall time" : "", wall->seconds,
-                  {Form::duration}, more);
-  report.add_data("sessions_with_figures", wall->sessions);
+                  {ValueFormat::duration}, more);
+  report.add_json_fact("sessions_with_figures", wall->sessions);
 }
 
 /// With lines at mean and median; and the plans that lie far from the others.
-void add_means(const Summary& summary, std::size_t most_bins, Report& report) {
-  const Histogram histogram = histogram_of(summary.means, most_bins);
+void add_means(const Summary& summary, std::size_t max_bins, Report& report) {
+  const Histogram histogram = histogram_of(summary.means, max_bins);
   Figure& figure =
-      add_histogram(histogram, counted(summary.means.size(), "plan") + " by mean temperature",
+      add_histogram(histogram, count_text(summary.means.size(), "plan") + " by mean temperature",
                     "mean temperature of a plan, °C", report);
   if (!figure.series.empty()) {
     const double highest = 1.08 * std::ranges::max(figure.series.front().y);
     for (const auto& [name, at, is_dashed] : {std::tuple("mean", mean_of(summary.means), false),
                                               {"median", median_of(summary.means), true}})
-      figure.add_upright(fmt::format("{} {:#.4g} °C", name, at), at, 0, highest, is_dashed);
+      figure.add_vertical_line(fmt::format("{} {:#.4g} °C", name, at), at, 0, highest, is_dashed);
   }
   Table& outliers = report.add(Table{
       "outliers", "far from the others", {{"id", "plan"}, {"mean_temp", "mean", {.unit = "°C"}}}});
-  outliers.most_shown = 10;
+  outliers.max_text_rows = 10;
   for (const std::size_t i : histogram.outliers)
     outliers.rows.push_back({summary.ids[i], summary.means[i]});
 }
@@ -329,7 +330,7 @@ void add_plans_to_name(const Summary& summary, const Thresholds& thresholds, Rep
   summary.slowest.add_to(report.add(Table{"slowest",
                                           "slowest plans",
                                           {{"id", "plan"},
-                                           {"seconds", "time", {Form::duration}},
+                                           {"seconds", "time", {ValueFormat::duration}},
                                            {"iterations", "iterations"},
                                            {"interior_cells", "interior cells"},
                                            {"device", "device"},
@@ -343,20 +344,21 @@ void add_plans_to_name(const Summary& summary, const Thresholds& thresholds, Rep
              {"mean_temp", "mean", celsius},
              {"min_temp", "least", celsius},
              {"max_temp", "largest", celsius},
-             {"pct_below", side_text("below", thresholds.below), {Form::decimals, 1, "%"}},
+             {"pct_below", side_text("below", thresholds.below), {ValueFormat::decimals, 1, "%"}},
              {"cells", "cells"},
              {"rows", "rows"},
              {"cols", "columns"}}});
-  rooms.most_shown = 5;
+  rooms.max_text_rows = 5;
   summary.coldest_rooms.add_to(rooms);
 }
 
 /// By cause, and for scripts each.
 void add_failures(const Summary& summary, const std::string& file, Report& report) {
-  report.add(Table{"failed_plans",
-                   "",
-                   {for_scripts("id"), for_scripts("attempts"), for_scripts("error")},
-                   summary.failed});
+  report.add(
+      Table{"failed_plans",
+            "",
+            {json_only_column("id"), json_only_column("attempts"), json_only_column("error")},
+            summary.failed});
   Table& causes = report.add(Table{
       "failures",
       "failed plans",
@@ -367,23 +369,23 @@ void add_failures(const Summary& summary, const std::string& file, Report& repor
                            fmt::format("wallheat solve {} --data PLANS", cause.ids.front())});
   if (!summary.failed.empty() && !file.empty())
     report.add_note("All of them again, once their input is mended: " + resume_command(file) +
-                    and_retry_failed);
+                    retry_failed_suffix);
 }
 
 /// In the order in which people read it; with the sections that only a page has.
-Report report_with(const Summary& summary, const SummarySource& of, bool is_page) {
+Report report_with(const Summary& summary, const SummaryInput& of, bool is_page) {
   const ResultReader* const reader = of.reader.get();
-  const bool closed_well = reader == nullptr || reader->closed_well();
+  const bool closed_well = reader == nullptr || reader->closed_cleanly();
   std::optional<WallTime> wall;
-  std::vector<Lane> lanes;
-  std::vector<TimeLedger> ledgers;
+  std::vector<SlotTimeline> slots;
+  std::vector<TimeBreakdown> breakdowns;
   if (reader != nullptr && of.are_all_rows) {
     wall = wall_time(reader->sessions());
-    if (is_page) lanes = lanes_of(of.rows);
-    ledgers = ledgers_of(lanes, reader->sessions());
+    if (is_page) slots = slot_timelines(of.rows);
+    breakdowns = time_breakdowns(slots, reader->sessions());
   }
   Report report{std::filesystem::path(of.file).filename().string()};
-  report.parts.assign(of.left_out.begin(), of.left_out.end());
+  report.elements.assign(of.left_out.begin(), of.left_out.end());
   add_numbers(summary, report);
   add_temperatures(summary, of.thresholds, report);
   add_areas(summary, of, report);
@@ -393,32 +395,32 @@ Report report_with(const Summary& summary, const SummarySource& of, bool is_page
   }
   add_solver(summary, of.thresholds, report);
   add_costs(summary, wall, report);
-  report.add_data("closed_well", closed_well);
+  report.add_json_fact("closed_well", closed_well);
   if (!closed_well)
-    report.add_line(
+    report.add_text_fact(
         "state", "the file is still being written, or its writer was killed: go on with --resume");
-  if (is_page) add_origin(of, lanes, report);
-  add_means(summary, of.most_bins, report);
-  if (is_page) add_spread(of, report);
+  if (is_page) add_run_info(of, slots, report);
+  add_means(summary, of.max_bins, report);
+  if (is_page) add_distribution(of, report);
   // A ledger tells more than the phases of plans.
-  if (ledgers.empty())
+  if (breakdowns.empty())
     report.add(
         table_of_seconds("phases", "where the time of solver threads went", phases_of(summary)));
   if (wall) add_gpu_times(*wall, report);
   add_plans_to_name(summary, of.thresholds, report);
   add_failures(summary, of.file, report);
   if (is_page) {
-    add_session_times(ledgers, lanes, report);
+    add_session_times(breakdowns, slots, report);
     add_predictions(of, report);
   }
-  if (reader != nullptr) add_record(*reader, report);
-  if (is_page) add_rows(of, report);
+  if (reader != nullptr) add_provenance(*reader, report);
+  if (is_page) add_plan_table(of, report);
   return report;
 }
 
 }  // namespace
 
-Report summary_report(const SummarySource& of) {
+Report summary_report(const SummaryInput& of) {
   Summary summary;
   if (of.reader && of.reader->has_rooms()) summary.rooms.emplace();
   of.rows([&](const PlanResult& row) {

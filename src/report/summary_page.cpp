@@ -46,7 +46,7 @@ void add_bins(Figure& figure, const BinnedAxis& along_x, const BinnedAxis& along
         .add_rectangle(along_x.edge(bin.first), along_x.edge(bin.first + 1),
                        along_y.edge(bin.second), along_y.edge(bin.second + 1));
   }
-  figure.is_graded = true;
+  figure.is_sequential = true;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps.at(i).x.empty()) continue;
     steps.at(i).name = names.at(i);
@@ -58,22 +58,23 @@ void add_bins(Figure& figure, const BinnedAxis& along_x, const BinnedAxis& along
 /// A few plans, by their means and rows, as a table, and as pictures if their fields are stored.
 void add_extremes(const char* key, const char* name, const auto& plans, const ResultReader& reader,
                   const Thresholds& thresholds, Report& page) {
-  const Style share{Form::decimals, 1, "%"};
+  const ValueStyle share{ValueFormat::decimals, 1, "%"};
   Table table{key,
               name,
               {{"id", "plan"},
-               {"mean_temp", "mean", {Form::decimals, 3, "°C"}},
+               {"mean_temp", "mean", {ValueFormat::decimals, 3, "°C"}},
                {"pct_below", fmt::format("below {} °C", thresholds.below), share},
                {"pct_above", fmt::format("above {} °C", thresholds.above), share},
                {"iterations", "iterations"}}};
   FieldPicture picture;
   for (const auto& [mean, index] : plans) {
     const PlanResult plan = reader.row(index);
-    table.rows.push_back({plan.id, mean, plan.statistics.pct_below_15, plan.statistics.pct_above_18,
-                          plan.iterations});
+    table.rows.push_back(
+        {plan.id, mean, plan.statistics.pct_below, plan.statistics.pct_above, plan.iterations});
     if (auto field = reader.field(index))
-      picture.panels.push_back({fmt::format("{} mean {:.2f} °C", printable(plan.id), mean),
-                                without_ground(*std::move(field))});
+      picture.panels.push_back(
+          {fmt::format("{} mean {:.2f} °C", escape_control_chars(plan.id), mean),
+           mask_ground(*std::move(field))});
   }
   page.add(std::move(table));
   if (picture.panels.empty()) return;
@@ -86,40 +87,41 @@ void add_extremes(const char* key, const char* name, const auto& plans, const Re
 
 }  // namespace
 
-void add_record(const ResultReader& reader, Report& report) {
+void add_provenance(const ResultReader& reader, Report& report) {
   Table& settings =
       report.add(Table{"settings", "settings of the run", {{"name", "name"}, {"value", "value"}}});
-  settings.is_folded = true;
+  settings.is_collapsed = true;
   for (const auto& [name, setting] : reader.settings()) settings.rows.push_back({name, setting});
   Table& sessions =
       report.add(Table{"sessions",
                        fmt::format("sessions ({})", reader.sessions().size()),
-                       {{"started_utc", "started", {Form::time}},
-                        {"ended_utc", "ended (- if killed, or still running)", {Form::time}},
+                       {{"started_utc", "started", {ValueFormat::time}},
+                        {"ended_utc", "ended (- if killed, or still running)", {ValueFormat::time}},
                         {"end", "end"},
                         {"solved", "solved"},
                         {"failed", "failed"},
-                        for_scripts("restored"),
-                        {"seconds", "wall time", {Form::duration}},
+                        json_only_column("restored"),
+                        {"seconds", "wall time", {ValueFormat::duration}},
                         {"threads", "threads"},
-                        for_scripts("plans_at_once"),
-                        for_scripts("rank_memory"),
+                        json_only_column("plans_at_once"),
+                        json_only_column("rank_memory"),
                         {"command_line", "command"}}});
-  sessions.is_folded = true;
+  sessions.is_collapsed = true;
   for (const Attributes& session : reader.sessions()) {
     Table::Row& row = sessions.rows.emplace_back();
     for (const Table::Column& column : sessions.columns) {
       const auto found = session.find(column.key);
-      const auto number = found == session.end() ? std::nullopt : number_of<double>(found->second);
+      const auto number =
+          found == session.end() ? std::nullopt : parse_number<double>(found->second);
       row.push_back(found == session.end() ? Value() : number ? Value(*number) : found->second);
     }
   }
 }
 
-void add_origin(const SummarySource& of, const std::vector<Lane>& lanes, Report& page) {
+void add_run_info(const SummaryInput& of, const std::vector<SlotTimeline>& slots, Report& page) {
   const auto add = [&](const char* name, const std::set<std::string>& values, const char* more) {
-    if (values.size() == 1) page.add_line(name, *values.begin());
-    if (values.size() > 1) page.add_line(std::string(name) + "s", values.size(), more);
+    if (values.size() == 1) page.add_text_fact(name, *values.begin());
+    if (values.size() > 1) page.add_text_fact(std::string(name) + "s", values.size(), more);
   };
   std::set<std::string> commands;
   std::set<std::string> started;  // in this form they sort as they follow each other
@@ -134,26 +136,26 @@ void add_origin(const SummarySource& of, const std::vector<Lane>& lanes, Report&
   if (parts > 0) page.add_fact("", "merged from", parts, {.unit = "parts"});
   add("command", commands, ", listed under sessions");
   std::set<std::string> hosts;
-  for (const Lane& lane : lanes) hosts.insert(lane.host);
+  for (const SlotTimeline& slot : slots) hosts.insert(slot.host);
   add("host", hosts, "");
-  if (!started.empty()) page.add_fact("", "started", *started.begin(), {Form::time});
-  if (!ended.empty()) page.add_fact("", "last ended", *ended.rbegin(), {Form::time});
-  for (const std::string& sentence : of.reader->damage()) page.add_note(sentence);
+  if (!started.empty()) page.add_fact("", "started", *started.begin(), {ValueFormat::time});
+  if (!ended.empty()) page.add_fact("", "last ended", *ended.rbegin(), {ValueFormat::time});
+  for (const std::string& message : of.reader->damage_messages()) page.add_note(message);
 }
 
-void add_spread(const SummarySource& of, Report& page) {
-  constexpr std::size_t most_extremes = 5;
+void add_distribution(const SummaryInput& of, Report& page) {
+  constexpr std::size_t max_extremes = 5;
   std::vector<double> means;
   std::vector<double> deviations;
   std::set<std::pair<double, std::size_t>> extremes;  // means of the coldest and warmest, and rows
   of.rows([&](const PlanResult& row) {
     const auto [mean, deviation, above, below] = row.statistics;
-    if (!is_answer(row.status) || !std::isfinite(mean) || !std::isfinite(deviation)) return;
+    if (!is_solved(row.status) || !std::isfinite(mean) || !std::isfinite(deviation)) return;
     means.push_back(mean);
     deviations.push_back(deviation);
     extremes.emplace(mean, row.index);
-    if (extremes.size() > 2 * most_extremes)
-      extremes.erase(std::next(extremes.begin(), most_extremes));
+    if (extremes.size() > 2 * max_extremes)
+      extremes.erase(std::next(extremes.begin(), max_extremes));
   });
   if (means.empty()) return;
   const auto [left, right] = std::ranges::minmax(means);
@@ -165,7 +167,7 @@ void add_spread(const SummarySource& of, Report& page) {
   add_bins(figure, {std::floor(left), std::floor(right) + 1, 90},
            {std::floor(low), std::floor(high) + 1, 50}, means, deviations);
   const auto count = std::ssize(extremes);
-  const auto coldest = std::min<std::ptrdiff_t>(most_extremes, (count + 1) / 2);
+  const auto coldest = std::min<std::ptrdiff_t>(max_extremes, (count + 1) / 2);
   add_extremes("coldest", "coldest plans", extremes | std::views::take(coldest), *of.reader,
                of.thresholds, page);
   if (count > coldest)
@@ -174,7 +176,7 @@ void add_spread(const SummarySource& of, Report& page) {
                  of.thresholds, page);
 }
 
-void add_predictions(const SummarySource& of, Report& page) {
+void add_predictions(const SummaryInput& of, Report& page) {
   std::vector<double> ratios;
   of.rows([&](const PlanResult& row) {
     const double ratio = row.seconds / row.predicted_s;
@@ -188,14 +190,14 @@ void add_predictions(const SummarySource& of, Report& page) {
   page.add_note(fmt::format(
       "The time of {} was predicted. The actual one was {:.2f} to {:.2f} times as long, and for "
       "half of them {:.2f} times at most.",
-      counted(ratios.size(), "plan"), ratios.front(), ratios.back(),
+      count_text(ratios.size(), "plan"), ratios.front(), ratios.back(),
       ratios[(ratios.size() - 1) / 2]));
 }
 
-void add_rows(const SummarySource& of, Report& page) {
+void add_plan_table(const SummaryInput& of, Report& page) {
   Table& table = page.add(table_of(
       "plans", of.rows,
-      columns_named("columns",
+      parse_columns("columns",
                     "id,status,mean_temp,std_temp,pct_below_15,pct_above_18,iterations,seconds",
                     all_columns())));
   table.name = "plans";

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "report/report.hpp"
 #include "solve/solver_options.hpp"
 #include "solve/superposition.hpp"
@@ -23,9 +23,9 @@ using RoomCells = std::vector<CellIndices>;
 
 [[nodiscard]] inline RoomCells room_cells_of(const FloorPlan& plan, const Door& door) {
   const RoomMap map = map_rooms(plan.interior, door.of({plan.interior.rows, plan.interior.cols}));
-  RoomCells rooms(map.count);
+  RoomCells rooms(map.room_count);
   std::uint32_t index = 0;
-  for (const std::uint32_t room : map.room.cells)
+  for (const std::uint32_t room : map.labels.cells)
     if (room > 0) rooms[room - 1].push_back(index++);
   return rooms;
 }
@@ -49,14 +49,14 @@ template <class Value>
 /// How many of something there are, and what that number is proven to lie between.
 struct BoundedCount {
   std::uint32_t value = 0;
-  std::uint32_t least = 0;
-  std::uint32_t most = 0;
+  std::uint32_t lower = 0;
+  std::uint32_t upper = 0;
 
   /// Counts one for which something holds, surely holds, perhaps holds.
   void add(bool holds, bool surely, bool perhaps) {
     value += holds ? 1U : 0U;
-    least += surely ? 1U : 0U;
-    most += perhaps ? 1U : 0U;
+    lower += surely ? 1U : 0U;
+    upper += perhaps ? 1U : 0U;
   }
 };
 
@@ -66,10 +66,10 @@ struct BoundedStatistics {
   std::uint32_t cells = 0;
   BoundedCount above = {};  ///< cells above the threshold
   BoundedCount below = {};
-  double mean = not_known;
-  double std = not_known;
-  double lowest = not_known;
-  double highest = not_known;
+  double mean = nan_value;
+  double std = nan_value;
+  double lowest = nan_value;
+  double highest = nan_value;
   double bound = 0;  ///< none of these four is farther off
 };
 /// The statistics of values that may each be off by the bound.
@@ -104,10 +104,10 @@ struct WhatIfPlan {
 
 /// Plans without an answer are passed over. People see all plans together, or the numbers and the
 /// rooms of a single one.
-[[nodiscard]] Report report_of(const WhatIf& asked, std::vector<WhatIfPlan> plans);
+[[nodiscard]] Report make_report(const WhatIf& asked, std::vector<WhatIfPlan> plans);
 
 /// What is asked of a wall: how warm it must be so that rooms reach a goal.
-struct NeedQuestion {
+struct WallTemperatureQuery {
   double wall = 25;       ///< the value of its cells in the plans, °C
   double target = 18;     ///< °C
   double area_share = 0;  ///< of a room's area, to be above the target; 0: its mean is to reach it
@@ -119,43 +119,44 @@ struct NeedQuestion {
 };
 
 /// The temperature that a room needs.
-struct RoomNeed {
+struct RoomRequirement {
   std::uint32_t room = 0;  ///< its number in the plan, from 1 on
   std::size_t cells = 0;
   double now = 0;                 ///< its mean in °C; or % of its area above the target
-  double per_degree = not_known;  ///< by how much its mean rises for each °C of the wall
-  NeededTemperature needed = {};
+  double per_degree = nan_value;  ///< by how much its mean rises for each °C of the wall
+  RequiredTemperature needed = {};
 };
 
 /// A plan's rooms.
-struct PlanNeed {
+struct PlanRequirements {
   std::string id;
   bool has_wall = false;  ///< of this kind
   double bound = 0;       ///< °C, of its temperatures as they are
-  std::vector<RoomNeed> rooms;
+  std::vector<RoomRequirement> rooms;
 };
 
 /// What each room of a plan needs. A room is a list of indices of the plan's interior cells. The
 /// wall that is asked for is the first one of the superposition, whose other walls stay as they
 /// are.
-[[nodiscard]] std::vector<RoomNeed> needs_of_rooms(const NeedQuestion& question,
-                                                   const Superposition& linear,
-                                                   const RoomCells& rooms);
+[[nodiscard]] std::vector<RoomRequirement> room_requirements(const WallTemperatureQuery& question,
+                                                             const Superposition& linear,
+                                                             const RoomCells& rooms);
 
 /// always: the wall may be as cold as one likes. never: no temperature of the wall is enough.
-enum class NeedVerdict { always, reachable, above_limit, never };
-[[nodiscard]] NeedVerdict verdict_on(const NeededTemperature& needed, double limit);
-[[nodiscard]] std::string_view to_string(NeedVerdict verdict);
+enum class Feasibility { always, feasible, above_limit, infeasible };
+[[nodiscard]] Feasibility feasibility_of(const RequiredTemperature& needed, double limit);
+[[nodiscard]] std::string_view to_string(Feasibility verdict);
 
 /// The temperature with which this share of the rooms reaches the goal. There must be a room.
-[[nodiscard]] NeededTemperature needed_for_share(const std::vector<RoomNeed>& rooms, double share);
+[[nodiscard]] RequiredTemperature needed_for_share(const std::vector<RoomRequirement>& rooms,
+                                                   double share);
 
 /// The answer for a set of plans.
-struct WallNeed {
-  NeedQuestion question;
-  std::vector<PlanNeed> plans;
+struct WallRequirements {
+  WallTemperatureQuery question;
+  std::vector<PlanRequirements> plans;
 };
 /// People see all rooms of one plan, else those that need most.
-[[nodiscard]] Report report_of(const WallNeed& need);
+[[nodiscard]] Report make_report(const WallRequirements& need);
 
 }  // namespace wallheat

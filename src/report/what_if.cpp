@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "core/text.hpp"
 #include "report/walls.hpp"
 
@@ -17,12 +17,12 @@ namespace {
 
 using WhatIfPlans = std::vector<WhatIfPlan>;
 
-const Style uncertainty{Form::digits, 1, "°C"};
+const ValueStyle uncertainty{ValueFormat::digits, 1, "°C"};
 
 /// All plans with one setting.
 struct SettingTotals {
   std::size_t plans = 0;  ///< with a cell
-  BoundedValue mean{not_known, not_known};
+  BoundedValue mean{nan_value, nan_value};
   BoundedCount half_above;  ///< plans with at least half of their cells above the threshold
   BoundedCount half_below;
   std::size_t rooms = 0;
@@ -39,11 +39,11 @@ SettingTotals totals_of(const WhatIf& asked, const WhatIfPlans& plans, std::size
     const BoundedStatistics& whole = plan.of(setting);
     if (whole.cells == 0) continue;
     means.push_back(whole.mean);
-    bound_of_all = larger(bound_of_all, whole.bound);
+    bound_of_all = nan_max(bound_of_all, whole.bound);
     const auto is_half = [&](std::uint32_t cells) { return 2UL * cells >= whole.cells; };
     for (const auto& [count, cells] :
          {std::pair(&totals.half_above, &whole.above), {&totals.half_below, &whole.below}})
-      count->add(is_half(cells->value), is_half(cells->least), is_half(cells->most));
+      count->add(is_half(cells->value), is_half(cells->lower), is_half(cells->upper));
     totals.rooms += plan.rooms;
     for (std::size_t room = 1; room <= plan.rooms; ++room) {
       const double mean = plan.of(setting, room).mean;
@@ -70,36 +70,36 @@ void add_wall_columns(const WhatIf& asked, Table& table) {
 }
 
 /// A column that people see, and three that scripts read.
-void add_bounded_columns(const std::string& key, const std::string& name, const Style& style,
+void add_bounded_columns(const std::string& key, const std::string& name, const ValueStyle& style,
                          Table& table) {
   table.columns.insert(table.columns.end(),
-                       {for_people(name, style), for_scripts(key), for_scripts(key + "_least"),
-                        for_scripts(key + "_most")});
+                       {text_only_column(name, style), json_only_column(key),
+                        json_only_column(key + "_least"), json_only_column(key + "_most")});
 }
 /// Their cells: people see 1204, or "1203 to 1205" if not all is proven.
-void add_bounded_cells(const Value& value, const Value& least, const Value& most, Table::Row& row) {
-  const Style style{Form::decimals, 3};
-  const Value range = fmt::format("{} to {}", value_text(least, style), value_text(most, style));
-  row.insert(row.end(), {least < most ? range : value, value, least, most});
+void add_bounded_cells(const Value& value, const Value& min, const Value& max, Table::Row& row) {
+  const ValueStyle style{ValueFormat::decimals, 3};
+  const Value range = fmt::format("{} to {}", value_text(min, style), value_text(max, style));
+  row.insert(row.end(), {min < max ? range : value, value, min, max});
 }
 
 /// A row for each plan, then for each of its rooms, with each setting.
 Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans> plans) {
-  const Style mean{Form::decimals, 3, "°C"};
-  const Style extreme{Form::decimals, 2, "°C"};
-  Table table{"plans", "", {for_scripts("id"), {"room", "room"}}};
+  const ValueStyle mean{ValueFormat::decimals, 3, "°C"};
+  const ValueStyle extreme{ValueFormat::decimals, 2, "°C"};
+  Table table{"plans", "", {json_only_column("id"), {"room", "room"}}};
   add_wall_columns(asked, table);
   table.columns.push_back({"cells", "cells"});
   if (asked.cell_metres > 0)
-    table.columns.push_back({"area_m2", "area", {Form::decimals, 1, "m²"}});
+    table.columns.push_back({"area_m2", "area", {ValueFormat::decimals, 1, "m²"}});
   table.columns.insert(table.columns.end(), {{"mean_temp", "mean", mean},
                                              {"error_bound", "±", uncertainty},
                                              {"std_temp", "std", mean},
                                              {"min_temp", "lowest", extreme},
                                              {"max_temp", "highest", extreme}});
-  add_bounded_columns("pct_above", "% " + above_text(asked), {Form::decimals, 2}, table);
-  add_bounded_columns("pct_below", "% " + below_text(asked), {Form::decimals, 2}, table);
-  table.source = [asked, plans = std::move(plans)](const auto& take) {
+  add_bounded_columns("pct_above", "% " + above_text(asked), {ValueFormat::decimals, 2}, table);
+  add_bounded_columns("pct_below", "% " + below_text(asked), {ValueFormat::decimals, 2}, table);
+  table.row_source = [asked, plans = std::move(plans)](const auto& take) {
     for (const WhatIfPlan& plan : *plans)
       for (std::size_t room = 0; room <= plan.rooms; ++room)
         for (std::size_t setting = 0; setting < asked.settings.size(); ++setting) {
@@ -112,8 +112,8 @@ Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans>
           if (asked.cell_metres > 0) row.emplace_back(all * asked.cell_metres * asked.cell_metres);
           row.insert(row.end(), {mean_temp, bound, std, lowest, highest});
           for (const BoundedCount& side : {above, below})
-            add_bounded_cells(side.value / all * 100, side.least / all * 100, side.most / all * 100,
-                              row);
+            add_bounded_cells(side.value / all * 100, side.lower / all * 100,
+                              side.upper / all * 100, row);
           take(row);
         }
   };
@@ -125,10 +125,10 @@ Table table_of_settings(const WhatIf& asked, const std::vector<SettingTotals>& t
   Table table{"settings", "", {{"setting", "setting"}}};
   add_wall_columns(asked, table);
   table.columns.insert(table.columns.end(),
-                       {for_scripts("plans"),
-                        {"mean_of_means", "mean of means", {Form::decimals, 4, "°C"}},
+                       {json_only_column("plans"),
+                        {"mean_of_means", "mean of means", {ValueFormat::decimals, 4, "°C"}},
                         {"error_bound", "±", uncertainty},
-                        for_scripts("rooms")});
+                        json_only_column("rooms")});
   const bool has_rooms = totals.front().rooms > 0;
   add_bounded_columns("half_above", "plans half " + above_text(asked), {}, table);
   add_bounded_columns("half_below", "half " + below_text(asked), {}, table);
@@ -141,7 +141,7 @@ Table table_of_settings(const WhatIf& asked, const std::vector<SettingTotals>& t
     row.insert(row.end(), {all.plans, all.mean.value, all.mean.bound, all.rooms});
     for (const BoundedCount& of :
          {all.half_above, all.half_below, all.rooms_above, all.rooms_below})
-      add_bounded_cells(of.value, of.least, of.most, row);
+      add_bounded_cells(of.value, of.lower, of.upper, row);
   }
   return table;
 }
@@ -155,8 +155,8 @@ std::size_t axis_of(const WhatIf& asked) {
       different.insert(asked.settings[setting][wall]);
     temperatures.push_back(different.size());
   }
-  const auto most = std::ranges::max_element(temperatures);
-  return static_cast<std::size_t>(most - temperatures.begin());
+  const auto max = std::ranges::max_element(temperatures);
+  return static_cast<std::size_t>(max - temperatures.begin());
 }
 
 /// The means over the wall with the most temperatures: a curve for each setting of the others.
@@ -186,18 +186,18 @@ Figure figure_of_means(const WhatIf& asked, const std::vector<SettingTotals>& to
 BoundedStatistics bounded_statistics(std::span<const double> values, double bound,
                                      const Thresholds& thresholds) {
   if (values.empty()) return {};
-  const auto& [statistics, doubt] = summary_of(values, thresholds, bound);
+  const auto& [statistics, uncertain] = summarize_cells(values, thresholds, bound);
   const auto count_of = [](std::int64_t cells) { return static_cast<std::uint32_t>(cells); };
   const auto count_if = [&](auto holds) { return count_of(std::ranges::count_if(values, holds)); };
   return {count_of(std::ssize(values)),
           {count_if([&](double value) { return value > thresholds.above; }),
-           count_of(doubt.above_least), count_of(doubt.above_most)},
+           count_of(uncertain.min_above), count_of(uncertain.max_above)},
           {count_if([&](double value) { return value < thresholds.below; }),
-           count_of(doubt.below_least), count_of(doubt.below_most)},
+           count_of(uncertain.min_below), count_of(uncertain.max_below)},
           statistics.mean_temp,
           statistics.std_temp,
-          std::accumulate(values.begin(), values.end(), values.front(), smaller),
-          std::accumulate(values.begin(), values.end(), values.front(), larger),
+          std::accumulate(values.begin(), values.end(), values.front(), nan_min),
+          std::accumulate(values.begin(), values.end(), values.front(), nan_max),
           // The deviation is no farther off than the values, and rounds as the mean does, twice.
           bound + 2 * (bounded_mean(values, bound).bound - bound)};
 }
@@ -225,7 +225,7 @@ WhatIfPlan answer_of(const WhatIf& asked, const std::string& id, const Superposi
   return answer;
 }
 
-Report report_of(const WhatIf& asked, std::vector<WhatIfPlan> plans) {
+Report make_report(const WhatIf& asked, std::vector<WhatIfPlan> plans) {
   const bool is_one = plans.size() == 1;
   std::erase_if(plans, [](const WhatIfPlan& plan) { return plan.all.empty(); });
   const auto answers = std::make_shared<const WhatIfPlans>(std::move(plans));
@@ -234,15 +234,15 @@ Report report_of(const WhatIf& asked, std::vector<WhatIfPlan> plans) {
     totals.push_back(totals_of(asked, *answers, setting));
   const auto [count, rooms] = std::pair(totals.front().plans, totals.front().rooms);
   Report report{is_one ? fmt::format("plan {} with other walls", answers->front().id)
-                       : counted(count, "plan") + " with other walls"};
+                       : count_text(count, "plan") + " with other walls"};
   report.csv_table = "plans";
-  report.add_data("above", asked.thresholds.above);
-  report.add_data("below", asked.thresholds.below);
+  report.add_json_fact("above", asked.thresholds.above);
+  report.add_json_fact("below", asked.thresholds.below);
   if (is_one) {
     report.add_note(report.title);
   } else {
-    report.add_line("plans", count);
-    if (rooms > 0) report.add_line("rooms", rooms);
+    report.add_text_fact("plans", count);
+    if (rooms > 0) report.add_text_fact("rooms", rooms);
   }
   Table& of_all = report.add(table_of_settings(asked, totals));
   if (is_one) of_all.hide();

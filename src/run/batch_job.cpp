@@ -32,7 +32,7 @@ bool is_ignored(int signal) {
 
 }  // namespace
 
-void catch_stop_signals() {
+void install_stop_signal_handlers() {
   struct sigaction action {};
   action.sa_handler = [](int) { stop_flag = true; };
   sigemptyset(&action.sa_mask);
@@ -65,7 +65,7 @@ std::optional<std::size_t> number_in(const char* variable) {
 /// What a scheduler's own command prints; empty if it cannot be asked.
 std::string asked(const std::vector<std::string>& command) {
   try {
-    return output_of(command).value_or(ProgramOutput{}).out;
+    return run_and_capture(command).value_or(ProgramOutput{}).stdout_text;
   } catch (const RunError&) {
     return {};
   }
@@ -121,7 +121,7 @@ std::optional<TimePoint> end_in_lsf() {
 
 }  // namespace
 
-std::optional<Shard> shard_of_array_task() {
+std::optional<Shard> shard_from_job_array() {
   if (const auto task = number_in("SLURM_ARRAY_TASK_ID")) return shard_in_slurm_array(*task);
   const auto index = number_in("LSB_JOBINDEX");  // 0 outside of an array
   if (!index || *index == 0) return std::nullopt;
@@ -158,7 +158,7 @@ std::chrono::seconds parse_duration(const std::string& text) {
                    "' is no stretch of time; say 5400 (seconds), 90m, 1h30m, 1:30:00 or 90:00");
 }
 
-std::optional<TimePoint> scheduled_end() {
+std::optional<TimePoint> job_deadline() {
   if (const auto end = end_in_slurm()) return end;
   return end_in_lsf();
 }

@@ -11,14 +11,14 @@ namespace wallheat {
 /// From now on SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU and, unless `nohup` has it ignored,
 /// SIGHUP ask for a stop instead of killing; a second SIGINT kills (nothing stored is lost by
 /// that).
-void catch_stop_signals();
+void install_stop_signal_handlers();
 
 /// True once a stop was asked for.
 [[nodiscard]] bool stop_requested();
 
 /// The position of this process's task among those of its Slurm or LSF job array; nothing outside
 /// of one. Throws UsageError if the scheduler's variables do not tell it.
-[[nodiscard]] std::optional<Shard> shard_of_array_task();
+[[nodiscard]] std::optional<Shard> shard_from_job_array();
 
 /// Reads a stretch of time: seconds ("5400"), a clock as Slurm's ("1:30:00", "90:00"), or units
 /// ("1h30m", "90m", "2d", "45s").
@@ -27,6 +27,6 @@ void catch_stop_signals();
 
 /// When Slurm or LSF will end this job; nothing outside of a job, or if the job has no limit. Asks
 /// the scheduler if its variables do not tell: call it once.
-[[nodiscard]] std::optional<std::chrono::system_clock::time_point> scheduled_end();
+[[nodiscard]] std::optional<std::chrono::system_clock::time_point> job_deadline();
 
 }  // namespace wallheat

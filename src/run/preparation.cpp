@@ -16,7 +16,7 @@ namespace wallheat {
 
 /// Measured as `peak_memory` of generated floor plans with 64 to 1024 cells a side, of which a
 /// third is room. With nothing but room it is up to a half more.
-double memory_of_plan(const PlanSource& source, const std::string& id, const JobSettings& job) {
+double estimate_memory(const PlanSource& source, const std::string& id, const SolveConfig& job) {
   constexpr double process = 14e6;  // its code and libraries, and a huge page begun
   const GridShape shape = source.shape(id);
   const SolverKind kind = job.solver.kind;
@@ -28,10 +28,10 @@ double memory_of_plan(const PlanSource& source, const std::string& id, const Job
   return process + a_cell * static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
 }
 
-DiskNeed disk_need(const JobSettings& job, double plans, double cells) {
+DiskUsageEstimate disk_usage_estimate(const SolveConfig& job, double plans, double cells) {
   constexpr double rooms_of_a_plan = 40;  // of a real floor plan
   const double rooms = job.solver.door ? 2 * rooms_of_a_plan * sizeof(RoomResult) : 0;
-  return {plans * (3 * sizeof(store::Row) + rooms),
+  return {plans * (3 * sizeof(store::ResultRow) + rooms),
           job.save_fields ? 2 * cells * sizeof(double) : 0};
 }
 
@@ -41,7 +41,7 @@ std::optional<double> free_bytes(const std::filesystem::path& folder) {
   return unknown ? std::nullopt : std::optional(static_cast<double>(space.available));
 }
 
-std::string lack_of_disk(const DiskNeed& need, const std::filesystem::path& folder) {
+std::string disk_space_warning(const DiskUsageEstimate& need, const std::filesystem::path& folder) {
   const double bytes = free_bytes(folder).value_or(need.expected());
   if (need.expected() <= bytes) return {};
   return fmt::format(
@@ -57,35 +57,35 @@ void require_gpus(const RunOptions& options) {
 }
 
 void Preparation::find_plans() {
-  source = open_plan_source(options.job.data);
+  source = open_plan_source(options.solve.data);
   ids = requested_plans(*source, options.ids, options.ids_file, options.first);
   if (!ids.duplicates.empty())
     warn(fmt::format(
         "{} named more than once and solved once: {}",
-        counted(ids.duplicates.size(), "plan is", "plans are"),
-        few_of(ids.duplicates.size(), [this](std::size_t k) { return ids.duplicates[k]; })));
+        count_text(ids.duplicates.size(), "plan is", "plans are"),
+        join_first(ids.duplicates.size(), [this](std::size_t k) { return ids.duplicates[k]; })));
 }
 
-void Preparation::look_at_walls() const {
-  require_wall_kinds(*source, ids.ids, options.job.solver.walls);
+void Preparation::check_walls() const {
+  require_walls(*source, ids.ids, options.solve.solver.walls);
 }
 
 OpenMode Preparation::open_mode() const {
   return resumes ? OpenMode::resume : options.overwrite ? OpenMode::overwrite : OpenMode::create;
 }
 
-StorePlan Preparation::store_plan() const {
-  return {ids.ids, options.job.solver.settings(), options.job.save_fields};
+ResultFileSpec Preparation::store_plan() const {
+  return {ids.ids, options.solve.solver.settings(), options.solve.save_fields};
 }
 
-void Preparation::take_rows(const std::function<void(const Take&)>& hand_over) {
+void Preparation::collect_pending(const std::function<void(const RowCallback&)>& hand_over) {
   InputChanges changes;
   hand_over([&](const PlanResult& row) {
     if (stop_requested()) throw StopRequested();
-    look_for_change(*source, row, changes);
-    if (!options.shard.holds(row.index)) return;
+    check_input_change(*source, row, changes);
+    if (!options.shard.contains(row.index)) return;
     ++tally.total;
-    if (is_answer(row.status)) {
+    if (is_solved(row.status)) {
       ++tally.restored;
     } else if (row.failures >= options.max_attempts && !options.retry_failed) {
       ++tally.given_up;
@@ -93,14 +93,14 @@ void Preparation::take_rows(const std::function<void(const Take&)>& hand_over) {
       plans.push_back({row.index, row.attempts, options.retry_failed ? 0 : row.failures});
     }
   });
-  if (const std::string found = changes_text(changes, *source); !found.empty())
+  if (const std::string found = input_changes_text(changes, *source); !found.empty())
     throw RunError(
         fmt::format("{}: {}; bring the old input back, or solve all anew with --overwrite",
                     options.out.string(), found));
 }
 
-void Preparation::look_at_spacing() const {
-  if (options.job.solver.spacing_is_known || plans.empty()) return;
+void Preparation::warn_if_spacing_unknown() const {
+  if (options.solve.solver.spacing_is_known || plans.empty()) return;
   try {
     if (source->has_source(id_of(0))) warn(unknown_spacing);
   } catch (const InputError&) {
@@ -108,21 +108,21 @@ void Preparation::look_at_spacing() const {
   }
 }
 
-DiskNeed Preparation::needed_on_disk() const {
+DiskUsageEstimate Preparation::estimate_disk_usage() const {
   constexpr std::size_t most = 100;
-  const std::size_t looks = options.job.save_fields ? std::min(most, plans.size()) : 0;
+  const std::size_t checks = options.solve.save_fields ? std::min(most, plans.size()) : 0;
   double cells = 0;
-  for (std::size_t k = 0; k < looks; ++k) {
+  for (std::size_t k = 0; k < checks; ++k) {
     try {
-      const GridShape shape = source->shape(id_of(k * plans.size() / looks));
+      const GridShape shape = source->shape(id_of(k * plans.size() / checks));
       cells += static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
     } catch (const InputError&) {
       // The worker that gets it reports what is wrong with it.
     }
   }
   const auto all = static_cast<double>(plans.size());
-  if (looks > 0) cells *= all / static_cast<double>(looks);
-  return disk_need(options.job, all, cells);
+  if (checks > 0) cells *= all / static_cast<double>(checks);
+  return disk_usage_estimate(options.solve, all, cells);
 }
 
 }  // namespace wallheat

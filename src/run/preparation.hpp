@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "isolation/plan_job.hpp"
+#include "isolation/task_runner.hpp"
 #include "plans/plan_source.hpp"
-#include "run/catalogue.hpp"
+#include "run/plan_selection.hpp"
 #include "run/run_options.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
@@ -21,12 +21,12 @@ namespace wallheat {
 
 /// About how many bytes the solver process of a plan holds at most on a CPU, by the plan's shape.
 /// Throws InputError if the plan cannot be found.
-[[nodiscard]] double memory_of_plan(const PlanSource& source, const std::string& id,
-                                    const JobSettings& job);
+[[nodiscard]] double estimate_memory(const PlanSource& source, const std::string& id,
+                                     const SolveConfig& job);
 
 /// What results will take on a disk, in bytes, at the moment when one file is made of the file and
 /// its journals: rows are there three times, fields and rooms twice.
-struct DiskNeed {
+struct DiskUsageEstimate {
   double rows = 0;    ///< with their rooms
   double fields = 0;  ///< as if they could not be compressed
 
@@ -36,13 +36,15 @@ struct DiskNeed {
 };
 
 /// `cells`: of all plans together.
-[[nodiscard]] DiskNeed disk_need(const JobSettings& job, double plans, double cells);
+[[nodiscard]] DiskUsageEstimate disk_usage_estimate(const SolveConfig& job, double plans,
+                                                    double cells);
 
 /// Nothing if it is not known.
 [[nodiscard]] std::optional<double> free_bytes(const std::filesystem::path& folder);
 
 /// A sentence if the results have no room in their folder; empty if they have.
-[[nodiscard]] std::string lack_of_disk(const DiskNeed& need, const std::filesystem::path& folder);
+[[nodiscard]] std::string disk_space_warning(const DiskUsageEstimate& need,
+                                             const std::filesystem::path& folder);
 
 /// Throws RunError if the GPUs that are asked for are not here.
 void require_gpus(const RunOptions& options);
@@ -57,30 +59,30 @@ struct QueuedPlan {
 /// What a run does before it makes its result file, in steps that `--check` takes, too. Each throws
 /// RunError if the run cannot start, or StopRequested. Then a run ends, and `--check` goes on.
 struct Preparation {
-  using Take = std::function<void(const PlanResult&)>;
+  using RowCallback = std::function<void(const PlanResult&)>;
 
   void find_plans();
   /// That plans have the walls that --wall names.
-  void look_at_walls() const;
+  void check_walls() const;
   /// How the result file is to be opened, and what for.
   [[nodiscard]] OpenMode open_mode() const;
-  [[nodiscard]] StorePlan store_plan() const;
+  [[nodiscard]] ResultFileSpec store_plan() const;
   /// Finds what is left to solve: `hand_over` gives the rows of the result file, or the pending
   /// rows of a new one. Refuses to mix answers to different inputs in one file.
-  void take_rows(const std::function<void(const Take&)>& hand_over);
+  void collect_pending(const std::function<void(const RowCallback&)>& hand_over);
   /// Warns if plans with sources come without a spacing. Looks at the first plan only, as plans
   /// with and without sources seldom mix.
-  void look_at_spacing() const;
+  void warn_if_spacing_unknown() const;
   /// What the results of the plans that are left will take, judged by some of them, spread over the
   /// list.
-  [[nodiscard]] DiskNeed needed_on_disk() const;
+  [[nodiscard]] DiskUsageEstimate estimate_disk_usage() const;
 
   [[nodiscard]] std::string id_of(std::size_t plan) const {
     return std::string(ids.ids[plans[plan].index]);
   }
 
   const RunOptions& options;
-  std::function<void(const std::string& sentence)> warn;  ///< of what keeps no run from starting
+  std::function<void(const std::string& message)> warn;  ///< of what keeps no run from starting
   bool resumes = options.resume && has_results(options.out);
   SharedPlanSource source{};
   PlanIds ids{};

@@ -14,11 +14,11 @@
 #include "core/text.hpp"
 #include "node/local_machine.hpp"
 #include "run/batch_job.hpp"
-#include "run/catalogue.hpp"
-#include "run/estimates.hpp"
+#include "run/event_writer.hpp"
+#include "run/plan_selection.hpp"
 #include "run/preparation.hpp"
-#include "run/row_writer.hpp"
 #include "run/run.hpp"
+#include "run/work_estimator.hpp"
 #include "store/result_store.hpp"
 #include "view/run_monitor.hpp"
 #include "view/run_status.hpp"
@@ -28,7 +28,7 @@
 namespace wallheat {
 namespace {
 
-Attributes session_start(const RunOptions& options, const RunSurroundings& surroundings,
+Attributes session_start(const RunOptions& options, const RunEnvironment& surroundings,
                          const std::string& started_utc) {
   return {{"command_line", options.command_line},
           {"wallheat_version", std::string(version())},
@@ -38,7 +38,7 @@ Attributes session_start(const RunOptions& options, const RunSurroundings& surro
           {"configuration", options.configuration},
           {"ranks", std::to_string(surroundings.ranks)},
           {"shard", options.shard.text()},
-          {"data", std::filesystem::absolute(options.job.data).string()},
+          {"data", std::filesystem::absolute(options.solve.data).string()},
           {"started_utc", started_utc}};
 }
 
@@ -82,19 +82,19 @@ class Rank0 {
  public:
   /// Opens the plans, looks for changed inputs, and makes the result file if there is anything to
   /// solve. Throws StopRequested.
-  Rank0(const RunOptions& options, const RunSurroundings& surroundings, Log& logger)
+  Rank0(const RunOptions& options, const RunEnvironment& surroundings, Log& logger)
       : options_(options),
         logger_(logger),
         status_(first_status()),
         live_status_(status_file(options.out), logger),
         preparation_{options,
-                     [&logger](const std::string& sentence) { logger.warn("{}", sentence); }} {
+                     [&logger](const std::string& message) { logger.warn("{}", message); }} {
     // With more ranks, this one may be on a host without GPUs. Then the workers find out.
     if (surroundings.ranks == 1) require_gpus(options);
     // This comes first, as what follows may take long: nobody else is to write the file or its
     // status.
     ResultClaim claim(options.out, preparation_.open_mode(), stop_requested);
-    live_status_.keep(status_);
+    live_status_.publish_periodically(status_);
     try {
       prepare(surroundings, std::move(claim));
     } catch (...) {
@@ -106,26 +106,29 @@ class Rank0 {
   /// Hands out the plans and stores what comes back.
   void solve(Link& link, const Timeouts& timeouts) {
     if (plans().empty()) return;
-    const RowWriter rows{*store_, preparation_.ids.ids, plans(), options_.job.solver.solver_text(),
-                         [this](const Event& event, const PlanResult& row) {
-                           monitor_->hear(event, row);
-                           count_failures();
-                         }};
+    const EventWriter rows{*store_, preparation_.ids.ids, plans(),
+                           options_.solve.solver.solver_text(),
+                           [this](const Event& event, const PlanResult& row) {
+                             monitor_->on_event(event, row);
+                             count_failures();
+                           }};
     CoordinationContext context;
     context.setup = {std::string(version()), options_.settings, samples_};
     for (const QueuedPlan& plan : plans())
       context.plans.push_back({0, plan.attempts, plan.failures});
     context.task = [this](std::uint32_t plan) { return task(plan); };
     context.options.max_attempts = options_.max_attempts;
-    context.options.silence_s = timeouts.worker_s;
-    context.options.start_s = timeouts.start_s;
-    context.options.sign_s = timeouts.sign_s();
+    context.options.heartbeat_timeout_s = timeouts.worker_timeout_s;
+    context.options.startup_timeout_s = timeouts.startup_timeout_s;
+    context.options.heartbeat_interval_s = timeouts.heartbeat_interval_s();
     context.elapsed_s = [this] { return monitor_->progress().elapsed_s(); };
-    if (options_.end) {
-      const auto end = stop_time(*options_.end, logger_);
-      context.time_left_s = [this, end] { return seconds_until(end) - store_->fold_seconds(); };
+    if (options_.deadline) {
+      const auto end = stop_time(*options_.deadline, logger_);
+      context.time_left_s = [this, end] {
+        return seconds_until(end) - store_->compaction_seconds();
+      };
     }
-    context.new_estimates = [this] { return estimates_->take(); };
+    context.new_estimates = [this] { return estimates_->take_new(); };
     context.store = [&](std::span<Event> events, double seconds_left) {
       rows.take(events, monitor_->progress().elapsed_s());
       monitor_->tick(seconds_left);
@@ -136,25 +139,26 @@ class Rank0 {
 
   /// Closes the file and reports. Returns an ExitStatus.
   int close() {
-    live_status_.keep(monitor_->status("closing", std::numeric_limits<double>::quiet_NaN()));
+    live_status_.publish_periodically(
+        monitor_->status("closing", std::numeric_limits<double>::quiet_NaN()));
     estimates_.reset();
     const bool interrupted = end_ != RunEnd::finished;
     monitor_->finish(interrupted ? "run_stopped" : "run_finished");
-    const std::string failure = why_failed();
+    const std::string failure = failure_reason();
     const int status = exit_status(failure);
     const auto closed =
-        store_->close(session_end(status), !interrupted, [this] { return must_end(); });
+        store_->close(session_end(status), !interrupted, [this] { return must_stop_compaction(); });
     remove_status();
-    for (const std::string& sentence : closed.sentences) logger_.warn("{}", sentence);
-    report_end(*monitor_, options_, logger_);
+    for (const std::string& message : closed.messages) logger_.warn("{}", message);
+    log_summary(*monitor_, options_, logger_);
     if (!failure.empty()) throw RunError(failure);
     if (closed.stopped)
       logger_.warn("stopped before {0} was made whole: all results are safe in {0}.wal*",
                    options_.out.string());
     const bool is_left = interrupted || closed.stopped || closed.lost > 0;
     logger_.log(is_left ? LogLevel::warn : LogLevel::info, "{}",
-                next_step(monitor_->progress().tally(), options_, is_left));
-    return is_left ? exit_work_left : status;
+                next_step_text(monitor_->progress().tally(), options_, is_left));
+    return is_left ? exit_incomplete : status;
   }
 
  private:
@@ -166,10 +170,10 @@ class Rank0 {
   }
 
   /// Empty if it has not failed.
-  [[nodiscard]] std::string why_failed() const {
+  [[nodiscard]] std::string failure_reason() const {
     if (too_many_failures_)
-      return why_stopped_after_failures(monitor_->progress().tally().failed, options_);
-    return why_hopeless(
+      return failure_limit_reason(monitor_->progress().tally().failed, options_);
+    return no_progress_reason(
         end_, monitor_->progress(), *preparation_.source,
         [this](std::uint32_t plan) { return id_of(plan); }, options_);
   }
@@ -177,18 +181,18 @@ class Rank0 {
   /// If the file is made whole.
   [[nodiscard]] int exit_status(const std::string& failure) const {
     if (!failure.empty()) return exit_failed;
-    if (end_ != RunEnd::finished) return exit_work_left;
+    if (end_ != RunEnd::finished) return exit_incomplete;
     const RunTally& tally = monitor_->progress().tally();
     return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
   }
 
   /// That there is no time left to make the file whole.
-  [[nodiscard]] bool must_end() const {
-    return stop_requested() || (options_.end && seconds_until(*options_.end) < 0);
+  [[nodiscard]] bool must_stop_compaction() const {
+    return stop_requested() || (options_.deadline && seconds_until(*options_.deadline) < 0);
   }
 
   void remove_status() {
-    live_status_.rest();
+    live_status_.stop_publishing();
     try {
       remove_run_status(status_file(options_.out));
     } catch (const RunError& error) {
@@ -196,58 +200,59 @@ class Rank0 {
     }
   }
 
-  void prepare(const RunSurroundings& surroundings, ResultClaim claim) {
+  void prepare(const RunEnvironment& surroundings, ResultClaim claim) {
     preparation_.find_plans();
-    if (!preparation_.ids.note.empty()) logger_.info("{}", preparation_.ids.note);
-    preparation_.look_at_walls();
+    if (!preparation_.ids.origin_note.empty()) logger_.info("{}", preparation_.ids.origin_note);
+    preparation_.check_walls();
     std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
     if (!options_.events.empty()) events.emplace(options_.events);
     open_store(std::move(claim), session_start(options_, surroundings, status_.started_utc));
-    preparation_.take_rows(
-        [this](const Preparation::Take& take) { store_->for_each_restored(take); });
-    say_what_is_to_do();
-    preparation_.look_at_spacing();
-    warn_of_disk();
-    if (surroundings.ranks > 1) take_samples();
+    preparation_.collect_pending(
+        [this](const Preparation::RowCallback& take) { store_->for_each_existing_row(take); });
+    log_plan_counts();
+    preparation_.warn_if_spacing_unknown();
+    warn_about_disk_space();
+    if (surroundings.ranks > 1) make_probes();
     const auto name = [this](std::uint32_t plan) { return id_of(plan); };
     monitor_.emplace(logger_, options_.progress, std::move(events), status_, name,
                      preparation_.tally, live_status_, surroundings.ranks > 1);
-    estimates_.emplace(preparation_.source, plans().size(), name, options_.job.solver.limits,
-                       options_.job.solver.kind);
+    estimates_.emplace(preparation_.source, plans().size(), name, options_.solve.solver.limits,
+                       options_.solve.solver.kind);
     if (!plans().empty() && !store_->begin_unless_stopped()) throw StopRequested();
   }
 
   void open_store(ResultClaim claim, const Attributes& session) {
     store_.emplace(std::move(claim), preparation_.store_plan(), session);
-    for (const std::string& sentence : store_->damage()) logger_.warn("{}", sentence);
+    for (const std::string& message : store_->damage()) logger_.warn("{}", message);
   }
 
-  void say_what_is_to_do() {
+  void log_plan_counts() {
     const RunTally& tally = preparation_.tally;
-    logger_.info("solving {} of {}, into {}", counted(plans().size(), "plan"),
-                 options_.job.data.string(), options_.out.string());
+    logger_.info("solving {} of {}, into {}", count_text(plans().size(), "plan"),
+                 options_.solve.data.string(), options_.out.string());
     if (options_.shard.count > 1)
       logger_.info("shard {}: {} of {}, into {}", options_.shard.text(), tally.total,
-                   counted(preparation_.ids.ids.size(), "plan"), options_.out.string());
+                   count_text(preparation_.ids.ids.size(), "plan"), options_.out.string());
     if (preparation_.resumes)
-      logger_.info("restored {} of {} from {}", tally.restored, counted(tally.total, "plan"),
+      logger_.info("restored {} of {} from {}", tally.restored, count_text(tally.total, "plan"),
                    options_.out.string());
   }
 
-  void warn_of_disk() {
+  void warn_about_disk_space() {
     const auto folder = result_path(options_.out).parent_path();
-    if (const auto warning = lack_of_disk(preparation_.needed_on_disk(), folder); !warning.empty())
+    if (const auto warning = disk_space_warning(preparation_.estimate_disk_usage(), folder);
+        !warning.empty())
       logger_.warn("{}", warning);
   }
 
   /// By which rank 0 knows that its workers solve the same plans.
-  void take_samples() {
+  void make_probes() {
     constexpr std::size_t most = 3;  // over the list
     const std::size_t count = std::min(most, plans().size());
     for (std::size_t k = 0; k < count; ++k) {
       const auto plan = static_cast<std::uint32_t>(k * (plans().size() - 1) /
                                                    std::max<std::size_t>(count - 1, 1));
-      samples_.push_back({task(plan), plan_sample(*preparation_.source, id_of(plan))});
+      samples_.push_back({task(plan), describe_plan(*preparation_.source, id_of(plan))});
     }
   }
 
@@ -256,7 +261,7 @@ class Rank0 {
     const auto most = static_cast<std::size_t>(options_.stop_after_failures);
     if (most == 0 || too_many_failures_ || monitor_->progress().tally().failed < most) return;
     logger_.warn("{} failed, so no more are started (--stop-after-failures {})",
-                 counted(monitor_->progress().tally().failed, "plan has", "plans have"), most);
+                 count_text(monitor_->progress().tally().failed, "plan has", "plans have"), most);
     too_many_failures_ = true;
   }
 
@@ -274,26 +279,26 @@ class Rank0 {
   LiveStatus live_status_;
   Preparation preparation_;
   std::optional<ResultStore> store_;
-  std::vector<Sample> samples_;
+  std::vector<PlanProbe> samples_;
   std::optional<RunMonitor> monitor_;
-  std::optional<Estimates> estimates_;
+  std::optional<WorkEstimator> estimates_;
   RunEnd end_ = RunEnd::finished;
   std::atomic<bool> too_many_failures_ = false;
 };
 
 }  // namespace
 
-int run_rank0(Link& link, const RunOptions& options, const RunSurroundings& surroundings,
+int run_rank0(Link& link, const RunOptions& options, const RunEnvironment& surroundings,
               Log& logger) {
   const auto in_background = [&](std::function<void()> work) {
-    keep_workers_waiting(link, surroundings.timeouts.sign_s(), std::move(work));
+    run_with_heartbeats(link, surroundings.timeouts.heartbeat_interval_s(), std::move(work));
   };
   std::optional<Rank0> rank0;
   try {
     in_background([&] { rank0.emplace(options, surroundings, logger); });
   } catch (const StopRequested&) {
     throw RunError(
-        fmt::format("the run was asked to stop before any plan could start; {}", more_time));
+        fmt::format("the run was asked to stop before any plan could start; {}", more_time_hint));
   }
   rank0->solve(link, surroundings.timeouts);
   int status = exit_failed;

@@ -17,7 +17,7 @@
 #include "core/text.hpp"
 #include "io/child_process.hpp"
 #include "io/standard_streams.hpp"
-#include "mpi/mpi_session.hpp"
+#include "mpi/mpi_environment.hpp"
 #include "node/local_machine.hpp"
 #include "queue/link.hpp"
 #include "report/file_status.hpp"
@@ -41,40 +41,41 @@ void notify(const RunOptions& options, const RunOutcome& outcome) {
     Json end{{"exit_status", outcome.status}, {"error", outcome.error}};
     try {
       std::ostringstream status;
-      write_json(report_of(status_of({options.out})), status);
+      write_json(make_report(status_of({options.out})), status);
       end.update(Json::parse(status.str()));
       end.erase("layout");
     } catch (const std::exception&) {
       end["file"] = options.out.string();  // of which nothing can be told; the error says why
     }
     const std::string failure =
-        failure_of({"sh", "-c", options.notify}, json_line(end) + "\n", longest);
+        run_with_timeout({"sh", "-c", options.notify}, json_line(end) + "\n", longest);
     if (!failure.empty())
-      print_error("wallheat: warning: the command of --notify {}", printable(failure));
+      print_error("wallheat: warning: the command of --notify {}", escape_control_chars(failure));
   } catch (const std::exception& error) {
-    print_error("wallheat: warning: --notify: {}", printable_message(error.what()));
+    print_error("wallheat: warning: --notify: {}", escape_and_truncate(error.what()));
   }
 }
 
 /// Whatever happens to rank 0, its workers end. Only then its last words are printed, as nobody may
 /// ever read them.
 RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
-                                  const RunSurroundings& surroundings) {
+                                  const RunEnvironment& surroundings) {
   RunOutcome outcome;
   std::optional<Console> console;
   try {
     console.emplace(options.log_level, surroundings.ranks > 1 ? "rank 0 " + host_name() : "");
     outcome.status = run_rank0(link, options, surroundings, *console);
   } catch (const UsageError& error) {
-    outcome.error = fmt::format("{}; see 'wallheat help run'", printable_message(error.what()));
+    outcome.error = fmt::format("{}; see 'wallheat help run'", escape_and_truncate(error.what()));
     outcome.status = exit_usage;
   } catch (const std::exception& error) {
-    outcome.error = printable_message(error.what());
+    outcome.error = escape_and_truncate(error.what());
   }
   if (!options.notify.empty())
-    keep_workers_waiting(link, surroundings.timeouts.sign_s(), [&] { notify(options, outcome); });
+    run_with_heartbeats(link, surroundings.timeouts.heartbeat_interval_s(),
+                        [&] { notify(options, outcome); });
   // If the others live on, those that do not answer are ended with mpirun.
-  outcome.lost = dismiss_workers(link, std::chrono::seconds(survives_deaths() ? 1 : 5));
+  outcome.lost = shut_down_workers(link, std::chrono::seconds(recovery_enabled() ? 1 : 5));
   if (!outcome.lost.empty()) {
     // In one sentence with the error, which others' last words may have buried otherwise.
     const bool is_one = outcome.lost.size() == 1;
@@ -84,8 +85,8 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
                     fmt::join(outcome.lost, ", "), is_one ? "is" : "are", outcome.status);
   }
   if (!outcome.error.empty()) {
-    const std::string sentence = "wallheat: " + outcome.error;
-    console ? console->print(sentence) : print_error("{}", sentence);
+    const std::string message = "wallheat: " + outcome.error;
+    console ? console->print(message) : print_error("{}", message);
   }
   return outcome;
 }
@@ -115,7 +116,7 @@ struct HostMachines {
 
 /// All ranks are to call it once, right after MPI has started; rank 0, which solves nothing, gets
 /// nothing. Throws RunError if this rank's machine cannot be read; the others go on without it.
-HostMachines machines_of_host(const MpiSession& mpi) {
+HostMachines machines_of_host(const MpiEnvironment& mpi) {
   Machine own;
   std::exception_ptr failure;  // all ranks wait for what this one says, so it must say something
   try {
@@ -124,9 +125,9 @@ HostMachines machines_of_host(const MpiSession& mpi) {
     failure = std::current_exception();
   }
   HostMachines host;
-  const std::string& system = own.system.empty() ? own.host : own.system;
-  for (const auto& [rank, bytes] : mpi.gather(system, bytes_of(own))) {
-    auto machine = record_in<Machine>(bytes);
+  const std::string& system = own.system_id.empty() ? own.host : own.system_id;
+  for (const auto& [rank, bytes] : mpi.gather_by_group(system, to_bytes(own))) {
+    auto machine = from_bytes<Machine>(bytes);
     if (machine.cores.empty()) continue;  // it is rank 0's, or could not be read
     if (rank == mpi.rank()) host.mine = host.machines.size();
     host.machines.push_back(std::move(machine));
@@ -136,26 +137,27 @@ HostMachines machines_of_host(const MpiSession& mpi) {
 }
 
 /// A worker rank's whole life.
-int work(MpiSession& mpi, const RunOptions& options, const Timeouts& timeouts) {
+int work(MpiEnvironment& mpi, const RunOptions& options, const Timeouts& timeouts) {
   try {
     const HostMachines host = machines_of_host(mpi);
     const bool all_are_there =
         run_worker(mpi.link(), worker_context(options, timeouts, host.machines, host.mine));
-    return mpi.end(exit_done, all_are_there);
+    return mpi.finalize(exit_done, all_are_there);
   } catch (const std::exception& error) {
-    print_error("wallheat: rank {} cannot go on: {}", mpi.rank(), printable_message(error.what()));
-    return mpi.end(exit_failed, false);
+    print_error("wallheat: rank {} cannot go on: {}", mpi.rank(),
+                escape_and_truncate(error.what()));
+    return mpi.finalize(exit_failed, false);
   }
 }
 
 }  // namespace
 
 int run(const RunOptions& options) {
-  catch_stop_signals();
+  install_stop_signal_handlers();
   if (!launched_by_mpi()) return run_in_one_process(options, "none");
   const Timeouts timeouts{options.worker_timeout_s};
-  const MpiSession::Timeout together(timeouts.together_s());
-  MpiSession mpi(together, together);
+  const MpiEnvironment::Timeout together(timeouts.collective_timeout_s());
+  MpiEnvironment mpi(together, together);
   if (mpi.size() == 1) return run_in_one_process(options, mpi_library());
   if (mpi.rank() != 0) return work(mpi, options, timeouts);
   (void)machines_of_host(mpi);
@@ -164,8 +166,8 @@ int run(const RunOptions& options) {
       coordinate_and_dismiss(link, options, {mpi.size(), mpi_library(), timeouts});
   // An mpirun that outlives deaths ends with 0 whatever its ranks end with, but complains of those
   // that end otherwise.
-  const int status = survives_deaths() ? exit_done : outcome.status;
-  return mpi.end(status, outcome.lost.empty());
+  const int status = recovery_enabled() ? exit_done : outcome.status;
+  return mpi.finalize(status, outcome.lost.empty());
 }
 
 }  // namespace wallheat

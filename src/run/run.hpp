@@ -28,7 +28,7 @@ namespace wallheat {
 int run(const RunOptions& options);
 
 /// What can be told of a run before it starts.
-struct Readiness {
+struct PreflightReport {
   std::vector<std::pair<std::string, std::string>> facts;  ///< what about, and a sentence
   std::vector<std::string> warnings;  ///< the run can start, but somebody should know
   std::vector<std::string> problems;  ///< each would stop the run
@@ -37,10 +37,10 @@ struct Readiness {
 
 /// Takes all steps of a run's preparation, also after a problem, and looks at disk, memory, solver
 /// and devices. Changes nothing.
-[[nodiscard]] Readiness examine_readiness(const RunOptions& options);
+[[nodiscard]] PreflightReport run_preflight_check(const RunOptions& options);
 
 /// What rank 0 knows of its surroundings.
-struct RunSurroundings {
+struct RunEnvironment {
   int ranks = 1;            ///< of MPI; 1 if one process does all
   std::string mpi_library;  ///< "none" without MPI
   Timeouts timeouts;
@@ -50,7 +50,7 @@ struct RunSurroundings {
 /// another thread, so that the calling one can tell the workers all the time that rank 0 lives.
 /// Returns an ExitStatus; throws UsageError or RunError.
 [[nodiscard]] int run_rank0(Link& link, const RunOptions& options,
-                            const RunSurroundings& surroundings, Log& logger);
+                            const RunEnvironment& surroundings, Log& logger);
 
 /// What a worker needs: how it opens its share of its host, and how it compares its options and
 /// plans with rank 0's. `machines` are those of all workers of its host, as each finds its own;
@@ -61,7 +61,7 @@ struct RunSurroundings {
 /// What coordinate() has to know, and what it calls.
 struct CoordinationContext {
   Setup setup;
-  std::vector<PlanQueue::Start> plans;
+  std::vector<PlanQueue::InitialState> plans;
   std::function<Task(std::uint32_t plan)> task;
   Coordinator::Options options;
   /// Seconds since the run began.
@@ -79,7 +79,7 @@ struct CoordinationContext {
 
 /// Does `work`, which may take long, in a thread of its own, while the calling one tells the
 /// workers that rank 0 lives. Throws what it throws.
-void keep_workers_waiting(Link& link, double sign_s, std::function<void()> work);
+void run_with_heartbeats(Link& link, double heartbeat_interval_s, std::function<void()> work);
 
 /// Hands out the plans and has the results stored. Neither a slow disk nor a slow terminal holds up
 /// the calling thread, which tells the workers that rank 0 lives. While storing is behind, no
@@ -89,30 +89,29 @@ void keep_workers_waiting(Link& link, double sign_s, std::function<void()> work)
 
 /// Tells all workers to end. Rank 0 must do so once, however it ends. Returns the ranks that
 /// did not answer in time: MPI must not be asked to wait for them.
-[[nodiscard]] std::vector<int> dismiss_workers(Link& link, std::chrono::milliseconds timeout);
+[[nodiscard]] std::vector<int> shut_down_workers(Link& link, std::chrono::milliseconds timeout);
 
 // What a run says at its end.
 
 /// Says what became of the plans, and where the results are.
-void report_end(const RunMonitor& monitor, const RunOptions& options, Log& logger);
+void log_summary(const RunMonitor& monitor, const RunOptions& options, Log& logger);
 
 /// What is to be done now: the last line.
-[[nodiscard]] std::string next_step(const RunTally& tally, const RunOptions& options,
-                                    bool is_work_left);
+[[nodiscard]] std::string next_step_text(const RunTally& tally, const RunOptions& options,
+                                         bool is_work_left);
 
 /// To give more time is all that helps a run that was to stop before any plan could start.
-inline constexpr const char* more_time =
+inline constexpr const char* more_time_hint =
     "give the run more time (--time-limit, or the job's own limit), then go on with --resume";
 
-[[nodiscard]] std::string why_stopped_after_failures(std::size_t failed, const RunOptions& options);
+[[nodiscard]] std::string failure_limit_reason(std::size_t failed, const RunOptions& options);
 
 /// Why another session like this one would get no further either, so that a job script that submits
 /// itself again would do so for ever: nothing was solved, and the time limit was reached, no plan
 /// could start, or everything at hand was started and abandoned often enough. Empty if that is not
 /// so.
-[[nodiscard]] std::string why_hopeless(RunEnd end, const RunProgress& progress,
-                                       const PlanSource& source,
-                                       const std::function<std::string(std::uint32_t plan)>& id_of,
-                                       const RunOptions& options);
+[[nodiscard]] std::string no_progress_reason(
+    RunEnd end, const RunProgress& progress, const PlanSource& source,
+    const std::function<std::string(std::uint32_t plan)>& id_of, const RunOptions& options);
 
 }  // namespace wallheat

@@ -31,7 +31,7 @@ Setting setting_in(std::string_view line) {
 
 }  // namespace
 
-std::vector<Setting> settings_in(std::string_view text) {
+std::vector<Setting> parse_settings(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // some editors' mark of UTF-8
   std::vector<Setting> settings;
   for (std::size_t number = 1; !text.empty(); ++number) {
@@ -43,18 +43,19 @@ std::vector<Setting> settings_in(std::string_view text) {
     } catch (const UsageError& error) {
       constexpr std::size_t longest = 80;
       throw UsageError(fmt::format("line {}, '{}': {}", number,
-                                   printable(trimmed(line).substr(0, longest)), error.what()));
+                                   escape_control_chars(trimmed(line).substr(0, longest)),
+                                   error.what()));
     }
   }
   return settings;
 }
 
-bool can_be_set(std::string_view value) {
+bool fits_on_config_line(std::string_view value) {
   return value.find_first_of("\n\r") == std::string_view::npos &&
          trimmed(value).size() == value.size();
 }
 
-std::string line_of(const std::string& name, std::string_view value) {
+std::string setting_line(const std::string& name, std::string_view value) {
   return fmt::format("{} = {}\n", name, value);
 }
 
@@ -70,10 +71,11 @@ std::string read_configuration_file(const std::string& file) {
     }
   }
   if (text.size() > longest)
-    throw UsageError(
-        fmt::format("{} is no configuration file: it has more than 64 MiB", printable(file)));
+    throw UsageError(fmt::format("{} is no configuration file: it has more than 64 MiB",
+                                 escape_control_chars(file)));
   if (!stream.eof())
-    throw UsageError(fmt::format("the configuration file {} cannot be read", printable(file)));
+    throw UsageError(
+        fmt::format("the configuration file {} cannot be read", escape_control_chars(file)));
   return text;
 }
 

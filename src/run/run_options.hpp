@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "isolation/plan_job.hpp"
+#include "isolation/task_runner.hpp"
 #include "node/placement.hpp"
 #include "queue/shard.hpp"
 #include "view/run_monitor.hpp"
@@ -18,15 +18,15 @@ namespace wallheat {
 
 /// After how much silence the other side counts as gone.
 struct Timeouts {
-  double worker_s = 30;  ///< rank 0's patience with a worker
+  double worker_timeout_s = 30;  ///< rank 0's patience with a worker
   /// Rank 0's patience with a worker that starts: its solvers may take two minutes to load.
-  double start_s = 180;
+  double startup_timeout_s = 180;
   /// A worker's patience with rank 0.
-  [[nodiscard]] double rank0_s() const { return 4 * worker_s; }
+  [[nodiscard]] double rank0_timeout_s() const { return 4 * worker_timeout_s; }
   /// Rank 0's patience with the start and the end of MPI, in which all ranks take part.
-  [[nodiscard]] double together_s() const { return std::max(30.0, rank0_s()); }
+  [[nodiscard]] double collective_timeout_s() const { return std::max(30.0, rank0_timeout_s()); }
   /// Time from one sign of life to the next.
-  [[nodiscard]] double sign_s() const { return std::min(1.0, worker_s / 10); }
+  [[nodiscard]] double heartbeat_interval_s() const { return std::min(1.0, worker_timeout_s / 10); }
 };
 
 /// In one process neither side can be gone, however long it waits for a disk or a terminal.
@@ -36,16 +36,16 @@ struct Timeouts {
 }
 
 /// What --check is for.
-enum class CheckFor { nothing, this_machine, a_job };
+enum class CheckMode { nothing, this_machine, a_job };
 
 /// What `wallheat run` was asked to do.
 struct RunOptions {
-  JobSettings job;  ///< the plans, and how to solve them
+  SolveConfig solve;  ///< the plans, and how to solve them
   std::filesystem::path out;
-  std::filesystem::path whole;     ///< `out` without a shard: where the parts belong
-  std::filesystem::path ids_file;  ///< empty: all plans of data
-  std::vector<std::string> ids;    ///< given as arguments
-  std::size_t first = 0;           ///< 0: all
+  std::filesystem::path merged_out;  ///< `out` without a shard: where the parts belong
+  std::filesystem::path ids_file;    ///< empty: all plans of data
+  std::vector<std::string> ids;      ///< given as arguments
+  std::size_t first = 0;             ///< 0: all
   DeviceChoice device = DeviceChoice::automatic;
   int threads = 0;
   double memory_gb = 0;  ///< of each node; 0: what a process may hold there
@@ -53,7 +53,7 @@ struct RunOptions {
   bool overwrite = false;
   Shard shard;
   /// When the time limit strikes, by a clock that nobody sets.
-  std::optional<std::chrono::steady_clock::time_point> end;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
   int max_attempts = 3;
   bool retry_failed = false;
   int stop_after_failures = 0;  ///< plans given up in this session; 0: never
@@ -61,7 +61,7 @@ struct RunOptions {
   std::string notify;              ///< command of a shell, told how the run ended; empty: none
   bool print_out = false;          ///< only say where the results would go
   bool print_open_shards = false;  ///< only say which shards nobody works at
-  CheckFor check = CheckFor::nothing;
+  CheckMode check = CheckMode::nothing;
   std::size_t job_cores = 0;    ///< on each node of the job that is checked for; 0: unknown
   std::size_t job_workers = 1;  ///< that share them
   bool json = false;            ///< what `check` finds, as JSON
@@ -82,11 +82,11 @@ struct Setting {
 
 /// A line that begins with # is a comment; blanks around name and value are dropped, and all else
 /// is the value as it stands. Throws UsageError, without the file's name.
-[[nodiscard]] std::vector<Setting> settings_in(std::string_view text);
+[[nodiscard]] std::vector<Setting> parse_settings(std::string_view text);
 
 /// Whether a line can hold the value: without a line break, or a blank at an end.
-[[nodiscard]] bool can_be_set(std::string_view value);
-[[nodiscard]] std::string line_of(const std::string& name, std::string_view value);
+[[nodiscard]] bool fits_on_config_line(std::string_view value);
+[[nodiscard]] std::string setting_line(const std::string& name, std::string_view value);
 
 /// The text of a file or pipe. Throws UsageError if it cannot be read or is no configuration.
 [[nodiscard]] std::string read_configuration_file(const std::string& file);

@@ -10,11 +10,10 @@
 
 namespace wallheat {
 
-std::vector<UnusablePlan> superpose_plans(const PlanSource& source,
-                                          const std::vector<std::string>& ids,
-                                          const std::vector<double>& kinds, const Limits& limits,
-                                          std::size_t threads, const TakeSuperposition& take,
-                                          const std::function<void(std::size_t done)>& solved) {
+std::vector<FailedPlan> for_each_superposition(
+    const PlanSource& source, const std::vector<std::string>& ids, const std::vector<double>& kinds,
+    const SolveParameters& limits, std::size_t threads, const SuperpositionCallback& take,
+    const std::function<void(std::size_t done)>& solved) {
   std::vector<std::string> reasons(ids.size());
   std::mutex counting;
   std::size_t done = 0;
@@ -24,7 +23,7 @@ std::vector<UnusablePlan> superpose_plans(const PlanSource& source,
       try {
         const FloorPlan plan = source.load(ids[index]);
         try {
-          take(index, plan, superposition_of(plan, kinds, *solver, limits));
+          take(index, plan, solve_superposition(plan, kinds, *solver, limits));
         } catch (const InputError& error) {  // of the solver, which does not know the plan's name
           throw InputError(fmt::format("plan {}: {}", ids[index], error.what()));
         }
@@ -36,7 +35,7 @@ std::vector<UnusablePlan> superpose_plans(const PlanSource& source,
       if (solved) solved(done);
     };
   });
-  std::vector<UnusablePlan> unusable;
+  std::vector<FailedPlan> unusable;
   for (std::size_t index = 0; index < ids.size(); ++index)
     if (!reasons[index].empty()) unusable.push_back({ids[index], reasons[index]});
   return unusable;

@@ -8,12 +8,12 @@
 #include <limits>
 #include <optional>
 
-#include "core/answer.hpp"
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
-#include "isolation/plan_job.hpp"
+#include "isolation/task_runner.hpp"
 #include "plans/plan_source.hpp"
 #include "solve/convergence.hpp"
-#include "solve/source.hpp"
+#include "solve/heat_source.hpp"
 #include "solve/steady/error_bound.hpp"
 #include "wallheat/error.hpp"
 
@@ -33,7 +33,7 @@ struct TemperatureRange {
 /// From the smallest to the largest fixed or start value, and the ring of 0 °C where a room touches
 /// it; wider by what a source can make, and a little, by what rounding can add.
 TemperatureRange possible_temperatures(const FloorPlan& plan, const PlanResult& answer,
-                                       const Limits& limits) {
+                                       const SolveParameters& limits) {
   TemperatureRange range;
   const auto widen = [&](double value) {
     range.low = std::min(range.low, value);
@@ -48,13 +48,13 @@ TemperatureRange possible_temperatures(const FloorPlan& plan, const PlanResult& 
       if (plan.interior(row, col) != 0) widen(0);
     }
   }
-  if (plan.has_source()) {
+  if (plan.has_heat_source()) {
     Grid<double> warming = source_terms(plan, limits);
     Grid<double> cooling = warming;
     for (double& term : warming.cells) term = std::max(term, 0.0);
     for (double& term : cooling.cells) term = std::min(term, 0.0);
-    range.high += largest_made_by(warming);
-    range.low -= largest_made_by(cooling);
+    range.high += source_magnitude_bound(warming);
+    range.low -= source_magnitude_bound(cooling);
   }
   // An update rounds four times, each time by at most half an epsilon of up to four values; the
   // mean adds one rounding a cell.
@@ -63,10 +63,10 @@ TemperatureRange possible_temperatures(const FloorPlan& plan, const PlanResult& 
                            static_cast<double>(plan.interior.cells.size())) *
                           range.largest();
   // Other solvers than jacobi are as far off as they say.
-  const double error = std::isnan(answer.error_bound)
-                           ? uncertainty_of_jumps * range.largest() *
-                                 (answer.solver.starts_with("fastforward") ? 1 : 0)
-                           : answer.error_bound;
+  const double error =
+      std::isnan(answer.error_bound)
+          ? jump_uncertainty * range.largest() * (answer.solver.starts_with("fastforward") ? 1 : 0)
+          : answer.error_bound;
   return {range.low - rounding - error, range.high + rounding + error};
 }
 
@@ -99,9 +99,10 @@ class PlanChecks {
     if (!is_so) add(Check::physics, fmt::format(what, std::forward<Args>(args)...));
   }
   /// Compares the row with what it should be; true if it differs. `truth`: how that is known.
-  bool differs(Check check, const Answer& expected, const std::string& truth,
+  bool differs(Check check, const ComparableResult& expected, const std::string& truth,
                const Grid<double>* field = nullptr) {
-    const std::string text = to_text(differences({row_, field}, expected), "in the file", truth);
+    const std::string text =
+        to_text(find_differences({row_, field}, expected), "in the file", truth);
     if (!text.empty()) add(check, text);
     return !text.empty();
   }
@@ -125,7 +126,7 @@ class PlanChecks {
 
 /// What must be true of any answer, without a look at its plan.
 void PlanChecks::check_row() {
-  const Limits& limits = made_with_.limits;
+  const SolveParameters& limits = made_with_.limits;
   count(Check::physics);
   const Statistics& s = row_.statistics;
   if (row_.status == PlanStatus::empty)
@@ -136,12 +137,12 @@ void PlanChecks::check_row() {
          "{} interior cells cannot be in a grid of {} x {}", row_.interior_cells, row_.rows,
          row_.cols);
   for (const auto& [name, value] :
-       {std::pair("pct_above_18", s.pct_above_18), std::pair("pct_below_15", s.pct_below_15)})
+       {std::pair("pct_above_18", s.pct_above), std::pair("pct_below_15", s.pct_below)})
     expect(value >= 0 && value <= 100, "{} is {}, not within 0 and 100 %", name,
-           python_float(value));
+           format_repr(value));
   // Sums of huge temperatures are infinite, as NumPy's are; the plan tells whether they can be.
-  expect(!std::isnan(s.mean_temp), "mean_temp is {}", python_float(s.mean_temp));
-  expect(s.std_temp >= 0, "std_temp is {}", python_float(s.std_temp));
+  expect(!std::isnan(s.mean_temp), "mean_temp is {}", format_repr(s.mean_temp));
+  expect(s.std_temp >= 0, "std_temp is {}", format_repr(s.std_temp));
   const bool steady = is_steady();
   const std::int64_t least = steady ? 0 : 1;
   expect(row_.iterations >= least && row_.iterations <= limits.max_iterations,
@@ -151,12 +152,12 @@ void PlanChecks::check_row() {
   const double limit = steady ? limits.accuracy : limits.tolerance;
   const bool is_below = steady ? value <= limit : value < limit;
   expect(row_.status != PlanStatus::converged || (value >= 0 && is_below),
-         "it is called converged, but {} is {} °C and the {} {} °C", measure, python_float(value),
-         steady ? "accuracy" : "tolerance", python_float(limit));
+         "it is called converged, but {} is {} °C and the {} {} °C", measure, format_repr(value),
+         steady ? "accuracy" : "tolerance", format_repr(limit));
   expect(row_.status != PlanStatus::max_iterations ||
              (row_.iterations == limits.max_iterations && !is_below && !std::isnan(value)),
          "it is said to have run out of iterations, after {} of {} with {} {}", row_.iterations,
-         limits.max_iterations, measure, python_float(value));
+         limits.max_iterations, measure, format_repr(value));
 }
 
 void PlanChecks::read_field_and_rooms() {
@@ -188,7 +189,7 @@ std::optional<FloorPlan> PlanChecks::unchanged_plan() {
     expected.rows = static_cast<std::uint32_t>(plan.domain.rows);
     expected.cols = static_cast<std::uint32_t>(plan.domain.cols);
     expected.interior_cells = count_interior(plan);
-    set_wall_temperatures(plan, made_with_.walls);
+    apply_wall_overrides(plan, made_with_.walls);
     if (!differs(Check::physics, {expected}, "by the plan")) return plan;
   } catch (const InputError& error) {
     add(Check::inputs, fmt::format("its input cannot be read any more: {}", error.what()));
@@ -204,7 +205,7 @@ void PlanChecks::check_temperatures(const FloorPlan& plan) {
   const double mean = row_.statistics.mean_temp;
   const bool sum_may_overflow = std::isinf(interior_cells * range.largest());
   expect(range.holds(mean) || (sum_may_overflow && std::isinf(mean)),
-         "mean_temp is {} °C, but no temperature can leave {} to {} °C", python_float(mean),
+         "mean_temp is {} °C, but no temperature can leave {} to {} °C", format_repr(mean),
          range.low, range.high);
   // No values within a range spread more than half of them at either end.
   const double spread = range.high - range.low;
@@ -212,7 +213,7 @@ void PlanChecks::check_temperatures(const FloorPlan& plan) {
       sum_may_overflow || std::isinf(interior_cells * spread * spread);
   const double deviation = row_.statistics.std_temp;
   expect(!(deviation > spread / 2) || (squares_may_overflow && std::isinf(deviation)),
-         "std_temp is {} °C, too much for temperatures of {} to {} °C", python_float(deviation),
+         "std_temp is {} °C, too much for temperatures of {} to {} °C", format_repr(deviation),
          range.low, range.high);
   if (!field_) return;
   std::size_t outside = 0;
@@ -228,9 +229,9 @@ void PlanChecks::check_temperatures(const FloorPlan& plan) {
     }
   }
   expect(outside == 0, "{} of the field, one of {} °C, outside of the possible {} to {} °C",
-         counted(outside, "cell"), python_float(worst), range.low, range.high);
+         count_text(outside, "cell"), format_repr(worst), range.low, range.high);
   expect(moved == 0, "{} not the plan's",
-         counted(moved, "fixed cell of the field is", "fixed cells of the field are"));
+         count_text(moved, "fixed cell of the field is", "fixed cells of the field are"));
 }
 
 /// That the row's statistics, and the bound of a steady state, are those of the field beside it.
@@ -243,7 +244,7 @@ void PlanChecks::check_field(const FloorPlan& plan) {
   constexpr double rounding = 1e-6;  // of the bound itself, which is computed in another order
   expect(proven <= row_.error_bound * (1 + rounding),
          "error_bound is {} °C in the file, but the field beside it proves {} °C only",
-         python_float(row_.error_bound), python_float(proven));
+         format_repr(row_.error_bound), format_repr(proven));
 }
 
 /// That the rooms are those of the plan, and have the temperatures of the field beside them.
@@ -272,7 +273,7 @@ void PlanChecks::solve_again(const FloorPlan& plan, Solver& solver) {
   try {
     const auto solution = solver.solve(plan, made_with_.limits, {});
     PlanResult expected;
-    describe_solution(plan, *solution, made_with_, expected);
+    fill_result(plan, *solution, made_with_, expected);
     expected.input_hash = row_.input_hash;  // the plan's, as unchanged_plan() found
     differs(Check::answers, {expected, &solution->field}, "solved again",
             field_ ? &*field_ : nullptr);
@@ -281,7 +282,7 @@ void PlanChecks::solve_again(const FloorPlan& plan, Solver& solver) {
     const double estimate = expected.error_estimate;
     if (std::isfinite(estimate) && !(std::abs(row_.error_estimate - estimate) <= alike * estimate))
       add(Check::answers, fmt::format("error_estimate is {} °C in the file, {} °C solved again",
-                                      python_float(row_.error_estimate), python_float(estimate)));
+                                      format_repr(row_.error_estimate), format_repr(estimate)));
   } catch (const InputError& error) {
     add(Check::answers, fmt::format("cannot be solved again: {}", error.what()));
   }
@@ -290,18 +291,19 @@ void PlanChecks::solve_again(const FloorPlan& plan, Solver& solver) {
 }  // namespace
 
 void Findings::add(Check check, const std::string& id, const std::string& what) {
-  wrong[static_cast<std::size_t>(check)].push_back(fmt::format("plan {}: {}", id, what));
+  problems[static_cast<std::size_t>(check)].push_back(fmt::format("plan {}: {}", id, what));
 }
 
 void Findings::append(const Findings& more) {
   for (std::size_t check = 0; check < check_count; ++check) {
-    wrong[check].insert(wrong[check].end(), more.wrong[check].begin(), more.wrong[check].end());
+    problems[check].insert(problems[check].end(), more.problems[check].begin(),
+                           more.problems[check].end());
     examined[check] += more.examined[check];
   }
 }
 
-Findings examine_row(const ResultReader& reader, std::size_t index, const PlanSource* plans,
-                     const SolverOptions& made_with, Solver* solver) {
+Findings verify_row(const ResultReader& reader, std::size_t index, const PlanSource* plans,
+                    const SolverOptions& made_with, Solver* solver) {
   return PlanChecks(reader, plans, made_with, index).run(solver);
 }
 

@@ -26,7 +26,7 @@ inline constexpr std::size_t check_count = 4;
 
 /// What was found about one plan, or about many.
 struct Findings {
-  std::array<std::vector<std::string>, check_count> wrong;  ///< sentences that name the plan
+  std::array<std::vector<std::string>, check_count> problems;  ///< sentences that name the plan
   std::array<std::size_t, check_count> examined{};
 
   void add(Check check, const std::string& id, const std::string& what);
@@ -37,8 +37,8 @@ struct Findings {
 /// Checks a row of a result file that has an answer. `plans` are the inputs; without them (null)
 /// only the file itself is checked. `made_with` is what the file was made with. With a solver the
 /// plan is solved again, too. Several threads may do this at once.
-[[nodiscard]] Findings examine_row(const ResultReader& reader, std::size_t index,
-                                   const PlanSource* plans, const SolverOptions& made_with,
-                                   Solver* solver);
+[[nodiscard]] Findings verify_row(const ResultReader& reader, std::size_t index,
+                                  const PlanSource* plans, const SolverOptions& made_with,
+                                  Solver* solver);
 
 }  // namespace wallheat

@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "core/program.hpp"
-#include "mpi/mpi_session.hpp"
+#include "mpi/mpi_environment.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
 #include "node/placement.hpp"
 #include "plans/plan_source.hpp"
 #include "run/batch_job.hpp"
-#include "run/catalogue.hpp"
+#include "run/plan_selection.hpp"
 #include "run/run.hpp"
 #include "run/run_options.hpp"
 #include "view/terminal.hpp"
@@ -30,7 +30,7 @@ namespace {
 std::string difference_between(const std::string& mine, const std::string& rank_0) {
   const auto options_in = [](const std::string& text) {
     std::map<std::string, std::string> values;
-    for (const auto& [name, value] : settings_in(text)) {
+    for (const auto& [name, value] : parse_settings(text)) {
       std::string& all = values[name];
       all += (all.empty() ? "" : ", ") + value;
     }
@@ -51,8 +51,8 @@ std::string difference_between(const std::string& mine, const std::string& rank_
 /// What a worker finds of a plan, which does not end it whatever that is.
 std::string content_of(const RunOptions& options, const Task& plan) {
   try {
-    return plan_sample(*open_plan_source(options.job.data, Listing::if_needed),
-                       {plan.id, plan.entry_offsets});
+    return describe_plan(*open_plan_source(options.solve.data, ListingMode::lazy),
+                         {plan.id, plan.entry_offsets});
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -64,24 +64,25 @@ std::string difference(const RunOptions& options, const Setup& setup) {
                        setup.version);
   if (std::string found = difference_between(options.settings, setup.settings); !found.empty())
     return found;
-  for (const auto& [plan, content] : setup.samples)
+  for (const auto& [plan, content] : setup.probes)
     if (const std::string mine = content_of(options, plan); mine != content)
       return fmt::format("its plan {} is {}, and rank 0's is {}", plan.id, mine, content);
   return "";
 }
 
-WorkerFacts facts_of(const Machine& machine, const Placement& placement, std::string device) {
+WorkerProperties properties_of(const Machine& machine, const Placement& placement,
+                               std::string device) {
   return {.host = machine.host,
           .device = std::move(device),
-          .shares_cores = placement.shared,
-          .no_gpu = placement.no_gpu,
-          .why_limited = placement.why_limited};
+          .shares_cores = placement.shares_cores,
+          .no_gpu_reason = placement.no_gpu_reason,
+          .core_limit_reason = placement.core_limit_reason};
 }
 
 /// The settings of a solver process of a worker.
-JobSettings settings_for(const RunOptions& options, const WorkerFacts& worker,
+SolveConfig settings_for(const RunOptions& options, const WorkerProperties& worker,
                          std::vector<int> cpus) {
-  JobSettings settings = options.job;
+  SolveConfig settings = options.solve;
   settings.host = worker.host;
   settings.device = worker.device;
   settings.cpus = std::move(cpus);
@@ -93,10 +94,11 @@ JobSettings settings_for(const RunOptions& options, const WorkerFacts& worker,
 WorkerDevice cores(const RunOptions& options, const Machine& machine, const Placement& placement,
                    const std::string& remark = "") {
   WorkerDevice device;
-  device.facts = facts_of(machine, placement, options.job.solver.device_text() + remark);
-  for (std::size_t k = 0; k < threads_of(placement); ++k)
-    device.seats.push_back(
-        settings_for(options, device.facts,
+  device.properties =
+      properties_of(machine, placement, options.solve.solver.device_text() + remark);
+  for (std::size_t k = 0; k < solver_count(placement); ++k)
+    device.processes.push_back(
+        settings_for(options, device.properties,
                      placement.threads ? placement.cpus : std::vector<int>{placement.cpus.at(k)}));
   return device;
 }
@@ -113,7 +115,7 @@ std::function<std::optional<GpuSample>()> monitor_gpu(const Gpu& gpu, const std:
     const auto sampler = std::make_shared<GpuSampler>(GpuTelemetry(gpu.uuid), interval);
     return [sampler, console]() -> std::optional<GpuSample> {
       try {
-        return sampler->take();
+        return sampler->take_latest();
       } catch (const RunError& error) {
         console->warn("no more readings of the GPU: {}", error.what());
         return std::nullopt;
@@ -130,13 +132,13 @@ std::function<std::optional<GpuSample>()> monitor_gpu(const Gpu& gpu, const std:
 WorkerDevice gpu(const RunOptions& options, const Machine& machine, const Placement& placement) {
   const auto found = std::ranges::find(machine.gpus, *placement.gpu, &Gpu::ordinal);
   WorkerDevice device;
-  device.facts = facts_of(machine, placement, "gpu " + found->name);
-  device.facts.gpu = *found;
-  JobSettings& settings =
-      device.seats.emplace_back(settings_for(options, device.facts, placement.cpus));
+  device.properties = properties_of(machine, placement, "gpu " + found->name);
+  device.properties.gpu = *found;
+  SolveConfig& settings =
+      device.processes.emplace_back(settings_for(options, device.properties, placement.cpus));
   settings.solver.gpu = *placement.gpu;
-  settings.lanes = 0;
-  device.gpu_samples = monitor_gpu(*found, options.log_level, machine.host);
+  settings.slots = 0;
+  device.take_gpu_sample = monitor_gpu(*found, options.log_level, machine.host);
   return device;
 }
 
@@ -144,7 +146,7 @@ WorkerDevice gpu(const RunOptions& options, const Machine& machine, const Placem
 std::vector<WorkerDevice> open_devices(const RunOptions& options,
                                        const std::vector<Machine>& machines, std::size_t mine) {
   const auto all =
-      place_workers(machines, options.device, options.threads, may_be_bound_by_launcher());
+      place_workers(machines, options.device, options.threads, launcher_may_bind_cores());
   const Placement& placement = all.at(mine);
   const Machine& machine = machines.at(mine);
   if (!placement.gpu) return {cores(options, machine, placement)};
@@ -160,11 +162,13 @@ WorkerContext worker_context(const RunOptions& options, const Timeouts& timeouts
                              const std::vector<Machine>& machines, std::size_t mine) {
   WorkerContext context;
   context.host = machines.at(mine).host;
-  context.difference = [&options](const Setup& setup) { return difference(options, setup); };
-  context.open = [&options, machines, mine] { return open_devices(options, machines, mine); };
+  context.find_mismatch = [&options](const Setup& setup) { return difference(options, setup); };
+  context.open_devices = [&options, machines, mine] {
+    return open_devices(options, machines, mine);
+  };
   context.interrupted = stop_requested;
-  context.sign_s = timeouts.sign_s();
-  context.silence_s = timeouts.rank0_s();
+  context.heartbeat_interval_s = timeouts.heartbeat_interval_s();
+  context.heartbeat_timeout_s = timeouts.rank0_timeout_s();
   return context;
 }
 

@@ -33,7 +33,7 @@ std::vector<Isa> available_isas() {
   return isas;
 }
 
-Loops loops_for(Isa isa) {
+IsaKernels kernels_for(Isa isa) {
   if (std::ranges::count(available_isas(), isa) == 0)
     throw RunError("this processor has no " + std::string(to_string(isa)) +
                    "; choose another --isa or leave the choice to wallheat");

@@ -6,17 +6,17 @@
 namespace wallheat {
 
 /// What is compiled once per instruction set, each by a file isa_SET.cpp of its own.
-struct Loops {
-  Sweeps sweeps;
+struct IsaKernels {
+  SweepKernels sweeps;
   SteadyKernels steady;
 };
-[[nodiscard]] Loops baseline_loops();
-[[nodiscard]] Loops avx2_loops();
-[[nodiscard]] Loops avx512_loops();
+[[nodiscard]] IsaKernels baseline_loops();
+[[nodiscard]] IsaKernels avx2_loops();
+[[nodiscard]] IsaKernels avx512_loops();
 
 enum class Isa;
 /// Throws RunError if this processor lacks the set.
-[[nodiscard]] Loops loops_for(Isa isa);
+[[nodiscard]] IsaKernels kernels_for(Isa isa);
 
 /// While this lives, the calling thread takes and makes zeros in place of subnormal numbers, if the
 /// processor can. They are a hundred times as slow, and what decays across a plan comes to them.

@@ -4,6 +4,6 @@
 
 namespace wallheat {
 
-Loops avx512_loops() { return {all_sweeps, all_kernels}; }
+IsaKernels avx512_loops() { return {all_sweeps, all_kernels}; }
 
 }  // namespace wallheat

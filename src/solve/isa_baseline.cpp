@@ -4,6 +4,6 @@
 
 namespace wallheat {
 
-Loops baseline_loops() { return {all_sweeps, all_kernels}; }
+IsaKernels baseline_loops() { return {all_sweeps, all_kernels}; }
 
 }  // namespace wallheat

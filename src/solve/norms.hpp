@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "wallheat/grid.hpp"
 #include "wallheat/solver.hpp"
 
@@ -27,14 +27,14 @@ double largest_magnitude(const Grid<double>& grid, Counts counts) {
   std::array<double, lanes> largest{};
   const auto take = [&](std::size_t cell, std::size_t lane) {
     const double size = counts(cell) ? std::abs(grid.cells[cell]) : 0;
-    largest[lane] = larger(largest[lane], size);
+    largest[lane] = nan_max(largest[lane], size);
   };
   const std::size_t whole = grid.cells.size() / lanes * lanes;
   for (std::size_t cell = 0; cell < whole; cell += lanes)
     for (std::size_t lane = 0; lane < lanes; ++lane) take(cell + lane, lane);
   for (std::size_t cell = whole; cell < grid.cells.size(); ++cell) take(cell, 0);
   double most = 0;
-  for (const double size : largest) most = larger(most, size);
+  for (const double size : largest) most = nan_max(most, size);
   return most;
 }
 
@@ -45,7 +45,7 @@ inline double largest_magnitude(const Grid<double>& grid) {
 /// The 2-norm of one - other, two grids of the same shape: numpy.sqrt(numpy.sum((one - other)**2)),
 /// to the last bit. (numpy.linalg.norm leaves the sum to a library for the processor; its last
 /// digits are not the same everywhere.)
-[[nodiscard]] inline double distance(const Grid<double>& one, const Grid<double>& other) {
+[[nodiscard]] inline double l2_distance(const Grid<double>& one, const Grid<double>& other) {
   std::vector<double> squares(one.cells.size());
   for (std::size_t cell = 0; cell < squares.size(); ++cell) {
     const double change = one.cells[cell] - other.cells[cell];
@@ -56,7 +56,7 @@ inline double largest_magnitude(const Grid<double>& grid) {
 
 /// What an estimate by a norm of delta says of a single cell, in °C: by Norm::l2 the root mean
 /// square over interior cells.
-[[nodiscard]] inline double estimate_of_a_cell(double estimate, const FloorPlan& plan, Norm norm) {
+[[nodiscard]] inline double per_cell_estimate(double estimate, const FloorPlan& plan, Norm norm) {
   const auto cells = static_cast<double>(std::max<std::int64_t>(count_interior(plan), 1));
   return norm == Norm::l2 ? estimate / std::sqrt(cells) : estimate;
 }

@@ -8,7 +8,7 @@
 
 namespace wallheat {
 
-SinglePrecision::SinglePrecision(const FloorPlan& plan)
+SinglePrecisionJacobi::SinglePrecisionJacobi(const FloorPlan& plan)
     : width_(plan.domain.cols + 2), field_(width_ * (plan.domain.rows + 2)) {
   for (std::size_t row = 0; row < plan.domain.rows; ++row) {
     bool is_inside = false;  // of a run
@@ -24,7 +24,7 @@ SinglePrecision::SinglePrecision(const FloorPlan& plan)
   next_ = field_;
 }
 
-float SinglePrecision::sweep() {
+float SinglePrecisionJacobi::sweep() {
   std::int32_t largest = 0;  // its bits, as the maximum of whole numbers is vectorised
   const float* const old = field_.data();
   float* const made = next_.data();
@@ -38,7 +38,7 @@ float SinglePrecision::sweep() {
   return std::bit_cast<float>(largest);
 }
 
-std::vector<float> SinglePrecision::values() const {
+std::vector<float> SinglePrecisionJacobi::values() const {
   std::vector<float> values;
   for (const auto [first, last] : runs_)
     values.insert(values.end(), field_.data() + first, field_.data() + last);

@@ -9,9 +9,9 @@ namespace wallheat {
 
 /// The iterates of a plan without a source that a program has whose field is in single precision.
 /// They are not the double ones rounded: small changes are lost, so it stops elsewhere.
-class SinglePrecision {
+class SinglePrecisionJacobi {
  public:
-  explicit SinglePrecision(const FloorPlan& plan);
+  explicit SinglePrecisionJacobi(const FloorPlan& plan);
   /// Makes an iteration, adding left, right, up and down; returns its largest change in °C.
   float sweep();
   /// The interior cells in row-major order, in °C.

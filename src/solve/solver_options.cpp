@@ -67,16 +67,17 @@ std::map<std::string, std::string> SolverOptions::settings() const {
       {"solver_version", std::string(version_of(kind))},
       {"max_iterations", std::to_string(limits.max_iterations)}};
   if (kind == SolverKind::steady) {
-    settings["accuracy"] = python_float(limits.accuracy);
+    settings["accuracy"] = format_repr(limits.accuracy);
   } else {
-    settings["tolerance"] = python_float(limits.tolerance);
+    settings["tolerance"] = format_repr(limits.tolerance);
     if (limits.norm != Norm::max) settings["norm"] = to_string(limits.norm);
   }
-  if (limits.spacing != Limits{}.spacing) settings["spacing"] = python_float(limits.spacing);
+  if (limits.spacing != SolveParameters{}.spacing)
+    settings["spacing"] = format_repr(limits.spacing);
   if (!walls.empty()) settings["wall"] = to_text(walls);
   constexpr Thresholds defaults;
-  if (thresholds.above != defaults.above) settings["above"] = python_float(thresholds.above);
-  if (thresholds.below != defaults.below) settings["below"] = python_float(thresholds.below);
+  if (thresholds.above != defaults.above) settings["above"] = format_repr(thresholds.above);
+  if (thresholds.below != defaults.below) settings["below"] = format_repr(thresholds.below);
   if (door)
     settings["rooms_door"] = door->cells == Door::automatic ? "auto" : std::to_string(door->cells);
   return settings;
@@ -92,10 +93,10 @@ SolverOptions recorded_solver(const std::string& file,
   // If not, no run can have written that.
   const auto require = [&](bool is_right, const char* name) {
     if (!is_right)
-      throw RunError(file + ": its " + name + " is '" + printable(setting(name)) + "'");
+      throw RunError(file + ": its " + name + " is '" + escape_control_chars(setting(name)) + "'");
   };
   const auto read = [&]<class Number>(const char* name, Number& to, double least) {
-    const auto number = number_of<Number>(setting(name));
+    const auto number = parse_number<Number>(setting(name));
     require(number && static_cast<double>(*number) >= least &&
                 *number <= std::numeric_limits<Number>::max(),
             name);
@@ -120,16 +121,16 @@ SolverOptions recorded_solver(const std::string& file,
     }
   }
   if (is_there("spacing")) read("spacing", options.limits.spacing, 0);
-  if (is_there("above")) read("above", options.thresholds.above, -largest_value);
-  if (is_there("below")) read("below", options.thresholds.below, -largest_value);
+  if (is_there("above")) read("above", options.thresholds.above, -max_magnitude);
+  if (is_there("below")) read("below", options.thresholds.below, -max_magnitude);
   if (is_there("wall")) {
-    options.walls = wall_temperatures_in(setting("wall")).value_or(WallTemperatures());
+    options.walls = parse_wall_overrides(setting("wall")).value_or(WallOverrides());
     require(!options.walls.empty(), "wall");
   }
   if (is_there("rooms_door")) {
     options.door = Door();
     if (setting("rooms_door") != "auto") read("rooms_door", options.door->cells, 0);
-    require(options.door->cells <= largest_door, "rooms_door");
+    require(options.door->cells <= max_door_cells, "rooms_door");
   }
   return options;
 }

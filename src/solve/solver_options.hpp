@@ -6,32 +6,32 @@
 #include <optional>
 #include <string>
 
-#include "core/answer.hpp"
-#include "core/wall_temperatures.hpp"
+#include "core/result_columns.hpp"
+#include "core/wall_overrides.hpp"
 #include "wallheat/rooms.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
 
-/// Openings up to `cells` wide divide rooms; `automatic`: up to default_door.
+/// Openings up to `cells` wide divide rooms; `automatic`: up to default_door_cells.
 struct Door {
   static constexpr std::int64_t automatic = -1;
   std::int64_t cells = automatic;
   [[nodiscard]] std::uint32_t of(GridShape shape) const {
-    return cells == automatic ? default_door(shape) : static_cast<std::uint32_t>(cells);
+    return cells == automatic ? default_door_cells(shape) : static_cast<std::uint32_t>(cells);
   }
   friend bool operator==(const Door&, const Door&) = default;
 };
 
 /// What is asked of a plan, which solver answers, and how it runs.
 struct SolverOptions {
-  Limits limits;
+  SolveParameters limits;
   bool reference = false;  ///< the sequential oracle instead of the vectorised back end of jacobi
   Isa isa = Isa::baseline;
   std::optional<int> gpu{};  ///< CUDA's number of the GPU to solve on; none: the CPU
   SolverKind kind = SolverKind::jacobi;
   bool spacing_is_known = true;  ///< the user or the plans said limits.spacing
-  WallTemperatures walls{};      ///< to be set before a plan is solved
+  WallOverrides walls{};         ///< to be set before a plan is solved
   Thresholds thresholds{};
   std::optional<Door> door{};  ///< what divides rooms; nothing: they are not asked for
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "solve/norms.hpp"
 #include "wallheat/statistics.hpp"
 
@@ -16,7 +16,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 double largest_of(std::span<const double> values) {
   double largest = 0;
-  for (const double value : values) largest = larger(largest, std::abs(value));
+  for (const double value : values) largest = nan_max(largest, std::abs(value));
   return largest;
 }
 
@@ -29,9 +29,9 @@ FloorPlan unit_plan(const FloorPlan& plan, double kind) {
   return unit;
 }
 
-BoundedCells solved(const FloorPlan& plan, Solver& steady, const Limits& limits) {
+BoundedCells solved(const FloorPlan& plan, Solver& steady, const SolveParameters& limits) {
   const Solution solution = *steady.solve(plan, limits, {});
-  return {interior_values(solution.field, plan.interior), solution.bound};
+  return {interior_values(solution.field, plan.interior), solution.error_bound};
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ BoundedCells Superposition::at(std::span<const double> temperatures) const {
   BoundedCells sum = now;
   double largest = largest_of(now.cells);
   for (std::size_t k = 0; k < walls.size(); ++k) {
-    const double warmer = temperatures[k] - walls[k].kind;
+    const double warmer = temperatures[k] - walls[k].nominal;
     if (warmer == 0) continue;
     const BoundedCells& each = walls[k].per_degree;
     for (std::size_t i = 0; i < sum.cells.size(); ++i) sum.cells[i] += warmer * each.cells[i];
@@ -54,13 +54,13 @@ BoundedCells Superposition::at(std::span<const double> temperatures) const {
   return sum;
 }
 
-Superposition superposition_of(const FloorPlan& plan, const std::vector<double>& kinds,
-                               Solver& steady, const Limits& limits) {
+Superposition solve_superposition(const FloorPlan& plan, const std::vector<double>& kinds,
+                                  Solver& steady, const SolveParameters& limits) {
   Superposition result{solved(plan, steady, limits), {}};
-  Limits per_degree = limits;
-  per_degree.accuracy /= larger(1, largest_magnitude(plan.domain, [&](std::size_t cell) {
-                                  return plan.interior.cells[cell] == 0;
-                                }));
+  SolveParameters per_degree = limits;
+  per_degree.accuracy /= nan_max(1, largest_magnitude(plan.domain, [&](std::size_t cell) {
+                                   return plan.interior.cells[cell] == 0;
+                                 }));
   for (const double kind : kinds) {
     const FloorPlan unit = unit_plan(plan, kind);
     const auto cells = static_cast<std::size_t>(
@@ -80,13 +80,13 @@ BoundedValue bounded_mean(std::span<const double> values, double bound) {
   return {numpy_sum(values) / count, bound + roundings * epsilon * largest_of(values)};
 }
 
-NeededTemperature needed_temperature(const LinearInWall& value, double target) {
+RequiredTemperature needed_temperature(const LinearInWall& value, double target) {
   const auto& [from, now, per_degree] = value;
   const double lacking = target - now.value;
   const double lowest = lacking - now.bound;
   const double highest = lacking + now.bound;
   // By the maximum principle a warmer wall makes nothing colder.
-  const double gentlest = larger(per_degree.value - per_degree.bound, 0);
+  const double gentlest = nan_max(per_degree.value - per_degree.bound, 0);
   const double steepest = per_degree.value + per_degree.bound;
   // Difference, bound, divisor, quotient and sum are rounded.
   constexpr double roundings = 4;
@@ -98,29 +98,29 @@ NeededTemperature needed_temperature(const LinearInWall& value, double target) {
                         (std::abs(target) + std::abs(value.now.value)) / slope;
     return value.from + warmer + widen * roundings * epsilon * size;
   };
-  return {wall(lacking, larger(per_degree.value, 0), 0),
+  return {wall(lacking, nan_max(per_degree.value, 0), 0),
           wall(lowest, lowest > 0 ? steepest : gentlest, -1),
           wall(highest, highest > 0 ? gentlest : steepest, 1)};
 }
 
-std::vector<NeededTemperature> needed_of_cells(const Superposition& superposition, std::size_t wall,
-                                               double target) {
+std::vector<RequiredTemperature> needed_of_cells(const Superposition& superposition,
+                                                 std::size_t wall, double target) {
   const auto& [now, now_bound] = superposition.now;
   const WallInfluence& influence = superposition.walls.at(wall);
   const auto& [rise, rise_bound] = influence.per_degree;
-  std::vector<NeededTemperature> needed;
+  std::vector<RequiredTemperature> needed;
   needed.reserve(now.size());
   for (std::size_t i = 0; i < now.size(); ++i)
-    needed.push_back(
-        needed_temperature({influence.kind, {now[i], now_bound}, {rise[i], rise_bound}}, target));
+    needed.push_back(needed_temperature(
+        {influence.nominal, {now[i], now_bound}, {rise[i], rise_bound}}, target));
   return needed;
 }
 
-NeededTemperature needed_for_count(std::span<const NeededTemperature> each, std::size_t count) {
+RequiredTemperature needed_for_count(std::span<const RequiredTemperature> each, std::size_t count) {
   std::vector<double> values(each.size());
-  const auto lowest = [&](double NeededTemperature::*part) {
+  const auto lowest = [&](double RequiredTemperature::*part) {
     std::transform(each.begin(), each.end(), values.begin(),
-                   [&](const NeededTemperature& needed) { return needed.*part; });
+                   [&](const RequiredTemperature& needed) { return needed.*part; });
     // If one is not a number, they have no order.
     if (std::any_of(values.begin(), values.end(), [](double one) { return std::isnan(one); }))
       return std::numeric_limits<double>::quiet_NaN();
@@ -128,11 +128,11 @@ NeededTemperature needed_for_count(std::span<const NeededTemperature> each, std:
     std::nth_element(values.begin(), chosen, values.end());
     return *chosen;
   };
-  return {lowest(&NeededTemperature::value), lowest(&NeededTemperature::least),
-          lowest(&NeededTemperature::most)};
+  return {lowest(&RequiredTemperature::value), lowest(&RequiredTemperature::lower),
+          lowest(&RequiredTemperature::upper)};
 }
 
-std::size_t count_of_share(double share, std::size_t of) {
+std::size_t share_to_count(double share, std::size_t of) {
   // 0.07 of 100 is 7, although the product is a little more.
   constexpr double rounding = 1e-9;
   const double count = std::ceil(share * static_cast<double>(of) - rounding);

@@ -18,7 +18,7 @@ struct BoundedCells {
 
 /// What one kind of wall, the fixed cells of one value, does to a plan.
 struct WallInfluence {
-  double kind = 0;          ///< °C, the value of its cells in the plan
+  double nominal = 0;       ///< °C, the value of its cells in the plan
   std::size_t cells = 0;    ///< of this kind
   BoundedCells per_degree;  ///< the rise of each cell for each °C of the wall, 0 to 1
 };
@@ -40,9 +40,9 @@ struct Superposition {
 /// any. `steady` is a steady solver; `limits.accuracy` is that of the plan as it is, and what is
 /// found for each °C is as accurate in relation to the plan's temperatures. Throws InputError as
 /// the solver does.
-[[nodiscard]] Superposition superposition_of(const FloorPlan& plan,
-                                             const std::vector<double>& kinds, Solver& steady,
-                                             const Limits& limits);
+[[nodiscard]] Superposition solve_superposition(const FloorPlan& plan,
+                                                const std::vector<double>& kinds, Solver& steady,
+                                                const SolveParameters& limits);
 
 struct BoundedValue {
   double value = 0;
@@ -54,10 +54,10 @@ struct BoundedValue {
 
 /// The least temperature of a wall with which a goal is reached, and what it is proven to lie
 /// between, in °C. Infinite: no temperature reaches it; minus infinite: any does.
-struct NeededTemperature {
+struct RequiredTemperature {
   double value = 0;
-  double least = 0;
-  double most = 0;
+  double lower = 0;
+  double upper = 0;
 };
 
 /// Something in °C that is linear in a wall's temperature.
@@ -68,19 +68,19 @@ struct LinearInWall {
 };
 
 /// Which wall makes it at least `target`.
-[[nodiscard]] NeededTemperature needed_temperature(const LinearInWall& value, double target);
+[[nodiscard]] RequiredTemperature needed_temperature(const LinearInWall& value, double target);
 
 /// The same for each interior cell and the wall number `wall`, while the others are as they are.
-[[nodiscard]] std::vector<NeededTemperature> needed_of_cells(const Superposition& superposition,
-                                                             std::size_t wall, double target);
+[[nodiscard]] std::vector<RequiredTemperature> needed_of_cells(const Superposition& superposition,
+                                                               std::size_t wall, double target);
 
 /// The `count`-th lowest of these, counted from 1: with it `count` goals are reached.
-/// What is proven of all holds for it, too: if no temperature is less than its `least`, the k-th
+/// What is proven of all holds for it, too: if no temperature is less than its `lower`, the k-th
 /// lowest is not less than the k-th lowest of these.
-[[nodiscard]] NeededTemperature needed_for_count(std::span<const NeededTemperature> each,
-                                                 std::size_t count);
+[[nodiscard]] RequiredTemperature needed_for_count(std::span<const RequiredTemperature> each,
+                                                   std::size_t count);
 
 /// The least number that is at least this share of `of`: 0.95 of 20 is 19, of 21 it is 20.
-[[nodiscard]] std::size_t count_of_share(double share, std::size_t of);
+[[nodiscard]] std::size_t share_to_count(double share, std::size_t of);
 
 }  // namespace wallheat

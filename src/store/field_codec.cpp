@@ -15,10 +15,10 @@ namespace {
 
 }  // namespace
 
-std::string too_large_to_keep(GridShape shape) {
+std::string field_size_error(GridShape shape) {
   // Less than 4 GiB, of which deflate may add a thousandth to noise.
-  constexpr std::size_t most_cells = (std::size_t{1} << 29) - (std::size_t{1} << 20);
-  if (shape.rows == 0 || shape.cols <= most_cells / shape.rows) return {};
+  constexpr std::size_t max_cells = (std::size_t{1} << 29) - (std::size_t{1} << 20);
+  if (shape.rows == 0 || shape.cols <= max_cells / shape.rows) return {};
   return "its field of " + std::to_string(shape.rows) + " x " + std::to_string(shape.cols) +
          " cells takes more than the 4 GiB that a file can keep of a plan; solve it without "
          "--save-fields, into another file";
@@ -27,18 +27,18 @@ std::string too_large_to_keep(GridShape shape) {
 std::vector<std::byte> compress_field(const Grid<double>& field) {
   // Shuffled fields have long runs in their high bytes and noise in the others, so more effort
   // costs half as much time again and saves 1 % (figures: README.md).
-  return deflate(shuffle(field.cells), Effort::fast);
+  return deflate(shuffle(field.cells), CompressionLevel::fast);
 }
 
-void put_field(PlanResult& result, const Grid<double>& field) {
+void attach_field(PlanResult& result, const Grid<double>& field) {
   result.field = compress_field(field);
   result.field_bytes = static_cast<std::int64_t>(result.field.size());
   result.field_crc32 = crc32_of(result.field);
 }
 
 Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape) {
-  const std::size_t most_cells = most_unpacked(chunk.size()) / sizeof(double);
-  if (shape.rows == 0 || shape.cols == 0 || shape.cols > most_cells / shape.rows) damaged();
+  const std::size_t max_cells = max_inflated_size(chunk.size()) / sizeof(double);
+  if (shape.rows == 0 || shape.cols == 0 || shape.cols > max_cells / shape.rows) damaged();
   std::vector<std::byte> planes(shape.rows * shape.cols * sizeof(double));
   if (!inflate(chunk, planes)) damaged();
   Grid<double> field(shape.rows, shape.cols);
@@ -49,7 +49,7 @@ Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape)
 std::vector<Difference> differences_with_fields(const PlanResult& first, const PlanResult& second) {
   const auto one_has_none = first.field.empty() || second.field.empty();
   if (one_has_none || first.field == second.field)
-    return differences(Answer{first}, Answer{second});
+    return find_differences(ComparableResult{first}, ComparableResult{second});
   const auto unpacked = [](const PlanResult& result) -> std::optional<Grid<double>> {
     try {
       return decompress_field(result.field, {result.rows, result.cols});
@@ -59,7 +59,8 @@ std::vector<Difference> differences_with_fields(const PlanResult& first, const P
   };
   const auto a = unpacked(first);
   const auto b = unpacked(second);
-  auto found = differences(Answer{first, a ? &*a : nullptr}, Answer{second, b ? &*b : nullptr});
+  auto found = find_differences(ComparableResult{first, a ? &*a : nullptr},
+                                ComparableResult{second, b ? &*b : nullptr});
   if (!a || !b) found.push_back({"field", a ? "sound" : "damaged", b ? "sound" : "damaged"});
   return found;
 }

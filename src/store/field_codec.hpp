@@ -6,21 +6,21 @@
 #include <string>
 #include <vector>
 
-#include "core/answer.hpp"
+#include "core/result_columns.hpp"
 #include "wallheat/grid.hpp"
 
 namespace wallheat {
 
 /// Why a file cannot keep a field of this shape, and what to do; empty if it can. The field is
 /// one chunk, whose bytes HDF5 counts in 32 bits.
-[[nodiscard]] std::string too_large_to_keep(GridShape shape);
+[[nodiscard]] std::string field_size_error(GridShape shape);
 
 /// Compresses a temperature field as one HDF5 chunk of float64 with the shuffle and deflate
 /// filters, so that the writer can pass the bytes on unchanged. Done by workers.
 [[nodiscard]] std::vector<std::byte> compress_field(const Grid<double>& field);
 
 /// Gives a result its compressed field, and what tells of it.
-void put_field(PlanResult& result, const Grid<double>& field);
+void attach_field(PlanResult& result, const Grid<double>& field);
 
 /// The inverse. Throws RunError if the bytes are damaged or do not give the shape.
 [[nodiscard]] Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape);
@@ -31,7 +31,7 @@ void put_field(PlanResult& result, const Grid<double>& field);
                                                               const PlanResult& second);
 
 /// Where a field is in a result file, for programs that read it there.
-struct StoredField {
+struct FieldLocation {
   std::size_t row = 0;  ///< of the plan, from 0
   std::string id;
   GridShape shape;
@@ -40,6 +40,6 @@ struct StoredField {
 
 /// All fields of a result file, in the order of the ids. Throws RunError, also if there are results
 /// that are not in the file yet.
-[[nodiscard]] std::vector<StoredField> stored_fields(const std::filesystem::path& file);
+[[nodiscard]] std::vector<FieldLocation> stored_fields(const std::filesystem::path& file);
 
 }  // namespace wallheat

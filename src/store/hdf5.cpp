@@ -24,14 +24,14 @@ std::string between(const std::string& text, const std::string& mark, char end_m
 
 }  // namespace
 
-QuietHdf5::QuietHdf5() {
+SuppressHdf5Errors::SuppressHdf5Errors() {
   unsigned is_new = 0;  // set by the functions of HDF5 1.6 it can be read by those alone
   known_ = H5Eauto_is_v2(H5E_DEFAULT, &is_new) >= 0 && is_new != 0 &&
            H5Eget_auto2(H5E_DEFAULT, &print_, &data_) >= 0;
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-QuietHdf5::~QuietHdf5() {
+SuppressHdf5Errors::~SuppressHdf5Errors() {
   if (known_) H5Eset_auto2(H5E_DEFAULT, print_, data_);
 }
 
@@ -84,9 +84,9 @@ void copy_attribute(const Handle& from, const Handle& to, const std::string& nam
       H5Aclose, task);
   const auto count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
   const std::size_t size = H5Tget_size(type.get());
-  constexpr std::size_t most_bytes = 16 << 20;
+  constexpr std::size_t max_bytes = 16 << 20;
   if (count == 0) return;
-  if (count > most_bytes / size) throw Hdf5Error("cannot " + task + ": it is too large");
+  if (count > max_bytes / size) throw Hdf5Error("cannot " + task + ": it is too large");
   std::vector<char> value(count * size);
   checked(H5Aread(old.get(), type.get(), value.data()), task);
   checked(H5Awrite(copy.get(), type.get(), value.data()), task);
@@ -208,19 +208,19 @@ void write_attribute(const Handle& object, const std::string& name, hid_t type, 
 }
 
 std::optional<std::string> read_text(const Handle& object, const std::string& name,
-                                     std::uint64_t most_bytes) {
+                                     std::uint64_t max_bytes) {
   const auto attribute = open_attribute(object, name);
   if (!attribute) return std::nullopt;
   const hid_t type = attribute->type.get();
   const std::size_t length = H5Tget_size(type);
-  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 || length > most_bytes)
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 || length > max_bytes)
     return std::nullopt;
   std::string value(length, '\0');
   checked(H5Aread(attribute->handle.get(), type, value.data()), "read the attribute " + name);
   return value.substr(0, value.find('\0'));
 }
 
-std::optional<std::int64_t> read_whole_number(const Handle& object, const std::string& name) {
+std::optional<std::int64_t> read_integer(const Handle& object, const std::string& name) {
   const auto attribute = open_attribute(object, name);
   if (!attribute || H5Tget_class(attribute->type.get()) != H5T_INTEGER) return std::nullopt;
   std::int64_t value = 0;
@@ -233,21 +233,21 @@ void write_texts(const Handle& object, const Attributes& values) {
     write_attribute(object, name, text_type(value.size() + 1).get(), value.c_str());
 }
 
-Attributes read_texts(const Handle& object, std::uint64_t& most_bytes) {
+Attributes read_texts(const Handle& object, std::uint64_t& max_bytes) {
   Attributes values;
   for (const auto& name : attributes_of(object)) {
-    auto value = read_text(object, name, most_bytes);
+    auto value = read_text(object, name, max_bytes);
     if (!value) continue;
     const auto bytes = name.size() + value->size();
-    if (bytes > most_bytes)
+    if (bytes > max_bytes)
       throw Hdf5Error("cannot trust the attributes: they hold more than the file");
-    most_bytes -= bytes;
+    max_bytes -= bytes;
     values[name] = std::move(*value);
   }
   return values;
 }
 
-void copy_unknown(const Handle& from, const Handle& to) {
+void copy_foreign_objects(const Handle& from, const Handle& to) {
   const Handle old = open_group(from, "/");
   const Handle fresh = open_group(to, "/");
   for (const auto& name : attributes_of(old))

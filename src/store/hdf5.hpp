@@ -23,12 +23,12 @@ struct Hdf5Error : std::runtime_error {
 
 /// Keeps HDF5 from printing its errors as long as it lives. Whether it does is a setting of the
 /// thread, or of the whole process, and perhaps of a host that uses HDF5 itself: it gets it back.
-class QuietHdf5 {
+class SuppressHdf5Errors {
  public:
-  QuietHdf5();
-  QuietHdf5(const QuietHdf5&) = delete;
-  QuietHdf5& operator=(const QuietHdf5&) = delete;
-  ~QuietHdf5();
+  SuppressHdf5Errors();
+  SuppressHdf5Errors(const SuppressHdf5Errors&) = delete;
+  SuppressHdf5Errors& operator=(const SuppressHdf5Errors&) = delete;
+  ~SuppressHdf5Errors();
 
  private:
   H5E_auto2_t print_ = nullptr;
@@ -113,20 +113,20 @@ class Handle {
 /// Gives an object an attribute of one value.
 void write_attribute(const Handle& object, const std::string& name, hid_t type, const void* value);
 /// Nothing if there is no such attribute, or if it is anything but one text of fixed length, of at
-/// most `most_bytes`.
+/// most `max_bytes`.
 [[nodiscard]] std::optional<std::string> read_text(const Handle& object, const std::string& name,
-                                                   std::uint64_t most_bytes);
+                                                   std::uint64_t max_bytes);
 /// Nothing if the attribute is anything but one whole number, or is missing.
-[[nodiscard]] std::optional<std::int64_t> read_whole_number(const Handle& object,
-                                                            const std::string& name);
+[[nodiscard]] std::optional<std::int64_t> read_integer(const Handle& object,
+                                                       const std::string& name);
 /// Text attributes of an object.
 void write_texts(const Handle& object, const Attributes& values);
-/// Reads them. Throws Hdf5Error if they, names included, have more than `most_bytes`. Takes
-/// their bytes from `most_bytes`.
-[[nodiscard]] Attributes read_texts(const Handle& object, std::uint64_t& most_bytes);
+/// Reads them. Throws Hdf5Error if they, names included, have more than `max_bytes`. Takes
+/// their bytes from `max_bytes`.
+[[nodiscard]] Attributes read_texts(const Handle& object, std::uint64_t& max_bytes);
 
 /// Copies the root's attributes, and all objects in it, whose names the other file does not have.
 /// Throws Hdf5Error at a link to something else.
-void copy_unknown(const Handle& from, const Handle& to);
+void copy_foreign_objects(const Handle& from, const Handle& to);
 
 }  // namespace wallheat::store

@@ -17,7 +17,7 @@
 
 namespace wallheat::store {
 
-void put_text(std::span<char> field, std::string_view text) {
+void copy_fixed_text(std::span<char> field, std::string_view text) {
   std::size_t length = std::min(text.size(), field.size() - 1);
   if (length < text.size()) {
     // Bytes 10xxxxxx continue a character: step back to where the one that was cut begins.
@@ -26,23 +26,23 @@ void put_text(std::span<char> field, std::string_view text) {
   std::fill(std::copy_n(text.begin(), length, field.begin()), field.end(), '\0');
 }
 
-std::string_view text_in(std::span<const char> field) {
+std::string_view fixed_text(std::span<const char> field) {
   return {field.data(), ::strnlen(field.data(), field.size())};
 }
 
-Row pending_row(std::size_t index, std::string_view id) {
-  static const Row nothing = to_row({});
-  Row row = nothing;
+ResultRow pending_row(std::size_t index, std::string_view id) {
+  static const ResultRow nothing = to_row({});
+  ResultRow row = nothing;
   row.index = static_cast<std::uint32_t>(index);
-  put_text(row.id, id);
-  seal(row);
+  copy_fixed_text(row.id, id);
+  update_checksum(row);
   return row;
 }
 
 namespace {
 
-void copy(const std::string& text, std::span<char> in_row) { put_text(in_row, text); }
-void copy(std::span<const char> in_row, std::string& text) { text = text_in(in_row); }
+void copy(const std::string& text, std::span<char> in_row) { copy_fixed_text(in_row, text); }
+void copy(std::span<const char> in_row, std::string& text) { text = fixed_text(in_row); }
 template <class From, class To>
 requires(std::is_arithmetic_v<From> || std::is_enum_v<From>) void copy(From from, To& to) {
   to = static_cast<To>(from);
@@ -58,33 +58,34 @@ void match(auto& row, auto& result, auto copy_column) {
 
 }  // namespace
 
-Row to_row(const PlanResult& result) {
-  Row row{};
+ResultRow to_row(const PlanResult& result) {
+  ResultRow row{};
   match(row, result, [](auto& in_row, const auto& value) { copy(value, in_row); });
   return row;
 }
 
-PlanResult to_result(const Row& row) {
+PlanResult to_result(const ResultRow& row) {
   PlanResult result;
-  put_row(row, result);
+  assign_row(row, result);
   return result;
 }
 
-void put_row(const Row& row, PlanResult& into) {
+void assign_row(const ResultRow& row, PlanResult& into) {
   match(row, into, [](const auto& in_row, auto& value) { copy(in_row, value); });
 }
 
-void seal(Row& row) {
-  row.row_crc32 = crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(Row, row_crc32)));
+void update_checksum(ResultRow& row) {
+  row.row_crc32 = crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ResultRow, row_crc32)));
 }
 
-bool is_intact(const Row& row) {
-  const auto crc = crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(Row, row_crc32)));
+bool is_intact(const ResultRow& row) {
+  const auto crc =
+      crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ResultRow, row_crc32)));
   return row.row_crc32 == crc && row.status >= 0 &&
          row.status <= static_cast<std::int32_t>(PlanStatus::failed);
 }
 
-std::string_view id_of(const Row& row) { return text_in(row.id); }
+std::string_view id_of(const ResultRow& row) { return fixed_text(row.id); }
 
 enum class RecordKind : std::uint32_t { session = 1, result = 2, end = 3 };
 
@@ -189,9 +190,10 @@ std::optional<std::uint64_t> next_record(ForwardBytes& bytes, std::uint64_t offs
 /// The entry of a row, if the payload is a row and rooms that end where it ends.
 std::optional<JournalEntry> entry_of(const Record& record, std::uint64_t offset) {
   const std::uint64_t bytes = record.head.payload_bytes;
-  if (bytes < sizeof(Row) || (bytes - sizeof(Row)) % sizeof(RoomResult) != 0) return std::nullopt;
+  if (bytes < sizeof(ResultRow) || (bytes - sizeof(ResultRow)) % sizeof(RoomResult) != 0)
+    return std::nullopt;
   return JournalEntry{offset + sizeof(Head),
-                      static_cast<std::uint32_t>((bytes - sizeof(Row)) / sizeof(RoomResult))};
+                      static_cast<std::uint32_t>((bytes - sizeof(ResultRow)) / sizeof(RoomResult))};
 }
 
 /// Behind the last one, so that no name is used again that another process is taking: `number`
@@ -201,8 +203,8 @@ File make_journal(const std::filesystem::path& file, std::size_t& number) {
   if (!numbers.empty()) number = std::max(number, numbers.back() + 1);
   for (;; ++number) {
     const auto path = journal_path(file, number);
-    if (is_there(taken_path(path))) continue;
-    if (auto made = open_unless(EEXIST, path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND))
+    if (file_exists(fenced_path(path))) continue;
+    if (auto made = open_unless_errno(EEXIST, path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND))
       return std::move(*made);
   }
 }
@@ -213,8 +215,8 @@ JournalWriter::JournalWriter(const std::filesystem::path& file, std::size_t numb
                              const Attributes& session)
     : number_(number), file_(make_journal(file, number_)), file_id_(file_id) {
   try {
-    take_rights_of(file, file_);
-    add_record(RecordKind::session, bytes_of(session), {});
+    copy_owner_and_mode(file, file_);
+    add_record(RecordKind::session, to_bytes(session), {});
     commit();
     sync_directory_of(path());
   } catch (...) {
@@ -226,7 +228,7 @@ JournalWriter::JournalWriter(const std::filesystem::path& file, std::size_t numb
 void JournalWriter::remove() {
   const auto file = std::filesystem::path(path()).replace_extension();
   const auto later = journal_path(file, number_ + 1);
-  if (!is_there(later) && !is_there(taken_path(later))) remove_file(path());
+  if (!file_exists(later) && !file_exists(fenced_path(later))) remove_file(path());
 }
 
 void JournalWriter::add_record(RecordKind kind, std::span<const std::byte> payload,
@@ -240,11 +242,11 @@ void JournalWriter::add_record(RecordKind kind, std::span<const std::byte> paylo
     batch_.insert(batch_.end(), part.begin(), part.end());
 }
 
-void JournalWriter::add(const Row& row, std::span<const RoomResult> rooms,
+void JournalWriter::add(const ResultRow& row, std::span<const RoomResult> rooms,
                         std::span<const std::byte> field) {
   // A batch of many large fields goes to the file piece by piece: it counts only once it is synced.
-  constexpr std::size_t most_bytes = 16 << 20;
-  if (batch_.size() > most_bytes) flush();
+  constexpr std::size_t max_bytes = 16 << 20;
+  if (batch_.size() > max_bytes) flush();
   Bytes payload;
   for (const auto part : {std::as_bytes(std::span(&row, 1)), std::as_bytes(rooms)})
     payload.insert(payload.end(), part.begin(), part.end());
@@ -252,7 +254,7 @@ void JournalWriter::add(const Row& row, std::span<const RoomResult> rooms,
 }
 
 void JournalWriter::add_end(const Attributes& end) {
-  add_record(RecordKind::end, bytes_of(end), {});
+  add_record(RecordKind::end, to_bytes(end), {});
 }
 
 void JournalWriter::flush() {
@@ -270,7 +272,7 @@ void JournalWriter::commit() {
   try {
     file_.sync_data();
     // Who folds a journal renames it first, and then reads it.
-    if (!file_.is_named()) throw taken();
+    if (!file_.path_still_refers_here()) throw taken();
   } catch (const SystemError& error) {
     if (error.code == ESTALE) throw taken();
     throw;
@@ -278,9 +280,9 @@ void JournalWriter::commit() {
 }
 
 void JournalReader::scan(
-    const std::function<void(const Row& row, const JournalEntry& entry)>& take) {
+    const std::function<void(const ResultRow& row, const JournalEntry& entry)>& take) {
   ForwardBytes bytes(file_);
-  Row row;
+  ResultRow row;
   for (std::uint64_t offset = 0; offset < bytes.size();) {
     const auto record = record_at(bytes, offset);
     if (!record) {
@@ -317,8 +319,8 @@ void JournalReader::refuse_changed() const {
   throw RunError(file_.path().string() + " changed while it was read");
 }
 
-Row JournalReader::row(const JournalEntry& entry) const {
-  Row row;
+ResultRow JournalReader::row(const JournalEntry& entry) const {
+  ResultRow row;
   if (!file_.read_at(entry.offset, std::as_writable_bytes(std::span(&row, 1))) || !is_intact(row))
     refuse_changed();
   return row;
@@ -326,14 +328,14 @@ Row JournalReader::row(const JournalEntry& entry) const {
 
 std::vector<RoomResult> JournalReader::rooms(const JournalEntry& entry) const {
   std::vector<RoomResult> rooms(entry.rooms);
-  if (!file_.read_at(entry.offset + sizeof(Row), std::as_writable_bytes(std::span(rooms))))
+  if (!file_.read_at(entry.offset + sizeof(ResultRow), std::as_writable_bytes(std::span(rooms))))
     refuse_changed();
   return rooms;
 }
 
-std::vector<std::byte> JournalReader::field(const JournalEntry& entry, const Row& row) const {
+std::vector<std::byte> JournalReader::field(const JournalEntry& entry, const ResultRow& row) const {
   std::vector<std::byte> field(static_cast<std::size_t>(row.field_bytes));
-  if (!file_.read_at(entry.offset + sizeof(Row) + entry.rooms * sizeof(RoomResult), field))
+  if (!file_.read_at(entry.offset + sizeof(ResultRow) + entry.rooms * sizeof(RoomResult), field))
     refuse_changed();
   return field;
 }

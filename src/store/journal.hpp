@@ -27,17 +27,17 @@ struct RowValue {
   using type = std::conditional_t<std::is_enum_v<T>, std::int32_t, T>;
 };
 template <std::size_t bytes>
-struct RowValue<Text<bytes>> {
+struct RowValue<FixedText<bytes>> {
   using type = std::array<char, bytes>;
 };
 
 /// A plan's row exactly as it lies in the HDF5 file and in journals. Texts end in NUL.
-struct Row {
+struct ResultRow {
 #define WALLHEAT_MEMBER(Type, name, initial, use, meaning) RowValue<Type>::type name{};
-#define WALLHEAT_PART(Type, name, part, use, meaning) RowValue<Type>::type name{};
-  WALLHEAT_RESULT_COLUMNS(WALLHEAT_MEMBER, WALLHEAT_PART)
+#define WALLHEAT_NESTED(Type, name, part, use, meaning) RowValue<Type>::type name{};
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_MEMBER, WALLHEAT_NESTED)
 #undef WALLHEAT_MEMBER
-#undef WALLHEAT_PART
+#undef WALLHEAT_NESTED
   std::uint32_t row_crc32 = 0;
 };
 
@@ -47,53 +47,54 @@ struct Row {
 template <class Visit>
 constexpr void for_each_row_column(Visit&& visit) {
 #define WALLHEAT_MEMBER(Type, name, initial, use, meaning) \
-  WALLHEAT_PART(Type, name, name, use, meaning)
-#define WALLHEAT_PART(Type, name, part, use, meaning) \
-  visit(                                              \
-      #name, &Row::name, std::type_identity<Type>{},  \
+  WALLHEAT_NESTED(Type, name, name, use, meaning)
+#define WALLHEAT_NESTED(Type, name, part, use, meaning)    \
+  visit(                                                   \
+      #name, &ResultRow::name, std::type_identity<Type>{}, \
       [](auto& result) -> auto& { return result.part; }, meaning);
-  WALLHEAT_RESULT_COLUMNS(WALLHEAT_MEMBER, WALLHEAT_PART)
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_MEMBER, WALLHEAT_NESTED)
 #undef WALLHEAT_MEMBER
-#undef WALLHEAT_PART
-  visit("row_crc32", &Row::row_crc32, std::type_identity<std::uint32_t>{}, nullptr,
+#undef WALLHEAT_NESTED
+  visit("row_crc32", &ResultRow::row_crc32, std::type_identity<std::uint32_t>{}, nullptr,
         "of the row before it");
 }
 
 static_assert(
     [] {
       std::size_t bytes = 0;
-      for_each_row_column(
-          [&](const char*, auto member, auto...) { bytes += sizeof(std::declval<Row>().*member); });
+      for_each_row_column([&](const char*, auto member, auto...) {
+        bytes += sizeof(std::declval<ResultRow>().*member);
+      });
       return bytes;
-    }() == sizeof(Row),
+    }() == sizeof(ResultRow),
     "a gap in Row would store, and check, undefined bytes");
-static_assert(sizeof(Row::id) == max_id_length + 1);
+static_assert(sizeof(ResultRow::id) == max_id_length + 1);
 
 /// A row without an answer, sealed.
-[[nodiscard]] Row pending_row(std::size_t index, std::string_view id);
+[[nodiscard]] ResultRow pending_row(std::size_t index, std::string_view id);
 
 /// The row of a result, not sealed. Texts that are too long are cut between characters.
-[[nodiscard]] Row to_row(const PlanResult& result);
-[[nodiscard]] PlanResult to_result(const Row& row);
+[[nodiscard]] ResultRow to_row(const PlanResult& result);
+[[nodiscard]] PlanResult to_result(const ResultRow& row);
 /// The same into a result that was made of another row: of a million that takes half the time.
-void put_row(const Row& row, PlanResult& into);
+void assign_row(const ResultRow& row, PlanResult& into);
 
 /// Computes row_crc32; to be called after the last change.
-void seal(Row& row);
+void update_checksum(ResultRow& row);
 /// True if the row is as it was sealed.
-[[nodiscard]] bool is_intact(const Row& row);
+[[nodiscard]] bool is_intact(const ResultRow& row);
 
-[[nodiscard]] inline bool has_field(const Row& row) { return row.field_bytes > 0; }
-[[nodiscard]] inline PlanStatus status_of(const Row& row) {
+[[nodiscard]] inline bool has_field(const ResultRow& row) { return row.field_bytes > 0; }
+[[nodiscard]] inline PlanStatus status_of(const ResultRow& row) {
   return static_cast<PlanStatus>(row.status);
 }
-[[nodiscard]] std::string_view id_of(const Row& row);  ///< valid as long as the row
-[[nodiscard]] inline GridShape shape_of(const Row& row) { return {row.rows, row.cols}; }
+[[nodiscard]] std::string_view id_of(const ResultRow& row);  ///< valid as long as the row
+[[nodiscard]] inline GridShape shape_of(const ResultRow& row) { return {row.rows, row.cols}; }
 
 /// Copies text into a fixed field, cut so that no UTF-8 character is split and a NUL follows.
-void put_text(std::span<char> field, std::string_view text);
+void copy_fixed_text(std::span<char> field, std::string_view text);
 /// Valid as long as the field.
-[[nodiscard]] std::string_view text_in(std::span<const char> field);
+[[nodiscard]] std::string_view fixed_text(std::span<const char> field);
 
 // A session's results on their way into the result file: FILE.walK is the journal of session K. It
 // is only ever appended to, and is records one after the other, see README.md.
@@ -103,7 +104,7 @@ using FileId = std::uint64_t;
 
 /// A result as it is stored.
 struct StoredResult {
-  Row row{};
+  ResultRow row{};
   std::vector<RoomResult> rooms{};
   std::vector<std::byte> field{};  ///< compressed
 };
@@ -121,7 +122,8 @@ class JournalWriter {
   [[nodiscard]] std::size_t number() const { return number_; }
   [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
   /// Adds a result to the batch. The row must be sealed, and say of the field what it is.
-  void add(const Row& row, std::span<const RoomResult> rooms, std::span<const std::byte> field);
+  void add(const ResultRow& row, std::span<const RoomResult> rooms,
+           std::span<const std::byte> field);
   /// Adds what is to be said of the session at its end.
   void add_end(const Attributes& end);
   /// Writes the batch, normally in one call, and syncs it: on return it survives anything. Throws
@@ -143,9 +145,9 @@ class JournalWriter {
 
 /// Where a result is in its journal.
 struct JournalEntry {
-  std::uint64_t offset = 0;   ///< of its row
-  std::uint32_t rooms = 0;    ///< how many follow the row, before the field
-  std::uint32_t journal = 0;  ///< for who has several: which one, from 1
+  std::uint64_t offset = 0;          ///< of its row
+  std::uint32_t rooms = 0;           ///< how many follow the row, before the field
+  std::uint32_t journal_number = 0;  ///< for who has several: which one, from 1
 };
 
 /// Reads a journal as far as its records are whole.
@@ -155,20 +157,20 @@ class JournalReader {
 
   /// Hands over every row, in the order in which they were stored. Rooms are checked but not kept,
   /// fields are skipped.
-  void scan(const std::function<void(const Row& row, const JournalEntry& entry)>& take);
+  void scan(const std::function<void(const ResultRow& row, const JournalEntry& entry)>& take);
 
   [[nodiscard]] const File& file() const { return file_; }
   // What scan() found besides.
   [[nodiscard]] FileId file_id() const { return file_id_; }  ///< 0: there is no whole record
   [[nodiscard]] const Attributes& session() const { return session_; }
-  [[nodiscard]] bool has_ended() const { return has_ended_; }    ///< and was not killed
-  [[nodiscard]] bool is_damaged() const { return is_damaged_; }  ///< not only cut short by a kill
+  [[nodiscard]] bool ended_cleanly() const { return has_ended_; }  ///< and was not killed
+  [[nodiscard]] bool is_damaged() const { return is_damaged_; }    ///< not only cut short by a kill
 
   /// Throws RunError if it is not as it was scanned.
-  [[nodiscard]] Row row(const JournalEntry& entry) const;
+  [[nodiscard]] ResultRow row(const JournalEntry& entry) const;
   [[nodiscard]] std::vector<RoomResult> rooms(const JournalEntry& entry) const;
   /// Not compared with its checksum.
-  [[nodiscard]] std::vector<std::byte> field(const JournalEntry& entry, const Row& row) const;
+  [[nodiscard]] std::vector<std::byte> field(const JournalEntry& entry, const ResultRow& row) const;
 
  private:
   [[noreturn]] void refuse_changed() const;

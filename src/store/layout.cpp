@@ -2,7 +2,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/answer.hpp"
+#include "core/result_columns.hpp"
 #include "store/result_file.hpp"
 
 namespace wallheat::store {
@@ -25,7 +25,7 @@ Handle make_status_type() {
 }
 
 template <std::size_t bytes>
-Handle type_of(std::type_identity<Text<bytes>>) {
+Handle type_of(std::type_identity<FixedText<bytes>>) {
   return text_type(bytes);
 }
 template <class T>
@@ -80,7 +80,7 @@ std::string session_name(std::size_t number) {
 }
 
 Handle make_row_type() {
-  CompoundType compound(sizeof(Row));
+  CompoundType compound(sizeof(ResultRow));
   for_each_row_column(
       [&](const char* name, auto, auto type, auto...) { compound.add(name, type); });
   return compound.take();
@@ -95,26 +95,26 @@ Handle make_room_type() {
   return compound.take();
 }
 
-void write_identity(const Handle& file, const Campaign& campaign) {
+void write_identity(const Handle& file, const FileHeader& header) {
   const Handle root = open_group(file, "/");
   write_attribute(root, version_name, H5T_STD_I32LE, &format_version);
   write_texts(root, {{mark_name, mark_value},
-                     {id_name, hex_text(campaign.file_id)},
-                     {predecessor_name, hex_text(campaign.predecessor)}});
+                     {id_name, hex_text(header.file_id)},
+                     {predecessor_name, hex_text(header.predecessor)}});
 }
 
-void read_identity(const Handle& file, const std::filesystem::path& path, Campaign& campaign) {
+void read_identity(const Handle& file, const std::filesystem::path& path, FileHeader& header) {
   const Handle root = open_group(file, "/");
-  const auto version = read_whole_number(root, version_name);
+  const auto version = read_integer(root, version_name);
   if (read_text(root, mark_name, 64) != mark_value || !version)
     throw RunError(path.string() + " is an HDF5 file, but holds no results of wallheat");
   if (*version != format_version)
     throw RunError(path.string() + " has format version " + std::to_string(*version) +
                    ", but this wallheat knows version " + std::to_string(format_version) +
                    " only; use the wallheat that wrote it, or solve anew into another file");
-  campaign.file_id = read_id(root, id_name);
-  campaign.predecessor = read_id(root, predecessor_name);
-  if (campaign.file_id == 0) throw Hdf5Error("cannot tell which file it is");
+  header.file_id = read_id(root, id_name);
+  header.predecessor = read_id(root, predecessor_name);
+  if (header.file_id == 0) throw Hdf5Error("cannot tell which file it is");
 }
 
 }  // namespace wallheat::store

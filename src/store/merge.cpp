@@ -7,10 +7,10 @@
 
 #include "io/files.hpp"
 #include "io/write_lock.hpp"
-#include "store/boundary.hpp"
+#include "store/error_context.hpp"
 #include "store/field_codec.hpp"
 #include "store/result_path.hpp"
-#include "store/view.hpp"
+#include "store/snapshot.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -35,12 +35,12 @@ struct Choice {
   /// By which the larger one says more: an answer, a failure, nothing; then the one that knows of
   /// more failures.
   [[nodiscard]] auto rank() const {
-    const int kind = is_answer(status) ? 2 : status == PlanStatus::failed ? 1 : 0;
+    const int kind = is_solved(status) ? 2 : status == PlanStatus::failed ? 1 : 0;
     return kind == 2 ? std::tuple(2, 0, 0, has_field) : std::tuple(kind, failures, attempts, false);
   }
 };
 
-Choice choice_of(std::uint32_t part, const Row& row) {
+Choice choice_of(std::uint32_t part, const ResultRow& row) {
   return {part, row.row_crc32, row.failures, row.attempts, status_of(row), has_field(row), false};
 }
 
@@ -56,12 +56,12 @@ class Merge {
   /// The whole is nobody's shard, whatever the sessions of its parts were.
   void add_session(Attributes session) {
     session[part_count] = std::to_string(parts_.size());
-    all_.sessions.push_back(storable(std::move(session)));
+    all_.sessions.push_back(truncate_at_nul(std::move(session)));
   }
 
   void write(const fs::path& out) {
     all_.file_id = new_file_id();
-    take_journals(out);
+    fence_journals(out);
     NewResultFile fresh(out, all_, ids_.size(), room_counts_);
     for (std::size_t i = 0; i < ids_.size(); ++i)
       if (choices_[i].part == Choice::nothing) fresh.put({.row = pending_row(i, ids_[i])});
@@ -72,54 +72,54 @@ class Merge {
   [[nodiscard]] MergeReport& report() { return report_; }
 
  private:
-  [[nodiscard]] View open(std::uint32_t number) const {
+  [[nodiscard]] Snapshot open(std::uint32_t number) const {
     const auto& part = parts_[number];
-    return in_one_sentence(
+    return with_error_context(
         part, {"make room and merge again", "bring back a copy of it, or leave it out"},
-        [&] { return View(result_path(part)); });
+        [&] { return Snapshot(result_path(part)); });
   }
 
   void take(std::uint32_t number) {
     const auto& path = parts_[number];
-    const View view = open(number);
-    if (!view.has_ended())
+    const Snapshot snapshot = open(number);
+    if (!snapshot.has_ended())
       report_.warnings.push_back(path.string() +
                                  " was not closed: its run still writes it, or was killed; what it "
                                  "holds by now was taken");
     if (number == 0) {
-      begin(view);
+      begin(snapshot);
     } else {
-      require_same_campaign(path, view);
+      require_same_header(path, snapshot);
     }
-    take_sessions(path, view.campaign().sessions);
-    Lacking lacking;
+    take_sessions(path, snapshot.header().sessions);
+    MissingData missing;
     std::vector<std::size_t> duplicates;
     StoredResult result;
-    for (std::size_t i = 0; i < view.count(); ++i) {
-      (void)view.load(i, result, lacking);
-      if (is_answer(status_of(result.row)) && is_answer(choices_[i].status))
+    for (std::size_t i = 0; i < snapshot.count(); ++i) {
+      (void)snapshot.load(i, result, missing);
+      if (is_solved(status_of(result.row)) && is_solved(choices_[i].status))
         duplicates.push_back(i);
       take_row(number, i, result);
     }
-    for (const auto& sentence : view.damage_with(lacking).sentences)
-      report_.warnings.push_back(path.string() + " is damaged: " + sentence);
-    compare(number, view, duplicates);
+    for (const auto& message : snapshot.damage_with(missing).messages)
+      report_.warnings.push_back(path.string() + " is damaged: " + message);
+    compare(number, snapshot, duplicates);
   }
 
-  void begin(const View& first) {
-    all_.settings = first.campaign().settings;
-    all_.save_fields = first.campaign().save_fields;
+  void begin(const Snapshot& first) {
+    all_.settings = first.header().settings;
+    all_.save_fields = first.header().save_fields;
     ids_ = first.ids();
     choices_.resize(ids_.size());
     if (all_.keeps_rooms()) room_counts_.resize(ids_.size());
   }
 
-  void require_same_campaign(const fs::path& path, const View& part) const {
+  void require_same_header(const fs::path& path, const Snapshot& part) const {
     const auto refuse = [&](const std::string& why) {
       throw RunError(path.string() + " is a part of another campaign than " +
                      parts_.front().string() + ": " + why);
     };
-    const auto found = differences(part.campaign(), "it has", all_, "the other");
+    const auto found = differences(part.header(), "it has", all_, "the other");
     if (!found.empty()) refuse(found);
     if (part.count() != ids_.size())
       refuse("it is for " + std::to_string(part.count()) + " plans, the other for " +
@@ -146,9 +146,8 @@ class Merge {
   }
 
   void take_row(std::uint32_t number, std::size_t i, const StoredResult& result) {
-    const bool says_nothing =
-        status_of(result.row) == PlanStatus::pending && result.row.attempts == 0;
-    if (says_nothing) return;
+    const bool is_empty = status_of(result.row) == PlanStatus::pending && result.row.attempts == 0;
+    if (is_empty) return;
     auto& chosen = choices_[i];
     const Choice found = choice_of(number, result.row);
     if (chosen.part != Choice::nothing && found.rank() <= chosen.rank()) return;
@@ -157,11 +156,12 @@ class Merge {
   }
 
   /// Answers that an earlier part has, too; part by part, so that two are open at a time.
-  void compare(std::uint32_t number, const View& view, std::vector<std::size_t> duplicates) {
+  void compare(std::uint32_t number, const Snapshot& snapshot,
+               std::vector<std::size_t> duplicates) {
     std::stable_sort(duplicates.begin(), duplicates.end(), [&](std::size_t a, std::size_t b) {
       return choices_[a].part < choices_[b].part;
     });
-    std::optional<View> other;
+    std::optional<Snapshot> other;
     std::uint32_t opened = 0;
     for (const std::size_t i : duplicates) {
       // The row that was chosen may be this part's, if it alone has a field.
@@ -170,7 +170,7 @@ class Merge {
       if (chosen.part == number) continue;
       if (!other || opened != chosen.part) other.emplace(open(opened = chosen.part));
       const auto first = result_in(*other, i);
-      const auto second = result_in(view, i);
+      const auto second = result_in(snapshot, i);
       const auto differing = differences_with_fields(first, second);
       if (differing.empty()) continue;
       report_.conflicts.push_back("plan \"" + first.id + "\" has different answers in " +
@@ -179,10 +179,10 @@ class Merge {
     }
   }
 
-  static PlanResult result_in(const View& view, std::size_t i) {
+  static PlanResult result_in(const Snapshot& snapshot, std::size_t i) {
     StoredResult stored;
-    Lacking lacking;
-    (void)view.load(i, stored, lacking);
+    MissingData missing;
+    (void)snapshot.load(i, stored, missing);
     PlanResult result = to_result(stored.row);
     result.field = std::move(stored.field);
     result.rooms = std::move(stored.rooms);
@@ -193,7 +193,7 @@ class Merge {
     for (std::size_t i = 0; i < ids_.size(); ++i) {
       const auto& choice = choices_[i];
       report_.duplicates += choice.is_duplicate ? 1 : 0;
-      if (is_answer(choice.status)) {
+      if (is_solved(choice.status)) {
         ++report_.done;
       } else if (choice.status == PlanStatus::failed) {
         ++report_.failed;
@@ -205,19 +205,19 @@ class Merge {
   }
 
   void write_part(std::uint32_t number, NewResultFile& fresh) {
-    const View view = open(number);
+    const Snapshot snapshot = open(number);
     StoredResult result;
-    Lacking lacking;
+    MissingData missing;
     for (std::size_t i = 0; i < ids_.size(); ++i) {
       const auto& choice = choices_[i];
       if (choice.part != number) continue;
-      if (i >= view.count() || !view.load(i, result, lacking) ||
+      if (i >= snapshot.count() || !snapshot.load(i, result, missing) ||
           result.row.row_crc32 != choice.row_crc32)
         throw RunError(parts_[number].string() + " changed while it was merged; merge again");
       const auto& numbers = session_numbers_[number];
       if (result.row.session < numbers.size()) {
         result.row.session = numbers[result.row.session];
-        seal(result.row);
+        update_checksum(result.row);
       }
       fresh.put(result);
     }
@@ -225,8 +225,8 @@ class Merge {
 
   std::vector<fs::path> parts_;
   MergeReport report_;
-  Campaign all_;
-  TextList ids_;
+  FileHeader all_;
+  StringList ids_;
   std::vector<Choice> choices_;                        // of plan i
   std::vector<std::uint32_t> room_counts_;             // of the row that was chosen
   std::map<Attributes, std::uint32_t> sessions_seen_;  // without their origins; their numbers
@@ -235,9 +235,9 @@ class Merge {
 };
 
 void require_free_for_merge(const fs::path& out, bool overwrite) {
-  if (overwrite) return require_own(out);
+  if (overwrite) return require_wallheat_file(out);
   if (!has_results(out)) return;
-  throw RunError(out.string() + (is_there(out) ? " exists" : " has a journal of a killed run") +
+  throw RunError(out.string() + (file_exists(out) ? " exists" : " has a journal of a killed run") +
                  "; name another file, or replace it by --overwrite");
 }
 
@@ -254,7 +254,7 @@ bool is_from_part(const Attributes& session) { return session.contains(origin); 
 MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& parts,
                           const MergeOptions& options) {
   if (parts.empty()) throw RunError("there are no parts to merge into " + out.string());
-  return in_one_sentence(out, {"make room and merge again", "merge again"}, [&] {
+  return with_error_context(out, {"make room and merge again", "merge again"}, [&] {
     const auto path = path_to_write(out);
     std::error_code absent;  // a file that is not there is no other one
     for (const auto& part : parts)
@@ -265,7 +265,7 @@ MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& part
     require_free_for_merge(path, options.overwrite);
     Merge merged(parts);
     auto& report = merged.report();
-    if (!report.conflicts.empty() || (!report.missing.empty() && !options.allow_missing))
+    if (!report.conflicts.empty() || (!report.missing.empty() && !options.allow_missing_plans))
       return std::move(report);
     merged.add_session(options.session);
     merged.write(path);

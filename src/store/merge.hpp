@@ -11,9 +11,10 @@
 namespace wallheat {
 
 struct MergeOptions {
-  bool allow_missing = false;  ///< write the file although plans are missing, with these pending
-  bool overwrite = false;      ///< replace an existing file
-  Attributes session{};        ///< what the file shall say of the merge, as its last session
+  bool allow_missing_plans =
+      false;               ///< write the file although plans are missing, with these pending
+  bool overwrite = false;  ///< replace an existing file
+  Attributes session{};    ///< what the file shall say of the merge, as its last session
 };
 
 /// What merge_results found. The file was written unless there are conflicts, or plans are missing

@@ -32,7 +32,7 @@ std::vector<std::uint32_t> starts_of(std::span<const std::uint32_t> counts) {
 
 }  // namespace
 
-NewResultFile::NewResultFile(const std::filesystem::path& path, const Campaign& campaign,
+NewResultFile::NewResultFile(const std::filesystem::path& path, const FileHeader& header,
                              std::size_t count, std::span<const std::uint32_t> room_counts)
     : path_(path), room_starts_(starts_of(room_counts)) {
   const auto temporary = temporary_path(path);
@@ -40,23 +40,23 @@ NewResultFile::NewResultFile(const std::filesystem::path& path, const Campaign& 
   file_ = create_new(temporary);
   try {
     bytes_.emplace(temporary, O_RDWR);
-    take_rights_of(path, *bytes_);
-    create(campaign, count);
+    copy_owner_and_mode(path, *bytes_);
+    create(header, count);
   } catch (...) {
     discard();
     throw;
   }
 }
 
-void NewResultFile::create(const Campaign& campaign, std::size_t count) {
-  write_identity(file_, campaign);
-  write_texts(create_group(file_, settings_name), campaign.settings);
+void NewResultFile::create(const FileHeader& header, std::size_t count) {
+  write_identity(file_, header);
+  write_texts(create_group(file_, settings_name), header.settings);
   (void)create_group(file_, sessions_name);
-  for (std::size_t k = 0; k < campaign.sessions.size(); ++k)
-    write_texts(create_group(file_, session_name(k)), campaign.sessions[k]);
-  if (campaign.save_fields) fields_ = create_group(file_, fields_name);
+  for (std::size_t k = 0; k < header.sessions.size(); ++k)
+    write_texts(create_group(file_, session_name(k)), header.sessions[k]);
+  if (header.save_fields) fields_ = create_group(file_, fields_name);
   rows_at_ = create_table(file_, rows_name, make_row_type(), count);
-  if (!campaign.keeps_rooms()) return;
+  if (!header.keeps_rooms()) return;
   const std::uint32_t rooms = room_starts_.empty() ? 0 : room_starts_.back();
   rooms_at_ = create_table(file_, rooms_name, make_room_type(), rooms);
 }
@@ -77,7 +77,7 @@ NewResultFile::~NewResultFile() {
 }
 
 void NewResultFile::put(const StoredResult& result) {
-  const Row& row = result.row;
+  const ResultRow& row = result.row;
   if (rows_.size() == rows_at_once || (!rows_.empty() && rows_.back().index + 1 != row.index))
     flush_rows();
   rows_.push_back(row);
@@ -87,18 +87,19 @@ void NewResultFile::put(const StoredResult& result) {
   const std::size_t count = room_starts_.at(row.index + 1) - start;
   if (result.rooms.size() > count) throw RunError(path_.string() + " changed while it was read");
   auto rooms = result.rooms;
-  rooms.resize(count, RoomResult{.plan = UINT32_MAX});
+  rooms.resize(count, RoomResult{.row = UINT32_MAX});
   bytes_->write_at(rooms_at_ + start * sizeof(RoomResult), std::as_bytes(std::span(rooms)));
 }
 
 void NewResultFile::flush_rows() {
   if (rows_.empty()) return;
-  bytes_->write_at(rows_at_ + rows_.front().index * sizeof(Row), std::as_bytes(std::span(rows_)));
+  bytes_->write_at(rows_at_ + rows_.front().index * sizeof(ResultRow),
+                   std::as_bytes(std::span(rows_)));
   rows_.clear();
 }
 
 /// A dataset of one chunk, which its worker has compressed.
-void NewResultFile::write_field(const Row& row, std::span<const std::byte> chunk) {
+void NewResultFile::write_field(const ResultRow& row, std::span<const std::byte> chunk) {
   constexpr const char* task = "write a field";
   const std::array<hsize_t, 2> shape{row.rows, row.cols};
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
@@ -123,7 +124,8 @@ void NewResultFile::finish(const std::function<void()>& before_it_has_its_name) 
     file_.close("close " + temporary.string());
     bytes_->sync();
     // Another process that does not see this one may make the same file.
-    if (!bytes_->is_named()) throw RunError(temporary.string() + " was replaced meanwhile");
+    if (!bytes_->path_still_refers_here())
+      throw RunError(temporary.string() + " was replaced meanwhile");
     if (before_it_has_its_name) before_it_has_its_name();
     rename_durably(temporary, path_);
   } catch (...) {

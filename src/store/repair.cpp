@@ -3,9 +3,9 @@
 #include "core/text.hpp"
 #include "io/files.hpp"
 #include "io/write_lock.hpp"
-#include "store/boundary.hpp"
+#include "store/error_context.hpp"
 #include "store/result_path.hpp"
-#include "store/view.hpp"
+#include "store/snapshot.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -14,40 +14,40 @@ using namespace store;
 namespace {
 
 /// Whether anything that a row says it has is damaged.
-bool lacks_anything(const View& view) {
+bool lacks_anything(const Snapshot& snapshot) {
   StoredResult result;
-  Lacking lacking;
-  for (std::size_t i = 0; i < view.count(); ++i)
-    if (!view.load(i, result, lacking)) return true;
+  MissingData missing;
+  for (std::size_t i = 0; i < snapshot.count(); ++i)
+    if (!snapshot.load(i, result, missing)) return true;
   return false;
 }
 
 RepairReport repair(const fs::path& path, bool lock_was_there) {
   RepairReport report;
-  std::optional<View> view(std::in_place, path);
-  const std::size_t journals = view->journals();
+  std::optional<Snapshot> snapshot(std::in_place, path);
+  const std::size_t journals = snapshot->journals();
   if (journals > 0)
-    report.sentences.push_back("folded in: " + counted(view->journaled(), "result") + " of " +
-                               counted(journals, "journal"));
-  const bool folds = journals > 0 || !view->damage().lost.empty() || lacks_anything(*view);
-  if (folds) {
-    view.reset();
-    const auto damage = fold(path);
-    report.sentences.insert(report.sentences.end(), damage->sentences.begin(),
-                            damage->sentences.end());
-    view.emplace(path);
-    for (const std::size_t i : damage->lost) report.lost.emplace_back(view->ids()[i]);
+    report.messages.push_back("folded in: " + count_text(snapshot->journaled_results(), "result") +
+                              " of " + count_text(journals, "journal"));
+  const bool compacts =
+      journals > 0 || !snapshot->damage().lost.empty() || lacks_anything(*snapshot);
+  if (compacts) {
+    snapshot.reset();
+    const auto damage = compact(path);
+    report.messages.insert(report.messages.end(), damage->messages.begin(), damage->messages.end());
+    snapshot.emplace(path);
+    for (const std::size_t i : damage->lost) report.lost.emplace_back(snapshot->ids()[i]);
   }
   const bool had_leftovers = remove_file(temporary_path(path));
-  if (had_leftovers) report.sentences.emplace_back("a half-written temporary file was removed");
-  if (lock_was_there) report.sentences.emplace_back("the lock of a dead process was removed");
-  for (const fs::path& empty : view->empty_journals()) {
+  if (had_leftovers) report.messages.emplace_back("a half-written temporary file was removed");
+  if (lock_was_there) report.messages.emplace_back("the lock of a dead process was removed");
+  for (const fs::path& empty : snapshot->empty_journals()) {
     remove_file(empty);
-    report.sentences.push_back(empty.string() + ", which holds nothing, was removed");
+    report.messages.push_back(empty.string() + ", which holds nothing, was removed");
   }
-  remove_journals(path, view->file().campaign().sessions.size());
-  report.changed = !report.sentences.empty();
-  view->for_each_row([&](const Row& row) {
+  remove_journals(path, snapshot->file().header().sessions.size());
+  report.changed = !report.messages.empty();
+  snapshot->for_each_row([&](const ResultRow& row) {
     const auto status = status_of(row);
     ++(status == PlanStatus::pending  ? report.pending
        : status == PlanStatus::failed ? report.failed
@@ -59,14 +59,14 @@ RepairReport repair(const fs::path& path, bool lock_was_there) {
 }  // namespace
 
 RepairReport repair_results(const fs::path& file) {
-  const Remedies remedies{"make room and repair it again",
-                          "it cannot be repaired: bring back a copy of it, or solve anew"};
-  return in_one_sentence(file, remedies, [&] {
+  const ErrorHints hints{"make room and repair it again",
+                         "it cannot be repaired: bring back a copy of it, or solve anew"};
+  return with_error_context(file, hints, [&] {
     const auto path = path_to_write(file);
-    if (!is_there(path)) throw RunError(path.string() + " does not exist");
-    const bool lock_was_there = is_there(lock_path(path));
+    if (!file_exists(path)) throw RunError(path.string() + " does not exist");
+    const bool lock_was_there = file_exists(lock_path(path));
     const WriteLock lock(path);
-    require_one_name(path);
+    require_no_hard_links(path);
     return repair(path, lock_was_there);
   });
 }

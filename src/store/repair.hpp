@@ -9,10 +9,10 @@ namespace wallheat {
 
 /// What repair_results found and did.
 struct RepairReport {
-  bool changed = false;                ///< false: the file needed nothing and is as it was
-  std::vector<std::string> sentences;  ///< what was found and repaired, for people
-  std::vector<std::string> lost;       ///< ids of plans that are pending because of damage
-  std::size_t done = 0;                ///< plans with an answer
+  bool changed = false;               ///< false: the file needed nothing and is as it was
+  std::vector<std::string> messages;  ///< what was found and repaired, for people
+  std::vector<std::string> lost;      ///< ids of plans that are pending because of damage
+  std::size_t done = 0;               ///< plans with an answer
   std::size_t failed = 0;
   std::size_t pending = 0;
 };

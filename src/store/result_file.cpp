@@ -25,18 +25,18 @@ std::uint32_t room_checksum_of(const RoomResult& room) {
 }
 
 File open_existing(const std::filesystem::path& path) {
-  refuse_folder(path);
-  auto file = open_unless(ENOENT, path, O_RDONLY);
+  require_not_directory(path);
+  auto file = open_unless_errno(ENOENT, path, O_RDONLY);
   if (!file) throw RunError(path.string() + " does not exist");
   return std::move(*file);
 }
 
 }  // namespace
 
-std::vector<RoomResult> sealed_rooms(std::span<const RoomResult> rooms, std::size_t i) {
+std::vector<RoomResult> rooms_with_checksums(std::span<const RoomResult> rooms, std::size_t i) {
   std::vector<RoomResult> sealed(rooms.begin(), rooms.end());
   for (RoomResult& room : sealed) {
-    room.plan = static_cast<std::uint32_t>(i);
+    room.row = static_cast<std::uint32_t>(i);
     room.room_crc32 = room_checksum_of(room);
   }
   return sealed;
@@ -44,11 +44,11 @@ std::vector<RoomResult> sealed_rooms(std::span<const RoomResult> rooms, std::siz
 
 bool is_intact(const RoomResult& room) { return room.room_crc32 == room_checksum_of(room); }
 
-bool are_intact(std::span<const RoomResult> rooms, const Row& row) {
+bool are_intact(std::span<const RoomResult> rooms, const ResultRow& row) {
   std::uint32_t number = 0;
   std::int64_t cells = 0;
   for (const RoomResult& room : rooms) {
-    if (room.plan != row.index || room.room != ++number || !is_intact(room)) return false;
+    if (room.row != row.index || room.room != ++number || !is_intact(room)) return false;
     cells += room.cells;
   }
   return !rooms.empty() && cells == row.interior_cells;
@@ -72,7 +72,7 @@ FileId new_file_id() {
   return (high << 32 | random()) | 1;  // 0 is none
 }
 
-std::string differences(const Campaign& first, const std::string& a, const Campaign& second,
+std::string differences(const FileHeader& first, const std::string& a, const FileHeader& second,
                         const std::string& b) {
   std::string text;
   const auto compare = [&](const std::string& name, const std::string& of_first,
@@ -95,25 +95,25 @@ std::string differences(const Campaign& first, const std::string& a, const Campa
 }
 
 ResultFile::ResultFile(const std::filesystem::path& path) : bytes_(open_existing(path)) {
-  const QuietHdf5 quiet;
+  const SuppressHdf5Errors quiet;
   std::array<unsigned char, hdf5_signature.size()> start{};
   if (!bytes_.read_at(0, std::as_writable_bytes(std::span(start))) || start != hdf5_signature)
     throw RunError(path.string() + " is not an HDF5 file");
   file_ = open_to_read(path);
-  if (!bytes_.is_named()) refuse_changed(path);
-  read_identity(file_, path, campaign_);
+  if (!bytes_.path_still_refers_here()) refuse_changed(path);
+  read_identity(file_, path, header_);
   read_sessions();
-  campaign_.save_fields = has_object(file_, fields_name);
+  header_.save_fields = has_object(file_, fields_name);
   rows_ = find(rows_name, make_row_type());
-  if (campaign_.keeps_rooms()) rooms_ = find(rooms_name, make_room_type());
+  if (header_.keeps_rooms()) rooms_ = find(rooms_name, make_room_type());
 }
 
 void ResultFile::read_sessions() {
   // Many names may lead to one group: what was read already must not be had again and again.
-  std::uint64_t most_bytes = bytes_.size();
-  campaign_.settings = read_texts(open_group(file_, settings_name), most_bytes);
+  std::uint64_t max_bytes = bytes_.size();
+  header_.settings = read_texts(open_group(file_, settings_name), max_bytes);
   for (std::size_t number = 0; has_object(file_, session_name(number)); ++number)
-    campaign_.sessions.push_back(read_texts(open_group(file_, session_name(number)), most_bytes));
+    header_.sessions.push_back(read_texts(open_group(file_, session_name(number)), max_bytes));
 }
 
 Table ResultFile::find(const char* name, const Handle& type) const {
@@ -133,8 +133,8 @@ void ResultFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const
   if (!bytes_.read_at(offset, bytes)) refuse_changed(path());
 }
 
-void ResultFile::read_rows(std::size_t first, std::span<Row> rows) const {
-  read_at(rows_.offset + first * sizeof(Row), std::as_writable_bytes(rows));
+void ResultFile::read_rows(std::size_t first, std::span<ResultRow> rows) const {
+  read_at(rows_.offset + first * sizeof(ResultRow), std::as_writable_bytes(rows));
 }
 
 const std::vector<std::uint32_t>& ResultFile::room_starts() const {
@@ -145,8 +145,8 @@ const std::vector<std::uint32_t>& ResultFile::room_starts() const {
       some.resize(std::min<std::uint64_t>(rooms_at_once, rooms_.count - at));
       read_at(rooms_.offset + at * sizeof(RoomResult), std::as_writable_bytes(std::span(some)));
       for (const RoomResult& room : some) {
-        const bool is_whole = room.plan < count() && is_intact(room);
-        while (is_whole && room_starts_.size() <= room.plan)
+        const bool is_whole = room.row < count() && is_intact(room);
+        while (is_whole && room_starts_.size() <= room.row)
           room_starts_.push_back(static_cast<std::uint32_t>(at));
         ++at;
       }
@@ -164,14 +164,14 @@ std::vector<RoomResult> ResultFile::rooms(std::size_t i) const {
   std::vector<RoomResult> rooms(room_count(i));
   read_at(rooms_.offset + room_starts()[i] * sizeof(RoomResult),
           std::as_writable_bytes(std::span(rooms)));
-  std::erase_if(rooms, [&](const RoomResult& room) { return room.plan != i; });
+  std::erase_if(rooms, [&](const RoomResult& room) { return room.row != i; });
   return rooms;
 }
 
-std::optional<std::vector<std::byte>> ResultFile::field(const Row& row) const {
+std::optional<std::vector<std::byte>> ResultFile::field(const ResultRow& row) const {
   constexpr const char* task = "read a field";
   const std::scoped_lock lock(hdf5_);
-  const QuietHdf5 quiet;
+  const SuppressHdf5Errors quiet;
   try {
     const Handle fields = open_group(file_, fields_name);
     const std::string name = field_name(id_of(row));
@@ -196,18 +196,19 @@ std::optional<std::vector<std::byte>> ResultFile::field(const Row& row) const {
 
 void ResultFile::open_to_write() {
   File writable(path(), O_RDWR);
-  if (!bytes_.is_named() || !writable.is_named()) refuse_changed(path());
+  if (!bytes_.path_still_refers_here() || !writable.path_still_refers_here())
+    refuse_changed(path());
   bytes_ = std::move(writable);
 }
 
-void ResultFile::write_row(const Row& row) const {
-  constexpr std::size_t first_bytes = offsetof(Row, id);  // index and status
-  static_assert(first_bytes == sizeof(Row::index) + sizeof(Row::status));
-  if (!is_answer(status_of(row))) {
-    Row old;
+void ResultFile::write_row(const ResultRow& row) const {
+  constexpr std::size_t first_bytes = offsetof(ResultRow, id);  // index and status
+  static_assert(first_bytes == sizeof(ResultRow::index) + sizeof(ResultRow::status));
+  if (!is_solved(status_of(row))) {
+    ResultRow old;
     read_rows(row.index, std::span(&old, 1));
     const bool is_of_this_session = old.session == row.session;
-    if (is_intact(old) && is_answer(status_of(old)) && !is_of_this_session) return;
+    if (is_intact(old) && is_solved(status_of(old)) && !is_of_this_session) return;
   }
   const auto bytes = std::as_bytes(std::span(&row, 1));
   const std::uint64_t at = rows_.offset + row.index * sizeof row;

@@ -21,7 +21,7 @@ namespace wallheat::store {
 inline constexpr std::int32_t format_version = 2;
 
 /// All that a result file holds, but results.
-struct Campaign {
+struct FileHeader {
   FileId file_id = 0;
   FileId predecessor = 0;  ///< the file that was folded into this one
   Attributes settings{};
@@ -30,23 +30,23 @@ struct Campaign {
 
   /// True if the rooms of answers are kept.
   [[nodiscard]] bool keeps_rooms() const { return settings.contains("rooms_door"); }
-  [[nodiscard]] bool has_rooms(const Row& row) const {
-    return keeps_rooms() && is_answer(status_of(row)) && status_of(row) != PlanStatus::empty;
+  [[nodiscard]] bool has_rooms(const ResultRow& row) const {
+    return keeps_rooms() && is_solved(status_of(row)) && status_of(row) != PlanStatus::empty;
   }
 };
 
 /// Names each difference between what two campaigns ask for, "tolerance: A has 1, B 2; ..." if `a`
 /// and `b` are "A has" and "B"; empty if there is none.
-[[nodiscard]] std::string differences(const Campaign& first, const std::string& a,
-                                      const Campaign& second, const std::string& b);
+[[nodiscard]] std::string differences(const FileHeader& first, const std::string& a,
+                                      const FileHeader& second, const std::string& b);
 
 /// The rooms as those of row i, with their checksums.
-[[nodiscard]] std::vector<RoomResult> sealed_rooms(std::span<const RoomResult> rooms,
-                                                   std::size_t i);
+[[nodiscard]] std::vector<RoomResult> rooms_with_checksums(std::span<const RoomResult> rooms,
+                                                           std::size_t i);
 /// True if the room is as it was sealed.
 [[nodiscard]] bool is_intact(const RoomResult& room);
 /// True if these are the rooms of this row, as they were sealed, and none is missing.
-[[nodiscard]] bool are_intact(std::span<const RoomResult> rooms, const Row& row);
+[[nodiscard]] bool are_intact(std::span<const RoomResult> rooms, const ResultRow& row);
 
 /// The dataset of a plan's field: /fields/ID, where "/" and "%", and the id ".", which HDF5 takes
 /// for something else, are written as in an URL.
@@ -76,9 +76,9 @@ inline constexpr const char* sessions_name = "/sessions";
 [[nodiscard]] Handle make_room_type();
 
 /// What kind of file it is, and which.
-void write_identity(const Handle& file, const Campaign& campaign);
+void write_identity(const Handle& file, const FileHeader& header);
 /// Throws RunError if it is no result file, or one of another format version.
-void read_identity(const Handle& file, const std::filesystem::path& path, Campaign& campaign);
+void read_identity(const Handle& file, const std::filesystem::path& path, FileHeader& header);
 
 /// An open result file. Several threads may read. Functions throw RunError or Hdf5Error.
 class ResultFile {
@@ -87,25 +87,25 @@ class ResultFile {
   explicit ResultFile(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const { return bytes_.path(); }
-  [[nodiscard]] const Campaign& campaign() const { return campaign_; }
+  [[nodiscard]] const FileHeader& header() const { return header_; }
   [[nodiscard]] std::size_t count() const { return rows_.count; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
   /// Whether its name still leads to it: a fold puts another file in its place.
-  [[nodiscard]] bool is_named() const { return bytes_.is_named(); }
+  [[nodiscard]] bool is_named() const { return bytes_.path_still_refers_here(); }
 
   /// As they lie there, whole or not.
-  void read_rows(std::size_t first, std::span<Row> rows) const;
+  void read_rows(std::size_t first, std::span<ResultRow> rows) const;
   /// The rooms of row i that are there, whole or not.
   [[nodiscard]] std::vector<RoomResult> rooms(std::size_t i) const;
   [[nodiscard]] std::uint32_t room_count(std::size_t i) const;
   /// The compressed bytes of a row's field; nothing if they are not there as the row says.
-  [[nodiscard]] std::optional<std::vector<std::byte>> field(const Row& row) const;
+  [[nodiscard]] std::optional<std::vector<std::byte>> field(const ResultRow& row) const;
 
   /// Lets rows be written.
   void open_to_write();
   /// Writes a row for other programs; its journal has it already. Its status is written last, so
   /// that a reader of the status finds the row whole. Nothing less replaces an answer.
-  void write_row(const Row& row) const;
+  void write_row(const ResultRow& row) const;
   /// For what wallheat does not know.
   [[nodiscard]] const Handle& hdf5() const { return file_; }
 
@@ -117,7 +117,7 @@ class ResultFile {
 
   File bytes_;  ///< the same file without HDF5
   Handle file_;
-  Campaign campaign_;
+  FileHeader header_;
   Table rows_;
   Table rooms_;
   mutable std::mutex hdf5_;  ///< HDF5 is for one thread at a time
@@ -130,7 +130,7 @@ class NewResultFile {
  public:
   /// For `count` plans. `room_counts`: how many rooms plan i has; empty if none has any. The file
   /// gets mode, owner and group of the one that it will replace.
-  NewResultFile(const std::filesystem::path& path, const Campaign& campaign, std::size_t count,
+  NewResultFile(const std::filesystem::path& path, const FileHeader& header, std::size_t count,
                 std::span<const std::uint32_t> room_counts);
   NewResultFile(const NewResultFile&) = delete;
   NewResultFile& operator=(const NewResultFile&) = delete;
@@ -140,17 +140,17 @@ class NewResultFile {
   /// than was said leave blank ones, of 0 cells.
   void put(const StoredResult& result);
   /// Copies what wallheat does not know from the root of another file.
-  void keep_unknown_objects(const ResultFile& old) { copy_unknown(old.hdf5(), file_); }
+  void copy_foreign_objects_from(const ResultFile& old) { copy_foreign_objects(old.hdf5(), file_); }
   /// Makes it durable, and only then gives it its name; what is to go before goes in between.
   void finish(const std::function<void()>& before_it_has_its_name = {});
 
  private:
-  void create(const Campaign& campaign, std::size_t count);
-  void write_field(const Row& row, std::span<const std::byte> chunk);
+  void create(const FileHeader& header, std::size_t count);
+  void write_field(const ResultRow& row, std::span<const std::byte> chunk);
   void flush_rows();
   void discard();
 
-  QuietHdf5 quiet_;
+  SuppressHdf5Errors quiet_;
   std::filesystem::path path_;
   Handle file_;
   Handle fields_;
@@ -158,7 +158,7 @@ class NewResultFile {
   std::uint64_t rows_at_ = 0;
   std::uint64_t rooms_at_ = 0;
   std::vector<std::uint32_t> room_starts_;
-  std::vector<Row> rows_;  ///< neighbours that are not written yet
+  std::vector<ResultRow> rows_;  ///< neighbours that are not written yet
 };
 
 }  // namespace wallheat::store

@@ -11,13 +11,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int most_links = 40;  // as the kernel allows
+constexpr int max_links = 40;  // as the kernel allows
 
 fs::path followed(const fs::path& file) {
   auto path = fs::absolute(file);
   fs::path stray;  // beside whose name, which is a link, journals lie
   for (int links = 0; fs::is_symlink(fs::symlink_status(path)); ++links) {
-    if (links == most_links)
+    if (links == max_links)
       throw RunError(file.string() + " is a link that leads round in circles; name another");
     if (!journal_numbers(path).empty()) stray = path;
     path = path.parent_path() / fs::read_symlink(path);
@@ -62,15 +62,15 @@ std::vector<std::size_t> journal_numbers(const fs::path& path) {
   return numbers;
 }
 
-void refuse_folder(const fs::path& path) {
-  const auto found = info_of(path);
+void require_not_directory(const fs::path& path) {
+  const auto found = stat_if_exists(path);
   if (found && S_ISDIR(found->st_mode))
     throw RunError(path.string() + " is a folder, not a result file; name another");
 }
 
 bool has_results(const fs::path& file) {
   const auto path = result_path(file);
-  return is_there(path) || !journal_numbers(path).empty();
+  return file_exists(path) || !journal_numbers(path).empty();
 }
 
 }  // namespace wallheat

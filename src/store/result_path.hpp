@@ -18,7 +18,7 @@ namespace wallheat {
 
 /// Throws RunError if it is a folder, perhaps of plans, which no message should tell people to
 /// remove.
-void refuse_folder(const std::filesystem::path& path);
+void require_not_directory(const std::filesystem::path& path);
 
 /// True if there is something to read or to resume: the file, or a journal that outlived it.
 [[nodiscard]] bool has_results(const std::filesystem::path& file);

@@ -9,9 +9,9 @@
 
 #include "io/deflate.hpp"
 #include "io/files.hpp"
-#include "store/boundary.hpp"
+#include "store/error_context.hpp"
 #include "store/result_path.hpp"
-#include "store/view.hpp"
+#include "store/snapshot.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -19,10 +19,10 @@ using namespace store;
 
 namespace {
 
-const Remedies to_resume{"make room and run again with --resume", "run again with --resume"};
-const Remedies to_create{to_resume.if_full, "see that the directory can be written"};
-const Remedies to_look{to_resume.if_full,
-                       "bring back a copy of it, or start anew with --overwrite"};
+const ErrorHints to_resume{"make room and run again with --resume", "run again with --resume"};
+const ErrorHints to_create{to_resume.if_full, "see that the directory can be written"};
+const ErrorHints read_only{to_resume.if_full,
+                           "bring back a copy of it, or start anew with --overwrite"};
 
 /// The id of a plan as rows have it: one that is too long for them is cut, and told apart by a
 /// checksum.
@@ -31,16 +31,16 @@ std::string stored_id(std::string_view id) {
   std::array<char, 16> end{};
   std::snprintf(end.data(), end.size(), "~%08x", crc32_of(std::as_bytes(std::span(id))));
   std::array<char, max_id_length + 1 - 9> start{};
-  put_text(start, id);
-  return std::string(text_in(start)) + end.data();
+  copy_fixed_text(start, id);
+  return std::string(fixed_text(start)) + end.data();
 }
 
-StorePlan storable(const fs::path& path, StorePlan plan) {
-  plan.settings = store::storable(std::move(plan.settings));
+ResultFileSpec storable(const fs::path& path, ResultFileSpec plan) {
+  plan.settings = store::truncate_at_nul(std::move(plan.settings));
   const bool all_fit = std::all_of(plan.ids.begin(), plan.ids.end(),
                                    [](std::string_view id) { return id.size() <= max_id_length; });
   if (!all_fit) {
-    TextList stored;
+    StringList stored;
     for (const std::string_view id : plan.ids) stored.push_back(stored_id(id));
     plan.ids = stored;
   }
@@ -53,7 +53,7 @@ StorePlan storable(const fs::path& path, StorePlan plan) {
 
 /// Throws RunError if a new file may not take this name.
 void require_free(const fs::path& path, bool overwrite) {
-  const bool exists = is_there(path);
+  const bool exists = file_exists(path);
   if (!overwrite && exists)
     throw RunError(path.string() +
                    " exists; go on with it by --resume, or replace it by --overwrite");
@@ -61,31 +61,31 @@ void require_free(const fs::path& path, bool overwrite) {
     throw RunError(path.string() + " is gone, but " +
                    journal_path(path, journal_numbers(path).front()).string() +
                    " holds results of it: bring back the file, or start anew with --overwrite");
-  require_own(path);
+  require_wallheat_file(path);
 }
 
 /// In the order of the plan. Throws RunError if there is no such file.
-View view_to_resume(const fs::path& path, const StorePlan& plan) {
-  require_one_name(path);
-  if (!is_there(path) && has_results(path)) require_free(path, false);
-  return in_one_sentence(path, to_look, [&] {
-    View view(path);
-    const Campaign wanted{.settings = plan.settings, .save_fields = plan.save_fields};
-    const auto found = differences(view.campaign(), "the file has", wanted, "this run");
+Snapshot snapshot_to_resume(const fs::path& path, const ResultFileSpec& plan) {
+  require_no_hard_links(path);
+  if (!file_exists(path) && has_results(path)) require_free(path, false);
+  return with_error_context(path, read_only, [&] {
+    Snapshot snapshot(path);
+    const FileHeader wanted{.settings = plan.settings, .save_fields = plan.save_fields};
+    const auto found = differences(snapshot.header(), "the file has", wanted, "this run");
     if (!found.empty())
       throw RunError(path.string() + " was made with other settings: " + found +
                      "; give those of the file, or name another file with --out");
-    view.arrange(plan.ids);
-    return view;
+    snapshot.reorder(plan.ids);
+    return snapshot;
   });
 }
 
 /// The rows that a session begins with, of what it finds, if that is not nothing.
-void hand_over(const View* found, const TextList& ids,
-               const std::function<void(const PlanResult&)>& take) {
+void for_each_initial_row(const Snapshot* found, const StringList& ids,
+                          const std::function<void(const PlanResult&)>& take) {
   PlanResult result;
-  const auto take_row = [&](const Row& row) {
-    put_row(row, result);
+  const auto take_row = [&](const ResultRow& row) {
+    assign_row(row, result);
     take(result);
   };
   if (found != nullptr) return found->for_each_row(take_row);
@@ -108,10 +108,10 @@ void prepare_program_for_hdf5() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-ResultClaim::ResultClaim(fs::path file, OpenMode mode_, StopAsked stop_)
+ResultClaim::ResultClaim(fs::path file, OpenMode mode_, StopPredicate stop_)
     : mode(mode_), stop(std::move(stop_)) {
   const bool is_new = mode != OpenMode::resume;
-  in_one_sentence(file, is_new ? to_create : to_resume, [&] {
+  with_error_context(file, is_new ? to_create : to_resume, [&] {
     path = path_to_write(file);
     lock.emplace(path, stop);
     if (is_new) require_free(path, mode == OpenMode::overwrite);
@@ -120,53 +120,54 @@ ResultClaim::ResultClaim(fs::path file, OpenMode mode_, StopAsked stop_)
 
 template <class Step>
 auto ResultStore::write(Step step) {
-  return in_one_sentence(path(), to_resume, [&] {
-    if (given_up_) throw RunError(path().string() + " was given up after a failed write");
-    given_up_ = true;
+  return with_error_context(path(), to_resume, [&] {
+    if (poisoned_) throw RunError(path().string() + " was given up after a failed write");
+    poisoned_ = true;
     auto result = step();
-    given_up_ = false;
+    poisoned_ = false;
     return result;
   });
 }
 
-ResultStore::ResultStore(ResultClaim claim, StorePlan plan, const Attributes& session)
+ResultStore::ResultStore(ResultClaim claim, ResultFileSpec plan, const Attributes& session)
     : claim_(std::move(claim)),
       plan_(storable(path(), std::move(plan))),
-      session_(store::storable(session)) {
-  in_one_sentence(path(), to_resume, [&] {
+      session_(store::truncate_at_nul(session)) {
+  with_error_context(path(), to_resume, [&] {
     // A kill may have come between a rename and its sync.
     if (claim_.mode != OpenMode::create) sync_directory_of(path());
     if (claim_.mode != OpenMode::resume) return;
-    found_ = std::make_unique<View>(view_to_resume(path(), plan_));
-    bytes_ = found_->bytes();
+    existing_ = std::make_unique<Snapshot>(snapshot_to_resume(path(), plan_));
+    bytes_ = existing_->bytes();
   });
 }
 
 ResultStore::~ResultStore() = default;
 
-std::vector<std::string> ResultStore::look(const fs::path& file, StorePlan plan, OpenMode mode,
-                                           const std::function<void(const PlanResult&)>& take) {
-  return in_one_sentence(file, to_resume, [&] {
+std::vector<std::string> ResultStore::dry_run(const fs::path& file, ResultFileSpec plan,
+                                              OpenMode mode,
+                                              const std::function<void(const PlanResult&)>& take) {
+  return with_error_context(file, to_resume, [&] {
     const auto path = path_to_write(file);
-    if (const auto holder = lock_holder_of(path); holder.life == LockHolder::Life::lives)
-      refuse_second_writer(path, holder);
+    if (const auto holder = lock_holder_of(path); holder.life == LockHolder::State::held)
+      throw_already_locked(path, holder);
     plan = storable(path, std::move(plan));
-    std::optional<View> found;
+    std::optional<Snapshot> found;
     if (mode == OpenMode::resume)
-      found = view_to_resume(path, plan);
+      found = snapshot_to_resume(path, plan);
     else
       require_free(path, mode == OpenMode::overwrite);
-    hand_over(found ? &*found : nullptr, plan.ids, take);
-    return found ? found->damage().sentences : std::vector<std::string>();
+    for_each_initial_row(found ? &*found : nullptr, plan.ids, take);
+    return found ? found->damage().messages : std::vector<std::string>();
   });
 }
 
 std::vector<std::string> ResultStore::damage() const {
-  return found_ ? found_->damage().sentences : std::vector<std::string>();
+  return existing_ ? existing_->damage().messages : std::vector<std::string>();
 }
 
-void ResultStore::for_each_restored(const std::function<void(const PlanResult&)>& take) const {
-  if (!journal_) hand_over(found_.get(), plan_.ids, take);
+void ResultStore::for_each_existing_row(const std::function<void(const PlanResult&)>& take) const {
+  if (!journal_) for_each_initial_row(existing_.get(), plan_.ids, take);
 }
 
 bool ResultStore::begin_unless_stopped() {
@@ -174,14 +175,14 @@ bool ResultStore::begin_unless_stopped() {
 }
 
 bool ResultStore::begin_session() {
-  constexpr std::size_t most_journals = 64;
+  constexpr std::size_t max_journals = 64;
   const auto before = std::chrono::steady_clock::now();
   bool is_made = true;
-  if (!found_) {
+  if (!existing_) {
     create_file();
-  } else if (found_->is_arranged() || found_->journals() >= most_journals) {
-    if (!fold_all(claim_.stop)) return false;
-    found_.reset();
+  } else if (existing_->is_arranged() || existing_->journals() >= max_journals) {
+    if (!compact_all(claim_.stop)) return false;
+    existing_.reset();
   } else {
     is_made = false;
   }
@@ -195,10 +196,10 @@ bool ResultStore::begin_session() {
 
 void ResultStore::create_file() {
   is_first_ = !has_results(path());
-  take_journals(path());
-  const Campaign campaign{
+  fence_journals(path());
+  const FileHeader header{
       .file_id = new_file_id(), .settings = plan_.settings, .save_fields = plan_.save_fields};
-  NewResultFile fresh(path(), campaign, plan_.ids.size(), {});
+  NewResultFile fresh(path(), header, plan_.ids.size(), {});
   for (std::size_t i = 0; i < plan_.ids.size(); ++i)
     fresh.put({.row = pending_row(i, plan_.ids[i])});
   fresh.finish([&] { remove_journals(path(), SIZE_MAX); });
@@ -206,48 +207,48 @@ void ResultStore::create_file() {
 
 /// Removes what a kill left of a fold: journals that are in the file, and the new file.
 void ResultStore::remove_leftovers() {
-  for (const fs::path& journal : found_->empty_journals()) remove_file(journal);
-  remove_journals(path(), found_->file().campaign().sessions.size());
+  for (const fs::path& journal : existing_->empty_journals()) remove_file(journal);
+  remove_journals(path(), existing_->file().header().sessions.size());
   remove_file(temporary_path(path()));
 }
 
 void ResultStore::begin_journal() {
-  if (found_) {
+  if (existing_) {
     remove_leftovers();
-    file_ = found_->take_file();
-    found_.reset();
+    file_ = existing_->take_file();
+    existing_.reset();
   } else {
     file_ = std::make_unique<ResultFile>(path());
   }
-  const std::size_t first = file_->campaign().sessions.size();
+  const std::size_t first = file_->header().sessions.size();
   file_->open_to_write();
-  JournalWriter journal(path(), first, file_->campaign().file_id, session_);
+  JournalWriter journal(path(), first, file_->header().file_id, session_);
   // Another process that does not see this one may be folding the file: what is stored must be in a
   // journal that it takes, or that belongs to the file that it makes.
   // An empty one stays, as there may be one of a third process behind it.
-  if (is_there(taken_path(journal.path())) || !file_->is_named())
+  if (file_exists(fenced_path(journal.path())) || !file_->is_named())
     throw RunError(path().string() + " was changed by another process; run again with --resume");
   journal_ = std::make_unique<JournalWriter>(std::move(journal));
   bytes_ = std::max<std::uint64_t>(bytes_, file_->bytes());
 }
 
-Row ResultStore::to_stored_row(const PlanResult& result) const {
+ResultRow ResultStore::to_stored_row(const PlanResult& result) const {
   const auto id = stored_id(result.id);
   if (result.index >= plan_.ids.size() || plan_.ids[result.index] != id)
     throw RunError(path().string() + " has no row " + std::to_string(result.index) +
                    " for a plan called \"" + result.id + "\"");
-  Row row = to_row(result);
-  put_text(row.id, id);
+  ResultRow row = to_row(result);
+  copy_fixed_text(row.id, id);
   row.session = static_cast<std::uint32_t>(journal_->number());
   row.field_bytes = plan_.save_fields ? static_cast<std::int64_t>(result.field.size()) : 0;
   if (row.field_bytes == 0) row.field_crc32 = 0;
-  seal(row);
+  update_checksum(row);
   return row;
 }
 
-void ResultStore::add_to_batch(const Row& row, const PlanResult& result) {
+void ResultStore::add_to_batch(const ResultRow& row, const PlanResult& result) {
   std::vector<RoomResult> rooms;
-  if (file_->campaign().has_rooms(row)) rooms = sealed_rooms(result.rooms, result.index);
+  if (file_->header().has_rooms(row)) rooms = rooms_with_checksums(result.rooms, result.index);
   std::span<const std::byte> field;
   if (has_field(row)) field = result.field;
   journal_->add(row, rooms, field);
@@ -258,34 +259,34 @@ void ResultStore::store(std::span<const PlanResult> results) {
   if (results.empty()) return;
   if (!begin_unless_stopped())
     throw RunError(path().string() + " was not begun, as the run was asked to stop");
-  std::vector<Row> rows;
+  std::vector<ResultRow> rows;
   for (const auto& result : results) rows.push_back(to_stored_row(result));
   stored_ += write([&] {
     for (std::size_t k = 0; k < results.size(); ++k) add_to_batch(rows[k], results[k]);
     journal_->commit();  // from here on they are stored
-    for (const Row& row : rows) file_->write_row(row);
+    for (const ResultRow& row : rows) file_->write_row(row);
     return results.size();
   });
 }
 
 void ResultStore::end_session(const Attributes& end, bool finished) {
   if (!finished && stored_ == 0) return remove_all();
-  journal_->add_end(store::storable(end));
+  journal_->add_end(store::truncate_at_nul(end));
   journal_->commit();
 }
 
-ResultStore::Closed ResultStore::close(const Attributes& end, bool finished,
-                                       const StopAsked& stop) {
+ResultStore::CloseReport ResultStore::close(const Attributes& end, bool finished,
+                                            const StopPredicate& stop) {
   return write([&] {
-    if (finished && !journal_ && !found_) (void)begin_session();
+    if (finished && !journal_ && !existing_) (void)begin_session();
     if (journal_) end_session(end, finished);
-    const bool has_journals = journal_ || (found_ && found_->journals() > 0);
-    const bool is_to_fold = finished && (has_journals || (found_ && found_->is_arranged()));
-    if (finished && !is_to_fold && found_) remove_leftovers();
+    const bool has_journals = journal_ || (existing_ && existing_->journals() > 0);
+    const bool must_compact = finished && (has_journals || (existing_ && existing_->is_arranged()));
+    if (finished && !must_compact && existing_) remove_leftovers();
     journal_.reset();
     file_.reset();
-    found_.reset();
-    if (is_to_fold) closed_.stopped = !fold_all(stop);
+    existing_.reset();
+    if (must_compact) closed_.stopped = !compact_all(stop);
     claim_.lock.reset();
     return closed_;
   });
@@ -293,17 +294,16 @@ ResultStore::Closed ResultStore::close(const Attributes& end, bool finished,
 
 void ResultStore::remove_all() {
   journal_->remove();
-  const bool is_alone = journal_->number() == 0 && !is_there(journal_path(path(), 1));
+  const bool is_alone = journal_->number() == 0 && !file_exists(journal_path(path(), 1));
   if (is_first_ && is_alone && file_->is_named()) remove_file(path());
   sync_directory_of(path());
   journal_.reset();
 }
 
-bool ResultStore::fold_all(const StopAsked& stop) {
-  const auto damage = fold(path(), &plan_.ids, stop);
+bool ResultStore::compact_all(const StopPredicate& stop) {
+  const auto damage = compact(path(), &plan_.ids, stop);
   if (!damage) return false;
-  closed_.sentences.insert(closed_.sentences.end(), damage->sentences.begin(),
-                           damage->sentences.end());
+  closed_.messages.insert(closed_.messages.end(), damage->messages.begin(), damage->messages.end());
   closed_.lost += damage->lost.size();
   return true;
 }

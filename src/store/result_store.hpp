@@ -19,13 +19,13 @@ namespace wallheat {
 namespace store {
 class JournalWriter;
 class ResultFile;
-class View;
-struct Row;
+class Snapshot;
+struct ResultRow;
 }  // namespace store
 
 /// What a result file is made for. Two sessions may share a file only if these agree.
-struct StorePlan {
-  TextList ids;         ///< all plans; row i of the file belongs to ids[i]
+struct ResultFileSpec {
+  StringList ids;       ///< all plans; row i of the file belongs to ids[i]
   Attributes settings;  ///< everything that decides the answers: solver, tolerance, ...
   bool save_fields = false;
 };
@@ -45,10 +45,10 @@ enum class OpenMode { create, overwrite, resume };
 struct ResultClaim {
   /// Throws RunError if another process writes the file, or if that mode does not allow the name.
   /// `stop_` is asked while something is waited for.
-  ResultClaim(std::filesystem::path file, OpenMode mode_, StopAsked stop_ = {});
+  ResultClaim(std::filesystem::path file, OpenMode mode_, StopPredicate stop_ = {});
 
   OpenMode mode;
-  StopAsked stop;
+  StopPredicate stop;
   std::filesystem::path path;  ///< that of result_path()
   std::optional<WriteLock> lock;
 };
@@ -62,7 +62,7 @@ class ResultStore {
   /// killed one. `session` describes this run. Throws RunError that names each difference if the
   /// file was made for other settings, or holds answers of plans that `plan` does not name. Nothing
   /// is changed before the session begins.
-  ResultStore(ResultClaim claim, StorePlan plan, const Attributes& session);
+  ResultStore(ResultClaim claim, ResultFileSpec plan, const Attributes& session);
   ResultStore(const ResultStore&) = delete;
   ResultStore& operator=(const ResultStore&) = delete;
   /// Without close() the file stays as after a kill: nothing stored is lost, and a resume goes on.
@@ -70,14 +70,14 @@ class ResultStore {
 
   /// Hands over the rows that a store would begin with, or throws the RunError that it would throw.
   /// Returns what it would report. Changes nothing.
-  static std::vector<std::string> look(const std::filesystem::path& file, StorePlan plan,
-                                       OpenMode mode,
-                                       const std::function<void(const PlanResult&)>& take);
+  static std::vector<std::string> dry_run(const std::filesystem::path& file, ResultFileSpec plan,
+                                          OpenMode mode,
+                                          const std::function<void(const PlanResult&)>& take);
 
   /// What was found damaged, and all rows as they were, when the file was opened: pending ones
   /// included; fields and rooms left out. There are none once the session has begun.
   [[nodiscard]] std::vector<std::string> damage() const;
-  void for_each_restored(const std::function<void(const PlanResult&)>& take) const;
+  void for_each_existing_row(const std::function<void(const PlanResult&)>& take) const;
 
   /// Begins the session: makes the file if it is new or for other plans, and the journal. What
   /// store() would else do before the first results. False if the claim's `stop` returned true
@@ -90,17 +90,20 @@ class ResultStore {
 
   /// How long close() will take to fold what is there by now, in s, at the rate at which this
   /// session wrote the file, or at 100 MB/s if it did not. Any thread may ask.
-  [[nodiscard]] double fold_seconds() const { return static_cast<double>(bytes_) / bytes_per_s_; }
+  [[nodiscard]] double compaction_seconds() const {
+    return static_cast<double>(bytes_) / bytes_per_s_;
+  }
 
-  struct Closed {
-    bool stopped = false;                ///< it was asked to stop: the journals are still there
-    std::vector<std::string> sentences;  ///< about damage that was found
-    std::size_t lost = 0;                ///< rows that are pending for it
+  struct CloseReport {
+    bool stopped = false;               ///< it was asked to stop: the journals are still there
+    std::vector<std::string> messages;  ///< about damage that was found
+    std::size_t lost = 0;               ///< rows that are pending for it
   };
   /// Ends the session, with these attributes added to its own. Of a `finished` run one plain HDF5
   /// file is left; that of any other keeps its journals, so that it ends at once. A session that
   /// stored nothing and is not finished leaves nothing behind.
-  Closed close(const Attributes& end_of_session, bool finished = true, const StopAsked& stop = {});
+  CloseReport close(const Attributes& end_of_session, bool finished = true,
+                    const StopPredicate& stop = {});
 
  private:
   [[nodiscard]] const std::filesystem::path& path() const { return claim_.path; }
@@ -111,25 +114,26 @@ class ResultStore {
   void create_file();
   void remove_leftovers();
   void begin_journal();
-  [[nodiscard]] store::Row to_stored_row(const PlanResult& result) const;
-  void add_to_batch(const store::Row& row, const PlanResult& result);
+  [[nodiscard]] store::ResultRow to_stored_row(const PlanResult& result) const;
+  void add_to_batch(const store::ResultRow& row, const PlanResult& result);
   void end_session(const Attributes& end, bool finished);
   /// False if it was stopped.
-  bool fold_all(const StopAsked& stop);
+  bool compact_all(const StopPredicate& stop);
   void remove_all();
 
   ResultClaim claim_;
-  StorePlan plan_;
+  ResultFileSpec plan_;
   Attributes session_;
-  std::unique_ptr<store::View> found_;  ///< what is there, until the session begins; null if new
+  std::unique_ptr<store::Snapshot>
+      existing_;  ///< what is there, until the session begins; null if new
   std::unique_ptr<store::ResultFile> file_;
   std::unique_ptr<store::JournalWriter> journal_;
   std::size_t stored_ = 0;
   bool is_first_ = false;                 ///< there was nothing of this name before
   std::atomic<std::uint64_t> bytes_ = 0;  ///< of the file and its journals
   double bytes_per_s_ = 100e6;
-  bool given_up_ = false;
-  Closed closed_;
+  bool poisoned_ = false;
+  CloseReport closed_;
 };
 
 }  // namespace wallheat

@@ -6,7 +6,7 @@
 namespace wallheat {
 
 /// To resume a run. More options may follow.
-inline constexpr const char* resume_same = "run the same command with --resume";
+inline constexpr const char* resume_hint = "run the same command with --resume";
 
 /// If the command of the run is not known.
 [[nodiscard]] inline std::string resume_command(const std::string& file) {
@@ -24,6 +24,6 @@ inline constexpr const char* unknown_spacing =
 
 /// What solves failed plans again, after one of the two above: --resume alone passes over those
 /// that have failed --max-attempts times.
-inline constexpr const char* and_retry_failed = " --retry-failed";
+inline constexpr const char* retry_failed_suffix = " --retry-failed";
 
 }  // namespace wallheat

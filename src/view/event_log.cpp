@@ -26,12 +26,12 @@ Json of_worker(int rank, const std::string& host, const std::string& device) {
 }
 
 Json of(const WorkerInfo& worker) {
-  return of_worker(worker.rank, worker.facts.host, worker.facts.device);
+  return of_worker(worker.rank, worker.properties.host, worker.properties.device);
 }
 
-Json equipment_of(const WorkerFacts& facts) {
-  Json json{{"threads", facts.lanes}, {"cpus", facts.bound_cpus}};
-  if (const auto& gpu = facts.gpu)
+Json equipment_of(const WorkerProperties& properties) {
+  Json json{{"threads", properties.slots}, {"cpus", properties.bound_cpus}};
+  if (const auto& gpu = properties.gpu)
     json["gpu"] = {{"ordinal", gpu->ordinal},
                    {"name", gpu->name},
                    {"uuid", gpu->uuid},
@@ -89,48 +89,48 @@ void EventLog::add(const Event& event, const PlanResult& result) {
   using enum Event::Kind;
   switch (event.kind) {
     case worker_ready:
-      return put("worker_ready", with(of(*event.worker), equipment_of(event.worker->facts)));
-    case worker_back:
-      return put("worker_back", with(of(*event.worker), equipment_of(event.worker->facts)));
-    case worker_left:
+      return put("worker_ready", with(of(*event.worker), equipment_of(event.worker->properties)));
+    case worker_recovered:
+      return put("worker_back", with(of(*event.worker), equipment_of(event.worker->properties)));
+    case worker_departed:
       return put("worker_left", with(of(*event.worker), {{"reason", event.reason}}));
     case worker_lost:
       return put("worker_left", with(of(*event.worker),
                                      {{"reason", "silent for " + duration_text(event.seconds)}}));
     case started:
       return put("start", with(of(*event.worker), {{"id", result.id}}));
-    case heard:
-      if (const auto& gpu = event.report->gpu)
+    case worker_report:
+      if (const auto& gpu = event.report->gpu_sample)
         put("gpu_sample", with(of(*event.worker), to_json(*gpu)));
       return;
-    case stored:
-    case lost: {
+    case finished:
+    case plan_given_up: {
       Json json = of(result);
-      if (!event.device_times.kernel.empty()) json["gpu"] = to_json(event.device_times);
+      if (!event.gpu_times.kernel.empty()) json["gpu"] = to_json(event.gpu_times);
       return put(result.status == PlanStatus::failed ? "failure" : "result", json);
     }
-    case failed_try:
+    case attempt_failed:
       return put("failed_try", of(result));
     case conflict:
       return put("conflict", of(result));
     case stopping:
       return put("stopping", {{"reason", event.reason}});
-    case abandoned:
+    case aborted:
       return put("abandoned", {{"id", result.id},
                                {"attempts", result.attempts},
-                               {"seconds", event.last.seconds},
-                               {"iterations", event.last.iterations}});
-    case repeated:
+                               {"seconds", event.progress.seconds},
+                               {"iterations", event.progress.iterations}});
+    case duplicate_result:
       return;
   }
 }
 
-void EventLog::gpu_usage(const WorkerStatus& worker, const GpuUsage& usage) {
+void EventLog::add_gpu_usage(const WorkerStatus& worker, const GpuUsage& usage) {
   put("gpu_usage",
       with(of_worker(worker.rank, worker.host, worker.device), to_json(usage, worker.plans)));
 }
 
-void EventLog::run(const std::string& event) { put(event, Json::object()); }
+void EventLog::add_run_event(const std::string& event) { put(event, Json::object()); }
 
 void EventLog::flush() {
   for (std::string_view left = lines_; !left.empty();) {
@@ -144,7 +144,7 @@ void EventLog::flush() {
   lines_.clear();
 }
 
-GpuTimesOfPlans gpu_times_in(const std::filesystem::path& events) {
+GpuTimesOfPlans read_gpu_times(const std::filesystem::path& events) {
   std::ifstream lines(events);
   if (!lines)
     throw RunError("the event log " + events.string() + " cannot be read: " + std::strerror(errno));

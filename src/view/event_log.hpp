@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/gpu_figures.hpp"
+#include "core/gpu_stats.hpp"
 #include "core/input_file.hpp"
 #include "core/machine.hpp"
 #include "queue/messages.hpp"
@@ -26,9 +26,9 @@ class EventLog {
   /// Those that change nothing (a repeated answer) have no line.
   void add(const Event& event, const PlanResult& row);
   /// At the end: what a worker's GPU did over the run.
-  void gpu_usage(const WorkerStatus& worker, const GpuUsage& usage);
+  void add_gpu_usage(const WorkerStatus& worker, const GpuUsage& usage);
   /// The run itself: it begins or ends.
-  void run(const std::string& event);
+  void add_run_event(const std::string& event);
   /// Writes what has gathered. Throws RunError if the file cannot be written; then it is of no use
   /// any more.
   void flush();
@@ -46,6 +46,6 @@ using GpuTimesOfPlans = std::map<std::pair<std::string, double>, GpuPlanTimes>;
 
 /// From the results in an event log; lines that are cut short or of something else count for
 /// nothing. Throws RunError if the file cannot be read or has no event.
-[[nodiscard]] GpuTimesOfPlans gpu_times_in(const std::filesystem::path& events);
+[[nodiscard]] GpuTimesOfPlans read_gpu_times(const std::filesystem::path& events);
 
 }  // namespace wallheat

@@ -38,7 +38,7 @@ GpuPlanTimes gpu_plan_times_from_json(const Json& json) {
           .threads = json.at("block").get<std::int32_t>()};
 }
 
-std::vector<std::string> kernel_table(const std::map<std::string, Spread>& kernels) {
+std::vector<std::string> kernel_table(const std::map<std::string, SampleStats>& kernels) {
   std::vector<std::string> lines;
   constexpr const char* columns = "{:<10}  {:>8}  {:>9}  {:>8}  {:>8}  {:>10}";
   for (const auto& [name, seconds] : kernels) {
@@ -47,8 +47,8 @@ std::vector<std::string> kernel_table(const std::map<std::string, Spread>& kerne
           fmt::format(columns, "kernel", "plans", "total s", "mean ms", "least ms", "largest ms"));
     const auto number = [](double value) { return fmt::format("{:.3f}", value); };
     lines.push_back(fmt::format(columns, name, seconds.count(), number(seconds.sum()),
-                                number(1e3 * seconds.mean()), number(1e3 * seconds.least()),
-                                number(1e3 * seconds.largest())));
+                                number(1e3 * seconds.mean()), number(1e3 * seconds.min()),
+                                number(1e3 * seconds.max())));
   }
   return lines;
 }
@@ -61,14 +61,14 @@ Json to_json(const GpuSample& sample) {
 }
 
 double energy_per_plan(const GpuUsage& usage, std::size_t plans) {
-  return plans == 0 ? GpuSample::unknown : usage.energy_j / static_cast<double>(plans);
+  return plans == 0 ? nan_value : usage.energy_j / static_cast<double>(plans);
 }
 
 Json to_json(const GpuUsage& usage, std::size_t plans) {
   Json json{{"plans", plans}, {"samples", usage.samples}};
-  const auto add = [&](const std::string& name, const Spread& reading) {
+  const auto add = [&](const std::string& name, const SampleStats& reading) {
     add_known(json, name + "_mean", reading.mean());
-    add_known(json, name + "_max", reading.largest());
+    add_known(json, name + "_max", reading.max());
   };
   add("utilisation_pct", usage.utilisation_pct);
   add("memory_used_bytes", usage.memory_used_bytes);
@@ -94,12 +94,12 @@ std::string gpu_text(const GpuSample& sample) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string cell_of(double number, int digits) {
+std::string table_cell(double number, int digits) {
   return std::isnan(number) ? "-" : fmt::format("{:.{}f}", number, digits);
 }
 
-std::string cell_of(const Spread& reading) {
-  return fmt::format("{} / {}", cell_of(reading.mean()), cell_of(reading.largest()));
+std::string table_cell(const SampleStats& reading) {
+  return fmt::format("{} / {}", table_cell(reading.mean()), table_cell(reading.max()));
 }
 
 }  // namespace wallheat

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/gpu_figures.hpp"
+#include "core/gpu_stats.hpp"
 #include "view/json_forward.hpp"
 
 namespace wallheat {
@@ -17,7 +17,8 @@ namespace wallheat {
 
 /// Title and a line a kernel: its plans, and their total, mean, least and largest time, of the
 /// seconds for plans of each, by its name; empty if there is none.
-[[nodiscard]] std::vector<std::string> kernel_table(const std::map<std::string, Spread>& kernels);
+[[nodiscard]] std::vector<std::string> kernel_table(
+    const std::map<std::string, SampleStats>& kernels);
 
 /// The readings that are known, each under its name in GpuSample.
 [[nodiscard]] Json to_json(const GpuSample& sample);
@@ -30,7 +31,7 @@ namespace wallheat {
 /// is.
 [[nodiscard]] std::string gpu_text(const GpuSample& sample);
 /// For a table: "95 / 100", and a number; "-" for what is not known.
-[[nodiscard]] std::string cell_of(const Spread& reading);
-[[nodiscard]] std::string cell_of(double number, int digits = 0);
+[[nodiscard]] std::string table_cell(const SampleStats& reading);
+[[nodiscard]] std::string table_cell(double number, int digits = 0);
 
 }  // namespace wallheat

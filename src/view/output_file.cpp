@@ -91,7 +91,7 @@ void write_output(const fs::path& file, const std::function<void(std::ostream& o
   const fs::path temporary = fmt::format("{}.{}.new", path.string(), ::getpid());
   File out(temporary, O_CREAT | O_EXCL | O_WRONLY | O_APPEND);
   try {
-    take_rights_of(path, out);
+    copy_owner_and_mode(path, out);
     Appending buffer(out);
     std::ostream stream(&buffer);
     stream.exceptions(std::ios::badbit);  // passes on what the file throws

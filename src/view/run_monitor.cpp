@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "core/answer.hpp"
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "view/advice.hpp"
 #include "wallheat/error.hpp"
@@ -38,22 +38,22 @@ RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> ev
       progress_(start, std::move(id_of), has_ranks, now),
       live_status_(live_status),
       now_(now) {
-  if (events_) events_->run("run_started");
+  if (events_) events_->add_run_event("run_started");
   status_.state = "running";
   // A launcher watches for it.
   live_status_.write(this->status(status_.state, std::numeric_limits<double>::quiet_NaN()));
 }
 
-void RunMonitor::hear(const Event& event, const PlanResult& row) {
-  say(event, row);  // first: it tells of what a plan was before
-  progress_.hear(event, row);
+void RunMonitor::on_event(const Event& event, const PlanResult& row) {
+  log_event(event, row);  // first: it tells of what a plan was before
+  progress_.on_event(event, row);
   if (event.kind == Event::Kind::worker_ready) last_ready_ = now_();
   if (event.kind == Event::Kind::stopping) status_.state = "draining";
   if (events_) events_->add(event, row);
 }
 
 std::string RunMonitor::name_of(int rank, const std::string& host) const {
-  return fmt::format("{} {}{}", progress_.worker_word(), rank, host.empty() ? "" : " on " + host);
+  return fmt::format("{} {}{}", progress_.worker_label(), rank, host.empty() ? "" : " on " + host);
 }
 
 /// Those that got ready since the last time; the first time with the table's head.
@@ -66,9 +66,9 @@ void RunMonitor::show_workers() {
   std::sort(shown_workers_.begin() + first, shown_workers_.end(),
             [](const auto& a, const auto& b) { return a.rank < b.rank; });
   if (ready.size() == 1) {
-    const WorkerFacts& only = ready.front().facts;
-    log_.info("{} of {} on {}, cpus {}", counted(only.lanes, "thread"), only.device, only.host,
-              places_text(only));
+    const WorkerProperties& only = ready.front().properties;
+    log_.info("{} of {} on {}, cpus {}", count_text(only.slots, "thread"), only.device, only.host,
+              binding_text(only));
   } else {
     const std::vector<std::string> table = progress_.worker_table(shown_workers_);
     if (before <= 1) log_.info("{}", table.front());
@@ -77,44 +77,46 @@ void RunMonitor::show_workers() {
   std::map<std::string, std::vector<int>> without_gpu;  // reason -> ranks
   std::map<std::string, std::vector<int>> limited;      // clause -> ranks
   for (auto each = shown_workers_.begin() + first; each != shown_workers_.end(); ++each) {
-    if (!each->facts.no_gpu.empty()) without_gpu[each->facts.no_gpu].push_back(each->rank);
-    if (!each->facts.why_limited.empty()) limited[each->facts.why_limited].push_back(each->rank);
+    if (!each->properties.no_gpu_reason.empty())
+      without_gpu[each->properties.no_gpu_reason].push_back(each->rank);
+    if (!each->properties.core_limit_reason.empty())
+      limited[each->properties.core_limit_reason].push_back(each->rank);
   }
   const auto of = [&](const std::vector<int>& ranks) {
     if (!progress_.has_ranks() && ready.size() == 1) return std::string();
-    return fmt::format("{} {}: ", progress_.worker_word(), folded_list(ranks));
+    return fmt::format("{} {}: ", progress_.worker_label(), compress_ranges(ranks));
   };
   for (const auto& [reason, ranks] : without_gpu) log_.info("{}on the CPU: {}", of(ranks), reason);
   for (const auto& [clause, ranks] : limited) log_.warn("{}{}", of(ranks), clause);
 }
 
-void RunMonitor::say(const Event& event, const PlanResult& result) {
-  const auto worker = [&] { return name_of(event.worker->rank, event.worker->facts.host); };
+void RunMonitor::log_event(const Event& event, const PlanResult& result) {
+  const auto worker = [&] { return name_of(event.worker->rank, event.worker->properties.host); };
   switch (event.kind) {
-    case Event::Kind::stored:
-    case Event::Kind::lost:
-      return say(result);
-    case Event::Kind::failed_try:
+    case Event::Kind::finished:
+    case Event::Kind::plan_given_up:
+      return log_event(result);
+    case Event::Kind::attempt_failed:
       return log_.warn("plan {} failed (failure {}, to be tried again): {}", result.id,
                        result.failures, result.error);
     case Event::Kind::conflict:
       return log_.log(LogLevel::err, "plan {}: {}", result.id, result.error);
-    case Event::Kind::worker_left:
+    case Event::Kind::worker_departed:
       return log_.info("{} has left: {}", worker(), event.reason);
     case Event::Kind::worker_lost:
       return log_.warn("{} is lost (silent for {}); its plans go to others", worker(),
                        duration_text(event.seconds));
-    case Event::Kind::worker_back:
+    case Event::Kind::worker_recovered:
       return log_.warn("{} has been heard again and gets work", worker());
     case Event::Kind::stopping:
       return log_.warn("stopping ({}): abandoning the plans at hand, storing the rest",
                        event.reason);
-    case Event::Kind::abandoned:
+    case Event::Kind::aborted:
       return log_.log(LogLevel::debug,
                       "plan {} is abandoned at iteration {} after {}; it was started {} in all",
-                      result.id, event.last.iterations, duration_text(event.last.seconds),
-                      counted(static_cast<std::size_t>(result.attempts), "time"));
-    case Event::Kind::heard:
+                      result.id, event.progress.iterations, duration_text(event.progress.seconds),
+                      count_text(static_cast<std::size_t>(result.attempts), "time"));
+    case Event::Kind::worker_report:
       for (const PlanProgress& plan : event.report->running)
         log_.log(LogLevel::trace, "{}: plan {} for {}, iteration {}, delta {:.3g}", worker(),
                  progress_.id_of(plan.plan), duration_text(plan.seconds), plan.iterations,
@@ -125,7 +127,7 @@ void RunMonitor::say(const Event& event, const PlanResult& result) {
   }
 }
 
-void RunMonitor::say(const PlanResult& stored) {
+void RunMonitor::log_event(const PlanResult& stored) {
   if (stored.status == PlanStatus::failed)
     return log_.warn("plan {} failed: {}", stored.id, stored.error);
   if (progress_.tally().failed_plans.contains(stored.index))
@@ -135,16 +137,16 @@ void RunMonitor::say(const PlanResult& stored) {
   const double mean = stored.statistics.mean_temp;  // NaN if there is no room
   const double deviation = stored.statistics.std_temp;
   const bool is_odd = std::abs(mean) > hardly_celsius || deviation > hardly_celsius;
-  if (is_odd && ++odd_temperatures_ == 1)
+  if (is_odd && ++implausible_temperatures_ == 1)
     log_.warn(
         "plan {} has a mean temperature of {:.6g} and a standard deviation of {:.6g}: that is "
         "hardly °C; see that its walls and start values are (said once)",
         stored.id, mean, deviation);
-  if (is_far_from_steady(stored) && ++early_stops_ == 1)
+  if (is_far_from_steady(stored) && ++far_from_steady_ == 1)
     log_.warn("plan {} stopped after {} iterations, {} (said once)", stored.id, stored.iterations,
               far_from_steady);
   log_.log(LogLevel::debug, "plan {}: {} after {} iterations in {:.3f} s by {} {}", stored.id,
-           to_string(stored.status), stored.iterations, stored.seconds, progress_.worker_word(),
+           to_string(stored.status), stored.iterations, stored.seconds, progress_.worker_label(),
            stored.rank);
 }
 
@@ -153,7 +155,7 @@ RunStatus RunMonitor::status(const std::string& state, double seconds_left) cons
   status.written_utc = utc_now();
   status.state = state;
   if (std::isfinite(seconds_left)) status.seconds_left = seconds_left;
-  progress_.put_into(status);
+  progress_.fill_status(status);
   return status;
 }
 
@@ -193,18 +195,18 @@ std::string RunMonitor::rate_text() const {
 
 std::string RunMonitor::progress_text(double seconds_left) const {
   const RunTally& tally = progress_.tally();
-  const std::size_t done = tally.total - tally.left();
+  const std::size_t done = tally.total - tally.remaining();
   const std::string left =
       std::isfinite(seconds_left) ? fmt::format(", {} left", duration_text(seconds_left)) : "";
   const std::string rate = tally.solved > 0 ? ", " + rate_text() : "";
-  std::string text = fmt::format("{} of {}{}, {} failed{}", done, counted(tally.total, "plan"),
+  std::string text = fmt::format("{} of {}{}, {} failed{}", done, count_text(tally.total, "plan"),
                                  rate, tally.failed + tally.given_up, left);
   if (style_ != ProgressStyle::bar) return text;
   constexpr std::size_t widest = 30;
   constexpr std::size_t least = 5;  // a shorter one says nothing
   constexpr std::size_t frame = 3;
-  if (bar_room() < text.size() + frame + least) return text;
-  const std::size_t width = std::min(widest, bar_room() - text.size() - frame);
+  if (progress_bar_width() < text.size() + frame + least) return text;
+  const std::size_t width = std::min(widest, progress_bar_width() - text.size() - frame);
   const std::size_t filled = tally.total == 0 ? width : width * done / tally.total;
   return fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '.'), text);
 }
@@ -213,30 +215,30 @@ void RunMonitor::finish(const std::string& event) {
   progress_.end();
   log_.show_bar("");
   show_workers();
-  const auto say_table = [this](const std::vector<std::string>& table) {
+  const auto log_table = [this](const std::vector<std::string>& table) {
     for (const std::string& row : table) log_.info("{}", row);
   };
   const auto& workers = progress_.workers();
   if (workers.size() == 1)
     log_.info("threads were busy {:.0f} % of the time",
               progress_.busy_pct(workers.begin()->second));
-  if (workers.size() > 1) say_table(progress_.work_table());
-  if (odd_temperatures_ > 1)
-    log_.warn("{} plans have temperatures that are hardly °C", odd_temperatures_);
-  if (early_stops_ > 1) log_.warn("{} plans are {}", early_stops_, far_from_steady);
-  say_table(progress_.gpu_table());
-  say_table(progress_.kernel_table());
-  if (const GpuSessionTimes& spent = progress_.gpu_times(); spent.all() > 0)
+  if (workers.size() > 1) log_table(progress_.work_table());
+  if (implausible_temperatures_ > 1)
+    log_.warn("{} plans have temperatures that are hardly °C", implausible_temperatures_);
+  if (far_from_steady_ > 1) log_.warn("{} plans are {}", far_from_steady_, far_from_steady);
+  log_table(progress_.gpu_table());
+  log_table(progress_.kernel_table());
+  if (const GpuTimeTotals& spent = progress_.gpu_times(); spent.total() > 0)
     log_.info(
         "of the {} that threads were at plans on GPUs: kernels {:.0f} %, upload {:.0f} %, download "
         "{:.0f} %, the host's work {:.0f} %, waiting for the driver {:.0f} %",
-        duration_text(spent.all()), 100 * spent.kernel / spent.all(),
-        100 * spent.upload / spent.all(), 100 * spent.download / spent.all(),
-        100 * spent.host / spent.all(), 100 * spent.waiting / spent.all());
+        duration_text(spent.total()), 100 * spent.kernel / spent.total(),
+        100 * spent.upload / spent.total(), 100 * spent.download / spent.total(),
+        100 * spent.host / spent.total(), 100 * spent.waiting / spent.total());
   if (!events_) return;
   for (const auto& [rank, worker] : workers)
-    if (worker.gpu.samples > 0) events_->gpu_usage(worker.status, worker.gpu);
-  events_->run(event);
+    if (worker.gpu.samples > 0) events_->add_gpu_usage(worker.status, worker.gpu);
+  events_->add_run_event(event);
   flush_events();
 }
 

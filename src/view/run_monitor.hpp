@@ -31,7 +31,7 @@ class RunMonitor {
   RunMonitor(const RunMonitor&) = delete;
   RunMonitor& operator=(const RunMonitor&) = delete;
 
-  void hear(const Event& event, const PlanResult& row = {});
+  void on_event(const Event& event, const PlanResult& row = {});
   /// To be called several times a second: what is shown of the run is to be true. seconds_left may
   /// be NaN.
   void tick(double seconds_left);
@@ -46,8 +46,8 @@ class RunMonitor {
   [[nodiscard]] std::string rate_text() const;
 
  private:
-  void say(const Event& event, const PlanResult& row);
-  void say(const PlanResult& stored);
+  void log_event(const Event& event, const PlanResult& row);
+  void log_event(const PlanResult& stored);
   void show_workers();
   [[nodiscard]] std::string name_of(int rank, const std::string& host) const;
   [[nodiscard]] std::string progress_text(double seconds_left) const;
@@ -61,8 +61,8 @@ class RunMonitor {
   RunProgress progress_;
   LiveStatus& live_status_;
   std::function<Clock::time_point()> now_;
-  std::size_t odd_temperatures_ = 0;  // plans
-  std::size_t early_stops_ = 0;       // plans
+  std::size_t implausible_temperatures_ = 0;  // plans
+  std::size_t far_from_steady_ = 0;           // plans
   mutable std::optional<RateUnit> rate_unit_;
   Clock::time_point status_written_;
   Clock::time_point shown_ = now_();

@@ -13,7 +13,7 @@
 
 namespace wallheat {
 
-void ThreadTime::add(const PlanResult& result) {
+void SolverTime::add(const PlanResult& result) {
   seconds_ += result.seconds;
   if (std::isnan(result.cpu_s)) return;
   known_s_ += result.seconds;
@@ -23,16 +23,16 @@ void ThreadTime::add(const PlanResult& result) {
   of_cpus_s_ += result.cpu_s;
 }
 
-double ThreadTime::cpu_seconds() const {
+double SolverTime::cpu_seconds() const {
   return known_s_ > 0 ? cpu_s_ : std::numeric_limits<double>::quiet_NaN();
 }
 
-bool ThreadTime::cores_were_shared() const {
-  constexpr double least_s = 1;  // of less, the system's own clock tick is a part
-  return on_cpus_s_ > least_s && of_cpus_s_ < 0.8 * on_cpus_s_;
+bool SolverTime::cores_were_shared() const {
+  constexpr double min_s = 1;  // of less, the system's own clock tick is a part
+  return on_cpus_s_ > min_s && of_cpus_s_ < 0.8 * on_cpus_s_;
 }
 
-std::string ThreadTime::text() const {
+std::string SolverTime::text() const {
   if (!(known_s_ > 0)) return fmt::format("{} of solver threads", duration_text(seconds_));
   const std::string cpu = fmt::format("{} of CPU time", duration_text(cpu_s_));
   if (cores_were_shared())
@@ -41,7 +41,7 @@ std::string ThreadTime::text() const {
   return cpu;
 }
 
-std::string folded_list(std::vector<int> numbers) {
+std::string compress_ranges(std::vector<int> numbers) {
   std::sort(numbers.begin(), numbers.end());
   std::vector<std::string> runs;
   for (std::size_t i = 0; i < numbers.size();) {
@@ -54,8 +54,8 @@ std::string folded_list(std::vector<int> numbers) {
   return fmt::format("{}", fmt::join(runs, ","));
 }
 
-std::string places_text(const WorkerFacts& worker) {
-  std::string text = folded_list(worker.bound_cpus);
+std::string binding_text(const WorkerProperties& worker) {
+  std::string text = compress_ranges(worker.bound_cpus);
   if (const auto& gpu = worker.gpu)
     text +=
         fmt::format("  GPU {}: {}, {:.0f} GiB, {}", gpu->ordinal, gpu->uuid,
@@ -73,28 +73,28 @@ RunProgress::Worker& RunProgress::worker(int rank) {
   if (is_new) {
     found->second.status.rank = rank;
     found->second.status.state = "working";
-    found->second.heard = now_();
+    found->second.has_reported = now_();
   }
   return found->second;
 }
 
 /// A result is spent time of the run, and of the worker that gave it.
-void RunProgress::spend(const PlanResult& row) {
+void RunProgress::add_time_spent(const PlanResult& row) {
   tally_.spent.add(row);
   worker(row.rank).spent.add(row);
 }
 
-void RunProgress::hear(const Event& event, const PlanResult& row) {
+void RunProgress::on_event(const Event& event, const PlanResult& row) {
   switch (event.kind) {
-    case Event::Kind::stored:
+    case Event::Kind::finished:
       ++worker(row.rank).status.plans;
-      if (const GpuPlanTimes& times = event.device_times; !times.kernel.empty()) {
+      if (const GpuPlanTimes& times = event.gpu_times; !times.kernel.empty()) {
         kernel_s_[times.kernel].add(times.kernel_s);
         gpu_times_.add(times, static_cast<double>(row.phases.solve_s));
       }
       [[fallthrough]];
-    case Event::Kind::lost:
-      spend(row);
+    case Event::Kind::plan_given_up:
+      add_time_spent(row);
       if (row.status == PlanStatus::failed) {
         tally_.failed_seconds += row.seconds;
         tally_.failed_plans.insert(row.index);
@@ -103,45 +103,45 @@ void RunProgress::hear(const Event& event, const PlanResult& row) {
         tally_.failed_plans.erase(row.index);
       }
       break;
-    case Event::Kind::failed_try:
-      ++tally_.failed_tries;
+    case Event::Kind::attempt_failed:
+      ++tally_.retried_failures;
       tally_.failed_seconds += row.seconds;
-      spend(row);
+      add_time_spent(row);
       break;
-    case Event::Kind::repeated:
-      tally_.repeated_seconds += row.seconds;
-      spend(row);
+    case Event::Kind::duplicate_result:
+      tally_.duplicate_seconds += row.seconds;
+      add_time_spent(row);
       break;
     case Event::Kind::conflict:
       --tally_.solved;
       tally_.failed_plans.insert(row.index);
       break;
-    case Event::Kind::abandoned:
-      tally_.abandoned_seconds += event.last.seconds;
-      abandoned_.push_back(event);
+    case Event::Kind::aborted:
+      tally_.aborted_seconds += event.progress.seconds;
+      aborted_.push_back(event);
       break;
     case Event::Kind::worker_ready: {
       ready_.push_back(*event.worker);
       WorkerStatus& status = worker(event.worker->rank).status;
-      status.host = event.worker->facts.host;
-      status.device = event.worker->facts.device;
-      status.threads = event.worker->facts.lanes;
+      status.host = event.worker->properties.host;
+      status.device = event.worker->properties.device;
+      status.threads = event.worker->properties.slots;
       status.gpu.reset();
       status.state = "working";
       break;
     }
-    case Event::Kind::worker_back:
+    case Event::Kind::worker_recovered:
       worker(event.worker->rank).status.state = "working";
       break;
-    case Event::Kind::worker_left:
+    case Event::Kind::worker_departed:
       // One that never got ready, as it was refused, has no row.
       if (workers_.contains(event.worker->rank)) worker(event.worker->rank).status.state = "left";
       break;
     case Event::Kind::worker_lost:
       worker(event.worker->rank).status.state = "lost";
       break;
-    case Event::Kind::heard:
-      hear_report(worker(event.worker->rank), *event.report);
+    case Event::Kind::worker_report:
+      on_report(worker(event.worker->rank), *event.report);
       break;
     case Event::Kind::started:
     case Event::Kind::stopping:
@@ -150,12 +150,12 @@ void RunProgress::hear(const Event& event, const PlanResult& row) {
   tally_.failed = tally_.failed_plans.size();
 }
 
-void RunProgress::hear_report(Worker& worker, const WorkerReport& report) {
-  worker.heard = now_();
+void RunProgress::on_report(Worker& worker, const WorkerReport& report) {
+  worker.has_reported = now_();
   WorkerStatus& status = worker.status;
   const std::vector<PlanProgress>& running = report.running;
   status.running_plans = running.size();
-  std::vector<PlanProgress> longest(std::min(running.size(), most_running_shown));
+  std::vector<PlanProgress> longest(std::min(running.size(), max_running_listed));
   std::partial_sort_copy(running.begin(), running.end(), longest.begin(), longest.end(),
                          [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   status.running.clear();
@@ -164,42 +164,42 @@ void RunProgress::hear_report(Worker& worker, const WorkerReport& report) {
   if (status.state == "working" || status.state == "idle")
     status.state = running.empty() ? "idle" : "working";
   status.peak_memory = std::max(status.peak_memory, report.peak_memory);
-  if (!report.gpu) return;
+  if (!report.gpu_sample) return;
   // One of an idle GPU, as when the worker gets ready, would make a short run's means false.
-  if (!running.empty()) worker.gpu.add(*report.gpu);
-  status.gpu = report.gpu;
+  if (!running.empty()) worker.gpu.add(*report.gpu_sample);
+  status.gpu = report.gpu_sample;
 }
 
-void RunProgress::put_into(RunStatus& status) const {
+void RunProgress::fill_status(RunStatus& status) const {
   status.total = tally_.total;
   status.restored = tally_.restored;
   status.solved = tally_.solved;
   status.failed = tally_.failed;
-  status.left = tally_.left();
+  status.left = tally_.remaining();
   status.plans_per_s = plans_per_s();
   for (const auto& [rank, worker] : workers_) {
     ++status.worker_states[worker.status.state];
     if (worker.status.state == "working") status.running += worker.status.running_plans;
   }
   status.running = std::min(status.running, status.left);  // some run twice
-  for (const int rank : ranks_to_tell_of()) {
+  for (const int rank : ranks_to_list()) {
     const Worker& worker = workers_.at(rank);
     status.workers.push_back(worker.status);
-    status.workers.back().last_heard_s = seconds_since(worker.heard, now_());
+    status.workers.back().last_heard_s = seconds_since(worker.has_reported, now_());
   }
 }
 
 /// In order. Of many, those about which one would ask.
-std::vector<int> RunProgress::ranks_to_tell_of() const {
+std::vector<int> RunProgress::ranks_to_list() const {
   std::vector<std::pair<double, int>> found;  // minus the concern; rank
   for (const auto& [rank, worker] : workers_) {
-    double concern = seconds_since(worker.heard, now_());
+    double concern = seconds_since(worker.has_reported, now_());
     for (const RunningPlan& plan : worker.status.running) concern = std::max(concern, plan.seconds);
     if (worker.status.state == "lost") concern = std::numeric_limits<double>::infinity();
     if (worker.status.state == "left") concern = 0;
     found.emplace_back(-concern, rank);
   }
-  const std::size_t shown = std::min(found.size(), most_workers_shown);
+  const std::size_t shown = std::min(found.size(), max_workers_listed);
   const auto end = found.begin() + static_cast<std::ptrdiff_t>(shown);
   std::partial_sort(found.begin(), end, found.end());
   std::vector<int> ranks;
@@ -229,10 +229,10 @@ Attributes RunProgress::session_attributes(std::int64_t peak_memory) const {
                         {"threads", std::to_string(threads)},
                         {"plans_at_once", std::to_string(plans_at_once)},
                         {"failed_seconds", seconds(tally_.failed_seconds)},
-                        {"repeated_seconds", seconds(tally_.repeated_seconds)},
-                        {"abandoned_seconds", seconds(tally_.abandoned_seconds)}};
-  for (const GpuSessionPart& part : gpu_session_parts)
-    if (gpu_times_.all() > 0) attributes[part.name] = seconds(gpu_times_.*part.seconds);
+                        {"repeated_seconds", seconds(tally_.duplicate_seconds)},
+                        {"abandoned_seconds", seconds(tally_.aborted_seconds)}};
+  for (const GpuTimeCategory& part : gpu_time_categories)
+    if (gpu_times_.total() > 0) attributes[part.name] = seconds(gpu_times_.*part.seconds);
   std::vector<WorkerInfo> ready = ready_;
   std::ranges::stable_sort(ready, {}, &WorkerInfo::rank);
   for (const auto& [name, table] : {std::pair("workers", worker_table(ready)),
@@ -243,17 +243,17 @@ Attributes RunProgress::session_attributes(std::int64_t peak_memory) const {
 }
 
 std::vector<std::string> RunProgress::worker_table(const std::vector<WorkerInfo>& workers) const {
-  std::vector<std::vector<std::string>> rows{{worker_word(), "host", "device", "threads", "cpus"}};
-  for (const auto& [rank, facts] : workers)
-    rows.push_back({fmt::format("{}", rank), facts.host, facts.device,
-                    fmt::format("{}", facts.lanes), places_text(facts)});
+  std::vector<std::vector<std::string>> rows{{worker_label(), "host", "device", "threads", "cpus"}};
+  for (const auto& [rank, properties] : workers)
+    rows.push_back({fmt::format("{}", rank), properties.host, properties.device,
+                    fmt::format("{}", properties.slots), binding_text(properties)});
   if (workers.empty()) return {};
   return table_lines("rllrl", rows);
 }
 
 std::vector<std::string> RunProgress::work_table() const {
   std::vector<std::vector<std::string>> rows{
-      {worker_word(), "host", "plans", "CPU time", "busy", "memory"}};
+      {worker_label(), "host", "plans", "CPU time", "busy", "memory"}};
   for (const auto& [rank, worker] : workers_)
     rows.push_back(
         {fmt::format("{}", rank), worker.status.host, fmt::format("{}", worker.status.plans),
@@ -268,18 +268,18 @@ double RunProgress::busy_pct(const Worker& worker) const {
 }
 
 std::vector<std::string> RunProgress::gpu_table() const {
-  std::vector<std::vector<std::string>> rows{{worker_word(), "GPU of", "busy %", "memory GB",
+  std::vector<std::vector<std::string>> rows{{worker_label(), "GPU of", "busy %", "memory GB",
                                               "power W", "°C", "clock MHz", "energy J", "plans",
                                               "J/plan"}};
   for (const auto& [rank, worker] : workers_) {
     const GpuUsage& gpu = worker.gpu;
     const std::size_t plans = worker.status.plans;
     if (gpu.samples > 0)
-      rows.push_back({fmt::format("{}", rank), worker.status.host, cell_of(gpu.utilisation_pct),
-                      cell_of(gpu.memory_used_bytes.largest() * 1e-9, 1), cell_of(gpu.power_w),
-                      cell_of(gpu.temperature_c.largest()), cell_of(gpu.sm_clock_mhz.mean()),
-                      cell_of(gpu.energy_j), fmt::format("{}", plans),
-                      cell_of(energy_per_plan(gpu, plans), 2)});
+      rows.push_back({fmt::format("{}", rank), worker.status.host, table_cell(gpu.utilisation_pct),
+                      table_cell(gpu.memory_used_bytes.max() * 1e-9, 1), table_cell(gpu.power_w),
+                      table_cell(gpu.temperature_c.max()), table_cell(gpu.sm_clock_mhz.mean()),
+                      table_cell(gpu.energy_j), fmt::format("{}", plans),
+                      table_cell(energy_per_plan(gpu, plans), 2)});
   }
   if (rows.size() == 1) return {};
   return table_lines("rlrrrrrrrr", rows);

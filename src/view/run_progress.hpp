@@ -20,7 +20,7 @@
 namespace wallheat {
 
 /// What plans took, in s: the time of solver threads, and for how much of it they had a core.
-class ThreadTime {
+class SolverTime {
  public:
   void add(const PlanResult& result);
   /// Wall time of all threads.
@@ -48,14 +48,16 @@ struct RunTally {
   std::size_t given_up = 0;  ///< failed too often in earlier sessions, and not tried again
   std::size_t solved = 0;
   std::size_t failed = 0;
-  std::size_t failed_tries = 0;  ///< failures that were not the last word
-  ThreadTime spent;              ///< on this session's plans
-  double failed_seconds = 0;     ///< of these, spent on failures
-  double repeated_seconds = 0;   ///< spent on answers that another worker had given before
-  double abandoned_seconds = 0;  ///< spent on plans that the end cut short
+  std::size_t retried_failures = 0;  ///< failures that were not the last word
+  SolverTime spent;                  ///< on this session's plans
+  double failed_seconds = 0;         ///< of these, spent on failures
+  double duplicate_seconds = 0;      ///< spent on answers that another worker had given before
+  double aborted_seconds = 0;        ///< spent on plans that the end cut short
   std::set<std::uint32_t> failed_plans{};  ///< each may still be answered
 
-  [[nodiscard]] std::size_t left() const { return total - restored - given_up - solved - failed; }
+  [[nodiscard]] std::size_t remaining() const {
+    return total - restored - given_up - solved - failed;
+  }
 };
 
 /// What has become of a run's plans and what its workers are at, by the events of the run.
@@ -65,8 +67,8 @@ class RunProgress {
   using IdOf = std::function<std::string(std::uint32_t plan)>;
   struct Worker {
     WorkerStatus status;
-    ThreadTime spent;
-    Clock::time_point heard;
+    SolverTime spent;
+    Clock::time_point has_reported;
     GpuUsage gpu;
   };
 
@@ -75,19 +77,19 @@ class RunProgress {
   RunProgress(const RunTally& start, IdOf id_of, bool has_ranks,
               std::function<Clock::time_point()> now);
 
-  void hear(const Event& event, const PlanResult& row);
+  void on_event(const Event& event, const PlanResult& row);
   /// The run has ended, so its time stands still.
   void end() { ended_ = now_(); }
 
   [[nodiscard]] const RunTally& tally() const { return tally_; }
   /// The plans that were at hand when the run had to stop.
-  [[nodiscard]] const std::vector<Event>& abandoned() const { return abandoned_; }
+  [[nodiscard]] const std::vector<Event>& aborted() const { return aborted_; }
   /// By rank.
   [[nodiscard]] const std::map<int, Worker>& workers() const { return workers_; }
   /// In the order in which they got ready; one may do so again, with another device.
   [[nodiscard]] const std::vector<WorkerInfo>& ready() const { return ready_; }
   [[nodiscard]] std::string id_of(std::uint32_t plan) const { return id_of_(plan); }
-  [[nodiscard]] const char* worker_word() const { return has_ranks_ ? "rank" : "worker"; }
+  [[nodiscard]] const char* worker_label() const { return has_ranks_ ? "rank" : "worker"; }
   [[nodiscard]] bool has_ranks() const { return has_ranks_; }
 
   /// Wall seconds since the run began, until it ended: what the last line, the session and `status`
@@ -99,7 +101,7 @@ class RunProgress {
   /// % of the time that its threads had plans.
   [[nodiscard]] double busy_pct(const Worker& worker) const;
   /// Fills in what a status says of plans and workers.
-  void put_into(RunStatus& status) const;
+  void fill_status(RunStatus& status) const;
   /// What the session's attributes say of plans and workers, and of rank 0 the most memory that its
   /// process has held, in bytes; 0: unknown.
   [[nodiscard]] Attributes session_attributes(std::int64_t peak_memory) const;
@@ -113,7 +115,7 @@ class RunProgress {
     return wallheat::kernel_table(kernel_s_);
   }
   /// What threads spent on plans on GPUs.
-  [[nodiscard]] const GpuSessionTimes& gpu_times() const { return gpu_times_; }
+  [[nodiscard]] const GpuTimeTotals& gpu_times() const { return gpu_times_; }
 
  private:
   [[nodiscard]] static double seconds_since(Clock::time_point then, Clock::time_point now) {
@@ -121,9 +123,9 @@ class RunProgress {
   }
   /// The worker of a rank, which is added if it was not known yet.
   Worker& worker(int rank);
-  void hear_report(Worker& worker, const WorkerReport& report);
-  void spend(const PlanResult& row);
-  [[nodiscard]] std::vector<int> ranks_to_tell_of() const;
+  void on_report(Worker& worker, const WorkerReport& report);
+  void add_time_spent(const PlanResult& row);
+  [[nodiscard]] std::vector<int> ranks_to_list() const;
 
   RunTally tally_;
   IdOf id_of_;
@@ -133,14 +135,14 @@ class RunProgress {
   std::optional<Clock::time_point> ended_;
   std::map<int, Worker> workers_;
   std::vector<WorkerInfo> ready_;
-  std::vector<Event> abandoned_;
-  std::map<std::string, Spread> kernel_s_;  ///< of a plan, by the kernel's name
-  GpuSessionTimes gpu_times_;
+  std::vector<Event> aborted_;
+  std::map<std::string, SampleStats> kernel_s_;  ///< of a plan, by the kernel's name
+  GpuTimeTotals gpu_times_;
 };
 
 /// "0-3,8": a list of numbers with its runs folded.
-[[nodiscard]] std::string folded_list(std::vector<int> numbers);
+[[nodiscard]] std::string compress_ranges(std::vector<int> numbers);
 /// The CPUs that a worker uses, and its GPU.
-[[nodiscard]] std::string places_text(const WorkerFacts& worker);
+[[nodiscard]] std::string binding_text(const WorkerProperties& worker);
 
 }  // namespace wallheat

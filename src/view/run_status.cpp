@@ -96,7 +96,7 @@ RunStatus run_status_from_json(std::string_view text) {
 
 void write_run_status(const fs::path& path, const RunStatus& status) {
   try {
-    replace_text(path, status_json(status));
+    replace_file_atomically(path, status_json(status));
   } catch (const RunError& error) {
     throw RunError(fmt::format("the status file {}", error.what()));
   }
@@ -105,7 +105,7 @@ void write_run_status(const fs::path& path, const RunStatus& status) {
 std::optional<RunStatus> read_run_status(const fs::path& path) {
   std::string text;
   try {
-    text = read_whole(path);
+    text = read_file(path);
   } catch (const SystemError& error) {
     if (error.code == ENOENT) return std::nullopt;
     throw RunError(fmt::format("the status file {}", error.what()));
@@ -128,7 +128,7 @@ void remove_run_status(const fs::path& path) {
   }
 }
 
-void LiveStatus::take(RunStatus status, bool repeats) {
+void LiveStatus::set(RunStatus status, bool repeats) {
   {
     const std::scoped_lock lock(mutex_);
     status_ = std::move(status);
@@ -136,10 +136,10 @@ void LiveStatus::take(RunStatus status, bool repeats) {
     repeats_ = repeats;
   }
   changed_.notify_all();
-  if (!thread_) thread_.emplace([this](const std::stop_token& stop) { write_what_comes(stop); });
+  if (!thread_) thread_.emplace([this](const std::stop_token& stop) { write_loop(stop); });
 }
 
-void LiveStatus::write_what_comes(const std::stop_token& stop) {
+void LiveStatus::write_loop(const std::stop_token& stop) {
   bool failed = false;  // said once
   std::unique_lock lock(mutex_);
   while (changed_.wait_for(lock, stop, status_interval, [this] { return is_new_; }) ||

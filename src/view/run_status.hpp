@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/gpu_figures.hpp"
+#include "core/gpu_stats.hpp"
 #include "core/machine.hpp"
 
 namespace wallheat {
@@ -61,8 +61,8 @@ struct WorkerStatus {
 /// How often a run replaces its status.
 inline constexpr std::chrono::seconds status_interval{2};
 /// A status names no more plans of a worker, and no more workers, however many there are.
-inline constexpr std::size_t most_running_shown = 8;
-inline constexpr std::size_t most_workers_shown = 64;
+inline constexpr std::size_t max_running_listed = 8;
+inline constexpr std::size_t max_workers_listed = 64;
 
 /// What a run is doing at one moment. Rank 0 writes it every few seconds for observers.
 struct RunStatus {
@@ -114,21 +114,21 @@ class LiveStatus {
  public:
   /// If the status file cannot be written, this is said once.
   LiveStatus(std::filesystem::path file, Log& log) : file_(std::move(file)), log_(log) {}
-  ~LiveStatus() { rest(); }
+  ~LiveStatus() { stop_publishing(); }
   LiveStatus(const LiveStatus&) = delete;
   LiveStatus& operator=(const LiveStatus&) = delete;
 
   /// Has it written once: each call is a sign of life.
-  void write(RunStatus status) { take(std::move(status), false); }
+  void write(RunStatus status) { set(std::move(status), false); }
   /// Has it written every status_interval until the next call of any function here: while a run
   /// starts and ends, nothing is reported for a long time.
-  void keep(RunStatus status) { take(std::move(status), true); }
+  void publish_periodically(RunStatus status) { set(std::move(status), true); }
   /// Waits until the last one is written. Writes no more.
-  void rest() { thread_.reset(); }
+  void stop_publishing() { thread_.reset(); }
 
  private:
-  void take(RunStatus status, bool repeats);
-  void write_what_comes(const std::stop_token& stop);
+  void set(RunStatus status, bool repeats);
+  void write_loop(const std::stop_token& stop);
 
   std::filesystem::path file_;
   Log& log_;

@@ -55,7 +55,7 @@ std::string did_you_mean(const std::string& unknown, const std::vector<std::stri
   return fmt::format("; did you mean '{}'?", *nearest);
 }
 
-std::vector<std::string> words_of(const std::string& list) {
+std::vector<std::string> split_list(const std::string& list) {
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
@@ -65,10 +65,10 @@ std::vector<std::string> words_of(const std::string& list) {
   return words;
 }
 
-void refuse_value(const std::string& option, const std::string& word,
-                  const std::vector<std::string>& values) {
+void throw_invalid_value(const std::string& option, const std::string& word,
+                         const std::vector<std::string>& values) {
   throw UsageError(fmt::format("--{} must be one of {}, not '{}'{}", option,
-                               fmt::join(values, ", "), printable(word),
+                               fmt::join(values, ", "), escape_control_chars(word),
                                did_you_mean(word, values)));
 }
 

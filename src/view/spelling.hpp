@@ -11,10 +11,10 @@ namespace wallheat {
                                        const std::vector<std::string>& choices);
 
 /// What stands between the commas of a list; one empty word for an empty list.
-[[nodiscard]] std::vector<std::string> words_of(const std::string& list);
+[[nodiscard]] std::vector<std::string> split_list(const std::string& list);
 
 /// Throws UsageError: the word is not among the values that an option can have.
-[[noreturn]] void refuse_value(const std::string& option, const std::string& word,
-                               const std::vector<std::string>& values);
+[[noreturn]] void throw_invalid_value(const std::string& option, const std::string& word,
+                                      const std::vector<std::string>& values);
 
 }  // namespace wallheat

@@ -32,7 +32,7 @@ std::size_t bytes_of(std::string_view text, std::size_t columns) {
   while (bytes < text.size()) {
     std::size_t end = bytes + 1;
     while (end < text.size() && continues_a_character(text[end])) ++end;
-    const std::size_t taken = columns_of(text.substr(bytes, end - bytes));
+    const std::size_t taken = display_width(text.substr(bytes, end - bytes));
     if (taken > columns) break;
     columns -= taken;
     bytes = end;
@@ -74,13 +74,13 @@ std::optional<std::size_t> stderr_columns() {
   return its_stderr.get() < 0 ? std::nullopt : terminal_columns(its_stderr.get());
 }
 
-std::size_t columns_of(std::string_view text) {
+std::size_t display_width(std::string_view text) {
   // {fmt} fills up to a width in columns, of which a wide character takes two.
   const std::size_t most = 2 * text.size();
   return text.size() + most - fmt::formatted_size("{:{}}", text, most);
 }
 
-std::string folded(std::string_view text, std::size_t columns, std::size_t indent) {
+std::string wrap_text(std::string_view text, std::size_t columns, std::size_t indent) {
   constexpr std::size_t least = 20;  // narrower than this nobody can read it anyway
   columns = std::max(columns, least);
   indent = std::min(indent, columns / 2);
@@ -88,7 +88,7 @@ std::string folded(std::string_view text, std::size_t columns, std::size_t inden
   while (true) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string line(text.substr(0, end));
-    while (columns_of(line) > columns) {
+    while (display_width(line) > columns) {
       const std::size_t at = break_in(line, columns);
       result += line.substr(0, line.find_last_not_of(' ', at == 0 ? 0 : at - 1) + 1) + '\n';
       const std::size_t rest = std::min(line.find_first_not_of(' ', at), line.size());
@@ -101,13 +101,13 @@ std::string folded(std::string_view text, std::size_t columns, std::size_t inden
   }
 }
 
-std::string folded_for(int descriptor, std::string_view text, std::size_t indent) {
+std::string wrap_text_for(int descriptor, std::string_view text, std::size_t indent) {
   const auto columns = terminal_columns(descriptor);
-  return columns ? folded(text, *columns, indent) : std::string(text);
+  return columns ? wrap_text(text, *columns, indent) : std::string(text);
 }
 
 void print_line(std::string_view line, std::size_t indent) {
-  fmt::print("{}\n", folded_for(STDOUT_FILENO, printable(line), indent));
+  fmt::print("{}\n", wrap_text_for(STDOUT_FILENO, escape_control_chars(line), indent));
 }
 
 std::vector<std::string> table_lines(std::string_view alignment,
@@ -115,12 +115,12 @@ std::vector<std::string> table_lines(std::string_view alignment,
   std::vector<std::size_t> widths(alignment.size());
   for (const auto& row : rows)
     for (std::size_t column = 0; column < row.size(); ++column)
-      widths.at(column) = std::max(widths.at(column), columns_of(row[column]));
+      widths.at(column) = std::max(widths.at(column), display_width(row[column]));
   std::vector<std::string> lines;
   for (const auto& row : rows) {
     std::string& line = lines.emplace_back();
     for (std::size_t column = 0; column < row.size(); ++column) {
-      const std::string padding(widths[column] - columns_of(row[column]), ' ');
+      const std::string padding(widths[column] - display_width(row[column]), ' ');
       if (column > 0) line += "  ";
       line += alignment[column] == 'r' ? padding + row[column] : row[column] + padding;
     }
@@ -146,7 +146,7 @@ class Lines final : public spdlog::sinks::base_sink<std::mutex> {
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    std::string text = printable({message.payload.data(), message.payload.size()});
+    std::string text = escape_control_chars({message.payload.data(), message.payload.size()});
     if (brief_ && message.level > LogLevel::info) {
       const auto level = spdlog::level::to_string_view(message.level);
       text = fmt::format("{}: {}", std::string_view(level.data(), level.size()), text);
@@ -156,7 +156,7 @@ class Lines final : public spdlog::sinks::base_sink<std::mutex> {
     spdlog::memory_buf_t line;
     formatter_->format(shown, line);
     constexpr std::size_t time_columns = 9;
-    print_(folded_for(STDERR_FILENO, {line.data(), line.size()}, time_columns));
+    print_(wrap_text_for(STDERR_FILENO, {line.data(), line.size()}, time_columns));
   }
   void flush_() override {}
 
@@ -170,12 +170,12 @@ class Lines final : public spdlog::sinks::base_sink<std::mutex> {
 LogLevel log_level(const std::string& name) {
   const auto level = spdlog::level::from_str(name);
   if (level == LogLevel::off && name != "off")
-    refuse_value("log-level", name,
-                 {"trace", "debug", "info", "warning", "error", "critical", "off"});
+    throw_invalid_value("log-level", name,
+                        {"trace", "debug", "info", "warning", "error", "critical", "off"});
   return level;
 }
 
-std::size_t bar_room() {
+std::size_t progress_bar_width() {
   constexpr std::size_t default_columns = 80;
   return stderr_columns().value_or(default_columns) - 1;  // in the last column some terminals wrap
 }
@@ -183,7 +183,7 @@ std::size_t bar_room() {
 Console::Console(const std::string& level, const std::string& speaker)
     : Log({std::make_shared<Lines>(speaker, [this](std::string line) { print(std::move(line)); })},
           log_level(level)),
-      thread_([this](const std::stop_token& stop) { print_what_comes(stop); }) {}
+      thread_([this](const std::stop_token& stop) { print_loop(stop); }) {}
 
 void Console::print(std::string line) {
   constexpr std::size_t most = 8192;
@@ -204,7 +204,7 @@ void Console::show_bar(const std::string& text) {
   changed_.notify_one();
 }
 
-void Console::print_what_comes(const std::stop_token& stop) {
+void Console::print_loop(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [this] { return !lines_.empty() || bar_; })) {
     const auto lines = std::exchange(lines_, {});
@@ -222,10 +222,10 @@ void Console::print_what_comes(const std::stop_token& stop) {
 
 /// Instead of the bar that is there; an empty text only removes it.
 void Console::draw(const std::string& bar) {
-  if (!drawn_ && bar.empty()) return;
+  if (!bar_visible_ && bar.empty()) return;
   put("\r\033[K");
-  put(std::string_view(bar).substr(0, bar_room()));
-  drawn_ = !bar.empty();
+  put(std::string_view(bar).substr(0, progress_bar_width()));
+  bar_visible_ = !bar.empty();
 }
 
 }  // namespace wallheat

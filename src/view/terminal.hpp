@@ -23,14 +23,14 @@ namespace wallheat {
 [[nodiscard]] std::optional<std::size_t> stderr_columns();
 
 /// Columns that a text takes: its characters, not its bytes.
-[[nodiscard]] std::size_t columns_of(std::string_view text);
+[[nodiscard]] std::size_t display_width(std::string_view text);
 
 /// Breaks each line of a text at blanks so that it fits the columns; what goes on in a further line
 /// is indented. A word that is longer than a line is cut.
-[[nodiscard]] std::string folded(std::string_view text, std::size_t columns, std::size_t indent);
+[[nodiscard]] std::string wrap_text(std::string_view text, std::size_t columns, std::size_t indent);
 
 /// The same for the terminal behind a file descriptor; unchanged if there is none.
-[[nodiscard]] std::string folded_for(int descriptor, std::string_view text, std::size_t indent);
+[[nodiscard]] std::string wrap_text_for(int descriptor, std::string_view text, std::size_t indent);
 
 /// Prints a line to stdout, folded if that is a terminal, with control characters escaped.
 void print_line(std::string_view line, std::size_t indent);
@@ -58,7 +58,7 @@ class Log : public spdlog::logger {
 };
 
 /// How many characters of a bar fit: one that is longer than a line would scroll, so it is cut.
-[[nodiscard]] std::size_t bar_room();
+[[nodiscard]] std::size_t progress_bar_width();
 
 /// Says it on stderr, in order, in lines that carry time, speaker and level; at a terminal only the
 /// time, and the level of warnings and errors. Control characters are escaped. A thread of its own
@@ -76,14 +76,14 @@ class Console final : public Log {
   void show_bar(const std::string& text) override;
 
  private:
-  void print_what_comes(const std::stop_token& stop);
+  void print_loop(const std::stop_token& stop);
   void draw(const std::string& bar);
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::string> lines_;   // to be printed
   std::optional<std::string> bar_;  // to be drawn below them
-  bool drawn_ = false;              // a bar; the thread's alone
+  bool bar_visible_ = false;        // a bar; the thread's alone
   std::jthread thread_;             // last: joined before anything it uses is gone
 };
 

@@ -15,11 +15,11 @@ namespace wallheat {
 std::string utc_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  return fmt::format("{}.{:03}Z",
-                     utc_text(static_cast<std::time_t>(ms / 1000), "%Y-%m-%dT%H:%M:%S"), ms % 1000);
+  return fmt::format(
+      "{}.{:03}Z", format_utc(static_cast<std::time_t>(ms / 1000), "%Y-%m-%dT%H:%M:%S"), ms % 1000);
 }
 
-std::optional<double> seconds_of_utc(const std::string& text) {
+std::optional<double> parse_utc(const std::string& text) {
   std::tm whole{};
   const char* fraction = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &whole);
   if (fraction == nullptr) return std::nullopt;
@@ -29,10 +29,10 @@ std::optional<double> seconds_of_utc(const std::string& text) {
 std::string seconds_text(double seconds) {
   if (!std::isfinite(seconds)) return "-";
   constexpr double digits = 5;
-  constexpr double most_decimals = 9;
+  constexpr double max_decimals = 9;
   const double before_point = seconds > 0 ? std::floor(std::log10(seconds)) + 1 : 1;
   return fmt::format("{:.{}f}", seconds,
-                     static_cast<int>(std::clamp(digits - before_point, 0.0, most_decimals)));
+                     static_cast<int>(std::clamp(digits - before_point, 0.0, max_decimals)));
 }
 
 RateUnit rate_unit(double plans_per_s) {
@@ -44,8 +44,8 @@ std::string rate_text(double plans_per_s, RateUnit unit) {
   if (!(plans_per_s > 0)) return "no plan yet";
   if (unit == RateUnit::time_per_plan) return duration_text(1 / plans_per_s) + " a plan";
   const double rate = unit == RateUnit::plans_per_s ? plans_per_s : plans_per_s * 60;
-  constexpr double most_decimals = 6;
-  const double decimals = std::clamp(2 - std::floor(std::log10(rate)), 1.0, most_decimals);
+  constexpr double max_decimals = 6;
+  const double decimals = std::clamp(2 - std::floor(std::log10(rate)), 1.0, max_decimals);
   return fmt::format("{:.{}f} plans/{}", rate, static_cast<int>(decimals),
                      unit == RateUnit::plans_per_s ? "s" : "min");
 }

@@ -10,7 +10,7 @@ namespace wallheat {
 [[nodiscard]] std::string utc_now();
 
 /// The same in seconds since 1970; nothing if the text is no such time.
-[[nodiscard]] std::optional<double> seconds_of_utc(const std::string& text);
+[[nodiscard]] std::optional<double> parse_utc(const std::string& text);
 
 /// Time for people: "70 ms", "0.4 s", "3 min 20 s"; "?" for NaN, "unknown" for infinity.
 [[nodiscard]] std::string duration_text(double seconds);

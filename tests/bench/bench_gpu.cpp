@@ -19,12 +19,12 @@ using namespace wallheat;
 
 void print(const GpuBench& bench) {
   std::printf("%s\n%zu plans: every bit as the CPU's\n", bench.name.c_str(), bench.compared);
-  for (const Flow& flow : bench.flows)
-    std::printf("%zu in flight: %.1f G updates/s, %.1f plans/s\n", flow.in_flight,
-                flow.updates_per_s() * 1e-9, flow.plans_per_s());
-  for (const SideRate& side : bench.sides)
-    std::printf("%zu x %zu cells: GPU %.1f plans/s, %zu core(s) %.1f plans/s\n", side.side,
-                side.side, side.gpu_plans_per_s, bench.cpu_cores, side.cpu_plans_per_s);
+  for (const Throughput& throughput : bench.flows)
+    std::printf("%zu in flight: %.1f G updates/s, %.1f plans/s\n", throughput.in_flight,
+                throughput.updates_per_s() * 1e-9, throughput.plans_per_s());
+  for (const GridSizeRate& size : bench.sides)
+    std::printf("%zu x %zu cells: GPU %.1f plans/s, %zu core(s) %.1f plans/s\n", size.side,
+                size.side, size.gpu_plans_per_s, bench.cpu_cores, size.cpu_plans_per_s);
 }
 
 GpuBenchSettings settings(bool quick) {
@@ -33,7 +33,7 @@ GpuBenchSettings settings(bool quick) {
   settings.cpu_cores = std::max(1U, std::thread::hardware_concurrency());
   settings.cpu_solver = [](std::size_t) { return make_jacobi_solver(available_isas().back()); };
   if (quick) settings.make_quick();
-  settings.tell = [](const std::string& what) {
+  settings.log = [](const std::string& what) {
     std::fprintf(stderr, "measuring %s\n", what.c_str());
   };
   return settings;

@@ -1,7 +1,7 @@
 // CPU time of rank 0 per plan, and the number of slots that rank 0 can keep busy: all workers
 // report their results, and rank 0 processes the reports and assigns new plans without waiting.
 //
-//   bench_scale [WORKERS [LANES [PLANS_A_LANE [SECONDS_A_PLAN]]]]
+//   bench_scale [WORKERS [SLOTS [PLANS_PER_SLOT [SECONDS_PER_PLAN]]]]
 
 #include <cmath>
 #include <cstdio>
@@ -25,28 +25,28 @@ int main(int argc, char** argv) {
 
   std::mt19937 random(1);
   std::lognormal_distribution<float> length(0, 0.5F);
-  std::vector<PlanQueue::Start> starts(static_cast<std::size_t>(plans));
-  for (PlanQueue::Start& start : starts) start.updates = 1e8F * length(random);
+  std::vector<PlanQueue::InitialState> starts(static_cast<std::size_t>(plans));
+  for (PlanQueue::InitialState& start : starts) start.updates = 1e8F * length(random);
   Coordinator rank0(starts, workers, Coordinator::Options{});
   for (int worker = 1; worker <= workers; ++worker) {
     WorkerReport report;
-    report.ready.emplace().lanes = static_cast<unsigned>(lanes);
-    rank0.heard(worker, report, 0);
+    report.ready.emplace().slots = static_cast<unsigned>(lanes);
+    rank0.on_report(worker, report, 0);
   }
   double now_s = 0;
   double messages = 0;
   const double began_s = thread_cpu_seconds();
   while (!rank0.queue().finished()) {
-    rank0.feed(now_s);
+    rank0.assign_plans(now_s);
     rank0.tick(now_s, 1e18);
     rank0.outbox.events.clear();
     now_s += plan_s;
-    for (auto& [worker, given] : std::exchange(rank0.outbox.work, {})) {
+    for (auto& [worker, given] : std::exchange(rank0.outbox.assignments, {})) {
       WorkerReport report;
-      for (const PlanQueue::Plan plan : given)
-        report.results.push_back({plan, Result::Kind::answered, plan_s, 1, {}});
+      for (const PlanQueue::Index plan : given)
+        report.results.push_back({plan, TaskResult::Kind::solved, plan_s, 1, {}});
       messages += given.empty() ? 0 : 2;
-      rank0.heard(worker, std::move(report), now_s);
+      rank0.on_report(worker, std::move(report), now_s);
     }
   }
   const double cost_s = (thread_cpu_seconds() - began_s) / plans;

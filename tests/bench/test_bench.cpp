@@ -20,7 +20,7 @@ class FakeDevice final : public GpuDevice {
   class FakeSolver final : public GpuSolver {
    public:
     explicit FakeSolver(const FakeDevice& device) : device_(device) {}
-    std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+    std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                   const SolveControl& control) override {
       if (device_.fails) throw DeviceFault("the GPU has fallen off its bus");
       auto solution = solver_->solve(plan, limits, control);
@@ -42,8 +42,8 @@ class MeasureGpuTest : public testing::Test {
     settings_.cpu_cores = 2;
     settings_.cpu_solver = [](std::size_t) { return make_jacobi_solver(Isa::baseline); };
     settings_.sides = {16, 24};
-    settings_.least_s = 0;
-    settings_.tell = [](const std::string&) {};
+    settings_.min_seconds = 0;
+    settings_.log = [](const std::string&) {};
   }
 
   FakeDevice device_;
@@ -54,7 +54,7 @@ TEST_F(MeasureGpuTest, MeasuresSeveralNumbersOfPlansInFlight) {
   const GpuBench bench = measure_gpu(device_, settings_);
   EXPECT_EQ(bench.compared, 4U);
   std::vector<std::size_t> in_flight;
-  for (const Flow& flow : bench.flows) {
+  for (const Throughput& flow : bench.flows) {
     in_flight.push_back(flow.in_flight);
     EXPECT_GE(flow.plans, flow.in_flight);
   }
@@ -83,7 +83,7 @@ TEST(MeasureFirstGpu, RequiresGpu) {
 
 TEST(ReferenceProfile, CountsEachStepInEveryIteration) {
   const FloorPlan plan = generate_floor_plan(1, 0, 64);
-  for (const Limits limits : {Limits{1e-4, 20000}, Limits{1e-4, 7}}) {
+  for (const SolveParameters limits : {SolveParameters{1e-4, 20000}, SolveParameters{1e-4, 7}}) {
     SolverOptions solver;
     solver.limits = limits;
     const auto expected = make_reference_solver()->solve(plan, limits, {});
@@ -94,7 +94,7 @@ TEST(ReferenceProfile, CountsEachStepInEveryIteration) {
     EXPECT_THAT(profile.steps, Each(Field(&ProfiledStep::hits, expected->iterations)));
     double seconds = 0;
     for (const ProfiledStep& step : profile.steps) seconds += step.seconds;
-    EXPECT_EQ(seconds, profile.seconds);
+    EXPECT_EQ(seconds, profile.total_seconds);
     EXPECT_GT(profile.speedup(), 0);
   }
 }

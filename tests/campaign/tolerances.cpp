@@ -22,7 +22,7 @@ double uniform(Random& random, double from, double to) {
   return std::uniform_real_distribution<double>(from, to)(random);
 }
 
-std::pair<FloorPlan, Limits> random_case(Random& random) {
+std::pair<FloorPlan, SolveParameters> random_case(Random& random) {
   const auto rows = static_cast<std::size_t>(uniform(random, 30, 62));
   const auto cols = static_cast<std::size_t>(uniform(random, 30, 62));
   FloorPlan plan{Grid<double>(rows, cols), Grid<std::uint8_t>(rows, cols)};
@@ -44,7 +44,7 @@ std::pair<FloorPlan, Limits> random_case(Random& random) {
       plan.domain(row, col) = is_wall ? (random() % 2 == 0 ? 5 : 25) : height * values[start];
     }
   }
-  Limits limits;
+  SolveParameters limits;
   if (random() % 5 == 0) {
     plan.source = Grid<double>(rows, cols, uniform(random, -20, 20));
     limits.spacing = 0.02;
@@ -77,7 +77,7 @@ int main(int count, char** arguments) {
     for (int k = 0; k < 10 && tried < cases; ++k, ++tried) {
       // Near the end, or anywhere; at a relative distance of 1e-15 to 1e-3 from a delta.
       const auto before = static_cast<std::int64_t>(random() % (k % 2 == 0 ? 20 : most - 1100));
-      Limits until = limits;
+      SolveParameters until = limits;
       until.tolerance = 0;
       until.max_iterations = most - before;
       const double delta = exact->solve(plan, until, {})->last_delta;

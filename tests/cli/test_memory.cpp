@@ -9,7 +9,7 @@ namespace {
 
 /// Writes a result file. Leaves its journal, as after a kill, if not `closed`.
 void write_results(const std::filesystem::path& file, std::size_t plans, bool closed) {
-  StorePlan plan;
+  ResultFileSpec plan;
   plan.settings = {{"solver", "jacobi"},
                    {"solver_version", "?"},
                    {"max_iterations", "20000"},

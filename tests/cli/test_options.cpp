@@ -68,10 +68,10 @@ std::vector<std::string> options_in(const std::string& configuration) {
 TEST(Options, ParsesEveryNotation) {
   const RunOptions options =
       parsed_alone({"-d", "plans", "--out=a=b", "-t3", "--above", "-2.5", "x", "--", "--y"});
-  EXPECT_EQ(options.job.data, "plans");
+  EXPECT_EQ(options.solve.data, "plans");
   EXPECT_EQ(options.out, "a=b");
   EXPECT_EQ(options.threads, 3);
-  EXPECT_EQ(options.job.solver.thresholds.above, -2.5);
+  EXPECT_EQ(options.solve.solver.thresholds.above, -2.5);
   EXPECT_THAT(options.ids, ElementsAre("x", "--y"));
   expect_errors({{{"--events"}, {"--events", "FILE"}},
                  {{"--events", "--resume"}, {"--events", "FILE"}},
@@ -146,11 +146,11 @@ TEST(ConfigurationFile, YieldsToCommandLine) {
   std::ofstream(file) << "\xEF\xBB\xBF# a comment\r\n  data=plans\r\n"
                          "out = a # \"b\"\n\t#id = 7\nthreads = 3\ntolerance = 0.5\nresume = true";
   const RunOptions options = parsed_alone({"--config", file, "--tolerance", "0.25"});
-  EXPECT_EQ(options.job.data, "plans");
+  EXPECT_EQ(options.solve.data, "plans");
   EXPECT_EQ(options.out, "a # \"b\"") << "a # within a value does not begin a comment";
   EXPECT_TRUE(options.ids.empty());
   EXPECT_EQ(options.threads, 3);
-  EXPECT_EQ(options.job.solver.limits.tolerance, 0.25);
+  EXPECT_EQ(options.solve.solver.limits.tolerance, 0.25);
   EXPECT_TRUE(options.resume);
   for (const auto& [line, facts] :
        {std::pair<std::string, Facts>{"data plans", {"line 2", "'data plans'"}},
@@ -194,7 +194,7 @@ TEST(ConfigurationFile, RoundTripsValuesOfAnyBytes) {
     const RunOptions again = parsed_alone({"--config", file});
     EXPECT_EQ(again.configuration, options.configuration);
     EXPECT_EQ(again.ids, ids);
-    EXPECT_EQ(again.job.solver.limits.tolerance, 0.5);
+    EXPECT_EQ(again.solve.solver.limits.tolerance, 0.5);
   }
   for (const std::string& text : {options.configuration, options.command_line, options.settings})
     EXPECT_THAT(text, AllOf(Not(HasSubstr("secret")), Not(HasSubstr("file"))))
@@ -202,7 +202,7 @@ TEST(ConfigurationFile, RoundTripsValuesOfAnyBytes) {
 }
 
 TEST(SolverSettings, RecordsOnlyOptionsThatAffectResults) {
-  const auto settings = [](const Arguments& more) { return parsed(more).job.solver.settings(); };
+  const auto settings = [](const Arguments& more) { return parsed(more).solve.solver.settings(); };
   const Attributes defaults = settings({});
   for (const Arguments& same : {Arguments{"--solver-backend", "reference"},
                                 {"--isa", "baseline"},

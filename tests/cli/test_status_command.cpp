@@ -23,14 +23,14 @@ class StatusCommandTest : public testing::Test {
 
   /// A store whose session has begun.
   struct BegunStore : ResultStore {
-    BegunStore(const std::string& file, const TextList& ids, const Attributes& session)
+    BegunStore(const std::string& file, const StringList& ids, const Attributes& session)
         : ResultStore({file, OpenMode::overwrite}, {ids, {{"solver", "jacobi"}}, false}, session) {
       EXPECT_TRUE(begin_unless_stopped());
     }
   };
   /// Begins a session of the plans from a to `last`.
   static BegunStore create(const std::string& file, const std::string& shard, char last) {
-    TextList ids;
+    StringList ids;
     for (char id = 'a'; id <= last; ++id) ids.push_back({&id, 1});
     return {file, ids, {{"started_utc", started}, {"shard", shard}}};
   }

@@ -5,7 +5,7 @@
 
 #include "cli/in_process.hpp"
 #include "io/deflate.hpp"
-#include "isolation/plan_job.hpp"
+#include "isolation/task_runner.hpp"
 #include "store/field_codec.hpp"
 #include "store/result_store.hpp"
 #include "support/matchers.hpp"
@@ -36,8 +36,9 @@ class VerifyCommandTest : public testing::Test {
   }
 
   [[nodiscard]] PlanResult solve(std::size_t index, const std::string& id) const {
-    const PlanJob job = open_jobs({directory_.path(), solver_, true, "host", "cpu"}).make_job({});
-    return decode_result(job({static_cast<std::uint32_t>(index), id}, {}).record);
+    const TaskRunner job =
+        open_device({directory_.path(), solver_, true, "host", "cpu"}).make_job({});
+    return decode_result(job({static_cast<std::uint32_t>(index), id}, {}).encoded_result);
   }
 
   void save(const std::string& id, const FloorPlan& plan) {
@@ -47,7 +48,7 @@ class VerifyCommandTest : public testing::Test {
 
   /// Writes a valid file of the current results, except pending ones.
   void write(bool close = true) {
-    const StorePlan plan{TextList(ids_), settings_, true};
+    const ResultFileSpec plan{StringList(ids_), settings_, true};
     ResultStore store({file(), OpenMode::overwrite}, plan, {});
     std::vector<PlanResult> known;
     for (const PlanResult& result : results_) {
@@ -60,7 +61,7 @@ class VerifyCommandTest : public testing::Test {
   static void change_field(PlanResult& result, std::size_t row, std::size_t col, double by) {
     Grid<double> field = decompress_field(result.field, {result.rows, result.cols});
     field(row, col) += by;
-    put_field(result, field);
+    attach_field(result, field);
   }
   /// Flips the bits of one byte of the first occurrence of `bytes` in the file.
   void damage(const std::string& bytes, std::size_t offset) const {
@@ -135,7 +136,7 @@ class VerifyCommandTest : public testing::Test {
 
 TEST_F(VerifyCommandTest, AcceptsCorrectFileWithAnyFieldCompression) {
   const Grid<double> field = decompress_field(results_[0].field, {20, 30});
-  results_[0].field = deflate(shuffle(field.cells), Effort::best);
+  results_[0].field = deflate(shuffle(field.cells), CompressionLevel::best);
   results_[0].field_crc32 = crc32_of(results_[0].field);
   write();
   const Outcome outcome = verify();
@@ -208,8 +209,8 @@ TEST_F(VerifyCommandTest, FindsEveryDifferenceBySolvingAgain) {
   const std::vector<Corruption> corruptions{
       {{"answers", "mean_temp"}, [&](PlanResult& row) { next(row.statistics.mean_temp); }},
       {{"answers", "std_temp"}, [&](PlanResult& row) { next(row.statistics.std_temp); }},
-      {{"answers", "pct_above_18"}, [&](PlanResult& row) { next(row.statistics.pct_above_18); }},
-      {{"answers", "pct_below_15"}, [&](PlanResult& row) { next(row.statistics.pct_below_15); }},
+      {{"answers", "pct_above_18"}, [&](PlanResult& row) { next(row.statistics.pct_above); }},
+      {{"answers", "pct_below_15"}, [&](PlanResult& row) { next(row.statistics.pct_below); }},
       {{"answers", "last_delta"},
        [](PlanResult& row) { row.last_delta = std::nextafter(row.last_delta, 0.0); }},
       {{"answers", "iterations"}, [](PlanResult& row) { ++row.iterations; }},
@@ -230,9 +231,9 @@ TEST_F(VerifyCommandTest, FindsImpossibleValuesWithoutSolving) {
       {{"physics", "std_temp", "12.6"}, [](PlanResult& row) { row.statistics.std_temp = 12.6; }},
       {{"physics", "std_temp", "-1.0"}, [](PlanResult& row) { row.statistics.std_temp = -1; }},
       {{"physics", "pct_above_18", "100.5"},
-       [](PlanResult& row) { row.statistics.pct_above_18 = 100.5; }},
+       [](PlanResult& row) { row.statistics.pct_above = 100.5; }},
       {{"physics", "pct_below_15", "nan"},
-       [](PlanResult& row) { row.statistics.pct_below_15 = std::nan(""); }},
+       [](PlanResult& row) { row.statistics.pct_below = std::nan(""); }},
       {{"physics", "converged", "last_delta", "0.0001"},
        [](PlanResult& row) { row.last_delta = 1e-4; }},
       {{"physics", "iterations", "20001", "20000"},
@@ -287,7 +288,7 @@ TEST_F(VerifyCommandTest, ReturnsStatusForFailedOrPendingPlans) {
   results_[0].status = PlanStatus::pending;
   write();
   outcome = verify();
-  EXPECT_EQ(outcome.status, exit_work_left) << outcome.out;
+  EXPECT_EQ(outcome.status, exit_incomplete) << outcome.out;
   EXPECT_THAT(outcome.plans(), ElementsAre(2, 1, 1));
 }
 

@@ -71,9 +71,9 @@ TEST(PlanId, RejectsUnsafeOrOverlongIds) {
   const std::string longest(max_id_length, 'x');
   for (const std::string& id : std::vector<std::string>{"../1", "a/b", "/etc/passwd", "..", "",
                                                         "a\nb", "a\x7f", longest + "x"})
-    EXPECT_THROW(check_id(id), InputError) << id;
+    EXPECT_THROW(require_valid_id(id), InputError) << id;
   for (const std::string& id : std::vector<std::string>{"10000", "Gebäude-3", "a.b", "-1", longest})
-    EXPECT_NO_THROW(check_id(id)) << id;
+    EXPECT_NO_THROW(require_valid_id(id)) << id;
 }
 
 TEST(IdIndex, FindsEachOfManyIds) {
@@ -81,7 +81,7 @@ TEST(IdIndex, FindsEachOfManyIds) {
   const auto sorted = [](std::size_t i) { return std::to_string(100'000'000 + i * i); };
   const auto unsorted = [](std::size_t i) { return std::to_string(i * i); };
   for (const auto& name : std::vector<std::function<std::string(std::size_t)>>{sorted, unsorted}) {
-    IdList ids;
+    IdIndex ids;
     EXPECT_EQ(ids.find("0"), std::nullopt);
     for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(ids.add(name(i)));
     for (std::size_t i = 0; i < count; ++i) {
@@ -97,17 +97,17 @@ TEST(IdIndex, FindsEachOfManyIds) {
 }
 
 TEST(StringList, KeepsCopiesUnchangedWhenAppended) {
-  TextList list{"a", "", "bc"};
-  const TextList copy = list;
+  StringList list{"a", "", "bc"};
+  const StringList copy = list;
   EXPECT_EQ(list, copy);
   list.push_back("d");
   EXPECT_THAT(list, ElementsAre("a", "", "bc", "d"));
   EXPECT_THAT(copy, ElementsAre("a", "", "bc"));
   EXPECT_EQ(list.first(3), copy);
   EXPECT_EQ(list.first(9), list);
-  EXPECT_NE(copy, (TextList{"a", "b", "c"})) << "the same characters";
-  EXPECT_NE(copy, TextList());
-  EXPECT_EQ(TextList(), copy.first(0));
+  EXPECT_NE(copy, (StringList{"a", "b", "c"})) << "the same characters";
+  EXPECT_NE(copy, StringList());
+  EXPECT_EQ(StringList(), copy.first(0));
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "core/cell_statistics.hpp"
 #include "core/generator.hpp"
-#include "core/interior_values.hpp"
 #include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "wallheat/error.hpp"
@@ -30,9 +30,9 @@ Mask mask_in(const std::string& drawing) {
 /// Returns a drawing of the room number of each cell; '#' is a fixed cell.
 std::string drawn(const RoomMap& map) {
   std::string drawing;
-  for (std::size_t i = 0; i < map.room.cells.size(); ++i) {
-    if (i % map.room.cols == 0) drawing += '\n';
-    drawing += map.room.cells[i] == 0 ? '#' : static_cast<char>('0' + map.room.cells[i]);
+  for (std::size_t i = 0; i < map.labels.cells.size(); ++i) {
+    if (i % map.labels.cols == 0) drawing += '\n';
+    drawing += map.labels.cells[i] == 0 ? '#' : static_cast<char>('0' + map.labels.cells[i]);
   }
   return drawing;
 }
@@ -98,7 +98,7 @@ TEST(Rooms, MatchesReferenceSearchForThousandPlans) {
   for (std::uint64_t index = 0; index < 1000; ++index) {
     const Mask mask = generate_floor_plan(7, index, 20 + index % 13).interior;
     for (const std::uint32_t room :
-         map_rooms(mask, static_cast<std::uint32_t>(index % 5)).room.cells)
+         map_rooms(mask, static_cast<std::uint32_t>(index % 5)).labels.cells)
       hash = (hash ^ room) * 0x100000001b3U;
   }
   EXPECT_EQ(hash, 5537228569115364125U);
@@ -115,20 +115,20 @@ Mask many_rooms(std::size_t across) {
 
 TEST(Rooms, FindsTenThousandRoomsBehindDoors) {
   const Mask mask = many_rooms(100);
-  EXPECT_EQ(map_rooms(mask, 1).count, 10000U);
-  EXPECT_EQ(map_rooms(mask, 0).count, 1U);
+  EXPECT_EQ(map_rooms(mask, 1).room_count, 10000U);
+  EXPECT_EQ(map_rooms(mask, 0).room_count, 1U);
   // Narrower than a door everywhere: nothing is divided.
-  EXPECT_EQ(map_rooms(mask, default_door({mask.rows, mask.cols})).count, 1U);
+  EXPECT_EQ(map_rooms(mask, default_door_cells({mask.rows, mask.cols})).room_count, 1U);
   const auto rooms = room_results(map_rooms(mask, 1), Grid<double>(mask.rows, mask.cols, 20.0));
   EXPECT_EQ(rooms[9999].room, 10000U);
   EXPECT_EQ(rooms[9999].last_col, 399U);
 }
 
 TEST(Rooms, HandlesEmptyOrOneCellWidePlans) {
-  EXPECT_EQ(map_rooms(Mask(5, 7), 2).count, 0U);
+  EXPECT_EQ(map_rooms(Mask(5, 7), 2).room_count, 0U);
   EXPECT_TRUE(room_results(map_rooms(Mask(5, 7), 2), Grid<double>(5, 7)).empty());
   for (const Mask& mask : {Mask(1, 40, 1), Mask(40, 1, 1), Mask(1, 1, 1)})
-    EXPECT_THAT(map_rooms(mask, 3).room.cells, Each(1U));
+    EXPECT_THAT(map_rooms(mask, 3).labels.cells, Each(1U));
 }
 
 /// Two rooms of 20 x 20 cells with an opening of this width between them.
@@ -143,13 +143,14 @@ Mask two_rooms(std::size_t opening) {
 TEST(Rooms, DividesAtOpeningsUpToDoorWidth) {
   for (std::uint32_t door = 1; door <= 12; ++door) {
     const std::uint32_t even = door + door % 2;
-    EXPECT_EQ(map_rooms(two_rooms(even), door).count, 2U) << door;
-    EXPECT_EQ(map_rooms(two_rooms(even + 1), door).count, 1U) << door;
+    EXPECT_EQ(map_rooms(two_rooms(even), door).room_count, 2U) << door;
+    EXPECT_EQ(map_rooms(two_rooms(even + 1), door).room_count, 1U) << door;
   }
-  EXPECT_EQ(default_door({100, 400}), 8U) << "a fiftieth of the longer side";
-  EXPECT_EQ(default_door({10, 10}), 1U);
-  EXPECT_THAT(error_message_of<RunError>([] { (void)map_rooms(Mask(3, 3, 1), largest_door + 1); }),
-              Mentions({"door", "10000"}));
+  EXPECT_EQ(default_door_cells({100, 400}), 8U) << "a fiftieth of the longer side";
+  EXPECT_EQ(default_door_cells({10, 10}), 1U);
+  EXPECT_THAT(
+      error_message_of<RunError>([] { (void)map_rooms(Mask(3, 3, 1), max_door_cells + 1); }),
+      Mentions({"door", "10000"}));
 }
 
 TEST(Rooms, SummarizesRoomsAsNumpyDoes) {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "wallheat/statistics.hpp"
 
 namespace wallheat {
@@ -57,8 +57,8 @@ TEST(Statistics, MatchesNumpyBitForBit) {
     const Statistics result = statistics(field, interior);
     EXPECT_EQ(result.mean_temp, expected.mean) << expected.n;
     EXPECT_EQ(result.std_temp, expected.std) << expected.n;
-    EXPECT_EQ(result.pct_above_18, expected.above_18) << expected.n;
-    EXPECT_EQ(result.pct_below_15, expected.below_15) << expected.n;
+    EXPECT_EQ(result.pct_above, expected.above_18) << expected.n;
+    EXPECT_EQ(result.pct_below, expected.below_15) << expected.n;
   }
 }
 
@@ -66,18 +66,18 @@ TEST(Statistics, CountsOnlyCellsStrictlyBeyondThresholds) {
   Grid<double> field(1, 4);
   field.cells = {15.0, 18.0, 14.999, 18.001};
   const Grid<std::uint8_t> interior(1, 4, 1);
-  EXPECT_EQ(statistics(field, interior).pct_above_18, 25.0);
-  EXPECT_EQ(statistics(field, interior).pct_below_15, 25.0);
-  EXPECT_EQ(statistics(field, interior, {14, 18}).pct_above_18, 100.0);
-  EXPECT_EQ(statistics(field, interior, {14, 18}).pct_below_15, 50.0);
+  EXPECT_EQ(statistics(field, interior).pct_above, 25.0);
+  EXPECT_EQ(statistics(field, interior).pct_below, 25.0);
+  EXPECT_EQ(statistics(field, interior, {14, 18}).pct_above, 100.0);
+  EXPECT_EQ(statistics(field, interior, {14, 18}).pct_below, 50.0);
 }
 
 TEST(Statistics, ReturnsNanForPlanWithoutInteriorCells) {
   const Statistics result = statistics(Grid<double>(3, 3), Grid<std::uint8_t>(3, 3));
   EXPECT_TRUE(std::isnan(result.mean_temp));
   EXPECT_TRUE(std::isnan(result.std_temp));
-  EXPECT_TRUE(std::isnan(result.pct_above_18));
-  EXPECT_TRUE(std::isnan(result.pct_below_15));
+  EXPECT_TRUE(std::isnan(result.pct_above));
+  EXPECT_TRUE(std::isnan(result.pct_below));
 }
 
 TEST(InteriorValues, SelectsInteriorCellsForAnyMask) {
@@ -98,14 +98,14 @@ TEST(InteriorValues, SelectsInteriorCellsForAnyMask) {
 
 TEST(UncertainCounts, BoundsCountsOfCellsNearThresholds) {
   const std::vector<double> values{10, 14, 14.5, 15, 15.25, 15.5, 17, 17.5, 17.75, 18, 18.5, 20};
-  const Doubt doubt = summary_of(values, {}, 0.5).doubt;
-  EXPECT_EQ(doubt.above_least, 1) << "20";
-  EXPECT_EQ(doubt.above_most, 4) << "also 17.75, 18 and 18.5";
-  EXPECT_EQ(doubt.below_least, 2) << "10 and 14";
-  EXPECT_EQ(doubt.below_most, 5) << "also 14.5, 15 and 15.25";
-  EXPECT_EQ(doubt.cells, 8) << "14.5 to 15.5, and 17.5 to 18.5";
+  const UncertainCounts uncertain = summarize_cells(values, {}, 0.5).uncertain;
+  EXPECT_EQ(uncertain.min_above, 1) << "20";
+  EXPECT_EQ(uncertain.max_above, 4) << "also 17.75, 18 and 18.5";
+  EXPECT_EQ(uncertain.min_below, 2) << "10 and 14";
+  EXPECT_EQ(uncertain.max_below, 5) << "also 14.5, 15 and 15.25";
+  EXPECT_EQ(uncertain.cells, 8) << "14.5 to 15.5, and 17.5 to 18.5";
   const std::vector<double> unknown{std::numeric_limits<double>::quiet_NaN()};
-  EXPECT_EQ(summary_of(unknown, {}, 0.5).doubt, (Doubt{0, 1, 0, 1, 1}));
+  EXPECT_EQ(summarize_cells(unknown, {}, 0.5).uncertain, (UncertainCounts{0, 1, 0, 1, 1}));
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include <limits>
 #include <numeric>
 
-#include "core/answer.hpp"
-#include "core/gpu_figures.hpp"
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
+#include "core/gpu_stats.hpp"
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
-#include "core/wall_temperatures.hpp"
+#include "core/wall_overrides.hpp"
 #include "support/farthest_apart.hpp"
 #include "support/matchers.hpp"
 
@@ -34,11 +34,11 @@ TEST(PlanResult, PrefersCpuTimeForSingleCoreSeconds) {
   PlanResult row;
   row.device = "cpu avx2";
   row.seconds = 20;
-  EXPECT_EQ(seconds_on_own_core(row), 20) << "the CPU time is unknown";
+  EXPECT_EQ(single_core_seconds(row), 20) << "the CPU time is unknown";
   row.cpu_s = 1;
-  EXPECT_EQ(seconds_on_own_core(row), 1);
+  EXPECT_EQ(single_core_seconds(row), 1);
   row.device = "gpu 0";
-  EXPECT_EQ(seconds_on_own_core(row), 20)
+  EXPECT_EQ(single_core_seconds(row), 20)
       << "the CPU time is that of a thread that waits for the GPU";
 }
 
@@ -49,12 +49,12 @@ TEST(GpuUsage, SkipsMissingReadings) {
   usage.add({.temperature_c = -5, .energy_j = 900});
   EXPECT_EQ(usage.samples, 3U);
   EXPECT_EQ(usage.utilisation_pct.mean(), 90) << "a missing reading does not count";
-  EXPECT_EQ(usage.utilisation_pct.largest(), 100);
+  EXPECT_EQ(usage.utilisation_pct.max(), 100);
   EXPECT_EQ(usage.power_w.mean(), 400);
   EXPECT_EQ(usage.energy_j, 900);
-  EXPECT_EQ(usage.temperature_c.largest(), -5);
+  EXPECT_EQ(usage.temperature_c.max(), -5);
   EXPECT_TRUE(std::isnan(usage.sm_clock_mhz.mean()));
-  EXPECT_TRUE(std::isnan(usage.sm_clock_mhz.largest()));
+  EXPECT_TRUE(std::isnan(usage.sm_clock_mhz.max()));
 }
 
 TEST(GpuPlanTimes, AttributesRemainingTimeToHost) {
@@ -69,13 +69,13 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 TEST(NanMinMax, PropagatesNan) {
-  EXPECT_EQ(larger(-2.5, 3), 3);
-  EXPECT_EQ(smaller(infinite, -2.5), -2.5);
+  EXPECT_EQ(nan_max(-2.5, 3), 3);
+  EXPECT_EQ(nan_min(infinite, -2.5), -2.5);
   for (std::size_t index = 0; index < 4; ++index) {
     std::vector<double> values{3, -infinite, 7, infinite};
     values[index] = not_a_number;
-    EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, larger))) << index;
-    EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, smaller))) << index;
+    EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, nan_max))) << index;
+    EXPECT_TRUE(std::isnan(std::accumulate(values.begin(), values.end(), 5.0, nan_min))) << index;
   }
 }
 
@@ -111,17 +111,17 @@ TEST(EscapeControlChars, EscapesInvalidUtf8OrTerminalControls) {
       {"\xed\xa0\x80", "\\xed\\xa0\\x80"},           // half of a UTF-16 pair
       {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},  // beyond Unicode
   };
-  for (const auto& [text, expected] : shown) EXPECT_EQ(printable(text), expected);
+  for (const auto& [text, expected] : shown) EXPECT_EQ(escape_control_chars(text), expected);
 }
 
 TEST(EscapeControlChars, LimitsLengthOfMessages) {
-  EXPECT_EQ(printable_message("no such\nfile"), "no such\\nfile");
-  EXPECT_LT(printable_message(std::string(60'000, '9')).size(), 5000U);
+  EXPECT_EQ(escape_and_truncate("no such\nfile"), "no such\\nfile");
+  EXPECT_LT(escape_and_truncate(std::string(60'000, '9')).size(), 5000U);
 }
 
 TEST(EscapeControlChars, KeepsPrintableText) {
   for (const char* text : {"", "house 7", "Gebäude-3", "25 °C", "家 🏠", "C:\\plans"})
-    EXPECT_EQ(printable(text), text);
+    EXPECT_EQ(escape_control_chars(text), text);
 }
 
 TEST(FormatRepr, PrintsFloatsAsPythonDoes) {
@@ -145,26 +145,26 @@ TEST(FormatRepr, PrintsFloatsAsPythonDoes) {
       {std::numeric_limits<double>::infinity(), "inf"},
       {-std::numeric_limits<double>::infinity(), "-inf"},
   };
-  for (const auto& [value, text] : printed) EXPECT_EQ(python_float(value), text);
+  for (const auto& [value, text] : printed) EXPECT_EQ(format_repr(value), text);
 }
 
 TEST(WallOverrides, ReplacesNominalTemperaturesSimultaneously) {
   FloorPlan plan{Grid<double>(2, 3), Grid<std::uint8_t>(2, 3)};
   plan.domain.cells = {5, 25, 0, 5, 25, 8};
   plan.interior.cells = {0, 0, 0, 1, 1, 0};
-  EXPECT_THAT(wall_kinds(plan), ElementsAre(0, 5, 8, 25));
-  set_wall_temperatures(plan, {{5, 8}, {8, 9}, {25, 5}});
+  EXPECT_THAT(nominal_wall_temperatures(plan), ElementsAre(0, 5, 8, 25));
+  apply_wall_overrides(plan, {{5, 8}, {8, 9}, {25, 5}});
   EXPECT_THAT(plan.domain.cells, ElementsAre(8, 5, 0, 5, 25, 9));
 }
 
 TEST(WallOverrides, SurvivesRoundTripThroughText) {
-  const auto walls = wall_temperatures_in("25=22.5 5=-8");
+  const auto walls = parse_wall_overrides("25=22.5 5=-8");
   ASSERT_TRUE(walls);
   EXPECT_EQ(to_text(*walls), "5.0=-8.0 25.0=22.5");
-  EXPECT_EQ(wall_temperatures_in(to_text(*walls)), walls);
+  EXPECT_EQ(parse_wall_overrides(to_text(*walls)), walls);
   for (const char* wrong :
        {"5", "5=", "=5", "5=nan", "5=1e301", "5=8=9", "x=5", "5=8 5=9", "5=8,25=22"})
-    EXPECT_FALSE(wall_temperatures_in(wrong)) << wrong;
+    EXPECT_FALSE(parse_wall_overrides(wrong)) << wrong;
 }
 
 }  // namespace

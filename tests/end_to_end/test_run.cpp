@@ -30,7 +30,7 @@ class RunEndToEndTest : public ShellTest {
   /// Returns the deterministic columns and the fields of a finished file.
   [[nodiscard]] Strings results(const std::string& name = "results.h5") const {
     const ResultReader reader(directory_ / name);
-    EXPECT_TRUE(reader.closed_well());
+    EXPECT_TRUE(reader.closed_cleanly());
     Strings all{shell("wallheat list " + name +
                       " -f csv --columns id,status,mean_temp,std_temp,pct_above_18,pct_below_15,"
                       "iterations,last_delta,interior_cells,rows,cols,input_hash,solver")

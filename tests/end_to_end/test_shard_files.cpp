@@ -22,7 +22,7 @@ class ShardFilesTest : public ShellTest {
   void make_shard_file(const std::string& name, const std::set<std::size_t>& rows,
                        bool closed = true) {
     const ResultReader whole(directory_ / "whole.h5");
-    StorePlan plan;
+    ResultFileSpec plan;
     plan.settings = whole.settings();
     std::vector<PlanResult> results;
     for (const PlanResult& row : whole.rows()) {

@@ -20,7 +20,7 @@ TEST_F(StandardStreamsTest, KeepsErrorStatusWhenStderrIsFull) {
 
 TEST_F(StandardStreamsTest, FinishesRunWhenStderrIsFull) {
   shell("wallheat run --data plans --out results.h5 2> /dev/full");
-  EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
+  EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_cleanly());
   shell("wallheat export results.h5 > /dev/full", 1);
 }
 
@@ -36,7 +36,7 @@ TEST_F(StandardStreamsTest, FinishesRunAfterReaderExits) {
       exec "$0" run --data plans --out under.h5 2>&4' "$program"; echo $?)");
   EXPECT_EQ(finished.out, "0\n0\n") << finished.err;
   for (const char* file : {"results.h5", "under.h5"})
-    EXPECT_TRUE(ResultReader(directory_ / file).closed_well());
+    EXPECT_TRUE(ResultReader(directory_ / file).closed_cleanly());
 }
 
 TEST_F(StandardStreamsTest, FinishesRunWhenEventLogIsFull) {
@@ -44,7 +44,7 @@ TEST_F(StandardStreamsTest, FinishesRunWhenEventLogIsFull) {
   auto messages = lines_of(finished.err);
   std::erase_if(messages, [](const auto& line) { return line.find("/dev/full") == line.npos; });
   EXPECT_THAT(messages, ElementsAre(Mentions("No space left on device")));
-  EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
+  EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_cleanly());
 }
 
 TEST_F(StandardStreamsTest, EndsCommandWithoutMessageAfterReaderExits) {
@@ -80,7 +80,7 @@ TEST_F(StandardStreamsTest, KeepsEventFileIntactWhenStreamsAreClosed) {
       shell("wallheat run --data plans --out results.h5 --events events >&- 2>&- <&-; echo $?").out,
       "0\n");
   EXPECT_THAT(bytes("events"), Not(HasSubstr("rank 0")));
-  EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_well());
+  EXPECT_TRUE(ResultReader(directory_ / "results.h5").closed_cleanly());
 }
 
 TEST_F(StandardStreamsTest, FinishesRunWhenPipeIsFull) {

@@ -42,10 +42,10 @@ TEST(ParseSinfo, NamesInvalidLine) {
 }
 
 TEST(MaxArrayTasks, IsOneLessThanMaxArraySize) {
-  EXPECT_EQ(most_array_tasks("scontrol", "MailProg = /bin/mail\nMaxArraySize            = 1001\n"),
+  EXPECT_EQ(max_array_tasks("scontrol", "MailProg = /bin/mail\nMaxArraySize            = 1001\n"),
             1000U);
-  EXPECT_EQ(most_array_tasks("scontrol", "MaxArraySize            = 0\n"), 0U);
-  EXPECT_THROW((void)most_array_tasks("scontrol", "nothing\n"), RunError);
+  EXPECT_EQ(max_array_tasks("scontrol", "MaxArraySize            = 0\n"), 0U);
+  EXPECT_THROW((void)max_array_tasks("scontrol", "nothing\n"), RunError);
 }
 
 /// 64 plans, each of which takes 100 s on a core.
@@ -61,7 +61,7 @@ class CampaignChoicesTest : public testing::Test {
     return forecast_waits(waits);
   }
   /// Jobs of fewer core hours than `hours` wait for one minute, others for two hours.
-  [[nodiscard]] WaitsOf short_below(double hours) const {
+  [[nodiscard]] WaitLookup short_below(double hours) const {
     return [this, hours](const std::string&, std::size_t, double core_hours) {
       return core_hours < hours ? &few_ : &many_;
     };
@@ -72,14 +72,16 @@ class CampaignChoicesTest : public testing::Test {
   std::vector<double> plans_s_ = std::vector<double>(64, 100);
   std::vector<Partition> partitions_{{"medium", 4, 4, 0, 0, 0}};
   ChoiceLimits limits_{1000, 0, 0};
-  WaitsOf waits_ = [](const std::string&, std::size_t, double) { return nullptr; };
+  WaitLookup waits_ = [](const std::string&, std::size_t, double) { return nullptr; };
   ChoiceOrder order_ = ChoiceOrder::bound;
 };
 
 /// Nodes per job, jobs, and jobs that run at the same time.
 using JobSizes = std::tuple<std::size_t, std::size_t, std::size_t>;
 
-JobSizes sizes_of(const Choice& choice) { return {choice.nodes, choice.jobs, choice.at_a_time}; }
+JobSizes sizes_of(const Choice& choice) {
+  return {choice.nodes, choice.jobs, choice.max_concurrent};
+}
 
 TEST_F(CampaignChoicesTest, OffersSingleJobsOrJobArrays) {
   std::vector<JobSizes> sizes;
@@ -92,9 +94,9 @@ TEST_F(CampaignChoicesTest, OffersSingleJobsOrJobArrays) {
                          JobSizes{1, 4, 4}, JobSizes{1, 8, 4}, JobSizes{1, 16, 4},
                          JobSizes{1, 32, 4}, JobSizes{1, 64, 4}))
       << "at most 16 jobs per node and one job per plan";
-  limits_.most_array_tasks = 3;
+  limits_.max_array_tasks = 3;
   EXPECT_EQ(choices().size(), 4U) << "MaxArraySize forbids four";
-  partitions_[0].most_nodes = 1;
+  partitions_[0].max_nodes = 1;
   EXPECT_EQ(choices().size(), 2U);
 }
 
@@ -126,18 +128,18 @@ TEST_F(CampaignChoicesTest, EstimatesCostOfRun) {
   EXPECT_DOUBLE_EQ(one.run_s, 1600) << "64 plans on 4 cores";
   EXPECT_EQ(one.limit_s, 2400) << "a quarter and two minutes more, in steps of five minutes";
   EXPECT_DOUBLE_EQ(one.core_hours, 4 * 1600.0 / 3600);
-  EXPECT_FALSE(one.done_s()) << "the wait is not known";
-  EXPECT_THAT(reason_for_first(choices(), order_),
+  EXPECT_FALSE(one.completion_s()) << "the wait is not known";
+  EXPECT_THAT(recommendation_text(choices(), order_),
               AllOf(Mentions("waits"), HasSubstr(choice_text(choices().front()))));
 }
 
 TEST_F(CampaignChoicesTest, RestartsJobsStoppedByTimeLimit) {
-  limits_.most_array_tasks = 0;
+  limits_.max_array_tasks = 0;
   partitions_[0] = {"short", 1, 4, 0, 620, 0};
   waits_ = short_below(1000);
   const Choice one = choices().at(0);
   EXPECT_EQ(one.limit_s, 620);
-  EXPECT_EQ(one.starts, 4U) << "1600 s in pieces of 500";
+  EXPECT_EQ(one.start_count, 4U) << "1600 s in pieces of 500";
   EXPECT_EQ(one.wait_95_s, 240);
 }
 
@@ -145,25 +147,25 @@ TEST_F(CampaignChoicesTest, OrdersByCompletionTime) {
   EXPECT_DOUBLE_EQ(choices().front().run_s, 400) << "the shortest run, without waits";
   waits_ = short_below(3);
   EXPECT_EQ(sizes_of(choices().front()), (JobSizes{1, 4, 4}));
-  limits_.most_array_tasks = 0;
+  limits_.max_array_tasks = 0;
   const auto single = choices();
   EXPECT_EQ(sizes_of(single.front()), (JobSizes{2, 1, 1}));
   EXPECT_EQ(single.front().wait_95_s, 60);
-  EXPECT_DOUBLE_EQ(single.front().done_s().value(), 860);
+  EXPECT_DOUBLE_EQ(single.front().completion_s().value(), 860);
   EXPECT_THAT(
-      reason_for_first(single, order_),
+      recommendation_text(single, order_),
       Mentions({"2 nodes", "medium", "13 min", "1 min", "95 %", "4 nodes", "7 min", "2 h 00 min"}));
   waits_ = short_below(1000);
-  EXPECT_THAT(reason_for_first(choices(), order_),
+  EXPECT_THAT(recommendation_text(choices(), order_),
               Mentions({"4 nodes", "medium", "9 min", "95 %"}));
   order_ = ChoiceOrder::core_hours;
   const Choice cheapest = choices().front();
-  EXPECT_THAT(reason_for_first(choices(), order_),
+  EXPECT_THAT(recommendation_text(choices(), order_),
               Mentions({"core hours", fmt::format("{:.2f}", cheapest.core_hours)}));
 }
 
 TEST_F(CampaignChoicesTest, WaitsForLastJobOfArray) {
-  limits_.most_array_tasks = 4;
+  limits_.max_array_tasks = 4;
   std::vector<Wait> waits;
   for (std::int64_t i = 0; i < 1000; ++i) waits.push_back({i * 100'000, i * 617 % 1000, true});
   const WaitForecast queue = forecast_waits(waits);
@@ -174,7 +176,7 @@ TEST_F(CampaignChoicesTest, WaitsForLastJobOfArray) {
     EXPECT_EQ(choice.wait_95_s, queue.bound_s(std::pow(0.95, 1 / n))) << choice_text(choice);
   }
   partitions_[0].nodes = 64;
-  limits_.most_array_tasks = 64;
+  limits_.max_array_tasks = 64;
   const auto all = choices();
   const auto widest = std::ranges::find(all, 64U, &Choice::jobs);
   ASSERT_NE(widest, all.end());
@@ -216,10 +218,10 @@ TEST(Replay, FindsSufficientWorkerCount) {
 }
 
 TEST(ContentionFactor, DependsOnConcurrentPlans) {
-  EXPECT_EQ(slowdown_beside_others(1.25, 1, 1), 1) << "the stored time";
-  EXPECT_EQ(slowdown_beside_others(1.25, 1, 8), 1.25);
-  EXPECT_EQ(slowdown_beside_others(1.25, 4, 8), 1) << "the stored plan had concurrent plans, too";
-  EXPECT_EQ(slowdown_beside_others(1.25, 4, 1), 0.8);
+  EXPECT_EQ(contention_factor(1.25, 1, 1), 1) << "the stored time";
+  EXPECT_EQ(contention_factor(1.25, 1, 8), 1.25);
+  EXPECT_EQ(contention_factor(1.25, 4, 8), 1) << "the stored plan had concurrent plans, too";
+  EXPECT_EQ(contention_factor(1.25, 4, 1), 0.8);
 }
 
 }  // namespace

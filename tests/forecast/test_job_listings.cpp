@@ -12,7 +12,7 @@ JobListing sacct(const std::string& text) { return parse_sacct("listing.txt", te
 /// Returns the waits of all partitions.
 std::vector<std::int64_t> waits_in(const JobListing& listing) {
   std::vector<std::int64_t> waits;
-  for (const PartitionWaits& partition : waits_of(listing).partitions)
+  for (const PartitionWaits& partition : extract_waits(listing).partitions)
     for (const Wait& wait : partition.waits)
       if (wait.started) waits.push_back(wait.wait_s);
   return waits;
@@ -37,7 +37,7 @@ TEST(ParseSacct, SkipsHeldOrDependentJobs) {
       "1|1|p|q|PENDING|1000|Unknown|Unknown|Unknown|60|0|0|1G|cpu=1,mem=1G\n"
       "2|2|p|q|CANCELLED by 1000|1000|Unknown|2000|2000|60|0|0|1G|cpu=1,mem=1G\n"
       "3|3|p|q|COMPLETED|1000|5000|5010|6000|60|1|1|1G|cpu=1,mem=1G\n");
-  EXPECT_EQ(waits_of(listing).counts.never_eligible, 2U);
+  EXPECT_EQ(extract_waits(listing).counts.never_eligible, 2U);
   EXPECT_THAT(waits_in(listing), ElementsAre(10)) << "since its release";
 }
 
@@ -48,7 +48,7 @@ TEST(ParseSacct, CountsPendingOrCancelledJobsAsNotStarted) {
       "3|3|p,q|q|PENDING|1000|1000|Unknown|Unknown|60|0|0|1G|cpu=4,mem=1G\n"
       "4|4|p|q|RUNNING|1000|1000|4000|Unknown|60|1|4|1G|cpu=4,mem=1G\n"
       "5|5|p|q|CANCELLED by 1000|1000|1000|1200|1300|60|1|4|1G|cpu=4,mem=1G\n");
-  const JobWaits waits = waits_of(listing);
+  const JobWaits waits = extract_waits(listing);
   EXPECT_EQ(waits.counts.started, 2U) << "a job that was cancelled while it ran had started";
   EXPECT_EQ(waits.counts.waiting, 3U);
   ASSERT_THAT(waits.partitions, SizeIs(1));
@@ -56,7 +56,7 @@ TEST(ParseSacct, CountsPendingOrCancelledJobsAsNotStarted) {
   EXPECT_EQ(known[0].wait_s, 700);
   EXPECT_EQ(known[1].wait_s, 800);
   EXPECT_EQ(known[2].wait_s, 3000) << "until the time of the listing";
-  EXPECT_TRUE(listing.jobs[2].waits_still);
+  EXPECT_TRUE(listing.jobs[2].is_pending);
   EXPECT_EQ(listing.jobs[2].cpus, 4U) << "requested";
 }
 
@@ -71,8 +71,8 @@ TEST(ParseSacct, CountsArrayOncePerBurstOfStarts) {
       "10|10_[5-9]|p|q|PENDING|1000|1000|Unknown|Unknown|60|0|0|1G|cpu=1\n"
       "20|20+0|p|q|COMPLETED|1000|1000|1200|2000|60|1|1|1G|cpu=1\n"
       "21|20+1|p|q|COMPLETED|1000|1000|1200|2000|60|1|1|1G|cpu=1\n");
-  EXPECT_EQ(waits_of(listing).counts.same_burst, 3U);
-  EXPECT_EQ(waits_of(listing).counts.waiting, 1U);
+  EXPECT_EQ(extract_waits(listing).counts.burst_duplicates, 3U);
+  EXPECT_EQ(extract_waits(listing).counts.waiting, 1U);
   EXPECT_THAT(waits_in(listing), ElementsAre(100, 80, 100, 3000, 200));
 }
 
@@ -118,13 +118,14 @@ TEST(ParseBjobs, ReadsWaitsOfSchedulerQueues) {
       "103|0|night|PSUSP|Sep 25 21:15 2023|-|-|1|-\n"
       "104|0|normal|EXIT|Dec 31 23:59 2022|-|Jan  1 00:01:00 2023|4|60.0/a\n");
   EXPECT_THAT(waits_in(listing), ElementsAre(1800, 60));
-  const JobWaits waits = waits_of(listing);
+  const JobWaits waits = extract_waits(listing);
   EXPECT_EQ(waits.counts.waiting, 2U);
   EXPECT_EQ(waits.counts.never_eligible, 1U) << "held";
   EXPECT_EQ(listing.jobs[0].limit_s, 3600);
   EXPECT_EQ(listing.jobs[2].array, 102U);
-  EXPECT_EQ(listing.jobs[2].until_s - listing.jobs[2].submit_s, 1800) << "time of the last event";
-  EXPECT_EQ(listing.jobs[4].until_s - listing.jobs[4].submit_s, 120) << "cancelled";
+  EXPECT_EQ(listing.jobs[2].last_seen_s - listing.jobs[2].submit_s, 1800)
+      << "time of the last event";
+  EXPECT_EQ(listing.jobs[4].last_seen_s - listing.jobs[4].submit_s, 120) << "cancelled";
 }
 
 TEST(ParseBjobs, NamesInvalidLine) {
@@ -143,18 +144,18 @@ TEST(JobListing, CountsEachWaitOnceWhenListingsOverlap) {
   const std::string waiting = "2|2|r|q|PENDING|1500|1500|Unknown|Unknown|60|0|0|1G|cpu=1\n";
   JobListing all = sacct(first + waiting);
   all.add(sacct("2|2|r|s|COMPLETED|1500|1500|1900|2000|60|1|1|1G|cpu=1\n" + first));
-  all.keep_each_once();
+  all.deduplicate();
   EXPECT_THAT(waits_in(all), ElementsAre(100, 400));
-  EXPECT_EQ(waits_of(all).counts.waiting, 0U) << "the other listing has its start";
+  EXPECT_EQ(extract_waits(all).counts.waiting, 0U) << "the other listing has its start";
   EXPECT_EQ(all.jobs[1].qos, "s");
   all.add(sacct(first + "1|1|p|q|COMPLETED|2100|2100|2130|2200|60|1|1|1G|cpu=1\n"));
-  all.keep_each_once();
+  all.deduplicate();
   EXPECT_EQ(all.jobs.size(), 3U) << "the requeued job waited again";
   JobListing later = sacct(first + waiting);
   later.add(sacct(waiting + "3|3|p|q|COMPLETED|1500|1500|7000|8000|60|1|1|1G|cpu=1\n"));
-  later.keep_each_once();
+  later.deduplicate();
   ASSERT_EQ(later.jobs.size(), 3U);
-  EXPECT_EQ(later.jobs[1].until_s, 7000) << "time of the last event";
+  EXPECT_EQ(later.jobs[1].last_seen_s, 7000) << "time of the last event";
 }
 
 TEST(SizeClasses, MatchesPublishedTable) {

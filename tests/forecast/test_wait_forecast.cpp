@@ -23,15 +23,15 @@ TEST(WaitForecast, UsesOrderStatisticsAsBounds) {
   EXPECT_EQ(forecast.jobs, 100U);
   EXPECT_EQ(forecast.bound_s(0.5), 59);   // P(Bin(100, 0.5) <= 58) = 0.956
   EXPECT_EQ(forecast.bound_s(0.95), 99);  // P(Bin(100, 0.95) <= 98) = 0.963
-  EXPECT_EQ(forecast.chance_within(25), 0.25);
-  EXPECT_EQ(forecast.chance_within(1000), 1);
+  EXPECT_EQ(forecast.probability_within(25), 0.25);
+  EXPECT_EQ(forecast.probability_within(1000), 1);
   const WaitForecast few = forecast_waits(one_to(58));
   EXPECT_TRUE(few.bound_s(0.5));
   EXPECT_FALSE(few.bound_s(0.95)) << "1 - 0.95^58 is less than 0.95";
   EXPECT_EQ(forecast_waits(one_to(59)).bound_s(0.95), 59);
-  EXPECT_EQ(few.judged, 0U);
+  EXPECT_EQ(few.tested, 0U);
   EXPECT_FALSE(forecast_waits({}).bound_s(0.5));
-  EXPECT_FALSE(forecast_waits({}).chance_within(60));
+  EXPECT_FALSE(forecast_waits({}).probability_within(60));
 }
 
 TEST(WaitForecast, CountsPendingJobsThatHaveWaitedLonger) {
@@ -43,7 +43,7 @@ TEST(WaitForecast, CountsPendingJobsThatHaveWaitedLonger) {
   EXPECT_EQ(forecast.waiting, 3U);
   EXPECT_EQ(forecast.bound_s(0.5), 61);  // P(Bin(103, 0.5) <= 60) = 0.962
   EXPECT_EQ(forecast.bound_s(0.95), std::numeric_limits<double>::infinity());
-  EXPECT_NEAR(forecast.chance_within(25).value(), 25.0 / 103, 1e-12);
+  EXPECT_NEAR(forecast.probability_within(25).value(), 25.0 / 103, 1e-12);
   // Jobs that were cancelled early do not count.
   for (std::size_t i = 100; i < 103; ++i) waits[i].wait_s = 2;
   EXPECT_EQ(forecast_waits(waits).bound_s(0.95), 99);
@@ -60,7 +60,7 @@ TEST(WaitForecast, UsesLatestThousandStartedJobs) {
   EXPECT_EQ(forecast.used(), 1000U);
   EXPECT_EQ(forecast.used_from_s, last_s + 100'000);
   EXPECT_EQ(forecast.waits_s.front(), 50'000);
-  EXPECT_THAT(forecast.unended_s, IsEmpty());
+  EXPECT_THAT(forecast.pending_waits_s, IsEmpty());
 }
 
 TEST(WaitForecast, BacktestsBoundOnPastJobs) {
@@ -86,8 +86,8 @@ TEST(WaitForecast, BacktestsBoundOnPastJobs) {
   }
   const WaitForecast forecast = forecast_waits(waits);
   EXPECT_GT(judged, 200U);
-  EXPECT_EQ(forecast.judged, judged);
-  EXPECT_EQ(forecast.held, held);
+  EXPECT_EQ(forecast.tested, judged);
+  EXPECT_EQ(forecast.covered, held);
 }
 
 /// Backtests the bound of each job: it must cover 94 to 98 % of the waits, also if consecutive
@@ -100,8 +100,9 @@ TEST_P(WaitBoundCoverageTest, Covers94To98PercentOfWaits) {
   const std::size_t count = jobs == nullptr ? 50'000 : std::strtoull(jobs, nullptr, 10);
   for (const unsigned seed : {1, 2, 3, 11}) {
     const WaitForecast forecast = forecast_waits(generated_queue(GetParam(), count, seed));
-    ASSERT_GT(forecast.judged, count * 9 / 10);
-    const double held = static_cast<double>(forecast.held) / static_cast<double>(forecast.judged);
+    ASSERT_GT(forecast.tested, count * 9 / 10);
+    const double held =
+        static_cast<double>(forecast.covered) / static_cast<double>(forecast.tested);
     std::printf("%s, seed %u: %zu jobs, held %.4f\n", GetParam(), seed, count, held);
     EXPECT_GE(held, 0.94);
     EXPECT_LE(held, 0.98);

@@ -62,13 +62,14 @@ std::vector<std::string> message_seeds() {
   result.field.resize(9);
   result.rooms.resize(2);
   const Gpu gpu{0, "gpu", "uuid", 1 << 30, 0};
-  const WorkerFacts facts{"node", "gpu", 2, true, {0, 1}, true, gpu, "none", "a quota"};
-  const Result answer{1, Result::Kind::answered, 2.5, 7, encode_result(result)};
+  const WorkerProperties facts{"node", "gpu", 2, true, {0, 1}, true, gpu, "none", "a quota"};
+  const TaskResult answer{1, TaskResult::Kind::solved, 2.5, 7, encode_result(result)};
   const std::vector<FromWorker> from_worker{
       WorkerReport{facts, {{7, 100, 0.5, 2.5}}, {answer, answer}, {1}, {2, 3}, GpuSample{}, 1},
-      WorkerReport{}, Bye{Bye::Why::interrupted, "no memory", {{7, 100, 0.5, 2.5}}, "node"}};
+      WorkerReport{}, Bye{Bye::Cause::interrupted, "no memory", {{7, 100, 0.5, 2.5}}, "node"}};
   const std::vector<ToWorker> to_worker{Setup{"1.0", "tolerance = 1", {{{0, "10000"}, "32 x 32"}}},
-                                        Work{{{0, "10000"}, {1, "10029"}}}, Stop{}, End{true}};
+                                        Assignment{{{0, "10000"}, {1, "10029"}}}, Stop{},
+                                        Shutdown{true}};
   std::vector<std::string> inputs;
   const auto add = [&](Sender sender, const std::string& message) {
     inputs.push_back(static_cast<char>(sender) + message);

@@ -25,8 +25,8 @@ std::string npy_file(char version, const std::string& header, const std::string&
 
 /// Each seed is an initial field and a mask.
 std::vector<std::string> npy_seeds() {
-  const std::string domain = npy::bytes_of(Grid<double>(3, 4, 20.0));
-  const std::string interior = npy::bytes_of(Grid<std::uint8_t>(3, 4, 1));
+  const std::string domain = npy::to_bytes(Grid<double>(3, 4, 20.0));
+  const std::string interior = npy::to_bytes(Grid<std::uint8_t>(3, 4, 1));
   const std::string narrow = npy_file(
       2, "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4), }\n", std::string(48, '\0'));
   const std::string bytes = npy_file(
@@ -77,7 +77,7 @@ std::vector<std::string> zip_seeds() {
     zip_writer.add(compress_member("p/" + name, bytes));
   };
   for (const std::string id : {"1", "2"}) {
-    for (const auto& [file, content] : files_of(plan_in_archive(id)))
+    for (const auto& [file, content] : encode_plan_files(plan_in_archive(id)))
       add(plan_file_name(id, file), content);
   }
   add("building_ids.txt", "2\n1\n");
@@ -97,7 +97,7 @@ std::vector<std::string> zip_seeds() {
 void read_zip(std::string_view input) {
   const auto path = directory() / "odd.zip";
   write_bytes(path, input);
-  accepts<RunError>([&] { (void)spacing_of_plans(path); });
+  accepts<RunError>([&] { (void)read_spacing(path); });
   accepts<RunError>([&] {
     const auto source = open_plan_source(path);
     accepts<RunError>([&] { (void)source->ids(); });
@@ -110,7 +110,7 @@ void read_zip(std::string_view input) {
         require(found.domain == plan.domain, "the initial field differs from the added one");
         require(found.interior == plan.interior, "the mask differs from the added one");
         // A heat source whose name is damaged is not found.
-        require(!found.has_source() || found.source == plan.source,
+        require(!found.has_heat_source() || found.source == plan.source,
                 "the heat source differs from the added one");
       });
     }

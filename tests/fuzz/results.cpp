@@ -41,10 +41,10 @@ const fs::path& other_part() {
 }
 
 void seal_row_at(std::string& bytes, std::size_t at) {
-  store::Row row;
+  store::ResultRow row;
   if (at > bytes.size() || bytes.size() - at < sizeof row) return;
   std::memcpy(&row, bytes.data() + at, sizeof row);
-  store::seal(row);
+  store::update_checksum(row);
   std::memcpy(bytes.data() + at, &row, sizeof row);
 }
 
@@ -52,7 +52,7 @@ void seal_row_at(std::string& bytes, std::size_t at) {
 void seal_file(std::string& bytes) {
   const std::size_t begin = row_at(bytes, campaign, 1);
   if (begin == std::string::npos) return;
-  for (std::size_t i = 0; i < stored; ++i) seal_row_at(bytes, begin + i * sizeof(store::Row));
+  for (std::size_t i = 0; i < stored; ++i) seal_row_at(bytes, begin + i * sizeof(store::ResultRow));
 }
 
 /// Updates the checksums of the consecutive journal records.
@@ -68,7 +68,7 @@ void seal_journal(std::string& bytes) {
     const std::uint64_t field_bytes = number_at(at + 24);
     const std::size_t payload = at + head_bytes;
     if (payload_bytes > bytes.size() - payload) return;
-    if (payload_bytes >= sizeof(store::Row)) seal_row_at(bytes, payload);
+    if (payload_bytes >= sizeof(store::ResultRow)) seal_row_at(bytes, payload);
     const auto of_head = crc32_of(bytes_of(bytes).subspan(at, before_checksum));
     const auto checksum = crc32_of(bytes_of(bytes).subspan(payload, payload_bytes), of_head);
     std::memcpy(bytes.data() + at + before_checksum, &checksum, sizeof checksum);
@@ -101,7 +101,7 @@ void require_sound(const fs::path& path, bool is_forged) {
 
 /// Calls require_sound for a file that must be compacted.
 void require_compacted(const fs::path& path, bool is_forged) {
-  require(ResultReader(path).is_whole(), "a file that is not compacted");
+  require(ResultReader(path).is_compacted(), "a file that is not compacted");
   require_sound(path, is_forged);
 }
 
@@ -168,7 +168,8 @@ std::vector<std::string> results_seeds() {
     add(file, journal.substr(0, journal.size() - 300));
     add(changed(file, row + 200, 1, 'x'), changed(journal, journal.size() / 2, 1, 'x'));
     add(changed(whole, row_at(whole, campaign, 1) + 200, 1, 'x'), "");
-    for (const std::size_t in_row : {offsetof(store::Row, field_bytes), offsetof(store::Row, rows)})
+    for (const std::size_t in_row :
+         {offsetof(store::ResultRow, field_bytes), offsetof(store::ResultRow, rows)})
       add(changed(file, row + in_row, 4, '\x7f'), changed(journal, 40 + in_row, 4, '\x7f'));
     for (const std::size_t at : {32, 300})  // the record type; within a row
       add(file, changed(journal, at, 1, '\3'));

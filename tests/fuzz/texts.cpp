@@ -42,11 +42,11 @@ void read_config(std::string_view text) {
   accepts<UsageError>([&] {
     Options options("run", {"--config", file.string()});
     const RunOptions run = parse_run_options(options);
-    require(!run.job.data.empty() && !run.out.empty(), "a run without plans or result file");
-    require(run.job.solver.limits.tolerance >= 0, "a negative tolerance");
-    require(run.job.solver.limits.max_iterations >= 1, "a run without iterations");
+    require(!run.solve.data.empty() && !run.out.empty(), "a run without plans or result file");
+    require(run.solve.solver.limits.tolerance >= 0, "a negative tolerance");
+    require(run.solve.solver.limits.max_iterations >= 1, "a run without iterations");
     require(run.shard.number >= 1 && run.shard.number <= run.shard.count, "an invalid shard");
-    require(!run.end || *run.end >= start, "a time limit before the start");
+    require(!run.deadline || *run.deadline >= start, "a time limit before the start");
   });
 }
 
@@ -67,7 +67,7 @@ void read_recording_file(std::string_view text) {
     for (const Series& series : recording.series)
       require(series.curve.x.size() == series.curve.y.size(), "values without times");
     std::ostringstream json;
-    write_json(report_of(summary_of(recording)), json);
+    write_json(make_report(summary_of(recording)), json);
   });
 }
 
@@ -118,7 +118,7 @@ void read_listing(std::string_view text) {
   accepts<RunError>([&] {
     const bool is_bjobs = text.starts_with("JOBID");
     const JobListing found = is_bjobs ? parse_bjobs("bjobs", text) : parse_sacct("sacct", text);
-    const JobWaits waits = waits_of(found);
+    const JobWaits waits = extract_waits(found);
     require(waits.counts.records == found.jobs.size(), "a record was lost");
     for (const PartitionWaits& partition : waits.partitions) {
       for (const Wait& wait : partition.waits) require(wait.wait_s >= 0, "a negative wait");

@@ -39,7 +39,7 @@ long faults_in_child(const std::function<void()>& prepare, const std::function<v
 
 void keep_heap_in_small_pages() {
   ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-  keep_heap_in_huge_pages();
+  enable_huge_page_heap();
 }
 
 void* volatile allocated = nullptr;  // so that the compiler does not leave it out
@@ -59,7 +59,7 @@ class HugePageHeapTest : public testing::Test {
 };
 
 TEST_F(HugePageHeapTest, KeepsFreedMemoryForNextPlan) {
-  for (const auto& keep_heap : {keep_heap_in_small_pages, keep_heap_in_huge_pages}) {
+  for (const auto& keep_heap : {keep_heap_in_small_pages, enable_huge_page_heap}) {
     const auto prepare = [&] {
       keep_heap();
       solve_a_plan();

@@ -10,14 +10,14 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(RunWithTimeout, ReportsExitStatus) {
-  EXPECT_EQ(failure_of({"sh", "-c", "grep -q input"}, "its input\n", 1min), "");
-  EXPECT_THAT(failure_of({"sh", "-c", "exit 3"}, "", 1min), Mentions({"exit status", "3"}));
+  EXPECT_EQ(run_with_timeout({"sh", "-c", "grep -q input"}, "its input\n", 1min), "");
+  EXPECT_THAT(run_with_timeout({"sh", "-c", "exit 3"}, "", 1min), Mentions({"exit status", "3"}));
 }
 
 TEST(RunWithTimeout, ForwardsProgramOutput) {
   testing::internal::CaptureStderr();
   const std::string failure =
-      failure_of({"sh", "-c", "echo one; echo two >&2; seq -s ' ' 100000"}, "", 1min);
+      run_with_timeout({"sh", "-c", "echo one; echo two >&2; seq -s ' ' 100000"}, "", 1min);
   const std::string output = testing::internal::GetCapturedStderr();
   EXPECT_EQ(failure, "");
   EXPECT_THAT(output, StartsWith("one\ntwo\n1 2 3 "));
@@ -47,7 +47,7 @@ class RunWithTimeoutBackgroundTest : public testing::Test {
 TEST_F(RunWithTimeoutBackgroundTest, KillsWholeProcessGroupAfterTimeout) {
   // Doubles the limit until a busy machine has started the process in time.
   for (auto limit = 1s; !std::filesystem::exists(file()); limit *= 2)
-    EXPECT_THAT(failure_of({"sh", "-c", command() + "; wait"}, "", limit),
+    EXPECT_THAT(run_with_timeout({"sh", "-c", command() + "; wait"}, "", limit),
                 Mentions(std::to_string(limit.count()) + " s"));
   wait_until("the end of the background process", [&] {
     const std::string state = line_of_status("State:");
@@ -56,7 +56,7 @@ TEST_F(RunWithTimeoutBackgroundTest, KillsWholeProcessGroupAfterTimeout) {
 }
 
 TEST_F(RunWithTimeoutBackgroundTest, LeavesBackgroundProcessWithAllSignals) {
-  EXPECT_EQ(failure_of({"sh", "-c", command()}, "", 1min), "");
+  EXPECT_EQ(run_with_timeout({"sh", "-c", command()}, "", 1min), "");
   EXPECT_EQ(line_of_status("SigBlk:"), "SigBlk:\t0000000000000000");
   EXPECT_NE(::getpgid(background()), ::getpgrp());
   EXPECT_EQ(::kill(background(), SIGTERM), 0);

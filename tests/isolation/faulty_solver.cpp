@@ -16,10 +16,11 @@
 namespace wallheat {
 namespace {
 
-using Fault = std::function<Result(const SolveControl&)>;
+using Fault = std::function<TaskResult(const SolveControl&)>;
 
 /// Reports progress, which grows by `step` iterations per report, until done() returns true.
-Result report_progress(const SolveControl& control, int step, const std::function<bool()>& done) {
+TaskResult report_progress(const SolveControl& control, int step,
+                           const std::function<bool()>& done) {
   for (std::int64_t iterations = step; !done(); iterations += step) {
     if (control.progress) control.progress(iterations == 0 ? 5 : iterations, 0.5);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -31,11 +32,11 @@ void send_bytes(const char* bytes) { (void)::send(STDIN_FILENO, bytes, std::strl
 
 const auto never = [] { return false; };
 
-PlanJob faulty_job(const JobSettings& settings, JobThread thread) {
+TaskRunner faulty_job(const SolveConfig& settings, SolverSlot thread) {
   if (settings.device == "missing") throw RunError("unknown device");
-  const PlanJob sound = open_jobs(settings).make_job(thread);
+  const TaskRunner sound = open_device(settings).make_job(thread);
   const auto kill = [](int number) {
-    return [number](const SolveControl&) -> Result {
+    return [number](const SolveControl&) -> TaskResult {
       ::raise(number);
       return {};
     };
@@ -43,14 +44,14 @@ PlanJob faulty_job(const JobSettings& settings, JobThread thread) {
   const std::map<std::string, Fault> faults = {
       {"segmentation-fault", kill(SIGSEGV)},
       {"abort", kill(SIGABRT)},
-      {"exit", [](const SolveControl&) -> Result { std::_Exit(7); }},
+      {"exit", [](const SolveControl&) -> TaskResult { std::_Exit(7); }},
       {"garbage",
        [](const SolveControl& control) {
          send_bytes("these bytes are not a message");
          return report_progress(control, 1, never);
        }},
       {"half-a-message",
-       [](const SolveControl&) -> Result {
+       [](const SolveControl&) -> TaskResult {
          send_bytes("WALLHEAT\x40\0\0");
          std::_Exit(0);
        }},
@@ -59,7 +60,7 @@ PlanJob faulty_job(const JobSettings& settings, JobThread thread) {
          ::shutdown(STDIN_FILENO, SHUT_RDWR);
          return report_progress({}, 1, never);
        }},
-      {"wrong-plan", [](const SolveControl&) { return Result{.plan = 77777}; }},
+      {"wrong-plan", [](const SolveControl&) { return TaskResult{.plan = 77777}; }},
       {"endless", [](const SolveControl& control) { return report_progress(control, 1, never); }},
       {"stuck", [](const SolveControl& control) { return report_progress(control, 0, never); }},
       {"silent", [](const SolveControl&) { return report_progress({}, 1, never); }},
@@ -74,10 +75,10 @@ PlanJob faulty_job(const JobSettings& settings, JobThread thread) {
   };
 }
 
-JobSource open_faulty(const JobSettings& settings) {
+OpenDevice open_faulty(const SolveConfig& settings) {
   if (settings.solver.gpu)
-    return open_jobs(settings, std::make_shared<FakeGpu>(settings.data / "go"));
-  return {1, [settings](JobThread thread) { return faulty_job(settings, thread); }};
+    return open_device(settings, std::make_shared<FakeGpu>(settings.data / "go"));
+  return {1, [settings](SolverSlot thread) { return faulty_job(settings, thread); }};
 }
 
 }  // namespace
@@ -88,13 +89,13 @@ int main(int argc, char** argv) {
   // Sanitizers would catch these signals and exit.
   for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) ::signal(number, SIG_DFL);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (arguments.empty()) return serve_seat(open_faulty);
+  if (arguments.empty()) return run_solver_process(open_faulty);
   const std::filesystem::path directory = arguments[0];
   WorkerContext context;
-  context.sign_s = 0.02;
+  context.heartbeat_interval_s = 0.02;
   context.program.arguments = {};
-  context.open = [&] {
-    const wallheat::JobSettings settings{directory, {}, false, "host", "cpu"};
+  context.open_devices = [&] {
+    const wallheat::SolveConfig settings{directory, {}, false, "host", "cpu"};
     return std::vector<WorkerDevice>{{{settings}, {}}};
   };
   Rank0 rank0(context);

@@ -19,7 +19,7 @@ class Rank0 {
  public:
   explicit Rank0(WorkerContext context) : context_(std::move(context)) {
     if (!context_.interrupted) context_.interrupted = [] { return false; };
-    if (!context_.difference) context_.difference = [](const Setup&) { return ""; };
+    if (!context_.find_mismatch) context_.find_mismatch = [](const Setup&) { return ""; };
     worker_ = std::jthread([this] {
       try {
         together_ = run_worker(*links_[1], context_);
@@ -31,14 +31,14 @@ class Rank0 {
   }
   ~Rank0() {
     send(Stop{});
-    send(End{true});
+    send(Shutdown{true});
   }
   Rank0(const Rank0&) = delete;
   Rank0& operator=(const Rank0&) = delete;
 
   void send(const ToWorker& message) { links_[0]->send(1, encode(message)); }
   void assign(const std::string& plan) {
-    send(Work{{{static_cast<std::uint32_t>(assigned_.size()), plan}}});
+    send(Assignment{{{static_cast<std::uint32_t>(assigned_.size()), plan}}});
     assigned_.push_back(plan);
   }
   /// Receives the worker's messages until done() returns true. Throws if the worker leaves first.
@@ -75,9 +75,9 @@ class Rank0 {
   }
   [[nodiscard]] bool together() const { return together_; }
 
-  std::optional<WorkerFacts> facts{};
+  std::optional<WorkerProperties> facts{};
   std::map<std::string, PlanResult> results{};  ///< by plan ID
-  std::vector<Result> records{};
+  std::vector<TaskResult> records{};
   std::vector<std::uint32_t> returned{};
   WorkerReport last{};
   std::size_t reports = 0;  ///< number of reports received
@@ -91,10 +91,10 @@ class Rank0 {
     last = *report;
     ++reports;
     if (report->ready) facts = report->ready;
-    for (const Result& result : report->results) {
+    for (const TaskResult& result : report->results) {
       PlanResult row;
       if (result.error.empty())
-        row = decode_result(result.record);
+        row = decode_result(result.encoded_result);
       else
         row.error = result.error;
       records.push_back(result);

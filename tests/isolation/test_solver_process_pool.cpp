@@ -3,8 +3,8 @@
 #include <set>
 
 #include "io/deflate.hpp"
-#include "isolation/plan_job.hpp"
 #include "isolation/rank0.hpp"
+#include "isolation/task_runner.hpp"
 #include "node/local_machine.hpp"
 #include "store/field_codec.hpp"
 #include "support/fake_gpu.hpp"
@@ -42,9 +42,9 @@ class SolverProcessPoolTest : public testing::Test {
   SolverProcessPoolTest() {
     for (const char* id : {"sound", "large", "patient"})
       save_floor_plan(directory_.path(), id, room(20, 30));
-    context_.sign_s = 0.02;
+    context_.heartbeat_interval_s = 0.02;
     context_.program = {WALLHEAT_FAULTY_SOLVER, {}};
-    context_.open = [this] {
+    context_.open_devices = [this] {
       return std::vector<WorkerDevice>{{{settings_}, {.host = "host", .device = settings_.device}}};
     };
   }
@@ -52,18 +52,18 @@ class SolverProcessPoolTest : public testing::Test {
   PlanResult solve(const std::string& plan) { return rank0_->solve(plan); }
   /// Returns true if the last result is a retryable failure.
   [[nodiscard]] bool is_retryable() const {
-    return rank0_->records.back().kind == Result::Kind::retryable;
+    return rank0_->records.back().kind == TaskResult::Kind::retryable;
   }
   /// Returns the result of the task if it is solved in this process.
-  [[nodiscard]] Result solved_in_process(const Task& task) const {
-    JobSettings cpu = settings_;
+  [[nodiscard]] TaskResult solved_in_process(const Task& task) const {
+    SolveConfig cpu = settings_;
     cpu.solver.gpu.reset();
-    return open_jobs(cpu).make_job({})(task, {});
+    return open_device(cpu).make_job({})(task, {});
   }
   void expect_same(const PlanResult& row) const {
-    const Result expected = solved_in_process({row.index, row.id});
+    const TaskResult expected = solved_in_process({row.index, row.id});
     EXPECT_TRUE(encode_result(without_times(row)) ==
-                encode_result(without_times(decode_result(expected.record))))
+                encode_result(without_times(decode_result(expected.encoded_result))))
         << row.id << ": " << row.error;
   }
   void expect_sound() { expect_same(solve("sound")); }
@@ -77,7 +77,7 @@ class SolverProcessPoolTest : public testing::Test {
   }
 
   TemporaryDirectory directory_;
-  JobSettings settings_{directory_.path(), {}, true, "host", "cpu"};
+  SolveConfig settings_{directory_.path(), {}, true, "host", "cpu"};
   WorkerContext context_;
   std::optional<Rank0> rank0_;
 };
@@ -89,23 +89,24 @@ TEST_F(SolverProcessPoolTest, ReturnsBitIdenticalResultsToInProcessSolve) {
   for (const std::string id : {"bad", "missing", "../up", "wall", "sound"}) {
     const PlanResult row = solve(id);
     expect_same(row);
-    const Result& result = rank0_->records.back();
-    const Result expected = solved_in_process({row.index, id});
+    const TaskResult& result = rank0_->records.back();
+    const TaskResult expected = solved_in_process({row.index, id});
     EXPECT_EQ(result.kind, expected.kind) << id;
-    EXPECT_EQ(result.digest, expected.digest) << id;
-    EXPECT_EQ(result.kind, row.error.empty() ? Result::Kind::answered : Result::Kind::failed);
+    EXPECT_EQ(result.result_hash, expected.result_hash) << id;
+    EXPECT_EQ(result.kind, row.error.empty() ? TaskResult::Kind::solved : TaskResult::Kind::failed);
     EXPECT_EQ(result.seconds, row.seconds);
   }
 }
 
 TEST_F(SolverProcessPoolTest, ChangesResultHashWhenOnlyFieldDiffers) {
-  const Result with_field = solved_in_process({1, "sound"});
-  PlanResult row = decode_result(with_field.record);
+  const TaskResult with_field = solved_in_process({1, "sound"});
+  PlanResult row = decode_result(with_field.encoded_result);
   const Grid<double> field = decompress_field(row.field, {row.rows, row.cols});
-  EXPECT_EQ(with_field.digest, digest_of(row, crc32_of(std::as_bytes(std::span(field.cells)))));
+  EXPECT_EQ(with_field.result_hash,
+            hash_result(row, crc32_of(std::as_bytes(std::span(field.cells)))));
   settings_.save_fields = false;
-  EXPECT_EQ(solved_in_process({1, "sound"}).digest, digest_of(row, 0));
-  EXPECT_NE(with_field.digest, digest_of(row, 0));
+  EXPECT_EQ(solved_in_process({1, "sound"}).result_hash, hash_result(row, 0));
+  EXPECT_NE(with_field.result_hash, hash_result(row, 0));
 }
 
 TEST_F(SolverProcessPoolTest, SurvivesEveryFaultOfSolverProcess) {
@@ -161,7 +162,7 @@ TEST_F(SolverProcessPoolTest, FailsPlanAfterProgressTimeout) {
 TEST_F(SolverProcessPoolTest, IgnoresTimeWhileWorkerIsSuspended) {
   static std::atomic<int> hours = 0;  // duration for which a scheduler suspends the job
   context_.now = [] { return std::chrono::steady_clock::now() + hours.load() * 1h; };
-  context_.silence_s = std::numeric_limits<double>::infinity();
+  context_.heartbeat_timeout_s = std::numeric_limits<double>::infinity();
   settings_.plan_timeout_s = 60;
   open();
   rank0_->assign("patient");
@@ -192,10 +193,10 @@ TEST_F(SolverProcessPoolTest, AbortsPlanInProgressWhenStopped) {
   rank0_->receive_progress();
   rank0_->send(Stop{});
   const Bye bye = rank0_->receive_bye();
-  EXPECT_EQ(bye.why, Bye::Why::asked_to);
-  ASSERT_THAT(bye.abandoned, SizeIs(1));
-  EXPECT_GT(bye.abandoned[0].iterations, 0);
-  rank0_->send(End{true});
+  EXPECT_EQ(bye.cause, Bye::Cause::stop_requested);
+  ASSERT_THAT(bye.aborted, SizeIs(1));
+  EXPECT_GT(bye.aborted[0].iterations, 0);
+  rank0_->send(Shutdown{true});
   EXPECT_EQ(rank0_->end(), "");
   EXPECT_TRUE(rank0_->together());
   EXPECT_THAT(children_of(::getpid()), IsEmpty()) << "neither zombie nor orphan";
@@ -240,37 +241,37 @@ TEST_F(SolverProcessPoolTest, WaitsWhilePlanSourceIsUnavailable) {
   ::kill(child(), SIGKILL);  // is not counted as a failure
   std::filesystem::rename(directory_.path().string() + ".moved", directory_.path());
   rank0_->receive_until("the result", [&] { return rank0_->records.size() == 2; });
-  EXPECT_EQ(rank0_->records[1].kind, Result::Kind::answered);
+  EXPECT_EQ(rank0_->records[1].kind, TaskResult::Kind::solved);
 }
 
 // --- Worker and rank 0 ---------------------------------------------------------------------------
 
 TEST_F(SolverProcessPoolTest, ReportsReasonWhenWorkerLeaves) {
-  const auto expect_bye = [&](Bye::Why why, const auto& reason) {
+  const auto expect_bye = [&](Bye::Cause why, const auto& reason) {
     open();
     const Bye bye = rank0_->receive_bye();
-    EXPECT_EQ(bye.why, why);
+    EXPECT_EQ(bye.cause, why);
     EXPECT_THAT(bye.reason, reason);
   };
   context_.interrupted = [] { return true; };
-  expect_bye(Bye::Why::interrupted, Mentions("interrupted"));
+  expect_bye(Bye::Cause::interrupted, Mentions("interrupted"));
   context_.interrupted = nullptr;
   settings_.device = "missing";
-  expect_bye(Bye::Why::broken, "unknown device");
+  expect_bye(Bye::Cause::failed, "unknown device");
   context_.program = {(directory_ / "none").string(), {}};
-  expect_bye(Bye::Why::broken, Mentions({(directory_ / "none").string(), "No such file"}));
+  expect_bye(Bye::Cause::failed, Mentions({(directory_ / "none").string(), "No such file"}));
   context_.program = {"/bin/false", {}};
-  expect_bye(Bye::Why::broken, Mentions({"solver process", "exit status 1"}));
+  expect_bye(Bye::Cause::failed, Mentions({"solver process", "exit status 1"}));
   context_.program = {"/bin/echo", {"hello"}};
-  expect_bye(Bye::Why::broken, Mentions("solver process"));
-  context_.open = []() -> std::vector<WorkerDevice> { throw RunError("no GPU 7"); };
-  expect_bye(Bye::Why::broken, "no GPU 7");
-  context_.difference = [](const auto&) { return "its --norm is l2, and rank 0's is max"; };
-  expect_bye(Bye::Why::refused, "its --norm is l2, and rank 0's is max");
+  expect_bye(Bye::Cause::failed, Mentions("solver process"));
+  context_.open_devices = []() -> std::vector<WorkerDevice> { throw RunError("no GPU 7"); };
+  expect_bye(Bye::Cause::failed, "no GPU 7");
+  context_.find_mismatch = [](const auto&) { return "its --norm is l2, and rank 0's is max"; };
+  expect_bye(Bye::Cause::incompatible, "its --norm is l2, and rank 0's is max");
 }
 
 TEST_F(SolverProcessPoolTest, EndsWhenRank0IsLost) {
-  context_.silence_s = 0.1;
+  context_.heartbeat_timeout_s = 0.1;
   open();
   EXPECT_THAT(rank0_->end(), Mentions({"rank 0", "--resume"}));
   EXPECT_THAT(children_of(::getpid()), IsEmpty());
@@ -282,7 +283,7 @@ class GpuSolverProcessTest : public SolverProcessPoolTest {
  protected:
   GpuSolverProcessTest() {
     settings_.solver.gpu = 0;
-    settings_.lanes = 0;
+    settings_.slots = 0;
     settings_.cpus = {local_machine().cores.front().cpu};
   }
   void assign(const std::string& id, GpuFault fault) {
@@ -299,7 +300,7 @@ TEST_F(GpuSolverProcessTest, FillsAllDeviceSlotsInOneProcess) {
   rank0_->receive_until("all plans in progress", [&] {
     return std::ranges::count_if(rank0_->last.running, is_begun) == FakeGpu::lanes;
   });
-  EXPECT_EQ(rank0_->facts->lanes, FakeGpu::lanes);
+  EXPECT_EQ(rank0_->facts->slots, FakeGpu::lanes);
   EXPECT_TRUE(rank0_->facts->shares_process);
   std::size_t threads = 0;
   for (const auto& entry :
@@ -320,24 +321,24 @@ TEST_F(GpuSolverProcessTest, FillsAllDeviceSlotsInOneProcess) {
 }
 
 TEST_F(GpuSolverProcessTest, FallsBackToCoresAfterTwoDeviceTimeouts) {
-  context_.open = [this] {
-    JobSettings cores = settings_;
+  context_.open_devices = [this] {
+    SolveConfig cores = settings_;
     cores.solver.gpu.reset();
-    cores.lanes = 1;
+    cores.slots = 1;
     return std::vector<WorkerDevice>{
         {{settings_}, {.host = "host", .device = "gpu fake"}, [] { return GpuSample{}; }},
         {{cores, cores}, {.host = "host", .device = "cpu"}}};
   };
   open();
-  rank0_->receive_until("the GPU's readings", [&] { return rank0_->last.gpu.has_value(); });
+  rank0_->receive_until("the GPU's readings", [&] { return rank0_->last.gpu_sample.has_value(); });
   assign("quiet", GpuFault::silent);
   rank0_->receive_until("the returned plan", [&] { return rank0_->returned.size() == 1; });
   rank0_->assign("quiet");
   rank0_->receive_until("the cores",
                         [&] { return rank0_->facts && rank0_->facts->device == "cpu"; });
-  EXPECT_EQ(rank0_->facts->lanes, 2U);
+  EXPECT_EQ(rank0_->facts->slots, 2U);
   EXPECT_EQ(rank0_->returned.size(), 2U);
-  EXPECT_FALSE(rank0_->last.gpu) << "no readings of a GPU that was given up";
+  EXPECT_FALSE(rank0_->last.gpu_sample) << "no readings of a GPU that was given up";
   expect_same(solve("quiet"));
 }
 

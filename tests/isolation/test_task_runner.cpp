@@ -1,7 +1,7 @@
 #include <cmath>
 #include <new>
 
-#include "isolation/plan_job.hpp"
+#include "isolation/task_runner.hpp"
 #include "plans/plan_source.hpp"
 #include "store/field_codec.hpp"
 #include "support/matchers.hpp"
@@ -16,8 +16,8 @@ namespace {
 class TaskRunnerTest : public testing::Test {
  protected:
   PlanResult solve(const std::string& id, bool save_fields = false) {
-    const JobSettings settings{directory_.path(), solver_, save_fields, "host", "cpu"};
-    return decode_result(open_jobs(settings).make_job({})({0, id}, {}).record);
+    const SolveConfig settings{directory_.path(), solver_, save_fields, "host", "cpu"};
+    return decode_result(open_device(settings).make_job({})({0, id}, {}).encoded_result);
   }
   void save(const std::string& id, const FloorPlan& plan) {
     save_floor_plan(directory_.path(), id, plan);
@@ -66,7 +66,7 @@ TEST_F(TaskRunnerTest, ReportsErrorBoundOfSteadyState) {
   EXPECT_NEAR(result.pct_below_15_most - result.pct_below_15_least, uncertain_pct, 1e-12);
   EXPECT_NEAR(result.pct_below_15_least, 100.0 * 14 / 29, 1e-12);
   EXPECT_EQ(result.pct_above_18_least, result.pct_above_18_most);
-  EXPECT_EQ(result.pct_above_18_least, result.statistics.pct_above_18);
+  EXPECT_EQ(result.pct_above_18_least, result.statistics.pct_above);
 }
 
 TEST_F(TaskRunnerTest, ReportsFailureWhenAccuracyIsUnreachable) {
@@ -117,26 +117,27 @@ TEST_F(TaskRunnerTest, ReportsFailureWhenFieldIsTooLarge) {
 
 class SolverWithoutMemory final : public Solver {
  public:
-  std::optional<Solution> solve(const FloorPlan&, const Limits&, const SolveControl&) override {
+  std::optional<Solution> solve(const FloorPlan&, const SolveParameters&,
+                                const SolveControl&) override {
     throw std::bad_alloc();
   }
 };
 
 TEST_F(TaskRunnerTest, ReportsRetryableFailureWhenMemoryIsExhausted) {
   save("7", room(20, 30));
-  const PlanJob job = make_plan_job({directory_.path(), solver_, false, "host", "cpu"},
-                                    directory_source(directory_.path()),
-                                    std::make_shared<SolverWithoutMemory>(), {});
-  const Result result = job({0, "7"}, {});
-  EXPECT_EQ(result.kind, Result::Kind::retryable);
-  EXPECT_THAT(decode_result(result.record).error, Mentions("memory"));
+  const TaskRunner job = make_task_runner({directory_.path(), solver_, false, "host", "cpu"},
+                                          directory_source(directory_.path()),
+                                          std::make_shared<SolverWithoutMemory>(), {});
+  const TaskResult result = job({0, "7"}, {});
+  EXPECT_EQ(result.kind, TaskResult::Kind::retryable);
+  EXPECT_THAT(decode_result(result.encoded_result).error, Mentions("memory"));
 }
 
 TEST_F(TaskRunnerTest, ThrowsSourceUnavailableWhenDirectoryIsMissing) {
   const auto missing = directory_ / "missing";
-  const PlanJob job =
-      make_plan_job({missing, solver_, false, "host", "cpu"}, directory_source(missing),
-                    std::shared_ptr(make_reference_solver()), {});
+  const TaskRunner job =
+      make_task_runner({missing, solver_, false, "host", "cpu"}, directory_source(missing),
+                       std::shared_ptr(make_reference_solver()), {});
   EXPECT_THAT(
       [&] {
         (void)job({0, "7"}, {});

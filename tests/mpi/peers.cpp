@@ -10,7 +10,7 @@
 #include <string_view>
 #include <thread>
 
-#include "mpi/mpi_session.hpp"
+#include "mpi/mpi_environment.hpp"
 
 // Three ranks under mpirun. `peers stopped|killed|heartbeats|gather`: they communicate through the
 // link of a run, and rank 0 prints the messages that it received. `peers never-start|never-end
@@ -69,7 +69,7 @@ void release_peers(Link& link) {
 }
 
 /// Rank 1 stops or dies during a large message; messages of rank 2 must still arrive.
-int lose_a_sender(wallheat::MpiSession& mpi, bool kill) {
+int lose_a_sender(wallheat::MpiEnvironment& mpi, bool kill) {
   Link& link = mpi.link();
   if (mpi.rank() == 1) {
     send_pid(link);
@@ -95,7 +95,7 @@ int lose_a_sender(wallheat::MpiSession& mpi, bool kill) {
   const Envelope first = wait_for(link);
   std::printf("received from rank %d\n", first.from);
   std::fflush(stdout);
-  if (kill) return mpi.end(0, false);
+  if (kill) return mpi.finalize(0, false);
   ::kill(pid, SIGCONT);
   bool sound = true;
   for (const std::size_t length : lengths)
@@ -107,7 +107,7 @@ int lose_a_sender(wallheat::MpiSession& mpi, bool kill) {
 
 /// Rank 1 is stopped. Rank 0 sends it more heartbeats than there is room for messages; messages to
 /// rank 2 must still arrive.
-int send_heartbeats_to_stopped_rank(wallheat::MpiSession& mpi) {
+int send_heartbeats_to_stopped_rank(wallheat::MpiEnvironment& mpi) {
   Link& link = mpi.link();
   if (mpi.rank() == 1) {
     send_pid(link);
@@ -128,7 +128,7 @@ int send_heartbeats_to_stopped_rank(wallheat::MpiSession& mpi) {
   const pid_t pid = receive_pid(link);
   while (!has_state(pid, "T")) std::this_thread::yield();
   for (int k = 0; k < 3000; ++k) {
-    link.send_sign_of_life(1, bytes_of(1, 1));
+    link.send_heartbeat(1, bytes_of(1, 1));
     (void)link.receive(std::chrono::microseconds(0));
   }
   link.send(2, bytes_of(5, 3));
@@ -138,19 +138,19 @@ int send_heartbeats_to_stopped_rank(wallheat::MpiSession& mpi) {
   ::kill(pid, SIGCONT);
   link.send(1, bytes_of(2, 2));
   (void)wait_for(link);
-  link.send_sign_of_life(1, bytes_of(1, 1));
+  link.send_heartbeat(1, bytes_of(1, 1));
   link.send(2, {});
   link.flush(std::chrono::seconds(600));
   return 0;
 }
 
 /// Gathers messages of two groups: rank 1, and the others.
-int gather_groups(const wallheat::MpiSession& mpi) {
+int gather_groups(const wallheat::MpiEnvironment& mpi) {
   const auto message_of = [](int rank) { return bytes_of(lengths[rank], rank); };
   std::map expected{std::pair(0, message_of(0)), {2, message_of(2)}};
   if (mpi.rank() == 1) expected = {{1, message_of(1)}};
   const std::string group = mpi.rank() == 1 ? "one" : "others";
-  return mpi.gather(group, message_of(mpi.rank())) == expected ? 0 : 1;
+  return mpi.gather_by_group(group, message_of(mpi.rank())) == expected ? 0 : 1;
 }
 
 }  // namespace
@@ -162,10 +162,10 @@ int main(int argc, char** argv) {
   };
   constexpr std::chrono::seconds short_s{1}, long_s{600};
   if (scenario == "never-start") stop_if_chosen();
-  wallheat::MpiSession mpi(scenario == "never-start" ? short_s : long_s, short_s);
+  wallheat::MpiEnvironment mpi(scenario == "never-start" ? short_s : long_s, short_s);
   if (scenario == "never-end") {
     stop_if_chosen();
-    return mpi.end(75, true);
+    return mpi.finalize(75, true);
   }
   if (scenario == "gather") return gather_groups(mpi);
   if (scenario == "heartbeats") return send_heartbeats_to_stopped_rank(mpi);

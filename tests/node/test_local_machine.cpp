@@ -68,7 +68,7 @@ TEST(LocalMachine, ReportsUsableCpusWhenBoundOrUnbound) {
   const Machine machine = local_machine();
   EXPECT_EQ(machine.host, host_name());
   EXPECT_THAT(machine.host, Not(IsEmpty()));
-  EXPECT_THAT(machine.system, Not(IsEmpty()));
+  EXPECT_THAT(machine.system_id, Not(IsEmpty()));
   EXPECT_GE(machine.host_cores, static_cast<int>(machine.cores.size()));
   EXPECT_GT(machine.memory_bytes, 1U << 20);
   for (const int cpu : bound_cpus()) {
@@ -76,7 +76,7 @@ TEST(LocalMachine, ReportsUsableCpusWhenBoundOrUnbound) {
       restrict_this_process_to(cpu);
       const Machine bound = local_machine();
       return bound.cores.size() == 1 && bound.cores[0].cpu == cpu &&
-             bound.host_cores == machine.host_cores && bound.system == machine.system;
+             bound.host_cores == machine.host_cores && bound.system_id == machine.system_id;
     })) << "cpu "
         << cpu;
   }
@@ -141,7 +141,7 @@ TEST_F(CgroupLimitsTest, DistinguishesGroupsOfEqualSize) {
   const auto group = [&](const std::string& name) {
     write("fs/" + name + "/cpu.max", "100000 100000");
     write("proc/cgroup", "0::/" + name);
-    return limits().quotas.at(0).group;
+    return limits().quotas.at(0).cgroup_id;
   };
   const std::uint64_t first = group("a");
   EXPECT_NE(group("b"), first);

@@ -68,7 +68,7 @@ std::vector<Cpus> cpus_of(const std::vector<Placement>& placements) {
 std::vector<std::size_t> threads_with_quota(std::vector<Machine> workers, double cpus) {
   for (Machine& worker : workers) worker.quotas = {{7, cpus}};
   std::vector<std::size_t> threads;
-  for (const Placement& each : place(workers)) threads.push_back(threads_of(each));
+  for (const Placement& each : place(workers)) threads.push_back(solver_count(each));
   return threads;
 }
 
@@ -82,7 +82,7 @@ TEST(PlaceWorkers, DividesRegularNodesEvenly) {
         for (const Placement& share : place(alike(workers, sockets_of(sockets, cores_each)))) {
           const int socket = share.cpus.front() / cores_each;
           counts[socket].push_back(share.cpus.size());
-          EXPECT_FALSE(share.shared);
+          EXPECT_FALSE(share.shares_cores);
           EXPECT_TRUE(workers < sockets || share.cpus.back() / cores_each == socket);
           for (const int cpu : share.cpus)
             EXPECT_TRUE(dealt.insert(cpu).second) << "twice: " << cpu;
@@ -109,7 +109,8 @@ TEST(PlaceWorkers, SeparatesWorkersByNumaNode) {
 TEST(PlaceWorkers, SharesCoresOnlyWhenThereAreTooFew) {
   const auto placements = place(alike(3, sockets_of(1, 2)));
   EXPECT_THAT(cpus_of(placements), ElementsAre(Cpus{0}, Cpus{0}, Cpus{1}));
-  EXPECT_TRUE(placements[0].shared && placements[1].shared && !placements[2].shared);
+  EXPECT_TRUE(placements[0].shares_cores && placements[1].shares_cores &&
+              !placements[2].shares_cores);
 }
 
 TEST(PlaceWorkers, LimitsCoresPerWorker) {
@@ -131,11 +132,11 @@ TEST(PlaceWorkers, KeepsCpuSetsOfLauncher) {
 
 TEST(PlaceWorkers, WarnsWhenBindingLeavesCoresUnused) {
   const auto workers = bound_to({range(1, 4), range(5, 8)});
-  EXPECT_THAT(place(workers),
-              Each(Field(&Placement::why_limited, Mentions({"8", "16", "mpirun --bind-to none"}))));
-  EXPECT_THAT(place_workers(workers, DeviceChoice::cpu, 0, false).front().why_limited,
+  EXPECT_THAT(place(workers), Each(Field(&Placement::core_limit_reason,
+                                         Mentions({"8", "16", "mpirun --bind-to none"}))));
+  EXPECT_THAT(place_workers(workers, DeviceChoice::cpu, 0, false).front().core_limit_reason,
               AllOf(Mentions({"8", "16"}), Not(Mentions("--bind-to"))));
-  EXPECT_EQ(place(bound_to({range(1, 8), {9}})).front().why_limited, "") << "most are used";
+  EXPECT_EQ(place(bound_to({range(1, 8), {9}})).front().core_limit_reason, "") << "most are used";
 }
 
 TEST(PlaceWorkers, SharesCpuQuotaWithinGroup) {
@@ -147,7 +148,7 @@ TEST(PlaceWorkers, SharesCpuQuotaWithinGroup) {
   EXPECT_THAT(threads_with_quota(alike(2, sockets_of(1, 16), gpus_near({0})), 3), ElementsAre(8, 3))
       << "GPU workers are not limited";
   for (std::size_t i = 0; i < 3; ++i) workers[i].quotas = {{i, 2.5}};  // one container per worker
-  EXPECT_THAT(place(workers), Each(Field(&Placement::why_limited,
+  EXPECT_THAT(place(workers), Each(Field(&Placement::core_limit_reason,
                                          Mentions({"CPU quota", "2.5", "1 worker", "3 threads"}))));
 }
 
@@ -160,7 +161,7 @@ TEST(PlaceWorkers, AssignsGpusWithNearbyCores) {
     EXPECT_EQ(share.cpus.front() / 8, share.cpus.back() / 8) << "on one socket";
   }
   EXPECT_EQ(placements[5].gpu, std::nullopt);
-  EXPECT_THAT(placements[5].no_gpu, Not(IsEmpty()));
+  EXPECT_THAT(placements[5].no_gpu_reason, Not(IsEmpty()));
   EXPECT_EQ(place_workers(alike(1, sockets_of(1, 1), gpus_near({0})), DeviceChoice::cpu, 0)[0].gpu,
             std::nullopt);
 }
@@ -191,7 +192,7 @@ TEST(PlaceWorkers, NamesWorkerWithoutGpuWhenGpuIsRequired) {
   EXPECT_THAT(error_message(alike(2, sockets_of(1, 2), gpus_near({0}))),
               Mentions({"worker 2", "n0", "GPU", "1", "2 workers"}));
   std::vector<Machine> without = alike(1, sockets_of(1, 2));
-  without[0].no_gpu = "the driver is missing";
+  without[0].no_gpu_reason = "the driver is missing";
   EXPECT_THAT(error_message(without), Mentions({"worker 1", "n0", "the driver is missing"}));
 }
 

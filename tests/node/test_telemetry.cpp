@@ -91,18 +91,19 @@ TEST(GpuTelemetry, ReportsReasonWhenUnavailable) {
 
 TEST(GpuSampler, ReturnsEachSampleOnce) {
   GpuSampler sampler(GpuTelemetry("GPU-good", driver), 1h);
-  auto sample = sampler.take();
-  for (; !sample; sample = sampler.take()) std::this_thread::yield();
+  auto sample = sampler.take_latest();
+  for (; !sample; sample = sampler.take_latest()) std::this_thread::yield();
   EXPECT_EQ(sample->utilisation_pct, 97);
-  EXPECT_FALSE(sampler.take());
+  EXPECT_FALSE(sampler.take_latest());
 }
 
 TEST(GpuSampler, ReportsLostGpuOnce) {
   GpuSampler sampler(GpuTelemetry("GPU-failing", driver), 1ms);
   std::string reason = "(no error)";
-  while (reason == "(no error)") reason = error_message_of<RunError>([&] { (void)sampler.take(); });
+  while (reason == "(no error)")
+    reason = error_message_of<RunError>([&] { (void)sampler.take_latest(); });
   EXPECT_THAT(reason, Mentions("GPU is lost"));
-  EXPECT_NO_THROW((void)sampler.take());
+  EXPECT_NO_THROW((void)sampler.take_latest());
 }
 
 TEST(NodeTelemetry, ComputesCpuUtilizationBetweenSamples) {
@@ -113,7 +114,7 @@ TEST(NodeTelemetry, ComputesCpuUtilizationBetweenSamples) {
   std::ofstream(proc / "stat") << "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1 2 3\n";
   std::ofstream(proc / "meminfo") << "MemTotal:  3000 kB\nMemFree: 5 kB\nMemAvailable: 1000 kB\n";
   NodeTelemetry node(0, no_driver, proc.path());
-  EXPECT_THAT(node.take_problems(), ElementsAre(Mentions({"NVML", no_driver})));
+  EXPECT_THAT(node.take_warnings(), ElementsAre(Mentions({"NVML", no_driver})));
   // 125 ticks of work, 50 idle, 25 waiting for a disk.
   std::ofstream(proc / "stat") << "cpu  200 5 110 850 25 5 5 0 0 0\n";
   const NodeSample sample = node.sample(1);
@@ -136,9 +137,9 @@ TEST(NodeTelemetry, ContinuesAfterOneGpuIsLost) {
   EXPECT_GT(sample.gpus.at(0).energy_j, 0);
   EXPECT_EQ(sample.gpus.at(1).power_w, 200);
   EXPECT_TRUE(std::isnan(sample.gpus.at(2).power_w));
-  EXPECT_THAT(node.take_problems(), ElementsAre(Mentions("GPU 2")));
+  EXPECT_THAT(node.take_warnings(), ElementsAre(Mentions("GPU 2")));
   EXPECT_EQ(node.sample(8).gpus.at(0).utilisation_pct, 97);
-  EXPECT_THAT(node.take_problems(), IsEmpty());
+  EXPECT_THAT(node.take_warnings(), IsEmpty());
 }
 
 }  // namespace

@@ -35,10 +35,10 @@ TEST_F(DirectorySourceTest, ListsPlansInNaturalOrderWithoutIdFile) {
   add("notes.txt");
   const PlanIds plans = ids();
   EXPECT_THAT(plans.ids, ElementsAre("9", "010", "10", "a", "house 9", "house 10"));
-  EXPECT_THAT(plans.note, Mentions({"building_ids.txt", "6 *_domain.npy"}));
+  EXPECT_THAT(plans.origin_note, Mentions({"building_ids.txt", "6 *_domain.npy"}));
   add("building_ids.txt", "10\n");
   EXPECT_THAT(ids().ids, ElementsAre("10"));
-  EXPECT_EQ(ids().note, "");
+  EXPECT_EQ(ids().origin_note, "");
 }
 
 TEST_F(DirectorySourceTest, RejectsDirectoryWithoutPlans) {

@@ -45,7 +45,7 @@ std::vector<std::string> lines_of(const FloorPlan& plan) {
 
 TEST(PlanFromImage, MapsSimilarColoursToNearest) {
   const DrawnPlan read =
-      plan_in_drawing(drawn({"bbbbb", "bkKkb", "bk,rb", "bk.rb"}), red_and_black);
+      plan_from_image(drawn({"bbbbb", "bkKkb", "bk,rb", "bk.rb"}), red_and_black);
   EXPECT_THAT(lines_of(read.plan), ElementsAre("bbbbb", "bkkkb", "bk.rb", "bk.rb"));
   ASSERT_EQ(read.uses.size(), 4U);
   EXPECT_EQ(read.uses[0].near, 1U);
@@ -53,33 +53,33 @@ TEST(PlanFromImage, MapsSimilarColoursToNearest) {
   EXPECT_EQ(read.uses[2].pixels, 5U);
   EXPECT_EQ(read.uses[2].near, 1U);
   EXPECT_EQ(to_text(read.uses[3].colour), "#3c64c8");
-  EXPECT_EQ(read.room_at_edge, 1U);
+  EXPECT_EQ(read.edge_room_pixels, 1U);
 }
 
 TEST(PlanFromImage, NamesPixelOfUnknownColour) {
   const NamedBytes odd = drawn({"bbbb", "bk?b", "b.??"});
-  EXPECT_THAT(error_message_of<InputError>([&] { (void)plan_in_drawing(odd, red_and_black); }),
+  EXPECT_THAT(error_message_of<InputError>([&] { (void)plan_from_image(odd, red_and_black); }),
               Mentions({"flat.png", "x 2", "y 1", "#c8b414", "3", "--wall", "--near"}));
   Legend tolerant = red_and_black;
-  tolerant.near = 442;
-  EXPECT_THAT(lines_of(plan_in_drawing(odd, tolerant).plan), ElementsAre("bbbb", "bkrb", "b.rr"));
+  tolerant.colour_tolerance = 442;
+  EXPECT_THAT(lines_of(plan_from_image(odd, tolerant).plan), ElementsAre("bbbb", "bkrb", "b.rr"));
 }
 
 TEST(PlanFromImage, TreatsTransparentPixelsAsOutside) {
   const std::vector<std::uint8_t> pixels{9, 9, 9, 0, 0, 0, 0, 255, 255, 255, 255, 255};
   const DrawnPlan read =
-      plan_in_drawing(png_of(pixels.data(), 1, 3, PNG_FORMAT_RGBA), red_and_black);
+      plan_from_image(png_of(pixels.data(), 1, 3, PNG_FORMAT_RGBA), red_and_black);
   EXPECT_THAT(lines_of(read.plan), ElementsAre("bk."));
 }
 
 TEST(PlanFromImage, KeepsThinWallsClosedWhenScaled) {
   Legend legend = red_and_black;
-  legend.pixels_a_cell = 2;
-  EXPECT_THAT(lines_of(plan_in_drawing(drawn({"bbbbb", "bb..b", "..k..", "....."}), legend).plan),
+  legend.pixels_per_cell = 2;
+  EXPECT_THAT(lines_of(plan_from_image(drawn({"bbbbb", "bb..b", "..k..", "....."}), legend).plan),
               ElementsAre("b.b", ".k."));
-  legend.pixels_a_cell = 1;
-  legend.cells_a_pixel = 2;
-  EXPECT_THAT(lines_of(plan_in_drawing(drawn({"k."}), legend).plan), ElementsAre("kk..", "kk.."));
+  legend.pixels_per_cell = 1;
+  legend.cells_per_pixel = 2;
+  EXPECT_THAT(lines_of(plan_from_image(drawn({"k."}), legend).plan), ElementsAre("kk..", "kk.."));
 }
 
 TEST(PlanFromImage, RejectsInvalidPictures) {
@@ -96,7 +96,7 @@ TEST(PlanFromImage, RejectsInvalidPictures) {
       {huge, {"flat.png", "16130 x 16129"}}};
   for (const auto& [png, facts] : invalid)
     EXPECT_THAT(error_message_of<InputError>(
-                    [&, &png = png] { (void)plan_in_drawing(png, red_and_black); }),
+                    [&, &png = png] { (void)plan_from_image(png, red_and_black); }),
                 Mentions(facts));
 }
 

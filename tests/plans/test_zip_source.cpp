@@ -30,7 +30,7 @@ constexpr std::size_t flags_at = 8, method_at = 10, crc_at = 16, packed_at = 20,
 Files files_of(const std::vector<NamedPlan>& plans, const std::string& folder = "") {
   Files files;
   for (const auto& [id, plan] : plans)
-    for (const auto& [file, bytes] : files_of(plan))
+    for (const auto& [file, bytes] : encode_plan_files(plan))
       files.push_back({folder + plan_file_name(id, file), bytes});
   return files;
 }
@@ -86,7 +86,7 @@ class ZipSourceTest : public testing::Test {
       EXPECT_EQ(source->interior(id, plan.interior.cells.size()), plan.interior) << id;
       EXPECT_THROW((void)source->interior(id, plan.interior.cells.size() - 1), InputError) << id;
       EXPECT_EQ(source->shape(id), expected->shape(id)) << id;
-      EXPECT_EQ(source->has_source(id), plan.has_source()) << id;
+      EXPECT_EQ(source->has_source(id), plan.has_heat_source()) << id;
     }
   }
 
@@ -143,7 +143,7 @@ class UnlistedZipSourceTest : public ZipSourceTest {
     return {id, listed_->entry_offsets(id)};
   }
   [[nodiscard]] SharedPlanSource unlisted() const {
-    return open_plan_source(file(), Listing::if_needed);
+    return open_plan_source(file(), ListingMode::lazy);
   }
 
   Files files_;
@@ -187,13 +187,13 @@ TEST_F(ZipSourceTest, KeepsOrderOfIdFile) {
   files.push_back({"notes.txt", "of no plan"});
   const PlanIds unlisted = open(files)->ids();
   EXPECT_THAT(unlisted.ids, ElementsAre("2", "9", "10"));
-  EXPECT_THAT(unlisted.note, Mentions({"plans.zip", "building_ids.txt", "3 *_domain.npy"}));
+  EXPECT_THAT(unlisted.origin_note, Mentions({"plans.zip", "building_ids.txt", "3 *_domain.npy"}));
   files.insert(files.begin() + 2,
                {"x/y/building_ids.txt", "\xEF\xBB\xBF# mine\r\n10\r\n 2 \n7\n10"});
   const auto source = open(files);
   EXPECT_THAT(source->ids().ids, ElementsAre("10", "2", "7"));
   EXPECT_THAT(source->ids().duplicates, ElementsAre("10"));
-  EXPECT_EQ(source->ids().note, "");
+  EXPECT_EQ(source->ids().origin_note, "");
   EXPECT_TRUE(same_plan(source->load("9"), room(8, 9)));
   for (const auto& read : std::vector<std::function<void()>>{
            [&] { (void)source->load("7"); }, [&] { (void)source->shape("7"); },
@@ -225,22 +225,22 @@ TEST_F(ZipSourceTest, ChangesStampOfChangedPlanOnly) {
   const auto after = stamps();
   EXPECT_EQ(after.first, before.first);
   EXPECT_NE(after.second, before.second);
-  files.push_back({"1_source.npy", npy::bytes_of(Grid<double>(9, 9))});
+  files.push_back({"1_source.npy", npy::to_bytes(Grid<double>(9, 9))});
   EXPECT_NE(stamps().first, before.first);
 }
 
 TEST_F(ZipSourceTest, ReadsGridSpacing) {
   Files files = files_of({{"1", room(9, 9)}}, "plans/");
   (void)open(files);
-  EXPECT_EQ(spacing_of_plans(file()), std::nullopt);
+  EXPECT_EQ(read_spacing(file()), std::nullopt);
   files.push_back({"spacing.txt", "7"});  // of another folder
   files.push_back({"plans/spacing.txt", "0.25 \r\n"});
   (void)open(files);
-  EXPECT_EQ(spacing_of_plans(file()), 0.25);
+  EXPECT_EQ(read_spacing(file()), 0.25);
   for (const char* wrong : {"", "1/4", "0", "-1", "nan", "inf"}) {
     files[3].second = wrong;
     (void)open(files);
-    EXPECT_THAT(error_message_of<RunError>([&] { (void)spacing_of_plans(file()); }),
+    EXPECT_THAT(error_message_of<RunError>([&] { (void)read_spacing(file()); }),
                 Mentions({"plans.zip", "spacing.txt", "0"}))
         << wrong;
   }
@@ -324,8 +324,8 @@ TEST_F(ZipSourceTest, ReadsZip64Archives) {
   ZipWriter zip(out);
   const ZipMember large{"large", std::vector<std::byte>(std::size_t{1} << 27), 1, 0};
   for (int count = 0; count < 33; ++count) zip.add(large);
-  ZipMember domain = compress_member("", npy::bytes_of(room(4, 4).domain));
-  ZipMember interior = compress_member("", npy::bytes_of(room(4, 4).interior));
+  ZipMember domain = compress_member("", npy::to_bytes(room(4, 4).domain));
+  ZipMember interior = compress_member("", npy::to_bytes(room(4, 4).interior));
   for (int plan = 0; plan < 40'000; ++plan) {
     domain.name = plan_file_name(std::to_string(plan), PlanFile::domain);
     interior.name = plan_file_name(std::to_string(plan), PlanFile::interior);

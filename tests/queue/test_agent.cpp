@@ -26,43 +26,44 @@ class AgentTest : public testing::Test {
   }
   /// Reports that a solver process is ready, for the first time or again.
   Orders become_ready(std::size_t process = 0, std::uint32_t lanes = 1) {
-    agent_.heard(process, SeatReady{lanes});
+    agent_.on_process_ready(process, ProcessReady{lanes});
     return pass(0);
   }
   /// Opens the devices and makes the solver processes of the first one ready.
   void open(std::vector<Agent::Device> devices, std::uint32_t lanes = 1) {
-    const std::size_t seats = devices.front().seats;
-    agent_.open(std::move(devices));
+    const std::size_t seats = devices.front().processes;
+    agent_.open_devices(std::move(devices));
     for (std::size_t process = 0; process < seats; ++process) become_ready(process, lanes);
     (void)sent();
   }
   Orders assign(const std::vector<std::uint32_t>& plans) {
-    Work work;
+    Assignment work;
     for (const std::uint32_t plan : plans) work.tasks.push_back({plan, "p" + std::to_string(plan)});
-    agent_.heard(work);
+    agent_.on_assignment(work);
     return pass(0);
   }
   void begin(std::size_t process, const std::vector<std::uint32_t>& plans, int iterations = 0) {
-    for (const std::uint32_t plan : plans) agent_.progressed(process, {plan, iterations, 0.5});
+    for (const std::uint32_t plan : plans) agent_.on_progress(process, {plan, iterations, 0.5});
   }
   void solve(std::size_t process, std::uint32_t plan, double seconds = 1, std::size_t bytes = 8) {
-    agent_.heard(process, Result{.plan = plan, .seconds = seconds, .record = Bytes(bytes)});
+    agent_.on_result(process,
+                     TaskResult{.plan = plan, .seconds = seconds, .encoded_result = Bytes(bytes)});
   }
-  Orders end(std::size_t process, SeatEnd::Why why, const std::string& reason) {
-    agent_.heard(process, SeatEnd{why, reason});
+  Orders end(std::size_t process, ProcessExit::Cause why, const std::string& reason) {
+    agent_.on_process_exit(process, ProcessExit{why, reason});
     return pass(0.01);
   }
   Orders die(std::size_t process) {
-    return end(process, SeatEnd::Why::died, "was killed by SIGSEGV");
+    return end(process, ProcessExit::Cause::crashed, "was killed by SIGSEGV");
   }
 
   Orders orders() {
     Orders texts;
-    for (const Agent::Order& order : std::exchange(agent_.outbox.orders, {})) {
-      const std::string process = std::to_string(order.seat);
-      if (order.kind == Agent::Order::Kind::start) texts.push_back("start " + process);
-      if (order.kind == Agent::Order::Kind::kill) texts.push_back("kill " + process);
-      if (order.kind == Agent::Order::Kind::give)
+    for (const Agent::ProcessCommand& order : std::exchange(agent_.outbox.orders, {})) {
+      const std::string process = std::to_string(order.process);
+      if (order.kind == Agent::ProcessCommand::Kind::start) texts.push_back("start " + process);
+      if (order.kind == Agent::ProcessCommand::Kind::kill) texts.push_back("kill " + process);
+      if (order.kind == Agent::ProcessCommand::Kind::assign)
         texts.push_back("assign " + order.task.id + " to " + process);
     }
     return texts;
@@ -80,15 +81,15 @@ class AgentTest : public testing::Test {
       if (auto* bye = std::get_if<Bye>(&message)) all.bye = *bye;
       auto* report = std::get_if<WorkerReport>(&message);
       if (report == nullptr) continue;
-      EXPECT_FALSE(all.bye && report->has_news()) << "news after Bye";
+      EXPECT_FALSE(all.bye && report->has_payload()) << "news after Bye";
       ++all.reports;
-      for (Result& result : report->results) {
+      for (TaskResult& result : report->results) {
         if (!result.error.empty()) all.error = result.error;
         all.news.results.push_back(std::move(result));
       }
       if (report->ready) all.news.ready = report->ready;
       all.news.running = report->running;
-      for (const auto plan : report->shaken) all.news.shaken.push_back(plan);
+      for (const auto plan : report->suspects) all.news.suspects.push_back(plan);
       for (const auto plan : report->returned) all.news.returned.push_back(plan);
     }
     return all;
@@ -100,16 +101,16 @@ class AgentTest : public testing::Test {
 };
 
 TEST_F(AgentTest, ReportsReadyAfterAllProcessesAreReady) {
-  agent_.open({cores(2)});
+  agent_.open_devices({cores(2)});
   EXPECT_THAT(pass(0), ElementsAre("start 0", "start 1"));
-  agent_.heard(1, SeatReady{1, {4}});
+  agent_.on_process_ready(1, ProcessReady{1, {4}});
   pass(1);
   EXPECT_FALSE(sent().news.ready);
-  agent_.heard(0, SeatReady{1, {2}});
+  agent_.on_process_ready(0, ProcessReady{1, {2}});
   pass(0);
   const Sent all = sent();
   ASSERT_TRUE(all.news.ready);
-  EXPECT_EQ(all.news.ready->lanes, 2U);
+  EXPECT_EQ(all.news.ready->slots, 2U);
   EXPECT_FALSE(all.news.ready->shares_process);
   EXPECT_THAT(all.news.ready->bound_cpus, ElementsAre(2, 4));
   EXPECT_EQ(all.news.ready->device, "cpu avx2");
@@ -187,18 +188,18 @@ TEST_F(AgentTest, ReportsSolvedPlansWhenStopped) {
   assign({1, 2, 3});
   begin(0, {1}, 30);
   solve(1, 2);
-  agent_.heard(Stop{});
+  agent_.on_stop();
   EXPECT_THAT(orders(), ElementsAre("kill 0", "kill 1"));
   Sent all = sent();
-  EXPECT_THAT(all.news.results, ElementsAre(Field(&Result::plan, 2)));
+  EXPECT_THAT(all.news.results, ElementsAre(Field(&TaskResult::plan, 2)));
   ASSERT_TRUE(all.bye);
-  EXPECT_EQ(all.bye->why, Bye::Why::asked_to);
-  ASSERT_THAT(all.bye->abandoned, SizeIs(1));
-  EXPECT_EQ(all.bye->abandoned[0].iterations, 30);
-  agent_.leave(Bye::Why::broken, "consequential error");
+  EXPECT_EQ(all.bye->cause, Bye::Cause::stop_requested);
+  ASSERT_THAT(all.bye->aborted, SizeIs(1));
+  EXPECT_EQ(all.bye->aborted[0].iterations, 30);
+  agent_.leave(Bye::Cause::failed, "consequential error");
   EXPECT_FALSE(sent().bye) << "once";
-  agent_.heard(Stop{});
-  EXPECT_THAT(sent().bye, Optional(Field(&Bye::why, Bye::Why::asked_to)))
+  agent_.on_stop();
+  EXPECT_THAT(sent().bye, Optional(Field(&Bye::cause, Bye::Cause::stop_requested)))
       << "each Stop is answered";
   EXPECT_THAT(assign({9}), IsEmpty());
   EXPECT_THAT(die(0), IsEmpty());
@@ -217,7 +218,7 @@ TEST_F(AgentTest, FailsPlanThatCrashedAloneInProcess) {
   const Sent all = sent();
   ASSERT_THAT(all.news.results, SizeIs(1));
   EXPECT_EQ(all.news.results[0].plan, 1U);
-  EXPECT_EQ(all.news.results[0].kind, Result::Kind::retryable);
+  EXPECT_EQ(all.news.results[0].kind, TaskResult::Kind::retryable);
   EXPECT_NEAR(all.news.results[0].seconds, 2, 1e-9);
   EXPECT_THAT(all.error, Mentions({"was killed by SIGSEGV", "iteration 40", "0.5 °C"}));
   EXPECT_THAT(become_ready(), ElementsAre("assign p3 to 0"));
@@ -232,7 +233,7 @@ TEST_F(AgentTest, ReportsSuspectsAfterCrashWithSeveralPlans) {
   die(0);
   const Sent all = sent();
   EXPECT_THAT(all.news.results, IsEmpty());
-  EXPECT_THAT(all.news.shaken, testing::UnorderedElementsAre(1, 3));
+  EXPECT_THAT(all.news.suspects, testing::UnorderedElementsAre(1, 3));
   EXPECT_THAT(warnings(),
               ElementsAre(Mentions({"gpu fake", "node1", "was killed by SIGSEGV", "2"})));
   EXPECT_THAT(become_ready(0, 3), ElementsAre("assign p2 to 0")) << "it was not in progress";
@@ -249,7 +250,7 @@ TEST_F(AgentTest, ReturnsOtherPlansAfterProgressTimeout) {
   const Sent all = sent();
   EXPECT_THAT(all.error, Mentions({"progress", "10 s", "iteration 5", "0.5 °C"}));
   EXPECT_THAT(all.news.returned, ElementsAre(1));
-  EXPECT_THAT(all.news.shaken, IsEmpty());
+  EXPECT_THAT(all.news.suspects, IsEmpty());
 }
 
 TEST_F(AgentTest, ReplacesProcessWhenPlanDoesNotStart) {
@@ -261,16 +262,16 @@ TEST_F(AgentTest, ReplacesProcessWhenPlanDoesNotStart) {
 }
 
 TEST_F(AgentTest, StartsProcessUpToThreeTimes) {
-  agent_.open({cores(1)});
+  agent_.open_devices({cores(1)});
   EXPECT_THAT(orders(), ElementsAre("start 0"));
-  EXPECT_THAT(end(0, SeatEnd::Why::died, "ended with exit status 9"),
+  EXPECT_THAT(end(0, ProcessExit::Cause::crashed, "ended with exit status 9"),
               ElementsAre("kill 0", "start 0"));
   EXPECT_THAT(pass(200), ElementsAre("kill 0")) << "the last attempt is delayed";
   EXPECT_THAT(pass(1.1), ElementsAre("start 0"));
-  end(0, SeatEnd::Why::died, "ended with exit status 9");
+  end(0, ProcessExit::Cause::crashed, "ended with exit status 9");
   const Sent all = sent();
   ASSERT_TRUE(all.bye);
-  EXPECT_EQ(all.bye->why, Bye::Why::broken);
+  EXPECT_EQ(all.bye->cause, Bye::Cause::failed);
   EXPECT_THAT(all.bye->reason, Mentions({"solver process", "ended with exit status 9"}));
 }
 
@@ -293,7 +294,7 @@ TEST_F(AgentTest, LeavesAfterSourceOutageTimeout) {
   assign({1});
   int tries = 0;
   for (;; ++tries) {
-    agent_.heard(0, SourceAway{1, "plans: Input/output error"});
+    agent_.on_source_outage(0, SourceOutage{1, "plans: Input/output error"});
     EXPECT_THAT(pass(0), testing::AnyOf(IsEmpty(), ElementsAre("kill 0"))) << "not at once";
     if (agent_.has_left()) break;
     Orders next;
@@ -305,7 +306,7 @@ TEST_F(AgentTest, LeavesAfterSourceOutageTimeout) {
   EXPECT_THAT(warnings(), ElementsAre(Mentions({"node1", "plans: Input/output error", "120 s"})));
   const Sent all = sent();
   ASSERT_TRUE(all.bye);
-  EXPECT_EQ(all.bye->why, Bye::Why::source_away);
+  EXPECT_EQ(all.bye->cause, Bye::Cause::source_outage);
   EXPECT_EQ(all.bye->reason, "plans: Input/output error");
   EXPECT_THAT(all.news.results, IsEmpty());
 }
@@ -314,8 +315,8 @@ TEST_F(AgentTest, RestartsOutageTimeoutAfterSuccessfulRead) {
   open({cores(2, 0)});
   assign({1, 2});
   for (const std::uint32_t plan : {2U, 1U, 2U}) {
-    agent_.heard(0, SourceAway{3 - plan, "unavailable"});
-    agent_.heard(1, SourceAway{plan, "unavailable"});
+    agent_.on_source_outage(0, SourceOutage{3 - plan, "unavailable"});
+    agent_.on_source_outage(1, SourceOutage{plan, "unavailable"});
     EXPECT_THAT(warnings(), SizeIs(1)) << "one for all slots";
     EXPECT_THAT(pass(1.1), SizeIs(2));
     pass(100);
@@ -330,7 +331,7 @@ TEST_F(AgentTest, GivesUpGpuAfterThreeConsecutiveFailures) {
   const auto fail = [&](std::uint32_t plan) {
     assign({plan});
     begin(0, {plan});
-    end(0, SeatEnd::Why::gives_up, "impossible result");
+    end(0, ProcessExit::Cause::failed, "impossible result");
     become_ready(0, 2);
   };
   for (const std::uint32_t plan : {1, 1, 1, 2}) fail(plan);  // the same plan counts once
@@ -341,7 +342,7 @@ TEST_F(AgentTest, GivesUpGpuAfterThreeConsecutiveFailures) {
   fail(6);
   const Sent all = sent();
   ASSERT_TRUE(all.bye);
-  EXPECT_EQ(all.bye->why, Bye::Why::broken);
+  EXPECT_EQ(all.bye->cause, Bye::Cause::failed);
   EXPECT_THAT(all.bye->reason, Mentions({"gpu fake", "3", "p6", "impossible result"}));
   EXPECT_EQ(all.error, "impossible result") << "sent before Bye";
 }
@@ -352,7 +353,7 @@ TEST_F(AgentTest, GivesUpGpuAfterRepeatedMultiPlanFailures) {
     EXPECT_FALSE(agent_.has_left()) << time;
     assign({1, 2});
     begin(0, {1, 2});
-    end(0, SeatEnd::Why::gives_up, "multi-plan failure");
+    end(0, ProcessExit::Cause::failed, "multi-plan failure");
     if (time == 5) break;
     become_ready(0, 2);
     assign({1});  // succeeds alone
@@ -372,12 +373,12 @@ TEST_F(AgentTest, FallsBackToCoresAfterTwoDeviceTimeouts) {
   open({gpu(), cores(2)}, 2);
   assign({1, 2, 3, 4});
   begin(0, {1, 2});
-  end(0, SeatEnd::Why::device_silent, "device timeout");
+  end(0, ProcessExit::Cause::device_timeout, "device timeout");
   EXPECT_THAT(sent().news.returned, testing::UnorderedElementsAre(1, 2)) << "not as suspects";
   EXPECT_THAT(warnings(), ElementsAre(Mentions({"gpu fake", "node1", "device timeout"})));
   become_ready(0, 2);
   begin(0, {3});
-  end(0, SeatEnd::Why::device_silent, "device timeout");
+  end(0, ProcessExit::Cause::device_timeout, "device timeout");
   EXPECT_THAT(warnings(),
               ElementsAre(Mentions({"node1", "gpu fake", "device timeout", "2", "CPU"})));
   EXPECT_THAT(sent().news.returned, ElementsAre(3));
@@ -385,7 +386,7 @@ TEST_F(AgentTest, FallsBackToCoresAfterTwoDeviceTimeouts) {
   become_ready(2);
   const Sent all = sent();
   ASSERT_TRUE(all.news.ready) << "again";
-  EXPECT_EQ(all.news.ready->lanes, 2U);
+  EXPECT_EQ(all.news.ready->slots, 2U);
   EXPECT_EQ(all.news.ready->device, "cpu avx2");
 }
 

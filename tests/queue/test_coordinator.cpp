@@ -17,23 +17,23 @@ WorkerReport ready(const std::string& host) {
 }
 WorkerReport solved(std::uint32_t plan, double seconds = 1) {
   WorkerReport report;
-  report.results.push_back({plan, Result::Kind::answered, seconds, 0, {}});
+  report.results.push_back({plan, TaskResult::Kind::solved, seconds, 0, {}});
   return report;
 }
 WorkerReport failed(std::uint32_t plan) {
   WorkerReport report;
-  report.results.push_back({plan, Result::Kind::retryable, 1, 0, {}});
+  report.results.push_back({plan, TaskResult::Kind::retryable, 1, 0, {}});
   return report;
 }
 
 /// A coordinator and the clock of its driver.
 struct Script {
-  Script(std::vector<PlanQueue::Start> plans, int workers, int max_attempts = 3)
+  Script(std::vector<PlanQueue::InitialState> plans, int workers, int max_attempts = 3)
       : coordinator(plans, workers, {.max_attempts = max_attempts}) {}
 
   void report(int worker, WorkerReport message) {
-    coordinator.heard(worker, std::move(message), now_s);
-    coordinator.feed(now_s);
+    coordinator.on_report(worker, std::move(message), now_s);
+    coordinator.assign_plans(now_s);
   }
   void pass(double seconds, double left_s = std::numeric_limits<double>::infinity()) {
     now_s += seconds;
@@ -42,7 +42,7 @@ struct Script {
   /// Returns the plans that were assigned since the last call, with their workers.
   std::vector<std::pair<int, std::uint32_t>> assigned() {
     std::vector<std::pair<int, std::uint32_t>> all;
-    for (const auto& [worker, plans] : std::exchange(coordinator.outbox.work, {}))
+    for (const auto& [worker, plans] : std::exchange(coordinator.outbox.assignments, {}))
       for (const std::uint32_t plan : plans) all.emplace_back(worker, plan);
     return all;
   }
@@ -70,11 +70,11 @@ TEST(Coordinator, NamesLastWorkerOfLostPlan) {
   run.report(2, ready("n2"));
   EXPECT_EQ(run.assigned(), (Assigned{{1, 0}, {2, 0}}));
   run.pass(31);
-  const Event lost = run.last(Kind::lost);
+  const Event lost = run.last(Kind::plan_given_up);
   EXPECT_THAT(lost.reason, Mentions({"2 workers", "rank 2", "n2"}));
   EXPECT_EQ(lost.failures, 2);
   run.report(1, solved(0));
-  EXPECT_EQ(run.last(Kind::stored).worker->rank, 1) << "the result of a lost worker is stored";
+  EXPECT_EQ(run.last(Kind::finished).worker->rank, 1) << "the result of a lost worker is stored";
 }
 
 TEST(Coordinator, ReportsReasonWhenNoWorkersRemain) {
@@ -82,14 +82,14 @@ TEST(Coordinator, ReportsReasonWhenNoWorkersRemain) {
   run.report(1, {});
   run.pass(20);
   EXPECT_EQ(run.coordinator.end(), std::nullopt);
-  run.coordinator.heard(1, Bye{Bye::Why::broken, "no solver anywhere", {}}, run.now_s);
+  run.coordinator.on_bye(1, Bye{Bye::Cause::failed, "no solver anywhere", {}}, run.now_s);
   run.pass(161);
-  EXPECT_EQ(run.coordinator.end(), RunEnd::nobody_left);
-  EXPECT_THAT(run.coordinator.last_reason(), Mentions({"rank 2", "180 s"}));
+  EXPECT_EQ(run.coordinator.end(), RunEnd::no_workers);
+  EXPECT_THAT(run.coordinator.no_workers_reason(), Mentions({"rank 2", "180 s"}));
   run.report(2, ready("n2"));  // after the timeout
   EXPECT_EQ(run.coordinator.end(), std::nullopt);
-  run.coordinator.refuse(2, "another version", run.now_s);
-  EXPECT_THAT(run.coordinator.last_reason(), Mentions({"rank 2", "n2", "another version"}));
+  run.coordinator.on_invalid_message(2, "another version", run.now_s);
+  EXPECT_THAT(run.coordinator.no_workers_reason(), Mentions({"rank 2", "n2", "another version"}));
   run.report(2, solved(0));
   EXPECT_FALSE(run.coordinator.queue().finished()) << "its results are ignored";
 }

@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "queue/pace.hpp"
+#include "queue/duration_model.hpp"
 
 namespace wallheat {
 namespace {
@@ -19,58 +19,58 @@ class DurationModelTest : public testing::Test {
     for (int plan = 0; plan < plans; ++plan) {
       const double updates = some_updates();
       const double noise = std::exp(std::normal_distribution(0.0, 0.1)(random_));
-      pace_.learn(updates, factor * true_s(updates) * noise);
+      pace_.add_sample(updates, factor * true_s(updates) * noise);
     }
   }
 
   std::mt19937 random_{3};
-  Pace pace_;
+  DurationModel pace_;
 };
 
 TEST_F(DurationModelTest, FitsLineThroughOriginAfterFirstPlan) {
-  EXPECT_TRUE(std::isnan(pace_.seconds_for(1e6)));
-  EXPECT_TRUE(std::isinf(pace_.updates_within(1)));
-  pace_.learn(1e8, 0.5);
-  EXPECT_NEAR(pace_.seconds_for(3e8), 1.5, 1e-9);
-  EXPECT_NEAR(pace_.updates_within(1.5), 3e8, 1);
+  EXPECT_TRUE(std::isnan(pace_.predict_seconds(1e6)));
+  EXPECT_TRUE(std::isinf(pace_.max_updates_within(1)));
+  pace_.add_sample(1e8, 0.5);
+  EXPECT_NEAR(pace_.predict_seconds(3e8), 1.5, 1e-9);
+  EXPECT_NEAR(pace_.max_updates_within(1.5), 3e8, 1);
 }
 
 TEST_F(DurationModelTest, FitsNoisyPlansDespiteOutliers) {
   learn_noisily(200);
-  EXPECT_NEAR(pace_.seconds_for(1e9), 1.005, 0.1);
-  EXPECT_NEAR(pace_.seconds_for(1e7), 0.015, 0.003);
-  for (int plan = 0; plan < 40; ++plan) pace_.learn(some_updates(), 600);
-  EXPECT_NEAR(pace_.seconds_for(1e9), 1.005, 0.3);
-  EXPECT_NEAR(pace_.seconds_for(1e7), 0.015, 0.01);
+  EXPECT_NEAR(pace_.predict_seconds(1e9), 1.005, 0.1);
+  EXPECT_NEAR(pace_.predict_seconds(1e7), 0.015, 0.003);
+  for (int plan = 0; plan < 40; ++plan) pace_.add_sample(some_updates(), 600);
+  EXPECT_NEAR(pace_.predict_seconds(1e9), 1.005, 0.3);
+  EXPECT_NEAR(pace_.predict_seconds(1e7), 0.015, 0.01);
 }
 
 TEST_F(DurationModelTest, AdaptsWhenSpeedChanges) {
   learn_noisily(300);
   learn_noisily(256, 3);
-  EXPECT_NEAR(pace_.seconds_for(1e9), 3.015, 0.3);
+  EXPECT_NEAR(pace_.predict_seconds(1e9), 3.015, 0.3);
 }
 
 TEST_F(DurationModelTest, LearnsConstantFromPlansWithoutWork) {
-  pace_.learn(0, 0.004);
-  EXPECT_NEAR(pace_.seconds_for(0), 0.004, 1e-12);
+  pace_.add_sample(0, 0.004);
+  EXPECT_NEAR(pace_.predict_seconds(0), 0.004, 1e-12);
   for (int plan = 0; plan < 4; ++plan) {
-    pace_.learn(1e8, 0.104);
-    pace_.learn(0, 0.004);
+    pace_.add_sample(1e8, 0.104);
+    pace_.add_sample(0, 0.004);
   }
-  EXPECT_NEAR(pace_.seconds_for(0), 0.004, 1e-9);
-  EXPECT_NEAR(pace_.seconds_for(2e8), 0.204, 1e-6);
+  EXPECT_NEAR(pace_.predict_seconds(0), 0.004, 1e-9);
+  EXPECT_NEAR(pace_.predict_seconds(2e8), 0.204, 1e-6);
 }
 
 TEST_F(DurationModelTest, PredictsNonNegativeTimesDespiteInvalidSamples) {
-  pace_.learn(1e6, 1.0);  // noise: more work takes less time
-  pace_.learn(1e9, 0.5);
-  pace_.learn(5e8, 0.7);
-  EXPECT_GE(pace_.seconds_for(0), 0);
-  const double before = pace_.seconds_for(1e8);
+  pace_.add_sample(1e6, 1.0);  // noise: more work takes less time
+  pace_.add_sample(1e9, 0.5);
+  pace_.add_sample(5e8, 0.7);
+  EXPECT_GE(pace_.predict_seconds(0), 0);
+  const double before = pace_.predict_seconds(1e8);
   EXPECT_GT(before, 0);
   for (const double seconds : {0.0, -3.0, std::nan(""), std::numeric_limits<double>::infinity()})
-    pace_.learn(1e8, seconds);
-  EXPECT_EQ(pace_.seconds_for(1e8), before);
+    pace_.add_sample(1e8, seconds);
+  EXPECT_EQ(pace_.predict_seconds(1e8), before);
 }
 
 }  // namespace

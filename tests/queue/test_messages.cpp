@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/answer.hpp"
+#include "core/result_columns.hpp"
 #include "queue/messages.hpp"
 
 namespace wallheat {
@@ -14,7 +14,7 @@ PlanResult full_result() {
   PlanResult result;
   int next = 0;
   for_each_column([&](const auto& column) {
-    auto& value = column.of(result);
+    auto& value = column.accessor(result);
     using Value = std::remove_cvref_t<decltype(value)>;
     if constexpr (std::is_arithmetic_v<Value>) value = static_cast<Value>(++next);
     if constexpr (std::is_same_v<Value, std::string>) value = column.name;
@@ -34,26 +34,27 @@ GpuSample full_sample() {
 
 std::vector<FromWorker> from_worker() {
   const Gpu gpu{0, "A GPU", "GPU-1", 1ULL << 37, 1};
-  return {WorkerReport{},
-          WorkerReport{WorkerFacts{"node7", "gpu", 3, true, {0, 1}, true, gpu, "why", "a quota"},
-                       {{4, 256, 0.5, 1.25}},
-                       {{4,
-                         Result::Kind::retryable,
-                         1.5,
-                         77,
-                         encode_result(full_result()),
-                         {1, 2, 3, 4, "a kernel", 5, 6, 7},
-                         "an error"}},
-                       {1, 2},
-                       {3},
-                       full_sample(),
-                       31244288},
-          Bye{Bye::Why::source_away, "the plans are unavailable", {{4, 256, 0.5, 1.25}}, "node7"}};
+  return {
+      WorkerReport{},
+      WorkerReport{WorkerProperties{"node7", "gpu", 3, true, {0, 1}, true, gpu, "why", "a quota"},
+                   {{4, 256, 0.5, 1.25}},
+                   {{4,
+                     TaskResult::Kind::retryable,
+                     1.5,
+                     77,
+                     encode_result(full_result()),
+                     {1, 2, 3, 4, "a kernel", 5, 6, 7},
+                     "an error"}},
+                   {1, 2},
+                   {3},
+                   full_sample(),
+                   31244288},
+      Bye{Bye::Cause::source_outage, "the plans are unavailable", {{4, 256, 0.5, 1.25}}, "node7"}};
 }
 
 std::vector<ToWorker> to_worker() {
   return {Setup{"1.0", "tolerance = 1\n", {{{3, "10000", EntryOffsets{7, 8, 9}}, "32 x 32 cells"}}},
-          Work{{{3, "10000"}, {4, "x y"}}}, Work{}, Stop{}, End{true}};
+          Assignment{{{3, "10000"}, {4, "x y"}}}, Assignment{}, Stop{}, Shutdown{true}};
 }
 
 /// Calls visit(bytes, decode) with a message of each kind.
@@ -76,33 +77,34 @@ TEST(Messages, PreservesEveryColumnWithAllGpuReadings) {
   const PlanResult expected = full_result();
   const PlanResult result = decode_result(encode_result(expected));
   for_each_column([&](const auto& column) {
-    EXPECT_TRUE(column.of(result) == column.of(expected)) << column.name;
+    EXPECT_TRUE(column.accessor(result) == column.accessor(expected)) << column.name;
   });
   EXPECT_EQ(result.field, expected.field);
   const auto report = std::get<WorkerReport>(decode_from_worker(encode(from_worker()[1])));
-  ASSERT_TRUE(report.gpu);
+  ASSERT_TRUE(report.gpu_sample);
   const GpuSample sample = full_sample();
-  EXPECT_EQ(std::memcmp(&*report.gpu, &sample, sizeof sample), 0);
+  EXPECT_EQ(std::memcmp(&*report.gpu_sample, &sample, sizeof sample), 0);
 }
 
 TEST(ResultHash, DependsOnDeterministicColumnsOnly) {
   const PlanResult answer = full_result();
-  const std::uint64_t digest = digest_of(answer, 5);
-  EXPECT_NE(digest_of(answer, 6), digest) << "another field";
+  const std::uint64_t digest = hash_result(answer, 5);
+  EXPECT_NE(hash_result(answer, 6), digest) << "another field";
   for_each_column([&](const auto& column) {
     PlanResult other = answer;
-    auto& value = column.of(other);
+    auto& value = column.accessor(other);
     using Value = std::remove_cvref_t<decltype(value)>;
     if constexpr (std::is_arithmetic_v<Value>) value += 1;
     if constexpr (std::is_same_v<Value, std::string>) value += "!";
     if constexpr (std::is_enum_v<Value>) value = PlanStatus::empty;
-    EXPECT_EQ(digest_of(other, 5) != digest, column.use == ColumnUse::answer) << column.name;
+    EXPECT_EQ(hash_result(other, 5) != digest, column.use == ColumnUse::deterministic)
+        << column.name;
   });
   PlanResult nan = answer;
   nan.last_delta = std::nan("");
   PlanResult other_nan = answer;
   other_nan.last_delta = -std::nan("1");
-  EXPECT_EQ(digest_of(nan, 5), digest_of(other_nan, 5)) << "which NaN depends on the processor";
+  EXPECT_EQ(hash_result(nan, 5), hash_result(other_nan, 5)) << "which NaN depends on the processor";
 }
 
 TEST(Messages, RejectsTruncatedExtendedOrUnknownMessages) {

@@ -46,7 +46,8 @@ TEST(WorkEstimate, FindsMaxWallDistanceExactly) {
   std::mt19937 random(5);
   for (unsigned round = 0; round < 300; ++round) {
     const FloorPlan plan = random_plan(1 + random() % 20, 1 + random() % 20, random() % 101, round);
-    ASSERT_EQ(widest_room_squared(plan.interior), max_wall_distance_by_brute_force(plan.interior))
+    ASSERT_EQ(max_wall_distance_squared(plan.interior),
+              max_wall_distance_by_brute_force(plan.interior))
         << "round " << round;
   }
 }
@@ -61,9 +62,9 @@ TEST(WorkEstimate, AcceptsAnyShape) {
         << name;
   }
   EXPECT_EQ(estimate_work(Grid<std::uint8_t>(0, 0), {}).updates, 0);
-  EXPECT_EQ(widest_room_squared(Grid<std::uint8_t>(70'000, 3, 1)), 4);
-  EXPECT_EQ(widest_room_squared(Grid<std::uint8_t>(3, 70'000, 1)), 4);
-  EXPECT_EQ(widest_room_squared(Grid<std::uint8_t>(1000, 1001, 1)), 500 * 500);
+  EXPECT_EQ(max_wall_distance_squared(Grid<std::uint8_t>(70'000, 3, 1)), 4);
+  EXPECT_EQ(max_wall_distance_squared(Grid<std::uint8_t>(3, 70'000, 1)), 4);
+  EXPECT_EQ(max_wall_distance_squared(Grid<std::uint8_t>(1000, 1001, 1)), 500 * 500);
 }
 
 TEST(WorkEstimate, StaysWithinIterationLimits) {

@@ -6,8 +6,8 @@
 #include <map>
 #include <tuple>
 
-#include "report/answer_csv.hpp"
 #include "report/compare.hpp"
+#include "report/result_csv.hpp"
 #include "report/row_table.hpp"
 #include "report/scaling.hpp"
 #include "store/field_codec.hpp"
@@ -37,7 +37,7 @@ PlanResult solved_with(const std::string& id, double mean, double cell = 5) {
   row.cpu_s = 0.5;
   Grid<double> field(2, 2, 5.0);
   field(1, 0) = cell;
-  put_field(row, field);
+  attach_field(row, field);
   return row;
 }
 
@@ -45,7 +45,7 @@ class CompareFilesTest : public testing::Test {
  protected:
   using Rows = std::vector<PlanResult>;
   std::string make(const std::string& name, Rows rows, const Attributes& settings = jacobi_) {
-    StorePlan plan{{}, settings, true};
+    ResultFileSpec plan{{}, settings, true};
     for (PlanResult& row : rows) {
       row.index = static_cast<std::uint32_t>(plan.ids.size());
       plan.ids.push_back(row.id);
@@ -86,7 +86,7 @@ TEST_F(CompareFilesTest, ReportsEveryKindOfDifference) {
   EXPECT_EQ(found.compared, 5U);
   EXPECT_EQ(found.identical, 1U) << "NaN equals NaN";
   EXPECT_THAT(found.means, ElementsAre(-0.5, 0.75, 0));
-  const Report report = report_of({{found}, {}, {}, 3, ""}, 2);
+  const Report report = make_report({{found}, {}, {}, 3, ""}, 2);
   std::map<std::string, Table::Row> columns;
   for (const Table::Row& row : rows_of(report, "columns")) columns[value_text(row.at(1))] = row;
   for (const auto& [column, plans, largest, mean, plan] :
@@ -99,7 +99,7 @@ TEST_F(CompareFilesTest, ReportsEveryKindOfDifference) {
   ASSERT_THAT(rows_of(report, "settings"), SizeIs(1));
   EXPECT_THAT(rows_of(report, "settings")[0],
               ElementsAre(Value("b.h5"), Value("tolerance"), Value("0.0001"), Value("-")));
-  EXPECT_EQ(table_of(report, "plans_apart").most_shown, 2U);
+  EXPECT_EQ(table_of(report, "plans_apart").max_text_rows, 2U);
   for (const auto& [row, id, kind, facts] :
        {std::tuple(0, "e", "status", Facts{"failed", "a.h5", "converged", "b.h5"}),
         {1, "f", "floor plan", {"floor plan"}},
@@ -111,7 +111,7 @@ TEST_F(CompareFilesTest, ReportsEveryKindOfDifference) {
   }
   const Comparison alike = compared({solved_with("a", 12)}, {solved_with("a", 12)});
   EXPECT_TRUE(alike.equal());
-  EXPECT_FALSE(table_of(report_of({{alike}, {}, {}, 3, ""}, 5), "columns").is_for_people())
+  EXPECT_FALSE(table_of(make_report({{alike}, {}, {}, 3, ""}, 5), "columns").is_in_text())
       << "nothing differs";
 }
 
@@ -121,10 +121,10 @@ TEST_F(CompareFilesTest, ComparesCommonColumnsOfTwoSolvers) {
   steady.iterations = 8;
   steady.seconds = 9;  // times may differ
   const Comparison found = compared({solved_with("a", 12)}, {steady}, {{"solver", "steady"}});
-  EXPECT_THAT(found.left_out, testing::IsSupersetOf({"iterations", "error_bound"}));
+  EXPECT_THAT(found.skipped_columns, testing::IsSupersetOf({"iterations", "error_bound"}));
   EXPECT_TRUE(found.equal()) << "in all that can be compared";
   const Comparison of_one = compared({solved_with("a", 12)}, {steady});
-  EXPECT_THAT(of_one.left_out, IsEmpty());
+  EXPECT_THAT(of_one.skipped_columns, IsEmpty());
   EXPECT_FALSE(of_one.equal());
 }
 
@@ -132,8 +132,8 @@ TEST_F(CompareFilesTest, ReportsSecondsPerPlan) {
   const std::string file = make("t.h5", {solved_with("a", 1), solved_with("b", 2)});
   const auto time = time_of(file, ResultReader(file));
   ASSERT_TRUE(time);
-  EXPECT_EQ(time->seconds_a_plan, 3) << "12 s for the four plans of the session";
-  EXPECT_EQ(time->cpu_seconds_a_plan, 0.5);
+  EXPECT_EQ(time->seconds_per_plan, 3) << "12 s for the four plans of the session";
+  EXPECT_EQ(time->cpu_seconds_per_plan, 0.5);
 }
 
 TEST_F(CompareFilesTest, AcceptsCsvOfReferenceProgram) {
@@ -158,8 +158,8 @@ TEST_F(CompareFilesTest, AcceptsCsvOfReferenceProgram) {
   EXPECT_TRUE(is_reference_csv(csv));
   const Comparison other = compare({file, {}, &reader}, read_reference_csv(csv));
   EXPECT_NEAR(other.columns[0].largest, 0.25, 1e-12);
-  ASSERT_THAT(other.apart, SizeIs(1));
-  EXPECT_EQ(other.apart[0].id, "b,c");
+  ASSERT_THAT(other.mismatches, SizeIs(1));
+  EXPECT_EQ(other.mismatches[0].id, "b,c");
   EXPECT_FALSE(other.equal());
   std::ofstream(csv) << "id,mean_temp\nvilla,12.35\n";
   EXPECT_THAT(error_message_of<RunError>([&] { (void)read_reference_csv(csv); }),
@@ -167,12 +167,12 @@ TEST_F(CompareFilesTest, AcceptsCsvOfReferenceProgram) {
 }
 
 TEST(CompareProgramTimes, MatchesPublishedHours) {
-  Compared found;
+  CompareResults found;
   found.plans = 4571;
   for (const auto& [name, seconds] :
        {std::pair("numba", 18.2), {"numpy", 79.0}, {"cuda", 11.8}, {"cupy", 24.834}})
     found.times.push_back({name, seconds / 10});
-  const Report report = report_of(found, 5);
+  const Report report = make_report(found, 5);
   const auto number = [](const Report& of, std::size_t row, const char* column) {
     return std::get<double>(cell_of(of, "times", row, column));
   };
@@ -186,19 +186,19 @@ TEST(CompareProgramTimes, MatchesPublishedHours) {
   EXPECT_NEAR(number(report, 3, "hours"), 3.15, 0.005);
   EXPECT_EQ(report.first<Figure>()->y.scale, Figure::Scale::linear);
   found.base = "cuda";
-  found.times[2].seconds_a_plan = 0.1;
-  const Report against_cuda = report_of(found, 5);
+  found.times[2].seconds_per_plan = 0.1;
+  const Report against_cuda = make_report(found, 5);
   EXPECT_NEAR(number(against_cuda, 1, "speedup"), 0.1 / 7.9, 1e-12);
   EXPECT_EQ(against_cuda.first<Figure>()->y.scale, Figure::Scale::powers_of_10);
 }
 
 TEST(CompareResults, TabulatesThreadTimesOfEachFile) {
-  Compared found;
+  CompareResults found;
   found.threads = {{"a.h5", {{"solving", 3}, {"on GPUs", 0}, {"reading", 0}, {"waiting", 1}}},
                    {"b.h5", {{"solving", 1}, {"on GPUs", 2}, {"reading", 0}, {"waiting", 1}}},
                    {"killed.h5", {}}};
   for (const auto& [file, seconds] : found.threads) found.times.push_back({file, 1});
-  const Report report = report_of(found, 5);
+  const Report report = make_report(found, 5);
   ASSERT_EQ(rows_of(report, "thread_time").size(), 4U);
   EXPECT_EQ(cell_of(report, "thread_time", 0, "share_1"), Value(75.0));
   EXPECT_EQ(cell_of(report, "thread_time", 1, "name"), Value("on GPUs"));
@@ -216,11 +216,11 @@ const std::vector<ScalingPoint> of_gpus{{1, 212}, {2, 140}, {3, 110}, {4, 105}, 
 TEST(Amdahl, MatchesPublishedSpeedups) {
   for (const auto& [speedup, share, limit] :
        {std::tuple(3.7, 0.778, 4.51), {6.0, 0.889, 9.0}, {1 / (0.21 + 0.79 / 16), 0.79, 4.76}}) {
-    const Report of_16 = report_of({scaling_of("", {{1, speedup}, {16, 1}}, speedup)}, "");
+    const Report of_16 = make_report({scaling_of("", {{1, speedup}, {16, 1}}, speedup)}, "");
     EXPECT_NEAR(std::get<double>(value_of(of_16, "parallel_share")), share, 0.0005);
     EXPECT_NEAR(std::get<double>(value_of(of_16, "largest_speedup")), limit, 0.005);
   }
-  const Report report = report_of({scaling_of("", of_gpus, 212)}, "");
+  const Report report = make_report({scaling_of("", of_gpus, 212)}, "");
   const double speedups[] = {1, 1.51, 1.93, 2.02, 1.46};
   const double efficiencies[] = {100, 75.7, 64.2, 50.5, 18.3};
   ASSERT_THAT(rows_of(report, "points"), SizeIs(5));
@@ -248,7 +248,7 @@ TEST(Scaling, UsesFastestOfRepeatedRuns) {
   const std::vector<ScalingPoint> points{{2, 7}, {1, 12}, {2, 5}, {1, 13}, {2, 8}};
   EXPECT_EQ(one_worker_seconds(points), 12);
   EXPECT_EQ(one_worker_seconds({{2, 7}}), std::nullopt);
-  const auto json = json_of(report_of({scaling_of("", points, 12)}, "somewhere"));
+  const auto json = json_of(make_report({scaling_of("", points, 12)}, "somewhere"));
   EXPECT_EQ(json["source"], "somewhere");
   ASSERT_EQ(json["points"].size(), 2U);
   EXPECT_EQ(json["points"][1]["workers"], 2);
@@ -260,9 +260,9 @@ TEST(Scaling, LimitsReplayByLongestPlan) {
   const Scaling scaling =
       scaling_of("dynamic", {{1, 100}, {2, 50}, {64, 4}, {128, 4}}, 100, {{4, 25}});
   EXPECT_TRUE(std::isnan(scaling.parallel_share)) << "Amdahl's law has no longest plan";
-  EXPECT_THAT(messages_of(report_of({scaling}, "")),
+  EXPECT_THAT(messages_of(make_report({scaling}, "")),
               ElementsAre(Mentions({"dynamic", "25.00", "4.0000 s", "25 workers"})));
-  const Report report = report_of({scaling}, "");
+  const Report report = make_report({scaling}, "");
   EXPECT_EQ(cell_of(report, "limits", 0, "schedule"), Value("dynamic"));
   EXPECT_EQ(cell_of(report, "limits", 0, "largest_speedup"), Value(25.0));
   EXPECT_EQ(cell_of(report, "limits", 0, "sufficient_workers"), Value(25));
@@ -273,16 +273,16 @@ TEST(Scaling, LimitsReplayByLongestPlan) {
 
 TEST(Scaling, ReportsSlowdownForMoreWorkers) {
   const Scaling scaling = scaling_of("", of_gpus, 212);
-  EXPECT_THAT(messages_of(report_of({scaling}, "")),
+  EXPECT_THAT(messages_of(make_report({scaling}, "")),
               ElementsAre(Mentions({"8", "4", "145.00", "105.00"})));
   EXPECT_EQ(scaling.parallel_share,
             scaling_of("", {{1, 212}, {2, 140}, {3, 110}, {4, 105}}, 212).parallel_share);
-  EXPECT_THAT(messages_of(report_of({scaling_of("", {{1, 100}, {2, 50}, {4, 51}}, 100)}, "")),
+  EXPECT_THAT(messages_of(make_report({scaling_of("", {{1, 100}, {2, 50}, {4, 51}}, 100)}, "")),
               IsEmpty())
       << "noise";
   const std::string share = fmt::format("{:.3f}", scaling.parallel_share);
   EXPECT_NEAR(scaling.parallel_share, 0.65, 0.05);
-  EXPECT_THAT(report_of({scaling}, "").first<Figure>()->series,
+  EXPECT_THAT(make_report({scaling}, "").first<Figure>()->series,
               ElementsAre(HasName(Mentions("measured")), HasName(Mentions({"Amdahl", share})),
                           HasName(Mentions("ideal"))));
 }

@@ -45,7 +45,7 @@ TEST(FieldPicture, FitsPageForAnyShape) {
 }
 
 TEST(FieldPicture, RejectsSolutionOfAnotherShape) {
-  EXPECT_THROW((void)within_building(plan_of(8, 8), Grid<double>(8, 9)), RunError);
+  EXPECT_THROW((void)mask_outside(plan_of(8, 8), Grid<double>(8, 9)), RunError);
 }
 
 TEST(FieldPicture, ShortensCaptionsThatWouldOverlap) {
@@ -54,7 +54,7 @@ TEST(FieldPicture, ShortensCaptionsThatWouldOverlap) {
   picture.title = "a sheet";
   for (const std::string id : {"00001", "00002"})
     picture.panels.push_back(
-        {id + ", after 3602 iterations of jacobi", within_building(plan, plan.domain)});
+        {id + ", after 3602 iterations of jacobi", mask_outside(plan, plan.domain)});
   picture.columns = 2;
   picture.side = 120;
   EXPECT_THAT(picture.draw(PlotFormat::svg),
@@ -84,8 +84,7 @@ TEST(FieldPicture, ChoosesColourRangeByWallTemperatures) {
 }
 
 TEST(FieldPicture, DrawsConstantOrDivergedFields) {
-  const std::string zeros =
-      one_panel(without_ground(Grid<double>(4, 4, 0.0))).draw(PlotFormat::svg);
+  const std::string zeros = one_panel(mask_ground(Grid<double>(4, 4, 0.0))).draw(PlotFormat::svg);
   EXPECT_THAT(zeros, AllOf(HasSubstr("<image"), HasSubstr(" 0<")));
   const double ground = std::numeric_limits<double>::quiet_NaN();
   Grid<double> odd(4, 4, ground);

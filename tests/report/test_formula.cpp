@@ -26,7 +26,7 @@ PlanResult villa() {
 
 bool holds(const std::string& formula, const PlanResult& plan = villa()) {
   const std::vector<PlanResult> rows{plan};
-  return !chosen_rows(rows_of(rows), {.where = formula}).empty();
+  return !select_rows(rows_of(rows), {.where = formula}).empty();
 }
 
 std::string error_message(const std::string& formula) {
@@ -127,7 +127,7 @@ TEST(Formula, RejectsHostileInput) {
 
 std::vector<PlanResult> four_plans() {
   std::vector<PlanResult> rows(4);
-  const double means[] = {14, not_known, 12, 17};
+  const double means[] = {14, nan_value, 12, 17};
   for (std::size_t i = 0; i < 4; ++i) {
     rows[i].id = std::string(1, static_cast<char>('a' + i));
     rows[i].statistics.mean_temp = means[i];
@@ -136,15 +136,15 @@ std::vector<PlanResult> four_plans() {
   return rows;
 }
 
-std::string ids(const RowChoice& choice) {
+std::string ids(const RowSelection& choice) {
   const auto all = four_plans();
   std::string text;
-  for (const std::size_t row : chosen_rows(rows_of(all), choice)) text += all[row].id;
+  for (const std::size_t row : select_rows(rows_of(all), choice)) text += all[row].id;
   return text;
 }
 
 TEST(SelectRows, FiltersThenSortsThenTruncates) {
-  for (const auto& [choice, expected] : std::vector<std::pair<RowChoice, const char*>>{
+  for (const auto& [choice, expected] : std::vector<std::pair<RowSelection, const char*>>{
            {{}, "abcd"},
            {{.where = "mean_temp > 13"}, "ad"},
            {{.sort = "mean_temp"}, "cadb"},  // rows without a value come last

@@ -7,9 +7,9 @@
 #include <random>
 #include <tuple>
 
+#include "core/cell_statistics.hpp"
 #include "core/generator.hpp"
-#include "core/interior_values.hpp"
-#include "report/answer_csv.hpp"
+#include "report/result_csv.hpp"
 #include "solve/single_precision.hpp"
 #include "support/error_message.hpp"
 #include "support/matchers.hpp"
@@ -60,7 +60,7 @@ class IterateMatchingTest : public testing::Test {
   }
   Report report_on(const std::string& csv) {
     std::ofstream(file_) << csv;
-    return name_iterates(file_.string(), *directory_source(directory_.path()));
+    return identify_iterates(file_.string(), *directory_source(directory_.path()));
   }
   /// Returns the CSV that a program prints with this number of significant digits.
   std::string printed(const Program& program, int digits) {
@@ -68,7 +68,7 @@ class IterateMatchingTest : public testing::Test {
     for (const auto& [id, plan] : plans_) {
       const Statistics s = program(plan);
       csv += fmt::format("{}, {:.{}g}, {:.{}g}, {:.{}g}, {:.{}g}\n", id, s.mean_temp, digits,
-                         s.std_temp, digits, s.pct_above_18, digits, s.pct_below_15, digits);
+                         s.std_temp, digits, s.pct_above, digits, s.pct_below, digits);
     }
     return csv;
   }
@@ -82,7 +82,7 @@ class IterateMatchingTest : public testing::Test {
 
 TEST_F(IterateMatchingTest, IdentifiesUsualPrograms) {
   const Program single = [](const FloorPlan& plan) {
-    SinglePrecision program(plan);
+    SinglePrecisionJacobi program(plan);
     while (program.sweep() >= 1e-4F) continue;
     return single_precision_statistics(program.values());
   };
@@ -143,7 +143,7 @@ TEST_F(IterateMatchingTest, AcceptsAnyColumns) {
   save_floor_plan(directory_.path(), "4", plate);
   const Report report = report_on(
       fmt::format("pct_below_15,note,id,mean_temp\n{},x,\"2\",{}\n1,y,9,2\n,,1,\n1,,4,2\n",
-                  s.pct_below_15, s.mean_temp));
+                  s.pct_below, s.mean_temp));
   EXPECT_EQ(value_of(report, "missing"), Value(1));
   const auto rows = rows_of(report, "answers");
   ASSERT_EQ(rows.size(), 5U);
@@ -173,7 +173,7 @@ TEST(ReadResultCsv, NamesLineOfInvalidValue) {
         {"id,mean_temp\nvilla,2\n\nvilla,2\n", {"line 4", "villa"}},
         {"id,mean_temp\n", {"no plan"}}}) {
     std::ofstream(file) << csv;
-    EXPECT_THAT(error_message_of<RunError>([&] { (void)read_answers(file); }),
+    EXPECT_THAT(error_message_of<RunError>([&] { (void)read_result_csv(file); }),
                 AllOf(Mentions("mine.csv"), Mentions(facts)));
   }
 }

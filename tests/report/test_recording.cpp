@@ -38,7 +38,7 @@ TEST(NodeRecording, MatchesPublishedAverages) {
     const SeriesSummary found = summary_of_file(file, series);
     EXPECT_EQ(found.samples, samples) << series;
     EXPECT_NEAR(found.values.mean(), mean, 0.05) << series;
-    EXPECT_EQ(found.values.largest(), most) << series;
+    EXPECT_EQ(found.values.max(), most) << series;
   }
   EXPECT_EQ(summary_of_file("gpu_util.txt", "gpu0_gpuUtil").zeros, 13U);
   EXPECT_EQ(summary_of_file("dmon.txt", "gpu0_pwr").unit, "W");
@@ -104,8 +104,8 @@ TEST(NodeRecording, HidesUninformativeSeries) {
   const Recording recording = read(
       "time,seconds,cpu0,gpu0_mtemp,cpu,gpu0_pwr,gpu0_enc,gpu0_energy\n"
       "T,1,5,,50,100,0,7\nT,2,7,,60,200,0,9\n");
-  const Report report = report_of(summary_of(recording));
-  EXPECT_EQ(report.first<Table>()->most_shown, 4U)
+  const Report report = make_report(summary_of(recording));
+  EXPECT_EQ(report.first<Table>()->max_text_rows, 4U)
       << "neither a single cpu nor a series without values";
   EXPECT_EQ(cell_of(report, "summary", 3, "name"), Value("gpu0_energy"));
   EXPECT_EQ(cell_of(report, "summary", 3, "unit"), Value("J"));
@@ -148,7 +148,7 @@ TEST(NodeColumns, ListsReadingsOfNodeBeforeGpus) {
   sample.cpu_busy_pct = 62.5;
   sample.memory_used_bytes = 3 << 20;
   sample.gpus = {distinct_sample(), {.utilisation_pct = 97}};
-  EXPECT_EQ(csv_head(columns),
+  EXPECT_EQ(csv_header(columns),
             "time,seconds,cpu,ram,"
             "gpu0_pwr,gpu0_gtemp,gpu0_mtemp,gpu0_sm,gpu0_mem,gpu0_enc,gpu0_dec,gpu0_mclk,"
             "gpu0_pclk,gpu0_fb,gpu0_energy,"
@@ -180,7 +180,7 @@ std::vector<std::string> words_of(const std::string& line) {
 }
 
 TEST(KernelTable, ListsStatisticsOfEachKernel) {
-  std::map<std::string, Spread> times;
+  std::map<std::string, SampleStats> times;
   EXPECT_THAT(kernel_table(times), IsEmpty());
   for (const double seconds : {0.004, 0.001, 0.007}) times["cluster"].add(seconds);
   times["streaming"].add(1.5);

@@ -14,7 +14,8 @@ namespace {
 
 Report houses() {
   Report report{"houses <of> \"today\""};
-  report.add(Fact{"mean", "average temperature", 1.0 / 3, {Form::decimals, 2, "°C"}, ", of 3"});
+  report.add(
+      Fact{"mean", "average temperature", 1.0 / 3, {ValueFormat::decimals, 2, "°C"}, ", of 3"});
   report.add(Fact{"count", "  houses", std::size_t{3}});
   report.add(Fact{"closed", "is closed", true});
   report.add(Fact{"", "for people", "a\x1b[31m"});
@@ -23,14 +24,14 @@ Report houses() {
   Table& table = report.add(Table{"houses",
                                   "by house",
                                   {{"id", "house"},
-                                   {"seconds", "time", {Form::duration}},
-                                   {"bytes", "memory", {Form::bytes}},
+                                   {"seconds", "time", {ValueFormat::duration}},
+                                   {"bytes", "memory", {ValueFormat::bytes}},
                                    {"warm", "", {}},
                                    {"", "bar", {}}}});
   table.rows = {{"a, \"b\"", 200.0, 23'400'000, true, "##"},
                 {"\xC3\xA9", std::nan(""), Value(), false, ""},
                 {"one that is too far down", 0.5, 7, true, "#"}};
-  table.most_shown = 2;
+  table.max_text_rows = 2;
   report.add(Note{"That is <all>.\x1b[0m"});
   report.add(Figure{"times",
                     "over <time>",
@@ -97,14 +98,14 @@ TEST(Report, SurvivesRoundTripThroughJson) {
   report.add(Figure{"bars", "", {}, {}, {{"of a", Figure::Mark::bars}}})
       .series[0]
       .add_rectangle(1, 2, 3, 4);
-  const Report again = report_in("houses.json", json_of(report).dump());
+  const Report again = parse_report("houses.json", json_of(report).dump());
   EXPECT_EQ(json_of(again), json_of(report)) << "including the ends of its bars";
   EXPECT_EQ(text_of(again).substr(0, 34), text_of(report).substr(0, 34));
   for (const std::string wrong :
        {"", "{}", "[]", R"({"layout": ["", ["fact", ["a", "", [0, 6, ""], ""]]]})",
         R"({"layout": ["", ["fact", ["a", "", [7, 6, ""], ""]]], "a": 1})",
         R"({"layout": ["", ["table", ["a", "", [["id"]], 9, false]]], "a": []})"})
-    EXPECT_THAT(error_message_of<RunError>([&] { (void)report_in("houses.json", wrong); }),
+    EXPECT_THAT(error_message_of<RunError>([&] { (void)parse_report("houses.json", wrong); }),
                 Mentions("houses.json"))
         << wrong;
 }
@@ -124,10 +125,10 @@ TEST(Report, WritesQuotedCsv) {
 
 TEST(Report, ShowsCollapsedTablesOnPagesOnly) {
   Report report;
-  report.add(Table{"settings", "settings of the run", {{"name", "name"}}, {{"solver"}}}).is_folded =
-      true;
+  report.add(Table{"settings", "settings of the run", {{"name", "name"}}, {{"solver"}}})
+      .is_collapsed = true;
   EXPECT_EQ(text_of(report), "");
-  report = report_in("report.json", json_of(report).dump());
+  report = parse_report("report.json", json_of(report).dump());
   report.add(Figure{.key = "plan",
                     .name = "plan",
                     .svg = "<?xml ?><svg width=\"9\"><title>Gnuplot</title>\n"
@@ -144,7 +145,7 @@ TEST(Report, EscapesHtmlOnPages) {
                     HasSubstr("0.33 °C, of 3"), HasSubstr("That is &lt;all&gt;."),
                     HasSubstr("by house"), HasSubstr("a, &quot;b&quot;"), HasSubstr("<svg"),
                     HasSubstr("over &lt;time&gt;"), Not(HasSubstr("over <time>"))));
-  std::get<Figure>(report.parts.back()).key = "houses";
+  std::get<Figure>(report.elements.back()).key = "houses";
   EXPECT_THAT(page_of(report), Not(HasSubstr("by house")))
       << "a figure replaces the table of the same key";
   std::ostringstream pages;
@@ -155,7 +156,7 @@ TEST(Report, EscapesHtmlOnPages) {
 
 TEST(Report, LimitsRowsOnPages) {
   Table table{"plans", "plans", {{"id", "plan"}, {"mean", "mean"}}};
-  table.source = [](const auto& take) {
+  table.row_source = [](const auto& take) {
     for (int i = 0; i < 5000; ++i) take({std::to_string(i) + std::string(4000, 'x'), i});
   };
   Report report;
@@ -177,7 +178,7 @@ TEST(Report, LimitsRowsOnPages) {
 
 TEST(Figure, DrawsAnyData) {
   Figure figure = *houses().first<Figure>();
-  const auto svg = [&] { return draw(Report{.parts = {figure}}, PlotFormat::svg, {}); };
+  const auto svg = [&] { return draw(Report{.elements = {figure}}, PlotFormat::svg, {}); };
   EXPECT_THAT(svg(), AllOf(StartsWith(magic_of(PlotFormat::svg)), HasSubstr("of a"),
                            HasSubstr("over &lt;time")));
   using enum Figure::Scale;

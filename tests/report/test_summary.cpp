@@ -7,7 +7,7 @@
 #include "report/gnuplot.hpp"
 #include "report/histogram.hpp"
 #include "report/summary.hpp"
-#include "report/time_ledger.hpp"
+#include "report/time_breakdown.hpp"
 #include "support/matchers.hpp"
 #include "support/report_values.hpp"
 #include "wallheat/error.hpp"
@@ -109,12 +109,12 @@ TEST(BenchReport, NamesSizeFromWhichGpuIsFaster) {
   GpuBench bench;
   bench.flows = {{1, 10, 2, 1e12}};
   bench.sides = {{32, 20, 10}, {64, 10, 20}, {128, 20, 10}, {256, 20, 10}};
-  const Report report = report_of(bench);
+  const Report report = make_report(bench);
   EXPECT_DOUBLE_EQ(std::get<double>(cell_of(report, "flows", 0, "giga_updates_per_s")), 500);
   EXPECT_EQ(cell_of(report, "flows", 0, "plans_per_s"), Value(5.0));
   EXPECT_THAT(messages_of(report), ElementsAre(Mentions({"GPU", "128 x 128"})));
   bench.sides.resize(2);
-  EXPECT_THAT(messages_of(report_of(bench)),
+  EXPECT_THAT(messages_of(make_report(bench)),
               ElementsAre(AllOf(Mentions("GPU"), Not(testing::ContainsRegex("[0-9]")))))
       << "no size, because the GPU is slower for the largest one";
 }
@@ -183,7 +183,7 @@ PlanResult plan_of_thread(std::int32_t rank, std::int32_t thread, double started
 }
 
 /// Returns the seconds of the first category whose name contains this word.
-double seconds_of(const TimeLedger& ledger, const std::string& word) {
+double seconds_of(const TimeBreakdown& ledger, const std::string& word) {
   const auto found = std::ranges::find_if(
       ledger.seconds, [&](const auto& category) { return contains_fact(category.first, word); });
   EXPECT_NE(found, ledger.seconds.end()) << word;
@@ -191,13 +191,13 @@ double seconds_of(const TimeLedger& ledger, const std::string& word) {
 }
 
 /// Returns the time breakdown of the only session.
-TimeLedger ledger_of(const std::vector<PlanResult>& rows, const Attributes& session) {
-  const auto ledgers = ledgers_of(lanes_of(rows_of(rows)), {session});
+TimeBreakdown ledger_of(const std::vector<PlanResult>& rows, const Attributes& session) {
+  const auto ledgers = time_breakdowns(slot_timelines(rows_of(rows)), {session});
   EXPECT_EQ(ledgers.size(), 1U);
   return ledgers.at(0);
 }
 
-double sum(const TimeLedger& ledger) {
+double sum(const TimeBreakdown& ledger) {
   double all = 0;
   for (const auto& [name, seconds] : ledger.seconds) all += seconds;
   return all;
@@ -209,7 +209,7 @@ TEST(TimeBreakdown, AddsUpToTimeOfAllThreads) {
   // on a failed plan.
   const std::vector<PlanResult> rows{plan_of_thread(1, 0, 6, 2), plan_of_thread(1, 1, 0, 4),
                                      plan_of_thread(1, 0, 1, 4), PlanResult()};  // a pending plan
-  const TimeLedger ledger =
+  const TimeBreakdown ledger =
       ledger_of(rows, {{"seconds", "10"}, {"threads", "2"}, {"failed_seconds", "3"}});
   EXPECT_DOUBLE_EQ(ledger.total_s(), 20);
   EXPECT_NEAR(sum(ledger), 20, 1e-9);
@@ -228,10 +228,10 @@ TEST(TimeBreakdown, AddsUpToTimeOfAllThreads) {
 TEST(TimeBreakdown, AddsUpDespiteInconsistentClocks) {
   std::vector<PlanResult> rows;
   for (int i = 0; i < 50; ++i) rows.push_back(plan_of_thread(1, i % 3, i * 0.7 - 2, 1 + i % 4));
-  const TimeLedger ledger = ledger_of(rows, {{"seconds", "20"},
-                                             {"threads", "5"},
-                                             {"failed_seconds", "1000"},
-                                             {"repeated_seconds", "1000"}});
+  const TimeBreakdown ledger = ledger_of(rows, {{"seconds", "20"},
+                                                {"threads", "5"},
+                                                {"failed_seconds", "1000"},
+                                                {"repeated_seconds", "1000"}});
   EXPECT_NEAR(sum(ledger), 100, 1e-6);
   for (const auto& [name, seconds] : ledger.seconds) EXPECT_GE(seconds, -1e-9) << name;
 }
@@ -259,14 +259,15 @@ TEST(TimeBreakdown, SkipsKilledSessions) {
   std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 4), plan_of_thread(1, 0, 1, 2)};
   rows[1].session = 1;
   const auto ledgers =
-      ledgers_of(lanes_of(rows_of(rows)), {{{"started_utc", "?"}}, {{"seconds", "10"}}});
+      time_breakdowns(slot_timelines(rows_of(rows)), {{{"started_utc", "?"}}, {{"seconds", "10"}}});
   ASSERT_EQ(ledgers.size(), 1U);
   EXPECT_EQ(ledgers[0].session, 1U);
 }
 
 TEST(SlotUtilization, AveragesOverEachInterval) {
   const std::vector<PlanResult> rows{plan_of_thread(1, 0, 1, 2), plan_of_thread(1, 0, 3, 0.5)};
-  EXPECT_THAT(busy_shares(lanes_of(rows_of(rows)).at(0), 4, 4), testing::ElementsAre(0, 1, 1, 0.5));
+  EXPECT_THAT(busy_shares(slot_timelines(rows_of(rows)).at(0), 4, 4),
+              testing::ElementsAre(0, 1, 1, 0.5));
 }
 
 }  // namespace

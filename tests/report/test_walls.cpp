@@ -20,81 +20,83 @@ FloorPlan three_rooms() {
   return plan;
 }
 
-WallNeed need_of(const NeedQuestion& question) {
+WallRequirements need_of(const WallTemperatureQuery& question) {
   const FloorPlan plan = three_rooms();
-  const Superposition linear = superposition_of(plan, {25}, *make_steady_solver(Isa::baseline), {});
+  const Superposition linear =
+      solve_superposition(plan, {25}, *make_steady_solver(Isa::baseline), {});
   return {question,
           {{"one", true, linear.now.bound,
-            needs_of_rooms(question, linear, room_cells_of(plan, {0}))}}};
+            room_requirements(question, linear, room_cells_of(plan, {0}))}}};
 }
 
-std::vector<NeedVerdict> verdicts_on(const WallNeed& need) {
-  std::vector<NeedVerdict> verdicts;
-  for (const RoomNeed& room : need.plans.front().rooms)
-    verdicts.push_back(verdict_on(room.needed, need.question.limit));
+std::vector<Feasibility> verdicts_on(const WallRequirements& need) {
+  std::vector<Feasibility> verdicts;
+  for (const RoomRequirement& room : need.plans.front().rooms)
+    verdicts.push_back(feasibility_of(room.needed, need.question.limit));
   return verdicts;
 }
 
 TEST(WallRequirements, ClassifiesRoomsByFeasibility) {
-  using enum NeedVerdict;
-  const WallNeed cold = need_of({.target = 40, .limit = 50});
-  EXPECT_THAT(verdicts_on(cold), ElementsAre(reachable, above_limit, never));
+  using enum Feasibility;
+  const WallRequirements cold = need_of({.target = 40, .limit = 50});
+  EXPECT_THAT(verdicts_on(cold), ElementsAre(feasible, above_limit, infeasible));
   EXPECT_EQ(verdicts_on(need_of({.target = 4})).back(), always);
   // A third of three rooms is one room, two thirds are two rooms; the third room is infeasible.
-  const std::vector<RoomNeed>& rooms = cold.plans.front().rooms;
+  const std::vector<RoomRequirement>& rooms = cold.plans.front().rooms;
   EXPECT_LT(needed_for_share(rooms, 1.0 / 3).value, needed_for_share(rooms, 2.0 / 3).value);
   EXPECT_EQ(needed_for_share(rooms, 0.67).value, std::numeric_limits<double>::infinity());
-  EXPECT_THAT(messages_of(report_of(cold)),
+  EXPECT_THAT(messages_of(make_report(cold)),
               Contains(Mentions({"2", "20 cells", "--min-cells 20"})));
   // The goal is half of the area of a room.
-  const WallNeed area = need_of({.target = 18, .area_share = 0.5});
+  const WallRequirements area = need_of({.target = 18, .area_share = 0.5});
   EXPECT_GT(area.plans.front().rooms.front().now, 50);
   EXPECT_EQ(area.plans.front().rooms.back().now, 0);
-  EXPECT_EQ(verdicts_on(area).front(), reachable);
-  EXPECT_EQ(verdicts_on(area).back(), never);
+  EXPECT_EQ(verdicts_on(area).front(), feasible);
+  EXPECT_EQ(verdicts_on(area).back(), infeasible);
   // Each room has ten cells.
   EXPECT_THAT(need_of({.min_cells = 10}).plans.front().rooms, SizeIs(3));
-  EXPECT_EQ(value_of(report_of(need_of({.min_cells = 11})), "rooms"), Value(0));
+  EXPECT_EQ(value_of(make_report(need_of({.min_cells = 11})), "rooms"), Value(0));
 }
 
 /// Returns the requirements of one plan whose rooms need these temperatures.
-WallNeed need_of_rooms(const std::vector<double>& needs, const NeedQuestion& question) {
-  PlanNeed plan{"one", true, 0, {}};
+WallRequirements need_of_rooms(const std::vector<double>& needs,
+                               const WallTemperatureQuery& question) {
+  PlanRequirements plan{"one", true, 0, {}};
   for (const double needed : needs)
-    plan.rooms.push_back({1, 100, 0, not_known, {needed, needed, needed}});
+    plan.rooms.push_back({1, 100, 0, nan_value, {needed, needed, needed}});
   return {question, {plan}};
 }
 
 constexpr double never_reached = std::numeric_limits<double>::infinity();
 
 TEST(WallRequirements, StatesRequiredTemperatureOrReason) {
-  using enum NeedVerdict;
+  using enum Feasibility;
   const std::vector<double> needs{20, 21, 22, 63.0625, 124.5, never_reached, never_reached};
   for (const auto& [of_rooms, share, verdict, facts] :
-       {std::tuple(needs, 0.5, reachable, Facts{"63.06 °C", "50 %"}),
+       {std::tuple(needs, 0.5, feasible, Facts{"63.06 °C", "50 %"}),
         {needs, 0.7, above_limit, {"100 °C", "70 %", "124.50 °C"}},
         {{20, 27879680.7}, 1, above_limit, {"100 °C", "100 %"}},
-        {needs, 1, never, {"no temperature", "100 %"}},
-        {needs, 1, never, {"3 of 7", "42.9 %", "1", "100 °C", "2"}},
+        {needs, 1, infeasible, {"no temperature", "100 %"}},
+        {needs, 1, infeasible, {"3 of 7", "42.9 %", "1", "100 °C", "2"}},
         {{-never_reached, -never_reached}, 0.95, always, {"any temperature", "95 %"}}}) {
-    const Report report = report_of(need_of_rooms(of_rooms, {.room_share = share}));
+    const Report report = make_report(need_of_rooms(of_rooms, {.room_share = share}));
     EXPECT_EQ(value_of(report, "verdict"), Value(to_string(verdict)));
     EXPECT_THAT(messages_of(report), Contains(Mentions(facts)));
     EXPECT_THAT(messages_of(report), Not(Contains(HasSubstr("27879680"))));
   }
-  WallNeed corners = need_of_rooms(
+  WallRequirements corners = need_of_rooms(
       {20, 21, 22, 124.5, never_reached, never_reached, never_reached, never_reached}, {});
   for (const std::size_t room : {5U, 6U, 7U}) corners.plans.front().rooms[room].cells = 19;
-  EXPECT_THAT(messages_of(report_of(corners)),
+  EXPECT_THAT(messages_of(make_report(corners)),
               Contains(Mentions({"5 of 8", "1", "4", "3", "20 cells", "--min-cells 20"})));
-  EXPECT_THAT(messages_of(report_of(need_of_rooms({20, 30}, {}))), SizeIs(3))
+  EXPECT_THAT(messages_of(make_report(need_of_rooms({20, 30}, {}))), SizeIs(3))
       << "plan, goal and answer, but no message about infeasible rooms";
 }
 
 TEST(WallRequirements, CountsRoomsByFeasibility) {
-  WallNeed need = need_of_rooms({-never_reached, 20, 21, 22, 25, 63.0625, 124.5, never_reached},
-                                {.room_share = 0.5});
-  const Report report = report_of(need);
+  WallRequirements need = need_of_rooms(
+      {-never_reached, 20, 21, 22, 25, 63.0625, 124.5, never_reached}, {.room_share = 0.5});
+  const Report report = make_report(need);
   for (const auto& [key, value] : {std::pair("reached_now", Value(5)),
                                    {"always", Value(1)},
                                    {"reachable", Value(5)},
@@ -104,26 +106,26 @@ TEST(WallRequirements, CountsRoomsByFeasibility) {
     EXPECT_EQ(value_of(report, key), value) << key;
   const Table::Column& last = table_of(report, "each_room").columns.back();
   EXPECT_EQ(last.key, "verdict");
-  EXPECT_TRUE(last.is_for_people()) << "shown because not all rooms can reach the goal";
+  EXPECT_TRUE(last.is_in_text()) << "shown because not all rooms can reach the goal";
   EXPECT_FALSE(cell_of(report, "each_room", 0, "needed").is_known())
       << "the room with the largest requirement";
   EXPECT_EQ(cell_of(report, "each_room", 0, "verdict"), Value("never"));
-  EXPECT_EQ(report.table_of_csv(), &table_of(report, "each_room"));
-  need.plans.push_back({"two", false, 0, {{4, 10, 0, not_known, {40, 40, 40}}}});
-  const Report of_two = report_of(need);
+  EXPECT_EQ(report.csv_table_or_null(), &table_of(report, "each_room"));
+  need.plans.push_back({"two", false, 0, {{4, 10, 0, nan_value, {40, 40, 40}}}});
+  const Report of_two = make_report(need);
   EXPECT_EQ(cell_of(of_two, "each_room", 0, "needed"), Value(63.0625));
   EXPECT_EQ(cell_of(of_two, "each_room", 1, "needed"), Value(40.0));
-  EXPECT_EQ(table_of(of_two, "each_room").most_shown, 6U) << "rows of the text output";
+  EXPECT_EQ(table_of(of_two, "each_room").max_text_rows, 6U) << "rows of the text output";
   EXPECT_EQ(cell_of(of_two, "plans", 1, "temperature"), Value(40.0));
 }
 
 TEST(WallRequirements, DrawsHistogramUpToLargestFeasibleTemperature) {
   std::vector<double> needs{30, 31, 31, 32, 32, 33, 33, 34, 34, 35, 36, 38, 63};
-  Report report = report_of(need_of_rooms(needs, {.room_share = 0.5}));
+  Report report = make_report(need_of_rooms(needs, {.room_share = 0.5}));
   EXPECT_EQ(report.first<Figure>()->series.front().x_end.back(), 65);
   EXPECT_THAT(report.first<Figure>()->series.back().name, Mentions({"50 %", "33.00 °C"}));
   needs.back() = 9000;
-  report = report_of(need_of_rooms(needs, {}));
+  report = make_report(need_of_rooms(needs, {}));
   EXPECT_LT(report.first<Figure>()->series.front().x_end.back(), 63);
   EXPECT_EQ(report.first<Figure>()->series.size(), 1U)
       << "no line, because the answer is above the limit";
@@ -146,7 +148,7 @@ TEST(WhatIf, ReportsTotalsOfEachSetting) {
                        1,
                        {ten_cells(10, {}), ten_cells(17.9, {}), ten_cells(18, {5, 4, 6}),
                         ten_cells(18.1, {5, 5, 5})}};
-  const Report report = report_of(asked, {one, {"cannot be used"}, two});
+  const Report report = make_report(asked, {one, {"cannot be used"}, two});
   for (const auto& [table, row, key, value] :
        {std::tuple("settings", 0, "mean_of_means", Value(13.0)),
         {"settings", 0, "wall_25", 25.0},
@@ -185,7 +187,7 @@ TEST(WhatIf, ShowsRoomsOfSinglePlan) {
     plan.all.push_back(ten_cells(mean, {5, 5, 5}));
     plan.all.push_back(ten_cells(mean + 1, {5, 4, 6}));
   }
-  const Report report = report_of(asked, {plan});
+  const Report report = make_report(asked, {plan});
   const std::string text = text_of(report);
   EXPECT_THAT(text.substr(0, text.find('\n')), Mentions("one"));
   EXPECT_THAT(text, Mentions({"2.5", "40.000 to 60.000"}));
@@ -202,8 +204,8 @@ TEST(BoundedStatistics, CountsUncertainCellsNearThresholds) {
   std::vector<double> values{14, 15 - 1e-9, 15, 18, 18 + 1e-9, 20, 21, 22};
   const BoundedStatistics found = bounded_statistics(values, 1e-8, {});
   EXPECT_EQ(found.above.value, 4U);
-  EXPECT_EQ(found.above.least, 3U);
-  EXPECT_EQ(found.above.most, 5U);
+  EXPECT_EQ(found.above.lower, 3U);
+  EXPECT_EQ(found.above.upper, 5U);
   EXPECT_EQ(found.below.value, 2U);
   EXPECT_EQ(found.lowest, 14);
   EXPECT_EQ(found.highest, 22);

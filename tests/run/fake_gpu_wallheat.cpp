@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
-#include "mpi/mpi_session.hpp"
+#include "mpi/mpi_environment.hpp"
 #include "support/fake_gpu.hpp"
 #include "support/process.hpp"
 

@@ -31,7 +31,7 @@ void set_scheduler(const Environment& environment) {
 std::string shard_in(const Environment& environment) {
   set_scheduler(environment);
   try {
-    const auto shard = shard_of_array_task();
+    const auto shard = shard_from_job_array();
     return shard ? shard->text() : "none";
   } catch (const UsageError& error) {
     return error.what();
@@ -88,7 +88,7 @@ TEST(JobDeadline, ReadsTimeLeftOfLsfArrayElement) {
   ::setenv("PATH", (directory.path().string() + ":" + path).c_str(), 1);
   const auto minutes_left = [](const char* index) {
     set_scheduler({{"LSB_JOBID", "7"}, {"LSB_JOBINDEX", index}});
-    return std::chrono::round<std::chrono::minutes>(scheduled_end().value() -
+    return std::chrono::round<std::chrono::minutes>(job_deadline().value() -
                                                     std::chrono::system_clock::now())
         .count();
   };

@@ -1,5 +1,5 @@
 #include "plans/plan_source.hpp"
-#include "run/catalogue.hpp"
+#include "run/plan_selection.hpp"
 #include "run/preparation.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
@@ -32,7 +32,7 @@ TEST(Preparation, QueuesUnsolvedPlansOfShard) {
     options.retry_failed = retries;
     Preparation preparation{options, [](const std::string&) {}};
     preparation.source = source;
-    preparation.take_rows([&](const Preparation::Take& take) {
+    preparation.collect_pending([&](const Preparation::RowCallback& take) {
       for (const PlanResult& row : rows) take(row);
     });
     EXPECT_EQ(preparation.tally.total, 4U);
@@ -74,7 +74,7 @@ class ChangedInputTest : public testing::Test {
   }
   [[nodiscard]] std::vector<std::string> changed() const {
     InputChanges changes;
-    for (const PlanResult& row : rows_) look_for_change(*source_, row, changes);
+    for (const PlanResult& row : rows_) check_input_change(*source_, row, changes);
     std::vector<std::string> messages;
     for (const ChangedInput& change : changes) messages.push_back(change.id + ": " + change.why);
     return messages;

@@ -9,25 +9,25 @@ namespace wallheat {
 namespace {
 
 TEST(DiskUsageEstimate, IncludesRowsRoomsFields) {
-  JobSettings job;
-  const double rows = disk_need(job, 1000, 1e6).expected();
+  SolveConfig job;
+  const double rows = disk_usage_estimate(job, 1000, 1e6).expected();
   EXPECT_GT(rows, 1000 * 800.0);
-  EXPECT_EQ(disk_need(job, 2000, 1e6).expected(), 2 * rows)
+  EXPECT_EQ(disk_usage_estimate(job, 2000, 1e6).expected(), 2 * rows)
       << "cells are stored only with --save-fields";
   job.solver.door.emplace();
-  const double with_rooms = disk_need(job, 1000, 1e6).expected();
+  const double with_rooms = disk_usage_estimate(job, 1000, 1e6).expected();
   EXPECT_GT(with_rooms, rows);
   job.save_fields = true;
-  EXPECT_EQ(disk_need(job, 1000, 1e6).fields, 2 * 8e6) << "in a journal and in the file";
-  EXPECT_GT(disk_need(job, 1000, 1e6).expected(), with_rooms);
+  EXPECT_EQ(disk_usage_estimate(job, 1000, 1e6).fields, 2 * 8e6) << "in a journal and in the file";
+  EXPECT_GT(disk_usage_estimate(job, 1000, 1e6).expected(), with_rooms);
 }
 
 TEST(DiskUsageEstimate, ReportsLackOfDiskSpace) {
   const TemporaryDirectory directory;
-  EXPECT_THAT(lack_of_disk({1, 0}, directory.path()), IsEmpty());
-  EXPECT_THAT(lack_of_disk({0, 4e30}, directory.path()),
+  EXPECT_THAT(disk_space_warning({1, 0}, directory.path()), IsEmpty());
+  EXPECT_THAT(disk_space_warning({0, 4e30}, directory.path()),
               Mentions({directory.path().string(), "1e+18 TB", "--out"}));
-  EXPECT_THAT(lack_of_disk({1e30, 0}, directory / "missing"), IsEmpty())
+  EXPECT_THAT(disk_space_warning({1e30, 0}, directory / "missing"), IsEmpty())
       << "its free space is unknown";
 }
 
@@ -53,9 +53,9 @@ TEST(MemoryEstimate, MatchesPeakMemoryOfSolverProcesses) {
                  std::string(to_string(kind)) + (save_fields ? " --save-fields" : "")});
         ASSERT_EQ(run.status, 0) << run.err;
         const auto held = static_cast<double>(ResultReader(out).rows().at(0).peak_memory);
-        JobSettings job{directory.path(), {}, save_fields, "host", "cpu"};
+        SolveConfig job{directory.path(), {}, save_fields, "host", "cpu"};
         job.solver.kind = kind;
-        const double estimate = memory_of_plan(*source, id, job);
+        const double estimate = estimate_memory(*source, id, job);
         EXPECT_GT(estimate, held / 2) << id << ", " << to_string(kind);
         EXPECT_LT(estimate, held * 2) << id << ", " << to_string(kind);
       }

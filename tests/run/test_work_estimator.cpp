@@ -3,7 +3,7 @@
 #include <fstream>
 #include <string>
 
-#include "run/estimates.hpp"
+#include "run/work_estimator.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/shapes.hpp"
@@ -20,10 +20,11 @@ class WorkEstimatorTest : public testing::Test {
     save_floor_plan(directory_.path(), id, plan);
   }
   /// Returns the estimates up to that of plan `last`.
-  static std::vector<std::pair<std::uint32_t, double>> all(Estimates& found, std::uint32_t last) {
+  static std::vector<std::pair<std::uint32_t, double>> all(WorkEstimator& found,
+                                                           std::uint32_t last) {
     std::vector<std::pair<std::uint32_t, double>> estimates;
     wait_until("the last estimate", [&] {
-      for (const auto& estimate : found.take()) estimates.push_back(estimate);
+      for (const auto& estimate : found.take_new()) estimates.push_back(estimate);
       return !estimates.empty() && estimates.back().first == last;
     });
     return estimates;
@@ -39,18 +40,18 @@ TEST_F(WorkEstimatorTest, EstimatesReadablePlansInOrder) {
   std::ofstream(directory_ / "broken_interior.npy") << "not an array";
   save_sparse(directory_ / "huge_interior.npy", "|b1", 1, 12000);  // needs much memory
   std::filesystem::remove(directory_ / "large_domain.npy");        // the mask suffices
-  const Limits limits{1e-3, 500};
+  const SolveParameters limits{1e-3, 500};
   const std::vector<std::string> ids{"large", "missing", "broken", "huge", "wall", "small"};
   const auto id_of = [&](std::uint32_t plan) { return ids[plan]; };
   const auto source = directory_source(directory_.path());
-  Estimates found(source, ids.size(), id_of, limits);
+  WorkEstimator found(source, ids.size(), id_of, limits);
   std::vector<std::uint32_t> order;
   for (const auto& [index, updates] : all(found, 5)) {
     order.push_back(index);
     EXPECT_EQ(updates, estimate_work(source->interior(ids[index], 5000), limits).updates);
   }
   EXPECT_THAT(order, ElementsAre(0U, 4U, 5U));
-  EXPECT_TRUE(found.take().empty()) << "each estimate is handed out once";
+  EXPECT_TRUE(found.take_new().empty()) << "each estimate is handed out once";
 }
 
 TEST_F(WorkEstimatorTest, NeedsOnlyCellCountForSteadyState) {
@@ -58,7 +59,8 @@ TEST_F(WorkEstimatorTest, NeedsOnlyCellCountForSteadyState) {
   save("wall", random_plan(8, 8, 0, 1));
   const std::vector<std::string> ids{"room", "missing", "wall"};
   const auto id_of = [&](std::uint32_t plan) { return ids[plan]; };
-  Estimates found(directory_source(directory_.path()), ids.size(), id_of, {}, SolverKind::steady);
+  WorkEstimator found(directory_source(directory_.path()), ids.size(), id_of, {},
+                      SolverKind::steady);
   const auto estimates = all(found, 2);
   ASSERT_EQ(estimates.size(), 2U);
   EXPECT_EQ(estimates[0].second, estimate_steady_work(count_interior(room(20, 30)), {}).updates);
@@ -70,9 +72,9 @@ TEST_F(WorkEstimatorTest, StopsReadingWhenDestroyed) {
   constexpr std::size_t plans = 1'000'000;  // many minutes of reading
   ::alarm(60);                              // kills the test if this does not end
   {
-    Estimates found(directory_source(directory_.path()), plans,
-                    [](std::uint32_t) { return "plan"; }, {});
-    wait_until("an estimate", [&] { return !found.take().empty(); });
+    WorkEstimator found(directory_source(directory_.path()), plans,
+                        [](std::uint32_t) { return "plan"; }, {});
+    wait_until("an estimate", [&] { return !found.take_new().empty(); });
   }
   EXPECT_GT(::alarm(0), 0U);
 }

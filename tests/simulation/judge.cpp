@@ -43,15 +43,15 @@ void Judge::on_report(int from, WorkerReport report) {
   if (is_here) {
     const bool was_here = std::exchange(worker.joined, true);
     if (!was_here) expect(Kind::worker_ready, from);
-    if (worker.lost) expect(Kind::worker_back, from);
+    if (worker.lost) expect(Kind::worker_recovered, from);
     worker.lost = false;
     note(from, report.running);
     double predicted_s = -1;  // of the first result; those of the others depend on it
     if (!report.results.empty())
       predicted_s = coordinator.queue().predicted_s(from, report.results.front().plan);
-    for (const Result& result : report.results)
+    for (const TaskResult& result : report.results)
       resolve(from, result, std::exchange(predicted_s, -1));
-    for (const Plan plan : report.shaken) {
+    for (const Plan plan : report.suspects) {
       begin(from, plan);
       give_back(from, plan);
       plans_[plan].losses = std::max(plans_[plan].losses, 1);
@@ -61,9 +61,9 @@ void Judge::on_report(int from, WorkerReport report) {
       worker.has_duration_model = false;
       expect(Kind::worker_ready, from);
     }
-    expect(Kind::heard, from);
+    expect(Kind::worker_report, from);
   }
-  coordinator.heard(from, std::move(report), world_.now);
+  coordinator.on_report(from, std::move(report), world_.now);
   take_events();
 }
 
@@ -72,21 +72,21 @@ void Judge::on_bye(int from, const Bye& bye) {
   worker.has_sent_message = true;
   const bool is_news = !worker.left;
   if (is_news) {
-    is_source_away_ |= bye.why == Bye::Why::source_away;
-    note(from, bye.abandoned);
+    is_source_away_ |= bye.cause == Bye::Cause::source_outage;
+    note(from, bye.aborted);
     worker.given.clear();
     worker.left = true;
     worker.lost = false;
-    expect(Kind::worker_left, from);
+    expect(Kind::worker_departed, from);
   }
-  coordinator.heard(from, bye, world_.now);
+  coordinator.on_bye(from, bye, world_.now);
   take_events();
-  check(!is_news || bye.why != Bye::Why::interrupted || stop_s <= world_.now,
+  check(!is_news || bye.cause != Bye::Cause::interrupted || stop_s <= world_.now,
         "a worker that receives a stop signal stops the run");
 }
 
 void Judge::on_incompatible(int from) {
-  on_bye(from, Bye{Bye::Why::refused, "another version", {}});
+  on_bye(from, Bye{Bye::Cause::incompatible, "another version", {}});
 }
 
 void Judge::begin(int from, Plan plan) {
@@ -128,25 +128,25 @@ void Judge::forget_first(Plan plan) {
   plans_[plan].compared.clear();
 }
 
-void Judge::resolve(int from, const Result& result, double predicted_s) {
+void Judge::resolve(int from, const TaskResult& result, double predicted_s) {
   begin(from, result.plan);
   give_back(from, result.plan);
   PlanTruth& plan = plans_[result.plan];
-  if (result.kind == Result::Kind::answered) {
+  if (result.kind == TaskResult::Kind::solved) {
     workers_[from].has_duration_model |= scene_.starts[result.plan].updates > 0;
     is_pace_known_ = true;
     if (!std::exchange(plan.is_answered, true)) {
       plan.is_final = true;
       plan.is_begun = false;
       plan.first_by = from;
-      plan.digest = result.digest;
+      plan.digest = result.result_hash;
       for (int other = 1; other < static_cast<int>(workers_.size()); ++other)
         if (!workers_[other].lost && workers_[other].has(result.plan)) plan.compared.insert(other);
-      return expect(Kind::stored, from, result.plan, predicted_s);
+      return expect(Kind::finished, from, result.plan, predicted_s);
     }
     const bool is_compared = plan.compared.erase(from) > 0;
-    const bool differs = result.digest != plan.digest && (is_compared || !plan.is_forgotten);
-    expect(differs ? Kind::conflict : Kind::repeated, from, result.plan, predicted_s);
+    const bool differs = result.result_hash != plan.digest && (is_compared || !plan.is_forgotten);
+    expect(differs ? Kind::conflict : Kind::duplicate_result, from, result.plan, predicted_s);
     expected_.back().may_differ = differs && !is_compared;
     if (!differs) return;
     ++expected_.back().failures;
@@ -159,8 +159,8 @@ void Judge::resolve(int from, const Result& result, double predicted_s) {
   plan.open_s = never;  // the set of possible workers has changed
   plan.is_begun = false;
   workers_[from].failed_s = world_.now;
-  plan.is_final = result.kind == Result::Kind::failed || plan.failures >= scene_.max_attempts;
-  expect(plan.is_final ? Kind::stored : Kind::failed_try, from, result.plan, predicted_s);
+  plan.is_final = result.kind == TaskResult::Kind::failed || plan.failures >= scene_.max_attempts;
+  expect(plan.is_final ? Kind::finished : Kind::attempt_failed, from, result.plan, predicted_s);
 }
 
 /// Marks a worker as lost. The plans that it was assigned first are those in progress.
@@ -176,7 +176,7 @@ void Judge::lose(int from) {
     if (++plan.losses < scene_.max_attempts) continue;
     plan.is_final = true;
     plan.is_begun = false;
-    expect(Kind::lost, from, each.plan);
+    expect(Kind::plan_given_up, from, each.plan);
     expected_.back().attempts = std::max(plan.attempts, scene_.max_attempts);
     expected_.back().failures = std::max(plan.failures, scene_.max_attempts);
   }
@@ -219,7 +219,7 @@ void Judge::compare(const Event& event) {
   check_event(!expected_.empty(), event.kind, worker, event.plan);
   const Expected expected = expected_.front();
   expected_.pop_front();
-  if (expected.may_differ && event.kind == Kind::repeated) return;
+  if (expected.may_differ && event.kind == Kind::duplicate_result) return;
   if (expected.may_differ) forget_first(event.plan);
   check_event(event.kind == expected.kind && worker == expected.worker &&
                   event.plan == expected.plan && event.time_s == world_.now,
@@ -233,10 +233,10 @@ void Judge::compare(const Event& event) {
   check(!is_predicted || event.predicted_s == static_cast<float>(expected.predicted_s),
         "the predicted time is the prediction before the attempt");
   if (event.kind == Kind::conflict)
-    check(scene_.faulty_workers && event.first->rank == expected.first,
+    check(scene_.faulty_workers && event.first_worker->rank == expected.first,
           "a conflicting result is reported with both workers");
-  if (event.kind == Kind::abandoned)
-    check(event.last.seconds == plans_[event.plan].last_s,
+  if (event.kind == Kind::aborted)
+    check(event.progress.seconds == plans_[event.plan].last_s,
           "a plan in progress without a result is reported as aborted, with its progress");
 }
 
@@ -245,9 +245,9 @@ void Judge::check_end() {
   if (end == RunEnd::finished) return;
   const int at_work = count([](const WorkerTruth& each) { return each.is_at_work(); });
   const int expected = count([](const WorkerTruth& each) { return each.is_expected(); });
-  if (end == RunEnd::nobody_left || end == RunEnd::source_away) {
+  if (end == RunEnd::no_workers || end == RunEnd::source_outage) {
     check(at_work + expected == 0, "the run continues while a worker is alive or expected");
-    check((end == RunEnd::source_away) == is_source_away_,
+    check((end == RunEnd::source_outage) == is_source_away_,
           "a run without workers ends by a source outage only if there was one");
   } else {
     check(at_work == 0 || awake_s() - stop_awake_s_ > 9.9,
@@ -259,8 +259,8 @@ void Judge::check_end() {
     for (const WorkerTruth& each : workers_)
       check(!each.joined || each.left || each.stops == 1, "every worker gets one stop message");
   for (Plan plan = 0; plan < plans_.size(); ++plan)
-    if (plans_[plan].is_begun) expect(Kind::abandoned, 0, plan);
-  coordinator.record_abandoned();
+    if (plans_[plan].is_begun) expect(Kind::aborted, 0, plan);
+  coordinator.emit_aborted_events();
   for (std::size_t i = 0; i < std::min(expected_.size(), coordinator.outbox.events.size()); ++i)
     expected_[i].worker =
         coordinator.outbox.events[i].worker->rank;  // the worker with the most progress
@@ -270,22 +270,22 @@ void Judge::check_end() {
 // Messages of rank 0.
 
 void Judge::feed() {
-  coordinator.feed(world_.now);
+  coordinator.assign_plans(world_.now);
   take_events();
 }
 
-void Judge::tick(double slept_s) {
-  slept_s_ += slept_s;
-  if (slept_s > 0) quiet_s_ = copies_s_ = world_.now;
-  coordinator.tick(world_.now, scene_.deadline_s - world_.now, slept_s);
+void Judge::tick(double stalled_s) {
+  stalled_s_ += stalled_s;
+  if (stalled_s > 0) quiet_s_ = copies_s_ = world_.now;
+  coordinator.tick(world_.now, scene_.deadline_s - world_.now, stalled_s);
   take_events();
 }
 
 Coordinator::Outbox Judge::take_outbox() {
   Coordinator::Outbox box = std::exchange(coordinator.outbox, {});
-  for (const int to : box.stops)
+  for (const int to : box.stop_requests)
     check(++workers_[to].stops == 1, "every worker gets one stop message");
-  for (const auto& [to, given] : box.work) {
+  for (const auto& [to, given] : box.assignments) {
     workers_[to].sent_s = world_.now;
     for (const Plan plan : given) check_assignment(to, plan);
   }
@@ -355,10 +355,11 @@ void Judge::check_invariants() {
     if (std::exchange(truth.holding, holding) != holding) truth.copied_s = world_.now;
     truth.open_s = is_open ? std::min(truth.open_s, world_.now) : never;
   }
-  check(coordinator.queue().open() == open, "the queued plans are those that no worker has");
-  check(coordinator.queue().any_held() == (given > 0),
+  check(coordinator.queue().queued_count() == open,
+        "the queued plans are those that no worker has");
+  check(coordinator.queue().any_leased() == (given > 0),
         "the leased plans are those that a worker has");
-  if (coordinator.kept() <= copied) forgotten_s_ = world_.now;
+  if (coordinator.retained_hashes() <= copied) forgotten_s_ = world_.now;
   check(world_.now - std::max(forgotten_s_, quiet_s_) < 0.3,
         "first results are kept only while further results are possible");
   if (open > 0) copies_s_ = world_.now;

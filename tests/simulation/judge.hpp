@@ -16,7 +16,7 @@ namespace wallheat {
 /// The random parameters of a campaign.
 struct Scene {
   std::vector<TruePlan> plans;
-  std::vector<PlanQueue::Start> starts;
+  std::vector<PlanQueue::InitialState> starts;
   unsigned lanes = 1;
   int max_attempts = 3;
   int slow = 0;                 ///< number of slow workers
@@ -35,7 +35,7 @@ class Judge {
   void on_bye(int from, const Bye& bye);
   void on_incompatible(int from);
   void feed();
-  void tick(double slept_s);
+  void tick(double stalled_s);
   /// Returns the messages to send.
   Coordinator::Outbox take_outbox();
   void check_end();
@@ -83,7 +83,7 @@ class Judge {
     bool may_differ = false;  ///< the first result may be forgotten
   };
 
-  [[nodiscard]] double awake_s() const { return world_.now - slept_s_; }
+  [[nodiscard]] double awake_s() const { return world_.now - stalled_s_; }
   template <class Test>
   [[nodiscard]] int count(Test test) const {
     return static_cast<int>(std::count_if(workers_.begin() + 1, workers_.end(), test));
@@ -96,7 +96,7 @@ class Judge {
   void note(int worker, const std::vector<PlanProgress>& running);
   void give_back(int worker, Plan plan);
   void forget_first(Plan plan);
-  void resolve(int worker, const Result& result, double predicted_s);
+  void resolve(int worker, const TaskResult& result, double predicted_s);
   void lose(int worker);
   void take_events();
   void compare(const Event& event);
@@ -110,7 +110,7 @@ class Judge {
   std::vector<WorkerTruth> workers_;
   std::deque<Expected> expected_;
   bool is_source_away_ = false, is_pace_known_ = false;
-  double slept_s_ = 0, stop_awake_s_ = 0, quiet_s_ = 0, copies_s_ = 0;
+  double stalled_s_ = 0, stop_awake_s_ = 0, quiet_s_ = 0, copies_s_ = 0;
   double forgotten_s_ = 0;  ///< time since which too many results are kept
 };
 

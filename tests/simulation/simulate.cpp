@@ -60,7 +60,7 @@ class Campaign {
       scene_.longest_s = std::max(scene_.longest_s, plan.seconds);
       scene_.shortest_s = std::min(scene_.shortest_s, plan.seconds);
       killers_ |= plan.sort == Sort::killer;
-      PlanQueue::Start& start = scene_.starts.emplace_back();
+      PlanQueue::InitialState& start = scene_.starts.emplace_back();
       if (scene_.all_known || world_.chance(0.8)) start.updates = updates_of(plan);
       start.failures = world_.chance(before) ? world_.whole(0, scene_.max_attempts - 1) : 0;
       start.attempts = start.failures + (world_.chance(before) ? 1 : 0);
@@ -81,7 +81,7 @@ class Campaign {
       SimulatedWorker& worker = workers_[i];
       worker.world = &world_;
       worker.plans = &scene_.plans;
-      worker.facts.lanes = scene_.lanes;
+      worker.facts.slots = scene_.lanes;
       worker.facts.shares_process = scene_.shares_process;
       worker.child_deaths = child_deaths;
       worker.plan_timeout_s = 3 * scene_.longest_s;
@@ -130,8 +130,9 @@ class Campaign {
     if (world_.chance(leaving)) {
       const double kind = world_.share();
       world_.in(world_.some(expected_s_), [this, &worker, kind, number] {
-        if (kind > 0.3) return worker.leave(kind > 0.6 ? Bye::Why::broken : Bye::Why::source_away);
-        if (kind > 0.1) return worker.leave(Bye::Why::interrupted);
+        if (kind > 0.3)
+          return worker.leave(kind > 0.6 ? Bye::Cause::failed : Bye::Cause::source_outage);
+        if (kind > 0.1) return worker.leave(Bye::Cause::interrupted);
         send(number, 0, [this, number] { judge_->on_incompatible(number); });
         worker.over = true;
       });
@@ -143,12 +144,12 @@ class Campaign {
     for (Plan plan = 0; plan < scene_.plans.size(); ++plan)
       if (scene_.starts[plan].updates == 0 && world_.chance(0.5))
         world_.in(world_.some(expected_s_), [this, plan] {
-          judge_->coordinator.set_updates(plan, updates_of(scene_.plans[plan]));
+          judge_->coordinator.set_estimate(plan, updates_of(scene_.plans[plan]));
         });
     if (if_faults(.2, 1) > 0) scene_.deadline_s = expected_s_ * 2 * world_.share();
     if (if_faults(.1, 1) > 0)
       world_.in(world_.some(expected_s_),
-                [this] { judge_->coordinator.ask_to_stop("stop signal", RunEnd::interrupted); });
+                [this] { judge_->coordinator.request_stop("stop signal", RunEnd::interrupted); });
     if (if_faults(.1, 1) > 0)
       world_.in(world_.some(expected_s_), [this] {
         asleep_until_ = world_.now + (slept_s_ = world_.some(world_.chance(0.2) ? 300 : 40));
@@ -192,9 +193,9 @@ class Campaign {
     world_.in(0.05, [this] { tick(); });
   }
   void send_outbox() {
-    for (const int to : box().stops)
-      send(0, to, [this, to] { workers_[to].leave(Bye::Why::asked_to); });
-    const auto work = judge_->take_outbox().work;
+    for (const int to : box().stop_requests)
+      send(0, to, [this, to] { workers_[to].leave(Bye::Cause::stop_requested); });
+    const auto work = judge_->take_outbox().assignments;
     for (const auto& [to, plans] : work)
       if (!plans.empty()) send(0, to, [this, to = to, plans = plans] { workers_[to].take(plans); });
     ended_ = judge_->coordinator.end().has_value();
@@ -207,7 +208,7 @@ class Campaign {
     const bool quiet = !deaths_ && !stalls_ && !killers_ && !has_slept_;
     judge_->check_end();
     if (end() == RunEnd::interrupted && quiet)
-      check(world_.now - stop_s < 0.5 && !coordinator.queue().any_held(),
+      check(world_.now - stop_s < 0.5 && !coordinator.queue().any_leased(),
             "a stop waits for the last messages of workers, and no longer");
     if (end() == RunEnd::out_of_time && scene_.slow == 0 && quiet && stop_s < scene_.deadline_s)
       for (Plan plan = 0; plan < scene_.plans.size(); ++plan)

@@ -26,7 +26,7 @@ inline void check(bool holds, const char* requirement) {
   if (!holds) throw Violation{requirement};
 }
 
-using Plan = PlanQueue::Plan;
+using Plan = PlanQueue::Index;
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Simulated time, random numbers, and future events.
@@ -80,7 +80,7 @@ class SimulatedWorker {
  public:
   World* world = nullptr;
   const std::vector<TruePlan>* plans = nullptr;
-  WorkerFacts facts{};
+  WorkerProperties facts{};
   double slow = 1, child_deaths = 0, plan_timeout_s = 0;
   bool is_faulty = false;
   std::function<void(WorkerReport)> send_report{};
@@ -109,7 +109,7 @@ class SimulatedWorker {
     report();
     world->in(0.5, [this] { begin(); });
   }
-  void leave(Bye::Why why) {
+  void leave(Bye::Cause why) {
     if (!is_alive()) return;
     report();
     over = true;
@@ -122,7 +122,7 @@ class SimulatedWorker {
     double began_s = 0;
   };
 
-  static Bytes record_of(Result::Kind kind) { return {static_cast<std::byte>(kind)}; }
+  static Bytes record_of(TaskResult::Kind kind) { return {static_cast<std::byte>(kind)}; }
   [[nodiscard]] std::vector<PlanProgress> progress() const {
     std::vector<PlanProgress> running;
     for (const auto& [plan, each] : running_)
@@ -130,7 +130,7 @@ class SimulatedWorker {
     return running;
   }
   void begin() {
-    while (is_alive() && running_.size() < facts.lanes && !waiting_.empty()) {
+    while (is_alive() && running_.size() < facts.slots && !waiting_.empty()) {
       const Plan plan = waiting_.front();
       waiting_.pop_front();
       const int number = ++tries_;
@@ -151,7 +151,8 @@ class SimulatedWorker {
           process_died(plan, sort == Sort::endless);
         } else {
           running_.erase(plan);
-          const auto kind = sort == Sort::good ? Result::Kind::answered : Result::Kind::failed;
+          const auto kind =
+              sort == Sort::good ? TaskResult::Kind::solved : TaskResult::Kind::failed;
           const std::uint64_t digest = is_faulty ? world->whole(1, 1 << 30) : plan;
           report_.results.push_back({plan, kind, seconds, digest, record_of(kind)});
           report();
@@ -162,15 +163,15 @@ class SimulatedWorker {
   }
   /// The process of a plan has died. A plan that was alone in its process, or timed out, fails.
   void process_died(Plan plan, bool timed_out) {
-    constexpr auto retryable = Result::Kind::retryable;
-    std::map<Plan, Try> gone{{plan, {}}};
-    if (facts.shares_process) gone = running_;
-    for (const auto& [each, number] : gone) {
+    constexpr auto retryable = TaskResult::Kind::retryable;
+    std::map<Plan, Try> returned{{plan, {}}};
+    if (facts.shares_process) returned = running_;
+    for (const auto& [each, number] : returned) {
       running_.erase(each);
-      if (each == plan && (timed_out || gone.size() == 1))
+      if (each == plan && (timed_out || returned.size() == 1))
         report_.results.push_back({each, retryable, 0, 0, record_of(retryable)});
       else
-        (timed_out ? report_.returned : report_.shaken).push_back(each);
+        (timed_out ? report_.returned : report_.suspects).push_back(each);
     }
     report();
     world->in(0.5, [this] { begin(); });

@@ -66,7 +66,8 @@ TEST(EverySolver, ReportsProgressUntilStopIsRequested) {
 
 TEST(EverySolver, RejectsNonFiniteOrOverflowingValues) {
   const FloorPlan good = room(21, 21);
-  const auto expect_error = [](const FloorPlan& plan, const Limits& limits, const Facts& facts) {
+  const auto expect_error = [](const FloorPlan& plan, const SolveParameters& limits,
+                               const Facts& facts) {
     for (const auto& solver : every_solver())
       EXPECT_THAT(error_message_of<InputError>([&] { (void)solver->solve(plan, limits, {}); }),
                   Mentions(facts));
@@ -97,7 +98,7 @@ TEST(EverySolver, IgnoresHeatSourceOutsideInterior) {
   FloorPlan other = plan;
   for (std::size_t cell = 0; cell < plan.source.cells.size(); ++cell)
     if (plan.interior.cells[cell] == 0) other.source.cells[cell] = 1e300;
-  const Limits limits{.max_iterations = 100000, .norm = Norm::l2, .spacing = 1.0 / 64};
+  const SolveParameters limits{.max_iterations = 100000, .norm = Norm::l2, .spacing = 1.0 / 64};
   for (const auto& solver : every_solver())
     expect_same_bits(*solver->solve(other, limits, {}), *solver->solve(plan, limits, {}), "edges");
 }

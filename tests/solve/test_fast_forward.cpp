@@ -19,7 +19,8 @@ const auto fast = make_fastforward_solver(available_isas().back());
 const auto exact = make_jacobi_solver(available_isas().back());
 
 /// Solves a plan with both solvers; returns true if the fast one did not fall back.
-bool expect_same_iterate(const FloorPlan& plan, const Limits& limits, const std::string& what) {
+bool expect_same_iterate(const FloorPlan& plan, const SolveParameters& limits,
+                         const std::string& what) {
   return expect_same_iterate(*fast, *exact, plan, limits, what);
 }
 
@@ -27,7 +28,7 @@ TEST(PowerExpansion, ApproximatesPowerOnWholeSpectrum) {
   for (const double radius : {1.0, 0.9995, 0.99}) {
     for (const std::int64_t count : {2, 4, 60, 1000, 6000}) {
       const PowerExpansion expansion = power_expansion(count, 1 / radius, 1e-11);
-      EXPECT_LE(expansion.left_out, 1e-11);
+      EXPECT_LE(expansion.truncation_error, 1e-11);
       const auto value = [&](const std::vector<double>& coefficients, double x) {
         double sum = 0;
         for (std::size_t i = 0; i < coefficients.size(); ++i)
@@ -155,7 +156,7 @@ TEST(FastForwardSolver, ScalesErrorWithLargestTemperature) {
     FloorPlan plan = room(200, 200);
     for (double& value : plan.domain.cells) value = random() % 2 == 0 ? largest : -largest;
     for (const double tolerance : {0.0, 4e-6}) {
-      const Limits limits{tolerance * largest, 20000};
+      const SolveParameters limits{tolerance * largest, 20000};
       EXPECT_TRUE(expect_same_iterate(plan, limits, std::to_string(largest)));
       EXPECT_DOUBLE_EQ(fast->solve(plan, limits, {})->uncertainty, 4e-11 * largest);
     }
@@ -163,7 +164,8 @@ TEST(FastForwardSolver, ScalesErrorWithLargestTemperature) {
 }
 
 TEST(FastForwardSolver, FallsBackWhenJumpsCannotProveConvergence) {
-  const auto expect_exact = [](const FloorPlan& plan, const Limits& limits, const char* what) {
+  const auto expect_exact = [](const FloorPlan& plan, const SolveParameters& limits,
+                               const char* what) {
     EXPECT_FALSE(expect_same_iterate(plan, limits, what)) << what;
   };
   const auto room_of = [](std::size_t side, auto value_of) {

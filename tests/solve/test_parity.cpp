@@ -15,7 +15,7 @@ namespace {
 
 class JacobiSolverTest : public testing::TestWithParam<Isa> {
  protected:
-  void expect_bits_of_the_reference(const FloorPlan& plan, const Limits& limits,
+  void expect_bits_of_the_reference(const FloorPlan& plan, const SolveParameters& limits,
                                     const std::string& what) {
     expect_same_bits(*solver_, *reference_, plan, limits, what);
   }
@@ -54,7 +54,8 @@ TEST_P(JacobiSolverTest, MatchesReferenceAtLimitsOfDoubleRange) {
       value = value == 5 ? one : value == 25 ? other : 3e-308;
   }
   for (const FloorPlan& plan : plans)
-    for (const Limits& limits : {Limits{1e-4, 5}, Limits{1e-4, 700}, Limits{0, 700}})
+    for (const SolveParameters& limits :
+         {SolveParameters{1e-4, 5}, SolveParameters{1e-4, 700}, SolveParameters{0, 700}})
       expect_bits_of_the_reference(plan, limits, std::to_string(plan.domain.cells[0]));
 }
 
@@ -89,10 +90,10 @@ TEST(JacobiSolver, MatchesReferenceForRandomMasks) {
   for (int mask = 0; mask < masks && !testing::Test::HasFailure(); ++mask) {
     const bool has_source = mask % 3 == 0;
     const FloorPlan plan = has_source ? random_plan_with_sources(random) : random_rooms(random);
-    const Limits limits{.tolerance = std::array{1e-4, 1e-2, 1.0, 0.0}[random() % 4],
-                        .max_iterations = 1 + static_cast<std::int64_t>(random() % 250),
-                        .norm = mask % 4 == 0 ? Norm::l2 : Norm::max,
-                        .spacing = 0.25 + static_cast<double>(random() % 100) / 77};
+    const SolveParameters limits{.tolerance = std::array{1e-4, 1e-2, 1.0, 0.0}[random() % 4],
+                                 .max_iterations = 1 + static_cast<std::int64_t>(random() % 250),
+                                 .norm = mask % 4 == 0 ? Norm::l2 : Norm::max,
+                                 .spacing = 0.25 + static_cast<double>(random() % 100) / 77};
     const Solution expected = *reference->solve(plan, limits, {});
     for (const Isa isa : available_isas())
       expect_same_bits(*make_jacobi_solver(isa)->solve(plan, limits, {}), expected,

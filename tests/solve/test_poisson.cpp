@@ -1,7 +1,7 @@
 #include <random>
 
 #include "core/generator.hpp"
-#include "solve/source.hpp"
+#include "solve/heat_source.hpp"
 #include "support/same_bits.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/solver.hpp"
@@ -10,7 +10,7 @@ namespace wallheat {
 namespace {
 
 /// Limits of the course program for Poisson's equation.
-Limits of_the_course(std::size_t size) {
+SolveParameters of_the_course(std::size_t size) {
   return {.tolerance = 1e-4,
           .max_iterations = 100000,
           .norm = Norm::l2,
@@ -36,11 +36,11 @@ TEST(Poisson, MatchesNumpyProgram) {
 
 TEST(Poisson, StaysBelowHeatSourceBound) {
   const auto steady = make_steady_solver(available_isas().back());
-  const auto expect = [&](const FloorPlan& plan, double least_share) {
-    const double bound = largest_made_by(source_terms(plan, {}));
+  const auto expect = [&](const FloorPlan& plan, double min_share) {
+    const double bound = source_magnitude_bound(source_terms(plan, {}));
     const double made = largest_magnitude(steady->solve(plan, {.accuracy = 1e-3}, {})->field);
     EXPECT_LE(made, bound);
-    EXPECT_GE(made, least_share * bound);
+    EXPECT_GE(made, min_share * bound);
   };
   FloorPlan strip = random_plan(61, 600, 100, 1);
   strip.source = Grid<double>(61, 600, 0.5);
@@ -60,11 +60,12 @@ TEST(Poisson, MatchesJacobiWhenFastForwarded) {
   const auto fastforward = make_fastforward_solver(available_isas().back());
   const auto jacobi = make_jacobi_solver(available_isas().back());
   int jumped = 0;
-  const auto expect_same = [&](const FloorPlan& plan, const Limits& limits, const char* what) {
+  const auto expect_same = [&](const FloorPlan& plan, const SolveParameters& limits,
+                               const char* what) {
     if (expect_same_iterate(*fastforward, *jacobi, plan, limits, what)) ++jumped;
   };
   for (const std::uint64_t index : {0, 1, 2}) {
-    Limits limits = of_the_course(200);
+    SolveParameters limits = of_the_course(200);
     limits.norm = Norm::max;
     limits.tolerance = 1e-6;
     expect_same(generate_poisson_plan(5, index, 200), limits, "a plate");

@@ -5,9 +5,9 @@
 #include <limits>
 #include <random>
 
+#include "core/cell_statistics.hpp"
 #include "core/generator.hpp"
-#include "core/interior_values.hpp"
-#include "core/wall_temperatures.hpp"
+#include "core/wall_overrides.hpp"
 #include "solve/superposition.hpp"
 #include "support/farthest_apart.hpp"
 #include "support/same_bits.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 const std::vector<double> kinds{-8, 5, 12.5, 25};
-const Limits fine{.accuracy = 1e-8, .spacing = 0.1};
+const SolveParameters fine{.accuracy = 1e-8, .spacing = 0.1};
 
 /// Returns random rooms between walls of four nominal temperatures; every third plan has a heat
 /// source.
@@ -36,9 +36,9 @@ FloorPlan plan_of_many_walls(std::mt19937& random) {
 
 FloorPlan with_walls(FloorPlan plan, const std::vector<double>& from,
                      const std::vector<double>& to) {
-  WallTemperatures walls;
+  WallOverrides walls;
   for (std::size_t k = 0; k < from.size(); ++k) walls.push_back({from[k], to[k]});
-  set_wall_temperatures(plan, walls);
+  apply_wall_overrides(plan, walls);
   return plan;
 }
 
@@ -51,11 +51,12 @@ TEST(Superposition, MatchesSolveOfChangedPlanWithinBounds) {
     for (const double kind : kinds)
       temperatures.push_back(random() % 4 == 0 ? kind
                                                : static_cast<double>(random() % 1000) / 7 - 40);
-    const BoundedCells superposed = superposition_of(plan, kinds, *steady, fine).at(temperatures);
+    const BoundedCells superposed =
+        solve_superposition(plan, kinds, *steady, fine).at(temperatures);
     const FloorPlan changed = with_walls(plan, kinds, temperatures);
     const Solution solved = *steady->solve(changed, fine, {});
     EXPECT_LE(farthest_apart(superposed.cells, interior_values(solved.field, changed.interior)),
-              superposed.bound + solved.bound)
+              superposed.bound + solved.error_bound)
         << number;
     EXPECT_LT(superposed.bound, 1e-5) << number;
   }
@@ -64,7 +65,7 @@ TEST(Superposition, MatchesSolveOfChangedPlanWithinBounds) {
 TEST(Superposition, EqualsSolverWhenNoWallChanges) {
   const auto used = make_steady_solver(available_isas().back());
   const FloorPlan plan = generate_floor_plan(1, 3, 96);
-  const Superposition superposition = superposition_of(plan, {5, 25}, *used, {});
+  const Superposition superposition = solve_superposition(plan, {5, 25}, *used, {});
   const Solution fresh = *make_steady_solver(Isa::baseline)->solve(plan, {}, {});
   const std::vector<double> as_it_is{5, 25};
   EXPECT_EQ(superposition.at(as_it_is).cells, interior_values(fresh.field, plan.interior));
@@ -90,7 +91,7 @@ TEST(Superposition, GetsSameBitsFromReusedSolver) {
 double mean_with(const FloorPlan& plan, double wall, Solver& steady, double& bound) {
   const FloorPlan changed = with_walls(plan, {25}, {wall});
   const Solution solution = *steady.solve(changed, fine, {});
-  bound = solution.bound;
+  bound = solution.error_bound;
   return bounded_mean(interior_values(solution.field, changed.interior), 0).value;
 }
 
@@ -101,21 +102,21 @@ TEST(RequiredTemperature, IsLowestThatReachesMean) {
   for (int number = 0; number < 300; ++number) {
     const FloorPlan plan = plan_of_many_walls(random);
     if (count_interior(plan) == 0) continue;
-    const Superposition linear = superposition_of(plan, {25}, *steady, fine);
+    const Superposition linear = solve_superposition(plan, {25}, *steady, fine);
     const BoundedValue now = bounded_mean(linear.now.cells, linear.now.bound);
     const auto& each = linear.walls.front().per_degree;
     const BoundedValue per_degree = bounded_mean(each.cells, each.bound);
     const double target = 18;
-    const NeededTemperature needed = needed_temperature({25, now, per_degree}, target);
+    const RequiredTemperature needed = needed_temperature({25, now, per_degree}, target);
     if (per_degree.value < 0.01) continue;
     ++checked;
-    EXPECT_LE(needed.least, needed.value);
-    EXPECT_GE(needed.most, needed.value);
-    EXPECT_LT(needed.most - needed.least, 1e-4) << number;
+    EXPECT_LE(needed.lower, needed.value);
+    EXPECT_GE(needed.upper, needed.value);
+    EXPECT_LT(needed.upper - needed.lower, 1e-4) << number;
     double bound = 0;
-    const double reached = mean_with(plan, needed.most, *steady, bound);
+    const double reached = mean_with(plan, needed.upper, *steady, bound);
     EXPECT_GE(reached, target - bound) << number;
-    const double below = mean_with(plan, needed.least - 1e-6, *steady, bound);
+    const double below = mean_with(plan, needed.lower - 1e-6, *steady, bound);
     EXPECT_LE(below, target - 1e-6 * per_degree.value / 2 + bound) << number;
   }
   EXPECT_GT(checked, 150);
@@ -125,14 +126,14 @@ TEST(RequiredTemperature, EqualsThatOfLastRequiredCell) {
   const Superposition linear{{{10, 17, 14}, 1e-3}, {{5, 4, {}}, {25, 4, {{0.5, 0.1, 1}, 1e-4}}}};
   const auto each = needed_of_cells(linear, 1, 18);
   ASSERT_EQ(each.size(), 3U);
-  const NeededTemperature of_first = needed_temperature({25, {10, 1e-3}, {0.5, 1e-4}}, 18);
+  const RequiredTemperature of_first = needed_temperature({25, {10, 1e-3}, {0.5, 1e-4}}, 18);
   EXPECT_EQ(each[0].value, 41);
-  EXPECT_EQ(each[0].least, of_first.least);
+  EXPECT_EQ(each[0].lower, of_first.lower);
   EXPECT_EQ(needed_for_count(each, 1).value, 29);
-  const NeededTemperature of_two = needed_for_count(each, 2);
+  const RequiredTemperature of_two = needed_for_count(each, 2);
   EXPECT_EQ(of_two.value, each[1].value);
-  EXPECT_EQ(of_two.least, each[1].least);
-  EXPECT_EQ(of_two.most, each[1].most);
+  EXPECT_EQ(of_two.lower, each[1].lower);
+  EXPECT_EQ(of_two.upper, each[1].upper);
   EXPECT_EQ(needed_for_count(each, 3).value, 41);
 }
 
@@ -160,29 +161,29 @@ TEST(RequiredTemperature, StaysWithinBoundsOfItsInputs) {
       const double size = std::isfinite(expected) ? std::abs(expected) : 1;
       return testing::NanSensitiveDoubleNear(expected, 1e-13 * size);
     };
-    const NeededTemperature needed = needed_temperature({25, now, per_degree}, 18);
+    const RequiredTemperature needed = needed_temperature({25, now, per_degree}, 18);
     EXPECT_THAT(needed.value, about(value)) << now.value << ", " << per_degree.value;
-    EXPECT_THAT(needed.least, about(least)) << now.value << ", " << per_degree.value;
-    EXPECT_THAT(needed.most, about(most)) << now.value << ", " << per_degree.value;
+    EXPECT_THAT(needed.lower, about(least)) << now.value << ", " << per_degree.value;
+    EXPECT_THAT(needed.upper, about(most)) << now.value << ", " << per_degree.value;
   }
 }
 
 TEST(RequiredTemperature, IsNanWhenOneCellIsNan) {
   const double nan = std::nan("");
   for (std::size_t index = 0; index < 3; ++index) {
-    std::vector<NeededTemperature> each{{20, 19, 21}, {30, 29, 31}, {40, 39, 41}};
+    std::vector<RequiredTemperature> each{{20, 19, 21}, {30, 29, 31}, {40, 39, 41}};
     each[index] = {nan, nan, nan};
-    const NeededTemperature needed = needed_for_count(each, 2);
-    EXPECT_TRUE(std::isnan(needed.value) && std::isnan(needed.least) && std::isnan(needed.most));
+    const RequiredTemperature needed = needed_for_count(each, 2);
+    EXPECT_TRUE(std::isnan(needed.value) && std::isnan(needed.lower) && std::isnan(needed.upper));
   }
 }
 
 TEST(ShareToCount, RoundsUpWithoutFloatingPointError) {
-  EXPECT_EQ(count_of_share(0.95, 20), 19U);
-  EXPECT_EQ(count_of_share(0.95, 21), 20U);
-  EXPECT_EQ(count_of_share(0.07, 100), 7U);
-  EXPECT_EQ(count_of_share(1, 7), 7U);
-  EXPECT_EQ(count_of_share(0.001, 7), 1U);
+  EXPECT_EQ(share_to_count(0.95, 20), 19U);
+  EXPECT_EQ(share_to_count(0.95, 21), 20U);
+  EXPECT_EQ(share_to_count(0.07, 100), 7U);
+  EXPECT_EQ(share_to_count(1, 7), 7U);
+  EXPECT_EQ(share_to_count(0.001, 7), 1U);
 }
 
 }  // namespace

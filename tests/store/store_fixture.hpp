@@ -70,13 +70,13 @@ std::string error_message(Step step) {
 
 /// Returns the error message of opening a result file for writing, or "(no error)".
 inline std::string error_message_of_opening(const std::filesystem::path& file, OpenMode mode,
-                                            const StorePlan& plan) {
+                                            const ResultFileSpec& plan) {
   return error_message([&] { const ResultStore store({file, mode}, plan, {}); });
 }
 
 inline std::vector<PlanResult> restored(const ResultStore& store) {
   std::vector<PlanResult> results;
-  store.for_each_restored([&](const PlanResult& result) { results.push_back(result); });
+  store.for_each_existing_row([&](const PlanResult& result) { results.push_back(result); });
   return results;
 }
 
@@ -88,7 +88,7 @@ inline std::size_t count_correct_results(const std::filesystem::path& file, cons
   std::size_t count = 0;
   for (std::size_t i = 0; i < plan.ids.size(); ++i) {
     const PlanResult row = reader.row(i);
-    if (!is_answer(row.status)) continue;
+    if (!is_solved(row.status)) continue;
     ++count;
     const PlanResult expected = make_result(plan, i);
     EXPECT_TRUE(same(row, expected)) << "row " << i;
@@ -111,7 +111,7 @@ inline void expect_contents(const std::filesystem::path& file, const TestPlan& p
   const ResultReader reader(file);
   EXPECT_EQ(reader.has_rooms(), plan.settings.contains("rooms_door"));
   for (std::size_t i = 0; i < plan.ids.size(); ++i) {
-    ASSERT_EQ(is_answer(reader.row(i).status), i < stored) << "row " << i;
+    ASSERT_EQ(is_solved(reader.row(i).status), i < stored) << "row " << i;
     ASSERT_TRUE(i < stored || same(reader.row(i), pending(plan, i))) << "row " << i;
   }
 }

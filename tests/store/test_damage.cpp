@@ -1,4 +1,4 @@
-#include "store/view.hpp"
+#include "store/snapshot.hpp"
 #include "store_fixture.hpp"
 
 // Closed files with damage or with leftovers of other processes, and their repair.
@@ -35,7 +35,7 @@ TEST_F(RepairTest, NamesPlansWithDamagedRowsFieldsOrRooms) {
               Mentions({file.string(), "rooms", "plan 8"}));
   const auto report = repair_results(file);
   EXPECT_TRUE(report.changed);
-  EXPECT_THAT(report.sentences,
+  EXPECT_THAT(report.messages,
               ElementsAre(Mentions({"1", "row", "plan 3"}), Mentions({"1", "rooms", "plan 8"}),
                           Mentions({"1", "field", "plan 7"})));
   EXPECT_THAT(report.lost, ElementsAre("plan 3", "plan 7", "plan 8"));
@@ -78,7 +78,7 @@ TEST_F(StoredRoomsTest, MatchesPlansByIdAfterReordering) {
   const auto written = read_bytes(journal);
   auto other = plan;
   other.ids = {"plan 3", "plan 2", "plan 1", "plan 0"};
-  (void)store::fold(file, &other.ids);
+  (void)store::compact(file, &other.ids);
   write_bytes(directory / "results.h5.wal1", written);  // its writer missed the compaction
   EXPECT_EQ(count_correct_results(file, other), 3u);
   (void)repair_results(file);

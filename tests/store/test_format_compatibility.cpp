@@ -20,11 +20,11 @@ class FormatCompatibilityTest : public StoreTest {
 
 TEST_F(FormatCompatibilityTest, WritesSameRowBytesAsEarlierBuild) {
   const store::ResultFile opened(data / "fields.h5");
-  std::vector<store::Row> rows(opened.count());
+  std::vector<store::ResultRow> rows(opened.count());
   opened.read_rows(0, rows);
-  for (const store::Row& in_file : rows) {
-    store::Row written = store::to_row(store::to_result(in_file));
-    store::seal(written);
+  for (const store::ResultRow& in_file : rows) {
+    store::ResultRow written = store::to_row(store::to_result(in_file));
+    store::update_checksum(written);
     EXPECT_EQ(std::memcmp(&written, &in_file, sizeof written), 0) << "row " << in_file.index;
   }
 }
@@ -35,8 +35,8 @@ TEST_F(FormatCompatibilityTest, ReadsResultsOfEarlierBuild) {
   EXPECT_EQ(row.status, PlanStatus::converged);
   EXPECT_EQ(row.statistics.mean_temp, 14.451861513217585);
   EXPECT_EQ(row.statistics.std_temp, 6.084584967936436);
-  EXPECT_EQ(row.statistics.pct_above_18, 37.2093023255814);
-  EXPECT_EQ(row.statistics.pct_below_15, 51.162790697674424);
+  EXPECT_EQ(row.statistics.pct_above, 37.2093023255814);
+  EXPECT_EQ(row.statistics.pct_below, 51.162790697674424);
   EXPECT_EQ(row.iterations, 105);
   EXPECT_EQ(row.last_delta, 9.551685210240635e-05);
   EXPECT_EQ(row.interior_cells, 129);
@@ -48,8 +48,8 @@ TEST_F(FormatCompatibilityTest, ReadsResultsOfEarlierBuild) {
 
 TEST_F(FormatCompatibilityTest, WritesSameJournalBytesAsEarlierBuild) {
   store::JournalReader reader(File(data / "killed.h5.wal0", O_RDONLY));
-  std::vector<std::pair<store::Row, store::JournalEntry>> found;
-  reader.scan([&](const store::Row& row, const store::JournalEntry& entry) {
+  std::vector<std::pair<store::ResultRow, store::JournalEntry>> found;
+  reader.scan([&](const store::ResultRow& row, const store::JournalEntry& entry) {
     found.emplace_back(row, entry);
   });
   ASSERT_EQ(found.size(), 3u);
@@ -63,7 +63,7 @@ TEST_F(FormatCompatibilityTest, WritesSameJournalBytesAsEarlierBuild) {
 TEST_F(FormatCompatibilityTest, ResumesFilesOfEarlierBuild) {
   for (const char* name : {"fields.h5", "killed.h5"}) {
     const ResultReader before(data / name);
-    EXPECT_THAT(before.damage(), IsEmpty());
+    EXPECT_THAT(before.damage_messages(), IsEmpty());
     TestPlan plan = make_plan(0, {{512, 512}});
     for (const PlanResult& row : before.rows()) plan.ids.push_back(row.id);
     plan.settings = before.settings();
@@ -89,7 +89,7 @@ TEST(ColumnTable, MatchesReadme) {
                       : std::is_floating_point_v<T> ? "float"
                       : std::is_unsigned_v<T>       ? "uint"
                                                     : "int";
-    const auto bytes = sizeof(std::declval<store::Row>().*member);
+    const auto bytes = sizeof(std::declval<store::ResultRow>().*member);
     const auto size = std::to_string(std::is_class_v<T> ? bytes : 8 * bytes);
     const std::string its_end = " | " + (kind + size) + " | " + meaning + " |\n";
     if (its_end != end) table += std::exchange(names, "| ") + std::exchange(end, its_end);

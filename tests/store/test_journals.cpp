@@ -4,7 +4,7 @@
 #include <new>
 
 #include "io/files.hpp"
-#include "store/view.hpp"
+#include "store/snapshot.hpp"
 #include "store_fixture.hpp"
 
 // Result file plus journals: gaps in the numbers, journals of other files, damage, and concurrent
@@ -36,7 +36,8 @@ TEST_F(JournalTest, RecoversOtherResultsWhenLastFieldIsTorn) {
   write_bytes(file, rows_before);
   write_bytes(journal, written.substr(0, written.size() - 8) + std::string(8, '\0'));
   EXPECT_EQ(count_correct_results(file, plan), 2u);
-  EXPECT_THAT(ResultReader(file).damage(), IsEmpty()) << "the third was never acknowledged";
+  EXPECT_THAT(ResultReader(file).damage_messages(), IsEmpty())
+      << "the third was never acknowledged";
   EXPECT_THAT(resume_with(plan, 2, 3), IsEmpty());
   expect_contents(file, plan, 3);
 }
@@ -82,7 +83,7 @@ TEST_F(JournalTest, RemovesRecordlessJournalAfterGap) {
   make_closed(plan, 2);
   write_bytes(journal_of(30), "half a record");
   expect_contents(file, plan, 2);
-  EXPECT_THAT(repair_results(file).sentences, ElementsAre(Mentions(journal_of(30).string())));
+  EXPECT_THAT(repair_results(file).messages, ElementsAre(Mentions(journal_of(30).string())));
   EXPECT_FALSE(fs::exists(journal_of(30)));
   write_bytes(journal_of(30), "half a record");
   resume_with(plan, 2, 4);
@@ -106,10 +107,10 @@ TEST_F(JournalTest, KeepsFencedJournalWhenNumberIsReused) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 3);
   const auto bytes = read_bytes(journal);
-  fs::rename(journal, taken_path(journal));
+  fs::rename(journal, fenced_path(journal));
   // A writer on another host, which does not see the new name yet, begins a journal.
   write_bytes(journal, bytes.substr(0, 60));
-  (void)store::fold(file);
+  (void)store::compact(file);
   expect_contents(file, plan, 3);
 }
 
@@ -133,7 +134,7 @@ TEST_F(JournalTest, SurvivesWhenFileIsReplacedDuringCompaction) {
     fs::rename(directory / "other.h5", file);
     return false;
   };
-  EXPECT_THAT(error_message([&] { (void)store::fold(file, nullptr, replace); }),
+  EXPECT_THAT(error_message([&] { (void)store::compact(file, nullptr, replace); }),
               Mentions({file.string(), "another process"}));
   expect_contents(file, plan, 3);
 }
@@ -155,12 +156,12 @@ TEST_F(JournalTest, BelongsToNewFileWhenBegunDuringCompaction) {
   const auto plan = make_plan(6, {{6, 7}});
   make_stopped(plan, 2);
   // The compaction has fenced the journals; a writer that it does not see begins.
-  store::take_journals(file);
+  store::fence_journals(file);
   ResultStore unseen({file, OpenMode::resume}, plan, {});
   unseen.store(make_results(plan, 2, 4));
   // The compaction creates the new file from the fenced journals.
   fs::rename(journal_of(1), directory / "hidden");
-  (void)store::fold(file);
+  (void)store::compact(file);
   fs::rename(directory / "hidden", journal_of(1));
   expect_contents(file, plan, 4);
   unseen.store(make_results(plan, 4, 5));
@@ -173,7 +174,7 @@ TEST_F(JournalTest, FailsToBeginAfterFileIsCompacted) {
   const auto plan = make_plan(4, {{6, 7}});
   make_stopped(plan, 2);
   ResultStore unseen({file, OpenMode::resume}, plan, {});
-  (void)store::fold(file);
+  (void)store::compact(file);
   EXPECT_THAT(error_message([&] { unseen.store(make_results(plan, 2, 3)); }),
               Mentions({file.string(), "changed"}));
   expect_contents(file, plan, 2);
@@ -193,7 +194,7 @@ TEST_F(JournalTest, SkipsFieldBytesWhenOnlyRowsAreRead) {
     return bytes;
   };
   const auto before = bytes_read();
-  EXPECT_EQ(store::View(file).journaled(), 20u);
+  EXPECT_EQ(store::Snapshot(file).journaled_results(), 20u);
   EXPECT_LT(bytes_read() - before, 3 << 20) << "of 20 MB";
 }
 
@@ -222,8 +223,8 @@ TEST_F(JournalTest, ShowsAllAcknowledgedResultsWhileSessionsCompact) {
     const auto plan = make_plan_with_rooms(reader.count(), {{6, 7}});
     std::size_t found = 0;
     reader.for_each_row([&](const PlanResult& row) {
-      found += is_answer(row.status) ? 1 : 0;
-      EXPECT_TRUE(!is_answer(row.status) || same(row, make_result(plan, row.index)));
+      found += is_solved(row.status) ? 1 : 0;
+      EXPECT_TRUE(!is_solved(row.status) || same(row, make_result(plan, row.index)));
     });
     EXPECT_GE(found, min_count);
   }

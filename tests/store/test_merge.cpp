@@ -14,14 +14,14 @@ class MergeTest : public StoreTest {
     return directory / ("part-" + std::to_string(number) + ".h5");
   }
   /// Replaces the shard file if it exists.
-  static void write_part(const std::filesystem::path& path, const StorePlan& plan,
+  static void write_part(const std::filesystem::path& path, const ResultFileSpec& plan,
                          const std::vector<PlanResult>& results) {
     ResultStore store({path, OpenMode::overwrite}, plan, {{"wrote", path.filename().string()}});
     store.store(results);
     store.close({});
   }
   /// Merges two shard files with these results.
-  MergeReport merge_of(const StorePlan& plan, const std::vector<PlanResult>& first,
+  MergeReport merge_of(const ResultFileSpec& plan, const std::vector<PlanResult>& first,
                        const std::vector<PlanResult>& second) const {
     write_part(part(0), plan, first);
     write_part(part(1), plan, second);
@@ -59,7 +59,7 @@ TEST_F(MergeTest, AcceptsEqualFieldsWithDifferentCompression) {
   const auto results = make_results(plan, 0, 4);
   auto others = results;
   for (auto& other : others) {  // as another library, or another setting, compresses it
-    other.field = deflate(shuffle(field_of(plan, other.index).cells), Effort::best);
+    other.field = deflate(shuffle(field_of(plan, other.index).cells), CompressionLevel::best);
     other.field_crc32 = crc32_of(other.field);
     ASSERT_NE(other.field, results[other.index].field);
   }
@@ -77,8 +77,8 @@ TEST_F(MergeTest, WritesNothingWhenOneBitDiffers) {
       {{"mean_temp"},
        [](auto& r) { r.statistics.mean_temp = std::nextafter(r.statistics.mean_temp, 0); }},
       {{"std_temp"}, [](auto& r) { r.statistics.std_temp += 1; }},
-      {{"pct_above_18"}, [](auto& r) { r.statistics.pct_above_18 += 1; }},
-      {{"pct_below_15"}, [](auto& r) { r.statistics.pct_below_15 = -0.0; }},
+      {{"pct_above_18"}, [](auto& r) { r.statistics.pct_above += 1; }},
+      {{"pct_below_15"}, [](auto& r) { r.statistics.pct_below = -0.0; }},
       {{"iterations"}, [](auto& r) { ++r.iterations; }},
       {{"last_delta"}, [](auto& r) { r.last_delta = std::nextafter(r.last_delta, 1); }},
       {{"max_temp", "room 5"}, [](auto& r) { r.rooms[4].max_temp = 1; }},
@@ -87,7 +87,7 @@ TEST_F(MergeTest, WritesNothingWhenOneBitDiffers) {
        [](auto& r) {
          auto field = make_field(4, {6, 7});
          field(5, 6) = std::nextafter(field(5, 6), 0);
-         put_field(r, field);
+         attach_field(r, field);
        }},
   };
   for (const auto& [difference, change] : changes) {
@@ -105,8 +105,8 @@ TEST_F(MergeTest, WritesNothingWhenOneBitDiffers) {
 TEST_F(MergeTest, IgnoresProvenanceOrNanSignWhenComparingResults) {
   const auto plan = make_plan(3);
   auto others = make_results(plan, 0, 3);
-  ASSERT_TRUE(std::isnan(others[0].statistics.pct_above_18));
-  others[0].statistics.pct_above_18 = -others[0].statistics.pct_above_18;
+  ASSERT_TRUE(std::isnan(others[0].statistics.pct_above));
+  others[0].statistics.pct_above = -others[0].statistics.pct_above;
   for (auto& other : others) {
     other.rank = 99;
     other.host = "elsewhere";

@@ -64,8 +64,8 @@ TEST_F(ResultStoreTest, DefersCompactionToFinishingSessionWhenStopped) {
   make_stopped(plan, 4);
   EXPECT_TRUE(std::filesystem::exists(journal));
   expect_contents(file, plan, 4);
-  EXPECT_TRUE(ResultReader(file).closed_well());
-  EXPECT_FALSE(ResultReader(file).is_whole());
+  EXPECT_TRUE(ResultReader(file).closed_cleanly());
+  EXPECT_FALSE(ResultReader(file).is_compacted());
   resume_with(plan, 4, 7, false);
   EXPECT_EQ(files_in(directory), 3u) << "the file and two journals";
   expect_contents(file, plan, 7);
@@ -73,7 +73,7 @@ TEST_F(ResultStoreTest, DefersCompactionToFinishingSessionWhenStopped) {
   EXPECT_EQ(files_in(directory), 1u);
   expect_contents(file, plan, 9);
   const ResultReader reader(file);
-  EXPECT_TRUE(reader.is_whole());
+  EXPECT_TRUE(reader.is_compacted());
   EXPECT_EQ(reader.sessions().size(), 3u);
   EXPECT_EQ(reader.row(5).session, 1u);
 }
@@ -119,9 +119,9 @@ TEST_F(ResultStoreTest, PredictsLongerCompactionForMoreResults) {
   const auto plan = make_plan(8, {{100, 100}});
   ResultStore store({file, OpenMode::create}, plan, {});
   ASSERT_TRUE(store.begin_unless_stopped());
-  const double before = store.fold_seconds();
+  const double before = store.compaction_seconds();
   store.store(make_results(plan, 0, 8));
-  EXPECT_GT(store.fold_seconds(), before);
+  EXPECT_GT(store.compaction_seconds(), before);
 }
 
 TEST_F(ResultStoreTest, KeepsResultsWhenResumedWithOtherPlans) {
@@ -165,8 +165,8 @@ TEST_F(ResultStoreTest, ResumesManyPlansWithoutHoldingAllRows) {
               const auto before = peak_memory_kib();
               std::size_t answers = 0;
               const ResultStore store({file, OpenMode::resume}, plan, {});
-              store.for_each_restored(
-                  [&](const PlanResult& row) { answers += is_answer(row.status) ? 1 : 0; });
+              store.for_each_existing_row(
+                  [&](const PlanResult& row) { answers += is_solved(row.status) ? 1 : 0; });
               EXPECT_EQ(answers, plan.ids.size());
               EXPECT_LT(peak_memory_kib() - before, 20'000) << "of 50 MB of rows";
             }),
@@ -224,9 +224,9 @@ TEST_F(ResultStoreTest, TruncatesLongStringsBetweenCharacters) {
   auto result = failure(make_plan(1), 0, "");
   for (int i = 0; i < 100; ++i) result.error += "\u00e9\u20ac";  // two and three bytes
   // 52 pairs and "é"; "€" would end at 265
-  EXPECT_EQ(store::text_in(store::to_row(result).error), result.error.substr(0, 262));
+  EXPECT_EQ(store::fixed_text(store::to_row(result).error), result.error.substr(0, 262));
   result.error = "x" + result.error;
-  EXPECT_EQ(store::text_in(store::to_row(result).error).size(), 263u);
+  EXPECT_EQ(store::fixed_text(store::to_row(result).error).size(), 263u);
 }
 
 TEST_F(ResultStoreTest, KeepsUnusualAttributeValues) {

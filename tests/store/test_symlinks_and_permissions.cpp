@@ -41,7 +41,7 @@ TEST_F(ResultFileSymlinkTest, ResolvesToTargetInEveryOperation) {
     make_killed(name, plan, 17);
     EXPECT_EQ(result_path(name), fs::canonical(target)) << name;
     EXPECT_TRUE(fs::exists(target.string() + ".wal0"));
-    EXPECT_EQ(lock_holder_of(result_path(name)).life, LockHolder::Life::dead) << name;
+    EXPECT_EQ(lock_holder_of(result_path(name)).life, LockHolder::State::stale) << name;
     expect_contents(name, plan, 17);
     const auto part = directory / "part.h5";
     EXPECT_EQ(merge_results(part, {name}, {true, true}).done, 17U) << name;
@@ -129,7 +129,7 @@ TEST_F(PlantedFilesTest, RejectsPlantedLockByName) {
     const auto message = error_message([&] { WriteLock{file}; });
     EXPECT_THAT(message, AllOf(Mentions(lock.string()), Mentions(kind)));
     const auto holder = lock_holder_of(file);
-    EXPECT_EQ(holder.life, LockHolder::Life::unknown) << message;
+    EXPECT_EQ(holder.life, LockHolder::State::unknown) << message;
     EXPECT_THAT(holder.pid, IsEmpty()) << message;
     fs::remove(lock);
     EXPECT_FALSE(fs::exists(not_there));
@@ -191,9 +191,9 @@ TEST_F(FilePermissionsTest, KeepsOwnerGroupModeAfterRebuild) {
   if (::geteuid() == 0) {  // only root can give files away
     ASSERT_EQ(::chown(file.c_str(), 65534, 65533), 0);
   }
-  const auto before = *info_of(file);
+  const auto before = *stat_if_exists(file);
   const auto expect_kept = [&](const fs::path& path) {
-    const auto info = info_of(path).value();
+    const auto info = stat_if_exists(path).value();
     EXPECT_EQ(info.st_mode, before.st_mode);
     EXPECT_EQ(info.st_uid, before.st_uid);
     EXPECT_EQ(info.st_gid, before.st_gid);

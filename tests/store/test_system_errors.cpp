@@ -52,7 +52,7 @@ TEST_F(StoreSystemErrorsTest, LeavesStatusUnwrittenWhenRowIsCutOff) {
                           Mentions({file.string(), "File too large", "--resume"}));
             }),
             0);
-  EXPECT_EQ(read_bytes(file).substr(at + offsetof(store::Row, status), sizeof row.status),
+  EXPECT_EQ(read_bytes(file).substr(at + offsetof(store::ResultRow, status), sizeof row.status),
             std::string(sizeof row.status, '\0'))
       << "other programs would take the row for a result";
   EXPECT_TRUE(same(ResultReader(file).rows()[39], make_result(plan, 39))) << "its journal has it";

@@ -18,7 +18,7 @@ TEST_F(WriteLockTest, RejectsSecondWriterWhileFirstIsRunning) {
   ::unsetenv("SLURM_JOB_ID");
   store.store(make_results(plan, 0, 2));
   const LockHolder holder = lock_holder_of(file);
-  EXPECT_EQ(holder.life, LockHolder::Life::lives);
+  EXPECT_EQ(holder.life, LockHolder::State::held);
   EXPECT_EQ(holder.pid, std::to_string(::getpid()));
   EXPECT_THAT(holder.host, Not(IsEmpty()));
   EXPECT_THAT(holder.since, Not(IsEmpty()));
@@ -66,11 +66,11 @@ TEST_F(WriteLockTest, IgnoresLockOfDeadProcess) {
     const WriteLock taken(file);
     die();
   });
-  EXPECT_EQ(lock_holder_of(file).life, LockHolder::Life::dead);
+  EXPECT_EQ(lock_holder_of(file).life, LockHolder::State::stale);
   { const WriteLock next(file); }
-  EXPECT_EQ(lock_holder_of(file).life, LockHolder::Life::none);
+  EXPECT_EQ(lock_holder_of(file).life, LockHolder::State::unlocked);
   write_bytes(lock, "host elsewhere\npid 1\n");
-  EXPECT_EQ(lock_holder_of(file).life, LockHolder::Life::unknown);
+  EXPECT_EQ(lock_holder_of(file).life, LockHolder::State::unknown);
   EXPECT_NO_THROW(WriteLock{file});
   EXPECT_EQ(files_in(directory), 0u);
 }

@@ -18,7 +18,7 @@ namespace wallheat {
 enum class GpuFault {
   too_large = 1004,  ///< the solver throws DeviceTooSmall
   patient = 1005,    ///< the solver iterates until a file exists, then it solves the plan
-  silent = 1007,     ///< the solver throws DeviceSilent
+  silent = 1007,     ///< the solver throws DeviceTimeout
 };
 
 inline FloorPlan with_fault(FloorPlan plan, GpuFault fault) {
@@ -43,11 +43,11 @@ class FakeGpu final : public GpuDevice {
    public:
     explicit Lane(FakeGpu& gpu) : gpu_(gpu), sound_(make_jacobi_solver(Isa::baseline)) {}
 
-    std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+    std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                   const SolveControl& control) override {
       if (gpu_.broken_) throw DeviceFault("the fake GPU is broken");
       const auto fault = static_cast<GpuFault>(plan.domain.cells[0]);
-      if (fault == GpuFault::silent) throw DeviceSilent("the fake GPU has not answered for 30 s");
+      if (fault == GpuFault::silent) throw DeviceTimeout("the fake GPU has not answered for 30 s");
       if (fault == GpuFault::too_large)
         throw DeviceTooSmall("the plan is too large for the fake GPU");
       for (std::int64_t iterations = 1;

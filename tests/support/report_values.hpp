@@ -28,7 +28,7 @@ inline nlohmann::json json_of(const Report& report) {
 
 /// Throws std::out_of_range if the report has no table with this key.
 inline const Table& table_of(const Report& report, const std::string& key) {
-  for (const auto& part : report.parts)
+  for (const auto& part : report.elements)
     if (const auto* table = std::get_if<Table>(&part); table && table->key == key) return *table;
   throw std::out_of_range(key);
 }
@@ -53,7 +53,7 @@ inline Value cell_of(const Report& report, const std::string& table, std::size_t
 /// only the text output contains.
 inline std::vector<std::string> messages_of(const Report& report) {
   std::vector<std::string> messages;
-  for (const auto& part : report.parts) {
+  for (const auto& part : report.elements) {
     if (const auto* note = std::get_if<Note>(&part)) messages.push_back(note->text);
     if (const auto* fact = std::get_if<Fact>(&part); fact && fact->key.empty())
       messages.push_back(value_text(fact->value));

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/answer.hpp"
+#include "core/result_columns.hpp"
 #include "store/field_codec.hpp"
 #include "store/journal.hpp"
 #include "store/result_store.hpp"
@@ -19,7 +19,7 @@
 namespace wallheat {
 
 /// A campaign whose plans have these field shapes in turn; if there are none, no fields are saved.
-struct TestPlan : StorePlan {
+struct TestPlan : ResultFileSpec {
   std::vector<GridShape> shapes;
 };
 
@@ -69,7 +69,7 @@ inline PlanResult make_result(const TestPlan& plan, std::size_t index) {
   PlanResult result;
   auto value = static_cast<double>(number);
   for_each_column([&](const auto& column) {
-    auto& member = column.of(result);
+    auto& member = column.accessor(result);
     using Member = std::remove_reference_t<decltype(member)>;
     if constexpr (std::is_same_v<Member, std::string>) {
       member = column.name;
@@ -80,8 +80,8 @@ inline PlanResult make_result(const TestPlan& plan, std::size_t index) {
   result.index = static_cast<std::uint32_t>(index);
   result.id = plan.ids[index];
   result.status = number % 3 == 0 ? PlanStatus::max_iterations : PlanStatus::converged;
-  if (number % 5 == 0) result.statistics.pct_above_18 = std::nan("");
-  result.statistics.pct_below_15 = 0;
+  if (number % 5 == 0) result.statistics.pct_above = std::nan("");
+  result.statistics.pct_below = 0;
   result.error.clear();
   result.field_bytes = result.field_crc32 = result.session = 0;
   if (plan.settings.contains("rooms_door")) {
@@ -93,7 +93,7 @@ inline PlanResult make_result(const TestPlan& plan, std::size_t index) {
     const Grid<double> field = field_of(plan, index);
     result.rows = static_cast<std::uint32_t>(field.rows);
     result.cols = static_cast<std::uint32_t>(field.cols);
-    put_field(result, field);
+    attach_field(result, field);
   }
   return result;
 }
@@ -105,14 +105,14 @@ inline std::vector<PlanResult> make_results(const TestPlan& plan, std::size_t be
   return results;
 }
 
-inline PlanResult pending(const StorePlan& plan, std::size_t index) {
+inline PlanResult pending(const ResultFileSpec& plan, std::size_t index) {
   PlanResult result;
   result.index = static_cast<std::uint32_t>(index);
   result.id = plan.ids[index];
   return result;
 }
 
-inline PlanResult failure(const StorePlan& plan, std::size_t index, const std::string& error) {
+inline PlanResult failure(const ResultFileSpec& plan, std::size_t index, const std::string& error) {
   PlanResult result = pending(plan, index);
   result.status = PlanStatus::failed;
   result.error = error;
@@ -130,7 +130,7 @@ inline bool same(const PlanResult& a, const PlanResult& b) {
 /// Returns the rooms of a row as they were passed to the store.
 inline std::vector<RoomResult> rooms_in(const ResultReader& reader, std::size_t index) {
   std::vector<RoomResult> rooms = reader.rooms(index);
-  for (RoomResult& room : rooms) room.plan = room.room_crc32 = 0;
+  for (RoomResult& room : rooms) room.row = room.room_crc32 = 0;
   return rooms;
 }
 

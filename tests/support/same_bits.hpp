@@ -34,7 +34,7 @@ inline void expect_same_bits(const Solution& actual, const Solution& expected,
 
 /// Expects that two solvers return bit-identical solutions of a plan.
 inline void expect_same_bits(Solver& actual, Solver& expected, const FloorPlan& plan,
-                             const Limits& limits, const std::string& what) {
+                             const SolveParameters& limits, const std::string& what) {
   expect_same_bits(*actual.solve(plan, limits, {}), *expected.solve(plan, limits, {}), what);
 }
 
@@ -52,7 +52,7 @@ inline std::vector<std::unique_ptr<Solver>> every_solver() {
 /// of the guaranteed relative error of the largest temperature. Returns true if it did not fall
 /// back; otherwise expects bit-identical solutions.
 inline bool expect_same_iterate(Solver& fast, Solver& exact, const FloorPlan& plan,
-                                const Limits& limits, const std::string& what) {
+                                const SolveParameters& limits, const std::string& what) {
   const Solution found = *fast.solve(plan, limits, {});
   const Solution expected = *exact.solve(plan, limits, {});
   if (found.fell_back) {

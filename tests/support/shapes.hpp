@@ -90,7 +90,7 @@ inline std::vector<NamedPlan> awkward_plans() {
 struct IterationCase {
   std::string name;
   FloorPlan plan;
-  Limits limits;
+  SolveParameters limits;
 };
 
 /// Returns cases for which every back end of jacobi must be bit-identical to the reference: awkward

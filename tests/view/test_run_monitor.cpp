@@ -58,19 +58,19 @@ class RunMonitorTest : public testing::Test {
     gets_ready(gpu_);
   }
   void gets_ready(const WorkerInfo& worker) {
-    hear({.kind = Event::Kind::worker_ready, .worker = std::make_shared<WorkerInfo>(worker)});
+    emit({.kind = Event::Kind::worker_ready, .worker = std::make_shared<WorkerInfo>(worker)});
   }
   void is_heard(const WorkerInfo& worker, const WorkerReport& report) {
-    hear({.kind = Event::Kind::heard,
+    emit({.kind = Event::Kind::worker_report,
           .worker = std::make_shared<WorkerInfo>(worker),
           .report = std::make_shared<WorkerReport>(report)});
   }
-  void hear(const Event& event, const PlanResult& row = {}) { monitor_->hear(event, row); }
+  void emit(const Event& event, const PlanResult& row = {}) { monitor_->on_event(event, row); }
   void stores(PlanResult row, std::uint32_t plan, int rank) {
     row.index = plan;
     row.id = plan == 0 ? "a" : "b";
     row.rank = rank;
-    hear({.kind = Event::Kind::stored}, row);
+    emit({.kind = Event::Kind::finished}, row);
   }
   /// Returns an attribute of the session, or an empty string if it does not exist.
   std::string attribute(const std::string& name) const {
@@ -80,7 +80,7 @@ class RunMonitorTest : public testing::Test {
   }
   RunStatus written_status() {
     monitor_->tick(0);
-    live_status_.rest();
+    live_status_.stop_publishing();
     return read_run_status(status_file(directory_ / "results.h5")).value();
   }
   std::vector<nlohmann::json> events(const std::string& name) {
@@ -111,11 +111,12 @@ class RunMonitorTest : public testing::Test {
 TEST_F(RunMonitorTest, RecordsUsageOfEachGpu) {
   begin_with_two();
   const std::vector<PlanProgress> busy{{.plan = 0}};
-  is_heard(gpu_, {.gpu = GpuSample{.utilisation_pct = 0, .power_w = 90, .energy_j = 0}});
+  is_heard(gpu_, {.gpu_sample = GpuSample{.utilisation_pct = 0, .power_w = 90, .energy_j = 0}});
   is_heard(gpu_, {.running = busy,
-                  .gpu = GpuSample{.utilisation_pct = 90, .power_w = 400, .energy_j = 450}});
-  is_heard(gpu_, {.running = busy,
-                  .gpu = GpuSample{.utilisation_pct = 100, .power_w = 500, .energy_j = 900}});
+                  .gpu_sample = GpuSample{.utilisation_pct = 90, .power_w = 400, .energy_j = 450}});
+  is_heard(gpu_,
+           {.running = busy,
+            .gpu_sample = GpuSample{.utilisation_pct = 100, .power_w = 500, .energy_j = 900}});
   stores(solved_, 0, 2);
   stores(solved_, 1, 2);
   monitor_->finish("run_finished");
@@ -196,11 +197,11 @@ TEST_F(RunMonitorTest, NamesRanksOnlyUnderMpi) {
     log_.clear();
     begin(ProgressStyle::none, has_ranks);
     for (WorkerInfo limited : {cpu_, gpu_}) {
-      limited.facts.why_limited = "few cores";
+      limited.properties.core_limit_reason = "few cores";
       gets_ready(limited);
     }
     for (const WorkerInfo& worker : {gpu_, WorkerInfo{3, {}}})  // the second was never ready
-      hear({.kind = Event::Kind::worker_left,
+      emit({.kind = Event::Kind::worker_departed,
             .worker = std::make_shared<WorkerInfo>(worker),
             .reason = "it broke"});
     monitor_->finish("run_finished");
@@ -264,27 +265,27 @@ TEST_F(RunMonitorTest, ReportsCpuTimeWhenCoresAreShared) {
 
 TEST_F(RunMonitorTest, ListsLostOrSlowWorkersInStatusFirst) {
   begin_with_two();
-  hear({.kind = Event::Kind::worker_lost,
+  emit({.kind = Event::Kind::worker_lost,
         .worker = std::make_shared<WorkerInfo>(gpu_),
         .seconds = 30});
   std::vector<PlanProgress> running(20);
   for (std::size_t i = 0; i < running.size(); ++i)
     running[i] = {static_cast<std::uint32_t>(i % 2), 7, 0.5, static_cast<double>(i)};
   for (int rank = 10; rank < 400; ++rank) {
-    const WorkerInfo worker{rank, {.host = "node", .device = "cpu", .lanes = 20}};
+    const WorkerInfo worker{rank, {.host = "node", .device = "cpu", .slots = 20}};
     gets_ready(worker);
     if (rank == 399) running.back().seconds = 1000;
     is_heard(worker, {.running = running});
   }
   const RunStatus status = written_status();
-  EXPECT_EQ(status.workers.size(), most_workers_shown);
+  EXPECT_EQ(status.workers.size(), max_workers_listed);
   EXPECT_EQ(status.worker_states.at("working"), 391U);
   EXPECT_EQ(status.running, 2U) << "at most the pending plans";
   EXPECT_EQ(status.worker_states.at("lost"), 1U);
   EXPECT_EQ(status.workers.at(0).rank, 2) << "the lost worker";
   EXPECT_EQ(status.workers.back().rank, 399) << "the worker with the longest running plan";
   EXPECT_EQ(status.workers.back().running_plans, 20U);
-  ASSERT_EQ(status.workers.back().running.size(), most_running_shown);
+  ASSERT_EQ(status.workers.back().running.size(), max_running_listed);
   EXPECT_EQ(status.workers.back().running[0].seconds, 1000);
   EXPECT_EQ(status.workers.back().running[1].seconds, 18);
 }

@@ -138,10 +138,10 @@ TEST(LiveStatus, KeepsWritingAfterFailedWrite) {
   RunStatus status;
   status.state = "starting";
   live.write(status);
-  live.rest();
+  live.stop_publishing();
   EXPECT_THAT(messages.str(), Mentions({"results.h5.status", "No such file"}));
   std::filesystem::create_directory(file.parent_path());
-  live.keep(status);
+  live.publish_periodically(status);
   const auto is_written_after = [&](const std::string& before) {
     const auto written = read_run_status(file);
     return written && written->written_utc > before;
@@ -151,7 +151,7 @@ TEST(LiveStatus, KeepsWritingAfterFailedWrite) {
   wait_until("another heartbeat", [&] { return is_written_after(first); });
   status.state = "running";
   live.write(status);
-  live.rest();
+  live.stop_publishing();
   EXPECT_EQ(read_run_status(file)->state, "running") << "the last status is written";
 }
 

@@ -11,26 +11,26 @@ namespace wallheat {
 namespace {
 
 TEST(WrapText, BreaksAtBlanksWithIndent) {
-  EXPECT_EQ(folded("a plan that cannot be read is left out", 20, 2),
+  EXPECT_EQ(wrap_text("a plan that cannot be read is left out", 20, 2),
             "a plan that cannot\n  be read is left\n  out");
-  EXPECT_EQ(folded("exactly twenty wide!", 20, 2), "exactly twenty wide!");
-  EXPECT_EQ(folded("first line\nsecond line that is longer\n", 20, 4),
+  EXPECT_EQ(wrap_text("exactly twenty wide!", 20, 2), "exactly twenty wide!");
+  EXPECT_EQ(wrap_text("first line\nsecond line that is longer\n", 20, 4),
             "first line\nsecond line that is\n    longer\n");
-  EXPECT_EQ(folded("    " + std::string(30, 'x') + " y", 20, 2),
+  EXPECT_EQ(wrap_text("    " + std::string(30, 'x') + " y", 20, 2),
             "    " + std::string(16, 'x') + "\n  " + std::string(14, 'x') + " y");
 }
 
 TEST(WrapText, CountsColumnsInsteadOfBytes) {
-  EXPECT_EQ(folded("zwölf Gebäude 25 °C.", 20, 2), "zwölf Gebäude 25 °C.");
-  EXPECT_EQ(folded(std::string(19, 'x') + "°°", 20, 0), std::string(19, 'x') + "°\n°");
-  EXPECT_EQ(folded("家家家家家家家家家家家", 20, 0), "家家家家家家家家家家\n家");
+  EXPECT_EQ(wrap_text("zwölf Gebäude 25 °C.", 20, 2), "zwölf Gebäude 25 °C.");
+  EXPECT_EQ(wrap_text(std::string(19, 'x') + "°°", 20, 0), std::string(19, 'x') + "°\n°");
+  EXPECT_EQ(wrap_text("家家家家家家家家家家家", 20, 0), "家家家家家家家家家家\n家");
 }
 
 TEST(WrapText, TerminatesAtAnyWidth) {
   const std::string text = "                       a word " + std::string(100, 'x');
   for (std::size_t columns = 0; columns < 30; ++columns)
     for (std::size_t indent = 0; indent < 30; ++indent)
-      EXPECT_NE(folded(text, columns, indent), "");
+      EXPECT_NE(wrap_text(text, columns, indent), "");
 }
 
 TEST(TableLines, FitsColumnsToWidestCell) {

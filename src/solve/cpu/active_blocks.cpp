@@ -20,7 +20,7 @@ void CompactFields::resize(std::size_t fields, std::size_t cells) {
   capacity_ = fields * stride_;
 }
 
-void ActiveBlocks::assign(const Grid<std::uint8_t>& interior, const Sweeps& sweeps) {
+void ActiveBlocks::assign(const Grid<std::uint8_t>& interior, const SweepKernels& sweeps) {
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
   ring_ = static_cast<std::size_t>(sweeps.levels);
   const std::size_t blocks = (interior.cols + block_width - 1) / block_width + 2;
@@ -100,17 +100,17 @@ void ActiveBlocks::list_runs() {
 std::size_t ActiveBlocks::add_run(const std::vector<std::uint32_t>& front, std::size_t row,
                                   std::size_t block) {
   const auto full = static_cast<std::uint32_t>((std::uint64_t{1} << 8 * ring_) - 1);
-  Run run{{}, static_cast<std::uint32_t>(words_.size()), 0};
+  BlockRun run{{}, static_cast<std::uint32_t>(words_.size()), 0};
   for (std::size_t i = 0; i < ring_ + 2; ++i) run.cell[i] = cell_(row + 1 - i, block);
   const std::size_t first = block;
   for (; front[block] != 0; ++run.parts) {
     const std::size_t head = words_.size();
     words_.push_back(0);
     const std::size_t masked = block;
-    while (front[block] != 0 && front[block] != full && block - masked < most_blocks)
+    while (front[block] != 0 && front[block] != full && block - masked < max_blocks)
       words_.push_back(front[block++]);
     const std::size_t middle = block;
-    while (front[block] == full && block - middle < most_blocks) ++block;
+    while (front[block] == full && block - middle < max_blocks) ++block;
     words_[head] = head_word(static_cast<std::uint32_t>(middle - masked),
                              static_cast<std::uint32_t>(block - middle));
   }
@@ -119,12 +119,12 @@ std::size_t ActiveBlocks::add_run(const std::vector<std::uint32_t>& front, std::
   return block;
 }
 
-Runs ActiveBlocks::runs(std::size_t first, std::size_t last) const {
+BlockRuns ActiveBlocks::runs(std::size_t first, std::size_t last) const {
   return {runs_.data() + begin_[first], runs_.data() + begin_[last], words_.data()};
 }
 
 void ActiveBlocks::load(const Grid<double>& grid, double* field) const {
-  for (const Stretch& stretch : stretches_) {
+  for (const StoredSpan& stretch : stretches_) {
     // What is above row 0 or left of column 0 wraps to large numbers: outside, too.
     const std::size_t row = stretch.row - ring_;
     for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
@@ -139,7 +139,7 @@ void ActiveBlocks::load(const Grid<double>& grid, double* field) const {
 }
 
 void ActiveBlocks::store(const double* field, Grid<double>& grid) const {
-  for (const Stretch& stretch : stretches_) {
+  for (const StoredSpan& stretch : stretches_) {
     for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
       const std::size_t col = (block - 1) * block_width;
       for (unsigned mask = masks_(stretch.row, block), cell = 0; mask != 0; mask >>= 1U, ++cell)

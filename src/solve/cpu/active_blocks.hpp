@@ -26,7 +26,7 @@ class CompactFields {
 };
 
 /// Sweeps that a pass makes at most.
-inline constexpr std::size_t sweeps_a_pass = 64;
+inline constexpr std::size_t max_sweeps_per_pass = 64;
 
 /// Which blocks of a plan fused sweeps read or write, and where they lie in memory: one after the
 /// other, row by row, without what is between. So the rows in flight are one piece of memory that
@@ -48,7 +48,7 @@ inline constexpr std::size_t sweeps_a_pass = 64;
 class ActiveBlocks {
  public:
   /// For these sweeps. Throws InputError if the plan has more cells than offsets can count.
-  void assign(const Grid<std::uint8_t>& interior, const Sweeps& sweeps);
+  void assign(const Grid<std::uint8_t>& interior, const SweepKernels& sweeps);
 
   /// Cells of a field.
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -56,7 +56,7 @@ class ActiveBlocks {
   [[nodiscard]] std::size_t processed_cells() const { return processed_; }
   [[nodiscard]] std::size_t fronts() const { return begin_.size() - 1; }
   /// The runs of the fronts from `first` to before `last`.
-  [[nodiscard]] Runs runs(std::size_t first, std::size_t last) const;
+  [[nodiscard]] BlockRuns runs(std::size_t first, std::size_t last) const;
 
   /// Makes `count` sweeps in groups of as many as are fused: calls sweep(number of the group's
   /// first sweep, runs, number of sweeps). The groups take turns, each with some fronts, at a
@@ -74,7 +74,7 @@ class ActiveBlocks {
 
  private:
   /// Stored blocks that follow each other in a row and in memory.
-  struct Stretch {
+  struct StoredSpan {
     std::uint32_t row;    ///< counted from the ring
     std::uint32_t block;  ///< the same
     std::uint32_t blocks;
@@ -87,8 +87,8 @@ class ActiveBlocks {
   Grid<std::uint8_t>
       masks_;  ///< of each block, the ring included: bit i says that cell i is interior
   Grid<std::uint32_t> cell_;  ///< where a stored block's first cell is
-  std::vector<Stretch> stretches_;
-  std::vector<Run> runs_;
+  std::vector<StoredSpan> stretches_;
+  std::vector<BlockRun> runs_;
   std::vector<std::uint32_t> begin_;  ///< front f has runs begin_[f] to begin_[f + 1]
   std::vector<std::uint32_t> words_;
   std::size_t size_ = 0;

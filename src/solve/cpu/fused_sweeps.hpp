@@ -17,10 +17,10 @@ constexpr int vectors = static_cast<int>(block_width) / Vector::lanes;
 
 /// Adds left and right neighbours along a row. They are shifted out of registers, as an unaligned
 /// load would read two cache lines.
-class Sides {
+class HorizontalSums {
  public:
-  Sides() = default;
-  [[gnu::always_inline]] explicit Sides(const double* cell)
+  HorizontalSums() = default;
+  [[gnu::always_inline]] explicit HorizontalSums(const double* cell)
       : here_(Vector::load(cell)), left_(Vector::left(Vector::load(cell - Vector::lanes), here_)) {}
 
   /// The cells themselves.
@@ -45,7 +45,7 @@ class JacobiStep {
  public:
   static constexpr bool in_place = false;
 
-  [[gnu::always_inline]] JacobiStep(const SweepFields& fields, const Run& /*run*/) {
+  [[gnu::always_inline]] JacobiStep(const SweepFields& fields, const BlockRun& /*run*/) {
     if constexpr (with_source) source_ = fields.source - fields.even;
   }
 
@@ -80,7 +80,7 @@ class ExpansionStep {
   static constexpr bool in_place = true;
 
   [[gnu::always_inline]] ExpansionStep(const ExpansionFields& fields, const TermShares& shares,
-                                       const Run& run)
+                                       const BlockRun& run)
       : sum_(fields.sum + run.cell[summed + 1]),
         growth_(fields.growth + run.cell[summed + 1]),
         factor_(fields.factor),
@@ -121,9 +121,10 @@ class ExpansionStep {
 ///
 /// Everything is inlined, so that what is an array here becomes registers.
 template <int levels, class Step>
-class Walk {
+class RunUpdater {
  public:
-  [[gnu::always_inline]] Walk(const SweepFields& fields, const Run& run, const Step& step)
+  [[gnu::always_inline]] RunUpdater(const SweepFields& fields, const BlockRun& run,
+                                    const Step& step)
       : start_(fields.start - fields.even), odd_(fields.odd - fields.even), step_(step) {
     // The compiler must not know what the three indices have in common: it would make nine row
     // pointers and an index of six pointers and three indices, and run out of registers.
@@ -131,7 +132,8 @@ class Walk {
 #pragma GCC unroll 6
     for (int row = 0; row < levels + 2; ++row) row_[row] = fields.even + run.cell[row];
 #pragma GCC unroll 4
-    for (int level = 0; level < levels; ++level) sides_[level] = Sides(from(level, level + 1));
+    for (int level = 0; level < levels; ++level)
+      sides_[level] = HorizontalSums(from(level, level + 1));
   }
 
   [[gnu::always_inline]] void masked(const std::uint32_t* word) {
@@ -147,7 +149,7 @@ class Walk {
   [[nodiscard]] const Step& step() const { return step_; }
 
  private:
-  /// Where a level reads in one of the run's rows, counted as in Run::cell.
+  /// Where a level reads in one of the run's rows, counted as in BlockRun::cell.
   [[nodiscard, gnu::always_inline]] const double* from(int level, int row) const {
     const bool is_start = level == 0 && !Step::in_place;
     return row_[row] + (is_start ? start_ : level % 2 == 0 ? even_ : odd_);
@@ -188,13 +190,13 @@ class Walk {
   std::ptrdiff_t start_;  ///< from a row of `even` to where the walk is in the field `start`
   std::ptrdiff_t odd_;    ///< the same for `odd`
   std::ptrdiff_t even_ = 0;
-  Sides sides_[levels];
+  HorizontalSums sides_[levels];
   Step step_;
 };
 
 /// Walks along all blocks of a run.
 template <class Walk>
-[[gnu::always_inline]] inline void walk_blocks(Walk& walk, const Run& run,
+[[gnu::always_inline]] inline void walk_blocks(Walk& walk, const BlockRun& run,
                                                const std::uint32_t* words) {
   const std::uint32_t* word = words + run.first_word;
   for (std::uint32_t part = 0; part < run.parts; ++part) {
@@ -211,11 +213,11 @@ template <class Walk>
 
 /// Returns the largest change if it is asked for, else 0.
 template <int levels, bool with_delta, bool with_source>
-double walk(const SweepFields& fields, const Runs& runs) {
+double walk(const SweepFields& fields, const BlockRuns& runs) {
   using Step = JacobiStep<with_delta, with_source>;
   Type largest{};
-  for (const Run* run = runs.begin; run != runs.end; ++run) {
-    Walk<levels, Step> walk(fields, *run, Step(fields, *run));
+  for (const BlockRun* run = runs.begin; run != runs.end; ++run) {
+    RunUpdater<levels, Step> walk(fields, *run, Step(fields, *run));
     walk_blocks(walk, *run, runs.words);
     if constexpr (with_delta) largest = Vector::larger(largest, walk.step().largest());
   }
@@ -223,7 +225,7 @@ double walk(const SweepFields& fields, const Runs& runs) {
 }
 
 template <bool with_source>
-void sweep(const SweepFields& fields, const Runs& runs, int levels) {
+void sweep(const SweepFields& fields, const BlockRuns& runs, int levels) {
   if (levels == fused_levels) {
     walk<fused_levels, false, with_source>(fields, runs);
   } else if (levels == 1) {
@@ -233,33 +235,33 @@ void sweep(const SweepFields& fields, const Runs& runs, int levels) {
   }
 }
 
-void any_sweep(const SweepFields& fields, const Runs& runs, int levels) {
+void any_sweep(const SweepFields& fields, const BlockRuns& runs, int levels) {
   fields.source != nullptr ? sweep<true>(fields, runs, levels) : sweep<false>(fields, runs, levels);
 }
 
-double sweep_with_delta(const SweepFields& fields, const Runs& runs) {
+double sweep_with_delta(const SweepFields& fields, const BlockRuns& runs) {
   return fields.source != nullptr ? walk<1, true, true>(fields, runs)
                                   : walk<1, true, false>(fields, runs);
 }
 
 template <bool with_sums>
-void expand(const ExpansionFields& fields, const Runs& runs, const TermShares& shares) {
+void expand(const ExpansionFields& fields, const BlockRuns& runs, const TermShares& shares) {
   using Step = ExpansionStep<with_sums>;
   // The first level reads the odd term and makes the even one.
   const SweepFields swapped{fields.odd, fields.even, fields.odd};
-  for (const Run* run = runs.begin; run != runs.end; ++run) {
-    Walk<fused_levels, Step> walk(swapped, *run, Step(fields, shares, *run));
+  for (const BlockRun* run = runs.begin; run != runs.end; ++run) {
+    RunUpdater<fused_levels, Step> walk(swapped, *run, Step(fields, shares, *run));
     walk_blocks(walk, *run, runs.words);
   }
 }
 
-void any_expand(const ExpansionFields& fields, const Runs& runs, const TermShares* shares) {
+void any_expand(const ExpansionFields& fields, const BlockRuns& runs, const TermShares* shares) {
   shares != nullptr ? expand<true>(fields, runs, *shares) : expand<false>(fields, runs, {});
 }
 
 /// Sums up lane by lane, and the lanes in the order of their cells, so that all instruction sets
 /// get the same bits.
-class NormsOfLanes {
+class LaneNorms {
  public:
   [[gnu::always_inline]] void add(int vector, Type value) {
     largest_[vector] = Vector::larger(largest_[vector], Vector::magnitude(value));
@@ -283,7 +285,7 @@ class NormsOfLanes {
 /// Calls visit(cell, value) for all vectors of a field, and returns its norms.
 template <class Visit>
 [[gnu::always_inline]] inline Norms norms_of(std::size_t cells, const double* of, Visit visit) {
-  NormsOfLanes found;
+  LaneNorms found;
   for (std::size_t cell = 0; cell < cells;) {
 #pragma GCC unroll 4
     for (int vector = 0; vector < vectors; ++vector, cell += Vector::lanes) {
@@ -325,8 +327,8 @@ std::int64_t add(std::int64_t rounds) {
 }
 
 /// All sweeps of this instruction set.
-constexpr Sweeps all_sweeps{fused_levels, any_sweep, sweep_with_delta, any_expand, norms,
-                            take,         add};
+constexpr SweepKernels all_sweeps{fused_levels, any_sweep, sweep_with_delta, any_expand, norms,
+                                  take,         add};
 
 }  // namespace
 }  // namespace wallheat

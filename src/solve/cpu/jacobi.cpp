@@ -4,8 +4,8 @@
 
 #include "solve/convergence.hpp"
 #include "solve/cpu/active_blocks.hpp"
+#include "solve/heat_source.hpp"
 #include "solve/isa.hpp"
-#include "solve/source.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
 
@@ -14,9 +14,9 @@ namespace {
 
 class JacobiSolver final : public Solver {
  public:
-  explicit JacobiSolver(Sweeps sweeps) : sweeps_(sweeps) {}
+  explicit JacobiSolver(SweepKernels sweeps) : sweeps_(sweeps) {}
 
-  std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+  std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                 const SolveControl& control) override {
     return solve_with_terms(plan, limits,
                             [&](const FloorPlan& transposed, const Grid<double>& terms) {
@@ -26,7 +26,7 @@ class JacobiSolver final : public Solver {
 
  private:
   std::optional<Solution> iterate(const FloorPlan& plan, const Grid<double>& terms,
-                                  const Limits& limits, const SolveControl& control) {
+                                  const SolveParameters& limits, const SolveControl& control) {
     const bool with_source = !terms.cells.empty();
     blocks_.assign(plan.interior, sweeps_);
     fields_.resize(with_source ? 4 : 3, blocks_.size());
@@ -40,16 +40,16 @@ class JacobiSolver final : public Solver {
     std::copy_n(current_, blocks_.size(), odd_);
     std::copy_n(current_, blocks_.size(), even_);
 
-    Convergence convergence = convergence_of(plan, terms, limits);
+    Convergence convergence = make_convergence(plan, terms, limits);
     while (!convergence.finished()) {
-      const std::int64_t window = convergence.window();
+      const std::int64_t window = convergence.sweeps_to_next_check();
       // From `current`, which is kept to go back to, to and fro between the other two. All sweeps
       // but the last are an odd number, so that it goes from `odd` to `even`.
       const double* from = current_;
       for (auto remaining = static_cast<std::size_t>(window - 1); remaining > 0;) {
-        const std::size_t count = std::min(remaining, sweeps_a_pass);
-        const bool made =
-            blocks_.pass(count, control.stop, [&](std::size_t first, const Runs& runs, int levels) {
+        const std::size_t count = std::min(remaining, max_sweeps_per_pass);
+        const bool made = blocks_.pass(
+            count, control.stop, [&](std::size_t first, const BlockRuns& runs, int levels) {
               sweeps_.sweep({first == 0 ? from : even_, odd_, even_, source}, runs, levels);
             });
         if (!made) return std::nullopt;
@@ -68,7 +68,7 @@ class JacobiSolver final : public Solver {
     }
     Solution result{plan.domain, convergence.iterations(), convergence.last_delta(),
                     convergence.converged()};
-    result.error_estimate = estimate_of_a_cell(convergence.error_estimate(), plan, limits.norm);
+    result.error_estimate = per_cell_estimate(convergence.error_estimate(), plan, limits.norm);
     blocks_.store(current_, result.field);
     return result;
   }
@@ -79,10 +79,10 @@ class JacobiSolver final : public Solver {
     before_ = after_ = Grid<double>(domain.rows, domain.cols);
     blocks_.store(from, before_);
     blocks_.store(even_, after_);
-    return distance_in_plan(after_, before_, is_transposed);
+    return l2_distance_in_plan_order(after_, before_, is_transposed);
   }
 
-  Sweeps sweeps_;
+  SweepKernels sweeps_;
   ActiveBlocks blocks_;
   CompactFields fields_;
   double* current_ = nullptr;
@@ -95,7 +95,7 @@ class JacobiSolver final : public Solver {
 }  // namespace
 
 std::unique_ptr<Solver> make_jacobi_solver(Isa isa) {
-  return std::make_unique<JacobiSolver>(loops_for(isa).sweeps);
+  return std::make_unique<JacobiSolver>(kernels_for(isa).sweeps);
 }
 
 }  // namespace wallheat

@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/interior_values.hpp"
-#include "solve/source.hpp"
+#include "core/cell_statistics.hpp"
+#include "solve/heat_source.hpp"
 #include "solve/stencil.hpp"
 #include "wallheat/solver.hpp"
 
@@ -15,7 +15,8 @@ namespace {
 double estimate_of_others(Convergence convergence, const std::vector<double>& deltas) {
   while (!convergence.finished() && convergence.iterations() < std::ssize(deltas)) {
     // The window in which the iteration ended is gone through once more, a sweep at a time.
-    const auto last = static_cast<std::size_t>(convergence.iterations() + convergence.window() - 1);
+    const auto last =
+        static_cast<std::size_t>(convergence.iterations() + convergence.sweeps_to_next_check() - 1);
     (void)convergence.accept(last < deltas.size() ? deltas[last]
                                                   : std::numeric_limits<double>::quiet_NaN());
   }
@@ -24,7 +25,7 @@ double estimate_of_others(Convergence convergence, const std::vector<double>& de
 
 class ReferenceSolver final : public Solver {
  public:
-  std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+  std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                 const SolveControl& control) override {
     const std::size_t rows = plan.domain.rows;
     const std::size_t cols = plan.domain.cols;
@@ -43,13 +44,13 @@ class ReferenceSolver final : public Solver {
           const double right = value_or_zero(field, row, col + 1);
           const double up = value_or_zero(field, row - 1, col);
           const double down = value_or_zero(field, row + 1, col);
-          next(row, col) = plan.has_source()
+          next(row, col) = plan.has_heat_source()
                                ? updated_with_source(left, right, up, down, terms(row, col))
                                : updated(left, right, up, down);
-          delta = larger(delta, std::abs(next(row, col) - field(row, col)));
+          delta = nan_max(delta, std::abs(next(row, col) - field(row, col)));
         }
       }
-      if (limits.norm == Norm::l2) delta = distance(next, field);
+      if (limits.norm == Norm::l2) delta = l2_distance(next, field);
       std::swap(field.cells, next.cells);
       ++result.iterations;
       result.last_delta = delta;
@@ -59,8 +60,8 @@ class ReferenceSolver final : public Solver {
       if (control.progress && result.iterations % report_interval == 0)
         control.progress(result.iterations, delta);
     }
-    result.error_estimate = estimate_of_a_cell(
-        estimate_of_others(convergence_of(plan, terms, limits), deltas), plan, limits.norm);
+    result.error_estimate = per_cell_estimate(
+        estimate_of_others(make_convergence(plan, terms, limits), deltas), plan, limits.norm);
     return result;
   }
 };

@@ -14,30 +14,30 @@ namespace wallheat {
 inline constexpr std::size_t block_width = 8;
 
 /// Most sweeps that are fused, each of them a level. ActiveBlocks says how.
-inline constexpr int most_levels = 4;
+inline constexpr int max_fused_sweeps = 4;
 
 /// Neighbouring blocks that a front f of fused sweeps updates. They are listed in words, part by
 /// part: a head word, then a word for each masked block, whose byte k is the mask of level k.
-struct Run {
+struct BlockRun {
   /// Where its first block is in rows f + 1, f, ..., f - levels, counted in cells of a field. The
   /// blocks left and right of the run are stored beside it.
-  std::uint32_t cell[most_levels + 2];
+  std::uint32_t cell[max_fused_sweeps + 2];
   std::uint32_t first_word;
   std::uint32_t parts;  ///< each: masked blocks, then full ones; all cells of these are interior
 };
 
 /// The numbers of blocks in the head word of a part.
-constexpr std::uint32_t most_blocks = 0xffff;
+constexpr std::uint32_t max_blocks = 0xffff;
 constexpr std::uint32_t head_word(std::uint32_t masked, std::uint32_t full) {
   return masked | full << 16U;
 }
-constexpr std::uint32_t masked_blocks(std::uint32_t head) { return head & most_blocks; }
+constexpr std::uint32_t masked_blocks(std::uint32_t head) { return head & max_blocks; }
 constexpr std::uint32_t full_blocks(std::uint32_t head) { return head >> 16U; }
 
 /// The runs of one front after the other.
-struct Runs {
-  const Run* begin;
-  const Run* end;
+struct BlockRuns {
+  const BlockRun* begin;
+  const BlockRun* end;
   const std::uint32_t* words;
 };
 
@@ -76,22 +76,22 @@ struct Norms {
 
 /// The sweeps of one instruction set. Each writes whole blocks: interior cells get a new value, the
 /// others the old one.
-struct Sweeps {
+struct SweepKernels {
   int levels;  ///< sweeps that are fused, an even number
   /// Makes 1, levels - 1 or `levels` sweeps along the runs.
-  void (*sweep)(const SweepFields& fields, const Runs& runs, int levels);
+  void (*sweep)(const SweepFields& fields, const BlockRuns& runs, int levels);
   /// Makes one sweep from `start` to `odd` and returns the largest |new - old|; NaN if one is NaN.
-  double (*sweep_with_delta)(const SweepFields& fields, const Runs& runs);
+  double (*sweep_with_delta)(const SweepFields& fields, const BlockRuns& runs);
   /// Makes `levels` terms y[j + 1] = factor N y[j] - y[j - 1], the first of them an even one; N f
   /// is the sum of a cell's neighbours in f. If `shares` is not null, adds their parts of the
   /// last two even terms to the sum and to the growth.
-  void (*expand)(const ExpansionFields& fields, const Runs& runs, const TermShares* shares);
+  void (*expand)(const ExpansionFields& fields, const BlockRuns& runs, const TermShares* shares);
 
   // Those that follow go over all stored cells, a multiple of block_width.
 
   Norms (*norms)(std::size_t cells, const double* of);
   /// Makes the iteration whose change is `next`: field += next, change = next. Returns its norms.
-  Norms (*take)(std::size_t cells, const double* next, double* change, double* field);
+  Norms (*apply_change)(std::size_t cells, const double* next, double* change, double* field);
 
   /// Makes nothing but additions, in independent chains; returns how many numbers were added.
   std::int64_t (*add)(std::int64_t rounds);

@@ -9,8 +9,8 @@
 #include "solve/convergence.hpp"
 #include "solve/cpu/active_blocks.hpp"
 #include "solve/fastforward/power_expansion.hpp"
+#include "solve/heat_source.hpp"
 #include "solve/isa.hpp"
-#include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/error_bound.hpp"
 
@@ -65,18 +65,18 @@ constexpr std::int64_t last_sweeps = 32;
 constexpr double left_out_of_tolerance = 1e-6;
 constexpr double left_out_of_largest = 3e-12;
 /// What is promised of the last delta, in parts of the largest temperature.
-constexpr double largest_doubt = 4e-10;
+constexpr double max_decision_error = 4e-10;
 /// Beyond, squares over- or underflow.
-constexpr double least_temperature = 1e-100;
+constexpr double min_temperature = 1e-100;
 constexpr double highest_temperature = 1e100;
 
 constexpr double half_epsilon = std::numeric_limits<double>::epsilon() / 2;
 
 class FastForwardSolver final : public Solver {
  public:
-  explicit FastForwardSolver(Isa isa) : loops_(loops_for(isa)), exact_(make_jacobi_solver(isa)) {}
+  explicit FastForwardSolver(Isa isa) : loops_(kernels_for(isa)), exact_(make_jacobi_solver(isa)) {}
 
-  std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+  std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                 const SolveControl& control) override {
     auto solution = try_to_jump(plan, limits, control);
     // Room for the next plan's gradients, which do not outlive find_decay(): the peak is not both.
@@ -91,18 +91,18 @@ class FastForwardSolver final : public Solver {
  private:
   /// Returns nothing if it is not worth it, if the end cannot be proven, or if a stop was
   /// requested.
-  std::optional<Solution> try_to_jump(const FloorPlan& plan, const Limits& limits,
+  std::optional<Solution> try_to_jump(const FloorPlan& plan, const SolveParameters& limits,
                                       const SolveControl& control) {
     if (limits.norm != Norm::max || limits.max_iterations < worth_it) return std::nullopt;
     const Grid<double> terms = source_terms(plan, limits);
-    const double largest = largest_iterate(plan, terms);
-    if (!(largest > least_temperature && largest < highest_temperature)) return std::nullopt;
+    const double largest = iterate_magnitude_bound(plan, terms);
+    if (!(largest > min_temperature && largest < highest_temperature)) return std::nullopt;
     limits_ = limits;
     control_ = &control;
     left_out_ = left_out_of_largest * largest;
     if (limits.tolerance > 0)
       left_out_ = std::min(left_out_, left_out_of_tolerance * limits.tolerance);
-    rounding_ = (plan.has_source() ? 3.25 : 2.25) * half_epsilon * largest;
+    rounding_ = (plan.has_heat_source() ? 3.25 : 2.25) * half_epsilon * largest;
     const double decay = find_decay(plan.interior);
     // Most of the largest value is about the distance from the steady state at the start.
     const double estimate = std::min(std::log(0.6 * largest * decay / limits.tolerance) / decay,
@@ -110,17 +110,17 @@ class FastForwardSolver final : public Solver {
     if (!(std::isfinite(inverse_norm_) && estimate >= worth_it)) return std::nullopt;
     // Deltas near the end are `tolerance * decay` apart.
     if (estimate < static_cast<double>(limits.max_iterations) &&
-        limits.tolerance * decay < 2 * doubt(0, limits.max_iterations))
+        limits.tolerance * decay < 2 * decision_error(0, limits.max_iterations))
       return std::nullopt;
     begin(plan, terms);
     go_to_end(estimate);
-    if (in_doubt_ || control.stop.stop_requested() ||
-        !(doubt(error_, iterations_) <= largest_doubt * largest))
+    if (is_uncertain_ || control.stop.stop_requested() ||
+        !(decision_error(error_, iterations_) <= max_decision_error * largest))
       return std::nullopt;
     Solution result{plan.domain, iterations_, delta_, delta_ < limits.tolerance};
     blocks_.store(field_, result.field);
-    result.error_estimate = error_by_decay(delta_, delta_after_two(change_), -2);
-    result.uncertainty = uncertainty_of_jumps * largest;
+    result.error_estimate = estimate_error(delta_, delta_after_two(change_), -2);
+    result.uncertainty = jump_uncertainty * largest;
     result.sweeps = static_cast<double>(made_);
     return result;
   }
@@ -131,7 +131,7 @@ class FastForwardSolver final : public Solver {
     const FlushSubnormals flush;
     ConjugateGradients gradients(loops_.steady);
     gradients.assign(interior);
-    gradients.solve_for_ones([&](const auto&) { return control_->stop.stop_requested(); });
+    gradients.solve_bound_function([&](const auto&) { return control_->stop.stop_requested(); });
     const ConjugateGradients::Measured w = gradients.measure();
     inverse_norm_ = 4 * error_per_residual(w.x, w.residual);
     constexpr double of_rooms = 1.35;  // of the eigenvalue, max(w) and 1 / 4 the product, about
@@ -156,7 +156,7 @@ class FastForwardSolver final : public Solver {
       change_[cell] = sum_[cell] - field_[cell];
       field_[cell] = sum_[cell];
     }
-    in_doubt_ = false;
+    is_uncertain_ = false;
     error_ = 0;
     made_ = 1;
     iterations_ = 0;
@@ -169,18 +169,19 @@ class FastForwardSolver final : public Solver {
     delta_ = change.largest;
     length_ = std::sqrt(change.squares);
     if (limits_.tolerance > 0)
-      in_doubt_ = in_doubt_ || !(std::abs(delta_ - limits_.tolerance) > doubt(error_, iterations_));
+      is_uncertain_ = is_uncertain_ ||
+                      !(std::abs(delta_ - limits_.tolerance) > decision_error(error_, iterations_));
   }
 
   /// How far a delta may be from the one that Jacobi computes at this iteration, with a change that
   /// may be wrong by `error`. The first change counts like two iterations; its own subtractions
   /// are less than another.
-  [[nodiscard]] double doubt(double error, std::int64_t iterations) const {
+  [[nodiscard]] double decision_error(double error, std::int64_t iterations) const {
     return error + 2 * rounding_ * (std::min(static_cast<double>(iterations), inverse_norm_) + 3);
   }
 
   [[nodiscard]] bool ended() const {
-    return delta_ < limits_.tolerance || iterations_ >= limits_.max_iterations || in_doubt_ ||
+    return delta_ < limits_.tolerance || iterations_ >= limits_.max_iterations || is_uncertain_ ||
            control_->stop.stop_requested();
   }
 
@@ -226,7 +227,7 @@ class FastForwardSolver final : public Solver {
       last_but_one = std::exchange(last, delta_);
       error_ += 3 * half_epsilon * length_;
       step(change_, even_);
-      note(1, loops_.sweeps.take(blocks_.size(), even_, change_, field_));
+      note(1, loops_.sweeps.apply_change(blocks_.size(), even_, change_, field_));
       ++made_;
       report();
     }
@@ -250,7 +251,7 @@ class FastForwardSolver final : public Solver {
       if (control_->stop.stop_requested()) return;
       const Norms found = loops_.sweeps.norms(blocks_.size(), sum_);
       if (limits_.tolerance == 0 ||
-          found.largest >= limits_.tolerance + doubt(error, iterations_ + count)) {
+          found.largest >= limits_.tolerance + decision_error(error, iterations_ + count)) {
         step(growth_, even_);
         for (std::size_t cell = 0; cell < blocks_.size(); ++cell) {
           field_[cell] += (growth_[cell] + even_[cell]) + (sum_[cell] - change_[cell]);
@@ -279,7 +280,7 @@ class FastForwardSolver final : public Solver {
     std::vector<double>& growth = expansion.growth;
     const std::size_t terms = 2 * power.size() - 1;
     // Each set of four levels makes two even terms, which are added to the sums together.
-    const std::size_t made = (terms + most_levels - 2) / most_levels * most_levels;
+    const std::size_t made = (terms + max_fused_sweeps - 2) / max_fused_sweeps * max_fused_sweeps;
     power.resize(made / 2 + 1);
     growth.resize(made / 2 + 1);
     step(change_, odd_);
@@ -290,14 +291,14 @@ class FastForwardSolver final : public Solver {
       odd_[cell] *= stretch;
     }
     const ExpansionFields fields{even_, odd_, sum_, growth_, 0.5 * stretch};
-    for (std::size_t first = 0; first < made; first += sweeps_a_pass) {
-      const std::size_t in_pass = std::min(sweeps_a_pass, made - first);
+    for (std::size_t first = 0; first < made; first += max_sweeps_per_pass) {
+      const std::size_t in_pass = std::min(max_sweeps_per_pass, made - first);
       const bool passed = blocks_.pass(
-          in_pass, control_->stop, [&](std::size_t number, const Runs& runs, int levels) {
+          in_pass, control_->stop, [&](std::size_t number, const BlockRuns& runs, int levels) {
             const std::size_t term = first + number + static_cast<std::size_t>(levels);
             const std::size_t even = term / 2;
             const TermShares shares{power[even - 1], power[even], growth[even - 1], growth[even]};
-            loops_.sweeps.expand(fields, runs, term % most_levels == 0 ? &shares : nullptr);
+            loops_.sweeps.expand(fields, runs, term % max_fused_sweeps == 0 ? &shares : nullptr);
           });
       if (!passed) break;
       report();
@@ -305,13 +306,13 @@ class FastForwardSolver final : public Solver {
     made_ += static_cast<std::int64_t>(made) + 2;
     const double rounding =
         half_epsilon * (4 * static_cast<double>(count) + 6 * static_cast<double>(terms));
-    return (expansion.damping + expansion.left_out) * error_ +
-           (expansion.left_out + expansion.damping * rounding) * length_;
+    return (expansion.damping + expansion.truncation_error) * error_ +
+           (expansion.truncation_error + expansion.damping * rounding) * length_;
   }
 
-  Loops loops_;
+  IsaKernels loops_;
   std::unique_ptr<Solver> exact_;
-  Limits limits_;
+  SolveParameters limits_;
   const SolveControl* control_ = nullptr;
   double left_out_ = 0;      ///< of a change by an expansion, in the 2-norm
   double rounding_ = 0;      ///< of one of Jacobi's iterates
@@ -332,7 +333,7 @@ class FastForwardSolver final : public Solver {
   double delta_ = 0;
   double length_ = 0;  ///< the 2-norm of the change
   double error_ = 0;   ///< the 2-norm by which it may be wrong
-  bool in_doubt_ = false;
+  bool is_uncertain_ = false;
 };
 
 }  // namespace

@@ -27,9 +27,9 @@ double power_of(double base, std::int64_t exponent) {
 
 }  // namespace
 
-PowerExpansion power_expansion(std::int64_t count, double stretch, double tail) {
+PowerExpansion power_expansion(std::int64_t count, double spectrum_scale, double tail) {
   PowerExpansion result;
-  result.damping = 1 / power_of(stretch, count);
+  result.damping = 1 / power_of(spectrum_scale, count);
   // Relative to the first, each follows from the one before: binomial(count, (count - j) / 2), of
   // which that at j = 0 counts once and the others for either side.
   constexpr double negligible = 1e-100;
@@ -46,8 +46,8 @@ PowerExpansion power_expansion(std::int64_t count, double stretch, double tail) 
   // With x = z / stretch, (1 - x^2) G = 1 - P in the T_j(z), of which z^2 T_j is (T_{j+2} + 2 T_j +
   // T_{j-2}) / 4: each coefficient of G follows from the two behind it. Their differences only
   // grow.
-  const double square = stretch * stretch;
-  const double loss = 4 * (stretch - 1) * (stretch + 1);
+  const double square = spectrum_scale * spectrum_scale;
+  const double loss = 4 * (spectrum_scale - 1) * (spectrum_scale + 1);
   std::vector<double>& growth = result.growth;
   growth.assign(power.size() + 1, 0);
   double difference = 0;
@@ -65,7 +65,7 @@ PowerExpansion power_expansion(std::int64_t count, double stretch, double tail) 
     const double left_out = more + (growth[last - 1] + growth[last]) / (4 * square);
     if (left_out > tail) break;
     beyond = more;
-    result.left_out = left_out;
+    result.truncation_error = left_out;
     --last;
   }
   power.resize(last + 2);

@@ -23,7 +23,7 @@ void check_allocation(cudaError_t status, const char* doing) {
 
 class CudaStream final : public Stream {
  public:
-  CudaStream(int ordinal, const Capacity& capacity, std::shared_ptr<SharedByStreams> shared)
+  CudaStream(int ordinal, const DeviceLimits& capacity, std::shared_ptr<DeviceState> shared)
       : ordinal_(ordinal), capacity_(capacity), shared_(std::move(shared)) {
     select();
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
@@ -36,7 +36,7 @@ class CudaStream final : public Stream {
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
 
-  [[nodiscard]] const Capacity& capacity() const override { return capacity_; }
+  [[nodiscard]] const DeviceLimits& capacity() const override { return capacity_; }
 
   [[nodiscard]] Memory device_memory(std::size_t bytes) override {
     select();
@@ -67,11 +67,11 @@ class CudaStream final : public Stream {
     check(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
   }
 
-  void run_cluster(int blocks, int threads, const ResidentPlan& plan) override {
+  void run_cluster(int blocks, int threads, const ClusterKernelArgs& plan) override {
     select();
     check(launch_cluster_kernel(blocks, threads, plan, stream_), "starting the cluster kernel");
   }
-  void run_streaming(std::size_t regions, const StreamedPlan& plan,
+  void run_streaming(std::size_t regions, const StreamingKernelArgs& plan,
                      unsigned long long* largest_change) override {
     select();
     check(launch_streaming_kernel(regions, plan, largest_change, stream_),
@@ -79,25 +79,25 @@ class CudaStream final : public Stream {
   }
 
   void wait() override {
-    if (shared_->is_silent) throw DeviceSilent("the GPU does not answer any more");
+    if (shared_->has_timed_out) throw DeviceTimeout("the GPU does not answer any more");
     const auto start = std::chrono::steady_clock::now();
     try {
-      await_work([this] { return is_done(); },
-                 [](double seconds) { std::this_thread::sleep_for(Seconds(seconds)); },
-                 "solving a plan");
-    } catch (const DeviceSilent&) {
-      shared_->is_silent = true;
+      poll_until_done([this] { return is_done(); },
+                      [](double seconds) { std::this_thread::sleep_for(Seconds(seconds)); },
+                      "solving a plan");
+    } catch (const DeviceTimeout&) {
+      shared_->has_timed_out = true;
       throw;
     }
     waited_s_ += Seconds(std::chrono::steady_clock::now() - start).count();
   }
 
-  void mark(Moment moment) override {
+  void mark(TimingPoint moment) override {
     if (moment == begun) waited_s_ = 0;
     check(cudaEventRecord(events_[moment], stream_), "measuring");
   }
   [[nodiscard]] GpuPlanTimes times() override {
-    const auto seconds_from = [this](Moment first) {
+    const auto seconds_from = [this](TimingPoint first) {
       float milliseconds = 0;
       check(cudaEventElapsedTime(&milliseconds, events_[first], events_[first + 1]), "measuring");
       return milliseconds * 1e-3;
@@ -122,13 +122,13 @@ class CudaStream final : public Stream {
 
   [[nodiscard]] Memory owned(void* memory, cudaError_t (*release)(void*)) const {
     return {static_cast<std::byte*>(memory), [shared = shared_, release](std::byte* taken) {
-              if (!shared->is_silent) (void)release(taken);
+              if (!shared->has_timed_out) (void)release(taken);
             }};
   }
 
   int ordinal_;
-  Capacity capacity_;
-  std::shared_ptr<SharedByStreams> shared_;
+  DeviceLimits capacity_;
+  std::shared_ptr<DeviceState> shared_;
   std::int32_t number_ = shared_->streams++;
   cudaStream_t stream_ = nullptr;
   std::array<cudaEvent_t, moments> events_{};
@@ -142,8 +142,8 @@ void check(cudaError_t status, const std::string& doing) {
   throw DeviceFault("the GPU failed at " + doing + ": " + cudaGetErrorString(status));
 }
 
-std::unique_ptr<Stream> make_cuda_stream(int ordinal, const Capacity& capacity,
-                                         std::shared_ptr<SharedByStreams> shared) {
+std::unique_ptr<Stream> make_cuda_stream(int ordinal, const DeviceLimits& capacity,
+                                         std::shared_ptr<DeviceState> shared) {
   return std::make_unique<CudaStream>(ordinal, capacity, std::move(shared));
 }
 

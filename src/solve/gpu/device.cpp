@@ -29,7 +29,7 @@ std::size_t gpu_queues() {
   return number < 1 ? default_queues : static_cast<std::size_t>(std::min(number, most));
 }
 
-std::size_t plans_in_flight(int multiprocessors, std::size_t queues) {
+std::size_t max_plans_in_flight(int multiprocessors, std::size_t queues) {
   // A plan of 512 x 512 cells takes some 6 multiprocessors. For each that is solved, one is being
   // read and one summarised.
   constexpr int multiprocessors_a_plan = 6;
@@ -39,15 +39,15 @@ std::size_t plans_in_flight(int multiprocessors, std::size_t queues) {
 
 namespace gpu {
 
-void await_work(const std::function<bool()>& is_done, const std::function<void(double)>& sleep,
-                const std::string& doing) {
+void poll_until_done(const std::function<bool()>& is_done, const std::function<void(double)>& sleep,
+                     const std::string& doing) {
   constexpr double shortest_s = 50e-6;
   constexpr double longest_s = 1e-3;
   double waited_s = 0;
   while (!is_done()) {
-    if (waited_s >= longest_silence_s)
-      throw DeviceSilent("the GPU has not answered for " +
-                         std::to_string(static_cast<int>(longest_silence_s)) + " s at " + doing);
+    if (waited_s >= device_timeout_s)
+      throw DeviceTimeout("the GPU has not answered for " +
+                          std::to_string(static_cast<int>(device_timeout_s)) + " s at " + doing);
     const double pause_s = std::clamp(waited_s / 8, shortest_s, longest_s);
     sleep(pause_s);
     waited_s += pause_s;
@@ -62,10 +62,10 @@ namespace {
 
 /// Throws DeviceFault if an answer has not the reference's bits. The first limits end in long
 /// windows, the second within a window, so that the solver must go back to the field before.
-void prove(Solver& solver, const std::vector<FloorPlan>& plans) {
+void verify_kernel(Solver& solver, const std::vector<FloorPlan>& plans) {
   const auto reference = make_reference_solver();
   for (const FloorPlan& plan : plans) {
-    for (const Limits& limits : {Limits{1e-4, 250}, Limits{1.0, 250}}) {
+    for (const SolveParameters& limits : {SolveParameters{1e-4, 250}, SolveParameters{1.0, 250}}) {
       const auto found = solver.solve(plan, limits, {});
       if (!found || !same_bits(*found, *reference->solve(plan, limits, {})))
         throw DeviceFault("it does not solve a known plan to the bits of the reference");
@@ -82,14 +82,14 @@ FloorPlan with_source(FloorPlan plan) {
 
 }  // namespace
 
-Kernel proven_kernel(const std::function<std::unique_ptr<Solver>(Kernel)>& make_solver,
-                     const std::function<void(const std::string&)>& warn) {
+Kernel select_verified_kernel(const std::function<std::unique_ptr<Solver>(Kernel)>& make_solver,
+                              const std::function<void(const std::string&)>& warn) {
   // The fault of a device that still answers; empty if it has none.
   const auto fault_of = [&](Kernel kernel, const std::vector<FloorPlan>& plans) -> std::string {
     try {
-      prove(*make_solver(kernel), plans);
+      verify_kernel(*make_solver(kernel), plans);
       return {};
-    } catch (const DeviceSilent&) {
+    } catch (const DeviceTimeout&) {
       throw;
     } catch (const DeviceFault& fault) {
       return fault.what();
@@ -103,7 +103,7 @@ Kernel proven_kernel(const std::function<std::unique_ptr<Solver>(Kernel)>& make_
   if (fault.empty()) return Kernel::cluster;
   warn("the GPU's cluster kernel is not used: " + fault);
   // A fault that stays on the device is reported by every further call.
-  prove(*make_solver(Kernel::streaming), {of_one_block});
+  verify_kernel(*make_solver(Kernel::streaming), {of_one_block});
   return Kernel::streaming;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/gpu_figures.hpp"
+#include "core/gpu_stats.hpp"
 #include "core/machine.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/solver.hpp"
@@ -32,7 +32,7 @@ void use_all_gpu_queues();
 
 /// How many plans of the usual size keep a GPU busy, those being read and summarised included: but
 /// no more than it has queues.
-[[nodiscard]] std::size_t plans_in_flight(int multiprocessors, std::size_t queues);
+[[nodiscard]] std::size_t max_plans_in_flight(int multiprocessors, std::size_t queues);
 
 /// Looks for GPUs without taking memory or a context on any of them. Never throws for want of a
 /// driver or a device: `reason` names it.
@@ -64,7 +64,7 @@ struct DeviceFault : RunError {
 };
 
 /// A device has stopped answering: what asks it for anything more may wait for ever.
-struct DeviceSilent : DeviceFault {
+struct DeviceTimeout : DeviceFault {
   using DeviceFault::DeviceFault;
 };
 

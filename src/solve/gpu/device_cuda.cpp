@@ -52,7 +52,7 @@ Description describe(int ordinal) {
   if (answer != cudaSuccess)
     return {{}, "GPU " + std::to_string(ordinal) + ": " + cudaGetErrorString(answer)};
   const int capability = properties.major * 10 + properties.minor;
-  if (const int oldest = gpu::oldest_gpu(); capability < oldest)
+  if (const int oldest = gpu::min_compute_capability(); capability < oldest)
     return {{},
             std::string(properties.name) + " has compute capability " +
                 std::to_string(properties.major) + "." + std::to_string(properties.minor) +
@@ -79,22 +79,23 @@ class CudaDevice final : public gpu::DeviceWithKernels {
                "its start");
     gpu::check(cudaSetDevice(ordinal), "its start");
     capacity_ = gpu::prepare_kernels();
-    proven_ = gpu::proven_kernel([this](gpu::Kernel kernel) { return make_solver(kernel); }, warn);
+    proven_ = gpu::select_verified_kernel(
+        [this](gpu::Kernel kernel) { return make_solver(kernel); }, warn);
   }
 
-  [[nodiscard]] bool has_clusters() const override { return capacity_.most_blocks > 0; }
+  [[nodiscard]] bool has_clusters() const override { return capacity_.max_cluster_blocks > 0; }
   [[nodiscard]] std::unique_ptr<GpuSolver> make_solver() override { return make_solver(proven_); }
   [[nodiscard]] std::unique_ptr<GpuSolver> make_solver(gpu::Kernel kernel) override {
     return gpu::make_gpu_solver(gpu::make_cuda_stream(ordinal_, capacity_, shared_), kernel);
   }
   [[nodiscard]] std::size_t plans_at_once() const override {
-    return plans_in_flight(capacity_.multiprocessors, gpu_queues());
+    return max_plans_in_flight(capacity_.multiprocessors, gpu_queues());
   }
 
  private:
   int ordinal_;
-  gpu::Capacity capacity_;
-  std::shared_ptr<gpu::SharedByStreams> shared_ = std::make_shared<gpu::SharedByStreams>();
+  gpu::DeviceLimits capacity_;
+  std::shared_ptr<gpu::DeviceState> shared_ = std::make_shared<gpu::DeviceState>();
   gpu::Kernel proven_ = gpu::Kernel::streaming;
 };
 

@@ -11,8 +11,8 @@
 namespace wallheat::gpu {
 
 /// A tile is what one thread holds in its registers: a few rows by a few columns of cells, both
-/// even. Each sweep it takes the facing edges of its four neighbours from its inbox and gives its
-/// own new edges into theirs. An inbox holds pairs: what came from the left and the right (top to
+/// even. Each sweep it takes the facing edges of its four neighbours from its halo and gives its
+/// own new edges into theirs. An halo holds pairs: what came from the left and the right (top to
 /// bottom), from above and from below (left to right), each from a place on.
 struct TileShape {
   int rows = 0;
@@ -23,7 +23,7 @@ struct TileShape {
   [[nodiscard]] constexpr int from_right() const { return rows / 2; }
   [[nodiscard]] constexpr int from_up() const { return rows; }
   [[nodiscard]] constexpr int from_down() const { return rows + cols / 2; }
-  [[nodiscard]] constexpr int inbox_pairs() const { return rows + cols; }
+  [[nodiscard]] constexpr int halo_pairs() const { return rows + cols; }
   bool operator==(const TileShape&) const = default;
 };
 
@@ -53,34 +53,36 @@ constexpr int warp_threads = 32;
 /// The threads of a cluster's block at most. Two such blocks share a multiprocessor, and take
 /// nearly all of its registers: while one plan's threads wait, another's compute.
 constexpr int cluster_threads = 128;
-constexpr int most_blocks_of_a_cluster = 16;
+constexpr int max_cluster_blocks = 16;
 
 /// A plan for a cluster. Slot s is thread s % threads of block s / threads. Arrays have an entry
 /// for each slot, those without a tile included.
-struct ResidentPlan {
-  double* cells = nullptr;        ///< (slots, cells of a tile), °C; the start, then the answer
-  const Pair* inboxes = nullptr;  ///< (slots, inbox_pairs): fixed edges, and others
+struct ClusterKernelArgs {
+  double* cells = nullptr;      ///< (slots, cells of a tile), °C; the start, then the answer
+  const Pair* halos = nullptr;  ///< (slots, halo_pairs): fixed edges, and others
   const CellMask* interior = nullptr;        ///< (slots)
   const std::int32_t* neighbours = nullptr;  ///< (slots, sides): slots, or no_tile
-  double* kept = nullptr;                    ///< (cells of a tile, slots): a field to go back to
+  double* rollback_cells = nullptr;          ///< (cells of a tile, slots): a field to go back to
   std::int32_t slots = 0;
   Convergence* convergence = nullptr;  ///< in and out
   std::int64_t sweeps = 0;  ///< stop after this number or soon after, to be started again
 };
 
-/// A streaming block's region of tiles, one a thread. The inboxes take the 48 KiB that a block has
+/// A streaming block's region of tiles, one a thread. The halos take the 48 KiB that a block has
 /// everywhere. Larger regions have a smaller rim, but no other block computes while one loads or
 /// waits.
 constexpr int region_rows = 8;
 constexpr int region_cols = 16;
 constexpr int region_threads = region_rows * region_cols;
-constexpr int most_sweeps = 8;  ///< of one launch; so many cells of the rim get wrong
-constexpr int rim_rows = most_sweeps / streamed_tile.rows;  ///< tiles that are not stored
-constexpr int rim_cols = most_sweeps / streamed_tile.cols;
-static_assert(most_sweeps % streamed_tile.rows == 0 && most_sweeps % streamed_tile.cols == 0);
+constexpr int max_sweeps_per_launch = 8;  ///< of one launch; so many cells of the rim get wrong
+constexpr int halo_tile_rows =
+    max_sweeps_per_launch / streamed_tile.rows;  ///< tiles that are not stored
+constexpr int halo_tile_cols = max_sweeps_per_launch / streamed_tile.cols;
+static_assert(max_sweeps_per_launch % streamed_tile.rows == 0 &&
+              max_sweeps_per_launch % streamed_tile.cols == 0);
 
 /// A field in device memory, padded to whole tiles.
-struct StreamedPlan {
+struct StreamingKernelArgs {
   std::int32_t tile_rows_count = 0;  ///< shape of the grid of tiles
   std::int32_t tile_cols_count = 0;
   const CellMask* interior = nullptr;  ///< (tile_rows_count, tile_cols_count)
@@ -90,7 +92,7 @@ struct StreamedPlan {
   const double* from = nullptr;
   const double* terms = nullptr;  ///< of a source (source_terms), the same shape, or none
   double* to = nullptr;           ///< the same shape; only tiles with interior cells are written
-  std::int32_t sweeps = 0;        ///< from 1 to most_sweeps
+  std::int32_t sweeps = 0;        ///< from 1 to max_sweeps_per_launch
 };
 
 }  // namespace wallheat::gpu

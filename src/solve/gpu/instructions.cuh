@@ -51,7 +51,7 @@ __device__ inline void make_mbarrier(SharedAddress place) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" : : "r"(place) : "memory");
 }
 /// Those that this thread made, to the other blocks that it then syncs with.
-__device__ inline void show_mbarriers() {
+__device__ inline void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
 }
 /// One thread tells how many bytes come in this phase.
@@ -79,7 +79,7 @@ __device__ inline bool have_arrived(SharedAddress mbarrier, std::uint32_t parity
 /// Stores a pair in another block, whose mbarrier is to count it. NVIDIA documents that a thread
 /// which has waited for the mbarrier sees the store (complete_tx releases, try_wait acquires), not
 /// that it comes after what this thread has read before: see ClusterThread::give().
-__device__ inline void store_later(SharedAddress to, Pair pair, SharedAddress mbarrier) {
+__device__ inline void store_async(SharedAddress to, Pair pair, SharedAddress mbarrier) {
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, [%3];"
                :
                : "r"(to), "d"(pair.first), "d"(pair.second), "r"(mbarrier)
@@ -88,7 +88,7 @@ __device__ inline void store_later(SharedAddress to, Pair pair, SharedAddress mb
 
 /// The same number, as if it were new: of one that stays a compiler works out all that follows from
 /// it before a loop, and has no registers for that.
-__device__ inline std::ptrdiff_t renewed(std::ptrdiff_t number) {
+__device__ inline std::ptrdiff_t opaque_copy(std::ptrdiff_t number) {
   asm volatile("" : "+l"(number));
   return number;
 }

@@ -55,7 +55,7 @@ int prepare_cluster_kernel() {
   allow(cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
   allow(cudaFuncAttributeNonPortableClusterSizeAllowed, 1);  // more than 8 blocks, if it has them
   int blocks = 0;
-  while (blocks < most_blocks_of_a_cluster) {
+  while (blocks < max_cluster_blocks) {
     const ClusterLaunch launch(blocks + 1, cluster_threads, nullptr);
     int fitting = 0;
     if (cudaOccupancyMaxActiveClusters(&fitting, cluster_kernel, &launch.config()) != cudaSuccess) {
@@ -73,27 +73,27 @@ int prepare_cluster_kernel() {
 
 }  // namespace
 
-int oldest_gpu() {
+int min_compute_capability() {
   constexpr int architectures[] = {__CUDA_ARCH_LIST__};  // as 750 for 7.5
   return *std::min_element(std::begin(architectures), std::end(architectures)) / 10;
 }
 
-Capacity prepare_kernels() {
-  Capacity capacity{.multiprocessors = attribute_of_device(cudaDevAttrMultiProcessorCount),
-                    .block_threads = cluster_threads,
-                    .most_blocks = prepare_cluster_kernel()};
+DeviceLimits prepare_kernels() {
+  DeviceLimits limits{.multiprocessors = attribute_of_device(cudaDevAttrMultiProcessorCount),
+                      .block_threads = cluster_threads,
+                      .max_cluster_blocks = prepare_cluster_kernel()};
   std::size_t free = 0;
-  check_preparing(cudaMemGetInfo(&free, &capacity.memory_bytes));
-  return capacity;
+  check_preparing(cudaMemGetInfo(&free, &limits.memory_bytes));
+  return limits;
 }
 
-cudaError_t launch_cluster_kernel(int blocks, int threads, const ResidentPlan& plan,
+cudaError_t launch_cluster_kernel(int blocks, int threads, const ClusterKernelArgs& plan,
                                   cudaStream_t stream) {
   const ClusterLaunch launch(blocks, threads, stream);
   return cudaLaunchKernelEx(&launch.config(), cluster_kernel, plan);
 }
 
-cudaError_t launch_streaming_kernel(std::size_t regions, const StreamedPlan& plan,
+cudaError_t launch_streaming_kernel(std::size_t regions, const StreamingKernelArgs& plan,
                                     unsigned long long* largest_change, cudaStream_t stream) {
   const bool looks_at_delta = largest_change != nullptr;
   const auto kernel = plan.terms != nullptr ? looks_at_delta ? streaming_kernel<true, true>

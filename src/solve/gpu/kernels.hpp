@@ -18,28 +18,29 @@ namespace wallheat::gpu {
 void check(cudaError_t status, const std::string& doing);
 
 /// The least compute capability that this build has code for, as 75 for 7.5.
-[[nodiscard]] int oldest_gpu();
+[[nodiscard]] int min_compute_capability();
 
 /// Allows the kernels what they need on the current device, and finds what it can take. Throws
 /// DeviceFault.
-[[nodiscard]] Capacity prepare_kernels();
+[[nodiscard]] DeviceLimits prepare_kernels();
 
 /// Both return what CUDA says.
-[[nodiscard]] cudaError_t launch_cluster_kernel(int blocks, int threads, const ResidentPlan& plan,
-                                                cudaStream_t stream);
-[[nodiscard]] cudaError_t launch_streaming_kernel(std::size_t regions, const StreamedPlan& plan,
+[[nodiscard]] cudaError_t launch_cluster_kernel(int blocks, int threads,
+                                                const ClusterKernelArgs& plan, cudaStream_t stream);
+[[nodiscard]] cudaError_t launch_streaming_kernel(std::size_t regions,
+                                                  const StreamingKernelArgs& plan,
                                                   unsigned long long* largest_change,
                                                   cudaStream_t stream);
 
 /// What the streams of a device have in common.
-struct SharedByStreams {
+struct DeviceState {
   /// The device hangs. What waits for it, or frees memory of it, would do so for ever.
-  std::atomic<bool> is_silent = false;
+  std::atomic<bool> has_timed_out = false;
   std::atomic<std::int32_t> streams = 0;  ///< made so far
 };
 
 /// A CUDA stream of its own on a device. Throws DeviceFault.
-[[nodiscard]] std::unique_ptr<Stream> make_cuda_stream(int ordinal, const Capacity& capacity,
-                                                       std::shared_ptr<SharedByStreams> shared);
+[[nodiscard]] std::unique_ptr<Stream> make_cuda_stream(int ordinal, const DeviceLimits& capacity,
+                                                       std::shared_ptr<DeviceState> shared);
 
 }  // namespace wallheat::gpu

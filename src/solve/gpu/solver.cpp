@@ -11,7 +11,7 @@
 
 #include "solve/gpu/stream.hpp"
 #include "solve/gpu/tiling.hpp"
-#include "solve/source.hpp"
+#include "solve/heat_source.hpp"
 
 namespace wallheat::gpu {
 
@@ -48,7 +48,7 @@ class Buffer {
   template <class Allocate>
   [[nodiscard]] std::byte* reserve(std::size_t bytes, const Allocate& allocate) {
     if (bytes > bytes_) {
-      const std::size_t rounded = bytes > most_kept_bytes ? bytes : std::bit_ceil(bytes);
+      const std::size_t rounded = bytes > max_kept_bytes ? bytes : std::bit_ceil(bytes);
       *this = {};  // first, so that the peak is not both
       memory_ = allocate(rounded);
       bytes_ = rounded;
@@ -56,11 +56,11 @@ class Buffer {
     return memory_.get();
   }
   void release_if_large() {
-    if (bytes_ > most_kept_bytes) *this = {};
+    if (bytes_ > max_kept_bytes) *this = {};
   }
 
  private:
-  static constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;
+  static constexpr std::size_t max_kept_bytes = std::size_t{64} << 20;
   Memory memory_;
   std::size_t bytes_ = 0;
 };
@@ -69,7 +69,7 @@ namespace {
 
 /// Whether all temperatures of an answer lie between the least and the largest of the start field
 /// and of the 0 °C outside, as the maximum principle wants it, but for a margin. NaN never does.
-bool is_possible(const Grid<double>& answer, const Grid<double>& start, double margin) {
+bool obeys_maximum_principle(const Grid<double>& answer, const Grid<double>& start, double margin) {
   double least = 0;
   double most = 0;
   for (const double value : start.cells) {
@@ -81,7 +81,7 @@ bool is_possible(const Grid<double>& answer, const Grid<double>& start, double m
   });
 }
 
-[[noreturn]] void leave_to_cpu(std::size_t bytes, const std::string& what_there_is) {
+[[noreturn]] void throw_too_small(std::size_t bytes, const std::string& what_there_is) {
   throw DeviceTooSmall("the plan needs " + std::to_string((bytes >> 20) + 1) +
                        " MiB of GPU memory, but the GPU has " + what_there_is +
                        "; solve it on a CPU (--device cpu)");
@@ -101,7 +101,7 @@ class SolverOnStream final : public GpuSolver {
     }
   }
 
-  std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+  std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                 const SolveControl& control) override {
     return solve_with_terms(plan, limits,
                             [&](const FloorPlan& transposed, const Grid<double>& terms) {
@@ -111,9 +111,9 @@ class SolverOnStream final : public GpuSolver {
 
  private:
   std::optional<Solution> solve(const FloorPlan& plan, const Grid<double>& terms,
-                                const Limits& limits, const SolveControl& control) {
+                                const SolveParameters& limits, const SolveControl& control) {
     // Refuses NaN, which a kernel's largest change leaves out.
-    Convergence convergence = convergence_of(plan, terms, limits);
+    Convergence convergence = make_convergence(plan, terms, limits);
     Solution solution{plan.domain, 0, 0, false};
     times_ = {};
     if (count_interior(plan) == 0) {
@@ -122,14 +122,14 @@ class SolverOnStream final : public GpuSolver {
       const bool done = solve_on_device(plan, terms, limits.norm, control, convergence, solution);
       device_.release_if_large();
       if (!done) return std::nullopt;
-      const double margin = largest_made_by(terms) + convergence.rounding_margin();
-      if (!is_possible(solution.field, plan.domain, margin))
+      const double margin = source_magnitude_bound(terms) + convergence.rounding_bound();
+      if (!obeys_maximum_principle(solution.field, plan.domain, margin))
         throw DeviceFault("the GPU's answer leaves the range of the fixed temperatures");
     }
     solution.iterations = convergence.iterations();
     solution.last_delta = convergence.last_delta();
     solution.converged = convergence.converged();
-    solution.error_estimate = estimate_of_a_cell(convergence.error_estimate(), plan, limits.norm);
+    solution.error_estimate = per_cell_estimate(convergence.error_estimate(), plan, limits.norm);
     return solution;
   }
 
@@ -137,9 +137,9 @@ class SolverOnStream final : public GpuSolver {
   bool solve_on_device(const FloorPlan& plan, const Grid<double>& terms, Norm norm,
                        const SolveControl& control, Convergence& convergence, Solution& solution) {
     if (kernel_ == Kernel::cluster && terms.cells.empty() && norm == Norm::max) {
-      const Capacity& capacity = stream_->capacity();
+      const DeviceLimits& capacity = stream_->capacity();
       const Tiling tiling(plan.interior, static_cast<std::size_t>(capacity.block_threads));
-      if (tiling.blocks() <= static_cast<std::size_t>(capacity.most_blocks))
+      if (tiling.blocks() <= static_cast<std::size_t>(capacity.max_cluster_blocks))
         return solve_in_cluster(tiling, plan, control, convergence, solution);
     }
     return solve_streaming(plan, terms, norm, control, convergence, solution);
@@ -153,7 +153,7 @@ class SolverOnStream final : public GpuSolver {
     const auto state = layout.add<Convergence>(1);
     const auto cells = layout.add<double>(slots * tile_cells);
     const std::size_t answer_bytes = layout.bytes();
-    const auto inboxes = layout.add<Pair>(slots * cluster_tile.inbox_pairs());
+    const auto halos = layout.add<Pair>(slots * cluster_tile.halo_pairs());
     const auto interior = layout.add<CellMask>(slots);
     const auto neighbours = layout.add<std::int32_t>(slots * sides);
     const std::size_t upload_bytes = layout.bytes();
@@ -162,21 +162,21 @@ class SolverOnStream final : public GpuSolver {
     std::byte* const host = pinned(upload_bytes);
 
     tiling.load_cells(plan.domain, cells.in(host));
-    tiling.load_inboxes(plan.domain, inboxes.in(host));
+    tiling.load_halos(plan.domain, halos.in(host));
     tiling.load_interior(interior.in(host));
     tiling.load_neighbours(neighbours.in(host));
     std::memcpy(state.in(host), &convergence, sizeof convergence);
     stream_->mark(begun);
     stream_->copy(device, host, upload_bytes);
     stream_->mark(uploaded);
-    const ResidentPlan on_chip{.cells = cells.in(device),
-                               .inboxes = inboxes.in(device),
-                               .interior = interior.in(device),
-                               .neighbours = neighbours.in(device),
-                               .kept = kept.in(device),
-                               .slots = static_cast<std::int32_t>(slots),
-                               .convergence = state.in(device),
-                               .sweeps = stream_->capacity().sweeps};
+    const ClusterKernelArgs on_chip{.cells = cells.in(device),
+                                    .halos = halos.in(device),
+                                    .interior = interior.in(device),
+                                    .neighbours = neighbours.in(device),
+                                    .rollback_cells = kept.in(device),
+                                    .slots = static_cast<std::int32_t>(slots),
+                                    .convergence = state.in(device),
+                                    .sweeps = stream_->capacity().sweeps};
     while (!convergence.finished()) {
       if (is_stopped(control)) return false;
       stream_->run_cluster(static_cast<int>(tiling.blocks()), static_cast<int>(tiling.threads()),
@@ -237,22 +237,23 @@ class SolverOnStream final : public GpuSolver {
     stream_->copy(region_list.in(device), regions.data(), regions.size() * sizeof(std::int32_t));
     stream_->mark(uploaded);
     auto* const largest_change = change.in(device);
-    StreamedPlan streamed{.tile_rows_count = static_cast<std::int32_t>(mask.rows),
-                          .tile_cols_count = static_cast<std::int32_t>(mask.cols),
-                          .interior = interior.in(device),
-                          .regions = region_list.in(device),
-                          .terms = has_source ? source.in(device) : nullptr};
+    StreamingKernelArgs streamed{.tile_rows_count = static_cast<std::int32_t>(mask.rows),
+                                 .tile_cols_count = static_cast<std::int32_t>(mask.cols),
+                                 .interior = interior.in(device),
+                                 .regions = region_list.in(device),
+                                 .terms = has_source ? source.in(device) : nullptr};
     while (!convergence.finished()) {
       // From `current`, which is kept to go back to, to and fro between the others.
       streamed.from = current;
       stream_->clear(largest_change, sizeof *largest_change);
-      for (std::int64_t remaining = convergence.window(); remaining > 0;) {
+      for (std::int64_t remaining = convergence.sweeps_to_next_check(); remaining > 0;) {
         if (is_stopped(control)) return false;
         streamed.to = streamed.from == others[0] ? others[1] : others[0];
         // The 2-norm is of the last sweep alone.
         const std::int64_t most =
             norm == Norm::l2 ? std::max<std::int64_t>(remaining - 1, 1) : remaining;
-        streamed.sweeps = static_cast<std::int32_t>(std::min<std::int64_t>(most, most_sweeps));
+        streamed.sweeps =
+            static_cast<std::int32_t>(std::min<std::int64_t>(most, max_sweeps_per_launch));
         remaining -= streamed.sweeps;
         if (remaining == 0 && norm == Norm::l2) fetch(streamed.from, before_);
         stream_->run_streaming(regions.size(), streamed, remaining == 0 ? largest_change : nullptr);
@@ -264,8 +265,9 @@ class SolverOnStream final : public GpuSolver {
       stream_->wait();
       unsigned long long bits = 0;
       std::memcpy(&bits, host, sizeof bits);
-      const double delta = norm == Norm::max ? std::bit_cast<double>(bits)
-                                             : distance_in_plan(after_, before_, has_source);
+      const double delta = norm == Norm::max
+                               ? std::bit_cast<double>(bits)
+                               : l2_distance_in_plan_order(after_, before_, has_source);
       if (!convergence.accept(delta)) continue;
       std::swap(current, streamed.to == others[0] ? others[0] : others[1]);
       if (control.progress) control.progress(convergence.iterations(), delta);
@@ -293,11 +295,11 @@ class SolverOnStream final : public GpuSolver {
 
   [[nodiscard]] std::byte* on_device(std::size_t bytes) {
     const std::size_t total = stream_->capacity().memory_bytes;
-    if (bytes > total) leave_to_cpu(bytes, std::to_string(total >> 20) + " MiB");
+    if (bytes > total) throw_too_small(bytes, std::to_string(total >> 20) + " MiB");
     try {
       return device_.reserve(bytes, [&](std::size_t size) { return stream_->device_memory(size); });
     } catch (const std::bad_alloc&) {
-      leave_to_cpu(bytes, "less that is free");
+      throw_too_small(bytes, "less that is free");
     }
   }
   /// Memory of the host that the device reaches.

@@ -25,7 +25,7 @@ inline constexpr std::array every_kernel{Kernel::cluster, Kernel::streaming};
 /// several, and streaming with a source and without. Returns which kernel may be used: streaming,
 /// with a reason to `warn`, if a cluster's answer has not the bits of the reference solver. Throws
 /// DeviceFault if streaming's have not, or the device fails.
-[[nodiscard]] Kernel proven_kernel(
+[[nodiscard]] Kernel select_verified_kernel(
     const std::function<std::unique_ptr<Solver>(Kernel)>& make_solver,
     const std::function<void(const std::string&)>& warn);
 

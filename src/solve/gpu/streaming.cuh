@@ -19,21 +19,21 @@ constexpr int streaming_blocks_a_multiprocessor(bool has_source) { return has_so
 /// to a cell it stored raise *largest_change.
 template <bool looks_at_delta, bool has_source>
 __global__ void __launch_bounds__(region_threads, streaming_blocks_a_multiprocessor(has_source))
-    streaming_kernel(const StreamedPlan plan, unsigned long long* largest_change) {
+    streaming_kernel(const StreamingKernelArgs plan, unsigned long long* largest_change) {
   constexpr int tile_cols = streamed_tile.cols;
   constexpr int tile_cells = streamed_tile.cells();
-  constexpr int inbox_pairs = streamed_tile.inbox_pairs();
+  constexpr int halo_pairs = streamed_tile.halo_pairs();
   // Indexed by hand: of an array of three dimensions nvcc makes 48 instructions more.
-  __shared__ Pair inboxes[2 * inbox_pairs * region_threads];
-  const auto inbox = [&](int of, int buffer, int place) -> Pair& {
-    return inboxes[(buffer * inbox_pairs + place) * region_threads + of];
+  __shared__ Pair halos[2 * halo_pairs * region_threads];
+  const auto halo = [&](int of, int buffer, int place) -> Pair& {
+    return halos[(buffer * halo_pairs + place) * region_threads + of];
   };
   const int slot = static_cast<int>(threadIdx.x);
   const int in_row = slot / region_cols;
   const int in_col = slot % region_cols;
   const std::int32_t first = plan.regions[blockIdx.x];
-  const std::int32_t row = first / plan.tile_cols_count + in_row - rim_rows;
-  const std::int32_t col = first % plan.tile_cols_count + in_col - rim_cols;
+  const std::int32_t row = first / plan.tile_cols_count + in_row - halo_tile_rows;
+  const std::int32_t col = first % plan.tile_cols_count + in_col - halo_tile_cols;
   const bool exists =
       row >= 0 && row < plan.tile_rows_count && col >= 0 && col < plan.tile_cols_count;
   const auto interior = static_cast<KernelMask<streamed_tile>>(
@@ -58,15 +58,15 @@ __global__ void __launch_bounds__(region_threads, streaming_blocks_a_multiproces
     return sum;
   };
   // At the region's rim nobody gives anything, and it does not matter what is found there.
-  for (int place = 0; place < inbox_pairs; ++place)
-    inbox(slot, 0, place) = inbox(slot, 1, place) = Pair{0, 0};
+  for (int place = 0; place < halo_pairs; ++place)
+    halo(slot, 0, place) = halo(slot, 1, place) = Pair{0, 0};
   __syncthreads();
   int buffer = 0;
-  const auto received = [&](int place) { return inbox(slot, buffer, place); };
+  const auto received = [&](int place) { return halo(slot, buffer, place); };
   const auto give_and_await_edges = [&] {
-    give_edges<streamed_tile>(cells, [&](Side side, int place, const auto& edge) {
+    send_edges<streamed_tile>(cells, [&](Side side, int place, const auto& edge) {
       const auto give_to = [&](int neighbour) {
-        for (const Pair& pair : edge) inbox(neighbour, buffer, place++) = pair;
+        for (const Pair& pair : edge) halo(neighbour, buffer, place++) = pair;
       };
       if (side == left && in_col > 0) give_to(slot - 1);
       if (side == right && in_col + 1 < region_cols) give_to(slot + 1);
@@ -83,8 +83,8 @@ __global__ void __launch_bounds__(region_threads, streaming_blocks_a_multiproces
   give_and_await_edges();
   double change = sweep<streamed_tile, looks_at_delta>(cells, interior, received, with_source);
 
-  const bool in_core = in_row >= rim_rows && in_row < region_rows - rim_rows &&
-                       in_col >= rim_cols && in_col < region_cols - rim_cols;
+  const bool in_core = in_row >= halo_tile_rows && in_row < region_rows - halo_tile_rows &&
+                       in_col >= halo_tile_cols && in_col < region_cols - halo_tile_cols;
   if (in_core && interior != 0) {
 #pragma unroll
     for (int cell = 0; cell < tile_cells; ++cell)

@@ -13,12 +13,12 @@ struct NoSource {
 };
 
 /// One iteration on the cells of a tile (row-major, °C), of which those in `interior` are updated.
-/// `inbox(place)` returns the pair at a place, `with_source(sum, cell)` the sum of a cell's
+/// `halo(place)` returns the pair at a place, `with_source(sum, cell)` the sum of a cell's
 /// neighbours and what is added to it. Returns the largest |new - old| if `looks_at_delta`,
 /// else 0.
 template <TileShape shape, bool looks_at_delta, class Inbox, class Source = NoSource>
 __device__ inline double sweep(double (&cells)[shape.cells()], KernelMask<shape> interior,
-                               const Inbox& inbox, const Source& with_source = {}) {
+                               const Inbox& halo, const Source& with_source = {}) {
   constexpr int rows = shape.rows;
   constexpr int cols = shape.cols;
   constexpr int from_right = shape.from_right();
@@ -29,8 +29,8 @@ __device__ inline double sweep(double (&cells)[shape.cells()], KernelMask<shape>
   double below[cols];
 #pragma unroll
   for (int col = 0; col < cols; col += 2) {
-    const Pair ups = inbox(from_up + col / 2);
-    const Pair downs = inbox(from_down + col / 2);
+    const Pair ups = halo(from_up + col / 2);
+    const Pair downs = halo(from_down + col / 2);
     above[col] = ups.first;
     above[col + 1] = ups.second;
     below[col] = downs.first;
@@ -41,8 +41,8 @@ __device__ inline double sweep(double (&cells)[shape.cells()], KernelMask<shape>
 #pragma unroll
   for (int row = 0; row < rows; ++row) {
     if (row % 2 == 0) {
-      lefts = inbox(shape.from_left() + row / 2);
-      rights = inbox(from_right + row / 2);
+      lefts = halo(shape.from_left() + row / 2);
+      rights = halo(from_right + row / 2);
     }
     double before = row % 2 == 0 ? lefts.first : lefts.second;
     const double after = row % 2 == 0 ? rights.first : rights.second;
@@ -69,9 +69,9 @@ __device__ inline double sweep(double (&cells)[shape.cells()], KernelMask<shape>
 }
 
 /// Gives a tile's edges to its neighbours: calls give(side, place, pairs) for each, an array that
-/// is to stand from `place` on in the inbox of the neighbour at `side`.
+/// is to stand from `place` on in the halo of the neighbour at `side`.
 template <TileShape shape, class Give>
-__device__ inline void give_edges(const double (&cells)[shape.cells()], const Give& give) {
+__device__ inline void send_edges(const double (&cells)[shape.cells()], const Give& give) {
   constexpr int rows = shape.rows;
   constexpr int cols = shape.cols;
   Pair column_edge[rows / 2];

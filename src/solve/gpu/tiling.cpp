@@ -10,7 +10,7 @@ namespace {
 constexpr auto tile_rows = static_cast<std::size_t>(cluster_tile.rows);
 constexpr auto tile_cols = static_cast<std::size_t>(cluster_tile.cols);
 constexpr auto tile_cells = static_cast<std::size_t>(cluster_tile.cells());
-constexpr auto inbox_pairs = static_cast<std::size_t>(cluster_tile.inbox_pairs());
+constexpr auto halo_pairs = static_cast<std::size_t>(cluster_tile.halo_pairs());
 
 std::size_t rounded_up(std::size_t number, std::size_t unit) {
   return (number + unit - 1) / unit * unit;
@@ -36,8 +36,8 @@ TileMask::TileMask(const Grid<std::uint8_t>& plan_interior, TileShape shape) {
 }
 
 std::vector<std::int32_t> regions_with_rooms(const TileMask& mask) {
-  constexpr std::size_t core_rows = region_rows - 2 * rim_rows;
-  constexpr std::size_t core_cols = region_cols - 2 * rim_cols;
+  constexpr std::size_t core_rows = region_rows - 2 * halo_tile_rows;
+  constexpr std::size_t core_cols = region_cols - 2 * halo_tile_cols;
   std::vector<std::int32_t> regions;
   for (std::size_t row = 0; row < mask.rows; row += core_rows) {
     for (std::size_t col = 0; col < mask.cols; col += core_cols) {
@@ -51,7 +51,7 @@ std::vector<std::int32_t> regions_with_rooms(const TileMask& mask) {
   return regions;
 }
 
-Tiling::Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t most_threads) {
+Tiling::Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t max_threads) {
   const TileMask mask(plan_interior, cluster_tile);
   std::vector<std::int32_t> numbers(mask.interior.size(), no_tile);
   std::int32_t count = 0;
@@ -69,7 +69,7 @@ Tiling::Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t most_threads
     tile.neighbours[down] = row + 1 < mask.rows ? numbers[at + mask.cols] : no_tile;
     tiles_.push_back(tile);
   }
-  blocks_ = std::max<std::size_t>(rounded_up(tiles_.size(), most_threads) / most_threads, 1);
+  blocks_ = std::max<std::size_t>(rounded_up(tiles_.size(), max_threads) / max_threads, 1);
   tiles_of_block_ = std::max<std::size_t>(rounded_up(tiles_.size(), blocks_) / blocks_, 1);
   threads_ = rounded_up(tiles_of_block_, warp_threads);
 }
@@ -111,24 +111,24 @@ void Tiling::load_cells(const Grid<double>& field, double* cells) const {
                });
 }
 
-void Tiling::load_inboxes(const Grid<double>& field, Pair* inboxes) const {
-  std::fill_n(inboxes, slots() * inbox_pairs, Pair{0, 0});
+void Tiling::load_halos(const Grid<double>& field, Pair* halos) const {
+  std::fill_n(halos, slots() * halo_pairs, Pair{0, 0});
   const auto at = [&](std::size_t row, std::size_t col) { return value_or_zero(field, row, col); };
   for (std::size_t tile = 0; tile < tiles_.size(); ++tile) {
     const std::size_t row = tiles_[tile].row;
     const std::size_t col = tiles_[tile].col;
-    Pair* const inbox = inboxes + slot_of(tile) * inbox_pairs;
+    Pair* const halo = halos + slot_of(tile) * halo_pairs;
     for (std::size_t pair = 0; pair < tile_rows / 2; ++pair) {
       const std::size_t first = row + 2 * pair;
-      inbox[cluster_tile.from_left() + pair] = {at(first, col - 1), at(first + 1, col - 1)};
-      inbox[cluster_tile.from_right() + pair] = {at(first, col + tile_cols),
-                                                 at(first + 1, col + tile_cols)};
+      halo[cluster_tile.from_left() + pair] = {at(first, col - 1), at(first + 1, col - 1)};
+      halo[cluster_tile.from_right() + pair] = {at(first, col + tile_cols),
+                                                at(first + 1, col + tile_cols)};
     }
     for (std::size_t pair = 0; pair < tile_cols / 2; ++pair) {
       const std::size_t first = col + 2 * pair;
-      inbox[cluster_tile.from_up() + pair] = {at(row - 1, first), at(row - 1, first + 1)};
-      inbox[cluster_tile.from_down() + pair] = {at(row + tile_rows, first),
-                                                at(row + tile_rows, first + 1)};
+      halo[cluster_tile.from_up() + pair] = {at(row - 1, first), at(row - 1, first + 1)};
+      halo[cluster_tile.from_down() + pair] = {at(row + tile_rows, first),
+                                               at(row + tile_rows, first + 1)};
     }
   }
 }

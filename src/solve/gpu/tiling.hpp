@@ -31,10 +31,10 @@ struct TileMask {
 /// last.
 class Tiling {
  public:
-  /// Gives the tiles to as few blocks of at most `most_threads` as hold them, each with as many
+  /// Gives the tiles to as few blocks of at most `max_threads` as hold them, each with as many
   /// warps as its tiles need. They stay row by row: so the edges that a warp gives lie beside each
-  /// other in its neighbours' inboxes, and nearly all in different banks of shared memory.
-  Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t most_threads);
+  /// other in its neighbours' halos, and nearly all in different banks of shared memory.
+  Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t max_threads);
 
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
   [[nodiscard]] std::size_t threads() const { return threads_; }  ///< of a block
@@ -46,8 +46,8 @@ class Tiling {
   void load_neighbours(std::int32_t* neighbours) const;  ///< shape (slots, sides): slots
   void load_cells(const Grid<double>& field,
                   double* cells) const;  ///< shape (slots, cells of a tile)
-  /// Shape (slots, inbox_pairs): the facing edges of all neighbours in the field.
-  void load_inboxes(const Grid<double>& field, Pair* inboxes) const;
+  /// Shape (slots, halo_pairs): the facing edges of all neighbours in the field.
+  void load_halos(const Grid<double>& field, Pair* halos) const;
   /// Writes the slots' cells back into the field.
   void store_cells(const double* cells, Grid<double>& field) const;
 

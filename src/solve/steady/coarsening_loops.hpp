@@ -142,13 +142,13 @@ template <class Operator, class Body>
 // Interpolation (J. E. Dendy, "Black box multigrid", J. Comput. Phys. 48, 1982).
 
 /// Added to a divisor that may be 0, as the dividend is then: no other divisor changes.
-constexpr float hardly_anything = 1e-30F;
+constexpr float tiny = 1e-30F;
 
 /// The weight, at the offset (row, col) between two coarse cells, of the one that is (rows, cols)
 /// away: its share of the couplings to either side. Cells across are taken to have the same value
 /// as this one; half of what is lost to walls counts as well.
 template <int row, int col, int rows, int cols, class Operator>
-[[gnu::always_inline]] inline float share(const Operator& op, std::ptrdiff_t i) {
+[[gnu::always_inline]] inline float interpolation_weight(const Operator& op, std::ptrdiff_t i) {
   constexpr int r = rows == 0 ? 1 : 0;
   constexpr int c = cols == 0 ? 1 : 0;
   float towards = op.template coupling<row, col, rows, cols>(i);
@@ -165,14 +165,14 @@ template <int row, int col, int rows, int cols, class Operator>
   const float lost = diagonal - (towards + away) - across;
   const float sum = (towards + away) + (lost + __builtin_fabsf(lost)) / 4;
   const float least = 0.05F * diagonal;
-  return towards / ((sum > least ? sum : least) + hardly_anything);
+  return towards / ((sum > least ? sum : least) + tiny);
 }
 
 /// The weight, at the offset (row, col) between four coarse cells, of the one that is (-row, -col)
 /// away: over the diagonal, and over the two cells beside it, in which that one has these weights.
 template <int row, int col, class Operator>
-[[gnu::always_inline]] inline float corner(const Operator& op, std::ptrdiff_t i, float beside,
-                                           float above) {
+[[gnu::always_inline]] inline float corner_weight(const Operator& op, std::ptrdiff_t i,
+                                                  float beside, float above) {
   float sum = op.template coupling<row, col, -row, 0>(i) * above +
               op.template coupling<row, col, 0, -col>(i) * beside;
   if constexpr (Operator::has(1, 1)) sum += op.template coupling<row, col, -row, -col>(i);
@@ -183,19 +183,19 @@ template <class Operator>
 [[gnu::always_inline]] inline void make_weights(const Operator& op, Level coarse) {
   for_each_pair(op, coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
     const float own = coarse.inverse[0][i] > 0 ? 1.0F : 0.0F;
-    const float west = own * share<0, -1, 0, 1>(op, f);
-    const float east = own * share<0, 1, 0, -1>(op, f);
-    const float north = own * share<-1, 0, 1, 0>(op, f);
-    const float south = own * share<1, 0, -1, 0>(op, f);
-    coarse.weights[0][i] = own * corner<-1, -1>(op, f, north, west);
+    const float west = own * interpolation_weight<0, -1, 0, 1>(op, f);
+    const float east = own * interpolation_weight<0, 1, 0, -1>(op, f);
+    const float north = own * interpolation_weight<-1, 0, 1, 0>(op, f);
+    const float south = own * interpolation_weight<1, 0, -1, 0>(op, f);
+    coarse.weights[0][i] = own * corner_weight<-1, -1>(op, f, north, west);
     coarse.weights[1][i] = north;
-    coarse.weights[2][i] = own * corner<-1, 1>(op, f, north, east);
+    coarse.weights[2][i] = own * corner_weight<-1, 1>(op, f, north, east);
     coarse.weights[3][i] = west;
     coarse.weights[4][i] = own;
     coarse.weights[5][i] = east;
-    coarse.weights[6][i] = own * corner<1, -1>(op, f, south, west);
+    coarse.weights[6][i] = own * corner_weight<1, -1>(op, f, south, west);
     coarse.weights[7][i] = south;
-    coarse.weights[8][i] = own * corner<1, 1>(op, f, south, east);
+    coarse.weights[8][i] = own * corner_weight<1, 1>(op, f, south, east);
   });
 }
 
@@ -218,8 +218,8 @@ template <int row, int col, class Operator>
 
 /// (P^T A P) of the coarse cell i and the one that is (rows, cols) away.
 template <int rows, int cols, class Operator>
-[[gnu::always_inline]] inline float entry(const Operator& op, const Level& coarse, std::ptrdiff_t i,
-                                          std::ptrdiff_t f) {
+[[gnu::always_inline]] inline float coarse_entry(const Operator& op, const Level& coarse,
+                                                 std::ptrdiff_t i, std::ptrdiff_t f) {
   const std::ptrdiff_t other = i + rows * coarse.stride + cols;
   float sum = 0;
   for_each_offset([&]<int row, int col>() {
@@ -235,13 +235,13 @@ template <class Operator>
 [[gnu::flatten]] void coarsen_by(const Operator& op, Level coarse) {
   make_weights(op, coarse);
   for_each_pair(op, coarse, [=](std::ptrdiff_t i, std::ptrdiff_t f) {
-    const float diagonal = entry<0, 0>(op, coarse, i, f);
+    const float diagonal = coarse_entry<0, 0>(op, coarse, i, f);
     coarse.work[i] = diagonal;
-    coarse.inverse[0][i] = coarse.weights[4][i] / (diagonal + hardly_anything);
-    coarse.east[i] = -entry<0, 1>(op, coarse, i, f);
-    coarse.south[i] = -entry<1, 0>(op, coarse, i, f);
-    coarse.south_east[i] = -entry<1, 1>(op, coarse, i, f);
-    coarse.south_west[i] = -entry<1, -1>(op, coarse, i, f);
+    coarse.inverse[0][i] = coarse.weights[4][i] / (diagonal + tiny);
+    coarse.east[i] = -coarse_entry<0, 1>(op, coarse, i, f);
+    coarse.south[i] = -coarse_entry<1, 0>(op, coarse, i, f);
+    coarse.south_east[i] = -coarse_entry<1, 1>(op, coarse, i, f);
+    coarse.south_west[i] = -coarse_entry<1, -1>(op, coarse, i, f);
   });
 }
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 
 namespace wallheat {
 
@@ -15,7 +15,7 @@ constexpr std::size_t width = strip_width;
 
 /// The arrays that a level has; the first has two colours.
 std::vector<float**> arrays_of(Level& level, bool is_finest) {
-  std::vector<float**> arrays{&level.inverse[0], &level.right, &level.x};
+  std::vector<float**> arrays{&level.inverse[0], &level.rhs, &level.x};
   if (is_finest) {
     arrays.insert(arrays.end(), {&level.inverse[1], &level.black, &level.direction});
   } else {
@@ -174,7 +174,7 @@ void ConjugateGradients::assign(const Grid<std::uint8_t>& interior) {
     std::fill_n(vectors_.black_direction + strip.cell, strip.cells, 0.0);
 }
 
-void ConjugateGradients::solve_for_ones(const std::function<bool(const Progress&)>& stopped) {
+void ConjugateGradients::solve_bound_function(const std::function<bool(const Progress&)>& stopped) {
   for (const Strip& strip : multigrid_.touched())
     for (double* const x : vectors_.x) std::fill_n(x + strip.cell, strip.cells, 0.0);
   set_source({}, 0, 1);
@@ -225,12 +225,12 @@ ConjugateGradients::Progress ConjugateGradients::iterate(
   const auto sum = [this] { return std::accumulate(partial_.begin(), partial_.end(), 0.0); };
   Progress progress{0, residual_};
   // If rounding or the preconditioner has the last word, the residual only wavers.
-  constexpr std::int64_t most_without_gain = 30;
+  constexpr std::int64_t max_without_gain = 30;
   double least = progress.residual;
-  std::int64_t since_least = 0;
+  std::int64_t since_min = 0;
   double before = 0;  // the preconditioned residual times the residual
   while (progress.residual > residual && progress.iterations < max_iterations &&
-         since_least < most_without_gain) {
+         since_min < max_without_gain) {
     multigrid_.cycle(cleared());
     const double now = sum();
     kernels_.update_direction(level, static_cast<float>(before > 0 ? now / before : 0));
@@ -239,12 +239,12 @@ ConjugateGradients::Progress ConjugateGradients::iterate(
     const double direction_product = sum();
     if (!(direction_product > 0)) break;
     kernels_.axpy(level, vectors_, now / direction_product, cleared());
-    progress.residual = std::accumulate(partial_.begin(), partial_.end(), 0.0, larger);
+    progress.residual = std::accumulate(partial_.begin(), partial_.end(), 0.0, nan_max);
     ++progress.iterations;
-    ++since_least;
+    ++since_min;
     if (progress.residual < 0.9 * least) {
       least = progress.residual;
-      since_least = 0;
+      since_min = 0;
     }
     if (stopped && stopped(progress)) break;
   }
@@ -256,8 +256,8 @@ ConjugateGradients::Measured ConjugateGradients::measure() {
   partial_.assign(partial_.size(), 0);
   const auto middle = partial_.begin() + multigrid_.finest().stride;
   kernels_.residual(multigrid_.finest(), vectors_, constant_, {partial_.data(), &*middle});
-  residual_ = std::accumulate(partial_.begin(), middle, 0.0, larger);
-  return {residual_, std::accumulate(middle, partial_.end(), 0.0, larger)};
+  residual_ = std::accumulate(partial_.begin(), middle, 0.0, nan_max);
+  return {residual_, std::accumulate(middle, partial_.end(), 0.0, nan_max)};
 }
 
 void ConjugateGradients::store(double factor, Grid<double>& field) const {

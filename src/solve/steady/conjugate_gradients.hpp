@@ -77,7 +77,7 @@ class ConjugateGradients {
 
   /// Comes from w = 0 near enough, for the bound of error_bound.hpp, to 4 w - sum of the neighbours
   /// = 1 and w = 0 at all other cells.
-  void solve_for_ones(const std::function<bool(const Progress&)>& stopped);
+  void solve_bound_function(const std::function<bool(const Progress&)>& stopped);
 
   struct Measured {
     double residual = 0;  ///< the largest, either way

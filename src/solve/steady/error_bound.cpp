@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
+#include "solve/heat_source.hpp"
 #include "solve/isa.hpp"
-#include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 
 namespace wallheat {
@@ -23,7 +23,7 @@ double largest_residual(const Grid<double>& field, const Grid<std::uint8_t>& int
           neighbour_sum(value_or_zero(field, row, col - 1), value_or_zero(field, row, col + 1),
                         value_or_zero(field, row - 1, col), value_or_zero(field, row + 1, col));
       if (!terms.cells.empty()) sum += terms(row, col);
-      largest = larger(largest, std::abs(sum - 4 * field(row, col)));
+      largest = nan_max(largest, std::abs(sum - 4 * field(row, col)));
     }
   }
   return largest;
@@ -31,12 +31,13 @@ double largest_residual(const Grid<double>& field, const Grid<std::uint8_t>& int
 
 }  // namespace
 
-double proven_error_bound(const FloorPlan& plan, const Limits& limits, const Grid<double>& field) {
+double proven_error_bound(const FloorPlan& plan, const SolveParameters& limits,
+                          const Grid<double>& field) {
   const Grid<double> terms = source_terms(plan, limits);
   Grid<double> w(plan.interior.rows, plan.interior.cols);
   ConjugateGradients gradients(baseline_loops().steady);
   gradients.assign(plan.interior);
-  gradients.solve_for_ones({});
+  gradients.solve_bound_function({});
   gradients.store(1, w);
   const Grid<double> ones(w.rows, w.cols, 1);
   const double error =

@@ -13,7 +13,7 @@ namespace wallheat {
 /// `largest`: the additions round values up to 2, 3 and 4 times that, each by half an epsilon; and
 /// a half more for good measure. A source up to `largest_source` is spacing^2 f, rounded twice, and
 /// its addition rounds values up to 4 times the largest and itself.
-inline double rounding_of_residual(double largest, double largest_source) {
+inline double residual_rounding_bound(double largest, double largest_source) {
   const double with_source = largest_source > 0 ? 2 * largest + 2 * largest_source : 0;
   return std::numeric_limits<double>::epsilon() * (5 * largest + with_source);
 }
@@ -21,7 +21,7 @@ inline double rounding_of_residual(double largest, double largest_source) {
 /// What FlushSubnormals adds to that, in units of 1 / scale °C. A number below the least
 /// normal one counts as 0, before it is scaled and after: four neighbours and a source, five
 /// results and the value that is stored, which counts four times.
-inline double flushed_from_residual(double scale) {
+inline double flush_to_zero_bound(double scale) {
   constexpr double roundings = 4 + 1 + 5 + 4;
   return roundings * (1 + scale) * std::numeric_limits<double>::min();
 }
@@ -34,7 +34,7 @@ inline double flushed_from_residual(double scale) {
 /// may not be positive.
 inline double error_per_residual(double largest_w, double residual) {
   constexpr double slack = 1 + 4 * std::numeric_limits<double>::epsilon();
-  const double least = 1 - residual - rounding_of_residual(largest_w, 1);
+  const double least = 1 - residual - residual_rounding_bound(largest_w, 1);
   return least > 0 ? largest_w / least * slack : std::numeric_limits<double>::infinity();
 }
 
@@ -43,7 +43,7 @@ inline double error_per_residual(double largest_w, double residual) {
 inline double error_bound_of(double error_per_residual, double residual, double largest,
                              double largest_source) {
   constexpr double slack = 1 + 4 * std::numeric_limits<double>::epsilon();
-  return error_per_residual * (slack * residual + rounding_of_residual(largest, largest_source));
+  return error_per_residual * (slack * residual + residual_rounding_bound(largest, largest_source));
 }
 
 /// Proves how far a field can be from a plan's steady state: no cell is farther than this, in °C.
@@ -52,7 +52,7 @@ inline double error_bound_of(double error_per_residual, double residual, double 
 /// loops.
 /// `field` has the plan's shape; its fixed cells are the plan's. Of the limits, only the spacing
 /// matters. Infinite if nothing is proven. Throws InputError as source_terms() does.
-[[nodiscard]] double proven_error_bound(const FloorPlan& plan, const Limits& limits,
+[[nodiscard]] double proven_error_bound(const FloorPlan& plan, const SolveParameters& limits,
                                         const Grid<double>& field);
 
 }  // namespace wallheat

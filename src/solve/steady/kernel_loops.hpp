@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "solve/steady/coarsening_loops.hpp"
 
 // For the files of the instruction sets alone, as what it includes: the V-cycle, and the loops of
@@ -26,7 +26,7 @@ namespace {
 [[gnu::flatten]] void relax(Level level, const float* x, float* target) {
   const NinePoints op{level};
   for_each_cell(level, [=](StripCell at) {
-    target[at.i] = level.inverse[0][at.i] * (level.right[at.i] + sum_of_neighbours(op, x, at.i));
+    target[at.i] = level.inverse[0][at.i] * (level.rhs[at.i] + sum_of_neighbours(op, x, at.i));
   });
 }
 
@@ -43,7 +43,7 @@ template <class Operator>
             coarse.weights[weight_index(row, col)][i] * residual[op.template at<row, col>(f)];
     });
     const float sum = of_row[1] + (of_row[0] + of_row[2]);
-    coarse.right[i] = sum;
+    coarse.rhs[i] = sum;
     coarse.x[i] = coarse.inverse[0][i] * sum;
   });
 }
@@ -114,7 +114,7 @@ void set_black(Level level, const float* red, float factor) {
 
 [[gnu::flatten]] void cycle(const Level* levels, std::size_t count, double* partial) {
   const Level fine = levels[0];
-  set_black(fine, fine.right, 0.25F);
+  set_black(fine, fine.rhs, 0.25F);
   if (count > 1) {
     const Level coarse = levels[1];
     for_each_cell(
@@ -122,13 +122,12 @@ void set_black(Level level, const float* red, float factor) {
     restrict_residual(FivePoints{fine}, fine.x, coarse);
     solve_coarse(levels + 1, levels + count);
     for_each_coarse<1>(fine, coarse, [=]<bool odd>(std::ptrdiff_t i, std::ptrdiff_t c) {
-      fine.x[i] =
-          fine.inverse[0][i] * fine.right[i] + interpolated<odd, odd>(coarse, coarse.work, c);
+      fine.x[i] = fine.inverse[0][i] * fine.rhs[i] + interpolated<odd, odd>(coarse, coarse.work, c);
     });
     set_black(fine, fine.x, 1);
   }
   for_each_cell(fine, [=](StripCell at) {
-    const float right = fine.right[at.i];
+    const float right = fine.rhs[at.i];
     const float x =
         fine.inverse[0][at.i] * (right + sum_of_neighbours(fine.black, at, fine.stride));
     fine.x[at.i] = x;
@@ -188,7 +187,7 @@ void solve_black(Level level, Vectors v, double constant) {
 }
 
 template <int colour, bool with_source>
-void residual_of(Level level, Vectors v, double constant, Extremes largest) {
+void residual_of(Level level, Vectors v, double constant, ColumnMaxima largest) {
   for_each_cell<colour>(level, [=](StripCell at) {
     const double sum =
         right_side<with_source>(v.x[1 - colour], v.source[colour], at, level.stride, constant);
@@ -197,14 +196,14 @@ void residual_of(Level level, Vectors v, double constant, Extremes largest) {
     const double new_residual = one * (sum - 4 * x);
     if constexpr (colour == 0) {
       v.residual[at.i] = new_residual;
-      level.right[at.i] = static_cast<float>(new_residual);
+      level.rhs[at.i] = static_cast<float>(new_residual);
     }
-    largest.residual[at.col] = larger(largest.residual[at.col], size_of(new_residual));
-    largest.x[at.col] = larger(largest.x[at.col], one * size_of(x));
+    largest.residual[at.col] = nan_max(largest.residual[at.col], size_of(new_residual));
+    largest.x[at.col] = nan_max(largest.x[at.col], one * size_of(x));
   });
 }
 
-void residual(Level level, Vectors v, double constant, Extremes largest) {
+void residual(Level level, Vectors v, double constant, ColumnMaxima largest) {
   with_or_without_source(v, [&]<bool with_source>() {
     residual_of<0, with_source>(level, v, constant, largest);
     residual_of<1, with_source>(level, v, constant, largest);
@@ -242,8 +241,8 @@ void axpy(Level level, Vectors v, double alpha, double* largest) {
     const double new_residual = v.residual[at.i] - one * (alpha * applied(level, v, at));
     v.x[0][at.i] += alpha * static_cast<double>(level.direction[at.i]);
     v.residual[at.i] = new_residual;
-    level.right[at.i] = static_cast<float>(new_residual);
-    largest[at.col] = larger(largest[at.col], size_of(new_residual));
+    level.rhs[at.i] = static_cast<float>(new_residual);
+    largest[at.col] = nan_max(largest[at.col], size_of(new_residual));
   });
 }
 

@@ -40,7 +40,7 @@ struct Level {
   const Strip* begin;
   const Strip* end;
   float* inverse[2];  ///< 1 / diagonal, by colour, red first; 0 if the cell is not active
-  float* right;       ///< of the equation
+  float* rhs;         ///< of the equation
   float* x;           ///< its solution
 
   // Coarse grids have these.
@@ -58,14 +58,14 @@ struct Level {
 /// The vectors of conjugate gradients, in double precision, by colour if there are two.
 struct Vectors {
   double* x[2];
-  double* residual;         ///< of red cells; rounded it is Level::right
+  double* residual;         ///< of red cells; rounded it is Level::rhs
   double* black_direction;  ///< the direction at black cells
   const double* source[2];  ///< null if there is none
 };
 
 /// A value for each column. Sums and maxima are made column by column, so that their order does not
 /// depend on the width of a vector.
-struct Extremes {
+struct ColumnMaxima {
   double* residual;  ///< largest |residual|
   double* x;         ///< largest |x|
 };
@@ -86,7 +86,7 @@ struct SteadyKernels {
   void (*solve_black)(Level, Vectors, double constant);
   /// residual = sum of the neighbours + source + constant - 4 x. That of black cells is looked at,
   /// but not kept.
-  void (*residual)(Level, Vectors, double constant, Extremes largest);
+  void (*residual)(Level, Vectors, double constant, ColumnMaxima largest);
   /// direction = x + beta * direction
   void (*update_direction)(Level, float beta);
   /// Adds direction * S direction to `partial`, and leaves the direction's black cells to axpy().

@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <limits>
 
-#include "core/interior_values.hpp"
+#include "core/cell_statistics.hpp"
 #include "core/text.hpp"
+#include "solve/heat_source.hpp"
 #include "solve/isa.hpp"
 #include "solve/norms.hpp"
-#include "solve/source.hpp"
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/error_bound.hpp"
 #include "wallheat/error.hpp"
@@ -39,7 +39,7 @@ double largest_fixed_of(const FloorPlan& plan) {
 [[noreturn]] void refuse(double accuracy, double floor) {
   std::array<char, 32> rounded_up{};
   std::snprintf(rounded_up.data(), rounded_up.size(), "%.1e", 1.05 * floor);
-  throw InputError("an accuracy of " + python_float(accuracy) +
+  throw InputError("an accuracy of " + format_repr(accuracy) +
                    " °C cannot be proven in double precision, where the floor is about " +
                    rounded_up.data() + " °C: give an accuracy of " + rounded_up.data() +
                    " or more");
@@ -49,7 +49,7 @@ class SteadySolver final : public Solver {
  public:
   explicit SteadySolver(SteadyKernels kernels) : gradients_(kernels) {}
 
-  std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+  std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                 const SolveControl& control) override {
     const Grid<double> terms = source_terms(plan, limits);
     const FlushSubnormals flush;
@@ -59,16 +59,16 @@ class SteadySolver final : public Solver {
       gradients_.assign(plan.interior);
     }
     const double largest_fixed = largest_fixed_of(plan);
-    if (!(largest_fixed <= largest_value)) check_values(plan.domain, "its start field");
+    if (!(largest_fixed <= max_magnitude)) require_finite_values(plan.domain, "its start field");
     const double largest_term = largest_magnitude(terms);
     // What fixed cells and the source can make of the others, in the steady state.
-    const double largest = largest_fixed + largest_made_by(terms);
+    const double largest = largest_fixed + source_magnitude_bound(terms);
     const double scale = scale_of(largest);
     const auto stopped = [&](const ConjugateGradients::Progress&) {
       return control.stop.stop_requested();
     };
     if (is_new) {
-      gradients_.solve_for_ones(stopped);
+      gradients_.solve_bound_function(stopped);
       if (control.stop.stop_requested()) return std::nullopt;
       const ConjugateGradients::Measured w = gradients_.measure();
       error_of_residual_ = error_per_residual(w.x, w.residual);
@@ -77,8 +77,9 @@ class SteadySolver final : public Solver {
     const double error_of_residual = error_of_residual_;
 
     gradients_.start(plan.domain, terms, scale);
-    const double flushed = flushed_from_residual(scale);
-    const double rounding = rounding_of_residual(largest * scale, largest_term * scale) + flushed;
+    const double flushed = flush_to_zero_bound(scale);
+    const double rounding =
+        residual_rounding_bound(largest * scale, largest_term * scale) + flushed;
     // Rounding leaves a residual about as large as what it can hide, up to three times that.
     const double floor = error_of_residual * rounding / scale;
     if (!(limits.accuracy >= 1.5 * floor)) refuse(limits.accuracy, 4 * floor);
@@ -103,15 +104,16 @@ class SteadySolver final : public Solver {
     }
     Solution result{plan.domain, iterations, found.residual / 4 / scale, false};
     gradients_.store(1 / scale, result.field);
-    result.bound = error_bound_of(error_of_residual, found.residual + flushed,
-                                  larger(found.x, largest_fixed * scale), largest_term * scale) /
-                   scale;
-    result.uncertainty = result.bound;
-    if (!std::isfinite(result.bound))
+    result.error_bound =
+        error_bound_of(error_of_residual, found.residual + flushed,
+                       nan_max(found.x, largest_fixed * scale), largest_term * scale) /
+        scale;
+    result.uncertainty = result.error_bound;
+    if (!std::isfinite(result.error_bound))
       throw InputError("no bound of its error is a finite number: its steady state is not proven");
-    result.converged = result.bound <= limits.accuracy;
+    result.converged = result.error_bound <= limits.accuracy;
     if (!result.converged && iterations < limits.max_iterations)
-      refuse(limits.accuracy, 1.25 * result.bound);
+      refuse(limits.accuracy, 1.25 * result.error_bound);
     return result;
   }
 
@@ -125,7 +127,7 @@ class SteadySolver final : public Solver {
 }  // namespace
 
 std::unique_ptr<Solver> make_steady_solver(Isa isa) {
-  return std::make_unique<SteadySolver>(loops_for(isa).steady);
+  return std::make_unique<SteadySolver>(kernels_for(isa).steady);
 }
 
 }  // namespace wallheat

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "mpi/mpi_session.hpp"
+#include "mpi/mpi_environment.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -30,7 +30,7 @@ TEST_F(MpiAbsentTest, DetectsLauncherWithoutMpiLibrary) {
 TEST_F(MpiAbsentTest, RunsAloneWhenLauncherStartsOneRank) {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
     ::setenv(name, "1", 1);
-    const MpiSession session;
+    const MpiEnvironment session;
     EXPECT_EQ(session.size(), 1) << name;
     EXPECT_EQ(session.rank(), 0) << name;
     ::unsetenv(name);
@@ -39,9 +39,9 @@ TEST_F(MpiAbsentTest, RunsAloneWhenLauncherStartsOneRank) {
 
 // Otherwise each of several ranks would solve the complete campaign.
 TEST_F(MpiAbsentTest, RejectsBeingOneOfSeveralRanks) {
-  EXPECT_THROW(MpiSession(), UsageError) << "their number is unknown";
+  EXPECT_THROW(MpiEnvironment(), UsageError) << "their number is unknown";
   ::setenv("OMPI_COMM_WORLD_SIZE", "12", 1);
-  EXPECT_THROW(MpiSession(), UsageError);
+  EXPECT_THROW(MpiEnvironment(), UsageError);
 }
 
 }  // namespace

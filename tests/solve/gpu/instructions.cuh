@@ -55,10 +55,10 @@ void sync_cluster();
 double* in_block(double* here, unsigned block);
 SharedAddress in_block(SharedAddress here, unsigned block);
 void make_mbarrier(SharedAddress place);
-void show_mbarriers();
+void fence_mbarrier_init();
 void expect_bytes(SharedAddress mbarrier, std::uint32_t count);
 bool have_arrived(SharedAddress mbarrier, std::uint32_t parity);
-void store_later(SharedAddress to, Pair pair, SharedAddress mbarrier);
-inline std::ptrdiff_t renewed(std::ptrdiff_t number) { return number; }
+void store_async(SharedAddress to, Pair pair, SharedAddress mbarrier);
+inline std::ptrdiff_t opaque_copy(std::ptrdiff_t number) { return number; }
 
 }  // namespace wallheat::gpu

@@ -91,7 +91,7 @@ TEST_P(GpuKernelTest, MatchesCpuWithHeatSourcesInEitherNorm) {
 
 TEST_P(GpuKernelTest, MatchesCpuWithConcurrentPlans) {
   const auto cpu = make_jacobi_solver(available_isas().back());
-  const Limits limits{1e-4, 2000};
+  const SolveParameters limits{1e-4, 2000};
   std::vector<FloorPlan> plans;
   std::vector<Solution> expected;
   for (const std::size_t side : {40U, 96U, 200U, 330U, 64U, 150U, 256U}) {

@@ -23,12 +23,12 @@ struct SlowDevice {
   double now_s = 0;
   std::vector<double> pauses{};
   void wait() {
-    await_work([this] { return now_s >= done_s; },
-               [this](double seconds) {
-                 now_s += seconds;
-                 pauses.push_back(seconds);
-               },
-               "the kernel of the test");
+    poll_until_done([this] { return now_s >= done_s; },
+                    [this](double seconds) {
+                      now_s += seconds;
+                      pauses.push_back(seconds);
+                    },
+                    "the kernel of the test");
   }
 };
 
@@ -48,21 +48,22 @@ TEST(PollUntilDone, AvoidsSpinningOrOversleeping) {
 
 TEST(PollUntilDone, ThrowsDeviceTimeoutAfterThirtySeconds) {
   SlowDevice device{1e9};
-  EXPECT_THAT(error_message_of<DeviceSilent>([&] { device.wait(); }),
+  EXPECT_THAT(error_message_of<DeviceTimeout>([&] { device.wait(); }),
               Mentions({"30 s", "the kernel of the test"}));
   EXPECT_NEAR(device.now_s, 30, 0.01);
 }
 
 TEST(PollUntilDone, PropagatesDeviceFault) {
-  EXPECT_THROW(await_work([]() -> bool { throw DeviceFault("it failed"); }, [](double) {}, "it"),
-               DeviceFault);
+  EXPECT_THROW(
+      poll_until_done([]() -> bool { throw DeviceFault("it failed"); }, [](double) {}, "it"),
+      DeviceFault);
 }
 
 TEST(MaxPlansInFlight, KeepsGpuBusyWithinHardwareQueueLimit) {
-  EXPECT_EQ(plans_in_flight(40, 32), 18U);
-  EXPECT_EQ(plans_in_flight(132, 32), 32U);
-  EXPECT_EQ(plans_in_flight(132, 8), 8U);
-  EXPECT_EQ(plans_in_flight(2, 32), 3U);
+  EXPECT_EQ(max_plans_in_flight(40, 32), 18U);
+  EXPECT_EQ(max_plans_in_flight(132, 32), 32U);
+  EXPECT_EQ(max_plans_in_flight(132, 8), 8U);
+  EXPECT_EQ(max_plans_in_flight(2, 32), 3U);
 }
 
 TEST(GpuQueues, FollowsUserSettingOrUsesAll) {

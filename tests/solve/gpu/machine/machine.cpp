@@ -324,7 +324,7 @@ void make_mbarrier(SharedAddress place) {
   running->mbarriers[running->memory_at(place, 8)] = {.made_by = running->thread};
 }
 
-void show_mbarriers() {
+void fence_mbarrier_init() {
   for (auto& [memory, arrivals] : running->mbarriers)
     if (arrivals.made_by == running->thread) arrivals.is_visible = true;
 }
@@ -344,7 +344,7 @@ bool have_arrived(SharedAddress mbarrier, std::uint32_t parity) {
   return is_over() && running->random() % 4 != 0;
 }
 
-void store_later(SharedAddress to, Pair pair, SharedAddress mbarrier) {
+void store_async(SharedAddress to, Pair pair, SharedAddress mbarrier) {
   if (to >> address_bits != mbarrier >> address_bits)
     running->fail("stores in one block and signals an mbarrier of another");
   Pair* const memory = &pair_at(to);

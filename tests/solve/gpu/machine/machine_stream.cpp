@@ -34,13 +34,13 @@ void MachineStream::copy_rows(void* to, std::size_t to_pitch, const void* from,
 
 void MachineStream::clear(void* memory, std::size_t bytes) { std::memset(memory, 0, bytes); }
 
-void MachineStream::run_cluster(int blocks, int threads, const ResidentPlan& plan) {
+void MachineStream::run_cluster(int blocks, int threads, const ClusterKernelArgs& plan) {
   last_blocks = blocks;
   machine.run({blocks, threads, sizeof(BlockMemory), true}, [&] { cluster_kernel(plan); });
   if (after_cluster) after_cluster(plan);
 }
 
-void MachineStream::run_streaming(std::size_t regions, const StreamedPlan& plan,
+void MachineStream::run_streaming(std::size_t regions, const StreamingKernelArgs& plan,
                                   unsigned long long* largest_change) {
   ++streaming_launches;
   const bool has_source = plan.terms != nullptr;

@@ -16,30 +16,30 @@ class MachineStream final : public Stream {
  public:
   explicit MachineStream(std::uint64_t seed = 1) : machine(seed) {}
 
-  [[nodiscard]] const Capacity& capacity() const override { return device; }
+  [[nodiscard]] const DeviceLimits& capacity() const override { return device; }
   [[nodiscard]] Memory device_memory(std::size_t bytes) override;
   [[nodiscard]] Memory pinned_memory(std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                  std::size_t row_bytes, std::size_t rows) override;
   void clear(void* memory, std::size_t bytes) override;
-  void run_cluster(int blocks, int threads, const ResidentPlan& plan) override;
-  void run_streaming(std::size_t regions, const StreamedPlan& plan,
+  void run_cluster(int blocks, int threads, const ClusterKernelArgs& plan) override;
+  void run_streaming(std::size_t regions, const StreamingKernelArgs& plan,
                      unsigned long long* largest_change) override;
   void wait() override { work_is_out = false; }
-  void mark(Moment moment) override { marks.push_back(moment); }
+  void mark(TimingPoint moment) override { marks.push_back(moment); }
 
   Machine machine;
-  Capacity device{.multiprocessors = 132,
-                  .block_threads = cluster_threads,
-                  .most_blocks = most_blocks_of_a_cluster,
-                  .memory_bytes = std::size_t{64} << 20};
+  DeviceLimits device{.multiprocessors = 132,
+                      .block_threads = cluster_threads,
+                      .max_cluster_blocks = max_cluster_blocks,
+                      .memory_bytes = std::size_t{64} << 20};
   std::size_t free_bytes = ~std::size_t{0};  ///< of the device's memory
-  std::function<void(const ResidentPlan&)> after_cluster{};
+  std::function<void(const ClusterKernelArgs&)> after_cluster{};
   int last_blocks = 0;  ///< of a cluster
   int streaming_launches = 0;
   int allocations = 0;  ///< of either memory
-  std::vector<Moment> marks{};
+  std::vector<TimingPoint> marks{};
   bool work_is_out = false;  ///< an operation was enqueued since the last wait()
 };
 

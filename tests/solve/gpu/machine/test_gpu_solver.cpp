@@ -36,7 +36,7 @@ struct OnMachine {
     stream->free_bytes = free_bytes;
     solver = make_gpu_solver(std::move(owned), kernel);
   }
-  void expect_bits_of_the_cpu(const FloorPlan& plan, const Limits& limits,
+  void expect_bits_of_the_cpu(const FloorPlan& plan, const SolveParameters& limits,
                               const std::string& what) const {
     expect_same_bits(*solver, *make_jacobi_solver(available_isas().back()), plan, limits, what);
   }
@@ -118,7 +118,7 @@ TEST(GpuSolver, UsesFewestBlocksThatHoldPlan) {
   for (const auto& [side, blocks] : {Case{20, 1}, {40, 1}, {48, 2}, {72, 3}, {96, 5}, {104, 0}}) {
     const OnMachine gpu;
     gpu.stream->device.block_threads = 32;
-    gpu.stream->device.most_blocks = 5;
+    gpu.stream->device.max_cluster_blocks = 5;
     gpu.expect_bits_of_the_cpu(random_plan(side, side, 100, 1), {1e-4, 12}, std::to_string(side));
     EXPECT_EQ(gpu.stream->last_blocks, blocks) << side;
     EXPECT_EQ(gpu.stream->streaming_launches > 0, blocks == 0) << side;
@@ -172,7 +172,7 @@ TEST(GpuSolver, ThrowsDeviceFaultForImpossibleResult) {
   for (const double spoilt : {25.001, -0.001, std::numeric_limits<double>::infinity(),
                               std::numeric_limits<double>::quiet_NaN()}) {
     const OnMachine gpu;
-    gpu.stream->after_cluster = [=](const ResidentPlan& plan) {
+    gpu.stream->after_cluster = [=](const ClusterKernelArgs& plan) {
       for (int cell = 0; cell < cluster_tile.cells(); ++cell)
         if ((plan.interior[0] >> cell & 1U) != 0) plan.cells[cell] = spoilt;
     };
@@ -189,7 +189,7 @@ TEST_P(EmulatedKernelTest, LeavesNoWorkInFlightWhenStopped) {
 
 TEST_P(EmulatedKernelTest, RecordsEventsBetweenPhases) {
   (void)gpu_.solver->solve(room(20, 20), {1e-3, 20}, {});
-  std::vector<Moment> marks = gpu_.stream->marks;
+  std::vector<TimingPoint> marks = gpu_.stream->marks;
   EXPECT_TRUE(std::ranges::is_sorted(marks));
   marks.erase(std::ranges::unique(marks).begin(), marks.end());
   EXPECT_THAT(marks, testing::ElementsAre(begun, uploaded, computed, downloaded));
@@ -224,7 +224,7 @@ TEST(GpuSolver, ThrowsDeviceTooSmallWhenMemoryIsShort) {
 class KernelVerificationTest : public testing::Test {
  protected:
   Kernel proven(std::optional<Kernel> wrong, const char* fault = nullptr) {
-    return proven_kernel(
+    return select_verified_kernel(
         [=, this](Kernel kernel) -> std::unique_ptr<Solver> {
           tried_.push_back(kernel);
           if (kernel != wrong) return make_reference_solver();
@@ -236,7 +236,7 @@ class KernelVerificationTest : public testing::Test {
 
   /// Returns a solution with a wrong last bit in one cell.
   class Wrong final : public Solver {
-    std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+    std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                   const SolveControl& control) override {
       auto solution = make_reference_solver()->solve(plan, limits, control);
       double& cell = solution->field.cells[solution->field.cells.size() / 2];
@@ -268,18 +268,19 @@ TEST_F(KernelVerificationTest, CoversBlocksHeatSourcesRollback) {
   struct Listening final : Solver {
     std::set<Asked>& asked;
     explicit Listening(std::set<Asked>& of_kernel) : asked(of_kernel) {}
-    std::optional<Solution> solve(const FloorPlan& plan, const Limits& limits,
+    std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                   const SolveControl& control) override {
       auto solution = make_reference_solver()->solve(plan, limits, control);
       EXPECT_TRUE(solution->iterations < 16 || solution->iterations > 100);
-      asked.insert({Tiling(plan.interior, cluster_threads).blocks() > 1, plan.has_source(),
+      asked.insert({Tiling(plan.interior, cluster_threads).blocks() > 1, plan.has_heat_source(),
                     solution->iterations < 16});
       return solution;
     }
   };
   std::map<Kernel, std::set<Asked>> asked;
-  (void)proven_kernel([&](Kernel kernel) { return std::make_unique<Listening>(asked[kernel]); },
-                      [](const std::string&) {});
+  (void)select_verified_kernel(
+      [&](Kernel kernel) { return std::make_unique<Listening>(asked[kernel]); },
+      [](const std::string&) {});
   EXPECT_EQ(
       asked[Kernel::cluster],
       (std::set<Asked>{

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/commands.hpp"
+#include "forecast/campaign_choices.hpp"
+#include "io/files.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+struct Transfer {
+  const char* name;
+  int bytes;
+};
+constexpr Transfer transfers[]{{"a double, one way", 8},
+                               {"a double, both ways", 16},
+                               {"a float, one way", 4},
+                               {"a float, both ways", 8}};
+
+Value pays_from(double operations) {
+  return std::isinf(operations) ? Value("never") : Value(operations);
+}
+
+/// Time over operations by the CPU, and by the GPU with the transfer one way and both ways.
+Figure times_of(const Offload& offload) {
+  Figure figure{"times",
+                fmt::format("B = {:g} GB/s, C = {:g}, G = {:g} Gflop/s", offload.bytes_per_s * 1e-9,
+                            offload.cpu_per_s * 1e-9, offload.gpu_per_s * 1e-9),
+                {"operations a double", Figure::Scale::powers_of_10},
+                {"ns", Figure::Scale::powers_of_10}};
+  const double one_way = break_even_operations(offload, transfers[0].bytes);
+  const double both_ways = break_even_operations(offload, transfers[1].bytes);
+  const bool pays = std::isfinite(both_ways);
+  constexpr double factor = 30;  // to either side
+  constexpr int points = 60;
+  const double middle = pays ? one_way : 1;
+  for (const auto& [name, bytes, rate] : {std::tuple("CPU", 0, offload.cpu_per_s),
+                                          {"GPU, data there", 8, offload.gpu_per_s},
+                                          {"GPU, there and back", 16, offload.gpu_per_s}}) {
+    Figure::Series& series = figure.series.emplace_back();
+    series.name = name;
+    series.mark = Figure::Mark::line;
+    for (int i = -points; i <= points; ++i) {
+      const double operations = middle * std::pow(factor, static_cast<double>(i) / points);
+      series.x.push_back(operations);
+      series.y.push_back(1e9 * (bytes / offload.bytes_per_s + operations / rate));
+    }
+  }
+  if (pays)
+    figure.series.push_back(
+        {fmt::format("break even: {:.3f} and {:.3f}", one_way, both_ways),
+         Figure::Mark::points,
+         {one_way, both_ways},
+         {1e9 * one_way / offload.cpu_per_s, 1e9 * both_ways / offload.cpu_per_s}});
+  return figure;
+}
+
+/// What pays on each partition's nodes: all their GPUs against all their cores.
+Table partition_table(const std::string& sinfo, const Offload& offload) {
+  Table table{"partitions",
+              "",
+              {{"partition", "partition"},
+               {"nodes", "nodes"},
+               {"cores", "cores a node"},
+               {"memory_bytes", "memory a node", {ValueFormat::bytes}},
+               {"gpus", "GPUs a node"},
+               {"time_limit_s", "time limit", {ValueFormat::duration}},
+               {"operations", "operations a double", {ValueFormat::decimals, 3}}}};
+  const auto if_any = [](auto number) { return number == 0 ? Value() : Value(number); };
+  for (const Partition& partition : parse_sinfo(sinfo, read_text_file(sinfo))) {
+    const Offload node{.bytes_per_s = offload.bytes_per_s,
+                       .cpu_per_s = offload.cpu_per_s * static_cast<double>(partition.cores),
+                       .gpu_per_s = offload.gpu_per_s * static_cast<double>(partition.gpus)};
+    Value operations;
+    if (partition.gpus > 0) operations = pays_from(break_even_operations(node, transfers[1].bytes));
+    table.rows.push_back({partition.name, partition.nodes, partition.cores,
+                          if_any(partition.memory_bytes), partition.gpus, if_any(partition.limit_s),
+                          operations});
+  }
+  if (table.rows.empty()) throw RunError(sinfo + " tells of no partition that is up");
+  return table;
+}
+
+}  // namespace
+
+Report offload_command(Options& options) {
+  Offload offload;
+  std::string sinfo;
+  options.describe(
+      "--bandwidth B --gpu G --cpu C [options]",
+      "Says from how many operations on a value a transfer to a GPU pays: from "
+      "n* = (bytes / B) / (1 / C - 1 / G) on, for doubles and floats, one way and both ways. "
+      "'wallheat bench --device gpu' measures the three figures.",
+      {"wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9",
+       "wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9 --out offload.json"});
+  options.add("bandwidth,b", value(offload.bytes_per_s, "B").above(0).required(),
+              "bytes a second between host and GPU, as 15e9");
+  options.add("gpu,g", value(offload.gpu_per_s, "G").above(0).required(),
+              "operations a second of the GPU, as 1e12");
+  options.add("cpu", value(offload.cpu_per_s, "C").above(0).required(),
+              "operations a second of the CPU, as 1e9");
+  options.add(
+      "sinfo", file(sinfo, FileRole::input),
+      "what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" printed (-: stdin): show instead from how "
+      "many operations on a double it pays on the nodes of each partition; --gpu and --cpu "
+      "are of one GPU and one core");
+  options.parse();
+  Report report{"from how many operations on a transfer to a GPU pays"};
+  if (!sinfo.empty()) {
+    report.add(partition_table(sinfo, offload));
+    return report;
+  }
+  Table& table =
+      report.add(Table{"break_even",
+                       "",
+                       {{"moved", "moved"},
+                        {"bytes", "bytes"},
+                        {"operations", "operations a value", {ValueFormat::decimals, 3}}}});
+  for (const auto& [name, bytes] : transfers) {
+    const double operations = break_even_operations(offload, bytes);
+    table.rows.push_back({name, bytes, pays_from(operations)});
+  }
+  report.add_note("A transfer pays from n* = (bytes / B) / (1 / C - 1 / G) operations on.");
+  report.add(times_of(offload));
+  return report;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "wallheat/grid.hpp"
+#include "wallheat/plan_result.hpp"
+#include "wallheat/rooms.hpp"
+
+namespace wallheat {
+
+/// Which answer is asked for.
+enum class SolverKind {
+  jacobi,       ///< the reference's iterate, bit for bit
+  fastforward,  ///< the same iterate, but for rounding, in fewer sweeps
+  steady,       ///< the true steady state, with a proven bound
+};
+
+[[nodiscard]] std::string_view to_string(SolverKind kind);
+
+/// What a column of a result is for; see WALLHEAT_RESULT_COLUMNS.
+enum class ColumnUse { internal, reported, deterministic };
+
+/// A column that PlanResult has.
+template <class Member>
+struct ResultColumn {
+  const char* name;
+  ColumnUse use;
+  Member accessor;  ///< accessor(result): a reference to the result's value
+};
+template <class Member>
+ResultColumn(const char*, ColumnUse, Member) -> ResultColumn<Member>;
+
+/// Calls visit(column) for each of them, in order.
+template <class Visit>
+constexpr void for_each_column(Visit&& visit) {
+#define WALLHEAT_MEMBER(Type, name, initial, use, meaning) \
+  WALLHEAT_NESTED(Type, name, name, use, meaning)
+#define WALLHEAT_NESTED(Type, name, part, use, meaning)                                     \
+  visit(ResultColumn{#name, ColumnUse::use, [](auto& result) -> auto& { return result.part; \
+  }                                                                                         \
+  });
+  WALLHEAT_RESULT_COLUMNS(WALLHEAT_MEMBER, WALLHEAT_NESTED)
+#undef WALLHEAT_MEMBER
+#undef WALLHEAT_NESTED
+}
+
+/// Calls visit(name, member, meaning) for each column of a room, in order: `member` points to it.
+/// This list is the columns' only home: result files, messages, tables and formulas are made from
+/// it, and a test compares the documents with it.
+template <class Visit>
+constexpr void for_each_room_column(Visit&& visit) {
+  visit("plan", &RoomResult::row, "number of its plan's row in /rows");
+  visit("room", &RoomResult::room, "from 1 on, in reading order of the rooms' first cells");
+  visit("mean_temp", &RoomResult::mean_temp, "°C, over its cells");
+  visit("min_temp", &RoomResult::min_temp, "°C");
+  visit("max_temp", &RoomResult::max_temp, "°C");
+  visit("cells", &RoomResult::cells, "cells");
+  visit("cells_above", &RoomResult::cells_above, "cells above the threshold (18 °C)");
+  visit("cells_below", &RoomResult::cells_below, "cells below the threshold (15 °C)");
+  visit("first_row", &RoomResult::first_row, "of its box");
+  visit("first_col", &RoomResult::first_col, "of its box");
+  visit("last_row", &RoomResult::last_row, "of its box");
+  visit("last_col", &RoomResult::last_col, "of its box");
+  visit("centre_row", &RoomResult::centre_row, "mean row of its cells");
+  visit("centre_col", &RoomResult::centre_col, "mean column of its cells");
+  visit("room_crc32", &RoomResult::room_crc32, "of all bytes of the room before it");
+}
+
+static_assert(
+    [] {
+      std::size_t bytes = 0;
+      for_each_room_column([&](const char*, auto member, const char*) {
+        bytes += sizeof(std::declval<RoomResult>().*member);
+      });
+      return bytes;
+    }() == sizeof(RoomResult),
+    "a gap in RoomResult would store, and check, undefined bytes");
+
+/// What decides whether two answers to a plan are the same: the columns whose use is
+/// `deterministic`, and the field as values. (PlanResult::field is compressed, and two libraries
+/// need not compress alike.)
+struct ComparableResult {
+  const PlanResult& columns;
+  const Grid<double>* field = nullptr;  ///< null if there is none
+};
+
+/// Something in which two answers differ, and what each of them says.
+struct Difference {
+  std::string column;  ///< a column, or the field
+  std::string first;
+  std::string second;
+};
+
+/// True if the reference would print the same: they agree to the last bit. 0 differs from -0. A NaN
+/// equals any NaN: it is printed as `nan` whatever its bits, and these depend on the processor
+/// (inf - inf sets the sign on x86-64, but not on Arm).
+[[nodiscard]] bool same_value(double a, double b);
+
+/// True if an iteration ended far from the steady state, as far as its error can be estimated:
+/// by more than a tenth of what the plan's temperatures are.
+[[nodiscard]] bool is_far_from_steady(const PlanResult& result);
+
+/// What the plan would take on a core of its own, in s: its CPU time if that is known and a CPU
+/// solved it. What other runs may expect is foretold by this.
+[[nodiscard]] double single_core_seconds(const PlanResult& result);
+
+/// Empty if the answers are the same. Fields are compared if both are there and of one shape.
+[[nodiscard]] std::vector<Difference> find_differences(const ComparableResult& first,
+                                                       const ComparableResult& second);
+
+/// "mean_temp is 14.5 FIRST, 14.75 SECOND; iterations is ..."; empty if there are none.
+[[nodiscard]] std::string to_text(const std::vector<Difference>& differences,
+                                  const std::string& first, const std::string& second);
+
+}  // namespace wallheat

@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <optional>
+
+#include "core/input_file.hpp"
+#include "isolation/message_channel.hpp"
+#include "isolation/worker_loop.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+// The kernel may be slow to end a process, so nobody waits longer for one.
+constexpr std::chrono::seconds max_exit_wait{1};
+
+[[noreturn]] void refuse(const char* what) {
+  throw RunError(fmt::format("no {} for a solver process: {}", what, std::strerror(errno)));
+}
+
+bool has_input(int file) {
+  pollfd check{file, POLLIN, 0};
+  return ::poll(&check, 1, 0) > 0;
+}
+
+/// Memory that a worker shares with the processes of one seat.
+struct SharedPage {
+  SharedPage() {
+    if (file.get() < 0 || ::ftruncate(file.get(), sizeof(ProgressPage)) != 0) refuse("memory");
+    void* memory =
+        ::mmap(nullptr, sizeof(ProgressPage), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (memory == MAP_FAILED) refuse("memory");
+    slots = new (memory) ProgressPage;
+  }
+  ~SharedPage() { ::munmap(slots, sizeof(ProgressPage)); }
+  SharedPage(const SharedPage&) = delete;
+  SharedPage& operator=(const SharedPage&) = delete;
+
+  FileDescriptor file{::memfd_create("wallheat", MFD_CLOEXEC)};
+  ProgressPage* slots = nullptr;
+};
+
+}  // namespace
+
+struct SolverProcessPool::Process {
+  SolveConfig settings;
+  std::int32_t thread = 0;
+  SharedPage page{};
+  std::unique_ptr<ChildProcess> process{};
+  std::optional<MessageChannel> channel{};  ///< none: nothing is heard of the process
+  std::string problem{};                    ///< why it was not started
+};
+
+SolverProcessPool::SolverProcessPool(SolverProgram program) : program_(std::move(program)) {}
+
+SolverProcessPool::~SolverProcessPool() {
+  for (std::size_t process = 0; process < processes_.size(); ++process)
+    kill(process);  // before any is waited for
+}
+
+void SolverProcessPool::add(const SolveConfig& settings) {
+  // NOLINTNEXTLINE(modernize-make-unique): an aggregate
+  processes_.emplace_back(new Process{settings, static_cast<std::int32_t>(processes_.size())});
+}
+
+void SolverProcessPool::start(std::size_t number) {
+  Process& process = *processes_[number];
+  std::erase_if(killed_, [](const auto& child) { return child->wait({}); });
+  // The process before may still hold a GPU, or much memory.
+  if (process.process && !process.process->wait(max_exit_wait))
+    killed_.push_back(std::move(process.process));
+  new (process.page.slots) ProgressPage;
+  try {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) refuse("socket");
+    process.channel.emplace(FileDescriptor(ends[0]));
+    const FileDescriptor theirs(ends[1]);
+    std::vector<std::string> words{"wallheat"};
+    words.insert(words.end(), program_.arguments.begin(), program_.arguments.end());
+    process.process =
+        std::make_unique<ChildProcess>(SpawnOptions{.program = program_.file,
+                                                    .argv = words,
+                                                    .stdin_fd = theirs.get(),
+                                                    .inherited_fds = {process.page.file.get()},
+                                                    .block_stop_signals = true});
+    // If nobody listens, poll() finds that out.
+    (void)process.channel->send(
+        to_bytes(ProcessConfig{process.page.file.get(), process.thread, encode(process.settings)}),
+        false);
+  } catch (const RunError& error) {
+    process.problem = error.what();
+  }
+}
+
+void SolverProcessPool::assign(std::size_t process, const Task& task) {
+  auto& channel = processes_[process]->channel;
+  if (channel) (void)channel->send(to_bytes(task), false);  // one that does not listen has ended
+}
+
+void SolverProcessPool::kill(std::size_t number) {
+  Process& process = *processes_[number];
+  process.channel.reset();
+  if (process.process) process.process->kill();
+}
+
+std::vector<ProcessEvent> SolverProcessPool::poll(std::chrono::milliseconds at_most) {
+  std::vector<ProcessEvent> events;
+  std::vector<pollfd> files;
+  for (std::size_t number = 0; number < processes_.size(); ++number) {
+    Process& process = *processes_[number];
+    if (!process.problem.empty()) {
+      events.push_back(
+          {number, ProcessExit{ProcessExit::Cause::failed, std::exchange(process.problem, "")}});
+      kill(number);
+    }
+    files.push_back({process.channel ? process.channel->fd() : -1, POLLIN, 0});
+  }
+  const auto wait = events.empty() ? at_most : std::chrono::milliseconds{0};
+  if (::poll(files.data(), files.size(), static_cast<int>(wait.count())) <= 0) return events;
+  for (std::size_t number = 0; number < processes_.size(); ++number)
+    if (files[number].revents != 0) listen(number, events);
+  return events;
+}
+
+void SolverProcessPool::listen(std::size_t number, std::vector<ProcessEvent>& events) {
+  Process& process = *processes_[number];
+  const auto poll = [&](FromProcess what) {
+    events.push_back({number, std::move(what)});
+    if (std::holds_alternative<ProcessExit>(events.back().message)) kill(number);
+  };
+  const auto died = [&](const std::string& how) {
+    poll(ProcessExit{ProcessExit::Cause::crashed, how});
+  };
+  try {
+    while (process.channel && has_input(process.channel->fd())) {
+      if (!process.channel->read())
+        return died(process.process->wait(max_exit_wait) ? process.process->exit_description()
+                                                         : "hung up without ending");
+      while (const auto bytes = process.channel ? process.channel->next() : std::nullopt)
+        poll(from_bytes<FromProcess>(*bytes));
+    }
+  } catch (const DecodeError& error) {
+    died(fmt::format("sent an invalid answer ({})", error.what()));
+  }
+}
+
+void SolverProcessPool::for_each_progress(
+    std::size_t number, const std::function<void(const PlanProgress&)>& log) const {
+  const ProgressPage& page = *processes_[number]->page.slots;
+  const std::size_t slots = processes_[number]->settings.slots;
+  for (std::size_t slot = 0; slot < (slots == 0 ? page.size() : slots); ++slot) {
+    const std::uint32_t plan = page[slot].plan.load(std::memory_order_acquire);
+    if (plan == SlotProgress::no_plan) continue;
+    log({plan, page[slot].iterations.load(std::memory_order_relaxed),
+         page[slot].delta.load(std::memory_order_relaxed)});
+  }
+}
+
+}  // namespace wallheat

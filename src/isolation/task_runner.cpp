@@ -1,0 +1,219 @@
+#include "isolation/task_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/cell_statistics.hpp"
+#include "core/codec.hpp"
+#include "core/threads.hpp"
+#include "io/deflate.hpp"
+#include "io/standard_streams.hpp"
+#include "node/local_machine.hpp"
+#include "plans/plan_source.hpp"
+#include "store/field_codec.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+template <class Visit, SameIgnoringConst<SolveParameters> R>
+void fields_of(Visit& visit, R& limits) {
+  visit(limits.tolerance, limits.max_iterations, limits.accuracy, limits.norm, limits.spacing);
+}
+template <class Visit, SameIgnoringConst<WallOverride> R>
+void fields_of(Visit& visit, R& wall) {
+  visit(wall.nominal, wall.temperature);
+}
+template <class Visit, SameIgnoringConst<Thresholds> R>
+void fields_of(Visit& visit, R& thresholds) {
+  visit(thresholds.above, thresholds.below);
+}
+template <class Visit, SameIgnoringConst<Door> R>
+void fields_of(Visit& visit, R& door) {
+  visit(door.cells);
+}
+template <class Visit, SameIgnoringConst<SolverOptions> R>
+void fields_of(Visit& visit, R& solver) {
+  visit(solver.limits, solver.kind, solver.reference, solver.isa, solver.gpu, solver.walls,
+        solver.thresholds, solver.door);
+}
+template <class Visit, SameIgnoringConst<SolveConfig> R>
+void fields_of(Visit& visit, R& settings) {
+  visit(settings.data, settings.solver, settings.save_fields, settings.host, settings.device,
+        settings.plan_timeout_s, settings.slots, settings.cpus);
+}
+
+Bytes encode(const SolveConfig& settings) { return to_bytes(settings); }
+
+SolveConfig decode_solve_config(std::span<const std::byte> bytes) {
+  return from_bytes<SolveConfig>(bytes);
+}
+
+namespace {
+
+/// Time from one call to the next.
+class Stopwatch {
+ public:
+  float seconds() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<float> passed = now - std::exchange(last_, now);
+    return passed.count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+/// Solves one plan into `result`. Returns a hash of its field if that is kept, else 0.
+std::uint64_t solve_into(const SolveConfig& settings, const PlanSource& source, Solver& solver,
+                         const PlanKey& key, const SolveControl& control, PlanResult& result) {
+  // The stamp comes first, so that the next resume notices a file that changed while it was read.
+  result.input_stamp = source.stamp(key);
+  if (settings.save_fields) {  // before hours are spent on an answer that cannot be stored
+    const auto reason = field_size_error(source.shape(key));
+    if (!reason.empty()) throw InputError(reason);
+  }
+  Stopwatch stopwatch;
+  FloorPlan plan = source.load(key);
+  result.phases.read_s = stopwatch.seconds();
+  result.input_hash = plan_hash(plan);
+  result.phases.hash_s = stopwatch.seconds();
+  apply_wall_overrides(plan, settings.solver.walls);
+  const auto solution = solver.solve(plan, settings.solver.limits, control);
+  result.phases.solve_s = stopwatch.seconds();
+  if (!solution) throw RunError("a solver has stopped though nobody asked it to");
+  fill_result(plan, *solution, settings.solver, result);
+  result.phases.statistics_s = stopwatch.seconds();
+  std::uint64_t hash = 0;
+  if (settings.save_fields) {
+    attach_field(result, solution->field);
+    hash = crc32_of(std::as_bytes(std::span(solution->field.cells)));
+  }
+  result.phases.compress_s = stopwatch.seconds();
+  return hash;
+}
+
+/// The columns that tell which cells may be on the other side of a threshold.
+void fill_uncertain_counts(const UncertainCounts& uncertain, PlanResult& result) {
+  result.cells_in_doubt = static_cast<std::uint32_t>(uncertain.cells);
+  const auto percent = [&](std::int64_t count) {
+    return 100 * static_cast<double>(count) / static_cast<double>(result.interior_cells);
+  };
+  result.pct_above_18_least = percent(uncertain.min_above);
+  result.pct_above_18_most = percent(uncertain.max_above);
+  result.pct_below_15_least = percent(uncertain.min_below);
+  result.pct_below_15_most = percent(uncertain.max_below);
+}
+
+/// A plan's row as far as it is known before it is solved; pending.
+PlanResult pending_row(const SolveConfig& settings, const Task& task, SolverSlot thread) {
+  PlanResult row;
+  row.index = task.plan;
+  row.id = task.id;
+  row.host = settings.host;
+  row.device = settings.device;
+  row.solver = settings.solver.solver_text();
+  row.thread = thread.number;
+  return row;
+}
+
+TaskResult encoded(const PlanResult& row, TaskResult::Kind kind, std::uint64_t field_hash) {
+  return {row.index, kind, row.seconds, hash_result(row, field_hash), encode_result(row)};
+}
+
+}  // namespace
+
+void fill_result(const FloorPlan& plan, const Solution& solution, const SolverOptions& asked,
+                 PlanResult& result) {
+  result.rows = static_cast<std::uint32_t>(plan.domain.rows);
+  result.cols = static_cast<std::uint32_t>(plan.domain.cols);
+  const std::vector<double> values = interior_values(solution.field, plan.interior);
+  result.interior_cells = static_cast<std::int64_t>(values.size());
+  const CellSummary summary = summarize_cells(values, asked.thresholds, solution.uncertainty);
+  result.statistics = summary.statistics;
+  if (result.interior_cells == 0) {
+    result.status = PlanStatus::empty;
+    return;
+  }
+  result.status = solution.converged ? PlanStatus::converged : PlanStatus::max_iterations;
+  result.iterations = solution.iterations;
+  result.last_delta = solution.last_delta;
+  result.error_bound = solution.error_bound;
+  result.error_estimate = solution.error_estimate;
+  result.fell_back = solution.fell_back ? 1 : 0;
+  if (solution.uncertainty != 0) fill_uncertain_counts(summary.uncertain, result);
+  if (!asked.door) return;
+  const std::uint32_t door = asked.door->of({plan.interior.rows, plan.interior.cols});
+  result.rooms = room_results(map_rooms(plan.interior, door), solution.field, asked.thresholds);
+}
+
+TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source,
+                            std::shared_ptr<Solver> solver, SolverSlot thread) {
+  return [settings, source = std::move(source), solver = std::move(solver), thread](
+             const Task& task, const SolveControl& control) {
+    const auto start = std::chrono::steady_clock::now();
+    const double cpu_start_s = thread_cpu_seconds();
+    // Memory that the process keeps from earlier plans counts, too: to give it back first would
+    // cost a plan of 96 x 96 cells a third of its time.
+    const bool of_this_plan = thread.owns_process && reset_peak_memory();
+    PlanResult row = pending_row(settings, task, thread);
+    std::uint64_t field_hash = 0;
+    auto kind = TaskResult::Kind::solved;
+    const auto fail = [&](TaskResult::Kind how, std::string why) {
+      kind = how;
+      row.status = PlanStatus::failed;
+      row.error = std::move(why);
+    };
+    try {
+      field_hash =
+          solve_into(settings, *source, *solver, {task.id, task.entry_offsets}, control, row);
+    } catch (const DeviceFault&) {
+      throw;  // no plan's fault, as far as is known here
+    } catch (const SourceUnavailable&) {
+      throw;  // nor this
+    } catch (const DeviceTooSmall& error) {
+      fail(TaskResult::Kind::retryable, error.what());
+    } catch (const std::bad_alloc&) {
+      fail(TaskResult::Kind::retryable, "there is not enough memory to solve it");
+    } catch (const std::exception& error) {
+      fail(TaskResult::Kind::failed, error.what());
+    }
+    row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    row.cpu_s = thread_cpu_seconds() - cpu_start_s;
+    if (of_this_plan) row.peak_memory = peak_memory();
+    try {
+      TaskResult result = encoded(row, kind, field_hash);
+      if (const auto* gpu = dynamic_cast<const GpuSolver*>(solver.get()))
+        result.gpu_times = gpu->times();
+      return result;
+    } catch (const std::bad_alloc&) {
+      row = pending_row(settings, task, thread);
+      fail(TaskResult::Kind::retryable, "there is not enough memory for its result");
+      return encoded(row, kind, 0);
+    }
+  };
+}
+
+OpenDevice open_device(const SolveConfig& settings) {
+  if (settings.solver.gpu) {
+    const auto warn = [](const std::string& warning) { print_error("wallheat: {}", warning); };
+    return open_device(settings, open_gpu(*settings.solver.gpu, warn));
+  }
+  return {1, [settings,
+              source = open_plan_source(settings.data, ListingMode::lazy)](SolverSlot thread) {
+            return make_task_runner(settings, source, settings.solver.make(), thread);
+          }};
+}
+
+OpenDevice open_device(const SolveConfig& settings, std::shared_ptr<GpuDevice> device) {
+  const SharedPlanSource source = open_plan_source(settings.data, ListingMode::lazy);
+  return {device->plans_at_once(), [settings, source, device](SolverSlot thread) {
+            return make_task_runner(settings, source, device->make_solver(), thread);
+          }};
+}
+
+}  // namespace wallheat

@@ -1,0 +1,341 @@
+#include "report/time_breakdown.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <span>
+#include <sstream>
+#include <tuple>
+#include <utility>
+
+#include "report/file_status.hpp"
+#include "report/report.hpp"
+#include "store/merge.hpp"
+#include "view/time_text.hpp"
+
+namespace wallheat {
+
+namespace {
+
+/// Keeps the largest of what a session's ranks held: "0:31244288 1:27000832".
+void note_rank_memory(const std::string& text, WallTime& time) {
+  std::istringstream words(text);
+  int rank = 0;
+  char colon = 0;
+  for (std::int64_t bytes = 0; words >> rank >> colon >> bytes;)
+    if (bytes > time.rank_memory) {
+      time.rank_memory = bytes;
+      time.rank = rank;
+    }
+}
+
+}  // namespace
+
+WallTime wall_time(const std::vector<Attributes>& sessions) {
+  WallTime time;
+  std::vector<std::pair<double, double>> stretches;
+  for (const Attributes& session : sessions) {
+    if (merged_parts(session)) continue;
+    ++time.all_sessions;
+    if (!session.contains("seconds")) continue;
+    ++time.sessions;
+    time.plans += number_in(session, "solved");
+    note_rank_memory(text_in(session, "rank_memory"), time);
+    for (const GpuTimeCategory& part : gpu_time_categories)
+      time.on_gpus.*part.seconds += number_in(session, part.name);
+    if (session.contains("kernels")) time.kernels += "\n" + text_in(session, "kernels") + "\n";
+    const double seconds = number_in(session, "seconds");
+    if (const auto start = parse_utc(text_in(session, "started_utc"))) {
+      stretches.emplace_back(*start, *start + seconds);
+    } else {
+      time.seconds += seconds;
+    }
+  }
+  std::sort(stretches.begin(), stretches.end());
+  double covered = -std::numeric_limits<double>::infinity();
+  for (const auto& [start, end] : stretches) {
+    time.seconds += std::max(0.0, end - std::max(start, covered));
+    covered = std::max(covered, end);
+  }
+  return time;
+}
+
+Table table_of_seconds(const char* key, const char* name, const NamedSeconds& entries) {
+  Table table{key,
+              name,
+              {{"name", "where"},
+               {"seconds", "time", {ValueFormat::duration}},
+               {"percent", "share", {ValueFormat::decimals, 1, "%"}}}};
+  double all = 0;
+  for (const auto& [entry, seconds] : entries) all += seconds;
+  if (!(all > 0)) return table;
+  for (const auto& [entry, seconds] : entries)
+    table.rows.push_back({entry, seconds, 100 * seconds / all});
+  return table;
+}
+
+namespace {
+
+/// What plans on GPUs took.
+NamedSeconds times_on_gpus(const GpuTimeTotals& times) {
+  NamedSeconds entries;
+  for (const GpuTimeCategory& part : gpu_time_categories)
+    entries.emplace_back(part.text, times.*part.seconds);
+  return entries;
+}
+
+}  // namespace
+
+void add_gpu_times(const WallTime& wall, Report& report) {
+  report.add(table_of_seconds("on_gpus", "where the time of plans on GPUs went",
+                              times_on_gpus(wall.on_gpus)));
+  if (!wall.kernels.empty()) report.add_note(wall.kernels);
+}
+
+namespace {
+
+/// What the plans of a session's lanes took, and the gaps around them.
+struct SlotTimes {
+  std::size_t slots = 0;
+  PhaseSeconds in_plans{};
+  double other_in_plans = 0;
+  double before_first = 0;
+  double between = 0;
+  double after_last = 0;
+  double last_end = 0;  ///< of all lanes
+  double cpu = 0;
+};
+
+void add_slot(const SlotTimeline& slot, double wall_s, SlotTimes& times) {
+  double end = 0;
+  for (const SlotInterval& plan : slot.plans) {
+    // Clocks are read on both sides of a message: a plan may seem to begin before the last ended.
+    const double start = std::clamp(plan.started_s, end, wall_s);
+    const double stop = std::clamp(plan.started_s + plan.seconds, start, wall_s);
+    (&plan == slot.plans.data() ? times.before_first : times.between) += start - end;
+    // As much of each phase as the clamped stretch leaves room for.
+    const double scale = plan.seconds > 0 ? (stop - start) / plan.seconds : 0;
+    double left = stop - start;
+    PhaseSeconds phases{};
+    add_phases(plan.phases, phases);
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      const double part = std::min(phases.at(i) * scale, left);
+      times.in_plans.at(i) += part;
+      left -= part;
+    }
+    times.other_in_plans += left;
+    end = stop;
+  }
+  times.after_last += wall_s - end;
+  times.last_end = std::max(times.last_end, end);
+  times.cpu += slot.cpu_s;
+  ++times.slots;
+}
+
+/// Adds the time of solving, divided into what was on GPUs and what was not.
+void add_solving(const Attributes& facts, double solving, NamedSeconds& seconds) {
+  GpuTimeTotals on_gpus;
+  double all = 0;
+  for (const GpuTimeCategory& part : gpu_time_categories)
+    all += on_gpus.*part.seconds = std::max(number_in(facts, part.name), 0.0);
+  // No more than there is: plans of lanes without times took part, or the clocks differ.
+  const double scale = all > 0 ? std::min(solving / all, 1.0) : 0;
+  seconds.emplace_back("solving", solving - all * scale);
+  for (const auto& [name, part_s] : times_on_gpus(on_gpus))
+    seconds.emplace_back("solving on GPUs: " + name, part_s * scale);
+}
+
+}  // namespace
+
+std::vector<SlotTimeline> slot_timelines(const Rows& rows) {
+  std::map<std::tuple<std::uint32_t, std::int32_t, std::int32_t>, SlotTimeline> slots;
+  std::size_t number = 0;
+  rows([&](const PlanResult& row) {
+    const std::size_t of_row = number++;
+    if (row.thread < 0 || !std::isfinite(row.started_s)) return;
+    SlotTimeline& slot = slots[{row.session, row.rank, row.thread}];
+    if (slot.plans.empty()) {
+      slot.session = row.session;
+      slot.rank = row.rank;
+      slot.thread = row.thread;
+      slot.host = row.host;
+      slot.device = row.device;
+    }
+    slot.plans.push_back({of_row, row.started_s, row.seconds, row.phases});
+    if (!std::isnan(row.cpu_s)) slot.cpu_s += row.cpu_s;
+  });
+  std::vector<SlotTimeline> all;
+  for (auto& [key, slot] : slots) {
+    std::ranges::stable_sort(slot.plans, {}, &SlotInterval::started_s);
+    all.push_back(std::move(slot));
+  }
+  return all;
+}
+
+std::vector<TimeBreakdown> time_breakdowns(const std::vector<SlotTimeline>& slots,
+                                           const std::vector<Attributes>& sessions) {
+  std::vector<TimeBreakdown> breakdowns;
+  for (std::uint32_t session = 0; session < sessions.size(); ++session) {
+    const Attributes& facts = sessions[session];
+    TimeBreakdown breakdown{session, 0, number_in(facts, "seconds")};
+    SlotTimes sum;
+    for (const SlotTimeline& slot : slots)
+      if (slot.session == session) add_slot(slot, breakdown.wall_s, sum);
+    if (sum.slots == 0 || !(breakdown.wall_s > 0)) continue;
+    breakdown.cpu_s = sum.cpu;
+    breakdown.threads = std::max(sum.slots, static_cast<std::size_t>(number_in(facts, "threads")));
+    const auto idle = static_cast<double>(breakdown.threads - sum.slots) * breakdown.wall_s;
+    const double end_of_run = (breakdown.wall_s - sum.last_end) * static_cast<double>(sum.slots);
+    // What failed, what another had answered, and what the end cut short left no row: it lies in
+    // the gaps between and after a lane's plans.
+    double gaps = sum.between + std::max(sum.after_last - end_of_run, 0.0) + idle;
+    const auto taken = [&](const char* name) {
+      const double seconds = std::min(number_in(facts, name), gaps);
+      gaps -= seconds;
+      return seconds;
+    };
+    const double failed = taken("failed_seconds");
+    const double repeated = taken("repeated_seconds");
+    const double abandoned = taken("abandoned_seconds");
+    const double between = std::min(sum.between, gaps);
+    const auto& [reading, hashing, solving, statistics, compressing] = sum.in_plans;
+    add_solving(facts, solving, breakdown.seconds);
+    breakdown.seconds.insert(breakdown.seconds.end(),
+                             {{"reading", reading},
+                              {"hashing", hashing},
+                              {"statistics", statistics},
+                              {"compressing", compressing},
+                              {"other work on plans", sum.other_in_plans},
+                              {"start: until a thread's first plan", sum.before_first},
+                              {"between plans: waiting for rank 0", between},
+                              {"no work left for this thread", gaps - between},
+                              {"end of the run", std::min(end_of_run, sum.after_last)},
+                              {"lost to failures", failed},
+                              {"repeated copies", repeated},
+                              {"cut short by the end", abandoned}});
+    breakdowns.push_back(breakdown);
+  }
+  return breakdowns;
+}
+
+NamedSeconds sum_of(const std::vector<TimeBreakdown>& breakdowns) {
+  NamedSeconds sum;
+  for (const TimeBreakdown& breakdown : breakdowns) {
+    sum.resize(breakdown.seconds.size());
+    for (std::size_t entry = 0; entry < sum.size(); ++entry) {
+      sum[entry].first = breakdown.seconds[entry].first;
+      sum[entry].second += breakdown.seconds[entry].second;
+    }
+  }
+  return sum;
+}
+
+std::vector<double> busy_shares(const SlotTimeline& slot, double wall_s, std::size_t bins) {
+  std::vector<double> shares(bins);
+  const double width = wall_s / static_cast<double>(bins);
+  for (const SlotInterval& plan : slot.plans) {
+    const double start = std::clamp(plan.started_s, 0.0, wall_s);
+    const double stop = std::clamp(plan.started_s + plan.seconds, start, wall_s);
+    const auto first = static_cast<std::size_t>(start / width);
+    for (std::size_t bin = first; bin < bins && static_cast<double>(bin) * width < stop; ++bin) {
+      const double from = std::max(start, static_cast<double>(bin) * width);
+      const double to = std::min(stop, static_cast<double>(bin + 1) * width);
+      shares[bin] = std::min(shares[bin] + std::max(to - from, 0.0) / width, 1.0);
+    }
+  }
+  return shares;
+}
+
+namespace {
+
+/// The sum of all ledgers, which add up to 100 % of their threads' time.
+void add_time_breakdowns(const std::vector<TimeBreakdown>& breakdowns, Report& page) {
+  Table& table = page.add(Table{"thread_time",
+                                "where the time went",
+                                {{"name", "where"},
+                                 {"seconds", "thread time", {ValueFormat::duration}},
+                                 {"percent", "share", {ValueFormat::decimals, 2, "%"}}}});
+  double total_s = 0;
+  double cpu_s = 0;
+  for (const TimeBreakdown& breakdown : breakdowns) {
+    total_s += breakdown.total_s();
+    cpu_s += breakdown.cpu_s;
+  }
+  const auto add_row = [&](const std::string& name, double seconds) {
+    if (seconds > 0) table.rows.push_back({name, seconds, 100 * seconds / total_s});
+  };
+  for (const auto& [name, seconds] : sum_of(breakdowns)) add_row(name, seconds);
+  const TimeBreakdown& first = breakdowns.front();
+  add_row(breakdowns.size() > 1
+              ? fmt::format("all: {} sessions", breakdowns.size())
+              : fmt::format("all: {} threads x {}", first.threads, duration_text(first.wall_s)),
+          total_s);
+  add_row("of it on a core, for plans", cpu_s);
+}
+
+/// How busy each thread was over time, a row a thread.
+void add_threads(std::span<const SlotTimeline> slots, const TimeBreakdown& breakdown,
+                 const std::string& suffix, Report& page) {
+  constexpr std::size_t max_shown = 500;
+  constexpr std::size_t max_rectangles = 20'000;  // few enough for a page
+  constexpr double half = 0.43;                   // of a row, with a gap to the next one
+  constexpr std::array names{"busy up to 25 %", "up to 50 %", "up to 75 %", "up to 100 %"};
+  const std::size_t shown = std::min(slots.size(), max_shown);
+  if (shown < slots.size())
+    page.add_note(fmt::format("The first {} of {} threads are drawn.", shown, slots.size()));
+  Figure& figure = page.add(Figure{"threads" + suffix,
+                                   "threads over time" + suffix,
+                                   {"s since the session began", {}, {}, 0.0, breakdown.wall_s}});
+  figure.is_sequential = true;
+  for (const char* name : names)
+    figure.series.push_back({.name = name, .mark = Figure::Mark::rectangles});
+  const std::size_t bins = std::clamp<std::size_t>(max_rectangles / shown, 40, 400);
+  const auto edge = [&](std::size_t bin) {
+    return breakdown.wall_s * static_cast<double>(bin) / static_cast<double>(bins);
+  };
+  for (std::size_t row = 0; row < shown; ++row) {
+    // The first one on top.
+    const SlotTimeline& slot = slots[shown - 1 - row];
+    figure.y.names.push_back(
+        fmt::format("rank {} thread {}, {}", slot.rank, slot.thread, slot.device));
+    const std::vector<double> shares = busy_shares(slot, breakdown.wall_s, bins);
+    const auto level = [&](std::size_t bin) {
+      return bin < bins ? static_cast<int>(std::ceil(shares[bin] * names.size())) : -1;
+    };
+    for (std::size_t from = 0, to = 0; from < bins; from = to) {
+      while (level(to) == level(from)) ++to;
+      if (level(from) == 0) continue;
+      figure.series[static_cast<std::size_t>(level(from) - 1)].add_rectangle(
+          edge(from), edge(to), static_cast<double>(row) - half, static_cast<double>(row) + half);
+    }
+  }
+}
+
+}  // namespace
+
+void add_session_times(const std::vector<TimeBreakdown>& breakdowns,
+                       const std::vector<SlotTimeline>& slots, Report& page) {
+  if (breakdowns.empty()) return;
+  add_time_breakdowns(breakdowns, page);
+  constexpr std::size_t few = 3;
+  if (breakdowns.size() > few) {
+    page.add_note(
+        fmt::format("The threads of {} sessions are not drawn. The page of a part draws "
+                    "its own.",
+                    breakdowns.size()));
+    return;
+  }
+  for (const TimeBreakdown& breakdown : breakdowns) {
+    // Lanes are in order of their sessions.
+    const auto of_session =
+        std::ranges::equal_range(slots, breakdown.session, {}, &SlotTimeline::session);
+    add_threads({of_session.begin(), of_session.end()}, breakdown,
+                breakdowns.size() > 1 ? fmt::format(", session {}", breakdown.session) : "", page);
+  }
+}
+
+}  // namespace wallheat

@@ -1,0 +1,301 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/histogram.hpp"
+#include "report/walls.hpp"
+
+namespace wallheat {
+
+std::vector<RoomRequirement> room_requirements(const WallTemperatureQuery& question,
+                                               const Superposition& linear,
+                                               const RoomCells& rooms) {
+  const bool is_area = question.area_share > 0;
+  const WallInfluence& wall = linear.walls.front();
+  std::vector<RequiredTemperature> of_cells;
+  if (is_area) of_cells = needed_of_cells(linear, 0, question.target);
+  std::vector<RoomRequirement> needs;
+  std::uint32_t number = 0;
+  for (const CellIndices& room_cells : rooms) {
+    ++number;
+    if (room_cells.size() < question.min_cells) continue;
+    RoomRequirement& room = needs.emplace_back(RoomRequirement{number, room_cells.size()});
+    if (is_area) {
+      const auto above = std::ranges::count_if(
+          room_cells, [&](std::uint32_t cell) { return linear.now.cells[cell] > question.target; });
+      room.now = 100 * static_cast<double>(above) / static_cast<double>(room_cells.size());
+      room.needed = needed_for_count(values_at(room_cells, of_cells),
+                                     share_to_count(question.area_share, room_cells.size()));
+    } else {
+      const auto mean_of = [&](const BoundedCells& all) {
+        return bounded_mean(values_at(room_cells, all.cells), all.bound);
+      };
+      const BoundedValue now = mean_of(linear.now);
+      const BoundedValue rise = mean_of(wall.per_degree);
+      room.now = now.value;
+      room.per_degree = rise.value;
+      room.needed = needed_temperature({wall.nominal, now, rise}, question.target);
+    }
+  }
+  return needs;
+}
+
+Feasibility feasibility_of(const RequiredTemperature& needed, double limit) {
+  if (std::isinf(needed.value))
+    return needed.value > 0 ? Feasibility::infeasible : Feasibility::always;
+  return needed.value > limit ? Feasibility::above_limit : Feasibility::feasible;
+}
+
+std::string_view to_string(Feasibility verdict) {
+  constexpr std::array<std::string_view, 4> names{"always", "reachable", "above limit", "never"};
+  return names.at(static_cast<std::size_t>(verdict));
+}
+
+RequiredTemperature needed_for_share(const std::vector<RoomRequirement>& rooms, double share) {
+  std::vector<RequiredTemperature> all;
+  for (const RoomRequirement& room : rooms) all.push_back(room.needed);
+  return needed_for_count(all, share_to_count(share, all.size()));
+}
+
+namespace {
+
+/// The answer, with the rooms of all plans, those that need the most first.
+struct NeedOfAll {
+  const WallTemperatureQuery& question;
+  std::vector<RoomRequirement> rooms;
+  std::vector<const PlanRequirements*> plans;  ///< of each
+  std::vector<double> reachable;               ///< what those rooms need that reach their goal
+
+  [[nodiscard]] Feasibility verdict(std::size_t room) const {
+    return feasibility_of(rooms[room].needed, question.limit);
+  }
+  [[nodiscard]] const char* word() const { return question.whole_plans ? "plans" : "rooms"; }
+};
+
+NeedOfAll all_rooms(const WallRequirements& need) {
+  NeedOfAll all{need.question, {}, {}, {}};
+  std::vector<std::pair<const RoomRequirement*, const PlanRequirements*>> rooms;
+  for (const PlanRequirements& plan : need.plans)
+    for (const RoomRequirement& room : plan.rooms) rooms.emplace_back(&room, &plan);
+  std::ranges::stable_sort(rooms, std::greater(),
+                           [](const auto& of) { return of.first->needed.value; });
+  for (const auto& [room, plan] : rooms) {
+    all.rooms.push_back(*room);
+    all.plans.push_back(plan);
+    if (feasibility_of(room->needed, need.question.limit) == Feasibility::feasible)
+      all.reachable.push_back(room->needed.value);
+  }
+  return all;
+}
+
+std::string goal_text(const WallTemperatureQuery& question) {
+  const char* one = question.whole_plans ? "a plan" : "a room";
+  if (question.area_share > 0)
+    return fmt::format("{:.6g} % of {}'s area above {:.6g} °C", 100 * question.area_share, one,
+                       question.target);
+  return fmt::format("a mean of at least {:.6g} °C in {}", question.target, one);
+}
+
+/// "the wall must be at 63.06 °C for 95 % of the rooms", or why there is no such wall.
+std::string answer_text(const RequiredTemperature& needed, const NeedOfAll& all) {
+  const double limit = all.question.limit;
+  const std::string whom =
+      fmt::format("for {:.6g} % of the {}", 100 * all.question.room_share, all.word());
+  switch (feasibility_of(needed, limit)) {
+    case Feasibility::always:
+      return fmt::format("the wall may be at any temperature {}", whom);
+    case Feasibility::infeasible:
+      return fmt::format("no temperature of the wall is enough {}", whom);
+    case Feasibility::above_limit: {
+      constexpr double far = 10;  // the walls hardly warm those rooms
+      const bool is_far = needed.value > far * std::max(100.0, std::abs(limit));
+      return fmt::format(
+          "a wall of {:.6g} °C is not enough {}{}", limit, whom,
+          is_far ? ", by far" : fmt::format(": it would have to be at {:.2f} °C", needed.value));
+    }
+    case Feasibility::feasible:
+      break;
+  }
+  return fmt::format("the wall must be at {:.2f} °C {}", needed.value, whom);
+}
+
+/// Nothing if no temperature suffices, or any does.
+Value known(double temperature) {
+  return std::isfinite(temperature) ? Value(temperature) : Value();
+}
+
+/// What these rooms need, as the last cells of a row; nothing if there is no room.
+const std::array<Table::Column, 4> needed_columns{
+    {json_only_column("verdict"), json_only_column("temperature"), json_only_column("least"),
+     json_only_column("most")}};
+Table::Row needed_cells(const std::vector<RoomRequirement>& rooms,
+                        const WallTemperatureQuery& question) {
+  if (rooms.empty()) return Table::Row(needed_columns.size());
+  const RequiredTemperature needed = needed_for_share(rooms, question.room_share);
+  return {to_string(feasibility_of(needed, question.limit)), known(needed.value),
+          known(needed.lower), known(needed.upper)};
+}
+
+/// The question, and the answer for all plans.
+void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& report) {
+  const WallTemperatureQuery& question = need.question;
+  const std::size_t rooms = all.rooms.size();
+  const auto with_wall = std::ranges::count(need.plans, true, &PlanRequirements::has_wall);
+  if (need.plans.size() == 1)
+    report.add_text_fact("plan", need.plans.front().id);
+  else
+    report.add_text_fact(
+        "plans", need.plans.size(),
+        fmt::format(", {} of them with a wall at {:.6g} °C", with_wall, question.wall));
+  report.add_fact("rooms", question.whole_plans ? "" : "rooms", rooms);
+  report.add_text_fact("goal", goal_text(question));
+  const bool is_area = question.area_share > 0;
+  report.add_json_fact("wall", question.wall);
+  report.add_json_fact("goal", is_area ? "area" : "mean");
+  report.add_json_fact("target", question.target);
+  report.add_json_fact("area_share", is_area ? Value(question.area_share) : Value());
+  report.add_json_fact("share", question.room_share);
+  report.add_json_fact("limit", question.limit);
+  report.add_json_fact("whole_plans", question.whole_plans);
+  report.add_json_fact("min_cells", question.min_cells);
+  const auto reached = std::ranges::count_if(
+      all.rooms, [&](const RoomRequirement& room) { return room.needed.value <= question.wall; });
+  report.add_fact("reached_now", rooms > 0 ? fmt::format("wall at {:.6g} °C", question.wall) : "",
+                  reached, {.unit = fmt::format("of {} {} reach it", rooms, all.word())},
+                  Report::share(static_cast<double>(reached), static_cast<double>(rooms)));
+  if (rooms > 0)
+    report.add_text_fact("answer",
+                         answer_text(needed_for_share(all.rooms, question.room_share), all));
+  const Table::Row cells = needed_cells(all.rooms, question);
+  std::size_t cell = 0;
+  for (const char* key : {"verdict", "needed", "needed_least", "needed_most"})
+    report.add_json_fact(key, cells.at(cell++));
+}
+
+/// How many rooms have each verdict; and for people why some cannot reach the goal.
+void add_verdicts(const NeedOfAll& all, Report& report) {
+  std::array<std::size_t, 4> counts{};
+  for (std::size_t room = 0; room < all.rooms.size(); ++room)
+    ++counts.at(static_cast<std::size_t>(all.verdict(room)));
+  const auto [always, reachable, above, never] = counts;
+  report.add_json_fact("always", always);
+  report.add_json_fact("reachable", reachable);
+  report.add_json_fact("above_limit", above);
+  report.add_json_fact("never", never);
+  std::vector<std::string> why;
+  if (above > 0)
+    why.push_back(fmt::format("{} would need more than {:.6g} °C", above, all.question.limit));
+  if (never > 0) why.push_back(fmt::format("for {} no temperature of this wall is enough", never));
+  if (why.empty()) return;
+  constexpr std::size_t few = 20;
+  std::size_t corners = 0;
+  for (std::size_t room = 0; room < all.rooms.size(); ++room)
+    if (all.verdict(room) >= Feasibility::above_limit && all.rooms[room].cells < few) ++corners;
+  if (corners > 0)
+    why.push_back(fmt::format("{} {} fewer than {} cells (--min-cells {} leaves such corners out)",
+                              corners, corners == 1 ? "has" : "have", few, few));
+  const double share = static_cast<double>(above + never) / static_cast<double>(all.rooms.size());
+  report.add_text_fact("out of reach",
+                       fmt::format("{} of {} {} ({:.1f} %): {}", above + never, all.rooms.size(),
+                                   all.word(), 100 * share, fmt::join(why, ", ")));
+}
+
+/// If there are many plans, the rooms that reach their goal within the limit come first.
+Table table_of_rooms(bool is_one, const NeedOfAll& all) {
+  const WallTemperatureQuery& question = all.question;
+  const bool is_area = question.area_share > 0;
+  const bool has_area = question.cell_metres > 0;
+  Table table{"each_room",
+              is_one
+                  ? "its rooms, by what they need"
+                  : fmt::format("the {} that need most, those within the limit of {:.6g} °C first",
+                                all.word(), question.limit),
+              {{"id", "plan"}, {"room", "room"}, {"cells", "cells"}}};
+  if (is_one) table.columns.front().hide();
+  const auto add = [&](Table::Column column) { table.columns.push_back(std::move(column)); };
+  if (has_area) add({"area_m2", "area", {ValueFormat::decimals, 1, "m²"}});
+  if (is_area) {
+    add({"pct_above_now", "above now", {ValueFormat::decimals, 3, "%"}});
+  } else {
+    add({"mean_now", "mean now", {ValueFormat::decimals, 3, "°C"}});
+    add({"per_degree", "°C per °C", {ValueFormat::decimals, 4}});
+  }
+  add({"needed", "needs", {ValueFormat::decimals, 3, "°C"}});
+  add({"uncertainty", "±", {ValueFormat::digits, 1, "°C"}});
+  add(json_only_column("least"));
+  add(json_only_column("most"));
+  add(json_only_column("verdict"));
+  constexpr std::size_t max_rooms = 10;
+  if (!is_one) table.max_text_rows = std::min(max_rooms, all.reachable.size());
+  if (is_one && all.reachable.size() < all.rooms.size()) table.columns.back().name = "verdict";
+  if (table.max_text_rows == 0 || (is_one && question.whole_plans)) table.hide();
+  for (const bool is_first : {true, false})
+    for (std::size_t i = 0; i < all.rooms.size(); ++i) {
+      const Feasibility verdict = all.verdict(i);
+      if ((is_one || verdict == Feasibility::feasible) != is_first) continue;
+      const RoomRequirement& room = all.rooms[i];
+      const auto& [value, min, max] = room.needed;
+      Table::Row& row =
+          table.rows.emplace_back(Table::Row{all.plans[i]->id, room.room, room.cells});
+      if (has_area)
+        row.emplace_back(static_cast<double>(room.cells) * question.cell_metres *
+                         question.cell_metres);
+      row.emplace_back(room.now);
+      if (!is_area) row.emplace_back(room.per_degree);
+      row.insert(row.end(), {known(value), known(std::max(max - value, value - min)), known(min),
+                             known(max), to_string(verdict)});
+    }
+  return table;
+}
+
+/// For scripts.
+Table table_of_plan_needs(const WallRequirements& need) {
+  Table table{"plans",
+              "",
+              {json_only_column("id"), json_only_column("has_wall"),
+               json_only_column("error_bound"), json_only_column("rooms")}};
+  table.columns.insert(table.columns.end(), needed_columns.begin(), needed_columns.end());
+  for (const auto& [id, has_wall, bound, rooms] : need.plans) {
+    Table::Row& row = table.rows.emplace_back(Table::Row{id, has_wall, bound, rooms.size()});
+    std::ranges::move(needed_cells(rooms, need.question), std::back_inserter(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+Report make_report(const WallRequirements& need) {
+  const NeedOfAll all = all_rooms(need);
+  const WallTemperatureQuery& question = need.question;
+  const bool is_one = need.plans.size() == 1;
+  Report report{"how warm walls must be"};
+  report.csv_table = "each_room";
+  add_answer(need, all, report);
+  add_verdicts(all, report);
+  constexpr std::size_t max_bins = 16;
+  const Histogram histogram = histogram_of(all.reachable, max_bins, false);
+  Figure& figure = add_histogram(
+      histogram, fmt::format("{} by the wall's temperature that they need", all.word()),
+      "temperature of the wall, °C", report, all.word());
+  if (!histogram.bins.empty()) {
+    const RequiredTemperature answer = needed_for_share(all.rooms, question.room_share);
+    if (feasibility_of(answer, question.limit) == Feasibility::feasible)
+      figure.add_vertical_line(
+          fmt::format("{:.6g} % at {:.2f} °C", 100 * question.room_share, answer.value),
+          answer.value, 0, std::ranges::max(figure.series.front().y));
+  }
+  if (is_one) std::get<Table>(*(report.elements.end() - 2)).hide();  // its rooms are listed
+  report.add(table_of_rooms(is_one, all));
+  report.add(table_of_plan_needs(need));
+  return report;
+}
+
+}  // namespace wallheat

@@ -1,0 +1,141 @@
+#include "run/plan_selection.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/text.hpp"
+#include "plans/plan_source.hpp"
+#include "run/batch_job.hpp"
+#include "view/spelling.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+namespace {
+
+/// All plans that a source tells of; none if it has no list.
+StringList listed_plans(const PlanSource& source) {
+  try {
+    return source.ids().ids;
+  } catch (const SourceUnavailable&) {
+    throw;
+  } catch (const RunError&) {
+    return {};
+  }
+}
+
+bool has_plan(const PlanSource& source, const std::string& id) {
+  try {
+    (void)source.stamp(id);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string unknown_plan_message(const std::string& owner, const std::string& id,
+                                 const StringList& plans) {
+  const auto number = [](std::string_view name) {
+    return name.substr(std::min(name.find_first_not_of('0'), name.size()));
+  };
+  const std::vector<std::string> names(plans.begin(), plans.end());
+  // "1" for "00001" is the likeliest slip, and too far from it for did_you_mean.
+  const auto meant = std::ranges::find(names, number(id), number);
+  std::string hint =
+      meant != names.end() ? fmt::format("; did you mean '{}'?", *meant) : did_you_mean(id, names);
+  if (hint.empty() && !names.empty()) hint = fmt::format("; its first is '{}'", names.front());
+  return fmt::format("{} has no plan '{}'{}", owner, id, hint);
+}
+
+void require_plans(const PlanSource& source, const StringList& ids) {
+  const StringList listed = listed_plans(source);
+  IdIndex known;
+  for (const std::string_view id : listed) known.add(id);
+  for (const std::string_view text : ids) {
+    const std::string id(text);
+    if (!known.find(id) && !has_plan(source, id))
+      throw RunError(unknown_plan_message(source.path().string(), id, listed));
+  }
+}
+
+PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>& ids,
+                        const std::filesystem::path& ids_file, std::size_t first) {
+  const bool all = ids.empty() && ids_file.empty();
+  PlanIds plans = all            ? source.ids()
+                  : !ids.empty() ? unique_ids(StringList(ids))
+                                 : read_ids(ids_file);
+  if (first > 0 && first < plans.ids.size()) plans.ids = plans.ids.first(first);
+  if (!all) require_plans(source, plans.ids);
+  return plans;
+}
+
+void require_walls(const PlanSource& source, const StringList& ids, const WallOverrides& walls) {
+  std::set<double> kinds;
+  const auto missing = [&] {
+    return std::find_if(walls.begin(), walls.end(),
+                        [&](const WallOverride& wall) { return !kinds.contains(wall.nominal); });
+  };
+  for (const std::string_view id : ids) {
+    if (missing() == walls.end()) return;
+    if (stop_requested()) throw StopRequested();
+    try {
+      kinds.merge(nominal_wall_temperatures(source.load(std::string(id))));
+    } catch (const InputError&) {
+      // The worker that gets it reports what is wrong with it.
+    }
+  }
+  if (const auto wall = missing(); wall != walls.end() && !kinds.empty()) {
+    const std::string nobody =
+        ids.size() == 1 ? fmt::format("plan {} has no wall", escape_control_chars(ids[0]))
+                        : fmt::format("no plan of {} has a wall", source.path().string());
+    throw RunError(fmt::format("{} of {} °C, which --wall names, but of {}", nobody,
+                               format_repr(wall->nominal), to_text(kinds)));
+  }
+}
+
+std::string describe_plan(const PlanSource& source, const PlanKey& plan) {
+  constexpr std::size_t large = 4'000'000;  // cells; a few are read when a run starts
+  try {
+    const GridShape shape = source.shape(plan);
+    std::string text = fmt::format("{} x {} cells", shape.rows, shape.cols);
+    if (std::size_t{shape.rows} * shape.cols > large) return text;
+    return fmt::format("{} (hash {:016x})", text, plan_hash(source.load(plan)));
+  } catch (const InputError& error) {
+    return fmt::format("unreadable ({})", error.what());
+  }
+}
+
+void check_input_change(const PlanSource& source, const PlanResult& row, InputChanges& changes) {
+  if (!is_solved(row.status)) return;
+  try {
+    if (source.stamp(row.id) == row.input_stamp) return;
+    if (plan_hash(source.load(row.id)) != row.input_hash)
+      changes.push_back({row.index, row.id, "other content"});
+  } catch (const InputError& error) {
+    changes.push_back({row.index, row.id, error.what()});
+  }
+}
+
+std::string join_first(std::size_t count, const std::function<std::string(std::size_t)>& text) {
+  constexpr std::size_t few = 3;
+  std::vector<std::string> shown;
+  for (std::size_t k = 0; k < std::min(few, count); ++k) shown.push_back(text(k));
+  if (count > few) shown.push_back(fmt::format("and {} more", count - few));
+  return fmt::format("{}", fmt::join(shown, "; "));
+}
+
+std::string input_changes_text(const InputChanges& changes, const PlanSource& source) {
+  if (changes.empty()) return {};
+  return fmt::format("{} in {} since: {}",
+                     count_text(changes.size(), "plan that is already solved has changed",
+                                "plans that are already solved have changed"),
+                     source.path().string(), join_first(changes.size(), [&](std::size_t k) {
+                       return fmt::format("{} ({})", changes[k].id, changes[k].why);
+                     }));
+}
+
+}  // namespace wallheat

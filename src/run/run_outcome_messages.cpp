@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/text.hpp"
+#include "run/plan_selection.hpp"
+#include "run/run.hpp"
+#include "run/work_estimator.hpp"
+#include "view/advice.hpp"
+#include "view/time_text.hpp"
+
+namespace wallheat {
+namespace {
+
+/// A path as a shell takes it.
+std::string shell_word(const std::filesystem::path& path) {
+  std::string text = path.string();
+  const bool plain = text.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                         "_-+=./,:@%") == std::string::npos;
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+/// How long a plan was tried, and how long it needs.
+std::string time_needed(const Event& plan, const std::string& id, const PlanSource& source,
+                        const RunOptions& options) {
+  std::string had = fmt::format("plan {} (started {}) had {}", id,
+                                count_text(static_cast<std::size_t>(plan.attempts), "time"),
+                                duration_text(plan.progress.seconds));
+  const auto estimate =
+      estimate_plan(source, id, options.solve.solver.limits, options.solve.solver.kind);
+  if (!estimate || plan.progress.iterations < 1) return had;
+  const double needed_s = plan.progress.seconds * static_cast<double>(estimate->iterations) /
+                          static_cast<double>(plan.progress.iterations);
+  return fmt::format("{} and needs about {}", had,
+                     duration_text(std::max(needed_s, plan.progress.seconds)));
+}
+
+}  // namespace
+
+void log_summary(const RunMonitor& monitor, const RunOptions& options, Log& logger) {
+  const RunTally& tally = monitor.progress().tally();
+  if (tally.given_up > 0)
+    logger.warn("{} failed too often in earlier sessions; --retry-failed tries them again",
+                count_text(tally.given_up, "plan"));
+  std::string result = fmt::format(
+      "restored {}, solved {}, failed {}{}{}", tally.restored, tally.solved, tally.failed,
+      tally.given_up > 0 ? fmt::format(", given up earlier {}", tally.given_up) : "",
+      tally.remaining() > 0 ? fmt::format(", left {}", tally.remaining()) : "");
+  if (tally.solved + tally.failed > 0) {
+    logger.info("the plans took {}", tally.spent.text());
+    result += fmt::format(" in {}: {}", duration_text(monitor.progress().elapsed_s()),
+                          monitor.rate_text());
+  }
+  logger.info("{}", result);
+  if (tally.restored + tally.solved + tally.failed > 0)
+    logger.info("the results are in {}", options.out.string());
+}
+
+std::string next_step_text(const RunTally& tally, const RunOptions& options, bool is_work_left) {
+  const std::string file = shell_word(options.out);
+  if (is_work_left) return fmt::format("stopped early; to go on, {}", resume_hint);
+  if (tally.failed + tally.given_up > 0)
+    return fmt::format(
+        "next: mend the input of the failed plans ('wallheat summary {}' names them), then {}{}",
+        file, resume_hint, retry_failed_suffix);
+  if (options.shard.count > 1)
+    return "next: once all shards are done, 'wallheat merge' makes one file of theirs";
+  return fmt::format("next: wallheat summary {}", file);
+}
+
+std::string failure_limit_reason(std::size_t failed, const RunOptions& options) {
+  return fmt::format(
+      "{} failed, and --stop-after-failures {} was asked for: 'wallheat summary {}' names them; "
+      "mend what is wrong, then {}{}",
+      count_text(failed, "plan has", "plans have"), options.stop_after_failures,
+      shell_word(options.out), resume_hint, retry_failed_suffix);
+}
+
+std::string no_progress_reason(RunEnd end, const RunProgress& progress, const PlanSource& source,
+                               const std::function<std::string(std::uint32_t plan)>& id_of,
+                               const RunOptions& options) {
+  const RunTally& tally = progress.tally();
+  if (end == RunEnd::finished || end == RunEnd::source_outage) return {};
+  if (tally.solved + tally.failed + tally.retried_failures > 0) return {};
+  const std::vector<Event>& abandoned = progress.aborted();
+  const bool out_of_time = end == RunEnd::out_of_time;
+  if (abandoned.empty())
+    return fmt::format("no plan was started before {}; {}",
+                       out_of_time ? "the time limit was reached" : "the run was asked to stop",
+                       more_time_hint);
+  const bool was_tried_enough = std::ranges::all_of(
+      abandoned, [&](const Event& plan) { return plan.attempts >= options.max_attempts; });
+  if (!out_of_time && !was_tried_enough) return {};
+  return fmt::format(
+      "no plan was solved before the run had to stop, and another one like it would get no "
+      "further: {}; {}",
+      join_first(abandoned.size(),
+                 [&](std::size_t k) {
+                   return time_needed(abandoned[k], id_of(abandoned[k].plan), source, options);
+                 }),
+      more_time_hint);
+}
+
+}  // namespace wallheat

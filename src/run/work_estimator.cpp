@@ -1,0 +1,160 @@
+#include "run/work_estimator.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <numeric>
+
+#include "core/result_columns.hpp"
+#include "core/text.hpp"
+#include "core/threads.hpp"
+#include "node/local_machine.hpp"
+#include "plans/plan_source.hpp"
+#include "run/plan_selection.hpp"
+#include "wallheat/error.hpp"
+
+namespace wallheat {
+
+std::optional<WorkEstimate> estimate_plan(const PlanSource& source, const std::string& id,
+                                          const SolveParameters& limits, SolverKind solver) {
+  constexpr std::size_t max_cells = std::size_t{1} << 24;  // mask and distances take 64 MiB
+  constexpr std::size_t max_counted = std::size_t{1} << 26;
+  try {
+    if (solver == SolverKind::steady)
+      return estimate_steady_work(count_interior(source.interior(id, max_counted)), limits);
+    return estimate_work(source.interior(id, max_cells), limits, solver);
+  } catch (const std::exception&) {
+    // The worker that gets the plan reports what is wrong with it. If memory does not suffice, that
+    // is no reason to end the run, either.
+    return std::nullopt;
+  }
+}
+
+WorkEstimator::WorkEstimator(SharedPlanSource source, std::size_t plans,
+                             std::function<std::string(std::uint32_t plan)> id_of,
+                             const SolveParameters& limits, SolverKind solver)
+    : source_(std::move(source)),
+      plans_(plans),
+      id_of_(std::move(id_of)),
+      limits_(limits),
+      solver_(solver),
+      reader_([this](const std::stop_token& stop) { read_all(stop); }) {}
+
+std::vector<std::pair<std::uint32_t, double>> WorkEstimator::take_new() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(ready_, {});
+}
+
+void WorkEstimator::read_all(const std::stop_token& stop) {
+  // Linux gives each thread a priority of its own. To lower it is always allowed; if it fails all
+  // the same, the estimates cost a little more.
+  constexpr int lowest_priority = 19;
+  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest_priority);
+  for (std::uint32_t plan = 0; plan < plans_; ++plan) {
+    if (stop.stop_requested()) return;
+    const auto estimate = estimate_plan(*source_, id_of_(plan), limits_, solver_);
+    if (!estimate) continue;
+    const std::scoped_lock lock(mutex_);
+    ready_.emplace_back(plan, estimate->updates);
+  }
+}
+
+namespace {
+
+/// The predicted updates of plans; NaN for one that cannot be read.
+std::vector<double> updates_of(const PlanSource& source, const StringList& ids,
+                               const SolverOptions& solver) {
+  std::vector<double> updates(ids.size(), std::nan(""));
+  parallel_for(local_machine().cores.size(), ids.size(), [&] {
+    return [&](std::size_t plan) {
+      const auto estimate =
+          estimate_plan(source, std::string(ids[plan]), solver.limits, solver.kind);
+      if (estimate) updates[plan] = estimate->updates;
+    };
+  });
+  return updates;
+}
+
+/// Puts the mean in place of what cannot be read.
+void fill_gaps(std::vector<double>& updates, const std::filesystem::path& data) {
+  std::vector<double> known = updates;
+  std::erase_if(known, [](double plan) { return std::isnan(plan); });
+  if (known.empty() && !updates.empty())
+    throw RunError(fmt::format("no plan of {} that is left can be read", data.string()));
+  const double mean =
+      std::accumulate(known.begin(), known.end(), 0.0) / static_cast<double>(known.size());
+  for (double& plan : updates)
+    if (std::isnan(plan)) plan = mean;
+}
+
+/// Learns from plans that a CPU has solved.
+void learn_from(RemainingWork& work, const std::vector<PlanResult>& solved,
+                const PlanSource& source, const SolverOptions& solver) {
+  constexpr std::size_t enough = 256;
+  StringList ids;
+  std::vector<double> seconds;
+  for (const PlanResult& row : solved) {
+    if (!row.device.starts_with("cpu") || ids.size() == enough) continue;
+    ids.push_back(row.id);
+    seconds.push_back(single_core_seconds(row));
+  }
+  const std::vector<double> updates = updates_of(source, ids, solver);
+  std::size_t learnt = 0;
+  for (std::size_t plan = 0; plan < ids.size(); ++plan) {
+    if (std::isnan(updates[plan])) continue;
+    work.core.add_sample(updates[plan], seconds[plan]);
+    ++learnt;
+  }
+  if (learnt > 0) work.speed_source = fmt::format("as {} solved plans took", learnt);
+}
+
+/// Solves a few plans here: a short one, the middle one and a long one.
+void measure_here(RemainingWork& work, const StringList& ids, const PlanSource& source,
+                  const SolverOptions& solver) {
+  std::vector<std::size_t> order(ids.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return work.updates[a] < work.updates[b]; });
+  const auto made = solver.make();
+  std::size_t measured = 0;
+  const std::size_t last = order.size() - 1;
+  for (const std::size_t position : {last / 2, last * 3 / 4, last / 4}) {
+    try {
+      const double start_s = thread_cpu_seconds();
+      const FloorPlan plan = source.load(std::string(ids[order[position]]));
+      (void)made->solve(plan, solver.limits, {});
+      work.core.add_sample(work.updates[order[position]], thread_cpu_seconds() - start_s);
+      ++measured;
+    } catch (const InputError&) {
+      // It cannot be read; another one tells as much.
+    }
+  }
+  if (measured == 0)
+    throw RunError(fmt::format("none of three plans of {} can be read", source.path().string()));
+  work.speed_source =
+      fmt::format("as {} took on a core of this machine", count_text(measured, "plan"));
+}
+
+}  // namespace
+
+RemainingWork remaining_work(const RunOptions& run, const std::vector<PlanResult>& solved) {
+  const SharedPlanSource source = open_plan_source(run.solve.data);
+  IdIndex done;
+  for (const PlanResult& row : solved) done.add(row.id);
+  StringList wanted;
+  for (const std::string_view id : requested_plans(*source, run.ids, run.ids_file, run.first).ids)
+    if (!done.find(id)) wanted.push_back(id);
+  RemainingWork work;
+  work.updates = updates_of(*source, wanted, run.solve.solver);
+  fill_gaps(work.updates, run.solve.data);
+  learn_from(work, solved, *source, run.solve.solver);
+  if (work.speed_source.empty() && !wanted.empty())
+    measure_here(work, wanted, *source, run.solve.solver);
+  return work;
+}
+
+}  // namespace wallheat

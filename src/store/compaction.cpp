@@ -1,0 +1,80 @@
+#include "io/files.hpp"
+#include "store/result_path.hpp"
+#include "store/snapshot.hpp"
+
+namespace wallheat::store {
+namespace fs = std::filesystem;
+namespace {
+
+/// Writes what a view says as a new file in the place of the old one; false if it was stopped.
+bool write_snapshot(const Snapshot& snapshot, const fs::path& path, const StopPredicate& stop,
+                    MissingData& missing) {
+  FileHeader header = snapshot.header();
+  header.predecessor = std::exchange(header.file_id, new_file_id());
+  std::vector<std::uint32_t> rooms;
+  if (header.keeps_rooms())
+    snapshot.for_each_row([&](const ResultRow& row) { rooms.push_back(snapshot.room_count(row)); });
+  NewResultFile fresh(path, header, snapshot.count(), rooms);
+  StoredResult result;
+  for (std::size_t i = 0; i < snapshot.count(); ++i) {
+    constexpr std::size_t plans_between = 64;
+    if (i % plans_between == 0 && stop && stop()) return false;
+    (void)snapshot.load(i, result, missing);
+    fresh.put(result);
+  }
+  fresh.copy_foreign_objects_from(snapshot.file());
+  if (!snapshot.file().is_named())
+    throw RunError(path.string() + " was replaced by another process, which did not see this one");
+  fresh.finish();
+  return true;
+}
+
+/// What to tell after the system refused a fold.
+RunError compaction_error(const Snapshot& snapshot, const fs::path& path, const std::string& why) {
+  const auto megabytes = snapshot.bytes() / 1'000'000 + 1;
+  return RunError(path.string() + " cannot be made whole: " + why + "; all " +
+                  std::to_string(snapshot.journaled_results()) + " results are safe in " +
+                  path.string() + ".wal*; free " + std::to_string(megabytes) +
+                  " MB, then 'wallheat repair " + path.string() + "'");
+}
+
+}  // namespace
+
+void fence_journals(const fs::path& path) {
+  for (const std::size_t number : journal_numbers(path)) {
+    const auto journal = journal_path(path, number);
+    // If there is one already, a writer is about to find that it came too late with this one.
+    if (file_exists(journal) && !file_exists(fenced_path(journal)))
+      rename_file(journal, fenced_path(journal));
+  }
+}
+
+void remove_journals(const fs::path& path, std::size_t end) {
+  const auto numbers = journal_numbers(path);
+  // From the last one to the first, one by one: so that nothing ever leaves a gap.
+  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
+    if (*number >= end) continue;
+    const auto journal = journal_path(path, *number);
+    const bool was_there = remove_file(journal);
+    if (remove_file(fenced_path(journal)) || was_there) sync_directory_of(path);
+  }
+}
+
+std::optional<Damage> compact(const fs::path& path, const StringList* ids,
+                              const StopPredicate& stop) {
+  fence_journals(path);
+  Snapshot snapshot(path, JournalSet::fenced);
+  if (ids != nullptr) snapshot.reorder(*ids);
+  MissingData missing;
+  try {
+    if (!write_snapshot(snapshot, path, stop, missing)) return std::nullopt;
+  } catch (const SystemError& error) {
+    throw compaction_error(snapshot, path, error.what());
+  } catch (const Hdf5Error& error) {
+    throw compaction_error(snapshot, path, error.what());
+  }
+  remove_journals(path, snapshot.header().sessions.size());
+  return snapshot.damage_with(missing);
+}
+
+}  // namespace wallheat::store

@@ -1,0 +1,327 @@
+#include "store/snapshot.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "core/text.hpp"
+#include "io/deflate.hpp"
+#include "io/files.hpp"
+#include "store/result_path.hpp"
+
+namespace wallheat::store {
+namespace {
+
+constexpr std::size_t rows_at_once = 1024;
+
+/// Under its name or, as a fold may rename it at any moment, under that of one that was taken.
+std::optional<JournalReader> open_journal(const std::filesystem::path& path, JournalSet which) {
+  std::optional<File> file;
+  if (which == JournalSet::all) file = open_unless_errno(ENOENT, path, O_RDONLY);
+  if (!file) file = open_unless_errno(ENOENT, fenced_path(path), O_RDONLY);
+  if (!file) return std::nullopt;
+  return JournalReader(std::move(*file));
+}
+
+}  // namespace
+
+std::string join_first_ids(const std::vector<std::string>& ids) {
+  constexpr std::size_t few = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(few, ids.size()); ++i)
+    text += (i == 0 ? "\"" : ", \"") + ids[i] + "\"";
+  return ids.size() > few ? text + " and " + std::to_string(ids.size() - few) + " more" : text;
+}
+
+void Damage::add(const std::string& noun, const std::string& what,
+                 const std::vector<std::size_t>& rows, const StringList& ids) {
+  if (rows.empty()) return;
+  std::vector<std::string> names;
+  for (const std::size_t i : rows) names.emplace_back(ids[i]);
+  messages.push_back(count_text(rows.size(), noun) + (rows.size() == 1 ? " was " : " were ") +
+                     what + "; pending again: " + join_first_ids(names));
+  lost.insert(lost.end(), rows.begin(), rows.end());
+  std::sort(lost.begin(), lost.end());
+}
+
+Snapshot::Snapshot(const std::filesystem::path& path, JournalSet which) {
+  const auto inode = [&] {
+    const auto info = stat_if_exists(path);
+    return info ? info->st_ino : ino_t{0};
+  };
+  constexpr int max_attempts = 50;
+  for (int attempts = 1;; ++attempts) {
+    const auto before = inode();
+    try {
+      read_all(path, which);
+      if (inode() == before) return;
+    } catch (const RunError&) {
+      if (inode() == before) throw;
+    }
+    // A fold has put another file in its place, and taken its journals.
+    if (attempts == max_attempts)
+      throw RunError(path.string() + " changes all the time; try again");
+    *this = Snapshot();
+  }
+}
+
+/// The rows before the journals: what a living writer puts into the file is in its journal before.
+void Snapshot::read_all(const std::filesystem::path& path, JournalSet which) {
+  file_ = std::make_unique<ResultFile>(path);
+  header_ = file_->header();
+  read_file_rows();
+  read_journals(path, which);
+  collect_damage();
+}
+
+void Snapshot::read_file_rows() {
+  const std::size_t count = file_->count();
+  ids_.reserve(count);
+  file_rows_.reserve(count);
+  std::vector<ResultRow> rows;
+  for (std::size_t first = 0; first < count; first += rows.size()) {
+    rows.resize(std::min(rows_at_once, count - first));
+    file_->read_rows(first, rows);
+    for (const ResultRow& row : rows) {
+      const std::size_t i = ids_.size();
+      const bool is_damaged = !is_intact(row) || row.index != i;
+      ids_.push_back(id_of(row));
+      file_rows_.push_back({.is_damaged = is_damaged,
+                            .lacks_journal = !is_damaged && has_lost_journal_data(row),
+                            .is_solved = !is_damaged && is_solved(status_of(row))});
+    }
+  }
+}
+
+/// Behind the last journal there must be none, but for such as a loss of power left without a
+/// record. True if another one has come to the end meanwhile.
+bool Snapshot::check_journals_after(const std::filesystem::path& path, std::size_t end,
+                                    JournalSet which) {
+  for (const std::size_t number : journal_numbers(path)) {
+    if (number <= end) continue;
+    auto journal = open_journal(journal_path(path, number), which);
+    if (!journal) continue;
+    const auto found = journal->file().path().string();
+    journal->scan([](const ResultRow&, const JournalEntry&) {});
+    if (journal->file_id() == 0) {
+      empty_journals_.emplace_back(found);
+      continue;
+    }
+    if (open_journal(journal_path(path, end), which)) return true;
+    const auto missing = journal_path(path, end).string();
+    throw RunError(missing + " is missing, although " + found +
+                   " is there: bring it back; if it is lost for good, with the results in it, "
+                   "close the gap: mv " +
+                   found + " " + missing);
+  }
+  return false;
+}
+
+void Snapshot::read_journals(const std::filesystem::path& path, JournalSet which) {
+  const auto& known = file_->header();
+  for (std::size_t number = known.sessions.size();; ++number) {
+    auto opened = open_journal(journal_path(path, number), which);
+    if (!opened && check_journals_after(path, number, which))
+      opened = open_journal(journal_path(path, number), which);
+    if (!opened) return;
+    auto& journal = journals_.emplace_back(std::move(*opened));
+    if (entries_.empty()) entries_.resize(count());
+    journal.scan([&](const ResultRow& row, const JournalEntry& entry) { overlay(row, entry); });
+    const FileId id = journal.file_id();
+    if (id != 0 && id != known.file_id && id != known.predecessor)
+      throw RunError(journal.file().path().string() +
+                     " is the journal of another result file than " + path.string() +
+                     ": bring back the file that belongs to it, or move the journal away");
+    if (journal.is_damaged())
+      damaged_journals_.push_back(journal.file().path().filename().string());
+    header_.sessions.push_back(journal.session());
+  }
+}
+
+/// The last result counts; but a failure does not take the place of another session's answer: two
+/// that did not see each other have a journal each. Of one session it does: two devices disagreed.
+void Snapshot::overlay(const ResultRow& row, const JournalEntry& entry) {
+  const auto i = index_of(row);
+  if (!i) return;
+  // A row gets its place once its record is synced. Before, a loss of power may have kept the
+  // record's row and not the field behind it.
+  FileRow& in_file = file_rows_[*i];
+  if (has_field(row) && !in_file.lacks_journal &&
+      crc32_of(journals_.back().field(entry, row)) != row.field_crc32)
+    return;
+  ++journaled_;
+  JournalEntry& newest = entries_[*i];
+  const auto this_journal = static_cast<std::uint32_t>(journals_.size());
+  const bool has_result = is_solved(status_of(row));
+  if (!has_result && in_file.is_solved && newest.journal_number != this_journal) return;
+  newest = {entry.offset, entry.rooms, this_journal};
+  in_file.is_solved = has_result;
+}
+
+/// A journal that another process began before a fold may be of another list of plans.
+std::optional<std::size_t> Snapshot::index_of(const ResultRow& row) {
+  if (row.index < count() && id_of(row) == ids_[row.index]) return row.index;
+  if (!by_id_) {
+    by_id_.emplace();
+    for (std::size_t i = 0; i < count(); ++i) by_id_->emplace(ids_[i], i);
+  }
+  const auto found = by_id_->find(id_of(row));
+  if (found != by_id_->end()) return found->second;
+  // A damaged row has perhaps lost its id.
+  const bool is_damaged = row.index < count() && file_rows_[row.index].is_damaged;
+  return is_damaged ? std::optional<std::size_t>(row.index) : std::nullopt;
+}
+
+void Snapshot::collect_damage() {
+  std::vector<std::size_t> damaged, without_journal;
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (entry_of(i) != nullptr) continue;
+    if (file_rows_[i].is_damaged) damaged.push_back(i);
+    if (file_rows_[i].lacks_journal) without_journal.push_back(i);
+  }
+  for (const std::string& name : damaged_journals_)
+    damage_.messages.push_back(name + " is damaged; what it lost is pending again");
+  damage_.add("row", "damaged", damaged, ids_);
+  damage_.add("row", "without the field or rooms that its journal held", without_journal, ids_);
+}
+
+std::uint64_t Snapshot::bytes() const {
+  std::uint64_t bytes = file_->bytes();
+  for (const JournalReader& journal : journals_) bytes += journal.file().size();
+  return bytes;
+}
+
+bool Snapshot::has_ended() const {
+  return std::all_of(journals_.begin(), journals_.end(),
+                     [](const JournalReader& journal) { return journal.ended_cleanly(); });
+}
+
+/// True of a row whose field and rooms can only be in a journal, as they are not folded yet.
+bool Snapshot::has_lost_journal_data(const ResultRow& row) const {
+  const FileHeader& header = file_->header();
+  return row.session >= header.sessions.size() && (has_field(row) || header.has_rooms(row));
+}
+
+void Snapshot::reorder(const StringList& ids) {
+  if (ids == ids_) return;
+  std::unordered_map<std::string_view, std::uint32_t> index_of;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    index_of.emplace(ids[i], static_cast<std::uint32_t>(i));
+  std::vector<std::uint32_t> in_file(ids.size(), not_in_file);
+  std::vector<JournalEntry> entries(entries_.empty() ? 0 : ids.size());
+  std::vector<std::string> lost;
+  for_each_row([&](const ResultRow& row) {
+    const bool is_empty = status_of(row) == PlanStatus::pending && row.attempts == 0;
+    if (is_empty) return;  // nor is the id of a damaged row known for sure
+    const auto found = index_of.find(id_of(row));
+    if (found == index_of.end()) {
+      if (is_solved(status_of(row))) lost.emplace_back(id_of(row));
+      return;
+    }
+    in_file[found->second] = row.index;
+    if (!entries.empty()) entries[found->second] = entries_[row.index];
+  });
+  if (!lost.empty())
+    throw RunError(file_->path().string() +
+                   " holds answers of plans that this run does not name (" + join_first_ids(lost) +
+                   "); name them too, or write to another file");
+  is_arranged_ = true;
+  file_rows_of_ = std::move(in_file);
+  entries_ = std::move(entries);
+  ids_ = ids;
+}
+
+/// As it counts: a row that was stored since the look, and came with more, is still pending.
+ResultRow Snapshot::row_in_file(std::size_t i, ResultRow found) const {
+  using namespace std::chrono_literals;
+  const std::size_t at = in_file(i);
+  if (file_rows_[at].is_damaged) return pending_row(i, ids_[i]);
+  constexpr int max_attempts = 200;  // it may be half written at this very moment
+  for (int attempts = 0; !is_intact(found) || found.index != at; ++attempts) {
+    if (attempts == max_attempts)
+      throw RunError(file_->path().string() + " changed while it was read");
+    std::this_thread::sleep_for(1ms);
+    file_->read_rows(at, std::span(&found, 1));
+  }
+  return has_lost_journal_data(found) ? pending_row(i, ids_[i]) : found;
+}
+
+ResultRow Snapshot::row(std::size_t i) const {
+  ResultRow row;
+  if (const JournalEntry* entry = entry_of(i)) {
+    row = journal_of(*entry).row(*entry);
+  } else if (in_file(i) == not_in_file) {
+    return pending_row(i, ids_[i]);
+  } else {
+    file_->read_rows(in_file(i), std::span(&row, 1));
+    row = row_in_file(i, row);
+  }
+  if (row.index != i) {
+    row.index = static_cast<std::uint32_t>(i);
+    update_checksum(row);
+  }
+  return row;
+}
+
+void Snapshot::for_each_row(const std::function<void(const ResultRow& row)>& take) const {
+  std::vector<ResultRow> rows;
+  for (std::size_t first = 0; first < count(); first += rows.size()) {
+    rows.resize(std::min(rows_at_once, count() - first));
+    if (!is_arranged_) file_->read_rows(first, rows);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const std::size_t i = first + k;
+      take(is_arranged_ || entry_of(i) != nullptr ? row(i) : row_in_file(i, rows[k]));
+    }
+  }
+}
+
+std::uint32_t Snapshot::room_count(const ResultRow& row) const {
+  if (!header_.has_rooms(row)) return 0;
+  const JournalEntry* entry = entry_of(row.index);
+  return entry != nullptr ? entry->rooms : file_->room_count(in_file(row.index));
+}
+
+std::vector<RoomResult> Snapshot::rooms(std::size_t i) const {
+  const JournalEntry* entry = entry_of(i);
+  auto rooms = entry == nullptr ? file_->rooms(in_file(i)) : journal_of(*entry).rooms(*entry);
+  const bool is_moved = !rooms.empty() && rooms.front().row != i;
+  if (!is_moved) return rooms;
+  const bool are_whole =
+      std::ranges::all_of(rooms, [](const auto& room) { return is_intact(room); });
+  return are_whole ? rooms_with_checksums(rooms, i) : std::vector<RoomResult>();
+}
+
+std::optional<std::vector<std::byte>> Snapshot::field(const ResultRow& row) const {
+  const JournalEntry* entry = entry_of(row.index);
+  if (entry == nullptr) return file_->field(row);
+  auto field = journal_of(*entry).field(*entry, row);
+  return crc32_of(field) == row.field_crc32 ? std::optional(std::move(field)) : std::nullopt;
+}
+
+bool Snapshot::load(std::size_t i, StoredResult& result, MissingData& missing) const {
+  result = {.row = row(i)};
+  const auto lacks = [&](std::vector<std::size_t>& what) {
+    what.push_back(i);
+    result = {.row = pending_row(i, ids_[i])};
+    return false;
+  };
+  if (header_.has_rooms(result.row)) {
+    result.rooms = rooms(i);
+    if (!are_intact(result.rooms, result.row)) return lacks(missing.rooms);
+  }
+  if (!has_field(result.row)) return true;
+  auto bytes = field(result.row);
+  if (!bytes) return lacks(missing.fields);
+  result.field = std::move(*bytes);
+  return true;
+}
+
+Damage Snapshot::damage_with(const MissingData& missing) const {
+  Damage damage = damage_;
+  damage.add("row", "without the rooms that belong to it", missing.rooms, ids_);
+  damage.add("field", "damaged", missing.fields, ids_);
+  return damage;
+}
+
+}  // namespace wallheat::store
