@@ -15,7 +15,7 @@ EVENTS = "events"  # the event log of a run, in the recorded folder
 COMMAND_LIMIT_S = 120
 # Columns that are not deterministic: who solved a plan, and when.
 VARYING = {"index", "seconds", "attempts", "failures", "rank", "host", "device", "session", "started_s", "cpu_s", "thread",
-           "peak_memory", "predicted_s", "read_s", "hash_s", "solve_s", "statistics_s", "compress_s", "store_s",
+           "peak_memory", "predicted_s", "read_s", "hash_s", "solve_s", "statistics_s", "compress_s", "store_wait_s",
            "row_crc32", "room_crc32", "plan"}
 # An error message has the program's name, or is a line of a run's log; messages of other libraries are not accepted.
 ERROR_MESSAGE = re.compile(r"^(wallheat: |[0-9:.]+ (\[[^]]*\] )?error: ).*\S$")

@@ -32,7 +32,7 @@ class RunEndToEndTest : public ShellTest {
     const ResultReader reader(directory_ / name);
     EXPECT_TRUE(reader.closed_cleanly());
     Strings all{shell("wallheat list " + name +
-                      " -f csv --columns id,status,mean_temp,std_temp,pct_above_18,pct_below_15,"
+                      " -f csv --columns id,status,mean_temp,std_temp,pct_above,pct_below,"
                       "iterations,last_delta,interior_cells,rows,cols,input_hash,solver")
                     .out};
     for (std::size_t i = 0; i < reader.count(); ++i)

@@ -61,12 +61,12 @@ TEST_F(TaskRunnerTest, ReportsErrorBoundOfSteadyState) {
   EXPECT_EQ(result.status, PlanStatus::converged);
   EXPECT_GT(result.error_bound, 0);
   EXPECT_LE(result.error_bound, 1e-8);
-  EXPECT_EQ(result.cells_in_doubt, 28U);
+  EXPECT_EQ(result.uncertain_cells, 28U);
   const double uncertain_pct = 100.0 * 28 / (28 * 29);
-  EXPECT_NEAR(result.pct_below_15_most - result.pct_below_15_least, uncertain_pct, 1e-12);
-  EXPECT_NEAR(result.pct_below_15_least, 100.0 * 14 / 29, 1e-12);
-  EXPECT_EQ(result.pct_above_18_least, result.pct_above_18_most);
-  EXPECT_EQ(result.pct_above_18_least, result.statistics.pct_above);
+  EXPECT_NEAR(result.pct_below_upper - result.pct_below_lower, uncertain_pct, 1e-12);
+  EXPECT_NEAR(result.pct_below_lower, 100.0 * 14 / 29, 1e-12);
+  EXPECT_EQ(result.pct_above_lower, result.pct_above_upper);
+  EXPECT_EQ(result.pct_above_lower, result.statistics.pct_above);
 }
 
 TEST_F(TaskRunnerTest, ReportsFailureWhenAccuracyIsUnreachable) {
@@ -86,13 +86,13 @@ TEST_F(TaskRunnerTest, ReportsFallbackOfFastForward) {
   EXPECT_EQ(large.solver, "fastforward 3");
   EXPECT_EQ(large.fell_back, 0);
   EXPECT_TRUE(std::isnan(large.error_bound));
-  EXPECT_FALSE(std::isnan(large.pct_above_18_least));
+  EXPECT_FALSE(std::isnan(large.pct_above_lower));
   const PlanResult small = solve("small");
   EXPECT_EQ(small.fell_back, 1);
   solver_.kind = SolverKind::jacobi;
   const PlanResult exact = solve("small");
   EXPECT_EQ(exact.fell_back, 0);
-  EXPECT_EQ(exact.cells_in_doubt, 0U);
+  EXPECT_EQ(exact.uncertain_cells, 0U);
   EXPECT_EQ(exact.statistics.mean_temp, small.statistics.mean_temp);
   EXPECT_EQ(solve("large").iterations, large.iterations);
 }

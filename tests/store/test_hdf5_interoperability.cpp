@@ -33,7 +33,7 @@ rows = f["rows"][:]
 names = h5py.check_enum_dtype(f["rows"].dtype["status"])
 assert rows[3]["id"] == b"plan 3" and rows[3]["host"] == b"host"
 assert rows[3]["status"] == names["max_iterations"] and rows[5]["status"] == names["pending"]
-assert math.isnan(rows[0]["pct_above_18"]) and rows[3]["mean_temp"] > 3
+assert math.isnan(rows[0]["pct_above"]) and rows[3]["mean_temp"] > 3
 assert f["settings"].attrs["tolerance"] == b"0.0001"
 assert f["sessions/0"].attrs["host"] == b"first"
 assert f.attrs["format_version"] == 2
