@@ -89,9 +89,8 @@ int export_command(Options& options) {
   options.describe(
       "FILE [options]",
       "Writes the results as the reference program's CSV, byte for byte (other thresholds change "
-      "its "
-      "header, as in pct_above_20.5); with --out NAME.xdmf an XDMF file, with which ParaView shows "
-      "the stored fields; with --field ID a plan's stored "
+      "its header, as in pct_above_20.5); with --out NAME.xdmf an XDMF file, with which ParaView "
+      "shows the stored fields; with --field ID a plan's stored "
       "temperatures (°C) as a NumPy array. 'wallheat list FILE --columns all' has all columns.\n"
       "Exit status: 0 done, 1 not, 2 wrong usage, 75 if plans are not solved yet, else 3 if some "
       "failed; stderr names them.",
