@@ -106,12 +106,19 @@ while is_running; do
     stop  # again, in case mpirun or a rank could not receive the signal yet
   fi
 done
-folder=${TMPDIR:-/tmp}/ompi.${HOSTNAME:-host}.$EUID/pid.$pid job=0
-if [ -d "$folder" ]; then  # mpirun has not cleaned up
-  IFS=. read -r job _ < "$folder/contact.txt"
-  rm -rf "$folder" /dev/shm/vader_segment.*."$EUID.$(printf %x $((job >> 16)))"????.*
+# Removes files that mpirun left if it could not clean up. In a folder where every user may write, another user may have
+# created a file of any name, so this trusts and removes files of this user only, and uses a job number only if it is one.
+is_own() { [ -O "$1" ] && [ ! -L "$1" ]; }
+remove_own() { local file; for file; do ! is_own "$file" || rm -rf -- "$file"; done; }
+folder=${TMPDIR:-/tmp}/ompi.${HOSTNAME:-host}.$EUID contact=''
+if is_own "$folder" && is_own "$folder/pid.$pid"; then
+  contact_file=$folder/pid.$pid/contact.txt
+  ! is_own "$contact_file" || [ ! -f "$contact_file" ] || IFS=. read -r contact _ < "$contact_file"
+  [[ ! $contact =~ ^[0-9]{1,10}$ ]] ||
+    remove_own /dev/shm/vader_segment.*."$EUID.$(printf %x $((10#$contact >> 16)))"????.*
+  remove_own "$folder/pid.$pid"
 fi
-rm -f "${TMPDIR:-/tmp}"/pmix-gds-shmem.*."$pid"  # PMIx 5, of Ubuntu 24.04, leaves them if a rank was killed
+remove_own "${TMPDIR:-/tmp}"/pmix-gds-shmem.*."$pid"  # PMIx 5, of Ubuntu 24.04, leaves them if a rank was killed
 for _ in {1..5}; do kill -0 "$filter_pid" 2> /dev/null || break; pause; done  # until all messages of mpirun are printed
 
 session_after=$(read_session)  # mpirun's own status is 0 even if all ranks have failed

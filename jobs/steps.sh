@@ -38,7 +38,7 @@ start_study() {
   [ ! "$list_only" ] || return 0
   mkdir -p -- "$out"
   cd -- "$out" || exit
-  exec {lock}> .lock
+  exec {lock}>> .lock  # does not empty a file of the user
   flock --nonblock "$lock" || die "another study is at work in $out" 1
   settings=$(for name in "${options[@]}"; do [ "$name" = out ] || echo "$name=${!name}"; done)
   [ -s options ] || run_step options echo "$study_name"$'\n'"$settings"

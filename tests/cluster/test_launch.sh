@@ -161,6 +161,39 @@ expect_error "a resume with other settings, after a successful run" 1 "wallheat|
 expect_error "a run that fails" 1 "wallheat|--data|nothing" env ASAN_OPTIONS=detect_leaks=0 "${real[@]}" --data nothing --out failed.h5
 check "a run that fails: there is one message" one_message
 tidy
+# A mpirun that leaves files behind, with the content that another user may have planted.
+cat > leaving-mpirun << 'END'
+#!/usr/bin/env bash
+case ${1:-} in --version) echo 'mpirun (Open MPI) 4.1.4'; exit ;; esac
+folder=$TMPDIR/ompi.$HOSTNAME.$EUID
+mkdir -p "$folder/pid.$$"
+printf '%s\n' "$CONTACT" > "$folder/pid.$$/contact.txt"
+[ -z "${OWNER:-}" ] || chown -R "$OWNER" "$folder"
+END
+chmod +x leaving-mpirun
+# leave CONTACT [OWNER]: runs launch.sh with files that mpirun left in the folder left.
+leave() {
+  rm -rf left
+  mkdir left
+  CONTACT=$1 OWNER=${2:-} TMPDIR=$scratch/left MPIRUN=$scratch/leaving-mpirun \
+    "$launch" -- "$here/fake_wallheat.sh" run --out "$scratch/results.h5" > log 2>&1 || true
+}
+left_files() { find left -name contact.txt | wc -l; }
+for contact in "EUID[\$(touch evaluated)0].0;tcp://" '08.0;tcp://' '' '-1.0' '99999999999999999999.0'; do
+  leave "$contact"
+  check "launch.sh does not evaluate the contact file '${contact%%[*}'" same 'no 0' \
+    "$([ ! -e evaluated ] && echo no || echo yes) $(left_files)"
+  check "launch.sh prints no error about it" not grep -q 'launch.sh: line' log
+done
+if [ $EUID = 0 ]; then
+  segment=/dev/shm/vader_segment.test.0.1edd0000.0  # of the job 0x1edd0000
+  : > "$segment"
+  leave "$((0x1edd0000)).0;tcp://" 65534
+  check "launch.sh neither trusts nor removes files of another user" same 'kept 1' "$([ -e "$segment" ] && echo kept) $(left_files)"
+  leave "$((0x1edd0000)).0;tcp://"
+  check "launch.sh removes files of its own mpirun" same ' 0' "$([ -e "$segment" ] && echo kept) $(left_files)"
+fi
+
 # Shared memory of concurrent tests disappears when they end.
 mapfile -t left < <(shared_memory)
 none_left() { local each; for each in "${left[@]}"; do [ ! -e "$each" ] || return 1; done; }
