@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 namespace wallheat::store {
 
@@ -247,6 +248,79 @@ Attributes read_texts(const Handle& object, std::uint64_t& max_bytes) {
   return values;
 }
 
+namespace {
+
+/// Copies a soft or external link, which is the text that it leads to.
+void copy_link(const Handle& from, const Handle& to, const std::string& name,
+               const H5L_info_t& link) {
+  const auto task = "keep the link /" + name;
+  std::vector<char> value(link.u.val_size);
+  checked(H5Lget_val(from.get(), name.c_str(), value.data(), value.size(), H5P_DEFAULT), task);
+  if (link.type == H5L_TYPE_SOFT) {
+    checked(H5Lcreate_soft(value.data(), to.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), task);
+  } else if (link.type == H5L_TYPE_EXTERNAL) {
+    const char* file = nullptr;
+    const char* object = nullptr;
+    checked(H5Lunpack_elink_val(value.data(), value.size(), nullptr, &file, &object), task);
+    checked(H5Lcreate_external(file, object, to.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+            task);
+  } else {
+    checked(H5Lcreate_ud(to.get(), name.c_str(), link.type, value.data(), value.size(), H5P_DEFAULT,
+                         H5P_DEFAULT),
+            task);
+  }
+}
+
+herr_t collect_hard_link(hid_t, const char* name, const H5L_info_t* link, void* names) {
+  if (link->type == H5L_TYPE_HARD)
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+/// Returns the names of all objects in a group and in the groups below it.
+std::vector<std::string> objects_below(const Handle& group) {
+  std::vector<std::string> names;
+  checked(H5Lvisit(group.get(), H5_INDEX_NAME, H5_ITER_INC, collect_hard_link, &names),
+          "list what the file holds");
+  return names;
+}
+
+/// Finds the names of objects with several hard links.
+class SharedObjects {
+ public:
+  /// Objects of `fresh` that `old` has, too, keep their names.
+  SharedObjects(const Handle& old, const Handle& fresh) : old_(old), fresh_(fresh) {}
+
+  /// Returns the name that the object has in `fresh`; this name if there is none yet.
+  std::string name_in_fresh(const std::string& name) {
+    const auto address = address_if_shared(name);
+    if (!address) return name;
+    if (!names_.contains(*address)) read_names();
+    return names_.emplace(*address, name).first->second;
+  }
+
+ private:
+  using Address = std::pair<unsigned long, unsigned long>;
+
+  std::optional<Address> address_if_shared(const std::string& name) {
+    H5G_stat_t info{};
+    checked(H5Gget_objinfo(old_.get(), name.c_str(), 0, &info), "examine /" + name);
+    if (info.nlink < 2) return std::nullopt;
+    return Address(info.objno[0], info.objno[1]);
+  }
+  void read_names() {
+    for (const auto& name : objects_below(fresh_))
+      if (has_object(old_, name))
+        if (const auto address = address_if_shared(name)) names_.emplace(*address, name);
+  }
+
+  const Handle& old_;
+  const Handle& fresh_;
+  std::map<Address, std::string> names_;
+};
+
+}  // namespace
+
 void copy_foreign_objects(const Handle& from, const Handle& to) {
   const Handle old = open_group(from, "/");
   const Handle fresh = open_group(to, "/");
@@ -256,11 +330,22 @@ void copy_foreign_objects(const Handle& from, const Handle& to) {
   hsize_t position = 0;
   checked(H5Literate(old.get(), H5_INDEX_NAME, H5_ITER_INC, &position, collect_link, &names),
           "list what the file holds");
+  SharedObjects objects(old, fresh);
   for (const auto& name : names) {
-    if (has_object(to, "/" + name)) continue;
-    (void)has_object(from, "/" + name);  // refuses links
-    checked(H5Ocopy(old.get(), name.c_str(), fresh.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
-            "keep /" + name);
+    const auto task = "keep /" + name;
+    if (checked(H5Lexists(fresh.get(), name.c_str(), H5P_DEFAULT), task) > 0) continue;
+    H5L_info_t link{};
+    checked(H5Lget_info(old.get(), name.c_str(), &link, H5P_DEFAULT), task);
+    if (link.type != H5L_TYPE_HARD) {
+      copy_link(old, fresh, name, link);
+    } else if (const auto same = objects.name_in_fresh(name); same != name) {
+      checked(H5Lcreate_hard(fresh.get(), same.c_str(), fresh.get(), name.c_str(), H5P_DEFAULT,
+                             H5P_DEFAULT),
+              task);
+    } else {
+      checked(H5Ocopy(old.get(), name.c_str(), fresh.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+              task);
+    }
   }
 }
 

@@ -126,7 +126,8 @@ void write_texts(const Handle& object, const Attributes& values);
 [[nodiscard]] Attributes read_texts(const Handle& object, std::uint64_t& max_bytes);
 
 /// Copies the root's attributes, and all objects in it, whose names the other file does not have.
-/// Throws Hdf5Error at a link to something else.
+/// Soft and external links are copied as links, also if they lead nowhere. Hard links to one object
+/// stay links to one object, also to an object that the other file has already.
 void copy_foreign_objects(const Handle& from, const Handle& to);
 
 }  // namespace wallheat::store
