@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/text.hpp"
+#include "io/result_file_names.hpp"
 
 namespace wallheat {
 namespace {
@@ -46,7 +47,6 @@ File::File(std::filesystem::path path, int flags)
 }
 
 File File::create(const std::filesystem::path& path) {
-  remove_file(path);
   return {path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND};
 }
 
@@ -146,9 +146,16 @@ void rename_durably(const std::filesystem::path& from, const std::filesystem::pa
 }
 
 void replace_file_atomically(const std::filesystem::path& file, std::string_view text) {
-  const auto temporary = temporary_path(file);
-  File::create(temporary).append(std::as_bytes(std::span(text)));
-  rename_file(temporary, file);
+  const auto temporary = new_temporary_path(file);
+  File out = File::create(temporary);
+  try {
+    out.append(std::as_bytes(std::span(text)));
+    rename_file(temporary, file);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw;
+  }
 }
 
 std::string read_file(const std::filesystem::path& file) {

@@ -16,6 +16,7 @@
 
 #include "core/text.hpp"
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 
 namespace wallheat {
 namespace {
@@ -94,18 +95,31 @@ Answer lock_in_kernel(const File& lock) {
   return errno == EAGAIN || errno == EACCES ? Answer::busy : Answer::unsupported;
 }
 
-/// What is about to be overwritten must be a lock, perhaps one that a loss of power left as zeros,
-/// and under this name only.
+/// True if wallheat wrote this text, perhaps with parts that a power loss left as zeros: each line
+/// is an entry of a lock.
+bool is_lock_text(std::string text) {
+  std::erase(text, '\0');
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const auto name = line.substr(0, line.find(' '));
+    const bool is_entry = std::ranges::any_of(
+        words, [&](const Word& word) { return std::string_view(word.name).starts_with(name); });
+    if (!is_entry) return false;
+  }
+  return true;
+}
+
+/// Throws RunError if the file is not a lock, or has another name.
 void require_own_lock_file(const File& lock) {
-  constexpr std::string_view first_word = "host ";
-  std::string text(std::min<std::size_t>(lock.size(), first_word.size()), '\0');
-  const bool is_lock =
-      lock.read_at(0, std::as_writable_bytes(std::span(text))) &&
-      std::equal(text.begin(), text.end(), first_word.begin(),
-                 [](char found, char wanted) { return found == wanted || found == '\0'; });
+  constexpr std::size_t max_bytes = 4096;
+  std::string text(std::min<std::size_t>(lock.size(), max_bytes), '\0');
+  const bool is_lock = lock.size() <= max_bytes &&
+                       lock.read_at(0, std::as_writable_bytes(std::span(text))) &&
+                       is_lock_text(text);
   if (is_lock && lock.info().st_nlink <= 1) return;
   throw RunError(lock.path().string() +
-                 (is_lock ? " has another name (a hard link)" : " is no lock") + "; move it away");
+                 (is_lock ? " has another name (a hard link)" : " is not a lock of wallheat") +
+                 "; move it away");
 }
 
 }  // namespace

@@ -75,6 +75,7 @@ class PreflightCheck : Preparation {
 
   void check_results() {
     const bool is_there = std::filesystem::exists(options.out);
+    require_own_status(status_file(options.out));
     collect_pending([&](const RowCallback& take) {
       for (const std::string& damage :
            ResultStore::dry_run(options.out, store_plan(), open_mode(), take))

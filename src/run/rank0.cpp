@@ -94,6 +94,7 @@ class Rank0 {
     // This comes first, as what follows may take long: nobody else is to write the file or its
     // status.
     ResultClaim claim(options.out, preparation_.open_mode(), stop_requested);
+    require_own_status(status_file(options.out));
     live_status_.publish_periodically(status_);
     try {
       prepare(surroundings, std::move(claim));

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "io/write_lock.hpp"
 #include "store/error_context.hpp"
 #include "store/result_path.hpp"
@@ -38,14 +39,14 @@ RepairReport repair(const fs::path& path, bool lock_was_there) {
     snapshot.emplace(path);
     for (const std::size_t i : damage->lost) report.lost.emplace_back(snapshot->ids()[i]);
   }
-  const bool had_leftovers = remove_file(temporary_path(path));
+  const bool had_leftovers = remove_temporary_files(path);
   if (had_leftovers) report.messages.emplace_back("a half-written temporary file was removed");
   if (lock_was_there) report.messages.emplace_back("the lock of a dead process was removed");
   for (const fs::path& empty : snapshot->empty_journals()) {
     remove_file(empty);
     report.messages.push_back(empty.string() + ", which holds nothing, was removed");
   }
-  remove_journals(path, snapshot->file().header().sessions.size());
+  remove_absorbed_journals(path, snapshot->file().header());
   report.changed = !report.messages.empty();
   snapshot->for_each_row([&](const ResultRow& row) {
     const auto status = status_of(row);

@@ -9,6 +9,7 @@
 
 #include "io/deflate.hpp"
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "store/error_context.hpp"
 #include "store/result_path.hpp"
 #include "store/snapshot.hpp"
@@ -58,9 +59,11 @@ void require_free(const fs::path& path, bool overwrite) {
     throw RunError(path.string() +
                    " exists; go on with it by --resume, or replace it by --overwrite");
   if (!overwrite && has_results(path))
-    throw RunError(path.string() + " is gone, but " +
-                   journal_path(path, journal_numbers(path).front()).string() +
-                   " holds results of it: bring back the file, or start anew with --overwrite");
+    throw RunError(
+        path.string() + " is gone, but " +
+        journal_path(path, journal_numbers(path).front()).string() +
+        " contains results of it; bring back the file, or remove the journal if its results are "
+        "not needed");
   require_wallheat_file(path);
 }
 
@@ -133,6 +136,7 @@ ResultStore::ResultStore(ResultClaim claim, ResultFileSpec plan, const Attribute
     : claim_(std::move(claim)),
       plan_(storable(path(), std::move(plan))),
       session_(store::truncate_at_nul(session)) {
+  session_[journal_session_id] = to_text(new_file_id());
   with_error_context(path(), to_resume, [&] {
     // A kill may have come between a rename and its sync.
     if (claim_.mode != OpenMode::create) sync_directory_of(path());
@@ -196,20 +200,21 @@ bool ResultStore::begin_session() {
 
 void ResultStore::create_file() {
   is_first_ = !has_results(path());
-  fence_journals(path());
+  const auto replaced = file_exists(path()) ? read_mark(path()).file_ids : std::vector<FileId>();
+  fence_journals(path(), replaced);
   const FileHeader header{
       .file_id = new_file_id(), .settings = plan_.settings, .save_fields = plan_.save_fields};
   NewResultFile fresh(path(), header, plan_.ids.size(), {});
   for (std::size_t i = 0; i < plan_.ids.size(); ++i)
     fresh.put({.row = pending_row(i, plan_.ids[i])});
-  fresh.finish([&] { remove_journals(path(), SIZE_MAX); });
+  fresh.finish([&] { remove_journals_of(path(), replaced); });
 }
 
 /// Removes what a kill left of a fold: journals that are in the file, and the new file.
 void ResultStore::remove_leftovers() {
   for (const fs::path& journal : existing_->empty_journals()) remove_file(journal);
-  remove_journals(path(), existing_->file().header().sessions.size());
-  remove_file(temporary_path(path()));
+  remove_absorbed_journals(path(), existing_->file().header());
+  remove_temporary_files(path());
 }
 
 void ResultStore::begin_journal() {

@@ -1,8 +1,6 @@
 #include "view/output_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "wallheat/error.hpp"
 
@@ -88,8 +87,8 @@ void write_output(const fs::path& file, std::string_view bytes) {
 void write_output(const fs::path& file, const std::function<void(std::ostream& out)>& write) {
   if (is_stream(file)) return write_stream(file, write);
   const fs::path path = result_path(file);
-  const fs::path temporary = fmt::format("{}.{}.new", path.string(), ::getpid());
-  File out(temporary, O_CREAT | O_EXCL | O_WRONLY | O_APPEND);
+  const fs::path temporary = new_temporary_path(path);
+  File out = File::create(temporary);
   try {
     copy_owner_and_mode(path, out);
     Appending buffer(out);

@@ -99,12 +99,14 @@ struct RunStatus {
 /// RunStatus{}. Throws DecodeError if the text is no object.
 [[nodiscard]] RunStatus run_status_from_json(std::string_view text);
 
-/// Replaces the status file; a reader sees the old one or the new one. Throws RunError; whatever
-/// happens to this file, the results are safe.
+/// Throws RunError if there is a file of this name that wallheat did not write.
+void require_own_status(const std::filesystem::path& path);
+/// Replaces the status file; a reader sees the old one or the new one. Throws RunError, also if
+/// wallheat did not write the old one; whatever happens to this file, the results are safe.
 void write_run_status(const std::filesystem::path& path, const RunStatus& status);
 /// Nothing if there is no file. Throws RunError if it is damaged or cannot be read.
 [[nodiscard]] std::optional<RunStatus> read_run_status(const std::filesystem::path& path);
-/// Removes the status file if it is there. Throws RunError.
+/// Removes the status file if wallheat wrote it. Throws RunError.
 void remove_run_status(const std::filesystem::path& path);
 
 /// The status of a run, which is its sign of life: if it grows old, a launcher or another host

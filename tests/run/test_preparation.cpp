@@ -52,11 +52,11 @@ TEST(Preparation, LeavesNoStatusFileWhenStartFails) {
   const TemporaryDirectory directory;
   save_floor_plan(directory.path(), "7", room(20, 30));
   const std::string out = directory / "results.h5";
-  std::filesystem::create_directories(out + ".new/in the way");
-  const Finished run = run_program(
-      {WALLHEAT_PROGRAM, "run", "7", "--data", directory.path().string(), "--out", out});
+  const Finished run =
+      run_program({"/bin/sh", "-c", "ulimit -f 1; exec \"$@\"", "sh", WALLHEAT_PROGRAM, "run", "7",
+                   "--data", directory.path().string(), "--out", out});
   EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.err, Mentions("results.h5.new"));
+  EXPECT_THAT(run.err, Mentions({"results.h5", "File too large"}));
   EXPECT_FALSE(std::filesystem::exists(out + ".status"));
 }
 

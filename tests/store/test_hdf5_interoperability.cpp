@@ -36,7 +36,7 @@ assert rows[3]["status"] == names["max_iterations"] and rows[5]["status"] == nam
 assert math.isnan(rows[0]["pct_above"]) and rows[3]["mean_temp"] > 3
 assert f["settings"].attrs["tolerance"] == b"0.0001"
 assert f["sessions/0"].attrs["host"] == b"first"
-assert f.attrs["format_version"] == 2
+assert f.attrs["format_version"] == 3
 field = f["fields"]["plan 3"][:]
 assert field.shape == (4, 5)
 for i, value in enumerate(field.flat):
@@ -67,10 +67,45 @@ assert f.attrs["title"] == "Flats of Aarhus" and list(f.attrs["numbers"]) == [4,
 )");
 }
 
+TEST_F(Hdf5InteroperabilityTest, KeepsLinksInRootAsLinks) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_closed(plan, 2);
+  run_python(R"(
+f["best"] = h5py.SoftLink("/fields/plan 1")
+f["nowhere"] = h5py.SoftLink("/no/such object")
+f["elsewhere"] = h5py.ExternalLink("other.h5", "/rows")
+f["all"] = f["rows"]
+f["also best"] = f["fields/plan 1"]
+f["mine/values"] = [1, 2, 3]
+f["mine/link"] = h5py.SoftLink("/rows")
+f["same values"] = f["mine/values"]
+f["a second name"] = f["mine"]
+)",
+             "a");
+  resume_with(plan, 2, 3);
+  resume_with(plan, 3, 4);
+  expect_contents(file, plan, 4);
+  run_python(R"(
+link = {name: f.get(name, getlink=True) for name in f}
+assert link["best"].path == "/fields/plan 1" and link["nowhere"].path == "/no/such object"
+assert (link["elsewhere"].filename, link["elsewhere"].path) == ("other.h5", "/rows")
+assert f["all"] == f["rows"] and f["also best"] == f["fields/plan 1"]
+assert list(f["same values"]) == [1, 2, 3] and f["same values"] == f["mine/values"]
+assert f["a second name"] == f["mine"] and f["mine"].get("link", getlink=True).path == "/rows"
+)");
+}
+
+TEST_F(Hdf5InteroperabilityTest, ReplacesOwnFileWithManyForeignAttributes) {
+  const auto plan = make_plan(2);
+  make_closed(plan, 1);
+  run_python("for k in range(20): f.attrs[f'note{k}'] = f'text {k}'", "a");
+  EXPECT_EQ(error_message([&] { make_closed(plan, 2); }), "(no error)");
+}
+
 TEST_F(Hdf5InteroperabilityTest, RejectsOtherVersionsOrForeignFiles) {
   const std::pair<std::string, Facts> others[] = {
-      {"f.attrs.modify('format_version', 1)", {file.string(), "version 1", "2"}},
-      {"f.attrs.modify('format_version', 7)", {file.string(), "version 7", "2"}},
+      {"f.attrs.modify('format_version', 2)", {file.string(), "version 2", "3"}},
+      {"f.attrs.modify('format_version', 7)", {file.string(), "version 7", "3"}},
       {"del f.attrs['wallheat']", {file.string(), "HDF5", "wallheat"}}};
   for (const auto& [script, facts] : others) {
     make_closed(make_plan(2), 0);
