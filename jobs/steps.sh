@@ -60,6 +60,7 @@ run_step() {
   rm -f "$temporary_file"*  # also the journals and the lock of a result file
   if [ "${command[*]}" != "$*" ]; then "${command[@]}" > /dev/null; else "${command[@]}" > "$temporary_file"; fi
   mv "$temporary_file" "$file"
+  rm -f "$temporary_file".status  # of a result file
 }
 # solve_step FILE [OPTIONS OF wallheat run]    solves plans into a result file; failed plans do not stop the study
 solve_step() {

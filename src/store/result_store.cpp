@@ -170,6 +170,11 @@ std::vector<std::string> ResultStore::damage() const {
   return existing_ ? existing_->damage().messages : std::vector<std::string>();
 }
 
+Attributes ResultStore::journaled_session() const {
+  if (!existing_ || existing_->journals() == 0) return {};
+  return existing_->header().sessions.back();
+}
+
 void ResultStore::for_each_existing_row(const std::function<void(const PlanResult&)>& take) const {
   if (!journal_) for_each_initial_row(existing_.get(), plan_.ids, take);
 }
@@ -292,8 +297,8 @@ ResultStore::CloseReport ResultStore::close(const Attributes& end, bool finished
     file_.reset();
     existing_.reset();
     if (must_compact) closed_.stopped = !compact_all(stop);
-    claim_.lock.reset();
-    return closed_;
+    closed_.lock = std::exchange(claim_.lock, std::nullopt);
+    return std::move(closed_);
   });
 }
 

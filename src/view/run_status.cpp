@@ -1,5 +1,6 @@
 #include "view/run_status.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -131,6 +132,20 @@ void write_run_status(const fs::path& path, const RunStatus& status) {
   }
 }
 
+bool overwrite_run_status(const fs::path& path, const RunStatus& status) {
+  try {
+    const auto old = read_run_status(path);
+    if (!old || old->started_utc.empty()) return false;
+    const File file(path, O_WRONLY);
+    std::string text = status_json(status);
+    text.resize(std::max<std::size_t>(text.size(), file.size()), ' ');
+    file.write_at(0, std::as_bytes(std::span(text)));
+    return true;
+  } catch (const RunError&) {
+    return false;
+  }
+}
+
 std::optional<RunStatus> read_run_status(const fs::path& path) {
   std::string text;
   try {
@@ -178,7 +193,9 @@ void LiveStatus::write_loop(const std::stop_token& stop) {
     try {
       write_run_status(file_, status);
     } catch (const RunError& error) {
-      if (!std::exchange(failed, true)) log_.warn("{}", error.what());
+      status.workers.clear();  // a short text fits into the blocks of the old one
+      const bool is_recorded = status.exit_status >= 0 && overwrite_run_status(file_, status);
+      if (!is_recorded && !std::exchange(failed, true)) log_.warn("{}", error.what());
     }
     lock.lock();
   }

@@ -37,7 +37,7 @@ import tempfile
 import h5py
 
 from disk import Disk, File, read_record, role_of
-from program import RESULTS, EVENTS, Violation, Campaign, Program, read_folder, write_folder
+from program import RESULTS, STATUS, EVENTS, Violation, Campaign, Program, read_folder, write_folder
 
 VARIANTS = {"plain": (), "rooms, fields": ("--rooms", "--save-fields")}
 PARTS = ("part.part-1-of-2.h5", "part.part-2-of-2.h5")
@@ -159,7 +159,7 @@ class Story:
         if end not in ERRNOS:
             if not is_complete and not (command == "repair" and status in (0, 3, 75)):
                 raise Violation(f"{command} ends with {status}")
-            if left := left - {RESULTS} - self.others:
+            if left := left - {RESULTS, STATUS} - self.others:
                 raise Violation(f"left over by {command}: {sorted(left)}")
         if is_complete and command != "repair":
             after = State(after.ids, frozenset(after.ids))

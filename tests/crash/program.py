@@ -11,6 +11,7 @@ import subprocess
 import h5py
 
 RESULTS = "results.h5"
+STATUS = RESULTS + ".status"  # with the exit status of the last run
 EVENTS = "events"  # the event log of a run, in the recorded folder
 COMMAND_LIMIT_S = 120
 # Columns that are not deterministic: who solved a plan, and when.
@@ -98,7 +99,7 @@ class Campaign:
 
     def check_complete(self, folder, ids, others):
         """Checks that there is a closed file with all results, and no other file except `others`."""
-        if left := set(os.listdir(folder)) - {RESULTS, *others}:
+        if left := set(os.listdir(folder)) - {RESULTS, STATUS, *others}:
             raise Violation(f"left over: {sorted(left)}")
         found = contents_of(os.path.join(folder, RESULTS))
         if list(found) != list(ids):
