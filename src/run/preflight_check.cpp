@@ -110,6 +110,7 @@ class PreflightCheck : Preparation {
   }
 
   void check_plans() {
+    found_.plan_count = tally.total;
     std::size_t sources = 0;
     std::vector<std::string> unreadable;
     GridShape least{SIZE_MAX, 1};

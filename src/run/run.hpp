@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -30,9 +31,10 @@ int run(const RunOptions& options);
 /// What can be told of a run before it starts.
 struct PreflightReport {
   std::vector<std::pair<std::string, std::string>> facts;  ///< what about, and a sentence
-  std::vector<std::string> warnings;  ///< the run can start, but somebody should know
-  std::vector<std::string> problems;  ///< each would stop the run
-  std::string done;                   ///< a sentence if no plan is left to solve; else empty
+  std::vector<std::string> warnings;        ///< the run can start, but somebody should know
+  std::vector<std::string> problems;        ///< each would stop the run
+  std::string done;                         ///< a sentence if no plan is left to solve; else empty
+  std::optional<std::size_t> plan_count{};  ///< plans of the shard; nullopt if unknown
 };
 
 /// Takes all steps of a run's preparation, also after a problem, and looks at disk, memory, solver
