@@ -63,16 +63,18 @@ fs::path new_temporary_path(fs::path file) {
   return file += std::string(temporary_ending) + digits.data();
 }
 
+bool is_temporary_name(const std::string& name, const fs::path& file) {
+  const auto digits = part_after(name, file, temporary_ending);
+  return digits && digits->size() == random_digits && consists_of(*digits, "0123456789abcdef");
+}
+
 bool remove_temporary_files(const fs::path& file) {
   bool has_removed = false;
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator(file.parent_path(), missing)) {
-    const std::string name = entry.path().filename().string();
-    const auto digits = part_after(name, file, temporary_ending);
-    const bool is_temporary =
-        digits && digits->size() == random_digits && consists_of(*digits, "0123456789abcdef");
     std::error_code vanished;
-    if (is_temporary && entry.is_regular_file(vanished))
+    if (is_temporary_name(entry.path().filename().string(), file) &&
+        entry.is_regular_file(vanished))
       has_removed = remove_file(entry.path()) || has_removed;
   }
   return has_removed;

@@ -32,6 +32,8 @@ namespace wallheat {
 
 /// Returns a new temporary name. Create the file with O_EXCL.
 [[nodiscard]] std::filesystem::path new_temporary_path(std::filesystem::path file);
+/// Returns true if a writer of `file` gives this file name to a temporary file.
+[[nodiscard]] bool is_temporary_name(const std::string& name, const std::filesystem::path& file);
 /// Removes the temporary files that killed processes left next to `file`. Returns true if there
 /// were any. Throws SystemError.
 bool remove_temporary_files(const std::filesystem::path& file);

@@ -118,6 +118,9 @@ ResultClaim::ResultClaim(fs::path file, OpenMode mode_, StopPredicate stop_)
     path = path_to_write(file);
     lock.emplace(path, stop);
     if (is_new) require_free(path, mode == OpenMode::overwrite);
+    // The old holder may only be stopped. Once its journals are fenced, it acknowledges nothing
+    // more.
+    if (!is_new && lock->took_over()) fence_journals(path);
   });
 }
 
@@ -183,7 +186,15 @@ bool ResultStore::begin_unless_stopped() {
   return write([&] { return journal_ || begin_session(); });
 }
 
+void ResultStore::require_lock() const {
+  if (!claim_.lock->has_successor()) return;
+  throw RunError(lock_path(path()).string() +
+                 " was taken over by another process, because this one did not respond for too "
+                 "long; all stored results are safe, run again with --resume");
+}
+
 bool ResultStore::begin_session() {
+  require_lock();
   constexpr std::size_t max_journals = 64;
   const auto before = std::chrono::steady_clock::now();
   bool is_made = true;
@@ -311,6 +322,7 @@ void ResultStore::remove_all() {
 }
 
 bool ResultStore::compact_all(const StopPredicate& stop) {
+  require_lock();
   const auto damage = compact(path(), &plan_.ids, stop);
   if (!damage) return false;
   closed_.messages.insert(closed_.messages.end(), damage->messages.begin(), damage->messages.end());
