@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "core/system_limits.hpp"
 
 namespace wallheat {
 
@@ -36,8 +37,9 @@ InputFile::InputFile(const std::filesystem::path& path)
   struct stat info {};
   if (file_.get() < 0 || ::fstat(file_.get(), &info) != 0)
     throw InputError(name_ + ": " +
-                     (errno == ENOENT ? std::string("no such file")
-                                      : std::string("cannot be opened: ") + std::strerror(errno)));
+                     (errno == ENOENT
+                          ? std::string("no such file")
+                          : std::string("cannot be opened: ") + system_error_text(errno)));
   if (!S_ISREG(info.st_mode)) throw InputError(name_ + ": not a regular file");
   size_ = static_cast<std::uint64_t>(info.st_size);
 }

@@ -1,15 +1,16 @@
 #include "io/files.hpp"
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <utility>
 
+#include "core/system_limits.hpp"
 #include "core/text.hpp"
 #include "io/result_file_names.hpp"
 
@@ -25,10 +26,22 @@ namespace {
                     EINVAL);
 }
 
+/// Returns the reason in parentheses if a file system is full because it has no inode left, else an
+/// empty string.
+std::string inode_note(const std::filesystem::path& file) {
+  struct statvfs found {};
+  const auto directory = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  const bool is_known = ::statvfs(directory.c_str(), &found) == 0;
+  if (!is_known || found.f_files == 0 || found.f_favail > 0 || found.f_bavail == 0) return "";
+  return fmt::format(" (limit of the number of files: {} inodes, see 'df -i')", found.f_files);
+}
+
 }  // namespace
 
 void throw_system_error(const std::filesystem::path& file, const std::string& what, int error) {
-  throw SystemError(file.string() + " cannot " + what + ": " + std::strerror(error), error);
+  const std::string limit = error == ENOSPC ? inode_note(file) : "";
+  throw SystemError(file.string() + " cannot " + what + ": " + system_error_text(error) + limit,
+                    error);
 }
 
 File::File(std::filesystem::path path, int flags)
@@ -172,7 +185,7 @@ std::string read_text_file(const std::string& file) {
     named.open(file, std::ios::binary);
     if (!named || std::filesystem::is_directory(file))
       throw RunError(fmt::format("{} cannot be read: {}", escape_control_chars(file),
-                                 named ? "it is a directory" : std::strerror(errno)));
+                                 named ? "it is a directory" : system_error_text(errno)));
   }
   std::istream& in = file == "-" ? std::cin : named;
   std::string text;

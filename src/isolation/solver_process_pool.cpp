@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "core/input_file.hpp"
+#include "core/system_limits.hpp"
 #include "isolation/message_channel.hpp"
 #include "isolation/worker_loop.hpp"
 #include "wallheat/error.hpp"
@@ -23,7 +24,7 @@ namespace {
 constexpr std::chrono::seconds max_exit_wait{1};
 
 [[noreturn]] void refuse(const char* what) {
-  throw RunError(fmt::format("no {} for a solver process: {}", what, std::strerror(errno)));
+  throw RunError(fmt::format("no {} for a solver process: {}", what, system_error_text(errno)));
 }
 
 bool has_input(int file) {

@@ -10,6 +10,7 @@
 
 #include "core/cell_statistics.hpp"
 #include "core/codec.hpp"
+#include "core/system_limits.hpp"
 #include "core/threads.hpp"
 #include "io/deflate.hpp"
 #include "io/standard_streams.hpp"
@@ -178,7 +179,8 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
     } catch (const DeviceTooSmall& error) {
       fail(TaskResult::Kind::retryable, error.what());
     } catch (const std::bad_alloc&) {
-      fail(TaskResult::Kind::retryable, "there is not enough memory to solve it");
+      fail(TaskResult::Kind::retryable,
+           "there is not enough memory to solve it" + limit_note(ENOMEM));
     } catch (const std::exception& error) {
       fail(TaskResult::Kind::failed, error.what());
     }
@@ -192,7 +194,8 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
       return result;
     } catch (const std::bad_alloc&) {
       row = pending_row(settings, task, thread);
-      fail(TaskResult::Kind::retryable, "there is not enough memory for its result");
+      fail(TaskResult::Kind::retryable,
+           "there is not enough memory for its result" + limit_note(ENOMEM));
       return encoded(row, kind, 0);
     }
   };

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <vector>
 
 #include "core/npy.hpp"
 #include "core/plan_files.hpp"
+#include "core/system_limits.hpp"
 #include "plans/plan_source.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan_files.hpp"
@@ -84,7 +84,7 @@ class DirectorySource final : public PlanSource {
       const std::filesystem::path file = plan_file(directory_, id, each);
       if (::stat(file.c_str(), &found.emplace_back()) != 0)
         throw InputError(file.string() + ": " +
-                         (errno == ENOENT ? "no such file" : std::strerror(errno)));
+                         (errno == ENOENT ? "no such file" : system_error_text(errno)));
     }
     return found;
   }

@@ -111,7 +111,7 @@ class Rank0 {
   }
 
   /// Hands out the plans and stores what comes back.
-  void solve(Link& link, const Timeouts& timeouts) {
+  void solve(Link& link, BackgroundThread& thread, const Timeouts& timeouts) {
     if (plans().empty()) return;
     const EventWriter rows{*store_, preparation_.ids.ids, plans(),
                            options_.solve.solver.solver_text(),
@@ -141,7 +141,7 @@ class Rank0 {
       monitor_->tick(seconds_left);
     };
     context.interrupted = [this] { return stop_requested() || too_many_failures_; };
-    end_ = coordinate(link, std::move(context));
+    end_ = coordinate(link, thread, std::move(context));
   }
 
   /// Closes the file, reports, and records the exit status. Returns it.
@@ -309,10 +309,11 @@ class Rank0 {
 
 }  // namespace
 
-int run_rank0(Link& link, const RunOptions& options, const RunEnvironment& surroundings,
-              Log& logger) {
+int run_rank0(Link& link, BackgroundThread& thread, const RunOptions& options,
+              const RunEnvironment& surroundings, Log& logger) {
   const auto in_background = [&](std::function<void()> work) {
-    run_with_heartbeats(link, surroundings.timeouts.heartbeat_interval_s(), std::move(work));
+    run_with_heartbeats(link, thread, surroundings.timeouts.heartbeat_interval_s(),
+                        std::move(work));
   };
   std::optional<Rank0> rank0;
   try {
@@ -323,7 +324,7 @@ int run_rank0(Link& link, const RunOptions& options, const RunEnvironment& surro
   }
   int status = exit_failed;
   try {
-    rank0->solve(link, surroundings.timeouts);
+    rank0->solve(link, thread, surroundings.timeouts);
     in_background([&] { status = rank0->close(); });
   } catch (...) {
     in_background([&] { rank0->record_exit_status(exit_failed); });

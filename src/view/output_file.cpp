@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <span>
 #include <streambuf>
 #include <string>
 #include <vector>
 
+#include "core/system_limits.hpp"
 #include "io/files.hpp"
 #include "io/result_file_names.hpp"
 #include "store/result_path.hpp"
@@ -32,7 +32,8 @@ void write_stream(const fs::path& file, const std::function<void(std::ostream& o
   write(stream);
   stream.flush();
   if (!stream)
-    throw RunError(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
+    throw RunError(
+        fmt::format("{} cannot be written: {}", file.string(), system_error_text(errno)));
 }
 
 /// Gathers what is put out and appends it to a file.

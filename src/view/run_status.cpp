@@ -123,10 +123,26 @@ RunStatus run_status_from_json(std::string_view text) {
   return json.get<RunStatus>();
 }
 
+/// Overwrites the status file. A reader may see a mixture of the old and the new status.
+static void overwrite_status(const fs::path& path, std::string text) {
+  const File file(path, O_WRONLY);
+  text.resize(std::max<std::size_t>(text.size(), file.size()), ' ');
+  file.write_at(0, std::as_bytes(std::span(text)));
+}
+
 void write_run_status(const fs::path& path, const RunStatus& status) {
   require_own_status(path);
+  const std::string text = status_json(status);
   try {
-    replace_file_atomically(path, status_json(status));
+    try {
+      replace_file_atomically(path, text);
+    } catch (const SystemError& error) {
+      // No file can be created, as with a full quota of files; results are still stored in files
+      // that exist. An old status would look like a run that hangs.
+      const bool is_full = error.code == ENOSPC || error.code == EDQUOT;
+      if (!is_full || !file_exists(path)) throw;
+      overwrite_status(path, text);
+    }
   } catch (const RunError& error) {
     throw RunError(fmt::format("the status file {}", error.what()));
   }
