@@ -61,7 +61,7 @@ class SolverProcess {
   void send(const FromProcess& message) {
     const std::scoped_lock lock(mutex_);
     // A worker that died before it could take this process along does not hear it.
-    if (!channel_.send(to_bytes(message), true)) std::_Exit(exit_done);
+    if (!channel_.send(to_bytes(message))) std::_Exit(exit_done);
   }
 
   /// Solves at a lane what `next` gives. If it cannot go on, the process ends, as the other lanes
