@@ -45,9 +45,9 @@ using StopPredicate = std::function<bool()>;
 /// result is lost is not its task, as some file systems keep each host's locks apart.
 ///
 /// On a file system without locks, the process that created FILE.lock holds it until it removes the
-/// file, until its process ID ends on this host, or until FILE.lock, FILE.status, FILE.new and the
-/// journals have not changed for max_activity_age_s on the clock of the file system. The next
-/// writer then takes over. The old one may only be stopped: fence its journals.
+/// file, until its process ID ends on this host, or until FILE.lock, FILE.status, the new file of a
+/// compaction and the journals have not changed for max_activity_age_s on the clock of the file
+/// system. The next writer then takes over. The old one may only be stopped: fence its journals.
 class WriteLock {
  public:
   /// Takes FILE.lock. Throws RunError that names the holder if another process has it, and that
