@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -181,6 +182,10 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
     } catch (const std::bad_alloc&) {
       fail(TaskResult::Kind::retryable,
            "there is not enough memory to solve it" + limit_note(ENOMEM));
+    } catch (const InputSystemError& error) {
+      fail(TaskResult::Kind::host_error, error.what());
+    } catch (const std::system_error& error) {  // a thread cannot start, for example
+      fail(TaskResult::Kind::host_error, error.what());
     } catch (const std::exception& error) {
       fail(TaskResult::Kind::failed, error.what());
     }
@@ -189,6 +194,7 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
     if (of_this_plan) row.peak_memory = peak_memory();
     try {
       TaskResult result = encoded(row, kind, field_hash);
+      if (kind == TaskResult::Kind::host_error) result.error = row.error;
       if (const auto* gpu = dynamic_cast<const GpuSolver*>(solver.get()))
         result.gpu_times = gpu->times();
       return result;

@@ -94,6 +94,7 @@ void EventLog::add(const Event& event, const PlanResult& result) {
     case worker_recovered:
       return put("worker_back", with(of(*event.worker), equipment_of(event.worker->properties)));
     case worker_departed:
+    case worker_excluded:
       return put("worker_left", with(of(*event.worker), {{"reason", event.reason}}));
     case worker_lost:
       return put("worker_left", with(of(*event.worker),

@@ -313,6 +313,41 @@ TEST_F(RunEndToEndTest, IgnoresWallClockJumpsForTimeLimit) {
       << "the clock has jumped";
 }
 
+class BadHostTest : public RunEndToEndTest {
+ protected:
+  /// Makes a host bad: see bad_host.cpp.
+  const std::string bad_host = "cp '" WALLHEAT_BAD_HOST
+                               "' bad.so; export LD_PRELOAD=$PWD/bad.so "
+                               "ASAN_OPTIONS=verify_asan_link_order=0; ";
+};
+
+TEST_F(BadHostTest, SolvesAllPlansWhenOneHostIsBad) {
+  generate(60);
+  shell(bad_host +
+        "export BAD_HOST_RANK=1; $mpirun 3 run --data plans --out results.h5 "
+        "--threads 1 --events events");
+  EXPECT_THAT(last_counts(), ElementsAre("0", "60", "0"));
+}
+
+TEST_F(BadHostTest, ResumesOnGoodHostAfterHostBecomesBad) {
+  generate(8);
+  const Finished stopped = shell(bad_host + "export BAD_HOST_AFTER=2; " + run + "--threads 1", 75);
+  EXPECT_THAT(stopped.err,
+              Mentions({"worker 1", "excluded", "_domain.npy", "Too many open files"}));
+  EXPECT_THAT(last_counts(), ElementsAre("0", "2", "0"));
+  shell(run + "--resume");
+  EXPECT_THAT(last_counts(), ElementsAre("2", "6", "0"));
+}
+
+TEST_F(BadHostTest, FailsAndLeavesPlansPendingWhenNoHostIsGood) {
+  generate(4);
+  const Finished failed = shell(bad_host + run + "--threads 1", 1);
+  EXPECT_THAT(failed.err,
+              Mentions({"excluded", "Too many open files", "system errors", "--resume"}));
+  EXPECT_THAT(last_counts(), ElementsAre("0", "0", "0"));
+  shell(run + "--resume");
+}
+
 // A run waits for the reader of an event log that is a pipe: the test decides how long the start
 // takes.
 

@@ -1,5 +1,10 @@
+#include <sys/fsuid.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
 #include <new>
+#include <system_error>
 
 #include "isolation/task_runner.hpp"
 #include "plans/plan_source.hpp"
@@ -98,6 +103,7 @@ TEST_F(TaskRunnerTest, ReportsFallbackOfFastForward) {
 }
 
 TEST_F(TaskRunnerTest, ReportsFailureForInvalidInput) {
+  save("7", room(20, 30));
   for (const auto& [id, cause] : std::vector<std::pair<std::string, std::string>>{
            {"missing", "missing_domain.npy"}, {"../7", "'/'"}, {"a..b", "'..'"}}) {
     const PlanResult result = solve(id);
@@ -143,6 +149,44 @@ TEST_F(TaskRunnerTest, ThrowsSourceUnavailableWhenDirectoryIsMissing) {
         (void)job({0, "7"}, {});
       },
       testing::ThrowsMessage<SourceUnavailable>(Mentions(missing.string())));
+}
+
+TEST_F(TaskRunnerTest, ReportsHostErrorWhenFileOfPlanCannotBeOpened) {
+  save("7", room(20, 30));
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(directory_ / "7_domain.npy", std::filesystem::perms::none);
+  const TaskRunner job =
+      open_device({directory_.path(), solver_, false, "host", "cpu"}).make_job({});
+  ::setfsuid(65534);  // of this thread: root may open every file
+  const TaskResult result = job({0, "7"}, {});
+  ::setfsuid(::geteuid());
+  EXPECT_EQ(result.kind, TaskResult::Kind::host_error);
+  EXPECT_THAT(result.error, Mentions({"7_domain.npy", "Permission denied"}));
+  EXPECT_EQ(decode_result(result.encoded_result).error, result.error);
+}
+
+TEST_F(TaskRunnerTest, ReportsHostErrorWhenThreadCannotStart) {
+  save("7", room(20, 30));
+  struct SolverWithoutThreads final : Solver {
+    std::optional<Solution> solve(const FloorPlan&, const SolveParameters&,
+                                  const SolveControl&) override {
+      throw std::system_error(EAGAIN, std::generic_category(), "thread");
+    }
+  };
+  const TaskRunner job = make_task_runner({directory_.path(), solver_, false, "host", "cpu"},
+                                          directory_source(directory_.path()),
+                                          std::make_shared<SolverWithoutThreads>(), {});
+  EXPECT_EQ(job({0, "7"}, {}).kind, TaskResult::Kind::host_error);
+}
+
+TEST_F(TaskRunnerTest, ThrowsSourceUnavailableWhenDirectoryIsEmpty) {
+  const TaskRunner job =
+      open_device({directory_.path(), solver_, false, "host", "cpu"}).make_job({});
+  EXPECT_THAT(
+      [&] {
+        (void)job({0, "7"}, {});
+      },
+      testing::ThrowsMessage<SourceUnavailable>(Mentions({directory_.path().string(), "empty"})));
 }
 
 }  // namespace
