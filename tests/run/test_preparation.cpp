@@ -1,6 +1,10 @@
+#include <sys/fsuid.h>
+#include <unistd.h>
+
 #include "plans/plan_source.hpp"
 #include "run/plan_selection.hpp"
 #include "run/preparation.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/shapes.hpp"
@@ -103,6 +107,16 @@ TEST_F(ChangedInputTest, DiffersFromCopyWithOtherStamp) {
 TEST_F(ChangedInputTest, ThrowsWhenPlanSourceIsUnavailable) {
   source_ = directory_source(directory_ / "missing");
   EXPECT_THROW((void)changed(), SourceUnavailable);
+}
+
+TEST_F(ChangedInputTest, ThrowsWhenSystemErrorPreventsCheck) {
+  std::filesystem::last_write_time(directory_ / "8_domain.npy", {});
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(directory_ / "8_domain.npy", std::filesystem::perms::none);
+  ::setfsuid(65534);  // of this thread: root may open every file
+  const std::string message = error_message_of<RunError>([&] { (void)changed(); });
+  ::setfsuid(::geteuid());
+  EXPECT_THAT(message, Mentions({"plan 8", "8_domain.npy", "Permission denied", "resume"}));
 }
 
 }  // namespace
