@@ -14,7 +14,7 @@ namespace wallheat {
 [[nodiscard]] std::string system_error_text(int error);
 
 /// Returns the message of an exception. For std::bad_alloc and for a thread that cannot be started,
-/// the message names what failed, and the limit.
+/// the message names the cause and the limit.
 [[nodiscard]] std::string exception_text(const std::exception& error);
 
 }  // namespace wallheat

@@ -159,6 +159,9 @@ void wait_until_inactive(const fs::path& file, const File& lock, const LockHolde
     if ((stop && stop()) || last_activity(file) > first) throw_already_locked(file, holder);
     std::this_thread::sleep_for(100ms);
   }
+  (void)file_system_time(file);  // it changes the directory, so a client of NFS reads it again
+  if (lock.path_still_refers_here() && last_activity(file) > first)
+    throw_already_locked(file, holder);
 }
 
 /// Throws RunError if the file is not a lock, or has another name.
@@ -250,8 +253,11 @@ WriteLock::WriteLock(const fs::path& file, const StopPredicate& stop) {
   }
 }
 
-bool WriteLock::has_successor() const {
-  return held_ && file_exists(held_->path()) && !held_->path_still_refers_here();
+void WriteLock::require_no_successor() const {
+  if (!held_ || !file_exists(held_->path()) || held_->path_still_refers_here()) return;
+  throw RunError(held_->path().string() +
+                 " was taken over by another process, because this one did not respond for too "
+                 "long; all stored results are safe, run again with --resume");
 }
 
 WriteLock::~WriteLock() {

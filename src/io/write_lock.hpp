@@ -26,9 +26,9 @@ struct LockHolder {
   bool is_verified = true;
 };
 
-/// Maximum age of the last activity of a holder that the kernel cannot verify, in s. A run replaces
-/// its status file every two seconds; NFS clients may see that 60 s later.
-inline constexpr double max_activity_age_s = 120;
+/// Maximum age of the last activity of a writer that the kernel cannot verify, in s. A run replaces
+/// its status file every two seconds; a file server may return an old one for a while.
+inline constexpr double max_activity_age_s = 30;
 
 /// Returns the holder of the lock of `file` without taking the lock or creating a file.
 [[nodiscard]] LockHolder lock_holder_of(const std::filesystem::path& file);
@@ -62,8 +62,9 @@ class WriteLock {
 
   /// Returns true if the lock was taken from a holder that the kernel could not verify.
   [[nodiscard]] bool took_over() const { return took_over_; }
-  /// Returns true if another process has taken over FILE.lock since.
-  [[nodiscard]] bool has_successor() const;
+  /// Throws RunError if another process has taken over FILE.lock. Call this before the journals of
+  /// other processes are fenced.
+  void require_no_successor() const;
 
  private:
   std::unique_ptr<File> held_;  ///< null once it was moved from

@@ -94,8 +94,8 @@ struct FileStatus {
   [[nodiscard]] std::string_view state_word() const;
 };
 
-/// A run replaces its status every two seconds; a file server may show an old one for a while.
-inline constexpr double max_status_age_s = 30;
+/// Maximum age of the status of a run that counts as running, in s.
+inline constexpr double max_status_age_s = max_activity_age_s;
 
 /// Looks at files without changing anything: at a single file, or at the parts of an array that are
 /// named. If a single file is not there yet, it looks at the parts beside it that belong into it.

@@ -23,7 +23,7 @@ bool lacks_anything(const Snapshot& snapshot) {
   return false;
 }
 
-RepairReport repair(const fs::path& path, bool lock_was_there) {
+RepairReport repair(const fs::path& path, const WriteLock& lock, bool lock_was_there) {
   RepairReport report;
   std::optional<Snapshot> snapshot(std::in_place, path);
   const std::size_t journals = snapshot->journals();
@@ -34,6 +34,7 @@ RepairReport repair(const fs::path& path, bool lock_was_there) {
       journals > 0 || !snapshot->damage().lost.empty() || lacks_anything(*snapshot);
   if (compacts) {
     snapshot.reset();
+    lock.require_no_successor();
     const auto damage = compact(path);
     report.messages.insert(report.messages.end(), damage->messages.begin(), damage->messages.end());
     snapshot.emplace(path);
@@ -68,7 +69,7 @@ RepairReport repair_results(const fs::path& file) {
     const bool lock_was_there = file_exists(lock_path(path));
     const WriteLock lock(path);
     require_no_hard_links(path);
-    return repair(path, lock_was_there);
+    return repair(path, lock, lock_was_there);
   });
 }
 

@@ -186,15 +186,8 @@ bool ResultStore::begin_unless_stopped() {
   return write([&] { return journal_ || begin_session(); });
 }
 
-void ResultStore::require_lock() const {
-  if (!claim_.lock->has_successor()) return;
-  throw RunError(lock_path(path()).string() +
-                 " was taken over by another process, because this one did not respond for too "
-                 "long; all stored results are safe, run again with --resume");
-}
-
 bool ResultStore::begin_session() {
-  require_lock();
+  claim_.lock->require_no_successor();
   constexpr std::size_t max_journals = 64;
   const auto before = std::chrono::steady_clock::now();
   bool is_made = true;
@@ -322,7 +315,7 @@ void ResultStore::remove_all() {
 }
 
 bool ResultStore::compact_all(const StopPredicate& stop) {
-  require_lock();
+  claim_.lock->require_no_successor();
   const auto damage = compact(path(), &plan_.ids, stop);
   if (!damage) return false;
   closed_.messages.insert(closed_.messages.end(), damage->messages.begin(), damage->messages.end());

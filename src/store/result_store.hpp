@@ -115,8 +115,6 @@ class ResultStore {
   /// Writes something. If that throws, the file is given up.
   template <class Step>
   auto write(Step step);
-  /// Throws RunError if another process has taken over the lock.
-  void require_lock() const;
   bool begin_session();
   void create_file();
   void remove_leftovers();

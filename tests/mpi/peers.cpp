@@ -167,7 +167,7 @@ int main(int argc, char** argv) {
   wallheat::MpiEnvironment mpi(stops_early ? short_s : long_s, short_s);
   if (scenario == "stop-in-gather") {
     if (mpi.rank() == std::atoi(argv[2])) ::setenv("STOP_IN_GATHER", "1", 1);
-    // Rank 0 is a group of its own, as it is in a run.
+    // Rank 0 forms a separate group, as in a run.
     (void)mpi.gather_by_group(mpi.rank() == 0 ? "" : "workers", {});
     if (mpi.rank() == 0) std::puts("rank 0 begins to send plans");
     return mpi.finalize(0, true);

@@ -174,7 +174,7 @@ TEST_F(LocklessTest, RejectsSecondWriterWhileFilesChange) {
     EXPECT_THAT(error_message([&] { WriteLock(file, change_it); }), names_holder_and_lock);
     std::filesystem::remove(active);
   }
-  EXPECT_FALSE(first.has_successor());
+  EXPECT_NO_THROW(first.require_no_successor());
 }
 
 TEST_F(LocklessTest, TakesOverWhenFilesAreOldOrHolderIsDead) {
