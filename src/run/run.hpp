@@ -31,10 +31,10 @@ int run(const RunOptions& options);
 
 /// What can be told of a run before it starts.
 struct PreflightReport {
-  std::vector<std::pair<std::string, std::string>> facts;  ///< what about, and a sentence
-  std::vector<std::string> warnings;        ///< the run can start, but somebody should know
-  std::vector<std::string> problems;        ///< each would stop the run
-  std::string done;                         ///< a sentence if no plan is left to solve; else empty
+  std::vector<std::pair<std::string, std::string>> facts;  ///< subjects and messages
+  std::vector<std::string> warnings;                       ///< messages for a run that can start
+  std::vector<std::string> problems;                       ///< each would stop the run
+  std::string done;  ///< reason why no plan is left to solve; empty if one is
   std::optional<std::size_t> plan_count{};  ///< plans of the shard; nullopt if unknown
 };
 
