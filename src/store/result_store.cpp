@@ -120,7 +120,8 @@ ResultClaim::ResultClaim(fs::path file, OpenMode mode_, StopPredicate stop_)
     if (is_new) require_free(path, mode == OpenMode::overwrite);
     // The old holder may only be stopped. Once its journals are fenced, it acknowledges nothing
     // more.
-    if (!is_new && lock->took_over()) fence_journals(path);
+    if (!is_new && lock->took_over())
+      fence_journals(path, absorbed_file_ids(store::ResultFile(path).header()));
   });
 }
 
