@@ -164,7 +164,7 @@ class JournalReader {
 
   [[nodiscard]] const File& file() const { return file_; }
   // What scan() found besides.
-  [[nodiscard]] FileId file_id() const { return file_id_; }     ///< 0: there is no whole record
+  [[nodiscard]] FileId file_id() const { return file_id_; }     ///< 0: no intact record exists
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  ///< size of the file
   /// False if a file without an intact record does not begin as wallheat begins a journal, or as a
   /// power loss leaves one.

@@ -87,8 +87,8 @@ static void from_json(const Json& json, T& record) {
 
 constexpr const char* mark_name = "about";  // the first name in the file
 
-/// True if wallheat wrote the file, also if a power loss left it empty or with zeros, or if there
-/// is no file.
+/// True if wallheat wrote the file, also if a power loss left it empty or with zeros. Returns true
+/// if it does not exist.
 static bool is_own_status(const fs::path& path) {
   static const std::string all = status_json({});
   static const std::string mark = all.substr(0, all.find(',') + 1);

@@ -259,6 +259,7 @@ TEST_F(StatusCommandTest, ReportsRunningRunWithoutStatusFile) {
   std::ofstream(status_file(file_)) << "{\"file\": \"resul";
   expect_output(75, Mentions({"results.h5.status", "damaged"}));
   EXPECT_EQ(json()["state"], "being written");
+  std::filesystem::remove(status_file(file_));
   write_status("2029-01-01T00:00:00.000Z");
   EXPECT_THAT(run_status().out, Not(HasSubstr("node7"))) << "the status of an earlier session";
 }
