@@ -9,6 +9,7 @@
 #include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
+#include "view/run_status.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
@@ -52,7 +53,7 @@ TEST(Preparation, QueuesUnsolvedPlansOfShard) {
   EXPECT_EQ(queued(true), (Plans{{2, 0, 0}, {4, 3, 0}, {6, 0, 0}}));
 }
 
-TEST(Preparation, LeavesNoStatusFileWhenStartFails) {
+TEST(Preparation, RecordsExitStatusWhenStartFails) {
   const TemporaryDirectory directory;
   save_floor_plan(directory.path(), "7", room(20, 30));
   const std::string out = directory / "results.h5";
@@ -61,7 +62,7 @@ TEST(Preparation, LeavesNoStatusFileWhenStartFails) {
                    "--data", directory.path().string(), "--out", out});
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.err, Mentions({"results.h5", "File too large"}));
-  EXPECT_FALSE(std::filesystem::exists(out + ".status"));
+  EXPECT_EQ(read_run_status(out + ".status").value().exit_status, 1);
 }
 
 class ChangedInputTest : public testing::Test {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "io/result_file_names.hpp"
 #include "io/write_lock.hpp"
 #include "store_fixture.hpp"
 
@@ -163,7 +164,7 @@ TEST_F(LocklessTest, RejectsSecondWriterWhileFilesChange) {
   const auto names_holder_and_lock =
       Mentions({file.string(), std::to_string(::getpid()), "remove " + lock.string()});
   EXPECT_THAT(error_message([&] { WriteLock(file, [] { return true; }); }), names_holder_and_lock);
-  for (const auto& active : {status_path(file), journal_path(file, 7), temporary_path(file)}) {
+  for (const auto& active : {status_path(file), journal_path(file, 7), new_temporary_path(file)}) {
     age_files();
     write_bytes(active, "not old enough");
     const auto change_it = [&] {
