@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <utility>
@@ -26,21 +27,19 @@ namespace {
                     EINVAL);
 }
 
-/// Returns the reason in parentheses if a file system is full because it has no inode left, else an
-/// empty string.
-std::string inode_note(const std::filesystem::path& file) {
+}  // namespace
+
+std::string file_limit_note(const std::filesystem::path& file, int error) {
   struct statvfs found {};
   const auto directory = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  const bool is_known = ::statvfs(directory.c_str(), &found) == 0;
-  if (!is_known || found.f_files == 0 || found.f_favail > 0 || found.f_bavail == 0) return "";
+  if (error != ENOSPC || ::statvfs(directory.c_str(), &found) != 0) return limit_note(error);
+  if (found.f_files == 0 || found.f_favail > 0 || found.f_bavail == 0) return "";
   return fmt::format(" (limit of the number of files: {} inodes, see 'df -i')", found.f_files);
 }
 
-}  // namespace
-
 void throw_system_error(const std::filesystem::path& file, const std::string& what, int error) {
-  const std::string limit = error == ENOSPC ? inode_note(file) : "";
-  throw SystemError(file.string() + " cannot " + what + ": " + system_error_text(error) + limit,
+  throw SystemError(file.string() + " cannot " + what + ": " + std::strerror(error) +
+                        file_limit_note(file, error),
                     error);
 }
 

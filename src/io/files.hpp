@@ -22,6 +22,10 @@ struct SystemError : RunError {
   int code;  ///< errno
 };
 
+/// Returns the limit that an error of a file is about, like limit_note(), and also for a file
+/// system that has no inode left although it has space.
+[[nodiscard]] std::string file_limit_note(const std::filesystem::path& file, int error);
+
 /// Throws the SystemError "results.h5 cannot <what>: <text of error>".
 [[noreturn]] void throw_system_error(const std::filesystem::path& file, const std::string& what,
                                      int error);

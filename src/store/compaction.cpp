@@ -78,7 +78,7 @@ std::optional<Damage> compact(const fs::path& path, const StringList* ids,
   } catch (const SystemError& error) {
     throw compaction_error(snapshot, path, error.what());
   } catch (const Hdf5Error& error) {
-    throw compaction_error(snapshot, path, error.what());
+    throw compaction_error(snapshot, path, error.what() + file_limit_note(path, error.code));
   }
   remove_absorbed_journals(path, snapshot.header());
   return snapshot.damage_with(missing);

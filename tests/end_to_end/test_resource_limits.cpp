@@ -44,9 +44,10 @@ TEST_F(ResourceLimitsTest, OverwritesStatusWhenNoFileCanBeCreated) {
       "$program" run --data plans --out out/r.h5 --threads 1 --tolerance 0 --max-iterations 20000 \
         --log-level warning & run=$!
       until [ -s out/r.h5.wal0 ] && [ -s out/r.h5.status ]; do :; done
-      n=0; while : > out/other$((n++)); do :; done 2> /dev/null
+      fill() { while : > out/other$((n++)); do :; done 2> /dev/null; }
+      n=0; fill
       before=$(< out/r.h5.status)
-      until [ "$(< out/r.h5.status)" != "$before" ]; do :; done
+      until [ "$(< out/r.h5.status)" != "$before" ]; do fill; done
       "$program" status --json out/r.h5 > status.json
       "$program" run --data plans --out out/second.h5 --first 1
       kill $run; wait $run; echo "run: $?"')sh");
