@@ -15,8 +15,9 @@
 # Environment: MPIRUN, mpirun of Open MPI 4 or 5 (default: mpirun); WALLHEAT_SSH,
 # what reaches other hosts without a scheduler (default: ssh); WALLHEAT_SILENCE_S,
 # seconds without a heartbeat from rank 0 until the run is ended (default: 300;
-# twice as long until the first): a new FILE.status, or a journal that has grown. Options and OMPI_MCA_... variables of your own
-# win. The folder of --out must be the same one for this script and for rank 0.
+# twice as long until the first heartbeat). A heartbeat is a new FILE.status, or a
+# journal that has grown. Options and OMPI_MCA_... variables of your own win. The
+# folder of --out must be the same one for this script and for rank 0.
 set -uo pipefail
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=usage.sh

@@ -12,6 +12,7 @@
 
 #include "core/program.hpp"
 #include "core/text.hpp"
+#include "io/result_file_names.hpp"
 #include "node/local_machine.hpp"
 #include "run/batch_job.hpp"
 #include "run/event_writer.hpp"
@@ -19,6 +20,7 @@
 #include "run/preparation.hpp"
 #include "run/run.hpp"
 #include "run/work_estimator.hpp"
+#include "store/result_path.hpp"
 #include "store/result_store.hpp"
 #include "view/run_monitor.hpp"
 #include "view/run_status.hpp"
@@ -98,14 +100,15 @@ class Rank0 {
     // status.
     ResultClaim claim(options.out, preparation_.open_mode(), stop_requested);
     require_own_status(status_file(options.out));
+    remove_temporary_files(status_file(options.out));  // of a run that was killed
     live_status_.publish_periodically(status_);
     try {
       prepare(surroundings, claim);
     } catch (const UsageError&) {
-      record_exit_status(exit_usage);
+      record_failed_start(exit_usage);
       throw;
     } catch (...) {
-      record_exit_status(exit_failed);
+      record_failed_start(exit_failed);
       throw;
     }
   }
@@ -214,6 +217,18 @@ class Rank0 {
                       "are safe in {0}.wal*; {1}, or run 'wallheat repair {0}'",
                       file, more_time_hint));
     logger_.warn("{0}: compaction was stopped; all results are safe in {0}.wal*", file);
+  }
+
+  /// Records the exit status, unless `out` is a file of the user, next to which nothing may remain.
+  void record_failed_start(int status) {
+    try {
+      require_own_results(options_.out);
+    } catch (const RunError&) {
+      live_status_.stop_publishing();
+      remove_run_status(status_file(options_.out));
+      return;
+    }
+    record_exit_status(status);
   }
 
   void prepare(const RunEnvironment& surroundings, ResultClaim& claim) {

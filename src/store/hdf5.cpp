@@ -1,8 +1,15 @@
 #include "store/hdf5.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
+#include <span>
+#include <string_view>
+
+#include "io/files.hpp"
 
 namespace wallheat::store {
 
@@ -96,8 +103,6 @@ void copy_attribute(const Handle& from, const Handle& to, const std::string& nam
 
 Handle make_access_list() {
   Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare the opening");
-  // Version 1.10's objects carry checksums; newer ones could not be opened by older tools.
-  checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the format");
   checked(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "choose how to close");
   checked(H5Pset_file_locking(list.get(), false, true), "turn HDF5's locks off");
   // What waits in HDF5's buffer is written when a dataset is closed, where nobody hears of an
@@ -118,12 +123,47 @@ Handle open_to_read(const std::filesystem::path& file) {
   // open in another way. This driver is HDF5's own for POSIX files, which logs nothing as it is
   // set.
   checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "choose the driver");
-  return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file"};
+  try {
+    return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file"};
+  } catch (Hdf5Error& error) {
+    if (!is_marked_as_open(file)) throw;
+    Hdf5Error marked("another HDF5 program has it open for writing, or was killed while it had");
+    marked.hint = "close that program; if it has ended, run: wallheat repair " + file.string();
+    throw marked;
+  }
+}
+
+bool is_marked_as_open(const std::filesystem::path& file) {
+  constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+  constexpr std::size_t version_offset = 8;
+  constexpr std::size_t flags_offset = 11;
+  std::array<char, flags_offset + 1> start{};
+  const File in(file, O_RDONLY);
+  return in.size() >= start.size() && in.read_at(0, std::as_writable_bytes(std::span(start))) &&
+         std::string_view(start.data(), signature.size()) == signature &&
+         start[version_offset] == 3 && start[flags_offset] != 0;
+}
+
+void clear_open_mark(const std::filesystem::path& file) {
+  constexpr const char* task = "remove the mark of another program";
+  const Handle list = make_access_list();
+  hbool_t clear = true;  // the property with which HDF5's own h5clear opens a file
+  checked(H5Pset(list.get(), "clear_status_flags", &clear), task);
+  Handle opened(H5Fopen(file.c_str(), H5F_ACC_RDWR, list.get()), H5Fclose, task);
+  opened.close(task);
 }
 
 Handle create_new(const std::filesystem::path& file) {
-  return {H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, make_access_list().get()), H5Fclose,
-          "make " + file.string()};
+  const std::string task = "make " + file.string();
+  const Handle list = make_access_list();
+  // The bounds of version 1.8 give superblock version 2. Version 3 has a mark for a program that
+  // has the file open for writing; a killed notebook leaves it, and then HDF5 opens the file no
+  // more. The objects in the file have the format of version 1.10, with checksums and small
+  // indices of chunks; newer formats could not be read by older tools.
+  checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), task);
+  Handle created(H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, list.get()), H5Fclose, task);
+  checked(H5Fset_libver_bounds(created.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), task);
+  return created;
 }
 
 Handle text_type(std::size_t bytes) {
@@ -164,7 +204,15 @@ Handle open_dataset(const Handle& file, const std::string& name, hid_t type, H5D
   Handle dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Dclose, task);
   const Handle stored(H5Dget_type(dataset.get()), H5Tclose, task);
   const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose, task);
-  if (H5Tequal(stored.get(), type) <= 0 || H5Pget_layout(creation.get()) != layout ||
+  const bool has_type = H5Tequal(stored.get(), type) > 0;
+  if (has_type && H5Pget_layout(creation.get()) != layout && layout == H5D_CONTIGUOUS) {
+    Hdf5Error rewritten("another program, such as h5repack, has changed how " + name +
+                        " is stored");
+    rewritten.hint = "write it as it was: h5repack -l " + name + ":CONTI -f " + name +
+                     ":NONE OLD NEW; fields that were compressed again count as damaged";
+    throw rewritten;
+  }
+  if (!has_type || H5Pget_layout(creation.get()) != layout ||
       H5Pget_external_count(creation.get()) != 0)
     throw Hdf5Error("cannot " + task + ": it is not of the form that wallheat gives it");
   return dataset;

@@ -125,7 +125,7 @@ void NewResultFile::finish(const std::function<void()>& before_it_has_its_name) 
     bytes_->sync();
     // Another process that does not see this one may make the same file.
     if (!bytes_->path_still_refers_here())
-      throw RunError(temporary_.string() + " was replaced meanwhile");
+      throw RunError(temporary_.string() + " was replaced by another process");
     if (before_it_has_its_name) before_it_has_its_name();
     rename_durably(temporary_, path_);
   } catch (...) {

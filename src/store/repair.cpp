@@ -25,6 +25,10 @@ bool lacks_anything(const Snapshot& snapshot) {
 
 RepairReport repair(const fs::path& path, const WriteLock& lock, bool lock_was_there) {
   RepairReport report;
+  if (is_marked_as_open(path) && read_mark(path).is_result_file) {
+    clear_open_mark(path);
+    report.messages.emplace_back("the mark of another program that had it open was removed");
+  }
   std::optional<Snapshot> snapshot(std::in_place, path);
   const std::size_t journals = snapshot->journals();
   if (journals > 0)

@@ -123,42 +123,29 @@ RunStatus run_status_from_json(std::string_view text) {
   return json.get<RunStatus>();
 }
 
-/// Overwrites the status file. A reader may see a mixture of the old and the new status.
-static void overwrite_status(const fs::path& path, std::string text) {
+/// Overwrites the status file in place, which needs no space for another file. Leaves the workers
+/// out, so that the text fits into the blocks of the old one. A reader may see a mixture of both.
+static void overwrite_status(const fs::path& path, RunStatus status) {
+  status.workers.clear();
   const File file(path, O_WRONLY);
+  std::string text = status_json(status);
   text.resize(std::max<std::size_t>(text.size(), file.size()), ' ');
   file.write_at(0, std::as_bytes(std::span(text)));
 }
 
 void write_run_status(const fs::path& path, const RunStatus& status) {
   require_own_status(path);
-  const std::string text = status_json(status);
   try {
     try {
-      replace_file_atomically(path, text);
-    } catch (const SystemError& error) {
-      // No file can be created, as with a full quota of files; results are still stored in files
-      // that exist. An old status would look like a run that hangs.
-      const bool is_full = error.code == ENOSPC || error.code == EDQUOT;
-      if (!is_full || !file_exists(path)) throw;
-      overwrite_status(path, text);
+      replace_file_atomically(path, status_json(status));
+    } catch (const SystemError&) {
+      // On a full disk, or with a full quota of files, results are still stored in files that
+      // exist. An old status would look like a run that hangs.
+      if (!file_exists(path)) throw;
+      overwrite_status(path, status);
     }
   } catch (const RunError& error) {
     throw RunError(fmt::format("the status file {}", error.what()));
-  }
-}
-
-bool overwrite_run_status(const fs::path& path, const RunStatus& status) {
-  try {
-    const auto old = read_run_status(path);
-    if (!old || old->started_utc.empty()) return false;
-    const File file(path, O_WRONLY);
-    std::string text = status_json(status);
-    text.resize(std::max<std::size_t>(text.size(), file.size()), ' ');
-    file.write_at(0, std::as_bytes(std::span(text)));
-    return true;
-  } catch (const RunError&) {
-    return false;
   }
 }
 
@@ -209,9 +196,7 @@ void LiveStatus::write_loop(const std::stop_token& stop) {
     try {
       write_run_status(file_, status);
     } catch (const RunError& error) {
-      status.workers.clear();  // a short text fits into the blocks of the old one
-      const bool is_recorded = status.exit_status >= 0 && overwrite_run_status(file_, status);
-      if (!is_recorded && !std::exchange(failed, true)) log_.warn("{}", error.what());
+      if (!std::exchange(failed, true)) log_.warn("{}", error.what());
     }
     lock.lock();
   }

@@ -104,12 +104,10 @@ struct RunStatus {
 
 /// Throws RunError if there is a file of this name that wallheat did not write.
 void require_own_status(const std::filesystem::path& path);
-/// Replaces the status file; a reader sees the old one or the new one. Throws RunError, also if
-/// wallheat did not write the old one; whatever happens to this file, the results are safe.
+/// Replaces the status file; a reader sees the old one or the new one. If no file can be created,
+/// overwrites the old one in place. Throws RunError, also if wallheat did not write the old one;
+/// whatever happens to this file, the results are safe.
 void write_run_status(const std::filesystem::path& path, const RunStatus& status);
-/// Overwrites the status file in place, which needs no space for another file. Returns false if the
-/// file does not contain a status, or if it cannot be written.
-[[nodiscard]] bool overwrite_run_status(const std::filesystem::path& path, const RunStatus& status);
 /// Nothing if there is no file. Throws RunError if it is damaged or cannot be read.
 [[nodiscard]] std::optional<RunStatus> read_run_status(const std::filesystem::path& path);
 /// Removes the status file if wallheat wrote it. Throws RunError.

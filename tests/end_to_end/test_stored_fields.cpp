@@ -90,7 +90,7 @@ TEST_F(StoredFieldsTest, StoresSameRoomsForThreadsShardsOrResume) {
   run("two.h5", "--rooms --first 3");
   run("two.h5", "--rooms --resume");
   for (const std::string shard : {"1/2", "2/2"}) run("m.h5", "--rooms --shard " + shard);
-  shell("wallheat merge --out m.h5 m.part*");
+  shell("wallheat merge --out m.h5 m.part*.h5");
   const std::string rooms = rooms_of("one.h5");
   EXPECT_THAT(rooms, StartsWith("id,room,mean_temp,"));
   const auto count = std::count(rooms.begin(), rooms.end(), '\n') - 1;

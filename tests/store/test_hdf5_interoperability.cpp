@@ -1,5 +1,6 @@
 #include <hdf5.h>
 
+#include "store/repair.hpp"
 #include "store_fixture.hpp"
 
 // Result files in other programs that use HDF5, and files of such programs in wallheat.
@@ -65,6 +66,70 @@ f.attrs["numbers"] = [4, 5]
 assert list(f["notes/mine"]) == [1, 2, 3] and f["notes"].attrs["who"] == "me"
 assert f.attrs["title"] == "Flats of Aarhus" and list(f.attrs["numbers"]) == [4, 5]
 )");
+}
+
+// A program that has an HDF5 file of superblock version 3 open for writing marks the file, and
+// HDF5 opens no marked file. Version 2 has no such mark.
+TEST_F(Hdf5InteroperabilityTest, StaysReadableWhenNotebookIsKilled) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_closed(plan, 2);
+  EXPECT_EQ(read_bytes(file)[8], 2) << "version of the superblock";
+  run_python("f.attrs['title'] = 'mine'; f.flush(); os._exit(0)", "a");
+  expect_contents(file, plan, 2);
+  resume_with(plan, 2, 4);
+  expect_contents(file, plan, 4);
+}
+
+TEST_F(Hdf5InteroperabilityTest, UsesFewBytesPerField) {
+  constexpr std::size_t fields = 40;
+  const auto plan = make_plan(fields, {{64, 64}});
+  make_closed(plan, fields);
+  std::size_t compressed = 0;
+  for (std::size_t i = 0; i < fields; ++i) compressed += make_result(plan, i).field.size();
+  const std::size_t rows = fields * 2048;  // more than a row takes
+  const std::size_t size = fs::file_size(file);
+  EXPECT_GT(compressed, 0U);
+  EXPECT_LT(size, compressed + fields * 400 + rows);
+}
+
+TEST_F(Hdf5InteroperabilityTest, RepairRemovesMarkOfKilledProgram) {
+  if (std::system("command -v h5repack >/dev/null 2>&1") != 0) GTEST_SKIP() << "no h5repack";
+  const auto plan = make_plan(4, {{6, 7}});
+  make_closed(plan, 2);
+  const auto rewritten = directory / "rewritten.h5";
+  const auto command = "h5repack -L " + file.string() + " " + rewritten.string();
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  fs::rename(rewritten, file);
+  ASSERT_EQ(read_bytes(file)[8], 3) << "version of the superblock";
+  run_python(
+      "f.attrs['title'] = 'mine'; f.flush(); os.kill(os.getpid(), 9) if os.fork() == 0 else "
+      "os.wait(); os._exit(0)",
+      "r+");
+  EXPECT_THAT(error_message([&] { ResultReader reader(file); }),
+              Mentions({file.string(), "wallheat repair " + file.string(), "open"}));
+  const auto report = repair_results(file);
+  EXPECT_TRUE(report.changed);
+  EXPECT_TRUE(report.lost.empty());
+  expect_contents(file, plan, 2);
+  run_python("assert f.attrs['title'] == 'mine'");
+}
+
+TEST_F(Hdf5InteroperabilityTest, NamesCommandThatUndoesRewriting) {
+  if (std::system("command -v h5repack >/dev/null 2>&1") != 0) GTEST_SKIP() << "no h5repack";
+  const auto plan = make_plan(4);
+  make_closed(plan, 2);
+  const auto rewritten = directory / "rewritten.h5";
+  ASSERT_EQ(std::system(("h5repack -f GZIP=6 " + file.string() + " " + rewritten.string()).c_str()),
+            0);
+  const std::string message = error_message([&] { ResultReader reader(rewritten); });
+  EXPECT_THAT(message, Mentions({rewritten.string(), "h5repack -l /rows:CONTI -f /rows:NONE"}));
+  EXPECT_THAT(message, Not(HasSubstr("solve")));
+  const auto restored = directory / "restored.h5";
+  ASSERT_EQ(std::system(("h5repack -l /rows:CONTI -f /rows:NONE " + rewritten.string() + " " +
+                         restored.string())
+                            .c_str()),
+            0);
+  expect_contents(restored, plan, 2);
 }
 
 TEST_F(Hdf5InteroperabilityTest, KeepsLinksInRootAsLinks) {

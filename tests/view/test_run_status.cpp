@@ -75,25 +75,6 @@ TEST(RunStatus, ReplacesFileAtomically) {
   EXPECT_EQ(read_run_status(path), std::nullopt);
 }
 
-TEST(RunStatus, OverwritesOnlyOwnFileInPlace) {
-  const TemporaryDirectory directory;
-  const auto path = directory / "results.h5.status";
-  RunStatus ended;
-  ended.started_utc = full_status().started_utc;
-  ended.exit_status = 75;
-  EXPECT_FALSE(overwrite_run_status(path, ended)) << "the file does not exist";
-  for (const char* foreign : {"", "{}", "a longer note of the user than any status of a run"}) {
-    std::ofstream(path) << foreign;
-    EXPECT_FALSE(overwrite_run_status(path, ended)) << foreign;
-    EXPECT_EQ(file_text(path), foreign);
-  }
-  write_run_status(path, full_status());
-  std::filesystem::create_hard_link(path, directory / "same_file");
-  EXPECT_TRUE(overwrite_run_status(path, ended));
-  EXPECT_EQ(read_run_status(directory / "same_file")->exit_status, 75);
-  EXPECT_EQ(status_json(*read_run_status(path)), status_json(ended)) << "nothing of the old text";
-}
-
 TEST(RunStatus, IgnoresInvalidOrUnknownFields) {
   const RunStatus read = run_status_from_json(R"({
     "state": "running", "new": {"a": [1]}, "total": 7, "solved": -1, "failed": 1.5, "left": 1e300,
