@@ -8,14 +8,16 @@
 # others. With Open MPI 5 a worker may die. If rank 0 dies or hangs, the run is
 # ended. SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGQUIT, SIGHUP and Ctrl-C stop the
 # run in good order, a second Ctrl-C by force.
-# Exit status: 0 all done; 1 the run failed, or was stopped before it solved
-# anything; 2 wrong usage; 3 finished, but some plans failed; 75 stopped early
-# with work left: run it again with --resume.
+# Exit status: the one that rank 0 recorded in FILE.status. 0 all done; 1 the run
+# failed, or was stopped before it solved anything; 2 wrong usage; 3 finished, but
+# some plans failed; 75 stopped early with work left: run it again with --resume.
+# If rank 0 was killed: 75 if it had solved plans, otherwise 1.
 # Environment: MPIRUN, mpirun of Open MPI 4 or 5 (default: mpirun); WALLHEAT_SSH,
 # what reaches other hosts without a scheduler (default: ssh); WALLHEAT_SILENCE_S,
-# seconds without a sign of life from rank 0 until the run is ended (default: 300;
-# twice as long until its first). Options and OMPI_MCA_... variables of your own
-# win. The folder of --out must be the same one for this script and for rank 0.
+# seconds without a heartbeat from rank 0 until the run is ended (default: 300;
+# twice as long until the first heartbeat). A heartbeat is a new FILE.status, or a
+# journal that has grown. Options and OMPI_MCA_... variables of your own win. The
+# folder of --out must be the same one for this script and for rank 0.
 set -uo pipefail
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=usage.sh
@@ -54,17 +56,32 @@ trap : PIPE
 filter_messages() {
   trap '' TERM USR1 USR2 HUP QUIT XCPU ALRM INT PIPE
   while IFS= read -r line || [ -n "$line" ]; do
-    [ ! -e "$result_file.status" ] || has_started=yes
-    [[ ${has_started:-} = yes && $line =~ ^'['.*\ (PMIX ERROR|ORTE_ERROR_LOG):|^mpirun:\ Forwarding ]] || printf '%s\n' "$line"
+    [ "${has_started:-}" ] || { read_status; [ "$run" = "$run_before" ] || has_started=yes; }
+    [[ ${has_started:-} && $line =~ ^'['.*\ (PMIX ERROR|ORTE_ERROR_LOG):|^mpirun:\ Forwarding ]] || printf '%s\n' "$line"
   done >&2
 }
-# Prints the last session of the result file. Returns the exit status of its run.
-read_session() { "${program[@]}" status --session "$result_file" 2> /dev/null; }
-# Sets heartbeat to the content of the status file; empty if it does not exist.
-read_status() { heartbeat=''; IFS= read -rd '' heartbeat < "$result_file.status"; } 2> /dev/null
-session_before=$(read_session)
+# Reads the status file. Sets heartbeat to its content, run to the start of its run, and run_status to the exit status that
+# the run recorded at its end; empty if unknown.
+read_status() {
+  local last_heartbeat=${heartbeat:-}
+  heartbeat=''
+  { IFS= read -rd '' heartbeat < "$result_file.status"; } 2> /dev/null
+  [ "$heartbeat" != "$last_heartbeat" ] || [ -z "${run+set}" ] || return 0
+  run='' run_status=''
+  [[ ! $heartbeat =~ '"started_utc": "'([^\"]+) ]] || run=${BASH_REMATCH[1]}
+  [[ ! $heartbeat =~ '"exit_status": '([0-9]+) ]] || run_status=${BASH_REMATCH[1]}
+}
+# Returns true if a journal or the new result file has changed since the last call, and after the status file. Healthy runs
+# may be unable to write the status file, for example with a full quota of files.
+have_journals_grown() {
+  local file journals='' last_journals=${journals_seen:-}
+  for file in "$result_file".{wal,new}*; do [ ! "$file" -nt "$result_file.status" ] || journals=yes; done
+  [ -n "$journals" ] || return
+  journals_seen=$(stat -c '%n %s %y' -- "$result_file".{wal,new}* 2> /dev/null)
+  [ "$journals_seen" != "$last_journals" ]
+}
 read_status
-last_heartbeat=$heartbeat closed='' last_change=$SECONDS timeout_s=$((2 * heartbeat_timeout_s))
+last_heartbeat=$heartbeat run_before=$run closed='' last_change=$SECONDS timeout_s=$((2 * heartbeat_timeout_s))
 exec {messages}> >(filter_messages) {clock}<> <(:)
 filter_pid=$! with_parent=(setpriv --pdeathsig TERM)  # mpirun receives SIGTERM if this script is killed
 "${with_parent[@]}" true 2> /dev/null || with_parent=()
@@ -90,14 +107,16 @@ while is_running; do
   pause
   read_status
   if [ "$heartbeat" != "$last_heartbeat" ]; then
-    # Rank 0 replaces FILE.status every 2 s, and removes it when the file is closed. Then it ends mpirun, after 30 s of
-    # --notify at most, if mpirun is on its host.
+    # Rank 0 replaces FILE.status every 2 s, and records its exit status there when the file is closed. Then it ends mpirun,
+    # after 30 s of --notify at most, if mpirun is on its host.
     last_heartbeat=$heartbeat last_change=$SECONDS timeout_s=$heartbeat_timeout_s closed=''
-    [ -n "$heartbeat" ] || closed=yes timeout_s=$((heartbeat_timeout_s < 40 ? heartbeat_timeout_s : 40))
+    [ "$run" = "$run_before" ] || [ -z "$run_status" ] ||
+      closed=yes timeout_s=$((heartbeat_timeout_s < 40 ? heartbeat_timeout_s : 40))
   elif [ $((SECONDS - last_change)) -ge "$timeout_s" ] ||
     { [ -n "$closed" ] && [ $((SECONDS - last_change)) -ge 2 ] && has_no_child; }; then
     if [ -z "$closed" ]; then
-      log "no sign of life from rank 0 for $timeout_s s; ending the run"
+      if have_journals_grown; then last_change=$SECONDS; continue; fi
+      log "no heartbeat from rank 0 for $timeout_s s; terminating the run"
       kill -USR1 "$pid" && ends_within 5 && break  # it may still be able to close its file
     fi
     kill -TERM "$pid"
@@ -106,27 +125,34 @@ while is_running; do
     stop  # again, in case mpirun or a rank could not receive the signal yet
   fi
 done
-folder=${TMPDIR:-/tmp}/ompi.${HOSTNAME:-host}.$EUID/pid.$pid job=0
-if [ -d "$folder" ]; then  # mpirun has not cleaned up
-  IFS=. read -r job _ < "$folder/contact.txt"
-  rm -rf "$folder" /dev/shm/vader_segment.*."$EUID.$(printf %x $((job >> 16)))"????.*
+# Removes files that mpirun left if it could not clean up. In a folder where every user may write, another user may have
+# created a file of any name, so this trusts and removes files of this user only, and uses a job number only if it is one.
+is_own() { [ -O "$1" ] && [ ! -L "$1" ]; }
+remove_own() { local file; for file; do ! is_own "$file" || rm -rf -- "$file"; done; }
+folder=${TMPDIR:-/tmp}/ompi.${HOSTNAME:-host}.$EUID contact=''
+if is_own "$folder" && is_own "$folder/pid.$pid"; then
+  contact_file=$folder/pid.$pid/contact.txt
+  ! is_own "$contact_file" || [ ! -f "$contact_file" ] || IFS=. read -r contact _ < "$contact_file"
+  [[ ! $contact =~ ^[0-9]{1,10}$ ]] ||
+    remove_own /dev/shm/vader_segment.*."$EUID.$(printf %x $((10#$contact >> 16)))"????.*
+  remove_own "$folder/pid.$pid"
 fi
-rm -f "${TMPDIR:-/tmp}"/pmix-gds-shmem.*."$pid"  # PMIx 5, of Ubuntu 24.04, leaves them if a rank was killed
+remove_own "${TMPDIR:-/tmp}"/pmix-gds-shmem.*."$pid"  # PMIx 5, of Ubuntu 24.04, leaves them if a rank was killed
 for _ in {1..5}; do kill -0 "$filter_pid" 2> /dev/null || break; pause; done  # until all messages of mpirun are printed
 
-session_after=$(read_session)  # mpirun's own status is 0 even if all ranks have failed
-status=$?
-# Without a session of this run, the result file has no exit status of it.
-if [ "${session_after%%,*}" = "${session_before%%,*}" ] || [[ $session_after = *', being written:'* ]]; then
-  check_report=$("$@" --check=job 2> /dev/null) || exit
-  state=$("${program[@]}" status --word "$result_file" 2> /dev/null)
-  case $state$stop_requested_at:$check_report in
-    failed*:*$'\ndone '*) exit 3 ;;
-    left[0-9]*:*$'\ndone '*) exit 75 ;;  # stopped before the file was compacted
-    done*:*$'\ndone '* | left:*$'\ndone '*) exit 0 ;;
-  esac
-  log "the run ended before it solved anything; if it had too little time, give it more, and go on with --resume"
+# The status of mpirun is 0 even if all ranks have failed.
+read_status
+if [ -z "$run" ] || [ "$run" = "$run_before" ]; then
+  log "this run has recorded no exit status in $result_file.status; the messages above say why; if the time limit was too" \
+    "short, raise it and use --resume"
   exit 1
 fi
-[ $status = 0 ] || [ $status = 3 ] || log "$session_after"
-exit $status
+[ "$run_status" != 75 ] || log "stopped early with work left; resume with --resume"
+[ -z "$run_status" ] || exit "$run_status"
+# If another process writes the file, the status file belongs to its run.
+[ "$("${program[@]}" status --word "$result_file" 2> /dev/null)" != running ] ||
+  { log "another run writes $result_file"; exit 1; }
+session=$("${program[@]}" status --session "$result_file" 2> /dev/null)
+status=$?
+log "rank 0 was killed, or could not write $result_file.status${session:+; $session}"
+exit $((status == 75 ? 75 : 1))

@@ -38,7 +38,7 @@ start_study() {
   [ ! "$list_only" ] || return 0
   mkdir -p -- "$out"
   cd -- "$out" || exit
-  exec {lock}> .lock
+  exec {lock}>> .lock  # does not empty a file of the user
   flock --nonblock "$lock" || die "another study is at work in $out" 1
   settings=$(for name in "${options[@]}"; do [ "$name" = out ] || echo "$name=${!name}"; done)
   [ -s options ] || run_step options echo "$study_name"$'\n'"$settings"
@@ -60,6 +60,7 @@ run_step() {
   rm -f "$temporary_file"*  # also the journals and the lock of a result file
   if [ "${command[*]}" != "$*" ]; then "${command[@]}" > /dev/null; else "${command[@]}" > "$temporary_file"; fi
   mv "$temporary_file" "$file"
+  rm -f "$temporary_file".status  # of a result file
 }
 # solve_step FILE [OPTIONS OF wallheat run]    solves plans into a result file; failed plans do not stop the study
 solve_step() {

@@ -115,17 +115,26 @@ if [ -n "$array" ]; then
   fi
 fi
 status=0
-check_report=$(query_run "$@" --shard "$shard" ${memory:+--memory "$memory"} --check="job${cores:+:$cores/$workers}") || status=$?
-done_reason=$(sed -n 's/^done  *//p' <<< "$check_report")
-case $status:$check_report in
-  0:*) sed -n 's/^warning  */submit.sh: /p' <<< "$check_report" >&2 ;;
-  1:*"has none to solve"*) done_reason="there are fewer plans than parts" ;;
-  [12]:*"wallheat: "*)
-    sed -n '/^problem \|^wallheat: /p' <<< "$check_report" >&2
-    [ "$status$dry_run" = 1yes ] || exit "$status"
-    ;;
-  *) echo "submit.sh: '${wallheat[*]}' cannot be started here, so nothing is checked" >&2 ;;
-esac
+check=$(query_run "$@" --shard "$shard" ${memory:+--memory "$memory"} --check="job${cores:+:$cores/$workers}" --json) || status=$?
+# check_value KEY: prints a value of the check. check_strings KEY: prints its list of strings, one per line.
+check_value() { sed -n "s/^ \"$1\": \"\{0,1\}\(.*[^,\"]\)\"\{0,1\},\{0,1\}$/\1/p" <<< "$check" | unescape; }
+check_strings() { sed -n "/^ \"$1\": \[$/,/^ \]/s/^  \"\(.*\)\",\{0,1\}$/submit.sh: \1/p" <<< "$check" | unescape; }
+unescape() { sed 's/\\\(["\\]\)/\1/g'; }
+done_reason=''
+if [ "$(check_value plans)" = 0 ]; then
+  done_reason="there are fewer plans than parts"
+elif [ "$(check_value ready)" = true ]; then
+  check_strings warnings >&2
+  [ "$(check_value "done")" = false ] || done_reason=$(check_value done_reason)
+elif [ "$(check_value ready)" = false ]; then
+  check_strings problems >&2
+  [ -n "$dry_run" ] || exit 1
+elif [ "$status" = 2 ]; then
+  printf '%s\n' "$check" >&2
+  exit 2
+else
+  echo "submit.sh: '${wallheat[*]}' cannot be started here, so nothing is checked" >&2
+fi
 if [ -n "$done_reason" ]; then
   [ -z "$array" ] || done_reason+="; 'wallheat merge' makes one file of the parts"
   echo "submit.sh: nothing is left to solve: $done_reason" >&2

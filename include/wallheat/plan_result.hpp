@@ -58,8 +58,8 @@ struct ColumnValue<FixedText<bytes>> {
   MEMBER(FixedText<128>, id, {}, reported, "the plan")                                                                       \
   NESTED(double, mean_temp, statistics.mean_temp, deterministic, "°C, over interior cells")                                   \
   NESTED(double, std_temp, statistics.std_temp, deterministic, "°C, of the population")                                       \
-  NESTED(double, pct_above_18, statistics.pct_above, deterministic, "% of interior cells")                                 \
-  NESTED(double, pct_below_15, statistics.pct_below, deterministic, "% of interior cells")                                 \
+  NESTED(double, pct_above, statistics.pct_above, deterministic, "% of interior cells above `above` of /settings")       \
+  NESTED(double, pct_below, statistics.pct_below, deterministic, "% of interior cells below `below` of /settings")       \
   MEMBER(std::int64_t, iterations, 0, deterministic, "until the solver stopped")                                            \
   MEMBER(double, last_delta, nan_value, deterministic, "°C, largest change of the last iteration")                          \
   MEMBER(std::int64_t, interior_cells, 0, deterministic, "cells that are room")                                             \
@@ -79,13 +79,12 @@ struct ColumnValue<FixedText<bytes>> {
   MEMBER(FixedText<264>, error, {}, reported, "one sentence, if failed")                                                     \
   MEMBER(double, error_bound, nan_value, deterministic, "°C: no cell is farther from the steady state; NaN unless steady")  \
   MEMBER(double, error_estimate, nan_value, reported, "°C: the same, estimated (with --norm l2 the root mean square)")  \
-  MEMBER(double, pct_above_18_least, nan_value, deterministic,                                                              \
-         "% with the cells in doubt at or below 18 °C; NaN for jacobi")                                              \
-  MEMBER(double, pct_above_18_most, nan_value, deterministic, "% with them above 18 °C")                                    \
-  MEMBER(double, pct_below_15_least, nan_value, deterministic, "% with them at or above 15 °C")                             \
-  MEMBER(double, pct_below_15_most, nan_value, deterministic, "% with them below 15 °C")                                    \
-  MEMBER(std::uint32_t, cells_in_doubt, 0, deterministic,                                                                   \
-         "within error_bound of 15 or 18 °C; of fastforward within 4e-11 of the largest temperature")                \
+  MEMBER(double, pct_above_lower, nan_value, deterministic, "lower bound of pct_above in %; NaN for jacobi")            \
+  MEMBER(double, pct_above_upper, nan_value, deterministic, "upper bound of pct_above in %")                            \
+  MEMBER(double, pct_below_lower, nan_value, deterministic, "lower bound of pct_below in %")                            \
+  MEMBER(double, pct_below_upper, nan_value, deterministic, "upper bound of pct_below in %")                            \
+  MEMBER(std::uint32_t, uncertain_cells, 0, deterministic,                                                             \
+         "within error_bound of a threshold; of fastforward within 4e-11 of the largest temperature")                  \
   MEMBER(std::uint32_t, session, 0, internal, "in which the plan was last worked on")                                    \
   MEMBER(double, started_s, nan_value, reported, "s from the session's beginning to the plan's start")                  \
   MEMBER(double, cpu_s, nan_value, reported, "s of `seconds` on a core")                                                \
@@ -98,7 +97,7 @@ struct ColumnValue<FixedText<bytes>> {
   NESTED(float, solve_s, phases.solve_s, reported, "s of `seconds`")                                                      \
   NESTED(float, statistics_s, phases.statistics_s, reported, "s of `seconds`")                                            \
   NESTED(float, compress_s, phases.compress_s, reported, "s of `seconds`")                                                \
-  NESTED(float, store_s, phases.store_s, reported, "s from when rank 0 heard of it until it began to store it")
+  NESTED(float, store_wait_s, phases.store_wait_s, reported, "s that the result waited at rank 0 before it was stored")
 // clang-format on
 
 /// Where a plan's time went, in s; 0 if it is not known.
@@ -108,7 +107,7 @@ struct PhaseTimes {
   float solve_s = 0;
   float statistics_s = 0;
   float compress_s = 0;
-  float store_s = 0;
+  float store_wait_s = 0;
 };
 
 /// Everything that is recorded of one plan.

@@ -11,6 +11,7 @@
 
 #include "cli/commands.hpp"
 #include "core/program.hpp"
+#include "core/system_limits.hpp"
 #include "core/text.hpp"
 #include "io/process_setup.hpp"
 #include "io/standard_streams.hpp"
@@ -372,7 +373,7 @@ int app_main(const Arguments& arguments) {
     if (stdout_failed()) exit_if_stdout_closed();
     // fmt's own sentence does not say which file could not be written.
     print_error("wallheat: {}",
-                stdout_failed() ? stdout_write_error : escape_and_truncate(error.what()));
+                stdout_failed() ? stdout_write_error : escape_and_truncate(exception_text(error)));
     return exit_failed;
   }
 }

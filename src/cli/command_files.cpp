@@ -8,7 +8,7 @@
 #include <optional>
 #include <tuple>
 
-#include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "plans/plan_source.hpp"
 #include "report/gnuplot.hpp"
 #include "store/result_path.hpp"
@@ -82,8 +82,7 @@ std::vector<FileConflictCheck::Named> FileConflictCheck::files_of(const Named& n
   if (named.role == FileRole::plans && fs::is_directory(named.file, unknown)) return {};
   if (!named.is_store()) return {named};
   const fs::path path = result_path(named.file);
-  std::vector<fs::path> files{path, temporary_path(path), status_path(path),
-                              temporary_path(status_path(path)), lock_path(path)};
+  std::vector<fs::path> files{path, status_path(path), lock_path(path)};
   for (const std::size_t session : journal_numbers(path))
     files.push_back(journal_path(path, session));
   std::vector<Named> all(files.size(), named);
@@ -109,7 +108,7 @@ void FileConflictCheck::check_journals(const Named& file) const {
     const fs::path of_store = result_path(store.file);
     std::error_code unknown;
     if (fs::equivalent(path.parent_path(), of_store.parent_path(), unknown) &&
-        path.filename().string().starts_with(of_store.filename().string() + ".wal"))
+        may_be_journal(path.filename().string(), of_store))
       throw UsageError(fmt::format("{} is the name of a journal of {}; name another file by {}",
                                    file.file.string(), store.option, file.option));
   }

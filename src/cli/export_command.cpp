@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "io/standard_streams.hpp"
 #include "report/exports.hpp"
+#include "report/result_csv.hpp"
 #include "report/row_table.hpp"
 #include "store/result_path.hpp"
 #include "view/output_file.hpp"
@@ -87,8 +88,9 @@ int export_command(Options& options) {
   const char* ending = "";
   options.describe(
       "FILE [options]",
-      "Writes the results as the reference program's CSV, byte for byte; with --out NAME.xdmf an "
-      "XDMF file, with which ParaView shows the stored fields; with --field ID a plan's stored "
+      "Writes the results as the reference program's CSV, byte for byte (other thresholds change "
+      "its header, as in pct_above_20.5); with --out NAME.xdmf an XDMF file, with which ParaView "
+      "shows the stored fields; with --field ID a plan's stored "
       "temperatures (°C) as a NumPy array. 'wallheat list FILE --columns all' has all columns.\n"
       "Exit status: 0 done, 1 not, 2 wrong usage, 75 if plans are not solved yet, else 3 if some "
       "failed; stderr names them.",
@@ -108,7 +110,7 @@ int export_command(Options& options) {
     std::string_view magic;
     std::tie(ending, magic) = what == Export::field  ? std::pair(".npy", npy::magic)
                               : what == Export::xdmf ? std::pair(".xdmf", xdmf_magic)
-                                                     : std::pair(".csv", reference_csv_header);
+                                                     : std::pair(".csv", reference_csv_magic);
     if (out != "-") options.files().add("--out", out, FileRole::output, magic);
   });
   options.parse();
@@ -123,8 +125,8 @@ int export_command(Options& options) {
   if (what == Export::xdmf) export_xdmf(file, out);
   const ResultReader reader = open_result_file(file);
   if (what == Export::reference_csv) {
-    warn_custom_thresholds(file, reader);
-    put_out(out, [&](std::ostream& to) { write_reference_csv(to, rows_of(reader)); });
+    const Thresholds thresholds = recorded_thresholds(file, reader.settings());
+    put_out(out, [&](std::ostream& to) { write_reference_csv(to, rows_of(reader), thresholds); });
   }
   const PlanCounts counts = counts_of(reader);
   log_unsolved_plans(reader, counts.pending);

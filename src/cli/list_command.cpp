@@ -32,7 +32,6 @@ std::vector<std::size_t> rows_of_plans(const std::string& file, const ResultRead
 /// The chosen plans in their order, or those of `ids`, if there are any.
 Table plans_of_file(const std::string& file, const SharedReader& reader, const RowSelection& choice,
                     const std::vector<std::string>& ids, const std::vector<RowColumn>& columns) {
-  warn_custom_thresholds(file, *reader);
   auto selected =
       ids.empty() ? selected_rows(file, *reader, choice) : rows_of_plans(file, *reader, ids);
   selected.resize(std::min(selected.size(), choice.first));
@@ -108,17 +107,17 @@ Report list_command(Options& options) {
   options.parse();
   if (column_names.empty())
     column_names =
-        rooms ? "all" : "id,status,mean_temp,std_temp,pct_above_18,pct_below_15,iterations,seconds";
+        rooms ? "all" : "id,status,mean_temp,std_temp,pct_above,pct_below,iterations,seconds";
 
+  const auto columns =
+      parse_columns("columns", column_names, rooms ? room_columns(cell_metres) : all_columns());
+  const auto reader = std::make_shared<const ResultReader>(open_result_file(file));
+  const Thresholds thresholds = recorded_thresholds(file, reader->settings());
   Report report{std::filesystem::path(file).filename().string()};
-  const auto open = [&] { return std::make_shared<const ResultReader>(open_result_file(file)); };
-  if (rooms) {
-    const auto columns = parse_columns("columns", column_names, room_columns(cell_metres));
-    report.add(rooms_of_file(file, open(), choice, cell_metres, columns));
-  } else {
-    const auto columns = parse_columns("columns", column_names, all_columns());
-    report.add(plans_of_file(file, open(), choice, ids, columns));
-  }
+  report.add_json_fact("above", thresholds.above);
+  report.add_json_fact("below", thresholds.below);
+  report.add(rooms ? rooms_of_file(file, reader, choice, cell_metres, columns)
+                   : plans_of_file(file, reader, choice, ids, columns));
   return report;
 }
 

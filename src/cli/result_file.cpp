@@ -35,7 +35,7 @@ void declare_result_file(Options& options, std::string& file) {
 
 void declare_where(Options& options, std::string& where) {
   options.add("where", value(where, "FORMULA"),
-              "only plans for which this holds, in SQL, as: pct_below_15 > 50 and mean_temp < 14; "
+              "only plans for which this holds, in SQL, as: pct_below > 50 and mean_temp < 14; "
               "status = 'failed'; host like '%gpu%'; id in ('00001', '00003')");
 }
 
@@ -105,15 +105,6 @@ SolverOptions recorded_solver_options(const std::string& file, const ResultReade
     throw RunError(fmt::format("{} was solved by {}, and this wallheat has {}: {}", file, recorded,
                                solver.solver_text(), hint));
   return solver;
-}
-
-void warn_custom_thresholds(const std::string& file, const ResultReader& reader) {
-  const auto [above, below] = recorded_thresholds(reader);
-  if (Thresholds{above, below} == Thresholds()) return;
-  print_error(
-      "wallheat: {} counts cells above {} °C and below {} °C: so do its columns pct_above_18 and "
-      "pct_below_15",
-      escape_control_chars(file), above, below);
 }
 
 std::filesystem::path recorded_plans(const std::string& file, const ResultReader& reader) {

@@ -43,9 +43,6 @@ void require_result_file(const std::filesystem::path& file);
                                                     const ResultReader& reader,
                                                     const std::string& hint);
 
-/// Says on stderr if pct_above_18 and the like are counted by other thresholds than their names.
-void warn_custom_thresholds(const std::string& file, const ResultReader& reader);
-
 /// Where the file's last run found its plans. Throws RunError if the file does not say, or nothing
 /// is there.
 [[nodiscard]] std::filesystem::path recorded_plans(const std::string& file,

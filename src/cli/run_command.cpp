@@ -241,6 +241,8 @@ int print_readiness(const RunOptions& options) {
     Json json{{"ready", found.problems.empty()}, {"facts", Json::object()}};
     for (const auto& [about, message] : found.facts) json["facts"][about] = message;
     json["done"] = !found.done.empty();
+    json["done_reason"] = found.done;
+    json["plans"] = found.plan_count ? Json(*found.plan_count) : Json();
     json["warnings"] = found.warnings;
     json["problems"] = found.problems;
     fmt::print("{}", json_text(json));

@@ -40,12 +40,12 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, Repor
     report.add(
         Fact{"", "fell back", "to the exact iteration, as jumps gain nothing or prove no end"});
   report.add_fact(
-      "cells_in_doubt", result.cells_in_doubt > 0 ? "in doubt" : "", result.cells_in_doubt,
+      "uncertain_cells", result.uncertain_cells > 0 ? "uncertain" : "", result.uncertain_cells,
       {.unit = "cells"},
       fmt::format(": above {} °C {} to {} %, below {} °C {} to {} %", thresholds.above,
-                  format_repr(result.pct_above_18_least), format_repr(result.pct_above_18_most),
-                  thresholds.below, format_repr(result.pct_below_15_least),
-                  format_repr(result.pct_below_15_most)));
+                  format_repr(result.pct_above_lower), format_repr(result.pct_above_upper),
+                  thresholds.below, format_repr(result.pct_below_lower),
+                  format_repr(result.pct_below_upper)));
 }
 
 /// How fast it was, for people.
@@ -74,9 +74,9 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
   report.add(
       Fact{"std_temp", name("std deviation"), statistics.std_temp, exact_celsius, " (population)"});
   const auto [above, below] = solver.thresholds;
-  report.add_fact("pct_above_18", name(fmt::format("above {} °C", above)), statistics.pct_above,
+  report.add_fact("pct_above", name(fmt::format("above {} °C", above)), statistics.pct_above,
                   exact_percent);
-  report.add_fact("pct_below_15", name(fmt::format("below {} °C", below)), statistics.pct_below,
+  report.add_fact("pct_below", name(fmt::format("below {} °C", below)), statistics.pct_below,
                   exact_percent);
   add_certainty(result, solver.thresholds, report);
   report.add_fact("cpu_s", name("solved in"), result.cpu_s, {ValueFormat::decimals, 4, "s"},
@@ -84,8 +84,8 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
   // What stands behind others for people.
   for (const RowColumn& column :
        parse_columns("",
-                     "rows,cols,interior_cells,iterations,last_delta,fell_back,pct_above_18_least,"
-                     "pct_above_18_most,pct_below_15_least,pct_below_15_most,seconds,device,solver",
+                     "rows,cols,interior_cells,iterations,last_delta,fell_back,pct_above_lower,"
+                     "pct_above_upper,pct_below_lower,pct_below_upper,seconds,device,solver",
                      all_columns()))
     report.add_json_fact(column.head.key, column.value(result));
   if (cell_metres > 0)

@@ -52,8 +52,8 @@ Report status_command(Options& options) {
   options.add("word", flag(word),
               "print one word: running, done, failed (some plans), left (work is) or killed");
   options.add("session", flag(session),
-              "end as the last session of FILE ended; with 1 if it solved nothing, so that no job "
-              "starts it again for ever");
+              "return the exit status that the last run of FILE recorded; if it recorded none, 75 "
+              "if it solved plans, otherwise 1");
   options.add("why", flag(why), "tell why plans wait, failed or were started again");
   options.add(
       "watch,w", flag(watches),

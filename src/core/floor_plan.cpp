@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <span>
 #include <system_error>
@@ -13,6 +12,7 @@
 #include "core/npy.hpp"
 #include "core/plan_files.hpp"
 #include "core/plan_ids.hpp"
+#include "core/system_limits.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
@@ -102,7 +102,7 @@ void save_floor_plan(const std::filesystem::path& directory, const std::string& 
     std::ofstream stream(path, std::ios::binary | std::ios::trunc);
     stream << bytes;
     stream.close();
-    if (!stream) throw RunError(path.string() + " cannot be written: " + std::strerror(errno));
+    if (!stream) throw RunError(path.string() + " cannot be written: " + system_error_text(errno));
   }
   const auto source = plan_file(directory, id, PlanFile::source);
   std::error_code error;

@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "core/system_limits.hpp"
 
 namespace wallheat {
 
@@ -13,6 +14,7 @@ bool FileDescriptor::read_at(std::uint64_t offset, std::span<std::byte> bytes) c
   while (!bytes.empty()) {
     const auto got = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
+    if (got == 0) errno = 0;
     if (got <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);
@@ -31,19 +33,26 @@ bool FileDescriptor::write_at(std::uint64_t offset, std::span<const std::byte> b
   return true;
 }
 
+void throw_input_error(const std::string& file, const std::string& problem, int error) {
+  if (error == ENOENT) throw InputError(file + ": no such file");
+  const std::string message = file + ": " + problem + ": " + system_error_text(error);
+  if (error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG) throw InputError(message);
+  throw InputSystemError(message);
+}
+
 InputFile::InputFile(const std::filesystem::path& path)
     : name_(path.string()), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat info {};
   if (file_.get() < 0 || ::fstat(file_.get(), &info) != 0)
-    throw InputError(name_ + ": " +
-                     (errno == ENOENT ? std::string("no such file")
-                                      : std::string("cannot be opened: ") + std::strerror(errno)));
+    throw_input_error(name_, "cannot be opened", errno);
   if (!S_ISREG(info.st_mode)) throw InputError(name_ + ": not a regular file");
   size_ = static_cast<std::uint64_t>(info.st_size);
 }
 
 void InputFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
-  if (!file_.read_at(offset, bytes)) throw InputError(name_ + ": cannot be read to its end");
+  if (file_.read_at(offset, bytes)) return;
+  if (errno != 0) throw_input_error(name_, "cannot be read", errno);
+  throw InputError(name_ + ": cannot be read to its end");
 }
 
 std::vector<std::byte> InputFile::read_range(std::uint64_t offset, std::uint64_t count) const {

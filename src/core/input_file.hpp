@@ -31,7 +31,8 @@ class FileDescriptor {
   }
 
   [[nodiscard]] int get() const { return fd_; }
-  /// Fills `bytes` from `offset`; false if the file is shorter or cannot be read there.
+  /// Fills `bytes` from `offset`. Returns false, and errno is the error or 0, if the file cannot be
+  /// read there or is shorter.
   [[nodiscard]] bool read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   /// False, and errno says why, if it cannot be written.
   [[nodiscard]] bool write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
@@ -46,6 +47,16 @@ struct SourceUnavailable : RunError {
   using RunError::RunError;
 };
 
+/// A file cannot be read because of an error of the operating system (EMFILE, EIO, ESTALE, EACCES),
+/// and not because of its content. Another host may be able to read it.
+struct InputSystemError : InputError {
+  using InputError::InputError;
+};
+
+/// Throws InputError if the errno `error` means that no such file can exist, on any host, and
+/// InputSystemError otherwise.
+[[noreturn]] void throw_input_error(const std::string& file, const std::string& problem, int error);
+
 /// What a file holds; `name` is for sentences about it.
 struct NamedBytes {
   std::string name;
@@ -55,18 +66,18 @@ struct NamedBytes {
 /// An existing file, open for reading. Several threads may read at once.
 class InputFile {
  public:
-  /// Throws InputError, which names the file, if it cannot be opened or is no regular file: a pipe
-  /// would be waited for without end.
+  /// Throws InputError, which names the file, if it does not exist or is not a regular file: to
+  /// open a pipe could block forever. Throws InputSystemError if it cannot be opened.
   explicit InputFile(const std::filesystem::path& path);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   /// In bytes, when it was opened.
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// Fills `bytes` from `offset` on. Throws InputError if the file is shorter, or cannot be
-  /// read.
+  /// Fills `bytes` from `offset` on. Throws InputError if the file is shorter, and
+  /// InputSystemError if it cannot be read.
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
-  /// `count` bytes from `offset` on. Throws InputError, and asks for no memory, if the file is
-  /// shorter.
+  /// Returns `count` bytes from `offset` on. Throws as read_at(), and allocates no memory if the
+  /// file is shorter.
   [[nodiscard]] std::vector<std::byte> read_range(std::uint64_t offset, std::uint64_t count) const;
 
  private:
@@ -75,7 +86,7 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-/// All of a file. Throws InputError.
+/// Returns all of a file. Throws as InputFile.
 [[nodiscard]] NamedBytes read_input_file(const std::filesystem::path& path);
 
 }  // namespace wallheat

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -12,6 +11,7 @@
 #include <ranges>
 #include <stdexcept>
 
+#include "core/system_limits.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -122,7 +122,7 @@ PlanIds unique_ids(const StringList& names) {
 }
 
 PlanIds read_ids(const std::filesystem::path& file) {
-  const auto refuse = [&](const char* cause) {
+  const auto refuse = [&](const std::string& cause) {
     throw RunError("the ids file " + file.string() + " cannot be read: " + cause);
   };
   std::error_code unknown;
@@ -139,7 +139,7 @@ PlanIds read_ids(const std::filesystem::path& file) {
     refuse("it is a named pipe or a device, not a regular file");
   }
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) refuse(std::strerror(errno));
+  if (!stream) refuse(system_error_text(errno));
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (stream.bad()) throw RunError("the ids file " + file.string() + " cannot be read to its end");
   return parse_ids(text, file.string());

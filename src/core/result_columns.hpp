@@ -59,8 +59,8 @@ constexpr void for_each_room_column(Visit&& visit) {
   visit("min_temp", &RoomResult::min_temp, "°C");
   visit("max_temp", &RoomResult::max_temp, "°C");
   visit("cells", &RoomResult::cells, "cells");
-  visit("cells_above", &RoomResult::cells_above, "cells above the threshold (18 °C)");
-  visit("cells_below", &RoomResult::cells_below, "cells below the threshold (15 °C)");
+  visit("cells_above", &RoomResult::cells_above, "cells above `above` of /settings");
+  visit("cells_below", &RoomResult::cells_below, "cells below `below` of /settings");
   visit("first_row", &RoomResult::first_row, "of its box");
   visit("first_col", &RoomResult::first_col, "of its box");
   visit("last_row", &RoomResult::last_row, "of its box");

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -38,8 +39,12 @@ void parallel_for(std::size_t threads, std::size_t count, const MakeStep& make_s
   };
   {
     std::vector<std::jthread> workers;
-    for (std::size_t thread = 0; thread < std::min(threads, count); ++thread)
-      workers.emplace_back(work);
+    try {
+      for (std::size_t thread = 0; thread < std::min(threads, count); ++thread)
+        workers.emplace_back(work);
+    } catch (const std::system_error&) {
+      work();  // at the limit of threads, this thread and those that were started do all steps
+    }
   }
   if (failure) std::rethrow_exception(failure);
 }

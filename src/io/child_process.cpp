@@ -11,12 +11,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <initializer_list>
 #include <thread>
 #include <vector>
 
 #include "core/input_file.hpp"
+#include "core/system_limits.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -129,7 +129,7 @@ ChildProcess::ChildProcess(const SpawnOptions& start) : own_group_(start.new_pro
                                    pointers_to(words).data(), pointers_to(variables).data());
   if (error == 0) return;
   const std::string text =
-      fmt::format("the program {} cannot be started: {}", start.program, std::strerror(error));
+      fmt::format("the program {} cannot be started: {}", start.program, system_error_text(error));
   if (error == ENOENT) throw NoSuchProgram(text);
   throw RunError(text);
 }
@@ -171,7 +171,7 @@ namespace {
 
 [[noreturn]] void refuse_memory(const std::string& program) {
   throw RunError(
-      fmt::format("no memory for what {} reads or says: {}", program, std::strerror(errno)));
+      fmt::format("no memory for what {} reads or says: {}", program, system_error_text(errno)));
 }
 
 /// A file in memory.
@@ -192,7 +192,8 @@ std::string all_of(const std::string& program, const FileDescriptor& file) {
   const auto size = std::max<off_t>(::lseek(file.get(), 0, SEEK_END), 0);
   std::string text(static_cast<std::size_t>(size), '\0');
   if (!file.read_at(0, std::as_writable_bytes(std::span(text))))
-    throw RunError(fmt::format("what {} said cannot be read: {}", program, std::strerror(errno)));
+    throw RunError(
+        fmt::format("what {} said cannot be read: {}", program, system_error_text(errno)));
   return text;
 }
 

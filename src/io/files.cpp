@@ -1,6 +1,7 @@
 #include "io/files.hpp"
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,7 +11,9 @@
 #include <iostream>
 #include <utility>
 
+#include "core/system_limits.hpp"
 #include "core/text.hpp"
+#include "io/result_file_names.hpp"
 
 namespace wallheat {
 namespace {
@@ -26,8 +29,18 @@ namespace {
 
 }  // namespace
 
+std::string file_limit_note(const std::filesystem::path& file, int error) {
+  struct statvfs found {};
+  const auto directory = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  if (error != ENOSPC || ::statvfs(directory.c_str(), &found) != 0) return limit_note(error);
+  if (found.f_files == 0 || found.f_favail > 0 || found.f_bavail == 0) return "";
+  return fmt::format(" (limit of the number of files: {} inodes, see 'df -i')", found.f_files);
+}
+
 void throw_system_error(const std::filesystem::path& file, const std::string& what, int error) {
-  throw SystemError(file.string() + " cannot " + what + ": " + std::strerror(error), error);
+  throw SystemError(file.string() + " cannot " + what + ": " + std::strerror(error) +
+                        file_limit_note(file, error),
+                    error);
 }
 
 File::File(std::filesystem::path path, int flags)
@@ -46,7 +59,6 @@ File::File(std::filesystem::path path, int flags)
 }
 
 File File::create(const std::filesystem::path& path) {
-  remove_file(path);
   return {path, O_CREAT | O_EXCL | O_WRONLY | O_APPEND};
 }
 
@@ -146,9 +158,16 @@ void rename_durably(const std::filesystem::path& from, const std::filesystem::pa
 }
 
 void replace_file_atomically(const std::filesystem::path& file, std::string_view text) {
-  const auto temporary = temporary_path(file);
-  File::create(temporary).append(std::as_bytes(std::span(text)));
-  rename_file(temporary, file);
+  const auto temporary = new_temporary_path(file);
+  File out = File::create(temporary);
+  try {
+    out.append(std::as_bytes(std::span(text)));
+    rename_file(temporary, file);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw;
+  }
 }
 
 std::string read_file(const std::filesystem::path& file) {
@@ -165,7 +184,7 @@ std::string read_text_file(const std::string& file) {
     named.open(file, std::ios::binary);
     if (!named || std::filesystem::is_directory(file))
       throw RunError(fmt::format("{} cannot be read: {}", escape_control_chars(file),
-                                 named ? "it is a directory" : std::strerror(errno)));
+                                 named ? "it is a directory" : system_error_text(errno)));
   }
   std::istream& in = file == "-" ? std::cin : named;
   std::string text;

@@ -16,36 +16,15 @@
 
 namespace wallheat {
 
-// What lies beside a result file, by the names that result_path() gives. Nothing else knows these
-// endings.
-
-/// The journal of session `number`.
-[[nodiscard]] inline std::filesystem::path journal_path(std::filesystem::path file,
-                                                        std::size_t number) {
-  return file += ".wal" + std::to_string(number);
-}
-/// The same, taken from its writer to be folded into the file.
-[[nodiscard]] inline std::filesystem::path fenced_path(std::filesystem::path journal) {
-  return journal += ".fold";
-}
-/// Who writes the file.
-[[nodiscard]] inline std::filesystem::path lock_path(std::filesystem::path file) {
-  return file += ".lock";
-}
-/// How far the run is.
-[[nodiscard]] inline std::filesystem::path status_path(std::filesystem::path file) {
-  return file += ".status";
-}
-/// What is to replace a file is written under this name.
-[[nodiscard]] inline std::filesystem::path temporary_path(std::filesystem::path file) {
-  return file += ".new";
-}
-
 /// A system call failed.
 struct SystemError : RunError {
   SystemError(const std::string& text, int code_) : RunError(text), code(code_) {}
   int code;  ///< errno
 };
+
+/// Returns the limit that an error of a file is about, like limit_note(), and also for a file
+/// system that has no inode left although it has space.
+[[nodiscard]] std::string file_limit_note(const std::filesystem::path& file, int error);
 
 /// Throws the SystemError "results.h5 cannot <what>: <text of error>".
 [[noreturn]] void throw_system_error(const std::filesystem::path& file, const std::string& what,
@@ -58,7 +37,7 @@ class File {
  public:
   /// flags as for open(2).
   File(std::filesystem::path path, int flags);
-  /// A new, empty file to append to; what has its name is removed, not written into.
+  /// Creates an empty file to append to. Throws SystemError if the name exists.
   [[nodiscard]] static File create(const std::filesystem::path& path);
 
   [[nodiscard]] int fd() const { return descriptor_.get(); }

@@ -13,11 +13,14 @@
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "core/text.hpp"
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 
 namespace wallheat {
+namespace fs = std::filesystem;
 namespace {
 
 /// The words of a lock, one "name value" a line.
@@ -94,32 +97,102 @@ Answer lock_in_kernel(const File& lock) {
   return errno == EAGAIN || errno == EACCES ? Answer::busy : Answer::unsupported;
 }
 
-/// What is about to be overwritten must be a lock, perhaps one that a loss of power left as zeros,
-/// and under this name only.
+/// True if wallheat wrote this text, perhaps with parts that a power loss left as zeros: each line
+/// is an entry of a lock.
+bool is_lock_text(std::string text) {
+  std::erase(text, '\0');
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const auto name = line.substr(0, line.find(' '));
+    const bool is_entry = std::ranges::any_of(
+        words, [&](const Word& word) { return std::string_view(word.name).starts_with(name); });
+    if (!is_entry) return false;
+  }
+  return true;
+}
+
+using FileTime = std::chrono::nanoseconds;  // since the epoch
+
+FileTime modification_time(const struct stat& info) {
+  return std::chrono::seconds(info.st_mtim.tv_sec) + std::chrono::nanoseconds(info.st_mtim.tv_nsec);
+}
+
+/// Returns the time of the last change of the files that a writer of `file` writes: lock, status,
+/// journals, and the new file of a compaction. 0 if none of them exists.
+FileTime last_activity(const fs::path& file) {
+  std::vector<fs::path> files{lock_path(file), status_path(file)};
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(file.parent_path(), missing)) {
+    const std::string name = entry.path().filename().string();
+    if (may_be_journal(name, file) || is_temporary_name(name, file)) files.push_back(entry.path());
+  }
+  FileTime newest{0};
+  for (const fs::path& each : files)
+    if (const auto info = stat_if_exists(each)) newest = std::max(newest, modification_time(*info));
+  return newest;
+}
+
+/// Returns the time on the clock of the file system that contains `file`, which may be that of
+/// another host: the modification time of a file that this function creates and removes.
+FileTime file_system_time(const fs::path& file) {
+  const fs::path path = new_temporary_path(file);
+  const FileDescriptor probe(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (probe.get() < 0) throw_system_error(path, "be created", errno);
+  struct stat info {};
+  const int error = ::fstat(probe.get(), &info) == 0 ? 0 : errno;
+  remove_file(path);
+  if (error != 0) throw_system_error(path, "be examined", error);
+  return modification_time(info);
+}
+
+/// Waits until the files of a holder that the kernel cannot verify have not changed for
+/// max_activity_age_s, or until its lock file is removed. Throws RunError if one of them changes,
+/// or if `stop` returns true.
+void wait_until_inactive(const fs::path& file, const File& lock, const LockHolder& holder,
+                         const StopPredicate& stop) {
+  using namespace std::chrono_literals;
+  const FileTime first = last_activity(file);
+  const std::chrono::duration<double> age = std::max(file_system_time(file) - first, FileTime{0});
+  const auto start = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> wait(max_activity_age_s - age.count());
+  while (std::chrono::steady_clock::now() - start < wait && lock.path_still_refers_here()) {
+    if ((stop && stop()) || last_activity(file) > first) throw_already_locked(file, holder);
+    std::this_thread::sleep_for(100ms);
+  }
+  (void)file_system_time(file);  // it changes the directory, so a client of NFS reads it again
+  if (lock.path_still_refers_here() && last_activity(file) > first)
+    throw_already_locked(file, holder);
+}
+
+/// Throws RunError if the file is not a lock, or has another name.
 void require_own_lock_file(const File& lock) {
-  constexpr std::string_view first_word = "host ";
-  std::string text(std::min<std::size_t>(lock.size(), first_word.size()), '\0');
-  const bool is_lock =
-      lock.read_at(0, std::as_writable_bytes(std::span(text))) &&
-      std::equal(text.begin(), text.end(), first_word.begin(),
-                 [](char found, char wanted) { return found == wanted || found == '\0'; });
+  constexpr std::size_t max_bytes = 4096;
+  std::string text(std::min<std::size_t>(lock.size(), max_bytes), '\0');
+  const bool is_lock = lock.size() <= max_bytes &&
+                       lock.read_at(0, std::as_writable_bytes(std::span(text))) &&
+                       is_lock_text(text);
   if (is_lock && lock.info().st_nlink <= 1) return;
   throw RunError(lock.path().string() +
-                 (is_lock ? " has another name (a hard link)" : " is no lock") + "; move it away");
+                 (is_lock ? " has another name (a hard link)" : " is not a lock of wallheat") +
+                 "; move it away");
 }
 
 }  // namespace
 
-void throw_already_locked(const std::filesystem::path& file, const LockHolder& holder) {
+void throw_already_locked(const fs::path& file, const LockHolder& holder) {
   std::string text = file.string() + " is being written by ";
   text += holder.pid.empty() ? "another process" : "process " + holder.pid;
   if (!holder.host.empty()) text += " on host " + holder.host;
   if (!holder.job.empty()) text += " in job " + holder.job;
   if (!holder.since.empty()) text += " since " + holder.since;
-  throw RunError(text + "; wait for it or stop it");
+  text += "; wait for it or stop it";
+  if (!holder.is_verified)
+    text += "; this file system has no locks: if that process has ended, remove " +
+            lock_path(file).string();
+  throw RunError(text);
 }
 
-LockHolder lock_holder_of(const std::filesystem::path& file) {
+LockHolder lock_holder_of(const fs::path& file) {
   LockHolder holder;
   try {
     const auto lock = open_unless_errno(ENOENT, lock_path(file), O_RDONLY);
@@ -128,17 +201,24 @@ LockHolder lock_holder_of(const std::filesystem::path& file) {
     struct flock request {};
     request.l_type = F_WRLCK;
     const bool asked = ::fcntl(lock->fd(), F_OFD_GETLK, &request) == 0;
-    holder.life = asked && request.l_type != F_UNLCK ? LockHolder::State::held
-                  : holder.host != this_host()       ? LockHolder::State::unknown
-                  : asked || has_ended(holder)       ? LockHolder::State::stale
-                                                     : LockHolder::State::held;
+    holder.is_verified = asked;
+    if (asked) {
+      holder.life = request.l_type != F_UNLCK    ? LockHolder::State::held
+                    : holder.host != this_host() ? LockHolder::State::unknown
+                                                 : LockHolder::State::stale;
+    } else {
+      const std::chrono::duration<double> age =
+          std::chrono::system_clock::now().time_since_epoch() - last_activity(file);
+      const bool is_stale = has_ended(holder) || age.count() > max_activity_age_s;
+      holder.life = is_stale ? LockHolder::State::stale : LockHolder::State::held;
+    }
   } catch (const SystemError&) {
     holder.life = LockHolder::State::unknown;  // somebody's who may read it alone
   }
   return holder;
 }
 
-WriteLock::WriteLock(const std::filesystem::path& file, const StopPredicate& stop) {
+WriteLock::WriteLock(const fs::path& file, const StopPredicate& stop) {
   using namespace std::chrono_literals;
   const auto path = lock_path(file);
   // A killed process holds its lock until its last thread has ended, which may wait for a disk.
@@ -149,11 +229,17 @@ WriteLock::WriteLock(const std::filesystem::path& file, const StopPredicate& sto
     if (!is_new) lock = open_unless_errno(ENOENT, path, O_RDWR);
     if (!lock) continue;  // removed between the two calls
     const Answer answer = lock_in_kernel(*lock);
-    const LockHolder holder = read_holder(*lock);
-    // On a system without locks the process that made the file has it until it ends.
-    const bool is_held =
-        answer == Answer::busy || (answer == Answer::unsupported && !is_new && !has_ended(holder));
-    if (!is_held) {
+    LockHolder holder = read_holder(*lock);
+    if (answer == Answer::unsupported && !is_new) {
+      holder.is_verified = false;
+      if (!has_ended(holder)) wait_until_inactive(file, *lock, holder, stop);
+      if (!lock->path_still_refers_here()) continue;
+      require_own_lock_file(*lock);
+      remove_file(path);  // a new file, so that the old holder finds that it has a successor
+      took_over_ = true;
+      continue;
+    }
+    if (answer != Answer::busy) {
       if (!lock->path_still_refers_here())
         continue;  // its holder removed it before it was locked here
       require_own_lock_file(*lock);
@@ -165,6 +251,13 @@ WriteLock::WriteLock(const std::filesystem::path& file, const StopPredicate& sto
     if (gives_up || !has_ended(holder) || (stop && stop())) throw_already_locked(file, holder);
     std::this_thread::sleep_for(20ms);
   }
+}
+
+void WriteLock::require_no_successor() const {
+  if (!held_ || !file_exists(held_->path()) || held_->path_still_refers_here()) return;
+  throw RunError(held_->path().string() +
+                 " was taken over by another process, because this one did not respond for too "
+                 "long; all stored results are safe, run again with --resume");
 }
 
 WriteLock::~WriteLock() {

@@ -17,20 +17,42 @@ namespace {
 constexpr std::uint64_t header_mark = 0x54414548'4c4c4157;  // "WALLHEAT"
 constexpr std::size_t header_bytes = 16;
 
-}  // namespace
-
-bool MessageChannel::send(std::span<const std::byte> message, bool wait) {
+Bytes framed(std::span<const std::byte> message) {
   Encoder encoder;
   encoder(header_mark, message);
-  const Bytes bytes = encoder.take();
-  const int flags = MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT);
-  for (std::span<const std::byte> rest = bytes; !rest.empty();) {
-    const auto sent = ::send(socket_.get(), rest.data(), rest.size(), flags);
+  return encoder.take();
+}
+
+/// Returns the number of bytes that were sent. If that is not all, errno is the reason.
+std::size_t send_bytes(int socket, std::span<const std::byte> bytes, int flags) {
+  std::span<const std::byte> rest = bytes;
+  while (!rest.empty()) {
+    const auto sent = ::send(socket, rest.data(), rest.size(), flags | MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return false;
+    if (sent < 0) break;
     rest = rest.subspan(static_cast<std::size_t>(sent));
   }
-  return true;
+  return bytes.size() - rest.size();
+}
+
+}  // namespace
+
+bool MessageChannel::send(std::span<const std::byte> message) {
+  const Bytes bytes = framed(message);
+  return send_bytes(socket_.get(), bytes, 0) == bytes.size();
+}
+
+void MessageChannel::enqueue(std::span<const std::byte> message) {
+  const Bytes bytes = framed(message);
+  output_.insert(output_.end(), bytes.begin(), bytes.end());
+  flush();
+}
+
+void MessageChannel::flush() {
+  const std::size_t sent = send_bytes(socket_.get(), output_, MSG_DONTWAIT);
+  const bool is_full = sent < output_.size() && (errno == EAGAIN || errno == EWOULDBLOCK);
+  const auto rest = output_.begin() + static_cast<std::ptrdiff_t>(sent);
+  output_.erase(output_.begin(), is_full ? rest : output_.end());
 }
 
 std::optional<Bytes> MessageChannel::next() {

@@ -46,8 +46,16 @@ class MessageChannel {
  public:
   explicit MessageChannel(FileDescriptor socket) : socket_(std::move(socket)) {}
 
-  /// Returns false if the other side is gone or, with `wait` false, does not read.
-  [[nodiscard]] bool send(std::span<const std::byte> message, bool wait);
+  /// Sends a message, and blocks until the socket has taken all of it. Returns false if the other
+  /// side is gone.
+  [[nodiscard]] bool send(std::span<const std::byte> message);
+  /// Adds a message to the output, and sends as much of the output as the socket takes now. Call
+  /// flush() until nothing is left.
+  void enqueue(std::span<const std::byte> message);
+  /// Sends as much of the output as the socket takes now. If the other side is gone, drops the
+  /// output.
+  void flush();
+  [[nodiscard]] bool has_output() const { return !output_.empty(); }
 
   /// Takes the next message off what was read. Throws DecodeError if it is none.
   [[nodiscard]] std::optional<Bytes> next();
@@ -57,12 +65,13 @@ class MessageChannel {
   /// Waits for the next message; nothing if the other side is gone. Throws DecodeError.
   [[nodiscard]] std::optional<Bytes> receive();
 
-  /// To wait for input.
+  /// File descriptor for poll().
   [[nodiscard]] int fd() const { return socket_.get(); }
 
  private:
   FileDescriptor socket_;
   Bytes input_;
+  Bytes output_;  ///< enqueued messages that the socket has not taken yet
 };
 
 }  // namespace wallheat

@@ -22,6 +22,7 @@
 
 #include "core/input_file.hpp"
 #include "core/program.hpp"
+#include "core/system_limits.hpp"
 #include "core/text.hpp"
 #include "isolation/message_channel.hpp"
 #include "node/local_machine.hpp"
@@ -60,7 +61,7 @@ class SolverProcess {
   void send(const FromProcess& message) {
     const std::scoped_lock lock(mutex_);
     // A worker that died before it could take this process along does not hear it.
-    if (!channel_.send(to_bytes(message), true)) std::_Exit(exit_done);
+    if (!channel_.send(to_bytes(message))) std::_Exit(exit_done);
   }
 
   /// Solves at a lane what `next` gives. If it cannot go on, the process ends, as the other lanes
@@ -71,7 +72,7 @@ class SolverProcess {
     } catch (const DeviceTimeout& error) {
       end({ProcessExit::Cause::device_timeout, error.what()});
     } catch (const std::exception& error) {  // another DeviceFault, too
-      end({ProcessExit::Cause::failed, error.what()});
+      end({ProcessExit::Cause::failed, exception_text(error)});
     }
   }
 
@@ -168,7 +169,7 @@ int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open
     process.send(ProcessExit{ProcessExit::Cause::source_outage, outage.what()});
     return exit_failed;
   } catch (const std::exception& error) {
-    process.send(ProcessExit{ProcessExit::Cause::failed, error.what()});
+    process.send(ProcessExit{ProcessExit::Cause::failed, exception_text(error)});
     return exit_failed;
   }
   process.send(ready);

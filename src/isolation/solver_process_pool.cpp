@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "core/input_file.hpp"
+#include "core/system_limits.hpp"
 #include "isolation/message_channel.hpp"
 #include "isolation/worker_loop.hpp"
 #include "wallheat/error.hpp"
@@ -23,7 +24,7 @@ namespace {
 constexpr std::chrono::seconds max_exit_wait{1};
 
 [[noreturn]] void refuse(const char* what) {
-  throw RunError(fmt::format("no {} for a solver process: {}", what, std::strerror(errno)));
+  throw RunError(fmt::format("no {} for a solver process: {}", what, system_error_text(errno)));
 }
 
 bool has_input(int file) {
@@ -92,9 +93,8 @@ void SolverProcessPool::start(std::size_t number) {
                                                     .inherited_fds = {process.page.file.get()},
                                                     .block_stop_signals = true});
     // If nobody listens, poll() finds that out.
-    (void)process.channel->send(
-        to_bytes(ProcessConfig{process.page.file.get(), process.thread, encode(process.settings)}),
-        false);
+    process.channel->enqueue(
+        to_bytes(ProcessConfig{process.page.file.get(), process.thread, encode(process.settings)}));
   } catch (const RunError& error) {
     process.problem = error.what();
   }
@@ -102,7 +102,7 @@ void SolverProcessPool::start(std::size_t number) {
 
 void SolverProcessPool::assign(std::size_t process, const Task& task) {
   auto& channel = processes_[process]->channel;
-  if (channel) (void)channel->send(to_bytes(task), false);  // one that does not listen has ended
+  if (channel) channel->enqueue(to_bytes(task));
 }
 
 void SolverProcessPool::kill(std::size_t number) {
@@ -121,12 +121,16 @@ std::vector<ProcessEvent> SolverProcessPool::poll(std::chrono::milliseconds at_m
           {number, ProcessExit{ProcessExit::Cause::failed, std::exchange(process.problem, "")}});
       kill(number);
     }
-    files.push_back({process.channel ? process.channel->fd() : -1, POLLIN, 0});
+    const bool has_output = process.channel && process.channel->has_output();
+    files.push_back({process.channel ? process.channel->fd() : -1,
+                     static_cast<short>(POLLIN | (has_output ? POLLOUT : 0)), 0});
   }
   const auto wait = events.empty() ? at_most : std::chrono::milliseconds{0};
   if (::poll(files.data(), files.size(), static_cast<int>(wait.count())) <= 0) return events;
-  for (std::size_t number = 0; number < processes_.size(); ++number)
-    if (files[number].revents != 0) listen(number, events);
+  for (std::size_t number = 0; number < processes_.size(); ++number) {
+    if ((files[number].revents & POLLOUT) != 0) processes_[number]->channel->flush();
+    if ((files[number].revents & ~POLLOUT) != 0) listen(number, events);
+  }
   return events;
 }
 

@@ -5,11 +5,13 @@
 #include <chrono>
 #include <memory>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "core/cell_statistics.hpp"
 #include "core/codec.hpp"
+#include "core/system_limits.hpp"
 #include "core/threads.hpp"
 #include "io/deflate.hpp"
 #include "io/standard_streams.hpp"
@@ -99,14 +101,14 @@ std::uint64_t solve_into(const SolveConfig& settings, const PlanSource& source, 
 
 /// The columns that tell which cells may be on the other side of a threshold.
 void fill_uncertain_counts(const UncertainCounts& uncertain, PlanResult& result) {
-  result.cells_in_doubt = static_cast<std::uint32_t>(uncertain.cells);
+  result.uncertain_cells = static_cast<std::uint32_t>(uncertain.cells);
   const auto percent = [&](std::int64_t count) {
     return 100 * static_cast<double>(count) / static_cast<double>(result.interior_cells);
   };
-  result.pct_above_18_least = percent(uncertain.min_above);
-  result.pct_above_18_most = percent(uncertain.max_above);
-  result.pct_below_15_least = percent(uncertain.min_below);
-  result.pct_below_15_most = percent(uncertain.max_below);
+  result.pct_above_lower = percent(uncertain.min_above);
+  result.pct_above_upper = percent(uncertain.max_above);
+  result.pct_below_lower = percent(uncertain.min_below);
+  result.pct_below_upper = percent(uncertain.max_below);
 }
 
 /// A plan's row as far as it is known before it is solved; pending.
@@ -178,7 +180,12 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
     } catch (const DeviceTooSmall& error) {
       fail(TaskResult::Kind::retryable, error.what());
     } catch (const std::bad_alloc&) {
-      fail(TaskResult::Kind::retryable, "there is not enough memory to solve it");
+      fail(TaskResult::Kind::retryable,
+           "there is not enough memory to solve it" + limit_note(ENOMEM));
+    } catch (const InputSystemError& error) {
+      fail(TaskResult::Kind::host_error, error.what());
+    } catch (const std::system_error& error) {  // a thread cannot start, for example
+      fail(TaskResult::Kind::host_error, error.what());
     } catch (const std::exception& error) {
       fail(TaskResult::Kind::failed, error.what());
     }
@@ -187,12 +194,14 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
     if (of_this_plan) row.peak_memory = peak_memory();
     try {
       TaskResult result = encoded(row, kind, field_hash);
+      if (kind == TaskResult::Kind::host_error) result.error = row.error;
       if (const auto* gpu = dynamic_cast<const GpuSolver*>(solver.get()))
         result.gpu_times = gpu->times();
       return result;
     } catch (const std::bad_alloc&) {
       row = pending_row(settings, task, thread);
-      fail(TaskResult::Kind::retryable, "there is not enough memory for its result");
+      fail(TaskResult::Kind::retryable,
+           "there is not enough memory for its result" + limit_note(ENOMEM));
       return encoded(row, kind, 0);
     }
   };

@@ -8,6 +8,7 @@
 #include <exception>
 #include <utility>
 
+#include "core/system_limits.hpp"
 #include "io/standard_streams.hpp"
 #include "node/local_machine.hpp"
 #include "queue/agent.hpp"
@@ -34,7 +35,7 @@ class Worker {
         check();
       } catch (const std::exception& error) {
         if (agent_.has_left()) throw;
-        agent_.leave(Bye::Cause::failed, error.what());
+        agent_.leave(Bye::Cause::failed, exception_text(error));
       }
       if (since_rank0_message_s_ > context_.heartbeat_timeout_s)
         throw RunError(

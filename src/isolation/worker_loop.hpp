@@ -44,6 +44,8 @@ class SolverProcessPool {
   void add(const SolveConfig& settings);
   /// Starts a process at a seat that has none. If that fails, poll() says why.
   void start(std::size_t process);
+  /// Sends a task. If it does not fit into the socket of the process, poll() sends it later, in
+  /// order.
   void assign(std::size_t process, const Task& task);
   /// Nothing is heard of the process any more.
   void kill(std::size_t process);

@@ -128,6 +128,12 @@ std::map<int, Bytes> MpiEnvironment::gather_by_group(const std::string& group,
                            MPI_BYTE, together),
             "MPI_Allgatherv");
   check_mpi(MPI_Comm_free(&together), "MPI_Comm_free");
+  // Rank 0 leaves last. From then on no rank waits for another one in a collective operation, so
+  // a worker that stops or dies no longer blocks the workers of its host.
+  const char has_finished = 1;
+  std::vector<char> finished(groups.size());
+  check_mpi(MPI_Gather(&has_finished, 1, MPI_CHAR, finished.data(), 1, MPI_CHAR, 0, MPI_COMM_WORLD),
+            "MPI_Gather");
   std::map<int, Bytes> messages;
   for (std::size_t k = 0; k < ranks.size(); ++k)
     messages[ranks[k]].assign(all.begin() + begins[k], all.begin() + begins[k + 1]);

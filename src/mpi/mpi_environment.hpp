@@ -41,7 +41,8 @@ class MpiEnvironment {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   /// What each rank of the same group says, by rank. All ranks of all groups have to call it, and
-  /// wait for each other as they do for the start of MPI.
+  /// wait for each other as they do for the start of MPI. When rank 0 returns, all other ranks have
+  /// received their messages.
   [[nodiscard]] std::map<int, Bytes> gather_by_group(const std::string& group,
                                                      const Bytes& mine) const;
   /// This rank's, as long as the session lasts.

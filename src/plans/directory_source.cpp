@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <vector>
 
 #include "core/npy.hpp"
 #include "core/plan_files.hpp"
+#include "core/system_limits.hpp"
 #include "plans/plan_source.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan_files.hpp"
@@ -76,15 +76,15 @@ class DirectorySource final : public PlanSource {
   }
 
  private:
-  /// The plan's two or three files. Throws InputError if one of the first two is missing.
+  /// Returns the status of the plan's two or three files. Throws InputError if one of the first two
+  /// is missing, and InputSystemError if a file cannot be examined.
   [[nodiscard]] std::vector<struct stat> examine(const std::string& id) const {
     std::vector<struct stat> found;
     for (const PlanFile each : all_plan_files) {
       if (each == PlanFile::source && !has_heat_source_file(directory_, id)) continue;
       const std::filesystem::path file = plan_file(directory_, id, each);
       if (::stat(file.c_str(), &found.emplace_back()) != 0)
-        throw InputError(file.string() + ": " +
-                         (errno == ENOENT ? "no such file" : std::strerror(errno)));
+        throw_input_error(file.string(), "cannot be examined", errno);
     }
     return found;
   }

@@ -39,6 +39,10 @@ void require_available(const std::filesystem::path& source) {
   std::error_code error;
   if (std::filesystem::is_directory(source, error)) {
     const std::filesystem::directory_iterator listing(source, error);
+    if (!error && listing == std::filesystem::directory_iterator())
+      throw SourceUnavailable("the input " + source.string() +
+                              " cannot be read any more: it is empty, as an unmounted file system "
+                              "would be");
     // To list a directory takes another right than to open its files.
     if (!error && ::faccessat(AT_FDCWD, source.c_str(), X_OK, AT_EACCESS) != 0)
       error.assign(errno, std::generic_category());

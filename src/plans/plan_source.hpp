@@ -48,8 +48,8 @@ struct PlanKey {
 
 /// Where floor plans come from: a directory, or a zip archive of one. Several threads may use one
 /// at once. What takes an id throws InputError, which names the file and the plan, if the plan is
-/// missing or damaged; that plan fails then, and no other. It throws SourceUnavailable if the
-/// source itself cannot be read.
+/// missing or damaged; that plan fails then, and no other. It throws InputSystemError if a file of
+/// the plan cannot be read on this host, and SourceUnavailable if the source itself cannot be read.
 class PlanSource {
  public:
   virtual ~PlanSource() = default;

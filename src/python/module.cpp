@@ -153,7 +153,7 @@ py::dict solve(const py::array& domain, const py::array& interior, double tolera
                   "iterations"_a = solution.iterations, "last_delta"_a = solution.last_delta,
                   "converged"_a = solution.converged, "error_bound"_a = solution.error_bound,
                   "mean_temp"_a = summary.mean_temp, "std_temp"_a = summary.std_temp,
-                  "pct_above_18"_a = summary.pct_above, "pct_below_15"_a = summary.pct_below);
+                  "pct_above"_a = summary.pct_above, "pct_below"_a = summary.pct_below);
 }
 
 /// The grid with its ring is a plan of its own, whose ring is no room: so the ring counts as it is.

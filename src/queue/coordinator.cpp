@@ -4,6 +4,12 @@
 #include <utility>
 
 namespace wallheat {
+namespace {
+
+// A worker whose host had system errors with this many plans in a row gets no more plans.
+constexpr int max_host_errors = 3;
+
+}  // namespace
 
 Coordinator::Coordinator(const std::vector<PlanQueue::InitialState>& plans, int workers,
                          const Options& options)
@@ -74,6 +80,7 @@ void Coordinator::on_report(int worker, WorkerReport report, double now_s) {
   report.results.clear();
   emit(Event::Kind::worker_report, worker).report =
       std::make_shared<const WorkerReport>(std::move(report));
+  exclude_if_host_is_bad(worker);
 }
 
 /// It is ready, or back.
@@ -129,8 +136,13 @@ void Coordinator::on_result(int worker, TaskResult& result) {
   mark_started(worker, result.plan);
   if (!queue_.has(result.plan)) return;
   if (result.kind == TaskResult::Kind::solved) return on_solved(worker, result);
+  if (result.kind == TaskResult::Kind::host_error) {
+    WorkerState& state = state_of(worker);
+    state.host_errors = std::max(state.host_errors, queue_.on_host_error(worker, result.plan));
+    state.last_host_error = std::exchange(result.error, {});
+  }
   const auto outcome =
-      queue_.on_failed(worker, result.plan, result.kind == TaskResult::Kind::retryable);
+      queue_.on_failed(worker, result.plan, result.kind != TaskResult::Kind::failed);
   if (outcome == PlanQueue::Outcome::duplicate) return;
   const bool is_final = outcome == PlanQueue::Outcome::failed;
   Event& event =
@@ -139,6 +151,21 @@ void Coordinator::on_result(int worker, TaskResult& result) {
   event.reason = std::move(result.error);
   event.seconds = result.seconds;
   attempts_.erase(result.plan);
+}
+
+/// Its plans are queued again. The Bye that answers the stop request, and results that come with
+/// it, are ignored.
+void Coordinator::exclude_if_host_is_bad(int worker) {
+  WorkerState& state = state_of(worker);
+  if (state.host_errors < max_host_errors || queue_.finished()) return;
+  queue_.on_worker_left(worker);
+  set_stage(state, Stage::departed);
+  if (!requested_end_) outbox.stop_requests.push_back(worker);
+  Event& event = emit(Event::Kind::worker_excluded, worker);
+  event.reason = std::to_string(state.host_errors) +
+                 " plans in a row met system errors; last: " + state.last_host_error;
+  source_outage_reason_ = event.worker->name() + ": " + event.reason;
+  record_departure(source_outage_reason_);
 }
 
 void Coordinator::on_solved(int worker, TaskResult& result) {

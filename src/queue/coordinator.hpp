@@ -20,7 +20,7 @@ enum class RunEnd {
   finished,       ///< every plan is solved or has failed
   interrupted,    ///< a stop was requested
   out_of_time,    ///< the time limit was reached, or no remaining plan fits into it
-  source_outage,  ///< a worker reported that the plans cannot be read for now
+  source_outage,  ///< no worker remains, and one could not read the plans for now
   no_workers      ///< no worker became ready, or all are lost or have left
 };
 
@@ -101,7 +101,9 @@ class Coordinator {
     Stage stage = Stage::starting;
     bool reachable = false;            ///< has sent a message since it was last given up
     bool awaiting_assignment = false;  ///< has reported since assign_plans() ran; is in awaiting_
-    double last_received_s = 0;        ///< in awake time
+    int host_errors = 0;               ///< the maximum that PlanQueue::on_host_error() returned
+    std::string last_host_error{};
+    double last_received_s = 0;  ///< in awake time
     double last_sent_s = 0;
     WorkerPointer info;
   };
@@ -130,6 +132,7 @@ class Coordinator {
   void mark_started(int worker, PlanQueue::Index plan);
   void on_result(int worker, TaskResult& result);
   void on_solved(int worker, TaskResult& result);
+  void exclude_if_host_is_bad(int worker);
   void assign(int worker, bool allow_same_worker = false);
   void check_liveness(int worker);
   void mark_lost(int worker, Stage stage, const std::string& what, double seconds);

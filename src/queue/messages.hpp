@@ -57,8 +57,9 @@ struct PlanProgress {
 struct TaskResult {
   enum class Kind : std::uint8_t {
     solved,
-    failed,    ///< permanently: a retry would fail in the same way
-    retryable  ///< a retry may succeed, most likely on another worker
+    failed,      ///< permanently: a retry would fail in the same way
+    retryable,   ///< a retry may succeed, most likely on another worker
+    host_error,  ///< retryable; a system error, so this worker's host may be bad
   };
   std::uint32_t plan = 0;  ///< queue index
   Kind kind = Kind::solved;
@@ -66,7 +67,8 @@ struct TaskResult {
   std::uint64_t result_hash = 0;  ///< equal for equal results; see hash_result()
   Bytes encoded_result{};         ///< a PlanResult, as the solver process encoded it
   GpuPlanTimes gpu_times{};
-  std::string error{};  ///< replaces `encoded_result` if the solver process died
+  /// Message of a host_error. Also replaces `encoded_result` if the solver process died.
+  std::string error{};
   static void fields(auto& visit, auto& self) {
     visit(self.plan, self.kind, self.seconds, self.result_hash, self.encoded_result, self.gpu_times,
           self.error);
@@ -215,6 +217,8 @@ struct Event {
     worker_lost,       ///< with `reason`; not ready or no message for `seconds`; its plans are
                        ///< queued again
     worker_recovered,  ///< a lost worker sent a message
+    worker_excluded,   ///< with `reason`; several plans in a row met system errors on its host; it
+                       ///< gets no more plans, and its plans are queued again
     worker_report,     ///< `report`, without its results
     stopping           ///< with `reason`; plans in progress are being aborted
   };

@@ -50,10 +50,18 @@ std::size_t PlanQueue::demand(const Worker& worker) const {
   return idle == 0 && waiting > (most - worker.slots) / 2 ? 0 : most - std::min(most, held);
 }
 
+/// Returns true if the worker may get plans again that failed there.
+bool PlanQueue::takes_back(const Worker& worker) const {
+  if (worker_count_ < 2 && !more_are_expected_) return true;
+  if (now_s_ - worker.last_failure_s <= same_worker_retry_delay_s) return false;
+  return !worker.last_host_error_s || std::ranges::none_of(workers_, [&](const Worker& other) {
+    return &other != &worker && other.slots > 0 && !other.lost;
+  });
+}
+
 void PlanQueue::assign_queued(int id, Worker& worker, std::size_t most, double time_left_s,
                               bool allow_same_worker, std::vector<Index>& chosen) {
-  const bool takes_back = allow_same_worker || (worker_count_ < 2 && !more_are_expected_) ||
-                          now_s_ - worker.last_failure_s > same_worker_retry_delay_s;
+  const bool may_take_back = allow_same_worker || takes_back(worker);
   Index next = first_at_or_after(0);
   for (int examined = 0; chosen.size() < most && examined < max_candidates && next != none;) {
     const Index plan = next;
@@ -73,7 +81,7 @@ void PlanQueue::assign_queued(int id, Worker& worker, std::size_t most, double t
       ++examined;
       continue;
     }
-    if (entry.last_failed_on == id && !takes_back) {
+    if (entry.last_failed_on == id && !may_take_back) {
       ++examined;
       continue;
     }

@@ -154,10 +154,21 @@ bool PlanQueue::on_started(int id, Index plan) {
   return index < worker->leases.size() && start(worker->leases[index]);
 }
 
+/// Forgets the worker's host errors, unless it started the plan before them.
+void PlanQueue::note_success(Worker& worker, Index plan) {
+  worker.has_solved = true;
+  const std::size_t index = worker.index_of(plan);
+  if (!worker.last_host_error_s || index == worker.leases.size()) return;
+  if (worker.leases[index].started_s < *worker.last_host_error_s) return;
+  worker.last_host_error_s.reset();
+  worker.host_errors = 0;
+}
+
 PlanQueue::Outcome PlanQueue::on_solved(int id, Index plan, double seconds) {
   if (!has(plan)) return Outcome::duplicate;
   Entry& entry = plans_[plan];
   Worker* const worker = find(id);
+  if (worker != nullptr) note_success(*worker, plan);
   release(worker, plan);
   if (worker != nullptr) {
     constexpr double weight = 0.2;
@@ -186,6 +197,15 @@ PlanQueue::Outcome PlanQueue::on_failed(int id, Index plan, bool retryable) {
   if (retryable && plans_[plan].failures < max_attempts_) return Outcome::retry;
   finish(plan, State::failed);
   return Outcome::failed;
+}
+
+int PlanQueue::on_host_error(int id, Index plan) {
+  Worker* const worker = find(id);
+  if (worker == nullptr || !has(plan)) return 0;
+  worker->last_host_error_s = static_cast<float>(now_s_);
+  const bool has_failed_before = plans_[plan].last_failed_on >= 0;
+  if (!worker->has_solved || !has_failed_before) ++worker->host_errors;
+  return worker->host_errors;
 }
 
 void PlanQueue::on_returned(int id, Index plan, bool is_suspect) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,12 @@ class PlanQueue {
   enum class Outcome { accepted, duplicate, retry, failed };
   Outcome on_solved(int worker, Index plan, double seconds);
   Outcome on_failed(int worker, Index plan, bool retryable);
+  /// Call this before on_failed() if the worker failed the plan because of a system error on its
+  /// host. Until the worker solves a plan that it started later, it gets plans back that failed
+  /// there only if no other worker remains. Returns the number of failures in a row that are
+  /// evidence against the host. A plan that has failed before in this run is not evidence, because
+  /// its file may be what cannot be read, unless the worker has not solved any plan.
+  int on_host_error(int worker, Index plan);
   /// It comes back unsolved; `is_suspect`: it was in a process that died with several plans.
   void on_returned(int worker, Index plan, bool is_suspect);
 
@@ -112,6 +119,9 @@ class PlanQueue {
   struct Worker {
     unsigned slots = 0;  ///< 0: it is not here
     bool shares_process = false, lost = false;
+    bool has_solved = false;
+    int host_errors = 0;  ///< see on_host_error()
+    std::optional<float> last_host_error_s{};
     DurationModel* model = nullptr;  ///< of its kind
     std::vector<Lease> leases;       ///< in the order in which they were given
     double mean_plan_s = 0;          ///< what its latest plans took
@@ -137,12 +147,14 @@ class PlanQueue {
   void remove_lease_holder(const Lease& lease);
   bool start(Lease& lease);
   void lease(Worker& worker, Index plan);
+  static void note_success(Worker& worker, Index plan);
   bool release(Worker* worker, Index plan);
   void finish(Index plan, State state);
   /// Makes a change that may give the plan another line.
   template <class Change>
   void change(Index plan, Change make);
   [[nodiscard]] std::size_t demand(const Worker& worker) const;
+  [[nodiscard]] bool takes_back(const Worker& worker) const;
   void assign_queued(int id, Worker& worker, std::size_t most, double time_left_s,
                      bool allow_same_worker, std::vector<Index>& chosen);
   [[nodiscard]] bool may_be_copied(Index plan) const;

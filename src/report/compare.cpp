@@ -16,6 +16,7 @@
 #include "report/file_status.hpp"
 #include "report/result_csv.hpp"
 #include "report/row_table.hpp"
+#include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -130,6 +131,17 @@ void require_whole(const ResultSet& answers) {
                   answers.name, answers.reader->damage_messages().front()));
 }
 
+void require_same_thresholds(const ResultSet& first, const ResultSet& second) {
+  const Thresholds a = first.thresholds();
+  const Thresholds b = second.thresholds();
+  if (a == b) return;
+  throw RunError(
+      fmt::format("{0} counts cells above {2} °C and below {3} °C, but {1} above {4} °C and below "
+                  "{5} °C; solve the plans of one of them again with the thresholds of the other: "
+                  "wallheat run --above {2} --below {3}",
+                  first.name, second.name, a.above, a.below, b.above, b.below));
+}
+
 /// The plans with an answer in both. Says in `found` how others are not in both alike.
 std::vector<CommonPlan> common_plans(const ResultSet& first, const ResultSet& second,
                                      Comparison& found) {
@@ -163,8 +175,8 @@ std::vector<CommonPlan> common_plans(const ResultSet& first, const ResultSet& se
 std::vector<RowColumn> compared_columns(const ResultSet& first, const ResultSet& second,
                                         Comparison& found) {
   static const std::set<std::string> of_solver{
-      "fell_back",          "error_bound",       "pct_above_18_least", "pct_above_18_most",
-      "pct_below_15_least", "pct_below_15_most", "cells_in_doubt"};
+      "fell_back",       "error_bound",     "pct_above_lower", "pct_above_upper",
+      "pct_below_lower", "pct_below_upper", "uncertain_cells"};
   static const std::set<std::string> of_iteration{"iterations", "last_delta"};
   std::set<std::string> solvers;
   if (found.has_settings)
@@ -174,7 +186,8 @@ std::vector<RowColumn> compared_columns(const ResultSet& first, const ResultSet&
   std::erase_if(columns, [&](const RowColumn& column) {
     const std::string& name = column.head.key;
     if (column.is_text || !column.is_deterministic) return true;
-    if (!found.has_settings) return reference_csv_header.find(name) == std::string_view::npos;
+    if (!found.has_settings)
+      return std::ranges::count(printed_columns, name, &PrintedColumn::name) == 0;
     if (solvers.size() == 1) return false;
     if (!of_solver.contains(name) && !(solvers.contains("steady") && of_iteration.contains(name)))
       return false;
@@ -186,9 +199,14 @@ std::vector<RowColumn> compared_columns(const ResultSet& first, const ResultSet&
 
 }  // namespace
 
+Thresholds ResultSet::thresholds() const {
+  return reader == nullptr ? listed_thresholds : recorded_thresholds(name, reader->settings());
+}
+
 ResultSet read_reference_csv(const std::string& file) {
-  ResultSet answers{file, {}, nullptr};
-  for (const CsvResult& printed : read_result_csv(file)) {
+  const ResultCsv csv = read_result_csv(file);
+  ResultSet answers{file, {}, nullptr, csv.thresholds};
+  for (const CsvResult& printed : csv.plans) {
     PlanResult& row = answers.listed.emplace_back();
     row.id = printed.id;
     row.status = PlanStatus::converged;  // or another answer: a CSV does not tell
@@ -216,6 +234,7 @@ std::size_t Comparison::count(Kind kind) const {
 Comparison compare(const ResultSet& first, const ResultSet& second) {
   require_whole(first);
   require_whole(second);
+  require_same_thresholds(first, second);
   Comparison found;
   found.first = first.name;
   found.second = second.name;

@@ -19,8 +19,11 @@ struct ResultSet {
   std::string name;
   std::vector<PlanResult> listed;        ///< of a CSV
   const ResultReader* reader = nullptr;  ///< null for a CSV, which has statistics only
+  Thresholds listed_thresholds = {};     ///< of a CSV
 
   [[nodiscard]] std::size_t count() const { return reader ? reader->count() : listed.size(); }
+  /// Throws RunError as recorded_thresholds.
+  [[nodiscard]] Thresholds thresholds() const;
   [[nodiscard]] PlanResult row(std::size_t i) const { return reader ? reader->row(i) : listed[i]; }
 };
 /// Throws RunError as read_result_csv, and if a plan has not all numbers.
@@ -63,7 +66,8 @@ struct Comparison {
   [[nodiscard]] bool equal() const;
   [[nodiscard]] std::size_t count(Kind kind) const;
 };
-/// Reads fields on all cores. Throws RunError if a file is damaged.
+/// Reads fields on all cores. Throws RunError if a file is damaged, or if the two have different
+/// thresholds.
 [[nodiscard]] Comparison compare(const ResultSet& first, const ResultSet& second);
 
 /// How fast a program solves plans.

@@ -35,6 +35,9 @@ void read_status_file(ShardFileStatus& part) {
   // These texts sort as the times they name. A session is in the file from its first result on.
   if (part.run && (vanished || part.run->started_utc < text_in(part.session, "started_utc", "")))
     part.run.reset();
+  if (!part.run) return;
+  part.run_started_utc = part.run->started_utc;
+  part.run_exit_status = part.run->exit_status;
 }
 
 /// Which rows are to be solved in this file; the others are in other files.
@@ -52,8 +55,8 @@ Shard shard_of(const fs::path& file, const Attributes& session) {
 RunState state_of(bool closed_well, const ShardFileStatus& part) {
   using enum LockHolder::State;
   const LockHolder::State lock_state = part.writer.life;
-  if (lock_state == held || (lock_state == unknown && part.run && part.age_s < max_status_age_s))
-    return RunState::being_written;
+  const bool is_fresh = part.run && part.run_exit_status < 0 && part.age_s < max_status_age_s;
+  if (lock_state == held || (lock_state == unknown && is_fresh)) return RunState::being_written;
   if (closed_well) return RunState::closed;
   return lock_state == unknown ? RunState::unknown : RunState::killed;
 }
@@ -142,7 +145,9 @@ std::optional<Shard> shard_in(const std::string& name, const fs::path& whole) {
   if (number < 1 || number > count) return std::nullopt;
   const Shard shard{number, count};
   const std::string part = shard_path(whole, shard).filename().string();
-  const bool is_of_it = name == part || name.starts_with(part + '.');
+  // The status file may remain although the shard file was removed.
+  const bool is_status = name == status_file(shard_path(whole, shard)).filename().string();
+  const bool is_of_it = name == part || (name.starts_with(part + '.') && !is_status);
   return is_of_it ? std::optional(shard) : std::nullopt;
 }
 
@@ -180,12 +185,14 @@ int ShardFileStatus::exit_status() const {
 
 int ShardFileStatus::session_exit_status() const {
   if (writer.life == LockHolder::State::held) return exit_incomplete;
-  if (state != RunState::closed) return session_plans > 0 ? exit_incomplete : exit_failed;
-  const auto recorded = parse_number<int>(text_in(session, "exit_status"));
-  if (!recorded) return exit_status();  // as of a merged file
-  const int status = *recorded;
-  const bool all_done = status == exit_done || status == exit_some_plans_failed;
-  return all_done && !is_whole ? exit_incomplete : status;
+  if (run_exit_status >= 0) {
+    const bool all_done = run_exit_status == exit_done || run_exit_status == exit_some_plans_failed;
+    return all_done && exit_status() == exit_incomplete ? exit_incomplete : run_exit_status;
+  }
+  // A later run than the last session has solved nothing.
+  const bool is_of_session =
+      run_started_utc.empty() || run_started_utc == text_in(session, "started_utc", "");
+  return is_of_session && session_plans > 0 ? exit_incomplete : exit_failed;
 }
 
 std::string ShardFileStatus::session_text() const {

@@ -53,6 +53,8 @@ struct ShardFileStatus {
   std::optional<RunStatus> run;  ///< as the status file says; nothing once the run has ended
   double age_s = 0;              ///< of the status file
   std::string note;              ///< why the status file cannot be read
+  std::string run_started_utc;   ///< start of the last run; empty if the status file is missing
+  int run_exit_status = -1;      ///< exit status that the last run recorded; negative: none
   Shard shard;
   std::size_t header = 0;  ///< plans of all shards; 0 before the file is there
   std::string solver;      ///< name and version; empty if the file does not say
@@ -69,9 +71,10 @@ struct ShardFileStatus {
   /// How much longer than its status says a run has been at something: a dead one stands still.
   [[nodiscard]] double status_age_if_running_s() const { return is_running() ? age_s : 0; }
   [[nodiscard]] int exit_status() const;
-  /// How the last session ended, as an ExitStatus. One that was left open ended with 1 if it had
-  /// solved nothing. It still runs only if a process is seen to hold the lock: a fresh status is no
-  /// sign of that.
+  /// Exit status of the last run:
+  ///   - the status that it recorded, but 75 in place of 0 or 3 if plans or journals remain;
+  ///   - 75 if it has recorded none, and has solved plans or holds the lock;
+  ///   - otherwise 1, so that a job is not requeued indefinitely.
   [[nodiscard]] int session_exit_status() const;
   /// Names the last session, and says what came of it.
   [[nodiscard]] std::string session_text() const;
@@ -91,8 +94,8 @@ struct FileStatus {
   [[nodiscard]] std::string_view state_word() const;
 };
 
-/// A run replaces its status every two seconds; a file server may show an old one for a while.
-inline constexpr double max_status_age_s = 30;
+/// Maximum age of the status of a run that counts as running, in s.
+inline constexpr double max_status_age_s = max_activity_age_s;
 
 /// Looks at files without changing anything: at a single file, or at the parts of an array that are
 /// named. If a single file is not there yet, it looks at the parts beside it that belong into it.

@@ -74,7 +74,7 @@ struct Formula::Statement {
 void Formula::Statement::refuse_if_column_was_meant(const std::string& quoted) const {
   const bool is_column = std::ranges::find(names, in_lower_case(quoted)) != names.end();
   if (is_column || quoted.find('_') == std::string::npos) return;
-  if (const std::string hint = did_you_mean(quoted, names); !hint.empty())
+  if (const std::string hint = column_hint(quoted, names); !hint.empty())
     refuse(fmt::format("\"{0}\" is no column, and the text is '{0}'{1}", quoted, hint));
 }
 
@@ -140,7 +140,7 @@ std::string Formula::Statement::reason(std::size_t end) const {
   constexpr std::string_view unknown_name = "no such column: ";
   if (!reason.starts_with(unknown_name)) return reason;
   const std::string word = reason.substr(unknown_name.size());
-  const std::string hint = did_you_mean(word, names);
+  const std::string hint = column_hint(word, names);
   return reason + (hint.empty() ? fmt::format("; a text stands in quotes: '{}'", word) : hint);
 }
 

@@ -13,7 +13,6 @@
 #include "core/threads.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
-#include "report/file_status.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -136,14 +135,6 @@ Shares shares_of(const PlanResult& row, const Grid<double>& field, const PlanSou
 
 }  // namespace
 
-Thresholds recorded_thresholds(const ResultReader& reader) {
-  const auto recorded = [&](const char* name, double fallback) {
-    return parse_number<double>(text_in(reader.settings(), name)).value_or(fallback);
-  };
-  const Thresholds defaults;
-  return {recorded("above", defaults.above), recorded("below", defaults.below)};
-}
-
 Rows recount_cells(const ResultReader& reader, const PlanSource& plans,
                    const Thresholds& thresholds) {
   std::vector<Shares> shares(reader.count());
@@ -167,9 +158,9 @@ Rows recount_cells(const ResultReader& reader, const PlanSource& plans,
       const Shares& counted = shares[i++];
       row.statistics.pct_above = counted.pct_above;
       row.statistics.pct_below = counted.pct_below;
-      row.cells_in_doubt = counted.uncertain;
-      for (double* const share : {&row.pct_above_18_least, &row.pct_above_18_most,
-                                  &row.pct_below_15_least, &row.pct_below_15_most})
+      row.uncertain_cells = counted.uncertain;
+      for (double* const share :
+           {&row.pct_above_lower, &row.pct_above_upper, &row.pct_below_lower, &row.pct_below_upper})
         *share = std::nan("");
       take(row);
     });

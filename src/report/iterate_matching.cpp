@@ -36,7 +36,7 @@ struct Iterate {
   std::int64_t sweeps = 0;  ///< 0: the steady state
   Statistics statistics{};
   double error = 0;           ///< °C: how far the program's mean and deviation may be from these
-  double doubtful_cells = 0;  ///< so near 15 or 18 °C that the program may count them otherwise
+  double doubtful_cells = 0;  ///< near a threshold, so that the program may count them otherwise
   double pct_a_cell = 1;
 };
 
@@ -356,7 +356,13 @@ std::string verdict_on_plan(const PlanMatch& named, const CandidateSummary& cand
 }  // namespace
 
 Report identify_iterates(const std::string& file, const PlanSource& source) {
-  const std::vector<PlanMatch> all = name_all(read_result_csv(file), source);
+  const ResultCsv csv = read_result_csv(file);
+  if (csv.thresholds != Thresholds())
+    throw RunError(fmt::format(
+        "{} counts cells above {} °C and below {} °C, but the programs that are known here above "
+        "{} °C and below {} °C; remove its columns of shares",
+        file, csv.thresholds.above, csv.thresholds.below, Thresholds().above, Thresholds().below));
+  const std::vector<PlanMatch> all = name_all(csv.plans, source);
   const CandidateSummary candidates = candidates_of(all);
   Report report{file};
   report.add_note(verdict_text(candidates, all.size()));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -37,6 +38,17 @@ RowColumn column_named(const char* name, auto of, const PlanResult& any_row) {
 double percent_of(std::uint32_t cells, const RoomResult& room) {
   return 100 * static_cast<double>(cells) / static_cast<double>(room.cells);
 }
+
+/// Old and new names of columns that were renamed before the first release.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> renamed_columns{
+    {{"pct_above_18", "pct_above"},
+     {"pct_below_15", "pct_below"},
+     {"pct_above_18_least", "pct_above_lower"},
+     {"pct_above_18_most", "pct_above_upper"},
+     {"pct_below_15_least", "pct_below_lower"},
+     {"pct_below_15_most", "pct_below_upper"},
+     {"cells_in_doubt", "uncertain_cells"},
+     {"store_s", "store_wait_s"}}};
 
 void take_rooms(PlanResult plan, const std::vector<RoomResult>& rooms, const RowCallback& take) {
   for (const RoomResult& room : rooms) {
@@ -139,11 +151,18 @@ std::vector<RowColumn> parse_columns(const std::string& option, const std::strin
     const auto found = std::ranges::find(known, name);
     if (found == known.end()) {
       known.insert(known.begin(), "all");
-      throw_invalid_value(option, name, known);
+      throw_invalid_value(option, name, known, column_hint(name, known));
     }
     columns.push_back(all[static_cast<std::size_t>(found - known.begin())]);
   }
   return columns;
+}
+
+std::string column_hint(const std::string& unknown, const std::vector<std::string>& names) {
+  for (const auto& [old_name, new_name] : renamed_columns)
+    if (unknown == old_name && std::ranges::count(names, new_name) > 0)
+      return fmt::format("; did you mean '{}'?", new_name);
+  return did_you_mean(unknown, names);
 }
 
 double pct_below(const RoomResult& room) { return percent_of(room.cells_below, room); }
@@ -192,11 +211,8 @@ Table table_of(std::string key, Rows rows, std::vector<RowColumn> columns) {
   return table;
 }
 
-const std::string_view reference_csv_header =
-    "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n";
-
-void write_reference_csv(std::ostream& out, const Rows& rows) {
-  out << reference_csv_header;
+void write_reference_csv(std::ostream& out, const Rows& rows, const Thresholds& thresholds) {
+  out << reference_csv_header(thresholds);
   rows([&](const PlanResult& row) {
     if (!is_solved(row.status)) return;
     out << row.id;

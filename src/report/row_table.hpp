@@ -58,6 +58,11 @@ struct RowColumn {
                                                    const std::string& names,
                                                    const std::vector<RowColumn>& all);
 
+/// Returns "; did you mean 'pct_above'?" for the old name of a renamed column, or for a word that
+/// looks like one of `names`. Returns an empty string otherwise.
+[[nodiscard]] std::string column_hint(const std::string& unknown,
+                                      const std::vector<std::string>& names);
+
 /// % of a room's cells that are below the threshold.
 [[nodiscard]] double pct_below(const RoomResult& room);
 
@@ -71,12 +76,11 @@ struct RowColumn {
 /// One row after the other, however many there are.
 [[nodiscard]] Table table_of(std::string key, Rows rows, std::vector<RowColumn> columns);
 
-/// The published program's CSV, byte for byte; plans without an answer are left out.
-void write_reference_csv(std::ostream& out, const Rows& rows);
-/// Its first line.
-extern const std::string_view reference_csv_header;
+/// Writes the published program's CSV, byte for byte if the thresholds are its own. Leaves out
+/// plans without an answer.
+void write_reference_csv(std::ostream& out, const Rows& rows, const Thresholds& thresholds);
 
-/// A formula of SQL over the columns of a row, as "pct_below_15 > 50 and status = 'converged'".
+/// A formula of SQL over the columns of a row, as "pct_below > 50 and status = 'converged'".
 /// SQLite computes it with the values of each row bound to one statement: numbers as doubles, NaN
 /// as NULL. Copies share the statement, so that one thread uses them.
 class Formula {

@@ -164,7 +164,7 @@ void Summary::count_answer(const PlanResult& row) {
   if (row.error_estimate > largest_error_estimate) largest_error_estimate = row.error_estimate;
   far_from_steady += is_far_from_steady(row) ? 1U : 0U;
   fell_back += row.fell_back != 0 ? 1U : 0U;
-  uncertain_cells += row.cells_in_doubt;
+  uncertain_cells += row.uncertain_cells;
 }
 
 /// The coldest ones are of at least a thousandth of their plan's interior: the mask of a plan may
@@ -262,7 +262,7 @@ void add_solver(const Summary& summary, const Thresholds& thresholds, Report& re
       {.unit = pluralize(summary.far_from_steady, "plan")}, std::string(", ") + far_from_steady);
   add("fell_back", "fell back to jacobi", summary.fell_back,
       {.unit = pluralize(summary.fell_back, "plan")});
-  add("cells_in_doubt", "cells in doubt", summary.uncertain_cells, {},
+  add("uncertain_cells", "uncertain cells", summary.uncertain_cells, {},
       fmt::format(", near {} or {} °C", thresholds.below, thresholds.above));
 }
 

@@ -195,18 +195,16 @@ void add_predictions(const SummaryInput& of, Report& page) {
 }
 
 void add_plan_table(const SummaryInput& of, Report& page) {
-  Table& table = page.add(table_of(
-      "plans", of.rows,
-      parse_columns("columns",
-                    "id,status,mean_temp,std_temp,pct_below_15,pct_above_18,iterations,seconds",
-                    all_columns())));
+  Table& table = page.add(
+      table_of("plans", of.rows,
+               parse_columns("columns",
+                             "id,status,mean_temp,std_temp,pct_below,pct_above,iterations,seconds",
+                             all_columns())));
   table.name = "plans";
   for (Table::Column& column : table.columns) {
     column.style.digits = 5;
-    if (column.key == "pct_below_15")
-      column.name = fmt::format("% below {} °C", of.thresholds.below);
-    if (column.key == "pct_above_18")
-      column.name = fmt::format("% above {} °C", of.thresholds.above);
+    if (column.key == "pct_below") column.name = fmt::format("% below {} °C", of.thresholds.below);
+    if (column.key == "pct_above") column.name = fmt::format("% above {} °C", of.thresholds.above);
   }
   page.add_note(fmt::format("wallheat list {} prints all of them.", of.file));
 }

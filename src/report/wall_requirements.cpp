@@ -134,8 +134,8 @@ Value known(double temperature) {
 
 /// What these rooms need, as the last cells of a row; nothing if there is no room.
 const std::array<Table::Column, 4> needed_columns{
-    {json_only_column("verdict"), json_only_column("temperature"), json_only_column("least"),
-     json_only_column("most")}};
+    {json_only_column("verdict"), json_only_column("temperature"), json_only_column("lower"),
+     json_only_column("upper")}};
 Table::Row needed_cells(const std::vector<RoomRequirement>& rooms,
                         const WallTemperatureQuery& question) {
   if (rooms.empty()) return Table::Row(needed_columns.size());
@@ -176,7 +176,7 @@ void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& repo
                          answer_text(needed_for_share(all.rooms, question.room_share), all));
   const Table::Row cells = needed_cells(all.rooms, question);
   std::size_t cell = 0;
-  for (const char* key : {"verdict", "needed", "needed_least", "needed_most"})
+  for (const char* key : {"verdict", "needed", "needed_lower", "needed_upper"})
     report.add_json_fact(key, cells.at(cell++));
 }
 
@@ -230,8 +230,8 @@ Table table_of_rooms(bool is_one, const NeedOfAll& all) {
   }
   add({"needed", "needs", {ValueFormat::decimals, 3, "°C"}});
   add({"uncertainty", "±", {ValueFormat::digits, 1, "°C"}});
-  add(json_only_column("least"));
-  add(json_only_column("most"));
+  add(json_only_column("lower"));
+  add(json_only_column("upper"));
   add(json_only_column("verdict"));
   constexpr std::size_t max_rooms = 10;
   if (!is_one) table.max_text_rows = std::min(max_rooms, all.reachable.size());

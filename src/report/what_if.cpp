@@ -74,7 +74,7 @@ void add_bounded_columns(const std::string& key, const std::string& name, const 
                          Table& table) {
   table.columns.insert(table.columns.end(),
                        {text_only_column(name, style), json_only_column(key),
-                        json_only_column(key + "_least"), json_only_column(key + "_most")});
+                        json_only_column(key + "_lower"), json_only_column(key + "_upper")});
 }
 /// Their cells: people see 1204, or "1203 to 1205" if not all is proven.
 void add_bounded_cells(const Value& value, const Value& min, const Value& max, Table::Row& row) {

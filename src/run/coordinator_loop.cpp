@@ -27,15 +27,16 @@ constexpr std::size_t max_pending_bytes = std::size_t{256} << 20;
 // A process that was stopped must not take its own sleep for the silence of others.
 constexpr double max_tick_s = 0.25;
 
-/// What happened and is not stored yet, and the thread that stores.
-class StoreThread {
+/// The events that are not stored yet. A background thread stores them.
+class EventStore {
  public:
-  explicit StoreThread(const CoordinationContext& context) : context_(context) {}
-  ~StoreThread() {
+  EventStore(const CoordinationContext& context, BackgroundThread& thread)
+      : context_(context), thread_(thread) {}
+  ~EventStore() {
     if (work_.valid()) work_.wait();
   }
-  StoreThread(const StoreThread&) = delete;
-  StoreThread& operator=(const StoreThread&) = delete;
+  EventStore(const EventStore&) = delete;
+  EventStore& operator=(const EventStore&) = delete;
 
   void add(std::vector<Event> events) {
     for (Event& event : events) {
@@ -48,8 +49,7 @@ class StoreThread {
   void begin(double seconds_left) {
     at_work_ = std::exchange(waiting_, {});
     bytes_ = 0;
-    work_ = std::async(std::launch::async,
-                       [this, seconds_left] { context_.store(at_work_, seconds_left); });
+    work_ = thread_.submit([this, seconds_left] { context_.store(at_work_, seconds_left); });
   }
   /// Throws what storing threw.
   [[nodiscard]] bool is_free() {
@@ -58,7 +58,7 @@ class StoreThread {
     work_.get();
     return true;
   }
-  /// Stores all there is, in the calling thread.
+  /// Stores all remaining events. Call this in the background thread.
   void finish() {
     if (work_.valid()) work_.get();
     context_.store(waiting_, 0);
@@ -66,6 +66,7 @@ class StoreThread {
 
  private:
   const CoordinationContext& context_;
+  BackgroundThread& thread_;
   std::vector<Event> waiting_;
   std::size_t bytes_ = 0;  // of waiting_
   std::vector<Event> at_work_;
@@ -74,11 +75,12 @@ class StoreThread {
 
 class CoordinatorLoop {
  public:
-  CoordinatorLoop(Link& link, CoordinationContext context)
+  CoordinatorLoop(Link& link, BackgroundThread& thread, CoordinationContext context)
       : link_(link),
+        thread_(thread),
         context_(std::move(context)),
         coordinator_(std::exchange(context_.plans, {}), link.size() - 1, context_.options),
-        storing_(context_) {}
+        storing_(context_, thread) {}
 
   RunEnd run() {
     for (int rank = 1; rank < link_.size(); ++rank) send(rank, context_.setup);
@@ -172,17 +174,19 @@ class CoordinatorLoop {
   /// Waits until all is stored and told, while the workers are told that rank 0 lives.
   void finish_storing() {
     flush_outbox();
-    run_with_heartbeats(link_, context_.options.heartbeat_interval_s, [&] { storing_.finish(); });
+    run_with_heartbeats(link_, thread_, context_.options.heartbeat_interval_s,
+                        [&] { storing_.finish(); });
   }
 
   Link& link_;
+  BackgroundThread& thread_;
   CoordinationContext context_;
   Coordinator coordinator_;
   double last_check_s_ = 0;
   double next_store_s_ = 0;
   double next_prediction_s_ = 0;
   double left_s_ = std::numeric_limits<double>::quiet_NaN();
-  StoreThread storing_;  // last: it is waited for before anything it uses is gone
+  EventStore storing_;  // last: it is waited for before anything it uses is gone
 };
 
 /// Also asked of what a rank of another version says.
@@ -196,11 +200,18 @@ bool is_bye(const Bytes& message) {
 
 }  // namespace
 
-void run_with_heartbeats(Link& link, double heartbeat_interval_s, std::function<void()> work) {
+void run_with_heartbeats(Link& link, BackgroundThread& thread, double heartbeat_interval_s,
+                         std::function<void()> work) {
   const Bytes sign = encode(ToWorker(Assignment{}));
   const auto interval = std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::min(heartbeat_interval_s, 1.0)));
-  std::future<void> done = std::async(std::launch::async, std::move(work));
+  std::future<void> done = thread.submit(std::move(work));
+  struct WaitAtExit {  // also after an exception of the link: `work` uses objects of the caller
+    std::future<void>& done;
+    ~WaitAtExit() {
+      if (done.valid()) done.wait();
+    }
+  } wait_at_exit{done};
   for (auto next = Clock::now(); done.wait_for(poll_interval) != std::future_status::ready;) {
     link.flush(0ms);
     if (Clock::now() < next) continue;
@@ -210,8 +221,8 @@ void run_with_heartbeats(Link& link, double heartbeat_interval_s, std::function<
   done.get();
 }
 
-RunEnd coordinate(Link& link, CoordinationContext context) {
-  return CoordinatorLoop(link, std::move(context)).run();
+RunEnd coordinate(Link& link, BackgroundThread& thread, CoordinationContext context) {
+  return CoordinatorLoop(link, thread, std::move(context)).run();
 }
 
 std::vector<int> shut_down_workers(Link& link, std::chrono::milliseconds timeout) {

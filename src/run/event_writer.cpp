@@ -64,7 +64,7 @@ PlanResult EventWriter::make_row(Event& event, double now_s) const {
   result.failures = event.failures;
   result.predicted_s = event.predicted_s;
   result.started_s = event.time_s - result.seconds;
-  result.phases.store_s = static_cast<float>(now_s - event.time_s);
+  result.phases.store_wait_s = static_cast<float>(now_s - event.time_s);
   return result;
 }
 

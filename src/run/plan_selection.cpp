@@ -30,6 +30,8 @@ bool has_plan(const PlanSource& source, const std::string& id) {
   try {
     (void)source.stamp(id);
     return true;
+  } catch (const InputSystemError&) {
+    return true;  // the file exists
   } catch (const InputError&) {
     return false;
   }
@@ -115,6 +117,11 @@ void check_input_change(const PlanSource& source, const PlanResult& row, InputCh
     if (source.stamp(row.id) == row.input_stamp) return;
     if (plan_hash(source.load(row.id)) != row.input_hash)
       changes.push_back({row.index, row.id, "other content"});
+  } catch (const InputSystemError& error) {  // independent of the content
+    throw RunError(
+        fmt::format("cannot check whether plan {} has changed: {}; fix this and resume, "
+                    "or resume on another host",
+                    row.id, error.what()));
   } catch (const InputError& error) {
     changes.push_back({row.index, row.id, error.what()});
   }

@@ -51,6 +51,7 @@ struct ChangedInput {
 using InputChanges = std::vector<ChangedInput>;
 
 /// Adds what became of one row's input. The plan is read and hashed only if its stamp is another.
+/// Throws RunError if a system error prevents the check.
 void check_input_change(const PlanSource& source, const PlanResult& row, InputChanges& changes);
 /// "2 plans that are already solved have changed in plans since: 7 (other content); ..."; empty if
 /// there are none.

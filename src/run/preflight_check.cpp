@@ -75,6 +75,7 @@ class PreflightCheck : Preparation {
 
   void check_results() {
     const bool is_there = std::filesystem::exists(options.out);
+    require_own_status(status_file(options.out));
     collect_pending([&](const RowCallback& take) {
       for (const std::string& damage :
            ResultStore::dry_run(options.out, store_plan(), open_mode(), take))
@@ -109,6 +110,7 @@ class PreflightCheck : Preparation {
   }
 
   void check_plans() {
+    found_.plan_count = tally.total;
     std::size_t sources = 0;
     std::vector<std::string> unreadable;
     GridShape least{SIZE_MAX, 1};

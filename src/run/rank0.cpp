@@ -12,6 +12,7 @@
 
 #include "core/program.hpp"
 #include "core/text.hpp"
+#include "io/result_file_names.hpp"
 #include "node/local_machine.hpp"
 #include "run/batch_job.hpp"
 #include "run/event_writer.hpp"
@@ -19,6 +20,7 @@
 #include "run/preparation.hpp"
 #include "run/run.hpp"
 #include "run/work_estimator.hpp"
+#include "store/result_path.hpp"
 #include "store/result_store.hpp"
 #include "view/run_monitor.hpp"
 #include "view/run_status.hpp"
@@ -50,6 +52,9 @@ RunStatus first_status() {
   status.host = host_name();
   return status;
 }
+
+/// Attribute `end` of a session after which no plan was pending.
+constexpr const char* end_finished = "finished";
 
 using Clock = std::chrono::steady_clock;
 
@@ -94,17 +99,22 @@ class Rank0 {
     // This comes first, as what follows may take long: nobody else is to write the file or its
     // status.
     ResultClaim claim(options.out, preparation_.open_mode(), stop_requested);
+    require_own_status(status_file(options.out));
+    remove_temporary_files(status_file(options.out));  // of a run that was killed
     live_status_.publish_periodically(status_);
     try {
-      prepare(surroundings, std::move(claim));
+      prepare(surroundings, claim);
+    } catch (const UsageError&) {
+      record_failed_start(exit_usage);
+      throw;
     } catch (...) {
-      remove_status();
+      record_failed_start(exit_failed);
       throw;
     }
   }
 
   /// Hands out the plans and stores what comes back.
-  void solve(Link& link, const Timeouts& timeouts) {
+  void solve(Link& link, BackgroundThread& thread, const Timeouts& timeouts) {
     if (plans().empty()) return;
     const EventWriter rows{*store_, preparation_.ids.ids, plans(),
                            options_.solve.solver.solver_text(),
@@ -134,10 +144,10 @@ class Rank0 {
       monitor_->tick(seconds_left);
     };
     context.interrupted = [this] { return stop_requested() || too_many_failures_; };
-    end_ = coordinate(link, std::move(context));
+    end_ = coordinate(link, thread, std::move(context));
   }
 
-  /// Closes the file and reports. Returns an ExitStatus.
+  /// Closes the file, reports, and records the exit status. Returns it.
   int close() {
     live_status_.publish_periodically(
         monitor_->status("closing", std::numeric_limits<double>::quiet_NaN()));
@@ -145,20 +155,28 @@ class Rank0 {
     const bool interrupted = end_ != RunEnd::finished;
     monitor_->finish(interrupted ? "run_stopped" : "run_finished");
     const std::string failure = failure_reason();
-    const int status = exit_status(failure);
-    const auto closed =
-        store_->close(session_end(status), !interrupted, [this] { return must_stop_compaction(); });
-    remove_status();
-    for (const std::string& message : closed.messages) logger_.warn("{}", message);
+    closed_ = store_->close(session_end(), !interrupted, [this] { return must_stop_compaction(); });
+    for (const std::string& message : closed_.messages) logger_.warn("{}", message);
     log_summary(*monitor_, options_, logger_);
     if (!failure.empty()) throw RunError(failure);
-    if (closed.stopped)
-      logger_.warn("stopped before {0} was made whole: all results are safe in {0}.wal*",
-                   options_.out.string());
-    const bool is_left = interrupted || closed.stopped || closed.lost > 0;
+    if (closed_.stopped) on_compaction_stopped();
+    const bool is_left = interrupted || closed_.stopped || closed_.lost > 0;
     logger_.log(is_left ? LogLevel::warn : LogLevel::info, "{}",
                 next_step_text(monitor_->progress().tally(), options_, is_left));
-    return is_left ? exit_incomplete : status;
+    const int status = is_left ? exit_incomplete : final_exit_status();
+    record_exit_status(status);
+    return status;
+  }
+
+  /// Writes the exit status of the run to the status file, and stops updating it. Call this while
+  /// the lock of the result file is held: the status file belongs to the run that holds it.
+  void record_exit_status(int status) {
+    RunStatus last =
+        monitor_ ? monitor_->status("ended", std::numeric_limits<double>::quiet_NaN()) : status_;
+    last.state = "ended";
+    last.exit_status = status;
+    live_status_.write(std::move(last));
+    live_status_.stop_publishing();
   }
 
  private:
@@ -178,10 +196,8 @@ class Rank0 {
         [this](std::uint32_t plan) { return id_of(plan); }, options_);
   }
 
-  /// If the file is made whole.
-  [[nodiscard]] int exit_status(const std::string& failure) const {
-    if (!failure.empty()) return exit_failed;
-    if (end_ != RunEnd::finished) return exit_incomplete;
+  /// ExitStatus of a run without pending plans, whose file is compacted.
+  [[nodiscard]] int final_exit_status() const {
     const RunTally& tally = monitor_->progress().tally();
     return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
   }
@@ -191,16 +207,31 @@ class Rank0 {
     return stop_requested() || (options_.deadline && seconds_until(*options_.deadline) < 0);
   }
 
-  void remove_status() {
-    live_status_.stop_publishing();
-    try {
-      remove_run_status(status_file(options_.out));
-    } catch (const RunError& error) {
-      logger_.warn("{}", error.what());  // no result is touched by that
-    }
+  /// Throws RunError if the previous session could not compact the file either, or if there was
+  /// nothing else to do: a job that is requeued after status 75 would be requeued indefinitely.
+  void on_compaction_stopped() const {
+    const std::string file = options_.out.string();
+    if (awaited_compaction_ || plans().empty())
+      throw RunError(
+          fmt::format("{0}: compaction made no progress in two consecutive sessions; all results "
+                      "are safe in {0}.wal*; {1}, or run 'wallheat repair {0}'",
+                      file, more_time_hint));
+    logger_.warn("{0}: compaction was stopped; all results are safe in {0}.wal*", file);
   }
 
-  void prepare(const RunEnvironment& surroundings, ResultClaim claim) {
+  /// Records the exit status, unless `out` is a file of the user, next to which nothing may remain.
+  void record_failed_start(int status) {
+    try {
+      require_own_results(options_.out);
+    } catch (const RunError&) {
+      live_status_.stop_publishing();
+      remove_run_status(status_file(options_.out));
+      return;
+    }
+    record_exit_status(status);
+  }
+
+  void prepare(const RunEnvironment& surroundings, ResultClaim& claim) {
     preparation_.find_plans();
     if (!preparation_.ids.origin_note.empty()) logger_.info("{}", preparation_.ids.origin_note);
     preparation_.check_walls();
@@ -223,6 +254,10 @@ class Rank0 {
 
   void open_store(ResultClaim claim, const Attributes& session) {
     store_.emplace(std::move(claim), preparation_.store_plan(), session);
+    const Attributes previous = store_->journaled_session();
+    const auto end_of_previous = previous.find("end");
+    awaited_compaction_ =
+        end_of_previous != previous.end() && end_of_previous->second == end_finished;
     for (const std::string& message : store_->damage()) logger_.warn("{}", message);
   }
 
@@ -265,11 +300,10 @@ class Rank0 {
     too_many_failures_ = true;
   }
 
-  [[nodiscard]] Attributes session_end(int status) const {
+  [[nodiscard]] Attributes session_end() const {
     Attributes end = monitor_->progress().session_attributes(peak_memory());
     end["ended_utc"] = utc_now();
-    end["end"] = end_ == RunEnd::finished ? "finished" : "stopped early";
-    end["exit_status"] = std::to_string(status);
+    end["end"] = end_ == RunEnd::finished ? end_finished : "stopped early";
     return end;
   }
 
@@ -279,19 +313,22 @@ class Rank0 {
   LiveStatus live_status_;
   Preparation preparation_;
   std::optional<ResultStore> store_;
+  ResultStore::CloseReport closed_;  // holds the lock
   std::vector<PlanProbe> samples_;
   std::optional<RunMonitor> monitor_;
   std::optional<WorkEstimator> estimates_;
   RunEnd end_ = RunEnd::finished;
+  bool awaited_compaction_ = false;  // since the previous session, which was finished
   std::atomic<bool> too_many_failures_ = false;
 };
 
 }  // namespace
 
-int run_rank0(Link& link, const RunOptions& options, const RunEnvironment& surroundings,
-              Log& logger) {
+int run_rank0(Link& link, BackgroundThread& thread, const RunOptions& options,
+              const RunEnvironment& surroundings, Log& logger) {
   const auto in_background = [&](std::function<void()> work) {
-    run_with_heartbeats(link, surroundings.timeouts.heartbeat_interval_s(), std::move(work));
+    run_with_heartbeats(link, thread, surroundings.timeouts.heartbeat_interval_s(),
+                        std::move(work));
   };
   std::optional<Rank0> rank0;
   try {
@@ -300,9 +337,14 @@ int run_rank0(Link& link, const RunOptions& options, const RunEnvironment& surro
     throw RunError(
         fmt::format("the run was asked to stop before any plan could start; {}", more_time_hint));
   }
-  rank0->solve(link, surroundings.timeouts);
   int status = exit_failed;
-  in_background([&] { status = rank0->close(); });
+  try {
+    rank0->solve(link, thread, surroundings.timeouts);
+    in_background([&] { status = rank0->close(); });
+  } catch (...) {
+    in_background([&] { rank0->record_exit_status(exit_failed); });
+    throw;
+  }
   return status;
 }
 

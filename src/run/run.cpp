@@ -14,6 +14,7 @@
 
 #include "core/codec.hpp"
 #include "core/program.hpp"
+#include "core/system_limits.hpp"
 #include "core/text.hpp"
 #include "io/child_process.hpp"
 #include "io/standard_streams.hpp"
@@ -62,17 +63,19 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
                                   const RunEnvironment& surroundings) {
   RunOutcome outcome;
   std::optional<Console> console;
+  std::optional<BackgroundThread> thread;  // all that the run needs later for files
   try {
+    thread.emplace();
     console.emplace(options.log_level, surroundings.ranks > 1 ? "rank 0 " + host_name() : "");
-    outcome.status = run_rank0(link, options, surroundings, *console);
+    outcome.status = run_rank0(link, *thread, options, surroundings, *console);
   } catch (const UsageError& error) {
     outcome.error = fmt::format("{}; see 'wallheat help run'", escape_and_truncate(error.what()));
     outcome.status = exit_usage;
   } catch (const std::exception& error) {
-    outcome.error = escape_and_truncate(error.what());
+    outcome.error = escape_and_truncate(exception_text(error));
   }
-  if (!options.notify.empty())
-    run_with_heartbeats(link, surroundings.timeouts.heartbeat_interval_s(),
+  if (!options.notify.empty() && thread)
+    run_with_heartbeats(link, *thread, surroundings.timeouts.heartbeat_interval_s(),
                         [&] { notify(options, outcome); });
   // If the others live on, those that do not answer are ended with mpirun.
   outcome.lost = shut_down_workers(link, std::chrono::seconds(recovery_enabled() ? 1 : 5));
@@ -145,7 +148,7 @@ int work(MpiEnvironment& mpi, const RunOptions& options, const Timeouts& timeout
     return mpi.finalize(exit_done, all_are_there);
   } catch (const std::exception& error) {
     print_error("wallheat: rank {} cannot go on: {}", mpi.rank(),
-                escape_and_truncate(error.what()));
+                escape_and_truncate(exception_text(error)));
     return mpi.finalize(exit_failed, false);
   }
 }

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/background_thread.hpp"
 #include "core/machine.hpp"
 #include "isolation/worker_loop.hpp"
 #include "plans/plan_source.hpp"
@@ -29,10 +31,11 @@ int run(const RunOptions& options);
 
 /// What can be told of a run before it starts.
 struct PreflightReport {
-  std::vector<std::pair<std::string, std::string>> facts;  ///< what about, and a sentence
-  std::vector<std::string> warnings;  ///< the run can start, but somebody should know
-  std::vector<std::string> problems;  ///< each would stop the run
-  std::string done;                   ///< a sentence if no plan is left to solve; else empty
+  std::vector<std::pair<std::string, std::string>> facts;  ///< subjects and messages
+  std::vector<std::string> warnings;                       ///< messages for a run that can start
+  std::vector<std::string> problems;                       ///< each would stop the run
+  std::string done;  ///< reason why no plan is left to solve; empty if one is
+  std::optional<std::size_t> plan_count{};  ///< plans of the shard; nullopt if unknown
 };
 
 /// Takes all steps of a run's preparation, also after a problem, and looks at disk, memory, solver
@@ -46,10 +49,10 @@ struct RunEnvironment {
   Timeouts timeouts;
 };
 
-/// Rank 0's run, from the list of ids to the closed file. What reads or writes files runs in
-/// another thread, so that the calling one can tell the workers all the time that rank 0 lives.
+/// Rank 0's run, from the list of ids to the closed file. All steps that read or write files run in
+/// `thread`, so that the calling thread can send heartbeats to the workers all the time.
 /// Returns an ExitStatus; throws UsageError or RunError.
-[[nodiscard]] int run_rank0(Link& link, const RunOptions& options,
+[[nodiscard]] int run_rank0(Link& link, BackgroundThread& thread, const RunOptions& options,
                             const RunEnvironment& surroundings, Log& logger);
 
 /// What a worker needs: how it opens its share of its host, and how it compares its options and
@@ -71,21 +74,22 @@ struct CoordinationContext {
   /// What has become known of the plans' work since the last call, in cell updates.
   std::function<std::vector<std::pair<std::uint32_t, double>>()> new_estimates;
   /// Stores what events say of plans, and tells people of all events. When it returns, the results
-  /// are on disk. Called in a thread of its own, now and then also without events, with the seconds
-  /// that are left (NaN if that cannot be estimated).
+  /// are on disk. Called in the background thread, now and then also without events, with the
+  /// seconds that are left (NaN if that cannot be estimated).
   std::function<void(std::span<Event> events, double seconds_left)> store;
   std::function<bool()> interrupted;
 };
 
-/// Does `work`, which may take long, in a thread of its own, while the calling one tells the
-/// workers that rank 0 lives. Throws what it throws.
-void run_with_heartbeats(Link& link, double heartbeat_interval_s, std::function<void()> work);
+/// Runs `work`, which may take long, in the background thread, while the calling thread sends
+/// heartbeats to the workers. Throws the exception of `work`.
+void run_with_heartbeats(Link& link, BackgroundThread& thread, double heartbeat_interval_s,
+                         std::function<void()> work);
 
 /// Hands out the plans and has the results stored. Neither a slow disk nor a slow terminal holds up
 /// the calling thread, which tells the workers that rank 0 lives. While storing is behind, no
 /// more plans are handed out. Throws RunError if no worker reports, or all have left; and whatever
 /// `store` throws.
-[[nodiscard]] RunEnd coordinate(Link& link, CoordinationContext context);
+[[nodiscard]] RunEnd coordinate(Link& link, BackgroundThread& thread, CoordinationContext context);
 
 /// Tells all workers to end. Rank 0 must do so once, however it ends. Returns the ranks that
 /// did not answer in time: MPI must not be asked to wait for them.

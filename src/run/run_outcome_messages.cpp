@@ -85,7 +85,14 @@ std::string no_progress_reason(RunEnd end, const RunProgress& progress, const Pl
                                const std::function<std::string(std::uint32_t plan)>& id_of,
                                const RunOptions& options) {
   const RunTally& tally = progress.tally();
-  if (end == RunEnd::finished || end == RunEnd::source_outage) return {};
+  if (end == RunEnd::finished) return {};
+  if (end == RunEnd::source_outage)
+    return tally.solved == 0 && tally.retried_failures > 0
+               ? fmt::format(
+                     "no plan was solved, because system errors kept the workers from "
+                     "reading the plans; check the hosts that the log names, then {}",
+                     resume_hint)
+               : std::string();
   if (tally.solved + tally.failed + tally.retried_failures > 0) return {};
   const std::vector<Event>& abandoned = progress.aborted();
   const bool out_of_time = end == RunEnd::out_of_time;

@@ -137,7 +137,7 @@ void PlanChecks::check_row() {
          "{} interior cells cannot be in a grid of {} x {}", row_.interior_cells, row_.rows,
          row_.cols);
   for (const auto& [name, value] :
-       {std::pair("pct_above_18", s.pct_above), std::pair("pct_below_15", s.pct_below)})
+       {std::pair("pct_above", s.pct_above), std::pair("pct_below", s.pct_below)})
     expect(value >= 0 && value <= 100, "{} is {}, not within 0 and 100 %", name,
            format_repr(value));
   // Sums of huge temperatures are infinite, as NumPy's are; the plan tells whether they can be.

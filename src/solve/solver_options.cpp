@@ -25,6 +25,31 @@ std::string_view version_of(SolverKind kind) {
   return "unknown";
 }
 
+/// The settings of a result file.
+struct RecordedSettings {
+  const std::string& file;
+  const std::map<std::string, std::string>& settings;
+
+  [[nodiscard]] bool contains(const char* name) const { return settings.contains(name); }
+  [[nodiscard]] const std::string& text(const char* name) const {
+    if (!contains(name)) throw RunError(file + " does not say its " + name);
+    return settings.at(name);
+  }
+  /// Throws RunError unless `is_valid`. No run can have written an invalid setting.
+  void require(bool is_valid, const char* name) const {
+    if (!is_valid)
+      throw RunError(file + ": its " + name + " is '" + escape_control_chars(text(name)) + "'");
+  }
+  template <class Number>
+  void read(const char* name, double min, Number& to) const {
+    const auto number = parse_number<Number>(text(name));
+    require(number && static_cast<double>(*number) >= min &&
+                *number <= std::numeric_limits<Number>::max(),
+            name);
+    to = *number;
+  }
+};
+
 }  // namespace
 
 std::string_view to_string(SolverKind kind) {
@@ -65,7 +90,9 @@ std::map<std::string, std::string> SolverOptions::settings() const {
   std::map<std::string, std::string> settings{
       {"solver", std::string(to_string(kind))},
       {"solver_version", std::string(version_of(kind))},
-      {"max_iterations", std::to_string(limits.max_iterations)}};
+      {"max_iterations", std::to_string(limits.max_iterations)},
+      {"above", format_repr(thresholds.above)},
+      {"below", format_repr(thresholds.below)}};
   if (kind == SolverKind::steady) {
     settings["accuracy"] = format_repr(limits.accuracy);
   } else {
@@ -75,62 +102,51 @@ std::map<std::string, std::string> SolverOptions::settings() const {
   if (limits.spacing != SolveParameters{}.spacing)
     settings["spacing"] = format_repr(limits.spacing);
   if (!walls.empty()) settings["wall"] = to_text(walls);
-  constexpr Thresholds defaults;
-  if (thresholds.above != defaults.above) settings["above"] = format_repr(thresholds.above);
-  if (thresholds.below != defaults.below) settings["below"] = format_repr(thresholds.below);
   if (door)
     settings["rooms_door"] = door->cells == Door::automatic ? "auto" : std::to_string(door->cells);
   return settings;
 }
 
+Thresholds recorded_thresholds(const std::string& file,
+                               const std::map<std::string, std::string>& settings) {
+  const RecordedSettings recorded{file, settings};
+  Thresholds thresholds;
+  recorded.read("above", -max_magnitude, thresholds.above);
+  recorded.read("below", -max_magnitude, thresholds.below);
+  return thresholds;
+}
+
 SolverOptions recorded_solver(const std::string& file,
                               const std::map<std::string, std::string>& settings) {
-  const auto is_there = [&](const char* name) { return settings.contains(name); };
-  const auto setting = [&](const char* name) {
-    if (!is_there(name)) throw RunError(file + " does not say its " + name);
-    return settings.at(name);
-  };
-  // If not, no run can have written that.
-  const auto require = [&](bool is_right, const char* name) {
-    if (!is_right)
-      throw RunError(file + ": its " + name + " is '" + escape_control_chars(setting(name)) + "'");
-  };
-  const auto read = [&]<class Number>(const char* name, Number& to, double least) {
-    const auto number = parse_number<Number>(setting(name));
-    require(number && static_cast<double>(*number) >= least &&
-                *number <= std::numeric_limits<Number>::max(),
-            name);
-    to = *number;
-  };
+  const RecordedSettings recorded{file, settings};
   SolverOptions options;
   options.isa = available_isas().back();
   constexpr std::array kinds{SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady};
   const auto* const kind = std::ranges::find(
-      kinds, setting("solver"), [](SolverKind each) { return std::string(to_string(each)); });
-  require(kind != kinds.end(), "solver");
+      kinds, recorded.text("solver"), [](SolverKind each) { return std::string(to_string(each)); });
+  recorded.require(kind != kinds.end(), "solver");
   options.kind = *kind;
-  (void)setting("solver_version");
-  read("max_iterations", options.limits.max_iterations, 0);
+  (void)recorded.text("solver_version");
+  recorded.read("max_iterations", 0, options.limits.max_iterations);
   if (options.kind == SolverKind::steady) {
-    read("accuracy", options.limits.accuracy, 0);
+    recorded.read("accuracy", 0, options.limits.accuracy);
   } else {
-    read("tolerance", options.limits.tolerance, 0);
-    if (is_there("norm")) {
-      options.limits.norm = setting("norm") == "l2" ? Norm::l2 : Norm::max;
-      require(setting("norm") == to_string(options.limits.norm), "norm");
+    recorded.read("tolerance", 0, options.limits.tolerance);
+    if (recorded.contains("norm")) {
+      options.limits.norm = recorded.text("norm") == "l2" ? Norm::l2 : Norm::max;
+      recorded.require(recorded.text("norm") == to_string(options.limits.norm), "norm");
     }
   }
-  if (is_there("spacing")) read("spacing", options.limits.spacing, 0);
-  if (is_there("above")) read("above", options.thresholds.above, -max_magnitude);
-  if (is_there("below")) read("below", options.thresholds.below, -max_magnitude);
-  if (is_there("wall")) {
-    options.walls = parse_wall_overrides(setting("wall")).value_or(WallOverrides());
-    require(!options.walls.empty(), "wall");
+  if (recorded.contains("spacing")) recorded.read("spacing", 0, options.limits.spacing);
+  options.thresholds = recorded_thresholds(file, settings);
+  if (recorded.contains("wall")) {
+    options.walls = parse_wall_overrides(recorded.text("wall")).value_or(WallOverrides());
+    recorded.require(!options.walls.empty(), "wall");
   }
-  if (is_there("rooms_door")) {
+  if (recorded.contains("rooms_door")) {
     options.door = Door();
-    if (setting("rooms_door") != "auto") read("rooms_door", options.door->cells, 0);
-    require(options.door->cells <= max_door_cells, "rooms_door");
+    if (recorded.text("rooms_door") != "auto") recorded.read("rooms_door", 0, options.door->cells);
+    recorded.require(options.door->cells <= max_door_cells, "rooms_door");
   }
   return options;
 }

@@ -41,10 +41,16 @@ struct SolverOptions {
   [[nodiscard]] std::string device_text() const;
   /// "jacobi 1": name and version.
   [[nodiscard]] std::string solver_text() const;
-  /// Everything that decides the answers, as result files keep it; default values are left out, and
-  /// so are back ends, as all give the same bits.
+  /// Everything that decides the answers, as result files keep it. The thresholds are always there,
+  /// because columns are counted by them. Other default values are left out, and so are back ends,
+  /// because all give the same bits.
   [[nodiscard]] std::map<std::string, std::string> settings() const;
 };
+
+/// Returns the thresholds by which the columns of a result file with these settings are counted.
+/// Throws RunError if the settings do not contain them.
+[[nodiscard]] Thresholds recorded_thresholds(const std::string& file,
+                                             const std::map<std::string, std::string>& settings);
 
 /// The solver that a result file with these settings was made with, with the best instruction set
 /// here. Throws RunError if they do not tell.

@@ -1,4 +1,5 @@
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "store/snapshot.hpp"
 
@@ -23,9 +24,11 @@ bool write_snapshot(const Snapshot& snapshot, const fs::path& path, const StopPr
     fresh.put(result);
   }
   fresh.copy_foreign_objects_from(snapshot.file());
-  if (!snapshot.file().is_named())
-    throw RunError(path.string() + " was replaced by another process, which did not see this one");
-  fresh.finish();
+  fresh.finish([&] {
+    if (!snapshot.file().is_named())
+      throw RunError(path.string() +
+                     " was replaced by another process, which did not see this one");
+  });
   return true;
 }
 
@@ -38,31 +41,35 @@ RunError compaction_error(const Snapshot& snapshot, const fs::path& path, const 
                   " MB, then 'wallheat repair " + path.string() + "'");
 }
 
-}  // namespace
-
-void fence_journals(const fs::path& path) {
-  for (const std::size_t number : journal_numbers(path)) {
-    const auto journal = journal_path(path, number);
-    // If there is one already, a writer is about to find that it came too late with this one.
-    if (file_exists(journal) && !file_exists(fenced_path(journal)))
-      rename_file(journal, fenced_path(journal));
-  }
+/// Removes the journals for which the filter returns true, durably: from the last to the first, so
+/// that there is never a gap.
+void remove_journals(const fs::path& path, const auto& may_remove) {
+  for_each_journal(path, [&](const fs::path& name, JournalReader& journal) {
+    if (may_remove(journal) && remove_file(name)) sync_directory_of(path);
+  });
 }
 
-void remove_journals(const fs::path& path, std::size_t end) {
-  const auto numbers = journal_numbers(path);
-  // From the last one to the first, one by one: so that nothing ever leaves a gap.
-  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
-    if (*number >= end) continue;
-    const auto journal = journal_path(path, *number);
-    const bool was_there = remove_file(journal);
-    if (remove_file(fenced_path(journal)) || was_there) sync_directory_of(path);
-  }
+}  // namespace
+
+void fence_journals(const fs::path& path, std::span<const FileId> file_ids) {
+  for_each_journal(path, [&](const fs::path& name, const JournalReader& journal) {
+    // If the fenced name exists, a writer is about to find that it came too late with this one.
+    if (!is_fenced(name) && belongs_to(journal, file_ids) && !file_exists(fenced_path(name)))
+      rename_file(name, fenced_path(name));
+  });
+}
+
+void remove_journals_of(const fs::path& path, std::span<const FileId> file_ids) {
+  remove_journals(path, [&](const auto& journal) { return belongs_to(journal, file_ids); });
+}
+
+void remove_absorbed_journals(const fs::path& path, const FileHeader& header) {
+  remove_journals(path, [&](auto& journal) { return is_superfluous(journal, header); });
 }
 
 std::optional<Damage> compact(const fs::path& path, const StringList* ids,
                               const StopPredicate& stop) {
-  fence_journals(path);
+  fence_journals(path, absorbed_file_ids(ResultFile(path).header()));
   Snapshot snapshot(path, JournalSet::fenced);
   if (ids != nullptr) snapshot.reorder(*ids);
   MissingData missing;
@@ -71,9 +78,9 @@ std::optional<Damage> compact(const fs::path& path, const StringList* ids,
   } catch (const SystemError& error) {
     throw compaction_error(snapshot, path, error.what());
   } catch (const Hdf5Error& error) {
-    throw compaction_error(snapshot, path, error.what());
+    throw compaction_error(snapshot, path, error.what() + file_limit_note(path, error.code));
   }
-  remove_journals(path, snapshot.header().sessions.size());
+  remove_absorbed_journals(path, snapshot.header());
   return snapshot.damage_with(missing);
 }
 

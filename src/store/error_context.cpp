@@ -7,25 +7,11 @@
 #include <string_view>
 
 #include "io/files.hpp"
+#include "store/result_file.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {
 namespace fs = std::filesystem;
-namespace {
-
-/// The first bytes of a result file say "wallheat" and "results": the attribute lies in the root's
-/// header, its name and a NUL, then its type, then its text.
-bool mentions_results(std::string_view bytes) {
-  using namespace std::string_view_literals;
-  constexpr auto name = "wallheat\0"sv;
-  constexpr std::size_t reach = 128;
-  const auto at = bytes.find(name);
-  return at != std::string_view::npos &&
-         bytes.substr(at + name.size(), reach).find("results") != std::string_view::npos;
-}
-
-}  // namespace
-
 std::string hint_for(int error, const ErrorHints& hints, const std::string& fallback) {
   constexpr std::array about_room{ENOSPC, EDQUOT, EFBIG};
   constexpr std::array about_rights{EACCES, EPERM, EROFS};
@@ -51,17 +37,19 @@ fs::path path_to_write(const fs::path& file) {
 }
 
 void require_wallheat_file(const fs::path& path) {
-  constexpr std::uint64_t enough = 64 << 10;
-  if (!file_exists(path)) return;
-  const File in(path, O_RDONLY);
-  std::string bytes(std::min(in.size(), enough), '\0');
-  if (!in.read_at(0, std::as_writable_bytes(std::span(bytes))))
-    throw_system_error(path, "be read", EIO);
-  // A journal tells what a damaged file was.
-  if (bytes.empty() || mentions_results(bytes) || !journal_numbers(path).empty()) return;
-  throw RunError(path.string() +
-                 " is not a result file that wallheat wrote, so --overwrite does not replace it; "
-                 "name another, or remove it first");
+  const auto found = stat_if_exists(path);
+  const bool has_content = found && found->st_size > 0;
+  const FileMark mark = has_content ? read_mark(path) : FileMark{};
+  if (has_content && !mark.is_result_file)
+    throw RunError(path.string() +
+                   " is not a result file that wallheat wrote, so --overwrite does not replace it; "
+                   "name another, or remove it first");
+  for_each_journal(path, [&](const fs::path& name, JournalReader& journal) {
+    if (!belongs_to(journal, mark.file_ids))
+      throw RunError(name.string() + " is not a journal of " + path.string() +
+                     ", so --overwrite does not remove it; move it next to the file that it "
+                     "belongs to, or remove it if its results are not needed");
+  });
 }
 
 void require_no_hard_links(const fs::path& path) {

@@ -25,8 +25,8 @@ auto with_error_context(const std::filesystem::path& file, const ErrorHints& hin
   try {
     return step();
   } catch (const Hdf5Error& error) {
-    throw RunError(file.string() + ": " + error.what() + "; " +
-                   hint_for(error.code, hints, hints.fallback));
+    throw RunError(file.string() + ": " + error.what() + file_limit_note(file, error.code) + "; " +
+                   (error.hint.empty() ? hint_for(error.code, hints, hints.fallback) : error.hint));
   } catch (const SystemError& error) {
     const auto more = hint_for(error.code, hints, "");
     throw RunError(error.what() + (more.empty() ? "" : "; " + more));

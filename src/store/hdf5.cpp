@@ -1,7 +1,15 @@
 #include "store/hdf5.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <map>
+#include <span>
+#include <string_view>
+
+#include "io/files.hpp"
 
 namespace wallheat::store {
 
@@ -95,8 +103,6 @@ void copy_attribute(const Handle& from, const Handle& to, const std::string& nam
 
 Handle make_access_list() {
   Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare the opening");
-  // Version 1.10's objects carry checksums; newer ones could not be opened by older tools.
-  checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the format");
   checked(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "choose how to close");
   checked(H5Pset_file_locking(list.get(), false, true), "turn HDF5's locks off");
   // What waits in HDF5's buffer is written when a dataset is closed, where nobody hears of an
@@ -117,12 +123,47 @@ Handle open_to_read(const std::filesystem::path& file) {
   // open in another way. This driver is HDF5's own for POSIX files, which logs nothing as it is
   // set.
   checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "choose the driver");
-  return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file"};
+  try {
+    return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file"};
+  } catch (Hdf5Error& error) {
+    if (!is_marked_as_open(file)) throw;
+    Hdf5Error marked("another HDF5 program has it open for writing, or was killed while it had");
+    marked.hint = "close that program; if it has ended, run: wallheat repair " + file.string();
+    throw marked;
+  }
+}
+
+bool is_marked_as_open(const std::filesystem::path& file) {
+  constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+  constexpr std::size_t version_offset = 8;
+  constexpr std::size_t flags_offset = 11;
+  std::array<char, flags_offset + 1> start{};
+  const File in(file, O_RDONLY);
+  return in.size() >= start.size() && in.read_at(0, std::as_writable_bytes(std::span(start))) &&
+         std::string_view(start.data(), signature.size()) == signature &&
+         start[version_offset] == 3 && start[flags_offset] != 0;
+}
+
+void clear_open_mark(const std::filesystem::path& file) {
+  constexpr const char* task = "remove the mark of another program";
+  const Handle list = make_access_list();
+  hbool_t clear = true;  // the property with which HDF5's own h5clear opens a file
+  checked(H5Pset(list.get(), "clear_status_flags", &clear), task);
+  Handle opened(H5Fopen(file.c_str(), H5F_ACC_RDWR, list.get()), H5Fclose, task);
+  opened.close(task);
 }
 
 Handle create_new(const std::filesystem::path& file) {
-  return {H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, make_access_list().get()), H5Fclose,
-          "make " + file.string()};
+  const std::string task = "make " + file.string();
+  const Handle list = make_access_list();
+  // The bounds of version 1.8 give superblock version 2. Version 3 has a mark for a program that
+  // has the file open for writing; a killed notebook leaves it, and then HDF5 opens the file no
+  // more. The objects in the file have the format of version 1.10, with checksums and small
+  // indices of chunks; newer formats could not be read by older tools.
+  checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), task);
+  Handle created(H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, list.get()), H5Fclose, task);
+  checked(H5Fset_libver_bounds(created.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), task);
+  return created;
 }
 
 Handle text_type(std::size_t bytes) {
@@ -163,7 +204,15 @@ Handle open_dataset(const Handle& file, const std::string& name, hid_t type, H5D
   Handle dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Dclose, task);
   const Handle stored(H5Dget_type(dataset.get()), H5Tclose, task);
   const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose, task);
-  if (H5Tequal(stored.get(), type) <= 0 || H5Pget_layout(creation.get()) != layout ||
+  const bool has_type = H5Tequal(stored.get(), type) > 0;
+  if (has_type && H5Pget_layout(creation.get()) != layout && layout == H5D_CONTIGUOUS) {
+    Hdf5Error rewritten("another program, such as h5repack, has changed how " + name +
+                        " is stored");
+    rewritten.hint = "write it as it was: h5repack -l " + name + ":CONTI -f " + name +
+                     ":NONE OLD NEW; fields that were compressed again count as damaged";
+    throw rewritten;
+  }
+  if (!has_type || H5Pget_layout(creation.get()) != layout ||
       H5Pget_external_count(creation.get()) != 0)
     throw Hdf5Error("cannot " + task + ": it is not of the form that wallheat gives it");
   return dataset;
@@ -247,6 +296,79 @@ Attributes read_texts(const Handle& object, std::uint64_t& max_bytes) {
   return values;
 }
 
+namespace {
+
+/// Copies a soft or external link, which is the text that it leads to.
+void copy_link(const Handle& from, const Handle& to, const std::string& name,
+               const H5L_info_t& link) {
+  const auto task = "keep the link /" + name;
+  std::vector<char> value(link.u.val_size);
+  checked(H5Lget_val(from.get(), name.c_str(), value.data(), value.size(), H5P_DEFAULT), task);
+  if (link.type == H5L_TYPE_SOFT) {
+    checked(H5Lcreate_soft(value.data(), to.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), task);
+  } else if (link.type == H5L_TYPE_EXTERNAL) {
+    const char* file = nullptr;
+    const char* object = nullptr;
+    checked(H5Lunpack_elink_val(value.data(), value.size(), nullptr, &file, &object), task);
+    checked(H5Lcreate_external(file, object, to.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+            task);
+  } else {
+    checked(H5Lcreate_ud(to.get(), name.c_str(), link.type, value.data(), value.size(), H5P_DEFAULT,
+                         H5P_DEFAULT),
+            task);
+  }
+}
+
+herr_t collect_hard_link(hid_t, const char* name, const H5L_info_t* link, void* names) {
+  if (link->type == H5L_TYPE_HARD)
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+/// Returns the names of all objects in a group and in the groups below it.
+std::vector<std::string> objects_below(const Handle& group) {
+  std::vector<std::string> names;
+  checked(H5Lvisit(group.get(), H5_INDEX_NAME, H5_ITER_INC, collect_hard_link, &names),
+          "list what the file holds");
+  return names;
+}
+
+/// Finds the names of objects with several hard links.
+class SharedObjects {
+ public:
+  /// Objects of `fresh` that `old` has, too, keep their names.
+  SharedObjects(const Handle& old, const Handle& fresh) : old_(old), fresh_(fresh) {}
+
+  /// Returns the name that the object has in `fresh`; this name if there is none yet.
+  std::string name_in_fresh(const std::string& name) {
+    const auto address = address_if_shared(name);
+    if (!address) return name;
+    if (!names_.contains(*address)) read_names();
+    return names_.emplace(*address, name).first->second;
+  }
+
+ private:
+  using Address = std::pair<unsigned long, unsigned long>;
+
+  std::optional<Address> address_if_shared(const std::string& name) {
+    H5G_stat_t info{};
+    checked(H5Gget_objinfo(old_.get(), name.c_str(), 0, &info), "examine /" + name);
+    if (info.nlink < 2) return std::nullopt;
+    return Address(info.objno[0], info.objno[1]);
+  }
+  void read_names() {
+    for (const auto& name : objects_below(fresh_))
+      if (has_object(old_, name))
+        if (const auto address = address_if_shared(name)) names_.emplace(*address, name);
+  }
+
+  const Handle& old_;
+  const Handle& fresh_;
+  std::map<Address, std::string> names_;
+};
+
+}  // namespace
+
 void copy_foreign_objects(const Handle& from, const Handle& to) {
   const Handle old = open_group(from, "/");
   const Handle fresh = open_group(to, "/");
@@ -256,11 +378,22 @@ void copy_foreign_objects(const Handle& from, const Handle& to) {
   hsize_t position = 0;
   checked(H5Literate(old.get(), H5_INDEX_NAME, H5_ITER_INC, &position, collect_link, &names),
           "list what the file holds");
+  SharedObjects objects(old, fresh);
   for (const auto& name : names) {
-    if (has_object(to, "/" + name)) continue;
-    (void)has_object(from, "/" + name);  // refuses links
-    checked(H5Ocopy(old.get(), name.c_str(), fresh.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
-            "keep /" + name);
+    const auto task = "keep /" + name;
+    if (checked(H5Lexists(fresh.get(), name.c_str(), H5P_DEFAULT), task) > 0) continue;
+    H5L_info_t link{};
+    checked(H5Lget_info(old.get(), name.c_str(), &link, H5P_DEFAULT), task);
+    if (link.type != H5L_TYPE_HARD) {
+      copy_link(old, fresh, name, link);
+    } else if (const auto same = objects.name_in_fresh(name); same != name) {
+      checked(H5Lcreate_hard(fresh.get(), same.c_str(), fresh.get(), name.c_str(), H5P_DEFAULT,
+                             H5P_DEFAULT),
+              task);
+    } else {
+      checked(H5Ocopy(old.get(), name.c_str(), fresh.get(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+              task);
+    }
   }
 }
 

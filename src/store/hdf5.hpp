@@ -19,6 +19,8 @@ struct Hdf5Error : std::runtime_error {
   explicit Hdf5Error(const std::string& text, int code_ = 0)
       : std::runtime_error(text), code(code_) {}
   int code;  ///< errno, if it was a system call that failed; else 0
+  /// What the user can do, if this error has a cause of its own; else empty.
+  std::string hint{};
 };
 
 /// Keeps HDF5 from printing its errors as long as it lives. Whether it does is a setting of the
@@ -83,7 +85,15 @@ class Handle {
 
 // HDF5's own locks are off: a notebook that has a file open must not stop a run.
 
+/// Opens a file. If another HDF5 program has marked it as open for writing, the Hdf5Error's hint
+/// says how to remove the mark.
 [[nodiscard]] Handle open_to_read(const std::filesystem::path& file);
+/// Returns true if a program has marked the file as open for writing. HDF5 opens no such file. A
+/// program that is killed leaves its mark. Only superblock version 3 has a mark: wallheat writes
+/// version 2, but another program may have rewritten the file.
+[[nodiscard]] bool is_marked_as_open(const std::filesystem::path& file);
+/// Removes the mark. Call this only if no program has the file open for writing.
+void clear_open_mark(const std::filesystem::path& file);
 /// Makes a new file with nothing in it; there must be none of that name, nor a link.
 [[nodiscard]] Handle create_new(const std::filesystem::path& file);
 
@@ -126,7 +136,8 @@ void write_texts(const Handle& object, const Attributes& values);
 [[nodiscard]] Attributes read_texts(const Handle& object, std::uint64_t& max_bytes);
 
 /// Copies the root's attributes, and all objects in it, whose names the other file does not have.
-/// Throws Hdf5Error at a link to something else.
+/// Soft and external links are copied as links, also if they lead nowhere. Hard links to one object
+/// stay links to one object, also to an object that the other file has already.
 void copy_foreign_objects(const Handle& from, const Handle& to);
 
 }  // namespace wallheat::store

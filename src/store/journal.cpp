@@ -13,6 +13,7 @@
 #include "core/codec.hpp"
 #include "io/deflate.hpp"
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {
@@ -122,6 +123,19 @@ bool unpack(std::span<const std::byte> payload, Attributes& values) {
   }
 }
 
+}  // namespace
+
+/// An intact record.
+struct Record {
+  Head head;
+  std::span<const std::byte> payload;
+  [[nodiscard]] std::uint64_t bytes() const {
+    return sizeof head + head.payload_bytes + head.field_bytes;
+  }
+};
+
+namespace {
+
 /// A file's bytes from front to back: in large pieces where one follows the other, in small ones
 /// behind what was skipped.
 class ForwardBytes {
@@ -149,14 +163,6 @@ class ForwardBytes {
   Bytes piece_;
 };
 
-struct Record {
-  Head head;
-  std::span<const std::byte> payload;
-  [[nodiscard]] std::uint64_t bytes() const {
-    return sizeof head + head.payload_bytes + head.field_bytes;
-  }
-};
-
 /// Nothing if what is there is no whole record.
 std::optional<Record> record_at(ForwardBytes& bytes, std::uint64_t offset) {
   Record record;
@@ -170,6 +176,14 @@ std::optional<Record> record_at(ForwardBytes& bytes, std::uint64_t offset) {
   if (!payload || checksum_of(record.head, *payload) != crc32) return std::nullopt;
   record.payload = *payload;
   return record;
+}
+
+/// True of an empty file, of zeros, and of the marker or its first bytes.
+bool begins_like_journal(ForwardBytes& bytes) {
+  const auto begin = bytes.at(0, std::min<std::uint64_t>(bytes.size(), sizeof marker));
+  return begin &&
+         (begin->empty() || begin->front() == std::byte{0} ||
+          std::ranges::equal(*begin, std::as_bytes(std::span(&marker, 1)).first(begin->size())));
 }
 
 /// Where the next whole record begins, behind damaged bytes.
@@ -226,6 +240,7 @@ JournalWriter::JournalWriter(const std::filesystem::path& file, std::size_t numb
 }
 
 void JournalWriter::remove() {
+  if (!file_.path_still_refers_here()) return;
   const auto file = std::filesystem::path(path()).replace_extension();
   const auto later = journal_path(file, number_ + 1);
   if (!file_exists(later) && !file_exists(fenced_path(later))) remove_file(path());
@@ -279,10 +294,12 @@ void JournalWriter::commit() {
   }
 }
 
-void JournalReader::scan(
-    const std::function<void(const ResultRow& row, const JournalEntry& entry)>& take) {
+/// Calls take() with each intact record until it returns false.
+void JournalReader::scan_records(
+    const std::function<bool(const Record& record, std::uint64_t offset)>& take) {
   ForwardBytes bytes(file_);
-  ResultRow row;
+  bytes_ = bytes.size();
+  is_journal_ = begins_like_journal(bytes);
   for (std::uint64_t offset = 0; offset < bytes.size();) {
     const auto record = record_at(bytes, offset);
     if (!record) {
@@ -292,27 +309,46 @@ void JournalReader::scan(
       offset = *next;
       continue;
     }
+    is_journal_ = true;
     file_id_ = record->head.file_id;
-    const auto entry = entry_of(*record, offset);
+    const std::uint64_t end = offset + record->bytes();
+    if (!take(*record, offset)) break;
+    offset = end;
+  }
+}
+
+void JournalReader::scan_identity() {
+  scan_records([&](const Record& record, std::uint64_t) {
+    if (static_cast<RecordKind>(record.head.kind) == RecordKind::session)
+      (void)unpack(record.payload, session_);
+    return false;
+  });
+}
+
+void JournalReader::scan(
+    const std::function<void(const ResultRow& row, const JournalEntry& entry)>& take) {
+  ResultRow row;
+  scan_records([&](const Record& record, std::uint64_t offset) {
+    const auto entry = entry_of(record, offset);
     bool is_understood = true;
-    switch (static_cast<RecordKind>(record->head.kind)) {
+    switch (static_cast<RecordKind>(record.head.kind)) {
       case RecordKind::session:
-        is_understood = unpack(record->payload, session_);
+        is_understood = unpack(record.payload, session_);
         break;
       case RecordKind::end:
-        is_understood = unpack(record->payload, session_);
+        is_understood = unpack(record.payload, session_);
         has_ended_ = is_understood;
         break;
       case RecordKind::result:
-        if (entry) std::memcpy(&row, record->payload.data(), sizeof row);
+        if (entry) std::memcpy(&row, record.payload.data(), sizeof row);
         is_understood = entry && is_intact(row) &&
-                        static_cast<std::uint64_t>(row.field_bytes) == record->head.field_bytes;
+                        static_cast<std::uint64_t>(row.field_bytes) == record.head.field_bytes;
         if (is_understood) take(row, *entry);
         break;
     }
     is_damaged_ = is_damaged_ || !is_understood;
-    offset += record->bytes();
-  }
+    return true;
+  });
 }
 
 void JournalReader::refuse_changed() const {
@@ -338,6 +374,27 @@ std::vector<std::byte> JournalReader::field(const JournalEntry& entry, const Res
   if (!file_.read_at(entry.offset + sizeof(ResultRow) + entry.rooms * sizeof(RoomResult), field))
     refuse_changed();
   return field;
+}
+
+void for_each_journal(
+    const std::filesystem::path& file,
+    const std::function<void(const std::filesystem::path& name, JournalReader& journal)>& visit) {
+  const auto numbers = journal_numbers(file);
+  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
+    const auto path = journal_path(file, *number);
+    for (const auto& name : {path, fenced_path(path)}) {
+      auto opened = open_unless_errno(ENOENT, name, O_RDONLY);
+      if (!opened) continue;
+      JournalReader journal(std::move(*opened));
+      journal.scan_identity();
+      visit(name, journal);
+    }
+  }
+}
+
+bool belongs_to(const JournalReader& journal, std::span<const FileId> file_ids) {
+  if (journal.file_id() == 0) return journal.is_journal();
+  return std::ranges::find(file_ids, journal.file_id()) != file_ids.end();
 }
 
 }  // namespace wallheat::store

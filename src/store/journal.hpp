@@ -110,6 +110,7 @@ struct StoredResult {
 };
 
 enum class RecordKind : std::uint32_t;
+struct Record;
 
 /// Writes a journal. Every function throws SystemError; after that only the destructor may follow.
 class JournalWriter {
@@ -158,10 +159,16 @@ class JournalReader {
   /// Hands over every row, in the order in which they were stored. Rooms are checked but not kept,
   /// fields are skipped.
   void scan(const std::function<void(const ResultRow& row, const JournalEntry& entry)>& take);
+  /// Reads the first intact record only.
+  void scan_identity();
 
   [[nodiscard]] const File& file() const { return file_; }
   // What scan() found besides.
-  [[nodiscard]] FileId file_id() const { return file_id_; }  ///< 0: there is no whole record
+  [[nodiscard]] FileId file_id() const { return file_id_; }     ///< 0: no intact record exists
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  ///< size of the file
+  /// False if a file without an intact record does not begin as wallheat begins a journal, or as a
+  /// power loss leaves one.
+  [[nodiscard]] bool is_journal() const { return is_journal_; }
   [[nodiscard]] const Attributes& session() const { return session_; }
   [[nodiscard]] bool ended_cleanly() const { return has_ended_; }  ///< and was not killed
   [[nodiscard]] bool is_damaged() const { return is_damaged_; }    ///< not only cut short by a kill
@@ -175,11 +182,25 @@ class JournalReader {
  private:
   [[noreturn]] void refuse_changed() const;
 
+  void scan_records(const std::function<bool(const Record& record, std::uint64_t offset)>& take);
+
   File file_;
   FileId file_id_ = 0;
+  std::uint64_t bytes_ = 0;
   Attributes session_;
+  bool is_journal_ = false;
   bool has_ended_ = false;
   bool is_damaged_ = false;
 };
+
+/// Calls visit() with each journal next to a result file, from the last to the first, fenced ones
+/// included; each has been read by scan_identity(). Skips journals that disappear meanwhile.
+void for_each_journal(
+    const std::filesystem::path& file,
+    const std::function<void(const std::filesystem::path& name, JournalReader& journal)>& visit);
+
+/// True if a journal belongs to a file with one of these IDs, or contains nothing because its
+/// writer was killed. A file of the user belongs to none.
+[[nodiscard]] bool belongs_to(const JournalReader& journal, std::span<const FileId> file_ids);
 
 }  // namespace wallheat::store

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstdlib>
 
 #include "core/result_columns.hpp"
+#include "io/files.hpp"
 #include "store/result_file.hpp"
 
 namespace wallheat::store {
@@ -59,21 +62,99 @@ class CompoundType {
   std::size_t offset_ = 0;
 };
 
-std::string hex_text(FileId id) {
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(id));
-  return digits.data();
-}
-
-/// 0 if there is none.
-FileId read_id(const Handle& root, const char* name) {
-  const auto text = read_text(root, name, 64).value_or("");
+FileId parse_file_id(std::string_view text) {
   FileId id = 0;
   std::from_chars(text.data(), text.data() + text.size(), id, 16);
   return id;
 }
 
+/// 0 if there is none.
+FileId read_id(const Handle& root, const char* name) {
+  return parse_file_id(read_text(root, name, 64).value_or(""));
+}
+
+/// Finds an attribute of the root in the first bytes of a file that HDF5 may not be able to read:
+/// its name and a NUL, then its type, then its text. Returns the bytes that contain the text.
+std::string_view find_attribute(std::string_view bytes, const std::string& name) {
+  constexpr std::size_t reach = 128;
+  const auto at = bytes.find(name + '\0');
+  return at == std::string_view::npos ? "" : bytes.substr(at + name.size() + 1, reach);
+}
+
+/// Returns the first text of 16 hexadecimal digits and a NUL; 0 if there is none.
+FileId find_file_id(std::string_view bytes) {
+  constexpr std::size_t digits = 16;
+  for (std::size_t at = 0; at + digits < bytes.size(); ++at) {
+    const auto end = bytes.find_first_not_of("0123456789abcdef", at);
+    if (end == at + digits && bytes[end] == '\0') return parse_file_id(bytes.substr(at, digits));
+    if (end != std::string_view::npos) at = end;
+  }
+  return 0;
+}
+
+std::string session_value(const Attributes& session, const char* name) {
+  const auto found = session.find(name);
+  return found == session.end() ? "" : found->second;
+}
+
 }  // namespace
+
+std::string to_text(FileId id) {
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(id));
+  return digits.data();
+}
+
+std::vector<FileId> absorbed_file_ids(const FileHeader& header) {
+  std::vector<FileId> ids{header.file_id, header.predecessor};
+  for (const Attributes& session : header.sessions)
+    ids.push_back(parse_file_id(session_value(session, journal_file_id)));
+  std::erase(ids, 0);
+  return ids;
+}
+
+Attributes session_of(const JournalReader& journal) {
+  Attributes session = journal.session();
+  session[journal_file_id] = to_text(journal.file_id());
+  session[journal_bytes] = std::to_string(journal.bytes());
+  return session;
+}
+
+bool has_absorbed(const FileHeader& header, const JournalReader& journal) {
+  const Attributes found = session_of(journal);
+  return std::ranges::any_of(header.sessions, [&](const Attributes& session) {
+    const auto is_equal = [&](const char* name) {
+      return session_value(session, name) == session_value(found, name);
+    };
+    const auto bytes = session_value(session, journal_bytes);
+    return is_equal(journal_file_id) && is_equal(journal_session_id) && !bytes.empty() &&
+           journal.bytes() <= std::strtoull(bytes.c_str(), nullptr, 10);
+  });
+}
+
+FileMark read_mark(const std::filesystem::path& path) {
+  FileMark mark;
+  const auto take_id = [&](FileId id) {
+    if (id != 0) mark.file_ids.push_back(id);
+  };
+  const SuppressHdf5Errors quiet;
+  const File in(path, O_RDONLY);
+  try {
+    const Handle file = open_to_read(path);
+    const Handle root = open_group(file, "/");
+    mark.is_result_file = read_text(root, mark_name, 64) == mark_value;
+    for (const char* name : {id_name, predecessor_name}) take_id(read_id(root, name));
+  } catch (const Hdf5Error&) {
+    constexpr std::uint64_t enough = 64 << 10;
+    std::string bytes(std::min(in.size(), enough), '\0');
+    if (!in.read_at(0, std::as_writable_bytes(std::span(bytes))))
+      throw_system_error(path, "be read", EIO);
+    mark.is_result_file = find_attribute(bytes, mark_name).find(mark_value) != std::string::npos;
+    for (const char* name : {id_name, predecessor_name})
+      take_id(find_file_id(find_attribute(bytes, name)));
+  }
+  return mark;
+}
 
 std::string session_name(std::size_t number) {
   return sessions_name + ("/" + std::to_string(number));
@@ -99,8 +180,8 @@ void write_identity(const Handle& file, const FileHeader& header) {
   const Handle root = open_group(file, "/");
   write_attribute(root, version_name, H5T_STD_I32LE, &format_version);
   write_texts(root, {{mark_name, mark_value},
-                     {id_name, hex_text(header.file_id)},
-                     {predecessor_name, hex_text(header.predecessor)}});
+                     {id_name, to_text(header.file_id)},
+                     {predecessor_name, to_text(header.predecessor)}});
 }
 
 void read_identity(const Handle& file, const std::filesystem::path& path, FileHeader& header) {
@@ -110,8 +191,8 @@ void read_identity(const Handle& file, const std::filesystem::path& path, FileHe
     throw RunError(path.string() + " is an HDF5 file, but holds no results of wallheat");
   if (*version != format_version)
     throw RunError(path.string() + " has format version " + std::to_string(*version) +
-                   ", but this wallheat knows version " + std::to_string(format_version) +
-                   " only; use the wallheat that wrote it, or solve anew into another file");
+                   ", but this wallheat reads version " + std::to_string(format_version) +
+                   " only; use the wallheat that wrote it, or solve again into another file");
   header.file_id = read_id(root, id_name);
   header.predecessor = read_id(root, predecessor_name);
   if (header.file_id == 0) throw Hdf5Error("cannot tell which file it is");

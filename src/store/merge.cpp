@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "io/write_lock.hpp"
 #include "store/error_context.hpp"
 #include "store/field_codec.hpp"
@@ -61,12 +62,13 @@ class Merge {
 
   void write(const fs::path& out) {
     all_.file_id = new_file_id();
-    fence_journals(out);
+    const auto replaced = file_exists(out) ? read_mark(out).file_ids : std::vector<FileId>();
+    fence_journals(out, replaced);
     NewResultFile fresh(out, all_, ids_.size(), room_counts_);
     for (std::size_t i = 0; i < ids_.size(); ++i)
       if (choices_[i].part == Choice::nothing) fresh.put({.row = pending_row(i, ids_[i])});
     for (std::uint32_t number = 0; number < parts_.size(); ++number) write_part(number, fresh);
-    fresh.finish([&] { remove_journals(out, SIZE_MAX); });
+    fresh.finish([&] { remove_journals_of(out, replaced); });
   }
 
   [[nodiscard]] MergeReport& report() { return report_; }
@@ -237,8 +239,11 @@ class Merge {
 void require_free_for_merge(const fs::path& out, bool overwrite) {
   if (overwrite) return require_wallheat_file(out);
   if (!has_results(out)) return;
-  throw RunError(out.string() + (file_exists(out) ? " exists" : " has a journal of a killed run") +
-                 "; name another file, or replace it by --overwrite");
+  if (!file_exists(out))
+    throw RunError(
+        journal_path(out, journal_numbers(out).front()).string() +
+        " contains results of a killed run; name another file, or move the journal away");
+  throw RunError(out.string() + " exists; name another file, or replace it by --overwrite");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "store/result_file.hpp"
 
 namespace wallheat::store {
@@ -34,12 +35,12 @@ std::vector<std::uint32_t> starts_of(std::span<const std::uint32_t> counts) {
 
 NewResultFile::NewResultFile(const std::filesystem::path& path, const FileHeader& header,
                              std::size_t count, std::span<const std::uint32_t> room_counts)
-    : path_(path), room_starts_(starts_of(room_counts)) {
-  const auto temporary = temporary_path(path);
-  remove_file(temporary);
-  file_ = create_new(temporary);
+    : path_(path), temporary_(new_temporary_path(path)), room_starts_(starts_of(room_counts)) {
+  // Makes room, and stops another process that does not see this one from finishing the same file.
+  remove_temporary_files(path);
+  file_ = create_new(temporary_);
   try {
-    bytes_.emplace(temporary, O_RDWR);
+    bytes_.emplace(temporary_, O_RDWR);
     copy_owner_and_mode(path, *bytes_);
     create(header, count);
   } catch (...) {
@@ -66,7 +67,7 @@ void NewResultFile::discard() {
   fields_.forget();
   file_.forget();
   try {
-    remove_file(temporary_path(path_));
+    remove_file(temporary_);
   } catch (const SystemError&) {
     // It is removed before the next one is made.
   }
@@ -115,19 +116,18 @@ void NewResultFile::write_field(const ResultRow& row, std::span<const std::byte>
 }
 
 void NewResultFile::finish(const std::function<void()>& before_it_has_its_name) {
-  const auto temporary = temporary_path(path_);
   flush_rows();
   // If it is closing that first meets an error, it may crash: so all is written before.
-  checked(H5Fflush(file_.get(), H5F_SCOPE_LOCAL), "write " + temporary.string());
+  checked(H5Fflush(file_.get(), H5F_SCOPE_LOCAL), "write " + temporary_.string());
   fields_ = Handle();
   try {
-    file_.close("close " + temporary.string());
+    file_.close("close " + temporary_.string());
     bytes_->sync();
     // Another process that does not see this one may make the same file.
     if (!bytes_->path_still_refers_here())
-      throw RunError(temporary.string() + " was replaced meanwhile");
+      throw RunError(temporary_.string() + " was replaced by another process");
     if (before_it_has_its_name) before_it_has_its_name();
-    rename_durably(temporary, path_);
+    rename_durably(temporary_, path_);
   } catch (...) {
     discard();
     throw;

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "io/write_lock.hpp"
 #include "store/error_context.hpp"
 #include "store/result_path.hpp"
@@ -22,8 +23,12 @@ bool lacks_anything(const Snapshot& snapshot) {
   return false;
 }
 
-RepairReport repair(const fs::path& path, bool lock_was_there) {
+RepairReport repair(const fs::path& path, const WriteLock& lock, bool lock_was_there) {
   RepairReport report;
+  if (is_marked_as_open(path) && read_mark(path).is_result_file) {
+    clear_open_mark(path);
+    report.messages.emplace_back("the mark of another program that had it open was removed");
+  }
   std::optional<Snapshot> snapshot(std::in_place, path);
   const std::size_t journals = snapshot->journals();
   if (journals > 0)
@@ -33,19 +38,20 @@ RepairReport repair(const fs::path& path, bool lock_was_there) {
       journals > 0 || !snapshot->damage().lost.empty() || lacks_anything(*snapshot);
   if (compacts) {
     snapshot.reset();
+    lock.require_no_successor();
     const auto damage = compact(path);
     report.messages.insert(report.messages.end(), damage->messages.begin(), damage->messages.end());
     snapshot.emplace(path);
     for (const std::size_t i : damage->lost) report.lost.emplace_back(snapshot->ids()[i]);
   }
-  const bool had_leftovers = remove_file(temporary_path(path));
+  const bool had_leftovers = remove_temporary_files(path);
   if (had_leftovers) report.messages.emplace_back("a half-written temporary file was removed");
   if (lock_was_there) report.messages.emplace_back("the lock of a dead process was removed");
   for (const fs::path& empty : snapshot->empty_journals()) {
     remove_file(empty);
     report.messages.push_back(empty.string() + ", which holds nothing, was removed");
   }
-  remove_journals(path, snapshot->file().header().sessions.size());
+  remove_absorbed_journals(path, snapshot->file().header());
   report.changed = !report.messages.empty();
   snapshot->for_each_row([&](const ResultRow& row) {
     const auto status = status_of(row);
@@ -67,7 +73,7 @@ RepairReport repair_results(const fs::path& file) {
     const bool lock_was_there = file_exists(lock_path(path));
     const WriteLock lock(path);
     require_no_hard_links(path);
-    return repair(path, lock_was_there);
+    return repair(path, lock, lock_was_there);
   });
 }
 

@@ -18,15 +18,15 @@
 namespace wallheat::store {
 
 /// The version of result files and journals; others are refused.
-inline constexpr std::int32_t format_version = 2;
+inline constexpr std::int32_t format_version = 3;
 
 /// All that a result file holds, but results.
 struct FileHeader {
   FileId file_id = 0;
-  FileId predecessor = 0;  ///< the file that was folded into this one
+  FileId predecessor = 0;  ///< the file that this one replaced after a compaction
   Attributes settings{};
   bool save_fields = false;
-  std::vector<Attributes> sessions{};
+  std::vector<Attributes> sessions{};  ///< with the journals that were absorbed, see below
 
   /// True if the rooms of answers are kept.
   [[nodiscard]] bool keeps_rooms() const { return settings.contains("rooms_door"); }
@@ -34,6 +34,21 @@ struct FileHeader {
     return keeps_rooms() && is_solved(status_of(row)) && status_of(row) != PlanStatus::empty;
   }
 };
+
+// A session's attributes in a result file identify its journal, of which the file has absorbed all
+// results up to a size.
+
+inline constexpr const char* journal_file_id = "file_id";        ///< the journal's, hexadecimal
+inline constexpr const char* journal_session_id = "session_id";  ///< random, written at its begin
+inline constexpr const char* journal_bytes = "journal_bytes";    ///< its size when it was absorbed
+
+/// IDs of the file, of its predecessor, and of all files that were compacted or merged into it.
+[[nodiscard]] std::vector<FileId> absorbed_file_ids(const FileHeader& header);
+/// Returns the attributes of a journal's session with those that identify the journal.
+[[nodiscard]] Attributes session_of(const JournalReader& journal);
+/// True if the file contains all results of a journal, as after a compaction that was killed before
+/// it removed the journal.
+[[nodiscard]] bool has_absorbed(const FileHeader& header, const JournalReader& journal);
 
 /// Names each difference between what two campaigns ask for, "tolerance: A has 1, B 2; ..." if `a`
 /// and `b` are "A has" and "B"; empty if there is none.
@@ -53,6 +68,7 @@ struct FileHeader {
 [[nodiscard]] std::string field_name(std::string_view id);
 
 [[nodiscard]] FileId new_file_id();
+[[nodiscard]] std::string to_text(FileId id);  ///< hexadecimal
 
 /// Where a contiguous table lies in its file.
 struct Table {
@@ -79,6 +95,14 @@ inline constexpr const char* sessions_name = "/sessions";
 void write_identity(const Handle& file, const FileHeader& header);
 /// Throws RunError if it is no result file, or one of another format version.
 void read_identity(const Handle& file, const std::filesystem::path& path, FileHeader& header);
+
+/// Identity of a file that --overwrite may replace.
+struct FileMark {
+  bool is_result_file = false;     ///< wallheat wrote it, in any format version; may be damaged
+  std::vector<FileId> file_ids{};  ///< its own and its predecessor's; empty if they are unreadable
+};
+/// Throws SystemError if the file cannot be read.
+[[nodiscard]] FileMark read_mark(const std::filesystem::path& path);
 
 /// An open result file. Several threads may read. Functions throw RunError or Hdf5Error.
 class ResultFile {
@@ -151,7 +175,7 @@ class NewResultFile {
   void discard();
 
   SuppressHdf5Errors quiet_;
-  std::filesystem::path path_;
+  std::filesystem::path path_, temporary_;
   Handle file_;
   Handle fields_;
   std::optional<File> bytes_;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;
@@ -45,18 +45,10 @@ fs::path result_path(const fs::path& file) {
 
 std::vector<std::size_t> journal_numbers(const fs::path& path) {
   std::vector<std::size_t> numbers;
-  const std::string prefix = path.filename().string() + ".wal";
-  std::error_code missing;  // a folder that is not there has none
-  for (const auto& entry : fs::directory_iterator(path.parent_path(), missing)) {
-    const std::string whole_name = entry.path().filename().string();
-    std::string_view name = whole_name;
-    if (!name.starts_with(prefix)) continue;
-    name.remove_prefix(prefix.size());
-    if (name.ends_with(".fold")) name.remove_suffix(5);
-    const bool is_number = !name.empty() && name.size() < 10 &&
-                           name.find_first_not_of("0123456789") == std::string_view::npos;
-    if (is_number) numbers.push_back(std::stoul(std::string(name)));
-  }
+  std::error_code missing;  // a folder that does not exist has none
+  for (const auto& entry : fs::directory_iterator(path.parent_path(), missing))
+    if (const auto number = journal_number(entry.path().filename().string(), path))
+      numbers.push_back(*number);
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   return numbers;

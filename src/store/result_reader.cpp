@@ -17,6 +17,8 @@ Snapshot snapshot_of(const fs::path& path) {
   try {
     return Snapshot(path);
   } catch (const Hdf5Error& error) {
+    if (!error.hint.empty())
+      throw RunError(path.string() + ": " + error.what() + "; " + error.hint);
     throw RunError(path.string() + " is damaged, " + error.what() +
                    "; bring back a copy of it, or solve anew");
   } catch (const fs::filesystem_error& error) {

@@ -9,6 +9,7 @@
 
 #include "io/deflate.hpp"
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "store/error_context.hpp"
 #include "store/result_path.hpp"
 #include "store/snapshot.hpp"
@@ -58,9 +59,11 @@ void require_free(const fs::path& path, bool overwrite) {
     throw RunError(path.string() +
                    " exists; go on with it by --resume, or replace it by --overwrite");
   if (!overwrite && has_results(path))
-    throw RunError(path.string() + " is gone, but " +
-                   journal_path(path, journal_numbers(path).front()).string() +
-                   " holds results of it: bring back the file, or start anew with --overwrite");
+    throw RunError(
+        path.string() + " is gone, but " +
+        journal_path(path, journal_numbers(path).front()).string() +
+        " contains results of it; bring back the file, or remove the journal if its results are "
+        "not needed");
   require_wallheat_file(path);
 }
 
@@ -115,6 +118,10 @@ ResultClaim::ResultClaim(fs::path file, OpenMode mode_, StopPredicate stop_)
     path = path_to_write(file);
     lock.emplace(path, stop);
     if (is_new) require_free(path, mode == OpenMode::overwrite);
+    // The old holder may only be stopped. Once its journals are fenced, it acknowledges nothing
+    // more.
+    if (!is_new && lock->took_over())
+      fence_journals(path, absorbed_file_ids(store::ResultFile(path).header()));
   });
 }
 
@@ -133,6 +140,7 @@ ResultStore::ResultStore(ResultClaim claim, ResultFileSpec plan, const Attribute
     : claim_(std::move(claim)),
       plan_(storable(path(), std::move(plan))),
       session_(store::truncate_at_nul(session)) {
+  session_[journal_session_id] = to_text(new_file_id());
   with_error_context(path(), to_resume, [&] {
     // A kill may have come between a rename and its sync.
     if (claim_.mode != OpenMode::create) sync_directory_of(path());
@@ -166,6 +174,11 @@ std::vector<std::string> ResultStore::damage() const {
   return existing_ ? existing_->damage().messages : std::vector<std::string>();
 }
 
+Attributes ResultStore::journaled_session() const {
+  if (!existing_ || existing_->journals() == 0) return {};
+  return existing_->header().sessions.back();
+}
+
 void ResultStore::for_each_existing_row(const std::function<void(const PlanResult&)>& take) const {
   if (!journal_) for_each_initial_row(existing_.get(), plan_.ids, take);
 }
@@ -175,6 +188,7 @@ bool ResultStore::begin_unless_stopped() {
 }
 
 bool ResultStore::begin_session() {
+  claim_.lock->require_no_successor();
   constexpr std::size_t max_journals = 64;
   const auto before = std::chrono::steady_clock::now();
   bool is_made = true;
@@ -196,20 +210,21 @@ bool ResultStore::begin_session() {
 
 void ResultStore::create_file() {
   is_first_ = !has_results(path());
-  fence_journals(path());
+  const auto replaced = file_exists(path()) ? read_mark(path()).file_ids : std::vector<FileId>();
+  fence_journals(path(), replaced);
   const FileHeader header{
       .file_id = new_file_id(), .settings = plan_.settings, .save_fields = plan_.save_fields};
   NewResultFile fresh(path(), header, plan_.ids.size(), {});
   for (std::size_t i = 0; i < plan_.ids.size(); ++i)
     fresh.put({.row = pending_row(i, plan_.ids[i])});
-  fresh.finish([&] { remove_journals(path(), SIZE_MAX); });
+  fresh.finish([&] { remove_journals_of(path(), replaced); });
 }
 
 /// Removes what a kill left of a fold: journals that are in the file, and the new file.
 void ResultStore::remove_leftovers() {
   for (const fs::path& journal : existing_->empty_journals()) remove_file(journal);
-  remove_journals(path(), existing_->file().header().sessions.size());
-  remove_file(temporary_path(path()));
+  remove_absorbed_journals(path(), existing_->file().header());
+  remove_temporary_files(path());
 }
 
 void ResultStore::begin_journal() {
@@ -287,8 +302,8 @@ ResultStore::CloseReport ResultStore::close(const Attributes& end, bool finished
     file_.reset();
     existing_.reset();
     if (must_compact) closed_.stopped = !compact_all(stop);
-    claim_.lock.reset();
-    return closed_;
+    closed_.lock = std::exchange(claim_.lock, std::nullopt);
+    return std::move(closed_);
   });
 }
 
@@ -301,6 +316,7 @@ void ResultStore::remove_all() {
 }
 
 bool ResultStore::compact_all(const StopPredicate& stop) {
+  claim_.lock->require_no_successor();
   const auto damage = compact(path(), &plan_.ids, stop);
   if (!damage) return false;
   closed_.messages.insert(closed_.messages.end(), damage->messages.begin(), damage->messages.end());

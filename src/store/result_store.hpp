@@ -79,6 +79,10 @@ class ResultStore {
   [[nodiscard]] std::vector<std::string> damage() const;
   void for_each_existing_row(const std::function<void(const PlanResult&)>& take) const;
 
+  /// Returns the attributes of the last session if only a journal contains them, otherwise none.
+  /// Call this before the session begins.
+  [[nodiscard]] Attributes journaled_session() const;
+
   /// Begins the session: makes the file if it is new or for other plans, and the journal. What
   /// store() would else do before the first results. False if the claim's `stop` returned true
   /// first; then nothing is changed.
@@ -98,6 +102,7 @@ class ResultStore {
     bool stopped = false;               ///< it was asked to stop: the journals are still there
     std::vector<std::string> messages;  ///< about damage that was found
     std::size_t lost = 0;               ///< rows that are pending for it
+    std::optional<WriteLock> lock;      ///< lock of the file, until the report is destroyed
   };
   /// Ends the session, with these attributes added to its own. Of a `finished` run one plain HDF5
   /// file is left; that of any other keeps its journals, so that it ends at once. A session that

@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "io/deflate.hpp"
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {
@@ -24,7 +25,34 @@ std::optional<JournalReader> open_journal(const std::filesystem::path& path, Jou
   return JournalReader(std::move(*file));
 }
 
+/// Throws the RunError about a journal that the file neither contains nor may absorb.
+[[noreturn]] void throw_foreign_journal(const std::filesystem::path& file, const FileHeader& header,
+                                        const std::filesystem::path& name,
+                                        const JournalReader& journal) {
+  if (journal.file_id() == 0)
+    throw RunError(name.string() + " is not a journal of wallheat; move it away");
+  if (belongs_to(journal, absorbed_file_ids(header))) {
+    const std::size_t next = std::max(header.sessions.size(), journal_numbers(file).back() + 1);
+    throw RunError(name.string() + " contains results that are not in " + file.string() +
+                   ", which was made from an earlier copy; to add them: mv " + name.string() + " " +
+                   journal_path(file, next).string());
+  }
+  throw RunError(name.string() + " is the journal of another result file (file_id " +
+                 to_text(journal.file_id()) + ") than " + file.string() + " (file_id " +
+                 to_text(header.file_id) +
+                 "): bring back the file that belongs to it, or move the journal away");
+}
+
 }  // namespace
+
+bool is_superfluous(JournalReader& journal, const FileHeader& header) {
+  if (journal.file_id() == 0) return journal.is_journal();
+  if (has_absorbed(header, journal)) return true;
+  if (!belongs_to(journal, absorbed_file_ids(header))) return false;
+  bool has_results = false;  // a writer that came too late has left none
+  journal.scan([&](const ResultRow&, const JournalEntry&) { has_results = true; });
+  return !has_results;
+}
 
 std::string join_first_ids(const std::vector<std::string>& ids) {
   constexpr std::size_t few = 3;
@@ -94,32 +122,47 @@ void Snapshot::read_file_rows() {
   }
 }
 
-/// Behind the last journal there must be none, but for such as a loss of power left without a
-/// record. True if another one has come to the end meanwhile.
+/// Journals numbered below the file's sessions must be leftovers of a compaction.
+void Snapshot::check_absorbed_journals(const std::filesystem::path& path) const {
+  const auto& known = file_->header();
+  for_each_journal(path, [&](const std::filesystem::path& name, JournalReader& journal) {
+    const auto number = journal_number(name.filename().string(), path);
+    if (number < known.sessions.size() && !is_superfluous(journal, known))
+      throw_foreign_journal(path, known, name, journal);
+  });
+}
+
+/// There must be no journal behind the last one, except for journals without a record that a power
+/// loss left. Returns true if another process has meanwhile created the journal `end`.
 bool Snapshot::check_journals_after(const std::filesystem::path& path, std::size_t end,
                                     JournalSet which) {
+  const auto& known = file_->header();
   for (const std::size_t number : journal_numbers(path)) {
     if (number <= end) continue;
     auto journal = open_journal(journal_path(path, number), which);
     if (!journal) continue;
-    const auto found = journal->file().path().string();
-    journal->scan([](const ResultRow&, const JournalEntry&) {});
+    const auto found = journal->file().path();
+    journal->scan_identity();
+    if (!belongs_to(*journal, absorbed_file_ids(known)))
+      throw_foreign_journal(path, known, found, *journal);
     if (journal->file_id() == 0) {
-      empty_journals_.emplace_back(found);
+      empty_journals_.push_back(found);
       continue;
     }
     if (open_journal(journal_path(path, end), which)) return true;
     const auto missing = journal_path(path, end).string();
-    throw RunError(missing + " is missing, although " + found +
-                   " is there: bring it back; if it is lost for good, with the results in it, "
+    throw RunError(missing + " is missing, although " + found.string() +
+                   " exists: bring it back; if it is lost for good, with the results in it, "
                    "close the gap: mv " +
-                   found + " " + missing);
+                   found.string() + " " + missing);
   }
   return false;
 }
 
 void Snapshot::read_journals(const std::filesystem::path& path, JournalSet which) {
+  check_absorbed_journals(path);
   const auto& known = file_->header();
+  const auto file_ids = absorbed_file_ids(known);
   for (std::size_t number = known.sessions.size();; ++number) {
     auto opened = open_journal(journal_path(path, number), which);
     if (!opened && check_journals_after(path, number, which))
@@ -128,14 +171,11 @@ void Snapshot::read_journals(const std::filesystem::path& path, JournalSet which
     auto& journal = journals_.emplace_back(std::move(*opened));
     if (entries_.empty()) entries_.resize(count());
     journal.scan([&](const ResultRow& row, const JournalEntry& entry) { overlay(row, entry); });
-    const FileId id = journal.file_id();
-    if (id != 0 && id != known.file_id && id != known.predecessor)
-      throw RunError(journal.file().path().string() +
-                     " is the journal of another result file than " + path.string() +
-                     ": bring back the file that belongs to it, or move the journal away");
+    if (!belongs_to(journal, file_ids))
+      throw_foreign_journal(path, known, journal.file().path(), journal);
     if (journal.is_damaged())
       damaged_journals_.push_back(journal.file().path().filename().string());
-    header_.sessions.push_back(journal.session());
+    header_.sessions.push_back(session_of(journal));
   }
 }
 

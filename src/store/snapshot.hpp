@@ -96,6 +96,7 @@ class Snapshot {
   void read_all(const std::filesystem::path& path, JournalSet which);
   void read_file_rows();
   void read_journals(const std::filesystem::path& path, JournalSet which);
+  void check_absorbed_journals(const std::filesystem::path& path) const;
   [[nodiscard]] bool check_journals_after(const std::filesystem::path& path, std::size_t end,
                                           JournalSet which);
   void overlay(const ResultRow& row, const JournalEntry& entry);
@@ -138,10 +139,16 @@ class Snapshot {
 std::optional<Damage> compact(const std::filesystem::path& path, const StringList* ids = nullptr,
                               const StopPredicate& stop = {});
 
-/// Renames the journals of a file, so that nobody acknowledges a result in them any more. Not
-/// durable: until the new file has its name, they count by either name.
-void fence_journals(const std::filesystem::path& path);
-/// Removes the journals of the sessions before `end` that are left, durably.
-void remove_journals(const std::filesystem::path& path, std::size_t end);
+/// Renames the journals that belong to a file with one of these IDs, so that no process
+/// acknowledges a result in them any more. Not durable: until the new file has its name, they count
+/// by either name.
+void fence_journals(const std::filesystem::path& path, std::span<const FileId> file_ids);
+
+/// Removes the journals that belong to a file with one of these IDs, durably.
+void remove_journals_of(const std::filesystem::path& path, std::span<const FileId> file_ids);
+/// Removes the journals that a file with this header has absorbed, durably.
+void remove_absorbed_journals(const std::filesystem::path& path, const FileHeader& header);
+/// True if a journal that scan_identity() has read contains nothing that the file lacks.
+[[nodiscard]] bool is_superfluous(JournalReader& journal, const FileHeader& header);
 
 }  // namespace wallheat::store

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <string_view>
 
+#include "core/system_limits.hpp"
 #include "view/gpu_text.hpp"
 #include "view/json.hpp"
 #include "view/time_text.hpp"
@@ -74,7 +74,8 @@ EventLog::EventLog(const std::filesystem::path& file) : file_(file) {
   descriptor_ = FileDescriptor(
       ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666));
   if (descriptor_.get() < 0)
-    throw RunError("the event log " + file.string() + " cannot be opened: " + std::strerror(errno));
+    throw RunError("the event log " + file.string() +
+                   " cannot be opened: " + system_error_text(errno));
   // A kill may have cut the last line short: it must not spoil the next.
   std::ifstream written(file, std::ios::binary | std::ios::ate);
   if (written && written.tellg() > 0 && written.seekg(-1, std::ios::end) && written.get() != '\n')
@@ -93,6 +94,7 @@ void EventLog::add(const Event& event, const PlanResult& result) {
     case worker_recovered:
       return put("worker_back", with(of(*event.worker), equipment_of(event.worker->properties)));
     case worker_departed:
+    case worker_excluded:
       return put("worker_left", with(of(*event.worker), {{"reason", event.reason}}));
     case worker_lost:
       return put("worker_left", with(of(*event.worker),
@@ -138,7 +140,7 @@ void EventLog::flush() {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0)
       throw RunError("the event log " + file_.string() +
-                     " cannot be written: " + std::strerror(errno));
+                     " cannot be written: " + system_error_text(errno));
     left.remove_prefix(static_cast<std::size_t>(written));
   }
   lines_.clear();
@@ -147,7 +149,8 @@ void EventLog::flush() {
 GpuTimesOfPlans read_gpu_times(const std::filesystem::path& events) {
   std::ifstream lines(events);
   if (!lines)
-    throw RunError("the event log " + events.string() + " cannot be read: " + std::strerror(errno));
+    throw RunError("the event log " + events.string() +
+                   " cannot be read: " + system_error_text(errno));
   GpuTimesOfPlans times;
   bool any_event = false;
   for (std::string text; std::getline(lines, text);) {

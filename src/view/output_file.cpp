@@ -1,19 +1,18 @@
 #include "view/output_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <span>
 #include <streambuf>
 #include <string>
 #include <vector>
 
+#include "core/system_limits.hpp"
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "wallheat/error.hpp"
 
@@ -33,7 +32,8 @@ void write_stream(const fs::path& file, const std::function<void(std::ostream& o
   write(stream);
   stream.flush();
   if (!stream)
-    throw RunError(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
+    throw RunError(
+        fmt::format("{} cannot be written: {}", file.string(), system_error_text(errno)));
 }
 
 /// Gathers what is put out and appends it to a file.
@@ -88,8 +88,8 @@ void write_output(const fs::path& file, std::string_view bytes) {
 void write_output(const fs::path& file, const std::function<void(std::ostream& out)>& write) {
   if (is_stream(file)) return write_stream(file, write);
   const fs::path path = result_path(file);
-  const fs::path temporary = fmt::format("{}.{}.new", path.string(), ::getpid());
-  File out(temporary, O_CREAT | O_EXCL | O_WRONLY | O_APPEND);
+  const fs::path temporary = new_temporary_path(path);
+  File out = File::create(temporary);
   try {
     copy_owner_and_mode(path, out);
     Appending buffer(out);

@@ -103,6 +103,8 @@ void RunMonitor::log_event(const Event& event, const PlanResult& result) {
       return log_.log(LogLevel::err, "plan {}: {}", result.id, result.error);
     case Event::Kind::worker_departed:
       return log_.info("{} has left: {}", worker(), event.reason);
+    case Event::Kind::worker_excluded:
+      return log_.warn("{}: excluded ({}); reassigning its plans", worker(), event.reason);
     case Event::Kind::worker_lost:
       return log_.warn("{} is lost (silent for {}); its plans go to others", worker(),
                        duration_text(event.seconds));

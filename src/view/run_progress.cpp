@@ -134,6 +134,7 @@ void RunProgress::on_event(const Event& event, const PlanResult& row) {
       worker(event.worker->rank).status.state = "working";
       break;
     case Event::Kind::worker_departed:
+    case Event::Kind::worker_excluded:
       // One that never got ready, as it was refused, has no row.
       if (workers_.contains(event.worker->rank)) worker(event.worker->rank).status.state = "left";
       break;

@@ -1,15 +1,19 @@
 #include "view/run_status.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <concepts>
+#include <span>
 #include <system_error>
 #include <utility>
 
 #include "core/codec.hpp"
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
@@ -81,11 +85,36 @@ static void from_json(const Json& json, T& record) {
       record);
 }
 
+constexpr const char* mark_name = "about";  // the first name in the file
+
+/// True if wallheat wrote the file, also if a power loss left it empty or with zeros. Returns true
+/// if it does not exist.
+static bool is_own_status(const fs::path& path) {
+  static const std::string all = status_json({});
+  static const std::string mark = all.substr(0, all.find(',') + 1);
+  const auto file = open_unless_errno(ENOENT, path, O_RDONLY);
+  if (!file) return true;
+  std::string start(std::min<std::size_t>(file->size(), mark.size()), '\0');
+  if (!file->read_at(0, std::as_writable_bytes(std::span(start)))) return false;
+  return start.empty() || start.front() == '\0' || start == mark;
+}
+
+void require_own_status(const fs::path& path) {
+  try {
+    if (is_own_status(path)) return;
+  } catch (const SystemError& error) {
+    throw RunError(fmt::format("the status file {}", error.what()));
+  }
+  throw RunError(fmt::format("{} is not a status file of wallheat; move it away", path.string()));
+}
+
 fs::path status_file(const fs::path& result_file) { return status_path(result_path(result_file)); }
 
 std::string status_json(const RunStatus& status) {
+  Json json = {{mark_name, "status of a run of wallheat"}};
+  json.update(Json(status));
   // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
-  return json_text(status);
+  return json_text(json);
 }
 
 RunStatus run_status_from_json(std::string_view text) {
@@ -94,9 +123,27 @@ RunStatus run_status_from_json(std::string_view text) {
   return json.get<RunStatus>();
 }
 
+/// Overwrites the status file in place, which needs no space for another file. Leaves the workers
+/// out, so that the text fits into the blocks of the old one. A reader may see a mixture of both.
+static void overwrite_status(const fs::path& path, RunStatus status) {
+  status.workers.clear();
+  const File file(path, O_WRONLY);
+  std::string text = status_json(status);
+  text.resize(std::max<std::size_t>(text.size(), file.size()), ' ');
+  file.write_at(0, std::as_bytes(std::span(text)));
+}
+
 void write_run_status(const fs::path& path, const RunStatus& status) {
+  require_own_status(path);
   try {
-    replace_file_atomically(path, status_json(status));
+    try {
+      replace_file_atomically(path, status_json(status));
+    } catch (const SystemError&) {
+      // On a full disk, or with a full quota of files, results are still stored in files that
+      // exist. An old status would look like a run that hangs.
+      if (!file_exists(path)) throw;
+      overwrite_status(path, status);
+    }
   } catch (const RunError& error) {
     throw RunError(fmt::format("the status file {}", error.what()));
   }
@@ -118,13 +165,11 @@ std::optional<RunStatus> read_run_status(const fs::path& path) {
 }
 
 void remove_run_status(const fs::path& path) {
-  for (const char* ending : {"", ".new"}) {  // the latter if a kill came between two steps
-    std::error_code error;
-    fs::path file = path;
-    fs::remove(file += ending, error);
-    if (error)
-      throw RunError(
-          fmt::format("the status file {} cannot be removed: {}", file.string(), error.message()));
+  try {
+    remove_temporary_files(path);
+    if (is_own_status(path)) remove_file(path);
+  } catch (const SystemError& error) {
+    throw RunError(fmt::format("the status file {}", error.what()));
   }
 }
 

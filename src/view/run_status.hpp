@@ -64,12 +64,15 @@ inline constexpr std::chrono::seconds status_interval{2};
 inline constexpr std::size_t max_running_listed = 8;
 inline constexpr std::size_t max_workers_listed = 64;
 
-/// What a run is doing at one moment. Rank 0 writes it every few seconds for observers.
+/// What a run is doing at one moment. Rank 0 writes it every few seconds for observers. The last
+/// one records the exit status of the run; it remains until the next run, merge or repair of the
+/// file.
 struct RunStatus {
   std::string started_utc;  ///< as in the attributes of its session: tells which session this was
   std::string written_utc;
-  std::string state;      ///< one word: starting, running, draining, closing
+  std::string state;      ///< one word: starting, running, draining, closing, ended
   std::string host;       ///< of the writer
+  int exit_status = -1;   ///< ExitStatus of a run that has ended; negative: unknown
   std::size_t total = 0;  ///< plans of this run (of its shard)
   std::size_t restored = 0;
   std::size_t solved = 0;   ///< in this session
@@ -83,10 +86,10 @@ struct RunStatus {
   std::map<std::string, std::size_t> worker_states;  ///< all workers: how many are in each state
   static void fields(auto&& visit, auto& self) {
     visit("started_utc", self.started_utc, "written_utc", self.written_utc, "state", self.state,
-          "host", self.host, "total", self.total, "restored", self.restored, "solved", self.solved,
-          "failed", self.failed, "running", self.running, "left", self.left, "plans_per_s",
-          self.plans_per_s, "seconds_left", self.seconds_left, "worker_states", self.worker_states,
-          "workers", self.workers);
+          "host", self.host, "exit_status", self.exit_status, "total", self.total, "restored",
+          self.restored, "solved", self.solved, "failed", self.failed, "running", self.running,
+          "left", self.left, "plans_per_s", self.plans_per_s, "seconds_left", self.seconds_left,
+          "worker_states", self.worker_states, "workers", self.workers);
   }
 };
 
@@ -99,12 +102,15 @@ struct RunStatus {
 /// RunStatus{}. Throws DecodeError if the text is no object.
 [[nodiscard]] RunStatus run_status_from_json(std::string_view text);
 
-/// Replaces the status file; a reader sees the old one or the new one. Throws RunError; whatever
-/// happens to this file, the results are safe.
+/// Throws RunError if there is a file of this name that wallheat did not write.
+void require_own_status(const std::filesystem::path& path);
+/// Replaces the status file; a reader sees the old one or the new one. If no file can be created,
+/// overwrites the old one in place. Throws RunError, also if wallheat did not write the old one;
+/// whatever happens to this file, the results are safe.
 void write_run_status(const std::filesystem::path& path, const RunStatus& status);
 /// Nothing if there is no file. Throws RunError if it is damaged or cannot be read.
 [[nodiscard]] std::optional<RunStatus> read_run_status(const std::filesystem::path& path);
-/// Removes the status file if it is there. Throws RunError.
+/// Removes the status file if wallheat wrote it. Throws RunError.
 void remove_run_status(const std::filesystem::path& path);
 
 /// The status of a run, which is its sign of life: if it grows old, a launcher or another host

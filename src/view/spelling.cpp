@@ -67,9 +67,13 @@ std::vector<std::string> split_list(const std::string& list) {
 
 void throw_invalid_value(const std::string& option, const std::string& word,
                          const std::vector<std::string>& values) {
+  throw_invalid_value(option, word, values, did_you_mean(word, values));
+}
+
+void throw_invalid_value(const std::string& option, const std::string& word,
+                         const std::vector<std::string>& values, const std::string& hint) {
   throw UsageError(fmt::format("--{} must be one of {}, not '{}'{}", option,
-                               fmt::join(values, ", "), escape_control_chars(word),
-                               did_you_mean(word, values)));
+                               fmt::join(values, ", "), escape_control_chars(word), hint));
 }
 
 }  // namespace wallheat

@@ -21,8 +21,8 @@ RANKS = [0.1, 0.25, 0.5, 0.75, 0.9]
 PUBLISHED = {
     "mean_temp": [11.90, 13.36, 14.83, 16.18, 17.25],
     "std_temp": [6.24, 6.57, 6.84, 7.08, 7.30],
-    "pct_above_18": [23.62, 30.65, 39.04, 47.14, 53.95],
-    "pct_below_15": [36.57, 43.12, 51.33, 60.23, 68.50],
+    "pct_above": [23.62, 30.65, 39.04, 47.14, 53.95],
+    "pct_below": [36.57, 43.12, 51.33, 60.23, 68.50],
     "iterations": [3146, 3761, 7848, 9287, 11791],
     "interior_cells": [37619, 48331, 75277, 85371, 98149],
 }
@@ -60,7 +60,7 @@ def likeness(wallheat, results, count):
     for column, published in PUBLISHED.items():
         ratios = np.quantile(numbers(rows, column), RANKS) / published
         yield f"{column:43}" + " ".join(f"{ratio:7.3f}" for ratio in ratios)
-    for column, published in (("pct_above_18", 804), ("pct_below_15", 2471)):
+    for column, published in (("pct_above", 804), ("pct_below", 2471)):
         plans = np.mean(numbers(rows, column) >= 50) * 4571
         yield f"{column} of at least half of the area: {plans:.0f} of 4571 plans (published: {published})"
     updates = numbers(rows, "iterations") @ numbers(rows, "interior_cells") / count

@@ -204,7 +204,7 @@ class Trial:
         if failures := [event for event in events if event["event"] in ("failure", "conflict")]:
             self.faults.append(f"plans failed or conflict: {failures}")
         stored = {event["id"] for event in events if event["event"] == "result"}
-        files = [part for part in (".wal0", ".wal0.fold", ".lock", ".status") if os.path.exists(run.results + part)]
+        files = [part for part in (".wal0", ".wal0.fold", ".lock") if os.path.exists(run.results + part)]
         if self.status == 0 and (len(stored) != PLANS or files):
             self.faults.append(f"status 0, but {len(stored)} of {PLANS} plans are solved, and these files exist: {files}")
         if self.status == 75 and len(stored) == PLANS and not {".wal0", ".wal0.fold"} & set(files):

@@ -10,10 +10,8 @@ namespace {
 /// Writes a result file. Leaves its journal, as after a kill, if not `closed`.
 void write_results(const std::filesystem::path& file, std::size_t plans, bool closed) {
   ResultFileSpec plan;
-  plan.settings = {{"solver", "jacobi"},
-                   {"solver_version", "?"},
-                   {"max_iterations", "20000"},
-                   {"tolerance", "1e-4"}};
+  plan.settings = {{"solver", "jacobi"},  {"solver_version", "?"}, {"max_iterations", "20000"},
+                   {"tolerance", "1e-4"}, {"above", "18.0"},       {"below", "15.0"}};
   std::vector<PlanResult> rows(plans);
   for (std::size_t i = 0; i < plans; ++i) {
     PlanResult& row = rows[i];

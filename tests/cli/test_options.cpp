@@ -225,7 +225,8 @@ TEST(SolverSettings, RecordsOnlyOptionsThatAffectResults) {
   EXPECT_EQ(asked.at("above"), "-2.5");
   EXPECT_EQ(asked.at("wall"), "5.0=8.0 25.0=22.0");
   EXPECT_EQ(asked.at("rooms_door"), "7");
-  EXPECT_FALSE(asked.contains("below")) << "--below has its default";
+  EXPECT_EQ(asked.at("below"), "15.0") << "columns are counted by it, so its default is recorded";
+  EXPECT_FALSE(asked.contains("spacing")) << "it has its default";
   EXPECT_EQ(recorded_solver("FILE", asked).settings(), asked);
   EXPECT_EQ(recorded_solver("FILE", defaults).settings(), defaults);
   for (const auto& [name, wrong] :
@@ -235,6 +236,10 @@ TEST(SolverSettings, RecordsOnlyOptionsThatAffectResults) {
     EXPECT_THAT(error_message_of<RunError>([&] { (void)recorded_solver("FILE", damaged); }),
                 Mentions({"FILE", name, wrong}));
   }
+  Attributes incomplete = asked;
+  incomplete.erase("below");
+  EXPECT_THAT(error_message_of<RunError>([&] { (void)recorded_thresholds("FILE", incomplete); }),
+              Mentions({"FILE", "below"}));
 }
 
 }  // namespace

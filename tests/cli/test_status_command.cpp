@@ -64,6 +64,14 @@ class StatusCommandTest : public testing::Test {
     auto results = create();
     store(results, 0, PlanStatus::converged);
   }
+  /// Writes the status file of a run that has ended with this exit status.
+  void record_exit_status(int exit_status, const std::string& session = started) {
+    RunStatus status;
+    status.started_utc = session;
+    status.state = "ended";
+    status.exit_status = exit_status;
+    write_run_status(status_file(file_), status);
+  }
   void write_status(const std::string& session = started) {
     RunStatus status;
     status.started_utc = session;
@@ -173,16 +181,50 @@ TEST_F(StatusCommandTest, ReportsOnlyLastSessionWithSessionOption) {
   write_lock_of_other_host();
   EXPECT_EQ(word(), "running\n");
   expect_output(75, Mentions({started, "1 plan", "3", "--resume"}), {"--session"});
-  auto results = create();
-  store_all(results, PlanStatus::failed);
-  results.close({{"exit_status", "1"}}, false);
-  EXPECT_EQ(run_status({"--session"}).status, 1) << "the recorded status of the session";
+}
+
+TEST_F(StatusCommandTest, ReturnsRecordedExitStatusWithSessionOption) {
+  finish(PlanStatus::converged);
+  for (const int status : {0, 1, 2, 3, 75}) {
+    record_exit_status(status);
+    EXPECT_EQ(run_status({"--session"}).status, status);
+  }
+  record_exit_status(0, "2030-01-02T03:09:00.000Z");
+  EXPECT_EQ(run_status({"--session"}).status, 0) << "of a later run without pending plans";
+  {
+    auto results = create();
+    store_all(results, PlanStatus::failed);
+    results.close({}, false);
+  }
+  record_exit_status(1);
+  EXPECT_EQ(run_status({"--session"}).status, 1);
   EXPECT_EQ(run_status().status, 75);
-  file_ = directory_ / "merged.h5";  // its session does not record a status
-  auto merged = create();
-  store(merged, 0, PlanStatus::converged);
-  close(merged);
-  EXPECT_EQ(run_status({"--session"}).status, 75);
+  record_exit_status(0);
+  EXPECT_EQ(run_status({"--session"}).status, 75) << "journals remain";
+  write_killed_run();
+  record_exit_status(3);
+  EXPECT_EQ(run_status({"--session"}).status, 75) << "plans remain";
+}
+
+TEST_F(StatusCommandTest, NeverReturnsZeroWithoutRecordedExitStatus) {
+  finish(PlanStatus::converged);
+  EXPECT_EQ(run_status().status, 0);
+  EXPECT_EQ(run_status({"--session"}).status, 75) << "no status file";
+  record_exit_status(0, "2029-01-01T00:00:00.000Z");
+  EXPECT_EQ(run_status({"--session"}).status, 75) << "the status of an earlier session";
+  record_exit_status(-1);
+  EXPECT_EQ(run_status({"--session"}).status, 75) << "the run was killed before it recorded one";
+  record_exit_status(-1, "2030-01-02T03:09:00.000Z");
+  EXPECT_EQ(run_status({"--session"}).status, 1) << "a later run that has solved nothing";
+  std::ofstream(status_file(file_)) << "{\"exit_status\": 0}";
+  EXPECT_EQ(run_status({"--session"}).status, 75) << "damaged";
+}
+
+TEST_F(StatusCommandTest, TakesEndedRunOfOtherHostAsEnded) {
+  write_killed_run();
+  write_lock_of_other_host();
+  record_exit_status(75);
+  EXPECT_EQ(json()["state"], "unknown");
 }
 
 TEST_F(StatusCommandTest, ReportsProgressOfRunningRun) {
@@ -217,6 +259,7 @@ TEST_F(StatusCommandTest, ReportsRunningRunWithoutStatusFile) {
   std::ofstream(status_file(file_)) << "{\"file\": \"resul";
   expect_output(75, Mentions({"results.h5.status", "damaged"}));
   EXPECT_EQ(json()["state"], "being written");
+  std::filesystem::remove(status_file(file_));
   write_status("2029-01-01T00:00:00.000Z");
   EXPECT_THAT(run_status().out, Not(HasSubstr("node7"))) << "the status of an earlier session";
 }
@@ -330,6 +373,8 @@ TEST_F(StatusOfShardsTest, ListsShardsThatNeedAttentionFirst) {
 
 TEST_F(StatusOfShardsTest, CombinesExitStatusOfShards) {
   EXPECT_EQ(run_status().status, 1) << "the file does not exist";
+  for (const char* removed : {"results.part-1-of-3.h5.status", "results.part-1-of-5.h5.status"})
+    std::ofstream(directory_ / removed) << "{}";
   for (const int shard : {1, 3, 4}) finish_shard(shard);
   {
     auto running = create_shard(2);

@@ -23,8 +23,8 @@ make_plans() {
 # same_bits FILE EXPECTED: both files have the same plans with bit-identical results.
 same_bits() { "$wallheat" compare "$2" "$1" --require-equal > "$1.compared" || { cat "$1.compared"; return 1; }; }
 equals_undisturbed() { same_bits "$1" "$scratch/undisturbed.h5"; }
-# The result file is closed: no journal, lock or status file of a running or killed run is next to it.
-closed() { [ -e "$1" ] && ! compgen -G "$1.wal*" > /dev/null && [ ! -e "$1.lock" ] && [ ! -e "$1.status" ]; }
+# The result file is closed: no journal or lock is next to it, and its last run has recorded an exit status.
+closed() { [ -e "$1" ] && ! compgen -G "$1.wal*" > /dev/null && [ ! -e "$1.lock" ] && grep -q '"exit_status": [0-9]' "$1.status"; }
 # results_stored EVENTS N: the event log has at least N results
 results_stored() { [ -e "$1" ] && [ "$(grep -c '"event":"result"' "$1")" -ge "$2" ]; }
 unfinished() { ! grep -q '"event":"run_finished"' "$1"; }

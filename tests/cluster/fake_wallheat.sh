@@ -1,33 +1,41 @@
 #!/usr/bin/env bash
 # Fake wallheat for the test of launch.sh. In `run`, rank 0 writes heartbeats, and ends with the status in the file
-# FAKE_FOLDER/end, or with 75 on SIGUSR1; `status --session` reports this status. The other ranks exit with rank 0.
-# FAKE_NO_HEARTBEAT=yes: rank 0 writes no heartbeat. FAKE_IGNORES_STOP=yes: rank 0 ignores SIGUSR1 and SIGTERM.
+# FAKE_FOLDER/end, or with 75 on SIGUSR1; it records this status in the status file. The other ranks exit with rank 0.
+# `status --session` ends with the status in FAKE_FOLDER/session, and `status --word` prints FAKE_WORD.
+# FAKE_NO_HEARTBEAT=yes: rank 0 writes no heartbeat before the last. FAKE_ONLY_JOURNAL=yes: its heartbeats after the first are
+# in the journal. FAKE_IGNORES_STOP=yes: rank 0 ignores SIGUSR1 and SIGTERM. FAKE_NO_RECORD=yes: rank 0 records no status.
 # FAKE_NEVER_EXITS=yes: the other ranks never exit, not even on SIGTERM.
 rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-0}}
-if [ "$1" = status ]; then
-  [ -e "$FAKE_FOLDER/session" ] || exit 1
-  echo "session of now, closed: resume with --resume"
-  exit "$(cat "$FAKE_FOLDER/session")"
-fi
+case "$1 ${2:-}" in
+  "status --word") echo "${FAKE_WORD:-killed}"; exit 75 ;;
+  "status --session") exit "$(cat "$FAKE_FOLDER/session" 2> /dev/null || echo 1)" ;;
+esac
 while [ $# -gt 0 ]; do
   case $1 in
     --out) out=$2; shift ;;
     --print-out) echo "$out"; exit 0 ;;
-    --check=job) echo "ready"; exit 0 ;;
   esac
   shift
 done
+# write_status EXIT_STATUS
+write_status() {
+  printf '{\n "started_utc": "%s",\n "exit_status": %s,\n "heartbeat": %s\n}\n' "$$" "$1" "$heartbeat" > "$out.status.new" &&
+    mv "$out.status.new" "$out.status"
+}
 echo $$ > "$FAKE_FOLDER/pid.$rank"
 [ "$rank" = 0 ] && trap 'echo 75 > "$FAKE_FOLDER/end"' USR1 TERM
 [ "$rank" = 0 ] && [ -n "${FAKE_IGNORES_STOP:-}" ] && trap '' USR1 TERM
 [ "$rank" = 0 ] || trap : USR1
 [ "$rank" = 0 ] || [ -z "${FAKE_NEVER_EXITS:-}" ] || trap '' TERM
+heartbeat=0 first_end=5  # launch.sh polls five times per second
+[ -z "${FAKE_ONLY_JOURNAL:-}" ] || first_end=60
 while :; do
   if [ "$rank" = 0 ]; then
-    [ -n "${FAKE_NO_HEARTBEAT:-}" ] || { echo "$((heartbeat += 1))" > "$out.status.new" && mv "$out.status.new" "$out.status"; }
-    if [ -s "$FAKE_FOLDER/end" ] && [ "${heartbeat:-5}" -ge 5 ]; then  # launch.sh polls five times per second
-      cp "$FAKE_FOLDER/end" "$FAKE_FOLDER/session"
-      rm -f "$out.status"
+    heartbeat=$((heartbeat + 1))
+    if [ -n "${FAKE_ONLY_JOURNAL:-}" ] && [ "$heartbeat" -gt 1 ]; then echo "$heartbeat" >> "$out.wal0"
+    elif [ -z "${FAKE_NO_HEARTBEAT:-}" ]; then write_status -1; fi
+    if [ -s "$FAKE_FOLDER/end" ] && { [ "$heartbeat" -ge "$first_end" ] || [ "$(< "$FAKE_FOLDER/end")" = 75 ]; }; then
+      [ -n "${FAKE_NO_RECORD:-}" ] || write_status "$(< "$FAKE_FOLDER/end")"
       exit 0
     fi
   elif [ -z "${FAKE_NEVER_EXITS:-}" ]; then

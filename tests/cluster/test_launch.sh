@@ -12,10 +12,12 @@ cd "$scratch" || exit 1
 start() {
   rm -rf "$FAKE_FOLDER"
   mkdir -p "$FAKE_FOLDER"
+  rm -f results.h5.wal0
   env "$@" "$launch" -n 3 --oversubscribe -- "$here/fake_wallheat.sh" run --out "$scratch/results.h5" > "${log:-log}" 2>&1 &
   launched=$!
 }
-ready() { [ -s "$FAKE_FOLDER/pid.0" ] && [ -s "$FAKE_FOLDER/pid.1" ] && [ -s "$FAKE_FOLDER/pid.2" ] && [ -e results.h5.status ]; }
+ready() { [ -s "$FAKE_FOLDER/pid.0" ] && [ -s "$FAKE_FOLDER/pid.1" ] && [ -s "$FAKE_FOLDER/pid.2" ] &&
+  grep -qsF "\"$(< "$FAKE_FOLDER/pid.0")\"" results.h5.status; }
 at_work() { wait_until 300 "all ranks are running" ready; }
 end_with() { echo "$1" > "$FAKE_FOLDER/end"; }
 ends_with() { wait "$launched"; same "$1" $?; }
@@ -72,24 +74,45 @@ noise
 while [ "$1" != --out ]; do shift; done
 echo solving >&2
 until grep -q solving log; do sleep 0.1; done
-touch "$2.status"
+printf '{\n "started_utc": "noisy",\n "exit_status": 0\n}\n' > "$2.status"
 noise
 printf 'last line' >&2
-echo 0 > "$FAKE_FOLDER/session"
 END
 chmod +x noisy-mpirun
-rm -f results.h5.status
 start MPIRUN="$scratch/noisy-mpirun"
 check "the run succeeds with a noisy mpirun" ends_with 0
 check "messages of mpirun are passed on before the start of the run, and suppressed after it" \
   same "3 solving last line" "$(grep -c 'n1:123\|Forwarding' log) $(grep -xF solving log) $(tail -n 1 log)"
-rm -f results.h5.status
 
-start FAKE_IGNORES_STOP=yes; at_work
-kill -USR1 "$launched"
-kill -KILL "$(< "$FAKE_FOLDER/pid.0")"
-check "a run that solves no plan fails, as its job would be requeued indefinitely" ends_with 1
-check "the message mentions --resume" mentions log launch.sh --resume
+# The status file of the last run, which ended with 0, is not the one of the next run.
+cat > silent-mpirun <<'END'
+#!/bin/bash
+[ "$1" != --version ] || exec mpirun --version
+END
+chmod +x silent-mpirun
+start MPIRUN="$scratch/silent-mpirun"
+check "an older exit status is not the one of this run" ends_with 1
+check "the message mentions the status file and --resume" mentions log launch.sh results.h5.status --resume
+rm results.h5.status
+start MPIRUN="$scratch/silent-mpirun"
+check "a missing exit status is a failure" ends_with 1
+
+killed() { start "$@"; at_work; kill -KILL "$(< "$FAKE_FOLDER/pid.0")"; }
+killed
+check "a run whose rank 0 is killed before it solves a plan fails, as its job would be requeued indefinitely" ends_with 1
+check "the message mentions rank 0" mentions log launch.sh "rank 0"
+for session in 75 0 3; do
+  killed
+  echo "$session" > "$FAKE_FOLDER/session"
+  check "a run whose rank 0 is killed never ends with 0 or 3 (status --session: $session)" ends_with $((session == 75 ? 75 : 1))
+done
+killed FAKE_WORD=running
+echo 75 > "$FAKE_FOLDER/session"
+check "a run that another run has locked out fails" ends_with 1
+
+start FAKE_ONLY_JOURNAL=yes WALLHEAT_SILENCE_S=1; at_work
+end_with 0
+check "a run whose status file cannot be written is not terminated while its journal grows" ends_with 0
 
 start WALLHEAT_SILENCE_S=5 OMPI_MCA_odls_base_sigkill_timeout=5; at_work
 kill -STOP "$(< "$FAKE_FOLDER/pid.0")"
@@ -130,11 +153,12 @@ check "a run without a session in the result file fails" not fake 4.1.4
 "$wallheat" generate --out plans --count 2 --size 64 > /dev/null
 mkdir target
 ln -s target/later.h5 link.h5
+solving() { grep -qs '"state": "running"' "$1.status" && grep -q iterations "$1.status"; }
 real=("$wallheat" launch -n 2 --oversubscribe -- "$wallheat" run --progress none)
 for target in "a missing file" "a file"; do
   "${real[@]}" --data plans --max-iterations 999999999999 --tolerance 0 --out link.h5 --resume > log 2>&1 &
   launched=$!
-  wait_until 300 "a link to $target: rank 0 writes heartbeats next to the target" grep -qs iterations target/later.h5.status
+  wait_until 300 "a link to $target: rank 0 writes heartbeats next to the target" solving target/later.h5
   kill -TERM "$launched"
   check "a link to $target: the run stops gracefully" ends_with 75
   check "a link to $target: the target is the result file" test -f target/later.h5
@@ -161,6 +185,39 @@ expect_error "a resume with other settings, after a successful run" 1 "wallheat|
 expect_error "a run that fails" 1 "wallheat|--data|nothing" env ASAN_OPTIONS=detect_leaks=0 "${real[@]}" --data nothing --out failed.h5
 check "a run that fails: there is one message" one_message
 tidy
+# A mpirun that leaves files behind, with the content that another user may have planted.
+cat > leaving-mpirun << 'END'
+#!/usr/bin/env bash
+case ${1:-} in --version) echo 'mpirun (Open MPI) 4.1.4'; exit ;; esac
+folder=$TMPDIR/ompi.$HOSTNAME.$EUID
+mkdir -p "$folder/pid.$$"
+printf '%s\n' "$CONTACT" > "$folder/pid.$$/contact.txt"
+[ -z "${OWNER:-}" ] || chown -R "$OWNER" "$folder"
+END
+chmod +x leaving-mpirun
+# leave CONTACT [OWNER]: runs launch.sh with files that mpirun left in the folder left.
+leave() {
+  rm -rf left
+  mkdir left
+  CONTACT=$1 OWNER=${2:-} TMPDIR=$scratch/left MPIRUN=$scratch/leaving-mpirun \
+    "$launch" -- "$here/fake_wallheat.sh" run --out "$scratch/results.h5" > log 2>&1 || true
+}
+left_files() { find left -name contact.txt | wc -l; }
+for contact in "EUID[\$(touch evaluated)0].0;tcp://" '08.0;tcp://' '' '-1.0' '99999999999999999999.0'; do
+  leave "$contact"
+  check "launch.sh does not evaluate the contact file '${contact%%[*}'" same 'no 0' \
+    "$([ ! -e evaluated ] && echo no || echo yes) $(left_files)"
+  check "launch.sh prints no error about it" not grep -q 'launch.sh: line' log
+done
+if [ $EUID = 0 ]; then
+  segment=/dev/shm/vader_segment.test.0.1edd0000.0  # of the job 0x1edd0000
+  : > "$segment"
+  leave "$((0x1edd0000)).0;tcp://" 65534
+  check "launch.sh neither trusts nor removes files of another user" same 'kept 1' "$([ -e "$segment" ] && echo kept) $(left_files)"
+  leave "$((0x1edd0000)).0;tcp://"
+  check "launch.sh removes files of its own mpirun" same ' 0' "$([ -e "$segment" ] && echo kept) $(left_files)"
+fi
+
 # Shared memory of concurrent tests disappears when they end.
 mapfile -t left < <(shared_memory)
 none_left() { local each; for each in "${left[@]}"; do [ ! -e "$each" ] || return 1; done; }

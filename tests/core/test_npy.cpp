@@ -1,9 +1,11 @@
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <fstream>
 #include <limits>
 #include <utility>
 
+#include "core/input_file.hpp"
 #include "core/npy.hpp"
 #include "core/plan_files.hpp"
 #include "support/error_message.hpp"
@@ -188,6 +190,47 @@ TEST_F(FloorPlanFilesTest, RejectsMissingOrIrregularFiles) {
   for (const char* id : {"9", "10", "11", "../7"}) {
     EXPECT_THROW((void)load_floor_plan(directory_.path(), id), InputError) << id;
     EXPECT_THROW((void)floor_plan_shape(directory_.path(), id), InputError) << id;
+  }
+}
+
+/// Returns true if reading the file fails because of a system error, with all facts.
+template <class Read>
+bool meets_system_error(Read read, const Facts& facts) {
+  try {
+    read();
+  } catch (const InputSystemError& error) {
+    EXPECT_THAT(error.what(), Mentions(facts));
+    return true;
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), Mentions(facts));
+  }
+  return false;
+}
+
+TEST_F(FloorPlanFilesTest, DistinguishesSystemErrorFromMalformedFile) {
+  write("7_domain.npy", good_domain);
+  const std::string file = (directory_ / "7_domain.npy").string();
+  const auto load = [](const std::string& path) { return [path] { (void)read_input_file(path); }; };
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit none{0, limit.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  EXPECT_TRUE(meets_system_error(load(file), {file, "Too many open files"}));
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  // Address 0 of a process cannot be read.
+  const InputFile memory("/proc/self/mem");
+  std::byte byte{};
+  EXPECT_TRUE(meets_system_error(
+      [&] {
+        memory.read_at(0, {&byte, 1});
+      },
+      {"/proc/self/mem", "Input/output error"}));
+  const InputFile opened(file);
+  EXPECT_FALSE(meets_system_error([&] { opened.read_at(opened.size(), {&byte, 1}); }, {file}));
+  for (const std::string& name :
+       {std::string("missing"), std::string(300, 'x'), std::string("7_domain.npy/x")}) {
+    const std::string path = (directory_ / name).string();
+    EXPECT_FALSE(meets_system_error(load(path), {path})) << "no host can open it";
   }
 }
 

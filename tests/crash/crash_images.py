@@ -13,7 +13,12 @@ files, in order. From the record follows the state of the files after a kill or 
 A result is acknowledged when the event log has it: rank 0 writes that line after its call of the store has returned.
 The event log is written by other code than the store's, but in the same record, so the order of the changes is known.
 
-A step of a story ends well, by SIGTERM, by a kill, a power loss, a full disk or an I/O error at one change.
+A step of a story ends well, by SIGTERM, by a kill, a power loss, a full disk or an I/O error at one change. Three steps are
+changes by the user:
+
+  * "foreign": creates files next to the result file, with names similar to those of wallheat; they must stay as they are;
+  * "copy": compacts a copy of the file and its journals, and moves it over the file; the journals stay where they are;
+  * "link": adds links to the root of the file; they must stay links.
 
 Exit status: 0 if all images pass, 1 if one fails: it is kept and named.
 """
@@ -29,8 +34,10 @@ import shutil
 import sys
 import tempfile
 
+import h5py
+
 from disk import Disk, File, read_record, role_of
-from program import RESULTS, EVENTS, Violation, Campaign, Program, read_folder, write_folder
+from program import RESULTS, STATUS, EVENTS, Violation, Campaign, Program, read_folder, write_folder
 
 VARIANTS = {"plain": (), "rooms, fields": ("--rooms", "--save-fields")}
 PARTS = ("part.part-1-of-2.h5", "part.part-2-of-2.h5")
@@ -53,7 +60,16 @@ STORIES = {
     "merge": ("merge well",),
     "merge over": ("run well", "merge well"),
     "merge over killed": ("run kill", "merge well"),
+    "foreign files": ("foreign", "run kill", "rearrange well", "merge well"),
+    "foreign files, repair": ("run power", "foreign", "repair well"),
+    "copy": ("run kill", "copy", "resume well"),
+    "copy, repair": ("run stop", "copy", "repair kill", "rearrange well"),
+    "links": ("run stop", "link", "resume kill", "rearrange well"),
+    "links, repair": ("run kill", "link", "repair well"),
 }
+USER_STEPS = ("foreign", "copy", "link")
+FOREIGN_NAMES = (f"{RESULTS}.new", f"{RESULTS}.new-1", f"{RESULTS}.status.new", "results.h5x.wal0")
+LINKS = {"best": "/rows", "nowhere": "/no/such object"}
 COMMANDS = ("run", "resume", "resume", "rearrange", "overwrite", "repair", "merge")
 
 # A possible content of a file: the plans in their order (None: no file), and those that must have a result.
@@ -70,14 +86,69 @@ class Story:
         self.states = [NO_FILE]
         self.images_seen = set()
         self.others = set()
+        self.foreign_files, self.has_links = {}, False
 
     def live(self):
         for number, step in enumerate(self.steps):
             self.where = f"{self.name} ({self.variant}), step {number + 1} ({step})"
             try:
+                if step in USER_STEPS:
+                    getattr(self, step)()
+                    continue
                 self.perform(*step.split(" ", 1), int(self.rng.triangular(0, 110, 20)))
             except Violation as violation:
                 self.net.report(self.where, violation, self.disk.seen())
+
+    # --- the steps of the user
+
+    def add_file(self, name, content):
+        self.disk = Disk({**self.disk.seen(), name: content})
+
+    def foreign(self):
+        for name in FOREIGN_NAMES:
+            self.foreign_files[name] = self.net.parts[self.variant][PARTS[0]]
+            self.add_file(name, self.foreign_files[name])
+        self.others.update(FOREIGN_NAMES)
+
+    def change_results(self, change):
+        """Calls change() with the folder of the files; then the result file is replaced durably."""
+        seen = self.disk.seen()
+        if RESULTS not in seen:
+            return
+        folder = os.path.join(self.net.scratch, "user")
+        write_folder(folder, seen)
+        change(folder)
+        self.add_file(RESULTS, read_folder(folder)[RESULTS])
+
+    def copy(self):
+        def compact_copy(folder):
+            names = [name for name in os.listdir(folder) if name == RESULTS or name.startswith(f"{RESULTS}.wal")]
+            for name in names:
+                shutil.copy(os.path.join(folder, name), os.path.join(folder, f"copy-of-{name}"))
+            self.net.program.call_expecting({0, 3, 75}, folder, ["repair", f"copy-of-{RESULTS}"])
+            os.replace(os.path.join(folder, f"copy-of-{RESULTS}"), os.path.join(folder, RESULTS))
+
+        self.change_results(compact_copy)
+
+    def link(self):
+        def add_links(folder):
+            with h5py.File(os.path.join(folder, RESULTS), "r+") as file:
+                for name, target in LINKS.items():
+                    file[name] = h5py.SoftLink(target)
+
+        self.change_results(add_links)
+        self.has_links = RESULTS in self.disk.seen()
+
+    def check_user_files(self, folder):
+        found = read_folder(folder)
+        if changed := [name for name, content in self.foreign_files.items() if found.get(name) != content]:
+            raise Violation(f"changed files of the user: {changed}")
+        if not self.has_links or RESULTS not in found:
+            return
+        with h5py.File(os.path.join(folder, RESULTS)) as file:
+            links = {name: file.get(name, getlink=True) for name in LINKS if name in set(file)}
+        if {name: getattr(link, "path", None) for name, link in links.items()} != LINKS:
+            raise Violation(f"changed links of the user: {links}")
 
     # --- the steps
 
@@ -88,7 +159,7 @@ class Story:
         if end not in ERRNOS:
             if not is_complete and not (command == "repair" and status in (0, 3, 75)):
                 raise Violation(f"{command} ends with {status}")
-            if left := left - {RESULTS} - self.others:
+            if left := left - {RESULTS, STATUS} - self.others:
                 raise Violation(f"left over by {command}: {sorted(left)}")
         if is_complete and command != "repair":
             after = State(after.ids, frozenset(after.ids))
@@ -239,6 +310,7 @@ class Story:
         if again := {event["id"] for event in events if event["event"] == "start"} & solved:
             raise Violation(f"solved again: {sorted(again)} {done.stderr}")
         campaign.check_complete(folder, plans, {EVENTS} | self.others)
+        self.check_user_files(folder)
 
 
 class Found(Exception):

@@ -33,7 +33,7 @@ def role_of(change):
         return None
     if change.name == ".":
         return "folder"
-    return "new-file" if change.name.endswith(".new") else "journal"
+    return "new-file" if ".new-" in change.name else "journal"
 
 
 class File:

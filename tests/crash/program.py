@@ -11,11 +11,12 @@ import subprocess
 import h5py
 
 RESULTS = "results.h5"
+STATUS = RESULTS + ".status"  # with the exit status of the last run
 EVENTS = "events"  # the event log of a run, in the recorded folder
 COMMAND_LIMIT_S = 120
 # Columns that are not deterministic: who solved a plan, and when.
 VARYING = {"index", "seconds", "attempts", "failures", "rank", "host", "device", "session", "started_s", "cpu_s", "thread",
-           "peak_memory", "predicted_s", "read_s", "hash_s", "solve_s", "statistics_s", "compress_s", "store_s",
+           "peak_memory", "predicted_s", "read_s", "hash_s", "solve_s", "statistics_s", "compress_s", "store_wait_s",
            "row_crc32", "room_crc32", "plan"}
 # An error message has the program's name, or is a line of a run's log; messages of other libraries are not accepted.
 ERROR_MESSAGE = re.compile(r"^(wallheat: |[0-9:.]+ (\[[^]]*\] )?error: ).*\S$")
@@ -98,7 +99,7 @@ class Campaign:
 
     def check_complete(self, folder, ids, others):
         """Checks that there is a closed file with all results, and no other file except `others`."""
-        if left := set(os.listdir(folder)) - {RESULTS, *others}:
+        if left := set(os.listdir(folder)) - {RESULTS, STATUS, *others}:
             raise Violation(f"left over: {sorted(left)}")
         found = contents_of(os.path.join(folder, RESULTS))
         if list(found) != list(ids):

@@ -128,7 +128,12 @@ TEST_F(ErrorMessagesTest, NamesProblemOfDrawing) {
 TEST_F(ErrorMessagesTest, NamesDataMissingFromResultFile) {
   solve();
   expect_errors({
-      {2, "list r.h5 --columns ids", {"--columns", "'ids'", "'id'", "pct_below_15"}},
+      {2, "list r.h5 --columns ids", {"--columns", "'ids'", "'id'", "pct_below"}},
+      {2, "list r.h5 --columns id,store_s", {"--columns", "'store_s'", "'store_wait_s'"}},
+      {2, "list r.h5 --where 'pct_below_15 > 50'", {"--where", "'pct_below'"}},
+      {2, "list r.h5 --sort -cells_in_doubt", {"--sort", "'uncertain_cells'"}},
+      {2, "summary r.h5 --where 'pct_above_18 > 50'", {"--where", "'pct_above'"}},
+      {2, "list r.h5 --rooms --where 'pct_below_15 > 50'", {"--where", "'pct_below'"}},
       {1, "list r.h5 --where 'mean_temp > 99'", {"mean_temp > 99", "3 plans", "r.h5"}},
       {1, "list r.h5 --rooms --where 'mean_temp > 99'", {"mean_temp > 99", "room", "r.h5"}},
       {1, "list bare.h5 --rooms", {"bare.h5", "rooms", "--rooms"}},

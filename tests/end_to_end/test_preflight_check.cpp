@@ -41,6 +41,17 @@ TEST_F(PreflightCheckTest, ReportsEveryProblemAtOnce) {
   EXPECT_EQ(bytes("results.h5"), before);
 }
 
+TEST_F(PreflightCheckTest, ReportsStatusFileOfUser) {
+  generate(2);
+  shell("echo 'my notes' > results.h5.status");
+  const Facts facts{path("results.h5.status"), "move it away"};
+  EXPECT_THAT(lines_of(shell(check, 1).out),
+              Contains(AllOf(StartsWith("problem "), Mentions(facts))));
+  EXPECT_THAT(shell(run, 1).err, Mentions(facts));
+  EXPECT_EQ(bytes("results.h5.status"), "my notes\n");
+  EXPECT_EQ(shell("ls results.h5*").out, "results.h5.status\n");
+}
+
 TEST_F(PreflightCheckTest, ReportsDoneWhenNoPlanIsPending) {
   generate(3);
   const auto printed = [&](const std::string& more) {

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "store/field_codec.hpp"
 #include "store/result_store.hpp"
 #include "support/shapes.hpp"
 #include "support/shell_test.hpp"
@@ -32,7 +33,7 @@ class RunEndToEndTest : public ShellTest {
     const ResultReader reader(directory_ / name);
     EXPECT_TRUE(reader.closed_cleanly());
     Strings all{shell("wallheat list " + name +
-                      " -f csv --columns id,status,mean_temp,std_temp,pct_above_18,pct_below_15,"
+                      " -f csv --columns id,status,mean_temp,std_temp,pct_above,pct_below,"
                       "iterations,last_delta,interior_cells,rows,cols,input_hash,solver")
                     .out};
     for (std::size_t i = 0; i < reader.count(); ++i)
@@ -127,7 +128,7 @@ TEST_F(RunEndToEndTest, KeepsResultFileWhenRunIsRejected) {
   shell(run + "--overwrite --events none/events", 1);
   shell(run + "--over", 2);  // an abbreviation must not become --overwrite
   EXPECT_EQ(bytes("results.h5"), before);
-  EXPECT_EQ(shell("ls results.h5*").out, "results.h5\n");
+  EXPECT_EQ(shell("ls results.h5*").out, "results.h5\nresults.h5.status\n");
 }
 
 TEST_F(RunEndToEndTest, KeepsResultsWhenDiskIsFull) {
@@ -141,11 +142,57 @@ TEST_F(RunEndToEndTest, KeepsResultsWhenDiskIsFull) {
   EXPECT_THAT(full.err,
               AllOf(Mentions({"results.h5", "File too large", "30 results", "wallheat repair"}),
                     Not(HasSubstr("HDF5-DIAG"))));
-  EXPECT_EQ(shell("wallheat status results.h5", 75).status, 75);
+  shell("wallheat status results.h5", 75);
+  shell("wallheat status --session results.h5", 1);
   EXPECT_EQ(results(), results("direct.h5"));
   shell("wallheat repair results.h5");
   EXPECT_EQ(results(), results("direct.h5"));
   EXPECT_EQ(shell("ls results.h5*").out, "results.h5\n");
+}
+
+TEST_F(RunEndToEndTest, FailsWhenCompactionIsStoppedInTwoSessions) {
+  generate(30);
+  const std::string again = run + "--save-fields --resume ";
+  shell(run + "--save-fields");
+  const auto size = std::filesystem::file_size(directory_ / "results.h5");
+  shell("rm results.h5; ulimit -f " + std::to_string(size / 1024 - 1) + "; trap '' XFSZ; " + again,
+        1);
+  for (int session = 0; session < 2; ++session) {
+    EXPECT_THAT(shell(again + "--time-limit 0", 1).err,
+                Mentions({"results.h5", "two", "30", "--time-limit", "wallheat repair"}));
+    shell("wallheat status --session results.h5", 1);
+    shell("wallheat status results.h5", 75);
+  }
+  shell(again);
+  shell("wallheat status --session results.h5");
+  shell("wallheat status results.h5");
+}
+
+TEST_F(RunEndToEndTest, RecordsExitStatusOfRun) {
+  generate(6);
+  const auto recorded = [this](int status) {
+    shell("wallheat status --session results.h5", status);
+    EXPECT_EQ(nlohmann::json::parse(bytes("results.h5.status"))["exit_status"], status);
+  };
+  shell(run + "--first 3 --save-fields");
+  recorded(0);
+  const std::string again = run + "--resume --save-fields ";
+  expect_error(again.substr(std::string("wallheat ").size()) + "--tolerance 0.5", 1, {"tolerance"});
+  recorded(1);
+  // A damaged field is found in the compaction, so its plan is pending again.
+  const auto chunk = compress_field(ResultReader(directory_ / "results.h5").field(1).value());
+  std::string file = bytes("results.h5");
+  const auto at =
+      file.find(std::string_view(reinterpret_cast<const char*>(chunk.data()), chunk.size()));
+  ASSERT_NE(at, std::string::npos);
+  file[at + 9] ^= 1;
+  std::ofstream(path("results.h5"), std::ios::binary) << file;
+  shell(again, 75);
+  recorded(75);
+  shell(again);
+  recorded(0);
+  shell("rm plans/00006_domain.npy; wallheat run --data plans --out results.h5 --overwrite", 3);
+  recorded(3);
 }
 
 TEST_F(RunEndToEndTest, NotifiesCommandWhenFailureLimitIsReached) {
@@ -266,6 +313,41 @@ TEST_F(RunEndToEndTest, IgnoresWallClockJumpsForTimeLimit) {
       << "the clock has jumped";
 }
 
+class BadHostTest : public RunEndToEndTest {
+ protected:
+  /// Makes a host bad: see bad_host.cpp.
+  const std::string bad_host = "cp '" WALLHEAT_BAD_HOST
+                               "' bad.so; export LD_PRELOAD=$PWD/bad.so "
+                               "ASAN_OPTIONS=verify_asan_link_order=0; ";
+};
+
+TEST_F(BadHostTest, SolvesAllPlansWhenOneHostIsBad) {
+  generate(60);
+  shell(bad_host +
+        "export BAD_HOST_RANK=1; $mpirun 3 run --data plans --out results.h5 "
+        "--threads 1 --events events");
+  EXPECT_THAT(last_counts(), ElementsAre("0", "60", "0"));
+}
+
+TEST_F(BadHostTest, ResumesOnGoodHostAfterHostBecomesBad) {
+  generate(8);
+  const Finished stopped = shell(bad_host + "export BAD_HOST_AFTER=2; " + run + "--threads 1", 75);
+  EXPECT_THAT(stopped.err,
+              Mentions({"worker 1", "excluded", "_domain.npy", "Too many open files"}));
+  EXPECT_THAT(last_counts(), ElementsAre("0", "2", "0"));
+  shell(run + "--resume");
+  EXPECT_THAT(last_counts(), ElementsAre("2", "6", "0"));
+}
+
+TEST_F(BadHostTest, FailsAndLeavesPlansPendingWhenNoHostIsGood) {
+  generate(4);
+  const Finished failed = shell(bad_host + run + "--threads 1", 1);
+  EXPECT_THAT(failed.err,
+              Mentions({"excluded", "Too many open files", "system errors", "--resume"}));
+  EXPECT_THAT(last_counts(), ElementsAre("0", "0", "0"));
+  shell(run + "--resume");
+}
+
 // A run waits for the reader of an event log that is a pipe: the test decides how long the start
 // takes.
 
@@ -287,7 +369,7 @@ TEST_F(RunEndToEndTest, FailsWhenStoppedBeforeFirstPlan) {
   const std::ifstream reader(path("events"));
   EXPECT_EQ(process.wait(), 1) << "a job script would resubmit itself indefinitely";
   EXPECT_THAT(process.err(), Mentions({"plan", "--time-limit", "--resume"}));
-  EXPECT_FALSE(exists("results.h5.status"));
+  EXPECT_EQ(nlohmann::json::parse(bytes("results.h5.status"))["exit_status"], 1);
   shell(run + "--resume");
 }
 

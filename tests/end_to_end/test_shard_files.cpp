@@ -1,9 +1,11 @@
 #include <fstream>
 #include <set>
 
+#include "io/result_file_names.hpp"
 #include "store/result_store.hpp"
 #include "support/shell_test.hpp"
 #include "view/json.hpp"
+#include "view/run_status.hpp"
 
 // `wallheat merge` for job arrays, and `wallheat repair` for killed runs.
 
@@ -90,8 +92,8 @@ TEST_F(ShardFilesTest, MergesWithMissingPlansWhenAllowed) {
 TEST_F(ShardFilesTest, IsRepairedAfterKilledRun) {
   solve(4);
   make_shard_file("killed.h5", {0, 1}, false);
-  std::ofstream(path("killed.h5.status")) << "{}";
-  std::ofstream(path("killed.h5.status.new")) << "{";
+  write_run_status(path("killed.h5.status"), {});
+  std::ofstream(new_temporary_path(path("killed.h5.status"))) << "{";
   const Json repaired = Json::parse(shell("wallheat repair --json killed.h5", 75).out);
   EXPECT_EQ(repaired["changed"], true);
   EXPECT_EQ(repaired["done"], 2);

@@ -13,7 +13,7 @@ class StoredFieldsTest : public ShellTest {
   StoredFieldsTest() { generate(6, 48); }
 
   /// Solves all plans into a file.
-  void run(const std::string& file, const std::string& more) const {
+  void run(const std::string& file, const std::string& more = "") const {
     shell("wallheat run --data plans --log-level off --out " + file + " " + more);
   }
   [[nodiscard]] Json json(const std::string& command) const {
@@ -72,7 +72,7 @@ TEST_F(StoredFieldsTest, ExportsFieldsThatSolveCommandComputes) {
       "wallheat export r.h5 --field 00002 -o - > piped.npy");
   const Json solved = json("solve 00002 --data plans --npy solved.npy");
   const Json row = json("list r.h5 00002 --columns all")["plans"][0];
-  for (const char* name : {"id", "status", "mean_temp", "std_temp", "pct_above_18", "pct_below_15",
+  for (const char* name : {"id", "status", "mean_temp", "std_temp", "pct_above", "pct_below",
                            "iterations", "last_delta", "interior_cells", "solver"})
     EXPECT_EQ(solved[name], row[name]) << name;
   EXPECT_EQ(bytes("field.npy"), bytes("solved.npy"));
@@ -90,7 +90,7 @@ TEST_F(StoredFieldsTest, StoresSameRoomsForThreadsShardsOrResume) {
   run("two.h5", "--rooms --first 3");
   run("two.h5", "--rooms --resume");
   for (const std::string shard : {"1/2", "2/2"}) run("m.h5", "--rooms --shard " + shard);
-  shell("wallheat merge --out m.h5 m.part*");
+  shell("wallheat merge --out m.h5 m.part*.h5");
   const std::string rooms = rooms_of("one.h5");
   EXPECT_THAT(rooms, StartsWith("id,room,mean_temp,"));
   const auto count = std::count(rooms.begin(), rooms.end(), '\n') - 1;
@@ -117,16 +117,46 @@ TEST_F(StoredFieldsTest, CountsStoredFieldsForOtherThresholds) {
   run("other.h5", "--solver steady --above 12.5");
   const Json again = json("summary r.h5 --above 12.5");
   const Json solved = json("summary other.h5");
-  for (const char* number : {"half_above", "half_below", "cells_in_doubt", "above", "below"})
+  for (const char* number : {"half_above", "half_below", "uncertain_cells", "above", "below"})
     EXPECT_EQ(again[number], solved[number]) << number;
   EXPECT_EQ(json("summary r.h5")["above"], 18);
-  EXPECT_THAT(shell("wallheat export other.h5").err,
-              Mentions({"other.h5", "12.5", "15", "pct_above_18", "pct_below_15"}));
   shell("mv plans gone");
   expect_error("summary r.h5 --above 20", 1, {"r.h5", path("plans"), "--data"});
   shell("wallheat summary r.h5 --above 20 --data gone");
   shell("cp gone/00002_domain.npy gone/00001_domain.npy");
   expect_error("summary r.h5 --above 20 --data gone", 1, {"00001", "gone"});
+}
+
+TEST_F(StoredFieldsTest, RecordsThresholdsInFileAndExport) {
+  run("r.h5");
+  run("other.h5", "--above 12.5");
+  const Finished listed = shell("wallheat list other.h5");
+  EXPECT_EQ(listed.err, "") << "columns have no threshold in their names";
+  EXPECT_THAT(listed.out, HasSubstr("pct_above"));
+  EXPECT_EQ(json("list r.h5")["above"], 18);
+  EXPECT_EQ(json("list other.h5 00001")["above"], 12.5);
+  for (const auto& [file, header] : {std::pair("r", "pct_above_18, pct_below_15\n"),
+                                     {"other", "pct_above_12.5, pct_below_15\n"}}) {
+    const std::string name = file;
+    const Finished exported = shell("wallheat export " + name + ".h5 -o " + name + ".csv");
+    EXPECT_EQ(exported.err, "");
+    EXPECT_THAT(bytes(name + ".csv"), HasSubstr(header));
+    shell("wallheat compare " + name + ".h5 " + name + ".csv --require-equal");
+  }
+  shell("wallheat export r.h5 -o other.csv --overwrite");  // it is a CSV of any thresholds
+}
+
+TEST_F(StoredFieldsTest, RejectsMixedThresholds) {
+  run("r.h5", "--shard 1/2");
+  run("other.h5", "--shard 2/2 --above 12.5");
+  const Facts both{"r.h5", "other.h5", "18", "12.5"};
+  shell("mv r.part-1-of-2.h5 r.h5; mv other.part-2-of-2.h5 other.h5");
+  expect_error("compare r.h5 other.h5", 1, both);
+  expect_error("merge r.h5 other.h5 --out merged.h5", 1, both);
+  shell("wallheat export r.h5 -o r.csv", 75);
+  expect_error("compare other.h5 r.csv", 1, {"r.csv", "other.h5", "18", "12.5"});
+  expect_error("run --data plans --log-level off --out r.h5 --resume --above 12.5", 1,
+               {"r.h5", "above", "18", "12.5"});
 }
 
 TEST_F(StoredFieldsTest, MatchesEditedPlansForWallOverrides) {

@@ -32,8 +32,8 @@ TEST_F(WallCommandsTest, AgreesWithSolveForWallOverrides) {
     EXPECT_LT(bound, 1e-6);
     for (const char* name : {"mean_temp", "std_temp"})
       EXPECT_NEAR(found[name], row[name], bound) << name << " of " << found;
-    EXPECT_LE(found["pct_above_least"], row["pct_above_18"]);
-    EXPECT_GE(found["pct_above_most"], row["pct_above_18"]);
+    EXPECT_LE(found["pct_above_lower"], row["pct_above"]);
+    EXPECT_GE(found["pct_above_upper"], row["pct_above"]);
     EXPECT_EQ(found["cells"], row["interior_cells"]);
   }
 }
@@ -59,9 +59,9 @@ TEST_F(WallCommandsTest, FindsMinimumWallTemperatureForGoal) {
       return solved(plan["id"], "--wall 5=8 --wall 25=" + Json(wall).dump())["mean_temp"]
           .get<double>();
     };
-    EXPECT_GE(mean_at(plan["most"].get<double>() + 1e-6), 18) << plan;
-    EXPECT_LT(mean_at(plan["least"].get<double>() - 1e-6), 18) << plan;
-    EXPECT_LT(plan["most"].get<double>() - plan["least"].get<double>(), 1e-6) << plan;
+    EXPECT_GE(mean_at(plan["upper"].get<double>() + 1e-6), 18) << plan;
+    EXPECT_LT(mean_at(plan["lower"].get<double>() - 1e-6), 18) << plan;
+    EXPECT_LT(plan["upper"].get<double>() - plan["lower"].get<double>(), 1e-6) << plan;
   }
   const std::string one = "need 00003 --data plans --wall 25 --whole-plans ";
   EXPECT_EQ(json(one + "--room-mean 90")["verdict"], "above limit");

@@ -11,6 +11,7 @@
 
 #include "io/deflate.hpp"
 #include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "store/journal.hpp"
 #include "store/merge.hpp"
 #include "store/repair.hpp"

@@ -1,4 +1,7 @@
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <set>
 
@@ -242,6 +245,40 @@ TEST_F(SolverProcessPoolTest, WaitsWhilePlanSourceIsUnavailable) {
   std::filesystem::rename(directory_.path().string() + ".moved", directory_.path());
   rank0_->receive_until("the result", [&] { return rank0_->records.size() == 2; });
   EXPECT_EQ(rank0_->records[1].kind, TaskResult::Kind::solved);
+}
+
+TEST_F(SolverProcessPoolTest, SendsTasksLaterThatDoNotFitIntoSocket) {
+  settings_.device = "short plans";
+  settings_.slots = 0;
+  open();
+  constexpr std::size_t count = 4000;
+  for (std::size_t plan = 0; plan < count; ++plan) rank0_->assign(std::to_string(plan));
+  rank0_->receive_until("all results", [&] { return rank0_->results.size() == count; });
+  EXPECT_EQ(rank0_->facts->slots, 32U);
+  EXPECT_THAT(rank0_->records, SizeIs(count)) << "each plan is solved once";
+}
+
+TEST(MessageChannel, SendsEnqueuedMessagesInOrderWhenSocketIsFull) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  MessageChannel sender{FileDescriptor(ends[0])};
+  constexpr std::uint32_t count = 5000;
+  std::uint32_t received = 0;
+  {
+    MessageChannel receiver{FileDescriptor(ends[1])};
+    for (std::uint32_t plan = 0; plan < count; ++plan)
+      sender.enqueue(to_bytes(Task{plan, std::string(plan % 100, 'x')}));
+    ASSERT_TRUE(sender.has_output()) << "the socket is full";
+    for (; received < count; ++received) {
+      const auto message = receiver.receive();
+      ASSERT_TRUE(message);
+      EXPECT_EQ(from_bytes<Task>(*message), (Task{received, std::string(received % 100, 'x')}));
+      sender.flush();
+    }
+    EXPECT_FALSE(sender.has_output());
+  }
+  sender.enqueue(to_bytes(Task{}));
+  EXPECT_FALSE(sender.has_output()) << "the receiver is gone";
 }
 
 // --- Worker and rank 0 ---------------------------------------------------------------------------

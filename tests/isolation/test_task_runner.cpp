@@ -1,5 +1,10 @@
+#include <sys/fsuid.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
 #include <new>
+#include <system_error>
 
 #include "isolation/task_runner.hpp"
 #include "plans/plan_source.hpp"
@@ -61,12 +66,12 @@ TEST_F(TaskRunnerTest, ReportsErrorBoundOfSteadyState) {
   EXPECT_EQ(result.status, PlanStatus::converged);
   EXPECT_GT(result.error_bound, 0);
   EXPECT_LE(result.error_bound, 1e-8);
-  EXPECT_EQ(result.cells_in_doubt, 28U);
+  EXPECT_EQ(result.uncertain_cells, 28U);
   const double uncertain_pct = 100.0 * 28 / (28 * 29);
-  EXPECT_NEAR(result.pct_below_15_most - result.pct_below_15_least, uncertain_pct, 1e-12);
-  EXPECT_NEAR(result.pct_below_15_least, 100.0 * 14 / 29, 1e-12);
-  EXPECT_EQ(result.pct_above_18_least, result.pct_above_18_most);
-  EXPECT_EQ(result.pct_above_18_least, result.statistics.pct_above);
+  EXPECT_NEAR(result.pct_below_upper - result.pct_below_lower, uncertain_pct, 1e-12);
+  EXPECT_NEAR(result.pct_below_lower, 100.0 * 14 / 29, 1e-12);
+  EXPECT_EQ(result.pct_above_lower, result.pct_above_upper);
+  EXPECT_EQ(result.pct_above_lower, result.statistics.pct_above);
 }
 
 TEST_F(TaskRunnerTest, ReportsFailureWhenAccuracyIsUnreachable) {
@@ -86,18 +91,19 @@ TEST_F(TaskRunnerTest, ReportsFallbackOfFastForward) {
   EXPECT_EQ(large.solver, "fastforward 3");
   EXPECT_EQ(large.fell_back, 0);
   EXPECT_TRUE(std::isnan(large.error_bound));
-  EXPECT_FALSE(std::isnan(large.pct_above_18_least));
+  EXPECT_FALSE(std::isnan(large.pct_above_lower));
   const PlanResult small = solve("small");
   EXPECT_EQ(small.fell_back, 1);
   solver_.kind = SolverKind::jacobi;
   const PlanResult exact = solve("small");
   EXPECT_EQ(exact.fell_back, 0);
-  EXPECT_EQ(exact.cells_in_doubt, 0U);
+  EXPECT_EQ(exact.uncertain_cells, 0U);
   EXPECT_EQ(exact.statistics.mean_temp, small.statistics.mean_temp);
   EXPECT_EQ(solve("large").iterations, large.iterations);
 }
 
 TEST_F(TaskRunnerTest, ReportsFailureForInvalidInput) {
+  save("7", room(20, 30));
   for (const auto& [id, cause] : std::vector<std::pair<std::string, std::string>>{
            {"missing", "missing_domain.npy"}, {"../7", "'/'"}, {"a..b", "'..'"}}) {
     const PlanResult result = solve(id);
@@ -143,6 +149,44 @@ TEST_F(TaskRunnerTest, ThrowsSourceUnavailableWhenDirectoryIsMissing) {
         (void)job({0, "7"}, {});
       },
       testing::ThrowsMessage<SourceUnavailable>(Mentions(missing.string())));
+}
+
+TEST_F(TaskRunnerTest, ReportsHostErrorWhenFileOfPlanCannotBeOpened) {
+  save("7", room(20, 30));
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(directory_ / "7_domain.npy", std::filesystem::perms::none);
+  const TaskRunner job =
+      open_device({directory_.path(), solver_, false, "host", "cpu"}).make_job({});
+  ::setfsuid(65534);  // of this thread: root may open every file
+  const TaskResult result = job({0, "7"}, {});
+  ::setfsuid(::geteuid());
+  EXPECT_EQ(result.kind, TaskResult::Kind::host_error);
+  EXPECT_THAT(result.error, Mentions({"7_domain.npy", "Permission denied"}));
+  EXPECT_EQ(decode_result(result.encoded_result).error, result.error);
+}
+
+TEST_F(TaskRunnerTest, ReportsHostErrorWhenThreadCannotStart) {
+  save("7", room(20, 30));
+  struct SolverWithoutThreads final : Solver {
+    std::optional<Solution> solve(const FloorPlan&, const SolveParameters&,
+                                  const SolveControl&) override {
+      throw std::system_error(EAGAIN, std::generic_category(), "thread");
+    }
+  };
+  const TaskRunner job = make_task_runner({directory_.path(), solver_, false, "host", "cpu"},
+                                          directory_source(directory_.path()),
+                                          std::make_shared<SolverWithoutThreads>(), {});
+  EXPECT_EQ(job({0, "7"}, {}).kind, TaskResult::Kind::host_error);
+}
+
+TEST_F(TaskRunnerTest, ThrowsSourceUnavailableWhenDirectoryIsEmpty) {
+  const TaskRunner job =
+      open_device({directory_.path(), solver_, false, "host", "cpu"}).make_job({});
+  EXPECT_THAT(
+      [&] {
+        (void)job({0, "7"}, {});
+      },
+      testing::ThrowsMessage<SourceUnavailable>(Mentions({directory_.path().string(), "empty"})));
 }
 
 }  // namespace

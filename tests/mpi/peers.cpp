@@ -15,6 +15,7 @@
 // Three ranks under mpirun. `peers stopped|killed|heartbeats|gather`: they communicate through the
 // link of a run, and rank 0 prints the messages that it received. `peers never-start|never-end
 // RANK`: that rank stops before MPI has started or ended; the others wait one second for it.
+// `peers stop-in-gather RANK`: that rank stops while it exchanges messages with its group.
 
 namespace {
 
@@ -162,7 +163,15 @@ int main(int argc, char** argv) {
   };
   constexpr std::chrono::seconds short_s{1}, long_s{600};
   if (scenario == "never-start") stop_if_chosen();
-  wallheat::MpiEnvironment mpi(scenario == "never-start" ? short_s : long_s, short_s);
+  const bool stops_early = scenario == "never-start" || scenario == "stop-in-gather";
+  wallheat::MpiEnvironment mpi(stops_early ? short_s : long_s, short_s);
+  if (scenario == "stop-in-gather") {
+    if (mpi.rank() == std::atoi(argv[2])) ::setenv("STOP_IN_GATHER", "1", 1);
+    // Rank 0 forms a separate group, as in a run.
+    (void)mpi.gather_by_group(mpi.rank() == 0 ? "" : "workers", {});
+    if (mpi.rank() == 0) std::puts("rank 0 begins to send plans");
+    return mpi.finalize(0, true);
+  }
   if (scenario == "never-end") {
     stop_if_chosen();
     return mpi.finalize(75, true);

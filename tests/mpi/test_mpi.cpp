@@ -60,6 +60,13 @@ TEST(MpiEnvironment, AbortsStartupWhenRankIsStopped) {
   }
 }
 
+TEST(MpiEnvironment, Rank0WaitsForGroupsOfOtherRanks) {
+  const Finished finished = run_peers(60, {WALLHEAT_PEERS, "stop-in-gather", "2"});
+  EXPECT_NE(finished.status, 0);
+  EXPECT_EQ(finished.out, "") << "else all workers would be lost after three minutes";
+  EXPECT_THAT(finished.err, Mentions({"wallheat: rank", "MPI", "1 s"}));
+}
+
 TEST(MpiEnvironment, AbortsShutdownWhenRankIsStopped) {
   const auto never_end = [](const std::string& rank) {
     return run_peers(120, {WALLHEAT_PEERS, "never-end", rank});

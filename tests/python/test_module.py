@@ -114,8 +114,8 @@ class Results(unittest.TestCase):
         self.expect_field(solved(limit=20000), solution.field)
         inside = solution.field[INTERIOR]
         self.assertEqual((solution.mean_temp, solution.std_temp), (inside.mean(), inside.std()))
-        self.assertEqual(solution.pct_above_18, (inside > 18).mean() * 100)
-        self.assertEqual(solution.pct_below_15, (inside < 15).mean() * 100)
+        self.assertEqual(solution.pct_above, (inside > 18).mean() * 100)
+        self.assertEqual(solution.pct_below, (inside < 15).mean() * 100)
         self.assertTrue(solution.converged)
         self.assertLess(solution.last_delta, 1e-4)
         self.assertEqual(solve(max_iterations=3).iterations, 3)

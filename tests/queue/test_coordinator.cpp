@@ -26,6 +26,15 @@ WorkerReport failed(std::uint32_t plan) {
   return report;
 }
 
+WorkerReport system_errors(const std::vector<std::uint32_t>& plans) {
+  WorkerReport report;
+  for (const std::uint32_t plan : plans)
+    report.results.push_back({.plan = plan,
+                              .kind = TaskResult::Kind::host_error,
+                              .error = std::to_string(plan) + "_domain.npy: EIO"});
+  return report;
+}
+
 /// A coordinator and the clock of its driver.
 struct Script {
   Script(std::vector<PlanQueue::InitialState> plans, int workers, int max_attempts = 3)
@@ -110,6 +119,46 @@ TEST(Coordinator, RetriesOnSameWorkerWhenOthersLackTime) {
   run.pass(1, 50);
   EXPECT_EQ(run.assigned(), (Assigned{{1, 2}})) << "rank 2 needs 200 s";
   EXPECT_EQ(run.coordinator.end(), std::nullopt);
+}
+
+TEST(Coordinator, ExcludesWorkerAfterSystemErrorsWithThreePlans) {
+  Script run({{}, {}, {}, {}, {}, {}}, 2);
+  run.report(1, ready("n1"));
+  run.report(2, ready("n2"));
+  run.report(1, system_errors({0}));
+  run.report(1, system_errors({2}));
+  EXPECT_EQ(run.assigned(), (Assigned{{1, 0}, {2, 1}, {1, 2}, {1, 3}}));
+  run.report(1, system_errors({3}));
+  const Event excluded = run.last(Kind::worker_excluded);
+  EXPECT_EQ(excluded.worker->name(), "rank 1 on n1");
+  EXPECT_THAT(excluded.reason, Mentions({"3 plans", "3_domain.npy: EIO"}));
+  EXPECT_THAT(run.coordinator.outbox.stop_requests, ElementsAre(1));
+  EXPECT_THAT(run.assigned(), IsEmpty());
+  for (const std::uint32_t plan : {1, 4, 5, 0, 2, 3}) run.report(2, solved(plan));
+  EXPECT_EQ(run.coordinator.end(), RunEnd::finished);
+}
+
+TEST(Coordinator, StopsWithPlansPendingWhenAllWorkersAreExcluded) {
+  Script run({{}, {}, {}, {}}, 1);
+  run.report(1, ready("n1"));
+  run.report(1, system_errors({0, 1, 2}));
+  EXPECT_EQ(run.coordinator.end(), RunEnd::source_outage);
+  run.pass(1);
+  EXPECT_THAT(run.last(Kind::stopping).reason, Mentions({"rank 1 on n1", "2_domain.npy: EIO"}));
+  EXPECT_EQ(run.coordinator.queue().queued_count(), 4U) << "no plan is given up";
+}
+
+TEST(Coordinator, FailsUnreadablePlansAndKeepsWorkerThatReadsOthers) {
+  Script run({{}, {}, {}, {}, {}}, 1);
+  auto worker = ready("n1");
+  worker.ready->slots = 5;
+  run.report(1, worker);
+  run.report(1, system_errors({0, 1}));
+  run.report(1, solved(4));
+  run.report(1, system_errors({2, 3}));
+  for (int attempt = 2; attempt <= 3; ++attempt) run.report(1, system_errors({0, 1, 2, 3}));
+  EXPECT_EQ(run.coordinator.end(), RunEnd::finished);
+  EXPECT_EQ(run.last(Kind::finished).failures, 3);
 }
 
 }  // namespace

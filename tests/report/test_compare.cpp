@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "io/files.hpp"
 #include "report/compare.hpp"
 #include "report/result_csv.hpp"
 #include "report/row_table.hpp"
@@ -63,7 +64,8 @@ class CompareFilesTest : public testing::Test {
     const ResultReader b(make("b.h5", second, of_second));
     return compare({"a.h5", {}, &a}, {"b.h5", {}, &b});
   }
-  static inline const Attributes jacobi_{{"solver", "jacobi"}, {"tolerance", "0.0001"}};
+  static inline const Attributes jacobi_{
+      {"solver", "jacobi"}, {"tolerance", "0.0001"}, {"above", "18.0"}, {"below", "15.0"}};
   TemporaryDirectory directory_;
 };
 
@@ -81,7 +83,7 @@ TEST_F(CompareFilesTest, ReportsEveryKindOfDifference) {
        solved_with("d", 13), failed, solved_with("f", 9), pending, solved_with("only here", 1)},
       {solved_with("a", 11.5), sooner, solved_with("c", quiet_nan), solved_with("d", quiet_nan),
        solved_with("e", 12), other_input, pending, solved_with("z", 1)},
-      {{"solver", "jacobi"}});
+      {{"solver", "jacobi"}, {"above", "18.0"}, {"below", "15.0"}});
   EXPECT_FALSE(found.equal());
   EXPECT_EQ(found.compared, 5U);
   EXPECT_EQ(found.identical, 1U) << "NaN equals NaN";
@@ -120,7 +122,8 @@ TEST_F(CompareFilesTest, ComparesCommonColumnsOfTwoSolvers) {
   steady.error_bound = 1e-9;
   steady.iterations = 8;
   steady.seconds = 9;  // times may differ
-  const Comparison found = compared({solved_with("a", 12)}, {steady}, {{"solver", "steady"}});
+  const Comparison found = compared({solved_with("a", 12)}, {steady},
+                                    {{"solver", "steady"}, {"above", "18.0"}, {"below", "15.0"}});
   EXPECT_THAT(found.skipped_columns, testing::IsSupersetOf({"iterations", "error_bound"}));
   EXPECT_TRUE(found.equal()) << "in all that can be compared";
   const Comparison of_one = compared({solved_with("a", 12)}, {steady});
@@ -145,7 +148,7 @@ TEST_F(CompareFilesTest, AcceptsCsvOfReferenceProgram) {
   const ResultReader reader(file);
   const std::string csv = directory_ / "a.csv";
   std::ofstream own(csv);
-  write_reference_csv(own, rows_of(rows));
+  write_reference_csv(own, rows_of(rows), Thresholds());
   own.close();
   EXPECT_TRUE(is_reference_csv(csv));
   const Comparison found = compare({file, {}, &reader}, read_reference_csv(csv));
@@ -164,6 +167,49 @@ TEST_F(CompareFilesTest, AcceptsCsvOfReferenceProgram) {
   std::ofstream(csv) << "id,mean_temp\nvilla,12.35\n";
   EXPECT_THAT(error_message_of<RunError>([&] { (void)read_reference_csv(csv); }),
               Mentions({"a.csv", "villa", "std_temp"}));
+}
+
+TEST_F(CompareFilesTest, ReadsThresholdsFromCsvHeader) {
+  const Rows rows{solved_with("a", 12.1)};
+  Attributes settings = jacobi_;
+  settings["above"] = "20.5";
+  settings["below"] = "-3.0";
+  const ResultReader reader(make("other.h5", rows, settings));
+  const std::string csv = directory_ / "other.csv";
+  std::ofstream stream(csv);
+  write_reference_csv(stream, rows_of(rows), {20.5, -3});
+  stream.close();
+  const std::string text = read_text_file(csv);
+  EXPECT_THAT(text, StartsWith("building_id, mean_temp, std_temp, pct_above_20.5, pct_below_-3\n"));
+  EXPECT_THAT(text, StartsWith(std::string(reference_csv_magic)));
+  EXPECT_TRUE(is_reference_csv(csv));
+  EXPECT_EQ(read_reference_csv(csv).thresholds(), (Thresholds{20.5, -3}));
+  EXPECT_TRUE(compare({"other.h5", {}, &reader}, read_reference_csv(csv)).equal());
+  for (const char* header : {"building_id, mean_temp, std_temp, pct_above_warm, pct_below_15",
+                             "building_id, mean_temp, std_temp, pct_above_inf, pct_below_15",
+                             "building_id, mean_temp, std_temp, pct_above_lower, pct_below_lower",
+                             "building_id, mean_temp, std_temp, pct_below_15, pct_above_18",
+                             "building_id, mean_temp, std_temp, pct_above, pct_below",
+                             "building_id, mean_temp, std_temp, pct_above_18"}) {
+    std::ofstream(csv) << header << '\n';
+    EXPECT_FALSE(is_reference_csv(csv)) << header;
+  }
+}
+
+TEST_F(CompareFilesTest, RejectsDifferentThresholds) {
+  const Rows rows{solved_with("a", 12.1)};
+  Attributes warmer = jacobi_;
+  warmer["above"] = "20.5";
+  const std::string csv = directory_ / "reference.csv";
+  std::ofstream(csv) << "building_id, mean_temp, std_temp, pct_above_18, pct_below_15\n"
+                        "a, 12.1, 2.0, 30.0, 40.0\n";
+  EXPECT_THAT(error_message_of<RunError>([&] { (void)compared(rows, rows, warmer); }),
+              Mentions({"a.h5", "b.h5", "18", "20.5", "15", "--above 18 --below 15"}));
+  const ResultReader reader(make("b.h5", rows, warmer));
+  EXPECT_THAT(error_message_of<RunError>([&] {
+                (void)compare(read_reference_csv(csv), {"b.h5", {}, &reader});
+              }),
+              Mentions({"reference.csv", "b.h5", "18", "20.5", "--above 18 --below 15"}));
 }
 
 TEST(CompareProgramTimes, MatchesPublishedHours) {

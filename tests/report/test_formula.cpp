@@ -86,11 +86,31 @@ TEST(Formula, EvaluatesRoomColumns) {
   }
 }
 
+TEST(ParseColumns, SuggestsNewNameOfRenamedColumn) {
+  for (const auto& [old_name, new_name] :
+       {std::pair("pct_below_15_most", "'pct_below_upper'"), {"store_s", "'store_wait_s'"}})
+    EXPECT_THAT(error_message_of<UsageError>(
+                    [&] { (void)parse_columns("columns", old_name, all_columns()); }),
+                Mentions({"--columns", old_name, std::string("did you mean ") + new_name}));
+  EXPECT_THAT(error_message_of<UsageError>(
+                  [&] { (void)parse_columns("columns", "store_s", room_columns(0)); }),
+              Not(Mentions("store_wait_s")))
+      << "rooms do not have this column";
+}
+
 TEST(Formula, NamesErrorInInvalidFormula) {
   for (const auto& [formula, facts] : std::vector<std::pair<std::string, Facts>>{
            {"iterations > 3 && id", {"and", "&"}},
            {"iterations > 3 || id", {"or", "|"}},
-           {"pct_below_15 > 50 and mean_tmp < 14", {"column", "mean_tmp", "mean_temp"}},
+           {"pct_below > 50 and mean_tmp < 14", {"column", "mean_tmp", "mean_temp"}},
+           {"pct_above_18 > 3", {"column", "'pct_above'"}},
+           {"100 - pct_below_15 > 3", {"column", "'pct_below'"}},
+           {"pct_above_18_least > 3", {"column", "'pct_above_lower'"}},
+           {"pct_above_18_most > 3", {"column", "'pct_above_upper'"}},
+           {"pct_below_15_least > 3", {"column", "'pct_below_lower'"}},
+           {"pct_below_15_most > 3", {"column", "'pct_below_upper'"}},
+           {"\"cells_in_doubt\" > 0", {"column", "'uncertain_cells'"}},
+           {"store_s > 1", {"column", "'store_wait_s'"}},
            {"\"mean_tmp\" < 14", {"column", "\"mean_tmp\"", "'mean_tmp'", "mean_temp"}},
            {"10 < mean_temp < 14", {"a < b and b < c"}},
            {"id = villa", {"column", "'villa'"}},

@@ -136,6 +136,16 @@ TEST_F(IterateMatchingTest, RejectsStatisticsOfNoIterate) {
   EXPECT_EQ(rows.at(0).at(2), Value(std::to_string(stop_of(plans_[0].plan) + 37)));
 }
 
+TEST_F(IterateMatchingTest, RejectsSharesForOtherThresholds) {
+  EXPECT_THAT(error_message_of<RunError>([&] { (void)report_on("id,pct_above_20.5\n1,3\n"); }),
+              Mentions({"mine.csv", "20.5", "18", "remove"}));
+  const Statistics s = reference(plans_[1].plan);
+  for (const char* column : {"pct_below", "pct_below_15", "pct_below_15.0"})
+    EXPECT_EQ(value_of(report_on(fmt::format("id,{}\n2,{}\n", column, s.pct_below)), "none"),
+              Value(0))
+        << column;
+}
+
 TEST_F(IterateMatchingTest, AcceptsAnyColumns) {
   const Statistics s = reference(plans_[1].plan);
   FloorPlan plate = plans_[3].plan;
@@ -171,7 +181,8 @@ TEST(ReadResultCsv, NamesLineOfInvalidValue) {
         {"id,mean_temp,std_temp\n1,2\n", {"line 2", "3"}},
         {"id,mean_temp\n ,2\n", {"line 2", "id"}},
         {"id,mean_temp\nvilla,2\n\nvilla,2\n", {"line 4", "villa"}},
-        {"id,mean_temp\n", {"no plan"}}}) {
+        {"id,mean_temp\n", {"no plan"}},
+        {"id,pct_above_lower,mean\n1,2,3\n", {"building_id", "pct_above_18"}}}) {
     std::ofstream(file) << csv;
     EXPECT_THAT(error_message_of<RunError>([&] { (void)read_result_csv(file); }),
                 AllOf(Mentions("mine.csv"), Mentions(facts)));

@@ -94,7 +94,7 @@ TEST(EventWriter, StoresLastOutcomeOfEachPlan) {
     EXPECT_EQ(rows[i].attempts, 3);
     EXPECT_EQ(rows[i].failures, 2);
     EXPECT_EQ(rows[i].predicted_s, 1.5F);
-    EXPECT_EQ(rows[i].phases.store_s, 0.5F);
+    EXPECT_EQ(rows[i].phases.store_wait_s, 0.5F);
   }
   EXPECT_EQ(rows[1].iterations, 0) << "neither result is known to be correct";
   EXPECT_EQ(rows[2].rank, 2);

@@ -1,10 +1,15 @@
+#include <sys/fsuid.h>
+#include <unistd.h>
+
 #include "plans/plan_source.hpp"
 #include "run/plan_selection.hpp"
 #include "run/preparation.hpp"
+#include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
+#include "view/run_status.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
@@ -48,16 +53,16 @@ TEST(Preparation, QueuesUnsolvedPlansOfShard) {
   EXPECT_EQ(queued(true), (Plans{{2, 0, 0}, {4, 3, 0}, {6, 0, 0}}));
 }
 
-TEST(Preparation, LeavesNoStatusFileWhenStartFails) {
+TEST(Preparation, RecordsExitStatusWhenStartFails) {
   const TemporaryDirectory directory;
   save_floor_plan(directory.path(), "7", room(20, 30));
   const std::string out = directory / "results.h5";
-  std::filesystem::create_directories(out + ".new/in the way");
-  const Finished run = run_program(
-      {WALLHEAT_PROGRAM, "run", "7", "--data", directory.path().string(), "--out", out});
+  const Finished run =
+      run_program({"/bin/sh", "-c", "ulimit -f 1; exec \"$@\"", "sh", WALLHEAT_PROGRAM, "run", "7",
+                   "--data", directory.path().string(), "--out", out});
   EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.err, Mentions("results.h5.new"));
-  EXPECT_FALSE(std::filesystem::exists(out + ".status"));
+  EXPECT_THAT(run.err, Mentions({"results.h5", "File too large"}));
+  EXPECT_EQ(read_run_status(out + ".status").value().exit_status, 1);
 }
 
 class ChangedInputTest : public testing::Test {
@@ -103,6 +108,16 @@ TEST_F(ChangedInputTest, DiffersFromCopyWithOtherStamp) {
 TEST_F(ChangedInputTest, ThrowsWhenPlanSourceIsUnavailable) {
   source_ = directory_source(directory_ / "missing");
   EXPECT_THROW((void)changed(), SourceUnavailable);
+}
+
+TEST_F(ChangedInputTest, ThrowsWhenSystemErrorPreventsCheck) {
+  std::filesystem::last_write_time(directory_ / "8_domain.npy", {});
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(directory_ / "8_domain.npy", std::filesystem::perms::none);
+  ::setfsuid(65534);  // of this thread: root may open every file
+  const std::string message = error_message_of<RunError>([&] { (void)changed(); });
+  ::setfsuid(::geteuid());
+  EXPECT_THAT(message, Mentions({"plan 8", "8_domain.npy", "Permission denied", "resume"}));
 }
 
 }  // namespace

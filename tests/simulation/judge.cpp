@@ -62,6 +62,7 @@ void Judge::on_report(int from, WorkerReport report) {
       expect(Kind::worker_ready, from);
     }
     expect(Kind::worker_report, from);
+    exclude_if_bad(from);
   }
   coordinator.on_report(from, std::move(report), world_.now);
   take_events();
@@ -77,6 +78,7 @@ void Judge::on_bye(int from, const Bye& bye) {
     worker.given.clear();
     worker.left = true;
     worker.lost = false;
+    departure_s_ = world_.now;
     expect(Kind::worker_departed, from);
   }
   coordinator.on_bye(from, bye, world_.now);
@@ -102,6 +104,7 @@ void Judge::begin(int from, Plan plan) {
                });
       });
   found->is_begun = true;
+  found->begun_s = world_.now;
   PlanTruth& truth = plans_[plan];
   if (!is_copy && !truth.is_final) {
     ++truth.attempts;
@@ -130,9 +133,14 @@ void Judge::forget_first(Plan plan) {
 
 void Judge::resolve(int from, const TaskResult& result, double predicted_s) {
   begin(from, result.plan);
+  double begun_s = -never;
+  for (const Given& each : workers_[from].given)
+    if (each.plan == result.plan) begun_s = each.begun_s;
   give_back(from, result.plan);
   PlanTruth& plan = plans_[result.plan];
+  if (result.kind == TaskResult::Kind::host_error) on_host_error(from, plan);
   if (result.kind == TaskResult::Kind::solved) {
+    on_solved(from, begun_s);
     workers_[from].has_duration_model |= scene_.starts[result.plan].updates > 0;
     is_pace_known_ = true;
     if (!std::exchange(plan.is_answered, true)) {
@@ -163,10 +171,41 @@ void Judge::resolve(int from, const TaskResult& result, double predicted_s) {
   expect(plan.is_final ? Kind::finished : Kind::attempt_failed, from, result.plan, predicted_s);
 }
 
+/// A plan that has failed before is evidence only against a worker that has not solved any plan.
+void Judge::on_host_error(int from, const PlanTruth& plan) {
+  WorkerTruth& worker = workers_[from];
+  worker.host_error_s = world_.now;
+  if (worker.has_solved && plan.avoid >= 0) return;
+  ++worker.host_errors;
+  worker.is_host_bad |= worker.host_errors == 3;
+}
+
+void Judge::on_solved(int from, double begun_s) {
+  WorkerTruth& worker = workers_[from];
+  worker.has_solved = true;
+  if (begun_s < worker.host_error_s) return;
+  worker.host_errors = 0;
+  worker.host_error_s = -never;
+}
+
+void Judge::exclude_if_bad(int from) {
+  WorkerTruth& worker = workers_[from];
+  const bool is_over = std::ranges::all_of(plans_, &PlanTruth::is_final);
+  if (!worker.is_host_bad || is_over) return;
+  check(scene_.unreadable_plans || scene_.bad_hosts.contains(from),
+        "no worker on a good host is excluded");
+  expect(Kind::worker_excluded, from);
+  worker.given.clear();
+  worker.left = worker.is_excluded = true;
+  is_source_away_ = true;
+  departure_s_ = world_.now;
+}
+
 /// Marks a worker as lost. The plans that it was assigned first are those in progress.
 void Judge::lose(int from) {
   WorkerTruth& worker = workers_[from];
   worker.lost = true;
+  departure_s_ = world_.now;
   unsigned running = scene_.lanes;
   for (const Given& each : worker.given) {
     PlanTruth& plan = plans_[each.plan];
@@ -285,6 +324,8 @@ Coordinator::Outbox Judge::take_outbox() {
   Coordinator::Outbox box = std::exchange(coordinator.outbox, {});
   for (const int to : box.stop_requests)
     check(++workers_[to].stops == 1, "every worker gets one stop message");
+  for (const WorkerTruth& each : workers_)
+    check(!each.is_excluded || each.stops == 1, "an excluded worker gets a stop message");
   for (const auto& [to, given] : box.assignments) {
     workers_[to].sent_s = world_.now;
     for (const Plan plan : given) check_assignment(to, plan);
@@ -298,7 +339,7 @@ void Judge::check_assignment(int to, Plan number) {
   WorkerTruth& worker = workers_[to];
   const auto seconds = [&](Plan each) { return scene_.plans[each].seconds; };
   check(!plan.is_final, "a finished plan is never assigned");
-  check(!worker.left, "a departed worker gets no plans");
+  check(!worker.left, "a departed or excluded worker gets no plans");
   check(plan.failures == 0 || holders(number) == 0,
         "a plan that has failed gets no speculative copy");
   check(stop_s == never, "no plan is assigned after a stop");
@@ -314,6 +355,10 @@ void Judge::check_assignment(int to, Plan number) {
                            0 == count([&](const WorkerTruth& each) {
                              return &each != &worker && !each.lost && !each.given.empty();
                            });
+  const int others_at_work =
+      count([&](const WorkerTruth& each) { return &each != &worker && each.is_at_work(); });
+  check(plan.avoid != to || worker.host_error_s == -never || others_at_work == 0 || is_last_way,
+        "a worker on a bad host gets no plan back while another worker is active");
   check(plan.avoid != to || here + expected < 2 || world_.now - worker.failed_s > 59 || is_last_way,
         "a plan that failed on a worker goes to another one, even if that is not ready yet");
   if (scene_.shares_process)
@@ -388,15 +433,19 @@ void Judge::check_worker(int number) {
   if (!is_idle || worker.idle_since_s == never) worker.idle_since_s = is_idle ? world_.now : never;
   constexpr double patient_s = 1.3;
   if (!is_idle || world_.now - worker.idle_since_s < patient_s) return;
+  const int others_at_work =
+      count([&](const WorkerTruth& each) { return &each != &worker && each.is_at_work(); });
   for (Plan plan = 0; plan < plans_.size(); ++plan) {
     const PlanTruth& each = plans_[plan];
     const bool fits =
         scene_.deadline_s == never ||
         (scene_.slow == 0 && world_.now + 1.35 * scene_.plans[plan].seconds < scene_.deadline_s);
     if (each.is_final || worker.has(plan) || !fits) continue;
-    const bool is_for_others = each.avoid == number && world_.now - worker.failed_s < 62;
+    const bool is_host_bad = worker.host_error_s > -never && others_at_work > 0;
+    const bool is_for_others =
+        each.avoid == number && (is_host_bad || world_.now - worker.failed_s < 62);
     check(holders(plan) > 0 || is_for_others ||
-              world_.now - std::max(each.open_s, quiet_s_) <= patient_s,
+              world_.now - std::max({each.open_s, quiet_s_, departure_s_}) <= patient_s,
           "no worker is idle while plans are queued");
     // Without a duration model there is no reason to consider a second copy too slow.
     const int holding = holders(plan);

@@ -22,6 +22,8 @@ struct Scene {
   int slow = 0;                 ///< number of slow workers
   bool shares_process = false;  ///< of all slots of a worker
   bool faulty_workers = false, all_known = false;
+  bool unreadable_plans = false;  ///< that no host can read
+  std::set<int> bad_hosts{};      ///< workers
   double deadline_s = never, longest_s = 0, shortest_s = never;
 };
 
@@ -40,6 +42,7 @@ class Judge {
   Coordinator::Outbox take_outbox();
   void check_end();
   [[nodiscard]] bool is_final(Plan plan) const { return plans_[plan].is_final; }
+  [[nodiscard]] bool is_answered(Plan plan) const { return plans_[plan].is_answered; }
 
   Coordinator coordinator;
   double stop_s = never;
@@ -60,11 +63,15 @@ class Judge {
   struct Given {
     Plan plan = 0;
     bool is_begun = false;
+    double begun_s = -never;
   };
   struct WorkerTruth {
     bool has_sent_message = false, joined = false, overdue = false, lost = false, left = false;
     bool has_duration_model = false;
+    bool has_solved = false, is_host_bad = false, is_excluded = false;
     int stops = 0;
+    int host_errors = 0;           ///< failures in a row that are evidence against its host
+    double host_error_s = -never;  ///< time of the last system error since it solved a plan
     double last_message_s = 0, sent_s = 0, failed_s = -never, idle_since_s = never;
     std::vector<Given> given{};
     [[nodiscard]] bool is_expected() const { return !joined && !overdue && !left; }
@@ -98,6 +105,9 @@ class Judge {
   void forget_first(Plan plan);
   void resolve(int worker, const TaskResult& result, double predicted_s);
   void lose(int worker);
+  void on_host_error(int worker, const PlanTruth& plan);
+  void on_solved(int worker, double begun_s);
+  void exclude_if_bad(int worker);
   void take_events();
   void compare(const Event& event);
   void check_assignment(int to, Plan number);
@@ -110,6 +120,7 @@ class Judge {
   std::vector<WorkerTruth> workers_;
   std::deque<Expected> expected_;
   bool is_source_away_ = false, is_pace_known_ = false;
+  double departure_s_ = 0;  ///< time since which no worker was lost or left
   double stalled_s_ = 0, stop_awake_s_ = 0, quiet_s_ = 0, copies_s_ = 0;
   double forgotten_s_ = 0;  ///< time since which too many results are kept
 };

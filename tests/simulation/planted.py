@@ -28,9 +28,9 @@ mutations = [
     (q, "|| worker.holds(plan)) continue;", ") continue;"),
     (q, "entry.state == State::leased && entry.failures", "entry.failures"),
     (q, "here_s >= left_s / 2", "!(here_s < left_s / 2)"),
-    (q, "entry.last_failed_on == id && !takes_back", "false"),
+    (q, "entry.last_failed_on == id && !may_take_back", "false"),
     (q, "worker_count_ < 2 && !more_are_expected_", "worker_count_ < 2"),
-    (q, "now_s_ - worker.last_failure_s > same_worker_retry_delay_s", "false"),
+    (q, "if (now_s_ - worker.last_failure_s <= same_worker_retry_delay_s) return false;", "return false;"),
     (q, "queued_ == 0 && !is_quarantined())", "queued_ == 0)"),
     (q, "if (is_quarantined()) return chosen;", ""),
     (q, "if (worker.shares_process && entry.suspicion() > 0 && held > 0) return;", ""),
@@ -70,10 +70,24 @@ mutations = [
     (q, "if (--entry.lease_count == 0 && entry.state == State::leased) enqueue(lease.plan);", "--entry.lease_count;"),
     (q, "for (const Lease& lease : worker.leases) add_lease_holder(lease);", ";"),
     (q, "if (!worker->lost) for (const Lease& lease : worker->leases) remove_lease_holder", "for (const Lease& lease : worker->leases) remove_lease_holder"),
-    (c, "queue_.on_worker_left(worker);", ""),
+    (c, "queue_.on_worker_left(worker); set_stage(state, Stage::departed); emit", "set_stage(state, Stage::departed); emit"),
     (c, "if (was_here && report.ready)", "if (false)"),
     (c, "state.stage == Stage::active || state.stage == Stage::lost; if", "state.stage == Stage::active; if"),
     (c, "queue_.on_returned(worker, plan, false);", ";"),
+    # bad hosts
+    (c, "max_host_errors = 3", "max_host_errors = 4"),
+    (c, "|| queue_.finished()) return; queue_", ") return; queue_"),
+    (c, "queue_.on_worker_left(worker); set_stage(state, Stage::departed); if", "set_stage(state, Stage::departed); if"),
+    (c, "if (!requested_end_) outbox.stop_requests.push_back(worker); Event", "Event"),
+    (c, "source_outage_reason_ = event.worker->name() + \": \" + event.reason;", ""),
+    (c, "result.kind != TaskResult::Kind::failed", "result.kind == TaskResult::Kind::retryable"),
+    (q, "if (!worker->has_solved || !has_failed_before)", "if (!has_failed_before)"),
+    (q, "if (!worker->has_solved || !has_failed_before)", ""),
+    (q, "if (worker.leases[index].started_s < *worker.last_host_error_s) return;", ""),
+    (q, "worker.last_host_error_s.reset(); worker.host_errors = 0;", "worker.last_host_error_s.reset();"),
+    (q, "worker.last_host_error_s.reset(); worker.host_errors = 0;", "worker.host_errors = 0;"),
+    (q, "!worker.last_host_error_s || std", "true || std"),
+    (q, "&other != &worker && other.slots > 0 && !other.lost;", "&other != &worker && other.slots > 0;"),
     # heartbeats
     (c, "awake_s_ = now_s - stalled_s_;", "awake_s_ = now_s;"),
     (c, "awake_s_ - state.last_received_s > options_.heartbeat_timeout_s", "awake_s_ - state.last_received_s > 2 * options_.heartbeat_timeout_s"),
@@ -130,7 +144,7 @@ def main():
         def compiled(source, name):
             subprocess.run(["g++", *flags, "-c", source, "-o", build / f"{name}.o"], check=True)
 
-        for source in [*root.glob("src/queue/p[al]*.cpp"), *root.glob("src/queue/coordinator*.cpp"),
+        for source in [*root.glob("src/queue/p[al]*.cpp"), root / "src/queue/duration_model.cpp", *root.glob("src/queue/coordinator*.cpp"),
                        root / "tests/simulation/simulate.cpp", root / "tests/simulation/judge.cpp"]:
             compiled(source, source.stem)
         for number in numbers:

@@ -15,7 +15,8 @@ namespace {
 
 class Campaign {
  public:
-  explicit Campaign(std::uint64_t seed) : world_(seed), faults_(seed % 6 != 0) {
+  explicit Campaign(std::uint64_t seed)
+      : world_(seed), faults_(seed % 6 != 0), only_bad_hosts_(seed % 12 == 6) {
     workers_.resize(static_cast<std::size_t>(world_.whole(1, 6)) + 1);
     scene_.lanes = static_cast<unsigned>(world_.whole(1, 6));
     scene_.shares_process = world_.chance(0.3);
@@ -46,16 +47,18 @@ class Campaign {
   void draw_plans() {
     const double bad = if_faults(.3, .1), deadly = if_faults(.3, .08), endless = if_faults(.2, .05);
     const double killers = if_faults(.2, .1), mean = std::pow(10, world_.whole(-2, 2));
-    const double before = if_faults(.2, .3);
+    const double before = if_faults(.2, .3), unreadable = if_faults(.2, .1);
     scene_.all_known = world_.chance(0.5);
     scene_.plans.resize(static_cast<std::size_t>(world_.whole(1, 60)));
     for (TruePlan& plan : scene_.plans) {
       plan.seconds = mean * std::exp(0.5 * world_.normal());
-      plan.sort = world_.chance(bad)       ? Sort::bad_input
-                  : world_.chance(deadly)  ? Sort::deadly
-                  : world_.chance(endless) ? Sort::endless
-                  : world_.chance(killers) ? Sort::killer
-                                           : Sort::good;
+      plan.sort = world_.chance(bad)          ? Sort::bad_input
+                  : world_.chance(deadly)     ? Sort::deadly
+                  : world_.chance(endless)    ? Sort::endless
+                  : world_.chance(killers)    ? Sort::killer
+                  : world_.chance(unreadable) ? Sort::unreadable
+                                              : Sort::good;
+      scene_.unreadable_plans |= plan.sort == Sort::unreadable;
       work_s_ += plan.seconds;
       scene_.longest_s = std::max(scene_.longest_s, plan.seconds);
       scene_.shortest_s = std::min(scene_.shortest_s, plan.seconds);
@@ -76,6 +79,7 @@ class Campaign {
     const double faulty_workers = if_faults(.15, .3), leaving = if_faults(.3, .3),
                  slow = if_faults(.3, .3);
     const double late = if_faults(.15, .3), changes = if_faults(.2, .3);
+    const double bad_hosts = only_bad_hosts_ ? world_.share() : if_faults(.3, .4);
     const int stalls = static_cast<int>(if_faults(.4, 2));
     for (int i = 1; i < static_cast<int>(workers_.size()); ++i) {
       SimulatedWorker& worker = workers_[i];
@@ -88,6 +92,11 @@ class Campaign {
       worker.is_faulty = world_.chance(faulty_workers);
       worker.slow = world_.chance(slow) ? 8 : 1;
       scene_.faulty_workers |= worker.is_faulty;
+      if (world_.chance(bad_hosts)) {
+        scene_.bad_hosts.insert(i);
+        worker.bad_from = world_.chance(0.5) ? 0 : world_.some(expected_s_);
+        if (faults_ && world_.chance(0.5)) worker.bad_until = worker.bad_from + world_.some(30);
+      }
       worker.send_report = [this, i](WorkerReport report) {
         send(i, 0, [this, i, report = std::move(report)] { judge_->on_report(i, report); });
       };
@@ -215,13 +224,36 @@ class Campaign {
         check(judge_->is_final(plan) || scene_.starts[plan].updates == 0 ||
                   1.32 * scene_.plans[plan].seconds > scene_.deadline_s - stop_s - 0.1,
               "the remaining time is used");
+    if (only_bad_hosts_) check_bad_hosts();
     if (end() == RunEnd::finished)
       for (Plan plan = 0; plan < scene_.plans.size(); ++plan)
         check(judge_->is_final(plan), "every plan is solved or has failed");
   }
 
+  /// Checks a campaign without other faults.
+  void check_bad_hosts() const {
+    const std::size_t bad = scene_.bad_hosts.size(), all = workers_.size() - 1;
+    const auto count = [&](auto is) {
+      Plan plans = 0;
+      for (Plan plan = 0; plan < scene_.plans.size(); ++plan) plans += is(plan) ? 1 : 0;
+      return plans;
+    };
+    const auto solved = count([&](Plan plan) { return judge_->is_answered(plan); });
+    if (bad < 2 && all > bad && scene_.max_attempts > 1)
+      check(end() == RunEnd::finished && solved == scene_.plans.size(),
+            "one bad host does not fail any plan");
+    const bool all_bad =
+        bad == all && std::all_of(workers_.begin() + 1, workers_.end(),
+                                  [](const SimulatedWorker& each) { return each.bad_from == 0; });
+    if (all_bad && scene_.max_attempts > 1 && scene_.plans.size() > all * (scene_.lanes + 3))
+      check(end() == RunEnd::source_outage && solved == 0 &&
+                count([&](Plan plan) { return judge_->is_final(plan); }) == 0,
+            "a run on bad hosts only ends, and its plans stay pending");
+  }
+
   World world_;
   const bool faults_;
+  const bool only_bad_hosts_;
   Scene scene_;
   bool killers_ = false, stalls_ = false, deaths_ = false, has_slept_ = false, ended_ = false;
   double work_s_ = 0, expected_s_ = 0, patience_s_ = 0, asleep_until_ = 0, slept_s_ = 0;

@@ -66,9 +66,10 @@ class World {
 enum class Sort {
   good,
   bad_input,
-  deadly,   ///< kills its solver process
-  endless,  ///< is killed after a timeout
-  killer    ///< kills its worker
+  deadly,     ///< kills its solver process
+  endless,    ///< is killed after a timeout
+  killer,     ///< kills its worker
+  unreadable  ///< no host can read its files
 };
 struct TruePlan {
   Sort sort = Sort::good;
@@ -88,6 +89,7 @@ class SimulatedWorker {
   bool ready = false, dead = false, over = false;
   double network_stalled_until = 0;  ///< its network stalls
   double hung_until = 0;             ///< it sends no messages; its solver processes continue
+  double bad_from = never, bad_until = never;  ///< its host cannot read any file
 
   [[nodiscard]] bool is_alive() const { return !dead && !over; }
   void report() {
@@ -138,14 +140,23 @@ class SimulatedWorker {
       const auto [sort, true_s] = (*plans)[plan];
       const double seconds = true_s * slow;
       const bool dies = sort == Sort::deadly || world->chance(child_deaths);
-      const double after_s = sort == Sort::endless          ? plan_timeout_s
+      const bool is_unreadable =
+          sort == Sort::unreadable || (world->now >= bad_from && world->now < bad_until);
+      const double after_s = is_unreadable                  ? 0.001
+                             : sort == Sort::endless        ? plan_timeout_s
                              : sort == Sort::bad_input      ? 0.001
                              : dies || sort == Sort::killer ? seconds / 2
                                                             : seconds;
       world->in(after_s, [=, this, sort = sort] {
         const auto each = running_.find(plan);
         if (!is_alive() || each == running_.end() || each->second.number != number) return;
-        if (sort == Sort::killer) {
+        if (is_unreadable) {
+          running_.erase(plan);
+          constexpr auto kind = TaskResult::Kind::host_error;
+          report_.results.push_back({plan, kind, 0.001, 0, record_of(kind), {}, "simulated"});
+          report();
+          begin();
+        } else if (sort == Sort::killer) {
           dead = true;
         } else if (sort == Sort::endless || (dies && sort != Sort::bad_input)) {
           process_died(plan, sort == Sort::endless);

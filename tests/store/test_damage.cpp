@@ -1,3 +1,4 @@
+#include "io/result_file_names.hpp"
 #include "store/snapshot.hpp"
 #include "store_fixture.hpp"
 
@@ -16,7 +17,7 @@ TEST_F(RepairTest, RemovesLeftoversNextToCompactedFile) {
   const auto before = read_bytes(file);
   write_bytes(journal.string() + ".fold", folded);
   write_bytes(lock, "host elsewhere\npid 1\n");
-  write_bytes(directory / "results.h5.new", "half");
+  write_bytes(new_temporary_path(file), "half");
   write_bytes(directory / "results.h5.walrus", "unrelated");
   const auto report = repair_results(file);
   EXPECT_TRUE(report.changed);

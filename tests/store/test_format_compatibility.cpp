@@ -43,7 +43,7 @@ TEST_F(FormatCompatibilityTest, ReadsResultsOfEarlierBuild) {
   EXPECT_EQ(row.input_hash, 0xde8f028b08595604);
   EXPECT_EQ(row.device, "cpu avx512");
   EXPECT_EQ(row.solver, "jacobi 1");
-  EXPECT_EQ(row.phases.store_s, 0.004266053F);
+  EXPECT_EQ(row.phases.store_wait_s, 0.000541784F);
 }
 
 TEST_F(FormatCompatibilityTest, WritesSameJournalBytesAsEarlierBuild) {

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <new>
 
-#include "io/files.hpp"
+#include "io/result_file_names.hpp"
 #include "store/snapshot.hpp"
 #include "store_fixture.hpp"
 
@@ -18,6 +18,15 @@ class JournalTest : public StoreTest {
  protected:
   [[nodiscard]] fs::path journal_of(std::size_t session) const {
     return journal_path(file, session);
+  }
+  /// Calls copy() after two results were stored, and then stores three more.
+  template <class Copy>
+  void make_stopped_and_copy(const TestPlan& plan, Copy copy) {
+    ResultStore store({file, OpenMode::create}, plan, {});
+    store.store(make_results(plan, 0, 2));
+    copy();
+    store.store(make_results(plan, 2, 5));
+    store.close({}, false);
   }
 };
 
@@ -78,14 +87,143 @@ TEST_F(JournalTest, RejectsJournalOfAnotherFile) {
   EXPECT_EQ(read_bytes(journal), of_another_file);
 }
 
-TEST_F(JournalTest, RemovesRecordlessJournalAfterGap) {
+TEST_F(JournalTest, RejectsForeignJournalBelowSessionNumbers) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_killed(plan, 3);
+  const auto of_another_file = read_bytes(journal);
+  fs::rename(file, directory / "A.h5");
+  fs::remove(journal);
+  make_closed(plan, 4);
+  const auto finished = read_bytes(file);
+  for (const auto& name : {journal, fenced_path(journal)}) {
+    write_bytes(name, of_another_file);
+    expect_errors(plan, {name.string(), "another result file", file.string()});
+    EXPECT_THAT(error_message_of_opening(file, OpenMode::overwrite, plan),
+                Mentions({name.string(), file.string(), "--overwrite"}));
+    EXPECT_THAT(error_message([&] { (void)store::compact(file); }), Mentions(name.string()));
+    EXPECT_EQ(read_bytes(name), of_another_file);
+    EXPECT_EQ(files_in(directory), 3u);
+    fs::remove(name);
+  }
+  EXPECT_EQ(read_bytes(file), finished);
+  write_bytes(journal, of_another_file);
+  fs::rename(directory / "A.h5", file);
+  expect_contents(file, plan, 3);
+}
+
+TEST_F(JournalTest, AddsResultsOfJournalThatGrewAfterMerge) {
+  const auto plan = make_plan(6, {{6, 7}});
+  const auto merged = directory / "now.h5";
+  make_stopped_and_copy(plan, [&] {
+    EXPECT_TRUE(merge_results(merged, {file}, {true, false}).written);
+  });
+  fs::rename(merged, file);
+  const auto grown = read_bytes(journal);
+  expect_errors(plan, {"mv " + journal.string() + " " + journal_of(2).string()});
+  EXPECT_EQ(read_bytes(journal), grown);
+  fs::rename(journal, journal_of(2));
+  EXPECT_EQ(count_correct_results(file, plan), 5u);
+  resume_with(plan, 5, 6);
+  expect_contents(file, plan, 6);
+  EXPECT_EQ(files_in(directory), 1u);
+}
+
+TEST_F(JournalTest, KeepsJournalThatGrewAfterItsCopyWasCompacted) {
+  const auto plan = make_plan(6, {{6, 7}});
+  const auto copy = directory / "copy.h5";
+  make_stopped_and_copy(plan, [&] {
+    fs::copy_file(file, copy);
+    fs::copy_file(journal, journal_path(copy, 0));
+    EXPECT_EQ(repair_results(copy).done, 2u);
+  });
+  fs::rename(copy, file);
+  const auto grown = read_bytes(journal);
+  expect_errors(plan, {"mv " + journal.string() + " " + journal_of(1).string()});
+  EXPECT_EQ(read_bytes(journal), grown);
+}
+
+TEST_F(JournalTest, KeepsJournalOfAnotherSessionWithEqualNumber) {
+  const auto plan = make_plan(6, {{6, 7}});
+  make_closed(plan, 2);
+  const auto copy = directory / "copy.h5";
+  fs::copy_file(file, copy);
+  resume_with(plan, 2, 3, false);
+  {
+    ResultStore store({copy, OpenMode::resume}, plan, {});
+    store.store(make_results(plan, 3, 4));
+    store.close({});
+  }
+  fs::rename(copy, file);
+  expect_errors(plan, {"mv " + journal_of(1).string() + " " + journal_of(2).string()});
+  fs::rename(journal_of(1), journal_of(2));
+  resume_with(plan, 4, 4);
+  EXPECT_EQ(count_correct_results(file, plan), 4u);
+}
+
+TEST_F(JournalTest, RemovesJournalThatACompactionAbsorbed) {
+  const auto plan = make_plan(4, {{6, 7}});
+  make_stopped(plan, 3);
+  const auto absorbed = read_bytes(journal);
+  (void)store::compact(file);
+  for (const auto& name : {journal, fenced_path(journal)}) {
+    write_bytes(name, absorbed);
+    resume_with(plan, 3, 3);
+    EXPECT_EQ(files_in(directory), 1u);
+    expect_contents(file, plan, 3);
+  }
+}
+
+TEST_F(JournalTest, KeepsJournalsOfMissingFileWhenOverwriting) {
+  const auto plan = make_plan(4);
+  make_stopped(plan, 3);
+  fs::rename(file, directory / "moved.h5");
+  const auto kept = read_bytes(journal);
+  for (const auto mode : {OpenMode::create, OpenMode::overwrite, OpenMode::resume})
+    EXPECT_THAT(error_message_of_opening(file, mode, plan), Mentions(journal.string()));
+  for (const bool overwrite : {false, true})
+    EXPECT_THAT(error_message([&] {
+                  (void)merge_results(file, {directory / "moved.h5"}, {true, overwrite});
+                }),
+                Mentions(journal.string()));
+  EXPECT_EQ(read_bytes(journal), kept);
+  EXPECT_EQ(files_in(directory), 2u);
+}
+
+TEST_F(JournalTest, RemovesOwnJournalsWhenOverwriting) {
+  const auto plan = make_plan(4);
+  for (const bool is_damaged : {false, true}) {
+    make_stopped(plan, 3);
+    if (is_damaged) flip(file, 9);  // HDF5 cannot open it
+    EXPECT_EQ(error_message([&] { make_closed(plan, 2); }), "(no error)");
+    EXPECT_EQ(files_in(directory), 1u);
+    expect_contents(file, plan, 2);
+  }
+}
+
+TEST_F(JournalTest, RejectsFileOfUserWithNameOfJournal) {
   const auto plan = make_plan(4);
   make_closed(plan, 2);
-  write_bytes(journal_of(30), "half a record");
+  for (const std::size_t session : {0, 1, 30})
+    for (const auto& name : {journal_of(session), fenced_path(journal_of(session))}) {
+      write_bytes(name, "my notes");
+      expect_errors(plan, {name.string(), "not a journal", "move it away"});
+      EXPECT_THAT(error_message_of_opening(file, OpenMode::overwrite, plan),
+                  Mentions({name.string(), "--overwrite"}));
+      EXPECT_EQ(read_bytes(name), "my notes");
+      fs::remove(name);
+    }
+}
+
+TEST_F(JournalTest, RemovesRecordlessJournalAfterGap) {
+  const auto plan = make_plan(4);
+  make_stopped(plan, 2);
+  const auto half_a_record = read_bytes(journal).substr(0, 60);
+  make_closed(plan, 2);
+  write_bytes(journal_of(30), half_a_record);
   expect_contents(file, plan, 2);
   EXPECT_THAT(repair_results(file).messages, ElementsAre(Mentions(journal_of(30).string())));
   EXPECT_FALSE(fs::exists(journal_of(30)));
-  write_bytes(journal_of(30), "half a record");
+  write_bytes(journal_of(30), half_a_record);
   resume_with(plan, 2, 4);
   EXPECT_EQ(files_in(directory), 1u);
   expect_contents(file, plan, 4);
@@ -156,7 +294,7 @@ TEST_F(JournalTest, BelongsToNewFileWhenBegunDuringCompaction) {
   const auto plan = make_plan(6, {{6, 7}});
   make_stopped(plan, 2);
   // The compaction has fenced the journals; a writer that it does not see begins.
-  store::fence_journals(file);
+  store::fence_journals(file, store::absorbed_file_ids(store::Snapshot(file).header()));
   ResultStore unseen({file, OpenMode::resume}, plan, {});
   unseen.store(make_results(plan, 2, 4));
   // The compaction creates the new file from the fenced journals.

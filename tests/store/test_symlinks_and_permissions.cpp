@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "io/result_file_names.hpp"
 #include "io/write_lock.hpp"
 #include "store/result_path.hpp"
 #include "store_fixture.hpp"
@@ -64,9 +65,9 @@ TEST_F(ResultFileSymlinkTest, ReportsJournalWhenTargetIsMissing) {
   fs::remove(target);
   for (const auto& name : names()) {
     EXPECT_TRUE(has_results(name));
-    for (const auto open : {OpenMode::resume, OpenMode::create})
+    for (const auto open : {OpenMode::resume, OpenMode::create, OpenMode::overwrite})
       EXPECT_THAT(error_message_of_opening(name, open, plan),
-                  Mentions({"results.h5", "results.h5.wal0", "--overwrite"}));
+                  Mentions({"results.h5", "results.h5.wal0"}));
   }
 }
 
@@ -123,7 +124,9 @@ TEST_F(PlantedFilesTest, RejectsPlantedLockByName) {
       {[&] { plant_pipe(lock); }, {"named pipe"}},
       {[&] { fs::create_directory(lock); }, {"directory"}},
       {[&] { fs::create_hard_link(precious, lock); }, {}},
-      {[&] { write_bytes(lock, "my shopping list"); }, {}}};
+      {[&] { write_bytes(lock, "my shopping list"); }, {}},
+      {[&] { write_bytes(lock, "host names of the lab\nnode1\n"); }, {}},
+      {[&] { write_bytes(lock, std::string(5000, '\n')); }, {}}};
   for (const auto& [plant, kind] : locks) {
     plant();
     const auto message = error_message([&] { WriteLock{file}; });
@@ -136,19 +139,25 @@ TEST_F(PlantedFilesTest, RejectsPlantedLockByName) {
   }
 }
 
-TEST_F(PlantedFilesTest, ReplacesPlantedTemporaryFileWithoutFollowingLink) {
-  const fs::path temporary_name = file.string() + ".new";
-  plant_link(temporary_name);
+TEST_F(PlantedFilesTest, KeepsFilesWithNamesSimilarToTemporaryOnes) {
+  const auto of_user = directory / "of user";
+  make_killed(of_user, plan, 3);
+  const std::vector<fs::path> names{file.string() + ".new", file.string() + ".new-1",
+                                    new_temporary_path(file).string() + "0",
+                                    new_temporary_path(directory / "results2.h5")};
+  for (const auto& name : names) fs::copy_file(of_user, name);
+  const auto link = new_temporary_path(file);
+  const auto folder = new_temporary_path(file);
+  plant_link(link);
+  fs::create_directory(folder);
   make_closed(plan, 4);
-  expect_contents(file, plan, 4);
-  plant_pipe(temporary_name);
-  make_closed(plan, 4);
-  plant_link(temporary_name);
   damage_row(plan, 2);
   EXPECT_EQ(repair_results(file).pending, 1U);
-  plant_link(directory / "merged.h5.new");
-  EXPECT_TRUE(merge_results(directory / "merged.h5", {file}, {true, true}).written);
-  EXPECT_EQ(files_in(directory), 3U);
+  resume_with(plan, 2, 3);
+  ResultStore({file, OpenMode::resume}, plan, {}).close({});
+  EXPECT_TRUE(merge_results(file, {of_user}, {true, true}).written);
+  for (const auto& name : names) EXPECT_EQ(read_bytes(name), read_bytes(of_user)) << name;
+  EXPECT_TRUE(fs::is_directory(folder));
 }
 
 TEST_F(PlantedFilesTest, RejectsPlantedJournalOrResultFileByName) {

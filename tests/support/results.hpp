@@ -24,7 +24,11 @@ struct TestPlan : ResultFileSpec {
 };
 
 inline TestPlan make_plan(std::size_t count, const std::vector<GridShape>& shapes = {}) {
-  TestPlan plan{{{}, {{"solver", "jacobi"}, {"tolerance", "0.0001"}}, !shapes.empty()}, shapes};
+  TestPlan plan{
+      {{},
+       {{"solver", "jacobi"}, {"tolerance", "0.0001"}, {"above", "18.0"}, {"below", "15.0"}},
+       !shapes.empty()},
+      shapes};
   for (std::size_t i = 0; i < count; ++i) plan.ids.push_back("plan " + std::to_string(i));
   return plan;
 }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/codec.hpp"
+#include "io/result_file_names.hpp"
 #include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
@@ -84,6 +85,8 @@ TEST(RunStatus, IgnoresInvalidOrUnknownFields) {
   EXPECT_EQ(read.total, 7U);
   EXPECT_EQ(read.solved + read.failed + read.left + read.running + read.restored, 0U);
   EXPECT_EQ(read.seconds_left, std::nullopt);
+  for (const char* unknown : {"{}", "{\"exit_status\": \"0\"}", "{\"exit_status\": null}"})
+    EXPECT_LT(run_status_from_json(unknown).exit_status, 0) << unknown;
   EXPECT_EQ(read.worker_states.at("working"), 2U);
   ASSERT_EQ(read.workers.size(), 2U);
   EXPECT_EQ(read.workers[0].rank, 0);
@@ -92,24 +95,54 @@ TEST(RunStatus, IgnoresInvalidOrUnknownFields) {
     EXPECT_THROW((void)run_status_from_json(damaged), DecodeError) << damaged;
 }
 
-TEST(RunStatus, ReplacesLinksOrPipesInsteadOfWritingThrough) {
+TEST(RunStatus, KeepsFilesThatWallheatDidNotWrite) {
   const TemporaryDirectory directory;
   const auto path = directory / "results.h5.status";
   const auto precious = directory / "precious";
   std::ofstream(precious) << "do not touch";
-  for (const char* ending : {"", ".new"}) {
-    const auto name = path.string() + ending;
-    std::filesystem::remove(name);
-    std::filesystem::create_symlink(precious, name);
-    write_run_status(path, full_status());
-    EXPECT_EQ(read_run_status(path).value().total, 100U);
-    std::filesystem::remove(name);
-    ASSERT_EQ(::mkfifo(name.c_str(), 0666), 0);
-    write_run_status(path, full_status());
-    EXPECT_EQ(read_run_status(path).value().total, 100U);
+  const std::vector<std::pair<std::function<void()>, std::string>> plants{
+      {[&] { std::ofstream(path) << "my notes about these results"; }, "status file"},
+      {[&] { std::ofstream(path) << R"({"started_utc": "", "written_utc": ""})"; }, "status file"},
+      {[&] { std::filesystem::create_symlink(precious, path); }, "link"},
+      {[&] { ASSERT_EQ(::mkfifo(path.c_str(), 0666), 0); }, "pipe"}};
+  for (const auto& [plant, kind] : plants) {
+    plant();
+    const auto type = std::filesystem::symlink_status(path).type();
+    const auto size = type == std::filesystem::file_type::regular ? file_size(path) : 0;
+    EXPECT_THAT(error_message_of<RunError>([&] { require_own_status(path); }),
+                Mentions({path.string(), kind}));
+    EXPECT_THAT(error_message_of<RunError>([&] { write_run_status(path, full_status()); }),
+                Mentions({path.string(), kind}));
+    (void)error_message_of<RunError>([&] { remove_run_status(path); });
+    EXPECT_EQ(std::filesystem::symlink_status(path).type(), type) << kind;
+    EXPECT_TRUE(size == 0 || file_size(path) == size);
+    std::filesystem::remove(path);
   }
   EXPECT_EQ(file_text(precious), "do not touch");
-  EXPECT_FALSE(std::filesystem::exists(path.string() + ".new"));
+}
+
+TEST(RunStatus, ReplacesFileTornByPowerLoss) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "results.h5.status";
+  for (const auto& torn :
+       {std::string(), std::string(700, '\0'), status_json(full_status()).substr(0, 200)}) {
+    std::ofstream(path) << torn;
+    write_run_status(path, full_status());
+    EXPECT_EQ(read_run_status(path).value().total, 100U);
+    std::ofstream(path) << torn;
+    remove_run_status(path);
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+}
+
+TEST(RunStatus, RemovesTemporaryFilesOfKilledRuns) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "results.h5.status";
+  std::ofstream(new_temporary_path(path)) << "{";
+  std::ofstream(path.string() + ".new") << "a file of the user";
+  remove_run_status(path);
+  EXPECT_TRUE(std::filesystem::exists(path.string() + ".new"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
 }
 
 TEST(RunStatus, NamesFileThatCannotBeReadOrWritten) {

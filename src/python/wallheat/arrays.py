@@ -30,9 +30,9 @@ class Solution:
     """°C, mean over the interior cells; like the next three NaN if there are none."""
     std_temp: float
     """°C, standard deviation of the population."""
-    pct_above_18: float
+    pct_above: float
     """% of the interior cells above 18 °C."""
-    pct_below_15: float
+    pct_below: float
     """% of the interior cells below 15 °C."""
 
 

@@ -65,7 +65,7 @@ class Results:
             file = h5py.File(self._path, "r")
         except OSError as error:
             raise ValueError(f"{self._path} is no result file of wallheat: {error}") from None
-        if file.attrs.get("wallheat") == b"results" and file.attrs.get("format_version") == 2:
+        if file.attrs.get("wallheat") == b"results" and file.attrs.get("format_version") == 3:
             return file
         file.close()
         raise ValueError(f"{self._path} is no result file of wallheat in format 2")

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace wallheat {
+
+// Names of the files next to a result file, whose name is that of result_path(). No other C++ code
+// contains these endings.
+
+/// The journal of session `number`.
+[[nodiscard]] std::filesystem::path journal_path(std::filesystem::path file, std::size_t number);
+/// The same journal after a compaction has fenced it.
+[[nodiscard]] std::filesystem::path fenced_path(std::filesystem::path journal);
+[[nodiscard]] bool is_fenced(const std::filesystem::path& journal);
+/// The session whose journal of `file` has this file name, fenced or not. Returns nullopt if it is
+/// not the name of a journal of that file.
+[[nodiscard]] std::optional<std::size_t> journal_number(const std::string& name,
+                                                        const std::filesystem::path& file);
+/// True if a run into `file` may give this file name to a journal.
+[[nodiscard]] bool may_be_journal(const std::string& name, const std::filesystem::path& file);
+
+/// The lock, which names the writer.
+[[nodiscard]] std::filesystem::path lock_path(std::filesystem::path file);
+/// The progress of the run.
+[[nodiscard]] std::filesystem::path status_path(std::filesystem::path file);
+
+// A file that is replaced atomically is written under a temporary name first. The name ends with a
+// random number of 16 hexadecimal digits, so that no file of the user has it.
+
+/// Returns a new temporary name. Create the file with O_EXCL.
+[[nodiscard]] std::filesystem::path new_temporary_path(std::filesystem::path file);
+/// Returns true if a writer of `file` gives this file name to a temporary file.
+[[nodiscard]] bool is_temporary_name(const std::string& name, const std::filesystem::path& file);
+/// Removes the temporary files that killed processes left next to `file`. Returns true if there
+/// were any. Throws SystemError.
+bool remove_temporary_files(const std::filesystem::path& file);
+
+}  // namespace wallheat

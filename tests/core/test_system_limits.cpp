@@ -1,0 +1,34 @@
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
+#include "core/system_limits.hpp"
+#include "support/matchers.hpp"
+
+namespace wallheat {
+namespace {
+
+TEST(SystemLimits, NamesLimitAndItsValue) {
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  EXPECT_THAT(system_error_text(EMFILE),
+              Mentions({"Too many open files", std::to_string(files.rlim_cur), "ulimit -n"}));
+  EXPECT_THAT(system_error_text(ENFILE), Mentions({"Too many open files", "fs.file-max"}));
+  EXPECT_THAT(system_error_text(EDQUOT), Mentions({"quota -s"}));
+  EXPECT_THAT(system_error_text(EAGAIN), Mentions({"ulimit -u", "pids.max"}));
+  EXPECT_EQ(limit_note(EACCES), "");
+}
+
+TEST(SystemLimits, DescribesExceptionsOfTheStandardLibrary) {
+  EXPECT_THAT(exception_text(std::bad_alloc()), StartsWith("not enough memory"));
+  const std::system_error no_thread(
+      std::make_error_code(std::errc::resource_unavailable_try_again));
+  EXPECT_THAT(exception_text(no_thread), Mentions({"thread", "ulimit -u"}));
+  EXPECT_EQ(exception_text(std::runtime_error("disk full")), "disk full");
+}
+
+}  // namespace
+}  // namespace wallheat
