@@ -48,8 +48,8 @@ struct ColumnValue<FixedText<bytes>> {
 //   MEMBER  a member of PlanResult: type, name, initial value
 //   NESTED  a member of a nested struct: type, name, path of that member
 // Then follow its use, unit and meaning. The use is `deterministic` (exported, and two results of a
-// plan must agree in it), `reported` (exported), or `internal` (in files and messages only). This is
-// a macro because nothing else can name the members of several types.
+// plan must agree in it), `reported` (exported), or `internal` (in files and messages only). This
+// is a macro because nothing else can name the members of several types.
 // clang-format off
 #define WALLHEAT_RESULT_COLUMNS(MEMBER, NESTED)                                                                            \
   MEMBER(std::uint32_t, index, 0, internal, "number of the row")                                                           \
