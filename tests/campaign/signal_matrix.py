@@ -48,7 +48,7 @@ LEFTOVER_GRACE_S = 20
 ORPHAN_GRACE_S = 60
 # Duration of STOP per victim. The timeouts: 1 s for a worker, 4 s for rank 0, 2 s for a solver.
 STOP_S = {"worker": 4, "rank0": 12, "solver": 6, "launcher": 4, "everybody": 6}
-MAX_SESSIONS = 6  # attempts to observe a phase
+MAX_SESSIONS = 20  # attempts to observe a phase; on a busy machine "storing" is over before it is seen in every second one
 OPTIONS = """data = {plans}
 out = results.h5
 events = {events}
