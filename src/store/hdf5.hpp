@@ -19,7 +19,7 @@ struct Hdf5Error : std::runtime_error {
   explicit Hdf5Error(const std::string& text, int code_ = 0)
       : std::runtime_error(text), code(code_) {}
   int code;  ///< errno, if it was a system call that failed; else 0
-  /// What the user can do, if this error has a cause of its own; else empty.
+  /// Command or action that solves this error; empty if the caller's ErrorHints apply.
   std::string hint{};
 };
 
@@ -85,8 +85,8 @@ class Handle {
 
 // HDF5's own locks are off: a notebook that has a file open must not stop a run.
 
-/// Opens a file. If another HDF5 program has marked it as open for writing, the Hdf5Error's hint
-/// says how to remove the mark.
+/// Opens a file. Throws Hdf5Error. If another HDF5 program has marked the file as open for writing,
+/// the hint of the error contains the command that removes the mark.
 [[nodiscard]] Handle open_to_read(const std::filesystem::path& file);
 /// Returns true if a program has marked the file as open for writing. HDF5 opens no such file. A
 /// program that is killed leaves its mark. Only superblock version 3 has a mark: wallheat writes

@@ -215,7 +215,7 @@ if [ $EUID = 0 ]; then
   leave "$((0x1edd0000)).0;tcp://" 65534
   check "launch.sh neither trusts nor removes files of another user" same 'kept 1' "$([ -e "$segment" ] && echo kept) $(left_files)"
   leave "$((0x1edd0000)).0;tcp://"
-  check "launch.sh removes files of its own mpirun" same ' 0' "$([ -e "$segment" ] && echo kept) $(left_files)"
+  check "launch.sh removes the files of the mpirun that it started" same ' 0' "$([ -e "$segment" ] && echo kept) $(left_files)"
 fi
 
 # Shared memory of concurrent tests disappears when they end.
