@@ -27,7 +27,7 @@ constexpr std::size_t max_pending_bytes = std::size_t{256} << 20;
 // A process that was stopped must not take its own sleep for the silence of others.
 constexpr double max_tick_s = 0.25;
 
-/// The events that are not stored yet. A background thread stores them.
+/// Events that are not stored yet. The background thread of the run stores them.
 class EventStore {
  public:
   EventStore(const CoordinationContext& context, BackgroundThread& thread)
@@ -45,13 +45,13 @@ class EventStore {
     }
   }
   [[nodiscard]] bool is_behind() const { return bytes_ > max_pending_bytes; }
-  /// Also without events.
+  /// Starts to store all events that were added. Call this only if is_free().
   void begin(double seconds_left) {
     at_work_ = std::exchange(waiting_, {});
     bytes_ = 0;
     work_ = thread_.submit([this, seconds_left] { context_.store(at_work_, seconds_left); });
   }
-  /// Throws what storing threw.
+  /// Returns true if nothing is being stored. Throws the exception of the storing that has ended.
   [[nodiscard]] bool is_free() {
     if (!work_.valid()) return true;
     if (work_.wait_for(0ms) != std::future_status::ready) return false;
@@ -171,7 +171,7 @@ class CoordinatorLoop {
     storing_.begin(left_s_);
   }
 
-  /// Waits until all is stored and told, while the workers are told that rank 0 lives.
+  /// Waits until all events are stored. Sends heartbeats to the workers meanwhile.
   void finish_storing() {
     flush_outbox();
     run_with_heartbeats(link_, thread_, context_.options.heartbeat_interval_s,

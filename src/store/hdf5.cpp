@@ -125,7 +125,7 @@ Handle open_to_read(const std::filesystem::path& file) {
   checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "choose the driver");
   try {
     return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file"};
-  } catch (Hdf5Error& error) {
+  } catch (const Hdf5Error&) {
     if (!is_marked_as_open(file)) throw;
     Hdf5Error marked("another HDF5 program has it open for writing, or was killed while it had");
     marked.hint = "close that program; if it has ended, run: wallheat repair " + file.string();
