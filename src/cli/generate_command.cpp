@@ -18,6 +18,7 @@
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
 #include "wallheat/floor_plan_files.hpp"
+#include "wallheat/rooms.hpp"
 
 namespace wallheat {
 namespace {
@@ -150,9 +151,10 @@ void declare_drawings(Options& options, Drawings& drawings) {
   options.heading("Plans from pictures");
   options.add(
       "from", file(drawings.pictures, FileRole::input),
-      "a PNG picture NAME.png, which becomes the plan NAME, a cell a pixel: white is room; the "
-      "commonest other colour along its edge, and what is transparent, is outside, at 0 °C. Draw "
-      "without smooth edges. Again for more plans");
+      "a PNG picture NAME.png, which becomes the plan NAME, one cell per pixel: white is room; the "
+      "commonest other colour along its edge is outside, at 0 °C. A pixel that is less than half "
+      "opaque is outside, too, whatever its colour; other pixels count as opaque. Draw without "
+      "smooth edges. Again for more plans");
   const auto add_wall = [&drawings](const std::string& text) {
     return take_wall(text, drawings.legend.walls);
   };
@@ -165,7 +167,8 @@ void declare_drawings(Options& options, Drawings& drawings) {
       value(drawings.legend.colour_tolerance, "DISTANCE", drawings.legend.colour_tolerance, "60")
           .at_least(0),
       "a pixel of another colour counts as the nearest of these, if that is this near in RGB "
-      "(black to white: 442); else the picture is refused");
+      "(black to white: 442), and the output lists what it was taken for; otherwise the picture is "
+      "refused. Text in a room would become wall or outside: paint it over instead");
   const auto set_scale = [&drawings](const std::string& text) {
     return take_scale(text, drawings.legend);
   };
@@ -185,8 +188,30 @@ void declare_drawings(Options& options, Drawings& drawings) {
   });
 }
 
-/// Each with its id, which is the picture's name; tells the report for what their colours were
-/// taken. Throws RunError.
+/// Adds the notes on a drawing that may be wrong.
+void add_warnings(const std::string& picture, const DrawnPlan& drawn, Report& report) {
+  if (drawn.edge_room_pixels > 0)
+    report.add_note(fmt::format(
+        "{}: {} of room on its edge, beyond which it is 0 °C; if they are outside, fill them "
+        "with a colour that is not a wall's",
+        picture, count_text(drawn.edge_room_pixels, "pixel")));
+  if (drawn.enclosed_areas.empty()) return;
+  const auto& [x, y, pixels, borders_room] = drawn.enclosed_areas.front();
+  const auto in_rooms = static_cast<std::size_t>(
+      std::ranges::count(drawn.enclosed_areas, true, &DrawnPlan::EnclosedArea::borders_room));
+  const std::string which =
+      in_rooms < drawn.enclosed_areas.size() ? fmt::format("{} of them ", in_rooms) : "";
+  const std::string without_wall =
+      in_rooms == 0 ? "" : fmt::format(", {}without a wall to the room", which);
+  report.add_note(fmt::format(
+      "{}: warning: the building encloses {}{}, held at 0 °C (the largest: {} from x {}, y {}); "
+      "paint white what is room",
+      picture, count_text(drawn.enclosed_areas.size(), "area of outside", "areas of outside"),
+      without_wall, count_text(pixels, "pixel"), x, y));
+}
+
+/// Reads each drawing. The ID of its plan is the picture's name. Reports for what the colours were
+/// taken, and what may be wrong. Throws RunError.
 std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& drawings,
                                                              Report& report) {
   std::vector<std::pair<std::string, FloorPlan>> plans;
@@ -197,19 +222,44 @@ std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& dra
                  {"meaning", "is"},
                  {"pixels", "pixels"},
                  {"near", "of a colour near it"}}};
+  constexpr std::size_t max_rows = 10;  // in the text output
+  Table near{"near_colours",
+             "other colours, and what they were taken for",
+             {{"id", "plan"},
+              {"colour", "colour"},
+              {"meaning", "taken for"},
+              {"pixels", "pixels"},
+              {"distance", "distance in RGB", {ValueFormat::decimals, 0}}}};
+  Table enclosed{"enclosed_areas",
+                 "areas of outside that the building encloses, at 0 °C",
+                 {{"id", "plan"},
+                  {"x", "x"},
+                  {"y", "y"},
+                  {"pixels", "pixels"},
+                  {"borders_room", "borders a room without a wall"}}};
+  Table rooms{
+      "rooms",
+      "rooms, as run --rooms finds them with --door auto",
+      {{"id", "plan"}, {"rooms", "rooms"}, {"door_cells", "door width", {.unit = "cells"}}}};
+  near.max_text_rows = enclosed.max_text_rows = max_rows;
   for (const std::string& picture : drawings.pictures) {
     DrawnPlan drawn = plan_from_image(read_input_file(picture), drawings.legend);
     const std::string id = id_of(picture);
-    for (const auto& [colour, meaning, pixels, near] : drawn.uses)
-      colours.rows.push_back({id, to_text(colour), meaning, pixels, near});
-    if (drawn.edge_room_pixels > 0)
-      report.add_note(fmt::format(
-          "{}: {} of room on its edge, beyond which it is 0 °C; if they are outside, fill them "
-          "with a colour that is no wall's",
-          picture, count_text(drawn.edge_room_pixels, "pixel")));
+    for (const auto& [colour, meaning, pixels, near_pixels] : drawn.uses)
+      colours.rows.push_back({id, to_text(colour), meaning, pixels, near_pixels});
+    if (drawn.transparent_pixels > 0)
+      colours.rows.push_back({id, "transparent", "outside", drawn.transparent_pixels, 0});
+    for (const auto& [colour, use, distance, pixels] : drawn.near_colours)
+      near.rows.push_back({id, to_text(colour), drawn.uses[use].meaning, pixels, distance});
+    for (const auto& [x, y, pixels, borders_room] : drawn.enclosed_areas)
+      enclosed.rows.push_back({id, x, y, pixels, borders_room});
+    const std::uint32_t door =
+        default_door_cells({drawn.plan.interior.rows, drawn.plan.interior.cols});
+    rooms.rows.push_back({id, map_rooms(drawn.plan.interior, door).room_count, door});
+    add_warnings(picture, drawn, report);
     plans.emplace_back(id, std::move(drawn.plan));
   }
-  report.add(std::move(colours));
+  for (Table* table : {&colours, &near, &enclosed, &rooms}) report.add(std::move(*table));
   return plans;
 }
 

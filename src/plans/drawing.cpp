@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <span>
 #include <utility>
@@ -15,9 +16,15 @@
 namespace wallheat {
 namespace {
 
-static_assert(sizeof(PixelColour) == 3, "libpng writes three bytes a pixel");
+struct Pixel {
+  PixelColour colour;
+  std::uint8_t opacity = 0;  ///< 255: opaque
 
-Grid<PixelColour> pixels_of(const NamedBytes& png, std::size_t max_per_side) {
+  [[nodiscard]] bool is_transparent() const { return opacity < 128; }
+};
+static_assert(sizeof(Pixel) == 4, "libpng writes four bytes per pixel");
+
+Grid<Pixel> pixels_of(const NamedBytes& png, std::size_t max_per_side) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   const auto fail = [&](const std::string& cause) {
@@ -32,10 +39,9 @@ Grid<PixelColour> pixels_of(const NamedBytes& png, std::size_t max_per_side) {
   if (std::uint64_t{image.height} * (image.width / 8) > max_inflated_size(png.bytes.size()))
     fail("it is too short for " + std::to_string(image.width) + " x " +
          std::to_string(image.height) + " pixels");
-  image.format = PNG_FORMAT_RGB;
-  Grid<PixelColour> pixels(image.height, image.width);
-  constexpr png_color behind{128, 128, 128};
-  if (png_image_finish_read(&image, &behind, pixels.cells.data(), 0, nullptr) == 0)
+  image.format = PNG_FORMAT_RGBA;
+  Grid<Pixel> pixels(image.height, image.width);
+  if (png_image_finish_read(&image, nullptr, pixels.cells.data(), 0, nullptr) == 0)
     fail(image.message);
   return pixels;
 }
@@ -60,12 +66,14 @@ void for_each_at_edge(const Grid<T>& grid, const Visit& visit) {
 }
 
 /// Room, the walls in their order, and the outside, if the picture has one.
-std::vector<DrawnPlan::ColourUse> uses_of(const Grid<PixelColour>& pixels, const Legend& legend) {
+std::vector<DrawnPlan::ColourUse> uses_of(const Grid<Pixel>& pixels, const Legend& legend) {
   std::vector<DrawnPlan::ColourUse> uses{{white, "room"}};
   for (const auto& [colour, temperature] : legend.walls)
     uses.push_back({colour, "wall of " + format_repr(temperature) + " °C"});
   std::map<PixelColour, std::size_t> others;
-  for_each_at_edge(pixels, [&](PixelColour colour) {
+  for_each_at_edge(pixels, [&](const Pixel& pixel) {
+    if (pixel.is_transparent()) return;
+    const PixelColour colour = pixel.colour;
     const double distance = distance_between(colour, use_of(colour, uses).colour);
     if (distance > std::min(legend.colour_tolerance, Legend().colour_tolerance)) ++others[colour];
   });
@@ -75,28 +83,135 @@ std::vector<DrawnPlan::ColourUse> uses_of(const Grid<PixelColour>& pixels, const
   return uses;
 }
 
-/// The number of each pixel's use; counts the pixels of each.
-Grid<std::uint32_t> meanings_of(const Grid<PixelColour>& pixels, const std::string& name,
-                                double near, std::vector<DrawnPlan::ColourUse>& uses) {
-  Grid<std::uint32_t> meanings(pixels.rows, pixels.cols);
-  std::size_t odd = 0;
-  std::size_t first_odd = 0;
+/// Returns the meaning of each pixel: 0: room, 1 and more: the walls in their order, then outside.
+/// Sets the counts of pixels in `drawn`, which has the uses.
+Grid<std::uint32_t> meanings_of(const Grid<Pixel>& pixels, const std::string& name,
+                                const Legend& legend, DrawnPlan& drawn) {
+  const auto outside = static_cast<std::uint32_t>(legend.walls.size() + 1);
+  Grid<std::uint32_t> meanings(pixels.rows, pixels.cols, outside);
+  std::map<PixelColour, DrawnPlan::NearColour> near_colours;
+  std::size_t unknown = 0;
+  std::size_t first_unknown = 0;
   for (std::size_t i = 0; i < pixels.cells.size(); ++i) {
-    DrawnPlan::ColourUse& use = use_of(pixels.cells[i], uses);
-    const double distance = distance_between(pixels.cells[i], use.colour);
-    meanings.cells[i] = static_cast<std::uint32_t>(&use - uses.data());
+    if (pixels.cells[i].is_transparent()) {
+      ++drawn.transparent_pixels;
+      continue;
+    }
+    const PixelColour colour = pixels.cells[i].colour;
+    DrawnPlan::ColourUse& use = use_of(colour, drawn.uses);
+    const auto index = static_cast<std::size_t>(&use - drawn.uses.data());
+    const double distance = distance_between(colour, use.colour);
+    meanings.cells[i] = static_cast<std::uint32_t>(index);
     ++use.pixels;
-    if (distance > 0) ++use.near;
-    if (distance > near && odd++ == 0) first_odd = i;
+    if (distance > legend.colour_tolerance && unknown++ == 0) first_unknown = i;
+    if (distance == 0 || unknown > 0) continue;
+    ++use.near;
+    ++near_colours.try_emplace(colour, DrawnPlan::NearColour{colour, index, distance})
+          .first->second.pixels;
   }
-  if (odd > 0)
+  if (unknown > 0) {
+    const PixelColour colour = pixels.cells[first_unknown].colour;
+    const DrawnPlan::ColourUse& nearest = use_of(colour, drawn.uses);
     throw InputError(
-        name + ": the pixel at x " + std::to_string(first_odd % pixels.cols) + ", y " +
-        std::to_string(first_odd / pixels.cols) + " is " + to_text(pixels.cells[first_odd]) +
-        ", which is near no --wall, nor white, nor the outside (" + count_text(odd, "such pixel") +
-        "): name it by --wall, paint it over, draw without smooth edges, or allow a "
-        "larger --near");
+        name + ": the pixel at x " + std::to_string(first_unknown % pixels.cols) + ", y " +
+        std::to_string(first_unknown / pixels.cols) + " is " + to_text(colour) +
+        ", which is near no --wall, nor white, nor the outside (" +
+        count_text(unknown, "such pixel") +
+        "): name its colour by --wall, paint it over, or draw without smooth edges; --near " +
+        std::to_string(std::lround(std::ceil(distance_between(colour, nearest.colour)))) +
+        " would take it for " + nearest.meaning);
+  }
+  for (const auto& [colour, near] : near_colours) drawn.near_colours.push_back(near);
+  std::ranges::stable_sort(drawn.near_colours, std::greater(), &DrawnPlan::NearColour::pixels);
+  drawn.near_colours.resize(std::min(drawn.near_colours.size(), DrawnPlan::max_near_colours));
   return meanings;
+}
+
+/// Pixels of one row that follow each other and are all outside.
+struct Run {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t area = 0;  ///< index of its area
+};
+
+/// The areas that runs belong to. Areas that turn out to be connected are merged.
+class Areas {
+ public:
+  struct Area {
+    std::size_t parent = 0;  ///< index of the area that this one was merged into; else its own
+    DrawnPlan::EnclosedArea of{};
+    bool reaches_edge = false;
+  };
+
+  std::size_t add(const Area& area) {
+    areas_.push_back(area);
+    areas_.back().parent = areas_.size() - 1;
+    return areas_.size() - 1;
+  }
+  std::size_t merge(std::size_t a, std::size_t b) {
+    const auto [first, second] = std::minmax({root_of(a), root_of(b)});
+    if (first == second) return first;
+    Area& into = areas_[first];
+    const Area& from = areas_[second];
+    into.of.pixels += from.of.pixels;
+    into.of.borders_room |= from.of.borders_room;
+    into.reaches_edge |= from.reaches_edge;
+    areas_[second].parent = first;
+    return first;
+  }
+  [[nodiscard]] std::vector<DrawnPlan::EnclosedArea> enclosed() const {
+    std::vector<DrawnPlan::EnclosedArea> enclosed;
+    for (std::size_t i = 0; i < areas_.size(); ++i)
+      if (areas_[i].parent == i && !areas_[i].reaches_edge) enclosed.push_back(areas_[i].of);
+    std::ranges::stable_sort(enclosed, std::greater(), &DrawnPlan::EnclosedArea::pixels);
+    return enclosed;
+  }
+
+ private:
+  std::size_t root_of(std::size_t area) {
+    while (areas_[area].parent != area) {
+      areas_[area].parent = areas_[areas_[area].parent].parent;
+      area = areas_[area].parent;
+    }
+    return area;
+  }
+
+  std::vector<Area> areas_;
+};
+
+/// Returns the parts of the outside that do not reach the edge of the picture. Pixels are connected
+/// by their edges, as cells conduct heat.
+std::vector<DrawnPlan::EnclosedArea> enclosed_areas_of(const Grid<std::uint32_t>& meanings,
+                                                       std::uint32_t outside) {
+  Areas areas;
+  std::vector<Run> above;
+  std::vector<Run> runs;
+  const auto is_room = [&](std::size_t y, std::size_t x) { return meanings(y, x) == 0; };
+  for (std::size_t y = 0; y < meanings.rows; ++y) {
+    runs.clear();
+    auto overlapping = above.begin();
+    for (std::size_t x = 0; x < meanings.cols; ++x) {
+      if (meanings(y, x) != outside) continue;
+      Run run{x};
+      while (x < meanings.cols && meanings(y, x) == outside) ++x;
+      run.end = x;
+      const bool is_in_edge_row = y == 0 || y + 1 == meanings.rows;
+      Areas::Area area{
+          .of = {run.begin, y, run.end - run.begin},
+          .reaches_edge = is_in_edge_row || run.begin == 0 || run.end == meanings.cols};
+      for (std::size_t i = run.begin; i < run.end && !is_in_edge_row; ++i)
+        area.of.borders_room |= is_room(y - 1, i) || is_room(y + 1, i);
+      if (run.begin > 0) area.of.borders_room |= is_room(y, run.begin - 1);
+      if (run.end < meanings.cols) area.of.borders_room |= is_room(y, run.end);
+      run.area = areas.add(area);
+      while (overlapping != above.end() && overlapping->end <= run.begin) ++overlapping;
+      for (auto other = overlapping; other != above.end() && other->begin < run.end; ++other)
+        run.area = areas.merge(run.area, other->area);
+      runs.push_back(run);
+    }
+    std::swap(above, runs);
+  }
+  return areas.enclosed();
 }
 
 FloorPlan plan_of(const Grid<std::uint32_t>& meanings, const Legend& legend) {
@@ -141,9 +256,12 @@ DrawnPlan plan_from_image(const NamedBytes& png, const Legend& legend) {
   const auto pixels = pixels_of(png, max_cells_per_side / legend.cells_per_pixel);
   DrawnPlan drawn;
   drawn.uses = uses_of(pixels, legend);
-  const auto meanings = meanings_of(pixels, png.name, legend.colour_tolerance, drawn.uses);
+  const auto meanings = meanings_of(pixels, png.name, legend, drawn);
   if (drawn.uses.front().pixels == 0)
-    throw InputError(png.name + ": nothing in it is white, so it has no room");
+    throw InputError(png.name + ": nothing in it is white, so it has no room" +
+                     (drawn.transparent_pixels > 0 ? "; transparent pixels are outside" : ""));
+  drawn.enclosed_areas =
+      enclosed_areas_of(meanings, static_cast<std::uint32_t>(legend.walls.size() + 1));
   for_each_at_edge(
       meanings, [&](std::uint32_t meaning) { drawn.edge_room_pixels += meaning == 0 ? 1U : 0U; });
   drawn.plan = plan_of(meanings, legend);

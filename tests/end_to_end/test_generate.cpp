@@ -1,3 +1,7 @@
+#include <array>
+#include <fstream>
+
+#include "support/png.hpp"
 #include "support/shell_test.hpp"
 #include "view/json.hpp"
 
@@ -53,6 +57,32 @@ TEST_F(GenerateCommandTest, WritesSolvablePlansFromDrawings) {
   const Json solved = Json::parse(shell("wallheat list r.h5 --json").out)["plans"];
   ASSERT_EQ(solved.size(), 2U);
   for (const Json& plan : solved) EXPECT_EQ(plan["status"], "converged") << plan;
+}
+
+TEST_F(GenerateCommandTest, WarnsOfLabelsThatBecomeOutside) {
+  constexpr std::size_t side = 24;
+  Grid<std::array<std::uint8_t, 3>> pixels(side, side, {200, 210, 220});  // the outside
+  for (std::size_t row = 2; row < side - 2; ++row)
+    for (std::size_t col = 2; col < side - 2; ++col) {
+      const bool is_wall = row == 2 || col == 2 || row == side - 3 || col == side - 3;
+      pixels(row, col).fill(is_wall ? 0 : 255);
+    }
+  for (std::size_t col = 9; col < 15; ++col) pixels(10, col).fill(170);  // a label
+  const NamedBytes png = png_of(pixels.cells.data(), side, side, PNG_FORMAT_RGB);
+  std::ofstream(path("flat.png"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(png.bytes.data()),
+             static_cast<std::streamsize>(png.bytes.size()));
+  const std::string command = "generate --from flat.png --wall '#000000=5' --overwrite --out drawn";
+  expect_error(command, 1, {"flat.png", "x 9", "y 10", "#aaaaaa", "6", "--near 71", "outside"});
+  const auto printed = lines_of(shell("wallheat " + command + " --near 80").out);
+  for (const Facts& facts :
+       {Facts{"flat.png", "1", "6 pixels", "x 9", "y 10", "0 °C"}, {"#aaaaaa", "outside", "6"}})
+    EXPECT_THAT(printed, Contains(Mentions(facts)));
+  const Json json = Json::parse(shell("wallheat " + command + " --near 80 --json").out);
+  EXPECT_EQ(json["enclosed_areas"],
+            Json::parse(R"([{"id": "flat", "x": 9, "y": 10, "pixels": 6, "borders_room": true}])"));
+  EXPECT_EQ(json["near_colours"][0]["meaning"], "outside");
+  EXPECT_EQ(json["rooms"], Json::parse(R"([{"id": "flat", "rooms": 1, "door_cells": 1}])"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 #include "core/text.hpp"
@@ -54,22 +55,78 @@ TEST(PlanFromImage, MapsSimilarColoursToNearest) {
   EXPECT_EQ(read.uses[2].near, 1U);
   EXPECT_EQ(to_text(read.uses[3].colour), "#3c64c8");
   EXPECT_EQ(read.edge_room_pixels, 1U);
+  ASSERT_EQ(read.near_colours.size(), 2U);
+  EXPECT_EQ(to_text(read.near_colours[0].colour), "#1e140a");
+  EXPECT_EQ(read.near_colours[0].use, 2U) << "black";
+  EXPECT_EQ(read.near_colours[0].pixels, 1U);
+  EXPECT_NEAR(read.near_colours[0].distance, std::hypot(30, 20, 10), 1e-12);
+  EXPECT_EQ(read.near_colours[1].use, 0U) << "white";
+}
+
+TEST(PlanFromImage, ListsCommonestNearColoursFirst) {
+  const DrawnPlan read = plan_from_image(drawn({"bbbbb", "bk,Kb", "bk,,b"}), red_and_black);
+  ASSERT_EQ(read.near_colours.size(), 2U);
+  EXPECT_EQ(to_text(read.near_colours[0].colour), "#ebf0fa");
+  EXPECT_EQ(read.near_colours[0].pixels, 3U);
+}
+
+TEST(PlanFromImage, FindsOutsideThatBuildingEncloses) {
+  const DrawnPlan read = plan_from_image(
+      drawn({"bbbbbbbbb", "kkkkkkkkb", "k..bb.kkb", "k...b.kbk", "k.b..bkkk", "kkkkkkkkb"}),
+      red_and_black);
+  std::vector<std::string> areas;
+  for (const auto& [x, y, pixels, borders_room] : read.enclosed_areas)
+    areas.push_back("x " + std::to_string(x) + ", y " + std::to_string(y) + ": " +
+                    std::to_string(pixels) + (borders_room ? " in a room" : ""));
+  EXPECT_THAT(areas, ElementsAre("x 3, y 2: 3 in a room", "x 7, y 3: 1", "x 2, y 4: 1 in a room",
+                                 "x 5, y 4: 1 in a room"));
+  EXPECT_THAT(plan_from_image(drawn({"bb.b", "k.bb", "bbkk"}), red_and_black).enclosed_areas,
+              IsEmpty())
+      << "all of it reaches the edge";
+}
+
+TEST(PlanFromImage, JoinsPartsOfEnclosedArea) {
+  const DrawnPlan u = plan_from_image(
+      drawn({"bbbbbbb", "k.b.b.k", "k.b.b.k", "k.bbb.k", "k.....k", "kkkkkkk"}), red_and_black);
+  EXPECT_THAT(u.enclosed_areas, IsEmpty()) << "it is open at the top";
+  const DrawnPlan cup = plan_from_image(
+      drawn({"bbbbbbb", "k.....k", "k.b.b.k", "k.bbb.k", "k.....k", "kkkkkkk"}), red_and_black);
+  ASSERT_EQ(cup.enclosed_areas.size(), 1U);
+  EXPECT_EQ(cup.enclosed_areas[0].pixels, 5U);
+  EXPECT_EQ(cup.enclosed_areas[0].x, 2U);
+  EXPECT_EQ(cup.enclosed_areas[0].y, 2U);
 }
 
 TEST(PlanFromImage, NamesPixelOfUnknownColour) {
   const NamedBytes odd = drawn({"bbbb", "bk?b", "b.??"});
   EXPECT_THAT(error_message_of<InputError>([&] { (void)plan_from_image(odd, red_and_black); }),
-              Mentions({"flat.png", "x 2", "y 1", "#c8b414", "3", "--wall", "--near"}));
+              Mentions({"flat.png", "x 2", "y 1", "#c8b414", "3", "--wall", "--near 190",
+                        "wall of 25.0 °C"}));
   Legend tolerant = red_and_black;
   tolerant.colour_tolerance = 442;
   EXPECT_THAT(lines_of(plan_from_image(odd, tolerant).plan), ElementsAre("bbbb", "bkrb", "b.rr"));
 }
 
 TEST(PlanFromImage, TreatsTransparentPixelsAsOutside) {
-  const std::vector<std::uint8_t> pixels{9, 9, 9, 0, 0, 0, 0, 255, 255, 255, 255, 255};
+  const std::vector<std::uint8_t> pixels{0,   0,   0,   0,    // black, but transparent
+                                         130, 130, 130, 127,  // a wall's colour, but transparent
+                                         130, 130, 130, 128,  // a smooth edge of that wall
+                                         0,   0,   0,   255,  //
+                                         255, 255, 255, 255};
+  const Legend grey_and_black{{{{128, 128, 128}, 25}, {black, 5}}};
   const DrawnPlan read =
-      plan_from_image(png_of(pixels.data(), 1, 3, PNG_FORMAT_RGBA), red_and_black);
-  EXPECT_THAT(lines_of(read.plan), ElementsAre("bk."));
+      plan_from_image(png_of(pixels.data(), 1, 5, PNG_FORMAT_RGBA), grey_and_black);
+  EXPECT_THAT(lines_of(read.plan), ElementsAre("bbrk."));
+  EXPECT_EQ(read.transparent_pixels, 2U);
+  ASSERT_EQ(read.uses.size(), 3U) << "no colour is outside";
+  EXPECT_EQ(read.uses[1].pixels, 1U);
+  EXPECT_EQ(read.uses[2].pixels, 1U);
+  const std::vector<std::uint8_t> no_room{255, 255, 255, 0, 0, 0, 0, 255};
+  EXPECT_THAT(error_message_of<InputError>([&] {
+                (void)plan_from_image(png_of(no_room.data(), 1, 2, PNG_FORMAT_RGBA),
+                                      grey_and_black);
+              }),
+              Mentions({"flat.png", "white", "transparent"}));
 }
 
 TEST(PlanFromImage, KeepsThinWallsClosedWhenScaled) {

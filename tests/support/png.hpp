@@ -2,10 +2,14 @@
 
 #include <png.h>
 
+#include <array>
+#include <cstdint>
 #include <stdexcept>
+#include <string>
 
 #include "core/input_file.hpp"
 #include "io/deflate.hpp"
+#include "wallheat/grid.hpp"
 
 namespace wallheat {
 
@@ -23,6 +27,20 @@ inline NamedBytes png_of(const void* pixels, std::size_t rows, std::size_t cols,
     throw std::runtime_error(image.message);
   png.bytes.resize(size);
   return png;
+}
+
+/// Returns the pixels of a PNG file. Throws std::runtime_error if it is not one.
+inline Grid<std::array<std::uint8_t, 3>> pixels_of(const std::string& png) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  if (png_image_begin_read_from_memory(&image, png.data(), png.size()) == 0)
+    throw std::runtime_error(image.message);
+  image.format = PNG_FORMAT_RGB;
+  Grid<std::array<std::uint8_t, 3>> pixels(image.height, image.width);
+  const png_color white{255, 255, 255};
+  if (png_image_finish_read(&image, &white, pixels.cells.data(), 0, nullptr) == 0)
+    throw std::runtime_error(image.message);
+  return pixels;
 }
 
 /// Sets the checksum of every chunk of a picture to that of its content.
