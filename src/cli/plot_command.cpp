@@ -34,12 +34,18 @@ class Fields {
 
   [[nodiscard]] PlanResult row(const std::string& id) const { return reader_.row(index_of(id)); }
 
-  /// The plan as it was solved, if plans are given. Throws RunError.
-  [[nodiscard]] std::optional<FloorPlan> plan(const std::string& id) const {
+  /// A plan as it was solved, and the cells of its building.
+  struct SolvedPlan {
+    FloorPlan plan;
+    Grid<std::uint8_t> building;
+  };
+  /// Returns nullopt if no plans are given. Throws RunError.
+  [[nodiscard]] std::optional<SolvedPlan> plan(const std::string& id) const {
     if (!plans_) return std::nullopt;
     FloorPlan plan = plans_->load(id);
+    Grid<std::uint8_t> building = building_cells(plan);
     apply_wall_overrides(plan, walls_);
-    return plan;
+    return SolvedPlan{std::move(plan), std::move(building)};
   }
 
   /// In °C. Throws RunError if it is neither stored nor can be solved.
@@ -58,22 +64,27 @@ class Fields {
     }
     print_error("wallheat: no field of plan \"{}\" is stored, so it is solved again",
                 escape_control_chars(id));
-    return solver_->solve(*plan(id), solve_with_.limits, {})->field;
+    return solver_->solve(plan(id)->plan, solve_with_.limits, {})->field;
   }
 
-  /// The rooms of a plan: those of the file, or if it has none, those of default_door_cells.
+  /// Returns the rooms of a plan: the rooms of the file, or if it has none, those of
+  /// default_door_cells.
   [[nodiscard]] FieldPanel rooms(const std::string& id, const FloorPlan& plan,
                                  const std::string& of_plan) {
     const GridShape shape{plan.interior.rows, plan.interior.cols};
     std::vector<RoomResult> rooms = reader_.rooms(index_of(id));
     const Door door = rooms.empty() ? Door() : *recorded_solver(file_, reader_.settings()).door;
-    const RoomMap map = map_rooms(plan.interior, door.of(shape));
+    const std::uint32_t door_cells = door.of(shape);
+    const RoomMap map = map_rooms(plan.interior, door_cells);
     if (rooms.empty()) rooms = room_results(map, field(id));
     if (rooms.size() != map.room_count)
-      throw RunError(fmt::format("plan \"{}\" has {} rooms in {}, and {} by --data: it is another",
-                                 escape_control_chars(id), rooms.size(), file_, map.room_count));
+      throw RunError(fmt::format("plan \"{}\" has {} in {}, and {} by --data: it is another",
+                                 escape_control_chars(id), count_text(rooms.size(), "room"), file_,
+                                 map.room_count));
     const auto coldest = std::ranges::min_element(rooms, {}, &RoomResult::mean_temp);
-    std::string caption = of_plan + count_text(rooms.size(), "room");
+    std::string caption =
+        fmt::format("{}{}, door width {}", of_plan, count_text(rooms.size(), "room"),
+                    count_text(door_cells, "cell"));
     if (!rooms.empty() && of_plan.empty())
       caption += fmt::format(", the coldest {}: {:#.4g} °C", coldest->room, coldest->mean_temp);
     return rooms_panel(caption, map, rooms);
@@ -95,16 +106,27 @@ class Fields {
   std::unique_ptr<Solver> solver_;  // for fields that are not stored
 };
 
-Grid<double> difference_of(const Grid<double>& a, const Grid<double>& b, const std::string& id) {
+/// Returns the panel of a plan's difference. `building` is null if the plan is not known.
+FieldPanel difference_panel(const std::string& id, const std::string& of_plan, Fields& fields,
+                            Fields& minus, const Grid<std::uint8_t>* building) {
+  const Grid<double> a = fields.field(id);
+  const Grid<double> b = minus.field(id);
   if (a.rows != b.rows || a.cols != b.cols)
     throw RunError(
         fmt::format("plan \"{}\" has another shape in --minus", escape_control_chars(id)));
+  const bool hides_ground = building == nullptr && !has_walls_at_zero(fields.reader()) &&
+                            !has_walls_at_zero(minus.reader());
   Grid<double> difference = a;
-  for (std::size_t cell = 0; cell < a.cells.size(); ++cell)
-    difference.cells[cell] = a.cells[cell] == 0 && b.cells[cell] == 0
-                                 ? std::numeric_limits<double>::quiet_NaN()
-                                 : a.cells[cell] - b.cells[cell];
-  return difference;
+  double largest = 0;
+  for (std::size_t cell = 0; cell < a.cells.size(); ++cell) {
+    const bool is_ground = hides_ground && a.cells[cell] == 0 && b.cells[cell] == 0;
+    difference.cells[cell] = is_ground ? nan_value : a.cells[cell] - b.cells[cell];
+    largest = std::fmax(largest, std::abs(difference.cells[cell]));
+  }
+  if (building != nullptr) difference = mask_outside(*building, std::move(difference));
+  const std::string caption =
+      a.cells == b.cells ? "no difference" : fmt::format("difference, at most {:.3g} °C", largest);
+  return {of_plan + caption, std::move(difference), PanelScale::difference};
 }
 
 /// The panels of one plan. With several plans, each caption names its plan; with many, there is no
@@ -115,37 +137,41 @@ std::vector<FieldPanel> panels_of(const std::string& id, const std::vector<Show>
   const PlanResult row = fields.row(id);
   const double mean = row.statistics.mean_temp;
   constexpr std::size_t few = 9;
-  const std::string of_plan = plans > 1 ? escape_control_chars(id) + " " : "";
+  const std::string of_plan = plans > 1 ? escape_control_chars(id) + ", " : "";
   std::vector<FieldPanel> panels;
   for (const Show show : shows) {
     switch (show) {
       case Show::start:
-        panels.push_back({of_plan + "start", mask_outside(*plan, plan->domain)});
+        panels.push_back({of_plan + "start", mask_outside(plan->building, plan->plan.domain)});
         break;
       case Show::mask:
-        panels.push_back({of_plan + "interior cells", interior_cells(*plan), PanelScale::mask});
+        panels.push_back({of_plan + "interior cells", interior_cells(plan->plan, plan->building),
+                          PanelScale::mask});
         break;
       case Show::source:
-        if (!plan->has_heat_source())
+        if (!plan->plan.has_heat_source())
           throw RunError(
               fmt::format("plan \"{}\" has no heat source to draw", escape_control_chars(id)));
-        panels.push_back({of_plan + "heat source", heat_source_grid(*plan), PanelScale::source});
+        panels.push_back(
+            {of_plan + "heat source", heat_source_grid(plan->plan), PanelScale::source});
         break;
       case Show::field: {
-        const Grid<double> field = fields.field(id);
+        Grid<double> field = fields.field(id);
         std::string caption = of_plan;
-        if (!std::isnan(mean)) caption += fmt::format("mean {:#.4g} °C", mean);
-        if (plans <= few) caption += ", " + solution_caption(row.solver, row.iterations);
-        panels.push_back({caption, plan ? mask_outside(*plan, field) : mask_ground(field)});
+        if (!std::isnan(mean)) caption += fmt::format("mean {:#.4g} °C, ", mean);
+        if (plans <= few) caption += solution_caption(row.solver, row.iterations);
+        if (caption.ends_with(", ")) caption.resize(caption.size() - 2);
+        panels.push_back(
+            {caption, plan ? mask_outside(plan->building, std::move(field))
+                           : mask_ground(std::move(field), has_walls_at_zero(fields.reader()))});
         break;
       }
       case Show::rooms:
-        panels.push_back(fields.rooms(id, *plan, of_plan));
+        panels.push_back(fields.rooms(id, plan->plan, of_plan));
         break;
       case Show::difference:
-        panels.push_back({of_plan + "difference",
-                          difference_of(fields.field(id), minus->field(id), id),
-                          PanelScale::difference});
+        panels.push_back(
+            difference_panel(id, of_plan, fields, *minus, plan ? &plan->building : nullptr));
         break;
     }
   }
@@ -195,7 +221,8 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
   declare_result_file(options, plot.file);
   options.add("id", value(plot.ids, "ID").positional(), "a plan to draw (also as an argument)");
   options.add("data,d", file(plot.data, FileRole::plans, "PLANS"),
-              "the floor plans, for start fields, masks, and fields that are not stored");
+              "the floor plans, for start fields, masks, and fields that are not stored; also to "
+              "distinguish walls at 0 °C from the ground outside");
   options.add(
       "show",
       choices(plot.shows, "NAMES", "",
@@ -256,8 +283,8 @@ std::string title_of(const PlotOptions& plot, bool is_one, std::size_t all,
   const std::string solver = recorded_solver_text(reader);
   std::string title =
       is_one ? "plan " + escape_control_chars(plot.ids.front())
-             : fmt::format("{}, {} plans, {}", name(plot.file),
-                           drawn < all ? fmt::format("{} of {}", drawn, all) : std::to_string(all),
+             : fmt::format("{}, {}{}, {}", name(plot.file),
+                           drawn < all ? fmt::format("{} of ", drawn) : "", count_text(all, "plan"),
                            solver.substr(0, solver.find(' ')));
   if (!plot.minus.empty()) title += fmt::format(": {} minus {}", name(plot.file), name(plot.minus));
   return title;
@@ -298,6 +325,11 @@ Report plot_command(Options& options) {
   Report report{drawn.title};
   report.add(
       Note{fmt::format("{}, {}", count_text(plot.ids.size(), "plan"), count_text(count, "panel"))});
+  if (!plans &&
+      (has_walls_at_zero(fields.reader()) || (minus && has_walls_at_zero(minus->reader()))))
+    report.add_note(
+        "walls are held at 0 °C, as the ground outside is: both are drawn; name the floor plans by "
+        "--data to leave out the ground");
   report.add_json_fact("plans", plot.ids.size());
   report.add_json_fact("panels", count);
   report.add(Figure{.key = "fields",

@@ -21,14 +21,23 @@
 namespace wallheat {
 namespace {
 
-const ValueStyle exact_celsius{ValueFormat::round_trip, 0, "°C"};
-const ValueStyle exact_percent{ValueFormat::round_trip, 0, "%"};
+/// How numbers are written: with all their digits in the output of the command, rounded on a page.
+struct NumberStyle {
+  ValueStyle celsius{ValueFormat::round_trip, 0, "°C"};
+  ValueStyle percent{ValueFormat::round_trip, 0, "%"};
+  ValueStyle small_celsius = celsius;  ///< for deltas and error bounds
+};
+const NumberStyle all_digits;
+const NumberStyle rounded{{ValueFormat::decimals, 2, "°C"},
+                          {ValueFormat::decimals, 1, "%"},
+                          {ValueFormat::digits, 2, "°C"}};
 
-/// What is known of the error, if the solver tells.
-void add_certainty(const PlanResult& result, const Thresholds& thresholds, Report& report) {
+/// Adds what is known of the error.
+void add_certainty(const PlanResult& result, const Thresholds& thresholds, const NumberStyle& style,
+                   Report& report) {
   const bool is_proven = !std::isnan(result.error_bound);
-  report.add_fact("error_bound", is_proven ? "error bound" : "", result.error_bound, exact_celsius,
-                  ", proven");
+  report.add_fact("error_bound", is_proven ? "error bound" : "", result.error_bound,
+                  style.small_celsius, ", proven");
   const bool is_estimated = !is_proven && result.status != PlanStatus::empty;
   const bool is_known = std::isfinite(result.error_estimate);
   std::string more = is_known ? "" : ", as too few iterations were made";
@@ -39,13 +48,14 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, Repor
   if (result.fell_back != 0)
     report.add(
         Fact{"", "fell back", "to the exact iteration, as jumps gain nothing or prove no end"});
-  report.add_fact(
-      "uncertain_cells", result.uncertain_cells > 0 ? "uncertain" : "", result.uncertain_cells,
-      {.unit = "cells"},
-      fmt::format(": above {} °C {} to {} %, below {} °C {} to {} %", thresholds.above,
-                  format_repr(result.pct_above_lower), format_repr(result.pct_above_upper),
-                  thresholds.below, format_repr(result.pct_below_lower),
-                  format_repr(result.pct_below_upper)));
+  const ValueStyle number{style.percent.form, style.percent.digits};
+  report.add_fact("uncertain_cells", result.uncertain_cells > 0 ? "uncertain" : "",
+                  result.uncertain_cells, {.unit = result.uncertain_cells == 1 ? "cell" : "cells"},
+                  fmt::format(": above {} °C {} to {}, below {} °C {} to {}", thresholds.above,
+                              value_text(result.pct_above_lower, number),
+                              value_text(result.pct_above_upper, style.percent), thresholds.below,
+                              value_text(result.pct_below_lower, number),
+                              value_text(result.pct_below_upper, style.percent)));
 }
 
 /// How fast it was, for people.
@@ -58,27 +68,58 @@ std::string speed_of(const PlanResult& result, const SolverOptions& solver) {
   return text + fmt::format(", {:.2f} G interior cell updates/s", updates / result.cpu_s * 1e-9);
 }
 
-Report solution_report(const PlanResult& result, const SolverOptions& solver, double cell_metres) {
+/// Returns the table of a plan's rooms for a page: what a reader of a picture with room numbers
+/// wants to know of each.
+Table room_page_table(const PlanResult& result, const Thresholds& thresholds, double cell_metres) {
+  const std::string area = cell_metres > 0 ? "area_m2" : "cells";
+  Table table =
+      table_of("rooms", rooms_of(result),
+               parse_columns("", "room,mean_temp,min_temp,max_temp,pct_above,pct_below," + area,
+                             room_columns(cell_metres)));
+  table.name = "rooms";
+  const ValueStyle celsius{ValueFormat::decimals, 1, "°C"};
+  const ValueStyle percent{ValueFormat::decimals, 0, "%"};
+  const std::vector<std::pair<std::string, ValueStyle>> heads{
+      {"room", {}},
+      {"mean", celsius},
+      {"coldest", celsius},
+      {"warmest", celsius},
+      {fmt::format("above {} °C", thresholds.above), percent},
+      {fmt::format("below {} °C", thresholds.below), percent},
+      {cell_metres > 0 ? "area" : "cells",
+       cell_metres > 0 ? ValueStyle{ValueFormat::decimals, 2, "m²"} : ValueStyle{}}};
+  for (std::size_t i = 0; i < heads.size(); ++i)
+    std::tie(table.columns[i].name, table.columns[i].style) = heads[i];
+  return table;
+}
+
+/// Returns what the command prints, or with `is_page` what its page says, without the table of
+/// rooms.
+Report solution_report(const PlanResult& result, const SolverOptions& solver, double cell_metres,
+                       bool is_page) {
+  const NumberStyle& style = is_page ? rounded : all_digits;
   const bool is_empty = result.status == PlanStatus::empty;
   const auto name = [&](const std::string& text) { return is_empty ? "" : text; };
   Report report{"plan " + result.id};
   report.add_fact("id", "plan", result.id, {},
                   fmt::format(" ({} x {} cells, {} interior)", result.rows, result.cols,
                               result.interior_cells));
-  report.add_fact("status", "status", to_string(result.status), {},
-                  is_empty ? ": there is no interior cell to solve for"
-                           : fmt::format(" after {} iterations, last delta {} °C",
-                                         result.iterations, format_repr(result.last_delta)));
+  report.add_fact(
+      "status", "status", to_string(result.status), {},
+      is_empty ? ": there is no interior cell to solve for"
+               : fmt::format(" after {}, last delta {}",
+                             count_text(static_cast<std::size_t>(result.iterations), "iteration"),
+                             value_text(result.last_delta, style.small_celsius)));
   const Statistics& statistics = result.statistics;
-  report.add_fact("mean_temp", name("mean temperature"), statistics.mean_temp, exact_celsius);
+  report.add_fact("mean_temp", name("mean temperature"), statistics.mean_temp, style.celsius);
   report.add(
-      Fact{"std_temp", name("std deviation"), statistics.std_temp, exact_celsius, " (population)"});
+      Fact{"std_temp", name("std deviation"), statistics.std_temp, style.celsius, " (population)"});
   const auto [above, below] = solver.thresholds;
   report.add_fact("pct_above", name(fmt::format("above {} °C", above)), statistics.pct_above,
-                  exact_percent);
+                  style.percent);
   report.add_fact("pct_below", name(fmt::format("below {} °C", below)), statistics.pct_below,
-                  exact_percent);
-  add_certainty(result, solver.thresholds, report);
+                  style.percent);
+  add_certainty(result, solver.thresholds, style, report);
   report.add_fact("cpu_s", name("solved in"), result.cpu_s, {ValueFormat::decimals, 4, "s"},
                   speed_of(result, solver));
   // What stands behind others for people.
@@ -93,17 +134,42 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
                     static_cast<double>(result.interior_cells) * cell_metres * cell_metres,
                     {ValueFormat::digits, 5, "m²"});
   if (!solver.door) return report;
-  report.add_text_fact(name("rooms"), result.rooms.size());
-  report.add(table_of("rooms", rooms_of(result), room_columns(cell_metres)));
+  const std::uint32_t door = solver.door->of(
+      {static_cast<std::size_t>(result.rows), static_cast<std::size_t>(result.cols)});
+  const std::string metres = cell_metres > 0 ? fmt::format(" ({:.3g} m)", door * cell_metres) : "";
+  report.add_text_fact(name("rooms"), result.rooms.size(),
+                       door == 0 ? ", divided at walls only"
+                                 : fmt::format(", divided at openings of up to {}{}",
+                                               count_text(door, "cell"), metres));
+  report.add_json_fact("door_cells", door);
   return report;
 }
 
-/// The plan's rooms beside its start field and its solution.
-void add_rooms(FieldPicture& picture, const FloorPlan& plan, const PlanResult& result, Door door) {
-  const RoomMap map = map_rooms(plan.interior, door.of({plan.interior.rows, plan.interior.cols}));
+/// Returns the picture of a solved plan: its initial field, its solution, and its rooms if they are
+/// wanted.
+FieldPicture solution_picture(const FloorPlan& plan, const Grid<std::uint8_t>& building,
+                              const Grid<double>& solution, const PlanResult& result,
+                              const std::optional<Door>& door) {
+  FieldPicture picture = plan_picture("plan " + result.id, plan, building, solution,
+                                      solution_caption(result.solver, result.iterations));
+  if (!door) return picture;
+  const RoomMap map = map_rooms(plan.interior, door->of({plan.interior.rows, plan.interior.cols}));
   picture.panels.push_back(
       rooms_panel(count_text(result.rooms.size(), "room") + ", by mean", map, result.rooms));
   ++picture.columns;
+  return picture;
+}
+
+/// Returns a picture as a figure that is as wide as a page, whose heading replaces its title.
+Figure picture_on_page(FieldPicture picture) {
+  constexpr int page_width = 930;
+  constexpr int max_height = 2000;
+  picture.title.clear();
+  picture.size = {page_width, max_height};
+  picture.columns = 2;
+  return {.key = "fields",
+          .name = "temperatures",
+          .fields = std::make_shared<const FieldPicture>(std::move(picture))};
 }
 
 }  // namespace
@@ -121,7 +187,8 @@ Report solve_command(Options& options) {
   options.add("id", value(id, "ID").positional().required(), "the plan (also as an argument)");
   declare_data(options, data);
   options.add("png", file(png, FileRole::replaced_picture),
-              "draw start field and solution side by side, as PNG, or SVG or PDF by the ending");
+              "draw start field and solution side by side, as PNG, or SVG or PDF by the ending; a "
+              "--page shows them, too, and rounds the numbers");
   options.add("npy", output_file(npy, npy::magic),
               "store the solution as a NumPy array, float64 in °C");
   declare_problem_options(options, solver);
@@ -131,6 +198,7 @@ Report solve_command(Options& options) {
   const SharedPlanSource source = open_plan_source(data);
   require_plans(*source, {id});
   FloorPlan plan = source->load(id);
+  const Grid<std::uint8_t> building = building_cells(plan);
   require_walls(*source, {id}, solver.walls);
   apply_wall_overrides(plan, solver.walls);
   if (plan.has_heat_source() && !solver.spacing_is_known)
@@ -153,14 +221,21 @@ Report solve_command(Options& options) {
   result.seconds = seconds;
   result.device = solver.device_text();
   result.solver = solver.solver_text();
-  Report report = solution_report(result, solver, cell_metres);
+  Report report = solution_report(result, solver, cell_metres, false);
+  if (solver.door) report.add(table_of("rooms", rooms_of(result), room_columns(cell_metres)));
+  FieldPicture picture;
+  if (!png.empty() || options.was_given("page"))
+    picture = solution_picture(plan, building, solution->field, result, solver.door);
   if (!png.empty()) {
-    FieldPicture picture = plan_picture("plan " + id, plan, solution->field,
-                                        solution_caption(result.solver, result.iterations));
-    if (solver.door) add_rooms(picture, plan, result, *solver.door);
     write_output(png, picture.draw(plot_format("png", png)));
     report.add_fact("png", "picture", png.string());
   }
+  report.for_page = [result, solver, cell_metres, figure = picture_on_page(std::move(picture))] {
+    Report page = solution_report(result, solver, cell_metres, true);
+    page.add(figure);
+    if (solver.door) page.add(room_page_table(result, solver.thresholds, cell_metres));
+    return page;
+  };
   if (!npy.empty()) {
     write_output(npy, npy::to_bytes(solution->field));
     report.add_fact("npy", "array", npy.string());

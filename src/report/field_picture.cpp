@@ -1,14 +1,18 @@
 #include "report/field_picture.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
 
+#include "core/text.hpp"
+#include "core/wall_overrides.hpp"
 #include "report/report.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -69,7 +73,11 @@ ColourScale colour_scale_of(const FieldPicture& picture, PanelScale of) {
     }
   }
   if (found.low > found.high) found = {0, 0};  // nothing to show
-  const double max = std::max({-found.low, found.high, std::numeric_limits<double>::min()});
+  // Images have the precision of float32. Values that differ by less are alike.
+  constexpr double precision = 1e-6;
+  const double largest = std::max(-found.low, found.high);
+  constexpr double smallest = std::numeric_limits<float>::min();
+  const double max = largest > smallest ? largest : 1;
   ColourScale scale{found, "temperature in °C", maps.front().palette};
   if (of == PanelScale::difference) {
     scale = {{-max, max}, "difference in °C", palette_of("coolwarm")};
@@ -81,12 +89,14 @@ ColourScale colour_scale_of(const FieldPicture& picture, PanelScale of) {
                                                found.high <= study_range.high + rounding) {
     scale.range = study_range;
   }
+  auto& [low, high] = scale.range;
+  const double magnitude = std::max(std::abs(low), std::abs(high));
+  const bool are_alike = !(high - low > std::max(precision * magnitude, smallest));
+  if (are_alike) high = low + 1;
   const bool has_temperature =
       std::ranges::count(picture.panels, PanelScale::temperature, &FieldPanel::scale) > 0;
   if (picture.range && (of == PanelScale::temperature || !has_temperature))
     scale.range = *picture.range;
-  auto& [low, high] = scale.range;
-  if (!(low < high)) high = low + 1;  // all alike
   if (!picture.colours.empty()) scale.palette = palette_of(picture.colours);
   scale.are_numbers_long = std::max(-low, high) >= 1000 || std::max(-low, high) < 0.1;
   return scale;
@@ -116,11 +126,52 @@ bool shows_anything(const FieldPanel& panel) {
   return std::ranges::any_of(panel.values.cells, [](double value) { return std::isfinite(value); });
 }
 
+/// The characters of a UTF-8 text.
+std::vector<std::string> characters_of(const std::string& text) {
+  std::vector<std::string> characters;
+  for (const char byte : text) {
+    const bool continues = (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+    if (continues && !characters.empty())
+      characters.back() += byte;
+    else
+      characters.emplace_back(1, byte);
+  }
+  return characters;
+}
+
+/// Returns the estimated width of a character of a sans serif font, in parts of the font's size.
+double text_width(const std::string& character) {
+  if (character.size() > 1) return character == "°" ? 0.5 : 1;
+  if (std::string_view(" .,:;'!|()[]fijlrt").find(character) != std::string_view::npos) return 0.4;
+  if (std::string_view("mwMW@%").find(character) != std::string_view::npos) return 1;
+  return std::isupper(static_cast<unsigned char>(character.front())) != 0 ? 0.75 : 0.64;
+}
+double text_width(const std::vector<std::string>& characters, double font_size) {
+  double width = 0;
+  for (const std::string& character : characters) width += font_size * text_width(character);
+  return width;
+}
+
+/// Returns a text of at most this width. In place of the middle of a longer one it has an ellipsis:
+/// IDs differ at their beginning or end.
+std::string cut_to_width(const std::string& text, double width, double font_size) {
+  std::vector<std::string> characters = characters_of(text);
+  if (text_width(characters, font_size) <= width) return text;
+  std::size_t middle = characters.size() / 2;
+  while (characters.size() > 2 && text_width(characters, font_size) + font_size > width) {
+    characters.erase(characters.begin() + static_cast<std::ptrdiff_t>(middle));
+    middle = characters.size() / 2;
+  }
+  characters.insert(characters.begin() + static_cast<std::ptrdiff_t>(middle), "…");
+  return fmt::format("{}", fmt::join(characters, ""));
+}
+
 /// Panels in a grid of areas that all have the same size, the colour bars at the right. Lengths are
 /// in pixels.
 class Page {
  public:
-  Page(const FieldPicture& picture, int dpi) : picture_(picture) {
+  Page(const FieldPicture& picture, int dpi)
+      : picture_(picture), top_(picture.title.empty() ? margin : 48) {
     const std::size_t panels = std::max<std::size_t>(picture.panels.size(), 1);
     const std::size_t columns = std::clamp<std::size_t>(picture.columns, 1, panels);
     columns_ = static_cast<double>(columns);
@@ -155,21 +206,17 @@ class Page {
     const double height = around_height() + rows_ * panel_height_;
     const double right = width - margin - bars_;
     Plot plot(static_cast<int>(std::lround(width)), static_cast<int>(std::lround(height)));
+    plot.add("set multiplot");
+    plot.add("set label 1 {} at screen {:.6f},{:.6f} left font ',15'",
+             Plot::quoted(cut_to_width(picture_.title, width - 2 * margin, title_size)),
+             margin / width, 1 - 0.45 * top_ / height);
     plot.add(
-        "set multiplot layout {},{} margins screen {:.6f},{:.6f},{:.6f},{:.6f} spacing screen "
-        "{:.6f},{:.6f}",
-        rows_, columns_, margin / width, right / width, margin / height,
-        1 - (top + caption) / height, gap / width, caption / height);
-    plot.add("set label 1 {} at screen {:.6f},{:.6f} left font ',15'", Plot::quoted(picture_.title),
-             margin / width, 1 - 0.45 * top / height);
-    plot.add(
-        "unset border; unset tics; unset grid; unset key; set size ratio -1; set object 1 "
-        "rectangle "
-        "from graph 0,0 to graph 1,1 fillcolor '#e7e9ec' fillstyle solid noborder behind; "
-        "set title offset 0,-0.6 textcolor '#686e7a' font ',11'");
-    const double tall = std::min(height - top - caption - margin, 600.0);
+        "unset border; unset tics; unset grid; unset key; set object 1 rectangle "
+        "from graph 0,0 to graph 1,1 fillcolor '#e7e9ec' fillstyle solid noborder behind");
+    const double tall = std::min(height - top_ - caption - margin, 600.0);
     double bar_left = right + gap;
-    for (const FieldPanel& panel : picture_.panels) {
+    for (std::size_t number = 0; number < picture_.panels.size(); ++number) {
+      const FieldPanel& panel = picture_.panels[number];
       ColourScale& scale = scales_.at(panel.scale);
       plot.add("set palette maxcolors 0 defined ({})", scale.palette);
       plot.add("set cbrange [{:.10g}:{:.10g}]", scale.range.low, scale.range.high);
@@ -179,10 +226,11 @@ class Page {
         plot.add(
             "set colorbox vertical user origin screen {:.6f},{:.6f} size screen {:.6f},{:.6f} "
             "noborder; set cbtics out nomirror textcolor '#262a33'; set cblabel {} offset 1,0",
-            bar_left / width, (height - top - caption - tall) / height, 16 / width, tall / height,
+            bar_left / width, (height - top_ - caption - tall) / height, 16 / width, tall / height,
             Plot::quoted(scale.unit));
         bar_left += bar_;
       }
+      place_panel(plot, panel, number, width, height);
       add_panel(plot, panel, scale.range);
     }
     plot.add("unset multiplot");
@@ -191,13 +239,15 @@ class Page {
 
  private:
   static constexpr double margin = 24;
-  static constexpr double top = 48;      // for the title
   static constexpr double caption = 28;  // above each panel
   static constexpr double gap = 20;
+  static constexpr double thinnest = 12;    // a field, so that its colours can be seen
+  static constexpr double title_size = 20;  // of its font
+  static constexpr double caption_size = 14.7;
 
   /// What is not panels.
   [[nodiscard]] double around_width() const { return 2 * margin + columns_ * gap + bars_; }
-  [[nodiscard]] double around_height() const { return top + rows_ * caption + margin; }
+  [[nodiscard]] double around_height() const { return top_ + rows_ * caption + margin; }
 
   /// The largest side with which all fits into a size, of panels so wide and high.
   [[nodiscard]] double side_within(std::pair<int, int> size, double wide, double high) const {
@@ -206,8 +256,8 @@ class Page {
                                  (height - around_height()) / rows_ / high);
     constexpr double min = 16;
     if (side >= min) return std::floor(side);
-    throw UsageError(fmt::format("--size {}x{} leaves no room for {} panels", width, height,
-                                 picture_.panels.size()));
+    throw UsageError(fmt::format("--size {}x{} leaves no room for {}", width, height,
+                                 count_text(picture_.panels.size(), "panel")));
   }
   /// All cells as large in pixels look best.
   [[nodiscard]] double even_side(double cells) const {
@@ -215,21 +265,45 @@ class Page {
     return cells * (cell >= 1 ? std::floor(cell) : 1 / std::ceil(1 / cell));
   }
 
-  /// As much of it as has room above the panel, by the parts that commas end.
+  /// Returns as much of a panel's caption as has room above it: without the last parts, which
+  /// commas begin. If the first part is too long, an ID loses its middle, and other text is left
+  /// out, as a cut number would be a wrong one.
   [[nodiscard]] std::string caption_of(const FieldPanel& panel) const {
-    constexpr double letter = 7.6;
+    const double width = panel_width_ + (columns_ == 1 ? gap + bars_ : gap / 2);
     std::string text = panel.caption;
-    while (letter * static_cast<double>(text.size()) > panel_width_ + gap) {
+    while (text_width(characters_of(text), caption_size) > width) {
       const std::size_t comma = text.rfind(", ");
-      if (comma == std::string::npos) break;
+      if (comma == std::string::npos)
+        return text.find(' ') == std::string::npos ? cut_to_width(text, width, caption_size) : "";
       text.resize(comma);
     }
     return text;
   }
 
+  /// Sets where a panel is drawn, by its number, and adds its caption. `width` and `height` are of
+  /// the picture. gnuplot's own layout would centre the caption above the field, where the caption
+  /// of a thin field is cut off.
+  void place_panel(Plot& plot, const FieldPanel& panel, std::size_t number, double width,
+                   double height) const {
+    const auto cols = static_cast<double>(panel.values.cols);
+    const auto rows = static_cast<double>(panel.values.rows);
+    const double cell = std::min(panel_width_ / cols, panel_height_ / rows);
+    const double wide = std::min(std::max(cell * cols, thinnest), panel_width_);
+    const double high = std::min(std::max(cell * rows, thinnest), panel_height_);
+    const auto columns = static_cast<std::size_t>(columns_);
+    const double left = margin + static_cast<double>(number % columns) * (panel_width_ + gap);
+    const double above =
+        top_ + caption + static_cast<double>(number / columns) * (panel_height_ + caption);
+    plot.add(
+        "set lmargin at screen {:.6f}; set rmargin at screen {:.6f}; set tmargin at screen {:.6f}; "
+        "set bmargin at screen {:.6f}",
+        left / width, (left + wide) / width, 1 - above / height, 1 - (above + high) / height);
+    plot.add("set label 2 {} at screen {:.6f},{:.6f} left textcolor '#686e7a' font ',11'",
+             Plot::quoted(caption_of(panel)), left / width, 1 - (above - 0.45 * caption) / height);
+  }
+
   void add_panel(Plot& plot, const FieldPanel& panel, const ColourRange& range) const {
     const Grid<double>& field = panel.values;
-    plot.add("set title {}", Plot::quoted(caption_of(panel)));
     plot.add("set xrange [0:{}]; set yrange [{}:0]", field.cols, field.rows);
     for (const FieldLabel& label : panel.labels) add_label(plot, label, panel, range);
     const std::size_t gather = (std::max(field.rows, field.cols) + dots_ - 1) / dots_;
@@ -259,6 +333,7 @@ class Page {
   }
 
   const FieldPicture& picture_;
+  double top_;  // height of the title, or what is above the captions without one
   std::map<PanelScale, ColourScale> scales_;
   double columns_ = 1;  // of panels
   double rows_ = 1;
@@ -290,7 +365,7 @@ Plot FieldPicture::plot(int dpi) const { return Page(*this, dpi).plot(); }
 
 namespace {
 
-/// With NaN in the cells for which `keeps` does not hold, by their number.
+/// Returns a field with NaN in the cells, by their number, for which `keeps` returns false.
 Grid<double> masked(Grid<double> field, const auto& keeps) {
   for (std::size_t cell = 0; cell < field.cells.size(); ++cell)
     if (!keeps(cell)) field.cells[cell] = nan_value;
@@ -299,28 +374,55 @@ Grid<double> masked(Grid<double> field, const auto& keeps) {
 
 }  // namespace
 
-Grid<double> mask_outside(const FloorPlan& plan, const Grid<double>& field) {
-  if (plan.interior.rows != field.rows || plan.interior.cols != field.cols)
+Grid<std::uint8_t> building_cells(const FloorPlan& plan) {
+  const Grid<std::uint8_t>& interior = plan.interior;
+  Grid<std::uint8_t> building = interior;
+  for (std::size_t row = 0; row < interior.rows; ++row)
+    for (std::size_t col = 0; col < interior.cols; ++col) {
+      if (interior(row, col) == 0) {
+        building(row, col) |= plan.domain(row, col) != 0.0 ? 1 : 0;
+        continue;
+      }
+      for (std::size_t r = row - std::min<std::size_t>(row, 1);
+           r < std::min(row + 2, interior.rows); ++r)
+        for (std::size_t c = col - std::min<std::size_t>(col, 1);
+             c < std::min(col + 2, interior.cols); ++c)
+          building(r, c) = 1;
+    }
+  return building;
+}
+
+Grid<double> mask_outside(const Grid<std::uint8_t>& building, Grid<double> field) {
+  if (building.rows != field.rows || building.cols != field.cols)
     throw RunError(
         fmt::format("the plan has {} x {} cells, but the field {} x {}: they do not "
                     "belong together",
-                    plan.interior.rows, plan.interior.cols, field.rows, field.cols));
-  return masked(field, [&](std::size_t cell) {
-    return plan.interior.cells[cell] != 0 || plan.domain.cells[cell] != 0.0;
-  });
+                    building.rows, building.cols, field.rows, field.cols));
+  return masked(std::move(field), [&](std::size_t cell) { return building.cells[cell] != 0; });
 }
 
-Grid<double> mask_ground(Grid<double> field) {
-  // A plan of nothing but 0 °C is no ground.
-  if (std::ranges::all_of(field.cells, [](double value) { return value == 0; })) return field;
-  return masked(field, [&](std::size_t cell) { return field.cells[cell] != 0; });
+Grid<double> mask_ground(Grid<double> field, bool has_walls_at_zero) {
+  // A plan of nothing but 0 °C is not ground.
+  if (has_walls_at_zero ||
+      std::ranges::all_of(field.cells, [](double value) { return value == 0; }))
+    return field;
+  for (double& value : field.cells)
+    if (value == 0) value = nan_value;
+  return field;
 }
 
-Grid<double> interior_cells(const FloorPlan& plan) {
+bool has_walls_at_zero(const ResultReader& reader) {
+  const auto setting = reader.settings().find("wall");
+  if (setting == reader.settings().end()) return false;
+  const auto walls = parse_wall_overrides(setting->second).value_or(WallOverrides());
+  return std::ranges::count(walls, 0.0, &WallOverride::temperature) > 0;
+}
+
+Grid<double> interior_cells(const FloorPlan& plan, const Grid<std::uint8_t>& building) {
   Grid<double> mask(plan.interior.rows, plan.interior.cols);
   for (std::size_t cell = 0; cell < mask.cells.size(); ++cell)
     mask.cells[cell] = plan.interior.cells[cell] != 0 ? 1 : 0;
-  return mask_outside(plan, mask);
+  return mask_outside(building, std::move(mask));
 }
 
 FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
@@ -357,16 +459,19 @@ Grid<double> heat_source_grid(const FloorPlan& plan) {
 
 std::string solution_caption(const std::string& solver, std::int64_t iterations) {
   const std::string_view name = std::string_view(solver).substr(0, solver.find(' '));
-  return name == "steady" ? "steady state"
-                          : fmt::format("after {} iterations of {}", iterations, name);
+  return name == "steady"
+             ? "steady state"
+             : fmt::format("after {} of {}",
+                           count_text(static_cast<std::size_t>(iterations), "iteration"), name);
 }
 
 FieldPicture plan_picture(const std::string& title, const FloorPlan& plan,
-                          const Grid<double>& solution, const std::string& caption) {
+                          const Grid<std::uint8_t>& building, const Grid<double>& solution,
+                          const std::string& caption) {
   FieldPicture picture;
   picture.title = title;
-  picture.panels = {{"start", mask_outside(plan, plan.domain)},
-                    {caption, mask_outside(plan, solution)}};
+  picture.panels = {{"start", mask_outside(building, plan.domain)},
+                    {caption, mask_outside(building, solution)}};
   picture.columns = 2;
   return picture;
 }

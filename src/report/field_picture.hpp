@@ -9,6 +9,7 @@
 #include "report/gnuplot.hpp"
 #include "wallheat/floor_plan.hpp"
 #include "wallheat/grid.hpp"
+#include "wallheat/result_reader.hpp"
 #include "wallheat/rooms.hpp"
 
 namespace wallheat {
@@ -47,7 +48,8 @@ struct ColourRange {
   double high = 0;
 };
 
-/// Fields side by side, in rows, with a colour bar for each scale.
+/// Fields side by side, in rows, with a colour bar for each scale. Cells are square, unless a field
+/// would be thinner than some pixels: then it is drawn wider, so that it can be seen.
 struct FieldPicture {
   std::string title;
   std::vector<FieldPanel> panels;
@@ -67,13 +69,22 @@ struct FieldPicture {
   [[nodiscard]] Plot plot(int dpi = default_dpi) const;
 };
 
-/// A plan's field (°C), with NaN in cells that are neither wall nor room. Throws RunError if the
-/// shapes differ.
-[[nodiscard]] Grid<double> mask_outside(const FloorPlan& plan, const Grid<double>& field);
-/// The same without the plan: what is neither wall nor room is 0 °C in a field, too.
-[[nodiscard]] Grid<double> mask_ground(Grid<double> field);
+/// Returns 1 at the cells of a plan's building: at interior cells, at fixed cells that are not at
+/// 0 °C, and at fixed cells next to an interior cell, also at a corner, as they cool or warm it; 0
+/// on the ground outside. `plan` is without wall overrides, so that walls that are held at 0 °C
+/// belong to the building.
+[[nodiscard]] Grid<std::uint8_t> building_cells(const FloorPlan& plan);
+/// Returns a field (°C) with NaN outside the building. Throws RunError if the shapes differ.
+[[nodiscard]] Grid<double> mask_outside(const Grid<std::uint8_t>& building, Grid<double> field);
+/// Returns a stored field (°C) with NaN outside the building as far as it can be seen without the
+/// plan: cells at 0 °C. Returns it unchanged if it is 0 °C everywhere, or if walls are held at 0 °C
+/// by the settings of its file, as they cannot be distinguished from the ground.
+[[nodiscard]] Grid<double> mask_ground(Grid<double> field, bool has_walls_at_zero);
+/// Returns true if a wall override in the settings of a result file is 0 °C.
+[[nodiscard]] bool has_walls_at_zero(const ResultReader& reader);
 /// 1 at interior cells, 0 at other cells of the building, NaN elsewhere.
-[[nodiscard]] Grid<double> interior_cells(const FloorPlan& plan);
+[[nodiscard]] Grid<double> interior_cells(const FloorPlan& plan,
+                                          const Grid<std::uint8_t>& building);
 /// The rooms of a plan: each cell is as warm as the mean of its room, walls are NaN, and each room
 /// has its number and mean.
 [[nodiscard]] FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
@@ -81,11 +92,13 @@ struct FieldPicture {
 /// The plan's heat source, which it must have, with NaN in cells where it does not count.
 [[nodiscard]] Grid<double> heat_source_grid(const FloorPlan& plan);
 
-/// What a solver's field is, as a caption: the steady state, or the iterate after `iterations`.
+/// Returns the caption of a solver's field: the steady state, or the iterate after `iterations`.
 [[nodiscard]] std::string solution_caption(const std::string& solver, std::int64_t iterations);
 
-/// Start field and solution side by side.
+/// Returns a picture with the initial field of a plan and its solution side by side. `building` has
+/// the cells that are drawn.
 [[nodiscard]] FieldPicture plan_picture(const std::string& title, const FloorPlan& plan,
+                                        const Grid<std::uint8_t>& building,
                                         const Grid<double>& solution, const std::string& caption);
 
 }  // namespace wallheat

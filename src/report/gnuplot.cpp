@@ -145,16 +145,23 @@ std::string Plot::add_data(const std::vector<std::vector<double>>& rows) {
 }
 
 void Plot::add_image(const Grid<double>& values, double cell) {
+  // gnuplot draws nothing of an image that has one row or one column: each value is drawn twice.
+  const std::size_t down = values.rows == 1 ? 2 : 1;
+  const std::size_t across = values.cols == 1 ? 2 : 1;
+  const double high = cell / static_cast<double>(down);
+  const double wide = cell / static_cast<double>(across);
   add(
       fmt::format("plot '-' binary array=({},{}) format='%float' origin=({:.10g},{:.10g}) "
                   "dx={:.10g} dy={:.10g} "
                   "with image",
-                  values.cols, values.rows, cell / 2, cell / 2, cell, cell));
+                  across * values.cols, down * values.rows, wide / 2, high / 2, wide, high));
   std::vector<float> image;
-  image.reserve(values.cells.size());
+  image.reserve(down * across * values.cells.size());
   constexpr double max = 1e30;
-  for (const double value : values.cells)
-    image.push_back(static_cast<float>(std::clamp(value, -max, max)));  // NaN stays one
+  for (std::size_t row = 0; row < down * values.rows; ++row)
+    for (std::size_t col = 0; col < across * values.cols; ++col)
+      image.push_back(static_cast<float>(
+          std::clamp(values(row / down, col / across), -max, max)));  // NaN stays one
   const auto bytes = std::as_bytes(std::span(image));
   images_.emplace_back(script_.size(), bytes.size());
   script_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -73,8 +73,8 @@ void add_extremes(const char* key, const char* name, const auto& plans, const Re
         {plan.id, mean, plan.statistics.pct_below, plan.statistics.pct_above, plan.iterations});
     if (auto field = reader.field(index))
       picture.panels.push_back(
-          {fmt::format("{} mean {:.2f} °C", escape_control_chars(plan.id), mean),
-           mask_ground(*std::move(field))});
+          {fmt::format("{}, mean {:.2f} °C", escape_control_chars(plan.id), mean),
+           mask_ground(*std::move(field), has_walls_at_zero(reader))});
   }
   page.add(std::move(table));
   if (picture.panels.empty()) return;
@@ -133,7 +133,7 @@ void add_run_info(const SummaryInput& of, const std::vector<SlotTimeline>& slots
          {std::pair("command_line", &commands), {"started_utc", &started}, {"ended_utc", &ended}})
       if (session.contains(name)) texts->insert(session.at(name));
   }
-  if (parts > 0) page.add_fact("", "merged from", parts, {.unit = "parts"});
+  if (parts > 0) page.add_text_fact("merged from", count_text(parts, "part"));
   add("command", commands, ", listed under sessions");
   std::set<std::string> hosts;
   for (const SlotTimeline& slot : slots) hosts.insert(slot.host);

@@ -1,5 +1,10 @@
 // Stored fields and rooms, thresholds, and wall overrides.
 
+#include <fmt/format.h>
+
+#include <array>
+
+#include "support/png.hpp"
 #include "support/shell_test.hpp"
 #include "view/json.hpp"
 #include "wallheat/floor_plan_files.hpp"
@@ -37,7 +42,9 @@ TEST_F(StoredFieldsTest, PlotsStoredFieldsWithoutSolving) {
   EXPECT_EQ(shell("wallheat plot r.h5 00003 -o one.png").err, "");
   EXPECT_THAT(bytes("one.png"), StartsWith("\x89PNG"));
   shell("wallheat plot r.h5 00003 --minus coarse.h5 -o difference.svg");
-  EXPECT_THAT(bytes("difference.svg"), Mentions({"r.h5", "coarse.h5"}));
+  EXPECT_THAT(bytes("difference.svg"), Mentions({"r.h5", "coarse.h5", "difference"}));
+  shell("cp r.h5 same.h5; wallheat plot r.h5 00003 --minus same.h5 -o same.svg");
+  EXPECT_THAT(bytes("same.svg"), AllOf(Mentions("no difference"), Not(HasSubstr("e-30"))));
   shell("wallheat plot r.h5 00003 --range -5:60 --title 'A title' -o one.svg");
   EXPECT_THAT(bytes("one.svg"), AllOf(Mentions({"jacobi", "A title"}), HasSubstr(" 60<")));
   shell("wallheat plot r.h5 00003 00004 --data plans --show start,mask,field,rooms -o panels.svg");
@@ -52,6 +59,50 @@ TEST_F(StoredFieldsTest, PlotsStoredFieldsWithoutSolving) {
       "wallheat generate --kind poisson --out plates --count 1 --size 32 &&"
       "wallheat plot r.h5 00001 --data plates --show mask,source -o p.svg");
   EXPECT_THAT(bytes("p.svg"), Mentions("heat source"));
+}
+
+TEST_F(StoredFieldsTest, DrawsWallsHeldAtZero) {
+  run("cold.h5", "--save-fields --wall 5=0");
+  EXPECT_THAT(shell("wallheat plot cold.h5 00003 -o all.png").out, Mentions({"0 °C", "--data"}));
+  EXPECT_THAT(shell("wallheat plot cold.h5 00003 --data plans --show field -o cold.png").out,
+              Not(HasSubstr("--data")));
+  shell("wallheat plot cold.h5 00003 --data plans --show mask -o mask.png");
+  run("warm.h5", "--save-fields");
+  shell("wallheat plot warm.h5 00003 --data plans --show mask -o warm.png");
+  EXPECT_EQ(bytes("mask.png"), bytes("warm.png")) << "the building has the same cells";
+  const auto ground = [&](const std::string& picture) {
+    const std::array<std::uint8_t, 3> colour{0xe7, 0xe9, 0xec};
+    return std::ranges::count(pixels_of(bytes(picture)).cells, colour);
+  };
+  EXPECT_EQ(ground("all.png"), 0);
+  EXPECT_EQ(ground("cold.png"), ground("warm.png"));
+  EXPECT_GT(ground("cold.png"), 100);
+}
+
+TEST_F(StoredFieldsTest, ShowsPictureAndRoundedNumbersOnPageOfPlan) {
+  const Finished solved =
+      shell("wallheat solve 00003 --data plans --rooms --cell-size 0.25 --page plan.html");
+  const Json found = json("solve 00003 --data plans --rooms");
+  EXPECT_EQ(found["door_cells"], 1);
+  EXPECT_THAT(
+      lines_of(solved.out),
+      Contains(Mentions({"rooms", std::to_string(found["rooms"].size()), "1 cell", "0.25 m"})));
+  const std::string page = bytes("plan.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("<svg role=img"), HasSubstr("<image")));
+  const double mean = json("solve 00003 --data plans")["mean_temp"].get<double>();
+  EXPECT_THAT(page, AllOf(HasSubstr(fmt::format("{:.2f} °C", mean)),
+                          Not(HasSubstr(fmt::format("{}", mean)))));
+  EXPECT_THAT(solved.out, HasSubstr(fmt::format("{}", mean))) << "all digits in the text output";
+}
+
+TEST_F(StoredFieldsTest, CountsOneOfAThingInSingular) {
+  run("r.h5", "--save-fields --max-iterations 1");
+  shell(
+      "wallheat plot r.h5 --first 1 -o one.svg; wallheat solve 00001 --data plans "
+      "--max-iterations 1 --png plan.svg > text");
+  EXPECT_THAT(bytes("one.svg"), HasSubstr("1 of 6 plans"));
+  EXPECT_THAT(bytes("plan.svg"), HasSubstr("after 1 iteration of"));
+  EXPECT_THAT(bytes("text"), HasSubstr("after 1 iteration,"));
 }
 
 TEST_F(StoredFieldsTest, SolvesMissingFieldsWithSettingsOfFile) {

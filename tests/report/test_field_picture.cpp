@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
 
 #include "report/field_picture.hpp"
 #include "support/matchers.hpp"
+#include "support/png.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -37,7 +40,8 @@ TEST(FieldPicture, FitsPageForAnyShape) {
   for (const GridShape grid : {GridShape{1, 2}, {3, 700}, {700, 3}, {2000, 20}, {2049, 1030}}) {
     const FloorPlan plan = plan_of(grid.rows, grid.cols);
     const GridShape shape =
-        png_shape(plan_picture("plan", plan, plan.domain, "steady state").draw(PlotFormat::png));
+        png_shape(plan_picture("plan", plan, building_cells(plan), plan.domain, "steady state")
+                      .draw(PlotFormat::png));
     EXPECT_LE(shape.cols, 2200U) << grid.rows << " x " << grid.cols;
     EXPECT_LE(shape.rows, 1100U) << grid.rows << " x " << grid.cols;
     EXPECT_GT(shape.cols, 512U) << "two panels and a colour bar";
@@ -45,7 +49,7 @@ TEST(FieldPicture, FitsPageForAnyShape) {
 }
 
 TEST(FieldPicture, RejectsSolutionOfAnotherShape) {
-  EXPECT_THROW((void)mask_outside(plan_of(8, 8), Grid<double>(8, 9)), RunError);
+  EXPECT_THROW((void)mask_outside(building_cells(plan_of(8, 8)), Grid<double>(8, 9)), RunError);
 }
 
 TEST(FieldPicture, ShortensCaptionsThatWouldOverlap) {
@@ -53,8 +57,8 @@ TEST(FieldPicture, ShortensCaptionsThatWouldOverlap) {
   FieldPicture picture;
   picture.title = "a sheet";
   for (const std::string id : {"00001", "00002"})
-    picture.panels.push_back(
-        {id + ", after 3602 iterations of jacobi", mask_outside(plan, plan.domain)});
+    picture.panels.push_back({id + ", after 3602 iterations of jacobi",
+                              mask_outside(building_cells(plan), plan.domain)});
   picture.columns = 2;
   picture.side = 120;
   EXPECT_THAT(picture.draw(PlotFormat::svg),
@@ -84,7 +88,8 @@ TEST(FieldPicture, ChoosesColourRangeByWallTemperatures) {
 }
 
 TEST(FieldPicture, DrawsConstantOrDivergedFields) {
-  const std::string zeros = one_panel(mask_ground(Grid<double>(4, 4, 0.0))).draw(PlotFormat::svg);
+  const std::string zeros =
+      one_panel(mask_ground(Grid<double>(4, 4, 0.0), false)).draw(PlotFormat::svg);
   EXPECT_THAT(zeros, AllOf(HasSubstr("<image"), HasSubstr(" 0<")));
   const double ground = std::numeric_limits<double>::quiet_NaN();
   Grid<double> odd(4, 4, ground);
@@ -123,6 +128,83 @@ TEST(FieldPicture, DrawsColourBarForEachScale) {
               AllOf(Mentions({"temperature", "°C", "heat source"}), HasSubstr("-300<"),
                     HasSubstr(" 300<"), HasSubstr("-0.4<"), HasSubstr(" 0.4<")))
       << "the scales of heat sources and differences are symmetric about zero";
+}
+
+/// Returns the number of pixels in the left half of a picture that are not a shade of grey. The
+/// colour bar is in the right half.
+std::size_t coloured_pixels(const std::string& png) {
+  const auto pixels = pixels_of(png);
+  std::size_t coloured = 0;
+  for (std::size_t i = 0; i < pixels.cells.size(); ++i) {
+    const auto [darkest, lightest] = std::ranges::minmax(pixels.cells[i]);
+    if (i % pixels.cols < pixels.cols / 2 && lightest - darkest > 25) ++coloured;
+  }
+  return coloured;
+}
+
+TEST(FieldPicture, DrawsFieldsOfOneRowOrColumn) {
+  for (const GridShape shape : {GridShape{1, 1}, {1, 5}, {5, 1}, {1, 500}, {700, 1}, {3000, 2}}) {
+    Grid<double> field(shape.rows, shape.cols, 10.0);
+    field.cells.back() = 20;
+    EXPECT_GT(coloured_pixels(one_panel(field).draw(PlotFormat::png)), 2000U)
+        << shape.rows << " x " << shape.cols;
+  }
+}
+
+TEST(FieldPicture, DrawsBarOfOneDegreeForEqualValues) {
+  const Grid<double> zeros(8, 8, 0.0);
+  EXPECT_THAT(one_panel(zeros, PanelScale::difference).draw(PlotFormat::svg),
+              AllOf(HasSubstr(">-1<"), HasSubstr("> 1<"), Not(HasSubstr("e-3"))));
+  Grid<double> rounded(8, 8, 20.0);
+  rounded(1, 1) += 1e-13;
+  EXPECT_THAT(one_panel(rounded).draw(PlotFormat::svg),
+              AllOf(HasSubstr("> 20<"), HasSubstr("> 21<")));
+}
+
+TEST(FieldPicture, KeepsWallsAtZeroInBuilding) {
+  FloorPlan plan{Grid<double>(7, 9), Grid<std::uint8_t>(7, 9)};
+  for (std::size_t row = 3; row < 5; ++row)
+    for (std::size_t col = 3; col < 6; ++col) plan.interior(row, col) = 1;
+  for (std::size_t col = 1; col < 8; ++col) plan.domain(1, col) = 5;
+  const Grid<std::uint8_t> building = building_cells(plan);
+  EXPECT_EQ(std::ranges::count(building.cells, 1), 7 + 4 * 5)
+      << "the wall at 5 °C, the room, and its walls at 0 °C";
+  EXPECT_EQ(building(0, 1), 0);
+  EXPECT_EQ(building(1, 7), 1);
+  EXPECT_EQ(building(2, 2), 1) << "also at a corner";
+  EXPECT_EQ(building(3, 7), 0);
+  plan.domain.cells.assign(plan.domain.cells.size(), 0);  // the wall at 5 °C is held at 0 °C
+  const Grid<double> field = mask_outside(building, plan.domain);
+  EXPECT_EQ(field(1, 1), 0);
+  EXPECT_TRUE(std::isnan(field(0, 0)));
+  Grid<double> without_plan(2, 2, 0.0);
+  without_plan(0, 0) = 7;
+  EXPECT_TRUE(std::isnan(mask_ground(without_plan, false)(1, 1)));
+  EXPECT_EQ(mask_ground(without_plan, true)(1, 1), 0);
+}
+
+TEST(FieldPicture, CutsOffNoCaption) {
+  FieldPicture picture = one_panel(Grid<double>(700, 1, 1.0), PanelScale::mask);
+  picture.title = "a title that is much too long for the picture of so thin a plan";
+  for (const std::string caption : {"mean 5.000 °C, after 1 iteration of jacobi",
+                                    "a_long_name_of_a_building_without_any_comma_0001"}) {
+    picture.panels[0].caption = caption;
+    const auto pixels = pixels_of(picture.draw(PlotFormat::png));
+    for (std::size_t row = 0; row < pixels.rows; ++row)
+      for (const std::size_t col : {std::size_t{2}, pixels.cols - 3})
+        ASSERT_GT(pixels(row, col)[0], 240) << caption << ": row " << row << ", column " << col;
+  }
+  EXPECT_THAT(picture.draw(PlotFormat::svg), AllOf(HasSubstr("a_long"), HasSubstr("0001")));
+  picture.panels[0].caption = "mean 17.61 °C";
+  picture.size = {90, 300};
+  EXPECT_THAT(picture.draw(PlotFormat::svg),
+              Not(testing::AnyOf(HasSubstr("mean"), HasSubstr("1 °C"))))
+      << "part of a number is a wrong one";
+}
+
+TEST(FieldPicture, CountsOneIterationInSingular) {
+  EXPECT_EQ(solution_caption("jacobi 1", 1), "after 1 iteration of jacobi");
+  EXPECT_EQ(solution_caption("jacobi 1", 2), "after 2 iterations of jacobi");
 }
 
 TEST(FieldPicture, GrowsWithResolutionWithinGivenSize) {
