@@ -68,7 +68,6 @@ void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, b
   // gnuplot itself would end an axis on its next mark, which for one value leaves it without any.
   double room = is_logarithmic(axis) ? 1.15 : 0.04 * (range.largest - range.min);
   if (!axis.names.empty()) room = 0.6;
-  if (room == 0) room = range.largest == 0 ? 1 : 0.1 * std::abs(range.largest);
   double from = is_logarithmic(axis) ? range.min / room : range.min - room;
   double to = is_logarithmic(axis) ? range.largest * room : range.largest + room;
   if (has_bars && !is_logarithmic(axis)) {
@@ -78,6 +77,14 @@ void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, b
   }
   from = axis.from.value_or(from);
   to = axis.to.value_or(to);
+  // gnuplot draws nothing on an axis whose ends are the same number in the script.
+  constexpr double precision = 1e-9;
+  if (const double magnitude = std::max(std::abs(from), std::abs(to));
+      !(to - from > precision * magnitude)) {
+    const double around = magnitude == 0 ? 1 : 0.1 * magnitude;
+    from -= around;
+    to += around;
+  }
   plot.add("set {}range [{:.10g}:{:.10g}]", letter, from, to);
 }
 
@@ -118,9 +125,7 @@ void add_panel(Plot& plot, const Figure& figure) {
   const auto steps = static_cast<std::size_t>(
       std::ranges::count(figure.series, Figure::Mark::rectangles, &Figure::Series::mark));
   std::vector<std::string> curves;
-  bool has_legend = false;
   for (const Figure::Series& series : figure.series) {
-    has_legend = has_legend || !series.name.empty();
     std::vector<std::vector<double>> rows;
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       rows.push_back({series.x[i], series.y.at(i)});
@@ -140,7 +145,9 @@ void add_panel(Plot& plot, const Figure& figure) {
             "set label {} at {:.10g},{:.10g} center offset 0,0.7", Plot::quoted(series.labels[i]),
             series.x_end.empty() ? series.x[i] : (series.x[i] + series.x_end[i]) / 2, series.y[i]);
   }
-  plot.add("set key outside below center horizontal; set bmargin {}", has_legend ? 6 : 4);
+  // gnuplot leaves as much room below as tick labels, axis label and the lines of the legend need,
+  // but no space between the last two.
+  plot.add("set key outside below center horizontal height 1; set xlabel offset 0,0.3");
   plot.add(fmt::format("plot {}", fmt::join(curves, ", ")));
   plot.add("unset label");
 }

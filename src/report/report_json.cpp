@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <tuple>
@@ -60,7 +61,7 @@ auto members_of(Table& of) {
   return std::tie(of.key, of.name, of.columns, of.max_text_rows, of.is_collapsed);
 }
 auto members_of(Note& of) { return std::tie(of.text); }
-auto members_of(Figure::Axis& of) { return std::tie(of.name, of.scale, of.names); }
+auto members_of(Figure::Axis& of) { return std::tie(of.name, of.scale, of.names, of.from, of.to); }
 auto members_of(Figure::Series& of) { return std::tie(of.name, of.mark, of.labels, of.is_dashed); }
 auto members_of(Figure& of) {
   return std::tie(of.key, of.name, of.x, of.y, of.series, of.is_sequential);
@@ -83,6 +84,8 @@ Json layout_of(auto of) {
     Json layout = Json::array();
     for (const auto& one : of) layout.push_back(layout_of(one));
     return layout;
+  } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+    return of ? Json(*of) : Json();
   } else {
     return of;
   }
@@ -98,10 +101,16 @@ void read_layout(const Json& layout, auto& of) {
     of = static_cast<T>(number);
   } else if constexpr (requires { members_of(of); }) {
     std::size_t index = 0;
-    std::apply([&](auto&... member) { (read_layout(layout.at(index++), member), ...); },
-               members_of(of));
+    const auto read_member = [&]<class Member>(Member& member) {
+      // Files of earlier versions end before the members that may be absent.
+      if (std::is_same_v<Member, std::optional<double>> && index >= layout.size()) return;
+      read_layout(layout.at(index++), member);
+    };
+    std::apply([&](auto&... member) { (read_member(member), ...); }, members_of(of));
   } else if constexpr (requires { of.push_back(of.front()); } && !std::is_same_v<T, std::string>) {
     for (const Json& one : layout) read_layout(one, of.emplace_back());
+  } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+    if (!layout.is_null()) of = layout.get<double>();
   } else {
     of = layout.get<T>();
   }

@@ -19,11 +19,14 @@ namespace wallheat {
 namespace {
 
 // What scrolls has a shadow at the side where there is more. Figures keep their size on a phone, so
-// that their texts can be read.
+// that their texts can be read. Nothing scrolls on paper: there the font of a table gets smaller
+// with its number of columns, and texts are wrapped. Numbers are wrapped, too, in a table with so
+// many columns that its font would be too small to read.
 constexpr std::string_view rules =
     R"(body{font:15px/1.45 system-ui,sans-serif;color:var(--text);background:var(--ground);margin:2em auto;max-width:960px;padding:0 1em}
-h1{font-size:1.5em;overflow-wrap:anywhere}h2{font-size:1.15em;margin-top:2em;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
-h2::first-letter,summary::first-letter{text-transform:uppercase}summary{cursor:pointer;margin:1em 0}
+h1{font-size:1.5em;overflow-wrap:anywhere}h2{font-size:1.35em;margin-top:2em;overflow-wrap:anywhere}
+section>h2,section>h3{font-size:1.15em;margin-top:2em;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
+section>h2::first-letter,section>h3::first-letter,summary::first-letter{text-transform:uppercase}summary{cursor:pointer;margin:1em 0}
 .scroll{overflow-x:auto;margin:.6em 0;background:linear-gradient(to right,var(--ground) 40%,transparent) 0/60px 100%,
 linear-gradient(to left,var(--ground) 40%,transparent) 100%/60px 100%,linear-gradient(to right,var(--shadow),transparent) 0/18px 100%,
 linear-gradient(to left,var(--shadow),transparent) 100%/18px 100%;background-repeat:no-repeat;background-attachment:local,local,scroll,scroll}
@@ -33,7 +36,11 @@ table:not(.facts) td{white-space:pre}.facts td{overflow-wrap:anywhere}.facts td:
 .plot svg{display:block}.plot image{image-rendering:pixelated}.plot [fill=black]{fill:var(--text)}.plot [color=black]{color:var(--text)}
 button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-decoration:underline dotted}
 button[disabled]{opacity:.4;cursor:default}.save{color:var(--faint);font-size:.85em;margin:.2em 0}.save button{margin-right:.8em}
-p.small{color:var(--faint);font-size:.85em}@media print{section{break-inside:avoid}.long{break-inside:auto}body{margin:0}.save{display:none}.plot svg{max-width:100%;height:auto}})";
+p.small{color:var(--faint);font-size:.85em}@media print{section{break-inside:avoid}.long{break-inside:auto}body{margin:0}.save button{display:none}.plot svg{max-width:100%;height:auto}
+.scroll{overflow:visible;background:none}pre.scroll{white-space:pre-wrap;overflow-wrap:anywhere}
+.scroll table{font-size:calc(1em*max(.42,min(.85,8.5/var(--columns))))}.scroll td,.scroll th{white-space:pre-wrap;padding-right:.5em}
+table:not(.facts) td:not(.r){white-space:pre-wrap;overflow-wrap:anywhere;min-width:6ch}.scroll td.r{white-space:nowrap}
+.wide td.r{white-space:pre-wrap;overflow-wrap:anywhere}.scroll th{overflow-wrap:anywhere}.scroll th button{text-decoration:none;text-align:inherit}})";
 
 /// As gnuplot writes a colour: of lines and areas, or of texts.
 std::string rgb(unsigned colour, bool is_of_text) {
@@ -92,6 +99,7 @@ const std::string_view page_script = R"(
     const order = Uint32Array.from(lines, (line, i) => i);
     let from = 0, sorted = -1, down = false;
     const line = line_of_buttons(line => section.querySelector('.scroll').before(line));
+    line.hidden = lines.length <= page;
     section.querySelector('.first')?.remove();
     const place = line.appendChild(document.createElement('span'));
     const turn = pages => { from += pages * page; show(); };
@@ -166,17 +174,19 @@ class PageWriter {
             "'unsafe-inline'; script-src 'nonce-wallheat'; img-src data:\">\n"
             "<meta name=viewport content=\"width=device-width\">\n<title>"
          << escape_html(title) << "</title>\n<style>" << page_css() << "</style></head>\n<body>\n";
-    heading(title);
+    out_ << "<h1>" << escape_html(title) << "</h1>\n";
   }
 
-  void write(const Report& report) {
+  /// Writes a report below a heading, or without one if `heading` is empty.
+  void write(const Report& report, const std::string& heading = {}) {
+    if (!heading.empty()) out_ << "<h2>" << escape_html(heading) << "</h2>\n";
+    section_heading_ = heading.empty() ? "h2" : "h3";
     for (const auto& part : report.elements) {
       if (!std::holds_alternative<Fact>(part)) end_facts();
       std::visit([&](const auto& one) { write_part(one, report); }, part);
     }
     end_facts();
   }
-  void heading(const std::string& text) { out_ << "<h1>" << escape_html(text) << "</h1>\n"; }
   void end() {
     if (!svgs_)
       out_ << "<p>The figures are missing: gnuplot, which draws them, is not installed where this "
@@ -214,9 +224,9 @@ class PageWriter {
     cut("<title>", "</desc>");                     // which say that gnuplot drew it
     if (!figure.svg.empty()) cut("<rect ", "/>");  // its ground, as the page has one
     out_ << fmt::format(
-        "<section><h2>{}</h2>\n<div class=\"plot scroll\" tabindex=0><svg role=img "
+        "<section>{}<div class=\"plot scroll\" tabindex=0><svg role=img "
         "aria-label=\"{}\"{}</div></section>\n",
-        escape_html(figure.name), escape_html(alt_text(figure)), svg);
+        section_heading(figure.name), escape_html(alt_text(figure)), svg);
   }
   void write_part(const Table& table, const Report& report) {
     if (!table.is_in_text() || has_picture(report, table)) return;
@@ -260,13 +270,15 @@ class PageWriter {
     out_ << (table.is_collapsed ? "</details></section>\n" : "</section>\n");
   }
   void begin_table(const Table& table, const Table::Row& first) {
-    const std::string title = escape_html(table.name);
     out_ << (table.row_source ? "<section class=long>" : "<section>");
     if (table.is_collapsed)
-      out_ << "<details><summary>" << title << "</summary>\n";
-    else if (!title.empty())
-      out_ << "<h2>" << title << "</h2>\n";
-    out_ << "<div class=scroll tabindex=0><table><tr>";
+      out_ << "<details><summary>" << escape_html(table.name) << "</summary>\n";
+    else if (!table.name.empty())
+      out_ << section_heading(table.name);
+    const auto columns = std::ranges::count_if(table.columns, &Table::Column::is_in_text);
+    constexpr std::ptrdiff_t max_readable_columns = 20;
+    out_ << fmt::format("<div class=\"scroll{}\" tabindex=0><table style=\"--columns:{}\"><tr>",
+                        columns > max_readable_columns ? " wide" : "", columns);
     for (std::size_t i = 0; i < first.size(); ++i)
       if (const Table::Column& column = table.columns.at(i); column.is_in_text())
         out_ << cell("th", first[i])
@@ -275,6 +287,9 @@ class PageWriter {
     out_ << '\n';
   }
 
+  [[nodiscard]] std::string section_heading(const std::string& text) const {
+    return fmt::format("<{0}>{1}</{0}>\n", section_heading_, escape_html(text));
+  }
   /// Texts begin at the left.
   static std::string cell(const char* tag, const Value& value) {
     return fmt::format("<{}{}>", tag, std::holds_alternative<std::string>(value) ? "" : " class=r");
@@ -293,6 +308,7 @@ class PageWriter {
   std::optional<Svgs> svgs_;
   std::ostream& out_;
   bool are_facts_ = false;
+  const char* section_heading_ = "h2";  ///< element of the headings of figures and tables
 };
 
 }  // namespace
@@ -322,10 +338,7 @@ void write_page(const std::string& title, const std::vector<Report>& reports, st
   std::vector<const Report*> all;
   for (const Report& report : reports) all.push_back(&report);
   PageWriter writer(title, all, out);
-  for (const Report& report : reports) {
-    if (!report.title.empty()) writer.heading(report.title);
-    writer.write(report);
-  }
+  for (const Report& report : reports) writer.write(report, report.title);
   writer.end();
 }
 

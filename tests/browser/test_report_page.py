@@ -4,9 +4,9 @@
   test_report_page.py WALLHEAT [--plans N]
 
 Requires that no script fails, that the page requests nothing from the network, that nothing is cut off on the right at 1280
-and 400 pixels, that figures keep their size and have an alternative text, and that the page contains its facts without
-JavaScript. A page with planted problems is checked first: each must be found. Exit status: 0 success, 1 problems, 77 skipped,
-with the reason on stdout.
+and 400 pixels and on paper, that figures keep their size and have an alternative text, that the headings have levels, and
+that the page contains its facts without JavaScript. A page with planted problems is checked first: each must be found. Exit
+status: 0 success, 1 problems, 77 skipped, with the reason on stdout.
 """
 
 import argparse
@@ -25,7 +25,10 @@ COMPARISON_ELEMENTS = {"heading": 5, "figure": 2, "table": 5}
 ELEMENTS = {"heading": "<h2>[^<]|<summary>[^<]", "figure": "<svg role=img", "table": "<table"}
 PLANTED = {"planted error": "<script nonce=wallheat>throw new Error('planted error')</script>",
            "asks for http://planted.invalid/a.png": "<img src='http://planted.invalid/a.png'>",
-           "sticks out": "<div style='width:5000px'>planted</div>", "shrunk": "<div class=plot><svg viewBox='0 0 900 9' width=9 /></div>"}
+           "sticks out": "<div style='width:5000px'>planted</div>",
+           "cut off on paper": "<div class=scroll style='overflow:auto;width:50px'><table><td style='min-width:900px'></table></div>",
+           "headings": "<h1>planted</h1><h1>planted</h1>",
+           "shrunk": "<div class=plot><svg viewBox='0 0 900 9' width=9 /></div>"}
 # Scripts for a copy of the page. The first, before all others, records errors; the second, after all others, reports the
 # problems and the state of the page.
 BEFORE = """<script nonce=wallheat>const found = [];
@@ -34,6 +37,8 @@ addEventListener('securitypolicyviolation', event => found.push('asks for ' + ev
 BEHIND = """<script nonce=wallheat>addEventListener('load', () => setTimeout(() => {
 const root = document.documentElement, all = query => [...document.querySelectorAll(query)];
 if (root.scrollWidth > root.clientWidth) found.push(`sticks out: ${root.scrollWidth} of ${root.clientWidth} pixels`);
+const levels = all('h1, h2, h3').map(heading => Number(heading.localName[1]));
+if (levels[0] !== 1 || levels.some((level, i) => i > 0 && (level === 1 || level > levels[i - 1] + 1))) found.push(`headings: ${levels}`);
 for (const svg of all('.plot svg')) {
   if (svg.getBoundingClientRect().width < svg.viewBox.baseVal.width) found.push('shrunk');
   if ((svg.getAttribute('aria-label') || '').length < 10) found.push('without a text');
@@ -43,7 +48,15 @@ HTMLAnchorElement.prototype.click = function() { saved.push(this.download + ' ' 
 all('.plot + .save button').forEach(button => button.click());
 const sorted = [0, 1].map(() => { all('.long th button')[2]?.click(); return rows()[0]; });
 all('.long .save button')[1]?.click();
-parent.postMessage({found, saved, sorted, second: rows().length, ground: getComputedStyle(document.body).backgroundColor}, '*');
+const ground = getComputedStyle(document.body).backgroundColor;
+// The rules for print, on the screen.
+for (const sheet of document.styleSheets)
+  for (const rule of [...sheet.cssRules])
+    if (rule.media?.mediaText === 'print') [...rule.cssRules].forEach(one => sheet.insertRule(one.cssText, sheet.cssRules.length));
+document.documentElement.style.width = document.body.style.width = '700px';
+for (const box of all('.scroll'))
+  if (box.scrollWidth > box.clientWidth + 1) found.push(`cut off on paper: ${box.scrollWidth} of ${box.clientWidth} pixels`);
+parent.postMessage({found, saved, sorted, second: rows().length, ground}, '*');
 }));</script>"""
 # A window of Chromium is at least 500 pixels wide; a frame may be narrower.
 FRAME = """<!doctype html><title>no report</title><body style='margin:0'><script>
@@ -153,6 +166,8 @@ def main():
         wallheat(*run, "b.h5", "--tolerance", "0.01")
         wallheat("summary", "a.h5", "--page", "page.html")
         wallheat("compare", "a.h5", "b.h5", "--page", "compared.html")
+        wallheat("list", "a.h5", "--columns", "all", "--page", "wide.html")
+        wallheat("solve", "00001", "--data", "plans.zip", "--rooms", "--page", "plan.html")
         summary = json.loads(wallheat("summary", "a.h5", "--json"))
         plans_by_mean = json.loads(wallheat("list", "a.h5", "--sort", "mean_temp", "--json"))["plans"]
         comparison = json.loads(wallheat("compare", "a.h5", "b.h5", "--json"))
@@ -160,6 +175,8 @@ def main():
         problems += problems_of(directory / "page.html", facts_of_summary(summary, plans_by_mean), SUMMARY_ELEMENTS,
                                 arguments.plans)
         problems += problems_of(directory / "compared.html", facts_of_comparison(comparison), COMPARISON_ELEMENTS, 0)
+        problems += problems_of(directory / "plan.html", ["plan 00001"], {"heading": 2, "figure": 1, "table": 2}, 0)
+        problems += [f"wide.html: {found}" for found in open_page(directory / "wide.html", 1280, False)["found"]]
     print("\n".join(problems))
     sys.exit(1 if problems else 0)
 

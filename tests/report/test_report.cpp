@@ -1,4 +1,6 @@
+#include <cctype>
 #include <cmath>
+#include <optional>
 
 #include "report/gnuplot.hpp"
 #include "report/report.hpp"
@@ -110,6 +112,80 @@ TEST(Report, SurvivesRoundTripThroughJson) {
         << wrong;
 }
 
+void expect_equal(const Figure::Axis& a, const Figure::Axis& b) {
+  const auto& [name, scale, names, from, to] = a;  // fails to compile if an axis gets a member
+  EXPECT_EQ(name, b.name);
+  EXPECT_EQ(scale, b.scale);
+  EXPECT_EQ(names, b.names);
+  EXPECT_EQ(from, b.from);
+  EXPECT_EQ(to, b.to);
+}
+
+TEST(Report, KeepsEveryMemberOfFigureInJson) {
+  const Figure figure{.key = "key",
+                      .name = "name",
+                      .x = {"time, s", Figure::Scale::powers_of_2, {"a", "b"}, 0.1, 1e300},
+                      .y = {"°C", Figure::Scale::powers_of_10, {}, -3, std::nullopt},
+                      .series = {{.name = "of a",
+                                  .mark = Figure::Mark::rectangles,
+                                  .x = {1, 1.0 / 3},
+                                  .y = {2, 5},
+                                  .x_end = {3, 7},
+                                  .y_end = {4, 9},
+                                  .labels = {"first", ""},
+                                  .is_dashed = true}},
+                      .is_sequential = true};
+  const Report again = parse_report("x.json", json_of(Report{.elements = {figure}}).dump());
+  const Figure* const read = again.first<Figure>();
+  ASSERT_NE(read, nullptr);
+  const auto& [key, name, x, y, series, is_sequential, fields, svg] = figure;
+  EXPECT_EQ(read->key, key);
+  EXPECT_EQ(read->name, name);
+  expect_equal(read->x, x);
+  expect_equal(read->y, y);
+  EXPECT_EQ(read->is_sequential, is_sequential);
+  ASSERT_EQ(read->series.size(), 1U);
+  const auto& [of, mark, x_begin, y_begin, x_end, y_end, labels, is_dashed] = series[0];
+  EXPECT_EQ(read->series[0].name, of);
+  EXPECT_EQ(read->series[0].mark, mark);
+  EXPECT_EQ(read->series[0].x, x_begin);
+  EXPECT_EQ(read->series[0].y, y_begin);
+  EXPECT_EQ(read->series[0].x_end, x_end);
+  EXPECT_EQ(read->series[0].y_end, y_end);
+  EXPECT_EQ(read->series[0].labels, labels);
+  EXPECT_EQ(read->series[0].is_dashed, is_dashed);
+}
+
+TEST(Report, ReadsFiguresWithoutAxisRanges) {
+  auto json = json_of(houses());
+  auto& figure = json["layout"].back()[1];
+  for (const int axis : {2, 3}) {
+    ASSERT_EQ(figure[axis].size(), 5U);
+    figure[axis].erase(4);
+    figure[axis].erase(3);
+  }
+  EXPECT_EQ(json_of(parse_report("old.json", json.dump()))["figures"], json["figures"]);
+}
+
+TEST(Report, HasOneMainHeadingPerPage) {
+  const auto headings = [](const std::string& page) {
+    std::string levels;
+    for (std::size_t at = 0; (at = page.find("<h", at)) != std::string::npos; ++at)
+      if (std::isdigit(static_cast<unsigned char>(page[at + 2])) != 0) levels += page[at + 2];
+    return levels;
+  };
+  EXPECT_EQ(headings(page_of(houses())), "122") << "title, table and figure";
+  Report untitled = houses();
+  untitled.title.clear();
+  std::ostringstream page;
+  write_page("all", {houses(), untitled, houses()}, page);
+  EXPECT_EQ(headings(page.str()),
+            "1"
+            "233"
+            "22"
+            "233");
+}
+
 TEST(Report, WritesQuotedCsv) {
   std::ostringstream csv;
   write_csv(*houses().first<Table>(), csv);
@@ -176,6 +252,30 @@ TEST(Report, LimitsRowsOnPages) {
       << "readable without JavaScript";
 }
 
+/// Returns the vertical position in an SVG of the only text that contains `part`, in pixels.
+double height_of(const std::string& svg, const std::string& part) {
+  const std::size_t text = svg.find(part);
+  EXPECT_NE(text, std::string::npos) << part;
+  const std::string begin = "translate(";
+  const std::size_t at = svg.rfind(begin, text);
+  return std::stod(svg.substr(svg.find(',', at) + 1));
+}
+
+TEST(Figure, WritesLegendBelowAxisLabel) {
+  Report report;
+  for (const std::string panel : {"left", "right"}) {
+    Figure& figure = report.add(Figure{panel, panel, {panel + " axis"}, {"y"}});
+    for (const std::string name : {"1", "2", "3", "4", "5"})
+      figure.series.push_back(
+          {"a long name of the " + panel + " series " + name, Figure::Mark::line, {1, 2}, {3, 4}});
+  }
+  const std::string svg = draw(report, PlotFormat::svg, {});
+  for (const std::string panel : {"left", "right"})
+    for (const std::string name : {"1", "2", "3", "4", "5"})
+      EXPECT_GT(height_of(svg, panel + " series " + name), height_of(svg, panel + " axis") + 14)
+          << "a character is 13 pixels high";
+}
+
 TEST(Figure, DrawsAnyData) {
   Figure figure = *houses().first<Figure>();
   const auto svg = [&] { return draw(Report{.elements = {figure}}, PlotFormat::svg, {}); };
@@ -188,8 +288,11 @@ TEST(Figure, DrawsAnyData) {
       figure.series = {{"", mark, {2, 4}, {1, 8}, {}, {}, {"low", "high"}, true}};
       if (mark == Figure::Mark::bars) figure.series[0].x_end = {4, 8};
       EXPECT_THAT(svg(), AllOf(HasSubstr("low"), HasSubstr("high")));
-      figure.series[0].x = figure.series[0].y = {3, 3};  // a range of zero width
-      EXPECT_THAT(svg(), HasSubstr("<svg"));
+      // Ranges of zero width, or of so little that gnuplot would see none.
+      for (const double next : {3.0, 3 + 1e-13}) {
+        figure.series[0].x = figure.series[0].y = {3, next};
+        EXPECT_THAT(svg(), HasSubstr("<svg"));
+      }
     }
   }
   figure.x = {"place", linear, {"here", "\"there\" `ls`"}};

@@ -36,7 +36,7 @@ def missing(out, tasks):
     """Yields a message for each task without a result, and for each temporary file."""
     page = (out / "index.html").read_text()
     for task in range(1, tasks + 1):
-        shown = re.search(rf"<h1>Task {task}:.*?(?=<h1>Task|<p class=small>)", page, re.DOTALL)
+        shown = re.search(rf"<h2>Task {task}:.*?(?=<h2>Task|<p class=small>)", page, re.DOTALL)
         if not shown or not re.search(r"<table|<svg|<pre|run\.html", shown.group()):
             yield f"task {task} shows neither table nor picture"
     for left in out.glob("part-*"):
