@@ -96,7 +96,9 @@ def summary(temperatures):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("plans", type=pathlib.Path, help="directory of floor plans with a building_ids.txt")
+    parser.add_argument("plans", type=pathlib.Path, help="directory of floor plans")
+    parser.add_argument("--ids", type=pathlib.Path, metavar="FILE",
+                        help="plan IDs, one a line (default: building_ids.txt of the directory)")
     parser.add_argument("--tolerance", type=float, default=1e-4, metavar="DEGREES", help="in °C (default: 1e-4)")
     parser.add_argument("--max-iterations", type=int, default=20000, metavar="N", help="default: 20000")
     parser.add_argument("--fields", type=pathlib.Path, metavar="DIR",
@@ -104,22 +106,22 @@ def main():
     parser.add_argument("--first", type=int, metavar="N", help="only the first N plans (default: all)")
     parser.add_argument("--numba", action="store_true", help="compile the iteration by Numba")
     parser.add_argument("--seconds", action="store_true",
-                        help="print the wall time as JSON in place of the CSV, compilation left out")
+                        help="also print the wall time, without compilation, as the last line: # seconds: S")
     arguments = parser.parse_args()
 
     iterate_plan = compile_iterate() if arguments.numba else iterate
-    print_row = (lambda *values, **options: None) if arguments.seconds else print
     start = time.perf_counter()
-    print_row("building_id, mean_temp, std_temp, pct_above_18, pct_below_15")
-    for plan_id in (arguments.plans / "building_ids.txt").read_text().split()[:arguments.first]:
+    print("building_id, mean_temp, std_temp, pct_above_18, pct_below_15")
+    lines = (arguments.ids or arguments.plans / "building_ids.txt").read_text().splitlines()
+    for plan_id in [line.strip() for line in lines if line.strip()][:arguments.first]:
         padded, interior = load(arguments.plans, plan_id)
         iterations, delta = iterate_plan(padded, interior, arguments.tolerance, arguments.max_iterations)
         field = padded[1:-1, 1:-1]
-        print_row(plan_id, *(float(value) for value in summary(field[interior])), sep=", ", flush=True)
+        print(plan_id, *(float(value) for value in summary(field[interior])), sep=", ", flush=True)
         if arguments.fields:
             np.savez(arguments.fields / f"{plan_id}.npz", field=field, iterations=iterations, last_delta=delta)
     if arguments.seconds:
-        print(f'{{"seconds": {time.perf_counter() - start}}}')
+        print(f"# seconds: {time.perf_counter() - start}")
 
 
 if __name__ == "__main__":

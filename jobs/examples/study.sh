@@ -3,32 +3,53 @@
 #   jobs/examples/study.sh --data DIR --out OUT [OPTIONS]
 #   jobs/examples/study.sh --data plans --out study
 #   jobs/examples/study.sh --data plans --out study --list       # only tells what it would do
-# DIR has a building_ids.txt. OUT is a folder, made if missing; the page is OUT/index.html. The same command goes on
-# where it was stopped. Pictures and Python programs take few plans, all else takes all:
+# DIR is a folder of floor plans; without a building_ids.txt all its plans are taken. OUT is a folder, made if missing; the
+# page is OUT/index.html. The same command goes on where it was stopped. Pictures and Python programs take few plans, all
+# else takes all:
 #   --pictures N    plans to draw (default: 25)
 #   --timed N       plans that programs are timed with (default: 10)
 #   --threads N     of runs; 0: all cores (default: 0)
 # PYTHON names a Python with NumPy, and Numba if it is to be timed (default: python3, else /usr/bin/python3).
+# As a job, on one node (16 cores, four hours); if it reaches the time limit, submit it again:
+#   sbatch --nodes=1 --ntasks=1 --cpus-per-task=16 --time=4:00:00 --wrap 'jobs/examples/study.sh --data plans --out study'
+#   bsub -n 16 -R 'span[hosts=1]' -W 4:00 -o study.log 'jobs/examples/study.sh --data plans --out study'
 set -Eeuo pipefail
 # shellcheck source-path=SCRIPTDIR source=../steps.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"
 data='' out='' pictures=25 timed=10 threads=0
 start_study data out pictures timed threads -- "$@"
-plan_count=$(grep -c '[^[:space:]]' "$data/building_ids.txt") || die "$data has no building_ids.txt with a plan" 1
+[ -d "$data" ] || die "$data is not a folder; unpack an archive, because Python programs read the plans" 1
+# list_plans    prints the IDs of the plans in their order: that of building_ids.txt, else 9 before 10
+list_plans() {
+  if [ -e "$data/building_ids.txt" ]; then
+    sed 's/[[:space:]]*$//' "$data/building_ids.txt" | awk 'NF && !/^#/ && !seen[$0]++'
+  else
+    find "$data" -maxdepth 1 -name '[!.]*_domain.npy' -printf '%f\n' | sed 's/_domain\.npy$//' | LC_ALL=C sort -V
+  fi
+}
+plan_count=$(list_plans | wc -l)
+((plan_count > 0)) || die "$data has no floor plans, which are files ID_domain.npy and ID_interior.npy" 1
+first_plan=$(list_plans | sed -n 1p)
 ((timed <= plan_count)) || timed=$plan_count
-first_plan=$(awk 'NF { print $1; exit }' "$data/building_ids.txt")
-one_core_options=(--data "$data" --device cpu --threads 1 --first "$timed")
-run_options=(--data "$data" --device cpu --threads "$threads")
+run_step ids.txt list_plans
+plan_options=(--data "$data" --ids ids.txt)
+run_options=("${plan_options[@]}" --device cpu --threads "$threads")
 fixed_iterations=(--tolerance 0 --max-iterations 20000)
-numpy_command=("$interpreter" "$jobs/examples/reference.py" "$data" --first)
+numpy_command=("$interpreter" "$jobs/examples/reference.py" "$data" --ids ids.txt --first)
 extrapolation=(--timed-plans "$timed" --plans "$plan_count")
 # timed_run_step FILE [OPTIONS OF wallheat run]    solves plans on cores in one run, without resuming, because its wall time is
 # compared
-timed_run_step() { run_step "$1" "$wallheat" run --data "$data" --device cpu --progress none --log-level warning "${@:2}" --out @OUT@; }
+timed_run_step() { run_step "$1" "$wallheat" run "${plan_options[@]}" --device cpu --progress none --log-level warning "${@:2}" --out @OUT@; }
 program_times=()
+# time_program NAME FILE    adds the time of a Python program, which is in the last line of its CSV, to program_times
+time_program() {
+  local seconds
+  seconds=$(sed -n 's/^# seconds: //p' "$2" 2> /dev/null || true)
+  program_times+=("$1=${seconds:-1}")
+}
 # time_solver NAME    adds the time of a solver on one core to program_times; it does not include the start of the program
 time_solver() {
-  solve_step "timed-$1.h5" "${one_core_options[@]}" --solver "$1"
+  timed_run_step "timed-$1.h5" --threads 1 --first "$timed" --solver "$1"
   run_step "timed-$1.json" "$wallheat" summary "timed-$1.h5" --json
   program_times+=("$1=$(read_value thread_seconds "timed-$1")")
 }
@@ -40,14 +61,13 @@ plot_step plan "Plan $first_plan: the start, and after jacobi's iterations" some
 
 begin_task "Task 2: the reference program, timed"
 if [ "$interpreter" ]; then
-  run_step numpy-seconds.json "${numpy_command[@]}" "$timed" --seconds
-  program_times+=("NumPy=$(read_value seconds numpy-seconds)")
+  run_step numpy.csv "${numpy_command[@]}" "$timed" --seconds
+  time_program NumPy numpy.csv
 fi
 time_solver jacobi
 if [ "$interpreter" ]; then
   wallheat_step numpy "$timed plan(s) by NumPy on one core, and what that means for $plan_count" compare "${program_times[@]}" "${extrapolation[@]}"
-  run_step numpy-answers.csv "${numpy_command[@]}" "$timed"
-  wallheat_step same-answers "The same answers to the last bit" compare numpy-answers.csv timed-jacobi.h5 --require-equal
+  wallheat_step same-answers "The same answers to the last bit" compare numpy.csv timed-jacobi.h5 --require-equal
 else
   note_omission NumPy "no Python here has it; PYTHON=... names one that has"
 fi
@@ -57,10 +77,17 @@ plot_step fields "Temperatures of $pictures plan(s)" some.h5 --first "$pictures"
 plot_step coldest "The coldest of them" some.h5 --sort mean_temp --first 4
 
 begin_task "Task 4: where the reference program spends its time"
-[ ! "$interpreter" ] || text_step profile-functions "Plan $first_plan, by function, by cProfile" "$interpreter" -m cProfile -s cumulative "${numpy_command[@]:1}" 1
+if [ "$interpreter" ]; then
+  # The imports come first, so that the profile does not have hundreds of modules.
+  run_step functions.profile "$interpreter" -c \
+    'import cProfile, numpy, pkgutil, runpy, sys; file, *sys.argv = sys.argv[1:]; cProfile.run("runpy.run_path(sys.argv[0], {}, \"__main__\")", file)' \
+    @OUT@ "${numpy_command[@]:1}" 1
+  text_step profile-functions "Plan $first_plan, by function, by cProfile: the 15 functions that take longest" "$interpreter" -c \
+    'import pstats; pstats.Stats("functions.profile").strip_dirs().sort_stats("cumulative").print_stats(15)'
+fi
 if [ "$interpreter" ] && command -v kernprof > /dev/null; then
   run_step profiled.py sed 's/^def iterate(/@profile\n&/' "${numpy_command[1]}"
-  text_step profile-lines "Plan $first_plan, by line, its first 1000 iterations" kernprof -l -v -o /dev/null profiled.py "$data" --first 1 --max-iterations 1000
+  text_step profile-lines "Plan $first_plan, by line, its first 1000 iterations" kernprof -l -v -o /dev/null profiled.py "$data" --ids ids.txt --first 1 --max-iterations 1000
 else
   note_omission "time by line" "kernprof, which tells it, is not here (Debian: python3-line-profiler)"
 fi
@@ -81,9 +108,10 @@ amdahl_step static
 
 begin_task "Task 6: dynamic scheduling" "A worker gets its next plan when it is done with the last one."
 amdahl_step dynamic
-measured_files=()
+measured_files=(timed-jacobi.h5)  # one worker
 cores=$((threads > 0 ? threads : $(nproc)))
-for workers in $(for ((count = 1; count < cores; count *= 2)); do echo $count; done) "$cores"; do
+for workers in $(for ((count = 2; count < cores; count *= 2)); do echo $count; done) "$cores"; do
+  ((workers > 1)) || continue
   timed_run_step "workers-$workers.h5" --threads "$workers" --first "$timed"
   measured_files+=("workers-$workers.h5")
 done
@@ -91,8 +119,8 @@ wallheat_step scaling "Measured on the cores of this machine" scaling "${measure
 
 begin_task "Task 7: compiled loops" "Seconds are those of the solvers: no program's start is in them."
 if [ "$interpreter" ] && "$interpreter" -c 'import numba' 2> /dev/null; then
-  run_step numba-seconds.json "${numpy_command[@]}" "$timed" --seconds --numba
-  program_times+=("Numba=$(read_value seconds numba-seconds)")
+  run_step numba.csv "${numpy_command[@]}" "$timed" --seconds --numba
+  time_program Numba numba.csv
 else
   note_omission Numba "no Python here has it"
 fi
@@ -101,11 +129,16 @@ time_solver steady
 wallheat_step programs "All programs on one core: $timed plan(s), and what that means for $plan_count" compare "${program_times[@]}" "${extrapolation[@]}"
 
 begin_task "Task 8: a CUDA kernel" "With the stop, and 20,000 iterations without it."
-device=cpu
-if has_gpu; then device=gpu; else note_omission "the GPU" "this machine or this build has none"; fi
-solve_step stop.h5 --data "$data" --device $device --first "$timed"
-solve_step fixed.h5 --data "$data" --device $device --first "$timed" "${fixed_iterations[@]}"
-wallheat_step fixed "$timed plan(s), device $device" compare timed-jacobi.h5 stop.h5 fixed.h5 --plans "$plan_count"
+device=cpu compared_files=(timed-jacobi.h5)
+if has_gpu; then
+  device=gpu
+  solve_step stop.h5 "${plan_options[@]}" --device gpu --first "$timed"
+  compared_files+=(stop.h5)
+else
+  note_omission "the GPU" "this machine or this build has none"
+fi
+solve_step fixed.h5 "${plan_options[@]}" --device $device --first "$timed" "${fixed_iterations[@]}"
+wallheat_step fixed "$timed plan(s), device $device" compare "${compared_files[@]}" fixed.h5 --plans "$plan_count"
 
 begin_task "Task 9: why digits differ" "A GPU that fuses a multiplication with an addition rounds once where NumPy rounds twice, and a sum in another\
  order rounds otherwise. wallheat adds in NumPy's order and never fuses, on cores and GPUs, so jacobi gives NumPy's bits.\
@@ -119,11 +152,18 @@ run_step run.html "$wallheat" summary all.h5 --page @OUT@
 
 begin_task "Task 11: time per plan against the number of plans"
 measured_files=()
-for count in 10 32 64 128 256 "$plan_count"; do
-  ((count <= plan_count)) || continue
+for count in 10 32 64 128 256; do
+  ((count < plan_count)) || break
   timed_run_step "plans-$count.h5" --threads "$threads" --first "$count"
   measured_files+=("plans-$count.h5")
 done
+# If the run of all plans was killed, its time is unknown, and all plans are solved again.
+all_plans=all.h5
+if [ ! "$list_only" ] && ! "$wallheat" scaling all.h5 > /dev/null 2>&1; then
+  all_plans=plans-$plan_count.h5
+  timed_run_step "$all_plans" --threads "$threads"
+fi
+measured_files+=("$all_plans")
 wallheat_step plan-counts "All cores of this machine" scaling "${measured_files[@]}"
 run_step site.sh echo cores_per_node=24
 for scheduler in slurm lsf; do

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <deque>
+#include <iterator>
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
@@ -41,7 +42,7 @@ struct CompareOptions {
   std::size_t list = 0;
   std::string base;
   bool equality = false;
-  std::filesystem::path data;  ///< plans of which the only word is a CSV; or empty
+  std::filesystem::path data;  ///< plans of which the words are the printed results; or empty
 };
 
 /// A program must be the only thing of its name. Throws UsageError.
@@ -57,10 +58,7 @@ void require_own_names(const CompareOptions& compare) {
 
 /// Throws UsageError.
 void check_comparison(CompareOptions& compare) {
-  if (!compare.data.empty()) {
-    if (compare.words.size() > 1) throw UsageError("--data goes with one CSV, and nothing else");
-    return;
-  }
+  if (!compare.data.empty()) return;
   if (compare.words.size() < 2)
     throw UsageError("there is one thing only; name what to compare it with");
   for (const std::string& word : compare.words) compare.times.push_back(given_time(word));
@@ -78,17 +76,24 @@ void check_comparison(CompareOptions& compare) {
 void parse_comparison(Options& options, CompareOptions& compare) {
   options.describe(
       "FIRST OTHER ... [options]",
-      "Compares answers and times. Each argument is a result file, a CSV of the reference program "
-      "(columns building_id, mean_temp, std_temp, pct_above_18, pct_below_15), or NAME=SECONDS: "
-      "the time of another program for the same plans. Answers are compared with those of the "
-      "first file: settings, columns, stored fields, to the last bit. Times are compared with the "
-      "slowest (or --base WHAT).\nWith --data, the only argument is a CSV, maybe rounded or of "
-      "some columns: says which iterates its answers are, and so what the program does that "
-      "printed them.\nExit status: 0 compared, 1 a file cannot be read or --require-equal finds a "
-      "difference, 2 wrong usage.",
-      {"wallheat compare results.h5 steady.h5", "wallheat compare mine.csv --data plans"});
+      "Compares answers and times. Each argument is a result file, the printed results of another "
+      "program, or NAME=SECONDS: the time of another program for the same plans. Answers are "
+      "compared with those of the first file: settings, columns, stored fields, to the last bit. "
+      "Times are compared with the slowest (or --base WHAT).\nWith --data, the arguments are the "
+      "printed results of one program, in one file or in several parts, maybe rounded or of some "
+      "columns: says which iterates they are, and so what the program does that printed them. "
+      "Plans that --data does not have are left out.\nPrinted results are a CSV or the output of "
+      "a job: a line per plan with building_id, mean_temp, std_temp, pct_above_18, pct_below_15. A "
+      "header gives other columns, another order or other names, as mean, std, pct>18, '% below "
+      "15'. Commas, semicolons, tabs or blanks separate the values. Lines that are not results are "
+      "skipped and counted; a line that resembles a result and is not one is an error.\nExit "
+      "status: 0 compared, 1 a file cannot be read or --require-equal finds a difference, 2 wrong "
+      "usage.",
+      {"wallheat compare results.h5 steady.h5",
+       "wallheat compare job_1.out job_2.out --data plans"});
   options.add("what", file(compare.words, FileRole::results_in_use, "WHAT").positional().required(),
-              "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
+              "a result file, printed results, or NAME=SECONDS (also as an argument); two or more, "
+              "or with --data at least one");
   options.add("require-equal", flag(compare.equality),
               "end with status 1 if an answer differs in a bit, or is in one file only");
   options.add("list", value(compare.list, "N", 5),
@@ -101,20 +106,22 @@ void parse_comparison(Options& options, CompareOptions& compare) {
   options.add("base", value(compare.base, "WHAT"),
               "the file or NAME that speed-ups are against; default: the slowest");
   options.add("data,d", file(compare.data, FileRole::plans, "PLANS"),
-              "the floor plans that a CSV has answers to");
+              "the floor plans that the printed results are of");
   options.add_conflict("data", {"require-equal", "list", "plans", "timed-plans", "base"});
   options.check([&] { check_comparison(compare); });
   options.parse();
 }
 
-CompareResults compared(const CompareOptions& compare) {
+/// `notes` get messages about lines of CSV files.
+CompareResults compared(const CompareOptions& compare, std::vector<std::string>& notes) {
   std::deque<ResultReader> readers;  // these stay where they are
   std::vector<ResultSet> answers;
   for (std::size_t i = 0; i < compare.words.size(); ++i) {
     const std::string& word = compare.words[i];
     if (compare.times[i]) continue;
-    if (is_reference_csv(word)) {
+    if (is_text_file(word)) {
       answers.push_back(read_reference_csv(word));
+      std::ranges::copy(answers.back().notes, std::back_inserter(notes));
       continue;
     }
     require_result_file(word);
@@ -162,12 +169,18 @@ std::string difference_in(const std::vector<Comparison>& comparisons) {
 Report compare_command(Options& options) {
   CompareOptions compare;
   parse_comparison(options, compare);
-  if (!compare.data.empty())
-    return identify_iterates(compare.words.front(), *open_plan_source(compare.data));
-  CompareResults found = compared(compare);
+  if (!compare.data.empty()) {
+    const SharedPlanSource plans = open_plan_source(compare.data);
+    ResultCsv results = read_result_csv(compare.words);
+    remove_unavailable_plans(results, *plans);
+    return identify_iterates(results, *plans);
+  }
+  std::vector<std::string> notes;
+  CompareResults found = compared(compare, notes);
   const std::string difference = compare.equality ? difference_in(found.comparisons) : "";
   Report report = make_report(std::move(found), compare.list);
   report.title = fmt::format("{} compared", fmt::join(compare.words, ", "));
+  for (const std::string& note : notes) report.add_note(note);
   report.error = difference;
   report.exit_status = difference.empty() ? exit_done : exit_failed;
   return report;

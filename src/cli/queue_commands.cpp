@@ -75,10 +75,12 @@ void QueueSource::declare(Options& options) {
                   "-o {}' printed (-: stdin); again for more listings, which may overlap; "
                   "default: call it",
                   sacct_fields));
-  options.add("lsf", file(lsf_, FileRole::input),
-              fmt::format("read what LSF's 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o \"{}\"' printed; "
-                          "again for more listings",
-                          bjobs_fields));
+  options.add(
+      "lsf", file(lsf_, FileRole::input),
+      fmt::format("read what LSF's 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o \"{}\"' printed, or "
+                  "outputs of your jobs with LSF's reports at their ends, as of 'cat *.out' "
+                  "(-: stdin); again for more files",
+                  bjobs_fields));
   options.add("own", flag(own_), "the listing has only your own jobs");
   options.add("days", value(days_, "N", 30).at_least(1), "ask sacct for the last N days");
   options.add_conflict("sacct", {"lsf"});
@@ -89,7 +91,14 @@ JobListing QueueSource::read() {
   const auto name = [](const std::string& file) { return file == "-" ? "stdin" : file; };
   JobListing all;
   for (const std::string& file : sacct_) all.add(parse_sacct(name(file), read_text_file(file)));
-  for (const std::string& file : lsf_) all.add(parse_bjobs(name(file), read_text_file(file)));
+  bool only_reports = !lsf_.empty();
+  for (const std::string& file : lsf_) {
+    const std::string text = read_text_file(file);
+    const bool is_output = has_lsf_report(text);
+    all.add(is_output ? parse_lsf_reports(name(file), text) : parse_bjobs(name(file), text));
+    only_reports = only_reports && is_output;
+  }
+  own_ = own_ || only_reports;  // a user reads the outputs of their own jobs
   all.deduplicate();
   return all;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <iterator>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -148,11 +149,9 @@ JobListing parse_sacct(const std::string& name, std::string_view text) {
 
 namespace {
 
-/// "[Mon] Sep 25 21:15[:03] 2024 [L]" in the local time of this machine; 0 for "-". The letter at
-/// the end tells how an expected time was found.
-std::int64_t bjobs_time_in(const ListingTable& table, std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  if (text.empty() || text.substr(0, text.find(' ')) == "-") return 0;
+/// Parses "[Mon] Sep 25 21:15[:03] 2024 [L]" in the local time of this machine. The letter at the
+/// end tells how an expected time was found. Returns nullopt if the text is not such a time.
+std::optional<std::int64_t> parse_lsf_time(std::string_view text) {
   const std::string whole(text);
   for (const char* format :
        {"%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M %Y", "%b %d %H:%M:%S %Y", "%b %d %H:%M %Y"}) {
@@ -164,6 +163,14 @@ std::int64_t bjobs_time_in(const ListingTable& table, std::string_view text) {
     const std::time_t seconds = std::mktime(&time);
     if (seconds > 0 && letter.size() <= 2) return seconds;
   }
+  return std::nullopt;
+}
+
+/// Returns a time of bjobs; 0 for "-".
+std::int64_t bjobs_time_in(const ListingTable& table, std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  if (text.empty() || text.substr(0, text.find(' ')) == "-") return 0;
+  if (const auto time = parse_lsf_time(text)) return *time;
   table.refuse_listing(fmt::format("'{}' is no time with a year, as Sep 25 21:15:03 2023",
                                    text.substr(0, ListingLines::longest)));
 }
@@ -200,6 +207,154 @@ JobListing parse_bjobs(const std::string& name, std::string_view text) {
     listing.jobs.push_back(std::move(job));
   }
   listing.close_pending();
+  return listing;
+}
+
+namespace {
+
+constexpr std::string_view report_begin = "Sender: LSF System";
+
+/// Returns the text after the last `mark` in a line, up to `end`; nullopt without them.
+std::optional<std::string_view> text_after(std::string_view line, std::string_view mark,
+                                           std::string_view end = "") {
+  const std::size_t at = line.rfind(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  line.remove_prefix(at + mark.size());
+  const std::size_t length = end.empty() ? line.size() : line.find(end);
+  if (length == std::string_view::npos) return std::nullopt;
+  return line.substr(0, length);
+}
+
+std::string_view without_blanks(std::string_view text) {
+  constexpr std::string_view blanks = " \t";
+  const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
+  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+}
+
+/// The report on a job, whose lines are read one by one.
+class LsfReport {
+ public:
+  explicit LsfReport(const ListingLines& lines) : lines_(lines) {}
+
+  void read(std::string_view line) {
+    if (job_.job == 0 && line.starts_with("Subject: Job ")) {
+      const std::string_view id = line.substr(13, line.substr(13).find(':'));
+      job_.job = lines_.number<std::uint64_t>(id.substr(0, id.find('[')), "job ID");
+      if (const auto task = text_after(id, "[", "]")) {
+        job_.task = lines_.number<std::uint32_t>(*task, "array index");
+        job_.array = job_.job;
+      }
+    } else if (job_.submit_s == 0 && line.starts_with("Job <") &&
+               line.find("> was submitted from ") != line.npos) {
+      job_.submit_s = job_.eligible_s = time_after(line, " at ");
+    } else if (line.starts_with("Job was executed on host(s)")) {
+      if (const auto queue = text_after(line, "in queue <", ">")) job_.partition = *queue;
+      is_host_list_ = true;
+      add_host(text_after(line, "host(s) <", ">"));
+    } else if (is_host_list_ && line.starts_with(' ')) {  // the next host
+      add_host(text_after(line, "<", ">"));
+    } else {
+      is_host_list_ = false;
+      if (job_.start_s == 0 && line.starts_with("Started at "))
+        job_.start_s = time_after(line, "Started at ");
+      if (end_s_ == 0 && line.starts_with("Terminated at "))
+        end_s_ = time_after(line, "Terminated at ");
+      if (line.starts_with("#BSUB ")) read_options(line);
+      if (const auto memory = text_after(line, "Total Requested Memory :")) read_memory(*memory);
+    }
+  }
+
+  [[nodiscard]] JobRecord finish() {
+    for (const auto& [value, what] :
+         {std::pair(job_.job, "Subject: Job"),
+          {static_cast<std::uint64_t>(job_.submit_s), "was submitted from"},
+          {static_cast<std::uint64_t>(job_.start_s + end_s_), "Started at"}})
+      if (value == 0)
+        lines_.throw_at_line(
+            fmt::format("the report of LSF that ends here has no line with '{}'; remove the report "
+                        "if its output was cut off",
+                        what));
+    if (job_.start_s == 0) job_.last_seen_s = end_s_;
+    return std::move(job_);
+  }
+
+ private:
+  std::int64_t time_after(std::string_view line, std::string_view mark) {
+    const std::string_view text = without_blanks(text_after(line, mark).value_or(line));
+    const auto time = parse_lsf_time(text);
+    if (!time)
+      lines_.throw_at_line(
+          fmt::format("'{}' is not a time of LSF, such as Mon Sep 25 21:15:03 2023",
+                      text.substr(0, ListingLines::longest)));
+    return *time;
+  }
+
+  /// Adds a host, as "4*node1" or "node1".
+  void add_host(std::optional<std::string_view> host) {
+    if (!host) return;
+    const std::size_t star = host->find('*');
+    ++job_.nodes;
+    job_.cpus += star == std::string_view::npos
+                     ? 1
+                     : lines_.number<std::uint32_t>(host->substr(0, star), "number of slots");
+  }
+
+  /// Reads the time limit, in minutes or as HOURS:MINUTES, from an option of the job script.
+  void read_options(std::string_view line) {
+    const auto option = text_after(line, " -W ");
+    if (!option) return;
+    const std::string_view text = without_blanks(*option);
+    const std::string_view limit = text.substr(0, text.find_first_of(" \t/#"));
+    constexpr std::int64_t max = 1'000'000;
+    if (const auto minutes = parse_number<std::int64_t>(limit);
+        minutes && *minutes > 0 && *minutes < max)
+      job_.limit_s = *minutes * 60;
+    if (const auto time = parse_pair<std::int64_t>(':', limit);
+        time && time->first >= 0 && time->first < max && time->second >= 0 && time->second < max)
+      job_.limit_s = (time->first * 60 + time->second) * 60;
+  }
+
+  /// Reads "4096.00 MB" or "-"; LSF counts in powers of 1024.
+  void read_memory(std::string_view text) {
+    text = without_blanks(text);
+    const std::size_t blank = text.find(' ');
+    const auto value = parse_number<double>(text.substr(0, blank));
+    if (!value || blank == std::string_view::npos || !(*value > 0) || blank + 1 >= text.size())
+      return;
+    job_.memory_bytes =
+        bytes_in(lines_, fmt::format("{}{}", text.substr(0, blank), text[blank + 1]));
+  }
+
+  const ListingLines& lines_;
+  JobRecord job_;
+  std::int64_t end_s_ = 0;
+  bool is_host_list_ = false;
+};
+
+}  // namespace
+
+bool has_lsf_report(std::string_view text) {
+  return text.starts_with(report_begin) ||
+         text.find('\n' + std::string(report_begin)) != std::string_view::npos;
+}
+
+JobListing parse_lsf_reports(const std::string& name, std::string_view text) {
+  JobListing listing;
+  ListingLines lines(name, text);
+  std::optional<LsfReport> report;
+  for (std::string_view line; lines.next(line);) {
+    if (line.starts_with(report_begin)) {
+      if (report) listing.jobs.push_back(report->finish());
+      report.emplace(lines);
+    } else if (report) {
+      report->read(line);
+      if (line.starts_with("The output (if any) ")) {
+        listing.jobs.push_back(report->finish());
+        report.reset();
+      }
+    }
+  }
+  if (report) listing.jobs.push_back(report->finish());
   return listing;
 }
 

@@ -58,4 +58,11 @@ inline constexpr const char* bjobs_fields =
     "jobid jobindex queue stat submit_time start_time finish_time nreq_slot runtimelimit "
     "delimiter='|'";
 
+/// Returns true if a text contains a report that LSF has written at the end of a job's output.
+[[nodiscard]] bool has_lsf_report(std::string_view text);
+/// Reads the reports of LSF in the outputs of jobs, one output or several in a row; all else in the
+/// text is skipped. Such files outlive what bjobs lists. Throws RunError, which names the line, if
+/// a report is incomplete.
+[[nodiscard]] JobListing parse_lsf_reports(const std::string& name, std::string_view text);
+
 }  // namespace wallheat

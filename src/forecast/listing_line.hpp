@@ -32,6 +32,9 @@ class ListingLines {
     return true;
   }
 
+  /// Returns the number of the current line, from 1; 0 before the first.
+  [[nodiscard]] std::size_t number() const { return number_; }
+
   /// Says what is wrong with the line at hand, and what to do.
   [[noreturn]] void throw_at_line(const std::string& what) const {
     throw RunError(fmt::format("{}, line {}: {}", name_, number_, escape_control_chars(what)));

@@ -226,7 +226,8 @@ std::array<std::string, SizeClasses::count> SizeClasses::names() const {
           fmt::format("> {:g} {}", third, unit)};
 }
 
-JobWaits extract_waits(const JobListing& listing, const std::string& qos) {
+JobWaits extract_waits(const JobListing& listing, const std::vector<std::string>& names,
+                       const std::string& qos) {
   JobWaits all;
   JobCounts& counts = all.counts;
   std::map<std::string, PartitionWaits> partitions;
@@ -234,6 +235,7 @@ JobWaits extract_waits(const JobListing& listing, const std::string& qos) {
   for (std::size_t i = 0; i < listing.jobs.size(); ++i) {
     const JobRecord& job = listing.jobs[i];
     if (!qos.empty() && job.qos != qos) continue;
+    if (!names.empty() && std::ranges::count(names, job.partition) == 0) continue;
     ++counts.records;
     const bool started = job.start_s != 0;
     const std::int64_t wait_s = (started ? job.start_s : job.last_seen_s) - job.eligible_s;

@@ -98,7 +98,9 @@ struct JobWaits {
 /// A wait is the time from a job's eligibility to its start: time in which it was held, or depended
 /// on others, does not count. If that is unknown there is no wait. Each stay of a requeued job
 /// counts. Of an array's tasks that start no more than a minute after each other the first counts.
-/// `qos`: only jobs with that quality of service; empty: all.
-[[nodiscard]] JobWaits extract_waits(const JobListing& listing, const std::string& qos = {});
+/// Only jobs of these partitions and of this quality of service count; empty: of all.
+[[nodiscard]] JobWaits extract_waits(const JobListing& listing,
+                                     const std::vector<std::string>& partitions = {},
+                                     const std::string& qos = {});
 
 }  // namespace wallheat

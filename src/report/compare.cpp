@@ -204,8 +204,8 @@ Thresholds ResultSet::thresholds() const {
 }
 
 ResultSet read_reference_csv(const std::string& file) {
-  const ResultCsv csv = read_result_csv(file);
-  ResultSet answers{file, {}, nullptr, csv.thresholds};
+  const ResultCsv csv = read_result_csv({file});
+  ResultSet answers{file, {}, nullptr, csv.thresholds, csv.notes};
   for (const CsvResult& printed : csv.plans) {
     PlanResult& row = answers.listed.emplace_back();
     row.id = printed.id;

@@ -20,6 +20,7 @@ struct ResultSet {
   std::vector<PlanResult> listed;        ///< of a CSV
   const ResultReader* reader = nullptr;  ///< null for a CSV, which has statistics only
   Thresholds listed_thresholds = {};     ///< of a CSV
+  std::vector<std::string> notes = {};   ///< messages about lines of a CSV
 
   [[nodiscard]] std::size_t count() const { return reader ? reader->count() : listed.size(); }
   /// Throws RunError as recorded_thresholds.

@@ -355,8 +355,8 @@ std::string verdict_on_plan(const PlanMatch& named, const CandidateSummary& cand
 
 }  // namespace
 
-Report identify_iterates(const std::string& file, const PlanSource& source) {
-  const ResultCsv csv = read_result_csv(file);
+Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
+  const std::string& file = csv.name;
   if (csv.thresholds != Thresholds())
     throw RunError(fmt::format(
         "{} counts cells above {} °C and below {} °C, but the programs that are known here above "
@@ -387,6 +387,7 @@ Report identify_iterates(const std::string& file, const PlanSource& source) {
     else
       row.resize(table.columns.size());
   }
+  for (const std::string& id : csv.unavailable) answered.add(id);
   std::size_t missing = 0;
   for (const std::string_view id : source.ids().ids) {
     if (answered.find(id)) continue;
@@ -400,6 +401,9 @@ Report identify_iterates(const std::string& file, const PlanSource& source) {
   report.add_json_fact("plans", all.size());
   report.add_json_fact("none", none);
   report.add_json_fact("missing", missing);
+  for (const std::string& note : csv.notes) report.add_note(note);
+  report.add_json_fact("unavailable", csv.unavailable.size());
+  report.add_json_fact("skipped_lines", csv.skipped_lines);
   report.add(std::move(table));
   Table how{"ways", "how many plans fit", {{"answer", "what"}, {"plans", "plans"}}};
   how.max_text_rows = few_plans;

@@ -31,24 +31,21 @@ QueueWaits queue_waits_of(const std::vector<Wait>& waits) {
   return found;
 }
 
-/// The partitions asked for.
-std::vector<const PartitionWaits*> chosen(const std::vector<PartitionWaits>& all,
-                                          const std::vector<std::string>& names) {
-  std::vector<const PartitionWaits*> partitions;
-  if (names.empty())
-    for (const PartitionWaits& partition : all) partitions.push_back(&partition);
+/// Sorts partitions as in a list of names; an empty list leaves their order. Throws RunError if the
+/// partitions lack one of the names.
+void sort_by_names(const std::vector<std::string>& names, const JobListing& listing,
+                   const std::string& qos, std::vector<PartitionWaits>& partitions) {
   for (const std::string& name : names) {
-    const auto found = std::ranges::find(all, name, &PartitionWaits::name);
-    if (found == all.end()) {
-      std::vector<std::string> known;
-      known.reserve(all.size());
-      for (const PartitionWaits& partition : all) known.push_back(partition.name);
-      throw RunError(fmt::format("no job in the listing was in the partition '{}'; there are {}{}",
-                                 name, fmt::join(known, ", "), did_you_mean(name, known)));
-    }
-    partitions.push_back(&*found);
+    if (std::ranges::count(partitions, name, &PartitionWaits::name) > 0) continue;
+    std::vector<std::string> known;
+    for (const PartitionWaits& partition : extract_waits(listing, {}, qos).partitions)
+      known.push_back(partition.name);
+    throw RunError(fmt::format("no job in the listing was in the partition '{}'; there are {}{}",
+                               name, fmt::join(known, ", "), did_you_mean(name, known)));
   }
-  return partitions;
+  std::ranges::stable_sort(partitions, {}, [&](const PartitionWaits& partition) {
+    return std::ranges::find(names, partition.name) - names.begin();
+  });
 }
 
 std::string minute_text(std::int64_t seconds) { return format_utc(seconds, "%Y-%m-%dT%H:%MZ"); }
@@ -95,15 +92,16 @@ QueueForecast queue_forecast(const JobListing& listing, const SizeClasses& class
                              const std::vector<std::string>& partitions, const std::string& qos) {
   QueueForecast report;
   report.classes = classes;
-  const JobWaits waits = extract_waits(listing, qos);
+  JobWaits waits = extract_waits(listing, partitions, qos);
+  sort_by_names(partitions, listing, qos, waits.partitions);
   report.counts = waits.counts;
-  for (const PartitionWaits* partition : chosen(waits.partitions, partitions)) {
+  for (const PartitionWaits& partition : waits.partitions) {
     std::array<std::vector<Wait>, SizeClasses::count> of_size;
-    for (const Wait& wait : partition->waits)
+    for (const Wait& wait : partition.waits)
       if (const auto size = classes.of(listing.jobs[wait.job])) of_size.at(*size).push_back(wait);
     PartitionForecast& queue = report.queues.emplace_back();
-    queue.partition = partition->name;
-    queue.all = queue_waits_of(partition->waits);
+    queue.partition = partition.name;
+    queue.all = queue_waits_of(partition.waits);
     for (const auto& of_class : of_size) queue.of_size.push_back(queue_waits_of(of_class));
   }
   return report;

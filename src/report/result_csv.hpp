@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -33,7 +34,7 @@ inline constexpr std::array<PrintedColumn, 4> printed_columns{
 inline constexpr std::string_view reference_csv_magic =
     "building_id, mean_temp, std_temp, pct_above_";
 
-/// What a CSV says of a plan.
+/// The numbers that a program has printed for a plan.
 struct CsvResult {
   struct Number {
     double value = 0;
@@ -42,25 +43,51 @@ struct CsvResult {
   std::string id;
   std::array<std::optional<Number>, printed_columns.size()> numbers = {};
 };
-/// Content of a CSV.
+/// The results in the output of a program.
 struct ResultCsv {
-  Thresholds thresholds;  ///< from the headers; the reference's if they do not contain them
-  std::vector<CsvResult> plans;
+  std::string name;               ///< the file, or several files
+  Thresholds thresholds;          ///< from the headers; the reference's if they do not contain them
+  std::vector<CsvResult> plans;   ///< each plan once
+  std::size_t skipped_lines = 0;  ///< lines that are not results, such as messages of a log
+  std::vector<std::string> unavailable;  ///< IDs that remove_unavailable_plans() has removed
+  std::vector<std::string> notes;        ///< messages about skipped lines and unavailable plans
 };
 
-/// True if a file begins as the reference program's CSV does, or as pandas writes the same columns.
+/// Returns true if a file begins like the reference program's CSV, or like the same columns from
+/// pandas.
 [[nodiscard]] bool is_reference_csv(const std::filesystem::path& file);
-/// Reads a CSV with the column building_id, or id, and some of the printed ones, in any order. The
-/// header of a share of cells is pct_above_18, with any threshold, or pct_above. More commas than
-/// in the first line are the id's. Throws RunError, which names file and line: a line with too few
-/// values, what is no number, an id twice.
-[[nodiscard]] ResultCsv read_result_csv(const std::string& file);
+/// Returns true if a file is text, so that it may be the output of a program: a regular file whose
+/// beginning has no zero byte. Returns false if the file cannot be read.
+[[nodiscard]] bool is_text_file(const std::filesystem::path& file);
+
+/// Reads the results that programs have printed into files: CSV files, or outputs of jobs in which
+/// other lines precede or follow the results.
+///
+///   - The cells of a line are separated by commas, semicolons, tabs or blanks. A number may have a
+///     decimal comma if commas do not separate the cells, and if the file has no decimal point.
+///   - A header is a line that names an ID column (building_id, id, plan, ...) and some of the
+///     printed columns (mean_temp, mean, avg temp, std, pct_above_18, pct>18, % below 15, ...), in
+///     any order and among other columns. It applies to the lines below it. The first header also
+///     applies to the lines above it.
+///   - Without a header, each result has five cells: the ID and the four numbers of the reference
+///     program, in its order. Results without a header above them must be possible: by Cantelli's
+///     inequality, mean and standard deviation limit the two shares.
+///   - Surplus commas belong to the ID if neither a blank nor a number would become part of it.
+///   - Lines with # in front, and lines that begin with a word such as "average", are not results.
+///   - A plan may be given more than once with the same numbers.
+///
+/// Throws RunError, which names file and line, if a line resembles a result but is not one (too few
+/// values, a word instead of a number, a share above 100 %), if two lines contradict each other, or
+/// if a file has no result.
+[[nodiscard]] ResultCsv read_result_csv(const std::vector<std::string>& files);
+/// Removes the results of plans whose files the source does not have. Throws RunError if it has
+/// none of the plans.
+void remove_unavailable_plans(ResultCsv& csv, const PlanSource& source);
 
 /// Says what iterates the answers in a CSV are, of the plans of a source, and so what the program
-/// does that printed them. The CSV has the column building_id, or id, and some of the reference's
-/// four, in any order, with any number of digits, counted by the reference's thresholds. Solves
-/// plans on all cores, and tells on stderr how many are done. Throws RunError, which names the
-/// file, and the line that is wrong.
-[[nodiscard]] Report identify_iterates(const std::string& file, const PlanSource& source);
+/// does that printed them. The CSV has some of the reference's four columns, with any number of
+/// digits, counted by the reference's thresholds. Solves plans on all cores, and tells on stderr
+/// how many are done. Throws RunError, which names the file, and the line that is wrong.
+[[nodiscard]] Report identify_iterates(const ResultCsv& csv, const PlanSource& source);
 
 }  // namespace wallheat

@@ -66,7 +66,7 @@ TEST_F(HelpTest, ShowsCommonOptionsFirst) {
 /// Creates the inputs of examples that no other example creates.
 constexpr const char* before_the_examples = R"(
 cp ')" WALLHEAT_CONFIGS R"(/../jobs/examples/flat.png' .
-printf 'building_id,mean_temp\n00001,14.5\n' > mine.csv
+printf 'building_id,mean_temp\n00001,14.5\ntook 3 s\n' | tee job_1.out | sed s/00001/00002/ > job_2.out
 i=0
 for wait in 2 40 500 4000; do for cores in 1 8 64; do
   i=$((i + 1)) at=$((1700000000 + 1000 * i))

@@ -69,6 +69,27 @@ TEST_F(InspectCommandsTest, ComparesResultsWithTimesOrReference) {
               Mentions("6 of 6 plans"));
 }
 
+TEST_F(InspectCommandsTest, ComparesOutputsOfJobsWithPlansAtHand) {
+  solve();
+  shell("wallheat export r.h5 -o r.csv");
+  shell(
+      "(echo loading; sed 's/_18, pct/, pct/' r.csv; echo took 3 s) > one.out; "
+      "tail -n 2 r.csv > two.out; echo 7, 14.5, 7.0, 39.2, 50.5 >> two.out");
+  const Json found = Json::parse(shell("wallheat compare *.out --data plans --json").out);
+  EXPECT_EQ(found.at("skipped_lines"), 2);
+  EXPECT_EQ(found.at("unavailable"), 1) << "plan 7";
+  EXPECT_EQ(found.at("plans"), 6);
+  EXPECT_THAT(lines_of(shell("wallheat compare *.out --data plans").out),
+              AllOf(Contains(Mentions({"6 of 6 plans", "reference"})),
+                    Contains(Mentions({"one.out", "2 lines", "line 1"})),
+                    Contains(Mentions({"6 of the 7 plans", "one.out"}))));
+  EXPECT_THAT(shell("wallheat compare r.h5 one.out --require-equal").out,
+              Mentions({"one.out: 2 lines", "6 plans"}));
+  shell("sed 's/^00006, 1/00006, 2/' r.csv > other.out");
+  expect_error("compare one.out other.out --data plans", 1,
+               {"other.out, line 7", "one.out, line 8", "00006", "mean_temp"});
+}
+
 TEST_F(InspectCommandsTest, MeasuresOrPredictsScaling) {
   solve();
   EXPECT_THAT(shell("wallheat scaling r.h5").out, Mentions({"nodes", "GPUs", "workers", "100.0"}));

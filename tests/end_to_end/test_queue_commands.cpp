@@ -1,4 +1,6 @@
 // The commands queue, advise and offload, which forecast.
+#include <fmt/format.h>
+
 #include <regex>
 
 #include "support/shell_test.hpp"
@@ -88,6 +90,39 @@ TEST_F(QueueCommandsTest, BoundsWaitsFromOwnJobs) {
   EXPECT_THAT(bytes("q.svg"), Mentions("medium"));
   for (const Json& row : Json::parse(shell(queue + "--json").out)["queues"])
     EXPECT_EQ(row["bound_95_s"].is_null(), row["partition"] == "int") << row << ": too few jobs";
+}
+
+TEST_F(QueueCommandsTest, CountsOnlyJobsOfChosenPartitions) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += job("medium", 8, 1 + i * 617 % 100);
+  for (int i = 0; i < 4; ++i) text += job("int", 1, 3);
+  write("a.txt", text);
+  for (const auto& [option, started] :
+       {std::pair("", 104), {" -p int", 4}, {" -p int,medium", 104}})
+    EXPECT_EQ(Json::parse(shell(std::string("wallheat queue --sacct a.txt --json") + option).out)
+                  .at("started"),
+              started)
+        << option;
+}
+
+TEST_F(QueueCommandsTest, ReadsReportsInOutputsOfLsfJobs) {
+  const std::string user = "in cluster <example> at Mon Mar  3 ";
+  for (int i = 0; i < 5; ++i)
+    write(
+        fmt::format("job_{}.out", i),
+        fmt::format("building_id, mean_temp\n1, 14.5\n\nSender: LSF System <lsfadmin@node1>\n"
+                    "Subject: Job {0}: <walls> in cluster <example> Done\n\n"
+                    "Job <walls> was submitted from host <login> {1}10:00:00 2025\n"
+                    "Job was executed on host(s) <4*node1>, in queue <short>, {1}10:0{0}:00 2025\n"
+                    "Started at Mon Mar  3 10:0{0}:00 2025\n"
+                    "Terminated at Mon Mar  3 10:20:00 2025\n",
+                    i + 1, user));
+  const Json found =
+      Json::parse(shell("cat job_*.out | wallheat queue --lsf - --lsf job_0.out --json").out);
+  EXPECT_EQ(found.at("started"), 5);
+  EXPECT_EQ(found.at("own_jobs"), true);
+  EXPECT_EQ(found.at("queues").at(0).at("partition"), "short");
+  EXPECT_EQ(found.at("queues").at(0).at("mean_s"), 180);
 }
 
 TEST_F(QueueCommandsTest, RejectsInvalidListings) {

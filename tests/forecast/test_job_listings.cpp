@@ -139,6 +139,81 @@ TEST(ParseBjobs, NamesInvalidLine) {
               Mentions({"short.txt", "line 1", "column JOBINDEX"}));
 }
 
+/// Returns a report of LSF as it ends the output of a job.
+std::string lsf_report(const std::string& subject, const std::string& hosts,
+                       const std::string& started) {
+  return "Sender: LSF System <lsfadmin@node1>\nSubject: Job " + subject +
+         "\n\nJob <walls> was submitted from host <login> by user <someone> in cluster <example> "
+         "at "
+         "Mon Sep 25 21:15:00 2023\n" +
+         hosts +
+         "</home/someone> was used as the home directory.\n"
+         "</home/someone/walls> was used as the working directory.\n" +
+         started +
+         "Terminated at Mon Sep 25 21:25:00 2023\n"
+         "Results reported at Mon Sep 25 21:25:00 2023\n\n"
+         "Your job looked like:\n\n"
+         "------------------------------------------------------------\n"
+         "# LSBATCH: User input\n#!/bin/bash\n#BSUB -W 1:30\n#BSUB -R \"rusage[mem=1GB]\"\n"
+         "python simulate.py 10\n\n"
+         "------------------------------------------------------------\n\n"
+         "Successfully completed.\n\nResource usage summary:\n\n"
+         "    CPU time :                                   60.00 sec.\n"
+         "    Max Memory :                                 100 MB\n"
+         "    Total Requested Memory :                     8192.00 MB\n"
+         "    Run time :                                   300 sec.\n\n"
+         "The output (if any) is above this job summary.\n\n";
+}
+
+TEST(ParseLsfReports, ReadsWaitsFromOutputsOfJobs) {
+  const std::string hosts =
+      "Job was executed on host(s) <4*node1>, in queue <short>, as user <someone> in cluster "
+      "<example> at Mon Sep 25 21:20:00 2023\n                            <4*node2>\n";
+  const std::string started = "Started at Mon Sep 25 21:20:00 2023\n";
+  const std::string text =
+      "building_id, mean_temp\nStarted at noon\n1, 2\n\n"
+      "------------------------------------------------------------\n" +
+      lsf_report("4711: <walls> in cluster <example> Done", hosts, started) +
+      "the output of the next job\n" +
+      lsf_report("4712[3]: <walls[1-4]> in cluster <example> Exited",
+                 "Job was executed on host(s) <node1>, in queue <short>, as user <someone> in "
+                 "cluster <example> at Mon Sep 25 21:16:40 2023\n",
+                 "Started at Mon Sep 25 21:16:40 2023\n") +
+      lsf_report("4713: <walls> in cluster <example> Exited", "", "");
+  EXPECT_TRUE(has_lsf_report(text));
+  EXPECT_FALSE(has_lsf_report(bjobs_header));
+  const JobListing listing = parse_lsf_reports("jobs.out", text);
+  ASSERT_THAT(listing.jobs, SizeIs(3));
+  const JobRecord& job = listing.jobs[0];
+  EXPECT_EQ(job.job, 4711U);
+  EXPECT_EQ(job.partition, "short");
+  EXPECT_EQ(job.start_s - job.submit_s, 300);
+  EXPECT_EQ(job.cpus, 8U);
+  EXPECT_EQ(job.nodes, 2U);
+  EXPECT_EQ(job.limit_s, 5400);
+  EXPECT_EQ(job.memory_bytes, 8192.0 * 1024 * 1024);
+  EXPECT_EQ(listing.jobs[1].task, 3U);
+  EXPECT_EQ(listing.jobs[1].array, 4712U);
+  EXPECT_EQ(listing.jobs[1].cpus, 1U);
+  EXPECT_EQ(listing.jobs[2].start_s, 0) << "it was killed while it waited";
+  EXPECT_THAT(waits_in(listing), ElementsAre(300, 100));
+  EXPECT_EQ(extract_waits(listing).counts.waiting, 1U);
+}
+
+TEST(ParseLsfReports, NamesLineOfIncompleteReport) {
+  const std::string begin =
+      "1, 2\nSender: LSF System <lsfadmin@node1>\nSubject: Job 4711: <walls> Done\n";
+  const std::string submitted = "Job <walls> was submitted from host <login> at ";
+  for (const auto& [text, facts] :
+       {std::pair(begin, Facts{"line 3", "was submitted from"}),
+        {begin + submitted + "Mon Sep 25 21:15:00 2023\n", {"line 4", "Started at"}},
+        {begin + submitted + "noon\n", {"line 4", "'noon'"}},
+        {"Sender: LSF System <a>\nSubject: Job x: <walls> Done\n", {"line 2", "job ID", "'x'"}}})
+    EXPECT_THAT(error_message_of<RunError>(
+                    [&, &text = text] { (void)parse_lsf_reports("jobs.out", text); }),
+                AllOf(Mentions("jobs.out"), Mentions(facts)));
+}
+
 TEST(JobListing, CountsEachWaitOnceWhenListingsOverlap) {
   const std::string first = "1|1|p|q|COMPLETED|1000|1000|1100|2000|60|1|1|1G|cpu=1,mem=1G\n";
   const std::string waiting = "2|2|r|q|PENDING|1500|1500|Unknown|Unknown|60|0|0|1G|cpu=1\n";

@@ -9,7 +9,7 @@
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
-targets=(config recording formula listing npy zip message results)
+targets=(config recording formula listing printed npy zip message results)
 
 if [[ ! ${1:-} =~ ^[1-9][0-9]*$ ]]; then
   echo "usage: tests/fuzz/run.sh SECONDS [TARGET ...], targets: ${targets[*]}" >&2

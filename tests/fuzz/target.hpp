@@ -28,12 +28,12 @@ struct Target {
   void (*read)(std::string_view input);
 };
 
-extern const Target config, recording, formula, listing, npy, zip, message, results;
+extern const Target config, recording, formula, listing, printed, npy, zip, message, results;
 
 /// Throws std::out_of_range if there is no such target.
 inline const Target& target_of(std::string_view name) {
   for (const Target* target :
-       {&config, &recording, &formula, &listing, &npy, &zip, &message, &results})
+       {&config, &recording, &formula, &listing, &printed, &npy, &zip, &message, &results})
     if (target->name == name) return *target;
   throw std::out_of_range("no such target");
 }

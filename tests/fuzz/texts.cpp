@@ -1,6 +1,7 @@
 // Text input of users and other programs.
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <sstream>
 
@@ -8,6 +9,7 @@
 #include "forecast/campaign_choices.hpp"
 #include "forecast/wait_forecast.hpp"
 #include "report/recording.hpp"
+#include "report/result_csv.hpp"
 #include "report/row_table.hpp"
 #include "run/run_options.hpp"
 #include "support/results.hpp"
@@ -107,6 +109,10 @@ Seeds listing_seeds() {
       "JOBID|JOBINDEX|QUEUE|STAT|SUBMIT_TIME|START_TIME|FINISH_TIME|NREQ_SLOT|RUNTIMELIMIT\n"
       "101[3]|3|n|DONE|Sep 25 21:15:00 2023|Mon Sep 25 21:16 2023|-|4|60.0/a\n",
       "medium|up|20|32+|gpu:a100:4(S:0-1),gpu|2-12:30:00|1-infinite\n",
+      "Sender: LSF System <l@n>\nSubject: Job 7[2]: <w> in cluster <c> Done\nJob <w> was submitted "
+      "from host <l> at Mon Mar  3 10:00:00 2025\nJob was executed on host(s) <4*n>, in queue <q>, "
+      "as user <u>\n  <4*m>\nStarted at Mon Mar  3 10:05:00 2025\n#BSUB -W 1:30\nTotal Requested "
+      "Memory : 4096.00 MB\n",
       "m|up|2|3|gpu(|9223372036854775807-9:9:9|infinite|9223372036854775807\n",
       "9|9|p|q|COMPLETED|9223372036854775807|1|9223372036854775807|1|9223372036854775807|1|1|"
       "9999999999P|\n"};
@@ -117,7 +123,9 @@ void read_listing(std::string_view text) {
   accepts<RunError>([&] { (void)parse_sinfo("sinfo", text); });
   accepts<RunError>([&] {
     const bool is_bjobs = text.starts_with("JOBID");
-    const JobListing found = is_bjobs ? parse_bjobs("bjobs", text) : parse_sacct("sacct", text);
+    const JobListing found = has_lsf_report(text) ? parse_lsf_reports("jobs.out", text)
+                             : is_bjobs           ? parse_bjobs("bjobs", text)
+                                                  : parse_sacct("sacct", text);
     const JobWaits waits = extract_waits(found);
     require(waits.counts.records == found.jobs.size(), "a record was lost");
     for (const PartitionWaits& partition : waits.partitions) {
@@ -128,11 +136,39 @@ void read_listing(std::string_view text) {
   });
 }
 
+Seeds printed_seeds() {
+  return {
+      "loading\nbuilding_id, mean_temp, std_temp, pct_above_18, pct_below_15\n7, 14.5, 7.0, 39.2, "
+      "50.5\nb,c, nan, nan, nan, nan\n7, 14.5, 7.0, 39.2, 50.5\nAverage, 1, 2, 3, 4\n",
+      "7;14,5;7,0;39,2;50,5\r\n8;1,45e+01;7;39,2%;50\r\n",
+      "\xef\xbb\xbf# id\tmean\tpct>18.5\n7\t14.5\t39.2\t\n",
+      "   id  mean_temp  std  % above 18  pctBelow15\n0   7  14.5  7.0  39.2  50.5\n"};
+}
+
+/// Printed results of other programs.
+void read_printed(std::string_view text) {
+  const std::string file = directory() / "printed.csv";
+  std::ofstream(file, std::ios::binary).write(text.data(), std::ssize(text));
+  accepts<RunError>([&] {
+    const ResultCsv csv = read_result_csv({file});
+    require(!csv.plans.empty(), "no result");
+    for (const CsvResult& result : csv.plans) {
+      require(!result.id.empty(), "a result without an ID");
+      const auto& [mean, deviation, above, below] = result.numbers;
+      require(!deviation || !(deviation->value < 0), "a negative deviation");
+      for (const auto& share : {above, below})
+        require(!share || !(share->value < 0 || share->value > 100 + share->rounding_error),
+                "a share out of its range");
+    }
+  });
+}
+
 }  // namespace
 
 const Target config{"config", 5'000, config_seeds, read_config};
 const Target recording{"recording", 20'000, recording_seeds, read_recording_file};
 const Target formula{"formula", 20'000, formula_seeds, read_formula};
 const Target listing{"listing", 20'000, listing_seeds, read_listing};
+const Target printed{"printed", 10'000, printed_seeds, read_printed};
 
 }  // namespace wallheat::fuzz

@@ -82,6 +82,29 @@ def wrongly_accepted(script, options, root, environment):
         yield f"a directory in use ended with {status}: {messages}"
 
 
+def wrong_lists(script, root, environment):
+    """Yields a message if a study of ten plans does not take the first of their list, or names a file twice in a command."""
+    (root / "ten").mkdir()
+    for plan in range(1, 11):
+        for array in "domain", "interior":
+            (root / "ten" / f"{plan}_{array}.npy").touch()
+    for listed, first in (None, "1"), ("# the last ones\n\n9 \r\n10\n9\n", "9"):
+        if listed:
+            (root / "ten/building_ids.txt").write_text(listed)
+        listing = subprocess.run([script, "--data", "ten", "--out", "ten-study", "--list"], cwd=root, env=environment, text=True,
+                                 stdout=subprocess.PIPE, check=True).stdout
+        if f"--reference {first} " not in listing:
+            yield f"with the list {listed!r}, {first} is not the first plan:\n{listing}"
+        for command in listing.splitlines():
+            files = re.findall(r"\s([\w-]+\.h5)", command)[1 if "--out" in command else 0:]
+            if len(files) != len(set(files)):
+                yield f"a file is given twice: {command}"
+    (root / "empty").mkdir()
+    status, messages = run_until_killed([script, "--data", "empty", "--out", "none", "--list"], root, environment)
+    if status != 1 or "empty has no floor plans" not in messages or len(messages.splitlines()) != 1:
+        yield f"a folder without plans ended with {status}: {messages}"
+
+
 def missing_places(table, root):
     """Yields a message for each row of documents.csv that names a missing script or file, or nothing at all."""
     with open(table, newline="", encoding="utf-8") as file:
@@ -117,6 +140,7 @@ def main():
         environment = dict(os.environ, PYTHON="/usr/bin/python3", CDPATH=str(root / "elsewhere"))
         subprocess.run([root / "bin/wallheat", "generate", "--out", root / "plans", "--count", "6", "--size", "64"],
                        check=True, stdout=subprocess.DEVNULL)
+        (root / "plans/building_ids.txt").unlink()
         (root / "jobs.txt").write_text("\n".join(jobs_listing()) + "\n")
         (root / "nodes.txt").write_text("medium|up|9|40|(null)|2-00:00:00|192000\ngpu|up|2|24|gpu:4|1-00:00:00|384000\n")
         for name, (options, tasks) in STUDIES.items():
@@ -138,6 +162,10 @@ def main():
                 problems.append(f"{name}: a second call made existing files again: {remade}")
             if name == "study":
                 problems += wrongly_accepted(script, options, root, environment)
+                problems += wrong_lists(script, root, environment)
+                lines = (root / name / "profile-functions.txt").read_text().splitlines()
+                if len(lines) > 40 or not any("reference.py" in line for line in lines):
+                    problems.append(f"the profile by function has {len(lines)} lines, or not the program")
         problems += missing_places(ROOT / "jobs/examples/documents.csv", root)
     print("\n".join(problems) or "every task of every study has its tables and pictures")
     return 1 if problems else 0
