@@ -275,8 +275,9 @@ submit_job() {
   grep -vE "$line" <<< "$output" >&2 || true  # sites print messages of their own
   if [ $status != 0 ]; then
     [[ ! $output =~ (Assoc|QOS)(Max|Grp)[A-Za-z]*Submit[A-Za-z]* && ! $output =~ [Pp]ending\ job[a-z\ ]*(limit|threshold) ]] ||
-      echo "submit.sh: the limit of submitted jobs is reached: ${BASH_REMATCH[0]}$(describe_submit_limits); submit an array of" \
-        "fewer jobs with --take-over, so that each of them continues with the shards that are left, or wait until jobs have ended" >&2
+      echo "submit.sh: the limit of submitted jobs is reached: ${BASH_REMATCH[0]}$(describe_submit_limits); wait until jobs have" \
+        "ended, or submit an array of fewer jobs with --take-over, so that each of them continues with the shards that are left;" \
+        "an array counts as its jobs and one more, which merges" >&2
     return 1
   fi
   job_id=$(grep -E "$line" <<< "$output" | sed -E "$id" | sort -u) || true
@@ -285,6 +286,13 @@ submit_job() {
   echo "submit.sh: the output of $1 must contain one job ID$job_id; a job may have been submitted, so check the queue before you" \
     "submit it again; the output was: $output" >&2
   return 1
+}
+# die_without_merge OPTION...: reports that the job that merges is missing, and the command that does the same.
+die_without_merge() {
+  local first_shard_file
+  first_shard_file=$(query_run "$@" --shard "1/$array" --print-out) || first_shard_file=$result_file.part-1-of-$array
+  die "$scheduler has not accepted the job that merges; when job $array_id has ended, use wallheat merge --out" \
+    "$(quote_command "$result_file" "${first_shard_file%.part-*}").part-*-of-$array${first_shard_file##*"-of-$array"}"
 }
 submit_job "${submit[@]}" "${job_command[@]}" || die "$scheduler has not accepted the job"
 if [ -z "$dry_run" ]; then
@@ -297,7 +305,7 @@ if [ -n "$array" ]; then
   array_id=$job_id
   if [ "$scheduler" = slurm ]; then dependency=(--dependency="afterany:$array_id"); else dependency=(-w "ended($array_id)"); fi
   submit_job "${submit_merge[@]}" "${dependency[@]}" "${merge_command[@]}" ||
-    die "$scheduler has not accepted the job that merges; when job $array_id has ended, use 'wallheat merge'"
+    die_without_merge "$@"
   [ -n "$dry_run" ] || echo "submitted: job $job_id, which merges the shard files when job $array_id has ended"
 fi
 [ -z "$dry_run" ] || cat "$script" "$root/jobs/job.sh"

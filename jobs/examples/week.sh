@@ -4,6 +4,7 @@
 # So call it as often as you like, by hand or from cron, always with the same words:
 #   jobs/examples/week.sh DATA OUT [OPTIONS OF submit.sh]
 #   0 * * * *  cd /scratch/me && wallheat/jobs/examples/week.sh plans results.h5 >> week.log 2>&1     # crontab
+# The name of the job is that of OUT with a checksum of its full path, so each campaign finds its own job.
 # Exit status: 0 all plans are solved; 3 all but those that failed; 75 work is left; others as of submit.sh.
 set -euo pipefail
 jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)

@@ -173,7 +173,7 @@ wrong_usage "--scheduler|slurm|lsf" --scheduler pbs "${plans[@]}"
 wrong_usage "--array|--shard" "${plans[@]}" --shard 1/4
 wrong_usage "overwrite" "${plans[@]}" --overwrite
 # The scheduler would replace these in the name of the log.
-for name in a/b 'a%j' 'a\b' 'a[1]' -a $'a\nb'; do wrong_usage "--name" --name "$name" "${plans[@]}"; done
+for name in a/b 'a%j' 'a\b' 'a[1]' -a $'a\tb'; do wrong_usage "--name" --name "$name" "${plans[@]}"; done
 dry slurm --name "floor plans-1.2_ü"
 check "other names are accepted" same 0 $?
 for line in "cores_per_node=0 --cores|cores_per_node|'0'" "time_limit=0m --time|time_limit|'0m'" "merge_time_limit=1x merge_time_limit|'1x'" \
@@ -266,7 +266,7 @@ array=(--cores 2 --array 2 -- --data plans --out banner.h5)
 finds_id() {
   answers "$1" 0 "$2"
   submitted 0 submit.sh 2 --scheduler "$1" "${array[@]}"
-  check "the merge job depends on the job of the line with the ID: $2" grep -qE -- 'afterany:4711 |ended\(4711\)' submitted
+  check "the merge job depends on the job of the line with the ID: ${2//$'\n'/ | }" grep -qE -- 'afterany:4711 |ended\(4711\)' submitted
 }
 finds_id slurm '4711;cluster3'
 finds_id slurm $'  Welcome to Example3, 2 logins\n4711\n3 jobs are pending\n'
@@ -285,6 +285,15 @@ case "$*" in *assoc*) printf 'heat|\nstudents|30\n' ;; *qos*) printf 'normal|4\n
 END
 chmod +x bin/sacctmgr
 submitted 1 "submit.sh|QOSMaxSubmitJobPerUserLimit|students: 30|normal: 4|--take-over" 1 "${array[@]}"
+# The array is accepted, and the job that merges is not.
+mkdir limited
+cat > bin/sbatch <<'END'
+#!/bin/bash
+case "$*" in *merge=*) echo "sbatch: error: AssocMaxSubmitJobLimit" >&2; exit 1 ;; esac
+echo "$*" >> submitted; echo 7
+END
+submitted 1 "submit.sh|AssocMaxSubmitJobLimit|job 7|wallheat merge --out $PWD/limited/r.h5 $PWD/limited/r.part-*-of-2.h5" 1 \
+  --cores 2 --array 2 -- --data plans --out limited/r.h5
 answers slurm 1 "sbatch: error: Batch job submission failed: Invalid account"
 submitted 1 "Invalid account|submit.sh|slurm" 1 "${array[@]}"
 check "the message mentions no limit" not grep -q limit "$messages"
