@@ -22,7 +22,7 @@ lsf_gpu_option=(-gpu 'num={}')            # e.g. (-q gpu -gpu 'num={}:mode=exclu
 slurm_memory_option=('--mem={}G')
 lsf_memory_option=(-R 'rusage[mem={MB}MB]')
 # slot: LSF multiplies rusage[mem] by the slots (cores) of a host, so submit divides --memory by them; host: it does not.
-# This depends on RESOURCE_RESERVE_PER_TASK in LSF's configuration; slot is what most sites have.
+# This depends on RESOURCE_RESERVE_PER_TASK, which 'bparams -a' prints; most sites have slot.
 lsf_memory_per=slot
 
 # The job that merges the shard files of an array (--array). It has one core and no GPU.

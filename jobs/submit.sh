@@ -268,11 +268,14 @@ describe_submit_limits() {
 # submit_job COMMAND...: runs a submission command, and sets job_id to the ID of the job. Returns 1, after a message, if that
 # fails or prints no ID. In a dry run prints the command, and sets job_id to JOB.
 submit_job() {
-  local output status=0 line='^([0-9]+(;[^;[:blank:]]+)?|(sbatch: )?Submitted batch job [0-9]+.*)[[:space:]]*$' id='s/^[^0-9]*([0-9]+).*/\1/'
+  local output status=0 text line='^([0-9]+(;[^;[:blank:]]+)?|(sbatch: )?Submitted batch job [0-9]+.*)[[:space:]]*$' id='s/^[^0-9]*([0-9]+).*/\1/'
   if [ -n "$dry_run" ]; then quote_command "$@"; job_id=JOB; return; fi
   [ "$scheduler" = slurm ] || line='Job <[0-9]+> is submitted' id='s/.*Job <([0-9]+)> is.*/\1/'
-  output=$("$@" 2>&1) || status=$?
-  grep -vE "$line" <<< "$output" >&2 || true  # sites print messages of their own
+  # Messages of the scheduler and of the site are shown at once: bsub waits if too many jobs are pending, and reports it.
+  output=$("$@" 2>&1 | while IFS= read -r text || [ -n "$text" ]; do
+    [[ $text =~ $line ]] || printf '%s\n' "$text" >&2
+    printf '%s\n' "$text"
+  done) || status=$?
   if [ $status != 0 ]; then
     [[ ! $output =~ (Assoc|QOS)(Max|Grp)[A-Za-z]*Submit[A-Za-z]* && ! $output =~ [Pp]ending\ job[a-z\ ]*(limit|threshold) ]] ||
       echo "submit.sh: the limit of submitted jobs is reached: ${BASH_REMATCH[0]}$(describe_submit_limits); wait until jobs have" \

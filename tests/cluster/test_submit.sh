@@ -285,6 +285,20 @@ case "$*" in *assoc*) printf 'heat|\nstudents|30\n' ;; *qos*) printf 'normal|4\n
 END
 chmod +x bin/sacctmgr
 submitted 1 "submit.sh|QOSMaxSubmitJobPerUserLimit|students: 30|normal: 4|--take-over" 1 "${array[@]}"
+answers lsf 255 "User <me>: Pending job threshold reached. Job not submitted."
+submitted 1 "submit.sh|Pending job threshold|--take-over" 1 --scheduler lsf "${array[@]}"
+# A message is shown while bsub waits.
+cat > bin/bsub <<'END'
+#!/bin/bash
+echo "Pending job threshold reached. Retrying in 60 seconds..." >&2
+until [ -e shown ]; do sleep 0.1; done
+echo "Job <4711> is submitted to default queue <normal>."
+END
+submit --site own.sh --scheduler lsf --cores 2 -- --data plans --out r.h5 &
+wait_until 300 "a message is shown while bsub waits" grep -qs Retrying "$messages"
+touch shown
+wait $!
+check "a submission that had to wait succeeds" same 0 $?
 # The array is accepted, and the job that merges is not.
 mkdir limited
 cat > bin/sbatch <<'END'
