@@ -18,11 +18,11 @@
 #   --running K       at most K of them at a time (default: all)
 #   --take-over       a job that is done continues with shards that no other job
 #                     solves; failed plans are not retried
-#   --time TIME       time limit of a job: 4h, 90m, 1h30m, 2d, 1:30:00, 90:00 for 90
-#                     minutes, or 1-12:00:00 for a day and 12 hours (default:
-#                     time_limit of the site files)
-#   --partition NAME  partition or LSF queue (default: that of the site files, or of
-#                     the scheduler)
+#   --time TIME       time limit of a job: 4h, 90m, 1h30m, 2d, 1:30:00, 90:00 for
+#                     90 minutes, or 1-12:00:00 for a day and 12 hours
+#                     (default: time_limit of the site files)
+#   --partition NAME  partition or LSF queue (default: that of the site files, or
+#                     of the scheduler)
 #   --name NAME       name of the job and of its log (default: wallheat)
 #   --site FILE       properties of your cluster
 #
