@@ -1,24 +1,43 @@
 # shellcheck shell=bash disable=SC2034
-# What 'wallheat submit' has to know of your cluster. Bash syntax. Adapt it, or put what differs into a file of your own and
-# name that with --site FILE.
+# Properties of a cluster for 'wallheat submit', in Bash syntax. This file contains the defaults, and each installation of
+# wallheat replaces it. Write the variables that differ on your cluster into one or more of these files; each takes
+# precedence over those above it:
+#   /etc/wallheat/site.sh        for all users of this machine
+#   the file in $WALLHEAT_SITE   for one user, or from an environment module
+#   --site FILE                  for one submission
+# Jobs read the same files, so each of them needs the same path on the nodes.
 
-# Added to every job: partition or queue, account, whatever else your site insists on.
+# Options of all jobs: partition or queue, account, and others that your site requires. 'submit --partition' replaces a
+# partition or queue that is named here.
 slurm_options=()              # e.g. (--partition=normal --account=abc123)
 lsf_options=()                # e.g. (-q normal -P abc123)
 
-# How your site asks for GPUs on each node; {} stands for their number.
-slurm_gpu_option=('--gpus-per-node={}')
-lsf_gpu_option=(-gpu 'num={}')
+# Options that request GPUs (--gpus N). {}: number of GPUs on each node. A partition or queue that is named here replaces
+# that of slurm_options or lsf_options.
+slurm_gpu_option=('--gpus-per-node={}')   # e.g. (--partition=gpu '--gres=gpu:{}')
+lsf_gpu_option=(-gpu 'num={}')            # e.g. (-q gpu -gpu 'num={}:mode=exclusive_process')
 
-# How it asks for memory on each node (--memory); {} stands for GB.
+# Options that request memory (--memory GB, of each node). {}: whole GB; {MB}: whole MB (1 GB = 1024 MB); both are rounded
+# up. With Slurm they count for a node, with LSF as lsf_memory_per states.
 slurm_memory_option=('--mem={}G')
-lsf_memory_option=(-R 'rusage[mem={}GB]')
+lsf_memory_option=(-R 'rusage[mem={MB}MB]')
+# slot: LSF multiplies rusage[mem] by the slots (cores) of a host, so submit divides --memory by them; host: it does not.
+# This depends on RESOURCE_RESERVE_PER_TASK, which 'bparams -a' prints; most sites have slot.
+lsf_memory_per=slot
 
-# Cores of a node that a job takes. Slurm: empty takes whole nodes, with --exclusive. LSF has to know.
+# The job that merges the shard files of an array (--array). It has one core and no GPU.
+slurm_merge_options=()        # added to slurm_options, e.g. (--partition=short)
+lsf_merge_options=()          # added to lsf_options, e.g. (-q short)
+# Its partition or queue, if the merge options name none: that of the array. If the array has GPUs, that of slurm_options or
+# lsf_options, but not if the array is in the same one; then it is the default of the scheduler.
+merge_time_limit=             # empty: 1h, or the time limit of the array's jobs if that is shorter
+merge_memory=                 # in GB; empty: the default of the scheduler
+
+# Cores that a job uses on each node (--cores). Slurm: empty requests whole nodes, with --exclusive. LSF requires a number.
 cores_per_node=
 
-# The longest run time of a job: 4h, 90m, 1h30m, 2d, 1:30:00, or 90:00 for 90 minutes. A campaign may take longer: a job
-# that its time limit stops is started again, and goes on.
+# Time limit of a job (--time): 4h, 90m, 1h30m, 2d, 1:30:00, 90:00 for 90 minutes, or 1-12:00:00 for a day and 12 hours. A
+# campaign may take longer: a job that its time limit stops is requeued, and resumes.
 time_limit=4h
 
 # Lines that make wallheat's libraries and mpirun available inside a job.
@@ -27,6 +46,6 @@ setup='
 # module load gcc openmpi hdf5 boost hwloc
 '
 
-# The program, as a job calls it: empty takes the one that was built or installed with jobs/submit.sh. In a
-# container, e.g.: wallheat=(apptainer exec --bind /scratch wallheat.sif wallheat)
+# The program, as a job calls it. Empty: the one that was built or installed with jobs/submit.sh. In a container, e.g.:
+# wallheat=(apptainer exec --bind /scratch wallheat.sif wallheat)
 wallheat=()

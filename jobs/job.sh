@@ -1,17 +1,24 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Shared code of slurm.sh and lsf.sh, which source it. Both have the arguments
-#   FOLDER [site=FILE] [workers=W] [array=N [take_over=yes]] [merge=N] -- OPTIONS OF wallheat run
-# FOLDER: the folder of these scripts; site: as submit.sh --site; workers: number on each node; array: this is one of N jobs
-# of a job array; take_over: the job continues with shards that no other job solves; merge: merge N shard files.
-folder=$1 site='' workers=1 array='' take_over='' merge=''
+#   FOLDER [site=FILE]... [workers=W] [array=N [take_over=yes]] [merge=N] -- OPTIONS OF wallheat run
+# FOLDER: the folder of these scripts; site: the site files that submit.sh has read, all of them (without any, those that
+# submit.sh would read on this host); workers: number on each node; array: this is one of N jobs of a job array; take_over:
+# the job continues with shards that no other job solves; merge: merge N shard files.
+folder=$1 site_files=() workers=1 array='' take_over='' merge=''
 shift
-while [ "${1:---}" != -- ]; do declare "$1"; shift; done
+while [ "${1:---}" != -- ]; do
+  case $1 in site=*) site_files+=("${1#site=}") ;; *) declare "$1" ;; esac
+  shift
+done
 shift
-[ -r "${site:=/dev/null}" ] || { echo "$site cannot be read on $HOSTNAME" >&2; exit 1; }
-# shellcheck source-path=SCRIPTDIR source=../configs/site.sh
-. "$folder/../configs/site.sh"
-# shellcheck source-path=SCRIPTDIR source=../configs/site.sh
-. "$site"
+# shellcheck source-path=SCRIPTDIR source=site-files.sh
+. "$folder/site-files.sh"
+[ ${#site_files[@]} -gt 0 ] || find_site_files "$folder/.."
+for site_file in "${site_files[@]}"; do
+  require_site_file "$site_file"
+  # shellcheck source-path=SCRIPTDIR source=../configs/site.sh
+  . "$site_file"
+done
 eval "$setup"
 [ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$folder/find-wallheat.sh")")
 if [ -n "$merge" ]; then

@@ -30,7 +30,15 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do mpirun_options+=("$1"); shift; done
 [ $# -gt 1 ] || { log "nothing to start: options of mpirun come before --, the command after it"; exit 2; }
 shift
 [ "$1" != wallheat ] || command -v wallheat > /dev/null || set -- "$("$here/find-wallheat.sh")" "${@:2}"
-for argument; do [ "$argument" != run ] || break; program+=("$argument"); done
+# The program is everything before the 'run' that follows wallheat: containers have a command 'run' of their own, as in
+# 'apptainer run IMAGE wallheat run'. Without a word that begins with wallheat, it is everything before the first 'run'.
+for ((i = 2; i <= $#; ++i)); do
+  [ "${!i}" = run ] || continue
+  [ ${#program[@]} -gt 0 ] || program=("${@:1:i-1}")
+  case ${*:i-1:1} in wallheat* | */wallheat*) program=("${@:1:i-1}"); break ;; esac
+done
+# Where sbatch has --export=NONE, the srun of mpirun would start Open MPI's daemons on other nodes without PATH.
+[ -z "${SLURM_JOB_ID:-}" ] || export SLURM_EXPORT_ENV=ALL
 result_file=$("$@" --print-out) || { [ $? != 2 ] || exit 2; log "'$1' cannot be started here"; exit 1; }
 case $result_file in /*) ;; *) printf '%s\n' "$result_file"; exit ;; esac  # --help
 case $("$mpirun" --version 2> /dev/null) in

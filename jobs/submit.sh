@@ -1,32 +1,36 @@
 #!/usr/bin/env bash
-# Submits a run to Slurm or LSF, if 'wallheat run --check' finds nothing against
-# it and plans are left to solve.
+# Submits a run to Slurm or LSF, if 'wallheat run --check' finds no problem and
+# plans are left to solve.
 #   wallheat submit [OPTIONS] -- --data PLANS --out FILE [OPTIONS OF wallheat run]
 #   wallheat submit --nodes 4 --dry-run -- --data plans --out results.h5
 #   wallheat submit --array 200 --cores 2 --time 20m -- -d plans -o results.h5
 #
 #   --dry-run         print the command and the script, even if it could not run
-#   --scheduler NAME  slurm or lsf (default: whichever is here)
+#   --scheduler NAME  slurm or lsf (default: the one that is installed)
 #   --nodes N         nodes of each job (default: 1)
-#   --cores N         cores of each node, the others are left to other jobs
-#                     (default: as the site file says, or whole nodes)
+#   --cores N         cores of each node; other jobs may use the others
+#                     (default: cores_per_node of the site files, or whole nodes)
 #   --gpus N          GPUs of each node (default: 0)
 #   --workers N       workers on each node (default: one, or one for each GPU)
-#   --memory GB       memory of each node (default: what the site gives)
-#   --array N         N jobs with a share of the plans each, and one that merges
-#                     their results; submit it again for the parts that are left
+#   --memory GB       memory of each node (default: that of the scheduler)
+#   --array N         N jobs with a shard of the plans each, and one that merges
+#                     their results; submit it again for the shards that are left
 #   --running K       at most K of them at a time (default: all)
-#   --take-over       a job that is done goes on with parts that no job is at;
-#                     plans that failed are not tried again
-#   --time TIME       limit of a job: 4h, 90m, 1h30m, 2d, 1:30:00, or 90:00 for 90
-#                     minutes (default: as the site file says)
-#   --partition NAME  partition or LSF queue (default: as the site file says)
-#   --name NAME       of the job (default: wallheat)
-#   --site FILE       what is special about your cluster; what it does not say is
-#                     taken from configs/site.sh
+#   --take-over       a job that is done continues with shards that no other job
+#                     solves; failed plans are not retried
+#   --time TIME       time limit of a job: 4h, 90m, 1h30m, 2d, 1:30:00, 90:00 for
+#                     90 minutes, or 1-12:00:00 for a day and 12 hours
+#                     (default: time_limit of the site files)
+#   --partition NAME  partition or LSF queue (default: that of the site files, or
+#                     of the scheduler)
+#   --name NAME       name of the job and of its log (default: wallheat)
+#   --site FILE       properties of your cluster
 #
-# A job that its time limit stops goes back into the queue and goes on. Submit the
-# same again after any other end. 'wallheat advise --best' prints the options with
+# Site files, with increasing precedence: configs/site.sh, which explains the
+# variables; /etc/wallheat/site.sh; the file in the environment variable
+# WALLHEAT_SITE; --site FILE. Jobs read the same files.
+# A job that its time limit stops is requeued, and resumes. After any other end,
+# submit the same command again. 'wallheat advise --best' prints the options with
 # which the plans are solved soonest.
 set -euo pipefail
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
@@ -59,14 +63,26 @@ for option; do
     --overwrite) die_with_usage "a job that starts again must not overwrite what it has; remove the old file first" ;;
   esac
 done
-# shellcheck source-path=SCRIPTDIR source=../configs/site.sh
-. "$root/configs/site.sh"
-if [ -n "$site" ]; then
-  [ -r "$site" ] || die "$site cannot be read"
-  site=$(realpath -- "$site")
+# The log of a job is named after it, and the schedulers replace patterns such as %j in names of files.
+name_pattern='^[^][:cntrl:]/%\\*?{},"'\''`$[-][^][:cntrl:]/%\\*?{},"'\''`$[]*$'
+[[ $name =~ $name_pattern ]] ||
+  die_with_usage "--name ${name@Q}: the log gets this name, so it must not begin with - or contain any of / % \\ * ? [ ] { } , \$ \` and quotes"
+# If a job calls this script, the new job must not take the shard, the node or the rank of that job for its own.
+unset "${!SLURM_ARRAY@}" "${!SLURM_JOB@}" "${!SLURM_STEP@}" "${!SLURM_TASK@}" "${!SLURM_NTASKS@}" "${!SLURM_NODE@}" \
+  "${!SLURM_CPU@}" "${!SLURM_GPU@}" "${!SLURM_MEM_@}" "${!SLURM_TRES@}" "${!SLURM_SUBMIT@}" "${!SLURM_HET@}" \
+  "${!SLURM_LAUNCH@}" "${!SLURM_SRUN@}" "${!SLURM_TOPOLOGY@}" "${!SLURMD_@}" \
+  SLURM_{NNODES,NPROCS,PROCID,LOCALID,GTIDS,RESTART_COUNT,EXPORT_ENV,PRIO_PROCESS,THREADS_PER_CORE,DISTRIBUTION} \
+  "${!LSB_JOBI@}" "${!LSB_DJOB@}" "${!LSB_AFFINITY@}" \
+  LSB_{JOBNAME,JOBFILENAME,BATCH_JID,HOSTS,MCPU_HOSTS,MAX_NUM_PROCESSORS,RESTART,EFFECTIVE_RSRCREQ,ERRORFILE,OUTPUTFILE} \
+  "${!OMPI_COMM_WORLD@}" "${!PMIX_SERVER@}" PMIX_{RANK,NAMESPACE} PMI_{FD,RANK,SIZE}
+# shellcheck source-path=SCRIPTDIR source=site-files.sh
+. "$root/jobs/site-files.sh"
+find_site_files "$root" "$site"
+for site_file in "${site_files[@]}"; do
+  require_site_file "$site_file"
   # shellcheck source-path=SCRIPTDIR source=../configs/site.sh
-  . "$site"
-fi
+  . "$site_file"
+done
 [ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$root/jobs/find-wallheat.sh")")
 [ -n "$scheduler" ] || ! command -v sbatch > /dev/null || scheduler=slurm
 [ -n "$scheduler" ] || ! command -v bsub > /dev/null || scheduler=lsf
@@ -75,26 +91,46 @@ case $scheduler in
   *) die_with_usage "neither sbatch nor bsub is here, or --scheduler is wrong: say --scheduler slurm or lsf" ;;
 esac
 
-# require_number NAME MIN: requires that the option's value, if it is not empty, is an integer of at least MIN. Rewrites it
-# without leading zeros, because bash parses 08 as an octal number.
+# require_number NAME MIN [SITE]: requires that the variable, if it is not empty, is an integer of at least MIN. Rewrites it
+# without leading zeros, because bash parses 08 as an octal number. SITE: the variable of the site files that sets it, too.
 require_number() {
   [ -n "${!1}" ] || return 0
-  [[ ${!1} =~ ^[0-9]{1,6}$ && $((10#${!1})) -ge $2 ]] || die_with_usage "--$1 must be a number from $2 to 999999, not '${!1}'"
+  [[ ${!1} =~ ^[0-9]{1,6}$ && $((10#${!1})) -ge $2 ]] ||
+    die_with_usage "$(describe_variable "$1" "${3:-}") must be a number from $2 to 999999, not '${!1}'"
   printf -v "$1" %d "$((10#${!1}))"
 }
+# require_time NAME [SITE]: requires that the variable is a duration; sets seconds to it. The forms are those of
+# parse_duration() in src/run/batch_job.cpp, but for a plain number, which is in minutes for Slurm and in seconds for
+# wallheat. This script cannot call the program, which may not start on this host.
+require_time() {
+  local time=${!1} n='([0-9]{1,6})'
+  seconds=0
+  if [[ $time =~ ^($n:)?$n:([0-5][0-9])$ ]]; then
+    seconds=$((10#0${BASH_REMATCH[2]} * 3600 + 10#${BASH_REMATCH[3]} * 60 + 10#${BASH_REMATCH[4]}))
+  elif [[ $time =~ ^([0-9]{1,5})-([01]?[0-9]|2[0-3])(:([0-5]?[0-9])(:([0-5]?[0-9]))?)?$ ]]; then
+    seconds=$((10#${BASH_REMATCH[1]} * 86400 + 10#${BASH_REMATCH[2]} * 3600 + 10#0${BASH_REMATCH[4]} * 60 + 10#0${BASH_REMATCH[6]}))
+  elif [[ $time =~ ^(${n}d)?(${n}h)?(${n}m)?(${n}s)?$ ]]; then
+    seconds=$((10#0${BASH_REMATCH[2]} * 86400 + 10#0${BASH_REMATCH[4]} * 3600 + 10#0${BASH_REMATCH[6]} * 60 + 10#0${BASH_REMATCH[8]}))
+  fi
+  [ $seconds -gt 0 ] || die_with_usage \
+    "$(describe_variable "$1" "${2:-}") must be above 0, such as 4h, 90m, 1h30m, 1:30:00, 90:00 (minutes) or 1-12:00:00 (days-hours), not '$time'"
+}
+describe_variable() { if [ "$1" = "${2:-}" ]; then echo "$1 of the site files"; else echo "--$1${2:+ ($2 of the site files)}"; fi; }
 cores=${cores:-$cores_per_node} time=${time:-$time_limit}
-for option in nodes cores memory array running workers; do require_number $option 1; done
+for option in nodes memory array running workers; do require_number $option 1; done
+require_number cores 1 cores_per_node
 require_number gpus 0
+require_number merge_memory 1 merge_memory
 workers=${workers:-$((gpus > 0 ? gpus : 1))}
 [ -n "$array" ] || [ -z "$running$take_over" ] || die_with_usage "--running and --take-over are for the jobs of an --array"
 [ "$array" != 1 ] || array=''  # one shard is the whole campaign
-limit_s=0 n='([0-9]{1,6})'
-if [[ $time =~ ^($n:)?$n:([0-5][0-9])$ ]]; then
-  limit_s=$((10#0${BASH_REMATCH[2]} * 3600 + 10#${BASH_REMATCH[3]} * 60 + 10#${BASH_REMATCH[4]}))
-elif [[ $time =~ ^(${n}d)?(${n}h)?(${n}m)?(${n}s)?$ ]]; then
-  limit_s=$((10#0${BASH_REMATCH[2]} * 86400 + 10#0${BASH_REMATCH[4]} * 3600 + 10#0${BASH_REMATCH[6]} * 60 + 10#0${BASH_REMATCH[8]}))
-fi
-[ $limit_s -gt 0 ] || die_with_usage "--time must be above 0, such as 4h, 90m, 1h30m, 1:30:00 or 90:00 (minutes), not '$time'"
+require_time time time_limit
+limit_s=$seconds merge_limit_s=$((seconds < 3600 ? seconds : 3600))
+[ -z "$merge_time_limit" ] || { require_time merge_time_limit merge_time_limit; merge_limit_s=$seconds; }
+case $lsf_memory_per in
+  slot | host) ;;
+  *) die_with_usage "lsf_memory_per of the site files must be slot or host, not '$lsf_memory_per'" ;;
+esac
 
 # --- The check of the run, and the open shards ---------------------------------------------------
 
@@ -106,7 +142,7 @@ if [ -n "$array" ]; then
   max_array_jobs=$({ scontrol show config || bparams -a; } 2> /dev/null |  # Slurm counts from 0
     awk '$1 == "MaxArraySize" { print $3 - 1 } $1 == "MAX_JOB_ARRAY_SIZE" { print $3 }') || true
   [ "$array" -le "${max_array_jobs:=$array}" ] ||
-    die_with_usage "an array has $max_array_jobs jobs at most here: say --array $max_array_jobs --take-over, so that each goes on until its time is up"
+    die_with_usage "--array $array: the scheduler accepts at most $max_array_jobs jobs; use --array $max_array_jobs --take-over, so that each job continues until its time limit"
   if open_shards=$(query_run "$@" --shard "$shard" --print-open-shards) &&
     [ "$(wc -l <<< "$open_shards")" != "$array" ]; then
     open_indices=$(cut -d / -f 1 <<< "$open_shards" | sort -n | paste -sd ,)
@@ -115,7 +151,7 @@ if [ -n "$array" ]; then
   fi
 fi
 status=0
-check=$(query_run "$@" --shard "$shard" ${memory:+--memory "$memory"} --check="job${cores:+:$cores/$workers}" --json) || status=$?
+check=$(query_run "$@" --shard "$shard" ${memory:+--memory "$memory"} --check="job:nodes=$nodes,workers=$workers,gpus=$gpus${cores:+,cores=$cores}" --json) || status=$?
 # check_value KEY: prints a value of the check. check_strings KEY: prints its list of strings, one per line.
 check_value() { sed -n "s/^ \"$1\": \"\{0,1\}\(.*[^,\"]\)\"\{0,1\},\{0,1\}$/\1/p" <<< "$check" | unescape; }
 check_strings() { sed -n "/^ \"$1\": \[$/,/^ \]/s/^  \"\(.*\)\",\{0,1\}$/submit.sh: \1/p" <<< "$check" | unescape; }
@@ -141,48 +177,138 @@ if [ -n "$done_reason" ]; then
   [ -n "$dry_run" ] || exit 0
 fi
 
-# --- The job, and the one that merges the parts of an array --------------------------------------
+# --- The job, and the job that merges the shard files of an array --------------------------------
 
 # Prints its arguments as one line that a shell parses back into them.
 quote_command() { local line; printf -v line '%q ' "$@"; echo "${line% }"; }
+# take_queue ARRAY: removes options that name a partition or queue from the array; sets queue to the name, or to ''.
+take_queue() {
+  local -n options_of_site=$1
+  local kept=() i
+  queue=''
+  for ((i = 0; i < ${#options_of_site[@]}; ++i)); do
+    case $scheduler:${options_of_site[i]} in
+      slurm:-p | slurm:--partition | lsf:-q) queue=${options_of_site[++i]:-} ;;
+      slurm:--partition=*) queue=${options_of_site[i]#*=} ;;
+      slurm:-p*) queue=${options_of_site[i]#-p} ;;
+      *) kept+=("${options_of_site[i]}") ;;
+    esac
+  done
+  options_of_site=("${kept[@]}")
+}
+# format_memory ARRAY GB SLOTS: sets memory_options to the options in the array that request GB for SLOTS slots of a node.
+format_memory() {
+  local -n template=$1
+  local mb=$(($2 * 1024))
+  [ "$scheduler:$lsf_memory_per" != lsf:slot ] || mb=$(((mb + $3 - 1) / $3))
+  memory_options=("${template[@]//\{MB\}/$mb}")
+  memory_options=("${memory_options[@]//\{\}/$(((mb + 1023) / 1024))}")
+}
+# format_limit SECONDS: prints a time limit for the scheduler.
+format_limit() {
+  if [ "$scheduler" = slurm ]; then printf %d:%02d $(($1 / 60)) $(($1 % 60))
+  else printf %d:%02d $((($1 + 59) / 3600)) $((($1 + 59) / 60 % 60)); fi
+}
+
 script=$root/jobs/$scheduler.sh
 signal_lead_s=$((limit_s < 1200 ? limit_s / 10 : 120))  # time from the stop signal to the time limit
-job_command=("$script" "$root/jobs" ${site:+"site=$site"} "workers=$workers" ${array:+"array=$array"}
+job_command=("$script" "$root/jobs" "${site_files[@]/#/site=}" "workers=$workers" ${array:+"array=$array"}
   ${take_over:+take_over=yes} -- "$@")
-merge_command=("$script" "$root/jobs" ${site:+"site=$site"} "merge=$array" -- "$@")
+[ -n "$array" ] || job_command+=(--shard none)  # as in the check above, also if the job believes that it is in an array
+merge_command=("$script" "$root/jobs" "${site_files[@]/#/site=}" "merge=$array" -- "$@")
 if [ "$scheduler" = slurm ]; then
-  printf -v limit %d:%02d $((limit_s / 60)) $((limit_s % 60))
-  submit=(sbatch --parsable --time="$limit" "${slurm_options[@]}" ${partition:+--partition="$partition"})
-  options=(--job-name="$name" --nodes="$nodes" "--signal=B:USR1@$signal_lead_s")
-  if [ -n "$array" ]; then options+=(--output="$name-%A_%a.out" --array="$task_indices${running:+%$running}")
-  else options+=(--output="$name-%j.out"); fi
-  if [ -n "$cores" ]; then options+=(--cpus-per-task="$cores"); else options+=(--exclusive); fi
-  [ "$gpus" = 0 ] || options+=("${slurm_gpu_option[@]//\{\}/$gpus}")
-  [ -z "$memory" ] || options+=("${slurm_memory_option[@]//\{\}/$memory}")
-  merge_options=(--job-name="$name-merge" --output="$name-merge-%j.out" --nodes=1)
-  dependency_prefix=--dependency=afterany: dependency_suffix=''
+  site_options=("${slurm_options[@]}") merge_options=("${slurm_merge_options[@]}")
+  gpu_options=("${slurm_gpu_option[@]//\{\}/$gpus}") memory_template=slurm_memory_option
 else
-  [ -n "$cores" ] || die "LSF has to know the cores of a node: say --cores, or cores_per_node in the site file"
-  printf -v limit %d:%02d $(((limit_s + 59) / 3600)) $(((limit_s + 59) / 60 % 60))
-  submit=(bsub -W "$limit" "${lsf_options[@]}" ${partition:+-q "$partition"})
-  options=(-J "$name${array:+[$task_indices]}${running:+%$running}" -o "$name-%J${array:+_%I}.out" -n $((nodes * cores))
+  [ -n "$cores" ] || die "LSF requires the cores of a node: use --cores, or set cores_per_node in a site file"
+  site_options=("${lsf_options[@]}") merge_options=("${lsf_merge_options[@]}")
+  gpu_options=("${lsf_gpu_option[@]//\{\}/$gpus}") memory_template=lsf_memory_option
+fi
+[ "$gpus" != 0 ] || gpu_options=()
+take_queue gpu_options
+gpu_queue=$queue
+take_queue merge_options
+merge_queue=$queue
+take_queue site_options
+job_queue=${partition:-${gpu_queue:-$queue}}
+if [ -n "$merge_queue" ]; then :
+elif [ "$gpus" = 0 ]; then merge_queue=$job_queue
+elif [ "$queue" != "$job_queue" ]; then merge_queue=$queue; fi
+job_memory=() merge_memory_options=()
+[ -z "$memory" ] || { format_memory $memory_template "$memory" "${cores:-1}"; job_memory=("${memory_options[@]}"); }
+[ -z "$merge_memory" ] || { format_memory $memory_template "$merge_memory" 1; merge_memory_options=("${memory_options[@]}"); }
+if [ "$scheduler" = slurm ]; then
+  if [ -n "$array" ]; then log=$name-%A_%a.out; else log=$name-%j.out; fi
+  submit=(sbatch --parsable "--time=$(format_limit "$limit_s")" ${job_queue:+"--partition=$job_queue"} "${site_options[@]}"
+    --job-name="$name" --nodes="$nodes" "--signal=B:USR1@$signal_lead_s" --output="$log")
+  [ -z "$array" ] || submit+=(--array="$task_indices${running:+%$running}")
+  if [ -n "$cores" ]; then submit+=(--cpus-per-task="$cores"); else submit+=(--exclusive); fi
+  submit_merge=(sbatch --parsable "--time=$(format_limit "$merge_limit_s")" ${merge_queue:+"--partition=$merge_queue"}
+    "${site_options[@]}" --job-name="$name-merge" --output="$name-merge-%j.out" --nodes=1
+    "${merge_memory_options[@]}" "${merge_options[@]}")
+else
+  log=$name-%J${array:+_%I}.out
+  submit=(bsub -W "$(format_limit "$limit_s")" ${job_queue:+-q "$job_queue"} "${site_options[@]}"
+    -J "$name${array:+[$task_indices]}${running:+%$running}" -o "$log" -n $((nodes * cores))
     -R "span[ptile=$cores]" -wt $(((signal_lead_s + 59) / 60)) -wa USR1 -Q 75 -r)
-  [ "$gpus" = 0 ] || options+=("${lsf_gpu_option[@]//\{\}/$gpus}")
-  [ -z "$memory" ] || options+=("${lsf_memory_option[@]//\{\}/$memory}")
-  merge_options=(-J "$name-merge" -o "$name-merge-%J.out" -n 1 -w)
-  dependency_prefix='ended(' dependency_suffix=')'
+  submit_merge=(bsub -W "$(format_limit "$merge_limit_s")" ${merge_queue:+-q "$merge_queue"} "${site_options[@]}"
+    -J "$name-merge" -o "$name-merge-%J.out" -n 1 "${merge_memory_options[@]}" "${merge_options[@]}")
   # bsub expects the command as one line for a shell.
   job_command=("$(quote_command "${job_command[@]}")") merge_command=("$(quote_command "${merge_command[@]}")")
 fi
-# submit_job COMMAND...: runs a submission command and prints the job's ID. In a dry run prints the command to fd 3 instead.
-submit_job() { if [ -n "$dry_run" ]; then quote_command "$@" >&3; echo JOB; else "$@" | grep -o '[0-9]\+' | head -n 1; fi; }
-exec 3>&1
-job_id=$(submit_job "${submit[@]}" "${options[@]}" "${job_command[@]}") || die "$scheduler has not taken the job"
-[ -n "$dry_run" ] || echo "submitted: job $job_id"
+submit+=("${gpu_options[@]}" "${job_memory[@]}")
+
+# Prints the limits of submitted jobs that Slurm's accounting has for this user, in parentheses; '' if it has none.
+describe_submit_limits() {
+  local limits
+  limits=$({ timeout 5 sacctmgr -nP show assoc where user="$(id -un)" format=Account,MaxSubmitJobs &&
+    timeout 5 sacctmgr -nP show qos format=Name,MaxSubmitJobsPerUser; } 2> /dev/null | sed -n 's/^\(.*\)|\([0-9]\+\)$/\1: \2/p' | paste -sd ,)
+  echo "${limits:+ (limits of accounts and QOS: ${limits//,/, })}"
+}
+# submit_job COMMAND...: runs a submission command, and sets job_id to the ID of the job. Returns 1, after a message, if that
+# fails or prints no ID. In a dry run prints the command, and sets job_id to JOB.
+submit_job() {
+  local output status=0 text line='^([0-9]+(;[^;[:blank:]]+)?|(sbatch: )?Submitted batch job [0-9]+.*)[[:space:]]*$' id='s/^[^0-9]*([0-9]+).*/\1/'
+  if [ -n "$dry_run" ]; then quote_command "$@"; job_id=JOB; return; fi
+  [ "$scheduler" = slurm ] || line='Job <[0-9]+> is submitted' id='s/.*Job <([0-9]+)> is.*/\1/'
+  # Messages of the scheduler and of the site are shown at once: bsub waits if too many jobs are pending, and reports it.
+  output=$("$@" 2>&1 | while IFS= read -r text || [ -n "$text" ]; do
+    [[ $text =~ $line ]] || printf '%s\n' "$text" >&2
+    printf '%s\n' "$text"
+  done) || status=$?
+  if [ $status != 0 ]; then
+    [[ ! $output =~ (Assoc|QOS)(Max|Grp)[A-Za-z]*Submit[A-Za-z]* && ! $output =~ [Pp]ending\ job[a-z\ ]*(limit|threshold) ]] ||
+      echo "submit.sh: the limit of submitted jobs is reached: ${BASH_REMATCH[0]}$(describe_submit_limits); wait until jobs have" \
+        "ended, or submit an array of fewer jobs with --take-over, so that each of them continues with the shards that are left;" \
+        "an array counts as its jobs and one more, which merges" >&2
+    return 1
+  fi
+  job_id=$(grep -E "$line" <<< "$output" | sed -E "$id" | sort -u) || true
+  [[ ! $job_id =~ ^[0-9]+$ ]] || return 0
+  [ -z "$job_id" ] || job_id=" but: ${job_id//$'\n'/, }"
+  echo "submit.sh: the output of $1 must contain one job ID$job_id; a job may have been submitted, so check the queue before you" \
+    "submit it again; the output was: $output" >&2
+  return 1
+}
+# die_without_merge OPTION...: reports that the job that merges is missing, and the command that does the same.
+die_without_merge() {
+  local first_shard_file
+  first_shard_file=$(query_run "$@" --shard "1/$array" --print-out) || first_shard_file=$result_file.part-1-of-$array
+  die "$scheduler has not accepted the job that merges; when job $array_id has ended, use wallheat merge --out" \
+    "$(quote_command "$result_file" "${first_shard_file%.part-*}").part-*-of-$array${first_shard_file##*"-of-$array"}"
+}
+submit_job "${submit[@]}" "${job_command[@]}" || die "$scheduler has not accepted the job"
+if [ -z "$dry_run" ]; then
+  log=${log//%[AJj]/$job_id}
+  echo "submitted: job $job_id"
+  echo "log: $PWD/${log//%[aI]/K}${array:+, with the number of the shard for K}"
+  result_file=$(query_run "$@" --shard none --print-out) && echo "progress: wallheat status $(quote_command "$result_file")"
+fi
 if [ -n "$array" ]; then
-  dependency=$dependency_prefix$job_id$dependency_suffix
-  merge_id=$(submit_job "${submit[@]}" "${merge_options[@]}" "$dependency" "${merge_command[@]}") ||
-    die "$scheduler has not taken the merge: when job $job_id has ended, merge the parts by hand"
-  [ -n "$dry_run" ] || echo "submitted: job $merge_id merges the parts when job $job_id has ended"
+  array_id=$job_id
+  if [ "$scheduler" = slurm ]; then dependency=(--dependency="afterany:$array_id"); else dependency=(-w "ended($array_id)"); fi
+  submit_job "${submit_merge[@]}" "${dependency[@]}" "${merge_command[@]}" ||
+    die_without_merge "$@"
+  [ -n "$dry_run" ] || echo "submitted: job $job_id, which merges the shard files when job $array_id has ended"
 fi
 [ -z "$dry_run" ] || cat "$script" "$root/jobs/job.sh"

@@ -39,7 +39,7 @@ set(shared_folder ${CMAKE_INSTALL_DATADIR}/wallheat)
 install(DIRECTORY configs DESTINATION ${shared_folder} COMPONENT program PATTERN packages EXCLUDE)
 install(PROGRAMS jobs/delayed-exit-ssh.sh jobs/find-wallheat.sh jobs/launch.sh jobs/lsf.sh jobs/slurm.sh jobs/submit.sh jobs/take-over.sh
         DESTINATION ${shared_folder}/jobs COMPONENT program)
-install(FILES jobs/job.sh jobs/steps.sh jobs/usage.sh DESTINATION ${shared_folder}/jobs COMPONENT program)
+install(FILES jobs/job.sh jobs/site-files.sh jobs/steps.sh jobs/usage.sh DESTINATION ${shared_folder}/jobs COMPONENT program)
 install(DIRECTORY jobs/examples DESTINATION ${shared_folder}/jobs USE_SOURCE_PERMISSIONS COMPONENT program)
 # Completion comes from the program, the manual page from help2man if it is here.
 find_program(HELP2MAN help2man)

@@ -4,6 +4,7 @@
 # So call it as often as you like, by hand or from cron, always with the same words:
 #   jobs/examples/week.sh DATA OUT [OPTIONS OF submit.sh]
 #   0 * * * *  cd /scratch/me && wallheat/jobs/examples/week.sh plans results.h5 >> week.log 2>&1     # crontab
+# The name of the job is that of OUT with a checksum of its full path, so each campaign finds its own job.
 # Exit status: 0 all plans are solved; 3 all but those that failed; 75 work is left; others as of submit.sh.
 set -euo pipefail
 jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,9 +13,11 @@ jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 usage 2 "$@"
 wallheat=$("$jobs/find-wallheat.sh")
 out=$2
-name=$(basename "$out" .h5)
+# Jobs are found by their name, so it contains a checksum of the full path: other folders may have a file of the same name.
+path=$(realpath -m -- "$out")
+name=$(basename "$path" .h5 | tr -c 'A-Za-z0-9._\n-' _)-$(printf %08x "$(cksum <<< "$path" | cut -d ' ' -f 1)")
 case " ${*:3} " in
-  *" --name "*) echo "week.sh: leave out --name; this script finds its jobs by the name $name, that of OUT" >&2; exit 2 ;;
+  *" --name "*) echo "week.sh: leave out --name; this script finds its jobs by the name $name, which it makes of the path of OUT" >&2; exit 2 ;;
 esac
 
 status=75

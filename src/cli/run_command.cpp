@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "cli/commands.hpp"
@@ -34,16 +33,32 @@ bool can_show_bar() {
          std::string_view(terminal) != "dumb";
 }
 
-/// The cores and workers of "job:32/4"; nothing if it is not of that form.
-std::optional<std::pair<std::size_t, std::size_t>> parse_job_node(std::string_view word) {
+/// Parses "job:nodes=2,workers=4,cores=32,gpus=4", in which any of the numbers may be missing.
+/// Returns nullopt if the word does not have this form.
+std::optional<JobResources> parse_job(std::string_view word) {
   constexpr std::string_view prefix = "job:";
   constexpr std::size_t max = 999'999;
   if (!word.starts_with(prefix)) return std::nullopt;
-  const auto found = parse_pair<std::size_t>('/', word.substr(prefix.size()));
-  if (!found || std::min(found->first, found->second) < 1 ||
-      std::max(found->first, found->second) > max)
-    return std::nullopt;
-  return found;
+  JobResources job;
+  for (const std::string& item : split_list(std::string(word.substr(prefix.size())))) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos) return std::nullopt;
+    const std::string name = item.substr(0, equals);
+    const auto number = parse_number<std::size_t>(std::string_view(item).substr(equals + 1));
+    if (!number || *number > max || (*number == 0 && name != "gpus")) return std::nullopt;
+    if (name == "nodes") {
+      job.nodes = *number;
+    } else if (name == "workers") {
+      job.workers = *number;
+    } else if (name == "cores") {
+      job.cores = *number;
+    } else if (name == "gpus") {
+      job.gpus = *number;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return job;
 }
 
 // What concerns people who look at a session: not stored, as a command may hold a password. The
@@ -124,9 +139,9 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "print the shards, from that of --shard on, that have plans left and that nobody "
               "writes, as K/N, one a line, and exit; for scripts");
   const auto choose_check = [&run](const std::string& option, const std::string& word) {
-    if (const auto node = parse_job_node(word)) {
+    if (const auto job = parse_job(word)) {
       run.check = CheckMode::a_job;
-      std::tie(run.job_cores, run.job_workers) = *node;
+      run.job = *job;
       return;
     }
     run.check = parse_choice<CheckMode>(
@@ -135,8 +150,9 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
   };
   options.add("check", {choose_check, "WHERE", true, "no", "here", {"here", "job"}},
               "only say what the run would do, and all that would stop it: here (also plain "
-              "--check); or as a job on other nodes, whose GPUs are not here; job:32/4: a node has "
-              "32 cores for four workers");
+              "--check); or as a job on other nodes, whose GPUs are not here; "
+              "job:nodes=2,workers=4,cores=32,gpus=4: a job of two nodes, each with four workers, "
+              "32 cores and four GPUs; any of the numbers may be missing");
   options.add("json", flag(run.json), "with --check: print what it finds as one JSON object");
   options.add("events", file(run.events, FileRole::appended),
               "add what happens to FILE, as JSON lines");
@@ -187,15 +203,10 @@ void choose_shard_and_end(RunOptions& run, const RunWords& words) {
 
 /// GPUs have one solver only.
 void choose_device(RunOptions& run) {
-  const SolverOptions& solver = run.solve.solver;
-  const bool l2 = solver.limits.norm != Norm::max;
-  if (!solver.reference && solver.kind == SolverKind::jacobi && !l2) return;
+  const std::string option = run.solve.solver.cpu_only_option();
+  if (option.empty()) return;
   if (run.device == DeviceChoice::gpu)
-    throw UsageError(fmt::format("--{} runs on the CPU, so leave out --device gpu",
-                                 solver.reference ? "solver-backend reference"
-                                 : solver.kind != SolverKind::jacobi
-                                     ? fmt::format("solver {}", to_string(solver.kind))
-                                     : "norm l2"));
+    throw UsageError(option + " runs on the CPU, so leave out --device gpu");
   run.device = DeviceChoice::cpu;
 }
 

@@ -63,6 +63,7 @@ std::size_t gpus_in(std::string_view resources) {
 }  // namespace
 
 std::vector<Partition> parse_sinfo(const std::string& name, std::string_view text) {
+  constexpr std::int64_t mebibyte = 1 << 20;  // Slurm's unit of memory, which it calls MB
   std::vector<Partition> partitions;
   ListingLines lines(name, text);
   std::vector<std::string_view> fields;
@@ -84,8 +85,7 @@ std::vector<Partition> parse_sinfo(const std::string& name, std::string_view tex
     const std::string_view most = fields[6].substr(fields[6].find('-') + 1);
     if (most != "infinite") partition.max_nodes = lines.number<std::size_t>(most, "job size");
     if (fields.size() == width)
-      partition.memory_bytes =
-          std::int64_t{1'000'000} * lines.number<std::int32_t>(min_of(fields[7]), "memory");
+      partition.memory_bytes = mebibyte * lines.number<std::int32_t>(min_of(fields[7]), "memory");
     const auto same = std::ranges::find(partitions, partition.name, &Partition::name);
     if (same == partitions.end()) {
       partitions.push_back(std::move(partition));

@@ -7,8 +7,11 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/text.hpp"
+#include "mpi/mpi_environment.hpp"
 #include "node/local_machine.hpp"
 #include "run/preparation.hpp"
 #include "run/run.hpp"
@@ -52,6 +55,7 @@ class PreflightCheck : Preparation {
     }
     passes([&] { check_solver(); });
     passes([&] { check_devices(); });
+    if (!is_here()) check_job();
     if (!options.events.empty()) passes([&] { require_directory_of(options.events); });
     return std::move(found_);
   }
@@ -113,6 +117,7 @@ class PreflightCheck : Preparation {
     found_.plan_count = tally.total;
     std::size_t sources = 0;
     std::vector<std::string> unreadable;
+    cells_.assign(plans.size(), 0);
     GridShape least{SIZE_MAX, 1};
     GridShape& most = largest_shape_;
     for (std::size_t plan = 0; plan < plans.size(); ++plan) {
@@ -126,6 +131,7 @@ class PreflightCheck : Preparation {
           most = shape;
           largest_ = id;
         }
+        cells_[plan] = cells;
         ++readable_;
       } catch (const InputError& error) {
         unreadable.emplace_back(error.what());
@@ -170,33 +176,62 @@ class PreflightCheck : Preparation {
       throw RunError(problem);
   }
 
-  /// By some plans, over the list, and a modest core. A job that is over at once is not worth one.
+  /// Estimates the work on a core of modest speed. Warns if it is too little for a job.
   void check_work() {
     if (is_here()) return;
-    constexpr std::size_t most = 20;
     constexpr double updates_per_s = 1e9;
     constexpr double worth_a_job_s = 60;
-    const std::size_t checks = std::min(most, plans.size());
-    double updates = 0;
-    std::size_t known = 0;
-    for (std::size_t k = 0; k < checks; ++k) {
-      const std::string id = id_of(k * plans.size() / checks);
-      const auto estimate =
-          estimate_plan(*source, id, options.solve.solver.limits, options.solve.solver.kind);
-      if (!estimate) continue;
-      updates += estimate->updates;
-      ++known;
-    }
-    if (known == 0) return;
-    const double seconds =
-        updates / static_cast<double>(known) * static_cast<double>(plans.size()) / updates_per_s;
-    const std::string text = fmt::format("about {} of one core", duration_text(seconds));
+    const auto [updates, is_bound] = estimate_updates();
+    if (updates == 0) return;
+    const double seconds = updates / updates_per_s;
+    const std::string text =
+        fmt::format("{} {} of one core", is_bound ? "at most" : "about", duration_text(seconds));
     report("work", text);
-    if (seconds < worth_a_job_s)
-      warn(
-          fmt::format("what is left{} takes {}, which is not worth a job: solve it here with "
-                      "'wallheat run'{}",
-                      of_shard_, text, of_shard_.empty() ? "" : ", or take fewer jobs"));
+    if (seconds >= worth_a_job_s) return;
+    const bool needs_cpu = options.device == DeviceChoice::gpu && gpu_support().gpus.empty();
+    warn(fmt::format("what is left{} takes {}, which is not worth a job: {}{}", of_shard_, text,
+                     needs_cpu ? "without --device gpu 'wallheat run' solves it on this machine"
+                               : "solve it here with 'wallheat run'",
+                     of_shard_.empty() ? "" : ", or take fewer jobs"));
+  }
+
+  struct TotalUpdates {
+    double updates = 0;
+    bool is_bound = false;  ///< an upper bound, because the work of a plan is not estimated
+  };
+  /// Estimates the cell updates of all plans that are left and can be read. Divides them by size
+  /// into groups of equal number, and reads the mask of the largest plan of each group: the others
+  /// of the group count as many updates per cell. A plan whose mask is too large for an estimate
+  /// counts as if it took all iterations.
+  [[nodiscard]] TotalUpdates estimate_updates() const {
+    constexpr std::size_t max_groups = 20;
+    std::vector<std::size_t> by_size;
+    for (std::size_t plan = 0; plan < cells_.size(); ++plan)
+      if (cells_[plan] > 0) by_size.push_back(plan);
+    std::ranges::stable_sort(by_size, {}, [this](std::size_t plan) { return cells_[plan]; });
+    const std::size_t groups = std::min(max_groups, by_size.size());
+    const SolverOptions& solver = options.solve.solver;
+    TotalUpdates total;
+    for (std::size_t group = 0; group < groups; ++group) {
+      const std::size_t begin = group * by_size.size() / groups;
+      const std::size_t end = (group + 1) * by_size.size() / groups;
+      const std::size_t largest = by_size[end - 1];
+      const auto cells = static_cast<double>(cells_[largest]);
+      const auto estimate = estimate_plan(*source, id_of(largest), solver.limits, solver.kind);
+      double updates = 0;
+      if (estimate) {
+        updates = estimate->updates;
+      } else {
+        total.is_bound = true;
+        updates =
+            solver.kind == SolverKind::steady
+                ? estimate_steady_work(static_cast<std::int64_t>(cells), solver.limits).updates
+                : cells * static_cast<double>(solver.limits.max_iterations);
+      }
+      for (std::size_t k = begin; k < end; ++k)
+        total.updates += updates * (static_cast<double>(cells_[by_size[k]]) / cells);
+    }
+    return total;
   }
 
   /// Only what the options say is known of a job's nodes.
@@ -204,8 +239,8 @@ class PreflightCheck : Preparation {
     if (largest_.empty() || options.device == DeviceChoice::gpu) return;
     std::string node = "a node";
     double available = options.memory_gb * 1e9;  // bytes; 0: unknown
-    const std::size_t workers = options.job_workers;
-    const std::size_t cores = options.job_cores;
+    const std::size_t workers = options.job.workers;
+    const std::size_t cores = options.job.cores;
     std::size_t threads = workers * static_cast<std::size_t>(options.threads);  // 0: all cores
     if (threads == 0 || (cores > 0 && cores < threads)) threads = cores;
     if (is_here()) {
@@ -269,9 +304,43 @@ class PreflightCheck : Preparation {
                          : "the CPU: " + support.reason);
   }
 
+  /// Reports each reason why the job must fail with its resources, or why its GPUs would be idle.
+  void check_job() {
+    const JobResources& job = options.job;
+    const std::size_t gpus = job.gpus.value_or(0);
+    const bool needs_gpus = options.device == DeviceChoice::gpu;
+    const auto problem = [this](std::string message) {
+      found_.problems.push_back(std::move(message));
+    };
+    if (job.nodes > 0 && mpi_library() == "none")
+      problem(fmt::format(
+          "this wallheat was built without MPI, but the job starts {} ranks; use a wallheat that "
+          "was "
+          "built with MPI, or a job of one node that calls 'wallheat run' without mpirun",
+          job.nodes * job.workers + 1));
+    if ((gpus > 0 || needs_gpus) && !gpu_support().built_with_cuda)
+      problem(fmt::format("{} requires a wallheat that was built with CUDA, and this one was not",
+                          needs_gpus ? "--device gpu" : gpus_text(gpus)));
+    if (needs_gpus && job.gpus == 0U)
+      problem("--device gpu requires GPUs on the nodes of the job; submit it with --gpus N");
+    if (needs_gpus && gpus > 0 && gpus < job.workers)
+      problem(
+          fmt::format("--device gpu requires a GPU for each worker, but a node of the job has {} "
+                      "and {}; submit "
+                      "it with --workers {}, or with more GPUs",
+                      count_text(gpus, "GPU"), count_text(job.workers, "worker"), gpus));
+    if (gpus > 0 && options.device == DeviceChoice::cpu) {
+      const std::string option = options.solve.solver.cpu_only_option();
+      problem(fmt::format("{} cannot be combined with {}, which uses no GPU; leave out --gpus",
+                          gpus_text(gpus), option.empty() ? "--device cpu" : option));
+    }
+  }
+  static std::string gpus_text(std::size_t gpus) { return fmt::format("--gpus {}", gpus); }
+
   PreflightReport found_;
-  std::string of_shard_;  // " of shard 2/3", if there are several
-  std::string largest_;   // of the plans that are left and can be read; empty: none
+  std::vector<std::size_t> cells_;  // of each plan that is left; 0: it cannot be read
+  std::string of_shard_;            // " of shard 2/3", if there are several
+  std::string largest_;             // of the plans that are left and can be read; empty: none
   GridShape largest_shape_;
   std::size_t readable_ = 0;
 };

@@ -38,6 +38,14 @@ struct Timeouts {
 /// What --check is for.
 enum class CheckMode { nothing, this_machine, a_job };
 
+/// Resources of the job that `--check=job` checks, as far as they are known.
+struct JobResources {
+  std::size_t nodes = 0;              ///< 0: unknown
+  std::size_t workers = 1;            ///< on each node
+  std::size_t cores = 0;              ///< of each node; 0: unknown
+  std::optional<std::size_t> gpus{};  ///< of each node; nullopt: unknown
+};
+
 /// What `wallheat run` was asked to do.
 struct RunOptions {
   SolveConfig solve;  ///< the plans, and how to solve them
@@ -62,9 +70,8 @@ struct RunOptions {
   bool print_out = false;          ///< only say where the results would go
   bool print_open_shards = false;  ///< only say which shards nobody works at
   CheckMode check = CheckMode::nothing;
-  std::size_t job_cores = 0;    ///< on each node of the job that is checked for; 0: unknown
-  std::size_t job_workers = 1;  ///< that share them
-  bool json = false;            ///< what `check` finds, as JSON
+  JobResources job;
+  bool json = false;  ///< what `check` finds, as JSON
   std::string log_level;
   ProgressStyle progress = ProgressStyle::lines;
   std::filesystem::path events;

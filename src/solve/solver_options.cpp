@@ -82,6 +82,12 @@ std::string SolverOptions::device_text() const {
   return reference ? "cpu reference" : "cpu " + std::string(to_string(isa));
 }
 
+std::string SolverOptions::cpu_only_option() const {
+  if (reference) return "--solver-backend reference";
+  if (kind != SolverKind::jacobi) return "--solver " + std::string(to_string(kind));
+  return limits.norm == Norm::max ? "" : "--norm l2";
+}
+
 std::string SolverOptions::solver_text() const {
   return std::string(to_string(kind)) + " " + std::string(version_of(kind));
 }

@@ -39,6 +39,9 @@ struct SolverOptions {
   [[nodiscard]] std::unique_ptr<Solver> make() const;
   /// The CPU's: "cpu avx512", "cpu reference".
   [[nodiscard]] std::string device_text() const;
+  /// Returns the option that rules out GPUs, such as "--solver steady". Returns an empty string if
+  /// GPUs have this solver.
+  [[nodiscard]] std::string cpu_only_option() const;
   /// "jacobi 1": name and version.
   [[nodiscard]] std::string solver_text() const;
   /// Everything that decides the answers, as result files keep it. The thresholds are always there,

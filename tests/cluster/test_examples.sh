@@ -8,7 +8,12 @@ fake_gpus=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 install_in_scratch
 examples=$scratch/share/wallheat/jobs/examples
 cp "$here/bsub" "$scratch/bin"
-printf '#!/bin/sh\ncat "%s"\n' "$scratch/queue" > "$scratch/bin/squeue"
+# Prints the jobs in the file `queue` that have the name of --name, in the second column.
+cat > "$scratch/bin/squeue" <<END
+#!/bin/sh
+while [ "\$1" != --name ]; do shift; done
+awk -v name="\$2" '\$2 == name' "$scratch/queue"
+END
 chmod +x "$scratch/bin/squeue"
 export LSF_SPOOL=$scratch/lsf PATH=$scratch/bin:$PATH
 : > "$scratch/queue"
@@ -82,14 +87,25 @@ check "take over: the last job prints one message" same 1 "$(wc -l < wallheat-10
 
 wallheat run --data plans --shard 1/2 --out part.h5 --save-fields --log-level error
 wallheat merge --out week.h5 --allow-missing part.part-1-of-2.h5 > merged 2>&1  # half of the plans are pending
-echo "17 week PENDING" > "$scratch/queue"
+name_of_job() { sed -n '/^-J$/{n;p}' "$(find "$LSF_SPOOL" -name 'job.*' | sort | tail -n 1)"; }
+mkdir other
+example week other/week.h5 "${lsf[@]}"
+check "week: plans are pending" same 75 $result
+solved "week, in another folder" other/week.h5
+other_name=$(name_of_job)
+example week "w%k [1].h5" "${lsf[@]}"
+check "week: a name that a scheduler would interpret is replaced" grep -qE '^w_k__1_-[0-9a-f]{8}$' <(name_of_job)
+# A job that was submitted with another path of the same file waits.
+ln -s . link
+name=$("$examples/week.sh" plans "$PWD/week.h5" "${lsf[@]}" --dry-run 2> messages | sed -n 's/.* -J \([^ ]*\) .*/\1/p')
+printf '16 %s PENDING\n17 %s PENDING\n' "$other_name" "$name" > "$scratch/queue"
 before=$(wallheat status week.h5 --json)
-example week week.h5 "${lsf[@]}"
+example week link/week.h5 "${lsf[@]}"
 check "week: plans are pending" same 75 $result
 check "week: the output has the number of pending plans" grep -q "pending *3" week.log
-check "week: no job is submitted while one waits" contains week.log "17 week PENDING"
+check "week: no job is submitted while one waits" contains week.log "17 $name PENDING"
 check "week: no plan is solved" same "$before" "$(wallheat status week.h5 --json)"
-: > "$scratch/queue"
+echo "16 $other_name PENDING" > "$scratch/queue"
 example week week.h5 "${lsf[@]}"
 check "week: the job is submitted" mentions week.log "$(basename "$(find "$LSF_SPOOL" -name 'job.*' | sort | tail -n 1)" | cut -d . -f 2)"
 solved week week.h5

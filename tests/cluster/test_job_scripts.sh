@@ -5,7 +5,7 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 
 mkdir "$scratch/jobs" "$scratch/bin" "$scratch/configs"
-cp "$root"/jobs/{job,slurm,lsf}.sh "$scratch/jobs"
+cp "$root"/jobs/{job,site-files,slurm,lsf}.sh "$scratch/jobs"
 printf 'setup=module wallheat=(wallheat)\nmodule() { :; }\n' > "$scratch/configs/site.sh"
 cat > "$scratch/jobs/launch.sh" <<'END'
 #!/bin/bash

@@ -106,6 +106,23 @@ for session in 75 0 3; do
   echo "$session" > "$FAKE_FOLDER/session"
   check "a run whose rank 0 is killed never ends with 0 or 3 (status --session: $session)" ends_with $((session == 75 ? 75 : 1))
 done
+# A container has a command 'run' of its own.
+cat > container <<'END'
+#!/bin/bash
+[ "$1 $2" = "run image" ] || exit 9
+shift 2
+exec "$@"
+END
+chmod +x container
+cp "$here/fake_wallheat.sh" wallheat-of-image
+rm -rf "$FAKE_FOLDER"
+mkdir -p "$FAKE_FOLDER"
+"$launch" -n 3 --oversubscribe -- "$scratch/container" run image "$scratch/wallheat-of-image" run --out "$scratch/results.h5" > log 2>&1 &
+launched=$!
+at_work
+kill -KILL "$(< "$FAKE_FOLDER/pid.0")"
+echo 75 > "$FAKE_FOLDER/session"
+check "launch.sh reads the session of a killed run in a container" ends_with 75
 killed FAKE_WORD=running
 echo 75 > "$FAKE_FOLDER/session"
 check "a run that another run has locked out fails" ends_with 1
@@ -134,7 +151,7 @@ expect_error "another MPI" 1 "launch.sh|true|Open MPI|MPIRUN" env MPIRUN=true "$
 cat > mpirun <<'END'
 #!/usr/bin/env bash
 if [ "$1" = --version ]; then echo "mpirun (Open MPI) $FAKE_VERSION"; exit 0; fi
-{ printf '%s\n' "$@"; env | grep -E '^(OMPI|PRTE)_MCA_'; } > "$FAKE_FOLDER/called"
+{ printf '%s\n' "$@"; env | grep -E '^(OMPI|PRTE)_MCA_|^SLURM_EXPORT_ENV='; } > "$FAKE_FOLDER/called"
 END
 chmod +x mpirun
 fake() { env MPIRUN="$scratch/mpirun" FAKE_VERSION="$1" "${@:2}" "$launch" -n 9 -- "$wallheat" run --data plans --out r.h5 > log 2>&1; }
@@ -145,6 +162,8 @@ passes "mpirun does not bind the workers" OMPI_MCA_hwloc_base_binding_policy=non
 passes "a network failure is detected" OMPI_MCA_oob_tcp_keepalive_time=2 4.1.4
 passes "hosts are reached through delayed-exit-ssh.sh" delayed-exit-ssh.sh 4.1.4
 passes "in Slurm the job step survives a node failure" OMPI_MCA_plm_slurm_args=--no-kill 4.1.4 SLURM_JOB_ID=7
+passes "mpirun's daemons on other nodes get the environment where sbatch has --export=NONE" SLURM_EXPORT_ENV=ALL 4.1.4 \
+  SLURM_JOB_ID=7 SLURM_EXPORT_ENV=NONE
 passes "settings of the user take precedence" OMPI_MCA_oob_tcp_keepalive_time=60 4.1.4 OMPI_MCA_oob_tcp_keepalive_time=60
 passes "Open MPI 5 is configured to survive the death of a rank" ulfm 5.0.7
 check "a run without a session in the result file fails" not fake 4.1.4

@@ -30,7 +30,6 @@ TEST_F(PreflightCheckTest, ReportsEveryProblemAtOnce) {
   if (Json::parse(shell("wallheat devices --json").out)["gpus"].empty()) {
     EXPECT_THAT(lines_of(many), Contains(AllOf(StartsWith("problem "), Mentions("--device gpu"))));
   }
-  shell(run + "--check=job --resume --device gpu");  // the nodes of the job may have GPUs
   EXPECT_THAT(shell(check, 1).out, Mentions({"problem", "results.h5", "--resume", "--overwrite"}));
 
   shell("rm plans/00001_domain.npy plans/00004_interior.npy");  // the first one is solved
@@ -82,17 +81,38 @@ TEST_F(PreflightCheckTest, NamesPlanThatMayExceedMemory) {
   };
   EXPECT_THAT(lines_of(shell(check + "--threads 1 --memory 0.02 --device cpu").out),
               memory_warning({"00002", "256 x 256", "20 MB"}));
-  for (const auto& [node, processes] : {std::pair("job:64/1", "3 solver processes"),
-                                        {"job:2/1", "2 solver processes"},
-                                        {"job:64/2 --threads 1", "2 solver processes"}})
+  for (const auto& [node, processes] :
+       {std::pair("job:cores=64", "3 solver processes"),
+        {"job:cores=2,workers=1", "2 solver processes"},
+        {"job:cores=64,workers=2 --threads 1", "2 solver processes"}})
     EXPECT_THAT(lines_of(shell(run + "--memory 0.02 --check=" + node).out),
                 memory_warning({processes}))
         << node;
   // The number of plans that a node of the job solves at a time is unknown.
   const auto names_node = Contains(AllOf(StartsWith("memory "), Mentions("node")));
   EXPECT_THAT(lines_of(shell(run + "--memory 0.02 --check=job").out), names_node);
-  EXPECT_THAT(lines_of(shell(run + "--memory 0.02 --check=job:64/1").out), Not(names_node));
+  EXPECT_THAT(lines_of(shell(run + "--memory 0.02 --check=job:cores=64").out), Not(names_node));
   EXPECT_THAT(lines_of(shell(check + "--threads 1 --memory 64").out), Not(memory_warning({})));
+}
+
+TEST_F(PreflightCheckTest, EstimatesWorkFromPlansOfAllSizes) {
+  const std::string check_job = run + "--tolerance 1e-6 --max-iterations 1000000 --check=job";
+  const auto is_not_worth_a_job = Contains(AllOf(StartsWith("warning "), Mentions("job")));
+  const auto add_large_plan = [&](const std::string& size) {
+    shell("wallheat generate --out large --count 1 --size " + size +
+          "; for end in domain interior; do mv large/00001_$end.npy plans/00012_$end.npy; done; "
+          "rm -r large");
+  };
+  generate(24);
+  EXPECT_THAT(lines_of(shell(check_job).out), is_not_worth_a_job);
+  // One plan takes longer than all others together.
+  add_large_plan("1536");
+  EXPECT_THAT(lines_of(shell(check_job).out), Not(is_not_worth_a_job));
+  // The mask of this plan is too large for an estimate.
+  add_large_plan("4100");
+  EXPECT_THAT(
+      lines_of(shell(check_job).out),
+      AllOf(Not(is_not_worth_a_job), Contains(AllOf(StartsWith("work "), Mentions("at most")))));
 }
 
 }  // namespace

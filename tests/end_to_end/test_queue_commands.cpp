@@ -185,7 +185,7 @@ TEST_F(QueueCommandsTest, ComputesBreakEvenIntensityOfGpuOffload) {
   const auto json = Json::parse(shell(offload + "--sinfo sinfo.txt --json").out);
   EXPECT_EQ(json["partitions"][0]["operations"], nullptr);
   EXPECT_NEAR(json["partitions"][1]["operations"].get<double>(), 8.568, 0.0005);
-  EXPECT_EQ(json["partitions"][1]["memory_bytes"], 64'000'000'000);
+  EXPECT_EQ(json["partitions"][1]["memory_bytes"], 64'000LL * 1024 * 1024);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(ParseSinfo, ReadsResourcesOfPartitions) {
                                       "old|down|9|8|(null)|infinite|1-infinite\n"
                                       "free|up|1|8|gpu|infinite|1-infinite\n");
   ASSERT_EQ(partitions.size(), 4U);
-  EXPECT_EQ(partitions[0], (Partition{"medium", 20, 32, 0, 217'800, 0, 192'000'000'000}));
+  EXPECT_EQ(partitions[0], (Partition{"medium", 20, 32, 0, 217'800, 0, 192'000LL * 1024 * 1024}));
   EXPECT_EQ(partitions[1], (Partition{"gpu", 4, 16, 4, 86'400, 2}));
   EXPECT_EQ(partitions[2], (Partition{"mixed", 4, 16, 3, 1800, 1}));
   EXPECT_EQ(partitions[3], (Partition{"free", 1, 8, 1, 0, 0}));

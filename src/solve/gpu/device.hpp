@@ -20,6 +20,7 @@ namespace wallheat {
 struct GpuSupport {
   std::vector<Gpu> gpus;  ///< that can solve, visible to this process (CUDA_VISIBLE_DEVICES counts)
   std::string reason;     ///< if there are none: one clause that says why
+  bool built_with_cuda = true;  ///< if not, this program cannot use the GPUs of any node
 };
 
 /// Lets as many streams of a GPU run side by side as CUDA can: by default the driver has 8 hardware

@@ -3,7 +3,9 @@
 
 namespace wallheat {
 
-GpuSupport gpu_support() { return {.gpus = {}, .reason = "this wallheat was built without CUDA"}; }
+GpuSupport gpu_support() {
+  return {.gpus = {}, .reason = "this wallheat was built without CUDA", .built_with_cuda = false};
+}
 
 GpuProperties gpu_properties(int) { return {}; }
 
