@@ -74,6 +74,8 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
   report.add(
       Fact{"std_temp", name("std deviation"), statistics.std_temp, exact_celsius, " (population)"});
   const auto [above, below] = solver.thresholds;
+  report.add_json_fact("above", above);
+  report.add_json_fact("below", below);
   report.add_fact("pct_above", name(fmt::format("above {} °C", above)), statistics.pct_above,
                   exact_percent);
   report.add_fact("pct_below", name(fmt::format("below {} °C", below)), statistics.pct_below,
@@ -94,7 +96,9 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
                     {ValueFormat::digits, 5, "m²"});
   if (!solver.door) return report;
   report.add_text_fact(name("rooms"), result.rooms.size());
-  report.add(table_of("rooms", rooms_of(result), room_columns(cell_metres)));
+  std::vector<RowColumn> columns = room_columns(cell_metres);
+  add_threshold_columns(solver.thresholds, columns);
+  report.add(table_of("rooms", rooms_of(result), columns));
   return report;
 }
 
