@@ -84,8 +84,9 @@ void parse_comparison(Options& options, CompareOptions& compare) {
       "first file: settings, columns, stored fields, to the last bit. Times are compared with the "
       "slowest (or --base WHAT).\nWith --data, the only argument is a CSV, maybe rounded or of "
       "some columns: says which iterates its answers are, and so what the program does that "
-      "printed them.\nExit status: 0 compared, 1 a file cannot be read or --require-equal finds a "
-      "difference, 2 wrong usage.",
+      "printed them.\nExit status: 0 compared, 1 a file cannot be read, no plan has a result in "
+      "both "
+      "files, or --require-equal finds a difference, 2 wrong usage.",
       {"wallheat compare results.h5 steady.h5", "wallheat compare mine.csv --data plans"});
   options.add("what", file(compare.words, FileRole::results_in_use, "WHAT").positional().required(),
               "a result file, a CSV, or NAME=SECONDS (also as an argument); two or more");
@@ -145,7 +146,16 @@ CompareResults compared(const CompareOptions& compare) {
   return found;
 }
 
-/// Empty if all answers are equal.
+/// Returns an error message for the first two files without a plan that both have solved, which
+/// therefore are neither equal nor different; empty if there are none.
+std::string nothing_compared_in(const std::vector<Comparison>& comparisons) {
+  const auto found = std::ranges::find(comparisons, 0U, &Comparison::compared);
+  if (found == comparisons.end()) return "";
+  return fmt::format("{} and {} cannot be compared: no plan has a result in both", found->first,
+                     found->second);
+}
+
+/// Returns an error message for the first two files that are not equal; empty if all are equal.
 std::string difference_in(const std::vector<Comparison>& comparisons) {
   const auto found = std::ranges::find_if_not(comparisons, &Comparison::equal);
   if (found == comparisons.end()) return "";
@@ -165,11 +175,12 @@ Report compare_command(Options& options) {
   if (!compare.data.empty())
     return identify_iterates(compare.words.front(), *open_plan_source(compare.data));
   CompareResults found = compared(compare);
-  const std::string difference = compare.equality ? difference_in(found.comparisons) : "";
+  std::string error = nothing_compared_in(found.comparisons);
+  if (error.empty() && compare.equality) error = difference_in(found.comparisons);
   Report report = make_report(std::move(found), compare.list);
   report.title = fmt::format("{} compared", fmt::join(compare.words, ", "));
-  report.error = difference;
-  report.exit_status = difference.empty() ? exit_done : exit_failed;
+  report.error = error;
+  report.exit_status = error.empty() ? exit_done : exit_failed;
   return report;
 }
 
