@@ -87,8 +87,8 @@ void parse_comparison(Options& options, CompareOptions& compare) {
       "header gives other columns, another order or other names, as mean, std, pct>18, '% below "
       "15'. Commas, semicolons, tabs or blanks separate the values. Lines that are not results are "
       "skipped and counted; a line that resembles a result and is not one is an error.\nExit "
-      "status: 0 compared, 1 a file cannot be read or --require-equal finds a difference, 2 wrong "
-      "usage.",
+      "status: 0 compared, 1 a file cannot be read, no plan has a result in both files, or "
+      "--require-equal finds a difference, 2 wrong usage.",
       {"wallheat compare results.h5 steady.h5",
        "wallheat compare job_1.out job_2.out --data plans"});
   options.add("what", file(compare.words, FileRole::results_in_use, "WHAT").positional().required(),
@@ -152,7 +152,16 @@ CompareResults compared(const CompareOptions& compare, std::vector<std::string>&
   return found;
 }
 
-/// Empty if all answers are equal.
+/// Returns an error message for the first two files without a plan that both have solved, which
+/// therefore are neither equal nor different; empty if there are none.
+std::string nothing_compared_in(const std::vector<Comparison>& comparisons) {
+  const auto found = std::ranges::find(comparisons, 0U, &Comparison::compared);
+  if (found == comparisons.end()) return "";
+  return fmt::format("{} and {} cannot be compared: no plan has a result in both", found->first,
+                     found->second);
+}
+
+/// Returns an error message for the first two files that are not equal; empty if all are equal.
 std::string difference_in(const std::vector<Comparison>& comparisons) {
   const auto found = std::ranges::find_if_not(comparisons, &Comparison::equal);
   if (found == comparisons.end()) return "";
@@ -177,12 +186,13 @@ Report compare_command(Options& options) {
   }
   std::vector<std::string> notes;
   CompareResults found = compared(compare, notes);
-  const std::string difference = compare.equality ? difference_in(found.comparisons) : "";
+  std::string error = nothing_compared_in(found.comparisons);
+  if (error.empty() && compare.equality) error = difference_in(found.comparisons);
   Report report = make_report(std::move(found), compare.list);
   report.title = fmt::format("{} compared", fmt::join(compare.words, ", "));
   for (const std::string& note : notes) report.add_note(note);
-  report.error = difference;
-  report.exit_status = difference.empty() ? exit_done : exit_failed;
+  report.error = error;
+  report.exit_status = error.empty() ? exit_done : exit_failed;
   return report;
 }
 

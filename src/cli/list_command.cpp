@@ -4,6 +4,7 @@
 #include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
 #include "core/plan_ids.hpp"
+#include "core/text.hpp"
 #include "report/row_table.hpp"
 #include "wallheat/error.hpp"
 
@@ -47,10 +48,11 @@ Table plans_of_file(const std::string& file, const SharedReader& reader, const R
 }
 
 /// The chosen rooms in their order. No more than their numbers are in memory.
-Rows chosen_rooms(const SharedReader& reader, std::vector<std::size_t> chosen) {
-  return [reader, chosen = std::move(chosen)](const auto& take) {
+Rows chosen_rooms(const SharedReader& reader, std::size_t min_cells,
+                  std::vector<std::size_t> chosen) {
+  return [reader, min_cells, chosen = std::move(chosen)](const auto& take) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> rooms_by_number;  // row, room
-    rooms_of (*reader)([&](const PlanResult& row) {
+    rooms_of(*reader, min_cells)([&](const PlanResult& row) {
       rooms_by_number.emplace_back(row.rooms.front().row, row.rooms.front().room);
     });
     std::size_t read = SIZE_MAX;
@@ -70,12 +72,14 @@ Rows chosen_rooms(const SharedReader& reader, std::vector<std::size_t> chosen) {
 }
 
 Table rooms_of_file(const std::string& file, const SharedReader& reader, const RowSelection& choice,
-                    double cell_metres, const std::vector<RowColumn>& columns) {
+                    double cell_metres, std::size_t min_cells,
+                    const std::vector<RowColumn>& columns) {
   if (!reader->has_rooms()) throw RunError(fmt::format("{} has no rooms: run with --rooms", file));
-  auto chosen = select_rows(rooms_of(*reader), choice, room_columns(cell_metres));
+  auto chosen = select_rows(rooms_of(*reader, min_cells), choice, room_columns(cell_metres));
   if (chosen.empty() && !choice.where.empty())
-    throw RunError(fmt::format("--where '{}' holds for no room of {}", choice.where, file));
-  return table_of("rooms", chosen_rooms(reader, std::move(chosen)), columns);
+    throw RunError(fmt::format("--where '{}' holds for no room of {} with at least {}",
+                               choice.where, file, count_text(min_cells, "cell")));
+  return table_of("rooms", chosen_rooms(reader, min_cells, std::move(chosen)), columns);
 }
 
 }  // namespace
@@ -87,6 +91,7 @@ Report list_command(Options& options) {
   std::string column_names;
   bool rooms = false;
   double cell_metres = 0;
+  std::size_t min_cells = 1;
   options.describe("FILE [ID ...] [options]",
                    "Lists plans of a result file: which are too cold, which failed, which took "
                    "longest? Or rooms, if the run had --rooms.",
@@ -102,22 +107,29 @@ Report list_command(Options& options) {
       "of rooms all");
   options.add("rooms", flag(rooms), "list rooms, whose columns --where, --sort and --columns name");
   declare_cell_size(options, cell_metres);
-  options.add_dependency("rooms", {"cell-size"});
+  declare_min_cells(options, min_cells);
+  options.add_dependency("rooms", {"cell-size", "min-cells"});
   options.add_conflict("id", {"where", "sort", "rooms"});
   options.parse();
   if (column_names.empty())
     column_names =
         rooms ? "all" : "id,status,mean_temp,std_temp,pct_above,pct_below,iterations,seconds";
 
-  const auto columns =
+  auto columns =
       parse_columns("columns", column_names, rooms ? room_columns(cell_metres) : all_columns());
   const auto reader = std::make_shared<const ResultReader>(open_result_file(file));
   const Thresholds thresholds = recorded_thresholds(file, reader->settings());
   Report report{std::filesystem::path(file).filename().string()};
   report.add_json_fact("above", thresholds.above);
   report.add_json_fact("below", thresholds.below);
-  report.add(rooms ? rooms_of_file(file, reader, choice, cell_metres, columns)
+  if (rooms) report.add_json_fact("min_cells", min_cells);
+  const bool are_counted = add_threshold_columns(thresholds, columns);
+  report.add(rooms ? rooms_of_file(file, reader, choice, cell_metres, min_cells, columns)
                    : plans_of_file(file, reader, choice, ids, columns));
+  if (are_counted)
+    report.add_note(fmt::format("Cells are counted above {} °C and below {} °C.", thresholds.above,
+                                thresholds.below));
+  if (rooms) report.add_note(fmt::format("Rooms have at least {}.", count_text(min_cells, "cell")));
   return report;
 }
 

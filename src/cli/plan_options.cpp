@@ -148,6 +148,11 @@ void declare_door(Options& options, Door& door) {
       "of the longer side, at least 1");
 }
 
+void declare_min_cells(Options& options, std::size_t& min_cells) {
+  options.add("min-cells", value(min_cells, "N", 1).at_least(1),
+              "rooms of fewer cells do not count, such as corners that walls cut off");
+}
+
 void declare_cell_size(Options& options, double& metres) {
   options.add("cell-size", value(metres, "METRES").above(0),
               "width of a cell in metres, to show areas in m²");

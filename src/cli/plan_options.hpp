@@ -26,6 +26,8 @@ void declare_thresholds(Options& options, Thresholds& thresholds);
 /// --rooms and --door: what divides rooms, if they are asked for.
 void declare_rooms(Options& options, std::optional<Door>& door, const char* help);
 void declare_door(Options& options, Door& door);
+/// Declares --min-cells: the number of cells below which a room does not count. Its default is 1.
+void declare_min_cells(Options& options, std::size_t& min_cells);
 /// Metres that a cell is wide, above 0.
 void declare_cell_size(Options& options, double& metres);
 

@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "forecast/replay.hpp"
 #include "io/standard_streams.hpp"
+#include "report/compare.hpp"
 #include "report/scaling.hpp"
 #include "wallheat/error.hpp"
 
@@ -78,8 +79,7 @@ Report report_of_files(const std::vector<std::string>& files) {
                      "finished runs");
 }
 
-std::vector<Scaling> replay(const ScalingOptions& options) {
-  const ResultReader reader = open_result_file(options.replay);
+std::vector<Scaling> replay(const ScalingOptions& options, const ResultReader& reader) {
   const auto stored_with = worker_count(reader);
   if (options.slowdown > 1 && !stored_with)
     throw RunError(options.replay +
@@ -116,7 +116,17 @@ Report report_of_replay(const ScalingOptions& options) {
   std::string source = fmt::format("replay of {}", options.replay);
   if (options.slowdown > 1)
     source += fmt::format(", plans {:g} times as long beside others", options.slowdown);
-  Report report = make_report(replay(options), source);
+  const ResultReader reader = open_result_file(options.replay);
+  Report report = make_report(replay(options, reader), source);
+  report.add_json_fact("replayed", "solving");
+  Table& elsewhere = report.add(
+      table_of_seconds("thread_time", "where the time of all threads of the replayed run went",
+                       thread_seconds_of(reader)));
+  std::erase_if(elsewhere.rows, [](const Table::Row& row) { return row.at(1) == Value(0.0); });
+  report.add(
+      Note{"The seconds are those of the plans alone (their CPU time, if it is known). A run also "
+           "starts, waits for files and for rank 0, and ends: this is in no time, speed-up or "
+           "efficiency here, so that of many workers or short plans a real run has less."});
   if (options.slowdown == 1)
     report.add(
         Note{"every plan is taken to last as long beside other workers as it did in the stored "
@@ -133,9 +143,10 @@ Report scaling_command(Options& options) {
       "Strong scaling: what more workers bring for the same plans, with Amdahl's law fitted to "
       "what was measured. A worker is a thread that solves one plan at a time, or a GPU.\nFILE ... "
       "compares finished runs of the same plans by their wall times. If all had the same number of "
-      "workers, it tells what a plan takes over the number of plans.\n--replay FILE predicts the "
-      "wall time of any number of workers from the seconds that each plan took in one "
-      "run.\n--times analyses given times, as those of a paper.",
+      "workers, it prints seconds per plan over the number of plans.\n--replay FILE predicts how "
+      "long any number of workers solve, from the seconds that each plan took in one run, without "
+      "the start and end of a run, waiting for files, and rank 0.\n--times analyses given times, "
+      "as those of a paper.",
       {"wallheat scaling --replay results.h5", "wallheat scaling --times 1=212,2=140,4=105,8=145"});
   options.add("file", file(scaling.files, FileRole::results_in_use).positional(),
               "a result file of a finished run (also as an argument); any number");

@@ -115,6 +115,8 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
   report.add(
       Fact{"std_temp", name("std deviation"), statistics.std_temp, style.celsius, " (population)"});
   const auto [above, below] = solver.thresholds;
+  report.add_json_fact("above", above);
+  report.add_json_fact("below", below);
   report.add_fact("pct_above", name(fmt::format("above {} °C", above)), statistics.pct_above,
                   style.percent);
   report.add_fact("pct_below", name(fmt::format("below {} °C", below)), statistics.pct_below,
@@ -222,7 +224,11 @@ Report solve_command(Options& options) {
   result.device = solver.device_text();
   result.solver = solver.solver_text();
   Report report = solution_report(result, solver, cell_metres, false);
-  if (solver.door) report.add(table_of("rooms", rooms_of(result), room_columns(cell_metres)));
+  if (solver.door) {
+    std::vector<RowColumn> columns = room_columns(cell_metres);
+    add_threshold_columns(solver.thresholds, columns);
+    report.add(table_of("rooms", rooms_of(result), columns));
+  }
   FieldPicture picture;
   if (!png.empty() || options.was_given("page"))
     picture = solution_picture(plan, building, solution->field, result, solver.door);

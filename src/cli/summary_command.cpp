@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
+#include "core/cell_statistics.hpp"
 #include "core/threads.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
@@ -15,22 +16,23 @@
 namespace wallheat {
 namespace {
 
-/// What averages over a file leave out: its plans without an answer.
+/// The plans of a file without a result, which averages leave out.
 struct IncompleteWarning {
   std::size_t plans = 0, missing = 0;
   /// What the missing ones take, as the run predicts it, in % of all plans; the median of their
   /// interior cells over that of the others. Nothing if nobody knows.
   std::optional<double> work_pct{}, size_ratio{};
 
+  /// Returns a description of the missing plans; empty if none or all are missing.
   [[nodiscard]] std::string text() const {
-    std::string counts = fmt::format("{} of {} plans", plans - missing, plans);
-    if (missing == 0 || missing == plans) return counts;
-    if (!work_pct)
-      return counts + "; how large the missing ones are, their masks would tell (--data PLANS)";
+    if (missing == 0 || missing == plans) return "";
+    const std::string count = missing == 1
+                                  ? "1 plan of the file has no result"
+                                  : fmt::format("{} plans of the file have no result", missing);
+    if (!work_pct) return count + ": their sizes are unknown without their masks (--data PLANS)";
     return fmt::format(
-        "{}; the missing ones are {:.3g} % of the predicted work, their median plan is {:.2g} "
-        "times as large",
-        counts, *work_pct, *size_ratio);
+        "{}: {:.3g} % of the predicted work, with a median size {:.2g} times as large", count,
+        *work_pct, *size_ratio);
   }
 };
 
@@ -58,13 +60,15 @@ Weight weight_of(const ResultReader& reader, bool answered, std::size_t count,
     };
   });
   std::erase(estimates, std::nullopt);
-  std::ranges::sort(estimates, {}, [](const auto& estimate) { return estimate->interior_cells; });
-  const auto middle = estimates.begin() + std::ssize(estimates) / 2;
-  if (estimates.empty() || (*middle)->interior_cells == 0)
-    throw RunError(fmt::format("the masks of {} do not tell", source.path().string()));
-  Weight weight{0, static_cast<double>((*middle)->interior_cells)};
-  for (const auto& estimate : estimates)
+  Weight weight;
+  std::vector<double> cells;
+  for (const auto& estimate : estimates) {
     weight.mean_updates += estimate->updates / static_cast<double>(estimates.size());
+    cells.push_back(static_cast<double>(estimate->interior_cells));
+  }
+  weight.median_cells = median(std::move(cells));
+  if (!(weight.median_cells > 0))
+    throw RunError(fmt::format("the masks of {} contain no sizes", source.path().string()));
   return weight;
 }
 
@@ -103,6 +107,7 @@ Report summary_command(Options& options) {
   std::filesystem::path data;
   Thresholds asked;
   double cell_metres = 0;
+  std::size_t min_cells = 1;
   bool complete = false;
   options.describe("FILE [options]",
                    "Answers the questions that a data set is solved for.\nExit status: 0 answered, "
@@ -113,6 +118,7 @@ Report summary_command(Options& options) {
   declare_where(options, where);
   declare_thresholds(options, asked);
   declare_cell_size(options, cell_metres);
+  declare_min_cells(options, min_cells);
   options.add(
       "data,d", wallheat::file(data, FileRole::plans, "PLANS"),
       "the floor plans, to count stored fields again by --above and --below, and to tell how large "
@@ -130,24 +136,30 @@ Report summary_command(Options& options) {
           ? rows_of(*reader)
           : recount_cells(*reader,
                           *open_plan_source(data.empty() ? recorded_plans(file, *reader) : data),
-                          thresholds);
+                          thresholds,
+                          reader->has_rooms() ? recorded_solver(file, reader->settings()).door
+                                              : std::nullopt);
   const PlanCounts counts = counts_of(*reader);
   const IncompleteWarning left = left_out_of(file, *reader, counts.failed + counts.pending, data);
   Report report = summary_report({file,
                                   reader,
                                   rows_where(where, counted),
                                   thresholds,
-                                  where.empty(),
+                                  where,
                                   cell_metres,
                                   bins,
-                                  {{"", left.missing > 0 ? "averages over" : "", left.text()},
-                                   {"missing", "", left.missing},
+                                  min_cells,
+                                  left.text(),
+                                  {{"missing", "", left.missing},
                                    {"missing_work_pct", "", left.work_pct},
                                    {"missing_size_ratio", "", left.size_ratio}}});
   if (value_of(report, "plans") == Value(0) && !where.empty())
     throw_no_match(file, where, reader->count());
   if (complete && left.missing > 0) {
-    report.error = fmt::format("{} has answers to {}", file, left.text());
+    const std::string text = left.text();
+    report.error =
+        fmt::format("{} has results of {} of {} plans{}", file, left.plans - left.missing,
+                    left.plans, text.empty() ? "" : "; " + text);
     report.exit_status = exit_status_of(counts.pending, counts.failed);
   }
   return report;

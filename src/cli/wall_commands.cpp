@@ -269,7 +269,9 @@ Report need_command(Options& options) {
   options.describe(
       "--data PLANS --wall KIND --room-mean DEGREES [options] [ID ...]",
       "Says how warm one kind of wall must be so that rooms reach a temperature: for each room, "
-      "each plan and all plans, with a proven bound. A plan is solved twice, as the steady state "
+      "each plan and all plans, with a proven bound. The answer is a temperature up to --max, "
+      "'already warm enough' or 'not warmed by these walls'. A plan is solved twice, as the steady "
+      "state "
       "is linear in the walls' temperatures. JSON and CSV have a row for each room.\nExit status: "
       "0 answered, also if no temperature suffices, 1 not, 2 wrong usage, 3 answered without plans "
       "that cannot be used.",
@@ -286,11 +288,11 @@ Report need_command(Options& options) {
               "of the area, above 0 to 1");
   options.add("share", value(question.room_share, "SHARE", 0.95).within(0, 1).above(0),
               "of the rooms that are to reach the goal, above 0 to 1");
-  options.add("limit", value(question.limit, "DEGREES", 100),
-              "a wall above this, in °C, is no answer");
+  options.add("max", value(question.max, "DEGREES", 100).within(absolute_zero, max_magnitude),
+              "the highest temperature of a wall that is an answer, in °C; the lowest is absolute "
+              "zero");
   declare_door(options, door);
-  options.add("min-cells", value(question.min_cells, "N", 1).at_least(1),
-              "rooms of fewer cells do not count, such as corners that walls cut off");
+  declare_min_cells(options, question.min_cells);
   options.add("whole-plans", flag(question.whole_plans), "take each plan as one room");
   declare_cell_size(options, question.cell_metres);
   plans.declare(options);

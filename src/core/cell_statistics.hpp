@@ -47,6 +47,16 @@ struct CellSummary {
 [[nodiscard]] CellSummary summarize_cells(std::span<const double> values,
                                           const Thresholds& thresholds, double radius = 0);
 
+/// Returns `count` as % of `all`, rounded as the reference program does: every share of cells is
+/// computed by this function, so that equal counts give equal bits.
+[[nodiscard]] constexpr double percent_of(std::int64_t count, std::int64_t all) {
+  return static_cast<double>(count) / static_cast<double>(all) * 100;
+}
+
+/// Returns the median, as numpy.median does: the mean of the two middle values if their number is
+/// even. Returns NaN if there is no value, or if one of them is NaN.
+[[nodiscard]] double median(std::vector<double> values);
+
 /// Sum in the order of numpy.sum on a contiguous array, so that the last bit is the reference's:
 /// stretches of 8192 values (NumPy's buffer) one after another, each summed pairwise (blocks of at
 /// most 128 values in eight running sums, halves split at a multiple of eight).

@@ -82,6 +82,12 @@ void compare(const std::vector<RoomResult>& a, const std::vector<RoomResult>& b,
   }
 }
 
+/// Returns true if a result has temperatures, but no proven bound of their error.
+bool is_unproven(const PlanResult& result) {
+  return is_solved(result.status) && result.status != PlanStatus::empty &&
+         std::isnan(result.error_bound) && !std::isnan(result.statistics.mean_temp);
+}
+
 }  // namespace
 
 bool same_value(double a, double b) {
@@ -90,10 +96,12 @@ bool same_value(double a, double b) {
 }
 
 bool is_far_from_steady(const PlanResult& result) {
-  if (!is_solved(result.status) || result.status == PlanStatus::empty) return false;
-  if (!std::isnan(result.error_bound) || std::isnan(result.statistics.mean_temp)) return false;
   const double size = std::max(std::abs(result.statistics.mean_temp), result.statistics.std_temp);
-  return !(result.error_estimate <= 0.1 * size);
+  return is_unproven(result) && result.error_estimate > 0.1 * size;
+}
+
+bool has_unknown_error(const PlanResult& result) {
+  return is_unproven(result) && std::isnan(result.error_estimate);
 }
 
 double single_core_seconds(const PlanResult& result) {

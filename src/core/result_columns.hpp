@@ -100,9 +100,13 @@ struct Difference {
 /// (inf - inf sets the sign on x86-64, but not on Arm).
 [[nodiscard]] bool same_value(double a, double b);
 
-/// True if an iteration ended far from the steady state, as far as its error can be estimated:
-/// by more than a tenth of what the plan's temperatures are.
+/// Returns true if an iteration ended far from the steady state: if the estimate of its error
+/// exceeds a tenth of the plan's temperatures. Returns false if the error is unknown.
 [[nodiscard]] bool is_far_from_steady(const PlanResult& result);
+
+/// Returns true if nothing is known about the distance of a result from the steady state: neither a
+/// bound nor an estimate, because the iteration made too few convergence checks.
+[[nodiscard]] bool has_unknown_error(const PlanResult& result);
 
 /// What the plan would take on a core of its own, in s: its CPU time if that is known and a CPU
 /// solved it. What other runs may expect is foretold by this.

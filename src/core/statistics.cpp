@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 #include <vector>
 
 #include "core/cell_statistics.hpp"
@@ -84,6 +85,16 @@ void add_uncertain_counts(std::span<const double> values, const Thresholds& thre
 
 }  // namespace
 
+double median(std::vector<double> values) {
+  if (values.empty()) return nan_value;
+  for (const double value : values)
+    if (std::isnan(value)) return nan_value;
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return std::midpoint(*std::max_element(values.begin(), middle), *middle);
+}
+
 double numpy_sum(std::span<const double> values) {
   double sum = 0;
   while (!values.empty()) sum += pairwise_sum(take_stretch(values));
@@ -137,8 +148,8 @@ CellSummary summarize_cells(std::span<const double> values, const Thresholds& th
     add_uncertain_counts(stretch, thresholds, radius, summary.uncertain);
   }
   const auto size = static_cast<double>(values.size());
-  summary.statistics.pct_above = static_cast<double>(all_above) / size * 100;
-  summary.statistics.pct_below = static_cast<double>(all_below) / size * 100;
+  summary.statistics.pct_above = percent_of(all_above, std::ssize(values));
+  summary.statistics.pct_below = percent_of(all_below, std::ssize(values));
   const double mean = summary.statistics.mean_temp = sum / size;
   summary.statistics.std_temp = std::sqrt(sum_of_squared_deviations(values, mean) / size);
   return summary;
@@ -149,14 +160,13 @@ Statistics single_precision_statistics(std::span<const float> values) {
   float sum = 0;
   for (auto rest = values; !rest.empty();) sum += pairwise_sum(take_stretch(rest));
   const float mean = sum / size;
-  const auto percent = [&](auto predicate) {
-    return 100 * static_cast<double>(std::ranges::count_if(values, predicate)) /
-           static_cast<double>(values.size());
+  const auto share = [&](auto predicate) {
+    return percent_of(std::ranges::count_if(values, predicate), std::ssize(values));
   };
   const Thresholds defaults;
   return {mean, std::sqrt(sum_of_squared_deviations(values, mean) / size),
-          percent([&](float value) { return value > defaults.above; }),
-          percent([&](float value) { return value < defaults.below; })};
+          share([&](float value) { return value > defaults.above; }),
+          share([&](float value) { return value < defaults.below; })};
 }
 
 Statistics statistics(const Grid<double>& field, const Grid<std::uint8_t>& interior,

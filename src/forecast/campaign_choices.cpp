@@ -44,6 +44,9 @@ std::string_view min_of(std::string_view number) {
   return number;
 }
 
+/// Slurm's unit of memory in bytes: its MB are MiB.
+constexpr std::int64_t slurm_megabyte = 1 << 20;
+
 /// "gpu:a100:4(S:0-1),gpu:v100:2,lustre:1" has 6.
 std::size_t gpus_in(std::string_view resources) {
   std::string text(resources);
@@ -63,7 +66,6 @@ std::size_t gpus_in(std::string_view resources) {
 }  // namespace
 
 std::vector<Partition> parse_sinfo(const std::string& name, std::string_view text) {
-  constexpr std::int64_t mebibyte = 1 << 20;  // Slurm's unit of memory, which it calls MB
   std::vector<Partition> partitions;
   ListingLines lines(name, text);
   std::vector<std::string_view> fields;
@@ -85,7 +87,8 @@ std::vector<Partition> parse_sinfo(const std::string& name, std::string_view tex
     const std::string_view most = fields[6].substr(fields[6].find('-') + 1);
     if (most != "infinite") partition.max_nodes = lines.number<std::size_t>(most, "job size");
     if (fields.size() == width)
-      partition.memory_bytes = mebibyte * lines.number<std::int32_t>(min_of(fields[7]), "memory");
+      partition.memory_bytes =
+          slurm_megabyte * lines.number<std::int32_t>(min_of(fields[7]), "memory");
     const auto same = std::ranges::find(partitions, partition.name, &Partition::name);
     if (same == partitions.end()) {
       partitions.push_back(std::move(partition));
@@ -148,15 +151,13 @@ class Chooser {
     choice.cores = at_a_time * nodes * cores_;
     std::vector<double> jobs_s = job_seconds(nodes, jobs);
     const auto cores_of_job = static_cast<double>(nodes * cores_);
-    choice.core_hours = std::accumulate(jobs_s.begin(), jobs_s.end(), 0.0) / hour_s * cores_of_job;
     choice.run_s = *std::max_element(jobs_s.begin(), jobs_s.end());
     set_limit(choice);
-    const double starts_s = static_cast<double>(choice.start_count - 1) * limits_.start_up_s;
-    choice.run_s += starts_s;
-    if (at_a_time < jobs) {
-      for (double& job_s : jobs_s) job_s += starts_s;
-      choice.run_s = Replay(jobs_s, Schedule::dynamic).seconds(at_a_time);
-    }
+    const double restarts_s = static_cast<double>(choice.start_count - 1) * limits_.start_up_s;
+    choice.run_s += restarts_s;
+    for (double& job_s : jobs_s) job_s += restarts_s;
+    choice.core_hours = std::accumulate(jobs_s.begin(), jobs_s.end(), 0.0) / hour_s * cores_of_job;
+    if (at_a_time < jobs) choice.run_s = Replay(jobs_s, Schedule::dynamic).seconds(at_a_time);
     const double asked_hours = cores_of_job * static_cast<double>(choice.limit_s) / hour_s;
     if (const WaitForecast* waits = waits_(choice.partition, nodes, asked_hours)) {
       choice.wait_s = wait_for(*waits, choice, 0.5);

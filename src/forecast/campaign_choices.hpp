@@ -66,7 +66,7 @@ struct Choice {
   double run_s = 0;
   std::optional<double> wait_s;     ///< of all jobs together: the bound of the median
   std::optional<double> wait_95_s;  ///< the 95 % bound
-  double core_hours = 0;
+  double core_hours = 0;            ///< of all jobs and all their starts
 
   /// From now until all is solved: half of the campaigns at most need longer.
   [[nodiscard]] std::optional<double> completion_s() const;

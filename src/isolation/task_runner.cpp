@@ -102,13 +102,11 @@ std::uint64_t solve_into(const SolveConfig& settings, const PlanSource& source, 
 /// The columns that tell which cells may be on the other side of a threshold.
 void fill_uncertain_counts(const UncertainCounts& uncertain, PlanResult& result) {
   result.uncertain_cells = static_cast<std::uint32_t>(uncertain.cells);
-  const auto percent = [&](std::int64_t count) {
-    return 100 * static_cast<double>(count) / static_cast<double>(result.interior_cells);
-  };
-  result.pct_above_lower = percent(uncertain.min_above);
-  result.pct_above_upper = percent(uncertain.max_above);
-  result.pct_below_lower = percent(uncertain.min_below);
-  result.pct_below_upper = percent(uncertain.max_below);
+  const std::int64_t cells = result.interior_cells;
+  result.pct_above_lower = percent_of(uncertain.min_above, cells);
+  result.pct_above_upper = percent_of(uncertain.max_above, cells);
+  result.pct_below_lower = percent_of(uncertain.min_below, cells);
+  result.pct_below_upper = percent_of(uncertain.max_below, cells);
 }
 
 /// A plan's row as far as it is known before it is solved; pending.

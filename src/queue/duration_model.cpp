@@ -4,16 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "core/cell_statistics.hpp"
+
 namespace wallheat {
 namespace {
 
 constexpr std::size_t window = 256;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/cell_statistics.hpp"
 #include "core/text.hpp"
 
 namespace wallheat {
@@ -94,9 +95,9 @@ Report make_report(const CpuBench& bench) {
   for (const SolverRate& rate : bench.plans) {
     if (rate.solver == bench.plans.front().solver) first_s = rate.cpu_s.front();
     plans.rows.push_back({rate.id, rate.interior_cells, rate.density, to_string(rate.solver),
-                          rate.iterations, rate.sweeps, rate.cpu_s.front(),
-                          rate.cpu_s[rate.cpu_s.size() / 2], rate.cpu_s.back(),
-                          rate.giga_updates_per_s(), rate.giga_updates_per_s() * 1e11 / ceiling});
+                          rate.iterations, rate.sweeps, rate.cpu_s.front(), median(rate.cpu_s),
+                          rate.cpu_s.back(), rate.giga_updates_per_s(),
+                          rate.giga_updates_per_s() * 1e11 / ceiling});
     if (several)
       plans.rows.back().insert(plans.rows.back().end(), {first_s / rate.cpu_s.front(), rate.error,
                                                          rate.bound, rate.fell_back});

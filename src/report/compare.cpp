@@ -222,9 +222,9 @@ ResultSet read_reference_csv(const std::string& file) {
 }
 
 bool Comparison::equal() const {
-  return std::ranges::all_of(mismatches,
-                             [](const Mismatch& of) { return of.kind == Kind::floor_plan; }) &&
-         identical == compared;
+  return compared > 0 && identical == compared &&
+         std::ranges::all_of(mismatches,
+                             [](const Mismatch& of) { return of.kind == Kind::floor_plan; });
 }
 
 std::size_t Comparison::count(Kind kind) const {

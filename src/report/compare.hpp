@@ -64,6 +64,7 @@ struct Comparison {
   std::vector<double> means;  ///< differences of mean_temp in °C, NaN aside
   StringList plans;           ///< ids: whose they are
 
+  /// Returns true if both have results of the same plans, at least one, and all are identical.
   [[nodiscard]] bool equal() const;
   [[nodiscard]] std::size_t count(Kind kind) const;
 };

@@ -64,12 +64,47 @@ struct Formula::Statement {
   [[noreturn]] void refuse(const std::string& reason) const {
     throw UsageError(fmt::format("--{} '{}': {}", option, text, reason));
   }
+  void require_expression() const;
   void refuse_if_column_was_meant(const std::string& quoted) const;
   [[nodiscard]] std::string sql() const;
   void prepare(const std::string& sql, const std::string& behind);
   [[nodiscard]] std::string reason(std::size_t end) const;
   void step(const std::vector<Value>& values) const;
 };
+
+/// Throws UsageError unless the text can only be one expression over the columns of a row, which
+/// cannot end the statement around it: outside of quotes it contains neither an unbalanced
+/// parenthesis nor another statement, query, comment, parameter, or kind of quotes.
+void Formula::Statement::require_expression() const {
+  std::size_t depth = 0;
+  char quote = 0;
+  std::string word;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const char letter = i < text.size() ? text[i] : ' ';
+    if (quote != 0) {
+      if (letter == quote) quote = 0;
+      continue;
+    }
+    if (is_letter(letter)) {
+      word += letter;
+      continue;
+    }
+    const std::string ended = in_lower_case(std::exchange(word, ""));
+    for (const char* const keyword : {"select", "values", "with"})
+      if (ended == keyword)
+        refuse(fmt::format("it must be one value of a row, without {}", keyword));
+    const std::string_view two = std::string_view(text).substr(std::min(i, text.size()), 2);
+    if (two == "--" || two == "/*")
+      refuse(fmt::format("'{}' begins a comment; write - -1 for the negative of -1", two));
+    if (std::string_view(";[]`?:@$").find(letter) != std::string_view::npos || letter == 0)
+      refuse(
+          fmt::format("unexpected character '{}'", letter == 0 ? "NUL" : std::string(1, letter)));
+    if (letter == '\'' || letter == '"') quote = letter;
+    if (letter == '(') ++depth;
+    if (letter == ')' && depth-- == 0) refuse("a closing parenthesis ')' has no opening one");
+  }
+  if (quote == 0 && depth > 0) refuse("it is not complete: a closing parenthesis ')' is missing");
+}
 
 void Formula::Statement::refuse_if_column_was_meant(const std::string& quoted) const {
   const bool is_column = std::ranges::find(names, in_lower_case(quoted)) != names.end();
@@ -146,9 +181,12 @@ std::string Formula::Statement::reason(std::size_t end) const {
 
 void Formula::Statement::prepare(const std::string& sql, const std::string& behind) {
   sqlite3_stmt* made = nullptr;
-  const int result = sqlite3_prepare_v2(database.get(), (sql + behind).c_str(), -1, &made, nullptr);
+  const std::string all = sql + behind;
+  const char* end = nullptr;
+  const int result = sqlite3_prepare_v2(database.get(), all.c_str(), -1, &made, &end);
   prepared.reset(made);
   if (result != SQLITE_OK) refuse(reason(sql.size()));
+  if (end != all.c_str() + all.size()) refuse("it must be one value of a row");
 }
 
 Formula::Statement::Statement(std::string of_option, std::string of_text,
@@ -185,6 +223,7 @@ Formula::Statement::Statement(std::string of_option, std::string of_text,
     trial.back() = column.words.front();
   }
   row += ')';
+  require_expression();
   const std::string formula = sql();
   // A condition takes no aggregate and no list, as a SELECT does.
   prepare("SELECT 1 " + row + " WHERE (" + formula, "\n)");

@@ -59,7 +59,13 @@ Histogram histogram_of(const std::vector<double>& values, std::size_t max_bins,
   std::ranges::sort(numbers);
   Histogram histogram;
   Range bulk{-INFINITY, INFINITY};
-  if (may_have_outliers && !numbers.empty()) bulk = central_range(numbers);
+  if (may_have_outliers && !numbers.empty()) {
+    const Range central = central_range(numbers);
+    const auto far =
+        numbers.size() - static_cast<std::size_t>(std::ranges::count_if(
+                             numbers, [&](double value) { return central.holds(value); }));
+    if (4 * far <= numbers.size()) bulk = central;
+  }
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!std::isfinite(values[i]) || !bulk.holds(values[i])) histogram.outliers.push_back(i);
   std::erase_if(numbers, [&](double value) { return !bulk.holds(value); });
@@ -73,6 +79,12 @@ Histogram histogram_of(const std::vector<double>& values, std::size_t max_bins,
   for (const double value : numbers)
     ++histogram.bins.at(static_cast<std::size_t>(std::floor(value / width) - first)).count;
   return histogram;
+}
+
+std::size_t Histogram::count() const {
+  std::size_t all = 0;
+  for (const Bin& bin : bins) all += bin.count;
+  return all;
 }
 
 Figure& add_histogram(const Histogram& histogram, const std::string& name, const std::string& axis,
@@ -105,63 +117,97 @@ Figure& add_histogram(const Histogram& histogram, const std::string& name, const
 
 namespace {
 
-/// What of a row follows from the thresholds.
-struct Shares {
+/// The values of a row and of its rooms that depend on the thresholds.
+struct CellCounts {
   double pct_above = 0;
   double pct_below = 0;
   std::uint32_t uncertain = 0;
+  struct OfRoom {
+    std::uint32_t above = 0;
+    std::uint32_t below = 0;
+  };
+  std::vector<OfRoom> rooms = {};
+
+  void apply_to(PlanResult& row) const {
+    row.statistics.pct_above = pct_above;
+    row.statistics.pct_below = pct_below;
+    row.uncertain_cells = uncertain;
+    for (double* const share :
+         {&row.pct_above_lower, &row.pct_above_upper, &row.pct_below_lower, &row.pct_below_upper})
+      *share = nan_value;
+    for (std::size_t room = 0; room < rooms.size(); ++room) {
+      row.rooms.at(room).cells_above = rooms[room].above;
+      row.rooms.at(room).cells_below = rooms[room].below;
+    }
+  }
 };
 
-Shares shares_of(const PlanResult& row, const Grid<double>& field, const PlanSource& plans,
-                 const Thresholds& thresholds) {
-  const auto refuse = [&](const std::string& why) {
+/// Counts the cells of plans by other thresholds than those of their result file.
+struct CellCounter {
+  const ResultReader& reader;
+  const PlanSource& plans;
+  const Thresholds& thresholds;
+  const std::optional<Door>& door;
+
+  [[noreturn]] static void refuse(const PlanResult& row, const std::string& reason) {
     throw RunError(fmt::format("the cells of plan {} cannot be counted again: {}",
-                               escape_control_chars(row.id), why));
-  };
-  try {
+                               escape_control_chars(row.id), reason));
+  }
+
+  /// Returns nullopt if the row has no temperatures.
+  [[nodiscard]] std::optional<CellCounts> count(std::size_t index) const {
+    const PlanResult row = reader.row(index);
+    if (!is_solved(row.status) || row.status == PlanStatus::empty) return std::nullopt;
+    const auto field = reader.field(index);
+    if (!field)
+      throw RunError(fmt::format(
+          "plan {} has no stored field whose cells could be counted again: name the thresholds "
+          "when the plans are solved, or run with --save-fields",
+          escape_control_chars(row.id)));
+    try {
+      return count_in(row, *field);
+    } catch (const InputError& error) {
+      refuse(row, error.what());
+    }
+  }
+
+ private:
+  [[nodiscard]] CellCounts count_in(const PlanResult& row, const Grid<double>& field) const {
     const FloorPlan plan = plans.load(row.id);
     if (plan_hash(plan) != row.input_hash)
-      refuse(fmt::format("it is not the one in {} any more", plans.path().string()));
+      refuse(row, fmt::format("it is not the one in {} any more", plans.path().string()));
     const bool is_bounded = !std::isnan(row.error_bound);
     const auto [statistics, uncertain] = summarize_cells(
         interior_values(field, plan.interior), thresholds, is_bounded ? row.error_bound : 0);
-    return {statistics.pct_above, statistics.pct_below,
-            is_bounded ? static_cast<std::uint32_t>(uncertain.cells) : 0};
-  } catch (const InputError& error) {
-    refuse(error.what());
+    CellCounts counts{statistics.pct_above, statistics.pct_below,
+                      is_bounded ? static_cast<std::uint32_t>(uncertain.cells) : 0};
+    if (!door) return counts;
+    const RoomMap map = map_rooms(plan.interior, door->of({field.rows, field.cols}));
+    for (const RoomResult& room : room_results(map, field, thresholds))
+      counts.rooms.push_back({room.cells_above, room.cells_below});
+    return counts;
   }
-  return {};
-}
+};
 
 }  // namespace
 
 Rows recount_cells(const ResultReader& reader, const PlanSource& plans,
-                   const Thresholds& thresholds) {
-  std::vector<Shares> shares(reader.count());
-  parallel_for(local_machine().cores.size(), shares.size(), [&] {
-    return [&](std::size_t i) {
-      const PlanResult row = reader.row(i);
-      if (!is_solved(row.status) || row.status == PlanStatus::empty) return;
-      const auto field = reader.field(i);
-      if (!field)
-        throw RunError(fmt::format(
-            "plan {} has no stored field whose cells could be counted again: name the thresholds "
-            "when the plans are solved, or run with --save-fields",
-            escape_control_chars(row.id)));
-      shares[i] = shares_of(row, *field, plans, thresholds);
-    };
-  });
-  return [&reader, shares = std::move(shares)](const auto& take) {
+                   const Thresholds& thresholds, const std::optional<Door>& door) {
+  std::vector<std::optional<CellCounts>> counts(reader.count());
+  const CellCounter counter{reader, plans, thresholds, door};
+  parallel_for(local_machine().cores.size(), counts.size(),
+               [&] { return [&](std::size_t i) { counts[i] = counter.count(i); }; });
+  return [&reader, has_rooms = door.has_value(), counts = std::move(counts)](const auto& take) {
     std::size_t i = 0;
     reader.for_each_row([&](const PlanResult& stored) {
       PlanResult row = stored;
-      const Shares& counted = shares[i++];
-      row.statistics.pct_above = counted.pct_above;
-      row.statistics.pct_below = counted.pct_below;
-      row.uncertain_cells = counted.uncertain;
-      for (double* const share :
-           {&row.pct_above_lower, &row.pct_above_upper, &row.pct_below_lower, &row.pct_below_upper})
-        *share = std::nan("");
+      if (has_rooms) row.rooms = reader.rooms(i);
+      const std::optional<CellCounts>& counted = counts[i++];
+      if (counted && counted->rooms.size() != row.rooms.size())
+        CellCounter::refuse(
+            row, fmt::format("the file has {}, and its plan has {}",
+                             count_text(row.rooms.size(), "room"), counted->rooms.size()));
+      if (counted) counted->apply_to(row);
       take(row);
     });
   };

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "plans/plan_source.hpp"
 #include "report/report.hpp"
 #include "report/row_table.hpp"
+#include "solve/solver_options.hpp"
 
 namespace wallheat {
 
@@ -18,14 +20,17 @@ struct Histogram {
     double to = 0;
     std::size_t count = 0;
   };
-  std::vector<Bin> bins;              ///< ascending; empty if there is no number
+  std::vector<Bin> bins;  ///< ascending; empty if there is no number
+  /// Returns the number of values in bins.
+  [[nodiscard]] std::size_t count() const;
   std::vector<std::size_t> outliers;  ///< indices of values, those of what is no number included
 };
 
 /// Makes at most `max_bins` (at least two), each 1, 2 or 5 times a power of ten wide. Outliers
 /// are more than three interquartile ranges (and 3 % of the span of all numbers) beyond the
-/// quartiles, so at least three quarters of the numbers are in bins. Without `may_have_outliers`,
-/// only what is no number is one.
+/// quartiles. If more than a quarter of the numbers are that far, none of them is an outlier, so at
+/// least three quarters of the numbers are in bins. Without `may_have_outliers`, only values that
+/// are not numbers are outliers.
 [[nodiscard]] Histogram histogram_of(const std::vector<double>& values, std::size_t max_bins = 16,
                                      bool may_have_outliers = true);
 
@@ -36,12 +41,14 @@ Figure& add_histogram(const Histogram& histogram, const std::string& name, const
                       Report& report, const std::string& counted = "plans",
                       const std::string& behind = "");
 
-/// The rows of a file with their shares counted again by other thresholds, from the stored fields
-/// and the plans' masks: nothing is solved. Uncertain cells are those within error_bound; they
-/// are not known for fastforward. Reads all fields, by all cores of the process. Throws RunError
-/// that names the plan if an answer has no field, or its plan is not there, or another one.
-/// `reader` must live as long.
+/// Returns the rows of a file, with their rooms if the file has rooms, after counting the cells
+/// above and below other thresholds in the stored fields and the plans' masks. Solves nothing.
+/// Uncertain cells are those within error_bound; they are not known for fastforward. Rows without
+/// temperatures stay as they are. Reads all fields, on all cores of the process. `door` is the door
+/// that the rooms were divided by; nullopt if the file has no rooms. `reader` must live as long.
+/// Throws RunError that names the plan if a result has no field, or if its plan does not exist or
+/// has changed.
 [[nodiscard]] Rows recount_cells(const ResultReader& reader, const PlanSource& plans,
-                                 const Thresholds& thresholds);
+                                 const Thresholds& thresholds, const std::optional<Door>& door);
 
 }  // namespace wallheat

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/cell_statistics.hpp"
 #include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "report/result_csv.hpp"
@@ -35,10 +36,6 @@ RowColumn column_named(const char* name, auto of, const PlanResult& any_row) {
           [of](const PlanResult& row) { return cell_of(of(row)); }};
 }
 
-double percent_of(std::uint32_t cells, const RoomResult& room) {
-  return 100 * static_cast<double>(cells) / static_cast<double>(room.cells);
-}
-
 /// Old and new names of columns that were renamed before the first release.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> renamed_columns{
     {{"pct_above_18", "pct_above"},
@@ -50,8 +47,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> renamed_c
      {"cells_in_doubt", "uncertain_cells"},
      {"store_s", "store_wait_s"}}};
 
-void take_rooms(PlanResult plan, const std::vector<RoomResult>& rooms, const RowCallback& take) {
+void take_rooms(PlanResult plan, const std::vector<RoomResult>& rooms, std::size_t min_cells,
+                const RowCallback& take) {
   for (const RoomResult& room : rooms) {
+    if (room.cells < min_cells) continue;
     plan.rooms.assign(1, room);
     take(plan);
   }
@@ -83,15 +82,17 @@ Rows rows_where(const std::string& where, Rows rows) {
   };
 }
 
-Rows rooms_of(const ResultReader& reader) {
-  return [&reader](const RowCallback& take) {
-    reader.for_each_row(
-        [&](const PlanResult& plan) { take_rooms(plan, reader.rooms(plan.index), take); });
+Rows rooms_of(const ResultReader& reader, std::size_t min_cells) {
+  return [&reader, min_cells](const RowCallback& take) {
+    reader.for_each_row([&](const PlanResult& plan) {
+      take_rooms(plan, reader.rooms(plan.index), min_cells, take);
+    });
   };
 }
 
 Rows rooms_of(PlanResult plan) {
-  return [plan = std::move(plan)](const RowCallback& take) { take_rooms(plan, plan.rooms, take); };
+  return
+      [plan = std::move(plan)](const RowCallback& take) { take_rooms(plan, plan.rooms, 0, take); };
 }
 
 std::vector<RowColumn> all_columns(bool with_hidden) {
@@ -126,7 +127,7 @@ std::vector<RowColumn> room_columns(double cell_metres) {
       add(name, [member](const PlanResult& row) { return row.rooms.front().*member; });
   });
   add("pct_above", [](const PlanResult& row) {
-    return percent_of(row.rooms.front().cells_above, row.rooms.front());
+    return percent_of(row.rooms.front().cells_above, row.rooms.front().cells);
   });
   add("pct_below", [](const PlanResult& row) { return pct_below(row.rooms.front()); });
   if (cell_metres > 0)
@@ -134,6 +135,20 @@ std::vector<RowColumn> room_columns(double cell_metres) {
       return static_cast<double>(row.rooms.front().cells) * cell_metres * cell_metres;
     });
   return columns;
+}
+
+bool add_threshold_columns(const Thresholds& thresholds, std::vector<RowColumn>& columns) {
+  const auto counts_cells = [](const RowColumn& column) {
+    const std::string& name = column.head.key;
+    return name.find("_above") != std::string::npos || name.find("_below") != std::string::npos ||
+           name == "uncertain_cells";
+  };
+  if (std::ranges::none_of(columns, counts_cells)) return false;
+  for (const auto& [name, threshold] :
+       {std::pair("above", thresholds.above), {"below", thresholds.below}})
+    columns.push_back({json_only_column(name), false, false,
+                       [threshold](const PlanResult&) { return Value(threshold); }});
+  return true;
 }
 
 std::vector<std::string> names_of(const std::vector<RowColumn>& columns) {
@@ -165,7 +180,7 @@ std::string column_hint(const std::string& unknown, const std::vector<std::strin
   return did_you_mean(unknown, names);
 }
 
-double pct_below(const RoomResult& room) { return percent_of(room.cells_below, room); }
+double pct_below(const RoomResult& room) { return percent_of(room.cells_below, room.cells); }
 
 std::vector<std::size_t> select_rows(const Rows& rows, const RowSelection& choice,
                                      const std::vector<RowColumn>& columns) {

@@ -33,8 +33,9 @@ using Rows = std::function<void(const RowCallback& take)>;
 [[nodiscard]] Rows rows_of(const std::vector<PlanResult>& rows);
 /// Those for which a formula is not 0; all if it is empty. Throws UsageError.
 [[nodiscard]] Rows rows_where(const std::string& where, Rows rows);
-/// All rooms of a file, in order. `reader` must live as long. Throws RunError if they are damaged.
-[[nodiscard]] Rows rooms_of(const ResultReader& reader);
+/// Returns the rooms of a file that have at least `min_cells` cells, in order. `reader` must live
+/// as long. Throws RunError if they are damaged.
+[[nodiscard]] Rows rooms_of(const ResultReader& reader, std::size_t min_cells);
 /// Those of one plan.
 [[nodiscard]] Rows rooms_of(PlanResult plan);
 
@@ -51,6 +52,9 @@ struct RowColumn {
 [[nodiscard]] std::vector<RowColumn> all_columns(bool with_hidden = false);
 /// All columns of rooms; `area_m2` only if the width of a cell is known, in metres.
 [[nodiscard]] std::vector<RowColumn> room_columns(double cell_metres);
+/// Adds the thresholds as the columns `above` and `below` of JSON and CSV, whose rows are often
+/// read without the file, if one of the columns counts cells. Returns true if it has added them.
+bool add_threshold_columns(const Thresholds& thresholds, std::vector<RowColumn>& columns);
 [[nodiscard]] std::vector<std::string> names_of(const std::vector<RowColumn>& columns);
 /// Those of `all` that are named, separated by commas, or "all". Throws UsageError, which names
 /// `option`.
@@ -62,6 +66,9 @@ struct RowColumn {
 /// looks like one of `names`. Returns an empty string otherwise.
 [[nodiscard]] std::string column_hint(const std::string& unknown,
                                       const std::vector<std::string>& names);
+
+/// Rooms of fewer cells are mostly corners that walls cut off. Reports suggest to leave them out.
+inline constexpr std::uint32_t corner_cells = 20;
 
 /// % of a room's cells that are below the threshold.
 [[nodiscard]] double pct_below(const RoomResult& room);

@@ -1,10 +1,10 @@
 #include "report/scaling.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -13,6 +13,7 @@
 #include "report/file_status.hpp"
 #include "report/time_breakdown.hpp"
 #include "store/merge.hpp"
+#include "view/run_progress.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 
@@ -20,15 +21,21 @@ namespace wallheat {
 
 namespace {
 
-/// Amdahl's parallel share of the work, F = (1 - 1 / S) / (1 - 1 / p) (Amdahl 1967): p workers are
-/// S times as fast as one. NaN for one worker; above 1 if S is above p.
+/// Returns Amdahl's parallel share of the work, F = (1 - 1 / S) / (1 - 1 / p) (Amdahl 1967), if p
+/// workers are S times as fast as one. A share is 0 to 1: returns 1 if S exceeds p, and 0 if S is
+/// less than 1. Returns NaN for one worker.
 double parallel_share(double speedup, double workers) {
-  return workers > 1 ? (1 - 1 / speedup) / (1 - 1 / workers) : nan_value;
+  return workers > 1 ? std::clamp((1 - 1 / speedup) / (1 - 1 / workers), 0.0, 1.0) : nan_value;
 }
 
-/// The speed-up that no number of workers exceeds, S(inf) = 1 / (1 - F); infinite from F = 1 on.
-double largest_speedup(double parallel_share) {
-  return parallel_share >= 1 ? std::numeric_limits<double>::infinity() : 1 / (1 - parallel_share);
+/// Returns the speed-up that no number of workers exceeds, S(inf) = 1 / (1 - F); infinity if F
+/// is 1.
+double largest_speedup(double parallel_share) { return 1 / (1 - parallel_share); }
+
+/// Returns true if workers are faster than the same number of single workers would be.
+bool is_faster_than_ideal(const Scaling::Row& row) {
+  constexpr double rounding = 1 + 1e-9;
+  return row.speedup > rounding * static_cast<double>(row.point.workers);
 }
 
 }  // namespace
@@ -70,7 +77,7 @@ Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points, do
     above += (1 - 1 / speedup) * (1 - 1 / count);
     below += (1 - 1 / count) * (1 - 1 / count);
   }
-  if (below > 0 && !longest_plan) scaling.parallel_share = above / below;
+  if (below > 0 && !longest_plan) scaling.parallel_share = std::clamp(above / below, 0.0, 1.0);
   return scaling;
 }
 
@@ -88,6 +95,7 @@ std::optional<std::size_t> worker_count(const ResultReader& reader) {
 
 ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
   std::size_t pending = 0;
+  SolverTime spent;
   std::set<std::string> hosts;
   std::set<std::pair<std::string, std::int32_t>> gpus;  // a rank has one at most
   reader.for_each_row([&](const PlanResult& row) {
@@ -95,6 +103,7 @@ ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
       ++pending;
       return;
     }
+    spent.add(row);
     hosts.insert(row.host);
     if (!row.device.starts_with("cpu")) gpus.emplace(row.host, row.rank);
   });
@@ -120,7 +129,8 @@ ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
   if (workers.size() > 1)
     throw RunError(fmt::format("{}: its sessions had {} and {} workers, so its time is of neither",
                                file, *workers.begin(), *workers.rbegin()));
-  return {*workers.begin(), seconds, reader.count(), hosts.size(), gpus.size()};
+  return {*workers.begin(), seconds,     reader.count(),
+          hosts.size(),     gpus.size(), spent.cores_were_shared()};
 }
 
 void require_comparable(const std::string& first_file, const ResultReader& first,
@@ -147,7 +157,24 @@ std::string limit_text(double limit) {
   return std::isinf(limit) ? "no limit" : fmt::format("{:.2f}", limit);
 }
 
+/// Adds a note that names the runs whose seconds are those of shared cores, if there are any.
+void add_note_on_shared_cores(const std::vector<ScalingPoint>& points, Report& report) {
+  std::vector<std::size_t> workers;
+  for (const ScalingPoint& point : points)
+    if (point.cores_were_shared) workers.push_back(point.workers);
+  if (workers.empty()) return;
+  report.add_note(fmt::format(
+      "measured on shared cores: the threads of {} runs with {} workers had their cores for less "
+      "than four fifths of the time, so these times are not those of an idle machine",
+      workers.size() == points.size() ? "all" : "the", fmt::join(workers, ", ")));
+}
+
 Table table_of_points(const std::vector<Scaling>& scalings) {
+  // A replay knows the seconds of plans only; see scaling_command.cpp.
+  const bool is_replay = scalings.front().longest_plan.has_value();
+  const auto name = [&](const char* text) {
+    return is_replay ? std::string("solving: ") + text : std::string(text);
+  };
   Table table{
       "points",
       "",
@@ -155,11 +182,12 @@ Table table_of_points(const std::vector<Scaling>& scalings) {
        {"nodes", "nodes"},
        {"gpus", "GPUs"},
        {"workers", "workers"},
-       {"seconds", "time s", {ValueFormat::seconds}},
-       {"speedup", "speed-up", two_decimals},
-       {"efficiency_pct", "efficiency", {ValueFormat::decimals, 1, "%"}},
+       {"seconds", name("time s"), {ValueFormat::seconds}},
+       {"speedup", name("speed-up"), two_decimals},
+       {"efficiency_pct", name("efficiency"), {ValueFormat::decimals, 1, "%"}},
        {"parallel_share", "F", {ValueFormat::decimals, 3}},
-       {"largest_speedup", "S(inf)", two_decimals}}};
+       {"largest_speedup", "S(inf)", two_decimals},
+       json_only_column("cores_were_shared")}};
   for (const Scaling& scaling : scalings)
     for (const auto& [point, speedup, is_slower] : scaling.rows) {
       const auto workers = static_cast<double>(point.workers);
@@ -169,13 +197,15 @@ Table table_of_points(const std::vector<Scaling>& scalings) {
                             point.nodes > 0 ? Value(point.nodes) : Value(), point.gpus,
                             point.workers, point.seconds, speedup, 100 * speedup / workers,
                             is_fitted ? Value(share) : Value(),
-                            is_fitted ? Value(largest_speedup(share)) : Value()});
+                            is_fitted ? Value(largest_speedup(share)) : Value(),
+                            is_fitted ? Value(point.cores_were_shared) : Value()});
     }
   table.hide_constant_columns({});
   return table;
 }
 
-/// What bounds the speed-up and where more workers take longer: a sentence each.
+/// Adds a note for each bound of the speed-up, and for each number of workers that is faster than
+/// ideal or slower than fewer workers.
 void add_remarks(const Scaling& scaling, Report& report) {
   const bool is_replay = scaling.longest_plan.has_value();
   if (is_replay)
@@ -184,6 +214,16 @@ void add_remarks(const Scaling& scaling, Report& report) {
         "{} s; {} enough",
         scaling.name, scaling.limit(), seconds_text(scaling.longest_plan->seconds),
         count_text(scaling.longest_plan->sufficient_workers, "worker is", "workers are")));
+  std::vector<std::string> fast;
+  for (const Scaling::Row& row : scaling.rows)
+    if (is_faster_than_ideal(row))
+      fast.push_back(fmt::format("{} ({:.2f} times as fast as one)",
+                                 count_text(row.point.workers, "worker"), row.speedup));
+  if (!fast.empty())
+    report.add_note(fmt::format(
+        "faster than ideal: {}, for which F is 1; their plans may fit better into caches, or the "
+        "run of one worker was disturbed",
+        fmt::join(fast, ", ")));
   for (const auto& [point, speedup, is_slower] : scaling.rows)
     if (is_slower)
       report.add_note(fmt::format(
@@ -199,8 +239,10 @@ void add_limits(const std::vector<Scaling>& scalings, Report& report) {
     const bool is_known = !std::isnan(share);
     report.add_fact("parallel_share", is_known ? "F" : "", share, {ValueFormat::decimals, 3},
                     ", the parallel share of the work: Amdahl's law fitted to all points");
-    report.add_fact("largest_speedup", is_known ? "S(inf)" : "", scalings.front().limit(),
-                    two_decimals, " = 1 / (1 - F): the speed-up that no number of workers exceeds");
+    const double limit = scalings.front().limit();
+    report.add_fact("largest_speedup", std::isfinite(limit) ? "S(inf)" : "", limit, two_decimals,
+                    " = 1 / (1 - F): the speed-up that no number of workers exceeds");
+    if (std::isinf(limit)) report.add_text_fact("S(inf)", "no limit, as F is 1");
   } else {
     Table table{"limits",
                 "",
@@ -219,7 +261,8 @@ Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::strin
   Figure figure{"speedups",
                 "strong scaling: " + source,
                 {"workers", Figure::Scale::powers_of_2},
-                {"speed-up", Figure::Scale::powers_of_2}};
+                {scalings.front().longest_plan ? "speed-up of solving" : "speed-up",
+                 Figure::Scale::powers_of_2}};
   double max = 2;
   for (const Scaling& scaling : scalings)
     for (const Scaling::Row& row : scaling.rows)
@@ -259,6 +302,9 @@ Report make_report(const std::vector<Scaling>& scalings, const std::string& sour
   Report report{"strong scaling: " + source};
   report.add_json_fact("source", source);
   report.add(table_of_points(scalings));
+  std::vector<ScalingPoint> points;
+  for (const Scaling::Row& row : scalings.front().rows) points.push_back(row.point);
+  add_note_on_shared_cores(points, report);
   add_limits(scalings, report);
   report.add(figure_of_speedups(scalings, source));
   return report;
@@ -272,19 +318,21 @@ Report report_of_plan_counts(const std::vector<ScalingPoint>& points) {
               {{"plans", "plans"},
                {"seconds", "time s", {ValueFormat::seconds}},
                {"seconds_a_plan", "s a plan", {ValueFormat::seconds}},
-               {"plans_a_second", "plans/s", {ValueFormat::digits, 3}}}};
+               {"plans_a_second", "plans/s", {ValueFormat::digits, 3}},
+               json_only_column("cores_were_shared")}};
   Figure figure{"seconds_a_plan", title, {"plans", Figure::Scale::powers_of_2}, {"seconds a plan"}};
   figure.y.from = 0;
   Figure::Series& curve = figure.series.emplace_back();
   curve.mark = Figure::Mark::points_and_line;
   for (const ScalingPoint& point : points) {
     const auto plans = static_cast<double>(point.plans);
-    table.rows.push_back(
-        {point.plans, point.seconds, point.seconds / plans, plans / point.seconds});
+    table.rows.push_back({point.plans, point.seconds, point.seconds / plans, plans / point.seconds,
+                          point.cores_were_shared});
     curve.add(plans, point.seconds / plans);
   }
   report.add(std::move(table));
   report.add_fact("workers", "workers", points.front().workers);
+  add_note_on_shared_cores(points, report);
   report.add(std::move(figure));
   return report;
 }

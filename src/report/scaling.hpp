@@ -17,6 +17,9 @@ struct ScalingPoint {
   std::size_t plans = 0;                 ///< so this and the next of a result file; 0: unknown
   std::size_t nodes = 0;                 ///< that solved a plan
   std::optional<std::size_t> gpus = {};  ///< the same
+  /// True if the threads of the run had to share their cores with other threads or programs, so
+  /// that the seconds are those of a loaded machine.
+  bool cores_were_shared = false;
 };
 
 /// Strong scaling: what more workers bring for the same plans.
@@ -33,9 +36,10 @@ struct Scaling {
   };
   std::string name;       ///< a schedule; empty unless it is a replay
   std::vector<Row> rows;  ///< ascending in workers; of several times the least
-  /// Amdahl's share F: least squares of 1 / S = (1 - F) + F / p over the points, without those that
-  /// are slower than fewer workers: the law knows no such loss. NaN if there is one worker only,
-  /// and for a replay, which Amdahl's law does not describe.
+  /// Amdahl's share F, 0 to 1: least squares of 1 / S = (1 - F) + F / p over the points, without
+  /// those that are slower than fewer workers: the law knows no such loss. 1 if the points are
+  /// faster than ideal. NaN if there is one worker only, and for a replay, which Amdahl's law does
+  /// not describe.
   double parallel_share = 0;
   std::optional<LongestPlan> longest_plan;  ///< of a replay
   ScalingPoint fastest = {};

@@ -38,13 +38,6 @@ double std_of(std::vector<double> values) {
   return std::sqrt(mean_of(values));
 }
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return nan_value;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 /// The few rows with the least keys, ascending; what has no number comes last.
 struct FewRows {
   std::size_t max;
@@ -90,19 +83,23 @@ struct Summary {
   double largest_error_bound = 0;        ///< °C; NaN unless all have a bound
   std::size_t fell_back = 0;             ///< plans of fastforward that got the exact iteration
   std::uint64_t uncertain_cells = 0;     ///< near a threshold
+  bool has_unknown_uncertainty = false;  ///< of a plan of fastforward that was counted again
   double largest_error_estimate = 0;     ///< °C; of the plans that have one
   std::size_t far_from_steady = 0;       ///< plans
+  std::size_t unknown_error = 0;         ///< plans with neither a bound nor an estimate
   SolverTime spent;                      ///< on all rows
   std::int64_t peak_memory = 0;          ///< bytes, the largest of all rows; 0: unknown
   std::string peak_memory_id;            ///< the plan that took it
   std::optional<ThresholdCounts> rooms;  ///< by their means; if the file has rooms
+  std::size_t corners = 0;               ///< of these, rooms of fewer than corner_cells
+  std::size_t small_rooms = 0;           ///< rooms that do not count
   FewRows coldest_rooms{20};
   PhaseSeconds in_phases{};  ///< of plans whose phases are known
   double in_plans = 0;       ///< seconds of the same
 
   void count_row(const PlanResult& row);
   void count_answer(const PlanResult& row);
-  void count_room(const RoomResult& room, const PlanResult& plan, const Thresholds& thresholds);
+  void count_room(const RoomResult& room, const PlanResult& plan, const SummaryInput& of);
 };
 
 /// What failed, whichever plan it was: its sentence without the plan's name, as a word of it.
@@ -163,17 +160,25 @@ void Summary::count_answer(const PlanResult& row) {
     largest_error_bound = row.error_bound;
   if (row.error_estimate > largest_error_estimate) largest_error_estimate = row.error_estimate;
   far_from_steady += is_far_from_steady(row) ? 1U : 0U;
+  unknown_error += has_unknown_error(row) ? 1U : 0U;
   fell_back += row.fell_back != 0 ? 1U : 0U;
   uncertain_cells += row.uncertain_cells;
+  has_unknown_uncertainty =
+      has_unknown_uncertainty || (row.solver.starts_with("fastforward") && row.fell_back == 0 &&
+                                  std::isnan(row.pct_above_lower));
 }
 
-/// The coldest ones are of at least a thousandth of their plan's interior: the mask of a plan may
-/// have single cells apart.
-void Summary::count_room(const RoomResult& room, const PlanResult& plan,
-                         const Thresholds& thresholds) {
+/// Counts a room, unless it has fewer than `min_cells` cells. The coldest rooms are those of at
+/// least a thousandth of their plan's interior: the mask of a plan may have single cells apart.
+void Summary::count_room(const RoomResult& room, const PlanResult& plan, const SummaryInput& of) {
+  if (room.cells < of.min_cells) {
+    ++small_rooms;
+    return;
+  }
   ++rooms->all;
-  rooms->above += room.mean_temp > thresholds.above ? 1 : 0;
-  rooms->below += room.mean_temp < thresholds.below ? 1 : 0;
+  corners += room.cells < corner_cells ? 1U : 0U;
+  rooms->above += room.mean_temp > of.thresholds.above ? 1 : 0;
+  rooms->below += room.mean_temp < of.thresholds.below ? 1 : 0;
   if (std::int64_t{room.cells} * 1000 < plan.interior_cells) return;
   coldest_rooms.add(room.mean_temp, [&] {
     return Table::Row{plan.id,
@@ -190,6 +195,19 @@ void Summary::count_room(const RoomResult& room, const PlanResult& plan,
 
 std::string side_text(const char* side, double threshold) {
   return fmt::format("{} {} °C", side, threshold);
+}
+
+/// Adds the number of plans that the averages cover, unless they cover all plans of the file.
+void add_coverage(const Summary& summary, const SummaryInput& of, Report& report) {
+  const std::size_t all = of.reader ? of.reader->count() : summary.plans;
+  const std::size_t covered = summary.means.size();
+  report.add_json_fact("where", of.where.empty() ? Value() : Value(of.where));
+  report.add_json_fact("plans_of_file", all);
+  std::string text = fmt::format("{} of {} plans", covered, all);
+  if (!of.where.empty()) text += fmt::format(", those for which {} holds", of.where);
+  if (!of.missing_text.empty()) text += "; " + of.missing_text;
+  if (covered < all) report.add_text_fact("averages over", text);
+  for (const Fact& fact : of.missing) report.add(fact);
 }
 
 void add_numbers(const Summary& summary, Report& report) {
@@ -222,7 +240,7 @@ void add_temperatures(const Summary& summary, const Thresholds& thresholds, Repo
     report.add_fact(key, any ? name : "", value, style, more);
   };
   add("mean_of_means", "average mean temperature", mean_of(summary.means), celsius);
-  add("median_of_means", "  median", median_of(summary.means), celsius);
+  add("median_of_means", "  median", median(summary.means), celsius);
   add("std_of_means", "  standard deviation", std_of(summary.means),
       {ValueFormat::decimals, 4, "°C"}, ", of the means (population; pandas: ddof=0)");
   add("mean_of_stds", "average standard deviation", mean_of(summary.stds), celsius,
@@ -260,8 +278,16 @@ void add_solver(const Summary& summary, const Thresholds& thresholds, Report& re
       {ValueFormat::digits, 2, "°C"});
   add("far_from_steady", "stopped early", summary.far_from_steady,
       {.unit = pluralize(summary.far_from_steady, "plan")}, std::string(", ") + far_from_steady);
+  add("unknown_error", "error not estimated", summary.unknown_error,
+      {.unit = pluralize(summary.unknown_error, "plan")}, ", after too few iterations");
   add("fell_back", "fell back to jacobi", summary.fell_back,
       {.unit = pluralize(summary.fell_back, "plan")});
+  if (summary.has_unknown_uncertainty) {
+    report.add_json_fact("uncertain_cells", Value());
+    report.add_text_fact("uncertain cells",
+                         "unknown: with other thresholds than the run's, fastforward has no bound");
+    return;
+  }
   add("uncertain_cells", "uncertain cells", summary.uncertain_cells, {},
       fmt::format(", near {} or {} °C", thresholds.below, thresholds.above));
 }
@@ -274,6 +300,16 @@ void add_memory(const std::string& key, const std::string& name, std::int64_t by
   report.add_fact(key, name, is_known ? Value(bytes) : Value(), {ValueFormat::bytes},
                   more + value_text(holder));
   report.add_json_fact(more_key, is_known ? holder : Value());
+}
+
+/// Returns which rooms count, behind their number; empty if all count and none is a corner.
+std::string small_rooms_text(std::size_t min_cells, std::size_t small, std::size_t corners) {
+  std::string text;
+  if (min_cells > 1) text = fmt::format(" of at least {} cells; {} smaller", min_cells, small);
+  if (corners > 0)
+    text += fmt::format("{} {} of fewer than {} cells (--min-cells {} leaves such corners out)",
+                        text.empty() ? "," : ";", corners, corner_cells, corner_cells);
+  return text;
 }
 
 void add_costs(const Summary& summary, const std::optional<WallTime>& wall, Report& report) {
@@ -294,16 +330,19 @@ void add_costs(const Summary& summary, const std::optional<WallTime>& wall, Repo
   report.add_json_fact("sessions_with_figures", wall->sessions);
 }
 
-/// With lines at mean and median; and the plans that lie far from the others.
+/// Adds a histogram with lines at mean and median, and the plans that are far from the others.
 void add_means(const Summary& summary, std::size_t max_bins, Report& report) {
   const Histogram histogram = histogram_of(summary.means, max_bins);
-  Figure& figure =
-      add_histogram(histogram, count_text(summary.means.size(), "plan") + " by mean temperature",
-                    "mean temperature of a plan, °C", report);
+  const std::size_t all = summary.means.size();
+  const std::string counted = histogram.count() == all
+                                  ? count_text(all, "plan")
+                                  : fmt::format("{} of {} plans", histogram.count(), all);
+  Figure& figure = add_histogram(histogram, counted + " by mean temperature",
+                                 "mean temperature of a plan, °C", report);
   if (!figure.series.empty()) {
     const double highest = 1.08 * std::ranges::max(figure.series.front().y);
     for (const auto& [name, at, is_dashed] : {std::tuple("mean", mean_of(summary.means), false),
-                                              {"median", median_of(summary.means), true}})
+                                              {"median", median(summary.means), true}})
       figure.add_vertical_line(fmt::format("{} {:#.4g} °C", name, at), at, 0, highest, is_dashed);
   }
   Table& outliers = report.add(Table{
@@ -338,7 +377,7 @@ void add_plans_to_name(const Summary& summary, const Thresholds& thresholds, Rep
   if (!summary.rooms) return;
   Table& rooms = report.add(
       Table{"coldest_rooms",
-            "coldest rooms",
+            "coldest rooms of at least a thousandth of their plan",
             {{"id", "plan"},
              {"room", "room"},
              {"mean_temp", "mean", celsius},
@@ -379,18 +418,21 @@ Report report_with(const Summary& summary, const SummaryInput& of, bool is_page)
   std::optional<WallTime> wall;
   std::vector<SlotTimeline> slots;
   std::vector<TimeBreakdown> breakdowns;
-  if (reader != nullptr && of.are_all_rows) {
+  if (reader != nullptr && of.where.empty()) {  // else the sessions took their time for more
     wall = wall_time(reader->sessions());
     if (is_page) slots = slot_timelines(of.rows);
     breakdowns = time_breakdowns(slots, reader->sessions());
   }
   Report report{std::filesystem::path(of.file).filename().string()};
-  report.elements.assign(of.left_out.begin(), of.left_out.end());
+  add_coverage(summary, of, report);
   add_numbers(summary, report);
   add_temperatures(summary, of.thresholds, report);
   add_areas(summary, of, report);
   if (summary.rooms) {
-    report.add_fact("rooms", "rooms", summary.rooms->all);
+    report.add_fact("rooms", "rooms", summary.rooms->all, {},
+                    small_rooms_text(of.min_cells, summary.small_rooms, summary.corners));
+    report.add_json_fact("min_cells", of.min_cells);
+    report.add_json_fact("small_rooms", summary.small_rooms);
     add_sides("rooms", "  mean ", *summary.rooms, "room", of.thresholds, report);
   }
   add_solver(summary, of.thresholds, report);
@@ -426,8 +468,10 @@ Report summary_report(const SummaryInput& of) {
   of.rows([&](const PlanResult& row) {
     summary.count_row(row);
     if (!summary.rooms) return;
-    for (const RoomResult& room : of.reader->rooms(row.index))
-      summary.count_room(room, row, of.thresholds);
+    const auto count_all = [&](const std::vector<RoomResult>& rooms) {
+      for (const RoomResult& room : rooms) summary.count_room(room, row, of);
+    };
+    count_all(row.rooms.empty() ? of.reader->rooms(row.index) : row.rooms);
   });
   summary.halves.all = static_cast<std::int64_t>(summary.means.size());
   Report report = report_with(summary, of, false);

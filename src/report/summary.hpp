@@ -12,16 +12,20 @@
 
 namespace wallheat {
 
-/// What a summary is of, as far as it is known.
+/// Content and options of a summary, as far as they are known.
 struct SummaryInput {
   std::string file = {};
   std::shared_ptr<const ResultReader> reader = {};
-  Rows rows = {};
-  Thresholds thresholds = {};       ///< by which the rows' shares of cells are counted
-  bool are_all_rows = true;         ///< of the file; else its sessions took their time for more
-  double cell_metres = 0;           ///< width of a cell; 0: unknown
-  std::size_t max_bins = 16;        ///< of the histogram
-  std::vector<Fact> left_out = {};  ///< what the averages leave out
+  Rows rows = {};              ///< those that `where` selects; without their rooms: as in the file
+  Thresholds thresholds = {};  ///< by which the cells of rows and rooms are counted
+  std::string where = {};      ///< formula that selects the rows; empty: all rows of the file
+  double cell_metres = 0;      ///< width of a cell; 0: unknown
+  std::size_t max_bins = 16;   ///< of the histogram
+  std::size_t min_cells = 1;   ///< rooms of fewer cells do not count
+  /// Description of the plans without a result, which the averages leave out; empty if there are
+  /// none, and if nothing is known about them.
+  std::string missing_text = {};
+  std::vector<Fact> missing = {};  ///< the same in JSON
 };
 /// The answers that a data set is solved for. They are of the plans with a temperature; their
 /// numbers are of all plans. Its page has more: the coldest and warmest plans, where the time went,

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "core/cell_statistics.hpp"
 #include "core/text.hpp"
 #include "report/field_picture.hpp"
 #include "report/summary.hpp"
@@ -186,12 +187,11 @@ void add_predictions(const SummaryInput& of, Report& page) {
     page.add_note("No plan's time was predicted: the run was too short.");
     return;
   }
-  std::ranges::sort(ratios);
+  const auto [min, max] = std::ranges::minmax(ratios);
   page.add_note(fmt::format(
-      "The time of {} was predicted. The actual one was {:.2f} to {:.2f} times as long, and for "
-      "half of them {:.2f} times at most.",
-      count_text(ratios.size(), "plan"), ratios.front(), ratios.back(),
-      ratios[(ratios.size() - 1) / 2]));
+      "The time of {} was predicted. The actual one was {:.2f} to {:.2f} times as long, with a "
+      "median of {:.2f}.",
+      count_text(ratios.size(), "plan"), min, max, median(ratios)));
 }
 
 void add_plan_table(const SummaryInput& of, Report& page) {

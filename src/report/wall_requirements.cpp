@@ -48,14 +48,14 @@ std::vector<RoomRequirement> room_requirements(const WallTemperatureQuery& quest
   return needs;
 }
 
-Feasibility feasibility_of(const RequiredTemperature& needed, double limit) {
-  if (std::isinf(needed.value))
-    return needed.value > 0 ? Feasibility::infeasible : Feasibility::always;
-  return needed.value > limit ? Feasibility::above_limit : Feasibility::feasible;
+Feasibility feasibility_of(const RequiredTemperature& needed, double max) {
+  if (needed.value < absolute_zero) return Feasibility::already_warm;
+  return needed.value <= max ? Feasibility::reachable : Feasibility::not_warmed;
 }
 
 std::string_view to_string(Feasibility verdict) {
-  constexpr std::array<std::string_view, 4> names{"always", "reachable", "above limit", "never"};
+  constexpr std::array<std::string_view, 3> names{"already warm enough", "reachable",
+                                                  "not warmed by these walls"};
   return names.at(static_cast<std::size_t>(verdict));
 }
 
@@ -72,10 +72,10 @@ struct NeedOfAll {
   const WallTemperatureQuery& question;
   std::vector<RoomRequirement> rooms;
   std::vector<const PlanRequirements*> plans;  ///< of each
-  std::vector<double> reachable;               ///< what those rooms need that reach their goal
+  std::vector<double> reachable;               ///< temperatures of the rooms that are reachable
 
   [[nodiscard]] Feasibility verdict(std::size_t room) const {
-    return feasibility_of(rooms[room].needed, question.limit);
+    return feasibility_of(rooms[room].needed, question.max);
   }
   [[nodiscard]] const char* word() const { return question.whole_plans ? "plans" : "rooms"; }
 };
@@ -90,7 +90,7 @@ NeedOfAll all_rooms(const WallRequirements& need) {
   for (const auto& [room, plan] : rooms) {
     all.rooms.push_back(*room);
     all.plans.push_back(plan);
-    if (feasibility_of(room->needed, need.question.limit) == Feasibility::feasible)
+    if (feasibility_of(room->needed, need.question.max) == Feasibility::reachable)
       all.reachable.push_back(room->needed.value);
   }
   return all;
@@ -104,35 +104,32 @@ std::string goal_text(const WallTemperatureQuery& question) {
   return fmt::format("a mean of at least {:.6g} °C in {}", question.target, one);
 }
 
-/// "the wall must be at 63.06 °C for 95 % of the rooms", or why there is no such wall.
+/// Returns the answer for a share of the rooms: the temperature of the wall, or why there is none.
 std::string answer_text(const RequiredTemperature& needed, const NeedOfAll& all) {
-  const double limit = all.question.limit;
-  const std::string whom =
-      fmt::format("for {:.6g} % of the {}", 100 * all.question.room_share, all.word());
-  switch (feasibility_of(needed, limit)) {
-    case Feasibility::always:
-      return fmt::format("the wall may be at any temperature {}", whom);
-    case Feasibility::infeasible:
-      return fmt::format("no temperature of the wall is enough {}", whom);
-    case Feasibility::above_limit: {
-      constexpr double far = 10;  // the walls hardly warm those rooms
-      const bool is_far = needed.value > far * std::max(100.0, std::abs(limit));
-      return fmt::format(
-          "a wall of {:.6g} °C is not enough {}{}", limit, whom,
-          is_far ? ", by far" : fmt::format(": it would have to be at {:.2f} °C", needed.value));
-    }
-    case Feasibility::feasible:
+  const std::string rooms =
+      fmt::format("{:.6g} % of the {}", 100 * all.question.room_share, all.word());
+  switch (feasibility_of(needed, all.question.max)) {
+    case Feasibility::already_warm:
+      return fmt::format("{} are already warm enough, however cold the wall is", rooms);
+    case Feasibility::not_warmed:
+      return fmt::format("these walls do not warm {} enough, at {:.6g} °C (--max) or less", rooms,
+                         all.question.max);
+    case Feasibility::reachable:
       break;
   }
-  return fmt::format("the wall must be at {:.2f} °C {}", needed.value, whom);
+  return fmt::format("the wall must be at {:.2f} °C for {}", needed.value, rooms);
 }
 
-/// Nothing if no temperature suffices, or any does.
-Value known(double temperature) {
-  return std::isfinite(temperature) ? Value(temperature) : Value();
+/// Returns the temperature, its lower and its upper bound as they are printed; unknown values
+/// unless the temperature is an answer. A bound that is not known is infinite.
+std::array<Value, 3> answer_cells(const RequiredTemperature& needed,
+                                  const WallTemperatureQuery& question) {
+  if (feasibility_of(needed, question.max) != Feasibility::reachable) return {};
+  return {needed.value, std::max(needed.lower, absolute_zero),
+          std::isfinite(needed.upper) ? Value(needed.upper) : Value()};
 }
 
-/// What these rooms need, as the last cells of a row; nothing if there is no room.
+/// Columns of the answer for some rooms, and their cells; unknown if there is no room.
 const std::array<Table::Column, 4> needed_columns{
     {json_only_column("verdict"), json_only_column("temperature"), json_only_column("lower"),
      json_only_column("upper")}};
@@ -140,8 +137,8 @@ Table::Row needed_cells(const std::vector<RoomRequirement>& rooms,
                         const WallTemperatureQuery& question) {
   if (rooms.empty()) return Table::Row(needed_columns.size());
   const RequiredTemperature needed = needed_for_share(rooms, question.room_share);
-  return {to_string(feasibility_of(needed, question.limit)), known(needed.value),
-          known(needed.lower), known(needed.upper)};
+  const auto [value, lower, upper] = answer_cells(needed, question);
+  return {to_string(feasibility_of(needed, question.max)), value, lower, upper};
 }
 
 /// The question, and the answer for all plans.
@@ -155,7 +152,9 @@ void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& repo
     report.add_text_fact(
         "plans", need.plans.size(),
         fmt::format(", {} of them with a wall at {:.6g} °C", with_wall, question.wall));
-  report.add_fact("rooms", question.whole_plans ? "" : "rooms", rooms);
+  report.add_fact(
+      "rooms", question.whole_plans ? "" : "rooms", rooms, {},
+      question.min_cells > 1 ? fmt::format(" of at least {} cells", question.min_cells) : "");
   report.add_text_fact("goal", goal_text(question));
   const bool is_area = question.area_share > 0;
   report.add_json_fact("wall", question.wall);
@@ -163,7 +162,7 @@ void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& repo
   report.add_json_fact("target", question.target);
   report.add_json_fact("area_share", is_area ? Value(question.area_share) : Value());
   report.add_json_fact("share", question.room_share);
-  report.add_json_fact("limit", question.limit);
+  report.add_json_fact("max", question.max);
   report.add_json_fact("whole_plans", question.whole_plans);
   report.add_json_fact("min_cells", question.min_cells);
   const auto reached = std::ranges::count_if(
@@ -180,50 +179,48 @@ void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& repo
     report.add_json_fact(key, cells.at(cell++));
 }
 
-/// How many rooms have each verdict; and for people why some cannot reach the goal.
+/// Adds how many rooms have each verdict, and to the text how many these walls do not warm.
 void add_verdicts(const NeedOfAll& all, Report& report) {
-  std::array<std::size_t, 4> counts{};
-  for (std::size_t room = 0; room < all.rooms.size(); ++room)
-    ++counts.at(static_cast<std::size_t>(all.verdict(room)));
-  const auto [always, reachable, above, never] = counts;
-  report.add_json_fact("always", always);
-  report.add_json_fact("reachable", reachable);
-  report.add_json_fact("above_limit", above);
-  report.add_json_fact("never", never);
-  std::vector<std::string> why;
-  if (above > 0)
-    why.push_back(fmt::format("{} would need more than {:.6g} °C", above, all.question.limit));
-  if (never > 0) why.push_back(fmt::format("for {} no temperature of this wall is enough", never));
-  if (why.empty()) return;
-  constexpr std::size_t few = 20;
+  std::array<std::size_t, 3> counts{};
   std::size_t corners = 0;
-  for (std::size_t room = 0; room < all.rooms.size(); ++room)
-    if (all.verdict(room) >= Feasibility::above_limit && all.rooms[room].cells < few) ++corners;
+  for (std::size_t room = 0; room < all.rooms.size(); ++room) {
+    const Feasibility verdict = all.verdict(room);
+    ++counts.at(static_cast<std::size_t>(verdict));
+    const bool is_corner = all.rooms[room].cells < corner_cells;
+    corners += verdict == Feasibility::not_warmed && is_corner ? 1U : 0U;
+  }
+  const auto [already_warm, reachable, not_warmed] = counts;
+  report.add_json_fact("already_warm", already_warm);
+  report.add_json_fact("reachable", reachable);
+  report.add_json_fact("not_warmed", not_warmed);
+  if (not_warmed == 0) return;
+  std::string text = fmt::format(
+      "{} of {} {} ({:.1f} %), at {:.6g} °C or less", not_warmed, all.rooms.size(), all.word(),
+      100 * static_cast<double>(not_warmed) / static_cast<double>(all.rooms.size()),
+      all.question.max);
   if (corners > 0)
-    why.push_back(fmt::format("{} {} fewer than {} cells (--min-cells {} leaves such corners out)",
-                              corners, corners == 1 ? "has" : "have", few, few));
-  const double share = static_cast<double>(above + never) / static_cast<double>(all.rooms.size());
-  report.add_text_fact("out of reach",
-                       fmt::format("{} of {} {} ({:.1f} %): {}", above + never, all.rooms.size(),
-                                   all.word(), 100 * share, fmt::join(why, ", ")));
+    text += fmt::format("; {} of fewer than {} cells (--min-cells {} leaves such corners out)",
+                        corners, corner_cells, corner_cells);
+  report.add_text_fact(std::string(to_string(Feasibility::not_warmed)), text);
 }
 
-/// If there are many plans, the rooms that reach their goal within the limit come first.
+/// Returns the table of all rooms. If there are many plans, the rooms with a temperature as their
+/// answer come first.
 Table table_of_rooms(bool is_one, const NeedOfAll& all) {
   const WallTemperatureQuery& question = all.question;
   const bool is_area = question.area_share > 0;
   const bool has_area = question.cell_metres > 0;
   Table table{"each_room",
-              is_one
-                  ? "its rooms, by what they need"
-                  : fmt::format("the {} that need most, those within the limit of {:.6g} °C first",
-                                all.word(), question.limit),
+              is_one ? "its rooms, the warmest wall first"
+                     : fmt::format("the {} that need the warmest walls, up to {:.6g} °C",
+                                   all.word(), question.max),
               {{"id", "plan"}, {"room", "room"}, {"cells", "cells"}}};
   if (is_one) table.columns.front().hide();
   const auto add = [&](Table::Column column) { table.columns.push_back(std::move(column)); };
   if (has_area) add({"area_m2", "area", {ValueFormat::decimals, 1, "m²"}});
   if (is_area) {
     add({"pct_above_now", "above now", {ValueFormat::decimals, 3, "%"}});
+    add(json_only_column("target"));
   } else {
     add({"mean_now", "mean now", {ValueFormat::decimals, 3, "°C"}});
     add({"per_degree", "°C per °C", {ValueFormat::decimals, 4}});
@@ -240,18 +237,21 @@ Table table_of_rooms(bool is_one, const NeedOfAll& all) {
   for (const bool is_first : {true, false})
     for (std::size_t i = 0; i < all.rooms.size(); ++i) {
       const Feasibility verdict = all.verdict(i);
-      if ((is_one || verdict == Feasibility::feasible) != is_first) continue;
+      if ((is_one || verdict == Feasibility::reachable) != is_first) continue;
       const RoomRequirement& room = all.rooms[i];
-      const auto& [value, min, max] = room.needed;
+      const auto [value, lower, upper] = answer_cells(room.needed, question);
+      const double uncertainty =
+          std::max(room.needed.upper - room.needed.value, room.needed.value - room.needed.lower);
+      const bool is_bounded = value.is_known() && std::isfinite(uncertainty);
       Table::Row& row =
           table.rows.emplace_back(Table::Row{all.plans[i]->id, room.room, room.cells});
       if (has_area)
         row.emplace_back(static_cast<double>(room.cells) * question.cell_metres *
                          question.cell_metres);
       row.emplace_back(room.now);
-      if (!is_area) row.emplace_back(room.per_degree);
-      row.insert(row.end(), {known(value), known(std::max(max - value, value - min)), known(min),
-                             known(max), to_string(verdict)});
+      row.emplace_back(is_area ? question.target : room.per_degree);
+      row.insert(row.end(), {value, is_bounded ? Value(uncertainty) : Value(), lower, upper,
+                             to_string(verdict)});
     }
   return table;
 }
@@ -282,12 +282,13 @@ Report make_report(const WallRequirements& need) {
   add_verdicts(all, report);
   constexpr std::size_t max_bins = 16;
   const Histogram histogram = histogram_of(all.reachable, max_bins, false);
-  Figure& figure = add_histogram(
-      histogram, fmt::format("{} by the wall's temperature that they need", all.word()),
-      "temperature of the wall, °C", report, all.word());
+  Figure& figure = add_histogram(histogram,
+                                 fmt::format("{} of {} {} by the wall's temperature that they need",
+                                             all.reachable.size(), all.rooms.size(), all.word()),
+                                 "temperature of the wall, °C", report, all.word());
   if (!histogram.bins.empty()) {
     const RequiredTemperature answer = needed_for_share(all.rooms, question.room_share);
-    if (feasibility_of(answer, question.limit) == Feasibility::feasible)
+    if (feasibility_of(answer, question.max) == Feasibility::reachable)
       figure.add_vertical_line(
           fmt::format("{:.6g} % at {:.2f} °C", 100 * question.room_share, answer.value),
           answer.value, 0, std::ranges::max(figure.series.front().y));

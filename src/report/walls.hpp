@@ -112,7 +112,7 @@ struct WallTemperatureQuery {
   double target = 18;     ///< °C
   double area_share = 0;  ///< of a room's area, to be above the target; 0: its mean is to reach it
   double room_share = 0.95;   ///< of the rooms, more than 0 to 1
-  double limit = 100;         ///< °C; a warmer wall is none
+  double max = 100;           ///< °C: a warmer wall is not an answer
   std::size_t min_cells = 1;  ///< a smaller room does not count
   double cell_metres = 0;     ///< width of a cell; 0: unknown
   bool whole_plans = false;   ///< each plan is one room
@@ -142,9 +142,15 @@ struct PlanRequirements {
                                                              const Superposition& linear,
                                                              const RoomCells& rooms);
 
-/// always: the wall may be as cold as one likes. never: no temperature of the wall is enough.
-enum class Feasibility { always, feasible, above_limit, infeasible };
-[[nodiscard]] Feasibility feasibility_of(const RequiredTemperature& needed, double limit);
+/// Lowest temperature in °C that a wall can have.
+inline constexpr double absolute_zero = -273.15;
+
+/// The three answers to a query:
+///   - already_warm: the goal is reached even with a wall at absolute zero;
+///   - reachable: the wall must have a temperature from absolute zero to WallTemperatureQuery::max;
+///   - not_warmed: no wall up to that temperature is enough.
+enum class Feasibility { already_warm, reachable, not_warmed };
+[[nodiscard]] Feasibility feasibility_of(const RequiredTemperature& needed, double max);
 [[nodiscard]] std::string_view to_string(Feasibility verdict);
 
 /// The temperature with which this share of the rooms reaches the goal. There must be a room.

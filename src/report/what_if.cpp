@@ -99,6 +99,7 @@ Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans>
                                              {"max_temp", "highest", extreme}});
   add_bounded_columns("pct_above", "% " + above_text(asked), {ValueFormat::decimals, 2}, table);
   add_bounded_columns("pct_below", "% " + below_text(asked), {ValueFormat::decimals, 2}, table);
+  table.columns.insert(table.columns.end(), {json_only_column("above"), json_only_column("below")});
   table.row_source = [asked, plans = std::move(plans)](const auto& take) {
     for (const WhatIfPlan& plan : *plans)
       for (std::size_t room = 0; room <= plan.rooms; ++room)
@@ -114,6 +115,7 @@ Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans>
           for (const BoundedCount& side : {above, below})
             add_bounded_cells(side.value / all * 100, side.lower / all * 100,
                               side.upper / all * 100, row);
+          row.insert(row.end(), {asked.thresholds.above, asked.thresholds.below});
           take(row);
         }
   };

@@ -18,9 +18,9 @@ std::string_view version_of(SolverKind kind) {
     case SolverKind::jacobi:
       return "1";
     case SolverKind::fastforward:
-      return "3";
+      return "4";
     case SolverKind::steady:
-      return "3";
+      return "4";
   }
   return "unknown";
 }

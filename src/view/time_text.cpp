@@ -62,10 +62,11 @@ std::string duration_text(double seconds) {
 
 std::string bytes_text(double bytes) {
   for (const char* unit : {"B", "kB", "MB", "GB"}) {
-    if (bytes < 1000) return fmt::format("{:.3g} {}", bytes, unit);
+    constexpr double min_of_next_unit = 999.5;  // rounds to 1000, which {:.3g} prints as 1e+03
+    if (bytes < min_of_next_unit) return fmt::format("{:.3g} {}", bytes, unit);
     bytes /= 1000;
   }
-  return fmt::format("{:.4g} TB", bytes);
+  return bytes < 1000 ? fmt::format("{:.4g} TB", bytes) : fmt::format("{:.0f} TB", bytes);
 }
 
 std::string peak_memory_text(std::int64_t bytes) {

@@ -80,6 +80,16 @@ TEST(Statistics, ReturnsNanForPlanWithoutInteriorCells) {
   EXPECT_TRUE(std::isnan(result.pct_below));
 }
 
+TEST(Median, AveragesTwoMiddleValues) {
+  EXPECT_EQ(median({3}), 3);
+  EXPECT_EQ(median({5, 1}), 3);
+  EXPECT_EQ(median({9, 1, 4}), 4);
+  EXPECT_EQ(median({8, 1, 2, 4}), 3);
+  EXPECT_EQ(median({7, 7, 7, 1, 9, 9}), 7);
+  EXPECT_TRUE(std::isnan(median({})));
+  EXPECT_TRUE(std::isnan(median({1, std::nan(""), 3}))) << "as numpy.median";
+}
+
 TEST(InteriorValues, SelectsInteriorCellsForAnyMask) {
   for (std::size_t n = 1; n < 40; ++n) {
     Grid<double> field(1, n);

@@ -23,11 +23,26 @@ TEST(PlanResult, IsFarFromSteadyWhenErrorExceedsTenth) {
   EXPECT_TRUE(is_far_from_steady(plate));
   plate.error_estimate = 0.0001;
   EXPECT_FALSE(is_far_from_steady(plate));
-  plate.error_estimate = std::nan("");
-  EXPECT_TRUE(is_far_from_steady(plate)) << "too few iterations for an estimate";
+  EXPECT_FALSE(has_unknown_error(plate));
+  plate.error_estimate = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(is_far_from_steady(plate)) << "the deltas do not decay";
   plate.error_bound = 1e-9;
   EXPECT_FALSE(is_far_from_steady(plate)) << "the bound of steady is proven";
   EXPECT_FALSE(is_far_from_steady(PlanResult{}));
+}
+
+TEST(PlanResult, IsNotFarFromSteadyWhenErrorIsUnknown) {
+  PlanResult plate;
+  plate.status = PlanStatus::max_iterations;
+  plate.statistics.mean_temp = 9;
+  EXPECT_TRUE(std::isnan(plate.error_estimate)) << "too few iterations for an estimate";
+  EXPECT_FALSE(is_far_from_steady(plate));
+  EXPECT_TRUE(has_unknown_error(plate));
+  plate.error_bound = 1e-9;
+  EXPECT_FALSE(has_unknown_error(plate));
+  plate.status = PlanStatus::empty;
+  plate.error_bound = std::nan("");
+  EXPECT_FALSE(has_unknown_error(plate)) << "there is no temperature";
 }
 
 TEST(PlanResult, PrefersCpuTimeForSingleCoreSeconds) {

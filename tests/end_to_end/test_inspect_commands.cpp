@@ -105,6 +105,9 @@ TEST_F(InspectCommandsTest, MeasuresOrPredictsScaling) {
         .get<double>();
   };
   EXPECT_DOUBLE_EQ(seconds(" --slowdown 1.25"), 1.25 * seconds(""));
+  const Finished replay = shell("wallheat scaling --replay r.h5 --workers 1,2");
+  EXPECT_THAT(lines_of(replay.out).front(), Mentions({"solving: time s", "solving: speed-up"}));
+  EXPECT_THAT(replay.out, Mentions({"rank 0", "start", "reading"}));
   EXPECT_THAT(lines_of(shell("wallheat scaling --times 1=212,2=140,3=110,4=105,8=145").out),
               Contains(Mentions({"4", "105.00", "2.02", "50.5", "0.673", "3.06"})));
 }
@@ -145,6 +148,26 @@ TEST_F(IncompleteResultsTest, EstimatesWorkOfMissingPlans) {
   EXPECT_THAT(first_line(" --data elsewhere"), Mentions({"6 of 12 plans", "%"}));
 }
 
+TEST_F(IncompleteResultsTest, StatesWhichPlansAveragesCover) {
+  solve_without("L00001");
+  const Finished found = shell("wallheat summary r.h5 --where \"id = '00002'\"");
+  EXPECT_THAT(lines_of(found.out).front(),
+              AllOf(Mentions({"1 of 12 plans", "id = '00002'"}), Not(Mentions("11 of 12 plans"))));
+  const Json json = Json::parse(shell("wallheat summary r.h5 --where 'rows = 32' --json").out);
+  EXPECT_EQ(json["plans"], 6);
+  EXPECT_EQ(json["plans_of_file"], 12);
+  EXPECT_EQ(json["missing"], 1) << "plans of the file without a result";
+}
+
+TEST_F(IncompleteResultsTest, ComparesNothingIfNoPlanIsSolvedInBoth) {
+  solve_without("?0*");
+  shell("mv r.h5 a.h5; cp a.h5 b.h5");
+  shell("rm -rf r.h5; wallheat run --data whole --out solved.h5");
+  for (const std::string command :
+       {"compare a.h5 b.h5", "compare a.h5 b.h5 --require-equal", "compare a.h5 solved.h5"})
+    EXPECT_THAT(shell("wallheat " + command, 1).err, Mentions({"a.h5", "result in both"}));
+}
+
 TEST_F(IncompleteResultsTest, FailsWhenCompleteResultsAreRequired) {
   solve_without("L00001");
   EXPECT_THAT(shell("wallheat summary r.h5 --require-complete", 3).err,
@@ -152,7 +175,8 @@ TEST_F(IncompleteResultsTest, FailsWhenCompleteResultsAreRequired) {
   shell("wallheat run --data whole --out r.h5 --overwrite");
   shell("cp '" WALLHEAT_TEST_DATA "'/killed.h5* .; wallheat summary killed.h5 --require-complete",
         75);
-  EXPECT_THAT(shell("wallheat summary r.h5 --require-complete").out, Not(Mentions("of 12 plans")));
+  EXPECT_THAT(lines_of(shell("wallheat summary r.h5 --require-complete").out).front(),
+              Not(Mentions("of 12 plans")));
 }
 
 }  // namespace

@@ -171,11 +171,77 @@ TEST_F(StoredFieldsTest, CountsStoredFieldsForOtherThresholds) {
   for (const char* number : {"half_above", "half_below", "uncertain_cells", "above", "below"})
     EXPECT_EQ(again[number], solved[number]) << number;
   EXPECT_EQ(json("summary r.h5")["above"], 18);
+  shell("wallheat generate --out large --count 1 --size 256 --seed 3");
+  shell("wallheat run --data large --log-level off --out ff.h5 --solver fastforward --save-fields");
+  EXPECT_EQ(json("summary ff.h5")["fell_back"], 0);
+  EXPECT_TRUE(json("summary ff.h5")["uncertain_cells"].is_number());
+  EXPECT_TRUE(json("summary ff.h5 --above 12.5")["uncertain_cells"].is_null()) << "unknown";
   shell("mv plans gone");
   expect_error("summary r.h5 --above 20", 1, {"r.h5", path("plans"), "--data"});
   shell("wallheat summary r.h5 --above 20 --data gone");
   shell("cp gone/00002_domain.npy gone/00001_domain.npy");
   expect_error("summary r.h5 --above 20 --data gone", 1, {"00001", "gone"});
+}
+
+TEST_F(StoredFieldsTest, CountsRoomsForOtherThresholds) {
+  run("r.h5", "--rooms --save-fields");
+  run("other.h5", "--rooms --above 20 --below 2");
+  const Json again = json("summary r.h5 --above 20 --below 2");
+  const Json solved = json("summary other.h5");
+  for (const char* key : {"rooms", "rooms_above", "rooms_below", "coldest_rooms"})
+    EXPECT_EQ(again[key], solved[key]) << key;
+  EXPECT_NE(again["coldest_rooms"], json("summary r.h5")["coldest_rooms"]);
+  for (const Json& room : again["coldest_rooms"])
+    if (room["min_temp"] >= 2) EXPECT_EQ(room["pct_below"], 0) << room;
+  run("without.h5", "--rooms");
+  expect_error("summary without.h5 --below 2", 1, {"00001", "--save-fields"});
+}
+
+TEST_F(StoredFieldsTest, KeepsPlansWithoutTemperatureForOtherThresholds) {
+  FloorPlan plan = load_floor_plan(path("plans"), "00001");
+  std::ranges::fill(plan.interior.cells, 0);
+  save_floor_plan(path("plans"), "00001", plan);
+  run("r.h5", "--save-fields");
+  for (const char* more : {"", " --above 17"})
+    EXPECT_EQ(json("summary r.h5 --where 'pct_above >= 0'" + std::string(more))["plans"], 5);
+}
+
+TEST_F(StoredFieldsTest, StatesThresholdsOfCountsInEveryFormat) {
+  run("r.h5", "--rooms --above 12.5");
+  for (const std::string list : {"list r.h5", "list r.h5 --rooms"}) {
+    EXPECT_THAT(lines_of(shell("wallheat " + list).out), Contains(Mentions({"12.5 °C", "15 °C"})));
+    const Json listed = json(list);
+    EXPECT_EQ(listed["above"], 12.5);
+    const std::vector<std::string> csv = lines_of(shell("wallheat " + list + " -f csv").out);
+    EXPECT_THAT(csv.front(), EndsWith(",above,below"));
+    EXPECT_THAT(csv.back(), EndsWith(",12.5,15.0"));
+    shell("wallheat " + list + " --overwrite --page list.html");
+    EXPECT_THAT(bytes("list.html"), Mentions("12.5 °C"));
+  }
+  EXPECT_EQ(lines_of(shell("wallheat list r.h5 --columns id -f csv").out).front(), "id")
+      << "there is nothing to state";
+}
+
+TEST_F(StoredFieldsTest, LeavesOutSmallRoomsOnRequest) {
+  run("r.h5", "--rooms");
+  const Json all = json("list r.h5 --rooms")["rooms"];
+  const auto is_large = [](const Json& room) { return room["cells"] >= 20; };
+  const auto large = std::ranges::count_if(all, is_large);
+  ASSERT_LT(large, std::ssize(all));
+  const Json listed = json("list r.h5 --rooms --min-cells 20 --sort mean_temp");
+  EXPECT_EQ(listed["min_cells"], 20);
+  EXPECT_EQ(std::ssize(listed["rooms"]), large);
+  EXPECT_TRUE(std::ranges::all_of(listed["rooms"], is_large));
+  EXPECT_THAT(shell("wallheat list r.h5 --rooms --min-cells 20").out, Mentions("20 cells"));
+  const Json summary = json("summary r.h5 --min-cells 20");
+  EXPECT_EQ(summary["rooms"], large);
+  EXPECT_EQ(summary["small_rooms"], std::ssize(all) - large);
+  const auto colder = std::ranges::count_if(
+      all, [&](const Json& room) { return is_large(room) && room["mean_temp"] < 15; });
+  EXPECT_EQ(summary["rooms_below"], colder);
+  EXPECT_THAT(shell("wallheat summary r.h5").out, Mentions({"20 cells", "--min-cells 20"}));
+  EXPECT_THAT(shell("wallheat summary r.h5 --min-cells 20").out, Mentions("20 cells"));
+  expect_error("list r.h5 --min-cells 20", 2, {"--min-cells", "--rooms"});
 }
 
 TEST_F(StoredFieldsTest, RecordsThresholdsInFileAndExport) {

@@ -64,8 +64,9 @@ TEST_F(WallCommandsTest, FindsMinimumWallTemperatureForGoal) {
     EXPECT_LT(plan["upper"].get<double>() - plan["lower"].get<double>(), 1e-6) << plan;
   }
   const std::string one = "need 00003 --data plans --wall 25 --whole-plans ";
-  EXPECT_EQ(json(one + "--room-mean 90")["verdict"], "above limit");
-  EXPECT_EQ(json(one + "--room-mean 90 --limit 1000")["verdict"], "reachable");
+  EXPECT_EQ(json(one + "--room-mean 90")["verdict"], "not warmed by these walls");
+  EXPECT_EQ(json(one + "--room-mean 90 --max 1000")["verdict"], "reachable");
+  EXPECT_EQ(json(one + "--room-mean -400")["verdict"], "already warm enough");
   EXPECT_EQ(json(one + "--area-above 18 --area-share 0.5")["verdict"], "reachable");
   shell("wallheat need --data plans --wall 25 --room-mean 18 --share 0.5 --plot n.svg");
   EXPECT_THAT(bytes("n.svg"), Mentions("50 %"));

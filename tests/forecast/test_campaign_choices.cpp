@@ -24,7 +24,7 @@ TEST(ParseSinfo, ReadsResourcesOfPartitions) {
                                       "old|down|9|8|(null)|infinite|1-infinite\n"
                                       "free|up|1|8|gpu|infinite|1-infinite\n");
   ASSERT_EQ(partitions.size(), 4U);
-  EXPECT_EQ(partitions[0], (Partition{"medium", 20, 32, 0, 217'800, 0, 192'000LL * 1024 * 1024}));
+  EXPECT_EQ(partitions[0], (Partition{"medium", 20, 32, 0, 217'800, 0, 192'000LL << 20}));
   EXPECT_EQ(partitions[1], (Partition{"gpu", 4, 16, 4, 86'400, 2}));
   EXPECT_EQ(partitions[2], (Partition{"mixed", 4, 16, 3, 1800, 1}));
   EXPECT_EQ(partitions[3], (Partition{"free", 1, 8, 1, 0, 0}));
@@ -141,6 +141,13 @@ TEST_F(CampaignChoicesTest, RestartsJobsStoppedByTimeLimit) {
   EXPECT_EQ(one.limit_s, 620);
   EXPECT_EQ(one.start_count, 4U) << "1600 s in pieces of 500";
   EXPECT_EQ(one.wait_95_s, 240);
+  EXPECT_DOUBLE_EQ(one.core_hours, 4 * 1600.0 / 3600);
+  limits_.start_up_s = 60;
+  const Choice restarted = choices().at(0);
+  EXPECT_EQ(restarted.start_count, 4U);
+  EXPECT_DOUBLE_EQ(restarted.run_s, 1600 + 4 * 60);
+  EXPECT_DOUBLE_EQ(restarted.core_hours, 4 * restarted.run_s / 3600)
+      << "each start takes the cores";
 }
 
 TEST_F(CampaignChoicesTest, OrdersByCompletionTime) {

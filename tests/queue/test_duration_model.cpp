@@ -37,7 +37,9 @@ TEST_F(DurationModelTest, FitsLineThroughOriginAfterFirstPlan) {
 
 TEST_F(DurationModelTest, FitsNoisyPlansDespiteOutliers) {
   learn_noisily(200);
-  EXPECT_NEAR(pace_.predict_seconds(1e9), 1.005, 0.1);
+  // The standard deviation of this prediction is 0.045 s: 3000 simulated fits, two of 1000 of which
+  // were farther off than 0.15 s.
+  EXPECT_NEAR(pace_.predict_seconds(1e9), 1.005, 0.15);
   EXPECT_NEAR(pace_.predict_seconds(1e7), 0.015, 0.003);
   for (int plan = 0; plan < 40; ++plan) pace_.add_sample(some_updates(), 600);
   EXPECT_NEAR(pace_.predict_seconds(1e9), 1.005, 0.3);

@@ -117,6 +117,18 @@ TEST_F(CompareFilesTest, ReportsEveryKindOfDifference) {
       << "nothing differs";
 }
 
+TEST_F(CompareFilesTest, IsNotEqualWithoutCommonResult) {
+  PlanResult failed = solved_with("a", quiet_nan);
+  failed.status = PlanStatus::failed;
+  PlanResult pending;
+  pending.id = "a";
+  EXPECT_FALSE(compared({failed}, {failed}).equal());
+  EXPECT_FALSE(compared({pending}, {pending}).equal());
+  PlanResult empty = solved_with("a", quiet_nan);
+  empty.status = PlanStatus::empty;
+  EXPECT_TRUE(compared({empty}, {empty}).equal()) << "both have solved the plan";
+}
+
 TEST_F(CompareFilesTest, ComparesCommonColumnsOfTwoSolvers) {
   PlanResult steady = solved_with("a", 12);
   steady.error_bound = 1e-9;
@@ -290,6 +302,37 @@ TEST(Amdahl, FitsParallelShareToAllPoints) {
   EXPECT_TRUE(std::isnan(scaling_of("", {{1, 5}}, 5).parallel_share));
 }
 
+TEST(Amdahl, KeepsShareWithinOneForAnySpeedup) {
+  for (const std::vector<ScalingPoint>& points :
+       {std::vector<ScalingPoint>{{1, 100}, {2, 30}, {64, 2}},
+        {{1, 100}, {2, 49}, {4, 24}, {8, 12}},
+        {{1, 100}, {2, 120}, {4, 90}}}) {
+    const Report report = make_report({scaling_of("", points, 100)}, "");
+    std::vector<double> shares{std::get<double>(value_of(report, "parallel_share"))};
+    for (std::size_t row = 1; row < points.size(); ++row)
+      shares.push_back(std::get<double>(cell_of(report, "points", row, "parallel_share")));
+    EXPECT_THAT(shares, Each(AllOf(testing::Ge(0), testing::Le(1))));
+    for (const Figure::Series& series : report.first<Figure>()->series)
+      EXPECT_THAT(series.y, Each(testing::Gt(0))) << series.name << ": no pole";
+  }
+  const Report superlinear =
+      make_report({scaling_of("", {{1, 100}, {2, 30}, {3, 100 / 3.0}}, 100)}, "");
+  EXPECT_THAT(messages_of(superlinear), Contains(Mentions({"2 workers", "3.33", "ideal"})));
+  EXPECT_THAT(messages_of(superlinear), Not(Contains(Mentions({"3 workers", "ideal"}))));
+}
+
+TEST(Scaling, NamesRunsOnSharedCores) {
+  std::vector<ScalingPoint> points{{1, 100, 8}, {2, 50, 8}, {4, 40, 8}};
+  EXPECT_THAT(messages_of(make_report({scaling_of("", points, 100)}, "")),
+              Not(Contains(Mentions("shared cores"))));
+  points[1].cores_were_shared = points[2].cores_were_shared = true;
+  const Report report = make_report({scaling_of("", points, 100)}, "");
+  EXPECT_THAT(messages_of(report), Contains(Mentions({"shared cores", "2, 4"})));
+  EXPECT_EQ(cell_of(report, "points", 0, "cores_were_shared"), Value(false));
+  EXPECT_EQ(cell_of(report, "points", 1, "cores_were_shared"), Value(true));
+  EXPECT_THAT(messages_of(report_of_plan_counts(points)), Contains(Mentions("shared cores")));
+}
+
 TEST(Scaling, UsesFastestOfRepeatedRuns) {
   const std::vector<ScalingPoint> points{{2, 7}, {1, 12}, {2, 5}, {1, 13}, {2, 8}};
   EXPECT_EQ(one_worker_seconds(points), 12);
@@ -362,6 +405,21 @@ TEST(FinishedRun, AddsUpTimesOfAllSessions) {
   EXPECT_EQ(point.workers, 16U);
   EXPECT_EQ(point.seconds, 6.5);
   EXPECT_EQ(point.plans, 2U);
+}
+
+TEST(FinishedRun, ReportsWhetherCoresWereShared) {
+  const TemporaryDirectory directory;
+  for (const bool is_shared : {true, false}) {
+    const std::string file = (directory / (is_shared ? "shared.h5" : "alone.h5")).string();
+    ResultStore store({file, OpenMode::create}, make_plan(1), {});
+    std::vector<PlanResult> rows = make_results(make_plan(1), 0, 1);
+    rows[0].device = "cpu avx2";
+    rows[0].seconds = 10;
+    rows[0].cpu_s = is_shared ? 5 : 9.5;
+    store.store(rows);
+    store.close(end_of_session(1, "10"));
+    EXPECT_EQ(finished_run(file, ResultReader(file)).cores_were_shared, is_shared);
+  }
 }
 
 TEST(FinishedRun, RejectsRunWithoutMeaningfulTime) {

@@ -122,13 +122,39 @@ TEST(Formula, NamesErrorInInvalidFormula) {
            {"mean_temp, std_temp", {"one value"}},
            {"(mean_temp > 3", {"complete"}},
            {"id = 'villa", {"quote"}},
+           {"1; DROP TABLE row", {"';'"}},
+           {"1); select (1", {"')'"}},
+           {"1) or (1", {"')'"}},
+           {"mean_temp > 3 -- and so on", {"--", "comment"}},
+           {"5--3", {"--", "- -1"}},
+           {"1 /* ) */", {"/*", "comment"}},
+           {"[mean_temp] > 3", {"'['"}},
+           {"`mean_temp` > 3", {"'`'"}},
+           {"mean_temp > ?1", {"'?'"}},
+           {"mean_temp > (SELECT 3)", {"select"}},
+           {"mean_temp in (values (3))", {"values"}},
            // Errors of SQLite.
-           {"1; DROP TABLE row", {"\";\"", "syntax error"}},
            {"sqr(3)", {"function", "sqr"}},
            {"load_extension('x')", {"not authorized"}},
            {"length(zeroblob(1000000000))", {"too big"}},
            {"abs(-9223372036854775807 - 1)", {"integer overflow"}}})
     EXPECT_THAT(error_reason(error_message(formula), formula), Mentions(facts)) << formula;
+}
+
+TEST(Formula, IsOneExpressionForWhereAndSort) {
+  const std::vector<PlanResult> rows{villa()};
+  for (const std::string formula :
+       {"1); select (1", "1) union select (2", "1) from (select 3", "1) --", "mean_temp) or (1",
+        "1)\n;", "1 as [(]) from (select 1 as [)", "(with x(n) as (values (1)) select n from x)"}) {
+    EXPECT_NE(error_message(formula), "(no error)") << formula;
+    for (const std::string& sort : {formula, "-" + formula})
+      EXPECT_THAT(
+          error_message_of<UsageError>([&] { (void)select_rows(rows_of(rows), {.sort = sort}); }),
+          Mentions("--sort"))
+          << sort;
+  }
+  EXPECT_NE(error_message(std::string("mean_temp)\0", 11)), "(no error)");
+  EXPECT_TRUE(holds("id != ') or ; select -- [ (' and (1)"));
 }
 
 TEST(Formula, RejectsHostileInput) {

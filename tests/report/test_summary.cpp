@@ -77,6 +77,34 @@ TEST(Summary, MarksMeanInHistogram) {
   EXPECT_THAT(summary_report({.rows = [](const auto&) {}}).first<Figure>()->series, IsEmpty());
 }
 
+TEST(Summary, CountsOnlyPlansInBinsInHeading) {
+  const std::vector<PlanResult> rows{solved("a", 14, 2, 10, 80), solved("b", 14.1, 2, 10, 80),
+                                     solved("c", 14.2, 2, 10, 80), solved("d", 14.3, 2, 10, 80),
+                                     solved("e", 90, 2, 90, 1)};
+  const Report report = summary_report({.rows = rows_of(rows)});
+  ASSERT_THAT(rows_of(report, "outliers"), SizeIs(1));
+  EXPECT_THAT(table_of(report, "histogram").name, Mentions("4 of 5 plans"));
+}
+
+TEST(Summary, DistinguishesUnknownFromFarResults) {
+  std::vector<PlanResult> rows{solved("a", 14, 2, 10, 80), solved("b", 14, 2, 10, 80)};
+  rows[1].error_estimate = 12;
+  const Report report = summary_report({.rows = rows_of(rows)});
+  EXPECT_EQ(value_of(report, "far_from_steady"), Value(1));
+  EXPECT_EQ(value_of(report, "unknown_error"), Value(1));
+}
+
+TEST(Summary, StatesWhichPlansAveragesCover) {
+  const std::vector<PlanResult> rows = five_plans();
+  const Report all = summary_report({.rows = rows_of(rows)});
+  EXPECT_THAT(messages_of(all), Contains(Mentions("3 of 5 plans"))) << "one failed, one is empty";
+  EXPECT_FALSE(value_of(all, "where").is_known());
+  const std::string where = "id = 'a'";
+  const Report one = summary_report({.rows = rows_where(where, rows_of(rows)), .where = where});
+  EXPECT_EQ(value_of(one, "where"), Value(where));
+  EXPECT_EQ(value_of(one, "mean_of_means"), Value(12.0));
+}
+
 TEST(Summary, GroupsFailuresByCause) {
   const std::vector<PlanResult> rows{failed("a", "plan a has no file"),
                                      failed("b", "plan b has no file"),
@@ -119,6 +147,12 @@ TEST(BenchReport, NamesSizeFromWhichGpuIsFaster) {
       << "no size, because the GPU is slower for the largest one";
 }
 
+TEST(BenchReport, AveragesTwoMiddleTimes) {
+  CpuBench bench;
+  bench.plans = {{.id = "a", .interior_cells = 9, .cpu_s = {1, 2, 4, 9}}};
+  EXPECT_EQ(cell_of(make_report(bench), "plans", 0, "cpu_seconds_median"), Value(3.0));
+}
+
 TEST(Histogram, FindsOutliers) {
   EXPECT_THAT(histogram_of({15, 14, 1e7, 16, 15}).outliers, ElementsAre(2U));
   EXPECT_THAT(histogram_of({0, 0, 0, 0.5, 0, 0}).outliers, ElementsAre(3U));
@@ -126,6 +160,14 @@ TEST(Histogram, FindsOutliers) {
   EXPECT_THAT(histogram_of({15, NAN, 16, -INFINITY}).outliers, ElementsAre(1U, 3U));
   EXPECT_THAT(histogram_of({NAN}).bins, IsEmpty());
   EXPECT_THAT(histogram_of({}).bins, IsEmpty());
+}
+
+TEST(Histogram, HasAtMostAQuarterOfNumbersAsOutliers) {
+  EXPECT_THAT(histogram_of({14, 15, 15.001, 16}).outliers, IsEmpty()) << "half of them are not far";
+  EXPECT_THAT(histogram_of({15, 15, 15, 900}).outliers, ElementsAre(3U));
+  const Histogram histogram = histogram_of({15, 14, NAN, 1e7, 16, 15});
+  EXPECT_EQ(histogram.count(), 4U);
+  EXPECT_THAT(histogram.outliers, ElementsAre(2U, 3U));
 }
 
 TEST(Histogram, CountsEveryValueInAtMostSixteenBins) {

@@ -68,6 +68,16 @@ TEST(DurationText, IsUnknownForInfinity) {
   EXPECT_EQ(duration_text(std::numeric_limits<double>::infinity()), "unknown");
 }
 
+TEST(BytesText, HasNoExponentAtAnySize) {
+  for (const auto& [bytes, text] : {std::pair(999.0, "999 B"),
+                                    {999.7, "1 kB"},
+                                    {23.4e6, "23.4 MB"},
+                                    {999.7e9, "0.9997 TB"},
+                                    {1048.3e9, "1.048 TB"},
+                                    {12'345.6e12, "12346 TB"}})
+    EXPECT_EQ(bytes_text(bytes), text);
+}
+
 TEST(SecondsText, HasFiveDigitsWithoutExponent) {
   for (const auto& [seconds, text] : {std::pair(212.0, "212.00"),
                                       {36110.9, "36111"},

@@ -16,8 +16,8 @@ class Results:
     """What a result file held when it was opened; it is not kept open.
 
     rows: a DataFrame, one row a plan in the order of the IDs, pending ones included. src/store/README.md tells the
-        columns with their units. Texts are str, and the status is one of "pending", "converged", "max_iterations",
-        "empty" and "failed".
+        columns with their units; cells are counted by the thresholds settings["above"] and settings["below"]. Texts are
+        str, and the status is one of "pending", "converged", "max_iterations", "empty" and "failed".
     settings: what decides the answers: solver, tolerance and so on.
     sessions: what is known of each session (the first run, each resume), oldest first.
     """
