@@ -168,8 +168,9 @@ void refuse_other_formats(const std::filesystem::path& out) {
 }
 
 void choose_shard_and_end(RunOptions& run, const RunWords& words) {
+  BatchJob job;
   if (words.shard == "auto") {
-    run.shard = shard_from_job_array().value_or(Shard{});
+    run.shard = job.shard().value_or(Shard{});
   } else if (words.shard != "none") {
     run.shard = parse_shard(words.shard);
   }
@@ -177,12 +178,13 @@ void choose_shard_and_end(RunOptions& run, const RunWords& words) {
   run.out = shard_path(run.merged_out, run.shard);
   if (words.time_limit == "auto") {
     if (launched_rank() == 0 && !run.print_out && run.check == CheckMode::nothing) {
-      if (const auto end = job_deadline())
+      if (const auto end = job.end())
         run.deadline = std::chrono::steady_clock::now() + (*end - std::chrono::system_clock::now());
     }
   } else if (words.time_limit != "none") {
     run.deadline = std::chrono::steady_clock::now() + parse_duration(words.time_limit);
   }
+  run.job_warnings = job.warnings();
 }
 
 /// GPUs have one solver only.

@@ -94,6 +94,7 @@ class Rank0 {
         live_status_(status_file(options.out), logger),
         preparation_{options,
                      [&logger](const std::string& message) { logger.warn("{}", message); }} {
+    for (const std::string& warning : options.job_warnings) logger_.warn("{}", warning);
     // With more ranks, this one may be on a host without GPUs. Then the workers find out.
     if (surroundings.ranks == 1) require_gpus(options);
     // This comes first, as what follows may take long: nobody else is to write the file or its
