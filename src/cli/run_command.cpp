@@ -83,8 +83,8 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
       "auto (jacobi: a host's GPUs go to its first workers, one each; the others use CPUs), "
       "cpu, or gpu (every worker must get one)");
   options.add("threads,t", value(run.threads, "N", 0).at_least(0),
-              "each worker uses at most N of its cores, a plan a core; 0: all; on a GPU: at most N "
-              "threads that feed it");
+              "each worker uses at most N of its cores, a plan a core; 0: all, or its share of the "
+              "cores that Slurm or LSF granted the job; on a GPU: at most N threads that feed it");
   options.add(
       "memory", value(run.memory_gb, "GB", 0).at_least(0),
       "with --check: warn if plans may need more memory than this on a node, in GB; 0: than "

@@ -86,9 +86,11 @@ struct WorkerProperties {
   std::optional<Gpu> gpu{};         ///< nullopt: solves on the CPU
   std::string no_gpu_reason{};      ///< one clause; empty if it has a GPU or none was wanted
   std::string core_limit_reason{};  ///< one clause: what keeps it from using more cores
+  std::string thread_count_source{};  ///< one clause: the scheduler's job limits its threads
   static void fields(auto& visit, auto& self) {
     visit(self.host, self.device, self.slots, self.shares_process, self.bound_cpus,
-          self.shares_cores, self.gpu, self.no_gpu_reason, self.core_limit_reason);
+          self.shares_cores, self.gpu, self.no_gpu_reason, self.core_limit_reason,
+          self.thread_count_source);
   }
 };
 

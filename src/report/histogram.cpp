@@ -11,7 +11,7 @@
 #include "core/cell_statistics.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
-#include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "plans/plan_source.hpp"
 #include "wallheat/error.hpp"
 
@@ -138,7 +138,7 @@ Shares shares_of(const PlanResult& row, const Grid<double>& field, const PlanSou
 Rows recount_cells(const ResultReader& reader, const PlanSource& plans,
                    const Thresholds& thresholds) {
   std::vector<Shares> shares(reader.count());
-  parallel_for(local_machine().cores.size(), shares.size(), [&] {
+  parallel_for(default_thread_count(), shares.size(), [&] {
     return [&](std::size_t i) {
       const PlanResult row = reader.row(i);
       if (!is_solved(row.status) || row.status == PlanStatus::empty) return;

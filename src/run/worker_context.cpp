@@ -76,7 +76,8 @@ WorkerProperties properties_of(const Machine& machine, const Placement& placemen
           .device = std::move(device),
           .shares_cores = placement.shares_cores,
           .no_gpu_reason = placement.no_gpu_reason,
-          .core_limit_reason = placement.core_limit_reason};
+          .core_limit_reason = placement.core_limit_reason,
+          .thread_count_source = placement.thread_count_source};
 }
 
 /// The settings of a solver process of a worker.
