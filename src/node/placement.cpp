@@ -147,7 +147,8 @@ std::string counted(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// Limits the threads of workers to the cores of their job, if the workers may use more.
+/// Limits the threads of workers to the cores of their job, if the workers may use more. No core is
+/// bound to a worker then, so all workers get as many threads.
 void apply_job_cores(const std::vector<Machine>& workers, int threads_per_worker,
                      std::vector<Placement>& placements) {
   std::vector<Placement*> members;
@@ -161,22 +162,20 @@ void apply_job_cores(const std::vector<Machine>& workers, int threads_per_worker
     if (worker.job_cores.count > job.count) job = worker.job_cores;
   }
   if (static_cast<std::size_t>(job.count) >= usable.size()) return;
-  if (threads_per_worker == 0)
+  const bool is_limited = threads_per_worker == 0;
+  const std::string source = "the job has " + std::to_string(job.count) + " of the " +
+                             counted(usable.size(), "core") + " of its host (" + job.source +
+                             "), for " + counted(members.size(), "worker");
+  for (Placement* const member : members) {
+    member->threads = static_cast<int>(is_limited ? usable.size() : solver_count(*member));
+    member->shares_cores = false;
+    if (member->gpu) continue;  // it stays near the GPU
+    member->cpus.assign(usable.begin(), usable.end());
+    if (is_limited) member->thread_count_source = source;
+  }
+  if (is_limited)
     divide_threads(job.count, members,
                    [](Placement& placement, int threads) { placement.threads = threads; });
-  for (std::size_t i = 0; i < workers.size(); ++i) {
-    Placement& placement = placements[i];
-    if (workers[i].job_cores.count == 0) continue;
-    placement.threads = static_cast<int>(solver_count(placement));
-    placement.shares_cores = false;
-    if (placement.gpu) continue;
-    placement.cpus.clear();
-    for (const Core& core : workers[i].cores) placement.cpus.push_back(core.cpu);
-    if (threads_per_worker == 0)
-      placement.thread_count_source = "the job has " + std::to_string(job.count) + " of the " +
-                                      counted(usable.size(), "core") + " of its host (" +
-                                      job.source + "), for " + counted(members.size(), "worker");
-  }
 }
 
 /// Limits the threads of workers without a GPU to the CPU time that their cgroup grants.

@@ -40,8 +40,8 @@ enum class DeviceChoice { automatic, cpu, gpu };
 /// Threads: workers without a GPU that share a CPU quota have together as many as it has CPUs
 /// (rounded up), in proportion to their cores, and each at least one.
 /// If the scheduler's job has only some of the cores that the workers may use, the workers divide
-/// as many threads as the job has cores, in proportion to their cores, and each at least one. A
-/// given `threads_per_worker` has priority. These threads are bound to all cores that the worker
+/// as many threads as the job has cores evenly, and each has at least one. A given
+/// `threads_per_worker` has priority. These threads are bound to all cores that the worker
 /// may use, because other jobs have some of them. `may_be_bound`: what launched the workers may
 /// have left them few of their cores. Throws RunError if `device` is gpu and a worker gets none.
 [[nodiscard]] std::vector<Placement> place_workers(const std::vector<Machine>& workers,
