@@ -12,6 +12,6 @@
 
 solve "$SLURM_JOB_NUM_NODES" "${SLURM_ARRAY_TASK_ID:-}"
 [ "$status" = 75 ] && [ "$stopped_by" != cancel ] || exit "$status"
-if scontrol requeue "$SLURM_JOB_ID"; then echo "The job goes back into the queue and goes on from there."
+if timeout 60 scontrol requeue "$SLURM_JOB_ID"; then echo "The job goes back into the queue and goes on from there."
 else echo "The job could not be put back into the queue; submit it again, and it goes on." >&2; fi
 exit 75

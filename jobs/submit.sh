@@ -136,10 +136,14 @@ esac
 
 # query_run OPTION...: prints what 'wallheat run' prints for an option that starts no run; returns its exit status.
 query_run() { (set +eu; eval "$setup" > /dev/null; "${wallheat[@]}" run --resume "$@") 2>&1; }
+# ask_scheduler COMMAND...: prints the output of a command of the scheduler, which has 10 s to answer.
+ask_scheduler() {
+  timeout 10 "$@" 2> /dev/null || { [ $? != 124 ] || echo "submit.sh: warning: $1: no answer within 10 s" >&2; return 1; }
+}
 task_indices='' shard=none
 if [ -n "$array" ]; then
   task_indices=1-$array shard=1/$array
-  max_array_jobs=$({ scontrol show config || bparams -a; } 2> /dev/null |  # Slurm counts from 0
+  max_array_jobs=$({ ask_scheduler scontrol show config || ask_scheduler bparams -a; } |  # Slurm counts from 0
     awk '$1 == "MaxArraySize" { print $3 - 1 } $1 == "MAX_JOB_ARRAY_SIZE" { print $3 }') || true
   [ "$array" -le "${max_array_jobs:=$array}" ] ||
     die_with_usage "--array $array: the scheduler accepts at most $max_array_jobs jobs; use --array $max_array_jobs --take-over, so that each job continues until its time limit"

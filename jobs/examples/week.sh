@@ -27,10 +27,12 @@ if [ -e "$out" ]; then
 fi
 [ "$status" = 75 ] || exit "$status"
 
+# Another job must not be submitted if it is unknown whether one is queued.
+retry_later() { echo "week.sh: $1 does not list the jobs (exit status $2); call this script again later" >&2; exit 75; }
 if command -v squeue > /dev/null; then
-  queued=$(squeue --noheader --me --name "$name")
+  queued=$(timeout 10 squeue --noheader --me --name "$name") || retry_later squeue $?
 else
-  queued=$(bjobs -noheader -J "$name" 2> /dev/null || true)  # it fails where there is none
+  queued=$(timeout 10 bjobs -noheader -J "$name" 2> /dev/null) || [ $? != 124 ] || retry_later bjobs 124  # else no job exists
 fi
 if [ -n "$queued" ]; then
   echo "A job waits or runs: $queued"

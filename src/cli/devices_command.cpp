@@ -145,10 +145,12 @@ Report devices_command(Options& options) {
   report.add_fact("wallheat", "wallheat", version());
   report.add_fact("mpi", "MPI", mpi_library());
   add_processor(machine, report);
-  report.add_fact("threads", "threads of a run", threads, {},
-                  placement.threads && !placement.core_limit_reason.empty()
-                      ? ": " + placement.core_limit_reason
-                      : "");
+  // A quota may limit the threads further than the job does.
+  const std::string& source = placement.core_limit_reason.empty() || !placement.threads
+                                  ? placement.thread_count_source
+                                  : placement.core_limit_reason;
+  report.add_fact("threads", "threads of a run", threads, {}, source.empty() ? "" : ": " + source);
+  report.add_json_fact("threads_source", if_known(source));
   report.add_fact("gpu_driver_cuda", "GPU driver for CUDA", if_known(gpu_driver()));
   report.add_fact("no_gpu", "GPUs not used", if_known(gpus.reason));
   add_cores(machine, report);

@@ -9,7 +9,7 @@
 #include "core/plan_files.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
-#include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "plans/drawing.hpp"
 #include "plans/plan_source.hpp"
 #include "plans/zip_writer.hpp"
@@ -79,7 +79,7 @@ std::vector<ZipMember> members_of(const FloorPlan& plan, const std::string& id) 
 void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwrite) {
   require_replaceable(out, overwrite, zip_magic);
   install_stop_signal_handlers();
-  const std::size_t threads = std::max<std::size_t>(local_machine().cores.size(), 1);
+  const std::size_t threads = default_thread_count();
   const std::size_t batch = 64 * threads;
   write_output(out, [&](std::ostream& stream) {
     ZipWriter zip(stream);

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <optional>
@@ -14,9 +15,9 @@
 #include "cli/result_file.hpp"
 #include "core/text.hpp"
 #include "forecast/job_listing.hpp"
-#include "io/child_process.hpp"
 #include "io/files.hpp"
 #include "report/queue_report.hpp"
+#include "run/batch_job.hpp"
 #include "run/run_options.hpp"
 #include "run/work_estimator.hpp"
 #include "wallheat/error.hpp"
@@ -51,15 +52,16 @@ class QueueSource {
 
 using Words = std::vector<std::string>;
 
-/// What a scheduler's command prints; nothing if it is not installed.
-std::optional<std::string> listing_of(const Words& words, const Words& environment) {
-  auto output = run_and_capture(words, {}, environment);
-  if (!output) return std::nullopt;
-  if (output->status != 0)
-    throw NoAccounting(fmt::format(
-        "{} failed: {}", words.front(),
-        escape_control_chars(output->stderr_text.substr(0, output->stderr_text.find('\n')))));
-  return std::move(output->stdout_text);
+/// What a scheduler's command prints; nothing if it is not installed. The jobs of a month may take
+/// a busy scheduler a minute.
+std::optional<std::string> listing_of(const Words& words) {
+  SchedulerOutput output = run_scheduler_command(words, std::chrono::minutes(2));
+  if (!output.is_installed) return std::nullopt;
+  if (!output.failure.empty())
+    throw NoAccounting(
+        fmt::format("{}; save its output in a file, and name it with --sacct or --lsf",
+                    escape_control_chars(output.failure)));
+  return std::move(output.text);
 }
 
 std::ptrdiff_t lines_in(const std::string& text) {
@@ -104,23 +106,21 @@ JobListing QueueSource::read() {
 }
 
 JobListing QueueSource::ask_scheduler() {
-  const Words seconds{"SLURM_TIME_FORMAT=%s"};
   const std::string since = fmt::format("now-{}days", days_);
-  const auto slurm = listing_of(
-      {"sacct", "-X", "-D", "-n", "-P", "--allusers", "-S", since, "-o", sacct_fields}, seconds);
+  const auto slurm =
+      listing_of({"sacct", "-X", "-D", "-n", "-P", "--allusers", "-S", since, "-o", sacct_fields});
   // If others' jobs are hidden, all jobs are no more than one's own; root sees all.
   if (slurm) {
     const auto own =
         ::getuid() == 0
             ? std::nullopt
-            : listing_of({"sacct", "-X", "-D", "-n", "-P", "-S", since, "-o", "JobIDRaw"}, seconds);
+            : listing_of({"sacct", "-X", "-D", "-n", "-P", "-S", since, "-o", "JobIDRaw"});
     own_ = own_ || (own && lines_in(*own) >= lines_in(*slurm));
     return parse_sacct("sacct", *slurm);
   }
-  const Words year{"LSB_DISPLAY_YEAR=Y"};
-  const auto lsf = listing_of({"bjobs", "-a", "-u", "all", "-o", bjobs_fields}, year);
+  const auto lsf = listing_of({"bjobs", "-a", "-u", "all", "-o", bjobs_fields});
   if (lsf) {
-    const auto own = listing_of({"bjobs", "-a", "-o", "jobid"}, year);
+    const auto own = listing_of({"bjobs", "-a", "-o", "jobid"});
     own_ = own_ || (own && lines_in(*own) >= lines_in(*lsf));
     return parse_bjobs("bjobs", *lsf);
   }
@@ -183,11 +183,9 @@ Report queue_command(Options& options) {
 
 namespace {
 
-/// What a file holds, or a command prints; empty if neither is there.
-std::string output_or_file(const std::string& file, const std::vector<std::string>& command) {
-  if (!file.empty()) return read_text_file(file);
-  auto output = run_and_capture(command);
-  return output && output->status == 0 ? std::move(output->stdout_text) : std::string();
+/// Returns the content of a file, or else the output of a scheduler's command.
+SchedulerOutput output_or_file(const std::string& file, const std::vector<std::string>& command) {
+  return file.empty() ? run_scheduler_command(command) : SchedulerOutput{read_text_file(file), {}};
 }
 
 struct AdviseOptions {
@@ -255,13 +253,19 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
 
 /// Those that are asked for, or all that have a core.
 std::vector<Partition> partitions_of(const AdviseOptions& advise) {
-  const std::string text = output_or_file(advise.sinfo, {"sinfo", "-h", "-o", sinfo_format});
-  std::vector<Partition> known = parse_sinfo(advise.sinfo.empty() ? "sinfo" : advise.sinfo, text);
+  const SchedulerOutput sinfo = output_or_file(advise.sinfo, {"sinfo", "-h", "-o", sinfo_format});
+  if (!sinfo.failure.empty())
+    throw RunError(
+        fmt::format("no partition is known ({}); save the output of sinfo in a file, and name it "
+                    "with --sinfo",
+                    escape_control_chars(sinfo.failure)));
+  std::vector<Partition> known =
+      parse_sinfo(advise.sinfo.empty() ? "sinfo" : advise.sinfo, sinfo.text);
   std::erase_if(known, [](const Partition& each) { return each.nodes == 0 || each.cores == 0; });
   if (known.empty())
     throw RunError(
-        "no partition is known: sinfo is not here or tells of none; name a file with what it "
-        "prints with --sinfo");
+        "no partition is known: sinfo lists none; save the output of sinfo in a file, and name it "
+        "with --sinfo");
   if (advise.partitions.empty()) return known;
   std::vector<std::pair<std::string, Partition>> by_name;
   for (const Partition& partition : known) by_name.emplace_back(partition.name, partition);
@@ -275,13 +279,13 @@ std::vector<Partition> partitions_of(const AdviseOptions& advise) {
 ChoiceLimits limits_of(const AdviseOptions& advise, std::vector<std::string>& notes) {
   constexpr std::size_t slurms_default = 1000;
   ChoiceLimits limits{slurms_default, advise.cores_per_node, advise.start_up_s};
-  const std::string config = output_or_file(advise.scontrol, {"scontrol", "show", "config"});
-  if (config.empty()) {
-    notes.emplace_back(
-        "scontrol is not here, so arrays are taken to have up to 1000 tasks, Slurm's default");
+  const SchedulerOutput config = output_or_file(advise.scontrol, {"scontrol", "show", "config"});
+  if (!config.failure.empty()) {
+    notes.push_back(fmt::format("{}; assuming that arrays have up to 1000 tasks, Slurm's default",
+                                config.failure));
   } else {
     limits.max_array_tasks =
-        max_array_tasks(advise.scontrol.empty() ? "scontrol" : advise.scontrol, config);
+        max_array_tasks(advise.scontrol.empty() ? "scontrol" : advise.scontrol, config.text);
   }
   return limits;
 }

@@ -98,8 +98,8 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
       "auto (jacobi: a host's GPUs go to its first workers, one each; the others use CPUs), "
       "cpu, or gpu (every worker must get one)");
   options.add("threads,t", value(run.threads, "N", 0).at_least(0),
-              "each worker uses at most N of its cores, a plan a core; 0: all; on a GPU: at most N "
-              "threads that feed it");
+              "each worker uses at most N of its cores, a plan a core; 0: all, or its share of the "
+              "cores that Slurm or LSF granted the job; on a GPU: at most N threads that feed it");
   options.add(
       "memory", value(run.memory_gb, "GB", 0).at_least(0),
       "with --check: warn if plans may need more memory than this on a node, in GB; 0: than "
@@ -184,8 +184,9 @@ void refuse_other_formats(const std::filesystem::path& out) {
 }
 
 void choose_shard_and_end(RunOptions& run, const RunWords& words) {
+  BatchJob job;
   if (words.shard == "auto") {
-    run.shard = shard_from_job_array().value_or(Shard{});
+    run.shard = job.shard().value_or(Shard{});
   } else if (words.shard != "none") {
     run.shard = parse_shard(words.shard);
   }
@@ -193,12 +194,13 @@ void choose_shard_and_end(RunOptions& run, const RunWords& words) {
   run.out = shard_path(run.merged_out, run.shard);
   if (words.time_limit == "auto") {
     if (launched_rank() == 0 && !run.print_out && run.check == CheckMode::nothing) {
-      if (const auto end = job_deadline())
+      if (const auto end = job.end())
         run.deadline = std::chrono::steady_clock::now() + (*end - std::chrono::system_clock::now());
     }
   } else if (words.time_limit != "none") {
     run.deadline = std::chrono::steady_clock::now() + parse_duration(words.time_limit);
   }
+  run.job_warnings = job.warnings();
 }
 
 /// GPUs have one solver only.

@@ -5,7 +5,7 @@
 #include "cli/result_file.hpp"
 #include "core/cell_statistics.hpp"
 #include "core/threads.hpp"
-#include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "plans/plan_source.hpp"
 #include "report/histogram.hpp"
 #include "report/summary.hpp"
@@ -54,7 +54,7 @@ Weight weight_of(const ResultReader& reader, bool answered, std::size_t count,
     if (is_solved(row.status) == answered && seen++ % step == 0) ids.push_back(row.id);
   });
   std::vector<std::optional<WorkEstimate>> estimates(ids.size());
-  parallel_for(local_machine().cores.size(), ids.size(), [&] {
+  parallel_for(default_thread_count(), ids.size(), [&] {
     return [&](std::size_t i) {
       estimates[i] = estimate_plan(source, ids[i], solver.limits, solver.kind);
     };

@@ -8,7 +8,7 @@
 #include "core/text.hpp"
 #include "core/threads.hpp"
 #include "io/standard_streams.hpp"
-#include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "plans/plan_source.hpp"
 #include "run/verifier.hpp"
 #include "wallheat/error.hpp"
@@ -88,7 +88,7 @@ Findings examine_all(const ResultReader& reader, const SharedPlanSource& plans,
                      const SolverOptions& made_with, const std::vector<std::size_t>& answered,
                      const std::vector<std::size_t>& sample) {
   std::vector<Findings> of_plan(answered.size());
-  parallel_for(local_machine().cores.size(), answered.size(), [&] {
+  parallel_for(default_thread_count(), answered.size(), [&] {
     std::shared_ptr<Solver> solver = made_with.make();
     return [&, solver](std::size_t i) {
       const bool chosen = std::binary_search(sample.begin(), sample.end(), answered[i]);

@@ -15,7 +15,7 @@
 #include "core/program.hpp"
 #include "core/text.hpp"
 #include "io/standard_streams.hpp"
-#include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "plans/plan_source.hpp"
 #include "report/walls.hpp"
 #include "run/plan_selection.hpp"
@@ -137,8 +137,7 @@ int LinearPlans::superpose(const std::vector<double>& kinds,
   WallOverrides walls;
   for (const double kind : kinds) walls.push_back({kind, kind});
   require_walls(*source_, StringList(ids_), walls);
-  const std::size_t threads =
-      threads_ > 0 ? threads_ : std::max<std::size_t>(local_machine().cores.size(), 1);
+  const std::size_t threads = threads_ > 0 ? threads_ : default_thread_count();
   std::atomic_flag warned;
   const auto warn_and_take = [&](std::size_t index, const FloorPlan& plan,
                                  const Superposition& superposition) {

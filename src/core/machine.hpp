@@ -37,6 +37,14 @@ struct CpuQuota {
   friend bool operator==(const CpuQuota&, const CpuQuota&) = default;
 };
 
+/// Cores of a host that a scheduler has granted a job, all processes of the job together.
+struct JobCores {
+  int count = 0;       ///< 0: unknown
+  std::string source;  ///< the scheduler's variable and its value
+  static void fields(auto& visit, auto& self) { visit(self.count, self.source); }
+  friend bool operator==(const JobCores&, const JobCores&) = default;
+};
+
 /// What one process finds on its node, within the cpuset it was given.
 struct Machine {
   std::string host;
@@ -48,9 +56,10 @@ struct Machine {
   int host_cores = 0;              ///< cores that it might use if nobody had bound it; 0: unknown
   std::vector<CpuQuota> quotas{};  ///< that hold for it
   std::uint64_t memory_bytes = 0;  ///< that it may hold, together with others; 0: unknown
+  JobCores job_cores{};            ///< of the scheduler's job, if nothing confines the job to them
   static void fields(auto& visit, auto& self) {
     visit(self.host, self.cores, self.gpus, self.no_gpu_reason, self.system_id, self.host_cores,
-          self.quotas, self.memory_bytes);
+          self.quotas, self.memory_bytes, self.job_cores);
   }
   friend bool operator==(const Machine&, const Machine&) = default;
 };

@@ -201,17 +201,24 @@ std::string all_of(const std::string& program, const FileDescriptor& file) {
 
 std::optional<ProgramOutput> run_and_capture(const std::vector<std::string>& words,
                                              std::string_view input,
-                                             const std::vector<std::string>& environment) {
+                                             const std::vector<std::string>& environment,
+                                             std::optional<std::chrono::seconds> limit) {
   const std::string& program = words.front();
   const FileDescriptor in = file_with(program, input);
   const FileDescriptor out = memory_file(program);
   const FileDescriptor messages = memory_file(program);
   try {
-    ChildProcess child({program, words, in.get(), out.get(), messages.get(), {}, environment});
-    while (!child.wait(std::chrono::hours(1))) {
-    }
-    return ProgramOutput{all_of(program, out), all_of(program, messages),
-                         child.succeeded() ? 0 : 1};
+    ChildProcess child({.program = program,
+                        .argv = words,
+                        .stdin_fd = in.get(),
+                        .stdout_fd = out.get(),
+                        .stderr_fd = messages.get(),
+                        .environment = environment,
+                        .new_process_group = limit.has_value()});
+    bool ended = child.wait(limit.value_or(std::chrono::hours(1)));
+    while (!ended && !limit) ended = child.wait(std::chrono::hours(1));
+    return ProgramOutput{all_of(program, out), all_of(program, messages), child.succeeded() ? 0 : 1,
+                         !ended};
   } catch (const NoSuchProgram&) {
     return std::nullopt;
   }

@@ -63,15 +63,18 @@ struct ProgramOutput {
   std::string stdout_text;
   std::string stderr_text;  ///< its stderr
   int status = 0;           ///< 0 if it ended with exit status 0, else 1
+  bool timed_out = false;   ///< it was killed because it had not ended within the limit
 };
 
 /// Runs a program to its end; what it reads, prints and complains of are files in memory, so that
 /// nobody waits for a pipe. `words` are its name, which is looked up in PATH, and its arguments;
-/// `environment` (NAME=VALUE) is added to this process's. Nothing if there is no such program.
+/// `environment` (NAME=VALUE) is added to this process's. With a `limit`, it has a process group of
+/// its own, which is killed when the limit is over. Nothing if there is no such program.
 /// Throws RunError.
 [[nodiscard]] std::optional<ProgramOutput> run_and_capture(
     const std::vector<std::string>& words, std::string_view input = {},
-    const std::vector<std::string>& environment = {});
+    const std::vector<std::string>& environment = {},
+    std::optional<std::chrono::seconds> limit = std::nullopt);
 
 /// The same for a program of which only its end matters. What it printed goes to stderr then. It
 /// has a process group of its own, which is killed after `limit`. What it leaves running goes on,

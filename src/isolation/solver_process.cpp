@@ -158,13 +158,16 @@ int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open
   std::size_t slots = settings.slots;
   ProcessReady ready;
   try {
-    if (!settings.cpus.empty()) bind_this_thread(settings.cpus);  // the threads to come inherit it
+    // The threads to come inherit the binding. Results do not depend on it, and a cpuset may shrink
+    // during a run.
+    if (!settings.cpus.empty()) ready.binding_error = try_to_bind_this_thread(settings.cpus);
     source = open(settings);
     if (slots == 0) slots = std::clamp<std::size_t>(source.max_in_flight, 1, ProgressPage{}.size());
     // All before the first plan: while a GPU is busy, nothing gets memory of it.
     for (std::size_t slot = 0; slot < slots; ++slot)
       jobs.push_back(source.make_job({start.thread + static_cast<std::int32_t>(slot), slots == 1}));
-    ready = {static_cast<std::uint32_t>(slots), bound_cpus()};
+    ready.slots = static_cast<std::uint32_t>(slots);
+    ready.cpus = bound_cpus();
   } catch (const SourceUnavailable& outage) {
     process.send(ProcessExit{ProcessExit::Cause::source_outage, outage.what()});
     return exit_failed;

@@ -113,6 +113,8 @@ class Worker {
   }
   void on_message(const Shutdown& shutdown) { shutdown_ = shutdown; }
   void on_message(std::size_t process, const ProcessReady& ready) {
+    if (!ready.binding_error.empty() && !std::exchange(has_warned_of_binding_, true))
+      print_error("wallheat: warning: {}", ready.binding_error);
     agent_.on_process_ready(process, ready);
   }
   void on_message(std::size_t process, TaskResult& result) {
@@ -169,6 +171,7 @@ class Worker {
   double since_rank0_message_s_ = 0;  // rank 0
   double next_poll_s_ = 0;            // at memory and GPU
   std::optional<Shutdown> shutdown_{};
+  bool has_warned_of_binding_ = false;  // one warning for all solver processes
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/codec.hpp"
 #include "queue/link.hpp"
@@ -20,8 +21,18 @@ namespace wallheat {
 /// True if mpirun (of Open MPI 4) was told not to end the run when a rank ends.
 [[nodiscard]] bool recovery_enabled();
 
-/// The rank that the launcher gave this process, before MPI is started; 0 without a launcher.
+/// The rank that the launcher gave this process, before MPI is started; 0 without a launcher. If
+/// srun started several processes without MPI, the number of this one.
 [[nodiscard]] int launched_rank();
+
+/// Returns the number of processes that a launcher started together with this one, itself included,
+/// as the launcher's variables say; 0 if they do not.
+[[nodiscard]] int launched_process_count();
+
+/// Call this in a process that MPI connects to no other. Throws UsageError if a launcher started
+/// several processes: srun without PMIx, or the mpiexec of another MPI library. Each of them would
+/// solve the whole campaign.
+void require_single_process();
 
 /// MPI from start to end. At most one per process. MPI starts and ends in all ranks together, so a
 /// lost or stopped rank would keep all others waiting for ever. Instead, a process that has waited
@@ -66,8 +77,12 @@ class MpiEnvironment {
   std::unique_ptr<Link> link_;
 };
 
-/// The MPI library's own name and version, for provenance.
+/// The MPI library's own name and version, for provenance; "none" in a build without MPI.
 [[nodiscard]] std::string mpi_library();
+
+/// Returns name and version of an MPI library, which its own text begins with: "Open MPI v4.1.4,
+/// package: ..." and "MPICH Version:\t4.0.2\n..." become "Open MPI v4.1.4" and "MPICH 4.0.2".
+[[nodiscard]] std::string short_library_version(std::string_view text);
 
 /// This rank's link over MPI, which has started.
 [[nodiscard]] std::unique_ptr<Link> make_mpi_link(int size);

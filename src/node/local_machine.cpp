@@ -15,6 +15,7 @@
 #include <fstream>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -197,6 +198,12 @@ Machine local_machine() {
                   .quotas = {}};
   CgroupLimits limits = cgroup_limits();
   machine.quotas = std::move(limits.quotas);
+  // All cores of the host, also those outside of the cgroup's cpuset.
+  const auto everywhere =
+      list_cores(topology.get(), hwloc_topology_get_topology_cpuset(topology.get()));
+  if (machine.cores.size() == everywhere.size())
+    machine.job_cores = job_cores(machine.host, static_cast<int>(everywhere.size()),
+                                  hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PU));
   const std::uint64_t all = memory_of_host();
   machine.memory_bytes = all == 0 || limits.memory_bytes == 0 ? std::max(all, limits.memory_bytes)
                                                               : std::min(all, limits.memory_bytes);
@@ -207,6 +214,33 @@ Machine local_machine() {
   machine.gpus = std::move(support.gpus);
   machine.no_gpu_reason = std::move(support.reason);
   return machine;
+}
+
+JobCores job_cores(const std::string& host, int host_cores, int hardware_threads) {
+  const auto text_of = [](const char* variable) {
+    const char* value = std::getenv(variable);
+    return std::string(value == nullptr ? "" : value);
+  };
+  const auto number_of = [&](const char* variable) { return std::atoi(text_of(variable).c_str()); };
+  if (const int cpus = number_of("SLURM_CPUS_ON_NODE"); cpus > 0) {
+    const std::string source = "SLURM_CPUS_ON_NODE=" + std::to_string(cpus);
+    // Slurm may be configured to count cores. Then this is the whole host, of which a job must not
+    // leave half unused.
+    if (cpus == host_cores) return {cpus, source};
+    int threads = std::max(hardware_threads / std::max(host_cores, 1), 1);  // of a core
+    // With --hint=nomultithread, Slurm counts cores in a batch script, but not in a step.
+    if (const int used = number_of("SLURM_THREADS_PER_CORE");
+        used > 0 && text_of("SLURM_STEP_ID").empty())
+      threads = std::min(threads, used);
+    return {(cpus + threads - 1) / threads, source};
+  }
+  const auto short_name = [](const std::string& name) { return name.substr(0, name.find('.')); };
+  std::istringstream hosts(text_of("LSB_MCPU_HOSTS"));  // "host1 16 host2 16"
+  std::string name;
+  for (int slots = 0; hosts >> name >> slots;)
+    if (slots > 0 && short_name(name) == short_name(host))
+      return {slots, "LSB_MCPU_HOSTS: " + name + " " + std::to_string(slots)};
+  return {};
 }
 
 void bind_this_thread(const std::vector<int>& cpus) {
@@ -229,6 +263,15 @@ void bind_this_thread(const std::vector<int>& cpus) {
   // New memory from its own node, also if numactl asked for something else. Some containers
   // forbid the call; the answers do not depend on it, and the default is the same policy.
   syscall(SYS_set_mempolicy, MPOL_LOCAL, nullptr, 0UL);
+}
+
+std::string try_to_bind_this_thread(const std::vector<int>& cpus) {
+  try {
+    bind_this_thread(cpus);
+    return {};
+  } catch (const RunError& error) {
+    return std::string(error.what()) + "; continuing on cpu " + text(bound_cpus());
+  }
 }
 
 std::vector<int> bound_cpus() {

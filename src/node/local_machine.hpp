@@ -21,11 +21,21 @@ void disable_hwloc_plugins();
 /// of its cgroups, as far as it sees them. Throws RunError.
 [[nodiscard]] Machine local_machine();
 
+/// Returns the cores of this host that Slurm or LSF has granted this job: of SLURM_CPUS_ON_NODE,
+/// which counts hardware threads, or the host's slots in LSB_MCPU_HOSTS. SLURM_CPUS_PER_TASK does
+/// not count, because mpirun may start several ranks in one task.
+[[nodiscard]] JobCores job_cores(const std::string& host, int host_cores, int hardware_threads);
+
 /// Binds the calling thread to the given cpus (operating system's numbers) and has its new memory
 /// come from the NUMA node it runs on, as far as the system permits. Throws RunError if the
 /// system does not bind the thread to exactly these cpus; the thread may then be bound to some of
 /// them.
 void bind_this_thread(const std::vector<int>& cpus);
+
+/// Binds the calling thread like bind_this_thread(), as far as the system permits: to those of the
+/// cpus that are left if the cpuset of the process has shrunk, or not at all. Returns a message for
+/// the log if the thread is not bound to exactly these cpus, else an empty string.
+[[nodiscard]] std::string try_to_bind_this_thread(const std::vector<int>& cpus);
 
 /// The cpus the calling thread is bound to now, read back from the system, ascending. Throws
 /// RunError.

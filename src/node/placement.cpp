@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
 #include <tuple>
 
+#include "node/local_machine.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -124,7 +126,59 @@ void warn_about_binding(const std::vector<Machine>& workers, bool may_be_bound,
                       : "as a batch job, a container or taskset leaves them no more");
 }
 
-/// Limits the threads of workers without a GPU to what their cgroup grants.
+/// Workers that have CPU time for `cpus` threads together divide them in proportion to their
+/// present numbers of threads, and each has at least one. Calls limit(placement, threads) for each
+/// worker that is to have fewer threads.
+void divide_threads(double cpus, const std::vector<Placement*>& members,
+                    const std::function<void(Placement&, int)>& limit) {
+  double all = 0;
+  for (const Placement* member : members) all += static_cast<double>(solver_count(*member));
+  double before = 0;  // threads of the members so far
+  for (Placement* const member : members) {
+    const auto own = static_cast<double>(solver_count(*member));
+    const double from = std::ceil(cpus * before / all);
+    before += own;
+    const double share = std::max(std::ceil(cpus * before / all) - from, 1.0);
+    if (share < own) limit(*member, static_cast<int>(share));
+  }
+}
+
+std::string counted(std::size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// Limits the threads of workers to the cores of their job, if the workers may use more. No core is
+/// bound to a worker then, so all workers get as many threads.
+void apply_job_cores(const std::vector<Machine>& workers, int threads_per_worker,
+                     std::vector<Placement>& placements) {
+  std::vector<Placement*> members;
+  std::set<int> usable;
+  JobCores job;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    const Machine& worker = workers[i];
+    if (worker.job_cores.count == 0) continue;
+    members.push_back(&placements[i]);
+    for (const Core& core : worker.cores) usable.insert(core.cpu);
+    if (worker.job_cores.count > job.count) job = worker.job_cores;
+  }
+  if (static_cast<std::size_t>(job.count) >= usable.size()) return;
+  const bool is_limited = threads_per_worker == 0;
+  const std::string source = "the job has " + std::to_string(job.count) + " of the " +
+                             counted(usable.size(), "core") + " of its host (" + job.source +
+                             "), for " + counted(members.size(), "worker");
+  for (Placement* const member : members) {
+    member->threads = static_cast<int>(is_limited ? usable.size() : solver_count(*member));
+    member->shares_cores = false;
+    if (member->gpu) continue;  // it stays near the GPU
+    member->cpus.assign(usable.begin(), usable.end());
+    if (is_limited) member->thread_count_source = source;
+  }
+  if (is_limited)
+    divide_threads(job.count, members,
+                   [](Placement& placement, int threads) { placement.threads = threads; });
+}
+
+/// Limits the threads of workers without a GPU to the CPU time that their cgroup grants.
 void apply_quotas(const std::vector<Machine>& workers, std::vector<Placement>& placements) {
   std::map<std::uint64_t, std::pair<double, std::vector<Placement*>>> groups;
   for (std::size_t i = 0; i < workers.size(); ++i) {
@@ -136,21 +190,13 @@ void apply_quotas(const std::vector<Machine>& workers, std::vector<Placement>& p
   }
   for (const auto& [number, group] : groups) {
     const auto& [cpus, members] = group;
-    double cores = 0;
-    for (const Placement* member : members) cores += static_cast<double>(solver_count(*member));
-    double before = 0;  // cores of the members so far
-    for (Placement* const member : members) {
-      const double from = std::ceil(cpus * before / cores);
-      before += static_cast<double>(solver_count(*member));
-      const double share = std::max(std::ceil(cpus * before / cores) - from, 1.0);
-      if (share >= static_cast<double>(solver_count(*member))) continue;
-      std::ostringstream clause;
-      clause << "a CPU quota of " << cpus << " for " << members.size()
-             << (members.size() == 1 ? " worker" : " workers") << " lets it have " << share
-             << (share == 1 ? " thread" : " threads");
-      member->threads = static_cast<int>(share);
-      member->core_limit_reason = clause.str();
-    }
+    std::ostringstream quota;
+    quota << "a CPU quota of " << cpus << " for " << counted(members.size(), "worker");
+    divide_threads(cpus, members, [&](Placement& placement, int threads) {
+      placement.threads = threads;
+      placement.core_limit_reason =
+          quota.str() + " lets it have " + counted(static_cast<std::size_t>(threads), "thread");
+    });
   }
 }
 
@@ -183,8 +229,13 @@ std::vector<Placement> place_workers(const std::vector<Machine>& workers, Device
   }
   divide_cores(workers, gpus, static_cast<std::size_t>(threads_per_worker), placements);
   warn_about_binding(workers, may_be_bound, placements);
+  apply_job_cores(workers, threads_per_worker, placements);
   apply_quotas(workers, placements);
   return placements;
+}
+
+std::size_t default_thread_count() {
+  return solver_count(place_workers({local_machine()}, DeviceChoice::cpu, 0).front());
 }
 
 }  // namespace wallheat

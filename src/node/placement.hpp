@@ -15,11 +15,12 @@ struct Placement {
                                  ///< with a GPU all that feeds it is bound to all of them
   std::optional<int> gpu{};      ///< ordinal of the GPU to solve on; none: the CPU
   bool shares_cores = false;     ///< it shares cores with another worker, for want of cores
-  std::optional<int> threads{};  ///< the number of solvers if a CPU quota has time for fewer than
-                                 ///< cpus, each bound to all cpus
+  std::optional<int> threads{};  ///< the number of solvers, each bound to all cpus, if it is
+                                 ///< limited by a CPU quota or by the cores of the scheduler's job
   std::string
       core_limit_reason{};  ///< a clause on what keeps it from more cores, if that may be unmeant
-  std::string no_gpu_reason{};  ///< a clause on why it has no GPU, if a GPU was not ruled out
+  std::string thread_count_source{};  ///< a clause on the job's cores, if they limit the threads
+  std::string no_gpu_reason{};        ///< a clause on why it has no GPU, if a GPU was not ruled out
 };
 
 /// How many plans a worker without a GPU solves at a time.
@@ -38,10 +39,17 @@ enum class DeviceChoice { automatic, cpu, gpu };
 /// `threads_per_worker` cores (0: no limit), and none is shared unless there are too few.
 /// Threads: workers without a GPU that share a CPU quota have together as many as it has CPUs
 /// (rounded up), in proportion to their cores, and each at least one.
-/// `may_be_bound`: what launched the workers may have left them few of their cores. Throws RunError
-/// if `device` is gpu and a worker gets none.
+/// If the scheduler's job has only some of the cores that the workers may use, the workers divide
+/// as many threads as the job has cores evenly, and each has at least one. A given
+/// `threads_per_worker` has priority. These threads are bound to all cores that the worker
+/// may use, because other jobs have some of them. `may_be_bound`: what launched the workers may
+/// have left them few of their cores. Throws RunError if `device` is gpu and a worker gets none.
 [[nodiscard]] std::vector<Placement> place_workers(const std::vector<Machine>& workers,
                                                    DeviceChoice device, int threads_per_worker,
                                                    bool may_be_bound = true);
+
+/// Returns how many threads a process that is not a worker may use for parallel work on this
+/// machine: one for each of its cores, or fewer in a job or a cgroup with fewer. Throws RunError.
+[[nodiscard]] std::size_t default_thread_count();
 
 }  // namespace wallheat

@@ -67,15 +67,27 @@ class DirectorySource final : public PlanSource {
     return read_checking_source(directory_, [&] { return examine(id).size() > 2; });
   }
   [[nodiscard]] std::uint64_t stamp(const PlanKey& plan) const override {
-    const auto files = read_checking_source(directory_, [&] { return examine(plan.id); });
-    std::vector<std::uint64_t> numbers;
-    for (const struct stat& file : files)
-      for (const auto number : {file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec})
-        numbers.push_back(static_cast<std::uint64_t>(number));
-    return combine_stamps(numbers);
+    return combine(plan, [](const struct stat& file) {
+      return std::vector{file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
+    });
+  }
+  [[nodiscard]] std::uint64_t copy_stamp(const PlanKey& plan) const override {
+    return combine(plan, [](const struct stat& file) {
+      return std::vector{file.st_size, file.st_mtim.tv_sec};
+    });
   }
 
  private:
+  /// Returns one number made of some numbers of each of the plan's files.
+  template <class NumbersOf>
+  [[nodiscard]] std::uint64_t combine(const PlanKey& plan, const NumbersOf& numbers_of) const {
+    const auto files = read_checking_source(directory_, [&] { return examine(plan.id); });
+    std::vector<std::uint64_t> numbers;
+    for (const struct stat& file : files)
+      for (const auto number : numbers_of(file))
+        numbers.push_back(static_cast<std::uint64_t>(number));
+    return combine_stamps(numbers);
+  }
   /// Returns the status of the plan's two or three files. Throws InputError if one of the first two
   /// is missing, and InputSystemError if a file cannot be examined.
   [[nodiscard]] std::vector<struct stat> examine(const std::string& id) const {

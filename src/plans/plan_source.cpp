@@ -1,6 +1,7 @@
 #include "plans/plan_source.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "core/input_file.hpp"
 #include "core/text.hpp"
@@ -55,6 +57,18 @@ void require_available(const std::filesystem::path& source) {
   if (error)
     throw SourceUnavailable("the input " + source.string() +
                             " cannot be read any more: " + error.message());
+}
+
+std::uint64_t source_identity(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    throw RunError(path.string() +
+                   " cannot be examined: " + std::generic_category().message(errno));
+  std::vector<std::uint64_t> numbers{status.st_ino};
+  for (const timespec& time : {status.st_mtim, status.st_ctim})
+    for (const auto number : {time.tv_sec, time.tv_nsec})
+      numbers.push_back(static_cast<std::uint64_t>(number));
+  return combine_stamps(numbers);
 }
 
 /// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/).

@@ -71,7 +71,15 @@ class PlanSource {
   /// A number made of the sizes and times of the plan's files, in a zip archive of their sizes and
   /// checksums. If it is what it was, so is the plan; if not, the plan may have changed.
   [[nodiscard]] virtual std::uint64_t stamp(const PlanKey& plan) const = 0;
+  /// A stamp that a plan keeps in a copy made with its times in whole seconds, as tar and scp -p
+  /// make it.
+  [[nodiscard]] virtual std::uint64_t copy_stamp(const PlanKey& plan) const { return stamp(plan); }
 };
+
+/// Returns a number made of the inode and the times of a directory or archive itself. On two hosts
+/// it is equal for one directory of a shared file system, and different for copies. Throws RunError
+/// if `path` cannot be examined.
+[[nodiscard]] std::uint64_t source_identity(const std::filesystem::path& path);
 
 /// One number for several. Other numbers almost certainly give another one.
 [[nodiscard]] std::uint64_t combine_stamps(std::span<const std::uint64_t> numbers);

@@ -21,7 +21,9 @@ namespace wallheat {
 struct ProcessReady {
   std::uint32_t slots = 1;  ///< plans that it solves at a time
   std::vector<int> cpus{};  ///< that it may use, read back from the system
-  static void fields(auto& visit, auto& self) { visit(self.slots, self.cpus); }
+  std::string
+      binding_error{};  ///< why these are not the cpus that were requested; empty if they are
+  static void fields(auto& visit, auto& self) { visit(self.slots, self.cpus, self.binding_error); }
 };
 /// A plan is not solved: plans cannot be read for the time being.
 struct SourceOutage {

@@ -21,7 +21,7 @@ namespace wallheat {
 // emits for the rest of rank 0.
 //
 //   rank 0                         worker
-//   Setup             ----->       checks version, settings and plan probes; starts its processes
+//   Setup             ----->       checks version, settings and plans; starts its processes
 //                     <-----       WorkerReport with `ready`
 //   Assignment        ----->       solves the tasks
 //                     <-----       WorkerReport with `results`; answered with an Assignment
@@ -86,9 +86,11 @@ struct WorkerProperties {
   std::optional<Gpu> gpu{};         ///< nullopt: solves on the CPU
   std::string no_gpu_reason{};      ///< one clause; empty if it has a GPU or none was wanted
   std::string core_limit_reason{};  ///< one clause: what keeps it from using more cores
+  std::string thread_count_source{};  ///< one clause: the scheduler's job limits its threads
   static void fields(auto& visit, auto& self) {
     visit(self.host, self.device, self.slots, self.shares_process, self.bound_cpus,
-          self.shares_cores, self.gpu, self.no_gpu_reason, self.core_limit_reason);
+          self.shares_cores, self.gpu, self.no_gpu_reason, self.core_limit_reason,
+          self.thread_count_source);
   }
 };
 
@@ -144,12 +146,25 @@ struct PlanProbe {
   std::string description;  ///< as describe_plan() returns it
   static void fields(auto& visit, auto& self) { visit(self.task, self.description); }
 };
+/// Stamp of one plan, by which a worker that reads a copy of the plans finds stale files.
+struct PlanStamp {
+  Task task;
+  std::optional<std::uint64_t> stamp{};  ///< see PlanSource::copy_stamp(); nullopt: unknown
+  static void fields(auto& visit, auto& self) { visit(self.task, self.stamp); }
+};
+/// Description of the plan source of rank 0: a worker must read the same plans.
+struct SourceDescription {
+  std::uint64_t identity = 0;       ///< see source_identity()
+  std::vector<PlanProbe> probes{};  ///< compared by every worker
+  std::vector<PlanStamp> stamps{};  ///< compared by workers whose source has another identity
+  static void fields(auto& visit, auto& self) { visit(self.identity, self.probes, self.stamps); }
+};
 /// First message to a worker: what must agree before it may solve.
 struct Setup {
   std::string version;   ///< of wallheat
   std::string settings;  ///< options that all ranks must share, as a configuration file
-  std::vector<PlanProbe> probes{};
-  static void fields(auto& visit, auto& self) { visit(self.version, self.settings, self.probes); }
+  SourceDescription source{};
+  static void fields(auto& visit, auto& self) { visit(self.version, self.settings, self.source); }
 };
 /// Tasks for a worker, added to those that it already has. Without tasks it is a heartbeat.
 struct Assignment {

@@ -12,7 +12,7 @@
 #include "core/plan_ids.hpp"
 #include "core/result_columns.hpp"
 #include "core/threads.hpp"
-#include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "report/file_status.hpp"
 #include "report/result_csv.hpp"
 #include "report/row_table.hpp"
@@ -92,7 +92,7 @@ std::vector<std::optional<Distance>> field_distances(const ResultSet& first,
                                                      std::span<const CommonPlan> plans) {
   std::vector<std::optional<Distance>> found(plans.size());
   if (first.reader == nullptr || second.reader == nullptr) return found;
-  parallel_for(local_machine().cores.size(), plans.size(), [&] {
+  parallel_for(default_thread_count(), plans.size(), [&] {
     return [&](std::size_t i) {
       const auto a = first.reader->field(plans[i].first);
       const auto b = a ? second.reader->field(plans[i].second) : std::nullopt;

@@ -11,7 +11,7 @@
 #include "core/cell_statistics.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
-#include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "plans/plan_source.hpp"
 #include "wallheat/error.hpp"
 
@@ -195,7 +195,7 @@ Rows recount_cells(const ResultReader& reader, const PlanSource& plans,
                    const Thresholds& thresholds, const std::optional<Door>& door) {
   std::vector<std::optional<CellCounts>> counts(reader.count());
   const CellCounter counter{reader, plans, thresholds, door};
-  parallel_for(local_machine().cores.size(), counts.size(),
+  parallel_for(default_thread_count(), counts.size(),
                [&] { return [&](std::size_t i) { counts[i] = counter.count(i); }; });
   return [&reader, has_rooms = door.has_value(), counts = std::move(counts)](const auto& take) {
     std::size_t i = 0;

@@ -20,7 +20,7 @@
 #include "core/text.hpp"
 #include "core/threads.hpp"
 #include "io/standard_streams.hpp"
-#include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "report/result_csv.hpp"
 #include "solve/single_precision.hpp"
 #include "wallheat/error.hpp"
@@ -262,7 +262,7 @@ std::vector<PlanMatch> name_all(const std::vector<CsvResult>& answers, const Pla
   std::mutex telling;
   std::size_t done = 0;
   auto last_report = std::chrono::steady_clock::now();
-  parallel_for(local_machine().cores.size(), answers.size(), [&] {
+  parallel_for(default_thread_count(), answers.size(), [&] {
     const std::shared_ptr<Solver> jacobi = make_jacobi_solver(available_isas().back());
     return [&, jacobi](std::size_t i) {
       const auto& [id, numbers] = answers[i];

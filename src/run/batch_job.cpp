@@ -5,14 +5,13 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
-#include <iomanip>
-#include <limits>
 #include <regex>
 #include <sstream>
-#include <vector>
+#include <utility>
 
+#include "core/text.hpp"
 #include "io/child_process.hpp"
+#include "mpi/mpi_environment.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -62,15 +61,6 @@ std::optional<std::size_t> number_in(const char* variable) {
   return number;
 }
 
-/// What a scheduler's own command prints; empty if it cannot be asked.
-std::string asked(const std::vector<std::string>& command) {
-  try {
-    return run_and_capture(command).value_or(ProgramOutput{}).stdout_text;
-  } catch (const RunError&) {
-    return {};
-  }
-}
-
 /// Slurm tells the smallest and the largest number of an array's tasks and how many there are, but
 /// not which. Throws UsageError if some are left out between.
 Shard shard_in_slurm_array(std::size_t task) {
@@ -85,44 +75,52 @@ Shard shard_in_slurm_array(std::size_t task) {
                   task));
 }
 
-using TimePoint = std::chrono::system_clock::time_point;
-
-std::optional<TimePoint> end_in_slurm() {
-  constexpr std::size_t year_3000 = 32'503'680'000;  // long before the clock overflows
-  if (const auto end = number_in("SLURM_JOB_END_TIME"); end && *end < year_3000)
-    return TimePoint(std::chrono::seconds(static_cast<std::int64_t>(*end)));
-  const char* job = std::getenv("SLURM_JOB_ID");
-  if (job == nullptr) return std::nullopt;
-  const std::string answer = asked({"scontrol", "show", "job", "--oneliner", job});
-  std::smatch found;
-  // "Unknown" if there is no limit.
-  if (!std::regex_search(answer, found, std::regex("\\bEndTime=([0-9T:-]+)"))) return std::nullopt;
-  std::tm local{};
-  local.tm_isdst = -1;
-  std::istringstream text(found[1].str());
-  text >> std::get_time(&local, "%Y-%m-%dT%H:%M:%S");
-  if (!text) return std::nullopt;
-  return std::chrono::system_clock::from_time_t(std::mktime(&local));
+/// Returns the value of a variable; an empty string if it is not set.
+std::string text_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? "" : text;
 }
 
-std::optional<TimePoint> end_in_lsf() {
-  const char* job = std::getenv("LSB_JOBID");
-  if (job == nullptr) return std::nullopt;
-  // By the ID of an array alone, LSF would tell of all its elements.
-  const std::size_t index = number_in("LSB_JOBINDEX").value_or(0);
-  const std::string element = index > 0 ? fmt::format("{}[{}]", job, index) : job;
-  // "2:05 L": two hours and five minutes to the run limit; "-" if there is none.
-  const std::string answer = asked({"bjobs", "-noheader", "-o", "time_left", element});
-  std::smatch found;
-  if (!std::regex_search(answer, found, std::regex("^([0-9]+):([0-9]+) *L"))) return std::nullopt;
-  return std::chrono::system_clock::now() + std::chrono::hours(std::stol(found[1])) +
-         std::chrono::minutes(std::stol(found[2]));
+/// Returns the value of a field in a line of `scontrol show job --oneliner`; an empty string if the
+/// line has no such field.
+std::string field_of(const std::string& record, const std::string& name) {
+  std::istringstream words(record);
+  for (std::string word; words >> word;)
+    if (word.starts_with(name + "=")) return word.substr(name.size() + 1);
+  return {};
 }
 
 }  // namespace
 
-std::optional<Shard> shard_from_job_array() {
-  if (const auto task = number_in("SLURM_ARRAY_TASK_ID")) return shard_in_slurm_array(*task);
+SchedulerOutput run_scheduler_command(const std::vector<std::string>& command,
+                                      std::chrono::seconds limit) {
+  const std::string& program = command.front();
+  try {
+    const auto output = run_and_capture(
+        command, {}, {"SLURM_TIME_FORMAT=%s", "LSB_DISPLAY_YEAR=Y", "LC_ALL=C"}, limit);
+    if (!output) return {{}, program + ": not found", false};
+    if (output->timed_out)
+      return {{}, fmt::format("{}: no answer within {} s", program, limit.count())};
+    if (output->status == 0) return {output->stdout_text, {}};
+    const std::string& reason = output->stderr_text;
+    return {{}, fmt::format("{} failed: {}", program, reason.substr(0, reason.find('\n')))};
+  } catch (const RunError& error) {
+    return {{}, error.what()};
+  }
+}
+
+std::optional<Shard> BatchJob::shard() {
+  if (const auto task = number_in("SLURM_ARRAY_TASK_ID")) {
+    try {
+      const Shard shard = shard_in_slurm_array(*task);
+      // Thousands of workers must not ask the scheduler at once, and they need no shard.
+      const bool is_proved = launched_rank() != 0 || is_task_of_array(*task);
+      return is_proved ? std::optional(shard) : std::nullopt;
+    } catch (const UsageError&) {
+      if (is_task_of_array(*task)) throw;
+      return std::nullopt;
+    }
+  }
   const auto index = number_in("LSB_JOBINDEX");  // 0 outside of an array
   if (!index || *index == 0) return std::nullopt;
   // LSF tells the last index, not the first, nor whether all between exist.
@@ -130,6 +128,92 @@ std::optional<Shard> shard_from_job_array() {
   throw UsageError(
       "LSF does not tell how many jobs this array has; give --shard, for an array [1-N] as "
       "--shard \"$LSB_JOBINDEX/N\"");
+}
+
+bool BatchJob::is_task_of_array(std::size_t task) {
+  const std::string job = text_in("SLURM_JOB_ID");
+  const std::string array = text_in("SLURM_ARRAY_JOB_ID");
+  if (job.empty() || job == array) return true;  // the last task has the ID of its array
+  const std::string ignored = fmt::format("ignoring SLURM_ARRAY_TASK_ID={}", task);
+  if (array.empty()) {  // Slurm sets both, or none
+    warnings_.push_back(fmt::format(
+        "{}: without SLURM_ARRAY_JOB_ID, job {} is not a task of a job array", ignored, job));
+    return false;
+  }
+  const SchedulerOutput& record = slurm_record();
+  if (!record.failure.empty()) {
+    warnings_.push_back(fmt::format(
+        "cannot check whether job {} is task {} of job array {} ({}); assuming that it is; if the "
+        "job only inherited these variables, use --shard none",
+        job, task, array, record.failure));
+    return true;
+  }
+  if (field_of(record.text, "ArrayJobId") == array &&
+      field_of(record.text, "ArrayTaskId") == std::to_string(task))
+    return true;
+  warnings_.push_back(
+      fmt::format("{}: job {} inherited it from a task of job array {}", ignored, job, array));
+  return false;
+}
+
+const SchedulerOutput& BatchJob::slurm_record() {
+  if (slurm_record_) return *slurm_record_;
+  const std::string job = text_in("SLURM_JOB_ID");
+  slurm_record_ = run_scheduler_command({"scontrol", "show", "job", "--oneliner", job});
+  // The ID of the last task of an array is that of the array, for which all tasks are printed.
+  std::istringstream lines(std::exchange(slurm_record_->text, {}));
+  for (std::string line; std::getline(lines, line);)
+    if (field_of(line, "JobId") == job) slurm_record_->text = line;
+  if (slurm_record_->text.empty() && slurm_record_->failure.empty())
+    slurm_record_->failure = "scontrol printed nothing about the job";
+  return *slurm_record_;
+}
+
+void BatchJob::warn_of_unknown_end(const std::string& job, const std::string& reason) {
+  warnings_.push_back(
+      fmt::format("the end of job {} is unknown ({}), so the run will not stop before it; use "
+                  "--time-limit",
+                  job, reason));
+}
+
+std::optional<BatchJob::TimePoint> BatchJob::end_in_slurm(const std::string& job) {
+  constexpr std::size_t year_3000 = 32'503'680'000;  // long before the clock overflows
+  const auto time = [](std::size_t since_1970_s) {
+    return TimePoint(std::chrono::seconds(static_cast<std::int64_t>(since_1970_s)));
+  };
+  if (const auto end = number_in("SLURM_JOB_END_TIME"); end && *end < year_3000) return time(*end);
+  const SchedulerOutput& record = slurm_record();
+  const std::string end = field_of(record.text, "EndTime");
+  if (end == "Unknown" && field_of(record.text, "TimeLimit") == "UNLIMITED") return std::nullopt;
+  if (const auto seconds = parse_number<std::size_t>(end); seconds && *seconds < year_3000)
+    return time(*seconds);
+  warn_of_unknown_end(
+      job, record.failure.empty() ? fmt::format("scontrol: EndTime={}", end) : record.failure);
+  return std::nullopt;
+}
+
+std::optional<BatchJob::TimePoint> BatchJob::end_in_lsf(const std::string& job) {
+  // By the ID of an array alone, LSF would tell of all its elements.
+  const std::size_t index = number_in("LSB_JOBINDEX").value_or(0);
+  const std::string element = index > 0 ? fmt::format("{}[{}]", job, index) : job;
+  // "2:05 L": two hours and five minutes to the run limit; "-" if there is none; with E or X it
+  // is an estimate, at which no job is killed.
+  const SchedulerOutput left =
+      run_scheduler_command({"bjobs", "-noheader", "-o", "time_left", element});
+  std::smatch found;
+  if (std::regex_search(left.text, found, std::regex("^ *([0-9]{1,6}):([0-9]{1,2}) *L")))
+    return std::chrono::system_clock::now() + std::chrono::hours(std::stol(found[1])) +
+           std::chrono::minutes(std::stol(found[2]));
+  if (!std::regex_search(left.text, std::regex("^ *(-|[0-9]+:[0-9]+ *[EX])")))
+    warn_of_unknown_end(element,
+                        left.failure.empty() ? "bjobs printed no time_left" : left.failure);
+  return std::nullopt;
+}
+
+std::optional<BatchJob::TimePoint> BatchJob::end() {
+  if (const std::string job = text_in("SLURM_JOB_ID"); !job.empty()) return end_in_slurm(job);
+  if (const std::string job = text_in("LSB_JOBID"); !job.empty()) return end_in_lsf(job);
+  return std::nullopt;
 }
 
 std::chrono::seconds parse_duration(const std::string& text) {
@@ -156,11 +240,6 @@ std::chrono::seconds parse_duration(const std::string& text) {
                    std::chrono::minutes(number(3)) + std::chrono::seconds(number(4)));
   throw UsageError("'" + text +
                    "' is no stretch of time; say 5400 (seconds), 90m, 1h30m, 1:30:00 or 90:00");
-}
-
-std::optional<TimePoint> job_deadline() {
-  if (const auto end = end_in_slurm()) return end;
-  return end_in_lsf();
 }
 
 }  // namespace wallheat

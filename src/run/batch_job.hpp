@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "queue/shard.hpp"
 
@@ -16,17 +17,51 @@ void install_stop_signal_handlers();
 /// True once a stop was asked for.
 [[nodiscard]] bool stop_requested();
 
-/// The position of this process's task among those of its Slurm or LSF job array; nothing outside
-/// of one. Throws UsageError if the scheduler's variables do not tell it.
-[[nodiscard]] std::optional<Shard> shard_from_job_array();
+/// Output of a command of Slurm or LSF.
+struct SchedulerOutput {
+  std::string text;
+  std::string failure;       ///< why there is no text: "scontrol: no answer within 5 s"; else empty
+  bool is_installed = true;  ///< false if there is no such command
+};
+
+/// Runs a command of Slurm or LSF, which is killed when `limit` is over: schedulers may be slow, or
+/// hang. Times are printed in seconds since 1970 (Slurm) or with their year (LSF), and all text in
+/// English, whatever the user's environment asks for.
+[[nodiscard]] SchedulerOutput run_scheduler_command(
+    const std::vector<std::string>& command, std::chrono::seconds limit = std::chrono::seconds(5));
+
+/// The job of Slurm or LSF that this process belongs to, as the environment describes it. Asks the
+/// scheduler what the environment does not prove, at most once.
+class BatchJob {
+ public:
+  using TimePoint = std::chrono::system_clock::time_point;
+
+  /// Returns the position of this job among those of its job array; nullopt outside of an array.
+  /// Only rank 0 asks the scheduler whether the variables of an array belong to this job: a job
+  /// that is submitted by a task of an array inherits the variables of that task. Throws UsageError
+  /// if the position is unknown.
+  [[nodiscard]] std::optional<Shard> shard();
+  /// Returns when the scheduler will end this job; nullopt outside of a job, if the job has no time
+  /// limit, and, with a warning, if its end is unknown.
+  [[nodiscard]] std::optional<TimePoint> end();
+  /// Messages for the log about everything that could not be proved.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  [[nodiscard]] bool is_task_of_array(std::size_t task);
+  /// Returns what `scontrol show job` prints of this job, as one line.
+  [[nodiscard]] const SchedulerOutput& slurm_record();
+  [[nodiscard]] std::optional<TimePoint> end_in_slurm(const std::string& job);
+  [[nodiscard]] std::optional<TimePoint> end_in_lsf(const std::string& job);
+  void warn_of_unknown_end(const std::string& job, const std::string& reason);
+
+  std::optional<SchedulerOutput> slurm_record_;
+  std::vector<std::string> warnings_;
+};
 
 /// Reads a stretch of time: seconds ("5400"), a clock as Slurm's ("1:30:00", "90:00"), or units
 /// ("1h30m", "90m", "2d", "45s").
 /// Throws UsageError.
 [[nodiscard]] std::chrono::seconds parse_duration(const std::string& text);
-
-/// When Slurm or LSF will end this job; nothing outside of a job, or if the job has no limit. Asks
-/// the scheduler if its variables do not tell: call it once.
-[[nodiscard]] std::optional<std::chrono::system_clock::time_point> job_deadline();
 
 }  // namespace wallheat

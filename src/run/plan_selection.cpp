@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "core/text.hpp"
+#include "core/threads.hpp"
 #include "plans/plan_source.hpp"
 #include "run/batch_job.hpp"
 #include "view/spelling.hpp"
@@ -109,6 +112,92 @@ std::string describe_plan(const PlanSource& source, const PlanKey& plan) {
   } catch (const InputError& error) {
     return fmt::format("unreadable ({})", error.what());
   }
+}
+
+namespace {
+
+/// What a copy of a plan is compared by.
+struct CopyStamp {
+  std::optional<std::uint64_t> stamp{};  ///< see PlanSource::copy_stamp(); nullopt: unknown
+  bool is_missing = false;
+};
+
+CopyStamp find_stamp(const PlanSource& source, const Task& plan) {
+  try {
+    return {source.copy_stamp({plan.id, plan.entry_offsets})};
+  } catch (const InputSystemError&) {
+    return {};  // if this lasts, the plans fail on this host
+  } catch (const InputError&) {
+    return {{}, true};
+  }
+}
+
+/// Describes a plan for a comparison. Every error is a difference, and ends nothing.
+std::string describe_or_explain(const PlanSource& source, const PlanKey& plan) {
+  try {
+    return describe_plan(source, plan);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+/// Index of sample k of `samples` that are spread over `count` plans, from the first to the last.
+std::uint32_t spread(std::size_t k, std::size_t samples, std::size_t count) {
+  return static_cast<std::uint32_t>(k * (count - 1) / std::max<std::size_t>(samples - 1, 1));
+}
+
+// File servers answer many requests at once, and each answer takes time.
+constexpr std::size_t stamp_threads = 16;
+
+}  // namespace
+
+SourceDescription describe_source(const PlanSource& source, std::size_t count,
+                                  std::size_t max_stamps,
+                                  const std::function<Task(std::uint32_t)>& task) {
+  constexpr std::size_t max_probes = 3;
+  SourceDescription description{source_identity(source.path())};
+  const std::size_t probes = std::min(max_probes, count);
+  for (std::size_t k = 0; k < probes; ++k) {
+    const Task plan = task(spread(k, probes, count));
+    description.probes.push_back({plan, describe_plan(source, {plan.id, plan.entry_offsets})});
+  }
+  const std::size_t stamps = std::min(max_stamps, count);
+  for (std::size_t k = 0; k < stamps; ++k)
+    description.stamps.push_back({task(spread(k, stamps, count))});
+  parallel_for(stamp_threads, stamps, [&] {
+    return [&](std::size_t k) {
+      PlanStamp& plan = description.stamps[k];
+      plan.stamp = find_stamp(source, plan.task).stamp;
+    };
+  });
+  return description;
+}
+
+std::string source_difference(const PlanSource& source, const SourceDescription& rank_0) {
+  for (const auto& [plan, content] : rank_0.probes)
+    if (const std::string mine = describe_or_explain(source, {plan.id, plan.entry_offsets});
+        mine != content)
+      return fmt::format("its plan {} is {}, and rank 0's is {}", plan.id, mine, content);
+  if (source_identity(source.path()) == rank_0.identity) return {};
+  const std::vector<PlanStamp>& theirs = rank_0.stamps;
+  std::vector<CopyStamp> own(theirs.size());
+  parallel_for(stamp_threads, own.size(),
+               [&] { return [&](std::size_t k) { own[k] = find_stamp(source, theirs[k].task); }; });
+  const std::string copy = std::filesystem::absolute(source.path()).string();
+  std::size_t equal = 0;
+  std::optional<std::size_t> different;  // the first
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    if (!theirs[k].stamp) continue;  // the plan fails wherever it is assigned
+    if (own[k].is_missing)
+      return fmt::format("its copy of the plans, {}, has no plan {}", copy, theirs[k].task.id);
+    if (own[k].stamp == theirs[k].stamp) ++equal;
+    if (own[k].stamp && own[k].stamp != theirs[k].stamp && !different) different = k;
+  }
+  if (!different || equal == 0) return {};  // or a copy without the times of the original
+  return fmt::format(
+      "plan {} in its copy of the plans, {}, has another size or time than rank 0's, and {} plans "
+      "agree: copy the plans again, with their times (cp -p, rsync -t)",
+      theirs[*different].task.id, copy, equal);
 }
 
 void check_input_change(const PlanSource& source, const PlanResult& row, InputChanges& changes) {

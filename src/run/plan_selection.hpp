@@ -8,6 +8,7 @@
 
 #include "core/plan_ids.hpp"
 #include "plans/plan_source.hpp"
+#include "queue/messages.hpp"
 #include "run/run_options.hpp"
 #include "wallheat/plan_result.hpp"
 
@@ -37,6 +38,19 @@ void require_walls(const PlanSource& source, const StringList& ids, const WallOv
 /// What a plan is, in a few words by which ranks compare it: its shape and hash, of a large plan
 /// the shape alone, or that it cannot be read.
 [[nodiscard]] std::string describe_plan(const PlanSource& source, const PlanKey& plan);
+
+/// Describes the source of a run whose plan `k` of `count` is task(k): three plans with their
+/// content, and the stamps of up to `max_stamps` plans, both spread over the list. Takes two or
+/// three calls of stat() for each stamp.
+[[nodiscard]] SourceDescription describe_source(const PlanSource& source, std::size_t count,
+                                                std::size_t max_stamps,
+                                                const std::function<Task(std::uint32_t)>& task);
+
+/// Returns how the plans of a worker differ from those of rank 0, for the first plan that differs;
+/// an empty string if none is found. Compares stamps only if the worker reads a copy, and if the
+/// copy has the times of the original: that is so if any of them agree.
+[[nodiscard]] std::string source_difference(const PlanSource& source,
+                                            const SourceDescription& rank_0);
 
 /// "a; b; c; and 5 more": the first of `count` things, each of which `text` names.
 [[nodiscard]] std::string join_first(std::size_t count,

@@ -94,6 +94,7 @@ class Rank0 {
         live_status_(status_file(options.out), logger),
         preparation_{options,
                      [&logger](const std::string& message) { logger.warn("{}", message); }} {
+    for (const std::string& warning : options.job_warnings) logger_.warn("{}", warning);
     // With more ranks, this one may be on a host without GPUs. Then the workers find out.
     if (surroundings.ranks == 1) require_gpus(options);
     // This comes first, as what follows may take long: nobody else is to write the file or its
@@ -123,7 +124,7 @@ class Rank0 {
                              count_failures();
                            }};
     CoordinationContext context;
-    context.setup = {std::string(version()), options_.settings, samples_};
+    context.setup = {std::string(version()), options_.settings, source_};
     for (const QueuedPlan& plan : plans())
       context.plans.push_back({0, plan.attempts, plan.failures});
     context.task = [this](std::uint32_t plan) { return task(plan); };
@@ -243,7 +244,7 @@ class Rank0 {
     log_plan_counts();
     preparation_.warn_if_spacing_unknown();
     warn_about_disk_space();
-    if (surroundings.ranks > 1) make_probes();
+    if (surroundings.ranks > 1) describe_plans(surroundings.ranks - 1);
     const auto name = [this](std::uint32_t plan) { return id_of(plan); };
     monitor_.emplace(logger_, options_.progress, std::move(events), status_, name,
                      preparation_.tally, live_status_, surroundings.ranks > 1);
@@ -280,15 +281,15 @@ class Rank0 {
       logger_.warn("{}", warning);
   }
 
-  /// By which rank 0 knows that its workers solve the same plans.
-  void make_probes() {
-    constexpr std::size_t most = 3;  // over the list
-    const std::size_t count = std::min(most, plans().size());
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto plan = static_cast<std::uint32_t>(k * (plans().size() - 1) /
-                                                   std::max<std::size_t>(count - 1, 1));
-      samples_.push_back({task(plan), describe_plan(*preparation_.source, id_of(plan))});
-    }
+  /// Describes the plans for workers that may have a copy of them. Limits the stamps that all
+  /// workers get together to a million.
+  void describe_plans(int workers) {
+    constexpr std::size_t max_stamps = 5000;
+    constexpr std::size_t max_stamps_sent = 1'000'000;
+    if (plans().empty()) return;
+    source_ = describe_source(*preparation_.source, plans().size(),
+                              std::min(max_stamps, max_stamps_sent / std::size_t(workers)),
+                              [this](std::uint32_t plan) { return task(plan); });
   }
 
   /// Called by the thread that stores, as the tally is.
@@ -314,7 +315,7 @@ class Rank0 {
   Preparation preparation_;
   std::optional<ResultStore> store_;
   ResultStore::CloseReport closed_;  // holds the lock
-  std::vector<PlanProbe> samples_;
+  SourceDescription source_;
   std::optional<RunMonitor> monitor_;
   std::optional<WorkEstimator> estimates_;
   RunEnd end_ = RunEnd::finished;

@@ -157,11 +157,17 @@ int work(MpiEnvironment& mpi, const RunOptions& options, const Timeouts& timeout
 
 int run(const RunOptions& options) {
   install_stop_signal_handlers();
-  if (!launched_by_mpi()) return run_in_one_process(options, "none");
+  if (!launched_by_mpi()) {
+    require_single_process();
+    return run_in_one_process(options, "none");
+  }
   const Timeouts timeouts{options.worker_timeout_s};
   const MpiEnvironment::Timeout together(timeouts.collective_timeout_s());
   MpiEnvironment mpi(together, together);
-  if (mpi.size() == 1) return run_in_one_process(options, mpi_library());
+  if (mpi.size() == 1) {
+    require_single_process();
+    return run_in_one_process(options, mpi_library());
+  }
   if (mpi.rank() != 0) return work(mpi, options, timeouts);
   (void)machines_of_host(mpi);
   Link& link = mpi.link();

@@ -62,6 +62,7 @@ struct RunOptions {
   Shard shard;
   /// When the time limit strikes, by a clock that nobody sets.
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::vector<std::string> job_warnings;  ///< messages for the log about the scheduler's job
   int max_attempts = 3;
   bool retry_failed = false;
   int stop_after_failures = 0;  ///< plans given up in this session; 0: never

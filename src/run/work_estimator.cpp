@@ -12,7 +12,7 @@
 #include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
-#include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "plans/plan_source.hpp"
 #include "run/plan_selection.hpp"
 #include "wallheat/error.hpp"
@@ -69,7 +69,7 @@ namespace {
 std::vector<double> updates_of(const PlanSource& source, const StringList& ids,
                                const SolverOptions& solver) {
   std::vector<double> updates(ids.size(), std::nan(""));
-  parallel_for(local_machine().cores.size(), ids.size(), [&] {
+  parallel_for(default_thread_count(), ids.size(), [&] {
     return [&](std::size_t plan) {
       const auto estimate =
           estimate_plan(source, std::string(ids[plan]), solver.limits, solver.kind);

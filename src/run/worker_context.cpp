@@ -48,26 +48,18 @@ std::string difference_between(const std::string& mine, const std::string& rank_
   return "";
 }
 
-/// What a worker finds of a plan, which does not end it whatever that is.
-std::string content_of(const RunOptions& options, const Task& plan) {
-  try {
-    return describe_plan(*open_plan_source(options.solve.data, ListingMode::lazy),
-                         {plan.id, plan.entry_offsets});
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-}
-
 std::string difference(const RunOptions& options, const Setup& setup) {
   if (setup.version != version())
     return fmt::format("its version of wallheat is {}, and rank 0's is {}", version(),
                        setup.version);
   if (std::string found = difference_between(options.settings, setup.settings); !found.empty())
     return found;
-  for (const auto& [plan, content] : setup.probes)
-    if (const std::string mine = content_of(options, plan); mine != content)
-      return fmt::format("its plan {} is {}, and rank 0's is {}", plan.id, mine, content);
-  return "";
+  try {
+    return source_difference(*open_plan_source(options.solve.data, ListingMode::lazy),
+                             setup.source);
+  } catch (const std::exception& error) {
+    return fmt::format("it cannot read the plans: {}", error.what());
+  }
 }
 
 WorkerProperties properties_of(const Machine& machine, const Placement& placement,
@@ -76,7 +68,8 @@ WorkerProperties properties_of(const Machine& machine, const Placement& placemen
           .device = std::move(device),
           .shares_cores = placement.shares_cores,
           .no_gpu_reason = placement.no_gpu_reason,
-          .core_limit_reason = placement.core_limit_reason};
+          .core_limit_reason = placement.core_limit_reason,
+          .thread_count_source = placement.thread_count_source};
 }
 
 /// The settings of a solver process of a worker.

@@ -76,17 +76,21 @@ void RunMonitor::show_workers() {
   }
   std::map<std::string, std::vector<int>> without_gpu;  // reason -> ranks
   std::map<std::string, std::vector<int>> limited;      // clause -> ranks
+  std::map<std::string, std::vector<int>> sources;      // clause -> ranks
   for (auto each = shown_workers_.begin() + first; each != shown_workers_.end(); ++each) {
     if (!each->properties.no_gpu_reason.empty())
       without_gpu[each->properties.no_gpu_reason].push_back(each->rank);
     if (!each->properties.core_limit_reason.empty())
       limited[each->properties.core_limit_reason].push_back(each->rank);
+    if (!each->properties.thread_count_source.empty())
+      sources[each->properties.thread_count_source].push_back(each->rank);
   }
   const auto of = [&](const std::vector<int>& ranks) {
     if (!progress_.has_ranks() && ready.size() == 1) return std::string();
     return fmt::format("{} {}: ", progress_.worker_label(), compress_ranges(ranks));
   };
   for (const auto& [reason, ranks] : without_gpu) log_.info("{}on the CPU: {}", of(ranks), reason);
+  for (const auto& [clause, ranks] : sources) log_.info("{}{}", of(ranks), clause);
   for (const auto& [clause, ranks] : limited) log_.warn("{}{}", of(ranks), clause);
 }
 

@@ -105,6 +105,16 @@ check "week: plans are pending" same 75 $result
 check "week: the output has the number of pending plans" grep -q "pending *3" week.log
 check "week: no job is submitted while one waits" contains week.log "17 $name PENDING"
 check "week: no plan is solved" same "$before" "$(wallheat status week.h5 --json)"
+: > "$scratch/queue"
+jobs_before=$(find "$LSF_SPOOL" -name 'job.*' | sort)
+mv "$scratch/bin/squeue" "$scratch/squeue"
+printf '#!/bin/sh\nsleep 600\n' > "$scratch/bin/squeue"
+chmod +x "$scratch/bin/squeue"
+example week week.h5 "${lsf[@]}"
+check "week: a hanging squeue ends the call with work left" same 75 $result
+check "week: the message mentions squeue" mentions week.log squeue
+check "week: no job is submitted if the queued jobs are unknown" same "$jobs_before" "$(find "$LSF_SPOOL" -name 'job.*' | sort)"
+mv "$scratch/squeue" "$scratch/bin/squeue"
 echo "16 $other_name PENDING" > "$scratch/queue"
 example week week.h5 "${lsf[@]}"
 check "week: the job is submitted" mentions week.log "$(basename "$(find "$LSF_SPOOL" -name 'job.*' | sort | tail -n 1)" | cut -d . -f 2)"

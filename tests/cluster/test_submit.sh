@@ -213,6 +213,11 @@ check "stdout has the logs of the array" mentions "$job" "$PWD/wallheat-7_K.out"
 submitted 2 "wallheat|--out" 0 -- --data plans
 submitted 2 "wallheat|--sav-fields|--save-fields" 0 -- --data plans --out r.h5 --sav-fields
 submitted 2 "submit.sh|15|--array 15 --take-over" 0 --array 16 -- --data plans --out r.h5
+mv bin/scontrol scontrol
+printf '#!/bin/sh\nsleep 600\n' > bin/scontrol
+chmod +x bin/scontrol
+submitted 0 "submit.sh|scontrol|10 s" 2 --array 4 -- --data plans --out r.h5
+mv scontrol bin/scontrol
 submitted 1 "--data|no-plans" 0 -- --data no-plans --out r.h5
 submitted 1 "$scratch/no-folder|no-folder/r.h5" 0 -- --data plans --out no-folder/r.h5
 "$wallheat" run --data plans --out other.h5 --tolerance 0.01 --log-level error

@@ -136,6 +136,15 @@ TEST_F(QueueCommandsTest, RejectsInvalidListings) {
               Mentions({"sacct", "bjobs", "--sacct", "--lsf"}));
 }
 
+TEST_F(QueueCommandsTest, RequestsListingInKnownFormats) {
+  write("a.txt", job("p", 1, 10));
+  write("sacct", "#!/bin/sh\n[ $SLURM_TIME_FORMAT:$LC_ALL = %s:C ] && cat a.txt\n");
+  const std::string queue = "chmod +x sacct; PATH=$PWD:$PATH SLURM_TIME_FORMAT=relative wallheat ";
+  EXPECT_THAT(shell(queue + "queue --json").out, Mentions("\"p\""));
+  write("sacct", "#!/bin/sh\necho 'slurm_load: no database' >&2; exit 1\n");
+  EXPECT_THAT(shell(queue + "queue", 1).err, Mentions({"sacct", "no database", "--sacct"}));
+}
+
 TEST_F(QueueCommandsTest, AdvisesPartitionForPendingPlans) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += job("slow", 4, 4000) + job("now", 4, 2);

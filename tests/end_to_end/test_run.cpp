@@ -277,8 +277,47 @@ TEST_F(RunEndToEndTest, RejectsRanksWithOtherSettingsOrPlans) {
   shell("wallheat generate --out elsewhere/plans --count 6 --size 32 --seed 2");
   EXPECT_THAT(together(program + "--overwrite", "-wdir elsewhere" + program + "--overwrite", 1),
               Mentions({"rank 1", "plan 00001", "32 x 32 cells", "hash", "rank 0"}));
+  // A copy with the times of the original, in which one plan that no probe reads was not updated.
+  shell(
+      "rm -r elsewhere; mkdir elsewhere; tar cf - plans | tar xf - -C elsewhere; "
+      "touch -d '2020-01-01' plans/00002_*");
+  const std::string stale =
+      together(program + "--overwrite", "-wdir elsewhere" + program + "--overwrite", 1);
+  EXPECT_THAT(stale, Mentions({"rank 1", "plan 00002", "rank 0", "5 plans", "rsync -t"}));
+  // A copy that has none of the times: only the content can be compared.
+  shell("touch -d '2021-01-01' elsewhere/plans/*");
+  together(program + "--overwrite", "-wdir elsewhere" + program + "--overwrite", 0);
+  shell("rm elsewhere/plans/00005_*");
+  EXPECT_THAT(together(program + "--overwrite", "-wdir elsewhere" + program + "--overwrite", 1),
+              Mentions({"rank 1", "elsewhere/plans", "00005"}));
   // Options that concern only the place of a rank may differ.
   together(program + "--overwrite", program + "--overwrite --threads 1 --isa baseline", 0);
+}
+
+TEST_F(RunEndToEndTest, RejectsProcessesThatMpiDoesNotConnect) {
+  generate(6);
+  const auto start_four = [&](const std::string& variables) {
+    return shell("unset SLURM_PTY_PORT; for r in 0 1 2 3; do env " + variables +
+                     " wallheat run --data plans --out r.h5 || exit; done",
+                 2)
+        .err;
+  };
+  // `env` starts programs only, not functions of the shell.
+  shell("mkdir bin; ln -s \"$program\" bin/wallheat");
+  const std::string srun = "PATH=$PWD/bin:$PATH SLURM_JOB_ID=7 SLURM_STEP_NUM_TASKS=4 ";
+  const std::string mpich = "PATH=$PWD/bin:$PATH PMI_SIZE=4 PMI_FD=99 ";
+  EXPECT_THAT(start_four(srun + "SLURM_PROCID=$r"), Mentions({"4", "srun --mpi=pmix", "mpirun"}));
+  EXPECT_THAT(start_four(mpich + "PMI_RANK=$r"), Mentions({"4", "PMI_SIZE", "mpirun"}));
+  EXPECT_FALSE(exists("r.h5"));
+  // The others do not repeat the message, and solve nothing.
+  for (const std::string& one : {srun + "SLURM_PROCID=2", mpich + "PMI_RANK=2"})
+    EXPECT_EQ(shell("env " + one + " wallheat run --data plans --out r.h5").err, "");
+  EXPECT_FALSE(exists("r.h5"));
+  // A batch script that a task of such a step has submitted: Slurm's daemon is its parent.
+  shell("export " + srun +
+        "SLURM_PROCID=0 SLURM_JOB_END_TIME=9999999999; "
+        "exec -a 'slurmstepd: [7.batch]' bash -c 'bash -c \"SLURM_TASK_PID=\\$\\$ "
+        "wallheat run --data plans --out r.h5\"; exit $?'");
 }
 
 TEST_F(RunEndToEndTest, StopsBeforeTimeLimit) {

@@ -9,6 +9,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
+TEST(RunAndCapture, KillsProgramAfterLimit) {
+  const auto output = run_and_capture({"sh", "-c", "echo begun; sleep 600; echo done"}, {}, {}, 1s);
+  EXPECT_TRUE(output->timed_out);
+  EXPECT_NE(output->status, 0);
+  EXPECT_THAT(output->stdout_text, Not(HasSubstr("done")));
+  EXPECT_FALSE(run_and_capture({"true"}, {}, {}, 1min)->timed_out);
+}
+
 TEST(RunWithTimeout, ReportsExitStatus) {
   EXPECT_EQ(run_with_timeout({"sh", "-c", "grep -q input"}, "its input\n", 1min), "");
   EXPECT_THAT(run_with_timeout({"sh", "-c", "exit 3"}, "", 1min), Mentions({"exit status", "3"}));

@@ -234,6 +234,20 @@ TEST_F(SolverProcessPoolTest, InheritsOnlyCpuBindingFromWorker) {
   EXPECT_EQ(std::filesystem::read_symlink(proc + "/fd/1"), "/dev/null");
 }
 
+// A cpuset may shrink during a run: then a new solver process finds none of its cpus.
+TEST_F(SolverProcessPoolTest, SolvesOnOtherCpusWhenItsOwnAreGone) {
+  settings_.cpus = {4000};
+  testing::internal::CaptureStderr();
+  open();
+  expect_sound();
+  ::kill(child(), SIGKILL);
+  expect_sound();
+  const std::string messages = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(messages, Mentions({"warning", "4000"}));
+  EXPECT_EQ(messages.find("warning"), messages.rfind("warning")) << "one warning for all processes";
+  EXPECT_EQ(rank0_->facts->bound_cpus, bound_cpus());
+}
+
 TEST_F(SolverProcessPoolTest, WaitsWhilePlanSourceIsUnavailable) {
   open();
   expect_sound();

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "support/temporary_directory.hpp"
@@ -80,6 +81,57 @@ TEST(LocalMachine, ReportsUsableCpusWhenBoundOrUnbound) {
     })) << "cpu "
         << cpu;
   }
+}
+
+/// Sets the variables of a scheduler, and removes all others.
+class JobCoresTest : public testing::Test {
+ protected:
+  JobCoresTest() { set({}); }
+  ~JobCoresTest() override { set({}); }
+  static void set(const std::vector<std::pair<const char*, const char*>>& variables) {
+    for (const char* name : {"SLURM_CPUS_ON_NODE", "SLURM_CPUS_PER_TASK", "SLURM_STEP_ID",
+                             "SLURM_THREADS_PER_CORE", "LSB_MCPU_HOSTS", "LSB_DJOB_NUMPROC"})
+      ::unsetenv(name);
+    for (const auto& [name, value] : variables) ::setenv(name, value, 1);
+  }
+};
+
+TEST_F(JobCoresTest, CountsCoresOfSlurm) {
+  EXPECT_EQ(job_cores("n1", 32, 64).count, 0);
+  set({{"SLURM_CPUS_ON_NODE", "6"}, {"SLURM_CPUS_PER_TASK", "2"}});
+  EXPECT_EQ(job_cores("n1", 32, 32).count, 6);
+  EXPECT_EQ(job_cores("n1", 32, 64).count, 3) << "hardware threads";
+  EXPECT_THAT(job_cores("n1", 32, 64).source, Mentions("SLURM_CPUS_ON_NODE=6"));
+  ::setenv("SLURM_CPUS_ON_NODE", "1", 1);
+  EXPECT_EQ(job_cores("n1", 32, 64).count, 1);
+  ::setenv("SLURM_CPUS_ON_NODE", "32", 1);
+  EXPECT_EQ(job_cores("n1", 32, 64).count, 32) << "Slurm counts cores, or the job has half of them";
+  // Slurm 22.05 with --hint=nomultithread and two cores of a node with two threads per core.
+  set({{"SLURM_CPUS_ON_NODE", "2"}, {"SLURM_THREADS_PER_CORE", "1"}});
+  EXPECT_EQ(job_cores("n1", 32, 64).count, 2) << "in the batch script";
+  set({{"SLURM_CPUS_ON_NODE", "4"}, {"SLURM_THREADS_PER_CORE", "1"}, {"SLURM_STEP_ID", "0"}});
+  EXPECT_EQ(job_cores("n1", 32, 64).count, 2) << "in a step";
+}
+
+TEST_F(JobCoresTest, CountsSlotsOfLsfOnOwnHost) {
+  set({{"LSB_MCPU_HOSTS", "n1 16 n2.example.org 8"}, {"LSB_DJOB_NUMPROC", "24"}});
+  EXPECT_EQ(job_cores("n1.example.org", 32, 64).count, 16);
+  EXPECT_EQ(job_cores("n2", 32, 64).count, 8);
+  EXPECT_THAT(job_cores("n2", 32, 64).source, Mentions({"LSB_MCPU_HOSTS", "n2.example.org", "8"}));
+  EXPECT_EQ(job_cores("n3", 32, 64).count, 0);
+}
+
+TEST_F(JobCoresTest, AreIgnoredWhereProcessIsConfined) {
+  set({{"SLURM_CPUS_ON_NODE", "4"}});
+  EXPECT_TRUE(holds_in_child([] {
+    ::setenv("HWLOC_SYNTHETIC", "package:2 core:4 pu:2", 1);
+    return local_machine().job_cores.count == 2 && default_thread_count() == 2;
+  })) << "the process may use all cores";
+  if (bound_cpus().size() < 2) GTEST_SKIP() << "needs two cpus to bind a process to one of them";
+  EXPECT_TRUE(holds_in_child([] {
+    restrict_this_process_to(bound_cpus().front());
+    return local_machine().job_cores.count == 0;
+  }));
 }
 
 /// A simulated /proc/self and /sys/fs/cgroup.
@@ -176,6 +228,21 @@ TEST(BindThisThread, AcceptsCpusInAnyOrder) {
   cpus.push_back(cpus.front());
   EXPECT_EQ(read_back(cpus), before);
   EXPECT_EQ(bound_cpus(), before);
+}
+
+TEST(TryToBindThisThread, ContinuesOnCpusThatAreLeft) {
+  const std::vector<int> before = bound_cpus();
+  const auto expect_binding = [](const std::vector<int>& wanted, const std::vector<int>& left,
+                                 const testing::Matcher<const std::string&>& message) {
+    std::thread([&] {
+      EXPECT_THAT(try_to_bind_this_thread(wanted), message);
+      EXPECT_EQ(bound_cpus(), left);
+    }).join();
+  };
+  // Linux has no cpu 4000 here: a cpuset without it would have the same effect.
+  expect_binding({before.back()}, {before.back()}, IsEmpty());
+  expect_binding({before.back(), 4000}, {before.back()}, Mentions({"4000", host_name()}));
+  expect_binding({4000}, before, Mentions({"4000", host_name()}));
 }
 
 TEST(BindThisThread, NamesNonexistentCpuInError) {

@@ -152,6 +152,56 @@ TEST(PlaceWorkers, SharesCpuQuotaWithinGroup) {
                                          Mentions({"CPU quota", "2.5", "1 worker", "3 threads"}))));
 }
 
+/// Returns the machines of workers whose job has some of 16 cores in two sockets.
+std::vector<Machine> workers_of_job(int workers, int cores, const std::vector<Gpu>& gpus = {}) {
+  std::vector<Machine> machines = alike(workers, sockets_of(2, 8), gpus);
+  for (Machine& machine : machines) machine.job_cores = {cores, "SLOTS=" + std::to_string(cores)};
+  return machines;
+}
+
+TEST(PlaceWorkers, DividesCoresOfJobWithoutBinding) {
+  const auto threads = [](const std::vector<Placement>& placements) {
+    std::vector<std::size_t> counts;
+    for (const Placement& each : placements) counts.push_back(solver_count(each));
+    return counts;
+  };
+  const auto placements = place(workers_of_job(3, 7));
+  EXPECT_THAT(threads(placements), ElementsAre(3, 2, 2));
+  EXPECT_THAT(cpus_of(placements), Each(range(0, 15))) << "other jobs have some of the cores";
+  EXPECT_THAT(placements, Each(Field(&Placement::thread_count_source,
+                                     Mentions({"7", "16 cores", "SLOTS=7", "3 workers"}))));
+  EXPECT_THAT(placements, Each(Field(&Placement::core_limit_reason, IsEmpty())));
+  EXPECT_THAT(threads(place(workers_of_job(3, 2))), ElementsAre(1, 1, 1));
+}
+
+TEST(PlaceWorkers, BindsWorkersOfJobWithWholeNode) {
+  for (const int cores : {0, 16, 32}) {
+    const auto placements = place(workers_of_job(2, cores));
+    EXPECT_THAT(cpus_of(placements), ElementsAre(range(0, 7), range(8, 15))) << cores;
+    EXPECT_THAT(placements, Each(Field(&Placement::thread_count_source, IsEmpty())));
+  }
+}
+
+TEST(PlaceWorkers, PrefersGivenThreadsToCoresOfJob) {
+  const auto placements = place(workers_of_job(2, 4), 6);
+  for (const Placement& each : placements) EXPECT_EQ(solver_count(each), 6U);
+  EXPECT_THAT(cpus_of(placements), Each(range(0, 15)));
+}
+
+TEST(PlaceWorkers, AppliesQuotaWithinCoresOfJob) {
+  std::vector<Machine> workers = workers_of_job(2, 6);
+  for (Machine& worker : workers) worker.quotas = {{7, 2}};
+  for (const Placement& each : place(workers)) EXPECT_EQ(solver_count(each), 1U);
+}
+
+TEST(PlaceWorkers, KeepsCoresNearGpuInJobWithPartOfNode) {
+  const auto placements = place(workers_of_job(2, 4, gpus_near({1})));
+  EXPECT_EQ(placements[0].gpu, 0);
+  EXPECT_THAT(placements[0].cpus, range(8, 15));
+  EXPECT_EQ(solver_count(placements[0]), 2U) << "on the CPU, should the GPU fail";
+  EXPECT_EQ(solver_count(placements[1]), 2U);
+}
+
 TEST(PlaceWorkers, AssignsGpusWithNearbyCores) {
   const auto placements = place(alike(6, sockets_of(2, 8, 2), gpus_near({3, 2, 1, 0})));
   for (int i = 0; i < 4; ++i) {

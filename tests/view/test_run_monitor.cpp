@@ -199,6 +199,7 @@ TEST_F(RunMonitorTest, NamesRanksOnlyUnderMpi) {
     begin(ProgressStyle::none, has_ranks);
     for (WorkerInfo limited : {cpu_, gpu_}) {
       limited.properties.core_limit_reason = "few cores";
+      limited.properties.thread_count_source = "the job";
       gets_ready(limited);
     }
     for (const WorkerInfo& worker : {gpu_, WorkerInfo{3, {}}})  // the second was never ready
@@ -209,6 +210,7 @@ TEST_F(RunMonitorTest, NamesRanksOnlyUnderMpi) {
     const std::string name = has_ranks ? "rank" : "worker";
     EXPECT_THAT(log_.all(), testing::ContainsRegex(name + " +host"));
     EXPECT_THAT(log_.lines(), AllOf(Contains(Mentions({name + " 1-2", "few cores"})),
+                                    Contains(Mentions({name + " 1-2", "the job"})),
                                     Contains(Mentions({name + " 2", "node2", "it broke"})),
                                     Contains(Mentions({name + " 3", "it broke"}))));
     EXPECT_EQ(log_.all().find("rank") != std::string::npos, has_ranks);

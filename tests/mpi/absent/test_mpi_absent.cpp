@@ -13,8 +13,9 @@ class MpiAbsentTest : public testing::Test {
  protected:
   void SetUp() override { TearDown(); }
   void TearDown() override {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",
-                             "PMI_RANK", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    for (const char* name :
+         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE",
+          "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_PTY_PORT"})
       ::unsetenv(name);
   }
 };
@@ -42,6 +43,12 @@ TEST_F(MpiAbsentTest, RejectsBeingOneOfSeveralRanks) {
   EXPECT_THROW(MpiEnvironment(), UsageError) << "their number is unknown";
   ::setenv("OMPI_COMM_WORLD_SIZE", "12", 1);
   EXPECT_THROW(MpiEnvironment(), UsageError);
+  ::unsetenv("OMPI_COMM_WORLD_SIZE");
+  ::setenv("SLURM_STEP_NUM_TASKS", "4", 1);  // srun without PMIx
+  ::setenv("SLURM_PROCID", "3", 1);
+  EXPECT_FALSE(launched_by_mpi());
+  EXPECT_THROW(require_single_process(), UsageError);
+  EXPECT_EQ(launched_rank(), 3) << "rank 0 alone reports the error";
 }
 
 }  // namespace
