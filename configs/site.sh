@@ -17,8 +17,8 @@ lsf_memory_option=(-R 'rusage[mem={}GB]')
 # Cores of a node that a job takes. Slurm: empty takes whole nodes, with --exclusive. LSF has to know.
 cores_per_node=
 
-# The longest run time of a job: 4h, 90m, 1h30m, 2d, 1:30:00, or 90:00 for 90 minutes. A campaign may take longer: a job
-# that its time limit stops is started again, and goes on.
+# The longest run time of a job: 4h, 90m, 1h30m, 2d, 1:30:00, 90:00 for 90 minutes, or 1-12:00:00 for a day and 12 hours. A
+# campaign may take longer: a job that its time limit stops is started again, and goes on.
 time_limit=4h
 
 # Lines that make wallheat's libraries and mpirun available inside a job.

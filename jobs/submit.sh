@@ -18,8 +18,9 @@
 #   --running K       at most K of them at a time (default: all)
 #   --take-over       a job that is done goes on with parts that no job is at;
 #                     plans that failed are not tried again
-#   --time TIME       limit of a job: 4h, 90m, 1h30m, 2d, 1:30:00, or 90:00 for 90
-#                     minutes (default: as the site file says)
+#   --time TIME       limit of a job: 4h, 90m, 1h30m, 2d, 1:30:00, 90:00 for 90
+#                     minutes, or 1-12:00:00 for a day and 12 hours (default: as
+#                     the site file says)
 #   --partition NAME  partition or LSF queue (default: as the site file says)
 #   --name NAME       of the job (default: wallheat)
 #   --site FILE       what is special about your cluster; what it does not say is
@@ -88,13 +89,17 @@ require_number gpus 0
 workers=${workers:-$((gpus > 0 ? gpus : 1))}
 [ -n "$array" ] || [ -z "$running$take_over" ] || die_with_usage "--running and --take-over are for the jobs of an --array"
 [ "$array" != 1 ] || array=''  # one shard is the whole campaign
+# As parse_duration() in src/run/batch_job.cpp, but without a plain number, which is in minutes for Slurm and in seconds for
+# wallheat. This script cannot call the program, which may not start on this host.
 limit_s=0 n='([0-9]{1,6})'
 if [[ $time =~ ^($n:)?$n:([0-5][0-9])$ ]]; then
   limit_s=$((10#0${BASH_REMATCH[2]} * 3600 + 10#${BASH_REMATCH[3]} * 60 + 10#${BASH_REMATCH[4]}))
+elif [[ $time =~ ^([0-9]{1,5})-([01]?[0-9]|2[0-3])(:([0-5]?[0-9])(:([0-5]?[0-9]))?)?$ ]]; then
+  limit_s=$((10#${BASH_REMATCH[1]} * 86400 + 10#${BASH_REMATCH[2]} * 3600 + 10#0${BASH_REMATCH[4]} * 60 + 10#0${BASH_REMATCH[6]}))
 elif [[ $time =~ ^(${n}d)?(${n}h)?(${n}m)?(${n}s)?$ ]]; then
   limit_s=$((10#0${BASH_REMATCH[2]} * 86400 + 10#0${BASH_REMATCH[4]} * 3600 + 10#0${BASH_REMATCH[6]} * 60 + 10#0${BASH_REMATCH[8]}))
 fi
-[ $limit_s -gt 0 ] || die_with_usage "--time must be above 0, such as 4h, 90m, 1h30m, 1:30:00 or 90:00 (minutes), not '$time'"
+[ $limit_s -gt 0 ] || die_with_usage "--time must be above 0, such as 4h, 90m, 1h30m, 1:30:00, 90:00 (minutes) or 1-12:00:00 (days-hours), not '$time'"
 
 # --- The check of the run, and the open shards ---------------------------------------------------
 

@@ -137,8 +137,10 @@ std::chrono::seconds parse_duration(const std::string& text) {
   const auto number = [&](std::size_t group) {
     return found[group].matched ? std::stol(found[group]) : 0L;
   };
-  // As Slurm reads them: hours, minutes and seconds, or minutes and seconds.
+  // As Slurm reads them: hours, minutes and seconds; minutes and seconds; days, hours and, unless
+  // they are left out, minutes and seconds.
   static const std::regex clock("(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{1,2})");
+  static const std::regex days("([0-9]{1,5})-([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2}))?)?");
   static const std::regex units(
       "(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,9})s?)?");
   // A clock that counts nanoseconds from 1970 ends in 2262.
@@ -151,11 +153,14 @@ std::chrono::seconds parse_duration(const std::string& text) {
       number(3) < 60)
     return bounded(std::chrono::hours(number(1)) + std::chrono::minutes(number(2)) +
                    std::chrono::seconds(number(3)));
-  if (!text.empty() && std::regex_match(text, found, units))
+  const bool is_in_days =
+      std::regex_match(text, found, days) && number(2) < 24 && number(3) < 60 && number(4) < 60;
+  if (is_in_days || (!text.empty() && std::regex_match(text, found, units)))
     return bounded(std::chrono::hours(24 * number(1) + number(2)) +
                    std::chrono::minutes(number(3)) + std::chrono::seconds(number(4)));
   throw UsageError("'" + text +
-                   "' is no stretch of time; say 5400 (seconds), 90m, 1h30m, 1:30:00 or 90:00");
+                   "': invalid duration; examples: 5400 (seconds), 90m, 1h30m, 1:30:00, 90:00 "
+                   "(minutes), 1-12:00:00 (days-hours)");
 }
 
 std::optional<TimePoint> job_deadline() {

@@ -20,8 +20,8 @@ void install_stop_signal_handlers();
 /// of one. Throws UsageError if the scheduler's variables do not tell it.
 [[nodiscard]] std::optional<Shard> shard_from_job_array();
 
-/// Reads a stretch of time: seconds ("5400"), a clock as Slurm's ("1:30:00", "90:00"), or units
-/// ("1h30m", "90m", "2d", "45s").
+/// Parses a duration: seconds ("5400"), units ("1h30m", "90m", "2d", "45s"), or a clock as Slurm
+/// reads it ("1:30:00", "90:00", and with days "1-12", "1-12:00", "1-12:00:00").
 /// Throws UsageError.
 [[nodiscard]] std::chrono::seconds parse_duration(const std::string& text);
 
