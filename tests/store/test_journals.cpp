@@ -371,5 +371,31 @@ TEST_F(JournalTest, ShowsAllAcknowledgedResultsWhileSessionsCompact) {
   ::munmap(shared, sizeof(Count));
 }
 
+TEST_F(JournalTest, IgnoresJournalThatOverwriteLeftWhenKilled) {
+  const auto plan = make_plan(4);
+  make_killed(plan, 3);
+  const auto old_journal = read_bytes(file.string() + ".wal0");
+  const auto new_plan = make_plan(2);
+  ResultStore({file, OpenMode::overwrite}, new_plan, {}).close({});
+  expect_contents(file, new_plan, 0);
+  for (const char* name : {".wal0", ".wal0.fold", ".wal3"}) {
+    // As a crash leaves it that comes after the rename of the new file.
+    const std::filesystem::path left = file.string() + name;
+    write_bytes(left, old_journal);
+    expect_contents(file, new_plan, 0);
+    EXPECT_TRUE(std::filesystem::exists(left));
+    (void)repair_results(file);
+    EXPECT_FALSE(std::filesystem::exists(left)) << name;
+    write_bytes(left, old_journal);
+    resume_with(new_plan, 0, 1);
+    EXPECT_FALSE(std::filesystem::exists(left)) << name;
+    expect_contents(file, new_plan, 1);
+    write_bytes(left, old_journal);
+    ResultStore({file, OpenMode::overwrite}, new_plan, {}).close({});
+    EXPECT_EQ(files_in(directory), 1U) << name;
+    expect_contents(file, new_plan, 0);
+  }
+}
+
 }  // namespace
 }  // namespace wallheat::store_test
