@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/interruption.hpp"
 #include "core/text.hpp"
 #include "io/files.hpp"
 #include "io/result_file_names.hpp"
@@ -93,7 +94,8 @@ enum class Answer { taken, busy, unsupported };
 Answer lock_in_kernel(const File& lock) {
   struct flock request {};
   request.l_type = F_WRLCK;
-  if (::fcntl(lock.fd(), F_OFD_SETLK, &request) == 0) return Answer::taken;
+  const auto set = [&] { return ::fcntl(lock.fd(), F_OFD_SETLK, &request); };
+  if (retry_if_interrupted(set) == 0) return Answer::taken;
   return errno == EAGAIN || errno == EACCES ? Answer::busy : Answer::unsupported;
 }
 
@@ -136,7 +138,8 @@ FileTime last_activity(const fs::path& file) {
 /// another host: the modification time of a file that this function creates and removes.
 FileTime file_system_time(const fs::path& file) {
   const fs::path path = new_temporary_path(file);
-  const FileDescriptor probe(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const FileDescriptor probe(retry_if_interrupted(
+      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600); }));
   if (probe.get() < 0) throw_system_error(path, "be created", errno);
   struct stat info {};
   const int error = ::fstat(probe.get(), &info) == 0 ? 0 : errno;
@@ -200,7 +203,8 @@ LockHolder lock_holder_of(const fs::path& file) {
     holder = read_holder(*lock);
     struct flock request {};
     request.l_type = F_WRLCK;
-    const bool asked = ::fcntl(lock->fd(), F_OFD_GETLK, &request) == 0;
+    const bool asked =
+        retry_if_interrupted([&] { return ::fcntl(lock->fd(), F_OFD_GETLK, &request); }) == 0;
     holder.is_verified = asked;
     if (asked) {
       holder.life = request.l_type != F_UNLCK    ? LockHolder::State::held

@@ -8,9 +8,9 @@
 
 namespace wallheat {
 
-/// From now on SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU and, unless `nohup` has it ignored,
-/// SIGHUP ask for a stop instead of killing; a second SIGINT kills (nothing stored is lost by
-/// that).
+/// From now on SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGXCPU request a stop instead of
+/// killing the process; a second SIGINT kills it, which loses no stored result. SIGHUP, SIGINT and
+/// SIGTERM stay ignored if the process was started with them ignored, as SIGHUP by `nohup`.
 void install_stop_signal_handlers();
 
 /// True once a stop was asked for.
