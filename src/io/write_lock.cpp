@@ -167,6 +167,23 @@ void wait_until_inactive(const fs::path& file, const File& lock, const LockHolde
     throw_already_locked(file, holder);
 }
 
+/// Opens FILE.lock, which another process created. Returns nullopt if it was removed meanwhile.
+/// Throws RunError that names its holder if this user may not write it.
+std::optional<File> open_existing_lock(const fs::path& file) {
+  const fs::path path = lock_path(file);
+  try {
+    return open_unless_errno(ENOENT, path, O_RDWR);
+  } catch (const SystemError& error) {
+    if (error.code != EACCES) throw;
+    const LockHolder holder = lock_holder_of(file);
+    if (holder.life == LockHolder::State::held) throw_already_locked(file, holder);
+    const std::string process =
+        holder.pid.empty() ? "a process" : "process " + holder.pid + " on host " + holder.host;
+    throw RunError(std::string(error.what()) + "; it belongs to " + process +
+                   "; if that process has ended, remove the lock file");
+  }
+}
+
 /// Throws RunError if the file is not a lock, or has another name.
 void require_own_lock_file(const File& lock) {
   constexpr std::size_t max_bytes = 4096;
@@ -230,7 +247,7 @@ WriteLock::WriteLock(const fs::path& file, const StopPredicate& stop) {
   for (;;) {
     auto lock = open_unless_errno(EEXIST, path, O_CREAT | O_EXCL | O_RDWR);
     const bool is_new = lock.has_value();
-    if (!is_new) lock = open_unless_errno(ENOENT, path, O_RDWR);
+    if (!is_new) lock = open_existing_lock(file);
     if (!lock) continue;  // removed between the two calls
     const Answer answer = lock_in_kernel(*lock);
     LockHolder holder = read_holder(*lock);
@@ -247,6 +264,8 @@ WriteLock::WriteLock(const fs::path& file, const StopPredicate& stop) {
       if (!lock->path_still_refers_here())
         continue;  // its holder removed it before it was locked here
       require_own_lock_file(*lock);
+      // Whoever may write the file may take over the lock that a killed process leaves.
+      if (is_new) copy_owner_and_mode(file, *lock);
       write_holder(*lock);
       held_ = std::make_unique<File>(std::move(*lock));
       return;
