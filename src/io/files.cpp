@@ -122,6 +122,20 @@ std::optional<struct stat> stat_if_exists(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
+std::vector<std::string> names_in(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory, error);
+  const bool is_absent = error == std::errc::no_such_file_or_directory ||
+                         error == std::errc::not_a_directory ||
+                         error == std::errc::permission_denied;
+  if (is_absent) return names;
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  if (error) throw_system_error(directory, "be listed", error.value());
+  return names;
+}
+
 void copy_owner_and_mode(const std::filesystem::path& old, const File& file) {
   const auto wanted = stat_if_exists(old);
   if (!wanted) return;

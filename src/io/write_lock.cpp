@@ -123,11 +123,9 @@ FileTime modification_time(const struct stat& info) {
 /// journals, and the new file of a compaction. 0 if none of them exists.
 FileTime last_activity(const fs::path& file) {
   std::vector<fs::path> files{lock_path(file), status_path(file)};
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(file.parent_path(), missing)) {
-    const std::string name = entry.path().filename().string();
-    if (may_be_journal(name, file) || is_temporary_name(name, file)) files.push_back(entry.path());
-  }
+  for (const std::string& name : names_in(file.parent_path()))
+    if (may_be_journal(name, file) || is_temporary_name(name, file))
+      files.push_back(file.parent_path() / name);
   FileTime newest{0};
   for (const fs::path& each : files)
     if (const auto info = stat_if_exists(each)) newest = std::max(newest, modification_time(*info));

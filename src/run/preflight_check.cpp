@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 
+#include "core/system_limits.hpp"
 #include "core/text.hpp"
 #include "node/local_machine.hpp"
 #include "run/preparation.hpp"
@@ -63,7 +64,7 @@ class PreflightCheck : Preparation {
       step();
       return true;
     } catch (const std::exception& error) {
-      found_.problems.emplace_back(error.what());
+      found_.problems.push_back(exception_text(error));
       return false;
     }
   }

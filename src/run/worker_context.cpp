@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/program.hpp"
+#include "core/system_limits.hpp"
 #include "mpi/mpi_environment.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
@@ -54,7 +55,7 @@ std::string content_of(const RunOptions& options, const Task& plan) {
     return describe_plan(*open_plan_source(options.solve.data, ListingMode::lazy),
                          {plan.id, plan.entry_offsets});
   } catch (const std::exception& error) {
-    return error.what();
+    return exception_text(error);
   }
 }
 
