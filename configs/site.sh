@@ -18,7 +18,7 @@ lsf_memory_option=(-R 'rusage[mem={}GB]')
 cores_per_node=
 
 # The longest run time of a job: 4h, 90m, 1h30m, 2d, 1:30:00, 90:00 for 90 minutes, or 1-12:00:00 for a day and 12 hours. A
-# campaign may take longer: a job that its time limit stops is started again, and goes on.
+# campaign may take longer: a job that its time limit stops is started again, and resumes.
 time_limit=4h
 
 # Lines that make wallheat's libraries and mpirun available inside a job.

@@ -74,7 +74,7 @@ class ArchiveIndex {
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] const std::optional<Member>& ids_file() const { return ids_file_; }
-  /// Those that have a start field and are not hidden, in the order of the archive.
+  /// IDs of the plans that have an initial field and are not hidden, in the order of the archive.
   [[nodiscard]] std::vector<std::string> plans() const {
     std::vector<std::string> with_domain;
     for (std::size_t plan = 0; plan < plans_.size(); ++plan)

@@ -157,7 +157,7 @@ TEST_F(WriteLockTest, NamesHolderOfLockOfAnotherUser) {
   });
   const LockHolder holder = lock_holder_of(file);
   std::filesystem::permissions(lock, std::filesystem::perms(0444));
-  std::filesystem::permissions(directory.path(), std::filesystem::perms(0777));
+  std::filesystem::permissions(directory, std::filesystem::perms(0777));
   const int status = run_in_child([&] {
     constexpr uid_t nobody = 65534;
     ASSERT_TRUE(::geteuid() != 0 || ::seteuid(nobody) == 0);  // root may write every file
