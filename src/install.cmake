@@ -41,15 +41,15 @@ install(PROGRAMS jobs/delayed-exit-ssh.sh jobs/find-wallheat.sh jobs/launch.sh j
         DESTINATION ${shared_folder}/jobs COMPONENT program)
 install(FILES jobs/job.sh jobs/site-files.sh jobs/steps.sh jobs/usage.sh DESTINATION ${shared_folder}/jobs COMPONENT program)
 install(DIRECTORY jobs/examples DESTINATION ${shared_folder}/jobs USE_SOURCE_PERMISSIONS COMPONENT program)
-# Completion comes from the program, the manual page from help2man if it is here.
-find_program(HELP2MAN help2man)
+install(FILES configs/packages/modulefile DESTINATION ${shared_folder}/modulefiles/wallheat RENAME ${PROJECT_VERSION}
+        COMPONENT program)
+# The program prints the completions, and the help texts of which the manual page is made.
 set(written ${PROJECT_BINARY_DIR}/written)
 install(CODE "
   file(REMOVE_RECURSE \"${written}\")
   file(MAKE_DIRECTORY \"${written}/man1\")
-  if(EXISTS \"${HELP2MAN}\")
-    execute_process(COMMAND \"${HELP2MAN}\" --no-info \"$<TARGET_FILE:wallheat>\" OUTPUT_FILE \"${written}/man1/wallheat.1\" COMMAND_ERROR_IS_FATAL ANY)
-  endif()
+  execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/configs/packages/man-page.sh\" \"$<TARGET_FILE:wallheat>\"
+                  OUTPUT_FILE \"${written}/man1/wallheat.1\" COMMAND_ERROR_IS_FATAL ANY)
   foreach(shell bash fish)
     execute_process(COMMAND \"$<TARGET_FILE:wallheat>\" completion \${shell} OUTPUT_FILE \"${written}/\${shell}\" COMMAND_ERROR_IS_FATAL ANY)
   endforeach()" COMPONENT program)
@@ -67,6 +67,9 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS openmpi-bin)        # mpirun
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox)     # pictures and plots
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/configs/packages/debian/add_files.cmake)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/configs/packages/debian/conffiles)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
 include(CPack)

@@ -9,6 +9,7 @@
 #include "core/plan_files.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
+#include "io/files.hpp"
 #include "node/placement.hpp"
 #include "plans/drawing.hpp"
 #include "plans/plan_source.hpp"
@@ -17,7 +18,6 @@
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
-#include "wallheat/floor_plan_files.hpp"
 #include "wallheat/rooms.hpp"
 
 namespace wallheat {
@@ -48,6 +48,14 @@ struct Plans {
   [[nodiscard]] std::string spacing_text() const { return format_repr(*spacing) + "\n"; }
 };
 
+/// Replaces each file of a plan atomically: a run that reads the plan meanwhile, and other names of
+/// the old file, keep the old content. Syncs nothing, as there may be many plans.
+void write_plan(const std::filesystem::path& out, const std::string& id, const FloorPlan& plan) {
+  for (const auto& [file, bytes] : encode_plan_files(plan))
+    replace_file_atomically(plan_file(out, id, file), bytes);
+  if (!plan.has_heat_source()) (void)remove_file(plan_file(out, id, PlanFile::source));
+}
+
 void write_directory(const Plans& plans, const std::filesystem::path& out, bool overwrite) {
   const auto ids_file = out / ids_file_name;
   if (!overwrite) require_none_of(out, ids_file, plans.ids);
@@ -56,14 +64,14 @@ void write_directory(const Plans& plans, const std::filesystem::path& out, bool 
   if (error)
     throw RunError(
         fmt::format("the directory {} cannot be made: {}", out.string(), error.message()));
-  std::filesystem::remove(ids_file, error);
+  (void)remove_file(ids_file);
   if (plans.spacing) {
     write_output(out / spacing_name, plans.spacing_text());
   } else {
-    std::filesystem::remove(out / spacing_name, error);
+    (void)remove_file(out / spacing_name);
   }
   for (std::size_t index = 0; index < plans.ids.size(); ++index)
-    save_floor_plan(out, plans.ids[index], plans.plan(index));
+    write_plan(out, plans.ids[index], plans.plan(index));
   // The list comes last: a directory that has one is complete.
   write_output(ids_file, plans.ids_text());
 }

@@ -64,6 +64,7 @@ class SampleOutput {
  public:
   explicit SampleOutput(const MonitorOptions& options)
       : options_(options), at_terminal_(terminal_columns(STDOUT_FILENO).has_value()) {
+    // In place, not under a temporary name: other programs read the recording while it grows.
     if (!options.csv.empty()) csv_.open(options.csv, std::ios::trunc);
     check();
   }

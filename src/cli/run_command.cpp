@@ -112,9 +112,11 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "solve every N-th plan from the K-th on, into results.part-K-of-N.h5 if --out is "
               "results.h5 ('wallheat merge' joins the parts); auto: the task of a Slurm job array; "
               "none: all plans");
-  options.add("time-limit", value(words.time_limit, "TIME", "auto"),
-              "store what is solved and stop before this time has passed: seconds, 90m, 1h30m, "
-              "1:30:00, or 20:00 for 20 minutes; auto: before Slurm or LSF ends the job; none");
+  options.add(
+      "time-limit", value(words.time_limit, "TIME", "auto"),
+      "store what is solved and stop before this time has passed: seconds, 90m, 1h30m, "
+      "1:30:00, 20:00 for 20 minutes, or 1-12:00:00 for a day and 12 hours; auto: before Slurm "
+      "or LSF ends the job; none");
   options.add("max-attempts", value(run.max_attempts, "N", 3).at_least(1),
               "give up a plan that has failed, or ended its solver, N times over all sessions");
   options.add("retry-failed", flag(run.retry_failed),

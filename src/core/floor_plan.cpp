@@ -69,6 +69,16 @@ FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read, bool 
   return plan;
 }
 
+bool is_hidden(std::string_view name) {
+  while (!name.empty()) {
+    const std::string_view part = name.substr(0, name.find('/'));
+    name.remove_prefix(std::min(part.size() + 1, name.size()));
+    // "./plans/7_domain.npy" is not hidden: some programs begin each name of an archive so.
+    if ((part.starts_with('.') && part != ".") || part == "__MACOSX") return true;
+  }
+  return false;
+}
+
 std::filesystem::path plan_file(const std::filesystem::path& directory, const std::string& id,
                                 PlanFile file) {
   return directory / plan_file_name(id, file);

@@ -6,14 +6,15 @@
 
 #include <cerrno>
 
+#include "core/interruption.hpp"
 #include "core/system_limits.hpp"
 
 namespace wallheat {
 
 bool FileDescriptor::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
-    const auto got = ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
+    const auto got = retry_if_interrupted(
+        [&] { return ::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
     if (got == 0) errno = 0;
     if (got <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(got));
@@ -24,8 +25,8 @@ bool FileDescriptor::read_at(std::uint64_t offset, std::span<std::byte> bytes) c
 
 bool FileDescriptor::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
   while (!bytes.empty()) {
-    const auto written = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
+    const auto written = retry_if_interrupted(
+        [&] { return ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
     if (written < 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(written));
     offset += static_cast<std::uint64_t>(written);
@@ -41,7 +42,9 @@ void throw_input_error(const std::string& file, const std::string& problem, int 
 }
 
 InputFile::InputFile(const std::filesystem::path& path)
-    : name_(path.string()), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    : name_(path.string()), file_(retry_if_interrupted([&] {
+        return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+      })) {
   struct stat info {};
   if (file_.get() < 0 || ::fstat(file_.get(), &info) != 0)
     throw_input_error(name_, "cannot be opened", errno);

@@ -31,6 +31,11 @@ inline constexpr std::uint32_t no_entry = UINT32_MAX;  ///< of a file that the p
 [[nodiscard]] std::optional<std::pair<PlanFile, std::string_view>> parse_plan_file_name(
     std::string_view name);
 
+/// Returns true if a list of plans leaves out the file of this name: a part of the name between
+/// slashes begins with a dot, or is __MACOSX. macOS stores attributes of 7_domain.npy as
+/// ._7_domain.npy, in archives as __MACOSX/._7_domain.npy.
+[[nodiscard]] bool is_hidden(std::string_view name);
+
 /// Where a plan's file stands in a directory. Throws InputError as plan_file_name.
 [[nodiscard]] std::filesystem::path plan_file(const std::filesystem::path& directory,
                                               const std::string& id, PlanFile file);

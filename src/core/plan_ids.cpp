@@ -146,6 +146,10 @@ PlanIds read_ids(const std::filesystem::path& file) {
 }
 
 PlanIds parse_ids(std::string_view text, const std::string& file) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    throw RunError("the ids file " + file +
+                   " is UTF-16 text, as Windows PowerShell writes it; "
+                   "save it as UTF-8");
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some editors' mark of UTF-8
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   StringList names;

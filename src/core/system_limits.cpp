@@ -40,6 +40,15 @@ std::string thread_limits() {
          (memory.empty() ? "" : "; " + memory);
 }
 
+/// The message of the standard library names a function of it, and quotes the path.
+std::string file_error_text(const std::filesystem::filesystem_error& error) {
+  const int code = error.code().value();
+  const bool is_named = !error.path1().empty();
+  return (is_named ? error.path1().string() : "a directory") +
+         " cannot be examined: " + system_error_text(code) +
+         (code == EACCES ? "; check the permissions of its directories" : "");
+}
+
 }  // namespace
 
 std::string limit_note(int error) {
@@ -71,11 +80,11 @@ std::string system_error_text(int error) { return std::strerror(error) + limit_n
 std::string exception_text(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
     return "not enough memory" + limit_note(ENOMEM);
+  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+    return file_error_text(*file);
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   if (system == nullptr) return error.what();
-  const bool is_thread =
-      dynamic_cast<const std::filesystem::filesystem_error*>(system) == nullptr &&
-      system->code().value() == EAGAIN;
+  const bool is_thread = system->code().value() == EAGAIN;
   return (is_thread ? "failed to start a thread: " : "") + std::string(system->what()) +
          limit_note(system->code().value());
 }

@@ -13,8 +13,8 @@ namespace wallheat {
 /// Returns the system's text for an errno, with the limit_note().
 [[nodiscard]] std::string system_error_text(int error);
 
-/// Returns the message of an exception. For std::bad_alloc and for a thread that cannot be started,
-/// the message names the cause and the limit.
+/// Returns the message of an exception. For std::bad_alloc, for a thread that cannot be started and
+/// for an error of std::filesystem, the message names the cause, the file, and the limit.
 [[nodiscard]] std::string exception_text(const std::exception& error);
 
 }  // namespace wallheat

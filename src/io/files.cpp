@@ -9,8 +9,10 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <system_error>
 #include <utility>
 
+#include "core/interruption.hpp"
 #include "core/system_limits.hpp"
 #include "core/text.hpp"
 #include "io/result_file_names.hpp"
@@ -46,8 +48,9 @@ void throw_system_error(const std::filesystem::path& file, const std::string& wh
 File::File(std::filesystem::path path, int flags)
     : path_(std::move(path)),
       // Not to wait for the other end of a pipe; regular files do not care.
-      descriptor_(
-          ::open(path_.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666)) {
+      descriptor_(retry_if_interrupted([&] {
+        return ::open(path_.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+      })) {
   const int error = errno;
   struct stat found {};
   if (fd() < 0) {
@@ -77,8 +80,8 @@ bool File::path_still_refers_here() const {
 
 void File::append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const auto written = ::write(fd(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
+    const auto written =
+        retry_if_interrupted([&] { return ::write(fd(), bytes.data(), bytes.size()); });
     if (written < 0) throw_system_error(path_, "be written", errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
@@ -89,15 +92,18 @@ void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) cons
 }
 
 void File::sync_data() const {
-  if (::fdatasync(fd()) != 0) throw_system_error(path_, "be made durable", errno);
+  if (retry_if_interrupted([&] { return ::fdatasync(fd()); }) != 0)
+    throw_system_error(path_, "be made durable", errno);
 }
 
 void File::sync() const {
-  if (::fsync(fd()) != 0) throw_system_error(path_, "be made durable", errno);
+  if (retry_if_interrupted([&] { return ::fsync(fd()); }) != 0)
+    throw_system_error(path_, "be made durable", errno);
 }
 
 void File::truncate() const {
-  if (::ftruncate(fd(), 0) != 0) throw_system_error(path_, "be written", errno);
+  if (retry_if_interrupted([&] { return ::ftruncate(fd(), 0); }) != 0)
+    throw_system_error(path_, "be written", errno);
 }
 
 std::optional<File> open_unless_errno(int expected, const std::filesystem::path& path, int flags) {
@@ -114,6 +120,20 @@ std::optional<struct stat> stat_if_exists(const std::filesystem::path& file) {
   if (::stat(file.c_str(), &found) == 0) return found;
   if (errno != ENOENT && errno != ENOTDIR) throw_system_error(file, "be examined", errno);
   return std::nullopt;
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory, error);
+  const bool is_absent = error == std::errc::no_such_file_or_directory ||
+                         error == std::errc::not_a_directory ||
+                         error == std::errc::permission_denied;
+  if (is_absent) return names;
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  if (error) throw_system_error(directory, "be listed", error.value());
+  return names;
 }
 
 void copy_owner_and_mode(const std::filesystem::path& old, const File& file) {
@@ -134,10 +154,12 @@ void copy_owner_and_mode(const std::filesystem::path& old, const File& file) {
 
 void sync_directory_of(const std::filesystem::path& file) {
   const auto directory = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  const FileDescriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor opened(retry_if_interrupted(
+      [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (opened.get() < 0) throw_system_error(directory, "be opened", errno);
   // Some network file systems know no fsync of a directory; they make renames durable themselves.
-  if (::fsync(opened.get()) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EBADF)
+  if (retry_if_interrupted([&] { return ::fsync(opened.get()); }) != 0 && errno != EINVAL &&
+      errno != ENOTSUP && errno != EBADF)
     throw_system_error(directory, "be made durable", errno);
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/input_file.hpp"
 #include "wallheat/error.hpp"
@@ -73,6 +74,9 @@ class File {
 [[nodiscard]] inline bool file_exists(const std::filesystem::path& file) {
   return stat_if_exists(file).has_value();
 }
+
+/// Returns the names in a directory; none if it does not exist, or if this user may not list it.
+[[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& directory);
 
 /// Gives an open file the mode, owner and group of the one that it is to replace; if that is
 /// missing, nothing. If the group cannot be given, its rights are not given either.

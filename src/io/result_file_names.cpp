@@ -70,12 +70,11 @@ bool is_temporary_name(const std::string& name, const fs::path& file) {
 
 bool remove_temporary_files(const fs::path& file) {
   bool has_removed = false;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(file.parent_path(), missing)) {
+  for (const std::string& name : names_in(file.parent_path())) {
+    const fs::path path = file.parent_path() / name;
     std::error_code vanished;
-    if (is_temporary_name(entry.path().filename().string(), file) &&
-        entry.is_regular_file(vanished))
-      has_removed = remove_file(entry.path()) || has_removed;
+    if (is_temporary_name(name, file) && fs::is_regular_file(path, vanished))
+      has_removed = remove_file(path) || has_removed;
   }
   return has_removed;
 }

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/interruption.hpp"
 #include "core/text.hpp"
 #include "io/files.hpp"
 #include "io/result_file_names.hpp"
@@ -93,7 +94,8 @@ enum class Answer { taken, busy, unsupported };
 Answer lock_in_kernel(const File& lock) {
   struct flock request {};
   request.l_type = F_WRLCK;
-  if (::fcntl(lock.fd(), F_OFD_SETLK, &request) == 0) return Answer::taken;
+  const auto set = [&] { return ::fcntl(lock.fd(), F_OFD_SETLK, &request); };
+  if (retry_if_interrupted(set) == 0) return Answer::taken;
   return errno == EAGAIN || errno == EACCES ? Answer::busy : Answer::unsupported;
 }
 
@@ -121,11 +123,9 @@ FileTime modification_time(const struct stat& info) {
 /// journals, and the new file of a compaction. 0 if none of them exists.
 FileTime last_activity(const fs::path& file) {
   std::vector<fs::path> files{lock_path(file), status_path(file)};
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(file.parent_path(), missing)) {
-    const std::string name = entry.path().filename().string();
-    if (may_be_journal(name, file) || is_temporary_name(name, file)) files.push_back(entry.path());
-  }
+  for (const std::string& name : names_in(file.parent_path()))
+    if (may_be_journal(name, file) || is_temporary_name(name, file))
+      files.push_back(file.parent_path() / name);
   FileTime newest{0};
   for (const fs::path& each : files)
     if (const auto info = stat_if_exists(each)) newest = std::max(newest, modification_time(*info));
@@ -136,7 +136,8 @@ FileTime last_activity(const fs::path& file) {
 /// another host: the modification time of a file that this function creates and removes.
 FileTime file_system_time(const fs::path& file) {
   const fs::path path = new_temporary_path(file);
-  const FileDescriptor probe(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const FileDescriptor probe(retry_if_interrupted(
+      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600); }));
   if (probe.get() < 0) throw_system_error(path, "be created", errno);
   struct stat info {};
   const int error = ::fstat(probe.get(), &info) == 0 ? 0 : errno;
@@ -162,6 +163,23 @@ void wait_until_inactive(const fs::path& file, const File& lock, const LockHolde
   (void)file_system_time(file);  // it changes the directory, so a client of NFS reads it again
   if (lock.path_still_refers_here() && last_activity(file) > first)
     throw_already_locked(file, holder);
+}
+
+/// Opens FILE.lock, which another process created. Returns nullopt if it was removed meanwhile.
+/// Throws RunError that names its holder if this user may not write it.
+std::optional<File> open_existing_lock(const fs::path& file) {
+  const fs::path path = lock_path(file);
+  try {
+    return open_unless_errno(ENOENT, path, O_RDWR);
+  } catch (const SystemError& error) {
+    if (error.code != EACCES) throw;
+    const LockHolder holder = lock_holder_of(file);
+    if (holder.life == LockHolder::State::held) throw_already_locked(file, holder);
+    const std::string process =
+        holder.pid.empty() ? "a process" : "process " + holder.pid + " on host " + holder.host;
+    throw RunError(std::string(error.what()) + "; it belongs to " + process +
+                   "; if that process has ended, remove the lock file");
+  }
 }
 
 /// Throws RunError if the file is not a lock, or has another name.
@@ -200,7 +218,8 @@ LockHolder lock_holder_of(const fs::path& file) {
     holder = read_holder(*lock);
     struct flock request {};
     request.l_type = F_WRLCK;
-    const bool asked = ::fcntl(lock->fd(), F_OFD_GETLK, &request) == 0;
+    const bool asked =
+        retry_if_interrupted([&] { return ::fcntl(lock->fd(), F_OFD_GETLK, &request); }) == 0;
     holder.is_verified = asked;
     if (asked) {
       holder.life = request.l_type != F_UNLCK    ? LockHolder::State::held
@@ -226,7 +245,7 @@ WriteLock::WriteLock(const fs::path& file, const StopPredicate& stop) {
   for (;;) {
     auto lock = open_unless_errno(EEXIST, path, O_CREAT | O_EXCL | O_RDWR);
     const bool is_new = lock.has_value();
-    if (!is_new) lock = open_unless_errno(ENOENT, path, O_RDWR);
+    if (!is_new) lock = open_existing_lock(file);
     if (!lock) continue;  // removed between the two calls
     const Answer answer = lock_in_kernel(*lock);
     LockHolder holder = read_holder(*lock);
@@ -243,6 +262,8 @@ WriteLock::WriteLock(const fs::path& file, const StopPredicate& stop) {
       if (!lock->path_still_refers_here())
         continue;  // its holder removed it before it was locked here
       require_own_lock_file(*lock);
+      // Whoever may write the file may take over the lock that a killed process leaves.
+      if (is_new) copy_owner_and_mode(file, *lock);
       write_holder(*lock);
       held_ = std::make_unique<File>(std::move(*lock));
       return;

@@ -183,7 +183,7 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
     } catch (const InputSystemError& error) {
       fail(TaskResult::Kind::host_error, error.what());
     } catch (const std::system_error& error) {  // a thread cannot start, for example
-      fail(TaskResult::Kind::host_error, error.what());
+      fail(TaskResult::Kind::host_error, exception_text(error));
     } catch (const std::exception& error) {
       fail(TaskResult::Kind::failed, error.what());
     }

@@ -23,7 +23,8 @@ PlanIds listed_ids(const std::filesystem::path& directory) {
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     const auto found = parse_plan_file_name(name);
-    if (found && found->first == PlanFile::domain) ids.emplace_back(found->second);
+    if (found && found->first == PlanFile::domain && !is_hidden(name))
+      ids.emplace_back(found->second);
   }
   if (error)
     throw RunError("the directory " + directory.string() + " cannot be read: " + error.message());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/input_file.hpp"
+#include "core/interruption.hpp"
 #include "core/text.hpp"
 #include "plans/zip_writer.hpp"
 
@@ -49,9 +50,11 @@ void require_available(const std::filesystem::path& source) {
     if (!error && ::faccessat(AT_FDCWD, source.c_str(), X_OK, AT_EACCESS) != 0)
       error.assign(errno, std::generic_category());
   } else {
-    const FileDescriptor file(::open(source.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const FileDescriptor file(retry_if_interrupted(
+        [&] { return ::open(source.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
     char byte = 0;
-    if (file.get() < 0 || ::pread(file.get(), &byte, 1, 0) < 0)
+    if (file.get() < 0 ||
+        retry_if_interrupted([&] { return ::pread(file.get(), &byte, 1, 0); }) < 0)
       error.assign(errno, std::generic_category());
   }
   if (error)

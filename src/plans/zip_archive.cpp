@@ -53,10 +53,18 @@ bool read_zip64_extra(ZipArchive::Member& member, Bytes extra) {
   return wanted.empty();
 }
 
+/// Returns the name of a member with slashes. Archives that were made on Windows may have
+/// backslashes, although the format does not allow them.
+std::string member_name(Bytes bytes) {
+  std::string name(as_text(bytes));
+  std::ranges::replace(name, '\\', '/');
+  return name;
+}
+
 /// `entry` is as long as its lengths say. Throws RunError if it is damaged.
 void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t entry_offset) {
   const auto [name, extra, comment] = tail_of(entry);
-  member.name = as_text(entry.subspan(central_header_bytes, name));
+  member.name = member_name(entry.subspan(central_header_bytes, name));
   member.entry_offset = entry_offset;
   member.encrypted = (number_at<std::uint16_t>(entry, 8) & 1) != 0;
   member.method = number_at<std::uint16_t>(entry, 10);
@@ -70,8 +78,7 @@ void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t entry_offset) {
 
 /// Members are files below the folder into which the archive is unpacked; else throws RunError.
 void require_inside(std::string_view name) {
-  constexpr auto none = std::string_view::npos;
-  bool inside = !name.empty() && name.find('\0') == none && name.find('\\') == none;
+  bool inside = !name.empty() && name.find('\0') == std::string_view::npos;
   std::string_view rest = name;
   while (inside && !rest.empty()) {
     const auto part = rest.substr(0, rest.find('/'));
@@ -205,7 +212,7 @@ NamedBytes ZipArchive::read(const Member& member) const {
   const std::uint64_t name_at = member.offset + local_header_bytes;
   const auto name_bytes = number_at<std::uint16_t>(head, 26);
   if (!as_text(head).starts_with(local_header_signature) ||
-      as_text(part(name_at, name_bytes)) != std::string_view(member.name))
+      member_name(part(name_at, name_bytes)) != member.name)
     refuse("is damaged: it is not where the list of members says");
   std::vector<std::byte> packed =
       part(name_at + name_bytes + number_at<std::uint16_t>(head, 28), member.compressed_size);

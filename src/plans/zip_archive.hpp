@@ -51,7 +51,7 @@ inline constexpr std::uint16_t zip64_extra_id = 1;
 class ZipArchive {
  public:
   struct Member {
-    std::string name;
+    std::string name;                   ///< with slashes, also if the archive has backslashes
     std::uint64_t entry_offset = 0;     ///< of its entry in the list, in bytes
     std::uint64_t offset = 0;           ///< where it begins in the file
     std::uint64_t compressed_size = 0;  ///< bytes that it takes there

@@ -44,7 +44,8 @@ std::uint64_t stamp_of_file(PlanFile file, const Member& member) {
 std::string folder_of_plans(const ZipArchive& archive) {
   std::optional<std::string> folder;
   archive.for_each_member([&](const Member& member) {
-    if (!member.name.ends_with(plan_file_suffix(PlanFile::domain))) return;
+    if (!member.name.ends_with(plan_file_suffix(PlanFile::domain)) || is_hidden(member.name))
+      return;
     const auto found = std::string_view(member.name).substr(0, member.name.rfind('/') + 1);
     if (folder && found.starts_with(*folder)) return;
     if (folder && !folder->starts_with(found))
@@ -54,7 +55,8 @@ std::string folder_of_plans(const ZipArchive& archive) {
   });
   if (folder) return *folder;
   throw RunError(archive.path().string() +
-                 " holds no floor plan (ID_domain.npy with ID_interior.npy)");
+                 " holds no floor plan (ID_domain.npy with ID_interior.npy; names that begin with "
+                 "a dot do not count)");
 }
 
 /// The plans that an archive lists.
@@ -72,11 +74,11 @@ class ArchiveIndex {
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] const std::optional<Member>& ids_file() const { return ids_file_; }
-  /// Those that have a start field, in the order of the archive.
+  /// IDs of the plans that have an initial field and are not hidden, in the order of the archive.
   [[nodiscard]] std::vector<std::string> plans() const {
     std::vector<std::string> with_domain;
     for (std::size_t plan = 0; plan < plans_.size(); ++plan)
-      if (entries_[plan][number_of_file(PlanFile::domain)] != no_entry)
+      if (entries_[plan][number_of_file(PlanFile::domain)] != no_entry && !is_hidden(plans_[plan]))
         with_domain.emplace_back(plans_[plan]);
     return with_domain;
   }

@@ -13,6 +13,7 @@
 
 #include "core/program.hpp"
 #include "core/text.hpp"
+#include "io/files.hpp"
 #include "store/result_path.hpp"
 #include "view/advice.hpp"
 #include "wallheat/error.hpp"
@@ -156,10 +157,8 @@ std::optional<Shard> shard_in(const std::string& name, const fs::path& whole) {
 std::size_t find_shards_beside(const fs::path& whole) {
   const fs::path path = result_path(whole);
   std::set<std::size_t> counts;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(path.parent_path(), missing))
-    if (const auto shard = shard_in(entry.path().filename().string(), path))
-      counts.insert(shard->count);
+  for (const std::string& name : names_in(path.parent_path()))
+    if (const auto shard = shard_in(name, path)) counts.insert(shard->count);
   if (counts.size() > 1)
     throw RunError(fmt::format(
         "{} is not there, but parts of arrays of {} jobs are; name the parts that are meant",

@@ -23,7 +23,7 @@ namespace {
 std::atomic<bool> stop_flag = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-/// As `nohup` starts a program that is to outlive its terminal.
+/// Returns true if this process was started with the signal ignored.
 bool is_ignored(int signal) {
   struct sigaction action {};
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -35,14 +35,18 @@ void install_stop_signal_handlers() {
   struct sigaction action {};
   action.sa_handler = [](int) { stop_flag = true; };
   sigemptyset(&action.sa_mask);
+  // HDF5 and other libraries do not repeat a system call that a signal interrupts.
+  action.sa_flags = SA_RESTART;
+  // The signals by which schedulers announce a limit: SIGUSR1; SIGUSR2 of LSF at the run limit;
+  // SIGXCPU at a limit of processor time.
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGXCPU}) sigaction(signal, &action, nullptr);
+  // A signal that is ignored at the start stays ignored: SIGHUP under `nohup`, and SIGINT in the
+  // background jobs of a script, which a Ctrl-C for the script does not concern.
   // Schedulers and mpirun may both pass a SIGTERM on: a second one must not kill.
-  sigaction(SIGUSR1, &action, nullptr);
-  sigaction(SIGUSR2, &action, nullptr);  // LSF's warning at the run limit
-  sigaction(SIGXCPU, &action, nullptr);  // at a limit of processor time
-  if (!is_ignored(SIGHUP)) sigaction(SIGHUP, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
+  for (const int signal : {SIGHUP, SIGTERM})
+    if (!is_ignored(signal)) sigaction(signal, &action, nullptr);
+  action.sa_flags |= static_cast<int>(SA_RESETHAND);
+  if (!is_ignored(SIGINT)) sigaction(SIGINT, &action, nullptr);
 }
 
 bool stop_requested() { return stop_flag; }
@@ -221,8 +225,10 @@ std::chrono::seconds parse_duration(const std::string& text) {
   const auto number = [&](std::size_t group) {
     return found[group].matched ? std::stol(found[group]) : 0L;
   };
-  // As Slurm reads them: hours, minutes and seconds, or minutes and seconds.
+  // As Slurm reads them: hours, minutes and seconds; minutes and seconds; days, hours and, unless
+  // they are left out, minutes and seconds.
   static const std::regex clock("(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{1,2})");
+  static const std::regex days("([0-9]{1,5})-([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2}))?)?");
   static const std::regex units(
       "(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,9})s?)?");
   // A clock that counts nanoseconds from 1970 ends in 2262.
@@ -235,11 +241,14 @@ std::chrono::seconds parse_duration(const std::string& text) {
       number(3) < 60)
     return bounded(std::chrono::hours(number(1)) + std::chrono::minutes(number(2)) +
                    std::chrono::seconds(number(3)));
-  if (!text.empty() && std::regex_match(text, found, units))
+  const bool is_in_days =
+      std::regex_match(text, found, days) && number(2) < 24 && number(3) < 60 && number(4) < 60;
+  if (is_in_days || (!text.empty() && std::regex_match(text, found, units)))
     return bounded(std::chrono::hours(24 * number(1) + number(2)) +
                    std::chrono::minutes(number(3)) + std::chrono::seconds(number(4)));
   throw UsageError("'" + text +
-                   "' is no stretch of time; say 5400 (seconds), 90m, 1h30m, 1:30:00 or 90:00");
+                   "': invalid duration; examples: 5400 (seconds), 90m, 1h30m, 1:30:00, 90:00 "
+                   "(minutes), 1-12:00:00 (days-hours)");
 }
 
 }  // namespace wallheat

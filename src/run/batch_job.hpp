@@ -9,9 +9,9 @@
 
 namespace wallheat {
 
-/// From now on SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU and, unless `nohup` has it ignored,
-/// SIGHUP ask for a stop instead of killing; a second SIGINT kills (nothing stored is lost by
-/// that).
+/// From now on SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGXCPU request a stop instead of
+/// killing the process; a second SIGINT kills it, which loses no stored result. SIGHUP, SIGINT and
+/// SIGTERM stay ignored if the process was started with them ignored, as SIGHUP by `nohup`.
 void install_stop_signal_handlers();
 
 /// True once a stop was asked for.
@@ -59,8 +59,8 @@ class BatchJob {
   std::vector<std::string> warnings_;
 };
 
-/// Reads a stretch of time: seconds ("5400"), a clock as Slurm's ("1:30:00", "90:00"), or units
-/// ("1h30m", "90m", "2d", "45s").
+/// Parses a duration: seconds ("5400"), units ("1h30m", "90m", "2d", "45s"), or a clock as Slurm
+/// reads it ("1:30:00", "90:00", and with days "1-12", "1-12:00", "1-12:00:00").
 /// Throws UsageError.
 [[nodiscard]] std::chrono::seconds parse_duration(const std::string& text);
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/system_limits.hpp"
 #include "core/text.hpp"
 #include "mpi/mpi_environment.hpp"
 #include "node/local_machine.hpp"
@@ -68,7 +69,7 @@ class PreflightCheck : Preparation {
       step();
       return true;
     } catch (const std::exception& error) {
-      found_.problems.emplace_back(error.what());
+      found_.problems.push_back(exception_text(error));
       return false;
     }
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/program.hpp"
+#include "core/system_limits.hpp"
 #include "mpi/mpi_environment.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "io/files.hpp"
 #include "io/result_file_names.hpp"
 #include "store/result_path.hpp"
@@ -41,14 +43,6 @@ RunError compaction_error(const Snapshot& snapshot, const fs::path& path, const 
                   " MB, then 'wallheat repair " + path.string() + "'");
 }
 
-/// Removes the journals for which the filter returns true, durably: from the last to the first, so
-/// that there is never a gap.
-void remove_journals(const fs::path& path, const auto& may_remove) {
-  for_each_journal(path, [&](const fs::path& name, JournalReader& journal) {
-    if (may_remove(journal) && remove_file(name)) sync_directory_of(path);
-  });
-}
-
 }  // namespace
 
 void fence_journals(const fs::path& path, std::span<const FileId> file_ids) {
@@ -59,12 +53,19 @@ void fence_journals(const fs::path& path, std::span<const FileId> file_ids) {
   });
 }
 
-void remove_journals_of(const fs::path& path, std::span<const FileId> file_ids) {
-  remove_journals(path, [&](const auto& journal) { return belongs_to(journal, file_ids); });
+std::vector<FileId> file_ids_of_journals(const fs::path& path) {
+  std::set<FileId> ids;
+  for_each_journal(path, [&](const fs::path&, const JournalReader& journal) {
+    if (journal.file_id() != 0) ids.insert(journal.file_id());
+  });
+  return {ids.begin(), ids.end()};
 }
 
-void remove_absorbed_journals(const fs::path& path, const FileHeader& header) {
-  remove_journals(path, [&](auto& journal) { return is_superfluous(journal, header); });
+void remove_superfluous_journals(const fs::path& path, const FileHeader& header) {
+  // From the last to the first, so that there is never a gap.
+  for_each_journal(path, [&](const fs::path& name, JournalReader& journal) {
+    if (is_superfluous(journal, header) && remove_file(name)) sync_directory_of(path);
+  });
 }
 
 std::optional<Damage> compact(const fs::path& path, const StringList* ids,
@@ -80,7 +81,7 @@ std::optional<Damage> compact(const fs::path& path, const StringList* ids,
   } catch (const Hdf5Error& error) {
     throw compaction_error(snapshot, path, error.what() + file_limit_note(path, error.code));
   }
-  remove_absorbed_journals(path, snapshot.header());
+  remove_superfluous_journals(path, snapshot.header());
   return snapshot.damage_with(missing);
 }
 

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <sstream>
 
 #include "core/result_columns.hpp"
 #include "io/files.hpp"
@@ -17,6 +18,7 @@ constexpr const char* mark_value = "results";
 constexpr const char* version_name = "format_version";
 constexpr const char* id_name = "file_id";
 constexpr const char* predecessor_name = "predecessor";
+constexpr const char* replaced_name = "replaced";
 
 Handle make_status_type() {
   Handle type(H5Tenum_create(H5T_STD_I32LE), H5Tclose, describing);
@@ -71,6 +73,15 @@ FileId parse_file_id(std::string_view text) {
 /// 0 if there is none.
 FileId read_id(const Handle& root, const char* name) {
   return parse_file_id(read_text(root, name, 64).value_or(""));
+}
+
+/// Reads a list of IDs with a blank between them.
+std::vector<FileId> read_ids(const Handle& root, const char* name) {
+  constexpr std::uint64_t max_bytes = 1 << 20;
+  std::vector<FileId> ids;
+  std::istringstream words(read_text(root, name, max_bytes).value_or(""));
+  for (std::string word; words >> word;) ids.push_back(parse_file_id(word));
+  return ids;
 }
 
 /// Finds an attribute of the root in the first bytes of a file that HDF5 may not be able to read:
@@ -132,6 +143,10 @@ bool has_absorbed(const FileHeader& header, const JournalReader& journal) {
   });
 }
 
+bool has_replaced(const FileHeader& header, const JournalReader& journal) {
+  return std::ranges::find(header.replaced, journal.file_id()) != header.replaced.end();
+}
+
 FileMark read_mark(const std::filesystem::path& path) {
   FileMark mark;
   const auto take_id = [&](FileId id) {
@@ -144,13 +159,14 @@ FileMark read_mark(const std::filesystem::path& path) {
     const Handle root = open_group(file, "/");
     mark.is_result_file = read_text(root, mark_name, 64) == mark_value;
     for (const char* name : {id_name, predecessor_name}) take_id(read_id(root, name));
+    for (const FileId id : read_ids(root, replaced_name)) take_id(id);
   } catch (const Hdf5Error&) {
     constexpr std::uint64_t enough = 64 << 10;
     std::string bytes(std::min(in.size(), enough), '\0');
     if (!in.read_at(0, std::as_writable_bytes(std::span(bytes))))
       throw_system_error(path, "be read", EIO);
     mark.is_result_file = find_attribute(bytes, mark_name).find(mark_value) != std::string::npos;
-    for (const char* name : {id_name, predecessor_name})
+    for (const char* name : {id_name, predecessor_name, replaced_name})
       take_id(find_file_id(find_attribute(bytes, name)));
   }
   return mark;
@@ -182,6 +198,9 @@ void write_identity(const Handle& file, const FileHeader& header) {
   write_texts(root, {{mark_name, mark_value},
                      {id_name, to_text(header.file_id)},
                      {predecessor_name, to_text(header.predecessor)}});
+  std::string replaced;
+  for (const FileId id : header.replaced) replaced += (replaced.empty() ? "" : " ") + to_text(id);
+  if (!replaced.empty()) write_texts(root, {{replaced_name, replaced}});
 }
 
 void read_identity(const Handle& file, const std::filesystem::path& path, FileHeader& header) {
@@ -195,6 +214,7 @@ void read_identity(const Handle& file, const std::filesystem::path& path, FileHe
                    " only; use the wallheat that wrote it, or solve again into another file");
   header.file_id = read_id(root, id_name);
   header.predecessor = read_id(root, predecessor_name);
+  header.replaced = read_ids(root, replaced_name);
   if (header.file_id == 0) throw Hdf5Error("cannot tell which file it is");
 }
 

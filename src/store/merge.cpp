@@ -62,13 +62,14 @@ class Merge {
 
   void write(const fs::path& out) {
     all_.file_id = new_file_id();
-    const auto replaced = file_exists(out) ? read_mark(out).file_ids : std::vector<FileId>();
-    fence_journals(out, replaced);
+    all_.replaced = file_ids_of_journals(out);
+    fence_journals(out, all_.replaced);
     NewResultFile fresh(out, all_, ids_.size(), room_counts_);
     for (std::size_t i = 0; i < ids_.size(); ++i)
       if (choices_[i].part == Choice::nothing) fresh.put({.row = pending_row(i, ids_[i])});
     for (std::uint32_t number = 0; number < parts_.size(); ++number) write_part(number, fresh);
-    fresh.finish([&] { remove_journals_of(out, replaced); });
+    fresh.finish();
+    remove_superfluous_journals(out, all_);
   }
 
   [[nodiscard]] MergeReport& report() { return report_; }

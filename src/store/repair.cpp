@@ -51,7 +51,7 @@ RepairReport repair(const fs::path& path, const WriteLock& lock, bool lock_was_t
     remove_file(empty);
     report.messages.push_back(empty.string() + ", which holds nothing, was removed");
   }
-  remove_absorbed_journals(path, snapshot->file().header());
+  remove_superfluous_journals(path, snapshot->file().header());
   report.changed = !report.messages.empty();
   snapshot->for_each_row([&](const ResultRow& row) {
     const auto status = status_of(row);

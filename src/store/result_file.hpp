@@ -24,6 +24,9 @@ inline constexpr std::int32_t format_version = 3;
 struct FileHeader {
   FileId file_id = 0;
   FileId predecessor = 0;  ///< the file that this one replaced after a compaction
+  /// Files whose journals were next to the file that --overwrite replaced by this one. These
+  /// journals contain nothing for this file, and are removed.
+  std::vector<FileId> replaced{};
   Attributes settings{};
   bool save_fields = false;
   std::vector<Attributes> sessions{};  ///< with the journals that were absorbed, see below
@@ -49,6 +52,9 @@ inline constexpr const char* journal_bytes = "journal_bytes";    ///< its size w
 /// True if the file contains all results of a journal, as after a compaction that was killed before
 /// it removed the journal.
 [[nodiscard]] bool has_absorbed(const FileHeader& header, const JournalReader& journal);
+
+/// True if --overwrite discarded the results in a journal when it made the file.
+[[nodiscard]] bool has_replaced(const FileHeader& header, const JournalReader& journal);
 
 /// Names each difference between what two campaigns ask for, "tolerance: A has 1, B 2; ..." if `a`
 /// and `b` are "A has" and "B"; empty if there is none.
@@ -98,8 +104,9 @@ void read_identity(const Handle& file, const std::filesystem::path& path, FileHe
 
 /// Identity of a file that --overwrite may replace.
 struct FileMark {
-  bool is_result_file = false;     ///< wallheat wrote it, in any format version; may be damaged
-  std::vector<FileId> file_ids{};  ///< its own and its predecessor's; empty if they are unreadable
+  bool is_result_file = false;  ///< wallheat wrote it, in any format version; may be damaged
+  /// IDs of the file, of its predecessor and of the files that it replaced; empty if unreadable.
+  std::vector<FileId> file_ids{};
 };
 /// Throws SystemError if the file cannot be read.
 [[nodiscard]] FileMark read_mark(const std::filesystem::path& path);
@@ -165,7 +172,7 @@ class NewResultFile {
   void put(const StoredResult& result);
   /// Copies what wallheat does not know from the root of another file.
   void copy_foreign_objects_from(const ResultFile& old) { copy_foreign_objects(old.hdf5(), file_); }
-  /// Makes it durable, and only then gives it its name; what is to go before goes in between.
+  /// Syncs the file and then gives it its name, durably. Calls before_it_has_its_name() in between.
   void finish(const std::function<void()>& before_it_has_its_name = {});
 
  private:

@@ -45,10 +45,8 @@ fs::path result_path(const fs::path& file) {
 
 std::vector<std::size_t> journal_numbers(const fs::path& path) {
   std::vector<std::size_t> numbers;
-  std::error_code missing;  // a folder that does not exist has none
-  for (const auto& entry : fs::directory_iterator(path.parent_path(), missing))
-    if (const auto number = journal_number(entry.path().filename().string(), path))
-      numbers.push_back(*number);
+  for (const std::string& name : names_in(path.parent_path()))
+    if (const auto number = journal_number(name, path)) numbers.push_back(*number);
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   return numbers;

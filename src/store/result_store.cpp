@@ -210,20 +210,23 @@ bool ResultStore::begin_session() {
 
 void ResultStore::create_file() {
   is_first_ = !has_results(path());
-  const auto replaced = file_exists(path()) ? read_mark(path()).file_ids : std::vector<FileId>();
-  fence_journals(path(), replaced);
-  const FileHeader header{
-      .file_id = new_file_id(), .settings = plan_.settings, .save_fields = plan_.save_fields};
+  const FileHeader header{.file_id = new_file_id(),
+                          .replaced = file_ids_of_journals(path()),
+                          .settings = plan_.settings,
+                          .save_fields = plan_.save_fields};
+  fence_journals(path(), header.replaced);
   NewResultFile fresh(path(), header, plan_.ids.size(), {});
   for (std::size_t i = 0; i < plan_.ids.size(); ++i)
     fresh.put({.row = pending_row(i, plan_.ids[i])});
-  fresh.finish([&] { remove_journals_of(path(), replaced); });
+  fresh.finish();
+  // Not before: until the new file has its name, a crash leaves the old file with all its results.
+  remove_superfluous_journals(path(), header);
 }
 
 /// Removes what a kill left of a fold: journals that are in the file, and the new file.
 void ResultStore::remove_leftovers() {
   for (const fs::path& journal : existing_->empty_journals()) remove_file(journal);
-  remove_absorbed_journals(path(), existing_->file().header());
+  remove_superfluous_journals(path(), existing_->file().header());
   remove_temporary_files(path());
 }
 

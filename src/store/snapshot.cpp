@@ -16,13 +16,18 @@ namespace {
 
 constexpr std::size_t rows_at_once = 1024;
 
-/// Under its name or, as a fold may rename it at any moment, under that of one that was taken.
-std::optional<JournalReader> open_journal(const std::filesystem::path& path, JournalSet which) {
+/// Opens a journal under its name or, because a compaction may rename it at any moment, under its
+/// fenced name. Returns nullopt if it does not exist, or if the file has replaced it.
+std::optional<JournalReader> open_journal(const std::filesystem::path& path, JournalSet which,
+                                          const FileHeader& header) {
   std::optional<File> file;
   if (which == JournalSet::all) file = open_unless_errno(ENOENT, path, O_RDONLY);
   if (!file) file = open_unless_errno(ENOENT, fenced_path(path), O_RDONLY);
   if (!file) return std::nullopt;
-  return JournalReader(std::move(*file));
+  JournalReader journal(std::move(*file));
+  journal.scan_identity();
+  if (has_replaced(header, journal)) return std::nullopt;
+  return journal;
 }
 
 /// Throws the RunError about a journal that the file neither contains nor may absorb.
@@ -47,7 +52,7 @@ std::optional<JournalReader> open_journal(const std::filesystem::path& path, Jou
 
 bool is_superfluous(JournalReader& journal, const FileHeader& header) {
   if (journal.file_id() == 0) return journal.is_journal();
-  if (has_absorbed(header, journal)) return true;
+  if (has_absorbed(header, journal) || has_replaced(header, journal)) return true;
   if (!belongs_to(journal, absorbed_file_ids(header))) return false;
   bool has_results = false;  // a writer that came too late has left none
   journal.scan([&](const ResultRow&, const JournalEntry&) { has_results = true; });
@@ -139,17 +144,16 @@ bool Snapshot::check_journals_after(const std::filesystem::path& path, std::size
   const auto& known = file_->header();
   for (const std::size_t number : journal_numbers(path)) {
     if (number <= end) continue;
-    auto journal = open_journal(journal_path(path, number), which);
+    auto journal = open_journal(journal_path(path, number), which, known);
     if (!journal) continue;
     const auto found = journal->file().path();
-    journal->scan_identity();
     if (!belongs_to(*journal, absorbed_file_ids(known)))
       throw_foreign_journal(path, known, found, *journal);
     if (journal->file_id() == 0) {
       empty_journals_.push_back(found);
       continue;
     }
-    if (open_journal(journal_path(path, end), which)) return true;
+    if (open_journal(journal_path(path, end), which, known)) return true;
     const auto missing = journal_path(path, end).string();
     throw RunError(missing + " is missing, although " + found.string() +
                    " exists: bring it back; if it is lost for good, with the results in it, "
@@ -164,9 +168,9 @@ void Snapshot::read_journals(const std::filesystem::path& path, JournalSet which
   const auto& known = file_->header();
   const auto file_ids = absorbed_file_ids(known);
   for (std::size_t number = known.sessions.size();; ++number) {
-    auto opened = open_journal(journal_path(path, number), which);
+    auto opened = open_journal(journal_path(path, number), which, known);
     if (!opened && check_journals_after(path, number, which))
-      opened = open_journal(journal_path(path, number), which);
+      opened = open_journal(journal_path(path, number), which, known);
     if (!opened) return;
     auto& journal = journals_.emplace_back(std::move(*opened));
     if (entries_.empty()) entries_.resize(count());

@@ -144,10 +144,11 @@ std::optional<Damage> compact(const std::filesystem::path& path, const StringLis
 /// by either name.
 void fence_journals(const std::filesystem::path& path, std::span<const FileId> file_ids);
 
-/// Removes the journals that belong to a file with one of these IDs, durably.
-void remove_journals_of(const std::filesystem::path& path, std::span<const FileId> file_ids);
-/// Removes the journals that a file with this header has absorbed, durably.
-void remove_absorbed_journals(const std::filesystem::path& path, const FileHeader& header);
+/// Returns the IDs of the files to which the journals next to a result file belong.
+[[nodiscard]] std::vector<FileId> file_ids_of_journals(const std::filesystem::path& path);
+
+/// Removes the journals that a file with this header has absorbed or replaced, durably.
+void remove_superfluous_journals(const std::filesystem::path& path, const FileHeader& header);
 /// True if a journal that scan_identity() has read contains nothing that the file lacks.
 [[nodiscard]] bool is_superfluous(JournalReader& journal, const FileHeader& header);
 

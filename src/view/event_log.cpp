@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "core/interruption.hpp"
 #include "core/system_limits.hpp"
 #include "view/gpu_text.hpp"
 #include "view/json.hpp"
@@ -71,8 +72,9 @@ void refuse_other_content(const std::filesystem::path& file) {
 
 EventLog::EventLog(const std::filesystem::path& file) : file_(file) {
   refuse_other_content(file);
-  descriptor_ = FileDescriptor(
-      ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666));
+  descriptor_ = FileDescriptor(retry_if_interrupted([&] {
+    return ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666);
+  }));
   if (descriptor_.get() < 0)
     throw RunError("the event log " + file.string() +
                    " cannot be opened: " + system_error_text(errno));
@@ -136,8 +138,8 @@ void EventLog::add_run_event(const std::string& event) { put(event, Json::object
 
 void EventLog::flush() {
   for (std::string_view left = lines_; !left.empty();) {
-    const ssize_t written = ::write(descriptor_.get(), left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
+    const ssize_t written =
+        retry_if_interrupted([&] { return ::write(descriptor_.get(), left.data(), left.size()); });
     if (written < 0)
       throw RunError("the event log " + file_.string() +
                      " cannot be written: " + system_error_text(errno));

@@ -163,7 +163,7 @@ wrong_usage "--nodes|999999|'0'" --nodes 0 "${plans[@]}"
 wrong_usage "--nodes|'99999999999999999999'" --nodes 99999999999999999999 "${plans[@]}"
 wrong_usage "--memory|999999|'4G'" --memory 4G "${plans[@]}"
 wrong_usage "--cores" --cores '' "${plans[@]}"
-for time in 0:00 0:00:00 0m 90x 90 1:30:99 99999999999999999999h; do
+for time in 0:00 0:00:00 0m 90x 90 1:30:99 99999999999999999999h 0-0 1-24 1-1:60 1- -1; do
   wrong_usage "--time|'$time'" --time "$time" "${plans[@]}"
 done
 wrong_usage "--running|--array" --running 4 "${plans[@]}"
@@ -186,6 +186,11 @@ check "a missing site file is an error" same 1 $?
 for limit in 1m=6 20:00=120 19m=114 0:20=2 0:20:00=120 1d08h09m=120 45s=4; do
   dry slurm --time "${limit%=*}"
   has "--signal=B:USR1@${limit#*=} "
+done
+
+for limit in 1-0=1440:00 1-08:09=1929:00 1-08:09:10=1929:10 0-0:30=30:00; do
+  dry slurm --time "${limit%=*}"
+  has " --time=${limit#*=} "
 done
 
 # A run that cannot start, or has no pending plan, is not submitted. A fake Slurm records the jobs.

@@ -36,6 +36,13 @@ TEST_F(IdsFileTest, ListsPlansInLineOrder) {
   EXPECT_THAT(plans.duplicates, ElementsAre("1", "1"));
   for (const char* nothing : {"", "\n \r\n", "# nothing else\n"})
     EXPECT_THROW((void)read(nothing), RunError);
+  EXPECT_THAT(error_message_of<RunError>([&] {
+                (void)read(
+                    std::string("\xFF\xFE"
+                                "1\0",
+                                4));
+              }),
+              Mentions({"ids.txt", "UTF-16", "UTF-8"}));
   EXPECT_THROW((void)read_ids(directory_ / "none.txt"), RunError);
   EXPECT_THROW((void)read_ids(directory_.path()), RunError);
 }

@@ -1,6 +1,7 @@
 #include <sys/resource.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -28,6 +29,15 @@ TEST(SystemLimits, DescribesExceptionsOfTheStandardLibrary) {
       std::make_error_code(std::errc::resource_unavailable_try_again));
   EXPECT_THAT(exception_text(no_thread), Mentions({"thread", "ulimit -u"}));
   EXPECT_EQ(exception_text(std::runtime_error("disk full")), "disk full");
+  const auto file_error = [](const std::filesystem::path& path, int code) {
+    return exception_text(std::filesystem::filesystem_error(
+        "status", path, std::error_code(code, std::generic_category())));
+  };
+  EXPECT_THAT(
+      file_error("plans/spacing.txt", EACCES),
+      AllOf(StartsWith("plans/spacing.txt "), Mentions({"Permission denied", "directories"}),
+            Not(HasSubstr("filesystem error")), Not(HasSubstr("["))));
+  EXPECT_THAT(file_error("", EMFILE), Mentions({"directory", "Too many open files", "ulimit -n"}));
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ class Story:
                 plans = [plan for plan in campaign.ids if plan in solved or rng.random() < 0.8] or plans
                 rng.shuffle(plans)
             new, words = State(tuple(plans), state.required), campaign.run(plans, "--events", EVENTS, "--resume")
-        self.plans, self.gives_up = new.ids, "--overwrite" in words
+        self.plans = new.ids
         return words, [state] if state == new else [state, new], new
 
     def replay(self, changes, words, during, after, crash_at):
@@ -231,9 +231,6 @@ class Story:
                 self.states = states
             if change is not None and not is_event:
                 self.disk.take(change, self.rng)
-                if self.gives_up and states is during and change.kind == "u" and ".wal" in change.name:
-                    # The old results are discarded just before the new file is renamed.
-                    during = states = [*(State(state.ids, frozenset()) for state in during[:-1]), during[-1]]
         if crashed is None:
             self.states = states
         else:

@@ -235,5 +235,22 @@ TEST_F(ErrorMessagesTest, AppearsOnceUnderMpirun) {
   shell(ranks + "--ids none", 1);
 }
 
+TEST_F(ErrorMessagesTest, NamesFileInDirectoryThatUserMayNotEnter) {
+  generate(2);
+  // Root may enter every directory.
+  const std::string user =
+      ::geteuid() == 0 ? "setpriv --reuid 4323 --regid 4323 --clear-groups " : "";
+  for (const std::string command : {"run --out out/r.h5", "solve 00001"}) {
+    const Finished failed =
+        shell("export program; chmod 755 .; mkdir -pm 777 out; chmod 744 plans; " + user +
+                  "\"$program\" " + command + " --data plans",
+              1);
+    EXPECT_THAT(failed.err, AllOf(Mentions({"plans/", "Permission denied"}),
+                                  Not(HasSubstr("filesystem error")), Not(HasSubstr("[plans"))))
+        << command;
+  }
+  shell("chmod 755 plans");
+}
+
 }  // namespace
 }  // namespace wallheat

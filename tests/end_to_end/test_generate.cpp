@@ -26,6 +26,18 @@ TEST_F(GenerateCommandTest, WritesSameFilesToArchivesAsToDirectories) {
   EXPECT_TRUE(bytes("poisson.npz") == before) << "the same plans are the same bytes";
 }
 
+TEST_F(GenerateCommandTest, ReplacesPlansWithoutChangingOtherNamesOfTheirFiles) {
+  const std::string generate = "wallheat generate --out plans --count 2 --size 16 ";
+  shell(generate + "--kind poisson");
+  // As a copy of hard links has it, and a plan that is a link to a file elsewhere.
+  shell(
+      "cp -al plans copy; cp -r plans before; cp plans/00002_domain.npy elsewhere.npy; "
+      "ln -sf ../elsewhere.npy plans/00002_domain.npy");
+  shell(generate + "--seed 7 --overwrite");
+  shell("diff -r copy before; cmp elsewhere.npy before/00002_domain.npy");
+  shell("wallheat generate --out fresh --count 2 --size 16 --seed 7; diff -r plans fresh");
+}
+
 TEST_F(GenerateCommandTest, StoresGridSpacingOfPlates) {
   for (const std::string out : {"plates", "plates.zip"})
     shell("wallheat generate --kind poisson --size 48 --count 2 --out " + out);

@@ -412,6 +412,29 @@ TEST_F(RunEndToEndTest, FailsWhenStoppedBeforeFirstPlan) {
   shell(run + "--resume");
 }
 
+TEST_F(RunEndToEndTest, IgnoresSignalsThatWereIgnoredAtStart) {
+  generate(2);
+  ASSERT_EQ(::mkfifo(path("events").c_str(), 0600), 0);
+  std::vector<std::string> words{"bash", "-c", "trap '' HUP INT TERM; exec \"$@\"", "bash"};
+  for (const std::string& word : run_arguments({"--events", path("events")})) words.push_back(word);
+  Process process(words);
+  wait_until("the status file", [&] { return exists("results.h5.status"); });
+  for (const int number : {SIGHUP, SIGINT, SIGTERM}) process.signal(number);
+  const std::ifstream reader(path("events"));
+  EXPECT_EQ(process.wait(), 0) << process.err();
+}
+
+TEST_F(RunEndToEndTest, RepeatsInterruptedSystemCalls) {
+  generate(2);
+  const std::string interrupted = "cp '" WALLHEAT_INTERRUPTED_CALLS
+                                  "' interrupted.so; export LD_PRELOAD=$PWD/interrupted.so "
+                                  "INTERRUPTED_LOG=$PWD/interrupted; ";
+  shell(interrupted + run + "--first 1 --events log; " + run + "--resume; " + run +
+        "--overwrite; wallheat repair results.h5; wallheat list results.h5");
+  for (const char* call : {"open", "fsync", "fdatasync", "write", "pwrite", "pread", "fcntl"})
+    EXPECT_THAT(file_text(path("interrupted")), HasSubstr(std::string(call) + "\n"));
+}
+
 TEST_F(RunEndToEndTest, RaisesSoftLimitOfOpenFiles) {
   generate(2);
   shell("ulimit -Sn 8; " + run);

@@ -58,6 +58,10 @@ for release in ${WALLHEAT_DEB_RELEASES:-bookworm trixie}; do
   in_debian "$root" sh -ec 'useradd ordinary && chown -R ordinary /home/ordinary
     apt-get --quiet update && apt-get --quiet --yes install /wallheat.deb' > "$scratch/log" 2>&1
   check "$release: apt-get installs it with its dependencies" same 0 $? || { tail -40 "$scratch/log"; continue; }
+  echo '# changed here' >> "$root/etc/wallheat/site.sh"
+  in_debian "$root" apt-get --quiet --yes install --reinstall /wallheat.deb > "$scratch/log" 2>&1
+  check "$release: the site file is kept when the package is installed again" contains "$root/etc/wallheat/site.sh" '# changed here' ||
+    tail -40 "$scratch/log"
   in_debian "$root" su ordinary -c 'cd && bash use.sh' > "$scratch/output" 2>&1
   check "$release: a user solves the plans of quickstart with mpirun" same 0 $? || cat "$scratch/output"
   check "$release: the results are the same" cmp "$root/home/ordinary/results.csv" "$scratch/here/results.csv"

@@ -59,9 +59,39 @@ check "the copy has solved the plans" test -e from-a-copy.h5
 check "the examples are installed as executables" test -x "$jobs/examples/week.sh"
 check "the job uses the installed site file" contains job ' --time=240:00 '
 
-if command -v help2man > /dev/null; then
-  check "the manual page is installed" contains "$prefix/share/man/man1/wallheat.1" "summary"
+page=$prefix/share/man/man1/wallheat.1
+"$wallheat" --help | sed '/^To begin:/,$d' | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p' > commands
+check "wallheat --help lists commands" contains commands run
+while read -r command; do
+  check "the manual page has a section of wallheat $command" contains "$page" ".SH \"WALLHEAT ${command^^}\""
+done < commands
+check "the manual page has an option of run" contains "$page" '\-\-resume'
+check "the manual page has an option of the script submit.sh" contains "$page" '\-\-scheduler NAME'
+if command -v man > /dev/null; then
+  check "man has no warning about the page" same '' "$(man --warnings -l -Tutf8 "$page" 2>&1 > /dev/null)"
 fi
+
+# The modulefile, used where it is and through a link. The version of its module is the name of the file.
+modules=$prefix/share/wallheat/modulefiles
+version=$("$wallheat" version)
+check "the modulefile is named by the version" test -f "$modules/wallheat/${version#wallheat }"
+ln -s "$modules/wallheat" linked-wallheat && mkdir modulepath && mv linked-wallheat modulepath/wallheat
+# loads_program COMMAND...: a command that prints what a shell evaluates to load the module from a folder.
+loads_program() {
+  local folder
+  for folder in "$modules" "$scratch/modulepath"; do
+    check "$1: the module in ${folder##*/} makes the program available" same "$wallheat" \
+      "$(eval "$(MODULEPATH=$folder "$@" 2> module.log)" && command -v wallheat)" || cat module.log
+  done
+}
+tried=''
+for modulecmd in "$(command -v modulecmd)" /usr/lib/*/modulecmd.tcl "${LMOD_CMD:-/usr/share/lmod/lmod/libexec/lmod}"; do
+  if [ -x "$modulecmd" ]; then
+    tried=yes
+    loads_program "$modulecmd" bash load wallheat
+  fi
+done
+[ -n "$tried" ] || echo "skipped: the modulefile: needs Environment Modules or Lmod"
 check "the completion is installed" contains "$prefix/share/bash-completion/completions/wallheat" "wallheat complete"
 
 if command -v dpkg-shlibdeps > /dev/null && command -v file > /dev/null; then
@@ -73,6 +103,14 @@ if command -v dpkg-shlibdeps > /dev/null && command -v file > /dev/null; then
   rm -f results.h5
   check "the program in the Debian package solves" unpacked/usr/bin/wallheat run --data plans --out results.h5 --log-level warning
   check "the Debian package has the completion" test -e unpacked/usr/share/bash-completion/completions/wallheat
+  for file in man/man1/wallheat.1.gz doc/wallheat/changelog.gz; do
+    check "the Debian package has $file" gzip -t "unpacked/usr/share/$file"
+  done
+  check "the copyright file reports that no licence has been chosen" mentions unpacked/usr/share/doc/wallheat/copyright licence owner
+  check "an upgrade keeps the site file" same /etc/wallheat/site.sh "$(dpkg-deb -I "$deb" conffiles)"
+  check "the site file has no settings" same '' "$(grep -v '^#' unpacked/etc/wallheat/site.sh)"
+  settings_file=$(grep -o '/usr/share/[^ ]*site.sh' unpacked/etc/wallheat/site.sh)
+  check "the site file names the list of settings" test -f "unpacked$settings_file"
 else
   echo "skipped: the Debian package: needs dpkg-shlibdeps and file (jobs/install-packages.sh tests installs them)"
 fi

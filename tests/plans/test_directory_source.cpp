@@ -41,6 +41,21 @@ TEST_F(DirectorySourceTest, ListsPlansInNaturalOrderWithoutIdFile) {
   EXPECT_EQ(ids().origin_note, "");
 }
 
+TEST_F(DirectorySourceTest, IgnoresFilesThatOtherSystemsAdd) {
+  save_floor_plan(directory_.path(), "7", room(20, 30));
+  for (const char* file : {"._7_domain.npy", "._7_interior.npy", ".DS_Store", "Thumbs.db",
+                           "desktop.ini", "7_domain.npy:Zone.Identifier"})
+    add(file);
+  std::filesystem::create_directory(directory_ / "__MACOSX");
+  EXPECT_THAT(ids().ids, ElementsAre("7"));
+  std::filesystem::rename(directory_ / "7_domain.npy", directory_ / ".7_domain.npy");
+  std::filesystem::rename(directory_ / "7_interior.npy", directory_ / ".7_interior.npy");
+  EXPECT_THROW((void)ids(), RunError);
+  add("building_ids.txt", ".7\n");
+  EXPECT_THAT(ids().ids, ElementsAre(".7"));
+  EXPECT_EQ(source()->load(".7").domain, room(20, 30).domain) << "a list may name any plan";
+}
+
 TEST_F(DirectorySourceTest, RejectsDirectoryWithoutPlans) {
   EXPECT_THAT(error_message_of<RunError>([&] { (void)ids(); }),
               Mentions({directory_.path().string(), "building_ids.txt", "floor plan"}));

@@ -132,6 +132,45 @@ TEST_F(ZipSourceTest, WritesArchiveThatPythonReads) {
             0);
 }
 
+TEST_F(ZipSourceTest, IgnoresFilesThatMacOsAdds) {
+  const Files plan = files_of({{"7", room(20, 30)}}, "plans/");
+  for (const std::string folder : {"__MACOSX/plans/._", "plans/._", ".Trashes/501/"}) {
+    // Finder writes the files of __MACOSX next to the files that they belong to.
+    Files mixed;
+    for (const auto& [name, bytes] : plan) {
+      mixed.push_back({folder + name.substr(name.find('/') + 1), std::string("\0\5\26\7", 4)});
+      mixed.push_back({name, bytes});
+    }
+    for (const Files& files : {mixed, Files(mixed.rbegin(), mixed.rend())}) {
+      const SharedPlanSource source = open(files);
+      EXPECT_THAT(source->ids().ids, ElementsAre("7")) << folder;
+      EXPECT_EQ(source->load("7").domain, room(20, 30).domain) << folder;
+    }
+  }
+  Files listed = files_of({{".7", room(20, 30)}, {"8", room(9, 9)}}, "./plans/");
+  EXPECT_THAT(open(listed)->ids().ids, ElementsAre("8"));
+  listed.push_back({"./plans/building_ids.txt", ".7\n"});
+  EXPECT_THAT(open(listed)->ids().ids, ElementsAre(".7"));
+  EXPECT_EQ(open(listed)->load(".7").domain, room(20, 30).domain) << "a list may name any plan";
+  expect_error(zip_of(files_of({{"7", room(20, 30)}}, ".plans/")), {"floor plan", "dot"});
+}
+
+TEST_F(ZipSourceTest, ReadsBackslashesInNamesAsSlashes) {
+  Files files = files_of({{"7", room(20, 30)}}, "plans\\");
+  files.push_back({"plans\\", ""});
+  files.push_back({"plans\\building_ids.txt", "7\r\n"});
+  files.push_back({"plans\\spacing.txt", "0.5\r\n"});
+  const SharedPlanSource source = open(files);
+  EXPECT_THAT(source->ids().ids, ElementsAre("7"));
+  EXPECT_EQ(source->load("7").domain, room(20, 30).domain);
+  EXPECT_EQ(read_spacing(file()), 0.5);
+  const SharedPlanSource unlisted = open_plan_source(file(), ListingMode::lazy);
+  EXPECT_EQ(unlisted->load({"7", source->entry_offsets("7")}).domain, room(20, 30).domain);
+  files.push_back({"plans/7_domain.npy", ""});
+  expect_error(zip_of(files), {"7_domain.npy", "twice"});
+  expect_error(zip_of({{"..\\7_domain.npy", ""}}), {"'../7_domain.npy'"});
+}
+
 /// An archive of two plans, read with entry offsets by a process that did not list its members.
 class UnlistedZipSourceTest : public ZipSourceTest {
  protected:
@@ -297,8 +336,8 @@ TEST_F(ZipSourceTest, RejectsInvalidArchives) {
       {zip_of(twice), {"1_interior.npy", "twice"}},
       {zip_of(two_folders), {"'a/'", "'b/'"}}};
   for (const auto& [bytes, facts] : invalid) expect_error(bytes, facts);
-  for (const std::string name : {"../1_domain.npy", "/1_domain.npy", "a/../1_domain.npy",
-                                 "a\\1_domain.npy", "a//1_domain.npy"}) {
+  for (const std::string name :
+       {"../1_domain.npy", "/1_domain.npy", "a/../1_domain.npy", "a//1_domain.npy"}) {
     Files files = plan;
     files.push_back({name, "x"});
     expect_error(zip_of(files), {"'" + name + "'"});

@@ -1,6 +1,11 @@
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
+#include <functional>
 #include <new>
 
 #include "io/result_file_names.hpp"
@@ -9,6 +14,20 @@
 
 // Result file plus journals: gaps in the numbers, journals of other files, damage, and concurrent
 // writers, compactions and readers. Crashes and power losses are tested in tests/crash.
+
+namespace {
+
+/// The process is killed when it renames a file to this path.
+std::filesystem::path killing_target;
+
+}  // namespace
+
+/// Replaces rename() of the C library in this program.
+extern "C" int rename(const char* from, const char* to) noexcept {
+  if (killing_target == to) ::kill(::getpid(), SIGKILL);
+  return ::renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
 namespace wallheat::store_test {
 namespace {
 
@@ -369,6 +388,57 @@ TEST_F(JournalTest, ShowsAllAcknowledgedResultsWhileSessionsCompact) {
   EXPECT_EQ(status, 0);
   EXPECT_EQ(acknowledged, plans);
   ::munmap(shared, sizeof(Count));
+}
+
+TEST_F(JournalTest, KeepsOldResultsWhenKilledBeforeNewFileIsRenamed) {
+  const auto plan = make_plan(4, {{6, 7}});
+  const auto part = directory / "part.h5";
+  make_closed(plan, 1);
+  fs::rename(file, part);
+  const std::vector<std::function<void()>> overwrites{
+      [&] {
+        ResultStore({file, OpenMode::overwrite}, make_plan(2), {}).close({});
+      },
+      [&] {
+        (void)merge_results(file, {part}, {true, true});
+      }};
+  for (const auto& overwrite : overwrites) {
+    make_killed(plan, 3);
+    run_and_kill([&](auto) {
+      killing_target = file;
+      overwrite();
+    });
+    expect_contents(file, plan, 3);
+    (void)repair_results(file);
+    expect_contents(file, plan, 3);
+    EXPECT_EQ(files_in(directory), 2U);
+  }
+}
+
+TEST_F(JournalTest, IgnoresJournalThatOverwriteLeftWhenKilled) {
+  const auto plan = make_plan(4);
+  make_killed(plan, 3);
+  const auto old_journal = read_bytes(file.string() + ".wal0");
+  const auto new_plan = make_plan(2);
+  ResultStore({file, OpenMode::overwrite}, new_plan, {}).close({});
+  expect_contents(file, new_plan, 0);
+  for (const char* name : {".wal0", ".wal0.fold", ".wal3"}) {
+    // As a crash leaves it that comes after the rename of the new file.
+    const std::filesystem::path left = file.string() + name;
+    write_bytes(left, old_journal);
+    expect_contents(file, new_plan, 0);
+    EXPECT_TRUE(std::filesystem::exists(left));
+    (void)repair_results(file);
+    EXPECT_FALSE(std::filesystem::exists(left)) << name;
+    write_bytes(left, old_journal);
+    resume_with(new_plan, 0, 1);
+    EXPECT_FALSE(std::filesystem::exists(left)) << name;
+    expect_contents(file, new_plan, 1);
+    write_bytes(left, old_journal);
+    ResultStore({file, OpenMode::overwrite}, new_plan, {}).close({});
+    EXPECT_EQ(files_in(directory), 1U) << name;
+    expect_contents(file, new_plan, 0);
+  }
 }
 
 }  // namespace

@@ -211,6 +211,7 @@ TEST_F(FilePermissionsTest, KeepsOwnerGroupModeAfterRebuild) {
   store.store(make_results(more, 6, 7));
   expect_kept(file);
   expect_kept(file.string() + ".wal1");
+  expect_kept(lock);
   store.close({});
   fs::copy_file(file, directory / "part.h5");
   EXPECT_TRUE(merge_results(file, {directory / "part.h5"}, {true, true}).written);

@@ -150,6 +150,23 @@ TEST_F(WriteLockTest, ReplacesLockTornByPowerLoss) {
   }
 }
 
+TEST_F(WriteLockTest, NamesHolderOfLockOfAnotherUser) {
+  run_and_kill([&](auto die) {
+    const WriteLock taken(file);
+    die();
+  });
+  const LockHolder holder = lock_holder_of(file);
+  std::filesystem::permissions(lock, std::filesystem::perms(0444));
+  std::filesystem::permissions(directory, std::filesystem::perms(0777));
+  const int status = run_in_child([&] {
+    constexpr uid_t nobody = 65534;
+    ASSERT_TRUE(::geteuid() != 0 || ::seteuid(nobody) == 0);  // root may write every file
+    EXPECT_THAT(error_message([&] { WriteLock{file}; }),
+                Mentions({lock.string(), "Permission denied", holder.pid, holder.host, "remove"}));
+  });
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(WriteLockTest, KeepsSuccessorLockWhenReleased) {
   std::optional<WriteLock> first(std::in_place, file);
   std::filesystem::remove(lock);  // as a user may do

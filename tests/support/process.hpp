@@ -48,6 +48,8 @@ class Process {
       // As root Open MPI wants to be told that this is meant.
       ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
       ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+      // If the test is a background job of a script, it was started with SIGINT ignored.
+      for (const int number : {SIGHUP, SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
       // In a build with the leak checker: Open MPI and fontconfig do not give all their memory
       // back.
       ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);

@@ -1,0 +1,11 @@
+# Adds the files to a Debian package that the Debian Policy requires, and the site file of the cluster, before CPack packs it.
+if(NOT CPACK_GENERATOR STREQUAL "DEB")
+  return()
+endif()
+set(folder ${CMAKE_CURRENT_LIST_DIR})
+set(root ${CPACK_TEMPORARY_DIRECTORY})
+set(documents ${root}/usr/share/doc/wallheat)
+file(COPY ${folder}/site.sh DESTINATION ${root}/etc/wallheat FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+file(COPY ${folder}/copyright DESTINATION ${documents} FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+configure_file(${folder}/../../../.github/CHANGELOG.md ${documents}/changelog COPYONLY)
+execute_process(COMMAND gzip -9n ${documents}/changelog ${root}/usr/share/man/man1/wallheat.1 COMMAND_ERROR_IS_FATAL ANY)
