@@ -25,7 +25,8 @@ case " $* " in
   *" requeue "*) echo "$@" >> requeued ;;
   *" show job "*) echo "JobId=7 JobState=$(cat job_state) Restarts=$(cat restarts) Requeue=1 StdOut=$PWD/job.out" ;;
   *" show node "*)
-    echo "NodeName=n1 State=$(head -n 1 host_states) CPUs=4"
+    # No program listens on port 1, and one listens on the port in the file `port`.
+    echo "NodeName=n1 State=$(head -n 1 host_states) CPUs=4 NodeAddr=127.0.0.1 Port=$(cat port 2> /dev/null || echo 1)"
     [ "$(wc -l < host_states)" = 1 ] || sed -i 1d host_states
     ;;
 esac
@@ -91,13 +92,29 @@ watch() {
   status=0
   WALLHEAT_BATCH_HOST=n1 SLURM_NODEID=1 SLURM_JOB_NUM_NODES=3 "$root/jobs/requeue-on-host-loss.sh" "${@:4}" > log 2>&1 || status=$?
 }
-watch "ALLOCATED ALLOCATED+NOT_RESPONDING DOWN+NOT_RESPONDING" RUNNING 0 bash -c 'exit 3'
+watch "ALLOCATED ALLOCATED ALLOCATED ALLOCATED+NOT_RESPONDING DOWN+NOT_RESPONDING" RUNNING 0 bash -c 'exit 3'
 check "a lost batch host: the exit status is that of the command" same 3 $status
 check "a lost batch host: the job is requeued once" same "requeue 7" "$(cat requeued)"
 check "a lost batch host: the job's output mentions the host and the job" mentions job.out n1 7
 check "a lost batch host: the nodes of the job take turns" same "20 30 30" "$(paste -sd ' ' pauses)"
 watch "ALLOCATED" RUNNING 0 true
 check "a daemon that ends well: the script ends at once" same "0 no" "$status $([ -e pauses ] || echo no)"
+# shellcheck disable=SC2016  # expanded by the command
+watch "ALLOCATED" RUNNING 0 bash -c 'kill -TERM $PPID; exit 1'
+check "a daemon that fails after a signal of Slurm: the script ends at once" same "1 no" "$status $([ -e pauses ] || echo no)"
+python3 -c '
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], file=open("port.new", "w"))
+while True: listener.accept()' &
+listener=$!
+wait_until 300 "a program listens" test -s port.new
+mv port.new port
+watch "ALLOCATED" RUNNING 0 false
+check "a daemon that fails although the batch host is alive: the script ends at once" same "1 no" "$status $([ -e pauses ] || echo no)"
+kill $listener
+wait $listener 2> /dev/null
+rm port
 for other in "RUNNING 1" "COMPLETING 0"; do
   # shellcheck disable=SC2086  # two words
   watch "DOWN" $other false
