@@ -38,6 +38,7 @@ class PreflightCheck : Preparation {
         of_shard_(options.shard.count > 1 ? " of shard " + options.shard.text() : "") {}
 
   PreflightReport run() {
+    passes([&] { check_shard_files(); });
     const bool are_plans = passes([&] { find_plans(); });
     const bool is_place = passes([&] { require_directory_of(options.out); });
     if (are_plans) {

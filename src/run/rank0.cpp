@@ -96,6 +96,7 @@ class Rank0 {
                      [&logger](const std::string& message) { logger.warn("{}", message); }} {
     // With more ranks, this one may be on a host without GPUs. Then the workers find out.
     if (surroundings.ranks == 1) require_gpus(options);
+    preparation_.check_shard_files();
     // This comes first, as what follows may take long: nobody else is to write the file or its
     // status.
     ResultClaim claim(options.out, preparation_.open_mode(), stop_requested);
