@@ -59,9 +59,8 @@ RunState state_of(bool closed_well, const ShardFileStatus& part) {
   const bool is_fresh = part.run && part.run_exit_status < 0 && part.age_s < max_status_age_s;
   if (lock_state == held || (lock_state == unknown && is_fresh)) return RunState::being_written;
   if (closed_well) return RunState::closed;
-  const bool is_of_session = part.run_started_utc == text_in(part.session, "started_utc", "");
   if (lock_state == unknown) return RunState::unknown;
-  return part.run_exit_status >= 0 && is_of_session ? RunState::failed : RunState::killed;
+  return part.run_exit_status >= 0 ? RunState::failed : RunState::killed;
 }
 
 void count_plans(ShardFileStatus& part, const ResultReader& reader) {

@@ -78,7 +78,7 @@ std::string state_text(const ShardFileStatus& part) {
   if (part.state == RunState::killed) text = "left open: its writer was killed";
   if (part.state == RunState::unknown) text = "left open: its writer does not answer";
   if (part.state == RunState::failed)
-    text = fmt::format("left open: its run failed with exit status {}, see its messages",
+    text = fmt::format("left open: its last run failed with exit status {}, see its messages",
                        part.run_exit_status);
   if (!part.writer.pid.empty())
     text += fmt::format(", process {} on host {}", part.writer.pid, part.writer.host);
