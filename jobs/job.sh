@@ -24,7 +24,7 @@ eval "$setup"
 if [ -n "$merge" ]; then
   out=$("${wallheat[@]}" run "$@" --shard none --print-out) || exit
   first_shard_file=$("${wallheat[@]}" run "$@" --shard "1/$merge" --print-out) || exit
-  exec "${wallheat[@]}" merge --out "$out" "${first_shard_file%.part-*}".part-*"-of-$merge${first_shard_file##*"-of-$merge"}"
+  exec "${wallheat[@]}" merge --update --out "$out" "${first_shard_file%.part-*}".part-*"-of-$merge${first_shard_file##*"-of-$merge"}"
 fi
 
 # The first signal shows why the job is stopped: scancel and bkill send only SIGTERM, but SIGTERM is also sent at the time
@@ -36,7 +36,8 @@ trap 'stop cancel' TERM INT QUIT
 trap : PIPE  # output without a reader is dropped
 
 # solve NODES INDEX [OPTIONS OF mpirun]: solves the plans of this job and waits for the run to end. Sets status to its
-# exit status. Starts one rank more than there are workers, for rank 0.
+# exit status, and stopped_by to limit, cancel, or requeue if is_requeued, which the calling script defines, returns true
+# after SIGTERM. Starts one rank more than there are workers, for rank 0.
 solve() {
   local launch=launch.sh
   [ -z "$take_over" ] || launch=take-over.sh
@@ -47,8 +48,10 @@ solve() {
   while kill -0 $run_pid 2> /dev/null; do wait $run_pid; done
   wait $run_pid
   status=$?
+  [ "$status:$stopped_by" != 75:cancel ] || ! is_requeued || stopped_by=requeue
   case $status:$stopped_by in
-    75:cancel) echo "The job was cancelled; what was solved is stored. To go on, submit it again." ;;
+    75:cancel) echo "The job was cancelled; all results are stored. To continue, submit it again." ;;
+    75:requeue) echo "The scheduler requeues the job, for example after a preemption; it will continue from there." ;;
     75:limit) echo "The job's signal stopped the run before the job's time limit, with work left." ;;
     75:*) echo "The run stopped with work left; the lines above say why." ;;
   esac

@@ -17,7 +17,9 @@
 # seconds without a heartbeat from rank 0 until the run is ended (default: 300;
 # twice as long until the first heartbeat). A heartbeat is a new FILE.status, or a
 # journal that has grown. Options and OMPI_MCA_... variables of your own win. The
-# folder of --out must be the same one for this script and for rank 0.
+# interfaces docker0 and virbr0, which have the same address on all hosts, are not
+# used unless you choose interfaces (btl_tcp_if_include, oob_tcp_if_include, ...).
+# The folder of --out must be the same one for this script and for rank 0.
 set -uo pipefail
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=usage.sh
@@ -41,10 +43,16 @@ done
 [ -z "${SLURM_JOB_ID:-}" ] || export SLURM_EXPORT_ENV=ALL
 result_file=$("$@" --print-out) || { [ $? != 2 ] || exit 2; log "'$1' cannot be started here"; exit 1; }
 case $result_file in /*) ;; *) printf '%s\n' "$result_file"; exit ;; esac  # --help
-case $("$mpirun" --version 2> /dev/null) in
+version=$("$mpirun" --version 2> /dev/null)
+case $version in
   *'(Open MPI) 4'*) mpirun_options=(--enable-recovery "${mpirun_options[@]}") ;;
   *'(Open MPI) 5'*) mpirun_options=(--with-ft ulfm "${mpirun_options[@]}") ;;
-  *) log "'$mpirun' is no mpirun of Open MPI 4 or 5, which survive a death: load your site's module, or set MPIRUN"; exit 1 ;;
+  '')
+    log "'$mpirun --version' failed: load your site's module of Open MPI 4 or 5, or set MPIRUN; if bash reports above that it" \
+      "cannot fork, raise the limit of processes and threads, see 'ulimit -u'"
+    exit 1
+    ;;
+  *) log "'$mpirun' is not mpirun of Open MPI 4 or 5, which survive a death: load your site's module, or set MPIRUN"; exit 1 ;;
 esac
 # Workers choose their cores, a cut cable is noticed in 6 s, a scheduler's SIGTERM leaves time to close the file.
 for default in {OMPI_MCA_hwloc_base,PRTE_MCA_hwloc_default}_binding_policy=none OMPI_MCA_odls_base_sigkill_timeout=4 \
@@ -52,6 +60,12 @@ for default in {OMPI_MCA_hwloc_base,PRTE_MCA_hwloc_default}_binding_policy=none 
   ${SLURM_JOB_ID:+OMPI_MCA_plm_slurm_args=--no-kill}; do
   printenv "${default%%=*}" > /dev/null || export "${default?}"
 done
+# Interfaces of containers and virtual machines have the same address on all hosts. Open MPI accepts either a list of
+# interfaces to include or one to exclude, so a choice of the user or the site must not be overridden.
+choices="${mpirun_options[*]} $(env)
+$({ "$(dirname -- "$(type -p -- "$mpirun")")/ompi_info" --all --parsable | sed -n '/:default$/d; s/^mca:.*param:\(.*\):source:.*/\1/p'; } 2> /dev/null)"
+[[ $choices =~ btl_tcp_if_(in|ex)clude ]] || export OMPI_MCA_btl_tcp_if_exclude=127.0.0.1/8,sppp,docker0,virbr0
+[[ $choices =~ oob_tcp_if_(in|ex)clude ]] || export OMPI_MCA_oob_tcp_if_exclude=docker0,virbr0
 
 pid='' stop_requested_at='' interrupts=0
 stop() { stop_requested_at=$SECONDS; [ -z "$pid" ] || kill -USR1 "$pid" 2> /dev/null; }  # mpirun forwards it to all ranks
@@ -60,13 +74,26 @@ trap stop TERM USR1 USR2 HUP QUIT XCPU ALRM
 trap interrupt INT
 trap : PIPE
 # Copies the messages of mpirun from stdin to stderr. Once rank 0 has started, drops mpirun's own errors about ranks that
-# end or are lost.
+# end or are lost. At the end writes one line to the pipe start_error: the error with which mpirun did not start the run;
+# empty if it started it.
 filter_messages() {
   trap '' TERM USR1 USR2 HUP QUIT XCPU ALRM INT PIPE
+  local line error='' in_error='' has_started=''
   while IFS= read -r line || [ -n "$line" ]; do
-    [ "${has_started:-}" ] || { read_status; [ "$run" = "$run_before" ] || has_started=yes; }
-    [[ ${has_started:-} && $line =~ ^'['.*\ (PMIX ERROR|ORTE_ERROR_LOG):|^mpirun:\ Forwarding ]] || printf '%s\n' "$line"
+    [ "$has_started" ] || { read_status; [ "$run" = "$run_before" ] || has_started=yes; }
+    [[ $has_started && $line =~ ^'['.*\ (PMIX ERROR|ORTE_ERROR_LOG):|^mpirun:\ Forwarding ]] || printf '%s\n' "$line"
+    [[ $line != *'wallheat: '* ]] || has_started=yes
+    [ ! "$has_started" ] || continue
+    # mpirun prints its errors between lines of dashes. Its first error is the cause; its first paragraph is enough.
+    case $in_error:$line in
+      *:----------*) in_error=$([ "$in_error$error" ] || echo yes) ;;
+      yes:) in_error='' ;;
+      yes:*) error+=" ${line#"${line%%[! ]*}"}" ;;
+      :ssh:* | :*'Permission denied'* | :*'Host key verification failed'*) error+=" $line" ;;
+    esac
   done >&2
+  [ ! "$has_started" ] || error=''
+  printf '%s\n' "${error# }" >&"$start_error"
 }
 # Reads the status file. Sets heartbeat to its content, run to the start of its run, and run_status to the exit status that
 # the run recorded at its end; empty if unknown.
@@ -90,7 +117,8 @@ have_journals_grown() {
 }
 read_status
 last_heartbeat=$heartbeat run_before=$run closed='' last_change=$SECONDS timeout_s=$((2 * heartbeat_timeout_s))
-exec {messages}> >(filter_messages) {clock}<> <(:)
+exec {clock}<> <(:) {start_error}<> <(:)
+exec {messages}> >(filter_messages)
 filter_pid=$! with_parent=(setpriv --pdeathsig TERM)  # mpirun receives SIGTERM if this script is killed
 "${with_parent[@]}" true 2> /dev/null || with_parent=()
 set -m  # mpirun in a process group of its own: a Ctrl-C reaches it through this script alone
@@ -151,8 +179,12 @@ for _ in {1..5}; do kill -0 "$filter_pid" 2> /dev/null || break; pause; done  # 
 # The status of mpirun is 0 even if all ranks have failed.
 read_status
 if [ -z "$run" ] || [ "$run" = "$run_before" ]; then
-  log "this run has recorded no exit status in $result_file.status; the messages above say why; if the time limit was too" \
-    "short, raise it and use --resume"
+  IFS= read -rt 0.2 -u "$start_error" error || error=''
+  if [ -n "$stop_requested_at" ]; then
+    log "stopped by a signal before the run recorded an exit status in $result_file.status; if the time limit was too" \
+      "short, raise it and use --resume"
+  elif [ -n "$error" ]; then log "mpirun did not start the run: ${error%:}"
+  else log "the run recorded no exit status in $result_file.status; see the messages above"; fi
   exit 1
 fi
 [ "$run_status" != 75 ] || log "stopped early with work left; resume with --resume"

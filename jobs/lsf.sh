@@ -9,6 +9,7 @@
 hosts=$(mktemp)
 awk '!seen[$1]++ { print $1, "slots=1" }' "$LSB_DJOB_HOSTFILE" > "$hosts"
 export WALLHEAT_SSH=${WALLHEAT_SSH:-blaunch}
+is_requeued() { false; }  # after SIGTERM the job ends with 143, which is not in -Q
 solve "$(wc -l < "$hosts")" "${LSB_JOBINDEX:-}" --hostfile "$hosts"
 rm -f "$hosts"
 [ "$status:$stopped_by" != 75:cancel ] || exit 143

@@ -10,8 +10,18 @@
 # shellcheck source-path=SCRIPTDIR source=job.sh
 . "${1:?slurm.sh: the first argument must be the folder of wallheat\'s scripts}/job.sh"
 
+# With --no-kill the loss of a node does not end the job; if it is the node of this script, another node requeues the job.
+if [ "$SLURM_JOB_NUM_NODES" -gt 1 ] && [ -z "${OMPI_MCA_orte_launch_agent:-}" ]; then
+  export WALLHEAT_BATCH_HOST=${SLURMD_NODENAME:-} OMPI_MCA_orte_launch_agent='requeue-on-host-loss.sh orted'
+fi
+# Returns true if Slurm itself has requeued the job, or will do so, for example because a job of higher priority preempts it.
+is_requeued() {
+  local job
+  job=$(timeout 10 scontrol show job --oneliner "$SLURM_JOB_ID" 2> /dev/null) || return
+  [[ " $job " =~ \ Restarts=([0-9]+)\  && ${BASH_REMATCH[1]} -gt ${SLURM_RESTART_COUNT:-0} ]]
+}
 solve "$SLURM_JOB_NUM_NODES" "${SLURM_ARRAY_TASK_ID:-}"
-[ "$status" = 75 ] && [ "$stopped_by" != cancel ] || exit "$status"
-if timeout 60 scontrol requeue "$SLURM_JOB_ID"; then echo "The job goes back into the queue and goes on from there."
-else echo "The job could not be put back into the queue; submit it again, and it goes on." >&2; fi
+[[ $status = 75 && $stopped_by != cancel && $stopped_by != requeue ]] || exit "$status"
+if timeout 60 scontrol requeue "$SLURM_JOB_ID"; then echo "The job goes back into the queue and continues from there."
+else echo "The job could not be put back into the queue; submit it again, and it continues." >&2; fi
 exit 75

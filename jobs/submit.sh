@@ -298,7 +298,7 @@ submit_job() {
 die_without_merge() {
   local first_shard_file
   first_shard_file=$(query_run "$@" --shard "1/$array" --print-out) || first_shard_file=$result_file.part-1-of-$array
-  die "$scheduler has not accepted the job that merges; when job $array_id has ended, use wallheat merge --out" \
+  die "$scheduler has not accepted the job that merges; when job $array_id has ended, use wallheat merge --update --out" \
     "$(quote_command "$result_file" "${first_shard_file%.part-*}").part-*-of-$array${first_shard_file##*"-of-$array"}"
 }
 submit_job "${submit[@]}" "${job_command[@]}" || die "$scheduler has not accepted the job"

@@ -37,7 +37,7 @@ set_target_properties(wallheat PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS wallheat COMPONENT program)
 set(shared_folder ${CMAKE_INSTALL_DATADIR}/wallheat)
 install(DIRECTORY configs DESTINATION ${shared_folder} COMPONENT program PATTERN packages EXCLUDE)
-install(PROGRAMS jobs/delayed-exit-ssh.sh jobs/find-wallheat.sh jobs/launch.sh jobs/lsf.sh jobs/slurm.sh jobs/submit.sh jobs/take-over.sh
+install(PROGRAMS jobs/delayed-exit-ssh.sh jobs/find-wallheat.sh jobs/launch.sh jobs/lsf.sh jobs/requeue-on-host-loss.sh jobs/slurm.sh jobs/submit.sh jobs/take-over.sh
         DESTINATION ${shared_folder}/jobs COMPONENT program)
 install(FILES jobs/job.sh jobs/site-files.sh jobs/steps.sh jobs/usage.sh DESTINATION ${shared_folder}/jobs COMPONENT program)
 install(DIRECTORY jobs/examples DESTINATION ${shared_folder}/jobs USE_SOURCE_PERMISSIONS COMPONENT program)

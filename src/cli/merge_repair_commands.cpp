@@ -1,8 +1,15 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
+#include "core/plan_ids.hpp"
 #include "core/program.hpp"
+#include "core/text.hpp"
+#include "plans/plan_source.hpp"
+#include "run/plan_selection.hpp"
+#include "run/run_options.hpp"
 #include "store/merge.hpp"
 #include "store/repair.hpp"
 #include "view/run_status.hpp"
@@ -22,8 +29,61 @@ Table lines_table(const char* key, const char* column, const char* name,
   return table;
 }
 
-Report report_of_merge(const fs::path& out, const MergeReport& merged) {
-  const auto& [written, plans, done, failed, duplicates, missing, conflicts, warnings] = merged;
+/// The choice of plans of a run.
+struct PlanChoice {
+  fs::path data;
+  std::vector<std::string> ids;
+  fs::path ids_file;
+  std::size_t first = 0;
+};
+
+/// Returns the choice of plans of the run that started last; with an empty folder if no run has
+/// recorded one. `data` replaces the recorded folder unless it is empty.
+PlanChoice last_choice(const std::vector<Attributes>& sessions, const fs::path& data) {
+  const auto start = [](const Attributes& session) { return text_in(session, "started_utc", ""); };
+  const Attributes* last = nullptr;
+  for (const Attributes& session : sessions)
+    if (session.contains("data") && (last == nullptr || start(*last) <= start(session)))
+      last = &session;
+  PlanChoice choice;
+  choice.data = data;
+  if (last == nullptr) return choice;
+  if (data.empty()) choice.data = last->at("data");
+  for (const auto& [name, word] : parse_settings(text_in(*last, "configuration", ""))) {
+    if (name == "id") choice.ids.push_back(word);
+    if (name == "ids") choice.ids_file = word;
+    if (name == "first") choice.first = parse_number<std::size_t>(word).value_or(0);
+  }
+  return choice;
+}
+
+/// Comparison of the merged plans with the current list of plans, which may have grown.
+struct ListComparison {
+  std::optional<std::size_t> listed;  ///< plans in the list; nullopt if the list is unknown
+  std::vector<std::string> added{};   ///< ids in the list that no part has
+  std::string note{};                 ///< why the list is unknown; empty if nothing records it
+};
+
+ListComparison compare_with_list(const PlanChoice& choice, const StringList& merged) {
+  if (choice.data.empty()) return {};
+  try {
+    const auto source = open_plan_source(choice.data);
+    const PlanIds listed = requested_plans(*source, choice.ids, choice.ids_file, choice.first);
+    ListComparison found{listed.ids.size()};
+    IdIndex known;
+    for (const std::string_view id : merged) known.add(id);
+    for (const std::string_view id : listed.ids)  // the parts have longer ones in a shorter form
+      if (id.size() <= max_id_length && !known.find(id)) found.added.emplace_back(id);
+    return found;
+  } catch (const RunError& error) {
+    return {{}, {}, error.what()};
+  }
+}
+
+Report report_of_merge(const fs::path& out, const MergeReport& merged, const ListComparison& list,
+                       const fs::path& data) {
+  const auto& [written, plans, done, failed, duplicates, ids, sessions, missing, conflicts,
+               warnings] = merged;
   constexpr std::size_t max_shown = 10;
   Report report{out.filename().string()};
   report.add_json_fact("file", out.string());
@@ -38,10 +98,22 @@ Report report_of_merge(const fs::path& out, const MergeReport& merged) {
   report.add(lines_table("warnings", "warning", "warning", warnings, max_shown));
   report.add(lines_table("conflicts", "conflict", "conflict", conflicts, max_shown));
   report.add(lines_table("missing", "id", "missing", missing, max_shown));
+  report.add_json_fact("listed", list.listed ? Value(*list.listed) : Value());
+  report.add(lines_table("not_in_parts", "id", "not in any part", list.added, max_shown));
+  if (!list.added.empty())
+    report.add_note(fmt::format(
+        "the list of {} has {} now: {} of them are in no part; run the shards again with --resume, "
+        "then merge with --update",
+        data.string(), count_text(*list.listed, "plan"), list.added.size()));
+  if (!list.note.empty())
+    report.add_note(
+        fmt::format("the current list of plans is unknown: {}; name the plans by --data",
+                    escape_control_chars(list.note)));
   if (written && !missing.empty())
     report.add_note(fmt::format(
         "'wallheat run --data PLANS --resume --out {}' solves the missing plans", out.string()));
-  report.exit_status = written ? exit_status_of(missing.size(), failed) : int{exit_failed};
+  report.exit_status =
+      written ? exit_status_of(missing.size() + list.added.size(), failed) : int{exit_failed};
   if (!written)
     report.error =
         out.string() + " was not written: " +
@@ -56,12 +128,15 @@ Report report_of_merge(const fs::path& out, const MergeReport& merged) {
 Report merge_command(Options& options) {
   fs::path out;
   std::vector<std::string> parts;
+  fs::path data;
   MergeOptions merge;
   options.describe(
       "--out FILE [options] PART ...",
       "Joins the result files of a job array's shards. Parts that a run still writes, or that a "
       "kill left, are read as they are; no part is changed. Answers of one plan in several parts "
-      "must be equal bit for bit.\nExit status: 0 all plans are solved, 1 nothing was written "
+      "must be equal bit for bit. The list of plans may have grown between two jobs; the merge "
+      "compares with the current list and reports the plans that no part has.\nExit status: 0 all "
+      "plans are solved, 1 nothing was written "
       "(plans are missing, or parts contradict each other), 2 wrong usage, 3 merged but some plans "
       "failed, 75 merged with plans missing.",
       {"wallheat merge --out all.h5 shards.part-1-of-2.h5 shards.part-2-of-2.h5",
@@ -73,6 +148,13 @@ Report merge_command(Options& options) {
   options.add("allow-missing", flag(merge.allow_missing_plans),
               "make the file even if plans are missing; 'wallheat run --resume' solves them");
   options.add("overwrite", flag(merge.overwrite), "replace an existing result file");
+  options.add("update", flag(merge.update),
+              "if FILE is an earlier merged file, keep all of its results, add those of the parts, "
+              "and replace it; refuse any other file");
+  options.add("data,d", file(data, FileRole::plans, "PLANS"),
+              "compare with the list of these plans (default: the plans of the last run of the "
+              "parts)");
+  options.add_conflict("update", {"overwrite"});
   options.check([&] { std::ranges::for_each(parts, require_result_file); });
   options.parse();
 
@@ -82,7 +164,8 @@ Report merge_command(Options& options) {
                    {"started_utc", utc_now()}};
   const MergeReport merged = merge_results(out, {parts.begin(), parts.end()}, merge);
   remove_run_status(status_file(out));  // of a run whose file was there before
-  return report_of_merge(out, merged);
+  const PlanChoice choice = last_choice(merged.sessions, data);
+  return report_of_merge(out, merged, compare_with_list(choice, merged.ids), choice.data);
 }
 
 Report repair_command(Options& options) {

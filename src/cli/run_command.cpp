@@ -17,9 +17,11 @@
 #include "mpi/mpi_environment.hpp"
 #include "report/file_status.hpp"
 #include "run/batch_job.hpp"
+#include "run/preparation.hpp"
 #include "run/run.hpp"
 #include "run/run_options.hpp"
 #include "store/result_path.hpp"
+#include "store/result_store.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -138,8 +140,9 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "print the name of the result file (a shard's part, links followed) and exit; for "
               "scripts");
   options.add("print-open-shards", flag(run.print_open_shards),
-              "print the shards, from that of --shard on, that have plans left and that nobody "
-              "writes, as K/N, one a line, and exit; for scripts");
+              "print the shards, beginning with that of --shard, that have pending plans of the "
+              "current list and that no run is writing, as K/N, one per line, and exit; for "
+              "scripts");
   const auto choose_check = [&run](const std::string& option, const std::string& word) {
     if (const auto job = parse_job(word)) {
       run.check = CheckMode::a_job;
@@ -188,7 +191,9 @@ void refuse_other_formats(const std::filesystem::path& out) {
 void choose_shard_and_end(RunOptions& run, const RunWords& words) {
   BatchJob job;
   if (words.shard == "auto") {
-    run.shard = job.shard().value_or(Shard{});
+    const auto shard = job.shard();
+    run.shard = shard.value_or(Shard{});
+    run.shard_is_from_array = shard.has_value();
   } else if (words.shard != "none") {
     run.shard = parse_shard(words.shard);
   }
@@ -280,16 +285,30 @@ int print_readiness(const RunOptions& options) {
   throw RunError("the run cannot start: " + count_text(found.problems.size(), "problem"));
 }
 
+/// Returns true if a shard has plans of the current list that no run has solved or given up.
+bool has_pending_plans(const Preparation& campaign, const Shard& shard,
+                       const std::filesystem::path& shard_file) {
+  if (!has_results(shard_file)) return true;
+  bool is_any_pending = false;
+  const auto check = [&](const PlanResult& row) {
+    if (shard.contains(row.index) && row.status == PlanStatus::pending) is_any_pending = true;
+  };
+  (void)ResultStore::dry_run(shard_file, campaign.store_plan(), OpenMode::resume, check);
+  return is_any_pending;
+}
+
 /// Prints the shards, from that of the options on and round about, that have plans left and that
 /// nobody solves.
 void print_open_shards(const RunOptions& options) {
   const std::size_t count = options.shard.count;
   if (count == 1) throw UsageError("--print-open-shards needs --shard K/N");
+  Preparation campaign{options, [](const std::string&) {}};  // the run itself will warn
+  campaign.find_plans();
   for (std::size_t step = 0; step < count; ++step) {
     const Shard shard{(options.shard.number - 1 + step) % count + 1, count};
     const std::filesystem::path part = shard_path(options.merged_out, shard);
     if (is_being_written(part)) continue;
-    if (!has_results(part) || status_of({part}).plans.pending > 0) fmt::print("{}\n", shard.text());
+    if (has_pending_plans(campaign, shard, part)) fmt::print("{}\n", shard.text());
   }
 }
 
@@ -298,6 +317,8 @@ void print_open_shards(const RunOptions& options) {
 int run_command(Options& options) {
   const RunOptions run_options = parse_run_options(options);
   if (run_options.print_out) {
+    // A launcher asks for this before it starts any rank.
+    Preparation{run_options, [](const std::string&) {}}.check_shard_files();
     fmt::print("{}\n", result_path(run_options.out).string());
     return exit_done;
   }

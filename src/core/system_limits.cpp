@@ -75,11 +75,28 @@ std::string limit_note(int error) {
   }
 }
 
+std::optional<double> processor_time_limit_s() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_max == RLIM_INFINITY) return std::nullopt;
+  return static_cast<double>(limit.rlim_max);
+}
+
+namespace {
+constexpr const char* not_enough_memory = "not enough memory";
+}  // namespace
+
+ExhaustedResource exhausted_resource(std::string_view error) {
+  const auto names = [&](std::string_view text) { return error.find(text) != error.npos; };
+  if (names(at_processor_time_limit)) return ExhaustedResource::processor_time;
+  if (names(by_out_of_memory_killer) || names(not_enough_memory)) return ExhaustedResource::memory;
+  return ExhaustedResource::none;
+}
+
 std::string system_error_text(int error) { return std::strerror(error) + limit_note(error); }
 
 std::string exception_text(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
-    return "not enough memory" + limit_note(ENOMEM);
+    return not_enough_memory + limit_note(ENOMEM);
   if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
     return file_error_text(*file);
   const auto* system = dynamic_cast<const std::system_error*>(&error);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <exception>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace wallheat {
 
@@ -9,6 +11,19 @@ namespace wallheat {
 /// and the command that shows it. Returns an empty string for an error that is not about a limit.
 /// `error` is an errno.
 [[nodiscard]] std::string limit_note(int error);
+
+/// Returns the hard limit of processor time of this process and its children in s; nullopt if it is
+/// unlimited. The kernel kills a process at this limit.
+[[nodiscard]] std::optional<double> processor_time_limit_s();
+
+/// A resource of the host or the job that ran out, as an error message names it.
+enum class ExhaustedResource { none, memory, processor_time };
+
+/// Returns the resource that an error message of wallheat names, so that advice can name it, too.
+[[nodiscard]] ExhaustedResource exhausted_resource(std::string_view error);
+
+inline constexpr const char* by_out_of_memory_killer = "by the kernel's out-of-memory killer";
+inline constexpr const char* at_processor_time_limit = "at the limit of processor time";
 
 /// Returns the system's text for an errno, with the limit_note().
 [[nodiscard]] std::string system_error_text(int error);

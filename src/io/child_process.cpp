@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
 #include <initializer_list>
 #include <thread>
 #include <vector>
@@ -83,8 +85,6 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 std::string signal_text(int signal) {
   switch (signal) {
-    case SIGKILL:
-      return "SIGKILL, perhaps by the kernel's out-of-memory killer";
     case SIGSEGV:
       return "SIGSEGV, a memory error";
     case SIGBUS:
@@ -96,15 +96,43 @@ std::string signal_text(int signal) {
     case SIGFPE:
       return "SIGFPE, an arithmetic error";
     case SIGXCPU:
-      return "SIGXCPU, its limit of processor time";
+      return fmt::format("SIGXCPU {}, see 'ulimit -t'", at_processor_time_limit);
     default:
       return fmt::format("signal {}", signal);
   }
 }
 
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+/// Returns the number of processes that the kernel's out-of-memory killer has killed on this host,
+/// also those at the limit of a cgroup. Returns nullopt if the kernel does not report it.
+std::optional<std::uint64_t> count_oom_kills() {
+  std::ifstream counters("/proc/vmstat");
+  std::string name;
+  for (std::uint64_t value = 0; counters >> name >> value;)
+    if (name == "oom_kill") return value;
+  return std::nullopt;
+}
+
+/// Describes a SIGKILL of a process that has taken `cpu_s` seconds of processor time.
+std::string kill_text(double cpu_s, const std::optional<std::uint64_t>& oom_kills_before) {
+  constexpr double tick_s = 1;  // the kernel compares whole seconds
+  const auto limit_s = processor_time_limit_s();
+  if (limit_s && cpu_s > *limit_s - tick_s)
+    return fmt::format("SIGKILL {}: {:.0f} s, see 'ulimit -t'", at_processor_time_limit, *limit_s);
+  const auto oom_kills = count_oom_kills();
+  if (!oom_kills || !oom_kills_before)
+    return fmt::format("SIGKILL, perhaps {}", by_out_of_memory_killer);
+  if (*oom_kills > *oom_kills_before) return fmt::format("SIGKILL {}", by_out_of_memory_killer);
+  return "SIGKILL from outside (the kernel's out-of-memory killer killed no process)";
+}
+
 }  // namespace
 
-ChildProcess::ChildProcess(const SpawnOptions& start) : own_group_(start.new_process_group) {
+ChildProcess::ChildProcess(const SpawnOptions& start)
+    : own_group_(start.new_process_group), oom_kills_before_(count_oom_kills()) {
   SpawnOrders orders;
   orders.give(start.stdin_fd, STDIN_FILENO, O_RDONLY);
   orders.give(start.stdout_fd, STDOUT_FILENO, O_WRONLY);
@@ -151,8 +179,12 @@ bool ChildProcess::wait(std::chrono::milliseconds limit) {
   constexpr std::chrono::microseconds longest_pause{10000};
   for (std::chrono::microseconds pause{50}; !status_; pause = std::min(2 * pause, longest_pause)) {
     int status = 0;
-    const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
-    if (ended == pid_) status_ = status;
+    rusage usage{};
+    const pid_t ended = ::wait4(pid_, &status, WNOHANG, &usage);
+    if (ended == pid_) {
+      status_ = status;
+      cpu_s_ = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+    }
     if (ended < 0 && errno == ECHILD) status_ = unknown_status;
     if (status_ || Clock::now() >= deadline) break;
     std::this_thread::sleep_for(pause);
@@ -163,6 +195,8 @@ bool ChildProcess::wait(std::chrono::milliseconds limit) {
 std::string ChildProcess::exit_description() const {
   if (!status_) return "does not end";
   if (*status_ == unknown_status) return "ended for an unknown reason";
+  if (WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL)
+    return "was killed by " + kill_text(cpu_s_, oom_kills_before_);
   if (WIFSIGNALED(*status_)) return "was killed by " + signal_text(WTERMSIG(*status_));
   return fmt::format("ended with exit status {}", WEXITSTATUS(*status_));
 }

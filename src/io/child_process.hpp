@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,6 +57,10 @@ class ChildProcess {
   pid_t pid_ = -1;
   bool own_group_ = false;
   std::optional<int> status_;  // as of waitpid, once it has ended
+  double cpu_s_ = 0;           // processor time that it took, once it has ended
+  /// Processes that the kernel's out-of-memory killer had killed when this one started; nullopt if
+  /// the kernel does not report the number.
+  std::optional<std::uint64_t> oom_kills_before_;
 };
 
 /// What a program said, and how it ended.

@@ -67,7 +67,9 @@ class Watchdog {
     std::fprintf(
         stderr,
         "wallheat: rank %d leaves, as MPI has not %s in all ranks for %.0f s: one of them or "
-        "its host may be lost or stopped\n",
+        "its host may be lost or stopped, or hosts may have the same address on an interface such "
+        "as docker0; exclude such interfaces, for example by "
+        "OMPI_MCA_btl_tcp_if_exclude=lo,docker0,virbr0\n",
         launched_rank(), what, waited.count());
     remove_stale_shared_memory();
     if (recovery_enabled() && launched_rank() == 0 && is_child_of_mpirun())

@@ -12,6 +12,10 @@ struct Shard {
   std::size_t number = 1;  ///< from 1 to count
   std::size_t count = 1;
   [[nodiscard]] bool contains(std::size_t plan) const { return plan % count == number - 1; }
+  /// Returns the number of plans of this shard in a list of so many plans.
+  [[nodiscard]] std::size_t plan_count(std::size_t listed) const {
+    return (listed + count - number) / count;
+  }
   /// "3/16"
   [[nodiscard]] std::string text() const;
 };

@@ -14,6 +14,7 @@
 #include "core/program.hpp"
 #include "core/text.hpp"
 #include "io/files.hpp"
+#include "store/merge.hpp"
 #include "store/result_path.hpp"
 #include "view/advice.hpp"
 #include "wallheat/error.hpp"
@@ -59,7 +60,8 @@ RunState state_of(bool closed_well, const ShardFileStatus& part) {
   const bool is_fresh = part.run && part.run_exit_status < 0 && part.age_s < max_status_age_s;
   if (lock_state == held || (lock_state == unknown && is_fresh)) return RunState::being_written;
   if (closed_well) return RunState::closed;
-  return lock_state == unknown ? RunState::unknown : RunState::killed;
+  if (lock_state == unknown) return RunState::unknown;
+  return part.run_exit_status >= 0 ? RunState::failed : RunState::killed;
 }
 
 void count_plans(ShardFileStatus& part, const ResultReader& reader) {
@@ -118,8 +120,7 @@ FileStatus add_totals(FileStatus status) {
   std::size_t header = 0;
   for (const ShardFileStatus& part : status.parts) header = std::max(header, part.header);
   for (ShardFileStatus& part : status.parts) {
-    if (part.header == 0)
-      part.plans.pending = (header + part.shard.count - part.shard.number) / part.shard.count;
+    if (part.header == 0) part.plans.pending = part.shard.plan_count(header);
     status.plans.solved += part.plans.solved;
     status.plans.failed += part.plans.failed;
     status.plans.pending += part.plans.pending;
@@ -152,13 +153,11 @@ std::optional<Shard> shard_in(const std::string& name, const fs::path& whole) {
   return is_of_it ? std::optional(shard) : std::nullopt;
 }
 
-/// Into how many parts a campaign was cut, as the names of files beside `whole` tell; 0 if there
-/// are none.
-std::size_t find_shards_beside(const fs::path& whole) {
-  const fs::path path = result_path(whole);
+/// Returns the number of shards of a campaign whose shard files are next to `whole`; 0 if there are
+/// none. Throws RunError if there are those of several arrays.
+std::size_t count_shards_next_to(const fs::path& whole) {
   std::set<std::size_t> counts;
-  for (const std::string& name : names_in(path.parent_path()))
-    if (const auto shard = shard_in(name, path)) counts.insert(shard->count);
+  for (const Shard& shard : shards_next_to(whole)) counts.insert(shard.count);
   if (counts.size() > 1)
     throw RunError(fmt::format(
         "{} is not there, but parts of arrays of {} jobs are; name the parts that are meant",
@@ -169,8 +168,18 @@ std::size_t find_shards_beside(const fs::path& whole) {
 }  // namespace
 
 std::string_view to_string(RunState state) {
-  constexpr std::array names{"being written", "killed", "unknown", "not begun", "closed"};
+  constexpr std::array names{"being written", "killed", "unknown", "failed", "not begun", "closed"};
   return names[static_cast<std::size_t>(state)];
+}
+
+std::vector<Shard> shards_next_to(const fs::path& whole) {
+  const fs::path path = result_path(whole);
+  std::set<std::pair<std::size_t, std::size_t>> found;  // count and number
+  for (const std::string& name : names_in(path.parent_path()))
+    if (const auto shard = shard_in(name, path)) found.emplace(shard->count, shard->number);
+  std::vector<Shard> shards;
+  for (const auto& [count, number] : found) shards.push_back({number, count});
+  return shards;
 }
 
 bool is_being_written(const fs::path& file) {
@@ -213,7 +222,7 @@ RunState FileStatus::state() const {
 
 /// That of a part with work left, else of one with failed plans: the larger number.
 int FileStatus::exit_status() const {
-  int status = exit_done;
+  int status = unmerged ? exit_incomplete : exit_done;
   for (const ShardFileStatus& part : parts) status = std::max(status, part.exit_status());
   return status;
 }
@@ -226,12 +235,12 @@ std::string_view FileStatus::state_word() const {
   return status == exit_some_plans_failed ? "failed" : "done";
 }
 
-FileStatus status_of(const std::vector<fs::path>& files) {
+namespace {
+
+/// Returns the status of all shards of a campaign, also of those whose files do not exist yet.
+FileStatus array_status(const fs::path& whole, std::size_t shards) {
   FileStatus status;
-  if (files.size() == 1) status.file = files.front();
-  const fs::path& whole = status.file;
-  const bool is_array = !whole.empty() && !has_results(whole) && !is_being_written(whole);
-  const std::size_t shards = is_array ? find_shards_beside(whole) : 0;
+  status.file = whole;
   for (std::size_t number = 1; number <= shards; ++number) {
     const Shard shard{number, shards};
     ShardFileStatus part;
@@ -240,9 +249,65 @@ FileStatus status_of(const std::vector<fs::path>& files) {
     part.shard = shard;  // one that is being started does not say it yet
     status.parts.push_back(std::move(part));
   }
-  if (shards == 0)
-    for (const fs::path& file : files) status.parts.push_back(shard_status(file));
+  // The list may have grown since the last run of a shard.
+  std::size_t listed = 0;
+  for (const ShardFileStatus& part : status.parts) listed = std::max(listed, part.header);
+  for (ShardFileStatus& part : status.parts) {
+    if (part.header == 0) continue;
+    const PlanCounts& plans = part.plans;
+    const std::size_t known = plans.solved + plans.failed + plans.pending;
+    const std::size_t expected = part.shard.plan_count(listed);
+    part.new_plans = expected - std::min(expected, known);
+    part.plans.pending += part.new_plans;
+  }
   return add_totals(std::move(status));
+}
+
+/// True if a shard file next to a merged file, or one of its journals, is newer than the merged
+/// file. Most merged files are spared the reading of all shard files by this.
+bool has_newer_shard_files(const fs::path& merged) {
+  const fs::path path = result_path(merged);
+  std::error_code missing;
+  const auto merged_at = fs::last_write_time(path, missing);
+  if (missing) return false;
+  for (const auto& entry : fs::directory_iterator(path.parent_path(), missing)) {
+    std::error_code removed;
+    if (shard_in(entry.path().filename().string(), path) &&
+        entry.last_write_time(removed) > merged_at && !removed)
+      return true;
+  }
+  return false;
+}
+
+/// Returns the counts of the shard files next to a merged file if they have more results or plans
+/// than it.
+std::optional<PlanCounts> unmerged_plans(const FileStatus& merged) {
+  if (!merged_parts(merged.parts.front().session) || !has_newer_shard_files(merged.file))
+    return std::nullopt;
+  const auto shards = shards_next_to(merged.file);
+  const bool is_one_array = shards.front().count == shards.back().count;
+  if (!is_one_array) return std::nullopt;
+  const PlanCounts found = array_status(merged.file, shards.front().count).plans;
+  const auto answers = [](const PlanCounts& plans) { return plans.solved + plans.failed; };
+  const bool has_more =
+      answers(found) > answers(merged.plans) ||
+      found.pending + answers(found) > merged.plans.pending + answers(merged.plans);
+  return has_more ? std::optional(found) : std::nullopt;
+}
+
+}  // namespace
+
+FileStatus status_of(const std::vector<fs::path>& files) {
+  const fs::path whole = files.size() == 1 ? files.front() : fs::path();
+  const bool is_array = !whole.empty() && !has_results(whole) && !is_being_written(whole);
+  if (const std::size_t shards = is_array ? count_shards_next_to(whole) : 0; shards > 0)
+    return array_status(whole, shards);
+  FileStatus status;
+  status.file = whole;
+  for (const fs::path& file : files) status.parts.push_back(shard_status(file));
+  status = add_totals(std::move(status));
+  if (!whole.empty()) status.unmerged = unmerged_plans(status);
+  return status;
 }
 
 }  // namespace wallheat

@@ -30,7 +30,14 @@ namespace wallheat {
 }
 
 /// What has become of a file's last run. Those about which there is more to say come first.
-enum class RunState { being_written, killed, unknown, not_started, closed };
+enum class RunState {
+  being_written,
+  killed,   ///< the file is open and the run has recorded no exit status
+  unknown,  ///< the file is open, and its writer may run on another host
+  failed,   ///< the file is open, but the run has recorded its exit status: it could not close it
+  not_started,
+  closed
+};
 /// "being written", "killed", ...
 [[nodiscard]] std::string_view to_string(RunState state);
 
@@ -56,9 +63,10 @@ struct ShardFileStatus {
   std::string run_started_utc;   ///< start of the last run; empty if the status file is missing
   int run_exit_status = -1;      ///< exit status that the last run recorded; negative: none
   Shard shard;
-  std::size_t header = 0;  ///< plans of all shards; 0 before the file is there
-  std::string solver;      ///< name and version; empty if the file does not say
-  Attributes session;      ///< the last one's
+  std::size_t header = 0;     ///< plans of all shards; 0 before the file is there
+  std::size_t new_plans = 0;  ///< pending plans of another shard's longer list that it lacks
+  std::string solver;         ///< name and version; empty if the file does not say
+  Attributes session;         ///< the last one's
   PlanCounts plans;
   std::vector<PlanResult> failures;  ///< the failed rows, also those that will run again
   std::size_t session_plans = 0;     ///< plans that the last session solved or gave up
@@ -85,6 +93,8 @@ struct FileStatus {
   std::filesystem::path file;  ///< into which the parts belong; empty if parts were named
   std::vector<ShardFileStatus> parts;
   PlanCounts plans;  ///< of all parts; plans_per_s of those that live, or of a single one
+  /// Of the shard files next to a merged file, if they have results or plans that it lacks.
+  std::optional<PlanCounts> unmerged{};
 
   [[nodiscard]] bool is_array() const { return parts.size() > 1; }
   /// The state of its parts that comes first in RunState.
@@ -101,6 +111,10 @@ inline constexpr double max_status_age_s = max_activity_age_s;
 /// named. If a single file is not there yet, it looks at the parts beside it that belong into it.
 /// Throws RunError.
 [[nodiscard]] FileStatus status_of(const std::vector<std::filesystem::path>& files);
+
+/// Returns the shards whose files, or whose event logs or journals, are next to the file into which
+/// they belong; in order.
+[[nodiscard]] std::vector<Shard> shards_next_to(const std::filesystem::path& whole);
 
 /// Whether a living process has the right to write this file, which may not be there yet.
 [[nodiscard]] bool is_being_written(const std::filesystem::path& file);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,6 +77,9 @@ std::string state_text(const ShardFileStatus& part) {
       text += " at " + ended;
   if (part.state == RunState::killed) text = "left open: its writer was killed";
   if (part.state == RunState::unknown) text = "left open: its writer does not answer";
+  if (part.state == RunState::failed)
+    text = fmt::format("left open: its last run failed with exit status {}, see its messages",
+                       part.run_exit_status);
   if (!part.writer.pid.empty())
     text += fmt::format(", process {} on host {}", part.writer.pid, part.writer.host);
   if (!part.writer.job.empty()) text += ", job " + part.writer.job;
@@ -108,6 +112,7 @@ std::string next_step_text(const FileStatus& status) {
           "a file system",
           duration_text(first.age_s));
     case RunState::killed:
+    case RunState::failed:
       return "nothing stored is lost: to go on, " + go_on() + or_repair;
     case RunState::unknown:
       return fmt::format("see whether process {} on host {} still lives; if not, {}{}",
@@ -116,9 +121,23 @@ std::string next_step_text(const FileStatus& status) {
     case RunState::closed:
       break;
   }
+  if (const auto& shards = status.unmerged)
+    return shards->pending > 0
+               ? fmt::format(
+                     "the shard files next to it have {}, {} of them pending: submit the "
+                     "array again, or run the shards with --resume; then merge with "
+                     "--update",
+                     count_text(shards->solved + shards->failed + shards->pending, "plan"),
+                     shards->pending)
+               : "the shard files next to it have more results: add them with 'wallheat merge "
+                 "--update'";
   if (status.plans.pending > 0) return "to go on, " + go_on();
-  if (status.plans.failed > 0)
-    return "mend the input of the failed plans, then " + go_on(retry_failed_suffix);
+  if (status.plans.failed > 0) {
+    std::set<ExhaustedResource> resources;
+    for (const ShardFileStatus& part : status.parts)
+      for (const PlanResult& plan : part.failures) resources.insert(exhausted_resource(plan.error));
+    return failed_plans_advice(resources) + ", then " + go_on(retry_failed_suffix);
+  }
   if (status.is_array() && !status.file.empty())
     return "'wallheat merge' makes one file of the parts";
   return is_left ? "all is solved; 'wallheat repair' makes one file of it and its journals"
@@ -128,9 +147,13 @@ std::string next_step_text(const FileStatus& status) {
 /// Why somebody should do something about a part, or look at it; empty if nobody needs to.
 std::string attention_reason(const ShardFileStatus& part) {
   std::vector<std::string> reasons;
-  if (part.state == RunState::killed || part.state == RunState::unknown)
+  if (part.state == RunState::killed || part.state == RunState::unknown ||
+      part.state == RunState::failed)
     reasons.push_back(state_text(part));
-  if (part.state == RunState::closed && part.plans.pending > 0)
+  if (part.new_plans > 0)
+    reasons.push_back(fmt::format("lacks {} of the longer list of another part",
+                                  count_text(part.new_plans, "plan")));
+  if (part.state == RunState::closed && part.plans.pending > part.new_plans)
     reasons.emplace_back("stopped early");
   if (part.state == RunState::closed && !part.is_whole) reasons.emplace_back("is not whole");
   if (!part.failures.empty()) reasons.push_back(part.failures.front().error);

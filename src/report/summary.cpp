@@ -440,7 +440,8 @@ Report report_with(const Summary& summary, const SummaryInput& of, bool is_page)
   report.add_json_fact("closed_well", closed_well);
   if (!closed_well)
     report.add_text_fact(
-        "state", "the file is still being written, or its writer was killed: go on with --resume");
+        "state",
+        "the file is still being written, or its run was killed or failed: continue with --resume");
   if (is_page) add_run_info(of, slots, report);
   add_means(summary, of.max_bins, report);
   if (is_page) add_distribution(of, report);

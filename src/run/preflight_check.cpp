@@ -43,6 +43,7 @@ class PreflightCheck : Preparation {
 
   PreflightReport run() {
     for (const std::string& warning : options.job_warnings) warn(warning);
+    passes([&] { check_shard_files(); });
     const bool are_plans = passes([&] { find_plans(); });
     const bool is_place = passes([&] { require_directory_of(options.out); });
     if (are_plans) {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/text.hpp"
+#include "report/file_status.hpp"
 #include "run/batch_job.hpp"
 #include "solve/gpu/device.hpp"
 #include "store/journal.hpp"
@@ -54,6 +56,31 @@ void require_gpus(const RunOptions& options) {
   if (options.device != DeviceChoice::gpu) return;
   const GpuSupport support = gpu_support();
   if (support.gpus.empty()) throw RunError("--device gpu is not possible here: " + support.reason);
+}
+
+void Preparation::check_shard_files() const {
+  const Shard& shard = options.shard;
+  if (shard.count == 1 && !options.shard_is_from_array) return;
+  std::vector<Shard> others = shards_next_to(options.merged_out);
+  const auto erased =
+      std::erase_if(others, [&](const Shard& other) { return other.count == shard.count; });
+  if (others.empty()) return;
+  const std::string files = join_first(others.size(), [&](std::size_t k) {
+    return shard_path(options.merged_out, others[k]).string();
+  });
+  if (!options.shard_is_from_array || erased > 0)
+    return warn(
+        fmt::format("shard files of another number of shards exist ({}); this run solves "
+                    "their plans again",
+                    files));
+  const char* const variable =
+      std::getenv("SLURM_ARRAY_TASK_ID") != nullptr ? "SLURM_ARRAY_TASK_ID" : "LSB_JOBINDEX";
+  const char* const task = std::getenv(variable);
+  const std::size_t count = others.front().count;
+  throw UsageError(fmt::format(
+      "this task is shard {} of its job array, but shard files of another array exist ({}); give "
+      "--shard {}/{} (in the job script: --shard \"${}/{}\"), or name another file with --out",
+      shard.text(), files, task != nullptr ? task : "K", count, variable, count));
 }
 
 void Preparation::find_plans() {

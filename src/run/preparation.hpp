@@ -61,6 +61,10 @@ struct QueuedPlan {
 struct Preparation {
   using RowCallback = std::function<void(const PlanResult&)>;
 
+  /// Compares the number of shards with that of the shard files next to the result file. If all of
+  /// them differ, throws UsageError in a task of a job array, because the task may be one of a
+  /// larger array that runs again. Otherwise warns about those that differ.
+  void check_shard_files() const;
   void find_plans();
   /// That plans have the walls that --wall names.
   void check_walls() const;

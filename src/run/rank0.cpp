@@ -97,6 +97,7 @@ class Rank0 {
     for (const std::string& warning : options.job_warnings) logger_.warn("{}", warning);
     // With more ranks, this one may be on a host without GPUs. Then the workers find out.
     if (surroundings.ranks == 1) require_gpus(options);
+    preparation_.check_shard_files();
     // This comes first, as what follows may take long: nobody else is to write the file or its
     // status.
     ResultClaim claim(options.out, preparation_.open_mode(), stop_requested);

@@ -60,6 +60,7 @@ struct RunOptions {
   bool resume = false;
   bool overwrite = false;
   Shard shard;
+  bool shard_is_from_array = false;  ///< `shard` is the position of a task in a Slurm or LSF array
   /// When the time limit strikes, by a clock that nobody sets.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::vector<std::string> job_warnings;  ///< messages for the log about the scheduler's job

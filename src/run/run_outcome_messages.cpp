@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "core/text.hpp"
 #include "run/plan_selection.hpp"
@@ -64,10 +65,13 @@ void log_summary(const RunMonitor& monitor, const RunOptions& options, Log& logg
 std::string next_step_text(const RunTally& tally, const RunOptions& options, bool is_work_left) {
   const std::string file = shell_word(options.out);
   if (is_work_left) return fmt::format("stopped early; to go on, {}", resume_hint);
-  if (tally.failed + tally.given_up > 0)
-    return fmt::format(
-        "next: mend the input of the failed plans ('wallheat summary {}' names them), then {}{}",
-        file, resume_hint, retry_failed_suffix);
+  if (tally.failed + tally.given_up > 0) {
+    std::set<ExhaustedResource> resources;
+    for (const auto& [plan, resource] : tally.failed_plans) resources.insert(resource);
+    if (tally.given_up > 0) resources.insert(ExhaustedResource::none);  // in earlier sessions
+    return fmt::format("next: {} ('wallheat summary {}' names them), then {}{}",
+                       failed_plans_advice(resources), file, resume_hint, retry_failed_suffix);
+  }
   if (options.shard.count > 1)
     return "next: once all shards are done, 'wallheat merge' makes one file of theirs";
   return fmt::format("next: wallheat summary {}", file);
@@ -76,7 +80,7 @@ std::string next_step_text(const RunTally& tally, const RunOptions& options, boo
 std::string failure_limit_reason(std::size_t failed, const RunOptions& options) {
   return fmt::format(
       "{} failed, and --stop-after-failures {} was asked for: 'wallheat summary {}' names them; "
-      "mend what is wrong, then {}{}",
+      "fix the cause, then {}{}",
       count_text(failed, "plan has", "plans have"), options.stop_after_failures,
       shell_word(options.out), resume_hint, retry_failed_suffix);
 }

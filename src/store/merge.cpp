@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "io/files.hpp"
 #include "io/result_file_names.hpp"
@@ -26,7 +28,7 @@ constexpr const char* part_count = "merged_parts";  // of a merge's own session
 struct Choice {
   static constexpr std::uint32_t nothing = UINT32_MAX;
   std::uint32_t part = nothing;
-  std::uint32_t row_crc32 = 0;  ///< by which it is known again
+  std::uint32_t checksum = 0;  ///< content_checksum() of the row, which identifies it
   std::int32_t failures = 0;
   std::int32_t attempts = 0;
   PlanStatus status = PlanStatus::pending;
@@ -41,22 +43,33 @@ struct Choice {
   }
 };
 
+/// Returns a checksum of a row that does not depend on its position in the list of plans.
+std::uint32_t content_checksum(ResultRow row) {
+  row.index = 0;
+  update_checksum(row);
+  return row.row_crc32;
+}
+
 Choice choice_of(std::uint32_t part, const ResultRow& row) {
-  return {part, row.row_crc32, row.failures, row.attempts, status_of(row), has_field(row), false};
+  return {part,           content_checksum(row), row.failures, row.attempts,
+          status_of(row), has_field(row),        false};
 }
 
 /// The union of parts on its way: for each plan which part's row says most. Parts are read twice,
 /// once to choose and once to write, each as one view.
 class Merge {
  public:
-  explicit Merge(std::vector<fs::path> parts) : parts_(std::move(parts)) {
+  /// `earlier` is the merged file that the new one replaces; empty if there is none.
+  Merge(std::vector<fs::path> parts, const fs::path& earlier)
+      : parts_(std::move(parts)), part_count_(parts_.size()) {
+    if (!earlier.empty()) parts_.push_back(earlier);
     for (std::uint32_t number = 0; number < parts_.size(); ++number) take(number);
     count();
   }
 
   /// The whole is nobody's shard, whatever the sessions of its parts were.
   void add_session(Attributes session) {
-    session[part_count] = std::to_string(parts_.size());
+    session[part_count] = std::to_string(part_count_);
     all_.sessions.push_back(truncate_at_nul(std::move(session)));
   }
 
@@ -68,6 +81,9 @@ class Merge {
     for (std::size_t i = 0; i < ids_.size(); ++i)
       if (choices_[i].part == Choice::nothing) fresh.put({.row = pending_row(i, ids_[i])});
     for (std::uint32_t number = 0; number < parts_.size(); ++number) write_part(number, fresh);
+    if (parts_.size() > part_count_)
+      fresh.copy_foreign_objects_from(
+          open_as_it_is(static_cast<std::uint32_t>(part_count_)).file());
     fresh.finish();
     remove_superfluous_journals(out, all_);
   }
@@ -75,16 +91,24 @@ class Merge {
   [[nodiscard]] MergeReport& report() { return report_; }
 
  private:
-  [[nodiscard]] Snapshot open(std::uint32_t number) const {
+  [[nodiscard]] Snapshot open_as_it_is(std::uint32_t number) const {
     const auto& part = parts_[number];
     return with_error_context(
         part, {"make room and merge again", "bring back a copy of it, or leave it out"},
         [&] { return Snapshot(result_path(part)); });
   }
+  /// Returns the view of a part with the rows in the order of the merged list.
+  [[nodiscard]] Snapshot open(std::uint32_t number) const {
+    Snapshot snapshot = open_as_it_is(number);
+    snapshot.reorder(ids_);
+    return snapshot;
+  }
+  /// True if this part is the earlier merged file, whose results are copies of those of the parts.
+  [[nodiscard]] bool is_earlier(std::uint32_t number) const { return number >= part_count_; }
 
   void take(std::uint32_t number) {
     const auto& path = parts_[number];
-    const Snapshot snapshot = open(number);
+    Snapshot snapshot = open_as_it_is(number);
     if (!snapshot.has_ended())
       report_.warnings.push_back(path.string() +
                                  " was not closed: its run still writes it, or was killed; what it "
@@ -92,7 +116,8 @@ class Merge {
     if (number == 0) {
       begin(snapshot);
     } else {
-      require_same_header(path, snapshot);
+      require_same_settings(path, snapshot);
+      unite_lists(path, snapshot);
     }
     take_sessions(path, snapshot.header().sessions);
     MissingData missing;
@@ -113,24 +138,56 @@ class Merge {
     all_.settings = first.header().settings;
     all_.save_fields = first.header().save_fields;
     ids_ = first.ids();
+    list_owner_ = parts_.front();
     choices_.resize(ids_.size());
     if (all_.keeps_rooms()) room_counts_.resize(ids_.size());
   }
 
-  void require_same_header(const fs::path& path, const Snapshot& part) const {
-    const auto refuse = [&](const std::string& why) {
-      throw RunError(path.string() + " is a part of another campaign than " +
-                     parts_.front().string() + ": " + why);
-    };
+  [[noreturn]] void refuse(const fs::path& path, const std::string& reason) const {
+    throw RunError(path.string() + " is a part of another campaign than " + list_owner_.string() +
+                   ": " + reason);
+  }
+
+  void require_same_settings(const fs::path& path, const Snapshot& part) const {
     const auto found = differences(part.header(), "it has", all_, "the other");
-    if (!found.empty()) refuse(found);
-    if (part.count() != ids_.size())
-      refuse("it is for " + std::to_string(part.count()) + " plans, the other for " +
-             std::to_string(ids_.size()));
-    for (std::size_t i = 0; i < ids_.size(); ++i)
-      if (part.ids()[i] != ids_[i])
-        refuse("its plan number " + std::to_string(i) + " is \"" + std::string(part.ids()[i]) +
-               "\", that of the other \"" + std::string(ids_[i]) + "\"");
+    if (!found.empty()) refuse(path, found);
+  }
+
+  /// Gives the merged file and this part the same list of plans: the longer of their lists, which
+  /// must have all plans of the other.
+  void unite_lists(const fs::path& path, Snapshot& part) {
+    if (part.ids() == ids_) return;
+    const bool has_grown = part.count() > ids_.size();
+    const StringList& longer = has_grown ? part.ids() : ids_;
+    const StringList& shorter = has_grown ? ids_ : part.ids();
+    std::unordered_map<std::string_view, std::size_t> index_of;
+    for (std::size_t i = 0; i < longer.size(); ++i) index_of.emplace(longer[i], i);
+    for (const std::string_view id : shorter)
+      if (!index_of.contains(id))
+        refuse(path, "neither has all plans of the other; only " +
+                         (has_grown ? list_owner_ : path).string() + " has the plan \"" +
+                         std::string(id) + "\"");
+    if (longer.size() == shorter.size())
+      refuse(path, "its plans have another order: its first other one is \"" +
+                       first_difference(part.ids(), ids_) + "\", that of the other is \"" +
+                       first_difference(ids_, part.ids()) + "\"");
+    if (!has_grown) return part.reorder(ids_);
+    std::vector<Choice> choices(longer.size());
+    std::vector<std::uint32_t> room_counts(room_counts_.empty() ? 0 : longer.size());
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+      const std::size_t index = index_of.at(ids_[i]);
+      choices[index] = choices_[i];
+      if (!room_counts.empty()) room_counts[index] = room_counts_[i];
+    }
+    choices_ = std::move(choices);
+    room_counts_ = std::move(room_counts);
+    ids_ = part.ids();
+    list_owner_ = path;
+  }
+
+  /// Returns the first of `ids` that differs from that of `others` at its position.
+  static std::string first_difference(const StringList& ids, const StringList& others) {
+    return std::string(*std::mismatch(ids.begin(), ids.end(), others.begin()).first);
   }
 
   /// Sessions that several parts have, as copies of each other, are kept once.
@@ -169,7 +226,7 @@ class Merge {
     for (const std::size_t i : duplicates) {
       // The row that was chosen may be this part's, if it alone has a field.
       auto& chosen = choices_[i];
-      chosen.is_duplicate = true;
+      chosen.is_duplicate = chosen.is_duplicate || !is_earlier(number);
       if (chosen.part == number) continue;
       if (!other || opened != chosen.part) other.emplace(open(opened = chosen.part));
       const auto first = result_in(*other, i);
@@ -205,6 +262,8 @@ class Merge {
       }
     }
     report_.plans = ids_.size();
+    report_.ids = ids_;
+    report_.sessions = all_.sessions;
   }
 
   void write_part(std::uint32_t number, NewResultFile& fresh) {
@@ -215,7 +274,7 @@ class Merge {
       const auto& choice = choices_[i];
       if (choice.part != number) continue;
       if (i >= snapshot.count() || !snapshot.load(i, result, missing) ||
-          result.row.row_crc32 != choice.row_crc32)
+          content_checksum(result.row) != choice.checksum)
         throw RunError(parts_[number].string() + " changed while it was merged; merge again");
       const auto& numbers = session_numbers_[number];
       if (result.row.session < numbers.size()) {
@@ -226,7 +285,9 @@ class Merge {
     }
   }
 
-  std::vector<fs::path> parts_;
+  std::vector<fs::path> parts_;  // and the earlier merged file, if there is one
+  std::size_t part_count_;       // without the earlier merged file
+  fs::path list_owner_;          // the file that has the list of plans
   MergeReport report_;
   FileHeader all_;
   StringList ids_;
@@ -237,14 +298,31 @@ class Merge {
       session_numbers_;  // in the whole, of each part's sessions
 };
 
-void require_free_for_merge(const fs::path& out, bool overwrite) {
-  if (overwrite) return require_wallheat_file(out);
+/// Throws RunError unless a merge wrote the file, perhaps before a run that resumed it, and the
+/// file has no journals.
+void require_merged_file(const fs::path& file) {
+  const Snapshot snapshot(file);
+  const auto& sessions = snapshot.header().sessions;
+  if (snapshot.journals() > 0)
+    throw RunError(file.string() + " has journals of a run that resumed it; run 'wallheat repair " +
+                   file.string() + "' first");
+  const bool is_merged = std::any_of(sessions.begin(), sessions.end(), merged_parts);
+  if (!is_merged)
+    throw RunError(file.string() +
+                   " exists and was not merged from parts; name another file, or move it away");
+}
+
+void require_free_for_merge(const fs::path& out, const MergeOptions& options) {
+  if (options.overwrite) return require_wallheat_file(out);
   if (!has_results(out)) return;
+  if (options.update && file_exists(out)) return require_merged_file(out);
   if (!file_exists(out))
     throw RunError(
         journal_path(out, journal_numbers(out).front()).string() +
         " contains results of a killed run; name another file, or move the journal away");
-  throw RunError(out.string() + " exists; name another file, or replace it by --overwrite");
+  throw RunError(out.string() +
+                 " exists; name another file, add the parts to it by --update, or replace it by "
+                 "--overwrite");
 }
 
 }  // namespace
@@ -267,9 +345,10 @@ MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& part
       if (fs::equivalent(path, part, absent) || path == result_path(part))
         throw RunError(out.string() + " is one of the parts; name another file for the whole");
     const WriteLock lock(path);
-    if (options.overwrite) sync_directory_of(path);  // a kill may have come before that
-    require_free_for_merge(path, options.overwrite);
-    Merge merged(parts);
+    if (options.overwrite || options.update)
+      sync_directory_of(path);  // a kill may have come before that
+    require_free_for_merge(path, options);
+    Merge merged(parts, options.update && file_exists(path) ? path : fs::path());
     auto& report = merged.report();
     if (!report.conflicts.empty() || (!report.missing.empty() && !options.allow_missing_plans))
       return std::move(report);

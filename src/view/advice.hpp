@@ -1,6 +1,9 @@
 #pragma once
 
+#include <set>
 #include <string>
+
+#include "core/system_limits.hpp"
 
 // What to do after a run, in words that are the same wherever they stand.
 namespace wallheat {
@@ -11,6 +14,26 @@ inline constexpr const char* resume_hint = "run the same command with --resume";
 /// If the command of the run is not known.
 [[nodiscard]] inline std::string resume_command(const std::string& file) {
   return "wallheat run --data PLANS --out " + file + " --resume";
+}
+
+/// What to do about failed plans, by the resources that their errors name.
+[[nodiscard]] inline std::string failed_plans_advice(const std::set<ExhaustedResource>& resources) {
+  std::string advice;
+  for (const ExhaustedResource resource : resources) {
+    if (!advice.empty()) advice += ", and ";
+    switch (resource) {
+      case ExhaustedResource::none:
+        advice += "fix the input of the failed plans";
+        break;
+      case ExhaustedResource::memory:
+        advice += "give the job more memory, or solve fewer plans at a time with --threads";
+        break;
+      case ExhaustedResource::processor_time:
+        advice += "raise the limit of processor time (ulimit -t)";
+        break;
+    }
+  }
+  return advice;
 }
 
 /// For an answer that is_far_from_steady().

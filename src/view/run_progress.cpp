@@ -97,7 +97,7 @@ void RunProgress::on_event(const Event& event, const PlanResult& row) {
       add_time_spent(row);
       if (row.status == PlanStatus::failed) {
         tally_.failed_seconds += row.seconds;
-        tally_.failed_plans.insert(row.index);
+        tally_.failed_plans[row.index] = exhausted_resource(row.error);
       } else {
         ++tally_.solved;
         tally_.failed_plans.erase(row.index);
@@ -114,10 +114,11 @@ void RunProgress::on_event(const Event& event, const PlanResult& row) {
       break;
     case Event::Kind::conflict:
       --tally_.solved;
-      tally_.failed_plans.insert(row.index);
+      tally_.failed_plans[row.index] = ExhaustedResource::none;
       break;
     case Event::Kind::aborted:
       tally_.aborted_seconds += event.progress.seconds;
+      if (event.worker) worker(event.worker->rank).aborted_seconds += event.progress.seconds;
       aborted_.push_back(event);
       break;
     case Event::Kind::worker_ready: {
@@ -265,7 +266,7 @@ std::vector<std::string> RunProgress::work_table() const {
 
 double RunProgress::busy_pct(const Worker& worker) const {
   const double threads = static_cast<double>(std::max<std::size_t>(1, worker.status.threads));
-  return 100 * worker.spent.seconds() / (elapsed_s() * threads);
+  return 100 * (worker.spent.seconds() + worker.aborted_seconds) / (elapsed_s() * threads);
 }
 
 std::vector<std::string> RunProgress::gpu_table() const {

@@ -6,11 +6,11 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "core/machine.hpp"
+#include "core/system_limits.hpp"
 #include "queue/messages.hpp"
 #include "view/gpu_text.hpp"
 #include "view/run_status.hpp"
@@ -53,7 +53,8 @@ struct RunTally {
   double failed_seconds = 0;         ///< of these, spent on failures
   double duplicate_seconds = 0;      ///< spent on answers that another worker had given before
   double aborted_seconds = 0;        ///< spent on plans that the end cut short
-  std::set<std::uint32_t> failed_plans{};  ///< each may still be answered
+  /// The resource that ran out, for each failed plan; each may still be answered.
+  std::map<std::uint32_t, ExhaustedResource> failed_plans{};
 
   [[nodiscard]] std::size_t remaining() const {
     return total - restored - given_up - solved - failed;
@@ -68,6 +69,7 @@ class RunProgress {
   struct Worker {
     WorkerStatus status;
     SolverTime spent;
+    double aborted_seconds = 0;  ///< spent on plans that the end of the run cut short
     Clock::time_point has_reported;
     GpuUsage gpu;
   };

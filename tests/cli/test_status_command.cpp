@@ -295,6 +295,40 @@ TEST_F(StatusCommandTest, SuggestsResumeOrRepairAfterKill) {
   }
 }
 
+TEST_F(StatusCommandTest, ReportsFailureInsteadOfKillWhenRunRecordedItsExitStatus) {
+  write_killed_run();  // a run that could not close the file, for example on a full disk
+  record_exit_status(1);
+  expect_output(75, AllOf(Mentions({"left open", "exit status 1", "--resume", "wallheat repair"}),
+                          Not(Mentions("killed"))));
+  EXPECT_EQ(word(), "left\n");
+  EXPECT_EQ(json()["state"], "failed");
+  record_exit_status(1, "2029-01-01T00:00:00.000Z");  // of an earlier session
+  expect_output(75, Mentions("killed"));
+}
+
+TEST_F(StatusCommandTest, SuggestsMoreMemoryOrTimeForPlansThatLackedThem) {
+  struct Case {
+    const char* error;
+    testing::Matcher<const std::string&> advice;
+  };
+  const std::vector<Case> cases{
+      {"its solver process was killed by SIGKILL by the kernel's out-of-memory killer",
+       AllOf(Mentions({"memory", "--threads", "--retry-failed"}), Not(Mentions("input")))},
+      {"its solver process was killed by SIGKILL at the limit of processor time: 60 s",
+       AllOf(Mentions({"ulimit -t", "--retry-failed"}), Not(Mentions("input")))}};
+  for (const auto& [error, expected] : cases) {
+    auto results = create();
+    PlanResult failed;
+    failed.id = "a";
+    failed.status = PlanStatus::failed;
+    failed.error = error;
+    results.store({&failed, 1});
+    for (std::uint32_t index = 1; index < 4; ++index) store(results, index, PlanStatus::converged);
+    close(results);
+    EXPECT_THAT(advice(), expected);
+  }
+}
+
 TEST_F(StatusCommandTest, SuggestsRepairWhenFileIsNotCompacted) {
   {
     auto results = create();

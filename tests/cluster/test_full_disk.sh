@@ -25,6 +25,7 @@ for kb in 100 400 800 1000 1200 1700; do
     echo "        $kb kB, launch $launch: status $status, $("$wallheat" status --word disk/results.h5 2> /dev/null)"
     if complete; then check "$kb kB, launch $launch: ends with 0, as all is done" same 0 $status
     else check "$kb kB, launch $launch: ends with 1 or 75, as plans or journals remain" grep -qx '1\|75' <<< "$status"; fi || cat log
+    check "$kb kB, launch $launch: status reports no kill" test "$("$wallheat" status --word disk/results.h5 2> /dev/null)" != killed
     [ "$last" != 75 ] || check "$kb kB, launch $launch: is not requeued again" not same 75 $status
     last=$status
   done

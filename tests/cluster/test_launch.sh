@@ -92,7 +92,8 @@ END
 chmod +x silent-mpirun
 start MPIRUN="$scratch/silent-mpirun"
 check "an older exit status is not the one of this run" ends_with 1
-check "the message mentions the status file and --resume" mentions log launch.sh results.h5.status --resume
+check "the message mentions the status file" mentions log launch.sh results.h5.status
+check "the message does not mention the time limit, because no time limit ended the run" not grep -qw "time limit" log
 rm results.h5.status
 start MPIRUN="$scratch/silent-mpirun"
 check "a missing exit status is a failure" ends_with 1
@@ -146,6 +147,10 @@ expect_error "a command that cannot be started" 1 "launch.sh|$scratch/none" "$la
 expect_error "a command without --out" 2 "wallheat|--out|wallheat help run" "$launch" -- "$wallheat" run --data plans
 check "a command without --out: there is one message" one_message
 expect_error "another MPI" 1 "launch.sh|true|Open MPI|MPIRUN" env MPIRUN=true "$launch" -- "$wallheat" run --data plans --out x
+printf '#!/bin/bash\nexit 1\n' > failing-mpirun
+chmod +x failing-mpirun
+expect_error "a mpirun that cannot be started" 1 "launch.sh|failing-mpirun|MPIRUN|ulimit -u" \
+  env MPIRUN="$scratch/failing-mpirun" "$launch" -- "$wallheat" run --data plans --out x
 
 # Options and environment of mpirun: a fake mpirun that only records them.
 cat > mpirun <<'END'
@@ -168,6 +173,20 @@ passes "settings of the user take precedence" OMPI_MCA_oob_tcp_keepalive_time=60
 passes "Open MPI 5 is configured to survive the death of a rank" ulfm 5.0.7
 check "a run without a session in the result file fails" not fake 4.1.4
 
+# Interfaces that have the same address on all hosts. The choice of the user takes precedence: Open MPI does not accept
+# lists of both kinds.
+interfaces() { grep -oE '^OMPI_MCA_(btl|oob)_tcp_if_exclude=.*docker0' "$FAKE_FOLDER/called" | cut -d _ -f 3 | sort | paste -sd ' '; }
+# excluded "FRAMEWORKS" "DESCRIPTION" [NAME=VALUE...]
+excluded() { fake 4.1.4 "${@:3}"; check "$2" same "$1" "$(interfaces)"; }
+excluded "btl oob" "interfaces of containers are excluded"
+excluded "oob" "interfaces for results that the user includes take precedence" OMPI_MCA_btl_tcp_if_include=eth0
+excluded "btl" "interfaces for mpirun that the user includes take precedence" OMPI_MCA_oob_tcp_if_include=eth0
+excluded "oob" "interfaces that the user excludes take precedence" OMPI_MCA_btl_tcp_if_exclude=lo,eth7
+printf '#!/bin/bash\necho "mca:oob:tcp:param:oob_tcp_if_include:source:file (/site.conf)"\n' > ompi_info
+chmod +x ompi_info
+excluded "btl" "interfaces that the site includes take precedence"
+rm ompi_info
+
 # The real program, with a plan that takes forever: launch.sh must find its heartbeats.
 "$wallheat" generate --out plans --count 2 --size 64 > /dev/null
 mkdir target
@@ -182,6 +201,34 @@ for target in "a missing file" "a file"; do
   check "a link to $target: the run stops gracefully" ends_with 75
   check "a link to $target: the target is the result file" test -f target/later.h5
 done
+# Errors of mpirun itself.
+unstarted() {  # DESCRIPTION "FACT|FACT" [OPTIONS OF mpirun]
+  expect_error "$1" 1 "launch.sh|mpirun|$2" "$launch" "${@:3}" -- "$wallheat" run --data plans --out unstarted.h5
+  check "$1: the message does not mention the time limit" not grep -qw "time limit" <(tail -n 1 "$scratch/error.err")
+}
+unstarted "too few slots" "slots|999" -n 999
+unstarted "a missing hostfile" "hostfile|$scratch/no-hosts" -n 2 --hostfile "$scratch/no-hosts"
+printf '#!/bin/bash\necho "ssh: connect to host port 22: Connection refused" >&2\nexit 255\n' > refusing-ssh
+chmod +x refusing-ssh
+WALLHEAT_SSH=$scratch/refusing-ssh unstarted "a host that refuses ssh" "ssh|refused" -n 2 --host 192.0.2.1
+touch refused.h5
+expect_error "a run that is refused" 1 "launch.sh|refused.h5.status" "${real[@]}" --data plans --out refused.h5
+check "a run that is refused: the message does not name mpirun" not grep -qw "mpirun" <(tail -n 1 "$scratch/error.err")
+cat > waiting-mpirun <<'END'
+#!/bin/bash
+[ "$1" != --version ] || exec mpirun --version
+trap 'exit 1' USR1 TERM
+touch waiting
+until false; do sleep 0.1; done
+END
+chmod +x waiting-mpirun
+MPIRUN=$scratch/waiting-mpirun "$launch" -- "$wallheat" run --data plans --out unstarted.h5 > log 2>&1 &
+launched=$!
+wait_until 300 "mpirun is running" test -e waiting
+kill -USR1 "$launched"
+check "a run that is stopped before it starts fails" ends_with 1
+check "a run that is stopped before it starts: the message mentions the time limit" mentions log launch.sh "time limit" --resume
+
 # A start that takes longer than the heartbeat timeout: the event log is a pipe without a reader.
 mkfifo events
 WALLHEAT_SILENCE_S=6 "${real[@]}" --data plans --events events --out slow.h5 > log 2>&1 &

@@ -45,6 +45,28 @@ check "a lost node: the file equals that of an undisturbed run" equals_undisturb
 check "a lost node: the file is closed" closed "$result"
 SLURM_CONF=$slurm/slurm.conf "$here/hosts.sh" "$slurm/hosts.d" on n3 slurmd -N n3
 
+submit lost_batch_host --nodes 3
+wait_until 60 "five plans are solved" results_stored "$events" 5
+kill_node n1
+check "the host of the batch script is lost before the run finishes" unfinished "$events"
+wait_until 180 "a lost batch host: the job is requeued" requeued "$job"
+job_over 180
+check "a lost batch host: the job completes" same JobState=COMPLETED "$(state)"
+check "a lost batch host: the job's output mentions the host" in_log lost_batch_host requeue-on-host-loss.sh n1
+check "a lost batch host: the file equals that of an undisturbed run" equals_undisturbed "$result"
+check "a lost batch host: the file is closed" closed "$result"
+SLURM_CONF=$slurm/slurm.conf "$here/hosts.sh" "$slurm/hosts.d" on n1 slurmd -N n1
+
+# Slurm itself requeues a job, as after a preemption.
+submit requeued --nodes 2
+wait_until 60 "five plans are solved" results_stored "$events" 5
+on scontrol requeue "$job"
+job_over 180
+check "a requeue by Slurm: the job completes" same JobState=COMPLETED "$(state)"
+check "a requeue by Slurm: the job's output mentions it" in_log requeued "requeues"
+check "a requeue by Slurm: the job's output mentions no cancellation" not grep -qw cancelled requeued-*.out
+check "a requeue by Slurm: the file equals that of an undisturbed run" equals_undisturbed "$result"
+
 submit cancelled --nodes 2
 wait_until 60 "five plans are solved" results_stored "$events" 5
 on scancel "$job"
@@ -97,6 +119,18 @@ for name in one-node many-nodes array; do
   solved $name "$([ $name = array ] && echo plain.h5 || echo plain-fields.h5)"
 done
 check "many nodes: workers of all eight nodes were ready" same 8 "$(grep '"event":"worker_ready"' many-nodes.jsonl | grep -o '"host":"n[0-9]"' | sort -u | wc -l)"
+# The list grows after the merge.
+grow() { submit grown --array 4 --take-over --cores 2 --running 2; job_over 300; }
+all_plans=$plans plans=$scratch/grown
+cp -r "$all_plans" "$plans"
+head -n 12 "$all_plans/building_ids.txt" > "$plans/building_ids.txt"
+grow
+check "a list that grows: the first twelve plans are merged" same "12 done" \
+  "$("$wallheat" list grown.h5 --columns id --format csv | tail -n +2 | wc -l) $("$wallheat" status --word grown.h5)"
+cp "$all_plans/building_ids.txt" "$plans"
+grow
+plans=$all_plans
+check "a list that grows: the merged file has all plans" equals_undisturbed grown.h5 || cat grown-*.out
 check "array: sixteen shard files were merged" same 16 "$(find . -name 'array.part-*.h5' | wc -l)"
 
 # A week: longer plans on one core, so that a job is still running when it is checked.

@@ -349,6 +349,7 @@ touch out/{results.part-{01..12}-of-12.h5,results.part-1-of-2.h5,other.part-01-o
 printf 'setup=true\nprogram() { case $1 in merge) printf "%%s\\n" "$@" ;; *) "%s" "$@" ;; esac; }\nwallheat=(program)\nexec() { "$@"; exit; }\n' "$wallheat" > configs/site.sh
 bash jobs/slurm.sh jobs merge=12 -- --data plans --out out/results.h5 > merged
 check "the merge gets --out" contains merged "$PWD/out/results.h5"
-check "the merge gets all shard files and no other file" same 15 "$(wc -l < merged)"
+check "the merge updates an earlier merged file" contains merged --update
+check "the merge gets all shard files and no other file" same 16 "$(wc -l < merged)"
 check "the merge gets the last shard file" contains merged /out/results.part-12-of-12.h5
 finish

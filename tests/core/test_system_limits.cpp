@@ -40,5 +40,17 @@ TEST(SystemLimits, DescribesExceptionsOfTheStandardLibrary) {
   EXPECT_THAT(file_error("", EMFILE), Mentions({"directory", "Too many open files", "ulimit -n"}));
 }
 
+TEST(SystemLimits, RecognizesExhaustedResourceInError) {
+  using enum ExhaustedResource;
+  const auto killed = [](const char* reason) {
+    return exhausted_resource(std::string("its solver process was killed by SIGKILL ") + reason);
+  };
+  EXPECT_EQ(killed(by_out_of_memory_killer), memory);
+  EXPECT_EQ(killed(at_processor_time_limit), processor_time);
+  EXPECT_EQ(killed("from outside (the kernel's out-of-memory killer killed no process)"), none);
+  EXPECT_EQ(exhausted_resource(exception_text(std::bad_alloc())), memory);
+  EXPECT_EQ(exhausted_resource("plan 7: a wall is missing"), none);
+}
+
 }  // namespace
 }  // namespace wallheat

@@ -19,6 +19,41 @@ TEST_F(ResourceLimitsTest, NamesLimitOfMemory) {
               Mentions({"61 MB", "ulimit -v"}));
 }
 
+TEST_F(ResourceLimitsTest, NamesLimitOfProcessorTime) {
+  generate(1);
+  const Finished failed = shell(
+      "ulimit -t 2; wallheat run --data plans --out r.h5 --threads 1 --max-attempts 1 --tolerance "
+      "0 "
+      "--max-iterations 999999999999",
+      3);
+  EXPECT_THAT(failed.err, AllOf(Mentions({"2 s", "ulimit -t", "--retry-failed"}),
+                                Not(Mentions("input")), Not(Mentions("out-of-memory"))));
+  EXPECT_THAT(shell("wallheat status r.h5", 3).out,
+              AllOf(Mentions({"ulimit -t"}), Not(Mentions("input"))));
+}
+
+TEST_F(ResourceLimitsTest, NamesMemoryWhenKernelKillsSolverProcess) {
+  // A cgroup of version 1 or 2 whose limit suffices for the worker, but not for the plan.
+  const Finished failed = shell(R"sh(
+    wallheat generate --out plans --count 1 --size 1800
+    export program
+    for parent in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+      cgroup=$parent/wallheat-test-$$
+      mkdir $cgroup 2> /dev/null || continue
+      trap 'rmdir $cgroup' EXIT
+      echo 0 > $cgroup/memory.swap.max
+      echo 80M > $cgroup/memory.max || echo 80M > $cgroup/memory.limit_in_bytes || exit 77
+      bash -c 'echo $$ > '$cgroup'/cgroup.procs && exec "$program" run --data plans --out r.h5         --threads 1 --max-attempts 1 --max-iterations 100'
+      exit
+    done 2> messages
+    exit 77)sh",
+                                3);
+  if (failed.status == 77) GTEST_SKIP() << "a cgroup with a limit of memory cannot be created";
+  EXPECT_THAT(bytes("messages"),
+              AllOf(Mentions({"out-of-memory killer", "more memory", "--retry-failed"}),
+                    Not(Mentions("input"))));
+}
+
 TEST_F(ResourceLimitsTest, NamesLimitOfThreads) {
   // The limit does not apply to root.
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become a user without other processes";

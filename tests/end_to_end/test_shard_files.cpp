@@ -89,6 +89,75 @@ TEST_F(ShardFilesTest, MergesWithMissingPlansWhenAllowed) {
       ElementsAre(Mentions({"5 of 6", "0 missing", "0 duplicates", "0 conflicts", "1 failed"})));
 }
 
+TEST_F(ShardFilesTest, LeavesNoPlanOutWhenListHasGrown) {
+  generate(12);
+  const std::string open_shards =
+      "wallheat run --data plans --out r.h5 --shard 2/3 --print-open-shards ";
+  const std::string solve =
+      "for k in 1 2 3; do wallheat run --resume --data plans --out r.h5 --shard $k/3 --log-level "
+      "error $first || exit; done; ";
+  shell("first='--first 6'; " + solve + "wallheat merge --out r.h5 r.part-*-of-3.h5");
+  EXPECT_EQ(shell(open_shards + "--first 6").out, "");
+  EXPECT_EQ(shell(open_shards).out, "2/3\n3/3\n1/3\n");
+  EXPECT_EQ(shell("wallheat status --word r.h5").out, "done\n");
+
+  shell("first='--first 9'; wallheat run --resume --data plans --out r.h5 --shard 1/3 $first");
+  EXPECT_EQ(shell(open_shards + "--first 9").out, "2/3\n3/3\n");
+  const Finished status = shell("wallheat status r.h5", 75);
+  EXPECT_THAT(status.out, AllOf(Mentions({"9 plans", "2 of them pending", "merge"}),
+                                Not(Mentions("nothing to do"))));
+  shell("first=''; " + solve);
+  EXPECT_EQ(shell(open_shards).out, "");
+  EXPECT_THAT(shell("wallheat status r.h5", 75).out, Mentions({"merge", "--update"}));
+  expect_error("merge --out r.h5 r.part-*-of-3.h5", 1, {"r.h5", "exists", "--update"});
+  EXPECT_THAT(shell("wallheat merge --update --out r.h5 r.part-*-of-3.h5").out,
+              Mentions({"12 of 12", "0 missing", "0 duplicates"}));
+  shell("wallheat run --data plans --out whole.h5");
+  EXPECT_EQ(csv("r.h5"), csv("whole.h5"));
+  EXPECT_THAT(shell("wallheat status r.h5").out, Mentions("nothing to do"));
+}
+
+TEST_F(ShardFilesTest, ReportsPlansThatListHasAndShardsLack) {
+  generate(4);
+  shell(
+      "for k in 1 2; do wallheat run --data plans --out r.h5 --shard $k/2 || exit; done; "
+      "wallheat generate --out more --count 6 --size 32 --seed 3; mv -n more/0* plans/; mv "
+      "more/building_ids.txt plans/");
+  const Finished merged = shell("wallheat merge --json --out all.h5 r.part-*-of-2.h5", 75);
+  EXPECT_EQ(Json::parse(merged.out)["not_in_parts"],
+            Json::parse(R"([{"id": "00005"}, {"id": "00006"}])"));
+  EXPECT_EQ(Json::parse(merged.out)["listed"], 6);
+  EXPECT_THAT(shell("wallheat merge --out two.h5 r.part-*-of-2.h5", 75).out,
+              Mentions({"plans", "6 plans", "2 of them", "--update"}));
+  shell("mv plans elsewhere");
+  EXPECT_THAT(shell("wallheat merge --out three.h5 r.part-*-of-2.h5").out,
+              Mentions({"unknown", "--data"}));
+  shell("wallheat merge --out four.h5 --data elsewhere r.part-*-of-2.h5", 75);
+}
+
+TEST_F(ShardFilesTest, RejectsTaskOfSmallerArray) {
+  generate(8);
+  const std::string task =
+      "task() { export SLURM_ARRAY_TASK_ID=$1 SLURM_ARRAY_TASK_MIN=$2 SLURM_ARRAY_TASK_MAX=$3 "
+      "SLURM_ARRAY_TASK_COUNT=$4; }; ";
+  const std::string run = "wallheat run --data plans --out r.h5 --resume --log-level error ";
+  shell(task + "for k in 1 2 4; do task $k 1 4 4; " + run + "|| exit; done");
+  for (const char* again : {"task 3 3 3 1; ", "task 3 2 3 2; "}) {
+    for (const char* option : {"", "--print-out", "--check"}) {
+      const Finished refused =
+          shell(task + again + run + option, std::string(option) == "--check" ? 1 : 2);
+      EXPECT_THAT(refused.err + refused.out, Mentions({"r.part-1-of-4.h5", "--shard 3/4"}));
+    }
+  }
+  EXPECT_FALSE(exists("r.h5"));
+  EXPECT_EQ(shell("ls r.*.h5").out, "r.part-1-of-4.h5\nr.part-2-of-4.h5\nr.part-4-of-4.h5\n");
+  shell(task + "task 3 3 3 1; " + run + "--shard 3/4");
+  shell(task + "task 3 1 4 4; " + run);
+  EXPECT_THAT(shell("wallheat merge --out r.h5 r.part-*-of-4.h5").out, Mentions("8 of 8"));
+  EXPECT_THAT(shell("wallheat run --data plans --out r.h5 --shard 1/2").err,
+              Mentions({"r.part-1-of-4.h5", "again"}));
+}
+
 TEST_F(ShardFilesTest, IsRepairedAfterKilledRun) {
   solve(4);
   make_shard_file("killed.h5", {0, 1}, false);

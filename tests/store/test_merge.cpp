@@ -123,12 +123,14 @@ TEST_F(MergeTest, ReportsDifferenceForShardOfAnotherCampaign) {
   write_part(part(0), plan, {});
   auto other_tolerance = plan;
   other_tolerance.settings["tolerance"] = "0.5";
+  auto other_plans = make_plan(4);
+  other_plans.ids = {"plan 0", "plan 1", "plan 2", "plan 9"};
   auto other_order = plan;
   other_order.ids = {"plan 0", "plan 1", "plan 3", "plan 2", "plan 4"};
   const std::vector<std::pair<TestPlan, Facts>> others{
       {other_tolerance, {"tolerance", "0.5", "0.0001"}},
       {make_plan(5, {{2, 2}}), {"fields"}},
-      {make_plan(7), {"7", "5"}},
+      {other_plans, {"plan 9"}},
       {other_order, {"plan 2", "plan 3"}}};
   for (const auto& [other, difference] : others) {
     write_part(part(1), other, {});
@@ -232,6 +234,78 @@ TEST_F(MergeTest, RejectsUnsafeOutputOrMissingShard) {
   write_bytes(file, read_bytes(part(1)));
   EXPECT_TRUE(merge_results(file, {part(0), part(1)}, {false, true}).written);
   expect_contents(file, plan, 4);
+}
+
+TEST_F(MergeTest, TakesLongestListWhenListHasGrownBetweenJobs) {
+  const auto plan = make_plan_with_rooms(9, {{6, 7}});
+  auto first_plans = plan;  // the list before it has grown, also in its middle
+  first_plans.ids = {"plan 0", "plan 3", "plan 4", "plan 6"};
+  auto results = make_results(plan, 0, 9);
+  std::vector<PlanResult> earlier{results[3], results[6]};
+  earlier[0].index = 1;
+  earlier[1].index = 3;
+  const std::vector<PlanResult> later{results[0], results[1], results[2], results[4],
+                                      results[5], results[6], results[7]};
+  write_part(part(0), first_plans, earlier);
+  write_part(part(1), plan, later);
+  for (const Paths& parts : {Paths{part(0), part(1)}, Paths{part(1), part(0)}}) {
+    const auto report = merge_results(file, parts, {true, true});
+    EXPECT_TRUE(report.written);
+    EXPECT_EQ(report.plans, 9u);
+    EXPECT_EQ(report.duplicates, 1u) << "plan 6";
+    EXPECT_THAT(report.missing, ElementsAre("plan 8"));
+    expect_contents(file, plan, 8);
+  }
+}
+
+TEST_F(MergeTest, KeepsEarlierResultsWhenMergedFileIsUpdated) {
+  const auto plan = make_plan_with_rooms(6, {{6, 7}});
+  auto first_plans = plan;
+  first_plans.ids = plan.ids.first(4);
+  MergeOptions update;
+  update.update = true;
+  write_part(part(0), first_plans, make_results(first_plans, 0, 2));
+  write_part(part(1), first_plans, make_results(first_plans, 2, 4));
+  EXPECT_TRUE(merge_results(file, {part(0), part(1)}, update).written) << "there is no file yet";
+  std::filesystem::remove(part(0));
+  ResultStore grown({part(1), OpenMode::resume}, plan, {{"wrote", "part-1.h5 again"}});
+  grown.store(make_results(plan, 4, 6));
+  grown.close({});
+  const auto report = merge_results(file, {part(1)}, update);
+  EXPECT_TRUE(report.written);
+  EXPECT_EQ(report.done, 6u) << "the merged file alone has the results of the removed part";
+  EXPECT_EQ(report.duplicates, 0u) << "the earlier results are copies of those of the parts";
+  expect_contents(file, plan, 6);
+  EXPECT_EQ(merged_parts(ResultReader(file).sessions().back()), 1u);
+  EXPECT_EQ(files_in(directory), 2u);
+}
+
+TEST_F(MergeTest, ReplacesNoFileOfOtherOriginWhenUpdating) {
+  const auto plan = make_plan(4);
+  write_part(part(0), plan, make_results(plan, 0, 4));
+  MergeOptions update;
+  update.update = true;
+  const auto expect_refusal = [&](const Facts& facts) {
+    const std::string before = read_bytes(file);
+    EXPECT_THAT(error_message([&] { (void)merge_results(file, {part(0)}, update); }),
+                AllOf(Mentions({file.string()}), Mentions(facts)));
+    EXPECT_EQ(read_bytes(file), before);
+  };
+  write_part(file, plan, make_results(plan, 0, 2));
+  expect_refusal({"merged"});
+  write_bytes(file, "precious");
+  expect_refusal({"HDF5"});
+
+  std::filesystem::remove(file);
+  EXPECT_TRUE(merge_results(file, {part(0)}, update).written);
+  auto other = make_results(plan, 0, 4);
+  other[2].iterations += 1;
+  write_part(part(0), plan, other);
+  const std::string before = read_bytes(file);
+  const auto report = merge_results(file, {part(0)}, update);
+  EXPECT_FALSE(report.written);
+  EXPECT_THAT(report.conflicts, ElementsAre(Mentions({"plan 2", file.string(), "iterations"})));
+  EXPECT_EQ(read_bytes(file), before);
 }
 
 TEST_F(MergeTest, KeepsFewFilesOpenForManyShards) {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <algorithm>
@@ -108,6 +109,20 @@ class RunMonitorTest : public testing::Test {
   LiveStatus live_status_{status_file(directory_ / "results.h5"), log_};
   std::optional<RunMonitor> monitor_;
 };
+
+TEST_F(RunMonitorTest, CountsAbortedPlansAsBusyTime) {
+  begin(ProgressStyle::none, false);
+  gets_ready(cpu_);
+  now_ += std::chrono::seconds(10);
+  for (std::uint32_t plan = 0; plan < 2; ++plan)
+    emit({.kind = Event::Kind::aborted,
+          .worker = std::make_shared<WorkerInfo>(cpu_),
+          .plan = plan,
+          .progress = {.seconds = 10}});
+  monitor_->finish("run_stopped");
+  const double slots = static_cast<double>(cpu_.properties.slots);
+  EXPECT_THAT(log_.lines(), Contains(Mentions(fmt::format("busy {:.0f} %", 100 * 2 / slots))));
+}
 
 TEST_F(RunMonitorTest, RecordsUsageOfEachGpu) {
   begin_with_two();
