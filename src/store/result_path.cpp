@@ -11,11 +11,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int max_links = 40;  // as the kernel allows
+constexpr int max_links = 40;  // the limit of the Linux kernel
 
 fs::path followed(const fs::path& file) {
   auto path = fs::absolute(file);
-  fs::path stray;  // beside whose name, which is a link, journals lie
+  fs::path stray;  // a link that has journals next to it
   for (int links = 0; fs::is_symlink(fs::symlink_status(path)); ++links) {
     if (links == max_links)
       throw RunError(file.string() + " is a link that leads round in circles; name another");
@@ -45,7 +45,7 @@ fs::path result_path(const fs::path& file) {
 
 std::vector<std::size_t> journal_numbers(const fs::path& path) {
   std::vector<std::size_t> numbers;
-  std::error_code missing;  // a folder that does not exist has none
+  std::error_code missing;  // a directory that does not exist contains no journals
   for (const auto& entry : fs::directory_iterator(path.parent_path(), missing))
     if (const auto number = journal_number(entry.path().filename().string(), path))
       numbers.push_back(*number);
