@@ -4,18 +4,20 @@
 
 namespace wallheat {
 
-/// A floor plan cannot be used. The text is one sentence that names the file and the cause; the
-/// plan is recorded as failed and the run goes on.
+// Exceptions of the library. Their messages name the file, the problem and, if there is one, the
+// remedy.
+
+/// Thrown if a floor plan is invalid. The plan is recorded as failed, and the run continues.
 struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The run cannot start or go on. The text is one sentence that says what to do. Exit status 1.
+/// Thrown if a run or a command cannot start or continue. The program exits with status 1.
 struct RunError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The command line or a configuration file is wrong. Exit status 2.
+/// Thrown if the command line or a configuration file is invalid. The program exits with status 2.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -8,15 +8,17 @@
 
 namespace wallheat {
 
-/// Reads {id}_domain.npy (float64, float32 or whole numbers), {id}_interior.npy (bool, uint8, or
-/// any numbers that are 0 or 1) and, if there is one, {id}_source.npy (numbers as in the domain)
-/// from a directory. Throws InputError if one of the first two is missing or any is malformed,
-/// their shapes differ, a grid has no cells, or a value is NaN, infinite or beyond 1e300.
+/// Reads a plan from a directory: {id}_domain.npy (float64, float32 or integers), {id}_interior.npy
+/// (bool, uint8, or any numbers that are 0 or 1) and, if it exists, {id}_source.npy (types as for
+/// the domain). Throws InputError if one of the first two files does not exist, if a file is
+/// malformed, if their shapes differ, if a grid has no cells, or if a value is NaN, infinite or
+/// beyond max_magnitude.
 [[nodiscard]] FloorPlan load_floor_plan(const std::filesystem::path& directory,
                                         const std::string& id);
 
-/// Writes a plan as load_floor_plan reads it, float64 and bool in C order; if it has no source, a
-/// file with one is removed. Throws RunError.
+/// Writes a plan to a directory, for load_floor_plan(): float64 and bool in C order. If the plan
+/// has no heat source, removes an existing {id}_source.npy. Throws RunError if a file cannot be
+/// written.
 void save_floor_plan(const std::filesystem::path& directory, const std::string& id,
                      const FloorPlan& plan);
 

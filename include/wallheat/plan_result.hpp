@@ -12,7 +12,8 @@
 
 namespace wallheat {
 
-/// What became of a plan. The numbers are stored in result files: never renumber.
+/// State of a plan in a result file. The values are stored in result files, so they must never
+/// change.
 enum class PlanStatus : std::uint8_t {
   pending = 0,         ///< not solved yet
   converged = 1,       ///< delta fell below the tolerance
@@ -23,16 +24,18 @@ enum class PlanStatus : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(PlanStatus status);
 
-/// True if the plan has an answer (failed plans are tried again by a resume).
+/// Returns true if the plan has a result. A resume solves pending plans and, with --retry-failed,
+/// failed ones.
 [[nodiscard]] constexpr bool is_solved(PlanStatus status) {
   return status != PlanStatus::pending && status != PlanStatus::failed;
 }
 
-/// The type of a column that is a text: std::string in a result, `bytes` bytes in a file, the last
-/// of which is NUL.
+/// Type of a text column: a std::string in a PlanResult, and `bytes` bytes, terminated by NUL, in a
+/// file.
 template <std::size_t bytes>
 struct FixedText {};
 
+/// The C++ type of a column's value.
 template <class Type>
 struct ColumnValue {
   using type = Type;
@@ -42,14 +45,15 @@ struct ColumnValue<FixedText<bytes>> {
   using type = std::string;
 };
 
-// The columns of a result, in the order of a file's rows. This list is their only home: PlanResult,
-// the rows of result files, the messages between ranks, the export, and the comparison of two
-// answers are made from it, and tests compare the tables of the documents with it.
+// The columns of a result, in the order of the rows of result files. This list is their only
+// definition: PlanResult, the rows of result files, the messages between ranks, the export, and the
+// comparison of results are generated from it, and tests compare the tables in the documents with
+// it.
 //   MEMBER  a member of PlanResult: type, name, initial value
-//   NESTED  a member of a nested struct: type, name, path of that member
-// Then follow its use, unit and meaning. The use is `deterministic` (exported, and two results of a
-// plan must agree in it), `reported` (exported), or `internal` (in files and messages only). This
-// is a macro because nothing else can name the members of several types.
+//   NESTED  a member of a nested struct: type, name, path of the member
+// The use, unit and meaning of the column follow. The use is `deterministic` (exported, and equal
+// in all results of a plan), `reported` (exported), or `internal` (only in files and messages).
+// This is a macro because no other construct of C++20 can name the members of several types.
 // clang-format off
 #define WALLHEAT_RESULT_COLUMNS(MEMBER, NESTED)                                                                            \
   MEMBER(std::uint32_t, index, 0, internal, "number of the row")                                                           \
@@ -100,7 +104,7 @@ struct ColumnValue<FixedText<bytes>> {
   NESTED(float, store_wait_s, phases.store_wait_s, reported, "s that the result waited at rank 0 before it was stored")
 // clang-format on
 
-/// Where a plan's time went, in s; 0 if it is not known.
+/// Durations of the phases of a plan, in s; 0 if unknown.
 struct PhaseTimes {
   float read_s = 0;
   float hash_s = 0;
@@ -110,7 +114,7 @@ struct PhaseTimes {
   float store_wait_s = 0;
 };
 
-/// Everything that is recorded of one plan.
+/// The result of one plan: all columns, and optionally its field and rooms.
 struct PlanResult {
 #define WALLHEAT_MEMBER(Type, name, initial, use, meaning) ColumnValue<Type>::type name = initial;
 #define WALLHEAT_NESTED(Type, name, part, use, meaning)
@@ -120,8 +124,9 @@ struct PlanResult {
 
   Statistics statistics;
   PhaseTimes phases;
-  std::vector<std::byte> field;  ///< compressed field (see field_codec.hpp); empty if not asked for
-  std::vector<RoomResult> rooms;  ///< in order; empty if not asked for, or not read
+  std::vector<std::byte>
+      field;  ///< compressed field (see store/field_codec.hpp); empty if not stored
+  std::vector<RoomResult> rooms;  ///< in order; empty if not stored, or not read
 };
 
 }  // namespace wallheat

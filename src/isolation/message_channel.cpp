@@ -12,8 +12,8 @@
 namespace wallheat {
 namespace {
 
-// This mark and the size stand before each message. By the mark it is noticed at once if the other
-// side sends something else.
+// A message is framed by this mark and its size. The mark detects at once that the peer sent
+// something else.
 constexpr std::uint64_t header_mark = 0x54414548'4c4c4157;  // "WALLHEAT"
 constexpr std::size_t header_bytes = 16;
 
@@ -23,7 +23,7 @@ Bytes framed(std::span<const std::byte> message) {
   return encoder.take();
 }
 
-/// Returns the number of bytes that were sent. If that is not all, errno is the reason.
+/// Returns the number of bytes that were sent. If that is not all of them, errno is the reason.
 std::size_t send_bytes(int socket, std::span<const std::byte> bytes, int flags) {
   std::span<const std::byte> rest = bytes;
   while (!rest.empty()) {
@@ -61,7 +61,7 @@ std::optional<Bytes> MessageChannel::next() {
   std::uint64_t mark = 0;
   std::uint64_t size_bytes = 0;
   header(mark, size_bytes);
-  if (mark != header_mark) throw DecodeError("bytes that are no message");
+  if (mark != header_mark) throw DecodeError("not a message");
   if (input_.size() - header_bytes < size_bytes) return std::nullopt;
   const auto begin = input_.begin() + header_bytes;
   const auto end = begin + static_cast<std::ptrdiff_t>(size_bytes);
@@ -71,13 +71,14 @@ std::optional<Bytes> MessageChannel::next() {
 }
 
 bool MessageChannel::read() {
-  // Room grows with what has come, not with what a header promises.
-  std::array<std::byte, 64U << 10> piece;  // most messages fill little of it
+  // The buffer grows with the bytes that arrive, and not by the size in a header, which may be
+  // invalid.
+  std::array<std::byte, 64U << 10> piece;  // larger than most messages
   ssize_t count = 0;
   do {
     count = ::recv(socket_.get(), piece.data(), piece.size(), 0);
   } while (count < 0 && errno == EINTR);
-  if (count <= 0 && !input_.empty()) throw DecodeError("half a message");
+  if (count <= 0 && !input_.empty()) throw DecodeError("an incomplete message");
   if (count > 0) input_.insert(input_.end(), piece.begin(), piece.begin() + count);
   return count > 0;
 }

@@ -15,30 +15,42 @@
 
 namespace wallheat {
 
-// What a worker and a solver process say to each other, over a socket that is the process's stdin.
-// The process gets a ProcessConfig, and then a Task for each lane, or some more; it says
-// FromProcess, and leaves when the socket is closed. How far its plans are stands in a page of
-// memory that both have.
+// The protocol between a worker and a solver process. They exchange messages over a stream socket,
+// which is the stdin of the solver process.
+//
+//   worker                         solver process
+//   ProcessConfig     ----->       opens the device
+//                     <-----       ProcessReady, or ProcessExit if that failed
+//   Task              ----->       solves the plan; several tasks may be in flight
+//                     <-----       TaskResult, or SourceOutage
+//                     <-----       ProcessExit if it cannot continue
+//   (socket closed)   ----->       exits
+//
+// The progress of the plans is not sent. It is stored in memory that both processes share, so that
+// the worker can read it even if the solver process is blocked or dead.
 
-/// The first message to a process.
+/// First message to a solver process.
 struct ProcessConfig {
   int progress_fd = -1;     ///< file descriptor of its ProgressPage
-  std::int32_t thread = 0;  ///< the worker's number of its first lane
-  Bytes settings{};         ///< SolveConfig
+  std::int32_t thread = 0;  ///< number of its first slot among the slots of the worker
+  Bytes settings{};         ///< encoded SolveConfig
   static void fields(auto& visit, auto& self) {
     visit(self.progress_fd, self.thread, self.settings);
   }
 };
 using FromProcess = std::variant<ProcessReady, TaskResult, SourceOutage, ProcessExit>;
 
-/// How far the plan at a lane is. Written by the process, read by the worker.
+/// Progress of the plan in a slot. The solver process writes it, the worker reads it. The alignment
+/// keeps slots in different cache lines.
 struct alignas(64) SlotProgress {
   static constexpr std::uint32_t no_plan = std::numeric_limits<std::uint32_t>::max();
-  std::atomic<std::uint32_t> plan = no_plan;  ///< set after the others of a plan are
+  /// Queue index. It is written last, with release order, when a plan starts.
+  std::atomic<std::uint32_t> plan = no_plan;
   std::atomic<std::int64_t> iterations = 0;
-  std::atomic<double> delta = 0;
+  std::atomic<double> delta = 0;  ///< °C
 };
-/// A process finds out how many lanes its device likes to have. No device likes more.
+/// Shared memory of a worker and a solver process. Its size is the maximum number of slots per
+/// process; no device needs more to be busy.
 using ProgressPage = std::array<SlotProgress, 128>;
 
 /// One end of a stream socket that carries messages.
@@ -46,23 +58,25 @@ class MessageChannel {
  public:
   explicit MessageChannel(FileDescriptor socket) : socket_(std::move(socket)) {}
 
-  /// Sends a message, and blocks until the socket has taken all of it. Returns false if the other
-  /// side is gone.
+  /// Sends a message, and blocks until the socket has accepted all of it. Returns false if the peer
+  /// has closed the connection.
   [[nodiscard]] bool send(std::span<const std::byte> message);
-  /// Adds a message to the output, and sends as much of the output as the socket takes now. Call
-  /// flush() until nothing is left.
+  /// Adds a message to the output, and sends as much of the output as the socket accepts without
+  /// blocking. Call flush() while has_output().
   void enqueue(std::span<const std::byte> message);
-  /// Sends as much of the output as the socket takes now. If the other side is gone, drops the
-  /// output.
+  /// Sends as much of the output as the socket accepts without blocking. Drops the output if the
+  /// peer has closed the connection.
   void flush();
   [[nodiscard]] bool has_output() const { return !output_.empty(); }
 
-  /// Takes the next message off what was read. Throws DecodeError if it is none.
+  /// Removes the next message from the bytes that were read, and returns it. Returns nullopt if it
+  /// is not complete yet. Throws DecodeError if the bytes are not a message.
   [[nodiscard]] std::optional<Bytes> next();
-  /// Reads what there is, at least a byte. Returns false if the other side is gone. Throws
-  /// DecodeError if it went in the middle of a message.
+  /// Reads the bytes that are available; blocks until there is at least one. Returns false if the
+  /// peer has closed the connection. Throws DecodeError if it did so in the middle of a message.
   [[nodiscard]] bool read();
-  /// Waits for the next message; nothing if the other side is gone. Throws DecodeError.
+  /// Waits for the next message. Returns nullopt if the peer has closed the connection. Throws
+  /// DecodeError like next() and read().
   [[nodiscard]] std::optional<Bytes> receive();
 
   /// File descriptor for poll().
@@ -71,7 +85,7 @@ class MessageChannel {
  private:
   FileDescriptor socket_;
   Bytes input_;
-  Bytes output_;  ///< enqueued messages that the socket has not taken yet
+  Bytes output_;  ///< enqueued messages that the socket has not accepted yet
 };
 
 }  // namespace wallheat

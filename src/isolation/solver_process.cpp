@@ -31,47 +31,47 @@
 namespace wallheat {
 namespace {
 
-/// Closes files and sockets that the rank had open, and that have no business here.
+/// Closes file descriptors that were inherited from the rank, except for `wanted`.
 void close_fds_except(int wanted) {
-  std::vector<int> strangers;
+  std::vector<int> inherited;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int fd = parse_number<int>(entry.path().filename().string()).value_or(-1);
-    if (fd > STDERR_FILENO && fd != wanted) strangers.push_back(fd);  // also the listing's own
+    if (fd > STDERR_FILENO && fd != wanted) inherited.push_back(fd);
   }
-  for (const int fd : strangers) ::close(fd);
+  for (const int fd : inherited) ::close(fd);  // one of them is the iterator's, closed already
 }
 
-/// If memory runs out, this process is to go and not the rank that started it. If /proc does not
-/// allow it, the kernel takes the largest, which is this one, too.
+/// Makes the kernel kill this process, and not the rank that started it, if memory is exhausted. If
+/// /proc cannot be written, the kernel kills the largest process, which is most likely this one.
 void raise_oom_score() { std::ofstream("/proc/self/oom_score_adj") << 1000; }
 
-/// The memory of that file, whose other owner is the worker. It stays as long as the process.
+/// Maps the shared memory with the given file descriptor. It stays mapped until the process ends.
 ProgressPage& map_page(int file) {
   void* memory = ::mmap(nullptr, sizeof(ProgressPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   ::close(file);
-  if (memory == MAP_FAILED) throw RunError("the page of progress cannot be mapped");
+  if (memory == MAP_FAILED) throw RunError("cannot map the shared memory for progress");
   return *static_cast<ProgressPage*>(memory);
 }
 
-/// A process as its lanes see it.
+/// The part of a solver process that its slots share. Thread-safe.
 class SolverProcess {
  public:
   SolverProcess(MessageChannel& channel, ProgressPage& page) : channel_(channel), page_(page) {}
 
   void send(const FromProcess& message) {
     const std::scoped_lock lock(mutex_);
-    // A worker that died before it could take this process along does not hear it.
+    // If the worker has died, the result cannot be used.
     if (!channel_.send(to_bytes(message))) std::_Exit(exit_done);
   }
 
-  /// Solves at a lane what `next` gives. If it cannot go on, the process ends, as the other lanes
-  /// are stuck, too.
+  /// Solves the tasks that `next` returns, in one slot. Ends the process if the device fails,
+  /// because the other slots use the same device.
   void serve(std::uint32_t slot, const TaskRunner& job, const std::function<Task()>& next) {
     try {
       for (;;) send(solve(slot, job, next()));
     } catch (const DeviceTimeout& error) {
       end({ProcessExit::Cause::device_timeout, error.what()});
-    } catch (const std::exception& error) {  // another DeviceFault, too
+    } catch (const std::exception& error) {  // for example another DeviceFault
       end({ProcessExit::Cause::failed, exception_text(error)});
     }
   }
@@ -86,18 +86,19 @@ class SolverProcess {
       progress.iterations.store(iterations, std::memory_order_relaxed);
       progress.delta.store(delta, std::memory_order_relaxed);
     };
-    FromProcess answer;
+    FromProcess message;
     try {
-      answer = job(task, {{}, log});
+      message = job(task, {{}, log});
     } catch (const SourceUnavailable& outage) {
-      answer = SourceOutage{task.plan, outage.what()};
+      message = SourceOutage{task.plan, outage.what()};
     }
     progress.plan.store(SlotProgress::no_plan, std::memory_order_release);
-    return answer;
+    return message;
   }
 
-  /// The worker kills this process when it gets this. It ends itself only if nobody does, so that
-  /// the worker hears the reason before it sees the end.
+  /// Sends the reason, after which the worker kills this process. The process waits for that before
+  /// it exits by itself, so that the worker receives the reason before it detects the end of the
+  /// process.
   [[noreturn]] void end(const ProcessExit& reason) {
     send(reason);
     std::this_thread::sleep_for(std::chrono::seconds(10));
@@ -106,10 +107,10 @@ class SolverProcess {
 
   MessageChannel& channel_;
   ProgressPage& page_;
-  std::mutex mutex_;  // of the channel's sending end
+  std::mutex mutex_;  // serializes sends
 };
 
-/// What lanes that share the process are to solve next.
+/// Queue of tasks for the slots that share the process. Thread-safe.
 class Inbox {
  public:
   void put(Task task) {
@@ -133,7 +134,8 @@ class Inbox {
   std::deque<Task> tasks_;
 };
 
-/// Ends the process when the worker is gone: nobody wants what its lanes are at.
+/// Returns the next task. Ends the process if the worker has closed the connection, because then
+/// the results of the plans in progress cannot be used.
 Task next_task(MessageChannel& channel) {
   const auto bytes = channel.receive();
   if (!bytes) std::_Exit(exit_done);
@@ -153,17 +155,18 @@ int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open
   close_fds_except(start.progress_fd);
   SolverProcess process(channel, map_page(start.progress_fd));
   OpenDevice source;
-  // They outlive the last message: if a device hangs, to free its memory may, too.
+  // These are not destroyed before the process exits: if a device hangs, freeing its memory may
+  // hang, too.
   std::vector<TaskRunner> jobs;
   std::size_t slots = settings.slots;
   ProcessReady ready;
   try {
-    // The threads to come inherit the binding. Results do not depend on it, and a cpuset may shrink
-    // during a run.
+    // Threads that start later inherit the binding. Results do not depend on it, and a cpuset may
+    // shrink during a run.
     if (!settings.cpus.empty()) ready.binding_error = try_to_bind_this_thread(settings.cpus);
     source = open(settings);
     if (slots == 0) slots = std::clamp<std::size_t>(source.max_in_flight, 1, ProgressPage{}.size());
-    // All before the first plan: while a GPU is busy, nothing gets memory of it.
+    // All slots allocate memory before the first plan starts: a busy GPU does not allocate.
     for (std::size_t slot = 0; slot < slots; ++slot)
       jobs.push_back(source.make_job({start.thread + static_cast<std::int32_t>(slot), slots == 1}));
     ready.slots = static_cast<std::uint32_t>(slots);
@@ -188,7 +191,7 @@ int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open
 int solver_process_command(const std::vector<std::string>&) {
   struct stat input {};
   if (::fstat(STDIN_FILENO, &input) != 0 || !S_ISSOCK(input.st_mode))
-    throw UsageError("solver-process is what 'wallheat run' starts for itself");
+    throw UsageError("solver-process is an internal command that 'wallheat run' starts");
   return run_solver_process([](const SolveConfig& settings) { return open_device(settings); });
 }
 

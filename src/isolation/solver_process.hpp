@@ -6,17 +6,20 @@
 
 #include "isolation/task_runner.hpp"
 
-// A process that solves plans for a worker, and may die of it. What they say to each other:
+// A solver process solves plans for a worker. It is a separate process so that a crash, a lack of
+// memory or a blocked device ends only this process, and not the rank. The protocol is described in
 // message_channel.hpp.
 
 namespace wallheat {
 
-/// What a solver process does: solves with the jobs of what `open` gives until the other side is
-/// gone. Returns an exit status. Throws DecodeError if what it hears makes no sense.
+/// Runs the solver process: opens a device with `open`, and solves the tasks that arrive on stdin
+/// until the worker closes the connection. Returns an exit status. Throws DecodeError if a message
+/// is invalid.
 int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open);
 
-/// The command that 'wallheat run' starts for itself. Returns an ExitStatus; throws UsageError if
-/// anybody else does. The arguments mean nothing.
+/// Runs the command `wallheat solver-process`, which `wallheat run` starts. Returns an exit status.
+/// Throws UsageError if stdin is not a socket, because a user has started it. Ignores its
+/// arguments.
 int solver_process_command(const std::vector<std::string>& arguments);
 
 }  // namespace wallheat

@@ -20,11 +20,13 @@
 namespace wallheat {
 namespace {
 
-// The kernel may be slow to end a process, so nobody waits longer for one.
+// The kernel may take long to end a process. The pool does not wait longer than this.
 constexpr std::chrono::seconds max_exit_wait{1};
 
-[[noreturn]] void refuse(const char* what) {
-  throw RunError(fmt::format("no {} for a solver process: {}", what, system_error_text(errno)));
+/// Throws a RunError with the reason in errno.
+[[noreturn]] void throw_not_created(const char* what) {
+  throw RunError(
+      fmt::format("cannot create the {} of a solver process: {}", what, system_error_text(errno)));
 }
 
 bool has_input(int file) {
@@ -32,13 +34,14 @@ bool has_input(int file) {
   return ::poll(&check, 1, 0) > 0;
 }
 
-/// Memory that a worker shares with the processes of one seat.
+/// Memory that a worker shares with a solver process and with its replacements.
 struct SharedPage {
   SharedPage() {
-    if (file.get() < 0 || ::ftruncate(file.get(), sizeof(ProgressPage)) != 0) refuse("memory");
+    if (file.get() < 0 || ::ftruncate(file.get(), sizeof(ProgressPage)) != 0)
+      throw_not_created("shared memory");
     void* memory =
         ::mmap(nullptr, sizeof(ProgressPage), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-    if (memory == MAP_FAILED) refuse("memory");
+    if (memory == MAP_FAILED) throw_not_created("shared memory");
     slots = new (memory) ProgressPage;
   }
   ~SharedPage() { ::munmap(slots, sizeof(ProgressPage)); }
@@ -56,15 +59,15 @@ struct SolverProcessPool::Process {
   std::int32_t thread = 0;
   SharedPage page{};
   std::unique_ptr<ChildProcess> process{};
-  std::optional<MessageChannel> channel{};  ///< none: nothing is heard of the process
-  std::string problem{};                    ///< why it was not started
+  std::optional<MessageChannel> channel{};  ///< nullopt: not running, or its messages are ignored
+  std::string problem{};                    ///< why it could not be started; empty if it could
 };
 
 SolverProcessPool::SolverProcessPool(SolverProgram program) : program_(std::move(program)) {}
 
 SolverProcessPool::~SolverProcessPool() {
   for (std::size_t process = 0; process < processes_.size(); ++process)
-    kill(process);  // before any is waited for
+    kill(process);  // all are killed before the destructors wait for one of them
 }
 
 void SolverProcessPool::add(const SolveConfig& settings) {
@@ -75,24 +78,25 @@ void SolverProcessPool::add(const SolveConfig& settings) {
 void SolverProcessPool::start(std::size_t number) {
   Process& process = *processes_[number];
   std::erase_if(killed_, [](const auto& child) { return child->wait({}); });
-  // The process before may still hold a GPU, or much memory.
+  // The previous process may still use a GPU, or much memory.
   if (process.process && !process.process->wait(max_exit_wait))
     killed_.push_back(std::move(process.process));
   new (process.page.slots) ProgressPage;
   try {
     std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) refuse("socket");
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+      throw_not_created("socket");
     process.channel.emplace(FileDescriptor(ends[0]));
     const FileDescriptor theirs(ends[1]);
-    std::vector<std::string> words{"wallheat"};
-    words.insert(words.end(), program_.arguments.begin(), program_.arguments.end());
+    std::vector<std::string> argv{"wallheat"};
+    argv.insert(argv.end(), program_.arguments.begin(), program_.arguments.end());
     process.process =
         std::make_unique<ChildProcess>(SpawnOptions{.program = program_.file,
-                                                    .argv = words,
+                                                    .argv = argv,
                                                     .stdin_fd = theirs.get(),
                                                     .inherited_fds = {process.page.file.get()},
                                                     .block_stop_signals = true});
-    // If nobody listens, poll() finds that out.
+    // If the process has died already, poll() detects it.
     process.channel->enqueue(
         to_bytes(ProcessConfig{process.page.file.get(), process.thread, encode(process.settings)}));
   } catch (const RunError& error) {
@@ -147,12 +151,12 @@ void SolverProcessPool::listen(std::size_t number, std::vector<ProcessEvent>& ev
     while (process.channel && has_input(process.channel->fd())) {
       if (!process.channel->read())
         return died(process.process->wait(max_exit_wait) ? process.process->exit_description()
-                                                         : "hung up without ending");
+                                                         : "closed the connection, but is running");
       while (const auto bytes = process.channel ? process.channel->next() : std::nullopt)
         poll(from_bytes<FromProcess>(*bytes));
     }
   } catch (const DecodeError& error) {
-    died(fmt::format("sent an invalid answer ({})", error.what()));
+    died(fmt::format("sent an invalid message ({})", error.what()));
   }
 }
 

@@ -57,7 +57,7 @@ SolveConfig decode_solve_config(std::span<const std::byte> bytes) {
 
 namespace {
 
-/// Time from one call to the next.
+/// Measures the time from one call to the next.
 class Stopwatch {
  public:
   float seconds() {
@@ -70,12 +70,13 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// Solves one plan into `result`. Returns a hash of its field if that is kept, else 0.
+/// Solves one plan and fills `result`. Returns the hash of the field if the field is stored,
+/// otherwise 0.
 std::uint64_t solve_into(const SolveConfig& settings, const PlanSource& source, Solver& solver,
                          const PlanKey& key, const SolveControl& control, PlanResult& result) {
-  // The stamp comes first, so that the next resume notices a file that changed while it was read.
+  // The stamp is read first, so that the next resume detects a file that changed while it was read.
   result.input_stamp = source.stamp(key);
-  if (settings.save_fields) {  // before hours are spent on an answer that cannot be stored
+  if (settings.save_fields) {  // fails before hours are spent on a field that cannot be stored
     const auto reason = field_size_error(source.shape(key));
     if (!reason.empty()) throw InputError(reason);
   }
@@ -87,7 +88,7 @@ std::uint64_t solve_into(const SolveConfig& settings, const PlanSource& source, 
   apply_wall_overrides(plan, settings.solver.walls);
   const auto solution = solver.solve(plan, settings.solver.limits, control);
   result.phases.solve_s = stopwatch.seconds();
-  if (!solution) throw RunError("a solver has stopped though nobody asked it to");
+  if (!solution) throw RunError("internal error: a solver stopped without a request");
   fill_result(plan, *solution, settings.solver, result);
   result.phases.statistics_s = stopwatch.seconds();
   std::uint64_t hash = 0;
@@ -99,7 +100,7 @@ std::uint64_t solve_into(const SolveConfig& settings, const PlanSource& source, 
   return hash;
 }
 
-/// The columns that tell which cells may be on the other side of a threshold.
+/// Fills the columns that count the cells whose side of a threshold is uncertain.
 void fill_uncertain_counts(const UncertainCounts& uncertain, PlanResult& result) {
   result.uncertain_cells = static_cast<std::uint32_t>(uncertain.cells);
   const std::int64_t cells = result.interior_cells;
@@ -109,7 +110,8 @@ void fill_uncertain_counts(const UncertainCounts& uncertain, PlanResult& result)
   result.pct_below_upper = percent_of(uncertain.max_below, cells);
 }
 
-/// A plan's row as far as it is known before it is solved; pending.
+/// Returns the row of a plan with the columns that are known before it is solved. Its status is
+/// pending.
 PlanResult pending_row(const SolveConfig& settings, const Task& task, SolverSlot thread) {
   PlanResult row;
   row.index = task.plan;
@@ -157,8 +159,8 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
              const Task& task, const SolveControl& control) {
     const auto start = std::chrono::steady_clock::now();
     const double cpu_start_s = thread_cpu_seconds();
-    // Memory that the process keeps from earlier plans counts, too: to give it back first would
-    // cost a plan of 96 x 96 cells a third of its time.
+    // The peak includes memory that the process retains from earlier plans. Returning that memory
+    // to the system first would take a third of the time of a plan of 96 x 96 cells.
     const bool of_this_plan = thread.owns_process && reset_peak_memory();
     PlanResult row = pending_row(settings, task, thread);
     std::uint64_t field_hash = 0;
@@ -172,17 +174,16 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
       field_hash =
           solve_into(settings, *source, *solver, {task.id, task.entry_offsets}, control, row);
     } catch (const DeviceFault&) {
-      throw;  // no plan's fault, as far as is known here
+      throw;  // the worker decides whether a plan is the cause
     } catch (const SourceUnavailable&) {
-      throw;  // nor this
+      throw;  // not a failure of the plan
     } catch (const DeviceTooSmall& error) {
       fail(TaskResult::Kind::retryable, error.what());
     } catch (const std::bad_alloc&) {
-      fail(TaskResult::Kind::retryable,
-           "there is not enough memory to solve it" + limit_note(ENOMEM));
+      fail(TaskResult::Kind::retryable, "not enough memory to solve it" + limit_note(ENOMEM));
     } catch (const InputSystemError& error) {
       fail(TaskResult::Kind::host_error, error.what());
-    } catch (const std::system_error& error) {  // a thread cannot start, for example
+    } catch (const std::system_error& error) {  // for example, a thread cannot be started
       fail(TaskResult::Kind::host_error, exception_text(error));
     } catch (const std::exception& error) {
       fail(TaskResult::Kind::failed, error.what());
@@ -198,8 +199,7 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
       return result;
     } catch (const std::bad_alloc&) {
       row = pending_row(settings, task, thread);
-      fail(TaskResult::Kind::retryable,
-           "there is not enough memory for its result" + limit_note(ENOMEM));
+      fail(TaskResult::Kind::retryable, "not enough memory for its result" + limit_note(ENOMEM));
       return encoded(row, kind, 0);
     }
   };

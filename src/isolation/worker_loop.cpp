@@ -17,8 +17,8 @@
 namespace wallheat {
 namespace {
 
-// How long a worker sleeps at most before it looks whether there are messages. It has plans in
-// stock, so no lane waits for this.
+// Longest time for which a worker sleeps before it checks for messages. Slots do not wait for it,
+// because the solver processes have prefetched tasks.
 constexpr std::chrono::milliseconds poll_interval{5};
 
 class Worker {
@@ -38,17 +38,17 @@ class Worker {
         agent_.leave(Bye::Cause::failed, exception_text(error));
       }
       if (since_rank0_message_s_ > context_.heartbeat_timeout_s)
-        throw RunError(
-            fmt::format("rank 0 has said nothing for {:.0f} s and seems to be gone; what was "
-                        "stored is safe, go on with --resume",
-                        std::floor(since_rank0_message_s_)));
+        throw RunError(fmt::format(
+            "rank 0: lost (no message for {:.0f} s); stored results are kept, resume with "
+            "--resume",
+            std::floor(since_rank0_message_s_)));
     }
     return shutdown_->all_ranks_present;
   }
 
  private:
   void check() {
-    // It sleeps while it waits for the side that will speak next.
+    // Waits for the side that sends the next message: rank 0 if no solver process is active.
     const bool waits = agent_.has_no_active_process();
     poll_processes(waits ? std::chrono::milliseconds{0} : poll_interval);
     auto envelope = link_.receive(waits ? poll_interval : std::chrono::milliseconds{0});
@@ -62,8 +62,8 @@ class Worker {
     flush_outbox();
   }
 
-  /// The time since the last call, as far as it counts: not while this process was stopped, or
-  /// waited for the kernel.
+  /// Returns the time since the last call, limited to a fraction of the heartbeat interval. So time
+  /// in which this process was stopped, or blocked in the kernel, does not count towards timeouts.
   double elapsed_capped_s() {
     const double longest_s = std::max(0.25, context_.heartbeat_interval_s / 4);
     const auto now = context_.now();
@@ -73,7 +73,8 @@ class Worker {
 
   void poll_processes(std::chrono::milliseconds at_most) {
     auto events = processes_.poll(at_most);
-    // First, so that the agent knows what a process that has ended was at.
+    // The progress is passed in first, so that the agent knows which plans of a process that has
+    // ended were in progress.
     for (std::size_t process = 0; process < processes_.count(); ++process)
       processes_.for_each_progress(
           process, [&](const PlanProgress& progress) { agent_.on_progress(process, progress); });
@@ -86,9 +87,9 @@ class Worker {
     try {
       message = decode_to_worker(envelope.message);
     } catch (const DecodeError&) {
-      return leave(Bye::Cause::incompatible,
-                   "the messages of rank 0 are not understood, as those of another version of "
-                   "wallheat would be");
+      return leave(
+          Bye::Cause::incompatible,
+          "a message of rank 0 cannot be decoded; rank 0 may run another version of wallheat");
     }
     std::visit([this](const auto& each) { on_message(each); }, message);
   }
@@ -108,7 +109,7 @@ class Worker {
   }
   void on_message(const Assignment& assignment) { agent_.on_assignment(assignment); }
   void on_message(const Stop&) {
-    poll_processes(std::chrono::milliseconds{0});  // what is solved is not to be lost
+    poll_processes(std::chrono::milliseconds{0});  // so that no result that has arrived is lost
     agent_.on_stop();
   }
   void on_message(const Shutdown& shutdown) { shutdown_ = shutdown; }
@@ -150,7 +151,7 @@ class Worker {
     if (report != nullptr && (report->ready || now_s_ >= next_poll_s_)) {
       next_poll_s_ = now_s_ + context_.heartbeat_interval_s;
       report->peak_memory = peak_memory();
-      // A GPU that is given up tells nothing any more.
+      // The device in use: a GPU that was given up is not sampled any more.
       if (!devices_.empty() && devices_[agent_.device_in_use()].take_gpu_sample)
         report->gpu_sample = devices_[agent_.device_in_use()].take_gpu_sample();
     }
@@ -168,8 +169,8 @@ class Worker {
   std::vector<WorkerDevice> devices_{};
   std::chrono::steady_clock::time_point lap_start_ = context_.now();
   double now_s_ = 0;
-  double since_rank0_message_s_ = 0;  // rank 0
-  double next_poll_s_ = 0;            // at memory and GPU
+  double since_rank0_message_s_ = 0;
+  double next_poll_s_ = 0;  // time of the next sample of memory and GPU
   std::optional<Shutdown> shutdown_{};
   bool has_warned_of_binding_ = false;  // one warning for all solver processes
 };

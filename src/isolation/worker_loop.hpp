@@ -20,40 +20,44 @@
 
 namespace wallheat {
 
-/// The program that solves: it calls run_solver_process(), see solver_process.hpp.
+/// The program of a solver process. It must call run_solver_process(); see solver_process.hpp.
 struct SolverProgram {
   std::string file = "/proc/self/exe";
   std::vector<std::string> arguments = {"solver-process"};
 };
 
+/// A message from the solver process with number `process`, or its end.
 struct ProcessEvent {
   std::size_t process = 0;
   FromProcess message;
 };
 
-/// The solver processes of a worker, from this side. They end with the thread that started them.
+/// The solver processes of a worker. They are killed when the thread that started them ends. Not
+/// thread-safe.
 class SolverProcessPool {
  public:
   explicit SolverProcessPool(SolverProgram program);
-  /// Kills them all.
+  /// Kills all solver processes.
   ~SolverProcessPool();
   SolverProcessPool(const SolverProcessPool&) = delete;
   SolverProcessPool& operator=(const SolverProcessPool&) = delete;
 
-  /// Adds a seat, which has no process yet. Throws RunError if there is no memory for its page.
+  /// Adds a solver process without starting it; its number is count() - 1. Throws RunError if the
+  /// shared memory cannot be created.
   void add(const SolveConfig& settings);
-  /// Starts a process at a seat that has none. If that fails, poll() says why.
+  /// Starts a process that is not running. If that fails, poll() returns the reason as a
+  /// ProcessExit.
   void start(std::size_t process);
   /// Sends a task. If it does not fit into the socket of the process, poll() sends it later, in
   /// order.
   void assign(std::size_t process, const Task& task);
-  /// Nothing is heard of the process any more.
+  /// Kills a process. poll() returns nothing more from it.
   void kill(std::size_t process);
 
-  /// The messages, and which processes have ended; waits for the first of it. After a ProcessExit
-  /// nothing more comes from a process.
+  /// Returns the messages that have arrived, and the ends of processes. Waits for the first of
+  /// them, for `at_most`. After a ProcessExit, nothing more is returned from that process.
   [[nodiscard]] std::vector<ProcessEvent> poll(std::chrono::milliseconds at_most);
-  /// Tells how far the plans in a process are, also of one that has ended.
+  /// Calls log() with the progress of each plan in a process, even if the process has ended.
   void for_each_progress(std::size_t process,
                          const std::function<void(const PlanProgress&)>& log) const;
   [[nodiscard]] std::size_t count() const { return processes_.size(); }
@@ -64,33 +68,34 @@ class SolverProcessPool {
 
   SolverProgram program_;
   std::vector<std::unique_ptr<Process>> processes_;
-  std::vector<std::unique_ptr<ChildProcess>> killed_;  // not ended by the kernel yet
+  std::vector<std::unique_ptr<ChildProcess>> killed_;  ///< have not ended yet
 };
 
-/// What a worker solves on.
+/// A device of a worker.
 struct WorkerDevice {
-  /// What each of its solver processes gets: one a core, or one a GPU with `slots` 0.
+  /// Configurations of its solver processes: one per core, or a single one with `slots` = 0 for a
+  /// GPU.
   std::vector<SolveConfig> processes;
-  /// But for lanes, shares_process and bound_cpus, which the processes tell.
+  /// Without slots, shares_process and bound_cpus, which the solver processes report.
   WorkerProperties properties;
-  /// A reading of its GPU, if there was one since the last call. Does not wait. May be empty.
+  /// Returns a sample of its GPU if one was taken since the last call. Does not wait. May be empty.
   std::function<std::optional<GpuSample>()> take_gpu_sample{};
 };
 
-/// What run_worker() has to know, and what it calls.
+/// Parameters and callbacks of run_worker().
 struct WorkerContext {
   std::string host;
-  /// In what this rank differs from rank 0, by version, settings and samples: one clause ("its
-  /// --solver is steady, and rank 0's is jacobi"); empty if it was started for the same run. Called
-  /// once.
+  /// Returns how this rank differs from rank 0 in version, settings or plans, as one clause; an
+  /// empty string if it does not differ. Called once.
   std::function<std::string(const Setup&)> find_mismatch;
-  /// The devices to solve on, each of which replaces the one before if that is given up:
-  /// a GPU and, with --device auto, its cores. Called once, after difference(). Throws RunError.
+  /// Returns the devices to solve on: a GPU and, with --device auto, cores. Each device is used
+  /// after the previous one was given up. Called once, after find_mismatch(). Throws RunError.
   std::function<std::vector<WorkerDevice>()> open_devices;
-  /// True once the process was asked to stop (a signal).
+  /// Returns true if this process received a signal that requests a stop.
   std::function<bool()> interrupted;
-  double heartbeat_interval_s = 1;   ///< it speaks no less often
-  double heartbeat_timeout_s = 120;  ///< then rank 0 counts as gone; may be infinite
+  double heartbeat_interval_s = 1;  ///< longest time between two messages to rank 0
+  double heartbeat_timeout_s =
+      120;  ///< rank 0 is lost after this time without a message; or infinite
   SolverProgram program{};
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };

@@ -1,7 +1,10 @@
 #include "queue/agent.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -9,13 +12,36 @@ namespace wallheat {
 namespace {
 
 constexpr double report_interval_s = 0.005;
-// If plans take less than this, a process has enough of them in its socket to last for a while: a
-// busy core may have no time for the worker for some milliseconds.
+// Plans shorter than short_plan_s are prefetched: the socket of the solver process contains
+// prefetch_s of work, because on busy cores the worker may not run for some milliseconds.
 constexpr double short_plan_s = 0.1;
 constexpr double prefetch_s = 0.02;
 constexpr std::size_t max_prefetch_per_slot = 32;
-// A record of this size is sent at once, so that no message comes near MPI's limit of 2 GiB.
+// A result of this size is sent at once, so that no message approaches MPI's limit of 2 GiB.
+// Shortest time between two reports while all slots are busy: results of a few milliseconds are
+// sent together.
 constexpr std::size_t large_result_bytes = 1 << 20;
+
+// A solver process must be ready within this time. A program may take long to load from a busy file
+// system.
+constexpr double start_timeout_s = 120;
+// A device is given up if a solver process ends this often in a row before it starts a plan. The
+// last start is delayed.
+constexpr int max_start_attempts = 3;
+constexpr double pause_before_last_start_s = 1;
+// A GPU is given up after this many consecutive failures of different plans, or after this many
+// consecutive failures with several plans in progress, where no single plan can be the cause,
+constexpr int max_consecutive_failures = 3;
+constexpr int max_multi_plan_failures = 5;
+// or after this many timeouts. Each timeout costs half a minute, and does not count against a plan.
+constexpr int max_device_timeouts = 2;
+constexpr double source_timeout_s = 120;  // how long a worker waits in a source outage
+constexpr double source_pause_s = 1;      // time between two attempts to read the plan source
+
+std::string progress_text(const PlanProgress& last) {
+  if (last.iterations == 0) return "";
+  return fmt::format(" (iteration {}, delta {:.3g} °C)", last.iterations, last.delta);
+}
 
 }  // namespace
 
@@ -72,12 +98,12 @@ void Agent::on_process_ready(std::size_t number, const ProcessReady& ready) {
   Process& process = processes_[number];
   if (process.stage != Process::Stage::starting) return;
   if (ready.slots == 0)
-    return on_start_failure(number, "a solver process says what it should not at its start");
+    return on_start_failure(number, "a solver process sent an invalid message at its start");
   process.stage = Process::Stage::ready;
   process.slots = ready.slots;
   process.prefetch_per_slot = 0;
   process.cpus = ready.cpus;
-  outage_.reset();  // it has opened the source
+  outage_.reset();  // the process has opened the plan source
   if (reported_ready_) return;
   WorkerProperties properties = device().properties;
   properties.slots = 0;
@@ -111,8 +137,8 @@ void Agent::on_result(std::size_t number, TaskResult result) {
   const auto held = process.find(result.plan);
   if (held == process.plans.end()) {
     if (!process.plans.empty()) process.plans.front().started = true;
-    return on_process_failure(number,
-                              "its solver process sent an invalid answer (the wrong message)");
+    return on_process_failure(
+        number, "its solver process sent an invalid message (a result of another plan)");
   }
   held->started = true;
   if (std::ranges::count_if(process.plans, &HeldTask::started) > 1) multi_plan_failures_ = 0;
@@ -132,14 +158,13 @@ void Agent::tick(double awake_s) {
   now_s_ = awake_s;
   for (std::size_t number = 0; number < processes_.size(); ++number) check_process(number);
   assign_tasks();
-  // As long as no lane waits for plans, the news of a few milliseconds travels together.
   const double interval_s = !pending_report_.has_payload() ? heartbeat_interval_s_
                             : has_idle_slot()              ? 0
                                                            : report_interval_s;
   if (now_s_ - last_report_s_ >= interval_s) send_report();
 }
 
-/// The process is done with a plan, so the next one has its turn.
+/// Removes a task from a process, whose next prefetched task is in progress from now on.
 Task Agent::remove_task(Process& process, std::vector<HeldTask>::iterator held) {
   Task task = std::move(held->task);
   process.plans.erase(held);
@@ -157,8 +182,8 @@ void Agent::assign_tasks() {
   for (std::size_t depth = 0; depth <= deepest && !backlog_.empty(); ++depth)
     for (std::size_t number = 0; number < processes_.size(); ++number) {
       Process& process = processes_[number];
-      const std::size_t most = process.slots * (1 + std::min(depth, process.prefetch_per_slot));
-      for (; process.plans.size() < most && !backlog_.empty(); backlog_.pop_front()) {
+      const std::size_t target = process.slots * (1 + std::min(depth, process.prefetch_per_slot));
+      for (; process.plans.size() < target && !backlog_.empty(); backlog_.pop_front()) {
         outbox.orders.push_back({ProcessCommand::Kind::assign, number, backlog_.front()});
         process.plans.push_back({std::move(backlog_.front()), now_s_, now_s_});
       }
@@ -191,6 +216,165 @@ void Agent::send_report() {
   pending_report_.running = running();
   outbox.messages.emplace_back(std::exchange(pending_report_, {}));
   last_report_s_ = now_s_;
+}
+
+void Agent::on_source_outage(std::size_t number, const SourceOutage& outage) {
+  Process& process = processes_[number];
+  const auto held = process.find(outage.plan);
+  if (held == process.plans.end()) return;
+  backlog_.push_front(remove_task(process, held));
+  on_outage(outage.reason);
+}
+
+void Agent::on_outage(const std::string& reason) {
+  if (!outage_) {
+    outage_ = Outage{now_s_, now_s_};
+    outbox.warnings.push_back(fmt::format("on {}: {}; waiting up to {:.0f} s for it",
+                                          device().properties.host, reason, source_timeout_s));
+  }
+  if (now_s_ - outage_->since_s >= source_timeout_s)
+    return leave(Bye::Cause::source_outage, reason);
+  if (now_s_ >= outage_->next_try_s) outage_->next_try_s = now_s_ + source_pause_s;
+}
+
+void Agent::on_process_exit(std::size_t number, const ProcessExit& exit) {
+  const auto stage = processes_[number].stage;
+  const bool died = exit.cause == ProcessExit::Cause::crashed;
+  if (stage == Process::Stage::starting && exit.cause == ProcessExit::Cause::source_outage) {
+    on_outage(exit.reason);
+    if (!bye_) start(number, outage_->next_try_s - now_s_);
+  } else if (stage == Process::Stage::starting) {
+    on_start_failure(
+        number, died ? fmt::format("a solver process {} at its start", exit.reason) : exit.reason);
+  } else if (stage == Process::Stage::ready && exit.cause == ProcessExit::Cause::device_timeout) {
+    on_device_timeout(number, exit.reason);
+  } else if (stage == Process::Stage::ready) {
+    on_process_failure(number, died ? "its solver process " + exit.reason : exit.reason);
+  }
+}
+
+/// Handles a process that ended without a plan in progress: starts it again, or switches to the
+/// next device.
+void Agent::on_start_failure(std::size_t number, const std::string& problem) {
+  const int failures = ++processes_[number].failed_starts;
+  if (failures < max_start_attempts)
+    return start(number, failures == max_start_attempts - 1 ? pause_before_last_start_s : 0);
+  const auto& gpu = device().properties.gpu;
+  if (reported_ready_)
+    switch_device(fmt::format("a solver process failed to start {} times in a row; last: {}",
+                              max_start_attempts, problem));
+  else if (gpu)
+    switch_device(fmt::format("GPU {} ({}, {}) cannot be used: {}", gpu->ordinal, gpu->name,
+                              gpu->uuid, problem));
+  else
+    switch_device(problem);
+}
+
+/// Handles a process that ended, or that sent invalid data, while plans were in progress. A single
+/// plan fails; several plans are returned as suspects.
+void Agent::on_process_failure(std::size_t number, const std::string& reason) {
+  const auto started = take_started_tasks(number);
+  if (started.empty()) return on_start_failure(number, reason + " before it started a plan");
+  start(number);
+  if (started.size() == 1) return record_plan_failure(started.front(), reason);
+  for (const HeldTask& held : started) pending_report_.suspects.push_back(held.task.plan);
+  warn(fmt::format("{}; retrying its {} plans one at a time", reason, started.size()));
+  if (++multi_plan_failures_ >= max_multi_plan_failures)
+    give_up_device(
+        fmt::format("it failed {} times in a row with several plans in progress; last: {}",
+                    multi_plan_failures_, reason));
+}
+
+void Agent::on_device_timeout(std::size_t number, const std::string& reason) {
+  for (const HeldTask& held : take_started_tasks(number))
+    pending_report_.returned.push_back(held.task.plan);
+  start(number);
+  if (++device_timeouts_ >= max_device_timeouts)
+    return give_up_device(fmt::format("{} (time {})", reason, device_timeouts_));
+  warn(fmt::format("{}; retrying its plans in a new process", reason));
+}
+
+/// Returns the started plans of a process, and moves its other plans back to the backlog.
+std::vector<Agent::HeldTask> Agent::take_started_tasks(std::size_t number) {
+  std::vector<HeldTask> plans = std::exchange(processes_[number].plans, {});
+  const auto others =
+      std::stable_partition(plans.begin(), plans.end(), std::mem_fn(&HeldTask::started));
+  for (auto each = plans.end(); each != others;) backlog_.push_front(std::move((--each)->task));
+  plans.erase(others, plans.end());
+  return plans;
+}
+
+void Agent::record_plan_failure(const HeldTask& held, const std::string& what) {
+  const auto& [plan, id, entry_offsets] = held.task;
+  const std::string reason = what + progress_text(held.progress);
+  pending_report_.results.push_back({.plan = plan,
+                                     .kind = TaskResult::Kind::retryable,
+                                     .seconds = now_s_ - held.active_since_s,
+                                     .error = reason});
+  // The same plan may be assigned again. A second failure of it is not further evidence against the
+  // device.
+  if (consecutive_failures_ == 0 || plan != last_failed_plan_) ++consecutive_failures_;
+  last_failed_plan_ = plan;
+  if (device().properties.gpu && consecutive_failures_ >= max_consecutive_failures)
+    give_up_device(fmt::format("{} plans in a row failed on it; last: {}: {}",
+                               consecutive_failures_, id, reason));
+}
+
+void Agent::give_up_device(const std::string& reason) {
+  switch_device(fmt::format("{} is given up: {}", device().properties.device, reason));
+}
+
+void Agent::switch_device(const std::string& reason) {
+  const bool unused_gpu = !reported_ready_ && device().properties.gpu;
+  if (device_ + 1 == devices_.size())
+    return leave(Bye::Cause::failed,
+                 unused_gpu ? reason + "; to use the CPU, use --device cpu" : reason);
+  outbox.warnings.push_back(
+      fmt::format("on {}: {}; {}", device().properties.host, reason,
+                  unused_gpu ? "solving on the CPU instead" : "solving its plans on the CPU"));
+  for (std::size_t number = 0; number < processes_.size(); ++number)
+    for (const HeldTask& held : take_started_tasks(number))
+      pending_report_.returned.push_back(held.task.plan);
+  stop_processes();
+  ++device_;
+  start_device();
+}
+
+/// Adds a warning about the device in use.
+void Agent::warn(const std::string& message) {
+  outbox.warnings.push_back(
+      fmt::format("{} on {}: {}", device().properties.device, device().properties.host, message));
+}
+
+void Agent::check_process(std::size_t number) {
+  Process& process = processes_[number];
+  if (process.stage == Process::Stage::backing_off && now_s_ >= process.since_s)
+    return start(number);
+  if (process.stage == Process::Stage::starting && now_s_ - process.since_s > start_timeout_s)
+    return on_start_failure(
+        number, fmt::format("a solver process did not start within {:.0f} s", start_timeout_s));
+  const double limit_s = device().progress_timeout_s > 0 ? device().progress_timeout_s
+                                                         : std::numeric_limits<double>::infinity();
+  for (const HeldTask& held : process.active_tasks())
+    if (now_s_ - held.last_progress_s >
+        (held.started ? limit_s : std::min(limit_s, start_timeout_s)))
+      return on_progress_timeout(number, held.task.plan);
+}
+
+/// Replaces a process with a plan that makes no progress. That plan fails, unless the process has
+/// not started it; the other plans of the process are returned.
+void Agent::on_progress_timeout(std::size_t number, std::uint32_t plan) {
+  const auto started = take_started_tasks(number);
+  const HeldTask* hung = nullptr;
+  for (const HeldTask& held : started) {
+    if (held.task.plan == plan)
+      hung = &held;
+    else
+      pending_report_.returned.push_back(held.task.plan);
+  }
+  if (hung == nullptr) return on_start_failure(number, "a solver process did not start its plan");
+  start(number);
+  record_plan_failure(*hung, fmt::format("no progress for {:g} s", device().progress_timeout_s));
 }
 
 }  // namespace wallheat

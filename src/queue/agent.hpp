@@ -14,120 +14,130 @@
 
 namespace wallheat {
 
-// What a solver process says to its worker, and how it ends. A seat is its place: a new process
-// takes the place of one that died.
+// Messages from a solver process to its worker, and the ways in which it ends. Solver processes are
+// numbered; a process that replaces one that died has the same number.
 
-/// It has loaded and waits for plans.
+/// The process has loaded and accepts plans.
 struct ProcessReady {
-  std::uint32_t slots = 1;  ///< plans that it solves at a time
-  std::vector<int> cpus{};  ///< that it may use, read back from the system
-  std::string
-      binding_error{};  ///< why these are not the cpus that were requested; empty if they are
+  std::uint32_t slots = 1;  ///< plans that it solves at the same time
+  std::vector<int> cpus{};  ///< CPUs that it may use, read back from the system
+  /// Why these are not the CPUs that were requested; empty if they are.
+  std::string binding_error{};
   static void fields(auto& visit, auto& self) { visit(self.slots, self.cpus, self.binding_error); }
 };
-/// A plan is not solved: plans cannot be read for the time being.
+/// A plan was not solved, because the plan source cannot be read for now.
 struct SourceOutage {
   std::uint32_t plan = 0;
   std::string reason;
   static void fields(auto& visit, auto& self) { visit(self.plan, self.reason); }
 };
-/// The last of a process.
+/// The end of a solver process.
 struct ProcessExit {
   enum class Cause : std::uint8_t {
-    crashed,         ///< `reason` goes on after "solver process"
-    failed,          ///< for a `reason` of its own
-    device_timeout,  ///< its device does not answer, whatever plans it had
-    source_outage    ///< while it loaded
+    crashed,         ///< `reason` is a predicate, such as "was killed by signal 9"
+    failed,          ///< `reason` is a complete message
+    device_timeout,  ///< its device does not answer, independently of the plans in progress
+    source_outage    ///< it could not open the plan source
   };
   Cause cause = Cause::crashed;
   std::string reason;
   static void fields(auto& visit, auto& self) { visit(self.cause, self.reason); }
 };
 
-/// A worker without I/O: it starts solver processes, hands them plans, tells rank 0, and judges who
-/// is to blame if a process goes wrong. One loop drives it: see worker_loop.hpp.
+/// A worker's state machine: starts solver processes, assigns tasks to them, reports to rank 0, and
+/// decides which plan or device is the cause when a process fails.
 ///
-/// A process may die, say that its device failed, or make no progress for too long. Then a new one
-/// takes its place. A plan that makes no progress is to blame: it fails and may be tried again,
-/// and the others go back. Otherwise the plan that was in the process alone is to blame. If there
-/// were several, all go back as shaken, and rank 0 will give each of them alone. A device on which
-/// several plans in a row are to blame, or that fails again and again with several plans at once,
-/// is given up.
+/// The agent does no I/O and has no clock. Its driver passes in events and the time, and executes
+/// what `outbox` contains. See isolation/worker_loop.hpp; tests/simulation has another driver. Not
+/// thread-safe.
+///
+/// A solver process is replaced if it dies, if it reports that its device failed, or if one of its
+/// plans makes no progress for too long. The plans in progress are treated as follows:
+///   - a plan without progress fails, and may be retried; the others are returned to rank 0;
+///   - the device timed out: all plans are returned;
+///   - otherwise, one plan in progress: that plan fails;
+///   - otherwise, several plans in progress: all are returned as suspects, and rank 0 assigns each
+///   of
+///     them alone.
+/// A GPU is given up if several different plans in a row fail on it, or if it fails repeatedly with
+/// several plans in progress. Then the agent switches to the next device.
 class Agent {
  public:
-  /// What plans are solved on.
+  /// Where plans are solved: a GPU, or cores.
   struct Device {
-    std::size_t processes = 1;
-    WorkerProperties
-        properties;  ///< but for lanes, shares_process and bound_cpus: those the processes tell
-    double progress_timeout_s = 0;  ///< the longest without progress; 0: for ever
+    std::size_t processes = 1;  ///< number of solver processes
+    /// Without slots, shares_process and bound_cpus, which the solver processes report.
+    WorkerProperties properties;
+    double progress_timeout_s = 0;  ///< longest time without progress of a plan; 0: unlimited
   };
-  /// To a seat.
+  /// Command for the solver process with number `process`.
   struct ProcessCommand {
     enum class Kind : std::uint8_t { start, assign, kill };
     Kind kind = Kind::start;
     std::size_t process = 0;
-    Task task{};  ///< of `assign`
+    Task task{};  ///< set for `assign`
   };
-  struct Outbox {                      ///< emptied by whoever drives, in order
-    std::vector<FromWorker> messages;  ///< results before the Bye that follows them
+  /// Output since the driver last emptied it.
+  struct Outbox {
+    std::vector<FromWorker> messages;  ///< to rank 0, in this order
     std::vector<ProcessCommand> orders;
-    std::vector<std::string> warnings;  ///< sentences for whoever looks at the run
+    std::vector<std::string> warnings;  ///< messages for the log
   };
 
-  /// It speaks no less often than each `heartbeat_interval_s`.
+  /// Sends a message to rank 0 at least once per `heartbeat_interval_s`.
   explicit Agent(double heartbeat_interval_s) : heartbeat_interval_s_(heartbeat_interval_s) {}
 
-  /// Begins to load. If the first device is given up, the next one takes its place. The numbers of
-  /// seats go on from device to device.
+  /// Starts the solver processes of the first device. If a device is given up, the next one is
+  /// used. The solver processes of all devices are numbered consecutively.
   void open_devices(std::vector<Device> devices);
   void on_assignment(const Assignment& assignment);
   void on_stop();
-  /// Abandons everything at hand: kills all seats and says Bye, once.
+  /// Aborts all tasks, kills all solver processes and sends a Bye. Later calls have no effect.
   void leave(Bye::Cause why, const std::string& reason);
   [[nodiscard]] bool has_left() const { return bye_.has_value(); }
-  /// The index of the device in use among those that were opened.
+  /// Returns the index of the device in use in the list passed to open_devices().
   [[nodiscard]] std::size_t device_in_use() const { return device_; }
-  /// No seat has anything to say.
+  /// Returns true if no solver process is starting, and none has a plan in progress.
   [[nodiscard]] bool has_no_active_process() const;
 
   void on_process_ready(std::size_t process, const ProcessReady& ready);
   void on_result(std::size_t process, TaskResult result);
   void on_source_outage(std::size_t process, const SourceOutage& outage);
-  /// Its last progress is to be told before this.
+  /// Call on_progress() with the last progress of the process before this.
   void on_process_exit(std::size_t process, const ProcessExit& exit);
-  /// A process is at a plan, as its page says.
+  /// Records the progress of a plan, as the shared memory of the solver process contains it.
   void on_progress(std::size_t process, const PlanProgress& progress);
 
-  /// To be called when everything at hand has been told. `awake_s`: by a clock that stands still
-  /// while this process is stopped or sleeps for longer than it meant to, as only time counts in
-  /// which it might have heard of progress.
+  /// Checks timeouts, assigns tasks and sends a report if one is due. Call this after all pending
+  /// events were passed in. `awake_s` is the time on a clock that stands still while this process
+  /// is stopped or sleeps longer than it intended, because it could not receive progress in that
+  /// time.
   void tick(double awake_s);
 
   Outbox outbox;
 
  private:
-  /// A plan that a process has.
+  /// A task that was assigned to a solver process.
   struct HeldTask {
     Task task{};
-    double active_since_s = 0;   ///< when it was its turn
-    double last_progress_s = 0;  ///< when it was seen to go on
-    bool started = false;        ///< the process was seen at it
+    double active_since_s = 0;   ///< time at which a slot became free for it
+    double last_progress_s = 0;  ///< time of its last new iteration
+    bool started = false;        ///< the process has reported progress or a result of it
     PlanProgress progress{};
   };
   struct Process {
     enum class Stage : std::uint8_t { stopped, backing_off, starting, ready };
     Stage stage = Stage::stopped;
-    double since_s = 0;                 ///< loads since then; waits until then
-    int failed_starts = 0;              ///< in a row
-    std::size_t slots = 0;              ///< plans that it solves at a time; 0 unless it is ready
-    std::size_t prefetch_per_slot = 0;  ///< plans that it has in advance, for each lane
+    double since_s = 0;     ///< start time while starting; end of the pause while backing off
+    int failed_starts = 0;  ///< consecutive
+    std::size_t slots = 0;  ///< plans that it solves at the same time; 0 unless it is ready
+    std::size_t prefetch_per_slot = 0;  ///< tasks that it has in addition, per slot
     std::vector<int> cpus{};
-    std::vector<HeldTask> plans{};  ///< it takes them in this order
+    std::vector<HeldTask> plans{};  ///< in the order in which it solves them
     [[nodiscard]] bool is_running() const {
       return stage == Stage::starting || stage == Stage::ready;
     }
-    /// The plans whose turn it is.
+    /// Returns the tasks that have a slot.
     [[nodiscard]] std::span<const HeldTask> active_tasks() const {
       return std::span(plans).first(std::min(slots, plans.size()));
     }
@@ -135,7 +145,7 @@ class Agent {
       return std::ranges::find(plans, plan, [](const HeldTask& held) { return held.task.plan; });
     }
   };
-  /// Plans cannot be read.
+  /// A source outage.
   struct Outage {
     double since_s = 0;
     double next_try_s = 0;
@@ -169,14 +179,14 @@ class Agent {
   double now_s_ = 0;
   std::vector<Device> devices_{};
   std::size_t device_ = 0;
-  std::vector<Process> processes_{};  ///< of all devices so far
-  std::deque<Task> backlog_{};        ///< what no process has yet
+  std::vector<Process> processes_{};  ///< of all devices so far, by number
+  std::deque<Task> backlog_{};        ///< tasks that no solver process has
   WorkerReport pending_report_{};
   double last_report_s_ = -std::numeric_limits<double>::infinity();
-  bool reported_ready_ = false;  ///< of this device
+  bool reported_ready_ = false;  ///< rank 0 knows the properties of this device
   std::optional<Outage> outage_{};
   std::optional<Bye> bye_{};
-  // The device's record.
+  // Failures of the device in use.
   int consecutive_failures_ = 0;
   std::uint32_t last_failed_plan_ = 0;
   int multi_plan_failures_ = 0;

@@ -1,13 +1,25 @@
 #include "queue/coordinator.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace wallheat {
 namespace {
 
-// A worker whose host had system errors with this many plans in a row gets no more plans.
+// A worker is excluded after system errors with this many plans in a row.
 constexpr int max_host_errors = 3;
+
+// Checks of all workers per heartbeat interval. There may be ten thousand workers, so tick() does
+// not check them at each call.
+constexpr int checks_per_heartbeat = 8;
+
+/// Returns the reason of a plan that is given up because workers were lost while they solved it.
+std::string loss_reason(int workers, const WorkerInfo& last) {
+  if (workers == 1) return "was in progress on " + last.name() + " when this worker was lost";
+  return "was in progress on " + std::to_string(workers) +
+         " workers when they were lost; last: " + last.name();
+}
 
 }  // namespace
 
@@ -52,7 +64,7 @@ Event& Coordinator::emit(Event::Kind kind, int worker, PlanQueue::Index plan) {
   return event;
 }
 
-// What workers say.
+// Messages from workers.
 
 void Coordinator::on_report(int worker, WorkerReport report, double now_s) {
   set_time(now_s);
@@ -63,7 +75,7 @@ void Coordinator::on_report(int worker, WorkerReport report, double now_s) {
   const bool was_here = state.stage == Stage::active || state.stage == Stage::lost;
   if (state.stage != Stage::active) activate(worker, report);
   if (state.stage != Stage::active) return;
-  // It was not here when the others were told.
+  // The stop was requested before this worker was ready, so it has not received the request.
   if (!was_here && requested_end_) outbox.stop_requests.push_back(worker);
   update_progress(worker, report.running);
   for (TaskResult& result : report.results) on_result(worker, result);
@@ -72,7 +84,7 @@ void Coordinator::on_report(int worker, WorkerReport report, double now_s) {
     queue_.on_returned(worker, plan, true);
   }
   for (const PlanQueue::Index plan : report.returned) queue_.on_returned(worker, plan, false);
-  if (was_here && report.ready) {  // with another device, as the one before was given up
+  if (was_here && report.ready) {  // it switched to another device
     set_stage(state, Stage::starting);
     activate(worker, report);
   }
@@ -83,7 +95,7 @@ void Coordinator::on_report(int worker, WorkerReport report, double now_s) {
   exclude_if_host_is_bad(worker);
 }
 
-/// It is ready, or back.
+/// Makes a worker active that became ready, or that was lost and has sent a message.
 void Coordinator::activate(int worker, WorkerReport& report) {
   WorkerState& state = state_of(worker);
   const bool is_back = state.stage == Stage::lost;
@@ -109,13 +121,14 @@ void Coordinator::on_bye(int worker, const Bye& bye, double now_s) {
   set_stage(state, Stage::departed);
   emit(Event::Kind::worker_departed, worker).reason = bye.reason;
   record_departure(bye.cause == Bye::Cause::incompatible
-                       ? state.info->name() + " is refused: " + bye.reason
+                       ? state.info->name() + ": incompatible: " + bye.reason
                        : bye.reason);
   if (bye.cause == Bye::Cause::source_outage) source_outage_reason_ = bye.reason;
-  if (bye.cause == Bye::Cause::interrupted) request_stop("asked to", RunEnd::interrupted);
+  if (bye.cause == Bye::Cause::interrupted) request_stop("stop requested", RunEnd::interrupted);
 }
 
-/// What a worker is at. Others may be at the same plan: the one that is farthest counts.
+/// Records the plans that a worker has in progress. Several workers may solve a plan; the attempt
+/// that has run longest is kept.
 void Coordinator::update_progress(int worker, const std::vector<PlanProgress>& running) {
   for (const PlanProgress& progress : running) {
     mark_started(worker, progress.plan);
@@ -153,8 +166,8 @@ void Coordinator::on_result(int worker, TaskResult& result) {
   attempts_.erase(result.plan);
 }
 
-/// Its plans are queued again. The Bye that answers the stop request, and results that come with
-/// it, are ignored.
+/// Excludes a worker after too many host errors: its plans are queued again, and it is requested to
+/// stop. The Bye with which it answers, and results that it sends before, are ignored.
 void Coordinator::exclude_if_host_is_bad(int worker) {
   WorkerState& state = state_of(worker);
   if (state.host_errors < max_host_errors || queue_.finished()) return;
@@ -169,7 +182,8 @@ void Coordinator::exclude_if_host_is_bad(int worker) {
 }
 
 void Coordinator::on_solved(int worker, TaskResult& result) {
-  const double predicted_s = queue_.predicted_s(worker, result.plan);  // before it is learnt from
+  // The prediction must not include this result.
+  const double predicted_s = queue_.predicted_s(worker, result.plan);
   const auto outcome = queue_.on_solved(worker, result.plan, result.seconds);
   const auto first = first_results_.find(result.plan);
   const bool is_first = outcome == PlanQueue::Outcome::accepted;
@@ -192,7 +206,7 @@ void Coordinator::on_solved(int worker, TaskResult& result) {
   }
 }
 
-// What they are told.
+// Messages to workers.
 
 void Coordinator::assign_plans(double now_s) {
   set_time(now_s);
@@ -209,6 +223,112 @@ void Coordinator::assign(int worker, bool allow_same_worker) {
   if (plans.empty()) return;
   state.last_sent_s = now_s_;
   outbox.assignments.emplace_back(worker, std::move(plans));
+}
+
+std::optional<RunEnd> Coordinator::end() const {
+  if (queue_.finished()) return RunEnd::finished;
+  const bool any_active = count(Stage::active) > 0;
+  if (requested_end_) {
+    const bool is_over = !any_active || awake_s_ - stop_requested_s_ > options_.stop_timeout_s;
+    return is_over ? requested_end_ : std::nullopt;
+  }
+  if (any_active || count(Stage::starting) > 0) return std::nullopt;
+  return source_outage_reason_.empty() ? RunEnd::no_workers : RunEnd::source_outage;
+}
+
+void Coordinator::tick(double now_s, double time_left_s, double stalled_s) {
+  stalled_s_ += stalled_s;
+  set_time(now_s);
+  deadline_s_ = now_s + time_left_s;
+  if (time_left_s <= 0) request_stop("the time limit", RunEnd::out_of_time);
+  if (end() == RunEnd::source_outage) request_stop(source_outage_reason_, RunEnd::source_outage);
+  if (now_s - last_check_s_ < options_.heartbeat_interval_s / checks_per_heartbeat) return;
+  last_check_s_ = now_s;
+  for (int worker = 1; worker < static_cast<int>(workers_.size()); ++worker) check_liveness(worker);
+  std::erase_if(first_results_, [&](const auto& each) { return !queue_.is_leased(each.first); });
+  if (std::isfinite(time_left_s)) stop_if_nothing_fits();
+}
+
+/// Marks a worker as lost if it has timed out. Sends it a heartbeat if one is due.
+void Coordinator::check_liveness(int worker) {
+  WorkerState& state = state_of(worker);
+  const char* const unresponsive = "sent no message for";
+  const bool has_timed_out =
+      state.reachable && awake_s_ - state.last_received_s > options_.heartbeat_timeout_s;
+  if (state.stage == Stage::starting) {
+    if (has_timed_out)
+      mark_lost(worker, Stage::late, unresponsive, options_.heartbeat_timeout_s);
+    else if (!state.reachable && awake_s_ > options_.startup_timeout_s)
+      mark_lost(worker, Stage::late, unresponsive, options_.startup_timeout_s);
+    else if (awake_s_ > 2 * options_.startup_timeout_s)
+      mark_lost(worker, Stage::late, "is not ready after", 2 * options_.startup_timeout_s);
+  } else if (state.stage == Stage::active && has_timed_out) {
+    mark_lost(worker, Stage::lost, unresponsive, options_.heartbeat_timeout_s);
+    for (const PlanQueue::Index plan : queue_.on_worker_lost(worker)) {
+      Event& event = emit(Event::Kind::plan_given_up, worker, plan);
+      event.reason = loss_reason(options_.max_attempts, *state.info);
+      event.attempts = std::max(event.attempts, options_.max_attempts);
+      event.failures = std::max(event.failures, options_.max_attempts);
+      attempts_.erase(plan);
+    }
+  }
+  // A departed worker still receives messages until the run ends. Messages to a dead rank are not
+  // sent, because they would occupy buffers that the other ranks need.
+  if (has_timed_out && state.stage != Stage::departed) state.reachable = false;
+  if (!state.reachable || now_s_ - state.last_sent_s < options_.heartbeat_interval_s) return;
+  state.last_sent_s = now_s_;
+  outbox.assignments.push_back({worker, {}});
+}
+
+void Coordinator::mark_lost(int worker, Stage stage, const std::string& what, double seconds) {
+  set_stage(state_of(worker), stage);
+  Event& event = emit(Event::Kind::worker_lost, worker);
+  event.reason =
+      event.worker->name() + " " + what + " " + std::to_string(std::lround(seconds)) + " s";
+  event.seconds = seconds;
+  record_departure(event.reason);
+}
+
+void Coordinator::record_departure(const std::string& reason) {
+  no_workers_reason_ =
+      (any_was_ready_ ? "no worker remains; last: " : "no worker could start: ") + reason;
+}
+
+/// If no plan is leased: assigns a plan that some worker can solve before the time limit. Stops the
+/// run if there is none.
+void Coordinator::stop_if_nothing_fits() {
+  if (requested_end_ || queue_.finished() || count(Stage::active) == 0 ||
+      count(Stage::starting) > 0)
+    return;
+  for (const bool allow_same_worker : {false, true})
+    for (int worker = 1; !queue_.any_leased() && worker < static_cast<int>(workers_.size());
+         ++worker)
+      assign(worker, allow_same_worker);
+  if (!queue_.any_leased())
+    request_stop("no plan is left that would end within the time limit", RunEnd::out_of_time);
+}
+
+void Coordinator::request_stop(const std::string& why, RunEnd end) {
+  if (requested_end_) return;
+  requested_end_ = end;
+  stop_requested_s_ = awake_s_;
+  Event& event = outbox.events.emplace_back();
+  event.reason = why;
+  event.time_s = now_s_;
+  for (int worker = 1; worker < static_cast<int>(workers_.size()); ++worker) {
+    const Stage stage = state_of(worker).stage;
+    if (stage == Stage::active || stage == Stage::lost) outbox.stop_requests.push_back(worker);
+  }
+}
+
+void Coordinator::emit_aborted_events() {
+  std::vector<PlanQueue::Index> plans;
+  for (const auto& [plan, attempt] : attempts_) plans.push_back(plan);
+  std::sort(plans.begin(), plans.end());
+  for (const PlanQueue::Index plan : plans) {
+    const auto& [worker, last] = attempts_.at(plan);
+    emit(Event::Kind::aborted, worker, plan).progress = last;
+  }
 }
 
 }  // namespace wallheat

@@ -16,10 +16,10 @@ constexpr std::size_t window = 256;
 void DurationModel::add_sample(double updates, double seconds) {
   if (!std::isfinite(seconds) || seconds <= 0 || !std::isfinite(updates)) return;
   if (latest_.size() < window) latest_.emplace_back();
-  latest_[learnt_ % window] = {updates, seconds};
-  ++learnt_;
-  constexpr std::size_t share = 8;  // the more is known, the less one plan changes
-  if (latest_.size() < share || learnt_ % (latest_.size() / share) == 0) fit();
+  latest_[sample_count_ % window] = {updates, seconds};
+  ++sample_count_;
+  constexpr std::size_t share = 8;  // fits again when an eighth of the samples is new
+  if (latest_.size() < share || sample_count_ % (latest_.size() / share) == 0) fit();
 }
 
 double DurationModel::max_updates_within(double seconds) const {
@@ -38,9 +38,9 @@ DurationModel::Totals DurationModel::recent_totals() const {
   return totals;
 }
 
-/// Tukey's resistant line: through the medians of the third with the least work and of the third
-/// with the most. If plans are too few or too much alike to tell a constant, the line goes through
-/// the origin.
+/// Fits Tukey's resistant line: the slope is that between the medians of the third with the least
+/// work and of the third with the most work. If the plans are too few or too similar to determine a
+/// constant, the line passes through the origin.
 void DurationModel::fit() {
   std::vector<Plan> plans = latest_;
   std::sort(plans.begin(), plans.end(),
@@ -52,16 +52,17 @@ void DurationModel::fit() {
   };
   const std::size_t third = plans.size() / 3;
   const std::size_t last = plans.size() - third;
-  constexpr std::size_t enough = 3;  // in a third, so that one that was held up is not its median
-  const double low = third >= enough ? middle_of(0, third, &Plan::updates) : 0;
-  const double high = third >= enough ? middle_of(last, plans.size(), &Plan::updates) : 0;
+  constexpr std::size_t min_third =
+      3;  // so that one delayed plan cannot be the median of its third
+  const double low = third >= min_third ? middle_of(0, third, &Plan::updates) : 0;
+  const double high = third >= min_third ? middle_of(last, plans.size(), &Plan::updates) : 0;
   if (high > 2 * low) {
     const double rise_s =
         middle_of(last, plans.size(), &Plan::seconds) - middle_of(0, third, &Plan::seconds);
     slope_s_ = std::max(0.0, rise_s / (high - low));
-    std::vector<double> rests;
-    for (const Plan& plan : plans) rests.push_back(plan.seconds - slope_s_ * plan.updates);
-    constant_s_ = std::max(0.0, median(std::move(rests)));
+    std::vector<double> residuals;
+    for (const Plan& plan : plans) residuals.push_back(plan.seconds - slope_s_ * plan.updates);
+    constant_s_ = std::max(0.0, median(std::move(residuals)));
     if (constant_s_ > 0) return;
   }
   std::vector<double> slopes;

@@ -9,29 +9,33 @@
 
 namespace wallheat {
 
+/// A received message and the rank that sent it.
 struct Envelope {
   int from = 0;
   Bytes message;
 };
 
-/// One rank's connection to the others. Rank 0 coordinates, the others work. Used by one thread.
+/// Connection of one rank to the other ranks of a run. Rank 0 coordinates, the others work.
+/// Messages are delivered in the order in which a sender sent them. Not thread-safe.
 class Link {
  public:
   virtual ~Link() = default;
+  /// Returns the number of ranks, including this one.
   [[nodiscard]] virtual int size() const = 0;
-  /// Hands a message over; never waits for the peer.
+  /// Queues a message for sending. Never waits for the peer.
   virtual void send(int peer, Bytes message) = 0;
-  /// The same for a message that says little more than that its sender lives. It is left out as
-  /// long as the peer, which may be stopped or dead, has not taken the one before.
+  /// Sends a heartbeat. Drops it if the peer has not received the previous one, because a peer that
+  /// is stopped or dead would let heartbeats accumulate.
   virtual void send_heartbeat(int peer, Bytes message) { send(peer, std::move(message)); }
-  /// The next message from anyone, in order per sender; nothing if none comes within `timeout`.
-  /// Sleeps while it waits.
+  /// Returns the next message from any rank; nullopt if none arrives within `timeout`. Sleeps while
+  /// it waits.
   [[nodiscard]] virtual std::optional<Envelope> receive(std::chrono::microseconds timeout) = 0;
-  /// Waits until everything sent has left this process, but no longer than `timeout`.
+  /// Waits until all sent messages have left this process, for at most `timeout`.
   virtual void flush(std::chrono::milliseconds timeout) = 0;
 };
 
-/// Links of ranks that are threads of one process, by rank: the single-process run, and tests.
+/// Returns the links of `size` ranks that are threads of one process, by rank. Used by runs without
+/// mpirun, and by tests.
 [[nodiscard]] std::vector<std::unique_ptr<Link>> make_local_links(int size);
 
 }  // namespace wallheat

@@ -9,8 +9,7 @@
 
 namespace wallheat {
 
-// The types of other folders; each is described once, as the list of its fields: see
-// core/codec.hpp.
+// Field lists of types of other folders, for the codec; see core/codec.hpp.
 template <class Visit, SameIgnoringConst<RoomResult> R>
 void fields_of(Visit& visit, R& room) {
   for_each_room_column([&](const char*, auto member, const char*) { visit(room.*member); });
@@ -39,19 +38,19 @@ PlanResult decode_result(std::span<const std::byte> record) {
 }
 
 std::uint64_t hash_result(const PlanResult& result, std::uint64_t field_hash) {
-  Encoder answer;
+  Encoder columns;
   for_each_column([&](const auto& column) {
     if (column.use != ColumnUse::deterministic) return;
     const auto& value = column.accessor(result);
     if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) {
-      if (std::isnan(value)) return answer(false);  // whatever its bits
+      if (std::isnan(value)) return columns(false);  // so that all NaNs hash alike
     }
-    answer(true, value);
+    columns(true, value);
   });
-  answer(field_hash);
+  columns(field_hash);
   // FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/
   std::uint64_t result_hash = 0xcbf29ce484222325;
-  for (const std::byte byte : answer.take())
+  for (const std::byte byte : columns.take())
     result_hash = (result_hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3;
   return result_hash;
 }

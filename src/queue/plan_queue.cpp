@@ -7,9 +7,24 @@
 namespace wallheat {
 namespace {
 
-/// Counts one more, as far as the number goes.
+// Work that is prefetched for a worker. It is far longer than a message takes.
+constexpr double prefetch_s = 0.1;
+// Plans that take longer are not prefetched: compared with them, the half second until the worker
+// has its next assignment does not matter.
+constexpr double long_plan_s = 5;
+constexpr double max_prefetch = 1024;  // plans per worker
+// Nine of ten plans take at most their predicted time times this factor.
+constexpr double safety_factor = 1.3;
+// Time after a failure until a plan may be retried by the worker on which it failed.
+constexpr double same_worker_retry_delay_s = 60;
+// Plans that assign() skips, because the worker cannot have them, before it stops searching.
+constexpr int max_candidates = 64;
+constexpr int max_leases = 3;  // of one plan; a fourth copy hardly ever ends first
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Increments a counter. A counter at its maximum stays there.
 template <class Number>
-void count(Number& number) {
+void increment_saturating(Number& number) {
   if (number < std::numeric_limits<Number>::max()) ++number;
 }
 
@@ -19,10 +34,10 @@ PlanQueue::PlanQueue(const std::vector<InitialState>& plans, int max_attempts)
     : max_attempts_(std::min<int>(max_attempts, std::numeric_limits<std::uint8_t>::max())),
       plans_(plans.size()),
       unfinished_(plans.size()) {
-  constexpr int most = std::numeric_limits<std::uint16_t>::max();
+  constexpr int max_count = std::numeric_limits<std::uint16_t>::max();
   for (Index plan = 0; plan < plans.size(); ++plan) {
-    plans_[plan].attempts = static_cast<std::uint16_t>(std::min(plans[plan].attempts, most));
-    plans_[plan].failures = static_cast<std::uint16_t>(std::min(plans[plan].failures, most));
+    plans_[plan].attempts = static_cast<std::uint16_t>(std::min(plans[plan].attempts, max_count));
+    plans_[plan].failures = static_cast<std::uint16_t>(std::min(plans[plan].failures, max_count));
     enqueue(plan);
     set_estimate(plan, plans[plan].updates);
   }
@@ -30,10 +45,10 @@ PlanQueue::PlanQueue(const std::vector<InitialState>& plans, int max_attempts)
 
 template <class Change>
 void PlanQueue::change(Index plan, Change make) {
-  const bool is_open = plans_[plan].state == State::queued;
-  if (is_open) dequeue(plan);
+  const bool is_queued = plans_[plan].state == State::queued;
+  if (is_queued) dequeue(plan);
   make(plans_[plan]);
-  if (is_open) enqueue(plan);
+  if (is_queued) enqueue(plan);
 }
 
 void PlanQueue::set_estimate(Index plan, double updates) {
@@ -49,29 +64,31 @@ void PlanQueue::set_estimate(Index plan, double updates) {
 std::uint32_t PlanQueue::bucket_key(int suspicion, float updates) {
   constexpr std::uint32_t unknown = 0xFFFF;
   constexpr int many = 1000;
-  // Exponent and the first seven binary digits: the larger the number, the larger these.
+  // The upper half of a positive float is its exponent and its first seven binary digits. It grows
+  // with the number.
   const auto length = std::bit_cast<std::uint32_t>(std::max(0.0F, updates)) >> 16U;
   return static_cast<std::uint32_t>(std::min(suspicion, many)) << 16U | (unknown - length);
 }
 
-/// The first plan in this line or, if there is none, in the next that there is.
-PlanQueue::Index PlanQueue::first_at_or_after(std::uint32_t line) const {
-  const auto found = buckets_.lower_bound(line);
+/// Returns the first plan of the bucket with this key, or of the next bucket; `none` if there is no
+/// such bucket.
+PlanQueue::Index PlanQueue::first_at_or_after(std::uint32_t key) const {
+  const auto found = buckets_.lower_bound(key);
   return found == buckets_.end() ? none : found->second.first;
 }
 
-/// It goes to the end of its line.
+/// Appends the plan to its bucket.
 void PlanQueue::enqueue(Index plan) {
   Entry& entry = plans_[plan];
-  Bucket& line_of_it = buckets_[bucket_key(plan)];
+  Bucket& bucket = buckets_[bucket_key(plan)];
   entry.state = State::queued;
-  entry.prev = std::exchange(line_of_it.last, plan);
+  entry.prev = std::exchange(bucket.last, plan);
   entry.next = none;
-  (entry.prev == none ? line_of_it.first : plans_[entry.prev].next) = plan;
+  (entry.prev == none ? bucket.first : plans_[entry.prev].next) = plan;
   ++queued_;
 }
 
-/// It leaves its line; the caller gives it another state.
+/// Removes the plan from its bucket. The caller sets its new state.
 void PlanQueue::dequeue(Index plan) {
   const Entry& entry = plans_[plan];
   if (entry.prev != none) plans_[entry.prev].next = entry.next;
@@ -95,7 +112,8 @@ PlanQueue::Worker* PlanQueue::find(int id) {
 }
 
 std::size_t PlanQueue::Worker::index_of(Index plan) const {
-  std::size_t index = 0;  // what is answered was given before the rest, so it is near
+  std::size_t index =
+      0;  // results arrive roughly in the order of assignment, so this loop is short
   while (index < leases.size() && leases[index].plan != plan) ++index;
   return index;
 }
@@ -120,17 +138,18 @@ std::vector<PlanQueue::Index> PlanQueue::on_worker_lost(int id) {
   std::vector<Index> given_up;
   Worker* const worker = find(id);
   if (worker == nullptr || worker->lost) return given_up;
-  std::size_t running = worker->slots;  // those that it was given first are what it was at
+  std::size_t running = worker->slots;  // the oldest leases are those in progress
   for (const Lease& lease : worker->leases) {
     Entry& entry = plans_[lease.plan];
     const bool is_failed = running > 0 && entry.state == State::leased;
     if (is_failed) {
       --running;
-      count(entry.lost_workers);
+      increment_saturating(entry.lost_workers);
     }
     remove_lease_holder(lease);
     if (!is_failed || entry.lost_workers < max_attempts_) continue;
-    finish(lease.plan, State::failed);  // it may still be answered, if this worker speaks again
+    finish(lease.plan,
+           State::failed);  // still becomes solved if this worker recovers and solved it
     given_up.push_back(lease.plan);
   }
   worker->lost = true;
@@ -154,7 +173,8 @@ bool PlanQueue::on_started(int id, Index plan) {
   return index < worker->leases.size() && start(worker->leases[index]);
 }
 
-/// Forgets the worker's host errors, unless it started the plan before them.
+/// Resets the count of the worker's host errors, unless it started the plan before the last of
+/// them.
 void PlanQueue::note_success(Worker& worker, Index plan) {
   worker.has_solved = true;
   const std::size_t index = worker.index_of(plan);
@@ -178,7 +198,7 @@ PlanQueue::Outcome PlanQueue::on_solved(int id, Index plan, double seconds) {
   }
   if (entry.state == State::solved) return Outcome::duplicate;
   if (entry.state == State::failed)
-    entry.state = State::solved;  // late, but as good as any
+    entry.state = State::solved;  // a late result counts like any other
   else
     finish(plan, State::solved);
   return Outcome::accepted;
@@ -191,7 +211,7 @@ PlanQueue::Outcome PlanQueue::on_failed(int id, Index plan, bool retryable) {
   if (is_finished(plan)) return Outcome::duplicate;
   if (worker != nullptr) worker->last_failure_s = now_s_;
   change(plan, [&](Entry& entry) {
-    count(entry.failures);
+    increment_saturating(entry.failures);
     entry.last_failed_on = id;
   });
   if (retryable && plans_[plan].failures < max_attempts_) return Outcome::retry;
@@ -232,12 +252,12 @@ bool PlanQueue::release(Worker* worker, Index plan) {
   return true;
 }
 
-/// The worker is not silent. Returns false if the start was known.
+/// Marks a lease of a worker that is not lost as started. Returns false if it was marked before.
 bool PlanQueue::start(Lease& lease) {
   if (lease.has_started()) return false;
   lease.started_s = static_cast<float>(now_s_);
   Entry& entry = plans_[lease.plan];
-  if (++entry.running == 1 && !entry.is_finished()) count(entry.attempts);
+  if (++entry.running == 1 && !entry.is_finished()) increment_saturating(entry.attempts);
   return true;
 }
 
@@ -267,6 +287,182 @@ void PlanQueue::finish(Index plan, State state) {
   if (entry.updates <= 0) return;
   estimated_updates_ -= entry.updates;
   --estimated_plans_;
+}
+
+std::vector<PlanQueue::Index> PlanQueue::assign(int id, double time_left_s,
+                                                bool allow_same_worker) {
+  std::vector<Index> chosen;
+  Worker* const worker = find(id);
+  if (worker == nullptr || worker->lost || time_left_s <= 0) return chosen;
+  const auto is_quarantined = [&] {
+    return worker->shares_process && worker->leases.size() == 1 &&
+           plans_[worker->leases[0].plan].suspicion() > 0;
+  };
+  if (is_quarantined()) return chosen;  // a suspect is solved alone in its process
+  const std::size_t want = demand(*worker);
+  if (want > 0) assign_queued(id, *worker, want, time_left_s, allow_same_worker, chosen);
+  if (worker->leases.size() < worker->slots && queued_ == 0 && !is_quarantined())
+    assign_copies(*worker, time_left_s, chosen);
+  return chosen;
+}
+
+/// Returns how many more plans should be leased to the worker.
+std::size_t PlanQueue::demand(const Worker& worker) const {
+  const std::size_t held = worker.leases.size();
+  const std::size_t idle = worker.slots - std::min<std::size_t>(worker.slots, held);
+  if (!(worker.mean_plan_s > 0) || worker.mean_plan_s > long_plan_s) return idle;
+  const double share = static_cast<double>(queued_) * worker.slots / (2 * total_slots_);
+  const double backlog = std::clamp(worker.slots * prefetch_s / worker.mean_plan_s,
+                                    1.0 * worker.slots, std::max(max_prefetch, 1.0 * worker.slots));
+  const auto target = worker.slots + static_cast<std::size_t>(std::ceil(std::min(backlog, share)));
+  const std::size_t prefetched = held - (worker.slots - idle);
+  return idle == 0 && prefetched > (target - worker.slots) / 2 ? 0
+                                                               : target - std::min(target, held);
+}
+
+/// Returns true if the worker may retry plans that failed on it.
+bool PlanQueue::takes_back(const Worker& worker) const {
+  if (worker_count_ < 2 && !more_are_expected_) return true;
+  if (now_s_ - worker.last_failure_s <= same_worker_retry_delay_s) return false;
+  return !worker.last_host_error_s || std::ranges::none_of(workers_, [&](const Worker& other) {
+    return &other != &worker && other.slots > 0 && !other.lost;
+  });
+}
+
+void PlanQueue::assign_queued(int id, Worker& worker, std::size_t most, double time_left_s,
+                              bool allow_same_worker, std::vector<Index>& chosen) {
+  const bool may_take_back = allow_same_worker || takes_back(worker);
+  Index next = first_at_or_after(0);
+  for (int examined = 0; chosen.size() < most && examined < max_candidates && next != none;) {
+    const Index plan = next;
+    const Entry& entry = plans_[plan];
+    next = entry.next != none ? entry.next : first_at_or_after(bucket_key(plan) + 1);
+    const std::size_t held = worker.leases.size();
+    const double delay_s =
+        held < worker.slots
+            ? 0
+            : worker.mean_plan_s * static_cast<double>(held - worker.slots + 1) / worker.slots;
+    const double left_s = (time_left_s - delay_s) / safety_factor;
+    if (entry.updates > 0 && worker.model->predict_seconds(entry.updates) > left_s) {
+      // All longer plans do not fit either: continues with the longest plan that fits. Plans
+      // without an estimate come last.
+      const auto fits = static_cast<float>(std::max(0.0, worker.model->max_updates_within(left_s)));
+      next = first_at_or_after(std::max(bucket_key(plan) + 1, bucket_key(entry.suspicion(), fits)));
+      ++examined;
+      continue;
+    }
+    if (entry.last_failed_on == id && !may_take_back) {
+      ++examined;
+      continue;
+    }
+    if (worker.shares_process && entry.suspicion() > 0 && held > 0)
+      return;  // all plans that follow are suspects, too
+    lease(worker, plan);
+    chosen.push_back(plan);
+  }
+}
+
+/// Returns true if another lease of the plan is allowed. If the plan is what kills workers, each
+/// lease may cost a worker, so the number of leases is limited.
+bool PlanQueue::may_be_copied(Index plan) const {
+  const Entry& entry = plans_[plan];
+  return entry.state == State::leased && entry.failures == 0 && entry.lease_count < max_leases &&
+         entry.lease_count + entry.lost_workers < max_attempts_;
+}
+
+/// Sorts the leased plans by how much a copy helps: overdue plans first, because the worker may be
+/// unhealthy, then those with the longest remaining time. The list is renewed at most once per 10
+/// µs and lease, because the order of many plans changes little in that time.
+void PlanQueue::refresh_copy_candidates() {
+  constexpr double s_per_lease = 1e-5;
+  constexpr double late = 1e9;
+  if (now_s_ - candidates_listed_s_ < s_per_lease * static_cast<double>(active_leases_)) return;
+  candidates_listed_s_ = now_s_;
+  copy_candidates_.clear();
+  for (const Worker& worker : workers_) {
+    if (worker.lost) continue;
+    for (const Lease& lease : worker.leases) {
+      const double left_s = static_cast<double>(lease.expected_end_s) - now_s_;
+      if (may_be_copied(lease.plan))
+        copy_candidates_.emplace_back(left_s < 0 ? late - left_s : left_s, lease.plan);
+    }
+  }
+  std::sort(copy_candidates_.begin(), copy_candidates_.end());
+}
+
+void PlanQueue::assign_copies(Worker& worker, double time_left_s, std::vector<Index>& chosen) {
+  refresh_copy_candidates();
+  while (!copy_candidates_.empty() && !may_be_copied(copy_candidates_.back().second))
+    copy_candidates_.pop_back();
+  int examined = 0;
+  for (auto each = copy_candidates_.rbegin();
+       each != copy_candidates_.rend() && examined < max_candidates; ++each) {
+    if (worker.leases.size() >= worker.slots) return;
+    ++examined;
+    const auto [left_s, plan] = *each;
+    if (!may_be_copied(plan) || worker.holds(plan)) continue;
+    if (worker.shares_process && plans_[plan].suspicion() > 0) continue;
+    // A first copy uses an idle slot and may save much time. A further copy is made only if it
+    // should end in less than half of the remaining time.
+    const double here_s = safety_factor * worker.model->predict_seconds(plans_[plan].updates);
+    if (here_s > time_left_s || (plans_[plan].lease_count > 1 && here_s >= left_s / 2)) continue;
+    lease(worker, plan);
+    chosen.push_back(plan);
+  }
+}
+
+double PlanQueue::predicted_s(int id, Index plan) const {
+  const Worker* const worker = find(id);
+  if (worker == nullptr || !has(plan) || plans_[plan].updates <= 0) return nan;
+  return worker->model->predict_seconds(plans_[plan].updates);
+}
+
+/// Predicted and actual times of one device type, for seconds_left().
+struct PlanQueue::Forecast {
+  DurationModel::Totals totals;
+  double slots = 0;
+  double rate = 0;  ///< plans per second of the workers that have solved plans
+  /// Returns the throughput for plans with the predicted time plan_s.
+  [[nodiscard]] double plans_per_second(double plan_s) const {
+    const double slowdown = totals.predicted_s > 0 ? totals.seconds / totals.predicted_s : 1;
+    return plan_s > 0 ? slots / (plan_s * slowdown) : rate;
+  }
+};
+
+double PlanQueue::seconds_left() const {
+  const double mean =
+      estimated_plans_ > 0 ? estimated_updates_ / static_cast<double>(estimated_plans_) : nan;
+  std::map<const DurationModel*, Forecast> forecasts;
+  for (const auto& [kind, model] : models_) forecasts[&model].totals = model.recent_totals();
+  double done = 0;  // part of the plans in progress that is done, in plans of mean work
+  double longest_s = 0;
+  // With more leases than this, recent results suffice, and examining all leases would take long.
+  constexpr std::size_t max_examined = 10'000;
+  for (const Worker& worker : workers_) {
+    if (worker.slots == 0 || worker.lost) continue;
+    Forecast& forecast = forecasts[worker.model];
+    forecast.slots += worker.slots;
+    if (worker.mean_plan_s > 0) forecast.rate += worker.slots / worker.mean_plan_s;
+    if (active_leases_ > max_examined) continue;
+    // Plans in progress count, too, because they may be delayed more than any plan that has ended.
+    for (const Lease& lease : worker.leases) {
+      const Entry& entry = plans_[lease.plan];
+      const double predicted_s = worker.model->predict_seconds(entry.updates);
+      if (!lease.has_started() || entry.is_finished() || entry.updates <= 0 || !(predicted_s > 0))
+        continue;
+      const double elapsed_s = now_s_ - static_cast<double>(lease.started_s);
+      const double covered_s = std::min(elapsed_s, predicted_s);
+      forecast.totals.seconds += elapsed_s;
+      forecast.totals.predicted_s += covered_s;
+      done += covered_s / predicted_s * entry.updates / mean / entry.lease_count;
+      if (entry.lease_count == 1) longest_s = std::max(longest_s, predicted_s - covered_s);
+    }
+  }
+  double rate = 0;
+  for (const auto& [model, forecast] : forecasts)
+    rate += forecast.plans_per_second(model->predict_seconds(mean));
+  if (!(rate > 0)) return nan;
+  return std::max((static_cast<double>(unfinished_) - done) / rate, longest_s);
 }
 
 }  // namespace wallheat

@@ -13,50 +13,61 @@
 
 namespace wallheat {
 
-/// Who solves what: a state machine without clock, messages and files.
+/// The coordinator's queue of plans: decides which worker solves which plan. A state machine
+/// without clock, messages or files; not thread-safe.
 ///
-/// A plan is open, held, answered or failed. Workers pull: whenever one has spoken, assign() says
-/// what it gets more, the longest plan that fits first. Short plans wait at it in advance, a tenth
-/// of a second's worth, but never more than half of its fair share of what is open; so batches
-/// shrink to single plans and all end at about the same time. When nothing is open, an idle worker
-/// gets a copy of the held plan that is expected to take longest: the first answer counts. What a
-/// silent worker holds is open to all as well; if it speaks again, its answers are as good as any.
-/// A plan that failed or was at a worker that died is troubled: it comes last, to another worker if
-/// there is one, and alone if lanes share a process.
+/// A plan is queued, leased to at least one worker, solved, or failed. Workers pull: after each
+/// report of a worker, assign() returns the plans that the worker gets in addition, the longest
+/// that fits into the remaining time first.
 ///
-/// An event costs the same for ten plans and for ten millions: open plans stand in lines of about
-/// one length, each plan knows its neighbours in its line, and a worker's leases are a short list.
+/// Prefetch: a worker gets short plans before its slots are free, so that messages do not delay it.
+/// Prefetched plans make up at most a tenth of a second of work, and at most half of the worker's
+/// fair share of the queued plans. Batches therefore shrink to single plans towards the end, and
+/// all workers end at about the same time.
+///
+/// Speculative copies: if no plan is queued, an idle worker gets a second lease of the leased plan
+/// that is expected to end last. The first result counts. The plans of a lost worker are queued
+/// again; if the worker recovers, its results are accepted like all others.
+///
+/// Suspects: a plan that failed, or whose worker was lost, is assigned after all other plans, to
+/// another worker if one exists, and alone (in quarantine) if the slots of the worker share a
+/// process.
+///
+/// The cost of an event does not depend on the number of plans: queued plans are kept in buckets of
+/// similar length, each bucket is a linked list, and the leases of a worker are a short list.
 class PlanQueue {
  public:
   using Index = std::uint32_t;
   struct InitialState {
-    float updates = 0;  ///< 0: not known yet
-    int attempts = 0;   ///< of earlier sessions
-    int failures = 0;
+    float updates = 0;  ///< estimated cell updates; 0: not estimated yet
+    int attempts = 0;   ///< in earlier sessions
+    int failures = 0;   ///< in earlier sessions
   };
-  /// A plan fails for good after `max_attempts` failures that may pass, or lost workers (255 at
-  /// most).
+  /// A plan is given up after `max_attempts` retryable failures or lost workers. max_attempts is at
+  /// most 255.
   PlanQueue(const std::vector<InitialState>& plans, int max_attempts);
 
-  // Events. What concerns an unknown plan, or a worker that has not joined, is ignored.
+  // Events. An event of an unknown plan, or of a worker that has not become ready, is ignored.
 
-  /// By a clock that goes on; to be called before other events.
+  /// Sets the time of the events that follow, in s on a clock that never goes back.
   void set_time(double now_s) { now_s_ = now_s; }
+  /// Sets the estimated work of a plan, in cell updates.
   void set_estimate(Index plan, double updates);
-  /// While others are on their way, a plan that failed waits for them rather than being tried again
-  /// where it failed.
+  /// Sets whether more workers may become ready. While they may, a plan that failed waits for
+  /// another worker instead of being retried by the worker on which it failed.
   void set_more_workers_expected(bool expected) { more_are_expected_ = expected; }
-  /// A worker is ready, back, or has another device: it keeps what it was given. `shares_process`:
-  /// its lanes share a process, so that a plan that kills it takes others along. `kind`: devices of
-  /// one kind are of one speed.
+  /// Adds a worker that became ready, that recovered, or that switched to another device; it keeps
+  /// its leases. `shares_process`: its slots share one solver process, so a plan that kills the
+  /// process aborts others, too. `kind`: device type; devices of equal type are equally fast.
   void on_worker_ready(int worker, unsigned slots, bool shares_process, const std::string& kind);
-  /// What a silent worker holds is open to others, too. Returns the plans that have failed now, as
-  /// too many workers fell silent with them.
+  /// Queues the plans of a worker again. Returns those that are given up, because too many workers
+  /// were lost while they solved them.
   std::vector<Index> on_worker_lost(int worker);
-  /// It has said that it leaves, so no plan is to blame.
+  /// Queues the plans of a worker again that announced that it leaves. None of them becomes a
+  /// suspect.
   void on_worker_left(int worker);
-  /// It has begun with what it was given: an attempt, unless another worker is at it. Returns false
-  /// if that is no news.
+  /// Records that a worker started a plan that is leased to it. This counts as an attempt unless
+  /// another worker is solving the plan. Returns false if the start is known already.
   bool on_started(int worker, Index plan);
   enum class Outcome { accepted, duplicate, retry, failed };
   Outcome on_solved(int worker, Index plan, double seconds);
@@ -67,11 +78,13 @@ class PlanQueue {
   /// evidence against the host. A plan that has failed before in this run is not evidence, because
   /// its file may be what cannot be read, unless the worker has not solved any plan.
   int on_host_error(int worker, Index plan);
-  /// It comes back unsolved; `is_suspect`: it was in a process that died with several plans.
+  /// Ends the lease of a plan that the worker did not solve. `is_suspect`: the plan was in progress
+  /// in a solver process that died while it solved several plans.
   void on_returned(int worker, Index plan, bool is_suspect);
 
-  /// What a worker is to solve now; maybe copies of what others hold. `allow_same_worker`: also
-  /// plans that failed there and should go elsewhere.
+  /// Returns the plans that a worker must solve now, and leases them to it. They may be speculative
+  /// copies. `allow_same_worker`: includes plans that failed on this worker and should be retried
+  /// on another one.
   [[nodiscard]] std::vector<Index> assign(int worker, double time_left_s,
                                           bool allow_same_worker = false);
 
@@ -79,65 +92,69 @@ class PlanQueue {
   [[nodiscard]] bool finished() const { return unfinished_ == 0; }
   [[nodiscard]] bool any_leased() const { return active_leases_ > 0; }
   [[nodiscard]] std::size_t queued_count() const { return queued_; }
-  /// A worker holds it, and may answer.
+  /// Returns true if at least one worker that is not lost has a lease of the plan.
   [[nodiscard]] bool is_leased(Index plan) const { return plans_[plan].lease_count > 0; }
-  /// Over all sessions, as are failures.
+  /// Returns the number of attempts over all sessions.
   [[nodiscard]] int attempts(Index plan) const { return plans_[plan].attempts; }
+  /// Returns the number of failures over all sessions.
   [[nodiscard]] int failures(Index plan) const { return plans_[plan].failures; }
-  /// NaN if nothing is known.
+  /// Returns the predicted time of the plan on the worker's device, in s; NaN if it is unknown.
   [[nodiscard]] double predicted_s(int worker, Index plan) const;
-  /// Until the end, by what the latest plans took and those at hand have taken. NaN before the
-  /// first result.
+  /// Returns the predicted time until all plans are solved, in s: from the durations of recent
+  /// plans, and the elapsed times of the plans in progress. NaN before the first result.
   [[nodiscard]] double seconds_left() const;
 
  private:
   enum class State : std::uint8_t { queued, leased, solved, failed };
   static constexpr Index none = std::numeric_limits<Index>::max();
-  /// There may be tens of millions of these: 24 bytes.
+  /// State of one plan. It has 24 bytes, because a run may have tens of millions of plans.
   struct Entry {
-    float updates = 0;
-    int last_failed_on = -1;         ///< where it failed last
-    Index prev = none, next = none;  ///< in its line, while it is open
+    float updates = 0;               ///< estimated cell updates; 0: not estimated yet
+    int last_failed_on = -1;         ///< worker of the last failure; -1: none
+    Index prev = none, next = none;  ///< neighbours in its bucket, while it is queued
     std::uint16_t attempts = 0, failures = 0;
     std::uint8_t lost_workers = 0;
-    std::uint8_t lease_count = 0;  ///< that are not silent
-    std::uint8_t running = 0;      ///< of these, have started
+    std::uint8_t lease_count = 0;  ///< leases of workers that are not lost
+    std::uint8_t running = 0;      ///< of these, leases that have started
     State state = State::queued;
     [[nodiscard]] int suspicion() const { return failures + lost_workers; }
     [[nodiscard]] bool is_finished() const { return state >= State::solved; }
   };
-  /// Open plans with as many troubles whose updates are equal within 1 %.
+  /// Queued plans with equal suspicion() whose updates are equal within 1 %, as a linked list.
   struct Bucket {
     Index first = none, last = none;
   };
   struct Lease {
     Index plan;
-    float expected_end_s;  ///< when it is expected to be answered
-    float started_s = -1;
+    float expected_end_s;  ///< predicted time of its result
+    float started_s = -1;  ///< negative: has not started
     [[nodiscard]] bool has_started() const { return started_s >= 0; }
   };
   struct Worker {
-    unsigned slots = 0;  ///< 0: it is not here
+    unsigned slots = 0;  ///< 0: not ready, or departed
     bool shares_process = false, lost = false;
     bool has_solved = false;
     int host_errors = 0;  ///< see on_host_error()
     std::optional<float> last_host_error_s{};
-    DurationModel* model = nullptr;  ///< of its kind
-    std::vector<Lease> leases;       ///< in the order in which they were given
-    double mean_plan_s = 0;          ///< what its latest plans took
-    double last_failure_s =
-        -std::numeric_limits<double>::infinity();          ///< when a plan failed there last
-    [[nodiscard]] std::size_t index_of(Index plan) const;  ///< in leases
+    DurationModel* model = nullptr;  ///< of its device type
+    std::vector<Lease> leases;       ///< in the order of assignment
+    double mean_plan_s = 0;          ///< moving average over its latest plans
+    /// Time of the last failure on this worker.
+    double last_failure_s = -std::numeric_limits<double>::infinity();
+    /// Returns the index of the plan's lease; leases.size() if the plan is not leased to this
+    /// worker.
+    [[nodiscard]] std::size_t index_of(Index plan) const;
     [[nodiscard]] bool holds(Index plan) const { return index_of(plan) < leases.size(); }
   };
   struct Forecast;
 
-  /// The lines' order: least troubled first, then the longest; unknown lengths last.
+  /// Returns the sort key of a bucket: lowest suspicion first, then the largest work; plans without
+  /// an estimate last.
   [[nodiscard]] static std::uint32_t bucket_key(int suspicion, float updates);
   [[nodiscard]] std::uint32_t bucket_key(Index plan) const {
     return bucket_key(plans_[plan].suspicion(), plans_[plan].updates);
   }
-  [[nodiscard]] Index first_at_or_after(std::uint32_t line) const;
+  [[nodiscard]] Index first_at_or_after(std::uint32_t key) const;
   void enqueue(Index plan);
   void dequeue(Index plan);
   [[nodiscard]] bool is_finished(Index plan) const { return plans_[plan].is_finished(); }
@@ -150,7 +167,7 @@ class PlanQueue {
   static void note_success(Worker& worker, Index plan);
   bool release(Worker* worker, Index plan);
   void finish(Index plan, State state);
-  /// Makes a change that may give the plan another line.
+  /// Calls make(entry), which may move the plan to another bucket.
   template <class Change>
   void change(Index plan, Change make);
   [[nodiscard]] std::size_t demand(const Worker& worker) const;
@@ -163,19 +180,19 @@ class PlanQueue {
 
   int max_attempts_;
   std::vector<Entry> plans_;
-  std::map<std::uint32_t, Bucket> buckets_;                ///< none of them empty
-  std::map<std::string, DurationModel> models_;            ///< by kind
-  std::vector<Worker> workers_;                            ///< by id
-  std::vector<std::pair<double, Index>> copy_candidates_;  ///< held plans, the best to copy last
-  double candidates_listed_s_ =
-      -std::numeric_limits<double>::infinity();  ///< when they were listed
+  std::map<std::uint32_t, Bucket> buckets_;      ///< by bucket_key(); without empty buckets
+  std::map<std::string, DurationModel> models_;  ///< by device type
+  std::vector<Worker> workers_;                  ///< by worker number
+  std::vector<std::pair<double, Index>> copy_candidates_;  ///< leased plans; the best one is last
+  /// Time at which copy_candidates_ was made.
+  double candidates_listed_s_ = -std::numeric_limits<double>::infinity();
   double now_s_ = 0;
   std::size_t queued_ = 0, unfinished_ = 0;
-  std::size_t active_leases_ = 0;  ///< of workers that are not silent
-  std::size_t worker_count_ = 0;   ///< workers
+  std::size_t active_leases_ = 0;  ///< leases of workers that are not lost
+  std::size_t worker_count_ = 0;   ///< workers that are ready
   double total_slots_ = 0;
-  std::size_t estimated_plans_ = 0;  ///< unfinished plans whose updates are known
-  double estimated_updates_ = 0;     ///< of these
+  std::size_t estimated_plans_ = 0;  ///< unfinished plans with an estimate
+  double estimated_updates_ = 0;     ///< their sum
   bool more_are_expected_ = false;
 };
 

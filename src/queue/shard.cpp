@@ -11,8 +11,8 @@ namespace wallheat {
 
 Shard make_shard(std::size_t number, std::size_t count) {
   if (number < 1 || number > count)
-    throw UsageError("there is no shard " + std::to_string(number) + " of " +
-                     std::to_string(count) + ": the first is 1, the last " + std::to_string(count));
+    throw UsageError("invalid shard " + std::to_string(number) + " of " + std::to_string(count) +
+                     ": must be from 1 to " + std::to_string(count));
   return {number, count};
 }
 
@@ -25,7 +25,8 @@ Shard parse_shard(const std::string& text) {
                          ? std::nullopt
                          : parse_number<std::uint32_t>(std::string_view(text).substr(slash + 1));
   if (!number || !count)
-    throw UsageError("--shard must be auto, none or K/N (from 1/N to N/N), not '" + text + "'");
+    throw UsageError("invalid value '" + text +
+                     "' for --shard: must be auto, none or K/N (from 1/N to N/N)");
   return make_shard(*number, *count);
 }
 

@@ -11,20 +11,20 @@
 namespace wallheat {
 namespace {
 
-/// The squared distance from a cell of a run of interior cells of a row, bounded by a cell that is
-/// not interior on either side, to the nearest such cell; any smaller number if it is `enough` or
-/// less.
+/// Returns the squared distance from a cell to the nearest cell that is not interior. `run` is a
+/// maximal sequence of interior cells of one row, as their distances within their columns; `at` is
+/// the index of the cell. If the result would be at most `known`, returns any number up to `known`.
 std::int64_t nearest_squared(std::span<const std::uint16_t> run, std::ptrdiff_t at,
-                             std::int64_t enough) {
+                             std::int64_t known) {
   const auto squared_steps = [&](std::ptrdiff_t i) {
     if (i < 0 || i >= std::ssize(run)) return std::int64_t{0};
     const std::int64_t steps = run[static_cast<std::size_t>(i)];
     return steps * steps;
   };
   std::int64_t nearest = squared_steps(at);
-  for (std::ptrdiff_t along = 1; along * along < nearest && nearest > enough; ++along) {
-    const std::int64_t beside = std::min(squared_steps(at - along), squared_steps(at + along));
-    nearest = std::min(nearest, along * along + beside);
+  for (std::ptrdiff_t along = 1; along * along < nearest && nearest > known; ++along) {
+    const std::int64_t vertical = std::min(squared_steps(at - along), squared_steps(at + along));
+    nearest = std::min(nearest, along * along + vertical);
   }
   return nearest;
 }
@@ -33,17 +33,18 @@ std::int64_t nearest_squared(std::span<const std::uint16_t> run, std::ptrdiff_t 
 
 std::int64_t max_wall_distance_squared(const Grid<std::uint8_t>& interior) {
   if (interior.cells.empty()) return 0;
-  // 16 bits suffice: beyond their range D is that range.
+  // Distances within columns are limited to 16 bits. In a larger room D is that limit.
   constexpr auto max_steps = std::numeric_limits<std::uint16_t>::max();
   const Grid<std::uint16_t> distances = column_distances(interior, max_steps);
-  std::int64_t widest = 0;  // the square of `reach`, the largest distance so far, or more
-  std::ptrdiff_t reach = 0;
+  std::int64_t widest = 0;   // largest squared distance so far
+  std::ptrdiff_t reach = 0;  // its square root, rounded down
   for (std::size_t row = 0; row < interior.rows; ++row) {
     const std::span steps(&distances(row, 0), distances.cols);
     for (auto end = steps.begin(); end != steps.end();) {
       const auto first = std::find_if(end, steps.end(), [](std::uint16_t s) { return s != 0; });
       end = std::find(first, steps.end(), std::uint16_t{0});
-      // What is as close to an end of its run as the reach is no wider: few cells are looked at.
+      // A cell that is at most `reach` cells from an end of its run cannot be farther from a wall,
+      // so few cells are examined.
       for (std::ptrdiff_t at = reach; at < (end - first) - reach; ++at) {
         const auto nearest = nearest_squared({first, end}, at, widest);
         if (nearest <= widest) continue;
@@ -62,16 +63,17 @@ WorkEstimate estimate_work(const Grid<std::uint8_t>& interior, const SolveParame
   WorkEstimate estimate;
   estimate.interior_cells = count_interior(interior);
   if (estimate.interior_cells == 0) return estimate;
-  // In a room so wide that it is still cold in the middle at the end, the largest change falls as
-  // 1 / n however wide it is: there the logarithm is held at 1.
+  // If a room is so wide that its centre is still cold when the iteration converges, delta
+  // decreases as 1 / n, independently of the width. The lower limit of `loss` keeps the logarithm
+  // at 1 there.
   const double loss =
       std::max(shape_factor / static_cast<double>(max_wall_distance_squared(interior)) / 4,
                std::numbers::e * limits.tolerance / temperature);
   const double needed =
       loss < 1 ? std::log(temperature * loss / limits.tolerance) / -std::log1p(-loss) : 1;
-  const auto most = static_cast<double>(limits.max_iterations);
-  // A tolerance of 0 is never reached: the logarithm is infinite, and the limit counts.
-  estimate.iterations = static_cast<std::int64_t>(std::clamp(needed, std::min(1.0, most), most));
+  const auto limit = static_cast<double>(limits.max_iterations);
+  // A tolerance of 0 is never reached: the logarithm is infinite, and the result is the limit.
+  estimate.iterations = static_cast<std::int64_t>(std::clamp(needed, std::min(1.0, limit), limit));
   const auto iterations = static_cast<double>(estimate.iterations);
   constexpr double first_jump = 1000;
   constexpr double sweeps_per_root = 9.4;

@@ -91,7 +91,7 @@ class CoordinatorLoop {
       advance_clock();
       coordinator_.assign_plans(now_s());
       flush_outbox();
-      if (context_.interrupted()) coordinator_.request_stop("asked to", RunEnd::interrupted);
+      if (context_.interrupted()) coordinator_.request_stop("stop requested", RunEnd::interrupted);
       store();
     }
     const RunEnd end = *coordinator_.end();

@@ -7,20 +7,24 @@
 
 namespace wallheat {
 
-/// What an update adds to the sum of a cell's neighbours: spacing^2 f at interior cells, 0 at the
-/// others, in °C; shape of the plan, or empty if it has no source. Throws InputError if an iterate
-/// could become larger than max_magnitude, or if the square of the spacing is not a normal number.
+// Support for plans with a heat source f, which solve -laplace(u) = f. The update of a cell with
+// grid spacing h is u = (sum of the four neighbours + h^2 f) / 4.
+
+/// Returns the terms h^2 f that an update adds to the sum of a cell's neighbours, in °C: an array
+/// with the shape of the plan and zeros in fixed cells, or an empty one if the plan has no heat
+/// source. Throws InputError if an iterate could exceed max_magnitude, or if h^2 is not a normal
+/// number.
 [[nodiscard]] Grid<double> source_terms(const FloorPlan& plan, const SolveParameters& limits);
 
-/// A magnitude, in °C, that no iterate from a start of 0 exceeds with these terms; 0 if they are
-/// empty.
+/// Returns a magnitude, in °C, that no iterate exceeds if the iteration starts at 0 with these
+/// terms. Returns 0 if there are no terms.
 [[nodiscard]] double source_magnitude_bound(const Grid<double>& terms);
 
-/// A magnitude, in °C, that no iterate of a plan exceeds with these source_terms(). Throws
-/// InputError as require_finite_values() does.
+/// Returns a magnitude, in °C, that no iterate of the plan with these source_terms() exceeds.
+/// Throws InputError like require_finite_values().
 [[nodiscard]] double iterate_magnitude_bound(const FloorPlan& plan, const Grid<double>& terms);
 
-/// When the iteration of a plan with these source_terms() ends.
+/// Returns the convergence criterion of a plan with these source_terms().
 [[nodiscard]] Convergence make_convergence(const FloorPlan& plan, const Grid<double>& terms,
                                            const SolveParameters& limits);
 
@@ -32,8 +36,9 @@ template <class T>
   return result;
 }
 
-/// Returns what solve(plan, terms) returns. A plan with a source is transposed for it, as is the
-/// answer: updated_with_source() adds as updated() does with rows and columns exchanged.
+/// Calls solve(plan, terms) and returns its result. A plan with a heat source is transposed before,
+/// and its field is transposed back, because updated_with_source() adds the neighbours in the order
+/// in which updated() adds them with rows and columns exchanged.
 template <class Solve>
 [[nodiscard]] std::optional<Solution> solve_with_terms(const FloorPlan& plan,
                                                        const SolveParameters& limits,
@@ -45,7 +50,8 @@ template <class Solve>
   return solution;
 }
 
-/// l2_distance(), added in the order of the plan, of fields that may be transposed as above.
+/// Returns l2_distance(one, other), with the sum in the order of the plan. `is_transposed` states
+/// that both fields are transposed as above.
 [[nodiscard]] inline double l2_distance_in_plan_order(const Grid<double>& one,
                                                       const Grid<double>& other,
                                                       bool is_transposed) {

@@ -5,7 +5,8 @@
 
 namespace wallheat {
 
-/// What is compiled once per instruction set, each by a file isa_SET.cpp of its own.
+/// The functions that are compiled once per instruction set, in isa_baseline.cpp, isa_avx2.cpp and
+/// isa_avx512.cpp.
 struct IsaKernels {
   SweepKernels sweeps;
   SteadyKernels steady;
@@ -15,11 +16,13 @@ struct IsaKernels {
 [[nodiscard]] IsaKernels avx512_loops();
 
 enum class Isa;
-/// Throws RunError if this processor lacks the set.
+/// Returns the functions for an instruction set. Throws RunError if this processor does not support
+/// it.
 [[nodiscard]] IsaKernels kernels_for(Isa isa);
 
-/// While this lives, the calling thread takes and makes zeros in place of subnormal numbers, if the
-/// processor can. They are a hundred times as slow, and what decays across a plan comes to them.
+/// While an object of this class exists, the calling thread treats subnormal numbers as zeros, if
+/// the processor supports that. Operations on subnormal numbers are a hundred times as slow, and a
+/// solution that decays across a plan contains them.
 class FlushSubnormals {
  public:
   FlushSubnormals();

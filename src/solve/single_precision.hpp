@@ -7,22 +7,25 @@
 
 namespace wallheat {
 
-/// The iterates of a plan without a source that a program has whose field is in single precision.
-/// They are not the double ones rounded: small changes are lost, so it stops elsewhere.
+/// Computes the iterates of a program that stores its field in single precision, for a plan without
+/// a heat source. They are not the rounded iterates of double precision: small changes are lost, so
+/// the iteration stops elsewhere.
 class SinglePrecisionJacobi {
  public:
   explicit SinglePrecisionJacobi(const FloorPlan& plan);
-  /// Makes an iteration, adding left, right, up and down; returns its largest change in °C.
+  /// Makes one iteration, which adds the neighbours in the order left, right, up, down. Returns
+  /// delta, the largest change in °C.
   float sweep();
-  /// The interior cells in row-major order, in °C.
+  /// Returns the values of the interior cells in row-major order, in °C.
   [[nodiscard]] std::vector<float> values() const;
 
  private:
+  /// Consecutive interior cells of a row: indices of the first one, and of the one after the last.
   struct Run {
-    std::size_t first, last;  ///< interior cells of a row, by their indices; the last one beyond
+    std::size_t first, last;
   };
   std::size_t width_;
-  std::vector<float> field_, next_;  ///< in a ring of zeros
+  std::vector<float> field_, next_;  ///< with a border of zeros
   std::vector<Run> runs_;
 };
 

@@ -13,7 +13,8 @@
 
 namespace wallheat {
 
-/// Openings up to `cells` wide divide rooms; `automatic`: up to default_door_cells.
+/// The door width: openings up to `cells` wide divide rooms. `automatic` means
+/// default_door_cells().
 struct Door {
   static constexpr std::int64_t automatic = -1;
   std::int64_t cells = automatic;
@@ -23,30 +24,30 @@ struct Door {
   friend bool operator==(const Door&, const Door&) = default;
 };
 
-/// What is asked of a plan, which solver answers, and how it runs.
+/// Parameters of a solve: the problem, the solver, and the hardware.
 struct SolverOptions {
   SolveParameters limits;
-  bool reference = false;  ///< the sequential oracle instead of the vectorised back end of jacobi
+  bool reference = false;  ///< use the simple reference implementation of jacobi
   Isa isa = Isa::baseline;
-  std::optional<int> gpu{};  ///< CUDA's number of the GPU to solve on; none: the CPU
+  std::optional<int> gpu{};  ///< CUDA's index of the GPU; nullopt: solve on the CPU
   SolverKind kind = SolverKind::jacobi;
-  bool spacing_is_known = true;  ///< the user or the plans said limits.spacing
-  WallOverrides walls{};         ///< to be set before a plan is solved
+  bool spacing_is_known = true;  ///< limits.spacing was given by the user or by the plans
+  WallOverrides walls{};         ///< applied to a plan before it is solved
   Thresholds thresholds{};
-  std::optional<Door> door{};  ///< what divides rooms; nothing: they are not asked for
+  std::optional<Door> door{};  ///< nullopt: rooms are not computed
 
-  /// A solver for the CPU.
+  /// Returns a solver for the CPU.
   [[nodiscard]] std::unique_ptr<Solver> make() const;
-  /// The CPU's: "cpu avx512", "cpu reference".
+  /// Returns the device type of the CPU, such as "cpu avx512" or "cpu reference".
   [[nodiscard]] std::string device_text() const;
   /// Returns the option that rules out GPUs, such as "--solver steady". Returns an empty string if
   /// GPUs have this solver.
   [[nodiscard]] std::string cpu_only_option() const;
-  /// "jacobi 1": name and version.
+  /// Returns name and version of the solver, such as "jacobi 1".
   [[nodiscard]] std::string solver_text() const;
-  /// Everything that decides the answers, as result files keep it. The thresholds are always there,
-  /// because columns are counted by them. Other default values are left out, and so are back ends,
-  /// because all give the same bits.
+  /// Returns all settings that affect the results, as result files store them. Thresholds are
+  /// always included, because columns depend on them; other default values are omitted. Instruction
+  /// set and GPU are omitted, because their results are bit-identical.
   [[nodiscard]] std::map<std::string, std::string> settings() const;
 };
 
@@ -55,8 +56,8 @@ struct SolverOptions {
 [[nodiscard]] Thresholds recorded_thresholds(const std::string& file,
                                              const std::map<std::string, std::string>& settings);
 
-/// The solver that a result file with these settings was made with, with the best instruction set
-/// here. Throws RunError if they do not tell.
+/// Returns the solver options of a result file with these settings, with the best instruction set
+/// of this processor. Throws RunError if the settings are incomplete or invalid.
 [[nodiscard]] SolverOptions recorded_solver(const std::string& file,
                                             const std::map<std::string, std::string>& settings);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// For functions that the CPU and the GPU back ends share: nvcc needs to be told of them, and that
-// it is to unroll a loop, so that an array stays in registers.
+// Macros for functions that the CPU and the GPU share. nvcc requires WALLHEAT_HOST_DEVICE; with
+// WALLHEAT_UNROLL it unrolls a loop, so that an array stays in registers.
 #ifdef __CUDACC__
 #define WALLHEAT_HOST_DEVICE __host__ __device__
 #else
@@ -15,29 +15,31 @@
 
 namespace wallheat {
 
-// The update and the stopping rule, once, for every back end on host and device.
+// The update of a cell and the convergence criterion. All implementations, on CPU and GPU, use
+// these functions, so their results are bit-identical.
 
-/// The sum of a cell's neighbours, added in the reference's order.
+/// Returns the sum of a cell's neighbours, added in the order of the reference program.
 constexpr double neighbour_sum(double left, double right, double up, double down) {
   return ((left + right) + up) + down;
 }
 
-/// A quarter of a sum of four neighbours, and maybe a source's term. It is exact.
+/// Returns a quarter of a sum. The result is exact, except for subnormal numbers.
 constexpr double quarter(double sum) { return 0.25 * sum; }
 
-/// The new value of a cell from its neighbours' old values.
+/// Returns the new value of a cell from the old values of its neighbours.
 constexpr double updated(double left, double right, double up, double down) {
   return quarter(neighbour_sum(left, right, up, down));
 }
 
-/// The same with a source, whose term (spacing^2 f) is added in the order of the program for
-/// Poisson's equation that it reproduces: rows before columns.
+/// Returns the new value of a cell with a heat source. `term` is spacing^2 f. The order of the
+/// additions is that of the program for Poisson's equation that this reproduces: vertical
+/// neighbours before horizontal ones.
 constexpr double updated_with_source(double left, double right, double up, double down,
                                      double term) {
   return quarter(neighbour_sum(up, down, left, right) + term);
 }
 
-/// True if an iteration with this largest change is the last.
+/// Returns true if the iteration converges with this delta.
 constexpr bool has_converged(double delta, double tolerance) { return delta < tolerance; }
 
 }  // namespace wallheat

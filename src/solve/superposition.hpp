@@ -9,78 +9,91 @@
 
 namespace wallheat {
 
-/// Values of a plan's interior cells, in row-major order, and how far from the true ones any of
-/// them may be.
+// The steady state as a linear function of the wall temperatures.
+//
+// The wall with nominal temperature t consists of all fixed cells that have the value t in the
+// plan. Because the equations are linear, the steady state u for other wall temperatures follows
+// from a few solves (principle of superposition):
+//
+//     u = u0 + sum over walls of (temperature - nominal temperature) * unit response
+//
+// where u0 is the steady state of the plan, and the unit response of a wall is the steady state of
+// the plan with 1 °C in the cells of this wall, 0 °C in all other fixed cells, and no heat source.
+// Cells outside the grid are at 0 °C.
+
+/// Values of the interior cells of a plan, in row-major order, with an error bound that holds for
+/// each of them.
 struct BoundedCells {
   std::vector<double> cells;
   double bound = 0;
 };
 
-/// What one kind of wall, the fixed cells of one value, does to a plan.
+/// Influence of one wall on the interior cells.
 struct WallInfluence {
-  double nominal = 0;       ///< °C, the value of its cells in the plan
-  std::size_t cells = 0;    ///< of this kind
-  BoundedCells per_degree;  ///< the rise of each cell for each °C of the wall, 0 to 1
+  double nominal = 0;       ///< nominal temperature in °C
+  std::size_t cells = 0;    ///< number of its cells
+  BoundedCells per_degree;  ///< unit response, from 0 to 1
 };
 
-/// A plan's steady state as a function of its walls' temperatures. The equations are linear, so
-///   u = now + sum over kinds of (temperature - kind) per_degree
-/// (principle of superposition), where `per_degree` is the steady state of the plan whose cells of
-/// this kind are at 1, all others at 0, without the source. Cells beyond the grid stay at 0 °C.
+/// The steady state of a plan as a function of its wall temperatures.
 struct Superposition {
-  BoundedCells now;  ///< of the plan as it is, °C
+  BoundedCells now;  ///< steady state with the nominal temperatures, in °C
   std::vector<WallInfluence> walls;
 
-  /// The steady state with walls at these temperatures, in the order of `walls`, in °C. Its bound
-  /// is the sum of those that go into it, and what rounding adds.
+  /// Returns the steady state for these wall temperatures in °C, which are in the order of `walls`.
+  /// The error bound is the sum of the bounds of all terms, and of the rounding errors.
   [[nodiscard]] BoundedCells at(std::span<const double> temperatures) const;
 };
 
-/// Solves a plan once as it is, and once for each of these kinds of wall, of which it need not have
-/// any. `steady` is a steady solver; `limits.accuracy` is that of the plan as it is, and what is
-/// found for each °C is as accurate in relation to the plan's temperatures. Throws InputError as
-/// the solver does.
+/// Solves a plan with its nominal temperatures, and once for each of the walls with the nominal
+/// temperatures `kinds`. The plan may lack some of these walls. `steady` must be a steady solver.
+/// limits.accuracy is the accuracy of the plan's solution, in °C; unit responses have the same
+/// accuracy relative to the temperatures of the plan. Throws InputError like the solver.
 [[nodiscard]] Superposition solve_superposition(const FloorPlan& plan,
                                                 const std::vector<double>& kinds, Solver& steady,
                                                 const SolveParameters& limits);
 
+/// A value with its error bound: the exact value is within `bound` of `value`.
 struct BoundedValue {
   double value = 0;
-  double bound = 0;  ///< it is not farther than that from the true one
+  double bound = 0;
 };
 
-/// A mean of values that may all be off by `bound`; its own bound takes in what the sum rounds.
+/// Returns the mean of values that all have the error bound `bound`. The bound of the result
+/// includes the rounding errors of the sum.
 [[nodiscard]] BoundedValue bounded_mean(std::span<const double> values, double bound);
 
-/// The least temperature of a wall with which a goal is reached, and what it is proven to lie
-/// between, in °C. Infinite: no temperature reaches it; minus infinite: any does.
+/// The lowest wall temperature, in °C, that reaches a goal, with proven lower and upper bounds.
+/// Infinity: no temperature reaches the goal; minus infinity: every temperature does.
 struct RequiredTemperature {
   double value = 0;
   double lower = 0;
   double upper = 0;
 };
 
-/// Something in °C that is linear in a wall's temperature.
+/// A temperature that depends linearly on the temperature of a wall.
 struct LinearInWall {
-  double from = 0;          ///< °C: the wall's temperature
-  BoundedValue now;         ///< what it is with that
-  BoundedValue per_degree;  ///< what each °C of the wall adds, which is not negative
+  double from = 0;          ///< temperature of the wall, in °C
+  BoundedValue now;         ///< the dependent temperature at that wall temperature, in °C
+  BoundedValue per_degree;  ///< its rise per °C of the wall; not negative
 };
 
-/// Which wall makes it at least `target`.
+/// Returns the wall temperature at which `value` reaches `target`, in °C.
 [[nodiscard]] RequiredTemperature needed_temperature(const LinearInWall& value, double target);
 
-/// The same for each interior cell and the wall number `wall`, while the others are as they are.
+/// Returns for each interior cell the temperature of wall number `wall` at which the cell reaches
+/// `target`, with the other walls at their nominal temperatures.
 [[nodiscard]] std::vector<RequiredTemperature> needed_of_cells(const Superposition& superposition,
                                                                std::size_t wall, double target);
 
-/// The `count`-th lowest of these, counted from 1: with it `count` goals are reached.
-/// What is proven of all holds for it, too: if no temperature is less than its `lower`, the k-th
-/// lowest is not less than the k-th lowest of these.
+/// Returns the lowest temperature that reaches `count` (at least 1) of these goals: the `count`-th
+/// smallest. Its bounds are the `count`-th smallest bounds, because if no element is below its
+/// lower bound, the k-th smallest element is not below the k-th smallest lower bound.
 [[nodiscard]] RequiredTemperature needed_for_count(std::span<const RequiredTemperature> each,
                                                    std::size_t count);
 
-/// The least number that is at least this share of `of`: 0.95 of 20 is 19, of 21 it is 20.
+/// Returns the smallest integer that is at least share * of: 19 for 0.95 of 20, and 20 for 0.95
+/// of 21.
 [[nodiscard]] std::size_t share_to_count(double share, std::size_t of);
 
 }  // namespace wallheat

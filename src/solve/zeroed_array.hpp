@@ -7,13 +7,15 @@
 
 namespace wallheat {
 
-/// Zeros, aligned for full-width loads. Pages that nobody writes to take no memory.
+/// An array of zeros, aligned for vector loads of any width. Pages that are not written use no
+/// memory.
 template <class T>
 class ZeroedArray {
  public:
   ZeroedArray() = default;
   explicit ZeroedArray(std::size_t size)
-      // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): only calloc knows of pages that are zero
+      // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): calloc does not clear pages that the kernel
+      // has cleared
       : memory_(std::calloc(size + alignment / sizeof(T), sizeof(T))) {
     if (!memory_) throw std::bad_alloc();
     void* begin = memory_.get();
@@ -25,7 +27,7 @@ class ZeroedArray {
  private:
   static constexpr std::size_t alignment = 64;
   struct Free {
-    // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): what calloc made
+    // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): the memory was allocated by calloc
     void operator()(void* memory) const { std::free(memory); }
   };
   std::unique_ptr<void, Free> memory_;

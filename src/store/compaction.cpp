@@ -9,7 +9,8 @@ namespace wallheat::store {
 namespace fs = std::filesystem;
 namespace {
 
-/// Writes what a view says as a new file in the place of the old one; false if it was stopped.
+/// Writes the contents of a snapshot into a new file, which replaces the old one. Returns false if
+/// it was stopped.
 bool write_snapshot(const Snapshot& snapshot, const fs::path& path, const StopPredicate& stop,
                     MissingData& missing) {
   FileHeader header = snapshot.header();
@@ -20,8 +21,8 @@ bool write_snapshot(const Snapshot& snapshot, const fs::path& path, const StopPr
   NewResultFile fresh(path, header, snapshot.count(), rooms);
   StoredResult result;
   for (std::size_t i = 0; i < snapshot.count(); ++i) {
-    constexpr std::size_t plans_between = 64;
-    if (i % plans_between == 0 && stop && stop()) return false;
+    constexpr std::size_t stop_interval = 64;  // plans
+    if (i % stop_interval == 0 && stop && stop()) return false;
     (void)snapshot.load(i, result, missing);
     fresh.put(result);
   }
@@ -34,10 +35,10 @@ bool write_snapshot(const Snapshot& snapshot, const fs::path& path, const StopPr
   return true;
 }
 
-/// What to tell after the system refused a fold.
+/// Returns the error for a compaction that failed because of a system error.
 RunError compaction_error(const Snapshot& snapshot, const fs::path& path, const std::string& why) {
   const auto megabytes = snapshot.bytes() / 1'000'000 + 1;
-  return RunError(path.string() + " cannot be made whole: " + why + "; all " +
+  return RunError(path.string() + ": compaction failed: " + why + "; all " +
                   std::to_string(snapshot.journaled_results()) + " results are safe in " +
                   path.string() + ".wal*; free " + std::to_string(megabytes) +
                   " MB, then 'wallheat repair " + path.string() + "'");
@@ -47,7 +48,8 @@ RunError compaction_error(const Snapshot& snapshot, const fs::path& path, const 
 
 void fence_journals(const fs::path& path, std::span<const FileId> file_ids) {
   for_each_journal(path, [&](const fs::path& name, const JournalReader& journal) {
-    // If the fenced name exists, a writer is about to find that it came too late with this one.
+    // If the fenced name exists, the writer of this journal has created it after the other one was
+    // fenced. It will detect that in commit().
     if (!is_fenced(name) && belongs_to(journal, file_ids) && !file_exists(fenced_path(name)))
       rename_file(name, fenced_path(name));
   });

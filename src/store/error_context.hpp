@@ -7,19 +7,21 @@
 #include "store/hdf5.hpp"
 #include "wallheat/result_reader.hpp"
 
-// What every public function does at its edge.
+// Translation of errors at the boundary of the store: all public functions throw RunError with a
+// message that names the file and what to do.
 namespace wallheat::store {
 
-/// What to do about a step that failed.
+/// Hints for the message of a failed step.
 struct ErrorHints {
   std::string if_full;   ///< if the disk is full
-  std::string fallback;  ///< if HDF5 gives up for any other reason
+  std::string fallback;  ///< for all other errors of HDF5
 };
 
-/// The sentence's end for an errno; `fallback` if there is nothing to advise.
+/// Returns the hint for an errno; `fallback` if there is no specific one.
 [[nodiscard]] std::string hint_for(int error, const ErrorHints& hints, const std::string& fallback);
 
-/// Runs a step and turns what HDF5 and the file system throw into one sentence about the file.
+/// Calls step(), and converts exceptions of HDF5 and of the file system into a RunError with a
+/// message about the file.
 template <class Step>
 auto with_error_context(const std::filesystem::path& file, const ErrorHints& hints, Step step) {
   try {
@@ -35,19 +37,19 @@ auto with_error_context(const std::filesystem::path& file, const ErrorHints& hin
   }
 }
 
-/// Where a file is to be written. Throws RunError if its directory is missing or it is no regular
-/// file.
+/// Returns the path at which a file will be written, with links resolved. Throws RunError if the
+/// directory does not exist, or if the path is not that of a regular file.
 [[nodiscard]] std::filesystem::path path_to_write(const std::filesystem::path& file);
 
-/// Throws RunError if there is a file that is not empty and that wallheat did not write as a result
-/// file. Its first bytes decide, so that a damaged one is known, too.
+/// Throws RunError if the file exists, is not empty and was not written by wallheat as a result
+/// file. Only its first bytes are checked, so a damaged result file is accepted.
 void require_wallheat_file(const std::filesystem::path& path);
 
-/// Throws RunError if a file that is to be changed has several names: its journals lie beside one
-/// of them only.
+/// Throws RunError if a file has several hard links, because its journals are next to one of its
+/// names only.
 void require_no_hard_links(const std::filesystem::path& path);
 
-/// HDF5's text attributes end at a NUL.
+/// Truncates each value at its first NUL, where a text attribute of HDF5 ends.
 [[nodiscard]] Attributes truncate_at_nul(Attributes values);
 
 }  // namespace wallheat::store

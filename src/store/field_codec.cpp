@@ -6,8 +6,8 @@
 #include "io/deflate.hpp"
 #include "wallheat/error.hpp"
 
-// What HDF5's shuffle and deflate filters make of a chunk of float64, so that the bytes can be
-// handed to H5Dwrite_chunk and every HDF5 program can read them.
+// The output of HDF5's shuffle and deflate filters for a chunk of float64. H5Dwrite_chunk() writes
+// it unchanged, and all HDF5 programs can read it.
 namespace wallheat {
 namespace {
 
@@ -16,7 +16,7 @@ namespace {
 }  // namespace
 
 std::string field_size_error(GridShape shape) {
-  // Less than 4 GiB, of which deflate may add a thousandth to noise.
+  // Less than 4 GiB, because deflate may make incompressible data larger by a thousandth.
   constexpr std::size_t max_cells = (std::size_t{1} << 29) - (std::size_t{1} << 20);
   if (shape.rows == 0 || shape.cols <= max_cells / shape.rows) return {};
   return "its field of " + std::to_string(shape.rows) + " x " + std::to_string(shape.cols) +
@@ -25,8 +25,8 @@ std::string field_size_error(GridShape shape) {
 }
 
 std::vector<std::byte> compress_field(const Grid<double>& field) {
-  // Shuffled fields have long runs in their high bytes and noise in the others, so more effort
-  // costs half as much time again and saves 1 % (figures: README.md).
+  // The high bytes of shuffled fields contain long runs, and the low bytes are noise. A higher
+  // level takes 1.5 times as long and saves 1 % (see README.md).
   return deflate(shuffle(field.cells), CompressionLevel::fast);
 }
 

@@ -11,35 +11,35 @@
 
 namespace wallheat {
 
-/// Why a file cannot keep a field of this shape, and what to do; empty if it can. The field is
-/// one chunk, whose bytes HDF5 counts in 32 bits.
+/// Returns the error message if a field of this shape cannot be stored; an empty string if it can.
+/// A field is stored as one HDF5 chunk, whose size is limited to 32 bits.
 [[nodiscard]] std::string field_size_error(GridShape shape);
 
 /// Compresses a temperature field as one HDF5 chunk of float64 with the shuffle and deflate
-/// filters, so that the writer can pass the bytes on unchanged. Done by workers.
+/// filters. The workers do this, so that rank 0 can write the bytes unchanged.
 [[nodiscard]] std::vector<std::byte> compress_field(const Grid<double>& field);
 
-/// Gives a result its compressed field, and what tells of it.
+/// Compresses a field into a result, and sets the size and checksum of the field.
 void attach_field(PlanResult& result, const Grid<double>& field);
 
-/// The inverse. Throws RunError if the bytes are damaged or do not give the shape.
+/// Decompresses a field. Throws RunError if the bytes are damaged, or do not match the shape.
 [[nodiscard]] Grid<double> decompress_field(std::span<const std::byte> chunk, GridShape shape);
 
-/// Compares two answers and the fields that they hold compressed. A field that cannot be unpacked
-/// differs from any.
+/// Compares two results and their fields. A field that cannot be decompressed differs from all
+/// fields.
 [[nodiscard]] std::vector<Difference> differences_with_fields(const PlanResult& first,
                                                               const PlanResult& second);
 
-/// Where a field is in a result file, for programs that read it there.
+/// Location of a field in a result file, for programs that read it with HDF5.
 struct FieldLocation {
-  std::size_t row = 0;  ///< of the plan, from 0
+  std::size_t row = 0;  ///< row index of the plan
   std::string id;
   GridShape shape;
-  std::string dataset;  ///< of this field alone
+  std::string dataset;  ///< name of the dataset, which contains this field only
 };
 
-/// All fields of a result file, in the order of the ids. Throws RunError, also if there are results
-/// that are not in the file yet.
+/// Returns the locations of all fields of a result file, in the order of the rows. Throws RunError
+/// if the file is not compacted, or cannot be read.
 [[nodiscard]] std::vector<FieldLocation> stored_fields(const std::filesystem::path& file);
 
 }  // namespace wallheat

@@ -16,13 +16,14 @@ namespace wallheat::store {
 namespace {
 
 herr_t keep_first(unsigned depth, const H5E_error2_t* error, void* text) {
-  // Walking upward starts at the function that failed first; the callers above only add noise.
+  // The walk starts at the innermost function, whose reason is the specific one.
   if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
   return 0;
 }
 
-/// What stands between two marks, empty if they are not there. HDF5 says "file write failed: time =
-/// ..., errno = 28, error message = 'No space left on device', ...".
+/// Returns the text between two marks; an empty string if they do not occur. An error of HDF5 is,
+/// for example, "file write failed: time = ..., errno = 28, error message = 'No space left on
+/// device', ...".
 std::string between(const std::string& text, const std::string& mark, char end_mark) {
   const auto begin = text.find(mark);
   if (begin == std::string::npos) return {};
@@ -33,7 +34,8 @@ std::string between(const std::string& text, const std::string& mark, char end_m
 }  // namespace
 
 SuppressHdf5Errors::SuppressHdf5Errors() {
-  unsigned is_new = 0;  // set by the functions of HDF5 1.6 it can be read by those alone
+  unsigned is_new =
+      0;  // 0: the handler was set by the API of HDF5 1.6, and only that can return it
   known_ = H5Eauto_is_v2(H5E_DEFAULT, &is_new) >= 0 && is_new != 0 &&
            H5Eget_auto2(H5E_DEFAULT, &print_, &data_) >= 0;
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
@@ -60,7 +62,7 @@ struct Attribute {
   Handle handle, type;
 };
 
-/// Nothing if there is none of that name, or if it has more elements or none.
+/// Opens an attribute. Returns nullopt if it does not exist, or does not have exactly one element.
 std::optional<Attribute> open_attribute(const Handle& object, const std::string& name) {
   const auto task = "read the attribute " + name;
   if (checked(H5Aexists(object.get(), name.c_str()), task) == 0) return std::nullopt;
@@ -105,8 +107,8 @@ Handle make_access_list() {
   Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare the opening");
   checked(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "choose how to close");
   checked(H5Pset_file_locking(list.get(), false, true), "turn HDF5's locks off");
-  // What waits in HDF5's buffer is written when a dataset is closed, where nobody hears of an
-  // error. Without the buffer it is written, and fails, at once.
+  // HDF5 writes its sieve buffer when a dataset is closed, and does not report an error there.
+  // Without the buffer, data are written, and errors reported, at once.
   checked(H5Pset_sieve_buf_size(list.get(), 0), "write at once");
   return list;
 }
@@ -119,9 +121,9 @@ void require(const Handle& file, const std::string& name) {
 
 Handle open_to_read(const std::filesystem::path& file) {
   const Handle list = make_access_list();
-  // A process has one way to open a file with a driver, and the host of this library may have it
-  // open in another way. This driver is HDF5's own for POSIX files, which logs nothing as it is
-  // set.
+  // HDF5 requires equal access properties if a process opens a file twice with one driver, and a
+  // program that uses this library may have opened the file with others. So this uses another
+  // driver of HDF5 for POSIX files, the logging driver, with logging disabled.
   checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "choose the driver");
   try {
     return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file"};
@@ -147,7 +149,7 @@ bool is_marked_as_open(const std::filesystem::path& file) {
 void clear_open_mark(const std::filesystem::path& file) {
   constexpr const char* task = "remove the mark of another program";
   const Handle list = make_access_list();
-  hbool_t clear = true;  // the property with which HDF5's own h5clear opens a file
+  hbool_t clear = true;  // HDF5's tool h5clear sets the same property
   checked(H5Pset(list.get(), "clear_status_flags", &clear), task);
   Handle opened(H5Fopen(file.c_str(), H5F_ACC_RDWR, list.get()), H5Fclose, task);
   opened.close(task);
@@ -156,10 +158,10 @@ void clear_open_mark(const std::filesystem::path& file) {
 Handle create_new(const std::filesystem::path& file) {
   const std::string task = "make " + file.string();
   const Handle list = make_access_list();
-  // The bounds of version 1.8 give superblock version 2. Version 3 has a mark for a program that
-  // has the file open for writing; a killed notebook leaves it, and then HDF5 opens the file no
-  // more. The objects in the file have the format of version 1.10, with checksums and small
-  // indices of chunks; newer formats could not be read by older tools.
+  // The library version bounds V18 result in superblock version 2. Version 3 contains a mark while
+  // a program has the file open for writing. A notebook that is killed leaves this mark, and then
+  // HDF5 does not open the file. The objects in the file have the format of version 1.10, which has
+  // checksums and small chunk indices; older tools cannot read newer formats.
   checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), task);
   Handle created(H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, list.get()), H5Fclose, task);
   checked(H5Fset_libver_bounds(created.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), task);
@@ -223,7 +225,7 @@ Handle create_dataset(const Handle& file, const std::string& name, hid_t type,
   const auto task = "create " + name;
   const Handle space(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr),
                      H5Sclose, task);
-  // For names in any language.
+  // Plan IDs may contain any UTF-8 characters.
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, task);
   checked(H5Pset_char_encoding(links.get(), H5T_CSET_UTF8), task);
   return {
@@ -298,7 +300,7 @@ Attributes read_texts(const Handle& object, std::uint64_t& max_bytes) {
 
 namespace {
 
-/// Copies a soft or external link, which is the text that it leads to.
+/// Copies a soft or external link, that is, the path to which it refers.
 void copy_link(const Handle& from, const Handle& to, const std::string& name,
                const H5L_info_t& link) {
   const auto task = "keep the link /" + name;
@@ -333,13 +335,14 @@ std::vector<std::string> objects_below(const Handle& group) {
   return names;
 }
 
-/// Finds the names of objects with several hard links.
+/// Maps objects with several hard links to one name each.
 class SharedObjects {
  public:
-  /// Objects of `fresh` that `old` has, too, keep their names.
+  /// Objects that exist in both files under one name are known from the start.
   SharedObjects(const Handle& old, const Handle& fresh) : old_(old), fresh_(fresh) {}
 
-  /// Returns the name that the object has in `fresh`; this name if there is none yet.
+  /// Returns the name that the object with this name in `old` has in `fresh`. Returns `name` if it
+  /// has not been copied yet.
   std::string name_in_fresh(const std::string& name) {
     const auto address = address_if_shared(name);
     if (!address) return name;

@@ -14,17 +14,19 @@
 
 namespace wallheat::store {
 
-/// An HDF5 call failed. The text says what was tried and the library's deepest reason.
+/// Thrown if an HDF5 call fails. The message contains the operation, and the reason of the
+/// innermost function that failed.
 struct Hdf5Error : std::runtime_error {
   explicit Hdf5Error(const std::string& text, int code_ = 0)
       : std::runtime_error(text), code(code_) {}
-  int code;  ///< errno, if it was a system call that failed; else 0
+  int code;  ///< errno of the system call that failed; 0 if the reason is another one
   /// Command or action that solves this error; empty if the caller's ErrorHints apply.
   std::string hint{};
 };
 
-/// Keeps HDF5 from printing its errors as long as it lives. Whether it does is a setting of the
-/// thread, or of the whole process, and perhaps of a host that uses HDF5 itself: it gets it back.
+/// Prevents HDF5 from printing errors while it exists. The destructor restores the previous setting
+/// of the thread (or of the process, if HDF5 is not thread-safe), because a program that uses this
+/// library may also use HDF5 itself.
 class SuppressHdf5Errors {
  public:
   SuppressHdf5Errors();
@@ -71,11 +73,13 @@ class Handle {
   [[nodiscard]] hid_t get() const { return id_; }
   [[nodiscard]] bool open() const { return id_ >= 0; }
 
-  /// Closes now and says whether that worked; closing a file may be what finds the disk full.
+  /// Closes the object now. Throws Hdf5Error if that fails: closing a file may be the first
+  /// operation that finds the disk full.
   void close(const std::string& what) {
     if (id_ >= 0) checked(closer_(std::exchange(id_, H5I_INVALID_HID)), what);
   }
-  /// Forgets the identifier without a call: after a failed write even closing can crash in HDF5.
+  /// Drops the identifier without closing the object: after a failed write, closing can crash in
+  /// HDF5.
   void forget() { id_ = H5I_INVALID_HID; }
 
  private:
@@ -83,7 +87,7 @@ class Handle {
   Closer closer_ = nullptr;
 };
 
-// HDF5's own locks are off: a notebook that has a file open must not stop a run.
+// HDF5's own file locks are disabled, because a notebook that has a file open must not stop a run.
 
 /// Opens a file. Throws Hdf5Error. If another HDF5 program has marked the file as open for writing,
 /// the hint of the error contains the command that removes the mark.
@@ -94,50 +98,51 @@ class Handle {
 [[nodiscard]] bool is_marked_as_open(const std::filesystem::path& file);
 /// Removes the mark. Call this only if no program has the file open for writing.
 void clear_open_mark(const std::filesystem::path& file);
-/// Makes a new file with nothing in it; there must be none of that name, nor a link.
+/// Creates an empty file. Throws Hdf5Error if a file or a link of this name exists.
 [[nodiscard]] Handle create_new(const std::filesystem::path& file);
 
-// An HDF5 file may hold anything under the names that are looked for, and HDF5 reads all of an
-// object into the room that it is given. So an object's form is compared before anything is read.
+// An HDF5 file may contain an object of any type under an expected name, and HDF5 reads a complete
+// object into the given buffer. So type and size of an object are verified before it is read.
 
-/// Texts of `bytes` bytes, UTF-8, ending in NUL.
+/// Returns the type of UTF-8 texts of `bytes` bytes, terminated by NUL.
 [[nodiscard]] Handle text_type(std::size_t bytes);
 
-/// Whether there is anything under a name, which may have several parts. Throws Hdf5Error if one of
-/// them is a link that may lead to another file.
+/// Returns true if an object exists. The name may have several components. Throws Hdf5Error if one
+/// of them is a link that may refer to another file.
 [[nodiscard]] bool has_object(const Handle& file, const std::string& name);
 [[nodiscard]] Handle create_group(const Handle& file, const std::string& name);
-/// Throws Hdf5Error if there is no such group.
+/// Opens a group. Throws Hdf5Error if it does not exist.
 [[nodiscard]] Handle open_group(const Handle& file, const std::string& name);
 
-/// Throws Hdf5Error if there is no such dataset, or if it is not of this type and layout with all
-/// its bytes in its own file.
+/// Opens a dataset. Throws Hdf5Error if it does not exist, has another type or layout, or is stored
+/// in another file.
 [[nodiscard]] Handle open_dataset(const Handle& file, const std::string& name, hid_t type,
                                   H5D_layout_t layout);
 [[nodiscard]] Handle create_dataset(const Handle& file, const std::string& name, hid_t type,
                                     const std::vector<hsize_t>& size, hid_t creation);
 [[nodiscard]] std::vector<hsize_t> size_of(const Handle& dataset);
 
-/// The names of an object's attributes.
+/// Returns the names of an object's attributes.
 [[nodiscard]] std::vector<std::string> attributes_of(const Handle& object);
-/// Gives an object an attribute of one value.
+/// Adds an attribute with one value to an object.
 void write_attribute(const Handle& object, const std::string& name, hid_t type, const void* value);
-/// Nothing if there is no such attribute, or if it is anything but one text of fixed length, of at
-/// most `max_bytes`.
+/// Returns the value of a text attribute. Returns nullopt if it does not exist, or is not a single
+/// text of fixed length with at most `max_bytes`.
 [[nodiscard]] std::optional<std::string> read_text(const Handle& object, const std::string& name,
                                                    std::uint64_t max_bytes);
-/// Nothing if the attribute is anything but one whole number, or is missing.
+/// Returns the value of an integer attribute. Returns nullopt if it does not exist, or is not a
+/// single integer.
 [[nodiscard]] std::optional<std::int64_t> read_integer(const Handle& object,
                                                        const std::string& name);
-/// Text attributes of an object.
+/// Adds text attributes to an object.
 void write_texts(const Handle& object, const Attributes& values);
-/// Reads them. Throws Hdf5Error if they, names included, have more than `max_bytes`. Takes
-/// their bytes from `max_bytes`.
+/// Returns the text attributes of an object, and subtracts their size, including their names, from
+/// `max_bytes`. Throws Hdf5Error if they are larger than that.
 [[nodiscard]] Attributes read_texts(const Handle& object, std::uint64_t& max_bytes);
 
-/// Copies the root's attributes, and all objects in it, whose names the other file does not have.
-/// Soft and external links are copied as links, also if they lead nowhere. Hard links to one object
-/// stay links to one object, also to an object that the other file has already.
+/// Copies the attributes of the root group, and the objects in it, whose names the other file does
+/// not have. Soft and external links are copied as links, also dangling ones. Several hard links to
+/// one object remain links to one object, even if the other file has that object already.
 void copy_foreign_objects(const Handle& from, const Handle& to);
 
 }  // namespace wallheat::store

@@ -18,99 +18,29 @@
 
 namespace wallheat::store {
 
-void copy_fixed_text(std::span<char> field, std::string_view text) {
-  std::size_t length = std::min(text.size(), field.size() - 1);
-  if (length < text.size()) {
-    // Bytes 10xxxxxx continue a character: step back to where the one that was cut begins.
-    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
-  }
-  std::fill(std::copy_n(text.begin(), length, field.begin()), field.end(), '\0');
-}
-
-std::string_view fixed_text(std::span<const char> field) {
-  return {field.data(), ::strnlen(field.data(), field.size())};
-}
-
-ResultRow pending_row(std::size_t index, std::string_view id) {
-  static const ResultRow nothing = to_row({});
-  ResultRow row = nothing;
-  row.index = static_cast<std::uint32_t>(index);
-  copy_fixed_text(row.id, id);
-  update_checksum(row);
-  return row;
-}
-
-namespace {
-
-void copy(const std::string& text, std::span<char> in_row) { copy_fixed_text(in_row, text); }
-void copy(std::span<const char> in_row, std::string& text) { text = fixed_text(in_row); }
-template <class From, class To>
-requires(std::is_arithmetic_v<From> || std::is_enum_v<From>) void copy(From from, To& to) {
-  to = static_cast<To>(from);
-}
-
-/// Calls copy_column(row's value, result's value) for each column that both have.
-void match(auto& row, auto& result, auto copy_column) {
-  for_each_row_column([&](const char*, auto member, auto, auto value, const char*) {
-    if constexpr (std::is_invocable_v<decltype(value), decltype(result)>)
-      copy_column(row.*member, value(result));
-  });
-}
-
-}  // namespace
-
-ResultRow to_row(const PlanResult& result) {
-  ResultRow row{};
-  match(row, result, [](auto& in_row, const auto& value) { copy(value, in_row); });
-  return row;
-}
-
-PlanResult to_result(const ResultRow& row) {
-  PlanResult result;
-  assign_row(row, result);
-  return result;
-}
-
-void assign_row(const ResultRow& row, PlanResult& into) {
-  match(row, into, [](const auto& in_row, auto& value) { copy(in_row, value); });
-}
-
-void update_checksum(ResultRow& row) {
-  row.row_crc32 = crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ResultRow, row_crc32)));
-}
-
-bool is_intact(const ResultRow& row) {
-  const auto crc =
-      crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ResultRow, row_crc32)));
-  return row.row_crc32 == crc && row.status >= 0 &&
-         row.status <= static_cast<std::int32_t>(PlanStatus::failed);
-}
-
-std::string_view id_of(const ResultRow& row) { return fixed_text(row.id); }
-
 enum class RecordKind : std::uint32_t { session = 1, result = 2, end = 3 };
 
 namespace {
 
-constexpr std::uint64_t marker = 0x9d57b1c6'6c686177;  // "wahl" and four bytes that are no UTF-8
+constexpr std::uint64_t marker = 0x9d57b1c6'6c686177;  // "wahl", and four bytes of invalid UTF-8
 
-/// What a record begins with. Payload and field follow.
+/// Header of a record. The payload and the field follow.
 struct Head {
   std::uint64_t mark = marker;
   FileId file_id = 0;
   std::uint64_t payload_bytes = 0;
   std::uint64_t field_bytes = 0;
   std::uint32_t kind = 0;
-  std::uint32_t crc32 = 0;  ///< of what stands before it, and of the payload
+  std::uint32_t crc32 = 0;  ///< checksum of the members above and of the payload
 };
-static_assert(sizeof(Head) == 40, "a gap would store, and check, undefined bytes");
+static_assert(sizeof(Head) == 40, "padding would be stored and checked as undefined bytes");
 
 std::uint32_t checksum_of(const Head& head, std::span<const std::byte> payload) {
   const auto before = std::as_bytes(std::span(&head, 1)).first(offsetof(Head, crc32));
   return crc32_of(payload, crc32_of(before));
 }
 
-/// False if they are of another form.
+/// Decodes attributes and adds them to `values`. Returns false if the payload has another form.
 bool unpack(std::span<const std::byte> payload, Attributes& values) {
   try {
     Attributes found;
@@ -136,19 +66,20 @@ struct Record {
 
 namespace {
 
-/// A file's bytes from front to back: in large pieces where one follows the other, in small ones
-/// behind what was skipped.
+/// Reads a file from front to back: in large pieces when it is read consecutively, in small pieces
+/// after bytes were skipped.
 class ForwardBytes {
  public:
   explicit ForwardBytes(const File& file) : file_(file), size_(file.size()) {}
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// Nothing if the file ends before. Valid until the next call.
+  /// Returns the bytes at an offset. They are valid until the next call. Returns nullopt if the
+  /// file ends before.
   std::optional<std::span<const std::byte>> at(std::uint64_t offset, std::uint64_t bytes) {
     if (offset > size_ || bytes > size_ - offset) return std::nullopt;
     if (offset < begin_ || offset + bytes > begin_ + piece_.size()) {
-      const bool goes_on = offset >= begin_ && offset <= begin_ + piece_.size();
-      const std::uint64_t wanted = std::max<std::uint64_t>(bytes, goes_on ? 1 << 20 : 1 << 14);
+      const bool is_next = offset >= begin_ && offset <= begin_ + piece_.size();
+      const std::uint64_t wanted = std::max<std::uint64_t>(bytes, is_next ? 1 << 20 : 1 << 14);
       piece_.resize(std::min(wanted, size_ - offset));
       begin_ = offset;
       if (!file_.read_at(offset, piece_)) return std::nullopt;
@@ -163,7 +94,7 @@ class ForwardBytes {
   Bytes piece_;
 };
 
-/// Nothing if what is there is no whole record.
+/// Returns the record at an offset; nullopt if there is no intact record.
 std::optional<Record> record_at(ForwardBytes& bytes, std::uint64_t offset) {
   Record record;
   const auto head = bytes.at(offset, sizeof record.head);
@@ -178,7 +109,8 @@ std::optional<Record> record_at(ForwardBytes& bytes, std::uint64_t offset) {
   return record;
 }
 
-/// True of an empty file, of zeros, and of the marker or its first bytes.
+/// Returns true if the file is empty, or begins with a zero byte, the marker, or a prefix of the
+/// marker.
 bool begins_like_journal(ForwardBytes& bytes) {
   const auto begin = bytes.at(0, std::min<std::uint64_t>(bytes.size(), sizeof marker));
   return begin &&
@@ -186,7 +118,7 @@ bool begins_like_journal(ForwardBytes& bytes) {
           std::ranges::equal(*begin, std::as_bytes(std::span(&marker, 1)).first(begin->size())));
 }
 
-/// Where the next whole record begins, behind damaged bytes.
+/// Returns the offset of the next intact record after damaged bytes; nullopt if there is none.
 std::optional<std::uint64_t> next_record(ForwardBytes& bytes, std::uint64_t offset) {
   constexpr std::uint64_t window = 1 << 16;
   const std::string_view mark(reinterpret_cast<const char*>(&marker), sizeof marker);
@@ -201,7 +133,7 @@ std::optional<std::uint64_t> next_record(ForwardBytes& bytes, std::uint64_t offs
   return std::nullopt;
 }
 
-/// The entry of a row, if the payload is a row and rooms that end where it ends.
+/// Returns the entry of a result record; nullopt if the payload is not a row followed by rooms.
 std::optional<JournalEntry> entry_of(const Record& record, std::uint64_t offset) {
   const std::uint64_t bytes = record.head.payload_bytes;
   if (bytes < sizeof(ResultRow) || (bytes - sizeof(ResultRow)) % sizeof(RoomResult) != 0)
@@ -210,8 +142,9 @@ std::optional<JournalEntry> entry_of(const Record& record, std::uint64_t offset)
                       static_cast<std::uint32_t>((bytes - sizeof(ResultRow)) / sizeof(RoomResult))};
 }
 
-/// Behind the last one, so that no name is used again that another process is taking: `number`
-/// becomes its number.
+/// Creates a journal, and sets `number` to its number: the given number, or a higher one if
+/// journals with this or a higher number exist. So a name that another process is fencing is not
+/// used again.
 File make_journal(const std::filesystem::path& file, std::size_t& number) {
   const auto numbers = journal_numbers(file);
   if (!numbers.empty()) number = std::max(number, numbers.back() + 1);
@@ -259,7 +192,8 @@ void JournalWriter::add_record(RecordKind kind, std::span<const std::byte> paylo
 
 void JournalWriter::add(const ResultRow& row, std::span<const RoomResult> rooms,
                         std::span<const std::byte> field) {
-  // A batch of many large fields goes to the file piece by piece: it counts only once it is synced.
+  // A large batch is written in pieces. Its results are acknowledged only after commit() has synced
+  // it.
   constexpr std::size_t max_bytes = 16 << 20;
   if (batch_.size() > max_bytes) flush();
   Bytes payload;
@@ -279,17 +213,19 @@ void JournalWriter::flush() {
 
 void JournalWriter::commit() {
   flush();
-  const auto taken = [&] {
-    return RunError(path().string() +
-                    " was taken away by another process, which did not see that this one writes "
-                    "it; run again with --resume");
+  const auto fenced = [&] {
+    return RunError(
+        path().string() +
+        " was taken over by another process, which did not see the lock of this run; run "
+        "again with --resume");
   };
   try {
     file_.sync_data();
-    // Who folds a journal renames it first, and then reads it.
-    if (!file_.path_still_refers_here()) throw taken();
+    // A compaction renames a journal before it reads it. If the journal still has its name now, the
+    // compaction will read what was synced.
+    if (!file_.path_still_refers_here()) throw fenced();
   } catch (const SystemError& error) {
-    if (error.code == ESTALE) throw taken();
+    if (error.code == ESTALE) throw fenced();
     throw;
   }
 }
@@ -304,7 +240,7 @@ void JournalReader::scan_records(
     const auto record = record_at(bytes, offset);
     if (!record) {
       const auto next = next_record(bytes, offset + 1);
-      if (!next) break;  // as a kill leaves the end
+      if (!next) break;  // an incomplete record at the end, as a kill leaves it
       is_damaged_ = true;
       offset = *next;
       continue;
@@ -330,49 +266,49 @@ void JournalReader::scan(
   ResultRow row;
   scan_records([&](const Record& record, std::uint64_t offset) {
     const auto entry = entry_of(record, offset);
-    bool is_understood = true;
+    bool is_valid = true;
     switch (static_cast<RecordKind>(record.head.kind)) {
       case RecordKind::session:
-        is_understood = unpack(record.payload, session_);
+        is_valid = unpack(record.payload, session_);
         break;
       case RecordKind::end:
-        is_understood = unpack(record.payload, session_);
-        has_ended_ = is_understood;
+        is_valid = unpack(record.payload, session_);
+        has_ended_ = is_valid;
         break;
       case RecordKind::result:
         if (entry) std::memcpy(&row, record.payload.data(), sizeof row);
-        is_understood = entry && is_intact(row) &&
-                        static_cast<std::uint64_t>(row.field_bytes) == record.head.field_bytes;
-        if (is_understood) take(row, *entry);
+        is_valid = entry && is_intact(row) &&
+                   static_cast<std::uint64_t>(row.field_bytes) == record.head.field_bytes;
+        if (is_valid) take(row, *entry);
         break;
     }
-    is_damaged_ = is_damaged_ || !is_understood;
+    is_damaged_ = is_damaged_ || !is_valid;
     return true;
   });
 }
 
-void JournalReader::refuse_changed() const {
+void JournalReader::throw_changed() const {
   throw RunError(file_.path().string() + " changed while it was read");
 }
 
 ResultRow JournalReader::row(const JournalEntry& entry) const {
   ResultRow row;
   if (!file_.read_at(entry.offset, std::as_writable_bytes(std::span(&row, 1))) || !is_intact(row))
-    refuse_changed();
+    throw_changed();
   return row;
 }
 
 std::vector<RoomResult> JournalReader::rooms(const JournalEntry& entry) const {
   std::vector<RoomResult> rooms(entry.rooms);
   if (!file_.read_at(entry.offset + sizeof(ResultRow), std::as_writable_bytes(std::span(rooms))))
-    refuse_changed();
+    throw_changed();
   return rooms;
 }
 
 std::vector<std::byte> JournalReader::field(const JournalEntry& entry, const ResultRow& row) const {
   std::vector<std::byte> field(static_cast<std::size_t>(row.field_bytes));
   if (!file_.read_at(entry.offset + sizeof(ResultRow) + entry.rooms * sizeof(RoomResult), field))
-    refuse_changed();
+    throw_changed();
   return field;
 }
 

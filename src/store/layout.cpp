@@ -47,7 +47,7 @@ Handle type_of(std::type_identity<T>) {
   if constexpr (std::is_same_v<T, std::uint64_t>) return own(H5T_STD_U64LE);
 }
 
-/// A compound whose members follow each other without gaps.
+/// Builds a compound type without padding between its members.
 class CompoundType {
  public:
   explicit CompoundType(std::size_t bytes)
@@ -70,7 +70,7 @@ FileId parse_file_id(std::string_view text) {
   return id;
 }
 
-/// 0 if there is none.
+/// Returns the ID in an attribute; 0 if the attribute does not exist or is invalid.
 FileId read_id(const Handle& root, const char* name) {
   return parse_file_id(read_text(root, name, 64).value_or(""));
 }
@@ -84,8 +84,9 @@ std::vector<FileId> read_ids(const Handle& root, const char* name) {
   return ids;
 }
 
-/// Finds an attribute of the root in the first bytes of a file that HDF5 may not be able to read:
-/// its name and a NUL, then its type, then its text. Returns the bytes that contain the text.
+/// Finds an attribute of the root group in the first bytes of a file that HDF5 may not be able to
+/// read. Its name and a NUL are followed by its type and its text. Returns the bytes that contain
+/// the text.
 std::string_view find_attribute(std::string_view bytes, const std::string& name) {
   constexpr std::size_t reach = 128;
   const auto at = bytes.find(name + '\0');

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t rows_at_once = 4096;
 
-/// In one block, allocated now: a row's place never changes, and to store one writes no metadata.
+/// Creates a contiguous dataset, allocates its space, and returns its offset in the file. So a row
+/// never moves, and writing it changes no metadata.
 std::uint64_t create_table(const Handle& file, const char* name, const Handle& type,
                            hsize_t count) {
   const auto task = std::string("make ") + name;
@@ -36,7 +37,8 @@ std::vector<std::uint32_t> starts_of(std::span<const std::uint32_t> counts) {
 NewResultFile::NewResultFile(const std::filesystem::path& path, const FileHeader& header,
                              std::size_t count, std::span<const std::uint32_t> room_counts)
     : path_(path), temporary_(new_temporary_path(path)), room_starts_(starts_of(room_counts)) {
-  // Makes room, and stops another process that does not see this one from finishing the same file.
+  // Frees space, and prevents another process that does not see the lock of this one from finishing
+  // its new file.
   remove_temporary_files(path);
   file_ = create_new(temporary_);
   try {
@@ -69,7 +71,7 @@ void NewResultFile::discard() {
   try {
     remove_file(temporary_);
   } catch (const SystemError&) {
-    // It is removed before the next one is made.
+    // The next compaction removes it.
   }
 }
 
@@ -99,7 +101,7 @@ void NewResultFile::flush_rows() {
   rows_.clear();
 }
 
-/// A dataset of one chunk, which its worker has compressed.
+/// Writes a field as a dataset of one chunk, which a worker has compressed.
 void NewResultFile::write_field(const ResultRow& row, std::span<const std::byte> chunk) {
   constexpr const char* task = "write a field";
   const std::array<hsize_t, 2> shape{row.rows, row.cols};
@@ -117,13 +119,13 @@ void NewResultFile::write_field(const ResultRow& row, std::span<const std::byte>
 
 void NewResultFile::finish(const std::function<void()>& before_it_has_its_name) {
   flush_rows();
-  // If it is closing that first meets an error, it may crash: so all is written before.
+  // Closing an HDF5 file may crash if a write fails during it, so everything is written before.
   checked(H5Fflush(file_.get(), H5F_SCOPE_LOCAL), "write " + temporary_.string());
   fields_ = Handle();
   try {
     file_.close("close " + temporary_.string());
     bytes_->sync();
-    // Another process that does not see this one may make the same file.
+    // Another process that does not see the lock of this one may create a file with this name, too.
     if (!bytes_->path_still_refers_here())
       throw RunError(temporary_.string() + " was replaced by another process");
     if (before_it_has_its_name) before_it_has_its_name();

@@ -14,7 +14,7 @@ using namespace store;
 
 namespace {
 
-/// Whether anything that a row says it has is damaged.
+/// Returns true if rooms or fields of any row are missing or damaged.
 bool lacks_anything(const Snapshot& snapshot) {
   StoredResult result;
   MissingData missing;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t rooms_at_once = 4096;
 constexpr std::array<unsigned char, 8> hdf5_signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
-[[noreturn]] void refuse_changed(const std::filesystem::path& path) {
+[[noreturn]] void throw_changed(const std::filesystem::path& path) {
   throw RunError(path.string() + " changed while it was read");
 }
 
@@ -69,7 +69,7 @@ std::string field_name(std::string_view id) {
 FileId new_file_id() {
   std::random_device random;
   const FileId high = random();
-  return (high << 32 | random()) | 1;  // 0 is none
+  return (high << 32 | random()) | 1;  // never 0
 }
 
 std::string differences(const FileHeader& first, const std::string& a, const FileHeader& second,
@@ -100,7 +100,7 @@ ResultFile::ResultFile(const std::filesystem::path& path) : bytes_(open_existing
   if (!bytes_.read_at(0, std::as_writable_bytes(std::span(start))) || start != hdf5_signature)
     throw RunError(path.string() + " is not an HDF5 file");
   file_ = open_to_read(path);
-  if (!bytes_.path_still_refers_here()) refuse_changed(path);
+  if (!bytes_.path_still_refers_here()) throw_changed(path);
   read_identity(file_, path, header_);
   read_sessions();
   header_.save_fields = has_object(file_, fields_name);
@@ -109,7 +109,8 @@ ResultFile::ResultFile(const std::filesystem::path& path) : bytes_(open_existing
 }
 
 void ResultFile::read_sessions() {
-  // Many names may lead to one group: what was read already must not be had again and again.
+  // Many links may refer to one group. The limit covers all groups together, so that such a file
+  // cannot exhaust memory.
   std::uint64_t max_bytes = bytes_.size();
   header_.settings = read_texts(open_group(file_, settings_name), max_bytes);
   for (std::size_t number = 0; has_object(file_, session_name(number)); ++number)
@@ -130,7 +131,7 @@ Table ResultFile::find(const char* name, const Handle& type) const {
 }
 
 void ResultFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
-  if (!bytes_.read_at(offset, bytes)) refuse_changed(path());
+  if (!bytes_.read_at(offset, bytes)) throw_changed(path());
 }
 
 void ResultFile::read_rows(std::size_t first, std::span<ResultRow> rows) const {
@@ -190,14 +191,13 @@ std::optional<std::vector<std::byte>> ResultFile::field(const ResultRow& row) co
     if (crc32_of(chunk) != row.field_crc32) return std::nullopt;
     return chunk;
   } catch (const Hdf5Error&) {
-    return std::nullopt;  // the metadata of this field are damaged: to its reader it is not there
+    return std::nullopt;  // the metadata of this field are damaged
   }
 }
 
 void ResultFile::open_to_write() {
   File writable(path(), O_RDWR);
-  if (!bytes_.path_still_refers_here() || !writable.path_still_refers_here())
-    refuse_changed(path());
+  if (!bytes_.path_still_refers_here() || !writable.path_still_refers_here()) throw_changed(path());
   bytes_ = std::move(writable);
 }
 

@@ -12,94 +12,102 @@
 #include "store/hdf5.hpp"
 #include "store/journal.hpp"
 
-// The result file. HDF5 writes it whole, under a temporary name, and closes it before it gets its
-// name. From then on only rows are changed, each in its own bytes and without HDF5, so that any
-// HDF5 program can open it at any moment. The layout: README.md.
+// The result file. HDF5 writes a complete file under a temporary name and closes it; then it is
+// renamed. Afterwards only rows are modified, in place and without HDF5, so any HDF5 program can
+// open the file at any time. README.md describes the layout.
 namespace wallheat::store {
 
-/// The version of result files and journals; others are refused.
+/// Version of the format of result files and journals. Files with another version are rejected.
 inline constexpr std::int32_t format_version = 3;
 
-/// All that a result file holds, but results.
+/// The contents of a result file except for results.
 struct FileHeader {
   FileId file_id = 0;
-  FileId predecessor = 0;  ///< the file that this one replaced after a compaction
-  /// Files whose journals were next to the file that --overwrite replaced by this one. These
-  /// journals contain nothing for this file, and are removed.
+  FileId predecessor = 0;  ///< ID of the file that a compaction replaced by this one; 0: none
+  /// IDs of the files whose journals were next to the file that --overwrite replaced by this one.
+  /// These journals contain nothing for this file, and are removed.
   std::vector<FileId> replaced{};
   Attributes settings{};
   bool save_fields = false;
-  std::vector<Attributes> sessions{};  ///< with the journals that were absorbed, see below
+  std::vector<Attributes> sessions{};  ///< include the attributes that identify absorbed journals
 
-  /// True if the rooms of answers are kept.
+  /// Returns true if the file stores the rooms of its results.
   [[nodiscard]] bool keeps_rooms() const { return settings.contains("rooms_door"); }
   [[nodiscard]] bool has_rooms(const ResultRow& row) const {
     return keeps_rooms() && is_solved(status_of(row)) && status_of(row) != PlanStatus::empty;
   }
 };
 
-// A session's attributes in a result file identify its journal, of which the file has absorbed all
-// results up to a size.
+// A result file has absorbed a journal if it contains the results of the journal up to a size.
+// These attributes of a session in the result file identify its journal.
 
-inline constexpr const char* journal_file_id = "file_id";        ///< the journal's, hexadecimal
-inline constexpr const char* journal_session_id = "session_id";  ///< random, written at its begin
+inline constexpr const char* journal_file_id = "file_id";        ///< ID in the journal, hexadecimal
+inline constexpr const char* journal_session_id = "session_id";  ///< random number of the journal
 inline constexpr const char* journal_bytes = "journal_bytes";    ///< its size when it was absorbed
 
-/// IDs of the file, of its predecessor, and of all files that were compacted or merged into it.
+/// Returns the IDs of the file, of its predecessor, and of all files that were compacted or merged
+/// into it.
 [[nodiscard]] std::vector<FileId> absorbed_file_ids(const FileHeader& header);
-/// Returns the attributes of a journal's session with those that identify the journal.
+/// Returns the attributes of a journal's session, with those that identify the journal.
 [[nodiscard]] Attributes session_of(const JournalReader& journal);
-/// True if the file contains all results of a journal, as after a compaction that was killed before
-/// it removed the journal.
+/// Returns true if the file contains all results of a journal, as after a compaction that was
+/// killed before it removed the journal.
 [[nodiscard]] bool has_absorbed(const FileHeader& header, const JournalReader& journal);
 
-/// True if --overwrite discarded the results in a journal when it made the file.
+/// Returns true if --overwrite discarded the results in a journal when it created the file.
 [[nodiscard]] bool has_replaced(const FileHeader& header, const JournalReader& journal);
 
-/// Names each difference between what two campaigns ask for, "tolerance: A has 1, B 2; ..." if `a`
-/// and `b` are "A has" and "B"; empty if there is none.
+/// Returns a list of the differences between the settings of two campaigns, such as "tolerance: A
+/// has 1, B 2; ..." if `a` and `b` are "A has" and "B". Returns an empty string if there is no
+/// difference.
 [[nodiscard]] std::string differences(const FileHeader& first, const std::string& a,
                                       const FileHeader& second, const std::string& b);
 
-/// The rooms as those of row i, with their checksums.
+/// Returns the rooms with i as their row index, and with their checksums.
 [[nodiscard]] std::vector<RoomResult> rooms_with_checksums(std::span<const RoomResult> rooms,
                                                            std::size_t i);
-/// True if the room is as it was sealed.
+/// Returns true if the checksum of the room matches.
 [[nodiscard]] bool is_intact(const RoomResult& room);
-/// True if these are the rooms of this row, as they were sealed, and none is missing.
+/// Returns true if these are all rooms of this row, and their checksums match.
 [[nodiscard]] bool are_intact(std::span<const RoomResult> rooms, const ResultRow& row);
 
-/// The dataset of a plan's field: /fields/ID, where "/" and "%", and the id ".", which HDF5 takes
-/// for something else, are written as in an URL.
+/// Returns the name of the dataset of a plan's field: /fields/ID. The characters "/" and "%", and
+/// the ID
+/// ".", which have another meaning in HDF5, are percent-encoded as in URLs.
 [[nodiscard]] std::string field_name(std::string_view id);
 
+/// Returns a new random ID.
 [[nodiscard]] FileId new_file_id();
-[[nodiscard]] std::string to_text(FileId id);  ///< hexadecimal
+/// Returns the ID as 16 hexadecimal digits.
+[[nodiscard]] std::string to_text(FileId id);
 
-/// Where a contiguous table lies in its file.
+/// Position of a contiguous dataset in its file.
 struct Table {
-  std::uint64_t offset = 0;
-  std::uint64_t count = 0;
+  std::uint64_t offset = 0;  ///< bytes
+  std::uint64_t count = 0;   ///< elements
 };
 
-// What reading and writing share.
+// The layout, shared by reading and writing.
 
 inline constexpr const char* rows_name = "/rows";
 inline constexpr const char* rooms_name = "/rooms";
 inline constexpr const char* fields_name = "/fields";
 inline constexpr const char* settings_name = "/settings";
 inline constexpr const char* sessions_name = "/sessions";
-/// "/sessions/3"
+/// Returns the name of a session's group, such as "/sessions/3".
 [[nodiscard]] std::string session_name(std::size_t number);
 
-/// The compound type of /rows: a Row, byte for byte, with named columns and an enum for the status.
+/// Returns the compound type of /rows: a ResultRow, byte for byte, with named columns and an enum
+/// for the status.
 [[nodiscard]] Handle make_row_type();
-/// That of /rooms.
+/// Returns the compound type of /rooms.
 [[nodiscard]] Handle make_room_type();
 
-/// What kind of file it is, and which.
+/// Writes the attributes that mark a file as a result file: format version, IDs, and whether fields
+/// are stored.
 void write_identity(const Handle& file, const FileHeader& header);
-/// Throws RunError if it is no result file, or one of another format version.
+/// Reads these attributes. Throws RunError if the file is not a result file, or has another format
+/// version.
 void read_identity(const Handle& file, const std::filesystem::path& path, FileHeader& header);
 
 /// Identity of a file that --overwrite may replace.
@@ -108,36 +116,41 @@ struct FileMark {
   /// IDs of the file, of its predecessor and of the files that it replaced; empty if unreadable.
   std::vector<FileId> file_ids{};
 };
-/// Throws SystemError if the file cannot be read.
+/// Reads the identity of a file, also if the file is damaged. Throws SystemError if the file cannot
+/// be read.
 [[nodiscard]] FileMark read_mark(const std::filesystem::path& path);
 
-/// An open result file. Several threads may read. Functions throw RunError or Hdf5Error.
+/// An open result file, without its journals. Several threads may read at the same time. Functions
+/// throw RunError or Hdf5Error.
 class ResultFile {
  public:
-  /// Throws RunError if there is none, it is none of wallheat's, or of another format version.
+  /// Opens a file. Throws RunError if it does not exist, if it is not a result file, or if it has
+  /// another format version.
   explicit ResultFile(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const { return bytes_.path(); }
   [[nodiscard]] const FileHeader& header() const { return header_; }
   [[nodiscard]] std::size_t count() const { return rows_.count; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
-  /// Whether its name still leads to it: a fold puts another file in its place.
+  /// Returns false if another file has this file's name now, as after a compaction.
   [[nodiscard]] bool is_named() const { return bytes_.path_still_refers_here(); }
 
-  /// As they lie there, whole or not.
+  /// Reads rows without verifying their checksums.
   void read_rows(std::size_t first, std::span<ResultRow> rows) const;
-  /// The rooms of row i that are there, whole or not.
+  /// Reads the rooms of row i without verifying their checksums.
   [[nodiscard]] std::vector<RoomResult> rooms(std::size_t i) const;
   [[nodiscard]] std::uint32_t room_count(std::size_t i) const;
-  /// The compressed bytes of a row's field; nothing if they are not there as the row says.
+  /// Returns the compressed bytes of a row's field. Returns nullopt if the file has no field of the
+  /// size and checksum that the row states.
   [[nodiscard]] std::optional<std::vector<std::byte>> field(const ResultRow& row) const;
 
-  /// Lets rows be written.
+  /// Opens the file for write_row().
   void open_to_write();
-  /// Writes a row for other programs; its journal has it already. Its status is written last, so
-  /// that a reader of the status finds the row whole. Nothing less replaces an answer.
+  /// Writes a row in place, so that other programs see it; the journal contains it already. The
+  /// status is written last, so a program that reads the new status reads a complete row. Does not
+  /// replace a solved row by a pending or failed one.
   void write_row(const ResultRow& row) const;
-  /// For what wallheat does not know.
+  /// Returns the HDF5 file, to access objects that are not wallheat's.
   [[nodiscard]] const Handle& hdf5() const { return file_; }
 
  private:
@@ -146,33 +159,36 @@ class ResultFile {
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   const std::vector<std::uint32_t>& room_starts() const;
 
-  File bytes_;  ///< the same file without HDF5
+  File bytes_;  ///< the same file, accessed without HDF5
   Handle file_;
   FileHeader header_;
   Table rows_;
   Table rooms_;
-  mutable std::mutex hdf5_;  ///< HDF5 is for one thread at a time
+  mutable std::mutex hdf5_;  ///< HDF5 is not thread-safe
   mutable std::once_flag rooms_are_counted_;
-  mutable std::vector<std::uint32_t> room_starts_;  ///< of plan i's first room; one more at the end
+  /// Index in /rooms of the first room of row i; the last element is the number of all rooms.
+  mutable std::vector<std::uint32_t> room_starts_;
 };
 
-/// A result file that is being made, under a temporary name. Without finish() nothing is left.
+/// Creates a result file under a temporary name. The destructor removes it unless finish() was
+/// called.
 class NewResultFile {
  public:
-  /// For `count` plans. `room_counts`: how many rooms plan i has; empty if none has any. The file
-  /// gets mode, owner and group of the one that it will replace.
+  /// Creates a file for `count` plans. `room_counts` has the number of rooms of each row; it is
+  /// empty if no row has rooms. The file gets the mode, owner and group of the file that it will
+  /// replace.
   NewResultFile(const std::filesystem::path& path, const FileHeader& header, std::size_t count,
                 std::span<const std::uint32_t> room_counts);
   NewResultFile(const NewResultFile&) = delete;
   NewResultFile& operator=(const NewResultFile&) = delete;
   ~NewResultFile();
 
-  /// Each row once, in any order; neighbours one after the other are fastest. Rooms that are fewer
-  /// than was said leave blank ones, of 0 cells.
+  /// Writes a result. Call this once per row, in any order; ascending order is fastest. If the
+  /// result has fewer rooms than room_counts states, the remaining ones have 0 cells.
   void put(const StoredResult& result);
-  /// Copies what wallheat does not know from the root of another file.
+  /// Copies objects and attributes of another file's root group that wallheat did not write.
   void copy_foreign_objects_from(const ResultFile& old) { copy_foreign_objects(old.hdf5(), file_); }
-  /// Syncs the file and then gives it its name, durably. Calls before_it_has_its_name() in between.
+  /// Syncs the file, calls before_it_has_its_name(), renames the file, and syncs the directory.
   void finish(const std::function<void()>& before_it_has_its_name = {});
 
  private:
@@ -189,7 +205,7 @@ class NewResultFile {
   std::uint64_t rows_at_ = 0;
   std::uint64_t rooms_at_ = 0;
   std::vector<std::uint32_t> room_starts_;
-  std::vector<ResultRow> rows_;  ///< neighbours that are not written yet
+  std::vector<ResultRow> rows_;  ///< consecutive rows that are not written yet
 };
 
 }  // namespace wallheat::store

@@ -11,11 +11,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int max_links = 40;  // as the kernel allows
+constexpr int max_links = 40;  // the limit of the Linux kernel
 
 fs::path followed(const fs::path& file) {
   auto path = fs::absolute(file);
-  fs::path stray;  // beside whose name, which is a link, journals lie
+  fs::path stray;  // a link that has journals next to it
   for (int links = 0; fs::is_symlink(fs::symlink_status(path)); ++links) {
     if (links == max_links)
       throw RunError(file.string() + " is a link that leads round in circles; name another");

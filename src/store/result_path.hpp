@@ -6,25 +6,25 @@
 
 namespace wallheat {
 
-/// The one name of a result file: absolute, with every link followed, also one that leads to a file
-/// that is not there yet. Journals, FILE.lock and FILE.status lie beside this name, so whoever
-/// reads, writes or watches a file asks here first. Throws RunError if links go round in circles,
-/// a directory cannot be searched, or a journal lies beside a link instead of its target.
+/// Returns the canonical path of a result file: absolute, with all links resolved, even if the file
+/// does not exist yet. Journals, FILE.lock and FILE.status are next to this path, so all commands
+/// that read, write or watch a file call this first. Throws RunError if links form a cycle, if a
+/// directory cannot be searched, or if a journal is next to a link instead of its target.
 [[nodiscard]] std::filesystem::path result_path(const std::filesystem::path& file);
 
-/// The sessions whose journals lie beside a result file, ascending; the name is that of
-/// result_path().
+/// Returns the session numbers of the journals of a result file, in ascending order. `path` is as
+/// returned by result_path().
 [[nodiscard]] std::vector<std::size_t> journal_numbers(const std::filesystem::path& path);
 
-/// Throws RunError if it is a folder, perhaps of plans, which no message should tell people to
-/// remove.
+/// Throws RunError if the path is a directory. It may be the directory of the plans, so the message
+/// must not suggest removing it.
 void require_not_directory(const std::filesystem::path& path);
 
-/// True if there is something to read or to resume: the file, or a journal that outlived it.
+/// Returns true if the file exists, or a journal of it.
 [[nodiscard]] bool has_results(const std::filesystem::path& file);
 
-/// Throws RunError if a file of that name may not be replaced by results, because wallheat did
-/// not write it as a result file.
+/// Throws RunError if a file of this name exists and must not be replaced, because wallheat did not
+/// write it as a result file.
 void require_own_results(const std::filesystem::path& file);
 
 }  // namespace wallheat

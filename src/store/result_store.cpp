@@ -25,8 +25,8 @@ const ErrorHints to_create{to_resume.if_full, "see that the directory can be wri
 const ErrorHints read_only{to_resume.if_full,
                            "bring back a copy of it, or start anew with --overwrite"};
 
-/// The id of a plan as rows have it: one that is too long for them is cut, and told apart by a
-/// checksum.
+/// Returns the ID of a plan as rows store it. An ID that is too long is truncated, and a checksum
+/// is appended to keep it unique.
 std::string stored_id(std::string_view id) {
   if (id.size() <= max_id_length) return std::string(id);
   std::array<char, 16> end{};
@@ -52,7 +52,7 @@ ResultFileSpec storable(const fs::path& path, ResultFileSpec plan) {
   return plan;
 }
 
-/// Throws RunError if a new file may not take this name.
+/// Throws RunError if a new file must not have this name.
 void require_free(const fs::path& path, bool overwrite) {
   const bool exists = file_exists(path);
   if (!overwrite && exists)
@@ -67,7 +67,8 @@ void require_free(const fs::path& path, bool overwrite) {
   require_wallheat_file(path);
 }
 
-/// In the order of the plan. Throws RunError if there is no such file.
+/// Takes a snapshot of an existing file, with the rows in the order of the given plans. Throws
+/// RunError if the file does not exist or belongs to another campaign.
 Snapshot snapshot_to_resume(const fs::path& path, const ResultFileSpec& plan) {
   require_no_hard_links(path);
   if (!file_exists(path) && has_results(path)) require_free(path, false);
@@ -83,7 +84,8 @@ Snapshot snapshot_to_resume(const fs::path& path, const ResultFileSpec& plan) {
   });
 }
 
-/// The rows that a session begins with, of what it finds, if that is not nothing.
+/// Calls take() with the rows with which a session begins: those of the snapshot, or pending ones
+/// if it is null.
 void for_each_initial_row(const Snapshot* found, const StringList& ids,
                           const std::function<void(const PlanResult&)>& take) {
   PlanResult result;
@@ -118,8 +120,8 @@ ResultClaim::ResultClaim(fs::path file, OpenMode mode_, StopPredicate stop_)
     path = path_to_write(file);
     lock.emplace(path, stop);
     if (is_new) require_free(path, mode == OpenMode::overwrite);
-    // The old holder may only be stopped. Once its journals are fenced, it acknowledges nothing
-    // more.
+    // The previous holder of the lock may be stopped, not dead. After its journals are fenced, it
+    // cannot acknowledge another result.
     if (!is_new && lock->took_over())
       fence_journals(path, absorbed_file_ids(store::ResultFile(path).header()));
   });
@@ -142,7 +144,7 @@ ResultStore::ResultStore(ResultClaim claim, ResultFileSpec plan, const Attribute
       session_(store::truncate_at_nul(session)) {
   session_[journal_session_id] = to_text(new_file_id());
   with_error_context(path(), to_resume, [&] {
-    // A kill may have come between a rename and its sync.
+    // An earlier process may have been killed between a rename and the sync of the directory.
     if (claim_.mode != OpenMode::create) sync_directory_of(path());
     if (claim_.mode != OpenMode::resume) return;
     existing_ = std::make_unique<Snapshot>(snapshot_to_resume(path(), plan_));
@@ -223,7 +225,7 @@ void ResultStore::create_file() {
   remove_superfluous_journals(path(), header);
 }
 
-/// Removes what a kill left of a fold: journals that are in the file, and the new file.
+/// Removes the remains of a compaction that was killed: absorbed journals and temporary files.
 void ResultStore::remove_leftovers() {
   for (const fs::path& journal : existing_->empty_journals()) remove_file(journal);
   remove_superfluous_journals(path(), existing_->file().header());
@@ -241,9 +243,9 @@ void ResultStore::begin_journal() {
   const std::size_t first = file_->header().sessions.size();
   file_->open_to_write();
   JournalWriter journal(path(), first, file_->header().file_id, session_);
-  // Another process that does not see this one may be folding the file: what is stored must be in a
-  // journal that it takes, or that belongs to the file that it makes.
-  // An empty one stays, as there may be one of a third process behind it.
+  // Another process that does not see the lock of this one may be compacting the file. Results must
+  // be stored in a journal that it reads, or in one that belongs to its new file. If this journal
+  // is neither, it stays as an empty file, because a third process may have created a later one.
   if (file_exists(fenced_path(journal.path())) || !file_->is_named())
     throw RunError(path().string() + " was changed by another process; run again with --resume");
   journal_ = std::make_unique<JournalWriter>(std::move(journal));
@@ -281,7 +283,7 @@ void ResultStore::store(std::span<const PlanResult> results) {
   for (const auto& result : results) rows.push_back(to_stored_row(result));
   stored_ += write([&] {
     for (std::size_t k = 0; k < results.size(); ++k) add_to_batch(rows[k], results[k]);
-    journal_->commit();  // from here on they are stored
+    journal_->commit();  // acknowledges the results
     for (const ResultRow& row : rows) file_->write_row(row);
     return results.size();
   });

@@ -23,96 +23,104 @@ class Snapshot;
 struct ResultRow;
 }  // namespace store
 
-/// What a result file is made for. Two sessions may share a file only if these agree.
+/// Plans and settings of a campaign. Two sessions can write to one file only if the settings agree.
 struct ResultFileSpec {
-  StringList ids;       ///< all plans; row i of the file belongs to ids[i]
-  Attributes settings;  ///< everything that decides the answers: solver, tolerance, ...
+  StringList ids;       ///< IDs of all plans; row i of the file belongs to ids[i]
+  Attributes settings;  ///< everything that affects the results: solver, tolerance, ...
   bool save_fields = false;
 };
 
-/// The HDF5 library's name and version, for provenance.
+/// Returns name and version of the HDF5 library, for provenance.
 [[nodiscard]] std::string hdf5_library();
 
-/// Keeps HDF5 from printing its errors, and from flushing open files when the process ends: one
-/// that could not be written would crash it. For the whole process, so for programs and not for
-/// libraries; to be called before anything else of HDF5.
+/// Prevents HDF5 from printing errors, and from flushing open files when the process exits, which
+/// crashes if a file could not be written. This affects the whole process, so call it in programs
+/// only, not in libraries, and before any other use of HDF5.
 void prepare_program_for_hdf5();
 
-/// How a result file comes to be written.
+/// How to open a result file for writing: `create` requires that it does not exist, `overwrite`
+/// replaces it, and `resume` continues it if it exists.
 enum class OpenMode { create, overwrite, resume };
 
-/// The right to write a result file, taken before it is known what to write.
+/// The exclusive right to write a result file. It is acquired before the plans are listed, so that
+/// a second run fails early.
 struct ResultClaim {
-  /// Throws RunError if another process writes the file, or if that mode does not allow the name.
-  /// `stop_` is asked while something is waited for.
+  /// Locks the file. Throws RunError if another process writes the file, or if `mode` does not
+  /// allow a file of this name. `stop_` is called while this waits, and may return true to give up.
   ResultClaim(std::filesystem::path file, OpenMode mode_, StopPredicate stop_ = {});
 
   OpenMode mode;
   StopPredicate stop;
-  std::filesystem::path path;  ///< that of result_path()
+  std::filesystem::path path;  ///< as returned by result_path()
   std::optional<WriteLock> lock;
 };
 
-/// The writer of a result file, in one process (rank 0). How nothing is lost: src/store/README.md.
-/// Every function throws RunError with one sentence that names the file; after a failed write the
-/// file is left as it is, and a resume goes on with it.
+/// Writes a result file, in one process (rank 0). src/store/README.md explains why nothing is lost.
+/// All functions throw RunError with a message that names the file. After a failed write the file
+/// is left as it is, and can be resumed.
+///
+/// The order of calls: constructor, begin_unless_stopped() or the first store(), store(), ...,
+/// close(). Not thread-safe except for compaction_seconds().
 class ResultStore {
  public:
-  /// To make a new file for `plan` with every row pending, or to go on with a finished, stopped or
-  /// killed one. `session` describes this run. Throws RunError that names each difference if the
-  /// file was made for other settings, or holds answers of plans that `plan` does not name. Nothing
-  /// is changed before the session begins.
+  /// Prepares a new file with all rows pending, or continues a finished, stopped or killed one.
+  /// `session` describes this run. Throws RunError with a list of the differences if the file has
+  /// other settings, or if it has results of plans that `plan` does not contain. Nothing is changed
+  /// before the session begins.
   ResultStore(ResultClaim claim, ResultFileSpec plan, const Attributes& session);
   ResultStore(const ResultStore&) = delete;
   ResultStore& operator=(const ResultStore&) = delete;
-  /// Without close() the file stays as after a kill: nothing stored is lost, and a resume goes on.
+  /// Without close() the file is left as after a kill: all acknowledged results are kept, and the
+  /// file can be resumed.
   ~ResultStore();
 
-  /// Hands over the rows that a store would begin with, or throws the RunError that it would throw.
-  /// Returns what it would report. Changes nothing.
+  /// Calls take() with the rows with which a session would begin, or throws the RunError that the
+  /// constructor would throw. Returns the messages about damage. Changes nothing.
   static std::vector<std::string> dry_run(const std::filesystem::path& file, ResultFileSpec plan,
                                           OpenMode mode,
                                           const std::function<void(const PlanResult&)>& take);
 
-  /// What was found damaged, and all rows as they were, when the file was opened: pending ones
-  /// included; fields and rooms left out. There are none once the session has begun.
+  /// Returns the messages about damage that was found when the file was opened.
   [[nodiscard]] std::vector<std::string> damage() const;
+  /// Calls take() with all rows that the file had when it was opened, pending ones included,
+  /// without fields and rooms. Call this before the session begins.
   void for_each_existing_row(const std::function<void(const PlanResult&)>& take) const;
 
   /// Returns the attributes of the last session if only a journal contains them, otherwise none.
   /// Call this before the session begins.
   [[nodiscard]] Attributes journaled_session() const;
 
-  /// Begins the session: makes the file if it is new or for other plans, and the journal. What
-  /// store() would else do before the first results. False if the claim's `stop` returned true
-  /// first; then nothing is changed.
+  /// Begins the session: creates the journal, and the file if it does not exist or has other plans.
+  /// Otherwise the first store() does this. Returns false, and changes nothing, if the claim's
+  /// `stop` returned true first.
   [[nodiscard]] bool begin_unless_stopped();
 
-  /// Stores a batch; on return it is on disk and survives a kill and a loss of power. A result for
-  /// a row that is already there replaces it, but a failure no answer of another session.
+  /// Stores a batch of results. When this returns, they are acknowledged: they survive a kill and a
+  /// power loss. A result replaces an earlier result of its row; but a failure does not replace a
+  /// solved result of another session.
   void store(std::span<const PlanResult> results);
 
-  /// How long close() will take to fold what is there by now, in s, at the rate at which this
-  /// session wrote the file, or at 100 MB/s if it did not. Any thread may ask.
+  /// Returns the predicted time that close() takes for the compaction, in s: from the current size,
+  /// at the rate at which this session wrote the file, or at 100 MB/s if it did not. Thread-safe.
   [[nodiscard]] double compaction_seconds() const {
     return static_cast<double>(bytes_) / bytes_per_s_;
   }
 
   struct CloseReport {
-    bool stopped = false;               ///< it was asked to stop: the journals are still there
+    bool stopped = false;               ///< the compaction was stopped, so journals remain
     std::vector<std::string> messages;  ///< about damage that was found
-    std::size_t lost = 0;               ///< rows that are pending for it
+    std::size_t lost = 0;               ///< rows that became pending because of damage
     std::optional<WriteLock> lock;      ///< lock of the file, until the report is destroyed
   };
-  /// Ends the session, with these attributes added to its own. Of a `finished` run one plain HDF5
-  /// file is left; that of any other keeps its journals, so that it ends at once. A session that
-  /// stored nothing and is not finished leaves nothing behind.
+  /// Ends the session, and adds the given attributes to the session's. If the run is `finished`,
+  /// the file is compacted; otherwise its journals remain, so that this returns quickly. A session
+  /// that is not finished and stored nothing leaves no trace.
   CloseReport close(const Attributes& end_of_session, bool finished = true,
                     const StopPredicate& stop = {});
 
  private:
   [[nodiscard]] const std::filesystem::path& path() const { return claim_.path; }
-  /// Writes something. If that throws, the file is given up.
+  /// Calls step(). If it throws, marks the store as unusable.
   template <class Step>
   auto write(Step step);
   bool begin_session();
@@ -122,20 +130,20 @@ class ResultStore {
   [[nodiscard]] store::ResultRow to_stored_row(const PlanResult& result) const;
   void add_to_batch(const store::ResultRow& row, const PlanResult& result);
   void end_session(const Attributes& end, bool finished);
-  /// False if it was stopped.
+  /// Compacts the file. Returns false if it was stopped.
   bool compact_all(const StopPredicate& stop);
   void remove_all();
 
   ResultClaim claim_;
   ResultFileSpec plan_;
   Attributes session_;
-  std::unique_ptr<store::Snapshot>
-      existing_;  ///< what is there, until the session begins; null if new
+  /// The existing results, until the session begins; null for a new file.
+  std::unique_ptr<store::Snapshot> existing_;
   std::unique_ptr<store::ResultFile> file_;
   std::unique_ptr<store::JournalWriter> journal_;
   std::size_t stored_ = 0;
-  bool is_first_ = false;                 ///< there was nothing of this name before
-  std::atomic<std::uint64_t> bytes_ = 0;  ///< of the file and its journals
+  bool is_first_ = false;                 ///< the file did not exist before this session
+  std::atomic<std::uint64_t> bytes_ = 0;  ///< size of the file and its journals
   double bytes_per_s_ = 100e6;
   bool poisoned_ = false;
   CloseReport closed_;

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t rows_at_once = 1024;
 
-/// Opens a journal under its name or, because a compaction may rename it at any moment, under its
-/// fenced name. Returns nullopt if it does not exist, or if the file has replaced it.
+/// Opens a journal by its name or by its fenced name, because a compaction may rename it at any
+/// moment. Returns nullopt if it does not exist, or if the file has replaced it.
 std::optional<JournalReader> open_journal(const std::filesystem::path& path, JournalSet which,
                                           const FileHeader& header) {
   std::optional<File> file;
@@ -30,7 +30,7 @@ std::optional<JournalReader> open_journal(const std::filesystem::path& path, Jou
   return journal;
 }
 
-/// Throws the RunError about a journal that the file neither contains nor may absorb.
+/// Throws the error for a journal that the file has not absorbed and that does not belong to it.
 [[noreturn]] void throw_foreign_journal(const std::filesystem::path& file, const FileHeader& header,
                                         const std::filesystem::path& name,
                                         const JournalReader& journal) {
@@ -45,7 +45,7 @@ std::optional<JournalReader> open_journal(const std::filesystem::path& path, Jou
   throw RunError(name.string() + " is the journal of another result file (file_id " +
                  to_text(journal.file_id()) + ") than " + file.string() + " (file_id " +
                  to_text(header.file_id) +
-                 "): bring back the file that belongs to it, or move the journal away");
+                 "): restore the file that belongs to it, or move the journal away");
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ bool is_superfluous(JournalReader& journal, const FileHeader& header) {
   if (journal.file_id() == 0) return journal.is_journal();
   if (has_absorbed(header, journal) || has_replaced(header, journal)) return true;
   if (!belongs_to(journal, absorbed_file_ids(header))) return false;
-  bool has_results = false;  // a writer that came too late has left none
+  bool has_results = false;  // a writer that was fenced before its first commit has left none
   journal.scan([&](const ResultRow&, const JournalEntry&) { has_results = true; });
   return !has_results;
 }
@@ -92,14 +92,15 @@ Snapshot::Snapshot(const std::filesystem::path& path, JournalSet which) {
     } catch (const RunError&) {
       if (inode() == before) throw;
     }
-    // A fold has put another file in its place, and taken its journals.
+    // A compaction has replaced the file and removed its journals.
     if (attempts == max_attempts)
-      throw RunError(path.string() + " changes all the time; try again");
+      throw RunError(path.string() + " changed during each attempt to read it; try again");
     *this = Snapshot();
   }
 }
 
-/// The rows before the journals: what a living writer puts into the file is in its journal before.
+/// Reads the rows of the file before the journals. A running writer appends a result to its journal
+/// before it writes the row into the file, so no row in the file is newer than the journals.
 void Snapshot::read_all(const std::filesystem::path& path, JournalSet which) {
   file_ = std::make_unique<ResultFile>(path);
   header_ = file_->header();
@@ -127,7 +128,8 @@ void Snapshot::read_file_rows() {
   }
 }
 
-/// Journals numbered below the file's sessions must be leftovers of a compaction.
+/// Requires that journals with numbers below the number of the file's sessions are superfluous:
+/// they are left by a compaction that was killed.
 void Snapshot::check_absorbed_journals(const std::filesystem::path& path) const {
   const auto& known = file_->header();
   for_each_journal(path, [&](const std::filesystem::path& name, JournalReader& journal) {
@@ -137,8 +139,9 @@ void Snapshot::check_absorbed_journals(const std::filesystem::path& path) const 
   });
 }
 
-/// There must be no journal behind the last one, except for journals without a record that a power
-/// loss left. Returns true if another process has meanwhile created the journal `end`.
+/// Requires that no journal has a number above `end`, the first number without a journal, except
+/// for journals without a record, which a power loss leaves. Returns true if another process has
+/// created the journal `end` meanwhile.
 bool Snapshot::check_journals_after(const std::filesystem::path& path, std::size_t end,
                                     JournalSet which) {
   const auto& known = file_->header();
@@ -155,10 +158,10 @@ bool Snapshot::check_journals_after(const std::filesystem::path& path, std::size
     }
     if (open_journal(journal_path(path, end), which, known)) return true;
     const auto missing = journal_path(path, end).string();
-    throw RunError(missing + " is missing, although " + found.string() +
-                   " exists: bring it back; if it is lost for good, with the results in it, "
-                   "close the gap: mv " +
-                   found.string() + " " + missing);
+    throw RunError(
+        missing + " is missing, although " + found.string() +
+        " exists: restore it; if it is lost, with the results in it, close the gap: mv " +
+        found.string() + " " + missing);
   }
   return false;
 }
@@ -183,13 +186,15 @@ void Snapshot::read_journals(const std::filesystem::path& path, JournalSet which
   }
 }
 
-/// The last result counts; but a failure does not take the place of another session's answer: two
-/// that did not see each other have a journal each. Of one session it does: two devices disagreed.
+/// Adds a result of the last journal. The newest result of a plan counts, with one exception: a
+/// failure does not replace a solved result of another session, because two runs that did not see
+/// each other's lock have a journal each. In one session, a failure after a solved result means
+/// that two devices disagreed, so it counts.
 void Snapshot::overlay(const ResultRow& row, const JournalEntry& entry) {
   const auto i = index_of(row);
   if (!i) return;
-  // A row gets its place once its record is synced. Before, a loss of power may have kept the
-  // record's row and not the field behind it.
+  // The row is in the file only if the record was synced. Otherwise a power loss may have kept the
+  // row of the record, but not the field after it, so the checksum of the field is verified.
   FileRow& in_file = file_rows_[*i];
   if (has_field(row) && !in_file.lacks_journal &&
       crc32_of(journals_.back().field(entry, row)) != row.field_crc32)
@@ -203,7 +208,8 @@ void Snapshot::overlay(const ResultRow& row, const JournalEntry& entry) {
   in_file.is_solved = has_result;
 }
 
-/// A journal that another process began before a fold may be of another list of plans.
+/// Returns the index of a journal's row in this snapshot. It may differ from the index in the row,
+/// because a journal may have been created before a compaction for another list of plans.
 std::optional<std::size_t> Snapshot::index_of(const ResultRow& row) {
   if (row.index < count() && id_of(row) == ids_[row.index]) return row.index;
   if (!by_id_) {
@@ -212,7 +218,7 @@ std::optional<std::size_t> Snapshot::index_of(const ResultRow& row) {
   }
   const auto found = by_id_->find(id_of(row));
   if (found != by_id_->end()) return found->second;
-  // A damaged row has perhaps lost its id.
+  // The ID of a damaged row may be damaged, too.
   const bool is_damaged = row.index < count() && file_rows_[row.index].is_damaged;
   return is_damaged ? std::optional<std::size_t>(row.index) : std::nullopt;
 }
@@ -225,7 +231,8 @@ void Snapshot::collect_damage() {
     if (file_rows_[i].lacks_journal) without_journal.push_back(i);
   }
   for (const std::string& name : damaged_journals_)
-    damage_.messages.push_back(name + " is damaged; what it lost is pending again");
+    damage_.messages.push_back(name +
+                               " is damaged; the plans of its lost results are pending again");
   damage_.add("row", "damaged", damaged, ids_);
   damage_.add("row", "without the field or rooms that its journal held", without_journal, ids_);
 }
@@ -241,7 +248,8 @@ bool Snapshot::has_ended() const {
                      [](const JournalReader& journal) { return journal.ended_cleanly(); });
 }
 
-/// True of a row whose field and rooms can only be in a journal, as they are not folded yet.
+/// Returns true if a row of the file has a field or rooms that only a journal contains. If no
+/// journal overlays the row, that journal is lost.
 bool Snapshot::has_lost_journal_data(const ResultRow& row) const {
   const FileHeader& header = file_->header();
   return row.session >= header.sessions.size() && (has_field(row) || header.has_rooms(row));
@@ -257,7 +265,7 @@ void Snapshot::reorder(const StringList& ids) {
   std::vector<std::string> lost;
   for_each_row([&](const ResultRow& row) {
     const bool is_empty = status_of(row) == PlanStatus::pending && row.attempts == 0;
-    if (is_empty) return;  // nor is the id of a damaged row known for sure
+    if (is_empty) return;  // has nothing to lose; includes damaged rows, whose IDs may be wrong
     const auto found = index_of.find(id_of(row));
     if (found == index_of.end()) {
       if (is_solved(status_of(row))) lost.emplace_back(id_of(row));
@@ -268,20 +276,22 @@ void Snapshot::reorder(const StringList& ids) {
   });
   if (!lost.empty())
     throw RunError(file_->path().string() +
-                   " holds answers of plans that this run does not name (" + join_first_ids(lost) +
-                   "); name them too, or write to another file");
+                   " has results of plans that are not in the list of this run (" +
+                   join_first_ids(lost) + "); add them to the list, or write to another file");
   is_arranged_ = true;
   file_rows_of_ = std::move(in_file);
   entries_ = std::move(entries);
   ids_ = ids;
 }
 
-/// As it counts: a row that was stored since the look, and came with more, is still pending.
+/// Returns row i, given the row that was read from the file. Reads the row again if a writer is
+/// changing it at this moment. A row that was stored after the snapshot, and has a field or rooms,
+/// is still pending.
 ResultRow Snapshot::row_in_file(std::size_t i, ResultRow found) const {
   using namespace std::chrono_literals;
   const std::size_t at = in_file(i);
   if (file_rows_[at].is_damaged) return pending_row(i, ids_[i]);
-  constexpr int max_attempts = 200;  // it may be half written at this very moment
+  constexpr int max_attempts = 200;
   for (int attempts = 0; !is_intact(found) || found.index != at; ++attempts) {
     if (attempts == max_attempts)
       throw RunError(file_->path().string() + " changed while it was read");
@@ -331,9 +341,9 @@ std::vector<RoomResult> Snapshot::rooms(std::size_t i) const {
   auto rooms = entry == nullptr ? file_->rooms(in_file(i)) : journal_of(*entry).rooms(*entry);
   const bool is_moved = !rooms.empty() && rooms.front().row != i;
   if (!is_moved) return rooms;
-  const bool are_whole =
+  const bool are_intact =
       std::ranges::all_of(rooms, [](const auto& room) { return is_intact(room); });
-  return are_whole ? rooms_with_checksums(rooms, i) : std::vector<RoomResult>();
+  return are_intact ? rooms_with_checksums(rooms, i) : std::vector<RoomResult>();
 }
 
 std::optional<std::vector<std::byte>> Snapshot::field(const ResultRow& row) const {

@@ -15,82 +15,85 @@
 
 namespace wallheat::store {
 
-/// What was found wrong with a file.
+/// Damage that was found in a file or its journals.
 struct Damage {
-  std::vector<std::string> messages{};  ///< for people, without the file's name
-  std::vector<std::size_t> lost{};      ///< rows that are pending for it, ascending
+  std::vector<std::string> messages{};  ///< without the name of the file
+  std::vector<std::size_t> lost{};      ///< rows that are pending because of it, ascending
 
-  /// Adds `rows` and the sentence "2 rows were damaged; pending again: "a", "b"", if there are any.
+  /// Adds `rows` and a message such as "2 rows were damaged; pending again: "a", "b"". Does nothing
+  /// if `rows` is empty.
   void add(const std::string& noun, const std::string& what, const std::vector<std::size_t>& rows,
            const StringList& ids);
 };
 
-/// Rows that were loaded, but lack what they say that they have.
+/// Rows that were loaded, but whose rooms or field are missing or damaged.
 struct MissingData {
   std::vector<std::size_t> rooms, fields;
 };
 
-/// The first few ids in quotes, and how many more there are.
+/// Returns the first few IDs in quotes, and the number of the others.
 [[nodiscard]] std::string join_first_ids(const std::vector<std::string>& ids);
 
-/// Which journals a view has: `fenced` are those that a fold took from their writers, to which
-/// nothing is added any more.
+/// Which journals a snapshot includes: all, or only fenced ones, to which their writers cannot
+/// append.
 enum class JournalSet { all, fenced };
 
-/// What a result file and its journals say together, at one look: the file's rows, overlaid by the
-/// journals' results. Nothing is changed. Several threads may ask. Functions throw RunError or
-/// Hdf5Error, also if the file changes in a way that it never should.
+/// A consistent view of a result file and its journals at one moment: the rows of the file,
+/// overlaid by the results of the journals. A snapshot changes nothing, and several threads may
+/// read it. Functions throw RunError or Hdf5Error, also if the file changes in a way that no
+/// wallheat process causes.
 class Snapshot {
  public:
-  /// `path` is that of result_path().
+  /// Takes a snapshot. `path` is as returned by result_path().
   explicit Snapshot(const std::filesystem::path& path, JournalSet which = JournalSet::all);
   Snapshot(Snapshot&&) = default;
   Snapshot& operator=(Snapshot&&) = default;
 
-  /// From now on its rows are those of these plans, in their order; new ones are pending. Throws
-  /// RunError if an answer would be lost.
+  /// Rearranges the rows in the order of these plans. New plans are pending. Throws RunError if a
+  /// solved row belongs to none of them.
   void reorder(const StringList& ids);
   [[nodiscard]] bool is_arranged() const { return is_arranged_; }
 
   [[nodiscard]] const ResultFile& file() const { return *file_; }
   [[nodiscard]] std::unique_ptr<ResultFile> take_file() { return std::move(file_); }
-  /// With the sessions of the journals.
+  /// Returns the header of the file, with the sessions of the journals added.
   [[nodiscard]] const FileHeader& header() const { return header_; }
   [[nodiscard]] const StringList& ids() const { return ids_; }
   [[nodiscard]] std::size_t count() const { return ids_.size(); }
-  /// How many journals are not folded into the file, and how many results they hold.
+  /// Returns the number of journals that the file has not absorbed.
   [[nodiscard]] std::size_t journals() const { return journals_.size(); }
+  /// Returns the number of results in these journals.
   [[nodiscard]] std::size_t journaled_results() const { return journaled_; }
-  [[nodiscard]] std::uint64_t bytes() const;  ///< of the file and its journals
-  /// Journals without a record, as a loss of power leaves them behind others.
+  [[nodiscard]] std::uint64_t bytes() const;  ///< size of the file and its journals
+  /// Returns the journals without a record, which a power loss may leave after the last journal.
   [[nodiscard]] const std::vector<std::filesystem::path>& empty_journals() const {
     return empty_journals_;
   }
-  /// False if a session that is not folded goes on, or was killed.
+  /// Returns false if a session whose journal is not absorbed is still running, or was killed.
   [[nodiscard]] bool has_ended() const;
   [[nodiscard]] const Damage& damage() const { return damage_; }
   [[nodiscard]] Damage damage_with(const MissingData& missing) const;
 
   [[nodiscard]] ResultRow row(std::size_t i) const;
   void for_each_row(const std::function<void(const ResultRow& row)>& take) const;
-  /// How many rooms a row of this view has; not checked.
+  /// Returns the number of rooms of a row, without verifying their checksums.
   [[nodiscard]] std::uint32_t room_count(const ResultRow& row) const;
   [[nodiscard]] std::vector<RoomResult> rooms(std::size_t i) const;
-  /// The compressed field of a row; nothing if it is damaged.
+  /// Returns the compressed field of a row; nullopt if it is damaged.
   [[nodiscard]] std::optional<std::vector<std::byte>> field(const ResultRow& row) const;
-  /// Row i with its rooms and its field. False, and a pending row, if it lacks what it says that it
-  /// has.
+  /// Loads row i with its rooms and its field. If rooms or field are missing or damaged, records
+  /// that in `missing`, makes the row pending and returns false.
   bool load(std::size_t i, StoredResult& result, MissingData& missing) const;
 
  private:
   Snapshot() = default;
 
   static constexpr std::uint32_t not_in_file = UINT32_MAX;
-  /// What the look found of a row of the file.
+  /// State of a row of the file.
   struct FileRow {
     bool is_damaged = false;
-    bool lacks_journal = false;  ///< its field or rooms, which are not folded yet, are not there
-    bool is_solved = false;      ///< by the file or a journal
+    bool lacks_journal = false;  ///< its field or rooms were in a journal that is lost
+    bool is_solved = false;      ///< in the file or in a journal
   };
 
   void read_all(const std::filesystem::path& path, JournalSet which);
@@ -105,7 +108,7 @@ class Snapshot {
   [[nodiscard]] std::uint32_t in_file(std::size_t i) const {
     return is_arranged_ ? file_rows_of_[i] : static_cast<std::uint32_t>(i);
   }
-  /// Null if row i is in the file.
+  /// Returns the entry of row i in a journal; nullptr if the row of the file counts.
   [[nodiscard]] const JournalEntry* entry_of(std::size_t i) const {
     return entries_.empty() || entries_[i].journal_number == 0 ? nullptr : &entries_[i];
   }
@@ -119,37 +122,43 @@ class Snapshot {
   FileHeader header_;
   StringList ids_;
   bool is_arranged_ = false;
-  std::vector<std::uint32_t> file_rows_of_;  ///< where the file has row i, if it is arranged
-  /// Made if a journal was written for another list of plans.
+  std::vector<std::uint32_t>
+      file_rows_of_;  ///< index in the file of row i, if reorder() was called
+  /// Row by ID. Created if a journal was written for another list of plans.
   std::optional<std::unordered_map<std::string_view, std::size_t>> by_id_;
   std::vector<FileRow> file_rows_;
   std::vector<JournalReader> journals_;
   std::vector<std::string> damaged_journals_;
   std::vector<std::filesystem::path> empty_journals_;
-  std::vector<JournalEntry> entries_;  ///< of plan i; empty without journals
+  std::vector<JournalEntry> entries_;  ///< by row; empty without journals
   std::size_t journaled_ = 0;
   Damage damage_;
 };
 
-/// Makes one HDF5 file of a result file and its journals, in place of the file, and removes the
-/// journals; its rows are those of `ids` in their order, or those of the file if there are none.
-/// Rows whose field or rooms are damaged become pending, which the return value tells; nothing if
-/// it was stopped. A kill at any moment loses nothing, and neither does a writer that does not see
-/// this one: its journal is taken from it first. Needs room for the file once more.
+/// Compacts a result file: writes the file and its journals into a new file, replaces the file by
+/// it atomically, and removes the journals. The rows are those of `ids`, in their order, or those
+/// of the file if `ids` is null. Rows with damaged rooms or a damaged field become pending; they
+/// are returned. Returns nullopt if `stop` returned true.
+///
+/// A kill at any moment loses nothing. Neither does a writer that does not see the lock of this
+/// process, because its journal is fenced before it is read. Needs free space for another copy of
+/// the file.
 std::optional<Damage> compact(const std::filesystem::path& path, const StringList* ids = nullptr,
                               const StopPredicate& stop = {});
 
-/// Renames the journals that belong to a file with one of these IDs, so that no process
-/// acknowledges a result in them any more. Not durable: until the new file has its name, they count
-/// by either name.
+/// Fences the journals that belong to a file with one of these IDs: renames them, so that no
+/// process can acknowledge another result in them. Does not sync the directory; a journal counts by
+/// either name until the new file has replaced the old one.
 void fence_journals(const std::filesystem::path& path, std::span<const FileId> file_ids);
 
 /// Returns the IDs of the files to which the journals next to a result file belong.
 [[nodiscard]] std::vector<FileId> file_ids_of_journals(const std::filesystem::path& path);
 
-/// Removes the journals that a file with this header has absorbed or replaced, durably.
+/// Removes the journals that a file with this header has absorbed or replaced, and syncs the
+/// directory.
 void remove_superfluous_journals(const std::filesystem::path& path, const FileHeader& header);
-/// True if a journal that scan_identity() has read contains nothing that the file lacks.
+/// Returns true if the file has everything that a journal contains. Call journal.scan_identity()
+/// before.
 [[nodiscard]] bool is_superfluous(JournalReader& journal, const FileHeader& header);
 
 }  // namespace wallheat::store

@@ -316,7 +316,7 @@ cat > bin/sbatch <<'END'
 case "$*" in *merge=*) echo "sbatch: error: AssocMaxSubmitJobLimit" >&2; exit 1 ;; esac
 echo "$*" >> submitted; echo 7
 END
-submitted 1 "submit.sh|AssocMaxSubmitJobLimit|job 7|wallheat merge --out $PWD/limited/r.h5 $PWD/limited/r.part-*-of-2.h5" 1 \
+submitted 1 "submit.sh|AssocMaxSubmitJobLimit|job 7|wallheat merge --update --out $PWD/limited/r.h5 $PWD/limited/r.part-*-of-2.h5" 1 \
   --cores 2 --array 2 -- --data plans --out limited/r.h5
 answers slurm 1 "sbatch: error: Batch job submission failed: Invalid account"
 submitted 1 "Invalid account|submit.sh|slurm" 1 "${array[@]}"

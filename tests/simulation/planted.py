@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 root = pathlib.Path(__file__).resolve().parents[2]
-q, c = ("plan_queue", "plan_assignment"), ("coordinator", "coordinator_liveness")
+q, c = ("plan_queue",), ("coordinator",)
 mutations = [
     # assignment of plans
     (q, "(unknown - length)", "length"),
@@ -44,19 +44,19 @@ mutations = [
     (q, "here_s > time_left_s ||", ""),
     (q, "held < worker.slots ? 0 :", "held < 1 ? 0 :"),
     (q, "safety_factor = 1.3", "safety_factor = 2.6"),
-    (q, "make(plans_[plan]); if (is_open) enqueue(plan);", "make(plans_[plan]);"),
+    (q, "make(plans_[plan]); if (is_queued) enqueue(plan);", "make(plans_[plan]);"),
     # results and counts
     (q, "if (entry.state == State::solved) return Outcome::duplicate;", ""),
     (q, "if (entry.state == State::failed) entry.state = State::solved;", "if (entry.state == State::failed) return Outcome::duplicate;"),
     (q, "plans_[plan].failures < max_attempts_", "plans_[plan].failures <= max_attempts_"),
     (q, "if (retryable &&", "if ("),
     (q, "if (is_finished(plan)) return Outcome::duplicate;", ""),
-    (q, "count(entry.lost_workers);", ""),
+    (q, "increment_saturating(entry.lost_workers);", ""),
     (q, "!is_failed || entry.lost_workers < max_attempts_", "true"),
     (c, "for (const PlanQueue::Index plan : queue_.on_worker_lost(worker))", "for (const PlanQueue::Index plan : std::vector<PlanQueue::Index>{})"),
     (q, "++entry.running == 1 &&", "++entry.running > 0 &&"),
-    (q, "plans_[plan].attempts = static_cast<std::uint16_t>(std::min(plans[plan].attempts, most));", ""),
-    (q, "plans_[plan].failures = static_cast<std::uint16_t>(std::min(plans[plan].failures, most));", ""),
+    (q, "plans_[plan].attempts = static_cast<std::uint16_t>(std::min(plans[plan].attempts, max_count));", ""),
+    (q, "plans_[plan].failures = static_cast<std::uint16_t>(std::min(plans[plan].failures, max_count));", ""),
     (q, "if (lease.has_started()) return false;", ""),
     (c, "mark_started(worker, result.plan);", ""),
     (c, "mark_started(worker, plan); queue_.on_returned(worker, plan, true);", "queue_.on_returned(worker, plan, true);"),
@@ -101,15 +101,15 @@ mutations = [
     (c, "if (queue_.finished()) return RunEnd::finished;", "if (!queue_.any_leased()) return RunEnd::finished;"),
     (c, "if (time_left_s <= 0)", "if (time_left_s >= 0)"),
     (c, "if (!queue_.any_leased()) request_stop", "if (queue_.queued_count() == 0) request_stop"),
-    (c, "if (any_at_work || count(Stage::starting) > 0) return", "if (any_at_work) return"),
+    (c, "if (any_active || count(Stage::starting) > 0) return", "if (any_active) return"),
     (c, "source_outage_reason_ = bye.reason;", ";"),
-    (c, "request_stop(\"asked to\", RunEnd::interrupted);", ";"),
+    (c, "request_stop(\"stop requested\", RunEnd::interrupted);", ";"),
     (c, "if (std::isfinite(time_left_s)) stop_if", "stop_if"),
     (c, "|| count(Stage::active) == 0 || count(Stage::starting) > 0)", "|| count(Stage::active) == 0)"),
     (c, "if (!was_here && requested_end_) outbox.stop_requests.push_back(worker);", ""),
     (c, "if (stage == Stage::active || stage == Stage::lost) outbox", "if (stage == Stage::active) outbox"),
     (c, "|| awake_s_ - stop_requested_s_ > options_.stop_timeout_s", ""),
-    (c, "const bool is_over = !any_at_work ||", "const bool is_over = true ||"),
+    (c, "const bool is_over = !any_active ||", "const bool is_over = true ||"),
     (c, "attempt->second = {worker, progress};", ";"),
     (c, "update_progress(worker, bye.aborted);", ""),
     (c, "if (queue_.attempts(plan) > before) attempts_[plan]", "attempts_[plan]"),

@@ -11,12 +11,12 @@
 
 namespace wallheat {
 
-/// Room for the values of the stored blocks of some fields, aligned for full-width loads.
+/// Memory for the stored blocks of several fields, aligned for vector loads.
 class CompactFields {
  public:
-  /// Makes room for `fields` fields of `cells` cells; what was in it is gone.
+  /// Allocates `fields` fields with `cells` cells. The previous contents are lost.
   void resize(std::size_t fields, std::size_t cells);
-  /// A field, counted from 0.
+  /// Returns field number `field`, from 0.
   [[nodiscard]] double* operator[](std::size_t field) { return cells_.data() + field * stride_; }
 
  private:
@@ -25,68 +25,68 @@ class CompactFields {
   std::size_t capacity_ = 0;
 };
 
-/// Sweeps that a pass makes at most.
+/// Maximum number of sweeps per pass.
 inline constexpr std::size_t max_sweeps_per_pass = 64;
 
-/// Which blocks of a plan fused sweeps read or write, and where they lie in memory: one after the
-/// other, row by row, without what is between. So the rows in flight are one piece of memory that
-/// glides through the caches, and nothing else takes room there.
+/// The blocks of a plan that fused sweeps read or write, and their positions in memory. Only these
+/// blocks are stored, one after the other, row by row. So the rows in use are one contiguous window
+/// that moves through the caches, and nothing else occupies cache space.
 ///
-/// Fused sweeps, the levels, go through the rows together: front f updates row f - k in level k,
-/// from what level k - 1 has made of rows f - k - 1 to f - k + 1 in this front and the two before.
-/// The last rows are done by fronts that begin below the grid. A run of a front is a longest
-/// stretch of blocks in which any level has something to update. With two levels, if all cells
-/// of block # are interior, some of block m and none of block -:
+/// Fused sweeps are called levels, and advance through the rows together: front f updates row f - k
+/// in level k, from the values of level k - 1 in rows f - k - 1 to f - k + 1, which this front and
+/// the previous two have computed. Fronts below the grid complete the last rows. A run of a front
+/// is a maximal sequence of blocks in which at least one level has cells to update. With two
+/// levels, if all cells of blocks # are interior, some of blocks m, and none of blocks -:
 ///
 ///     row f - 1 (level 1)   -  m  #  #  #  m  -  -
 ///     row f     (level 0)   -  -  m  #  #  #  m  -
-///     the run of front f       m  m  #  #  m  m       full is what is full in all levels
+///     the run of front f       m  m  #  #  m  m       full: full in all levels
 ///     its words                (2 masked, 2 full) m m (2 masked, 0 full) m m
 ///
-/// Stored are all blocks that runs read: those at most `levels` rows and one column from a block
-/// with interior cells. The grid lies in a ring of zeros.
+/// All blocks that runs read are stored: those at most `levels` rows and one column away from a
+/// block with interior cells. The grid has a border of zeros.
 class ActiveBlocks {
  public:
-  /// For these sweeps. Throws InputError if the plan has more cells than offsets can count.
+  /// Sets the mask and the sweeps. Throws InputError if the plan has more cells than 32-bit offsets
+  /// can address.
   void assign(const Grid<std::uint8_t>& interior, const SweepKernels& sweeps);
 
-  /// Cells of a field.
+  /// Returns the number of stored cells of a field.
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Cells that a sweep goes over, be they interior or not.
+  /// Returns the number of cells that a sweep processes, whether they are interior or not.
   [[nodiscard]] std::size_t processed_cells() const { return processed_; }
   [[nodiscard]] std::size_t fronts() const { return begin_.size() - 1; }
-  /// The runs of the fronts from `first` to before `last`.
+  /// Returns the runs of the fronts from `first` to `last` - 1.
   [[nodiscard]] BlockRuns runs(std::size_t first, std::size_t last) const;
 
-  /// Makes `count` sweeps in groups of as many as are fused: calls sweep(number of the group's
-  /// first sweep, runs, number of sweeps). The groups take turns, each with some fronts, at a
-  /// distance of as many rows as it has levels: what it reads has just been finished by the group
-  /// before. So a row is read from an outer cache once per pass. Two fields suffice: a sweep
-  /// overwrites what the sweep before the last has made, and the last has gone past it. Returns
-  /// false if a stop was requested.
+  /// Makes `count` sweeps in groups of fused sweeps. Calls sweep(number of the first sweep of the
+  /// group, runs, number of sweeps). The groups alternate, some fronts at a time; each group
+  /// follows the previous one at a distance of `levels` rows, so it reads rows that are still in
+  /// the cache. A row is therefore read from memory or an outer cache once per pass. Two fields
+  /// suffice, because a sweep overwrites the values of the sweep before the previous one, which the
+  /// previous one has already used. Returns false if a stop was requested.
   template <class Sweep>
   [[nodiscard]] bool pass(std::size_t count, const std::stop_token& stop, Sweep sweep) const;
 
-  /// Fills a field with the values of a grid; with 0 in the ring.
+  /// Copies the values of a grid into a field, and sets the border to 0.
   void load(const Grid<double>& grid, double* field) const;
-  /// Writes the interior cells of a field into a grid; the others keep what they have.
+  /// Copies the interior cells of a field into a grid. Other cells of the grid are not changed.
   void store(const double* field, Grid<double>& grid) const;
 
  private:
-  /// Stored blocks that follow each other in a row and in memory.
+  /// Stored blocks that are consecutive in a row and in memory.
   struct StoredSpan {
-    std::uint32_t row;    ///< counted from the ring
-    std::uint32_t block;  ///< the same
+    std::uint32_t row;    ///< including the border
+    std::uint32_t block;  ///< first block, including the border
     std::uint32_t blocks;
   };
   void place_blocks();
   void list_runs();
   std::size_t add_run(const std::vector<std::uint32_t>& front, std::size_t row, std::size_t block);
 
-  std::size_t ring_ = 0;  ///< its rows, as many as there are levels; it is one block wide
-  Grid<std::uint8_t>
-      masks_;  ///< of each block, the ring included: bit i says that cell i is interior
-  Grid<std::uint32_t> cell_;  ///< where a stored block's first cell is
+  std::size_t ring_ = 0;      ///< rows of the border, one per level; its width is one block
+  Grid<std::uint8_t> masks_;  ///< bit i of a block's mask: cell i is interior; includes the border
+  Grid<std::uint32_t> cell_;  ///< offset of the first cell of a stored block
   std::vector<StoredSpan> stretches_;
   std::vector<BlockRun> runs_;
   std::vector<std::uint32_t> begin_;  ///< front f has runs begin_[f] to begin_[f + 1]
@@ -97,7 +97,7 @@ class ActiveBlocks {
 
 template <class Sweep>
 bool ActiveBlocks::pass(std::size_t count, const std::stop_token& stop, Sweep sweep) const {
-  // The rows that are used meanwhile should stay in the second-level cache; measured.
+  // The rows in use should fit into the second-level cache. These values were measured.
   const std::size_t step = masks_.cols * block_width > 1040 ? 16 : 64;
   const std::size_t levels = ring_;
   const std::size_t last_lag = (count - 1) / levels * levels;

@@ -6,13 +6,13 @@
 #include <immintrin.h>
 #endif
 
-// For the files of the instruction sets alone. Everything is in an unnamed namespace, for the
-// reason that sweep.hpp gives.
+// Vectors of doubles, for the files that are compiled once per instruction set. All declarations
+// are in an unnamed namespace; sweep.hpp explains why.
 
 namespace wallheat {
 namespace {
 
-/// For all sets of lanes, each given by a bit: all bits of the lanes that are in it.
+/// Table of lane masks: element i has all bits set in those lanes whose bit is set in i.
 template <int lanes>
 struct LaneMasks {
   constexpr LaneMasks() {
@@ -22,7 +22,7 @@ struct LaneMasks {
   alignas(8 * lanes) long long of[1 << lanes][lanes] = {};
 };
 
-/// As many numbers as the instruction set takes at a time, in the compiler's own vector types.
+/// Operations on vectors of the width of the instruction set, in the vector types of the compiler.
 struct Vector {
 #if defined(__AVX512F__)
   static constexpr int lanes = 8;
@@ -41,7 +41,8 @@ struct Vector {
     constexpr long long all_but_the_sign = 0x7fff'ffff'ffff'ffff;
     return reinterpret_cast<Type>(reinterpret_cast<Bits>(value) & all_but_the_sign);
   }
-  /// The larger of two magnitudes. Compared as integers, as which NaN is larger than any number.
+  /// Returns the larger of two magnitudes by lane. They are compared as integers, where NaN is
+  /// larger than all numbers.
   static Type larger(Type one, Type other) {
     return reinterpret_cast<Bits>(one) > reinterpret_cast<Bits>(other) ? one : other;
   }
@@ -55,13 +56,14 @@ struct Vector {
   }
 
 #ifdef __AVX512F__
-  /// The left neighbours of the cells in `here`. GCC makes a slower instruction of a shuffle.
+  /// Returns the left neighbours of the cells in `here`. GCC generates a slower instruction for a
+  /// shuffle.
   static Type left(Type before, Type here) { return shifted<lanes - 1>(before, here); }
   static Type right(Type here, Type after) { return shifted<1>(here, after); }
 
-  /// Which cells are interior, of a word that Run tells about. Loaded into the mask register by
-  /// itself: by way of another register, as the compiler does it, masked blocks take a tenth
-  /// longer. The second byte means nothing for eight lanes.
+  /// Returns the mask of the interior cells from a word of a masked block (see BlockRun). It is
+  /// loaded directly into a mask register: through a general register, as compilers do it, masked
+  /// blocks take a tenth longer. The second loaded byte is not used with eight lanes.
   static __mmask8 mask(const std::uint32_t* word, int level, int /*vector*/) {
     __mmask8 lanes_of_level = 0;
     asm("kmovw %1, %0"
@@ -81,7 +83,8 @@ struct Vector {
   static Type left(Type before, Type here) { return shifted<lanes - 1>(before, here, in_order); }
   static Type right(Type here, Type after) { return shifted<1>(here, after, in_order); }
 
-  /// Which cells are interior, of a word that Run tells about: all bits or none.
+  /// Returns the mask of the interior cells from a word of a masked block (see BlockRun): all bits
+  /// of a lane, or none.
   static Bits mask(const std::uint32_t* word, int level, int vector) {
     constexpr unsigned all = (1U << lanes) - 1;
     static constexpr LaneMasks<lanes> masks;

@@ -16,88 +16,95 @@
 
 namespace wallheat {
 
-/// What this build and this node can do on GPUs.
+// GPUs as the rest of the program uses them. Builds without CUDA have this interface, too
+// (device_absent.cpp).
+
+/// GPUs that this build can use on this node.
 struct GpuSupport {
-  std::vector<Gpu> gpus;  ///< that can solve, visible to this process (CUDA_VISIBLE_DEVICES counts)
-  std::string reason;     ///< if there are none: one clause that says why
+  /// Usable GPUs that are visible to this process (see CUDA_VISIBLE_DEVICES).
+  std::vector<Gpu> gpus;
+  std::string reason;           ///< one clause: why there are none; empty if there are some
   bool built_with_cuda = true;  ///< if not, this program cannot use the GPUs of any node
 };
 
-/// Lets as many streams of a GPU run side by side as CUDA can: by default the driver has 8 hardware
-/// queues, and streams that share one wait for each other. To be called when a program starts,
-/// before it has threads or uses CUDA. A CUDA_DEVICE_MAX_CONNECTIONS that the user has set stays.
+/// Sets CUDA_DEVICE_MAX_CONNECTIONS to the maximum, unless the user has set it: by default the
+/// driver has 8 hardware queues, and streams that share a queue wait for each other. Call this when
+/// the program starts, before it starts threads or uses CUDA.
 void use_all_gpu_queues();
 
-/// How many hardware queues the driver gives this process for a GPU.
+/// Returns the number of hardware queues of a GPU that the driver provides to this process.
 [[nodiscard]] std::size_t gpu_queues();
 
-/// How many plans of the usual size keep a GPU busy, those being read and summarised included: but
-/// no more than it has queues.
+/// Returns the number of plans of the usual size that keep a GPU busy, including those that are
+/// being read or whose statistics are being computed. At most `queues`.
 [[nodiscard]] std::size_t max_plans_in_flight(int multiprocessors, std::size_t queues);
 
-/// Looks for GPUs without taking memory or a context on any of them. Never throws for want of a
-/// driver or a device: `reason` names it.
+/// Finds GPUs without allocating memory or creating a context on them. If the driver is missing or
+/// there is no device, returns the reason instead of throwing.
 [[nodiscard]] GpuSupport gpu_support();
 
-/// What a GPU is, for people who compare machines. What is not known is 0.
+/// Properties of a GPU, for comparisons of machines. 0 means unknown.
 struct GpuProperties {
-  int capability = 0;  ///< as 90 for compute capability 9.0
+  int capability = 0;  ///< compute capability, such as 90 for 9.0
   int multiprocessors = 0;
-  double clock_hz = 0;                 ///< of the multiprocessors, at most
-  double memory_bytes_per_second = 0;  ///< at most
+  double clock_hz = 0;                 ///< maximum clock rate of the multiprocessors
+  double memory_bytes_per_second = 0;  ///< maximum memory bandwidth
 };
 
-/// The properties of a GPU that gpu_support() has found. Takes no memory or context on it.
+/// Returns the properties of a GPU that gpu_support() has found. Does not allocate memory or create
+/// a context on it.
 [[nodiscard]] GpuProperties gpu_properties(int ordinal);
 
-/// The newest CUDA that the driver knows, as "12.4"; empty if there is no driver.
+/// Returns the newest CUDA version that the driver supports, such as "12.4"; an empty string if
+/// there is no driver.
 [[nodiscard]] std::string gpu_driver();
 
-/// The plan is too much for this device; another may solve it.
+/// Thrown if a plan is too large for this device. Another device may solve it.
 struct DeviceTooSmall : InputError {
   using InputError::InputError;
 };
 
-/// A device cannot be trusted any more, at least not in this process: it reported an error, stopped
-/// answering, or gave an answer that cannot be. What it was working on may succeed elsewhere.
+/// Thrown if a device failed and cannot be used any more in this process: it reported an error,
+/// does not respond, or returned an impossible result. Its plans may be solved on another device.
 struct DeviceFault : RunError {
   using RunError::RunError;
 };
 
-/// A device has stopped answering: what asks it for anything more may wait for ever.
+/// Thrown if a device does not respond. Further calls to the device may block forever.
 struct DeviceTimeout : DeviceFault {
   using DeviceFault::DeviceFault;
 };
 
-/// A solver on a GPU, bit-identical to the reference. It throws DeviceTooSmall if the GPU has too
-/// little memory for the plan, DeviceFault if the device failed or gave an answer that cannot be.
+/// A solver on a GPU, whose results are bit-identical to the reference solver's. Throws
+/// DeviceTooSmall if the GPU has too little memory for a plan, and DeviceFault if the device failed
+/// or returned an impossible result.
 class GpuSolver : public Solver {
  public:
-  /// How long the parts of the latest solve took.
+  /// Returns the durations of the phases of the latest solve.
   [[nodiscard]] const GpuPlanTimes& times() const { return times_; }
 
  protected:
   GpuPlanTimes times_;
 };
 
-/// A GPU that this process has opened: its solvers, one for each of many threads, share it.
+/// An open GPU, which several solvers in different threads share.
 class GpuDevice {
  public:
   virtual ~GpuDevice() = default;
-  /// It has a stream and buffers of its own.
+  /// Returns a solver with its own stream and buffers.
   [[nodiscard]] virtual std::unique_ptr<GpuSolver> make_solver() = 0;
-  /// The number of solvers to make.
+  /// Returns the number of solvers that keep the GPU busy.
   [[nodiscard]] virtual std::size_t plans_at_once() const = 0;
 };
 
-/// Opens a GPU by CUDA's number of it in this process. Its kernels must first solve generated plans
-/// to the bits of the reference solver: without the cluster kernel it goes on, which `warn` hears.
-/// Throws DeviceFault if the device or its other kernel fails, and RunError if this build or node
-/// has no such GPU.
+/// Opens a GPU by its CUDA index in this process, and verifies its kernels with generated plans
+/// against the reference solver. If only the cluster kernel fails, calls warn() and uses the
+/// streaming kernel. Throws DeviceFault if the device or its streaming kernel fails, and RunError
+/// if this build or node has no such GPU.
 [[nodiscard]] std::shared_ptr<GpuDevice> open_gpu(
     int ordinal, const std::function<void(const std::string&)>& warn);
 
-/// Field, iterations and last delta, to the last bit.
+/// Returns true if field, number of iterations and last delta of two solutions are bit-identical.
 [[nodiscard]] inline bool same_bits(const Solution& a, const Solution& b) {
   return a.iterations == b.iterations && a.converged == b.converged &&
          std::bit_cast<std::uint64_t>(a.last_delta) == std::bit_cast<std::uint64_t>(b.last_delta) &&

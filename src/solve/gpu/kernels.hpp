@@ -10,21 +10,22 @@
 
 #include "solve/gpu/stream.hpp"
 
-// The kernels, how to start them, and streams that do so.
+// Launching of the kernels, and streams on a CUDA device.
 
 namespace wallheat::gpu {
 
-/// Throws DeviceFault with CUDA's reason if `status` is an error; `doing` says at what.
+/// Throws DeviceFault with CUDA's reason if `status` is an error. `doing` is the operation, for the
+/// message.
 void check(cudaError_t status, const std::string& doing);
 
-/// The least compute capability that this build has code for, as 75 for 7.5.
+/// Returns the lowest compute capability for which this build has code, such as 75 for 7.5.
 [[nodiscard]] int min_compute_capability();
 
-/// Allows the kernels what they need on the current device, and finds what it can take. Throws
+/// Sets the attributes of the kernels on the current device, and returns its limits. Throws
 /// DeviceFault.
 [[nodiscard]] DeviceLimits prepare_kernels();
 
-/// Both return what CUDA says.
+// Launch a kernel on a stream. Return CUDA's error code.
 [[nodiscard]] cudaError_t launch_cluster_kernel(int blocks, int threads,
                                                 const ClusterKernelArgs& plan, cudaStream_t stream);
 [[nodiscard]] cudaError_t launch_streaming_kernel(std::size_t regions,
@@ -32,14 +33,14 @@ void check(cudaError_t status, const std::string& doing);
                                                   unsigned long long* largest_change,
                                                   cudaStream_t stream);
 
-/// What the streams of a device have in common.
+/// State that the streams of a device share.
 struct DeviceState {
-  /// The device hangs. What waits for it, or frees memory of it, would do so for ever.
+  /// The device hangs. Waiting for it, or freeing its memory, could block forever.
   std::atomic<bool> has_timed_out = false;
-  std::atomic<std::int32_t> streams = 0;  ///< made so far
+  std::atomic<std::int32_t> streams = 0;  ///< number of streams that were created
 };
 
-/// A CUDA stream of its own on a device. Throws DeviceFault.
+/// Creates a CUDA stream on a device. Throws DeviceFault.
 [[nodiscard]] std::unique_ptr<Stream> make_cuda_stream(int ordinal, const DeviceLimits& capacity,
                                                        std::shared_ptr<DeviceState> shared);
 

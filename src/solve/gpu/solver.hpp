@@ -11,25 +11,26 @@
 
 namespace wallheat::gpu {
 
-/// The kernels of a solver: `cluster` for the plans that a cluster holds and streaming for the
-/// others, or streaming for all.
+/// Kernels of a solver: `cluster` uses the cluster kernel for plans that fit into a cluster, and
+/// the streaming kernel for others; `streaming` uses the streaming kernel for all plans.
 enum class Kernel { cluster, streaming };
 inline constexpr std::array every_kernel{Kernel::cluster, Kernel::streaming};
 [[nodiscard]] std::string to_string(Kernel kernel);
 
-/// A solver on a stream of its own, with memory of its own.
+/// Returns a solver that uses the given stream, and allocates its own device memory.
 [[nodiscard]] std::unique_ptr<GpuSolver> make_gpu_solver(std::unique_ptr<Stream> stream,
                                                          Kernel kernel);
 
-/// Lets the kernels of a device solve three generated plans: a cluster of one block and one of
-/// several, and streaming with a source and without. Returns which kernel may be used: streaming,
-/// with a reason to `warn`, if a cluster's answer has not the bits of the reference solver. Throws
-/// DeviceFault if streaming's have not, or the device fails.
+/// Verifies the kernels of a device on three generated plans: a cluster of one block and one of
+/// several blocks, and streaming with and without a heat source. Returns the kernel to use:
+/// `streaming`, after calling warn() with the reason, if a result of the cluster kernel is not
+/// bit-identical to that of the reference solver. Throws DeviceFault if a result of the streaming
+/// kernel is not, or if the device fails.
 [[nodiscard]] Kernel select_verified_kernel(
     const std::function<std::unique_ptr<Solver>(Kernel)>& make_solver,
     const std::function<void(const std::string&)>& warn);
 
-/// What open_gpu opens; tests try each of its kernels.
+/// The device that open_gpu() returns, with access to each kernel for tests.
 class DeviceWithKernels : public GpuDevice {
  public:
   [[nodiscard]] virtual bool has_clusters() const = 0;

@@ -11,68 +11,71 @@
 
 namespace wallheat::gpu {
 
-/// Memory, and how it is released.
+/// Memory of a device or of the host, with the function that releases it.
 using Memory = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
-/// What a device's kernels can take. One thread holds one tile.
+/// Limits of a device for the kernels. One thread solves one tile.
 struct DeviceLimits {
   int multiprocessors = 0;
-  int block_threads = 0;         ///< of a cluster's block at most
-  int max_cluster_blocks = 0;    ///< of a cluster; 0 if blocks cannot share their memory
+  int block_threads = 0;  ///< maximum number of threads in a block of a cluster
+  int max_cluster_blocks =
+      0;  ///< maximum number of blocks in a cluster; 0: clusters are not supported
   std::size_t memory_bytes = 0;  ///< of the device
-  /// The most sweeps of a launch of a cluster: some tens of milliseconds, often enough to hear a
-  /// stop and tell of progress.
+  /// Maximum number of sweeps per launch of the cluster kernel. They take some tens of
+  /// milliseconds, which is often enough to react to a stop request and to report progress.
   std::int64_t sweeps = 16384;
 };
 
-/// The moments of a solve on the device between which its time is measured.
+/// Points in time of a solve on the device, between which durations are measured.
 enum TimingPoint : int { begun, uploaded, computed, downloaded, moments };
 
-/// Work for a device, done in the order in which it is given, some time before wait() returns. What
-/// it refers to must live until then. Calls throw DeviceFault if the device fails, also at
-/// something that was given earlier.
+/// A queue of operations for a device. They are executed in order, and are complete when wait()
+/// returns; memory that they use must exist until then. Functions throw DeviceFault if the device
+/// fails, which may be caused by an earlier operation.
 class Stream {
  public:
   virtual ~Stream() = default;
   [[nodiscard]] virtual const DeviceLimits& capacity() const = 0;
 
-  /// On the device. Throws std::bad_alloc if too little is free.
+  /// Allocates memory on the device. Throws std::bad_alloc if too little is free.
   [[nodiscard]] virtual Memory device_memory(std::size_t bytes) = 0;
-  /// On the host, where the device reaches it by itself. Throws std::bad_alloc.
+  /// Allocates pinned memory on the host. Throws std::bad_alloc.
   [[nodiscard]] virtual Memory pinned_memory(std::size_t bytes) = 0;
 
-  /// Between host and device, or within either.
+  /// Copies between host and device, or within one of them.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
-  /// Rows of a grid, which begin `pitch` bytes after each other.
+  /// Copies `rows` rows of row_bytes bytes. Consecutive rows are `pitch` bytes apart.
   virtual void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                          std::size_t row_bytes, std::size_t rows) = 0;
   virtual void clear(void* memory, std::size_t bytes) = 0;
 
-  /// Runs cluster_kernel() in a cluster of `blocks` blocks.
+  /// Launches cluster_kernel() with a cluster of `blocks` blocks.
   virtual void run_cluster(int blocks, int threads, const ClusterKernelArgs& plan) = 0;
-  /// Runs streaming_kernel() on `regions` regions. If `largest_change` is given, it is raised to
-  /// the bits of the last sweep's.
+  /// Launches streaming_kernel() for `regions` regions. If `largest_change` is not null, sets it to
+  /// the maximum of its value and the bits of the delta of the last sweep.
   virtual void run_streaming(std::size_t regions, const StreamingKernelArgs& plan,
                              unsigned long long* largest_change) = 0;
 
   virtual void wait() = 0;
 
-  /// Puts a mark behind the work given so far; of several of one moment the last counts.
+  /// Records a point in time after the operations so far. If a point is recorded several times, the
+  /// last one counts.
   virtual void mark(TimingPoint /*moment*/) {}
-  /// Seconds from moment to moment, all of which were marked and waited for, and those that were
-  /// spent in wait() since the first; the number of the stream. Nothing if it does not measure.
+  /// Returns the durations between the points, all of which must have been marked and waited for,
+  /// the time spent in wait() since the first point, and the number of the stream. Returns zeros if
+  /// the stream does not measure.
   [[nodiscard]] virtual GpuPlanTimes times() { return {}; }
 };
 
-/// A launch is bounded to some tens of milliseconds, seconds if slow GPUs have many plans at
-/// once, so a device that says nothing for this long hangs, and no plan is to blame.
+/// A device that does not complete a launch within this time hangs, independently of the plan: a
+/// launch takes some tens of milliseconds, or seconds on a slow GPU with many plans in flight.
 constexpr double device_timeout_s = 30;
 
-/// Asks `is_done` until it says so. Between two questions the thread sleeps: an eighth of the time
-/// so far, from 50 µs on, at most 1 ms, so that a wait takes little longer than the work, and some
-/// thirty streams that wait at a time ask few questions. `sleep` gets seconds. Time in which the
-/// process was stopped does not count as silence. Throws DeviceTimeout after device_timeout_s;
-/// `doing` is what the device was at.
+/// Calls is_done() until it returns true, and sleep(seconds) between calls: for an eighth of the
+/// elapsed time, but at least 50 µs and at most 1 ms. So a wait takes little longer than the
+/// operation, and thirty streams that wait at the same time use little CPU time. Time in which the
+/// process was stopped does not count. Throws DeviceTimeout after device_timeout_s; `doing` is the
+/// operation, for the message.
 void poll_until_done(const std::function<bool()>& is_done, const std::function<void(double)>& sleep,
                      const std::string& doing);
 

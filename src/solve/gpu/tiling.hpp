@@ -9,61 +9,65 @@
 
 namespace wallheat::gpu {
 
-/// No neighbour: the edge there never changes.
+/// Index for a tile that does not exist. The edge values there never change.
 constexpr std::int32_t no_tile = -1;
 
-/// Cells of an interior mask, a word for each tile, over the whole grid of tiles (the last row and
-/// column of tiles may hang over the plan's edge).
+/// The interior mask of a plan as one word per tile, for all tiles of the grid. Tiles in the last
+/// row and column may extend beyond the plan.
 struct TileMask {
-  std::size_t rows = 0;  ///< of tiles
-  std::size_t cols = 0;
+  std::size_t rows = 0;            ///< number of tile rows
+  std::size_t cols = 0;            ///< number of tile columns
   std::vector<CellMask> interior;  ///< shape (rows, cols)
 
   TileMask(const Grid<std::uint8_t>& plan_interior, TileShape shape);
 };
 
-/// The regions of the streaming kernel whose cores (rectangles of tiles) hold interior cells: for
-/// each the index of its core's first tile in mask.interior.
+/// Returns the regions of the streaming kernel whose core (a rectangle of tiles) contains interior
+/// cells: for each the index in mask.interior of the first tile of its core.
 [[nodiscard]] std::vector<std::int32_t> regions_with_rooms(const TileMask& mask);
 
-/// The tiles of a cluster's plan that hold interior cells, row by row, and the threads that they
-/// are dealt to: blocks with a slot for each thread, all with the same number of tiles but the
-/// last.
+/// The tiles of a plan that contain interior cells, in row-major order, and their distribution to
+/// the threads of a cluster. Each thread of a block is a slot for one tile. All blocks have the
+/// same number of tiles except for the last.
 class Tiling {
  public:
-  /// Gives the tiles to as few blocks of at most `max_threads` as hold them, each with as many
-  /// warps as its tiles need. They stay row by row: so the edges that a warp gives lie beside each
-  /// other in its neighbours' halos, and nearly all in different banks of shared memory.
+  /// Distributes the tiles to the smallest number of blocks with at most `max_threads` threads,
+  /// each with as many warps as its tiles need. The row-major order makes the edges that a warp
+  /// sends adjacent in the halos of its neighbours, so that nearly all are in different banks of
+  /// shared memory.
   Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t max_threads);
 
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
-  [[nodiscard]] std::size_t threads() const { return threads_; }  ///< of a block
+  [[nodiscard]] std::size_t threads() const { return threads_; }  ///< per block
   [[nodiscard]] std::size_t slots() const { return blocks_ * threads_; }
 
-  /// These write a value or more for each slot; one without a tile has no interior cells, no
-  /// neighbours, and zeros. What lies outside of the plan is 0 °C.
-  void load_interior(CellMask* interior) const;          ///< shape (slots)
-  void load_neighbours(std::int32_t* neighbours) const;  ///< shape (slots, sides): slots
-  void load_cells(const Grid<double>& field,
-                  double* cells) const;  ///< shape (slots, cells of a tile)
-  /// Shape (slots, halo_pairs): the facing edges of all neighbours in the field.
+  // The following functions write the values of all slots. A slot without a tile has no interior
+  // cells and no neighbours, and zeros as values. Cells outside the plan are at 0 °C.
+
+  /// Writes the masks; shape (slots).
+  void load_interior(CellMask* interior) const;
+  /// Writes the slots of the neighbours, or no_tile; shape (slots, sides).
+  void load_neighbours(std::int32_t* neighbours) const;
+  /// Writes the cells of the tiles; shape (slots, cells of a tile).
+  void load_cells(const Grid<double>& field, double* cells) const;
+  /// Writes the facing edges of all neighbours; shape (slots, halo_pairs).
   void load_halos(const Grid<double>& field, Pair* halos) const;
-  /// Writes the slots' cells back into the field.
+  /// Copies the cells of the slots into the field.
   void store_cells(const double* cells, Grid<double>& field) const;
 
  private:
   struct Tile {
-    std::size_t row;  ///< of its first cell in the plan
-    std::size_t col;
+    std::size_t row;  ///< row of its first cell in the plan
+    std::size_t col;  ///< column of its first cell
     CellMask interior;
-    std::int32_t neighbours[sides];  ///< tiles, or no_tile
+    std::int32_t neighbours[sides];  ///< indices of tiles, or no_tile
   };
 
   [[nodiscard]] std::size_t slot_of(std::size_t tile) const {
     return tile / tiles_of_block_ * threads_ + tile % tiles_of_block_;
   }
-  /// Calls copy(row, column, offset in the slots' cells, number of cells) for what each tile has of
-  /// each row of a plan with `rows` rows and `cols` columns.
+  /// Calls copy(row, column, offset in the slots' cells, number of cells) for each row of each tile
+  /// that is inside a plan with `rows` rows and `cols` columns.
   template <class Copy>
   void for_each_row(std::size_t rows, std::size_t cols, const Copy& copy) const;
 

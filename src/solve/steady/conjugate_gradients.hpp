@@ -10,32 +10,36 @@
 
 namespace wallheat {
 
-/// The grids of black-box multigrid for the interior cells of a mask: interpolation and Galerkin
-/// operators follow from the matrix, so that no value leaks through a wall. Coarse cells are every
-/// second cell of every second row. All is in single precision, as it only preconditions; the
-/// V-cycle is a symmetric positive definite operator. Keeps its memory from mask to mask.
+/// Black-box multigrid for the interior cells of a mask, as a preconditioner. Interpolation and
+/// Galerkin operators are computed from the matrix, so walls separate rooms on coarse grids, too.
+/// The coarse cells are every second cell of every second row. The values are in single precision,
+/// which suffices for a preconditioner. The V-cycle is a symmetric positive definite operator.
+/// Memory is reused for the next mask.
 class Multigrid {
  public:
   explicit Multigrid(SteadyKernels kernels) : kernels_(kernels) {}
 
+  /// Sets up the hierarchy for a mask.
   void assign(const Grid<std::uint8_t>& interior);
   [[nodiscard]] const Level& finest() const { return levels_.front(); }
-  /// For each row of the finest grid a strip that holds the active cells and all that touches them.
+  /// Returns a strip for each row of the finest grid that contains the active cells and their
+  /// neighbours.
   [[nodiscard]] const std::vector<Strip>& touched() const { return touched_; }
-  /// Values of an array of the finest grid, its margin included.
+  /// Returns the number of values of an array of the finest grid, including its margin.
   [[nodiscard]] std::size_t size() const { return memory_.front().size; }
-  /// finest().x = about S^-1 finest().right. Adds their product to `partial`, by column.
+  /// Makes one V-cycle: finest().x approximates S^-1 finest().rhs. Adds their dot product to
+  /// `partial`, by column.
   void cycle(double* partial) const { kernels_.cycle(levels_.data(), depth_, partial); }
 
  private:
-  /// What a level points to.
+  /// Memory of a level.
   struct Memory {
-    std::size_t size = 0;  ///< of an array, in values
+    std::size_t size = 0;  ///< number of values per array
     ZeroedArray<float> arrays;
     std::vector<Strip> strips;
   };
   void add_level(std::size_t rows, std::size_t cols);
-  /// All zeros again, without a strip.
+  /// Clears a level: all values are 0, and there are no strips.
   void clear(std::size_t number);
   void add_block(std::size_t number, std::size_t row, std::size_t col);
   void find_active(const Grid<std::uint8_t>& interior);
@@ -44,52 +48,52 @@ class Multigrid {
 
   SteadyKernels kernels_;
   GridShape shape_;
-  std::vector<Level> levels_;  ///< that there can be for the shape, the finest first
+  std::vector<Level> levels_;  ///< all levels that the shape allows, the finest first
   std::vector<Memory> memory_;
-  std::size_t depth_ = 0;  ///< levels with active cells
+  std::size_t depth_ = 0;  ///< number of levels with active cells
   std::vector<Strip> touched_;
 };
 
-/// Conjugate gradients for 4 u - sum of the four neighbours = source at interior cells, of which
-/// those of one colour are eliminated (see kernels.hpp), preconditioned by multigrid in single
-/// precision (Saad, "Iterative methods for sparse linear systems", 2003, algorithm 9.1). The search
-/// directions are single precision, but the residual takes up their exact products in double
-/// precision, so it stays that of the answer. Keeps its memory from plan to plan.
+/// Conjugate gradients for 4 u - sum of the four neighbours = source in the interior cells,
+/// preconditioned by Multigrid (Saad, "Iterative methods for sparse linear systems", 2003,
+/// algorithm 9.1). The cells of one colour are eliminated (see kernels.hpp). Search directions are
+/// in single precision, but the residual is updated with their exact products in double precision,
+/// so it remains the residual of the solution. Memory is reused for the next plan.
 class ConjugateGradients {
  public:
   explicit ConjugateGradients(SteadyKernels kernels) : kernels_(kernels), multigrid_(kernels) {}
 
-  /// What comes next is for this mask.
+  /// Sets the mask for all following calls.
   void assign(const Grid<std::uint8_t>& interior);
 
-  /// Sets out from 0 at interior cells and from `factor` times the domain's value at the others,
-  /// with `factor` times the source; an empty one is none.
+  /// Starts from 0 in interior cells. Fixed cells have `factor` times the values of `domain`. The
+  /// source is `factor` times `source`, which may be empty.
   void start(const Grid<double>& domain, const Grid<double>& source, double factor);
 
   struct Progress {
     std::int64_t iterations = 0;
-    double residual = 0;  ///< the largest, either way
+    double residual = 0;  ///< largest magnitude of the residual
   };
-  /// Iterates until the residual is at most this; or until it does not get smaller any more, or the
-  /// limit of iterations is reached. `stopped` is asked after every iteration, and ends it, too.
+  /// Iterates until the residual is at most `residual`, until it does not decrease any more, or for
+  /// max_iterations. Calls stopped() after each iteration, and returns if it returns true.
   Progress iterate(double residual, std::int64_t max_iterations,
                    const std::function<bool(const Progress&)>& stopped);
 
-  /// Comes from w = 0 near enough, for the bound of error_bound.hpp, to 4 w - sum of the neighbours
-  /// = 1 and w = 0 at all other cells.
+  /// Solves 4 w - sum of the neighbours = 1 with w = 0 in all fixed cells, accurately enough for
+  /// error_bound.hpp. Starts from w = 0.
   void solve_bound_function(const std::function<bool(const Progress&)>& stopped);
 
   struct Measured {
-    double residual = 0;  ///< the largest, either way
-    double x = 0;         ///< the largest answer at an interior cell, either way
+    double residual = 0;  ///< largest magnitude of the residual
+    double x = 0;         ///< largest magnitude of the solution in interior cells
   };
-  /// Computes the residual anew from the answer.
+  /// Computes the residual from the solution.
   Measured measure();
-  /// Writes the answer, multiplied by `factor`, into the interior cells of a grid.
+  /// Writes the solution, multiplied by `factor`, to the interior cells of a grid.
   void store(double factor, Grid<double>& field) const;
 
  private:
-  /// `constant` is added to the source.
+  /// Sets the source to factor * source + constant.
   void set_source(const Grid<double>& source, double factor, double constant);
   void begin();
 
@@ -97,11 +101,11 @@ class ConjugateGradients {
   Multigrid multigrid_;
   GridShape shape_;
   ZeroedArray<double> memory_;
-  ZeroedArray<double> source_;  ///< empty if there is none
+  ZeroedArray<double> source_;  ///< empty if there is no source
   Vectors vectors_{};
   double constant_ = 0;          ///< added to the source
-  double residual_ = 0;          ///< the largest, either way
-  std::vector<double> partial_;  ///< what a loop summed up, or the largest it found, by column
+  double residual_ = 0;          ///< largest magnitude of the residual
+  std::vector<double> partial_;  ///< partial sums or maxima of a loop, by column
 };
 
 }  // namespace wallheat
