@@ -224,14 +224,13 @@ JobCores job_cores(const std::string& host, int host_cores, int hardware_threads
   const auto number_of = [&](const char* variable) { return std::atoi(text_of(variable).c_str()); };
   if (const int cpus = number_of("SLURM_CPUS_ON_NODE"); cpus > 0) {
     const std::string source = "SLURM_CPUS_ON_NODE=" + std::to_string(cpus);
+    const int used = number_of("SLURM_THREADS_PER_CORE");  // of a core, if the user limits them
     // Slurm may be configured to count cores. Then this is the whole host, of which a job must not
     // leave half unused.
-    if (cpus == host_cores) return {cpus, source};
+    if (cpus == host_cores && used == 0) return {cpus, source};
     int threads = std::max(hardware_threads / std::max(host_cores, 1), 1);  // of a core
     // With --hint=nomultithread, Slurm counts cores in a batch script, but not in a step.
-    if (const int used = number_of("SLURM_THREADS_PER_CORE");
-        used > 0 && text_of("SLURM_STEP_ID").empty())
-      threads = std::min(threads, used);
+    if (used > 0 && text_of("SLURM_STEP_ID").empty()) threads = std::min(threads, used);
     return {(cpus + threads - 1) / threads, source};
   }
   const auto short_name = [](const std::string& name) { return name.substr(0, name.find('.')); };

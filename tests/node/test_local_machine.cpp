@@ -111,6 +111,7 @@ TEST_F(JobCoresTest, CountsCoresOfSlurm) {
   EXPECT_EQ(job_cores("n1", 32, 64).count, 2) << "in the batch script";
   set({{"SLURM_CPUS_ON_NODE", "4"}, {"SLURM_THREADS_PER_CORE", "1"}, {"SLURM_STEP_ID", "0"}});
   EXPECT_EQ(job_cores("n1", 32, 64).count, 2) << "in a step";
+  EXPECT_EQ(job_cores("n1", 4, 8).count, 2) << "in a step that has half of the node";
 }
 
 TEST_F(JobCoresTest, CountsSlotsOfLsfOnOwnHost) {
