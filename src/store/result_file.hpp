@@ -24,9 +24,8 @@ inline constexpr std::int32_t format_version = 3;
 struct FileHeader {
   FileId file_id = 0;
   FileId predecessor = 0;  ///< the file that this one replaced after a compaction
-  /// Files whose journals were next to the file that --overwrite replaced by this one. These
-  /// journals contain nothing for this file, and are removed.
-  std::vector<FileId> replaced{};
+  /// The journals that --overwrite found and discarded, see below.
+  std::vector<Attributes> replaced{};
   Attributes settings{};
   bool save_fields = false;
   std::vector<Attributes> sessions{};  ///< with the journals that were absorbed, see below
@@ -38,8 +37,9 @@ struct FileHeader {
   }
 };
 
-// A session's attributes in a result file identify its journal, of which the file has absorbed all
-// results up to a size.
+// Attributes in a result file identify a journal up to a size. The file has absorbed these results
+// if they are attributes of a session, and discarded them if they are attributes of a group of
+// /replaced.
 
 inline constexpr const char* journal_file_id = "file_id";        ///< the journal's, hexadecimal
 inline constexpr const char* journal_session_id = "session_id";  ///< random, written at its begin
@@ -53,8 +53,9 @@ inline constexpr const char* journal_bytes = "journal_bytes";    ///< its size w
 /// it removed the journal.
 [[nodiscard]] bool has_absorbed(const FileHeader& header, const JournalReader& journal);
 
-/// True if --overwrite discarded the results in a journal when it made the file.
-[[nodiscard]] bool has_replaced(const FileHeader& header, const JournalReader& journal);
+/// Returns true if one of these identifies the journal and all that it contains.
+[[nodiscard]] bool contains_journal(std::span<const Attributes> identities,
+                                    const JournalReader& journal);
 
 /// Names each difference between what two campaigns ask for, "tolerance: A has 1, B 2; ..." if `a`
 /// and `b` are "A has" and "B"; empty if there is none.
@@ -89,8 +90,15 @@ inline constexpr const char* rooms_name = "/rooms";
 inline constexpr const char* fields_name = "/fields";
 inline constexpr const char* settings_name = "/settings";
 inline constexpr const char* sessions_name = "/sessions";
-/// "/sessions/3"
-[[nodiscard]] std::string session_name(std::size_t number);
+inline constexpr const char* replaced_name = "/replaced";
+
+/// Writes attributes of the groups NAME/0, NAME/1, ... of a new group.
+void write_groups(const Handle& file, const std::string& name,
+                  const std::vector<Attributes>& groups);
+/// Reads what write_groups() has written; empty if there is no such group. Reads and subtracts at
+/// most max_bytes, as many names may lead to one group.
+[[nodiscard]] std::vector<Attributes> read_groups(const Handle& file, const std::string& name,
+                                                  std::uint64_t& max_bytes);
 
 /// The compound type of /rows: a Row, byte for byte, with named columns and an enum for the status.
 [[nodiscard]] Handle make_row_type();
@@ -104,9 +112,9 @@ void read_identity(const Handle& file, const std::filesystem::path& path, FileHe
 
 /// Identity of a file that --overwrite may replace.
 struct FileMark {
-  bool is_result_file = false;  ///< wallheat wrote it, in any format version; may be damaged
-  /// IDs of the file, of its predecessor and of the files that it replaced; empty if unreadable.
-  std::vector<FileId> file_ids{};
+  bool is_result_file = false;     ///< wallheat wrote it, in any format version; may be damaged
+  std::vector<FileId> file_ids{};  ///< its own and its predecessor's; empty if they are unreadable
+  std::vector<Attributes> replaced{};  ///< as in FileHeader; empty if they are unreadable
 };
 /// Throws SystemError if the file cannot be read.
 [[nodiscard]] FileMark read_mark(const std::filesystem::path& path);
@@ -141,7 +149,7 @@ class ResultFile {
   [[nodiscard]] const Handle& hdf5() const { return file_; }
 
  private:
-  void read_sessions();
+  void read_groups_of_header();
   [[nodiscard]] Table find(const char* name, const Handle& type) const;
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   const std::vector<std::uint32_t>& room_starts() const;
