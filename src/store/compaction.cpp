@@ -1,5 +1,3 @@
-#include <set>
-
 #include "io/files.hpp"
 #include "io/result_file_names.hpp"
 #include "store/result_path.hpp"
@@ -55,12 +53,21 @@ void fence_journals(const fs::path& path, std::span<const FileId> file_ids) {
   });
 }
 
-std::vector<FileId> file_ids_of_journals(const fs::path& path) {
-  std::set<FileId> ids;
+std::vector<Attributes> fence_replaced_journals(const fs::path& path) {
+  std::vector<FileId> file_ids;
   for_each_journal(path, [&](const fs::path&, const JournalReader& journal) {
-    if (journal.file_id() != 0) ids.insert(journal.file_id());
+    file_ids.push_back(journal.file_id());
   });
-  return {ids.begin(), ids.end()};
+  fence_journals(path, file_ids);
+  std::vector<Attributes> identities;  // from now on, their sizes are final
+  for_each_journal(path, [&](const fs::path&, const JournalReader& journal) {
+    if (journal.file_id() == 0) return;  // it contains no record
+    const Attributes session = session_of(journal);
+    Attributes& identity = identities.emplace_back();
+    for (const char* name : {journal_file_id, journal_session_id, journal_bytes})
+      if (const auto found = session.find(name); found != session.end()) identity.insert(*found);
+  });
+  return identities;
 }
 
 void remove_superfluous_journals(const fs::path& path, const FileHeader& header) {

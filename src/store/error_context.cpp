@@ -45,7 +45,7 @@ void require_wallheat_file(const fs::path& path) {
                    " is not a result file that wallheat wrote, so --overwrite does not replace it; "
                    "name another, or remove it first");
   for_each_journal(path, [&](const fs::path& name, JournalReader& journal) {
-    if (!belongs_to(journal, mark.file_ids))
+    if (!belongs_to(journal, mark.file_ids) && !contains_journal(mark.replaced, journal))
       throw RunError(name.string() + " is not a journal of " + path.string() +
                      ", so --overwrite does not remove it; move it next to the file that it "
                      "belongs to, or remove it if its results are not needed");

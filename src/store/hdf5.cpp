@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <map>
 #include <span>
@@ -113,6 +114,19 @@ Handle make_access_list() {
   return list;
 }
 
+/// Calls a function that opens a file until no signal interrupts it: HDF5 repeats interrupted reads
+/// and writes itself.
+template <class Open>
+Handle open_file(Open open) {
+  for (;;) {
+    try {
+      return open();
+    } catch (const Hdf5Error& error) {
+      if (error.code != EINTR) throw;
+    }
+  }
+}
+
 void require(const Handle& file, const std::string& name) {
   if (!has_object(file, name)) throw Hdf5Error("cannot open " + name + ": there is none");
 }
@@ -126,7 +140,9 @@ Handle open_to_read(const std::filesystem::path& file) {
   // driver of HDF5 for POSIX files, the logging driver, with logging disabled.
   checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "choose the driver");
   try {
-    return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file"};
+    return open_file([&] {
+      return Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file");
+    });
   } catch (const Hdf5Error&) {
     if (!is_marked_as_open(file)) throw;
     Hdf5Error marked("another HDF5 program has it open for writing, or was killed while it had");
@@ -151,7 +167,8 @@ void clear_open_mark(const std::filesystem::path& file) {
   const Handle list = make_access_list();
   hbool_t clear = true;  // HDF5's tool h5clear sets the same property
   checked(H5Pset(list.get(), "clear_status_flags", &clear), task);
-  Handle opened(H5Fopen(file.c_str(), H5F_ACC_RDWR, list.get()), H5Fclose, task);
+  Handle opened = open_file(
+      [&] { return Handle(H5Fopen(file.c_str(), H5F_ACC_RDWR, list.get()), H5Fclose, task); });
   opened.close(task);
 }
 
@@ -163,7 +180,9 @@ Handle create_new(const std::filesystem::path& file) {
   // HDF5 does not open the file. The objects in the file have the format of version 1.10, which has
   // checksums and small chunk indices; older tools cannot read newer formats.
   checked(H5Pset_libver_bounds(list.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), task);
-  Handle created(H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, list.get()), H5Fclose, task);
+  Handle created = open_file([&] {
+    return Handle(H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, list.get()), H5Fclose, task);
+  });
   checked(H5Fset_libver_bounds(created.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), task);
   return created;
 }

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <sstream>
 
 #include "core/result_columns.hpp"
 #include "io/files.hpp"
@@ -18,7 +17,6 @@ constexpr const char* mark_value = "results";
 constexpr const char* version_name = "format_version";
 constexpr const char* id_name = "file_id";
 constexpr const char* predecessor_name = "predecessor";
-constexpr const char* replaced_name = "replaced";
 
 Handle make_status_type() {
   Handle type(H5Tenum_create(H5T_STD_I32LE), H5Tclose, describing);
@@ -75,15 +73,6 @@ FileId read_id(const Handle& root, const char* name) {
   return parse_file_id(read_text(root, name, 64).value_or(""));
 }
 
-/// Reads a list of IDs with a blank between them.
-std::vector<FileId> read_ids(const Handle& root, const char* name) {
-  constexpr std::uint64_t max_bytes = 1 << 20;
-  std::vector<FileId> ids;
-  std::istringstream words(read_text(root, name, max_bytes).value_or(""));
-  for (std::string word; words >> word;) ids.push_back(parse_file_id(word));
-  return ids;
-}
-
 /// Finds an attribute of the root group in the first bytes of a file that HDF5 may not be able to
 /// read. Its name and a NUL are followed by its type and its text. Returns the bytes that contain
 /// the text.
@@ -132,9 +121,9 @@ Attributes session_of(const JournalReader& journal) {
   return session;
 }
 
-bool has_absorbed(const FileHeader& header, const JournalReader& journal) {
+bool contains_journal(std::span<const Attributes> identities, const JournalReader& journal) {
   const Attributes found = session_of(journal);
-  return std::ranges::any_of(header.sessions, [&](const Attributes& session) {
+  return std::ranges::any_of(identities, [&](const Attributes& session) {
     const auto is_equal = [&](const char* name) {
       return session_value(session, name) == session_value(found, name);
     };
@@ -142,10 +131,6 @@ bool has_absorbed(const FileHeader& header, const JournalReader& journal) {
     return is_equal(journal_file_id) && is_equal(journal_session_id) && !bytes.empty() &&
            journal.bytes() <= std::strtoull(bytes.c_str(), nullptr, 10);
   });
-}
-
-bool has_replaced(const FileHeader& header, const JournalReader& journal) {
-  return std::ranges::find(header.replaced, journal.file_id()) != header.replaced.end();
 }
 
 FileMark read_mark(const std::filesystem::path& path) {
@@ -160,21 +145,39 @@ FileMark read_mark(const std::filesystem::path& path) {
     const Handle root = open_group(file, "/");
     mark.is_result_file = read_text(root, mark_name, 64) == mark_value;
     for (const char* name : {id_name, predecessor_name}) take_id(read_id(root, name));
-    for (const FileId id : read_ids(root, replaced_name)) take_id(id);
+    std::uint64_t max_bytes = in.size();
+    mark.replaced = read_groups(file, replaced_name, max_bytes);
   } catch (const Hdf5Error&) {
     constexpr std::uint64_t enough = 64 << 10;
     std::string bytes(std::min(in.size(), enough), '\0');
     if (!in.read_at(0, std::as_writable_bytes(std::span(bytes))))
       throw_system_error(path, "be read", EIO);
     mark.is_result_file = find_attribute(bytes, mark_name).find(mark_value) != std::string::npos;
-    for (const char* name : {id_name, predecessor_name, replaced_name})
+    for (const char* name : {id_name, predecessor_name})
       take_id(find_file_id(find_attribute(bytes, name)));
   }
   return mark;
 }
 
-std::string session_name(std::size_t number) {
-  return sessions_name + ("/" + std::to_string(number));
+bool has_absorbed(const FileHeader& header, const JournalReader& journal) {
+  return contains_journal(header.sessions, journal);
+}
+
+void write_groups(const Handle& file, const std::string& name,
+                  const std::vector<Attributes>& groups) {
+  (void)create_group(file, name);
+  for (std::size_t number = 0; number < groups.size(); ++number)
+    write_texts(create_group(file, name + "/" + std::to_string(number)), groups[number]);
+}
+
+std::vector<Attributes> read_groups(const Handle& file, const std::string& name,
+                                    std::uint64_t& max_bytes) {
+  std::vector<Attributes> groups;
+  for (;;) {
+    const std::string group = name + "/" + std::to_string(groups.size());
+    if (!has_object(file, group)) return groups;
+    groups.push_back(read_texts(open_group(file, group), max_bytes));
+  }
 }
 
 Handle make_row_type() {
@@ -199,9 +202,6 @@ void write_identity(const Handle& file, const FileHeader& header) {
   write_texts(root, {{mark_name, mark_value},
                      {id_name, to_text(header.file_id)},
                      {predecessor_name, to_text(header.predecessor)}});
-  std::string replaced;
-  for (const FileId id : header.replaced) replaced += (replaced.empty() ? "" : " ") + to_text(id);
-  if (!replaced.empty()) write_texts(root, {{replaced_name, replaced}});
 }
 
 void read_identity(const Handle& file, const std::filesystem::path& path, FileHeader& header) {
@@ -215,7 +215,6 @@ void read_identity(const Handle& file, const std::filesystem::path& path, FileHe
                    " only; use the wallheat that wrote it, or solve again into another file");
   header.file_id = read_id(root, id_name);
   header.predecessor = read_id(root, predecessor_name);
-  header.replaced = read_ids(root, replaced_name);
   if (header.file_id == 0) throw Hdf5Error("cannot tell which file it is");
 }
 

@@ -75,8 +75,7 @@ class Merge {
 
   void write(const fs::path& out) {
     all_.file_id = new_file_id();
-    all_.replaced = file_ids_of_journals(out);
-    fence_journals(out, all_.replaced);
+    all_.replaced = fence_replaced_journals(out);
     NewResultFile fresh(out, all_, ids_.size(), room_counts_);
     for (std::size_t i = 0; i < ids_.size(); ++i)
       if (choices_[i].part == Choice::nothing) fresh.put({.row = pending_row(i, ids_[i])});

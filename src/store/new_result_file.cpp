@@ -54,9 +54,8 @@ NewResultFile::NewResultFile(const std::filesystem::path& path, const FileHeader
 void NewResultFile::create(const FileHeader& header, std::size_t count) {
   write_identity(file_, header);
   write_texts(create_group(file_, settings_name), header.settings);
-  (void)create_group(file_, sessions_name);
-  for (std::size_t k = 0; k < header.sessions.size(); ++k)
-    write_texts(create_group(file_, session_name(k)), header.sessions[k]);
+  write_groups(file_, sessions_name, header.sessions);
+  if (!header.replaced.empty()) write_groups(file_, replaced_name, header.replaced);
   if (header.save_fields) fields_ = create_group(file_, fields_name);
   rows_at_ = create_table(file_, rows_name, make_row_type(), count);
   if (!header.keeps_rooms()) return;

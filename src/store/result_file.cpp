@@ -102,19 +102,17 @@ ResultFile::ResultFile(const std::filesystem::path& path) : bytes_(open_existing
   file_ = open_to_read(path);
   if (!bytes_.path_still_refers_here()) throw_changed(path);
   read_identity(file_, path, header_);
-  read_sessions();
+  read_groups_of_header();
   header_.save_fields = has_object(file_, fields_name);
   rows_ = find(rows_name, make_row_type());
   if (header_.keeps_rooms()) rooms_ = find(rooms_name, make_room_type());
 }
 
-void ResultFile::read_sessions() {
-  // Many links may refer to one group. The limit covers all groups together, so that such a file
-  // cannot exhaust memory.
+void ResultFile::read_groups_of_header() {
   std::uint64_t max_bytes = bytes_.size();
   header_.settings = read_texts(open_group(file_, settings_name), max_bytes);
-  for (std::size_t number = 0; has_object(file_, session_name(number)); ++number)
-    header_.sessions.push_back(read_texts(open_group(file_, session_name(number)), max_bytes));
+  header_.sessions = read_groups(file_, sessions_name, max_bytes);
+  header_.replaced = read_groups(file_, replaced_name, max_bytes);
 }
 
 Table ResultFile::find(const char* name, const Handle& type) const {

@@ -24,9 +24,8 @@ inline constexpr std::int32_t format_version = 3;
 struct FileHeader {
   FileId file_id = 0;
   FileId predecessor = 0;  ///< ID of the file that a compaction replaced by this one; 0: none
-  /// IDs of the files whose journals were next to the file that --overwrite replaced by this one.
-  /// These journals contain nothing for this file, and are removed.
-  std::vector<FileId> replaced{};
+  /// Attributes that identify the journals that --overwrite discarded; see below.
+  std::vector<Attributes> replaced{};
   Attributes settings{};
   bool save_fields = false;
   std::vector<Attributes> sessions{};  ///< include the attributes that identify absorbed journals
@@ -38,8 +37,9 @@ struct FileHeader {
   }
 };
 
-// A result file has absorbed a journal if it contains the results of the journal up to a size.
-// These attributes of a session in the result file identify its journal.
+// Attributes in a result file identify the contents of a journal up to a size. The file has
+// absorbed these results if the attributes are those of a session, and discarded them if they are
+// those of a group of /replaced.
 
 inline constexpr const char* journal_file_id = "file_id";        ///< ID in the journal, hexadecimal
 inline constexpr const char* journal_session_id = "session_id";  ///< random number of the journal
@@ -54,8 +54,9 @@ inline constexpr const char* journal_bytes = "journal_bytes";    ///< its size w
 /// killed before it removed the journal.
 [[nodiscard]] bool has_absorbed(const FileHeader& header, const JournalReader& journal);
 
-/// Returns true if --overwrite discarded the results in a journal when it created the file.
-[[nodiscard]] bool has_replaced(const FileHeader& header, const JournalReader& journal);
+/// Returns true if one of these identifies the journal and all that it contains.
+[[nodiscard]] bool contains_journal(std::span<const Attributes> identities,
+                                    const JournalReader& journal);
 
 /// Returns a list of the differences between the settings of two campaigns, such as "tolerance: A
 /// has 1, B 2; ..." if `a` and `b` are "A has" and "B". Returns an empty string if there is no
@@ -94,8 +95,16 @@ inline constexpr const char* rooms_name = "/rooms";
 inline constexpr const char* fields_name = "/fields";
 inline constexpr const char* settings_name = "/settings";
 inline constexpr const char* sessions_name = "/sessions";
-/// Returns the name of a session's group, such as "/sessions/3".
-[[nodiscard]] std::string session_name(std::size_t number);
+inline constexpr const char* replaced_name = "/replaced";
+
+/// Writes attributes to the groups NAME/0, NAME/1, ... of a new group.
+void write_groups(const Handle& file, const std::string& name,
+                  const std::vector<Attributes>& groups);
+/// Returns the attributes that write_groups() has written; an empty list if the group does not
+/// exist. Reads at most max_bytes, and subtracts the number of bytes from it. The limit covers all
+/// groups together, because many links may refer to one group.
+[[nodiscard]] std::vector<Attributes> read_groups(const Handle& file, const std::string& name,
+                                                  std::uint64_t& max_bytes);
 
 /// Returns the compound type of /rows: a ResultRow, byte for byte, with named columns and an enum
 /// for the status.
@@ -112,9 +121,9 @@ void read_identity(const Handle& file, const std::filesystem::path& path, FileHe
 
 /// Identity of a file that --overwrite may replace.
 struct FileMark {
-  bool is_result_file = false;  ///< wallheat wrote it, in any format version; may be damaged
-  /// IDs of the file, of its predecessor and of the files that it replaced; empty if unreadable.
-  std::vector<FileId> file_ids{};
+  bool is_result_file = false;     ///< wallheat wrote it, in any format version; may be damaged
+  std::vector<FileId> file_ids{};  ///< its own and its predecessor's; empty if they are unreadable
+  std::vector<Attributes> replaced{};  ///< as in FileHeader; empty if they are unreadable
 };
 /// Reads the identity of a file, also if the file is damaged. Throws SystemError if the file cannot
 /// be read.
@@ -154,7 +163,7 @@ class ResultFile {
   [[nodiscard]] const Handle& hdf5() const { return file_; }
 
  private:
-  void read_sessions();
+  void read_groups_of_header();
   [[nodiscard]] Table find(const char* name, const Handle& type) const;
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   const std::vector<std::uint32_t>& room_starts() const;

@@ -213,10 +213,9 @@ bool ResultStore::begin_session() {
 void ResultStore::create_file() {
   is_first_ = !has_results(path());
   const FileHeader header{.file_id = new_file_id(),
-                          .replaced = file_ids_of_journals(path()),
+                          .replaced = fence_replaced_journals(path()),
                           .settings = plan_.settings,
                           .save_fields = plan_.save_fields};
-  fence_journals(path(), header.replaced);
   NewResultFile fresh(path(), header, plan_.ids.size(), {});
   for (std::size_t i = 0; i < plan_.ids.size(); ++i)
     fresh.put({.row = pending_row(i, plan_.ids[i])});

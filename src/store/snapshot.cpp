@@ -25,8 +25,9 @@ std::optional<JournalReader> open_journal(const std::filesystem::path& path, Jou
   if (!file) file = open_unless_errno(ENOENT, fenced_path(path), O_RDONLY);
   if (!file) return std::nullopt;
   JournalReader journal(std::move(*file));
+  if (header.replaced.empty()) return journal;
   journal.scan_identity();
-  if (has_replaced(header, journal)) return std::nullopt;
+  if (contains_journal(header.replaced, journal)) return std::nullopt;
   return journal;
 }
 
@@ -52,7 +53,7 @@ std::optional<JournalReader> open_journal(const std::filesystem::path& path, Jou
 
 bool is_superfluous(JournalReader& journal, const FileHeader& header) {
   if (journal.file_id() == 0) return journal.is_journal();
-  if (has_absorbed(header, journal) || has_replaced(header, journal)) return true;
+  if (has_absorbed(header, journal) || contains_journal(header.replaced, journal)) return true;
   if (!belongs_to(journal, absorbed_file_ids(header))) return false;
   bool has_results = false;  // a writer that was fenced before its first commit has left none
   journal.scan([&](const ResultRow&, const JournalEntry&) { has_results = true; });
@@ -150,6 +151,7 @@ bool Snapshot::check_journals_after(const std::filesystem::path& path, std::size
     auto journal = open_journal(journal_path(path, number), which, known);
     if (!journal) continue;
     const auto found = journal->file().path();
+    journal->scan_identity();
     if (!belongs_to(*journal, absorbed_file_ids(known)))
       throw_foreign_journal(path, known, found, *journal);
     if (journal->file_id() == 0) {

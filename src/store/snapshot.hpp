@@ -151,8 +151,9 @@ std::optional<Damage> compact(const std::filesystem::path& path, const StringLis
 /// either name until the new file has replaced the old one.
 void fence_journals(const std::filesystem::path& path, std::span<const FileId> file_ids);
 
-/// Returns the IDs of the files to which the journals next to a result file belong.
-[[nodiscard]] std::vector<FileId> file_ids_of_journals(const std::filesystem::path& path);
+/// Fences all journals next to a result file that --overwrite replaces. Returns the attributes that
+/// identify them, for FileHeader::replaced.
+[[nodiscard]] std::vector<Attributes> fence_replaced_journals(const std::filesystem::path& path);
 
 /// Removes the journals that a file with this header has absorbed or replaced, and syncs the
 /// directory.

@@ -10,8 +10,8 @@
 #include <string_view>
 
 // A library to preload: a file system on which a signal interrupts every second system call of the
-// program for a file (EINTR). Calls of other libraries are not interrupted. The names of the calls
-// that were interrupted are appended to $INTERRUPTED_LOG.
+// program for a file (EINTR). Calls of shared libraries are not interrupted; HDF5 may be part of
+// the program. The names of the interrupted calls are appended to $INTERRUPTED_LOG.
 
 namespace {
 
@@ -79,7 +79,8 @@ int fdatasync(int file) {
   return next_of<int (*)(int)>("fdatasync")(file);
 }
 int ftruncate(int file, off_t size) {
-  if (size == 0) INTERRUPT("ftruncate");  // other sizes are those of files in memory
+  // Other sizes are those of files in memory, and of HDF5, which does not repeat this call.
+  if (size == 0) INTERRUPT("ftruncate");
   return next_of<int (*)(int, off_t)>("ftruncate")(file, size);
 }
 ssize_t write(int file, const void* bytes, size_t size) {

@@ -100,6 +100,8 @@ TEST_F(JournalTest, RejectsJournalOfAnotherFile) {
   const auto plan = make_plan(4);
   make_stopped(plan, 3);
   const auto of_another_file = read_bytes(journal);
+  fs::remove(file);
+  fs::remove(journal);
   make_stopped(plan, 2);
   write_bytes(journal, of_another_file);
   expect_errors(plan, {journal.string(), "result file"});
