@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <numeric>
 #include <span>
+#include <utility>
 
 #include "core/cell_statistics.hpp"
 #include "report/iterate_matching.hpp"
@@ -110,50 +113,28 @@ class IterateSearch {
       return std::move(found_);
     }
     const auto sweeps = make_plain_sweeps(plan_, kind_.variant);
-    const auto make_sweeps = [&](std::int64_t count) {
-      for (; count > 0; --count) changes_.push_back(sweeps->sweep());
-    };
-    const std::size_t averages = kind_.averages.size();
-    // The last two iterates of a block, as those with an odd and an even number of sweeps may be
-    // two sequences.
-    using BlockEnd = std::array<Match, 2>;
-    std::vector<BlockEnd> before, after(averages);
-    for (std::size_t i = 0; i < averages; ++i) {
+    std::vector<std::size_t> averages(kind_.averages.size());
+    std::iota(averages.begin(), averages.end(), std::size_t{0});
+    std::vector<BlockEnd> before;
+    for (const std::size_t i : averages) {
       const Match start = examine(i, 0);
       before.push_back({start, start});
     }
-    constexpr std::int64_t block = 200;
     const bool may_end_early = identifies_iterates(printed_);
+    const std::int64_t block = block_lengths.front();
     for (std::int64_t begin = 0; begin < reference_stop.max_iterations; begin += block) {
-      sweeps->mark();
-      make_sweeps(block - 1);
-      for (const std::size_t parity : {0, 1}) {
-        sweeps->store(field_);
-        for (std::size_t i = 0; i < averages; ++i)
-          after[i].at(parity) = examine(i, begin + block - 1 + static_cast<std::int64_t>(parity));
-        if (parity == 0) make_sweeps(1);
-      }
-      std::vector<std::size_t> passed;
-      for (std::size_t i = 0; i < averages; ++i)
-        if (may_fit_between(before[i], after[i])) passed.push_back(i);
-      if (!passed.empty()) sweeps->rewind();
-      for (std::int64_t sweep = 1; !passed.empty() && sweep <= block; ++sweep) {
-        sweeps->sweep();
-        sweeps->store(field_);
-        for (const std::size_t i : passed) (void)examine(i, begin + sweep);
-      }
+      const bool any_passed = walk_block(*sweeps, begin, 0, averages, before);
       const bool fits = std::ranges::any_of(
-          after, [](const BlockEnd& end) { return end[0].fits || end[1].fits; });
-      if (may_end_early && passed.empty() && !fits && std::ranges::any_of(found_, &PlanFit::agrees))
+          before, [](const BlockEnd& end) { return end[0].fits || end[1].fits; });
+      if (may_end_early && !any_passed && !fits && std::ranges::any_of(found_, &PlanFit::agrees))
         break;
       if (changes_.back().max == 0) {  // all further iterates are the same
-        for (std::size_t i = 0; i < averages; ++i)
-          if (after[i][1].fits) found_[i].last = reference_stop.max_iterations;
+        for (const std::size_t i : averages)
+          if (before[i][1].fits) found_[i].last = reference_stop.max_iterations;
         break;
       }
-      std::swap(before, after);
     }
-    make_sweeps(1);
+    make_sweep(*sweeps, std::ssize(changes_) + 1);
     const auto cells = static_cast<double>(count_interior(plan_));
     for (PlanFit& fit : found_) {
       if (!fit.agrees) continue;
@@ -165,6 +146,54 @@ class IterateSearch {
   }
 
  private:
+  /// Comparisons of the last two iterates of a block, as those with an odd and an even number of
+  /// sweeps may be two sequences.
+  using BlockEnd = std::array<Match, 2>;
+  /// Sweeps in a block. A block in which the printed numbers may be passed is divided into blocks
+  /// of the next length.
+  static constexpr std::array<std::int64_t, 3> block_lengths{400, 20, 1};
+
+  void make_sweep(PlainSweeps& sweeps, std::int64_t sweep) {
+    const SweepChange change = sweeps.sweep();
+    if (sweep > std::ssize(changes_)) changes_.push_back(change);
+  }
+
+  /// Makes the sweeps of the block after sweep `begin`. Compares its end for some averages,
+  /// replaces `ends`, which are those of the block before, and searches the block if the printed
+  /// numbers may be passed in it. Returns true if they may.
+  bool walk_block(PlainSweeps& sweeps, std::int64_t begin, std::size_t level,
+                  const std::vector<std::size_t>& averages, std::vector<BlockEnd>& ends) {
+    const std::int64_t length = block_lengths.at(level);
+    if (length == 1) {
+      make_sweep(sweeps, begin + 1);
+      sweeps.store(field_);
+      for (const std::size_t i : averages) (void)examine(i, begin + 1);
+      return false;
+    }
+    const auto start = sweeps.copy();
+    for (std::int64_t sweep = 1; sweep < length; ++sweep) make_sweep(sweeps, begin + sweep);
+    std::vector<BlockEnd> now(averages.size());
+    for (const std::size_t parity : {0, 1}) {
+      if (parity == 1) make_sweep(sweeps, begin + length);
+      sweeps.store(field_);
+      for (std::size_t k = 0; k < averages.size(); ++k)
+        now[k].at(parity) =
+            examine(averages[k], begin + length - 1 + static_cast<std::int64_t>(parity));
+    }
+    std::vector<std::size_t> passed;
+    std::vector<BlockEnd> ends_of_passed;
+    for (std::size_t k = 0; k < averages.size(); ++k) {
+      if (!may_fit_between(ends[k], now[k])) continue;
+      passed.push_back(averages[k]);
+      ends_of_passed.push_back(ends[k]);
+    }
+    const std::int64_t next_length = block_lengths.at(level + 1);
+    for (std::int64_t sweep = 0; !passed.empty() && sweep < length; sweep += next_length)
+      (void)walk_block(*start, begin + sweep, level + 1, passed, ends_of_passed);
+    ends = std::move(now);
+    return !passed.empty();
+  }
+
   /// Compares the iterate in field_.
   Match examine(std::size_t i, std::int64_t sweeps) {
     const Average& average = kind_.averages[i];

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 namespace wallheat {
@@ -56,8 +55,7 @@ class Sweeps final : public PlainSweeps {
     for (const Float sum : norms.squares) squares += static_cast<double>(sum);
     return {static_cast<double>(*std::ranges::max_element(norms.max)), std::sqrt(squares)};
   }
-  void mark() override { marked_ = {field_, next_}; }
-  void rewind() override { std::tie(field_, next_) = marked_; }
+  std::unique_ptr<PlainSweeps> copy() const override { return std::make_unique<Sweeps>(*this); }
   void store(Grid<double>& field) const override {
     for (std::size_t row = 0; row < field.rows; ++row)
       std::copy_n(&field_[(row + 1) * width_ + 1], field.cols, &field(row, 0));
@@ -89,7 +87,6 @@ class Sweeps final : public PlainSweeps {
   bool is_in_place_, adds_pairs_;
   std::array<std::ptrdiff_t, 4> offsets_{};
   std::vector<Float> field_, next_;  ///< with a border of zeros
-  std::pair<std::vector<Float>, std::vector<Float>> marked_;
   std::vector<CellRun> runs_;
 };
 

@@ -37,9 +37,8 @@ class PlainSweeps {
   virtual ~PlainSweeps() = default;
   /// Makes the next iterate.
   virtual SweepChange sweep() = 0;
-  /// Remembers the current iterate, to which rewind() returns.
-  virtual void mark() = 0;
-  virtual void rewind() = 0;
+  /// Returns a copy, from which the same iterates follow.
+  [[nodiscard]] virtual std::unique_ptr<PlainSweeps> copy() const = 0;
   /// Writes the current iterate into a grid of the plan's shape, in °C.
   virtual void store(Grid<double>& field) const = 0;
 };
