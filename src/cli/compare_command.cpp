@@ -84,7 +84,20 @@ void parse_comparison(Options& options, CompareOptions& compare) {
       "first file: settings, columns, stored fields, to the last bit. Times are compared with the "
       "slowest (or --base WHAT).\nWith --data, the only argument is a CSV, maybe rounded or of "
       "some columns: says which iterates its answers are, and so what the program does that "
-      "printed them.\nExit status: 0 compared, 1 a file cannot be read or --require-equal finds a "
+      "printed them. Up to 20000 sweeps are compared. Recognised are:\n"
+      "- stops at any tolerance in °C and any limit of sweeps, by the largest change, or by the "
+      "2-norm or root mean square of change or residual; checked in every sweep, or in every 10th "
+      "to 5000th; the field before the last update, or one sweep beyond\n"
+      "- any fixed number of sweeps, also of a batch that stops with its slowest plan\n"
+      "- single precision, with the neighbours added in any order; updates in place "
+      "(Gauss-Seidel); "
+      "a second buffer of zeros; sweeps without the last row and column; the steady state\n"
+      "- averages over the interior, over the grid with or without its ring, or over cells that "
+      "are not 0, 5 or 25; in double or single precision\n"
+      "If a plan contradicts an explanation, or if few digits leave several, the report says "
+      "so. --json has each explanation with its parameters, the bracket of values that give the "
+      "same answers, and the numbers of plans that fit and contradict.\nExit status: 0 compared, 1 "
+      "a file cannot be read or --require-equal finds a "
       "difference, 2 wrong usage.",
       {"wallheat compare results.h5 steady.h5", "wallheat compare mine.csv --data plans"});
   options.add("what", file(compare.words, FileRole::results_in_use, "WHAT").positional().required(),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -131,55 +132,70 @@ void rank_hypotheses(Recognition& recognition) {
   std::erase_if(all, [&](const Hypothesis& each) { return !names.insert(each.name()).second; });
 }
 
+/// Returns the plans without a fault: first those that contradict the best hypothesis, and small
+/// plans before large ones.
+std::vector<std::size_t> order_plans(const Recognition& recognition) {
+  std::vector<std::size_t> order;
+  for (std::size_t plan = 0; plan < recognition.faults.size(); ++plan)
+    if (recognition.faults[plan].empty()) order.push_back(plan);
+  std::ranges::stable_sort(order, {}, [&](std::size_t plan) {
+    const bool is_explained = !recognition.hypotheses.empty() &&
+                              std::ranges::binary_search(recognition.hypotheses.front().fits, plan);
+    return std::pair(is_explained, recognition.cells[plan]);
+  });
+  return order;
+}
+
 /// Compares all plans with the reference's kind of iteration. If that does not decide what the
-/// program is, compares a few plans with all other kinds, those first that the reference's kind
-/// does not explain, and then all plans with the kinds that agree with these few.
+/// program is, compares a few plans with all other kinds, and then the other plans with the kinds
+/// that agree with these few.
 Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& source) {
   const std::size_t plans = answers.size();
-  const std::size_t kinds = iteration_kinds().size();
+  const std::vector<IterationKind>& kinds = iteration_kinds();
   Recognition recognition{std::vector<std::string>(plans), std::vector<std::int64_t>(plans),
-                          std::vector<std::vector<Fits>>(kinds)};
-  for (std::size_t kind = 0; kind < kinds; ++kind)
-    recognition.fits[kind].assign(iteration_kinds()[kind].averages.size(), Fits(plans));
+                          std::vector<std::vector<Fits>>(kinds.size())};
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind)
+    recognition.fits[kind].assign(kinds[kind].averages.size(), Fits(plans));
   std::vector<FitTask> tasks;
   for (std::size_t plan = 0; plan < plans; ++plan) tasks.push_back({0, plan});
   fit_plans(answers, source, tasks, recognition);
   recognition.is_precise =
       2 * static_cast<std::size_t>(std::ranges::count_if(answers, identifies_iterates)) > plans;
   rank_hypotheses(recognition);
-  if (recognition.is_decided() || recognition.sound == 0) return recognition;
+  if (recognition.is_decided() && !recognition.hypotheses.front().is_open_ended())
+    return recognition;
 
-  std::vector<std::size_t> order;
-  for (std::size_t plan = 0; plan < plans; ++plan)
-    if (recognition.faults[plan].empty()) order.push_back(plan);
-  const auto is_explained = [&](std::size_t plan) {
-    return !recognition.hypotheses.empty() &&
-           std::ranges::binary_search(recognition.hypotheses.front().fits, plan);
-  };
-  std::ranges::stable_sort(order, {}, [&](std::size_t plan) {
-    return std::pair(is_explained(plan), recognition.cells[plan]);
-  });
+  const std::vector<std::size_t> order = order_plans(recognition);
   constexpr std::size_t few = 3;
-  const std::span<const std::size_t> sample = std::span(order).first(std::min(few, order.size()));
-  tasks.clear();
-  for (std::size_t kind = 1; kind < kinds; ++kind)
-    for (const std::size_t plan : sample) tasks.push_back({kind, plan});
-  fit_plans(answers, source, tasks, recognition);
-
-  tasks.clear();
-  std::set<std::string> texts;  // few digits agree with kinds that differ in the last digits only
-  for (std::size_t kind = 1; kind < kinds; ++kind) {
-    std::vector<Fits>& averages = recognition.fits[kind];
-    const bool agrees = std::ranges::any_of(averages, [&](const Fits& fits) {
-      return std::ranges::all_of(sample, [&](std::size_t plan) { return fits[plan].agrees; });
+  const auto sample = std::span(order).first(std::min(few, order.size()));
+  std::vector<std::size_t> open;  // kinds that agree with all plans so far
+  for (std::size_t kind = 1; kind < kinds.size(); ++kind) open.push_back(kind);
+  for (const std::size_t plan : sample) {
+    tasks.clear();
+    for (const std::size_t kind : open) tasks.push_back({kind, plan});
+    fit_plans(answers, source, tasks, recognition);
+    std::erase_if(open, [&](std::size_t kind) {
+      const bool agrees = std::ranges::any_of(recognition.fits[kind],
+                                              [&](const Fits& fits) { return fits[plan].agrees; });
+      for (Fits& fits : recognition.fits[kind])
+        if (!agrees) fits.assign(plans, {});
+      return !agrees;
     });
-    if (!agrees || !texts.insert(iteration_kinds()[kind].text).second) {
-      for (Fits& fits : averages) fits.assign(plans, {});
-      continue;
-    }
-    for (const std::size_t plan : order)
-      if (std::ranges::count(sample, plan) == 0) tasks.push_back({kind, plan});
   }
+  // Few digits, or another order of sums, agree with kinds that differ in the last digits only.
+  // These have one text; the one that agrees in the most digits remains.
+  std::ranges::stable_sort(open, std::greater(), [&](std::size_t kind) {
+    std::size_t exact = 0;
+    for (const Fits& fits : recognition.fits[kind])
+      exact += static_cast<std::size_t>(std::ranges::count_if(
+          sample, [&](std::size_t plan) { return fits[plan].agrees && fits[plan].is_exact; }));
+    return exact;
+  });
+  std::set<std::string> texts;
+  std::erase_if(open, [&](std::size_t kind) { return !texts.insert(kinds[kind].text).second; });
+  tasks.clear();
+  for (const std::size_t plan : std::span(order).subspan(sample.size()))
+    for (const std::size_t kind : open) tasks.push_back({kind, plan});
   fit_plans(answers, source, tasks, recognition);
   rank_hypotheses(recognition);
   return recognition;
@@ -247,7 +263,7 @@ std::string verdict_text(const Recognition& recognition, const std::vector<CsvRe
     return fmt::format("{} may be, as far as their digits and number tell: {}", of_all,
                        join_names(candidates));
   return fmt::format("{} are {}{}{}", of_all, best.name(), parameter_text(best, recognition),
-                     best.exact == best.fits.size()
+                     best.exact == best.fits.size() || best.kind->is_steady_state
                          ? ""
                          : ", but for the last digits: its sums are in another order, "
                            "or by fused multiply-add");

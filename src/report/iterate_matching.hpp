@@ -29,10 +29,11 @@
 // outside of it contradict the hypothesis.
 //
 // Several hypotheses may agree with all plans. Each has a cost, an estimate of how unusual the
-// program is, in decimal digits: the reference costs 0, a choice that differs from it costs 1, and
-// a parameter costs its significant digits, as a number such as 1e-6 is typed by a person and
-// 9.7315e-05 fits by chance. A hypothesis is called true only if it contradicts no plan and if all
-// alternatives cost a digit more or are excluded by the printed digits.
+// program is, in decimal digits: the reference costs 0, a choice that differs from it costs 1, last
+// digits that differ cost 1, and a parameter costs its significant digits, as a number such as 1e-6
+// is typed by a person and 9.7315e-05 fits by chance. A hypothesis is called true only if it
+// contradicts no plan and if all alternatives cost a digit more or are excluded by the printed
+// digits.
 
 namespace wallheat {
 
@@ -43,6 +44,7 @@ struct Average {
   Cells cells = Cells::interior;
   bool is_single_precision = false;  ///< as NumPy adds float32
   double error = 0;                  ///< °C, largest effect of another order of additions
+  double cost = 1;
 };
 
 /// How a program computes its iterates.
@@ -119,6 +121,8 @@ struct Hypothesis {
   std::size_t exact = 0;            ///< how many of them agree in all printed digits
 
   [[nodiscard]] std::string name() const;
+  /// Returns true for a fixed number of sweeps if all larger numbers give the same answers, too.
+  [[nodiscard]] bool is_open_ended() const;
 };
 /// Fits of one kind and average, for each plan.
 using Fits = std::vector<PlanFit>;

@@ -73,12 +73,14 @@ Overlap overlap_at(double value, const std::vector<Bracket>& brackets) {
   return overlap;
 }
 
+/// Adds the plans whose brackets contain the parameter.
 void add_plans(const Fits& fits, const std::vector<Bracket>& brackets, Hypothesis& hypothesis) {
   for (std::size_t i = 0; i < fits.size(); ++i) {
     if (!fits[i].agrees || !brackets[i].contains(hypothesis.parameter)) continue;
     hypothesis.fits.push_back(i);
     hypothesis.exact += fits[i].is_exact ? 1U : 0U;
   }
+  hypothesis.cost += hypothesis.exact == hypothesis.fits.size() ? 0 : 1;
 }
 
 /// Returns the hypothesis of a fixed number of sweeps, without plans if none has iterates.
@@ -94,6 +96,7 @@ Hypothesis find_fixed_sweeps(Hypothesis hypothesis, const Fits& fits) {
   hypothesis.bracket = overlap.values;
   hypothesis.cost += 0.5 + number.cost;
   add_plans(fits, sweeps, hypothesis);
+  hypothesis.cost += hypothesis.is_open_ended() ? 0.5 : 0;  // rather the steady state
   return hypothesis;
 }
 
@@ -196,6 +199,11 @@ std::string StopRule::quantity_name() const {
   return fmt::format("{} {}", norm, is_residual ? "residual" : "change");
 }
 
+bool Hypothesis::is_open_ended() const {
+  const auto max_sweeps = static_cast<double>(reference_parameters.max_iterations);
+  return rule == nullptr && bracket.upper == max_sweeps && bracket.lower < max_sweeps - 1;
+}
+
 std::string Hypothesis::name() const {
   if (kind->is_steady_state) return "the steady state" + average->text;
   const std::string stop =
@@ -208,7 +216,7 @@ std::string Hypothesis::name() const {
 std::vector<Hypothesis> find_hypotheses(const IterationKind& kind, const Average& average,
                                         const Fits& fits, std::size_t min_plans) {
   Hypothesis common{&kind, &average};
-  common.cost = kind.cost + (average.text.empty() ? 0 : 1);
+  common.cost = kind.cost + average.cost;
   std::vector<Hypothesis> found;
   const auto add = [&](Hypothesis hypothesis) {
     if (hypothesis.fits.size() >= std::max<std::size_t>(min_plans, 1))
