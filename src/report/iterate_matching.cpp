@@ -28,13 +28,13 @@ namespace {
 
 /// Everything that is known about the plans of a CSV and the program that printed it.
 struct Recognition {
-  std::vector<std::string> faults;  ///< of each plan: why it cannot be compared, or empty
-  std::vector<std::int64_t> cells;  ///< interior cells of each plan
-
+  std::vector<std::string> faults;          ///< of each plan: why it cannot be compared, or empty
+  std::vector<std::int64_t> cells;          ///< interior cells of each plan
   std::vector<std::vector<Fits>> fits;      ///< by kind and average
   std::vector<Hypothesis> hypotheses = {};  ///< the best one first
   std::size_t sound = 0;                    ///< plans without a fault
   bool is_precise = false;                  ///< the digits of most plans identify single iterates
+  bool has_all_kinds = false;               ///< all kinds of iterations were compared
 
   [[nodiscard]] std::size_t contradictions(const Hypothesis& of) const {
     return sound - of.fits.size();
@@ -57,6 +57,7 @@ std::span<const Hypothesis> Recognition::candidates() const {
 }
 
 bool Recognition::is_decided() const {
+  if (!is_precise && !has_all_kinds) return false;
   if (candidates().size() != 1 || contradictions(hypotheses.front()) > 0) return false;
   const Hypothesis& best = hypotheses.front();
   constexpr std::size_t enough = 3;
@@ -66,7 +67,7 @@ bool Recognition::is_decided() const {
   return is_precise && best.cost <= 1 && is_every;
 }
 
-/// A comparison that is to be made.
+/// A plan that will be compared with a kind of iteration.
 struct FitTask {
   std::size_t kind, plan;
 };
@@ -165,6 +166,13 @@ Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& s
   if (recognition.is_decided() && !recognition.hypotheses.front().is_open_ended())
     return recognition;
 
+  // Few digits exclude no kind, and to compare many plans with all kinds takes hours.
+  constexpr std::size_t many_plans = 50;
+  if (!recognition.is_precise && recognition.sound > many_plans &&
+      !recognition.hypotheses.empty() &&
+      recognition.contradictions(recognition.hypotheses.front()) == 0)
+    return recognition;
+  recognition.has_all_kinds = true;
   const std::vector<std::size_t> order = order_plans(recognition);
   constexpr std::size_t few = 3;
   const auto sample = std::span(order).first(std::min(few, order.size()));
@@ -223,8 +231,9 @@ std::string parameter_text(const Hypothesis& of, const Recognition& recognition)
   if (of.rule != nullptr)
     return of.parameter == usual
                ? ""
-               : fmt::format(" (any limit above {:.6g} and up to {:.6g} gives the same answers)",
-                             lower, upper);
+               : fmt::format(
+                     " (any tolerance above {:.6g} and up to {:.6g} gives the same answers)", lower,
+                     upper);
   if (upper - lower > 1)
     return fmt::format(" (any number of sweeps from {} to {} gives the same answers)", lower + 1,
                        upper);

@@ -168,7 +168,7 @@ std::vector<StopRule> make_stop_rules() {
   const std::vector<StopRule> quantities{
       {},      {largest, 1},  {largest, -1},      {largest, 1, true},         {l2},
       {l2, 1}, {l2, 1, true}, {root_mean_square}, {root_mean_square, 1, true}};
-  std::vector<StopRule> rules;
+  std::vector<StopRule> all;
   for (const std::int64_t interval :
        {1, 10, 20, 25, 50, 64, 100, 128, 200, 250, 256, 500, 512, 1000, 1024, 2000, 5000}) {
     for (const bool starts_at_first : {false, true}) {
@@ -178,11 +178,11 @@ std::vector<StopRule> make_stop_rules() {
                     (interval == 1 ? 0 : 1) + (starts_at_first ? 0.5 : 0);
         rule.interval = interval;
         rule.starts_at_first = starts_at_first;
-        rules.push_back(rule);
+        all.push_back(rule);
       }
     }
   }
-  return rules;
+  return all;
 }
 
 }  // namespace
