@@ -116,8 +116,8 @@ struct PlanIds {
 /// Throws RunError if the file cannot be read or names no id.
 [[nodiscard]] PlanIds read_ids(const std::filesystem::path& file);
 
-/// Parses the text of an ids file; `file` is its name in messages. Throws RunError if the text names
-/// no ID, or is UTF-16.
+/// Parses the text of an ids file; `file` is its name in messages. Throws RunError if the text is
+/// UTF-16, or names no ID.
 [[nodiscard]] PlanIds parse_ids(std::string_view text, const std::string& file);
 /// The plans of a directory or an archive without a list of them, each once, in natural order.
 /// Throws RunError if there are none.
