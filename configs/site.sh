@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2034
 # Properties of a cluster for 'wallheat submit', in Bash syntax. This file contains the defaults, and each installation of
 # wallheat replaces it. Write the variables that differ on your cluster into one or more of these files; each takes
-# precedence over those above it:
+# precedence over those above it in this list:
 #   /etc/wallheat/site.sh        for all users of this machine
 #   the file in $WALLHEAT_SITE   for one user, or from an environment module
 #   --site FILE                  for one submission
-# Jobs read the same files, so each of them needs the same path on the nodes.
+# Jobs read the same files, so each file must have the same path on the nodes.
 
 # Options of all jobs: partition or queue, account, and others that your site requires. 'submit --partition' replaces a
 # partition or queue that is named here.
@@ -18,18 +18,18 @@ slurm_gpu_option=('--gpus-per-node={}')   # e.g. (--partition=gpu '--gres=gpu:{}
 lsf_gpu_option=(-gpu 'num={}')            # e.g. (-q gpu -gpu 'num={}:mode=exclusive_process')
 
 # Options that request memory (--memory GB, of each node). {}: whole GB; {MB}: whole MB (1 GB = 1024 MB); both are rounded
-# up. With Slurm they count for a node, with LSF as lsf_memory_per states.
+# up. With Slurm they apply to a node, with LSF to the unit in lsf_memory_per.
 slurm_memory_option=('--mem={}G')
 lsf_memory_option=(-R 'rusage[mem={MB}MB]')
-# slot: LSF multiplies rusage[mem] by the slots (cores) of a host, so submit divides --memory by them; host: it does not.
-# This depends on RESOURCE_RESERVE_PER_TASK, which 'bparams -a' prints; most sites have slot.
+# Use slot if LSF multiplies rusage[mem] by the slots (cores) of a host, because submit then divides --memory by their
+# number; otherwise use host. This depends on RESOURCE_RESERVE_PER_TASK, which 'bparams -a' prints; most sites use slot.
 lsf_memory_per=slot
 
-# The job that merges the shard files of an array (--array). It has one core and no GPU.
+# Options of the job that merges the shard files of an array (--array). This job has one core and no GPU.
 slurm_merge_options=()        # added to slurm_options, e.g. (--partition=short)
 lsf_merge_options=()          # added to lsf_options, e.g. (-q short)
-# Its partition or queue, if the merge options name none: that of the array. If the array has GPUs, that of slurm_options or
-# lsf_options, but not if the array is in the same one; then it is the default of the scheduler.
+# If these options contain no partition or queue, the merge job uses that of the array. If the array has GPUs, it uses that
+# of slurm_options or lsf_options instead; if this is also that of the array, it uses the default of the scheduler.
 merge_time_limit=             # empty: 1h, or the time limit of the array's jobs if that is shorter
 merge_memory=                 # in GB; empty: the default of the scheduler
 
@@ -46,6 +46,7 @@ setup='
 # module load gcc openmpi hdf5 boost hwloc
 '
 
-# The program, as a job calls it. Empty: the one that was built or installed with jobs/submit.sh. In a container, e.g.:
+# The command with which a job calls wallheat. Empty: the program that was built or installed with jobs/submit.sh. For a
+# container, e.g.:
 # wallheat=(apptainer exec --bind /scratch wallheat.sif wallheat)
 wallheat=()

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs the Debian or Ubuntu packages that wallheat lacks on this machine.
+# Installs the Debian or Ubuntu packages that wallheat requires and that this machine lacks.
 #
-#   jobs/install-packages.sh           what building wallheat takes
-#   jobs/install-packages.sh tests     that, and what only running its tests takes
+#   jobs/install-packages.sh           installs the packages that are required to build wallheat
+#   jobs/install-packages.sh tests     also installs the packages that only the tests require
 #
-# Works as root, or through sudo. Without either it prints the missing packages and the ways that
-# need neither, and ends with status 1. Where nothing is missing it says nothing and calls neither apt nor sudo.
+# Run it as root, or as a user who may use sudo. Otherwise it prints the missing packages and alternatives that require
+# neither root nor sudo, and ends with status 1. If no package is missing, it prints nothing and calls neither apt-get
+# nor sudo.
 set -euo pipefail
 
 # This script does not source usage.sh, because container files copy it before all other files.
@@ -20,7 +21,7 @@ packages=(
   make                               # the default generator of cmake
   libopenmpi-dev openmpi-bin         # MPI and its mpirun
   libhdf5-dev libdeflate-dev         # the result file
-  libhwloc-dev                       # which cores a machine has
+  libhwloc-dev                       # the cores of a machine
   gnuplot-nox                        # pictures and plots
   libsqlite3-dev                     # formulas over the columns of results
   libpng-dev                         # plans from pictures
@@ -28,22 +29,22 @@ packages=(
 )
 if [ "${1:-}" = tests ]; then
   packages+=(libgtest-dev libgmock-dev)
-  packages+=(python3 python3-numpy python3-h5py hdf5-tools)  # they read what wallheat wrote
-  packages+=(zip)                                            # plans in one file
+  packages+=(python3 python3-numpy python3-h5py hdf5-tools)  # read the files of wallheat
+  packages+=(zip)                                            # archives of plans
   packages+=(pybind11-dev python3-dev python3-pandas)        # the Python module
-  packages+=(python3-pip python3-setuptools python3-wheel)   # install it
-  packages+=(python3-xarray python3-h5netcdf python3-netcdf4 python3-tables netcdf-bin)  # open result files as they are
-  packages+=(dpkg-dev file)                                  # cpack -G DEB asks them what the program needs
+  packages+=(python3-pip python3-setuptools python3-wheel)   # installation of the Python module
+  packages+=(python3-xarray python3-h5netcdf python3-netcdf4 python3-tables netcdf-bin)  # read result files without wallheat
+  packages+=(dpkg-dev file)                                  # cpack -G DEB finds the required packages with them
   packages+=(python3-nbconvert python3-ipykernel python3-matplotlib)  # the notebook
-  packages+=(libeigen3-dev)                                  # direct solves, to check the steady solver
-  # A test opens the report page in it. Ubuntu has only a snap of it; without it the test is skipped.
+  packages+=(libeigen3-dev)                                  # direct solutions, with which the steady solver is compared
+  # A test opens the report page in Chromium. Ubuntu has only a snap of Chromium; without Chromium the test is skipped.
   if grep -qx 'ID=debian' /etc/os-release 2> /dev/null; then packages+=(chromium); fi
 fi
 
 if ! command -v dpkg-query > /dev/null; then
   echo "This is neither Debian nor Ubuntu, so nothing is installed. What wallheat takes is called there:" >&2
   echo "  ${packages[*]}" >&2
-  exit 0  # cmake will name what is missing, if anything is
+  exit 0  # cmake will report missing libraries
 fi
 
 missing=()
@@ -54,7 +55,7 @@ for package in "${packages[@]}"; do
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-# Try sudo without a password first; let it ask for a password only on a terminal.
+# Try sudo without a password first. sudo may ask for a password only on a terminal.
 if [ "$(id -u)" = 0 ]; then
   as_root=()
 elif command -v sudo > /dev/null && { sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; }; }; then

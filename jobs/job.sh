@@ -1,9 +1,14 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# Shared code of slurm.sh and lsf.sh, which source it. Both have the arguments
+# Shared code of slurm.sh and lsf.sh, which source it. Both scripts take these arguments:
 #   FOLDER [site=FILE]... [workers=W] [array=N [take_over=yes]] [merge=N] -- OPTIONS OF wallheat run
-# FOLDER: the folder of these scripts; site: the site files that submit.sh has read, all of them (without any, those that
-# submit.sh would read on this host); workers: number on each node; array: this is one of N jobs of a job array; take_over:
-# the job continues with shards that no other job solves; merge: merge N shard files.
+#
+#   FOLDER         the folder of these scripts
+#   site=FILE      a site file that submit.sh has read, once for each file; without any, the job reads the files that
+#                  submit.sh would read on this host
+#   workers=W      number of workers on each node
+#   array=N        this job is one of the N jobs of a job array
+#   take_over=yes  when the job has solved its shard, it continues with shards that no other job solves
+#   merge=N        merge N shard files instead of solving plans
 folder=$1 site_files=() workers=1 array='' take_over='' merge=''
 shift
 while [ "${1:---}" != -- ]; do

@@ -1,25 +1,35 @@
 #!/usr/bin/env bash
-# Starts 'wallheat run' under mpirun so that a death does not end the run, and
-# ends as the run does.
+# Starts 'wallheat run' under mpirun so that the run survives the loss of
+# workers, and ends with the exit status of the run.
 #   wallheat launch [OPTIONS OF mpirun] -- wallheat run -d PLANS -o FILE [OPTIONS]
 #   wallheat launch -n 5 -- wallheat run -d plans -o results.h5   # four workers
 #
-# With Open MPI 4 a worker, its node or its cable may be lost: its plans go to
-# others. With Open MPI 5 a worker may die. If rank 0 dies or hangs, the run is
-# ended. SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGQUIT, SIGHUP and Ctrl-C stop the
-# run in good order, a second Ctrl-C by force.
-# Exit status: the one that rank 0 recorded in FILE.status. 0 all done; 1 the run
-# failed, or was stopped before it solved anything; 2 wrong usage; 3 finished, but
-# some plans failed; 75 stopped early with work left: run it again with --resume.
-# If rank 0 was killed: 75 if it had solved plans, otherwise 1.
-# Environment: MPIRUN, mpirun of Open MPI 4 or 5 (default: mpirun); WALLHEAT_SSH,
-# what reaches other hosts without a scheduler (default: ssh); WALLHEAT_SILENCE_S,
-# seconds without a heartbeat from rank 0 until the run is ended (default: 300;
-# twice as long until the first heartbeat). A heartbeat is a new FILE.status, or a
-# journal that has grown. Options and OMPI_MCA_... variables of your own win. The
-# interfaces docker0 and virbr0, which have the same address on all hosts, are not
-# used unless you choose interfaces (btl_tcp_if_include, oob_tcp_if_include, ...).
-# The folder of --out must be the same one for this script and for rank 0.
+# With Open MPI 4 a worker, its node or its network connection may be lost, and
+# its plans are assigned to other workers. With Open MPI 5 a worker may die. If
+# rank 0 dies or hangs, this script ends the run. SIGTERM, SIGUSR1, SIGUSR2,
+# SIGXCPU, SIGQUIT, SIGHUP and Ctrl-C stop the run gracefully; a second Ctrl-C
+# terminates it at once.
+#
+# Exit status: the one that rank 0 recorded in FILE.status. 0: all plans are
+# solved; 1: the run failed, or was stopped before it solved any plan; 2: wrong
+# usage; 3: finished, but some plans failed; 75: stopped early with plans left to
+# solve: run it again with --resume. If rank 0 was killed: 75 if it had solved
+# plans, otherwise 1.
+#
+# Environment variables:
+#   MPIRUN              mpirun of Open MPI 4 or 5 (default: mpirun)
+#   WALLHEAT_SSH        command that connects to other hosts if there is no
+#                       scheduler (default: ssh)
+#   WALLHEAT_SILENCE_S  seconds without a heartbeat from rank 0 after which this
+#                       script ends the run (default: 300; twice as long until
+#                       the first heartbeat). A heartbeat is a new FILE.status,
+#                       or a journal that has grown.
+#
+# Your own options of mpirun and OMPI_MCA_... variables take precedence over the
+# settings of this script. It excludes the network interfaces docker0 and virbr0,
+# which have the same address on all hosts, unless you choose interfaces yourself
+# (btl_tcp_if_include, oob_tcp_if_include, ...). The folder of --out must be the
+# same for this script and for rank 0.
 set -uo pipefail
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=usage.sh
@@ -32,14 +42,14 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do mpirun_options+=("$1"); shift; done
 [ $# -gt 1 ] || { log "nothing to start: options of mpirun come before --, the command after it"; exit 2; }
 shift
 [ "$1" != wallheat ] || command -v wallheat > /dev/null || set -- "$("$here/find-wallheat.sh")" "${@:2}"
-# The program is everything before the 'run' that follows wallheat: containers have a command 'run' of their own, as in
-# 'apptainer run IMAGE wallheat run'. Without a word that begins with wallheat, it is everything before the first 'run'.
+# The program is everything before the 'run' that follows wallheat, because container programs have a command 'run', too,
+# as in 'apptainer run IMAGE wallheat run'. If no argument begins with wallheat, it is everything before the first 'run'.
 for ((i = 2; i <= $#; ++i)); do
   [ "${!i}" = run ] || continue
   [ ${#program[@]} -gt 0 ] || program=("${@:1:i-1}")
   case ${*:i-1:1} in wallheat* | */wallheat*) program=("${@:1:i-1}"); break ;; esac
 done
-# Where sbatch has --export=NONE, the srun of mpirun would start Open MPI's daemons on other nodes without PATH.
+# If sbatch was called with --export=NONE, the srun of mpirun would start Open MPI's daemons on other nodes without PATH.
 [ -z "${SLURM_JOB_ID:-}" ] || export SLURM_EXPORT_ENV=ALL
 result_file=$("$@" --print-out) || { [ $? != 2 ] || exit 2; log "'$1' cannot be started here"; exit 1; }
 case $result_file in /*) ;; *) printf '%s\n' "$result_file"; exit ;; esac  # --help
@@ -54,7 +64,8 @@ case $version in
     ;;
   *) log "'$mpirun' is not mpirun of Open MPI 4 or 5, which survive a death: load your site's module, or set MPIRUN"; exit 1 ;;
 esac
-# Workers choose their cores, a cut cable is noticed in 6 s, a scheduler's SIGTERM leaves time to close the file.
+# Let workers choose their cores, detect a broken connection within 6 s, and leave time to close the file after the
+# SIGTERM of a scheduler.
 for default in {OMPI_MCA_hwloc_base,PRTE_MCA_hwloc_default}_binding_policy=none OMPI_MCA_odls_base_sigkill_timeout=4 \
   OMPI_MCA_oob_tcp_keepalive_{time=2,intvl=1,probes=3} {OMPI_MCA_plm_rsh,PRTE_MCA_plm_ssh}_agent=delayed-exit-ssh.sh \
   ${SLURM_JOB_ID:+OMPI_MCA_plm_slurm_args=--no-kill}; do
@@ -121,10 +132,10 @@ exec {clock}<> <(:) {start_error}<> <(:)
 exec {messages}> >(filter_messages)
 filter_pid=$! with_parent=(setpriv --pdeathsig TERM)  # mpirun receives SIGTERM if this script is killed
 "${with_parent[@]}" true 2> /dev/null || with_parent=()
-set -m  # mpirun in a process group of its own: a Ctrl-C reaches it through this script alone
+set -m  # starts mpirun in a separate process group: only this script receives Ctrl-C, and passes it on
 PATH=$here:$PATH "${with_parent[@]}" "$mpirun" "${mpirun_options[@]}" "$@" < /dev/null 2>&"$messages" {messages}>&- &
 pid=$!
-disown "$pid"  # or bash reports its death
+disown "$pid"  # otherwise bash reports its death
 set +m
 exec {messages}>&-
 
@@ -144,7 +155,7 @@ while is_running; do
   read_status
   if [ "$heartbeat" != "$last_heartbeat" ]; then
     # Rank 0 replaces FILE.status every 2 s, and records its exit status there when the file is closed. Then it ends mpirun,
-    # after 30 s of --notify at most, if mpirun is on its host.
+    # if mpirun is on its host; with --notify it does so at most 30 s later.
     last_heartbeat=$heartbeat last_change=$SECONDS timeout_s=$heartbeat_timeout_s closed=''
     [ "$run" = "$run_before" ] || [ -z "$run_status" ] ||
       closed=yes timeout_s=$((heartbeat_timeout_s < 40 ? heartbeat_timeout_s : 40))
@@ -153,10 +164,10 @@ while is_running; do
     if [ -z "$closed" ]; then
       if have_journals_grown; then last_change=$SECONDS; continue; fi
       log "no heartbeat from rank 0 for $timeout_s s; terminating the run"
-      kill -USR1 "$pid" && ends_within 5 && break  # it may still be able to close its file
+      kill -USR1 "$pid" && ends_within 5 && break  # rank 0 may still be able to close its file
     fi
     kill -TERM "$pid"
-    ends_within 20 || cat /proc/"$pid"/task/*/children 2> /dev/null | xargs kill -KILL "$pid"  # with its ranks here
+    ends_within 20 || cat /proc/"$pid"/task/*/children 2> /dev/null | xargs kill -KILL "$pid"  # with its ranks on this host
   elif [ -n "$stop_requested_at" ] && [ $((SECONDS - stop_requested_at)) -ge 5 ]; then
     stop  # again, in case mpirun or a rank could not receive the signal yet
   fi

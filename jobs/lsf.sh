@@ -1,6 +1,6 @@
 #!/bin/bash
-# An LSF job that solves floor plans, and goes back into the queue while work is left. jobs/submit.sh submits it with your
-# site's options. By hand, on one node of 16 cores:
+# LSF job script that solves floor plans. While plans are left to solve, LSF requeues the job. jobs/submit.sh submits
+# this script with the options of your site. To submit it yourself, on one node of 16 cores:
 #   bsub -n 16 -R 'span[ptile=16]' -W 4:00 -wt 2 -wa USR1 -Q 75 -r jobs/lsf.sh jobs -- --data plans --out results.h5
 # shellcheck source-path=SCRIPTDIR source=job.sh
 . "${1:?lsf.sh: the first argument must be the folder of wallheat\'s scripts}/job.sh"

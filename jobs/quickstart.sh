@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# From a fresh clone to results: installs what is missing, builds wallheat, makes 24 floor plans,
+# Takes a fresh clone to its first results: installs missing libraries, builds wallheat, generates 24 floor plans,
 # solves them on all cores of this machine, prints the summary and draws one plan.
 #
 #   bash jobs/quickstart.sh
 #
-# Needs no arguments, works from any directory, as root or as an ordinary user; if the libraries
-# are here already, by environment modules for example, it installs nothing. Everything it makes is
-# under build/. Run it again: what is there already is kept.
+# Takes no arguments, and works from any directory, as root or as an ordinary user. If the libraries are available
+# already, for example from environment modules, it installs nothing. It creates all files in build/. You may run it
+# again: existing files and results are kept.
 # Exit status: 0 all done, 3 some plans failed, 75 stopped early, other numbers for an error.
 set -euo pipefail
 
@@ -23,8 +23,8 @@ picture=$folder/00001.png
 
 print_heading() { printf '\n== %s\n' "$*"; }
 
-# No preset, because presets need a newer cmake than that of Ubuntu 22.04. An existing build folder
-# keeps its settings; CMAKE_GENERATOR applies to a new one only.
+# Uses no preset, because presets need a newer cmake than that of Ubuntu 22.04. An existing build folder keeps its
+# settings; CMAKE_GENERATOR applies to a new one only.
 log=$root/build/configure.log
 mkdir -p "$root/build"
 settings=()

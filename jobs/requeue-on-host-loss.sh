@@ -2,10 +2,10 @@
 # Runs a command and requeues its Slurm job if the host of the batch script is lost.
 #   requeue-on-host-loss.sh COMMAND...
 # slurm.sh makes Open MPI start its daemons on the other nodes through this script. If the host of the batch script is
-# lost, rank 0 and mpirun are lost with it, and the daemons fail. The job has --no-kill, so that it survives the loss of any
-# other node; therefore it would keep the remaining nodes until its time limit. If the command fails and the host's slurmd
-# accepts no connection, this script polls Slurm until the host is down, and requeues the job then. Slurm ends this script
-# with the job.
+# lost, rank 0 and mpirun are lost with it, and the daemons fail. The job has --no-kill, so that it survives the loss of
+# any other node; therefore it would keep the remaining nodes until its time limit. If the command fails and the host's
+# slurmd accepts no connection, this script polls Slurm until the host is down, and then requeues the job. Slurm ends
+# this script together with the job.
 # Environment: WALLHEAT_BATCH_HOST, Slurm's name of the host; SLURM_JOB_ID, SLURM_JOB_NUM_NODES, SLURM_NODEID and
 # SLURM_RESTART_COUNT, as Slurm sets them.
 set -uo pipefail

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
-# Shared code of submit.sh and job.sh: the files that describe the cluster. A script sources each of them itself, because a
-# variable that a site file declares would be local in a function.
+# Shared code of submit.sh and job.sh: finds the site files, which describe the cluster. The calling script sources each
+# of them itself, because a variable that a site file declares would be local if a function sourced the file.
 #   find_site_files ROOT [FILE]   sets site_files to the paths, with increasing precedence: the defaults in ROOT/configs,
 #                                 /etc/wallheat/site.sh if it exists, the file in WALLHEAT_SITE, and FILE (--site)
 #   require_site_file FILE        exits with 1 if the file cannot be read on this host

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A Slurm job that solves floor plans, and goes back into the queue while work is left. jobs/submit.sh submits it with
-# your site's options. By hand, on one whole node (Slurm copies this script, so it is told its folder):
+# Slurm job script that solves floor plans. While plans are left to solve, it requeues its job. jobs/submit.sh submits
+# this script with the options of your site. To submit it yourself, on one whole node (the first argument is the folder
+# of the scripts, because Slurm runs a copy of this script in another folder):
 #   sbatch --exclusive --time=4:00:00 jobs/slurm.sh jobs -- --data plans --out results.h5
 #SBATCH --ntasks-per-node=1
 #SBATCH --signal=B:USR1@120

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154,SC2034  # a study sets out; it reads data, wallheat and interpreter
-# Shared code of the studies in jobs/examples, which source it: steps that run once each, and a page of their results, made
-# by `wallheat page`. The result of a step is a file in $out: NAME.json for a command of wallheat, NAME.txt for another
-# command, NAME.svg for a picture. A step whose file exists is skipped, so a study that was stopped is resumed by the same
-# command. Commands run in $out. With --list the steps are only printed.
+# Shared code of the studies in jobs/examples, which source it. A study is a list of steps, and `wallheat page` creates
+# a page from their results. The result of a step is a file in $out: NAME.json for a command of wallheat, NAME.txt for
+# another command, NAME.svg for a picture. A step whose file exists is skipped, so the same command resumes a study that
+# was stopped. Commands run in $out. With --list the steps are only printed.
 unset CDPATH
 jobs=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=usage.sh
@@ -47,8 +47,8 @@ start_study() {
   trap log_stop ERR
 }
 
-# run_step FILE COMMAND...    runs the command unless FILE exists. @OUT@ in an argument is replaced by the name of the file to
-# write; without @OUT@ the command's stdout is written to the file. FILE appears only after the command has succeeded.
+# run_step FILE COMMAND...    runs the command unless FILE exists. @OUT@ in an argument is replaced by the name of the file
+# to write; without @OUT@ the command's stdout is written to the file. FILE appears only after the command has succeeded.
 run_step() {
   local file=$1 temporary_file=part-$1 command
   step=$1

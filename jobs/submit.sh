@@ -5,33 +5,36 @@
 #   wallheat submit --nodes 4 --dry-run -- --data plans --out results.h5
 #   wallheat submit --array 200 --cores 2 --time 20m -- -d plans -o results.h5
 #
-#   --dry-run         print the command and the script, even if it could not run
+#   --dry-run         only print the submission command and the job script, even
+#                     if the run could not start
 #   --scheduler NAME  slurm or lsf (default: the one that is installed)
-#   --nodes N         nodes of each job (default: 1)
-#   --cores N         cores of each node; other jobs may use the others
+#   --nodes N         number of nodes per job (default: 1)
+#   --cores N         cores per node; other jobs may use the remaining cores
 #                     (default: cores_per_node of the site files, or whole nodes)
-#   --gpus N          GPUs of each node (default: 0)
-#   --workers N       workers on each node (default: one, or one for each GPU)
-#   --memory GB       memory of each node (default: that of the scheduler)
-#   --array N         N jobs with a shard of the plans each, and one that merges
-#                     their results; submit it again for the shards that are left
-#   --running K       at most K of them at a time (default: all)
-#   --take-over       a job that is done continues with shards that no other job
-#                     solves; failed plans are not retried
+#   --gpus N          GPUs per node (default: 0)
+#   --workers N       workers per node (default: one, or one for each GPU)
+#   --memory GB       memory per node (default: that of the scheduler)
+#   --array N         submit N jobs, each of which solves one shard of the plans,
+#                     and a job that merges their results; submit the array again
+#                     to solve the shards that are not finished
+#   --running K       run at most K jobs of the array at a time (default: all)
+#   --take-over       let a job of the array that has solved its shard continue
+#                     with shards that no other job solves; failed plans are not
+#                     retried
 #   --time TIME       time limit of a job: 4h, 90m, 1h30m, 2d, 1:30:00, 90:00 for
 #                     90 minutes, or 1-12:00:00 for a day and 12 hours
 #                     (default: time_limit of the site files)
 #   --partition NAME  partition or LSF queue (default: that of the site files, or
 #                     of the scheduler)
 #   --name NAME       name of the job and of its log (default: wallheat)
-#   --site FILE       properties of your cluster
+#   --site FILE       site file with the properties of your cluster
 #
-# Site files, with increasing precedence: configs/site.sh, which explains the
-# variables; /etc/wallheat/site.sh; the file in the environment variable
-# WALLHEAT_SITE; --site FILE. Jobs read the same files.
-# A job that its time limit stops is requeued, and resumes. After any other end,
-# submit the same command again. 'wallheat advise --best' prints the options with
-# which the plans are solved soonest.
+# The site files are, with increasing precedence: configs/site.sh, which explains
+# the variables; /etc/wallheat/site.sh; the file in the environment variable
+# WALLHEAT_SITE; the file of --site. Jobs read the same files.
+# A job that is stopped by its time limit is requeued, and resumes the run. After
+# any other end, submit the same command again. 'wallheat advise --best' prints
+# the options with which the plans are solved soonest.
 set -euo pipefail
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=usage.sh
@@ -63,11 +66,11 @@ for option; do
     --overwrite) die_with_usage "a job that starts again must not overwrite what it has; remove the old file first" ;;
   esac
 done
-# The log of a job is named after it, and the schedulers replace patterns such as %j in names of files.
+# The log of a job is named after the job, and the schedulers replace patterns such as %j in file names.
 name_pattern='^[^][:cntrl:]/%\\*?{},"'\''`$[-][^][:cntrl:]/%\\*?{},"'\''`$[]*$'
 [[ $name =~ $name_pattern ]] ||
   die_with_usage "--name ${name@Q}: the log gets this name, so it must not begin with - or contain any of / % \\ * ? [ ] { } , \$ \` and quotes"
-# If a job calls this script, the new job must not take the shard, the node or the rank of that job for its own.
+# If a job calls this script, the new job must not inherit the shard, the node or the rank of the calling job.
 unset "${!SLURM_ARRAY@}" "${!SLURM_JOB@}" "${!SLURM_STEP@}" "${!SLURM_TASK@}" "${!SLURM_NTASKS@}" "${!SLURM_NODE@}" \
   "${!SLURM_CPU@}" "${!SLURM_GPU@}" "${!SLURM_MEM_@}" "${!SLURM_TRES@}" "${!SLURM_SUBMIT@}" "${!SLURM_HET@}" \
   "${!SLURM_LAUNCH@}" "${!SLURM_SRUN@}" "${!SLURM_TOPOLOGY@}" "${!SLURMD_@}" \
@@ -134,9 +137,9 @@ esac
 
 # --- The check of the run, and the open shards ---------------------------------------------------
 
-# query_run OPTION...: prints what 'wallheat run' prints for an option that starts no run; returns its exit status.
+# query_run OPTION...: prints the output of 'wallheat run' with an option that starts no run; returns its exit status.
 query_run() { (set +eu; eval "$setup" > /dev/null; "${wallheat[@]}" run --resume "$@") 2>&1; }
-# ask_scheduler COMMAND...: prints the output of a command of the scheduler, which has 10 s to answer.
+# ask_scheduler COMMAND...: prints the output of a command of the scheduler; returns 1 if it fails or takes more than 10 s.
 ask_scheduler() {
   timeout 10 "$@" 2> /dev/null || { [ $? != 124 ] || echo "submit.sh: warning: $1: no answer within 10 s" >&2; return 1; }
 }
@@ -218,7 +221,7 @@ script=$root/jobs/$scheduler.sh
 signal_lead_s=$((limit_s < 1200 ? limit_s / 10 : 120))  # time from the stop signal to the time limit
 job_command=("$script" "$root/jobs" "${site_files[@]/#/site=}" "workers=$workers" ${array:+"array=$array"}
   ${take_over:+take_over=yes} -- "$@")
-[ -n "$array" ] || job_command+=(--shard none)  # as in the check above, also if the job believes that it is in an array
+[ -n "$array" ] || job_command+=(--shard none)  # as in the check above, even if the job has variables of an array
 merge_command=("$script" "$root/jobs" "${site_files[@]/#/site=}" "merge=$array" -- "$@")
 if [ "$scheduler" = slurm ]; then
   site_options=("${slurm_options[@]}") merge_options=("${slurm_merge_options[@]}")
@@ -294,7 +297,7 @@ submit_job() {
     "submit it again; the output was: $output" >&2
   return 1
 }
-# die_without_merge OPTION...: reports that the job that merges is missing, and the command that does the same.
+# die_without_merge OPTION...: reports that the merge job is missing, and the command that merges without it; exits with 1.
 die_without_merge() {
   local first_shard_file
   first_shard_file=$(query_run "$@" --shard "1/$array" --print-out) || first_shard_file=$result_file.part-1-of-$array

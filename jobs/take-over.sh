@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Solves a shard as launch.sh does, and then, one after the other, the shards that are left and that no job is at: so the
-# jobs of an array share what there is to do, and one that finds nothing ends at once.
+# Solves a shard in the same way as launch.sh. Then solves, one after the other, the unfinished shards that no other job
+# is solving, so that the jobs of an array share the remaining work. A job that finds no such shard ends at once.
 #   jobs/take-over.sh [OPTIONS OF mpirun] -- wallheat run --data PLANS --out FILE --resume --shard K/N
-# 'wallheat submit --array N --take-over' starts it in place of launch.sh. The lock of a part keeps a second job out.
+# 'wallheat submit --array N --take-over' starts this script instead of launch.sh. The lock of a shard file prevents two
+# jobs from solving the same shard.
 #
-# Exit status: that of launch.sh; 3 if plans of any of its shards failed, 0 also if nothing was left. A shard that cannot be
-# solved ends it: with 1, or with 75 if others were solved before, as perhaps only the time ran out.
+# Exit status: that of launch.sh; 3 if plans of any shard that it solved have failed; 0 also if no shard was left. If a
+# shard cannot be solved, the script ends with 75 if it has solved another shard before, because the time may just have
+# run out, and otherwise with 1.
 set -uo pipefail
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=usage.sh

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Shared code of the scripts in this folder: the comment at the start of a script is its help text.
-#   usage MIN "$@"    handles --help: prints the help text and exits with 0. Exits with 2 if there are fewer than MIN arguments.
+# Shared code of the scripts in this folder: prints the comment at the start of a script as its help text.
+#   usage MIN "$@"    If the first argument is --help, prints the help text and exits with 0. If there are fewer than
+#                     MIN arguments, prints it to stderr and exits with 2.
 usage() {
   local min_arguments=$1 head='2,/^set -/{/^set -/!s/^# \{0,1\}//p}'
   shift

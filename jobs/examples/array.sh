@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# An array: sixteen small jobs, each with a sixteenth of the plans, which start wherever there is room for one; a last
-# job merges their parts into OUT. Submit it again to solve what jobs that died have left.
+# Solves the plans with a job array of sixteen small jobs, each of which solves one sixteenth of the plans and starts as
+# soon as the cluster has room for it. A last job merges their results into OUT. If jobs have died, submit the array
+# again to solve the plans that they have left.
 #   jobs/examples/array.sh DATA OUT [OPTIONS OF submit.sh]
 #   jobs/examples/array.sh plans results.h5 --array 64 --time 30m
 set -euo pipefail

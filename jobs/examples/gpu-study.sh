@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# What a node's GPUs do while plans are solved, whole: how they are set up, who uses them, a recording of a run, where
-# its time went by step and kernel, a trace, and what more GPUs bring; with tables, pictures and a page of them.
+# Studies the GPUs of a node while plans are solved: the configuration of the GPUs, the processes that use them, a
+# recording of a run, its time by step and kernel, a trace, and the speed-up by more GPUs. Creates tables, pictures and
+# a page.
 #   jobs/examples/gpu-study.sh --data DIR --out OUT [OPTIONS]
 #   jobs/examples/gpu-study.sh --data plans --out gpus
-#   jobs/examples/gpu-study.sh --data plans --out gpus --list       # only tells what it would do
-# Run it on a GPU node, as in a job. On a machine without GPUs it leaves out what is theirs, says so, and shows the rest
-# of the cores. OUT is a folder, made if missing; the page is OUT/index.html. The same command goes on where it was
-# stopped.
-#   --interval TIME    between samples of the recording (default: 0.5s)
-#   --recording FILE   a listing of 'nvidia-smi dmon' or 'nvidia-smi stats' to be told of, too (default: none)
-#   --times LIST       of runs elsewhere, GPUs=seconds: the figures of a paper (default: 1=212,2=140,3=110,4=105,8=145)
+#   jobs/examples/gpu-study.sh --data plans --out gpus --list       # only prints the steps
+# Run it on a GPU node, for example in a job. On a machine without GPUs it omits the steps that require GPUs, reports
+# this, and runs the other steps on the cores. The folder OUT is created if it does not exist; the page is
+# OUT/index.html. If the study was stopped, the same command resumes it.
+#   --interval TIME    time between two samples of the recording (default: 0.5s)
+#   --recording FILE   also analyse this listing of 'nvidia-smi dmon' or 'nvidia-smi stats' (default: none)
+#   --times LIST       times of runs on other machines, as GPUs=seconds
+#                      (default: the figures of a paper, 1=212,2=140,3=110,4=105,8=145)
 set -Eeuo pipefail
 # shellcheck source-path=SCRIPTDIR source=../steps.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"
@@ -34,7 +36,7 @@ recorded() {
   "$wallheat" monitor --interval "$interval" --csv node.csv --overwrite > /dev/null 2>&1 &
   monitor_pid=$!
   "$wallheat" run --data "$data" --out run.h5 --overwrite --device $device --progress none --log-level warning || status=$?
-  while [ "$(wc -l < node.csv)" -lt 4 ]; do sleep 0.1; done  # a run may be over before the first samples
+  while [ "$(wc -l < node.csv)" -lt 4 ]; do sleep 0.1; done  # a run may end before the first samples
   kill "$monitor_pid"
   wait "$monitor_pid" || true
   [ $status = 0 ] || [ $status = 3 ]

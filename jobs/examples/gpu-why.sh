@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Why a GPU, and for which plans, whole: CPU and GPU over sizes, what moving data costs, and what fits its memory; with
-# tables, pictures and a page of them.
+# Shows why and for which plans a GPU pays: CPU and GPU over the size of the plans, the cost of data transfers, and the
+# number of plans that fit into the memory of a GPU. Creates tables, pictures and a page.
 #   jobs/examples/gpu-why.sh --out OUT [OPTIONS]
 #   jobs/examples/gpu-why.sh --out why --memory 80
-#   jobs/examples/gpu-why.sh --out why --list       # only tells what it would do
-# OUT is a folder, made if missing; the page is OUT/index.html. The same command goes on where it was stopped.
-#   --memory GB        of a GPU, for what fits (default: 16)
+#   jobs/examples/gpu-why.sh --out why --list       # only prints the steps
+# The folder OUT is created if it does not exist; the page is OUT/index.html. If the study was stopped, the same command
+# resumes it.
+#   --memory GB        memory of a GPU, for the number of plans that fit (default: 16)
 set -Eeuo pipefail
 # shellcheck source-path=SCRIPTDIR source=../steps.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# GPUs: a job of two nodes with four GPUs each, and a worker for each GPU. It fails at once if a worker gets no GPU.
-# Leave out '--device gpu' to have the workers that get none use their cores.
+# Solves the plans on GPUs, with a job on two nodes with four GPUs each and one worker per GPU. The run fails at once if
+# a worker gets no GPU. Remove '--device gpu' from this script to let workers without a GPU use their cores instead.
 #   jobs/examples/gpus.sh DATA OUT [OPTIONS OF submit.sh]
 #   jobs/examples/gpus.sh plans results.h5 --nodes 1 --gpus 2 --partition gpu
 set -euo pipefail

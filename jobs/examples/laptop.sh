@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A laptop or a workstation: solves all plans on all its cores and shows what came out.
+# Solves all plans on all cores of a laptop or workstation, and shows the results.
 #   jobs/examples/laptop.sh [DATA [OUT]]          e.g.: jobs/examples/laptop.sh plans results.h5
-# Stop it with Ctrl-C whenever you need the machine; the same command goes on where it stopped.
+# If you need the machine, stop the script with Ctrl-C; the same command resumes the run.
 set -euo pipefail
 jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=../usage.sh

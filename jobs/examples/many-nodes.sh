@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Many nodes: one job of eight. They read the plans from one zip archive, as a shared file system is slow with
-# thousands of small ones (OUT.plans.zip; remove it if the plans change). Rank 0 writes what happens to OUT's event log.
+# Solves the plans with one job on eight nodes. The nodes read the plans from one zip archive, because a shared file
+# system is slow with thousands of small files. If OUT is results.h5, the archive is results.plans.zip, and rank 0 writes
+# the event log results.jsonl. Remove the archive if the plans change.
 #   jobs/examples/many-nodes.sh DATA OUT [OPTIONS OF submit.sh]
 #   jobs/examples/many-nodes.sh plans results.h5 --nodes 32
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One node of a cluster: a job that solves all plans on all its cores, with one worker for each of its two sockets.
+# Solves all plans with a job on all cores of one node of a cluster, with one worker for each of its two sockets.
 #   jobs/examples/one-node.sh DATA OUT [OPTIONS OF submit.sh]
 #   jobs/examples/one-node.sh plans results.h5 --dry-run
 set -euo pipefail

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# The Poisson exercise of a Python course, whole: a heated plate, solved by NumPy, Numba and wallheat over its size,
-# with a table, pictures and a page of them.
+# Runs the Poisson exercise of a Python course: NumPy, Numba and wallheat solve a heated plate of several sizes. Creates
+# a table, pictures and a page.
 #   jobs/examples/poisson-study.sh --out OUT [OPTIONS]
 #   jobs/examples/poisson-study.sh --out poisson --sizes 64,128
-#   jobs/examples/poisson-study.sh --out poisson --list        # only tells what it would do
-# OUT is a folder, made if missing; the page is OUT/index.html. The same command goes on where it was stopped.
+#   jobs/examples/poisson-study.sh --out poisson --list        # only prints the steps
+# The folder OUT is created if it does not exist; the page is OUT/index.html. If the study was stopped, the same command
+# resumes it.
 #   --sizes LIST     cells along a side (default: 64,128,256,512,1024)
-#   --python LIST    those of them that NumPy solves; 512 takes it minutes (default: 64,128,256)
-# PYTHON names a Python with NumPy, and Numba if it is to be timed (default: python3, else /usr/bin/python3).
+#   --python LIST    sizes that NumPy solves, too; size 512 takes NumPy minutes (default: 64,128,256)
+# Set the environment variable PYTHON to a Python with NumPy, and with Numba if you want to time it (default: python3, or
+# else /usr/bin/python3).
 set -Eeuo pipefail
 # shellcheck source-path=SCRIPTDIR source=../steps.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# The study of wall heating, whole: its twelve tasks on your floor plans, with tables, pictures and a page of them.
+# Runs the study of wall heating: its twelve tasks on your floor plans. Creates tables, pictures and a page.
 #   jobs/examples/study.sh --data DIR --out OUT [OPTIONS]
 #   jobs/examples/study.sh --data plans --out study
-#   jobs/examples/study.sh --data plans --out study --list       # only tells what it would do
-# DIR is a folder of floor plans; without a building_ids.txt all its plans are taken. OUT is a folder, made if missing; the
-# page is OUT/index.html. The same command goes on where it was stopped. Pictures and Python programs take few plans, all
-# else takes all:
-#   --pictures N    plans to draw (default: 25)
-#   --timed N       plans that programs are timed with (default: 10)
-#   --threads N     of runs; 0: all cores (default: 0)
-# PYTHON names a Python with NumPy, and Numba if it is to be timed (default: python3, else /usr/bin/python3).
-# As a job, on one node (16 cores, four hours); if it reaches the time limit, submit it again:
+#   jobs/examples/study.sh --data plans --out study --list       # only prints the steps
+# DIR is a folder of floor plans; if it has no building_ids.txt, the study uses all plans in it. The folder OUT is
+# created if it does not exist; the page is OUT/index.html. If the study was stopped, the same command resumes it.
+# Pictures and Python programs use a few plans only, and all other steps use all plans:
+#   --pictures N    number of plans to draw (default: 25)
+#   --timed N       number of plans on which programs are timed (default: 10)
+#   --threads N     number of threads of a run; 0: all cores (default: 0)
+# Set the environment variable PYTHON to a Python with NumPy, and with Numba if you want to time it (default: python3, or
+# else /usr/bin/python3).
+#
+# To run the study as a job on one node (16 cores, four hours), use one of these commands. If the job reaches its time
+# limit, submit it again:
 #   sbatch --nodes=1 --ntasks=1 --cpus-per-task=16 --time=4:00:00 --wrap 'jobs/examples/study.sh --data plans --out study'
 #   bsub -n 16 -R 'span[hosts=1]' -W 4:00 -o study.log 'jobs/examples/study.sh --data plans --out study'
 set -Eeuo pipefail

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# How long jobs wait, whole: mean waits by size and memory, bounds for the next job, the partitions, and for each of them
-# from how many operations on a value the way to a GPU pays; with tables, pictures and a page of them.
+# Studies how long jobs wait: mean waits by size and memory, bounds on the wait of the next job, the partitions and, for
+# each of them, the number of operations per value above which a transfer to a GPU pays. Creates tables, pictures and a
+# page.
 #   jobs/examples/waiting-study.sh --out OUT [OPTIONS]
 #   jobs/examples/waiting-study.sh --out waiting --partitions medium,gpu
-#   jobs/examples/waiting-study.sh --out waiting --list       # only tells what it would do
-# OUT is a folder, made if missing; the page is OUT/index.html. The same command goes on where it was stopped. Where
-# there is no Slurm, name listings of one.
-#   --partitions NAMES   default: all of the listing
-#   --sacct FILE         what sacct printed, as 'wallheat help queue' tells (default: sacct is asked)
-#   --sinfo FILE         what "sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'" printed (default: sinfo is asked)
-#   --classes B,F        the first bound of the classes in core hours and GB hours, and the factor (default: 4,4)
-#   --bandwidth B        bytes a second between host and GPU (default: 15e9)
-#   --core C, --gpu G    operations a second of a core, of a GPU (default: 1e9, 1e12)
+#   jobs/examples/waiting-study.sh --out waiting --list       # only prints the steps
+# The folder OUT is created if it does not exist; the page is OUT/index.html. If the study was stopped, the same command
+# resumes it. On a machine without Slurm, pass listings of a Slurm cluster with --sacct and --sinfo.
+#   --partitions NAMES   partitions to study (default: all in the listing)
+#   --sacct FILE         output of the sacct command in 'wallheat help queue' (default: call sacct)
+#   --sinfo FILE         output of "sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'" (default: call sinfo)
+#   --classes B,F        upper bound of the first class, in core hours and GB hours, and the factor from each bound to
+#                        the next (default: 4,4)
+#   --bandwidth B        bytes per second between host and GPU (default: 15e9)
+#   --core C, --gpu G    operations per second of a core and of a GPU (default: 1e9, 1e12)
 set -Eeuo pipefail
 # shellcheck source-path=SCRIPTDIR source=../steps.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# A campaign of a week, in jobs of four hours. A job that its time limit stops goes back into the queue by itself. This
-# script submits one if none is there and work is left, for example after a maintenance, and tells how far it is.
-# So call it as often as you like, by hand or from cron, always with the same words:
+# Solves a campaign that takes a week, in jobs of four hours. A job that is stopped by its time limit is requeued
+# automatically. If no job exists and plans are left to solve, for example after a maintenance of the cluster, this
+# script submits a job. It also prints the progress. So call it as often as you like, from a shell or from cron, always
+# with the same arguments:
 #   jobs/examples/week.sh DATA OUT [OPTIONS OF submit.sh]
 #   0 * * * *  cd /scratch/me && wallheat/jobs/examples/week.sh plans results.h5 >> week.log 2>&1     # crontab
-# The name of the job is that of OUT with a checksum of its full path, so each campaign finds its own job.
-# Exit status: 0 all plans are solved; 3 all but those that failed; 75 work is left; others as of submit.sh.
+# The name of the job consists of the name of OUT and a checksum of its full path, so each campaign finds its own job.
+# Exit status: 0: all plans are solved; 3: all plans are solved except for those that failed; 75: plans are left to
+# solve; for other numbers see submit.sh.
 set -euo pipefail
 jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=../usage.sh
@@ -13,7 +15,8 @@ jobs=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 usage 2 "$@"
 wallheat=$("$jobs/find-wallheat.sh")
 out=$2
-# Jobs are found by their name, so it contains a checksum of the full path: other folders may have a file of the same name.
+# Jobs are found by their name. The name contains a checksum of the full path, because other folders may contain a file of
+# the same name.
 path=$(realpath -m -- "$out")
 name=$(basename "$path" .h5 | tr -c 'A-Za-z0-9._\n-' _)-$(printf %08x "$(cksum <<< "$path" | cut -d ' ' -f 1)")
 case " ${*:3} " in
