@@ -20,8 +20,8 @@ void install_stop_signal_handlers();
 /// Output of a command of Slurm or LSF.
 struct SchedulerOutput {
   std::string text;
-  std::string
-      failure;  ///< why there is no text: "scontrol: no answer within 5 s"; empty if there is
+  /// Why there is no text: "scontrol: no answer within 5 s"; empty if there is.
+  std::string failure;
   bool is_installed = true;  ///< false if the command was not found
 };
 

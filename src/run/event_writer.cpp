@@ -74,8 +74,8 @@ void EventWriter::take(std::span<Event> events, double now_s) const {
   while (!events.empty()) {
     const auto some = events.first(std::min(events_at_once, events.size()));
     events = events.subspan(some.size());
-    std::vector<PlanResult>
-        rows;  // may contain several rows of a plan, of which the last one counts
+    // May contain several rows of a plan, of which the last one counts.
+    std::vector<PlanResult> rows;
     for (Event& event : some)
       if (is_stored(event.kind)) rows.push_back(make_row(event, now_s));
     store.store(rows);

@@ -25,8 +25,8 @@ struct EventWriter {
   ResultStore& store;
   const StringList& ids;                 ///< IDs of the campaign
   const std::vector<QueuedPlan>& plans;  ///< plans of the run, by queue index
-  std::string
-      solver;  ///< name and version, for results without these because the solver process died
+  /// Name and version, for results without these because the solver process died.
+  std::string solver;
   /// Called with each event. `row` is the row of its plan; empty if the event is not about a plan.
   std::function<void(const Event& event, const PlanResult& row)> log;
 };

@@ -116,7 +116,7 @@ std::string describe_plan(const PlanSource& source, const PlanKey& plan) {
 
 namespace {
 
-/// Stamp by which copies of a plan are compared.
+/// The stamp by which copies of a plan are compared.
 struct CopyStamp {
   std::optional<std::uint64_t> stamp{};  ///< see PlanSource::copy_stamp(); nullopt: unknown
   bool is_missing = false;
@@ -195,8 +195,8 @@ std::string source_difference(const PlanSource& source, const SourceDescription&
     if (own[k].stamp == theirs[k].stamp) ++equal;
     if (own[k].stamp && own[k].stamp != theirs[k].stamp && !different) different = k;
   }
-  if (!different || equal == 0)
-    return {};  // either equal, or a copy that does not have the times of the original
+  // If no stamp agrees, the copy does not have the times of the original.
+  if (!different || equal == 0) return {};
   return fmt::format(
       "plan {} in its copy of the plans, {}, has another size or time than rank 0's, and {} plans "
       "agree: copy the plans again, with their times (cp -p, rsync -t)",

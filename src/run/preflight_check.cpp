@@ -258,8 +258,8 @@ class PreflightCheck : Preparation {
     const bool threads_known = threads > 0;
     threads = std::clamp<std::size_t>(threads, 1, readable_);
     const double each = estimate_memory(*source, largest_, options.solve);
-    const double held = static_cast<double>(workers) *
-                        static_cast<double>(peak_memory());  // memory of the workers themselves
+    // Memory of the workers themselves.
+    const double held = static_cast<double>(workers) * static_cast<double>(peak_memory());
     const double needed = held + static_cast<double>(threads) * each;
     report("memory",
            fmt::format("about {} for {} at a time ({} for {}){}{}", bytes_text(needed),

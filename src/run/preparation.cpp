@@ -131,7 +131,7 @@ void Preparation::warn_if_spacing_unknown() const {
   try {
     if (source->has_source(id_of(0))) warn(unknown_spacing);
   } catch (const InputError&) {
-    // The worker that gets it reports what is wrong with it.
+    // The worker that is assigned this plan reports the error.
   }
 }
 
@@ -144,7 +144,7 @@ DiskUsageEstimate Preparation::estimate_disk_usage() const {
       const GridShape shape = source->shape(id_of(k * plans.size() / checks));
       cells += static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
     } catch (const InputError&) {
-      // The worker that gets it reports what is wrong with it.
+      // The worker that is assigned this plan reports the error.
     }
   }
   const auto all = static_cast<double>(plans.size());

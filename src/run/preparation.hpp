@@ -90,13 +90,13 @@ struct Preparation {
   }
 
   const RunOptions& options;
-  std::function<void(const std::string& message)>
-      warn;  ///< called for problems that do not keep a run from starting
+  /// Called with messages about problems that do not keep a run from starting.
+  std::function<void(const std::string& message)> warn;
   bool resumes = options.resume && has_results(options.out);
   SharedPlanSource source{};
   PlanIds ids{};
-  std::vector<QueuedPlan>
-      plans{};       ///< plans of this shard that are left to solve, in the order of the IDs
+  /// Plans of this shard that are left to solve, in the order of the IDs.
+  std::vector<QueuedPlan> plans{};
   RunTally tally{};  ///< counts of this shard, according to the result file
 };
 

@@ -237,8 +237,8 @@ class Rank0 {
     preparation_.find_plans();
     if (!preparation_.ids.origin_note.empty()) logger_.info("{}", preparation_.ids.origin_note);
     preparation_.check_walls();
-    std::optional<EventLog>
-        events;  // opened before any file is replaced, in case it cannot be written
+    // Opened before any file is replaced, in case it cannot be written.
+    std::optional<EventLog> events;
     if (!options_.events.empty()) events.emplace(options_.events);
     open_store(std::move(claim), session_start(options_, surroundings, status_.started_utc));
     preparation_.collect_pending(

@@ -46,8 +46,8 @@ void notify(const RunOptions& options, const RunOutcome& outcome) {
       end.update(Json::parse(status.str()));
       end.erase("layout");
     } catch (const std::exception&) {
-      end["file"] =
-          options.out.string();  // a file that cannot be read; the error contains the reason
+      // The file cannot be read; `error` contains the reason.
+      end["file"] = options.out.string();
     }
     const std::string failure =
         run_with_timeout({"sh", "-c", options.notify}, json_line(end) + "\n", longest);
@@ -125,8 +125,8 @@ struct HostMachines {
 /// Throws RunError if the machine of this rank cannot be read; the other ranks continue without it.
 HostMachines machines_of_host(const MpiEnvironment& mpi) {
   Machine own;
-  std::exception_ptr
-      failure;  // kept until this rank has sent its message, because all ranks wait for it
+  // Kept until this rank has sent its message, because all ranks wait for it.
+  std::exception_ptr failure;
   try {
     if (mpi.rank() != 0) own = local_machine();
   } catch (const std::exception&) {

@@ -32,8 +32,8 @@ Setting setting_in(std::string_view line) {
 }  // namespace
 
 std::vector<Setting> parse_settings(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF"))
-    text.remove_prefix(3);  // byte order mark of UTF-8, which some editors write
+  // Byte order mark of UTF-8, which some editors write.
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::vector<Setting> settings;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));

@@ -51,8 +51,8 @@ struct JobResources {
 struct RunOptions {
   SolveConfig solve;  ///< the plans, and how to solve them
   std::filesystem::path out;
-  std::filesystem::path
-      merged_out;  ///< `out` without a shard: the file that the shard files are merged into
+  /// `out` without a shard: the file that the shard files are merged into.
+  std::filesystem::path merged_out;
   std::filesystem::path ids_file;  ///< empty: all plans of the plan source
   std::vector<std::string> ids;    ///< given as arguments
   std::size_t first = 0;           ///< number of plans to solve, from the first; 0: all

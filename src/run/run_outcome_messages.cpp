@@ -68,9 +68,8 @@ std::string next_step_text(const RunTally& tally, const RunOptions& options, boo
   if (tally.failed + tally.given_up > 0) {
     std::set<ExhaustedResource> resources;
     for (const auto& [plan, resource] : tally.failed_plans) resources.insert(resource);
-    if (tally.given_up > 0)
-      resources.insert(ExhaustedResource::none);  // failures of earlier sessions, of which the
-                                                  // resource is unknown
+    // Failures of earlier sessions, of which the resource is unknown.
+    if (tally.given_up > 0) resources.insert(ExhaustedResource::none);
     return fmt::format("next: {} ('wallheat summary {}' names them), then {}{}",
                        failed_plans_advice(resources), file, resume_hint, retry_failed_suffix);
   }

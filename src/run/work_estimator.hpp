@@ -59,8 +59,8 @@ class WorkEstimator {
 
 /// Work that is left of a campaign, and the speed of a core.
 struct RemainingWork {
-  std::vector<double>
-      updates;  ///< of each plan that is left; the mean of the others if its mask cannot be read
+  /// Cell updates of each plan that is left; the mean of the others if its mask cannot be read.
+  std::vector<double> updates;
   DurationModel core;
   std::string speed_source;  ///< origin of the speed, for text output
 };

@@ -140,8 +140,8 @@ void RunMonitor::log_event(const PlanResult& stored) {
   if (progress_.tally().failed_plans.contains(stored.index))
     log_.info("plan {}, which had failed, is answered after all by {}", stored.id,
               name_of(stored.rank, stored.host));
-  constexpr double hardly_celsius =
-      100;  // limit of the magnitude; temperatures in kelvin are far above it
+  // Limit of the magnitude; temperatures in kelvin are far above it.
+  constexpr double hardly_celsius = 100;
   const double mean = stored.statistics.mean_temp;  // NaN without interior cells
   const double deviation = stored.statistics.std_temp;
   const bool is_odd = std::abs(mean) > hardly_celsius || deviation > hardly_celsius;

@@ -143,8 +143,8 @@ class RunProgress {
   std::map<int, Worker> workers_;
   std::vector<WorkerInfo> ready_;
   std::vector<Event> aborted_;
-  std::map<std::string, SampleStats>
-      kernel_s_;  ///< kernel time per plan, by the name of the kernel
+  /// Kernel time per plan, by the name of the kernel.
+  std::map<std::string, SampleStats> kernel_s_;
   GpuTimeTotals gpu_times_;
 };
 

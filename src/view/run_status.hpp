@@ -29,9 +29,9 @@ class Log;
 struct RunningPlan {
   std::string id;
   std::int64_t iterations = 0;
-  double delta =
-      std::numeric_limits<double>::quiet_NaN();  ///< °C; NaN before the first convergence check
-  double seconds = 0;                            ///< since its start
+  /// °C; NaN before the first convergence check.
+  double delta = std::numeric_limits<double>::quiet_NaN();
+  double seconds = 0;  ///< since its start
   static void fields(auto&& visit, auto& self) {
     visit("id", self.id, "iterations", self.iterations, "delta", self.delta, "seconds",
           self.seconds);
@@ -84,8 +84,8 @@ struct RunStatus {
   /// Workers by rank. If there are more than max_workers_listed: those that are lost, that sent no
   /// message for the longest time, or that have been solving a plan for the longest time.
   std::vector<WorkerStatus> workers;
-  std::map<std::string, std::size_t>
-      worker_states;  ///< number of workers in each state, of all workers
+  /// Number of workers in each state, of all workers.
+  std::map<std::string, std::size_t> worker_states;
   static void fields(auto&& visit, auto& self) {
     visit("started_utc", self.started_utc, "written_utc", self.written_utc, "state", self.state,
           "host", self.host, "exit_status", self.exit_status, "total", self.total, "restored",

@@ -177,8 +177,8 @@ LogLevel log_level(const std::string& name) {
 
 std::size_t progress_bar_width() {
   constexpr std::size_t default_columns = 80;
-  return stderr_columns().value_or(default_columns) -
-         1;  // some terminals wrap after a character in the last column
+  // Some terminals wrap after a character in the last column.
+  return stderr_columns().value_or(default_columns) - 1;
 }
 
 Console::Console(const std::string& level, const std::string& speaker)
