@@ -211,7 +211,7 @@ ResultSet read_reference_csv(const std::string& file) {
   for (const CsvResult& printed : csv.plans) {
     PlanResult& row = answers.listed.emplace_back();
     row.id = printed.id;
-    // Or another status of a solved plan: a CSV does not contain it.
+    // The status may be another one of a solved plan; a CSV does not contain it.
     row.status = PlanStatus::converged;
     for (std::size_t i = 0; i < printed_columns.size(); ++i) {
       const auto& number = printed.numbers.at(i);
@@ -249,7 +249,7 @@ Comparison compare(const ResultSet& first, const ResultSet& second) {
   const std::vector<RowColumn> columns = compared_columns(first, second, found);
   for (const RowColumn& column : columns) found.columns.push_back({column.head.key});
   Comparison::Column field{"field"};
-  // Of one batch of plans, because there may be millions.
+  // Differences of one batch of plans, because there may be millions.
   std::vector<std::optional<Distance>> of_fields;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const std::size_t in_batch = i % plans_at_once;

@@ -177,8 +177,8 @@ class Page {
     const std::size_t columns = std::clamp<std::size_t>(picture.columns, 1, panels);
     columns_ = static_cast<double>(columns);
     rows_ = std::ceil(static_cast<double>(panels) / columns_);
-    double longest = 1;  // longest side of a panel in cells
-    double wide = 0;     // width of the widest panel relative to the longest side
+    double longest = 1;  // longest side of all panels in cells
+    double wide = 0;     // largest ratio of the width of a panel to its longest side
     double high = 0;
     for (const auto& [text, values, scale, labels] : picture.panels) {
       const auto rows = static_cast<double>(values.rows);
@@ -269,9 +269,9 @@ class Page {
     return cells * (cell >= 1 ? std::floor(cell) : 1 / std::ceil(1 / cell));
   }
 
-  /// Returns as much of a panel's caption as fits above it: drops parts after the last comma. If
-  /// the first part is too long, the middle of an ID is cut, and other text is dropped, because a
-  /// cut number would be wrong.
+  /// Returns as much of a panel's caption as fits above it: drops parts at the end, which commas
+  /// separate. If the first part is too long, the middle of an ID is cut, and other text is
+  /// dropped, because a cut number would be wrong.
   [[nodiscard]] std::string caption_of(const FieldPanel& panel) const {
     const double width = panel_width_ + (columns_ == 1 ? gap + bars_ : gap / 2);
     std::string text = panel.caption;
@@ -343,7 +343,7 @@ class Page {
   double rows_ = 1;
   double bar_ = 0;        // width of a colour bar with its numbers
   double bars_ = 0;       // width of all colour bars
-  std::size_t dots_ = 1;  // pixels of a PNG per pixel of the longest side
+  std::size_t dots_ = 1;  // pixels of a PNG along the longest side of a panel
   double panel_width_ = 0;
   double panel_height_ = 0;
 };

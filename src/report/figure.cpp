@@ -65,8 +65,8 @@ void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, b
     plot.add("set {}tics {} rotate by {}", letter, Plot::ticks(ticks),
              letter == 'x' && letters > max_side_by_side ? -25 : 0);
   }
-  // By default, gnuplot ends an axis at its next tick, so that an axis with a single value would
-  // have no length.
+  // gnuplot itself would end an axis at its next tick, which leaves an axis with a single value
+  // without ticks.
   double room = is_logarithmic(axis) ? 1.15 : 0.04 * (range.largest - range.min);
   if (!axis.names.empty()) room = 0.6;
   double from = is_logarithmic(axis) ? range.min / room : range.min - room;

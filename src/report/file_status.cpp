@@ -136,7 +136,8 @@ FileStatus add_totals(FileStatus status) {
 }
 
 /// Returns the shard to which a file name next to `whole` belongs: the name of a shard file, or of
-/// a file next to a shard file that does not exist yet or any more.
+/// a journal or another file next to it, except its status file. The shard file itself need not
+/// exist: it may be about to be created, or only its event log may be left.
 std::optional<Shard> shard_in(const std::string& name, const fs::path& whole) {
   const std::string prefix = whole.stem().string() + ".part-";
   if (!name.starts_with(prefix)) return std::nullopt;

@@ -123,8 +123,8 @@ inline constexpr double max_status_age_s = max_activity_age_s;
 
 /// Returns true if a running process holds the lock of this file, which need not exist yet.
 [[nodiscard]] bool is_being_written(const std::filesystem::path& file);
-/// Returns a report of the status. With `why`, it contains a message for each plan that was not
-/// solved in its first attempt, for which the rows are read again. Throws RunError.
+/// Returns a report of the status. With `why`, it contains a message for each plan that did not
+/// simply converge in its first attempt, for which the rows are read again. Throws RunError.
 [[nodiscard]] Report make_report(const FileStatus& status, bool why = false);
 /// Returns the sums as one line, with the time of day (UTC).
 [[nodiscard]] std::string one_line_text(const FileStatus& status);

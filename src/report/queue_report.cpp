@@ -242,7 +242,7 @@ Report means_report(const QueueForecast& queues) {
 
 namespace {
 
-/// Formats a time as "14:10", with the date if it is not today.
+/// Formats a time as "14:10", with the date if it is on another day.
 std::string clock_text(std::int64_t now_s, const std::optional<double>& after_s) {
   if (!after_s) return "-";
   if (std::isinf(*after_s)) return "unknown";

@@ -225,8 +225,8 @@ void write_csv(const Table& table, std::ostream& out);
 [[nodiscard]] Report parse_report(const std::string& file, const std::string& json);
 
 /// Writes a report as one self-contained HTML page, which needs no network. Without JavaScript,
-/// figures cannot be saved, and long tables contain only their first rows. Without gnuplot, there
-/// are no figures, and the page contains a note about this. Throws RunError if gnuplot fails.
+/// figures cannot be saved, and long tables contain only their first rows. Without gnuplot, the
+/// page contains a note in place of the figures. Throws RunError if gnuplot fails.
 void write_page(const Report& report, std::ostream& out);
 /// Writes several reports, one after the other, as one HTML page.
 void write_page(const std::string& title, const std::vector<Report>& reports, std::ostream& out);

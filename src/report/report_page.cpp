@@ -250,7 +250,7 @@ class PageWriter {
         const Table::Column& column = table.columns.at(i);
         if (!column.is_in_text()) continue;
         const ValueStyle bare{column.style.form,
-                              column.style.digits};  // the unit stands in the head
+                              column.style.digits};  // the unit is in the heading
         const std::string text = escape_html(value_text(row[i], bare));
         if (all <= max) out_ << cell("td", row[i]) << text;
         if (has_room) lines += std::exchange(separator, "\t") + text;

@@ -170,7 +170,7 @@ void add_note_on_shared_cores(const std::vector<ScalingPoint>& points, Report& r
 }
 
 Table table_of_points(const std::vector<Scaling>& scalings) {
-  // A replay only simulates the time of plans; see scaling_command.cpp.
+  // A replay only knows the solving times of plans; see scaling_command.cpp.
   const bool is_replay = scalings.front().longest_plan.has_value();
   const auto name = [&](const char* text) {
     return is_replay ? std::string("solving: ") + text : std::string(text);

@@ -41,8 +41,8 @@ std::map<std::string, std::string> plans_at_work(const ShardFileStatus& part) {
   return texts;
 }
 
-/// Returns why a plan is not solved, or was not solved in its first attempt; otherwise an empty
-/// string.
+/// Returns why a plan has no result, did not converge, or took more than one attempt or a fallback;
+/// otherwise an empty string.
 std::string reason_of(const PlanResult& row, const ShardFileStatus& part) {
   std::string starts = "after " + count_text(static_cast<std::size_t>(row.attempts), "start");
   if (row.failures > 0 && row.status != PlanStatus::failed)
@@ -161,8 +161,8 @@ std::string attention_reason(const ShardFileStatus& part) {
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
-/// Adds a row with the reason for each plan that was not solved in its first attempt, and one row
-/// without an ID for plans that were never started.
+/// Adds a row for each plan for which reason_of() returns a reason, and one row without an ID for
+/// plans that were never started.
 void add_reasons(const ShardFileStatus& part, std::vector<Table::Row>& rows) {
   std::size_t waiting = part.header == 0 ? part.plans.pending : 0;
   // Plans in progress that the status file does not name.

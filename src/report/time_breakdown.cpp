@@ -114,8 +114,8 @@ struct SlotTimes {
 void add_slot(const SlotTimeline& slot, double wall_s, SlotTimes& times) {
   double end = 0;
   for (const SlotInterval& plan : slot.plans) {
-    // Start and duration are from different clocks, so a plan may appear to start before the
-    // previous one ended.
+    // Clocks of both sides of a message are read, so a plan may appear to start before the previous
+    // one ended.
     const double start = std::clamp(plan.started_s, end, wall_s);
     const double stop = std::clamp(plan.started_s + plan.seconds, start, wall_s);
     (&plan == slot.plans.data() ? times.before_first : times.between) += start - end;
@@ -302,7 +302,7 @@ void add_threads(std::span<const SlotTimeline> slots, const TimeBreakdown& break
     return breakdown.wall_s * static_cast<double>(bin) / static_cast<double>(bins);
   };
   for (std::size_t row = 0; row < shown; ++row) {
-    // The first slot is at the top.
+    // The first slot is drawn on top.
     const SlotTimeline& slot = slots[shown - 1 - row];
     figure.y.names.push_back(
         fmt::format("rank {} thread {}, {}", slot.rank, slot.thread, slot.device));

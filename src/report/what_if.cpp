@@ -171,9 +171,9 @@ Figure figure_of_means(const WhatIf& asked, const std::vector<SettingTotals>& to
                 name,
                 {fmt::format("temperature of walls that are at {:.6g} °C, °C", asked.walls[axis])},
                 {"mean temperature, °C"}};
-  // By the temperatures of the other walls.
+  // Curves by the temperatures of the other walls.
   std::map<std::vector<double>, Figure::Series> curves;
-  // With one setting, includes the present one, because a line needs two points.
+  // With one setting, include the present temperatures, because a line needs two points.
   const std::size_t first = asked.settings.size() == 2 ? 0 : 1;
   for (std::size_t setting = first; setting < asked.settings.size(); ++setting) {
     std::vector<double> others = asked.settings[setting];

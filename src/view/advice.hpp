@@ -8,7 +8,7 @@
 // Hints: what the user can do after a run. They are shared, so that every command words them alike.
 namespace wallheat {
 
-/// How to resume a run. The caller may append further options.
+/// Hint on resuming a run. The caller may append further options.
 inline constexpr const char* resume_hint = "run the same command with --resume";
 
 /// Returns the command that resumes a run; for callers that do not know how the run was started.

@@ -15,7 +15,7 @@
 
 namespace wallheat {
 
-/// How progress is shown: as a bar that is redrawn, as a log line from time to time, or not at all.
+/// Display of the progress: a bar that is redrawn, log lines from time to time, or nothing.
 enum class ProgressStyle { bar, lines, none };
 
 /// Reports what a run is doing: to the user by log messages and progress, to other hosts by the
