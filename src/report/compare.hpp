@@ -62,9 +62,8 @@ struct Comparison {
   std::size_t identical = 0;         ///< of these, plans whose rows and fields are bit-identical
   /// The last column is "field", if both sets have a field of the same shape.
   std::vector<Column> columns;
-  std::vector<std::string>
-      /// Columns that are specific to a solver, if the sets are of different solvers.
-      skipped_columns;
+  /// Columns that are specific to a solver, if the sets are of different solvers.
+  std::vector<std::string> skipped_columns;
   std::size_t compared_fields = 0;
   std::vector<double> means;  ///< differences of mean_temp in °C, without NaN
   StringList plans;           ///< IDs of the plans with these differences

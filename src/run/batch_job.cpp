@@ -19,6 +19,7 @@ namespace wallheat {
 namespace {
 
 // The signal handlers write it, and the threads of a worker read it.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler has nothing else
 std::atomic<bool> stop_flag = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 

@@ -30,7 +30,7 @@ void require_plans(const PlanSource& source, const StringList& ids);
 [[nodiscard]] std::string unknown_plan_message(const std::string& owner, const std::string& id,
                                                const StringList& plans);
 
-/// Thrown if a stop was requested during an operation that cannot be stopped halfway.
+/// Thrown if a stop is requested during an operation that is useless unless it is completed.
 struct StopRequested {};
 
 /// Throws RunError if --wall names a nominal wall temperature that no plan has. Reads plans until

@@ -71,7 +71,7 @@ struct RunOptions {
   bool retry_failed = false;
   int stop_after_failures = 0;  ///< plans given up in this session; 0: never
   double worker_timeout_s = 0;
-  std::string notify;              ///< shell command that gets the outcome of the run; empty: none
+  std::string notify;              ///< shell command that is run at the end of the run; empty: none
   bool print_out = false;          ///< only print the path of the result file
   bool print_open_shards = false;  ///< only print the shards that no job works on
   CheckMode check = CheckMode::nothing;

@@ -19,10 +19,10 @@
 
 namespace wallheat {
 
-/// Estimates the work of a plan from its mask. Returns nullopt if the mask cannot be read, because
-/// solving the plan will fail with an error message anyway. Also returns nullopt for a plan of more
-/// than 2^24 cells (2^26 for the steady solver, which only counts interior cells), so that rank 0
-/// needs little memory however large a plan is.
+/// Estimates the work of a plan from its mask. Returns nullopt if the mask cannot be read; solving
+/// the plan will then fail with an error message. Also returns nullopt for a plan of more than 2^24
+/// cells (2^26 for the steady solver, which only counts interior cells), so that rank 0 needs
+/// little memory however large a plan is.
 [[nodiscard]] std::optional<WorkEstimate> estimate_plan(const PlanSource& source,
                                                         const std::string& id,
                                                         const SolveParameters& limits,

@@ -133,7 +133,7 @@ class LiveStatus {
   /// Requests a write of the status every status_interval until the next call of any function of
   /// this class. For the start and the end of a run, in which no events occur for a long time.
   void publish_periodically(RunStatus status) { set(std::move(status), true); }
-  /// Waits until the write in progress has ended, and stops writing.
+  /// Waits until the last status is written, and stops writing.
   void stop_publishing() { thread_.reset(); }
 
  private:
