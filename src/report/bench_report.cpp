@@ -15,7 +15,7 @@ const ValueStyle giga{ValueFormat::decimals, 2};
 const ValueStyle percent{ValueFormat::decimals, 0, "%"};
 const ValueStyle one_decimal{ValueFormat::decimals, 1};
 
-/// Plans a second of both over the size of plans.
+/// Returns the throughput of GPU and CPU over the size of plans.
 Figure crossover_of(const GpuBench& bench) {
   Figure::Series gpu{"GPU", Figure::Mark::points_and_line, {}, {}};
   Figure::Series cpu{"CPU", Figure::Mark::points_and_line, {}, {}};
@@ -32,7 +32,7 @@ Figure crossover_of(const GpuBench& bench) {
           {gpu, cpu}};
 }
 
-/// The solvers' times over the size of plans.
+/// Returns the times of the solvers over the size of plans.
 Figure solver_times(const CpuBench& bench) {
   Figure figure{"times",
                 "a plan on one core of " + bench.device,
@@ -91,7 +91,7 @@ Report make_report(const CpuBench& bench) {
                           {"error", "error", celsius},
                           {"error_bound", "bound", celsius},
                           {"fell_back", "fell back"}});
-  double first_s = 0;  // of the plan's first solver
+  double first_s = 0;  // time of the first solver of the plan
   for (const SolverRate& rate : bench.plans) {
     if (rate.solver == bench.plans.front().solver) first_s = rate.cpu_s.front();
     plans.rows.push_back({rate.id, rate.interior_cells, rate.density, to_string(rate.solver),

@@ -9,7 +9,7 @@ namespace wallheat {
 
 [[nodiscard]] Report make_report(const CpuBench& bench);
 [[nodiscard]] Report make_report(const GpuBench& bench);
-/// `solver` is what the published algorithm is compared with on plan `id`.
+/// Compares the published algorithm with `solver` on the plan `id`.
 [[nodiscard]] Report make_report(const ReferenceProfile& profile, const std::string& id,
                                  const std::string& solver);
 

@@ -28,7 +28,7 @@ double quantity_in(const RowColumn& column, const PlanResult& row) {
   return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
 }
 
-/// What a file says of how its answers came to be.
+/// Returns the settings, versions and devices with which a file was solved.
 std::map<std::string, std::string> facts_of(const ResultReader& reader) {
   std::map<std::string, std::string> facts = reader.settings();
   std::set<std::string> versions;
@@ -56,12 +56,12 @@ std::vector<Comparison::Setting> differing_settings(const ResultReader& first,
   return differing;
 }
 
-/// How far values of a plan are apart.
+/// Differences of the values of a plan.
 struct Distance {
-  bool same = true;  ///< bit by bit
+  bool same = true;  ///< all values are bit-identical
   double largest = 0;
   double sum = 0;
-  std::size_t numbers = 0;  ///< in both
+  std::size_t numbers = 0;  ///< values that are numbers in both sets
 
   void add(double first, double second) {
     same = same && same_value(first, second);
@@ -75,7 +75,8 @@ struct Distance {
 
 void add_distance(const Distance& of_plan, const std::string& plan, Comparison::Column& column) {
   column.differing += of_plan.same ? 0 : 1;
-  // What is larger than any before, or the first that differs though no number says by how much.
+  // Keep the plan with the largest difference so far; or the first that differs, even if NaN hides
+  // by how much.
   if (!of_plan.same && (column.plan.empty() || of_plan.largest > column.largest))
     column.plan = plan;
   column.largest = std::max(column.largest, of_plan.largest);
@@ -83,10 +84,11 @@ void add_distance(const Distance& of_plan, const std::string& plan, Comparison::
   column.numbers += of_plan.numbers;
 }
 
-/// A plan by its row in each file.
+/// Row indices of a plan in the two files.
 using CommonPlan = std::pair<std::size_t, std::size_t>;
 
-/// How far apart the fields of a plan are, if both files have it in one shape.
+/// Returns the differences of the fields of plans; nullopt for a plan unless both files have its
+/// field in the same shape.
 std::vector<std::optional<Distance>> field_distances(const ResultSet& first,
                                                      const ResultSet& second,
                                                      std::span<const CommonPlan> plans) {
@@ -107,7 +109,7 @@ std::vector<std::optional<Distance>> field_distances(const ResultSet& first,
 
 constexpr std::size_t plans_at_once = 4096;
 
-/// The plans of answers, by their rows.
+/// IDs and statuses of the plans of a set, by row index.
 struct Plans {
   IdIndex ids;
   std::vector<PlanStatus> statuses;
@@ -142,13 +144,13 @@ void require_same_thresholds(const ResultSet& first, const ResultSet& second) {
                   first.name, second.name, a.above, a.below, b.above, b.below));
 }
 
-/// The plans with an answer in both. Says in `found` how others are not in both alike.
+/// Returns the plans with a result in both sets. Adds the mismatches of the others to `found`.
 std::vector<CommonPlan> common_plans(const ResultSet& first, const ResultSet& second,
                                      Comparison& found) {
   using enum Comparison::Kind;
   const Plans in_first = plan_statuses(first);
   const Plans in_second = plan_statuses(second);
-  // A CSV leaves plans without an answer out.
+  // A CSV lacks plans without a result.
   const auto counts = [&](PlanStatus of) { return found.has_settings || is_solved(of); };
   std::vector<CommonPlan> plans;
   plans.reserve(in_first.ids.size());
@@ -170,8 +172,8 @@ std::vector<CommonPlan> common_plans(const ResultSet& first, const ResultSet& se
   return plans;
 }
 
-/// The answer's columns that are quantities; of a CSV the statistics alone. What means something
-/// else to another solver is left out.
+/// Returns the numeric columns to compare; only the statistics if one set is a CSV. Leaves out
+/// columns that have another meaning for another solver.
 std::vector<RowColumn> compared_columns(const ResultSet& first, const ResultSet& second,
                                         Comparison& found) {
   static const std::set<std::string> of_solver{
@@ -209,7 +211,8 @@ ResultSet read_reference_csv(const std::string& file) {
   for (const CsvResult& printed : csv.plans) {
     PlanResult& row = answers.listed.emplace_back();
     row.id = printed.id;
-    row.status = PlanStatus::converged;  // or another answer: a CSV does not tell
+    // The status may be another one of a solved plan; a CSV does not contain it.
+    row.status = PlanStatus::converged;
     for (std::size_t i = 0; i < printed_columns.size(); ++i) {
       const auto& number = printed.numbers.at(i);
       if (!number)
@@ -246,7 +249,8 @@ Comparison compare(const ResultSet& first, const ResultSet& second) {
   const std::vector<RowColumn> columns = compared_columns(first, second, found);
   for (const RowColumn& column : columns) found.columns.push_back({column.head.key});
   Comparison::Column field{"field"};
-  std::vector<std::optional<Distance>> of_fields;  // of some plans at a time: there may be millions
+  // Differences of one batch of plans, because there may be millions.
+  std::vector<std::optional<Distance>> of_fields;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const std::size_t in_batch = i % plans_at_once;
     if (in_batch == 0)

@@ -14,90 +14,98 @@
 
 namespace wallheat {
 
-/// Answers to compare: a result file's, or those of the reference program's CSV.
+/// Results to compare: those of a result file, or of a CSV of the reference program.
 struct ResultSet {
   std::string name;
-  std::vector<PlanResult> listed;        ///< of a CSV
-  const ResultReader* reader = nullptr;  ///< null for a CSV, which has statistics only
-  Thresholds listed_thresholds = {};     ///< of a CSV
+  std::vector<PlanResult> listed;        ///< results of a CSV
+  const ResultReader* reader = nullptr;  ///< null for a CSV, which only contains statistics
+  Thresholds listed_thresholds = {};     ///< thresholds of a CSV
   std::vector<std::string> notes = {};   ///< messages about lines of a CSV
 
   [[nodiscard]] std::size_t count() const { return reader ? reader->count() : listed.size(); }
-  /// Throws RunError as recorded_thresholds.
+  /// Returns the thresholds of the counts. Throws RunError if recorded_thresholds() does.
   [[nodiscard]] Thresholds thresholds() const;
   [[nodiscard]] PlanResult row(std::size_t i) const { return reader ? reader->row(i) : listed[i]; }
 };
-/// Throws RunError as read_result_csv, and if a plan has not all numbers.
+/// Reads the results of a CSV. Throws RunError if read_result_csv() does, or if a number of a plan
+/// is missing.
 [[nodiscard]] ResultSet read_reference_csv(const std::string& file);
 
-/// How two sets of answers differ. A difference is "second" less "first".
+/// Differences of two sets of results. A difference is "second" minus "first".
 struct Comparison {
-  /// Why a plan is not the same in both. Rarer kinds come first.
+  /// Why a plan is not the same in both sets. Rarer kinds come first.
   enum class Kind { status, floor_plan, only_first, only_second };
   struct Mismatch {
     Kind kind;
     std::string id;
-    std::string first = {}, second = {};  ///< their statuses
+    std::string first = {}, second = {};  ///< the statuses, if these differ
   };
   struct Setting {
-    std::string name, first, second;  ///< "-" if one does not have it
+    std::string name, first, second;  ///< "-" if a file does not have the setting
   };
   struct Column {
     std::string name;
-    std::size_t differing = 0;  ///< plans, bit by bit
-    double largest = 0;         ///< absolute, of the values that are numbers in both
-    double sum = 0;             ///< of the same
-    std::size_t numbers = 0;    ///< how many these are
-    std::string plan = {};      ///< with the largest; empty if none differs
+    std::size_t differing = 0;  ///< number of plans whose values are not bit-identical
+    /// Maximum absolute difference, over the values that are numbers in both sets.
+    double largest = 0;
+    double sum = 0;           ///< sum of the absolute differences of these values
+    std::size_t numbers = 0;  ///< number of these values
+    std::string plan = {};    ///< ID of the plan with the largest difference; empty if none differs
   };
 
   std::string first, second;
-  bool has_settings = false;         ///< false if one is a CSV: then it has no status either
-  std::vector<Setting> settings;     ///< and versions and devices; those that differ
-  std::vector<Mismatch> mismatches;  ///< by kind
-  std::size_t compared = 0;          ///< plans with an answer in both
-  std::size_t identical = 0;         ///< of these, bit by bit, with their fields
-  std::vector<Column> columns;       ///< the last one is "field", if both have one of one shape
-  std::vector<std::string>
-      skipped_columns;  ///< columns that are a solver's own, if they are of two
+  /// False if one set is a CSV, which has neither settings nor statuses.
+  bool has_settings = false;
+  std::vector<Setting> settings;     ///< settings, versions and devices that differ
+  std::vector<Mismatch> mismatches;  ///< sorted by kind
+  std::size_t compared = 0;          ///< plans with a result in both sets
+  std::size_t identical = 0;         ///< of these, plans whose rows and fields are bit-identical
+  /// The last column is "field", if both sets have a field of the same shape.
+  std::vector<Column> columns;
+  /// Columns that are specific to a solver, if the sets are of different solvers.
+  std::vector<std::string> skipped_columns;
   std::size_t compared_fields = 0;
-  std::vector<double> means;  ///< differences of mean_temp in °C, NaN aside
-  StringList plans;           ///< ids: whose they are
+  std::vector<double> means;  ///< differences of mean_temp in °C, without NaN
+  StringList plans;           ///< IDs of the plans with these differences
 
   /// Returns true if both have results of the same plans, at least one, and all are identical.
   [[nodiscard]] bool equal() const;
   [[nodiscard]] std::size_t count(Kind kind) const;
 };
-/// Reads fields on all cores. Throws RunError if a file is damaged, or if the two have different
-/// thresholds.
+/// Compares two sets of results. Reads fields on all cores. Throws RunError if a file is damaged,
+/// or if the sets have different thresholds.
 [[nodiscard]] Comparison compare(const ResultSet& first, const ResultSet& second);
 
-/// How fast a program solves plans.
+/// The time that a program takes per plan.
 struct ProgramTime {
   std::string name;
-  double seconds_per_plan = 0;              ///< wall time
-  std::optional<std::size_t> workers = {};  ///< if known and always the same
+  double seconds_per_plan = 0;              ///< wall time in s
+  std::optional<std::size_t> workers = {};  ///< nullopt if unknown, or if the sessions differ
   std::optional<double> cpu_seconds_per_plan = {};
 };
-/// By the wall time of its sessions; nothing if none left figures.
+/// Returns the time per plan from the wall time of the sessions; nullopt if no session recorded its
+/// time.
 [[nodiscard]] std::optional<ProgramTime> time_of(const std::string& file,
                                                  const ResultReader& reader);
 
-/// Where the time of all threads of all sessions went; nothing if no session tells.
+/// Returns the time breakdown over all threads of all sessions; an empty list if no session has
+/// one.
 [[nodiscard]] NamedSeconds thread_seconds_of(const ResultReader& reader);
 
-/// Everything that one call of `wallheat compare` finds.
+/// The findings of one call of `wallheat compare`.
 struct CompareResults {
-  std::vector<Comparison> comparisons;  ///< all against the first
+  std::vector<Comparison> comparisons;  ///< each compares one set with the first set
   std::vector<ProgramTime> times;
-  std::vector<std::pair<std::string, NamedSeconds>> threads = {};  ///< of each result file
-  std::size_t plans = 0;                                           ///< for how many the hours are
-  std::string base = {};  ///< name of the time that speed-ups are against; empty: the slowest
+  /// Time breakdown of each result file.
+  std::vector<std::pair<std::string, NamedSeconds>> threads = {};
+  std::size_t plans = 0;  ///< number of plans for which total times are printed
+  /// Name of the program to which the speed-ups are relative; empty: the slowest.
+  std::string base = {};
 
-  /// There must be a time.
+  /// Returns the time that speed-ups are relative to. `times` must not be empty.
   [[nodiscard]] const ProgramTime& base_time() const;
 };
-/// People see the first `max_listed` of the plans that are not the same in both.
+/// Text output lists the first `max_listed` of the plans that are not the same in both sets.
 [[nodiscard]] Report make_report(CompareResults found, std::size_t max_listed);
 
 }  // namespace wallheat

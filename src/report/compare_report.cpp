@@ -33,7 +33,8 @@ Figure figure_of_times(const std::vector<ProgramTime>& times) {
     bars.labels.push_back(seconds_text(time.seconds_per_plan));
   }
   const auto [min, largest] = std::ranges::minmax(bars.y);
-  constexpr double max_on_linear_axis = 20;  // beyond, a bar cannot be seen
+  // Maximum ratio of two bars on a linear axis; a shorter bar would be invisible.
+  constexpr double max_on_linear_axis = 20;
   if (largest > max_on_linear_axis * min)
     figure.y = {
         "seconds a plan (logarithmic)", Figure::Scale::powers_of_10, {}, min / 4, 3 * largest};
@@ -65,10 +66,11 @@ void add_program_times(const CompareResults& found, Report& report) {
   if (found.times.size() > 1) report.add(figure_of_times(found.times));
 }
 
-/// A row for each thing that any thread did, and two columns for each file that tells.
+/// Adds a table with a row for each category of any time breakdown, and two columns for each file
+/// that has one.
 void add_thread_times(const CompareResults& found, Report& report) {
   Table table{"thread_time", "where the time of all threads went", {{"name", "where"}}};
-  std::vector<NamedSeconds> files;  // with their sums behind
+  std::vector<NamedSeconds> files;  // each followed by its sum
   for (const auto& [file, seconds] : found.threads) {
     double all_s = 0;
     for (const auto& [name, entry_s] : seconds) all_s += entry_s;
@@ -104,7 +106,8 @@ void add_times(const CompareResults& found, Report& report) {
   add_thread_times(found, report);
 }
 
-/// The column that names the file of a row. People need it only if there are several.
+/// Returns the column for the file name of a row. Text output contains it only if there are several
+/// files.
 Table::Column file_column(const CompareResults& found) {
   return found.comparisons.size() > 1 ? Table::Column{"file", "file"} : json_only_column("file");
 }
@@ -143,7 +146,7 @@ void add_counts(const CompareResults& found, Report& report) {
                {"compared_fields", "fields in both"}}};
   for (const Comparison& one : found.comparisons) {
     const auto count_of = [&](Comparison::Kind kind) {
-      return one.has_settings ? Value(one.count(kind)) : Value();  // a CSV tells none
+      return one.has_settings ? Value(one.count(kind)) : Value();  // unknown for a CSV
     };
     table.rows.push_back({one.second, one.equal(), one.compared, one.identical,
                           count_of(floor_plan), count_of(status), one.count(only_first),
@@ -161,7 +164,7 @@ void add_counts(const CompareResults& found, Report& report) {
                                   count_text(one.compared, "plan")));
 }
 
-/// How a plan differs between the two, for scripts and for people.
+/// Returns how a plan differs in the two sets, for JSON and for text output.
 std::pair<const char*, std::string> kind_of(const Comparison::Mismatch& plan,
                                             const Comparison& of) {
   switch (plan.kind) {
@@ -199,7 +202,7 @@ void add_mismatched_plans(const std::shared_ptr<const CompareResults>& found,
   };
 }
 
-/// Those that differ come first, and people see these.
+/// Adds the columns. Those that differ come first, and only they are in text output.
 void add_columns(const CompareResults& found, Report& report) {
   Table table{"columns",
               "absolute differences, columns that differ first",
@@ -228,7 +231,7 @@ void add_columns(const CompareResults& found, Report& report) {
   report.add(std::move(table));
 }
 
-/// The differences of the means: a histogram, and what is far from the others.
+/// Adds the differences of the means: a histogram, and the outliers.
 void add_histograms(const CompareResults& found, Report& report) {
   Table outliers{
       "outliers",

@@ -20,7 +20,7 @@ namespace wallheat {
 
 namespace {
 
-/// A slice of Chrome's trace format, in s.
+/// Returns a slice of Chrome's trace format. Times are in s.
 Json slice(const std::string& name, std::int64_t process, std::int32_t thread, double at_s,
            double seconds) {
   constexpr double us = 1e6;
@@ -28,7 +28,7 @@ Json slice(const std::string& name, std::int64_t process, std::int32_t thread, d
           {"tid", thread}, {"ts", at_s * us}, {"dur", seconds * us}};
 }
 
-/// What host and GPU did in a solve that began at `at_s` and took `solve_s`.
+/// Returns the slices of host and GPU in a solve that started at `at_s` and took `solve_s`.
 std::vector<Json> device_slices(const GpuPlanTimes& times, std::int64_t process,
                                 std::int32_t thread, double at_s, double solve_s) {
   std::vector<Json> slices;
@@ -58,7 +58,7 @@ void write_trace(const ResultReader& reader, const GpuTimesOfPlans& on_gpus, std
     out << std::exchange(separator, ",") << json_line(event);
   };
   for (const SlotTimeline& slot : slot_timelines(rows_of(reader))) {
-    // Chrome's ids are numbers: a process for each rank of each session.
+    // Process IDs are numbers in this format: a process for each rank of each session.
     const auto process = static_cast<std::int64_t>(slot.session) * 1'000'000 + slot.rank;
     write({{"ph", "M"},
            {"name", "process_name"},
@@ -92,7 +92,7 @@ const std::string_view xdmf_magic = "<?xml version=\"1.0\"?>\n<Xdmf Version=\"2.
 std::string make_xdmf(const std::vector<FieldLocation>& fields,
                       const std::filesystem::path& results) {
   const std::string file = results.string();
-  // What follows the first colon would be the dataset, and blanks at the ends are cut off.
+  // XDMF takes the text after the first colon as the dataset, and removes blanks at the ends.
   if (file.find(':') != std::string::npos || file.starts_with(' ') ||
       escape_control_chars(file) != file)
     throw RunError(fmt::format(
@@ -102,7 +102,7 @@ std::string make_xdmf(const std::vector<FieldLocation>& fields,
   std::map<GridShape, std::string> series;
   for (const FieldLocation& field : fields) {
     const auto [rows, cols] = field.shape;
-    // Three dimensions with one layer, as ParaView shows a grid of two from its edge.
+    // Three dimensions with one layer, because ParaView displays a two-dimensional grid edge-on.
     fmt::format_to(std::back_inserter(series[field.shape]),
                    "<Grid Name=\"{}\">\n"
                    " <Time Value=\"{}\"/>\n"

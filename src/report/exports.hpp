@@ -12,22 +12,24 @@
 
 namespace wallheat {
 
-/// Writes each plan as an event of Chrome's trace format, for Perfetto and chrome://tracing: a
-/// process a rank of a session, a thread a solver thread. The solve of a plan in `on_gpus` is
-/// divided into what host and GPU did, one after the other: when within the solve is not known.
+/// Writes each plan as an event of Chrome's trace format, for Perfetto and chrome://tracing. A
+/// process of the trace is a rank of a session, and a thread is a slot. The solve of a plan in
+/// `on_gpus` is divided into the work of the host and of the GPU, one after the other, because
+/// their order within the solve is unknown.
 void write_trace(const ResultReader& reader, const GpuTimesOfPlans& on_gpus, std::ostream& out);
 
-// Fields for ParaView. x is the column and y the row; a cell is 1 wide. The data `temperature` (°C)
-// belongs to cells.
+// Fields for ParaView. x is the column and y the row of a cell, which is 1 wide. The data
+// `temperature` (°C) belong to cells.
 
-/// An XDMF file (version 2, as ParaView's "XDMF Reader" takes it) that shows fields of a result
-/// file without a copy of them: a series over time, a plan at each step. The time is the plan's
-/// row, the grid's name its id. Plans of each shape are a series of their own, as ParaView takes
-/// the shape of a series from its first step. `results` is the name of the result file, as seen
-/// from where the XDMF file will lie. Throws RunError if XDMF cannot name that file.
+/// Returns an XDMF file (version 2, as read by ParaView's "XDMF Reader") that displays fields of a
+/// result file without copying them: a time series with one plan per step. The time is the row
+/// index of the plan, and the name of the grid is its ID. The plans of each shape are a separate
+/// series, because ParaView takes the shape of a series from its first step. `results` is the path
+/// of the result file relative to the directory of the XDMF file. Throws RunError if XDMF cannot
+/// refer to a file of that name.
 [[nodiscard]] std::string make_xdmf(const std::vector<FieldLocation>& fields,
                                     const std::filesystem::path& results);
-/// How every file begins that make_xdmf makes.
+/// The first bytes of every file of make_xdmf().
 extern const std::string_view xdmf_magic;
 
 }  // namespace wallheat

@@ -43,20 +43,20 @@ constexpr std::array maps{
     ColourMap{"grey", "0 '#101010', 1 '#f8f8f8'"},
     ColourMap{"coolwarm", "0 '#3b4cc0', 1 '#8db0fe', 2 '#fdf6c8', 3 '#f49a7b', 4 '#b40426'"},
 };
-/// There must be such a map.
+/// Returns the palette of a colour map, which must exist.
 std::string_view palette_of(std::string_view name) {
   return std::ranges::find(maps, name, &ColourMap::name)->palette;
 }
 
-constexpr ColourRange study_range{0, 25};  // whose walls are at 5 and 25
+constexpr ColourRange study_range{0, 25};  // range of the study, which has walls at 5 and 25 °C
 
-/// How the panels of one scale are coloured.
+/// Colours of the panels of one scale.
 struct ColourScale {
   ColourRange range;
   std::string_view unit;
-  std::string_view palette;       ///< as gnuplot reads it
-  bool is_bar_wanted = true;      ///< until it is drawn
-  bool are_numbers_long = false;  ///< those beside its bar
+  std::string_view palette;       ///< in gnuplot's notation
+  bool is_bar_wanted = true;      ///< false after its colour bar was drawn
+  bool are_numbers_long = false;  ///< whether the numbers next to its colour bar are long
 };
 
 ColourScale colour_scale_of(const FieldPicture& picture, PanelScale of) {
@@ -66,14 +66,15 @@ ColourScale colour_scale_of(const FieldPicture& picture, PanelScale of) {
   for (const FieldPanel& panel : picture.panels) {
     if (panel.scale != of) continue;
     for (const double value : panel.values.cells) {
-      if (!(std::abs(value) < 1e6)) continue;  // a divergence must not spoil the scale
+      // A divergent iteration must not determine the scale.
+      if (!(std::abs(value) < 1e6)) continue;
       found.low = std::min(found.low, value);
       found.high = std::max(found.high, value);
       is_study = is_study || value == 5.0 || value == 25.0;
     }
   }
-  if (found.low > found.high) found = {0, 0};  // nothing to show
-  // Images have the precision of float32. Values that differ by less are alike.
+  if (found.low > found.high) found = {0, 0};  // there are no values
+  // Images have the precision of float32. Smaller differences are not visible.
   constexpr double precision = 1e-6;
   const double largest = std::max(-found.low, found.high);
   constexpr double smallest = std::numeric_limits<float>::min();
@@ -102,7 +103,7 @@ ColourScale colour_scale_of(const FieldPicture& picture, PanelScale of) {
   return scale;
 }
 
-/// Means of squares of `gather` x `gather` cells, those that are NaN left out.
+/// Returns the means of blocks of `gather` x `gather` cells, without NaN.
 Grid<double> averaged(const Grid<double>& field, std::size_t gather) {
   Grid<double> means((field.rows + gather - 1) / gather, (field.cols + gather - 1) / gather);
   for (std::size_t row = 0; row < means.rows; ++row) {
@@ -126,7 +127,7 @@ bool shows_anything(const FieldPanel& panel) {
   return std::ranges::any_of(panel.values.cells, [](double value) { return std::isfinite(value); });
 }
 
-/// The characters of a UTF-8 text.
+/// Splits a UTF-8 string into its characters.
 std::vector<std::string> characters_of(const std::string& text) {
   std::vector<std::string> characters;
   for (const char byte : text) {
@@ -152,8 +153,8 @@ double text_width(const std::vector<std::string>& characters, double font_size) 
   return width;
 }
 
-/// Returns a text of at most this width. In place of the middle of a longer one it has an ellipsis:
-/// IDs differ at their beginning or end.
+/// Returns a text of at most this width. Replaces the middle of a longer text by an ellipsis,
+/// because IDs differ at their beginning or end.
 std::string cut_to_width(const std::string& text, double width, double font_size) {
   std::vector<std::string> characters = characters_of(text);
   if (text_width(characters, font_size) <= width) return text;
@@ -166,8 +167,8 @@ std::string cut_to_width(const std::string& text, double width, double font_size
   return fmt::format("{}", fmt::join(characters, ""));
 }
 
-/// Panels in a grid of areas that all have the same size, the colour bars at the right. Lengths are
-/// in pixels.
+/// Layout of a picture: panels in a grid of equal areas, with the colour bars on the right. Lengths
+/// are in pixels.
 class Page {
  public:
   Page(const FieldPicture& picture, int dpi)
@@ -176,8 +177,8 @@ class Page {
     const std::size_t columns = std::clamp<std::size_t>(picture.columns, 1, panels);
     columns_ = static_cast<double>(columns);
     rows_ = std::ceil(static_cast<double>(panels) / columns_);
-    double longest = 1;  // cells
-    double wide = 0;     // parts of the longest side
+    double longest = 1;  // longest side of all panels in cells
+    double wide = 0;     // largest ratio of the width of a panel to its longest side
     double high = 0;
     for (const auto& [text, values, scale, labels] : picture.panels) {
       const auto rows = static_cast<double>(values.rows);
@@ -187,7 +188,7 @@ class Page {
       high = std::max(high, rows / std::max(rows, cols));
       if (!scales_.contains(scale)) scales_.emplace(scale, colour_scale_of(picture, scale));
     }
-    // Some numbers are long.
+    // Long numbers need more space.
     bar_ = std::ranges::any_of(scales_, [](const auto& of) { return of.second.are_numbers_long; })
                ? 132
                : 104;
@@ -197,7 +198,7 @@ class Page {
     panel_width_ = side * wide;
     panel_height_ = side * high;
     if (picture.size) return;
-    panel_width_ = std::max(panel_width_, 200.0);  // room for captions above a thin panel
+    panel_width_ = std::max(panel_width_, 200.0);  // space for the captions of thin panels
     panel_height_ = std::max(panel_height_, 100.0);
   }
 
@@ -221,7 +222,7 @@ class Page {
       plot.add("set palette maxcolors 0 defined ({})", scale.palette);
       plot.add("set cbrange [{:.10g}:{:.10g}]", scale.range.low, scale.range.high);
       plot.add("unset colorbox");
-      // A panel of nothing but ground draws no bar.
+      // A panel without values does not draw a colour bar.
       if (shows_anything(panel) && std::exchange(scale.is_bar_wanted, false)) {
         plot.add(
             "set colorbox vertical user origin screen {:.6f},{:.6f} size screen {:.6f},{:.6f} "
@@ -239,17 +240,19 @@ class Page {
 
  private:
   static constexpr double margin = 24;
-  static constexpr double caption = 28;  // above each panel
+  static constexpr double caption = 28;  // height of the caption above a panel
   static constexpr double gap = 20;
-  static constexpr double thinnest = 12;    // a field, so that its colours can be seen
-  static constexpr double title_size = 20;  // of its font
+  // Minimum side of a field, so that its colours are visible.
+  static constexpr double thinnest = 12;
+  static constexpr double title_size = 20;  // font size
   static constexpr double caption_size = 14.7;
 
-  /// What is not panels.
+  /// Width and height outside of the panels.
   [[nodiscard]] double around_width() const { return 2 * margin + columns_ * gap + bars_; }
   [[nodiscard]] double around_height() const { return top_ + rows_ * caption + margin; }
 
-  /// The largest side with which all fits into a size, of panels so wide and high.
+  /// Returns the maximum length of the longest side with which the picture fits into a size. The
+  /// panels have the relative sizes `wide` and `high`.
   [[nodiscard]] double side_within(std::pair<int, int> size, double wide, double high) const {
     const auto [width, height] = size;
     const double side = std::min((width - around_width()) / columns_ / wide,
@@ -259,15 +262,16 @@ class Page {
     throw UsageError(fmt::format("--size {}x{} leaves no room for {}", width, height,
                                  count_text(picture_.panels.size(), "panel")));
   }
-  /// All cells as large in pixels look best.
+  /// Returns a side with which all cells have an equal whole number of pixels, or all pixels an
+  /// equal whole number of cells.
   [[nodiscard]] double even_side(double cells) const {
     const double cell = static_cast<double>(picture_.side) / cells;
     return cells * (cell >= 1 ? std::floor(cell) : 1 / std::ceil(1 / cell));
   }
 
-  /// Returns as much of a panel's caption as has room above it: without the last parts, which
-  /// commas begin. If the first part is too long, an ID loses its middle, and other text is left
-  /// out, as a cut number would be a wrong one.
+  /// Returns as much of a panel's caption as fits above it: drops parts at the end, which commas
+  /// separate. If the first part is too long, the middle of an ID is cut, and other text is
+  /// dropped, because a cut number would be wrong.
   [[nodiscard]] std::string caption_of(const FieldPanel& panel) const {
     const double width = panel_width_ + (columns_ == 1 ? gap + bars_ : gap / 2);
     std::string text = panel.caption;
@@ -280,9 +284,9 @@ class Page {
     return text;
   }
 
-  /// Sets where a panel is drawn, by its number, and adds its caption. `width` and `height` are of
-  /// the picture. gnuplot's own layout would centre the caption above the field, where the caption
-  /// of a thin field is cut off.
+  /// Sets the position of a panel, given by its index, and adds its caption. `width` and `height`
+  /// are those of the picture. gnuplot's own layout would centre the caption above the field and
+  /// cut it off for a thin field.
   void place_panel(Plot& plot, const FieldPanel& panel, std::size_t number, double width,
                    double height) const {
     const auto cols = static_cast<double>(panel.values.cols);
@@ -310,7 +314,7 @@ class Page {
     if (shows_anything(panel)) {
       plot.add_image(averaged(field, gather), static_cast<double>(gather));
     } else {
-      plot.add("plot NaN");  // nothing but ground
+      plot.add("plot NaN");  // an empty plot
     }
     plot.add("unset label");
   }
@@ -333,13 +337,13 @@ class Page {
   }
 
   const FieldPicture& picture_;
-  double top_;  // height of the title, or what is above the captions without one
+  double top_;  // height of the title; without a title, of the margin
   std::map<PanelScale, ColourScale> scales_;
-  double columns_ = 1;  // of panels
+  double columns_ = 1;  // number of panels in a row
   double rows_ = 1;
   double bar_ = 0;        // width of a colour bar with its numbers
-  double bars_ = 0;       // of all
-  std::size_t dots_ = 1;  // of a PNG along a panel's longest side
+  double bars_ = 0;       // width of all colour bars
+  std::size_t dots_ = 1;  // pixels of a PNG along the longest side of a panel
   double panel_width_ = 0;
   double panel_height_ = 0;
 };
@@ -361,11 +365,11 @@ std::string FieldPicture::draw(PlotFormat format, int dpi) const {
 
 Plot FieldPicture::plot(int dpi) const { return Page(*this, dpi).plot(); }
 
-// What is shown of a plan.
+// Fields and panels of a plan.
 
 namespace {
 
-/// Returns a field with NaN in the cells, by their number, for which `keeps` returns false.
+/// Returns a field with NaN in the cells for whose index `keeps` returns false.
 Grid<double> masked(Grid<double> field, const auto& keeps) {
   for (std::size_t cell = 0; cell < field.cells.size(); ++cell)
     if (!keeps(cell)) field.cells[cell] = nan_value;
@@ -402,7 +406,7 @@ Grid<double> mask_outside(const Grid<std::uint8_t>& building, Grid<double> field
 }
 
 Grid<double> mask_ground(Grid<double> field, bool has_walls_at_zero) {
-  // A plan of nothing but 0 °C is not ground.
+  // A field that is 0 °C everywhere is not ground.
   if (has_walls_at_zero ||
       std::ranges::all_of(field.cells, [](double value) { return value == 0; }))
     return field;
@@ -428,7 +432,8 @@ Grid<double> interior_cells(const FloorPlan& plan, const Grid<std::uint8_t>& bui
 FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
                        const std::vector<RoomResult>& rooms) {
   FieldPanel panel{caption, Grid<double>(map.labels.rows, map.labels.cols, nan_value)};
-  // Where a number stands: the room's cell that is next to its centre, which may lie outside it.
+  // Position of the number of a room: its cell nearest to its centre, which may be outside of the
+  // room.
   std::vector<std::pair<double, std::size_t>> middle(rooms.size(), {HUGE_VAL, 0});
   for (std::size_t cell = 0; cell < map.labels.cells.size(); ++cell) {
     if (map.labels.cells[cell] == 0) continue;
@@ -442,7 +447,7 @@ FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
     const RoomResult& room = rooms[k];
     const std::size_t cell = middle[k].second;
     const std::string number = std::to_string(room.room);
-    constexpr std::size_t letters_a_line = 3;  // a line is as high as three letters are wide
+    constexpr std::size_t letters_a_line = 3;  // a line is as high as three characters are wide
     panel.labels.push_back(
         {fmt::format("{}: {:.1f} °C", number, room.mean_temp), cell / map.labels.cols,
          cell % map.labels.cols,

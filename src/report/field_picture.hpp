@@ -14,28 +14,28 @@
 
 namespace wallheat {
 
-/// Names of the colour maps, the default first. In all but coolwarm warmer is lighter throughout.
+/// Returns the names of the colour maps, the default first. In all but coolwarm, warmer is lighter.
 [[nodiscard]] const std::vector<std::string>& colour_maps();
 
-/// What a panel's values are: all panels of a scale share one range of colours, and one bar.
+/// The quantity of a panel. All panels of a scale share one range of colours and one colour bar.
 enum class PanelScale {
   temperature,
-  difference,  ///< as far below zero as above it
+  difference,  ///< the range is symmetric about zero
   source,
-  mask  ///< 0 and 1, in grey and without a bar
+  mask  ///< 0 and 1, in grey and without a colour bar
 };
 
-/// A text on a field, whose middle is that of a cell; the short one if there is not enough room for
-/// it, and none if there is not even that.
+/// A text on a field, centred on a cell. It is replaced by the short text if there is not enough
+/// room for it, and left out if there is not enough room for either.
 struct FieldLabel {
   std::string text;
   std::size_t row = 0;
   std::size_t col = 0;
-  std::size_t room_for_it = 0;  ///< cells across
+  std::size_t room_for_it = 0;  ///< available width in cells
   std::string short_text = {};
 };
 
-/// A field to be drawn; NaN is ground outside of the building.
+/// A field to draw. NaN is the ground outside of the building.
 struct FieldPanel {
   std::string caption;
   Grid<double> values;
@@ -48,23 +48,23 @@ struct ColourRange {
   double high = 0;
 };
 
-/// Fields side by side, in rows, with a colour bar for each scale. Cells are square, unless a field
-/// would be thinner than some pixels: then it is drawn wider, so that it can be seen.
+/// A picture of fields side by side, in rows, with a colour bar for each scale. Cells are square,
+/// unless a field would be only a few pixels thin: then it is widened so that it remains visible.
 struct FieldPicture {
   std::string title;
   std::vector<FieldPanel> panels;
-  std::size_t columns = 1;  ///< panels in a row
-  std::size_t side = 900;   ///< pixels of a panel's longer side, at most
-  std::string colours;      ///< one of colour_maps(); empty: what suits each scale
-  /// Of the temperatures, or of what there is if none is drawn. By default from the lowest to the
-  /// highest value; 0 to 25 °C if walls are at 5 or 25 °C, as in the study, so that pictures of
-  /// several plans compare.
+  std::size_t columns = 1;  ///< number of panels in a row
+  std::size_t side = 900;   ///< maximum length of the longer side of a panel, in pixels
+  std::string colours;      ///< one of colour_maps(); empty: the default of each scale
+  /// Range of the temperatures; of the other scales if no temperature is drawn. By default from the
+  /// lowest to the highest value, but 0 to 25 °C if walls are at 5 or 25 °C, as in the study, so
+  /// that pictures of several plans can be compared.
   std::optional<ColourRange> range;
-  /// Width and height in pixels that all must fit into; panels grow or shrink.
+  /// Width and height in pixels into which the picture must fit. Panels grow or shrink accordingly.
   std::optional<std::pair<int, int>> size;
 
-  /// As PNG, SVG or PDF. Small fields are enlarged and large ones averaged. `dpi` as of Plot::draw.
-  /// Throws RunError as Plot::draw.
+  /// Returns the picture as PNG, SVG or PDF. Enlarges small fields and averages large ones. `dpi`
+  /// is as in Plot::draw(). Throws RunError if Plot::draw() does.
   [[nodiscard]] std::string draw(PlotFormat format, int dpi = default_dpi) const;
   [[nodiscard]] Plot plot(int dpi = default_dpi) const;
 };
@@ -82,14 +82,15 @@ struct FieldPicture {
 [[nodiscard]] Grid<double> mask_ground(Grid<double> field, bool has_walls_at_zero);
 /// Returns true if a wall override in the settings of a result file is 0 °C.
 [[nodiscard]] bool has_walls_at_zero(const ResultReader& reader);
-/// 1 at interior cells, 0 at other cells of the building, NaN elsewhere.
+/// Returns 1 at interior cells, 0 at other cells of the building, and NaN elsewhere.
 [[nodiscard]] Grid<double> interior_cells(const FloorPlan& plan,
                                           const Grid<std::uint8_t>& building);
-/// The rooms of a plan: each cell is as warm as the mean of its room, walls are NaN, and each room
-/// has its number and mean.
+/// Returns a panel of the rooms of a plan: each cell has the mean temperature of its room, walls
+/// are NaN, and each room is labelled with its number and mean.
 [[nodiscard]] FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
                                      const std::vector<RoomResult>& rooms);
-/// The plan's heat source, which it must have, with NaN in cells where it does not count.
+/// Returns the heat source of a plan, with NaN in cells where it has no effect. The plan must have
+/// a heat source.
 [[nodiscard]] Grid<double> heat_source_grid(const FloorPlan& plan);
 
 /// Returns the caption of a solver's field: the steady state, or the iterate after `iterations`.

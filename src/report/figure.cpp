@@ -14,11 +14,11 @@
 namespace wallheat {
 namespace {
 
-// Types of lines.
+// Line types of gnuplot.
 constexpr std::size_t last_step = 11;
-constexpr std::size_t line_beside = 6;  // steps
+constexpr std::size_t line_beside = 6;  // for lines next to steps
 
-/// The least and the largest number along an axis; nothing if there is none.
+/// Smallest and largest number along an axis; empty if there are no numbers.
 struct Extent {
   double min = INFINITY;
   double largest = -INFINITY;
@@ -32,7 +32,7 @@ struct Extent {
   [[nodiscard]] bool is_empty() const { return !(min <= largest); }
 };
 
-/// Along x and y.
+/// Returns the extents along x and y.
 std::pair<Extent, Extent> extents_of(const Figure& figure) {
   Extent along_x;
   Extent along_y;
@@ -47,7 +47,7 @@ std::pair<Extent, Extent> extents_of(const Figure& figure) {
 
 bool is_logarithmic(const Figure::Axis& axis) { return axis.scale != Figure::Scale::linear; }
 
-/// `letter` is that of the axis to gnuplot.
+/// Adds an axis. `letter` is the name of the axis in gnuplot.
 void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, bool has_bars) {
   plot.add("unset logscale {0}; set format {0} '%g'; set {0}tics autofreq", letter);
   plot.add("set {}label {}", letter, Plot::quoted(axis.name));
@@ -65,7 +65,8 @@ void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, b
     plot.add("set {}tics {} rotate by {}", letter, Plot::ticks(ticks),
              letter == 'x' && letters > max_side_by_side ? -25 : 0);
   }
-  // gnuplot itself would end an axis on its next mark, which for one value leaves it without any.
+  // gnuplot itself would end an axis at its next tick, which leaves an axis with a single value
+  // without ticks.
   double room = is_logarithmic(axis) ? 1.15 : 0.04 * (range.largest - range.min);
   if (!axis.names.empty()) room = 0.6;
   double from = is_logarithmic(axis) ? range.min / room : range.min - room;
@@ -77,7 +78,7 @@ void add_axis(Plot& plot, char letter, const Figure::Axis& axis, Extent range, b
   }
   from = axis.from.value_or(from);
   to = axis.to.value_or(to);
-  // gnuplot draws nothing on an axis whose ends are the same number in the script.
+  // gnuplot fails to draw an axis whose ends are equal in the script.
   constexpr double precision = 1e-9;
   if (const double magnitude = std::max(std::abs(from), std::abs(to));
       !(to - from > precision * magnitude)) {
@@ -109,8 +110,8 @@ std::string style_of(const Figure::Series& series, std::size_t number) {
 void add_panel(Plot& plot, const Figure& figure) {
   const auto [along_x, along_y] = extents_of(figure);
   bool has_bars = false;
-  bool are_counts = true;  // in bars
-  double highest = 0;      // of these
+  bool are_counts = true;  // whether all bars are whole numbers
+  double highest = 0;      // of all bars
   for (const Figure::Series& series : figure.series) {
     if (series.mark != Figure::Mark::bars || series.y.empty()) continue;
     has_bars = true;
@@ -134,7 +135,7 @@ void add_panel(Plot& plot, const Figure& figure) {
     }
     const std::string title =
         series.name.empty() ? "notitle" : "title " + Plot::quoted(series.name);
-    // The last of the steps is the darkest, however few there are.
+    // The last step has the darkest colour, also if there are few steps.
     std::size_t number = curves.size() + 1;
     if (figure.is_sequential)
       number = series.mark == Figure::Mark::rectangles ? last_step - steps + number : line_beside;
@@ -145,16 +146,16 @@ void add_panel(Plot& plot, const Figure& figure) {
             "set label {} at {:.10g},{:.10g} center offset 0,0.7", Plot::quoted(series.labels[i]),
             series.x_end.empty() ? series.x[i] : (series.x[i] + series.x_end[i]) / 2, series.y[i]);
   }
-  // gnuplot leaves as much room below as tick labels, axis label and the lines of the legend need,
-  // but no space between the last two.
+  // gnuplot reserves space below the plot for tick labels, axis label and the lines of the legend,
+  // but no gap between the last two.
   plot.add("set key outside below center horizontal height 1; set xlabel offset 0,0.3");
   plot.add(fmt::format("plot {}", fmt::join(curves, ", ")));
   plot.add("unset label");
 }
 
-/// A title on as many lines as a panel of this width in pixels needs.
+/// Wraps a title to lines that fit a panel of this width in pixels, and quotes it.
 std::string quoted_lines(const std::string& title, int width) {
-  constexpr int letter = 9;  // pixels
+  constexpr int letter = 9;  // width of a character in pixels
   std::istringstream lines(wrap_text(title, static_cast<std::size_t>(width / letter), 0));
   std::string quoted;
   for (std::string line; std::getline(lines, line);)
@@ -168,7 +169,8 @@ bool has_data(const Figure& figure) {
          });
 }
 
-/// As wide as it stands on a page; higher with more names beside it.
+/// Size of a figure on a page in pixels. The height increases with the number of names along the y
+/// axis.
 constexpr int page_width = 900;
 int page_height(const Figure& figure) {
   if (figure.y.names.empty()) return 480;
@@ -199,7 +201,7 @@ std::string draw(const Report& report, PlotFormat format, const PictureStyle& st
       style.height > 0 ? style.height : (is_one ? 600 : 560 * static_cast<int>(rows));
   Plot plot(width, height);
   if (!is_one) {
-    const std::string title = style.title.value_or("");  // an empty one would take room, too
+    const std::string title = style.title.value_or("");  // an empty title would take up space
     plot.add("set multiplot layout {},{}{}", rows, columns,
              title.empty() ? "" : fmt::format(" title {} font ',14'", Plot::quoted(title)));
   }

@@ -34,7 +34,7 @@ void read_status_file(ShardFileStatus& part) {
   } catch (const RunError& error) {
     part.note = error.what();
   }
-  // These texts sort as the times they name. A session is in the file from its first result on.
+  // UTC times sort as strings. A session is in the file after its first result.
   if (part.run && (vanished || part.run->started_utc < text_in(part.session, "started_utc", "")))
     part.run.reset();
   if (!part.run) return;
@@ -42,7 +42,7 @@ void read_status_file(ShardFileStatus& part) {
   part.run_exit_status = part.run->exit_status;
 }
 
-/// Which rows are to be solved in this file; the others are in other files.
+/// Returns the shard whose plans are solved in this file.
 Shard shard_of(const fs::path& file, const Attributes& session) {
   const std::string shard = text_in(session, "shard", "");
   try {
@@ -53,7 +53,8 @@ Shard shard_of(const fs::path& file, const Attributes& session) {
   }
 }
 
-/// A lock of another host may be held without this host seeing it: then a fresh status tells.
+/// On some file systems this host does not see a lock of another host. Then a recent status file
+/// shows that the run is in progress.
 RunState state_of(bool closed_well, const ShardFileStatus& part) {
   using enum LockHolder::State;
   const LockHolder::State lock_state = part.writer.life;
@@ -84,7 +85,7 @@ void count_plans(ShardFileStatus& part, const ResultReader& reader) {
   plans.plans_per_s = run.plans_per_s;
   if (part.state != RunState::being_written) return;
   plans.seconds_left = run.seconds_left;
-  // The run knows which of those that failed in earlier sessions it tries again.
+  // Only the run knows which failed plans of earlier sessions it retries.
   const std::size_t others = run.restored + run.solved + run.left;
   plans.failed = std::min(plans.failed, run.total - std::min(run.total, others));
   plans.pending += part.failures.size() - plans.failed;
@@ -94,9 +95,10 @@ void count_plans(ShardFileStatus& part, const ResultReader& reader) {
 ShardFileStatus shard_status(const fs::path& file) {
   ShardFileStatus part;
   part.file = file;
-  // Before the file itself, so that a run that ends in between is not taken for killed.
+  // Read the lock before the file, so that a run that ends in between does not look killed.
   part.writer = lock_holder_of(result_path(file));
-  if (part.writer.life == LockHolder::State::held && !has_results(file)) {  // it is being started
+  // The run is starting.
+  if (part.writer.life == LockHolder::State::held && !has_results(file)) {
     part.state = RunState::being_written;
     read_status_file(part);
     return part;
@@ -109,13 +111,13 @@ ShardFileStatus shard_status(const fs::path& file) {
     part.solver += ' ' + version;
   part.state = state_of(reader.closed_cleanly(), part);
   part.is_whole = reader.is_compacted();
-  if (part.state == RunState::closed) part.run.reset();  // it is over
+  if (part.state == RunState::closed) part.run.reset();  // the run is over
   part.shard = shard_of(file, part.session);
   count_plans(part, reader);
   return part;
 }
 
-/// Adds the plans of all parts, also of those whose files are not there yet.
+/// Computes the sums over all parts, including those whose files do not exist yet.
 FileStatus add_totals(FileStatus status) {
   std::size_t header = 0;
   for (const ShardFileStatus& part : status.parts) header = std::max(header, part.header);
@@ -133,8 +135,9 @@ FileStatus add_totals(FileStatus status) {
   return status;
 }
 
-/// The shard that a name beside `whole` tells of: that of a part, or of what lies beside one that
-/// is being started, or of which only the log is left.
+/// Returns the shard to which a file name next to `whole` belongs: the name of a shard file, or of
+/// a journal or another file next to it, except its status file. The shard file itself need not
+/// exist: it may be about to be created, or only its event log may be left.
 std::optional<Shard> shard_in(const std::string& name, const fs::path& whole) {
   const std::string prefix = whole.stem().string() + ".part-";
   if (!name.starts_with(prefix)) return std::nullopt;
@@ -174,7 +177,7 @@ std::string_view to_string(RunState state) {
 
 std::vector<Shard> shards_next_to(const fs::path& whole) {
   const fs::path path = result_path(whole);
-  std::set<std::pair<std::size_t, std::size_t>> found;  // count and number
+  std::set<std::pair<std::size_t, std::size_t>> found;  // count and number of each shard
   for (const std::string& name : names_in(path.parent_path()))
     if (const auto shard = shard_in(name, path)) found.emplace(shard->count, shard->number);
   std::vector<Shard> shards;
@@ -197,7 +200,7 @@ int ShardFileStatus::session_exit_status() const {
     const bool all_done = run_exit_status == exit_done || run_exit_status == exit_some_plans_failed;
     return all_done && exit_status() == exit_incomplete ? exit_incomplete : run_exit_status;
   }
-  // A later run than the last session has solved nothing.
+  // A run after the last session has solved nothing.
   const bool is_of_session =
       run_started_utc.empty() || run_started_utc == text_in(session, "started_utc", "");
   return is_of_session && session_plans > 0 ? exit_incomplete : exit_failed;
@@ -220,7 +223,8 @@ RunState FileStatus::state() const {
   return std::ranges::min_element(parts, {}, &ShardFileStatus::state)->state;
 }
 
-/// That of a part with work left, else of one with failed plans: the larger number.
+/// Returns the exit status of a part with pending plans, else of a part with failed plans: the
+/// largest number.
 int FileStatus::exit_status() const {
   int status = unmerged ? exit_incomplete : exit_done;
   for (const ShardFileStatus& part : parts) status = std::max(status, part.exit_status());
@@ -246,7 +250,7 @@ FileStatus array_status(const fs::path& whole, std::size_t shards) {
     ShardFileStatus part;
     part.file = shard_path(whole, shard);
     if (has_results(part.file) || is_being_written(part.file)) part = shard_status(part.file);
-    part.shard = shard;  // one that is being started does not say it yet
+    part.shard = shard;  // the session of a starting run is not stored yet
     status.parts.push_back(std::move(part));
   }
   // The list may have grown since the last run of a shard.
@@ -263,8 +267,8 @@ FileStatus array_status(const fs::path& whole, std::size_t shards) {
   return add_totals(std::move(status));
 }
 
-/// True if a shard file next to a merged file, or one of its journals, is newer than the merged
-/// file. Most merged files are spared the reading of all shard files by this.
+/// Returns true if a shard file next to a merged file, or one of its journals, is newer than the
+/// merged file. For most merged files this avoids reading all shard files.
 bool has_newer_shard_files(const fs::path& merged) {
   const fs::path path = result_path(merged);
   std::error_code missing;

@@ -14,7 +14,7 @@
 namespace wallheat {
 namespace {
 
-/// A column that is equal to nothing that a formula can name.
+/// Column that is not equal to any value of a formula.
 constexpr const char* no_column = "no column";
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
@@ -28,10 +28,10 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-/// A column's texts as SQLite compares them: by their bytes.
+/// Collation of a text column: SQLite compares strings byte by byte.
 struct ComparedWords {
-  std::vector<std::string> words;  ///< all that there are
-  std::string unknown_word = {};   ///< one that they were compared with
+  std::vector<std::string> words;  ///< all values of the column
+  std::string unknown_word = {};   ///< a word of the formula that is not among them
 
   static int compare(void* compared, int size_a, const void* a, int size_b, const void* b) {
     auto& [words, unknown_word] = *static_cast<ComparedWords*>(compared);
@@ -54,8 +54,9 @@ struct Formula::Statement {
   std::string option;
   std::string text;
   std::vector<std::string> names;     ///< of all columns
-  std::vector<RowColumn> named = {};  ///< those whose values it needs
-  std::string column_of_words = {};   ///< that can be a few words only
+  std::vector<RowColumn> named = {};  ///< columns that the formula uses
+  /// A used column that has few values.
+  std::string column_of_words = {};
   ComparedWords compared = {};
   std::unique_ptr<sqlite3, Release> database = {};
   std::unique_ptr<sqlite3_stmt, Release> prepared = {};
@@ -113,15 +114,16 @@ void Formula::Statement::refuse_if_column_was_meant(const std::string& quoted) c
     refuse(fmt::format("\"{0}\" is no column, and the text is '{0}'{1}", quoted, hint));
 }
 
-/// Without what SQLite would take for something else than was meant: its "/" drops the remainder
-/// between whole numbers, "||" joins texts, a < b < c compares c with 0 or 1, 00042 is 42, which is
-/// no plan's id, and what is no column is a text if it stands in double quotes. Of a list that is
-/// the same for all rows SQLite would build an index, anew for each row.
+/// Rewrites the formula where SQLite would interpret it differently than intended, or throws
+/// UsageError: "/" would be an integer division, "||" concatenates strings, a < b < c compares c
+/// with 0 or 1, 00042 is the number 42 and not a plan ID, and an unknown name in double quotes
+/// would be a string. For a list that is equal for all rows, SQLite would build an index for every
+/// row.
 std::string Formula::Statement::sql() const {
   std::string sql;
-  std::string word;  // the last one
+  std::string word;  // the last word
   bool is_signed = false;
-  bool is_compared = false;  // since the last "and"
+  bool is_compared = false;  // whether a comparison followed the last "and"
   char quote = 0;
   char before = ' ';
   const auto begin_word = [&] {
@@ -143,7 +145,7 @@ std::string Formula::Statement::sql() const {
     } else if (is_letter(letter)) {
       if (!is_letter(before)) {
         begin_word();
-        is_signed = before == '-' || before == '+';  // as 05 in 1e-05
+        is_signed = before == '-' || before == '+';  // such as 05 in 1e-05
       }
       word += letter;
       if (word.size() == 2 && word[0] == '0' && is_digit(letter) && !is_signed)
@@ -165,7 +167,8 @@ std::string Formula::Statement::sql() const {
   return sql;
 }
 
-/// Why SQLite took no statement in which the formula ends at this byte.
+/// Returns why SQLite rejected the statement. `end` is the position in bytes at which the formula
+/// ends in it.
 std::string Formula::Statement::reason(std::size_t end) const {
   const std::string reason = sqlite3_errmsg(database.get());
   if (reason == "incomplete input" || sqlite3_error_offset(database.get()) >= static_cast<int>(end))
@@ -192,16 +195,16 @@ void Formula::Statement::prepare(const std::string& sql, const std::string& behi
 Formula::Statement::Statement(std::string of_option, std::string of_text,
                               const std::vector<RowColumn>& columns)
     : option(std::move(of_option)), text(std::move(of_text)), names(names_of(columns)) {
-  // A database without a table, a file or an extension.
+  // An empty database in memory, without extensions.
   sqlite3* opened = nullptr;
   const int result =
       sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
   database.reset(opened);
   if (result != SQLITE_OK)
     throw RunError(fmt::format("SQLite does not start: {}", sqlite3_errstr(result)));
-  constexpr int longest_text = 1'000'000;  // bytes; the columns' texts are shorter
+  constexpr int longest_text = 1'000'000;  // in bytes; strings in columns are shorter
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, longest_text);
-  // id == "villa" compares with a text, which some distributions forbid.
+  // Allow double-quoted strings, such as id == "villa", which some distributions disable.
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DQS_DML, 1, nullptr);
   sqlite3_create_collation(opened, "words", SQLITE_UTF8, &compared, ComparedWords::compare);
 
@@ -209,11 +212,11 @@ Formula::Statement::Statement(std::string of_option, std::string of_text,
   std::vector<Value> trial;
   for (const RowColumn& column : columns) {
     const std::string& name = column.head.key;
-    // A value costs time in each row.
+    // Bind only the columns that the formula uses, because each value costs time in each row.
     if (in_lower_case(text).find(name) == std::string::npos) continue;
     named.push_back(column);
     trial.emplace_back();
-    // With a type of its own, a text is compared with 10000 as with '10000'.
+    // The type affinity makes a comparison of a string with 10000 equal to one with '10000'.
     row += fmt::format(", CAST(?{} AS {}) {} AS \"{}\"", named.size(),
                        column.is_text ? "TEXT" : "REAL",
                        column.words.empty() ? "" : "COLLATE words", name);
@@ -225,7 +228,7 @@ Formula::Statement::Statement(std::string of_option, std::string of_text,
   row += ')';
   require_expression();
   const std::string formula = sql();
-  // A condition takes no aggregate and no list, as a SELECT does.
+  // Unlike SELECT, WHERE accepts neither aggregates nor lists.
   prepare("SELECT 1 " + row + " WHERE (" + formula, "\n)");
   prepare("SELECT (" + formula, "\n) " + row);
   step(trial);

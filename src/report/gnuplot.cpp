@@ -19,7 +19,7 @@
 namespace wallheat {
 namespace {
 
-/// A light grid, no frame.
+/// Style of plots: a light grid without a frame.
 constexpr std::string_view plot_style = R"(set encoding utf8
 set border 3 linecolor rgb '#686e7a'
 set tics nomirror out textcolor '#262a33'
@@ -31,7 +31,8 @@ set key samplen 2 noautotitle textcolor '#262a33'
 set datafile missing 'nan'
 )";
 
-/// gnuplot's types of lines by number: those of series from 1 on, those of steps behind them.
+/// Returns the line types of gnuplot by number: those of the series, from 1, and then those of the
+/// steps.
 std::string line_types() {
   constexpr std::array point_types{7, 5, 9, 13, 11, 3};
   std::string lines;
@@ -65,7 +66,7 @@ std::string terminal(PlotFormat format, int width, int height, int dpi) {
                      static_cast<double>(height) / default_dpi);
 }
 
-/// Whether a font of this machine has the letter; yes if nobody knows.
+/// Returns true if a font of this machine has the character, or if that is unknown.
 bool has_font(char32_t letter) {
   static std::map<char32_t, bool> known;
   const auto found = known.find(letter);
@@ -75,13 +76,13 @@ bool has_font(char32_t letter) {
   return known[letter] = !fonts || fonts->status != 0 || !fonts->stdout_text.empty();
 }
 
-/// Writes a letter that no font here has as U+65E5. gnuplot would draw a box as large as the
-/// picture.
+/// Replaces characters that no font of this machine has by their code, such as U+65E5, because
+/// gnuplot would draw a box as large as the picture.
 std::string with_letters_of_fonts(std::string_view text) {
   std::string shown;
   for (std::size_t at = 0; at < text.size();) {
     const auto first = static_cast<unsigned char>(text[at]);
-    // Those of one and two bytes, as Latin and Greek ones, are in every font.
+    // Characters of one or two bytes, such as Latin and Greek ones, are in every font.
     const std::size_t bytes = first < 0xE0 ? 1 : first < 0xF0 ? 3 : 4;
     const std::string_view letter = text.substr(at, bytes);
     at += bytes;
@@ -96,9 +97,9 @@ std::string with_letters_of_fonts(std::string_view text) {
   return shown;
 }
 
-/// What gnuplot draws; nothing if it is not installed.
+/// Returns the output of gnuplot; nullopt if it is not installed.
 std::optional<std::string> run_gnuplot(const std::string& script) {
-  // Without the user's start-up files: a plot is the same for everybody.
+  // Ignore the user's start-up files, so that plots do not depend on them.
   auto output = run_and_capture({"gnuplot", "--default-settings"}, script);
   if (!output) return std::nullopt;
   if (output->status != 0 || output->stdout_text.empty())
@@ -145,7 +146,7 @@ std::string Plot::add_data(const std::vector<std::vector<double>>& rows) {
 }
 
 void Plot::add_image(const Grid<double>& values, double cell) {
-  // gnuplot draws nothing of an image that has one row or one column: each value is drawn twice.
+  // gnuplot does not draw an image that has only one row or column, so each value is drawn twice.
   const std::size_t down = values.rows == 1 ? 2 : 1;
   const std::size_t across = values.cols == 1 ? 2 : 1;
   const double high = cell / static_cast<double>(down);
@@ -161,7 +162,7 @@ void Plot::add_image(const Grid<double>& values, double cell) {
   for (std::size_t row = 0; row < down * values.rows; ++row)
     for (std::size_t col = 0; col < across * values.cols; ++col)
       image.push_back(static_cast<float>(
-          std::clamp(values(row / down, col / across), -max, max)));  // NaN stays one
+          std::clamp(values(row / down, col / across), -max, max)));  // std::clamp() keeps NaN
   const auto bytes = std::as_bytes(std::span(image));
   images_.emplace_back(script_.size(), bytes.size());
   script_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -176,14 +177,15 @@ void Plot::add(std::string_view line) {
 std::string Plot::quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char letter : escape_control_chars(text)) {
-    // In these quotes gnuplot knows escapes, and commands between backquotes.
+    // Double quotes allow escape sequences, and commands between backquotes.
     if (letter == '"' || letter == '\\' || letter == '`') {
       quoted += fmt::format("\\{:03o}", static_cast<unsigned char>(letter));
     } else {
       quoted += letter;
     }
   }
-  // gnuplot's SVG has text in CDATA sections, which "]]>" would end: a space of no width is in it.
+  // The SVG of gnuplot contains text in CDATA sections, which "]]>" would end. Insert a zero-width
+  // space.
   constexpr std::string_view end_of_section = "]]>";
   for (std::size_t at = 0; (at = quoted.find(end_of_section, at)) != std::string::npos;)
     quoted.insert(at + 2, "\u200b");
@@ -193,7 +195,7 @@ std::string Plot::quoted(std::string_view text) {
 std::string Plot::ticks(const std::vector<std::pair<std::string, double>>& labels) {
   std::vector<std::string> ticks;
   for (const auto& [label, position] : labels) {
-    std::string format;  // for gnuplot prints the position by it
+    std::string format;  // gnuplot uses the label as a printf format
     for (const char letter : quoted(label)) format += letter == '%' ? "%%" : std::string(1, letter);
     ticks.push_back(fmt::format("{} {:.10g}", format, position));
   }
@@ -213,7 +215,7 @@ std::string Plot::draw(PlotFormat format, int dpi) const {
   std::size_t at = 0;
   const auto add_text = [&](std::size_t end) {
     const std::string_view text = std::string_view(script_).substr(at, end - at);
-    // The fonts that an SVG is shown with are those of its reader.
+    // An SVG is displayed with the fonts of its reader.
     script += format == PlotFormat::svg ? std::string(text) : with_letters_of_fonts(text);
   };
   for (const auto& [begin, size] : images_) {

@@ -15,23 +15,24 @@
 
 namespace wallheat {
 
-/// What a plot's file is, by its ending.
+/// File format of a plot, determined by its file name extension.
 enum class PlotFormat { png, svg, pdf };
 
-/// Throws UsageError, which names `option`, unless the file ends in .png, .svg or .pdf.
+/// Returns the format of a file. Throws UsageError, with a message that names `option`, unless the
+/// file name ends in .png, .svg or .pdf.
 [[nodiscard]] PlotFormat plot_format(const std::string& option, const std::filesystem::path& file);
-/// Dots an inch at which a picture's lengths in pixels are meant.
+/// Resolution, in dots per inch, for which the lengths of a picture in pixels are defined.
 inline constexpr int default_dpi = 96;
-/// The first bytes of a file of that format.
+/// Returns the first bytes of a file of that format.
 [[nodiscard]] std::string_view magic_of(PlotFormat format);
 
-/// A colour of pictures, and what takes its place on a dark ground, as 0xrrggbb.
+/// A colour of pictures, and its replacement on a dark background, as 0xrrggbb.
 struct Colour {
   const char* name;
   unsigned light, dark;
 };
-/// All but those of fields. The series differ also in grey print and to colour-blind readers; steps
-/// go from little to much.
+/// All colours except those of fields. The series also differ in grey print and for colour-blind
+/// readers. The steps go from low to high.
 inline constexpr std::array<Colour, 15> colours{{{"text", 0x262a33, 0xdfe2e8},
                                                  {"faint", 0x686e7a, 0x9aa1ad},
                                                  {"line", 0xd0d4da, 0x3c424e},
@@ -48,37 +49,38 @@ inline constexpr std::array<Colour, 15> colours{{{"text", 0x262a33, 0xdfe2e8},
                                                  {"step-4", 0x6c4196, 0xa986d6},
                                                  {"step-5", 0x4b1d77, 0xd6c3f0}}};
 
-/// A script for gnuplot, with its data in it, for a picture of width x height pixels (points of
-/// 1/72 inch in a PDF are 3/4 of that).
+/// A gnuplot script that contains its data, for a picture of width x height pixels (in a PDF, a
+/// pixel is 3/4 of a point of 1/72 inch).
 class Plot {
  public:
   Plot(int width, int height) : width_(width), height_(height) {}
-  /// Adds a block of data, a line a row. Returns its name for the script, as $data1.
+  /// Adds a data block with one line per row. Returns its name in the script, such as $data1.
   std::string add_data(const std::vector<std::vector<double>>& rows);
-  /// Draws an image of float32 in binary, as gnuplot takes ten times as long to read text. Its
-  /// first row is drawn at y = 0; a value is `cell` wide and high. NaN stays empty.
+  /// Draws an image of binary float32, because gnuplot takes ten times as long to read text. Its
+  /// first row is drawn at y = 0. Each value is `cell` wide and high. NaN stays empty.
   void add_image(const Grid<double>& values, double cell);
-  /// Adds a line of the script; `add` of text that is not the program's own goes through quoted().
+  /// Adds a line to the script. Pass text that does not come from the program itself through
+  /// quoted().
   void add(std::string_view line);
   template <class... Values>
   requires(sizeof...(Values) > 0) void add(fmt::format_string<Values...> line, Values&&... values) {
     add(std::string_view(fmt::format(line, std::forward<Values>(values)...)));
   }
 
-  /// Steps of an axis from 0 to a count, as `set ytics` takes them: whole numbers.
+  /// Returns the ticks of an axis from 0 to a count, for `set ytics`: whole numbers.
   [[nodiscard]] static std::string count_ticks(double max);
 
-  /// Text in quotes, as gnuplot reads it, whatever it holds.
+  /// Quotes a text for gnuplot, whatever it contains.
   [[nodiscard]] static std::string quoted(std::string_view text);
 
-  /// Labels of an axis and where they stand, as `set xtics` takes them.
+  /// Returns labels of an axis and their positions, for `set xtics`.
   [[nodiscard]] static std::string ticks(const std::vector<std::pair<std::string, double>>& labels);
 
-  /// The picture. A PNG of more dots an inch has more pixels, text and lines included. Throws
-  /// RunError if gnuplot is not installed or fails.
+  /// Draws the picture and returns the file content. A higher resolution of a PNG means more
+  /// pixels, also for text and lines. Throws RunError if gnuplot is not installed or fails.
   [[nodiscard]] std::string draw(PlotFormat format, int dpi = default_dpi) const;
-  /// The <svg> element of each, without a ground, drawn in one call of gnuplot; nothing if it is
-  /// not installed. Throws RunError if it fails.
+  /// Returns the <svg> element of each plot, without a background, drawn by one call of gnuplot;
+  /// nullopt if gnuplot is not installed. Throws RunError if it fails.
   [[nodiscard]] static std::optional<std::vector<std::string>> draw_svgs(
       const std::vector<Plot>& plots);
 
@@ -87,24 +89,24 @@ class Plot {
   int height_;
   std::string script_;
   std::vector<std::pair<std::size_t, std::size_t>>
-      images_;  ///< bytes of the script that are no text
+      images_;  ///< positions and sizes of the binary data in the script
   int blocks_ = 0;
 };
 
-/// How a picture is drawn, as far as somebody said so.
+/// Options of a picture.
 struct PictureStyle {
-  std::optional<std::string> title;  ///< in place of its own; empty for none
-  int width = 0, height = 0;         ///< pixels; 0: what suits it
-  int dpi = default_dpi;             ///< of a PNG
+  std::optional<std::string> title;  ///< replaces the default title; empty: no title
+  int width = 0, height = 0;         ///< in pixels; 0: the default
+  int dpi = default_dpi;             ///< resolution of a PNG in dots per inch
 };
 
-/// All figures of a report in one picture, beside each other; fields alone if there are any. Throws
-/// RunError if there is nothing to draw, and as Plot::draw.
+/// Draws all figures of a report next to each other in one picture; only the fields, if there are
+/// any. Throws RunError if there is nothing to draw, or if Plot::draw() does.
 [[nodiscard]] std::string draw(const Report& report, PlotFormat format,
                                const PictureStyle& style = {});
-/// One of them, as it stands below its name; nothing if there is nothing to draw.
+/// Returns the plot of one figure, without its name; nullopt if there is nothing to draw.
 [[nodiscard]] std::optional<Plot> make_plot(const Figure& figure);
-/// What it shows, for who cannot see it.
+/// Returns the alternative text of a figure for screen readers.
 [[nodiscard]] std::string alt_text(const Figure& figure);
 
 }  // namespace wallheat

@@ -23,13 +23,14 @@ struct Range {
   double low = 0;
   double high = 0;
   [[nodiscard]] bool holds(double value) const { return value >= low && value <= high; }
-  /// How many bins of this width it touches.
+  /// Returns the number of bins of this width that overlap the range.
   [[nodiscard]] double bins_of(double width) const {
     return std::floor(high / width) - std::floor(low / width) + 1;
   }
 };
 
-/// Where most of ascending numbers lie.
+/// Returns the range around the quartiles in which numbers are not outliers. `numbers` must be
+/// sorted.
 Range central_range(const std::vector<double>& numbers) {
   const double lower = numbers[numbers.size() / 4];
   const double upper = numbers[numbers.size() - 1 - numbers.size() / 4];
@@ -41,7 +42,7 @@ Range central_range(const std::vector<double>& numbers) {
 
 double bin_width(const Range& range, double max_bins) {
   const double largest = std::max(std::abs(range.low), std::abs(range.high));
-  // Narrower bins would be lost in the last digits of their borders.
+  // The borders of narrower bins could not be distinguished in double precision.
   double min = std::max({1e-14 * largest, range.high / max_bins - range.low / max_bins,
                          std::numeric_limits<double>::min()});
   if (range.low == range.high) min = largest > 0 ? largest / 10 : 1;
@@ -99,7 +100,7 @@ Figure& add_histogram(const Histogram& histogram, const std::string& name, const
   for (const Histogram::Bin& bin : histogram.bins) highest = std::max(highest, bin.count);
   for (const auto& [from, to, count] : histogram.bins) {
     constexpr std::size_t width = 30;
-    // Round up: a bin with a plan in it shows at least one mark.
+    // Round up, so that a bin with at least one plan shows at least one mark.
     const std::size_t bar = (count * width + highest - 1) / highest;
     table.rows.push_back({from, to, count, std::string(bar, '#')});
     bars.add_bar(from, to, static_cast<double>(count));
@@ -142,7 +143,7 @@ struct CellCounts {
   }
 };
 
-/// Counts the cells of plans by other thresholds than those of their result file.
+/// Counts the cells of plans with other thresholds than those of their result file.
 struct CellCounter {
   const ResultReader& reader;
   const PlanSource& plans;

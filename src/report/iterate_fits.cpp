@@ -64,7 +64,7 @@ Iterate average_cells(const std::vector<double>& values, const Average& average,
           100 / static_cast<double>(values.size())};
 }
 
-/// How the printed numbers of a plan compare with those of an iterate.
+/// Comparison of the printed numbers of a plan with those of an iterate.
 struct Match {
   bool fits = true;      ///< they agree up to the error of the iterate
   bool is_exact = true;  ///< they agree in all digits that are printed

@@ -121,7 +121,7 @@ void rank_hypotheses(Recognition& recognition) {
                                         (recognition.sound + 1) / 2),
                         std::back_inserter(all));
   }
-  // What contradicts some plans and has an unusual parameter says nothing.
+  // A hypothesis that contradicts some plans and has an unusual parameter is meaningless.
   constexpr double usual = 3;
   std::erase_if(all, [&](const Hypothesis& each) {
     return recognition.contradictions(each) > 0 && each.cost > usual;
@@ -303,7 +303,7 @@ std::string sweeps_text(const Recognition& recognition, const PlanFit& fit) {
                                : fmt::format("{} to {}", fit.first, fit.last);
 }
 
-/// Returns what a plan's answer is, judged by what all are.
+/// Returns the verdict on the result of a plan, given the verdict on all plans.
 std::string verdict_on_plan(const Recognition& recognition, std::size_t plan) {
   if (!recognition.faults[plan].empty()) return recognition.faults[plan];
   const PlanFit& fit = find_fit(recognition, plan);

@@ -47,7 +47,7 @@ struct Average {
   double cost = 1;
 };
 
-/// How a program computes its iterates.
+/// Method by which a program computes its iterates.
 struct IterationKind {
   std::string text;  ///< follows the text of the stop; empty: as the reference
   SweepVariant variant{};

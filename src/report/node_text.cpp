@@ -17,13 +17,13 @@ namespace {
 
 constexpr double bytes_a_mib = 1 << 20;
 
-/// How wide a column is in the table; 0: not in it.
+/// Returns the width of a column in the table; 0: not in the table.
 std::size_t width_of(const GpuSampleField& field) {
   const std::string_view unit = field.unit;
   return unit == "J" || unit.empty() ? 0 : unit == "%" ? 4 : unit == "MiB" ? 7 : 5;
 }
 
-/// Other tools' names and those of the whole node.
+/// Units of columns of other tools, and of columns of the complete node.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 12> other_units{
     {{"seconds", "s"},
      {"cpu", "%"},
@@ -44,7 +44,7 @@ bool is_number(std::string_view text) {
   });
 }
 
-/// A reading of a process, and how wide it is in the table.
+/// A reading of a process, and the width of its column in the table.
 struct ProcessColumn {
   const char* name;
   double GpuProcess::*reading;

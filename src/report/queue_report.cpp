@@ -19,7 +19,7 @@ namespace wallheat {
 namespace {
 
 constexpr std::array quantiles{0.5, 0.75, 0.95};
-constexpr std::array<std::int64_t, 3> soon{900, 3600, 14400};  // s
+constexpr std::array<std::int64_t, 3> soon{900, 3600, 14400};  // in s
 
 QueueWaits queue_waits_of(const std::vector<Wait>& waits) {
   double sum = 0;
@@ -50,10 +50,10 @@ void sort_by_names(const std::vector<std::string>& names, const JobListing& list
 
 std::string minute_text(std::int64_t seconds) { return format_utc(seconds, "%Y-%m-%dT%H:%MZ"); }
 
-/// A group of bars a partition, a bar a class: the mean waits, or the 95 % bounds with the medians
-/// as points.
+/// Returns a figure with one group of bars per partition and one bar per class: the mean waits, or
+/// the 95 % bounds with the medians as points.
 Figure waits_figure(const QueueForecast& queues, bool means) {
-  constexpr double min_s = 0.5;  // nothing is 0 on a logarithmic axis
+  constexpr double min_s = 0.5;  // a logarithmic axis has no 0
   constexpr double hour = 3600;
   constexpr double width = 1.0 / (SizeClasses::count + 1);
   Figure figure{means ? "means" : "bounds",
@@ -214,7 +214,7 @@ Report make_report(const QueueForecast& queues) {
 
 namespace {
 
-/// "0.9 s", "8.2 m", "14.6 h".
+/// Formats a duration as "0.9 s", "8.2 m" or "14.6 h".
 std::string short_duration_text(double seconds) {
   constexpr double minute = 60;
   constexpr double hour = 3600;
@@ -242,7 +242,7 @@ Report means_report(const QueueForecast& queues) {
 
 namespace {
 
-/// "14:10", with the day if that is another one.
+/// Formats a time as "14:10", with the date if it is on another day.
 std::string clock_text(std::int64_t now_s, const std::optional<double>& after_s) {
   if (!after_s) return "-";
   if (std::isinf(*after_s)) return "unknown";
@@ -318,7 +318,7 @@ std::string submit_options(const Choice& choice) {
   if (choice.jobs > 1) text += fmt::format(" --array {}", choice.jobs);
   if (choice.max_concurrent < choice.jobs)
     text += fmt::format(" --running {}", choice.max_concurrent);
-  // Whole minutes, and no fewer.
+  // Round down to whole minutes, but to at least one.
   const std::int64_t minutes = std::max<std::int64_t>(choice.limit_s / 60, 1);
   const std::int64_t hours = minutes / 60;
   text += hours > 0 ? fmt::format(" --time {}h", hours) : " --time ";

@@ -20,10 +20,11 @@ namespace wallheat {
 
 namespace {
 
-/// Counted from the start: its mean says nothing, and its largest value is the sum.
+/// Returns true for readings that accumulate from the start: their mean is meaningless, and their
+/// maximum is the sum.
 bool is_cumulative(const std::string& unit) { return unit == "J"; }
 
-/// Shows all readings in one unit.
+/// A figure of all readings with one unit.
 struct Panel {
   const char* unit;
   const char* key;
@@ -39,7 +40,8 @@ bool is_drawn(const Series& series) {
   if (is_single_cpu(name)) return false;
   const bool codec = name.ends_with("_enc") || name.ends_with("_dec");
   return std::ranges::any_of(series.curve.y, [&](double value) {
-    return !std::isnan(value) && (value != 0 || !codec);  // nobody asks for an idle video codec
+    // An idle video codec is not of interest.
+    return !std::isnan(value) && (value != 0 || !codec);
   });
 }
 
@@ -107,7 +109,7 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string_view>;
 
-/// What stands between blanks and commas.
+/// Splits a line at blanks and commas.
 Words words_in(std::string_view line) {
   constexpr std::string_view separators = " \t\r,";
   Words words;
@@ -121,7 +123,7 @@ Words words_in(std::string_view line) {
   }
 }
 
-/// What stands between commas; it may be empty.
+/// Splits a line at commas. Cells may be empty.
 Words cells_in(std::string_view line) {
   Words cells;
   split(line, ',', cells);
@@ -133,7 +135,7 @@ std::optional<double> finite_number(std::string_view text) {
   return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
-/// Lines of one file, one after the other, into series.
+/// Reads the lines of a file into series.
 class Reader {
  public:
   explicit Reader(const fs::path& file)
@@ -160,7 +162,7 @@ class Reader {
  private:
   [[noreturn]] void refuse_all(const std::string& why) const { throw RunError(file_ + " " + why); }
 
-  /// Those with nothing on them aside.
+  /// Reads the next line that is not empty. Returns false at the end of the file.
   bool next_line() {
     while (lines_.next(line_))
       if (!words_in(line_).empty()) return true;
@@ -201,8 +203,8 @@ class Reader {
     }
   }
 
-  /// A row a GPU, once a second unless somebody chose otherwise, under two lines with names and
-  /// units, which are there again and again.
+  /// Reads a listing of 'nvidia-smi dmon': one row per GPU and sample, by default once per second.
+  /// Two heading lines with names and units are repeated from time to time.
   void read_dmon() {
     recording_.has_times = false;
     Words names;
@@ -236,7 +238,7 @@ class Reader {
     }
   }
 
-  /// GPU, name, time in µs, value.
+  /// Reads a listing of 'nvidia-smi stats': GPU, name, time in µs, value.
   void read_stats() {
     std::optional<double> start_us;
     do {
@@ -255,7 +257,7 @@ class Reader {
   ListingLines lines_;
   std::string_view line_;
   Recording recording_;
-  std::map<std::string, std::size_t> indices_;  // of series, by name
+  std::map<std::string, std::size_t> indices_;  // indices of series, by name
 };
 
 }  // namespace

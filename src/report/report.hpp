@@ -21,8 +21,8 @@ namespace wallheat {
 
 struct FieldPicture;
 
-/// A value as it was computed, or nothing if nobody knows it: JSON has null for that, as for NaN
-/// and infinity, and people read "-".
+/// A value as it was computed, or unknown. JSON has null for an unknown value, for NaN and for
+/// infinity; text output has "-".
 struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::string> {
   Value() = default;
   Value(bool is) : variant(is) {}
@@ -37,95 +37,100 @@ struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::str
   [[nodiscard]] bool is_known() const { return index() != 0; }
 };
 
-/// How people read a number. JSON and CSV have all its digits.
+/// Format of a number in text output. JSON and CSV contain all digits.
 enum class ValueFormat {
-  digits,      ///< `ValueStyle::digits` significant ones
-  round_trip,  ///< as many as it takes to read the same number again, as Python prints it
-  decimals,    ///< `ValueStyle::digits` behind the point
-  seconds,     ///< five digits at least, never with an exponent
+  digits,      ///< `ValueStyle::digits` significant digits
+  round_trip,  ///< the fewest digits from which the same number is read again, as Python prints it
+  decimals,    ///< `ValueStyle::digits` decimals
+  seconds,     ///< see seconds_text()
   duration,    ///< "3 min 20 s"
   bytes,       ///< "23.4 MB"
-  time         ///< of a text like 2030-01-02T03:04:05.678Z: "2 Jan 2030, 03:04:05 UTC"
+  time         ///< of a string such as 2030-01-02T03:04:05.678Z: "2 Jan 2030, 03:04:05 UTC"
 };
 struct ValueStyle {
   ValueFormat form = ValueFormat::digits;
   int digits = 6;
   std::string unit = {};
 };
-/// For people: without control characters.
+/// Formats a value for text output. Escapes control characters.
 [[nodiscard]] std::string value_text(const Value& value, const ValueStyle& style = {});
 
 /// A named value.
 struct Fact {
-  std::string key;   ///< in JSON; empty: for people only
-  std::string name;  ///< for people, with blanks in front if it is a part of the fact before it;
-                     ///< empty: in JSON only
+  std::string key;  ///< key in JSON; empty: text output only
+  /// Name in text output, indented by blanks if the fact is a part of the previous one; empty: JSON
+  /// output only.
+  std::string name;
   Value value;
   ValueStyle style = {};
-  std::string suffix = {};  ///< stands behind the value, for people
+  std::string suffix = {};  ///< text after the value, in text output only
 
   [[nodiscard]] bool is_in_text() const { return !name.empty() && value.is_known(); }
 };
 
-/// The same values of many things.
+/// A table of values.
 struct Table {
   using Row = std::vector<Value>;
   struct Column {
-    std::string key;   ///< in JSON and CSV
-    std::string name;  ///< for people, who see its unit behind it
+    std::string key;  ///< key in JSON and CSV; empty: text output only
+    /// Heading in text output, where the unit follows it; empty: JSON and CSV only.
+    std::string name;
     ValueStyle style = {};
 
     [[nodiscard]] bool is_in_json() const { return !key.empty(); }
     [[nodiscard]] bool is_in_text() const { return !name.empty(); }
-    void hide() { name.clear(); }  ///< from people
+    void hide() { name.clear(); }  ///< hides the column in text output
   };
-  std::string key, name;  ///< an empty name: no heading
+  std::string key, name;  ///< an empty name means no heading
   std::vector<Column> columns;
   std::vector<Row> rows = {};
-  /// In place of `rows` if there may be millions. It hands over one after the other, and begins
-  /// anew at each call.
+  /// Produces the rows if there may be too many for memory; replaces `rows`. Calls `take` once per
+  /// row, and restarts from the first row at each call.
   std::function<void(const std::function<void(const Row&)>& take)> row_source = {};
-  std::size_t max_text_rows = std::numeric_limits<std::size_t>::max();  ///< rows, to people
-  bool is_collapsed = false;  ///< on pages only, where its reader opens it
+  /// Maximum number of rows in text output.
+  std::size_t max_text_rows = std::numeric_limits<std::size_t>::max();
+  /// Text output omits the table, and pages show it when the reader opens it.
+  bool is_collapsed = false;
 
   void for_each(const std::function<void(const Row&)>& take) const;
-  /// Whether people see any of its columns.
+  /// Returns true if text output contains any of the columns.
   [[nodiscard]] bool is_in_text() const;
-  /// From people: all of it, or of the columns from one on those that hold nothing but this.
+  /// Hides in text output the complete table, or those columns, starting at index `from`, that
+  /// contain only `nothing`.
   void hide();
   void hide_constant_columns(const Value& nothing, std::size_t from = 0);
 };
-/// A column that people do not see.
+/// Returns a column for JSON and CSV only.
 [[nodiscard]] inline Table::Column json_only_column(std::string key) {
   return {std::move(key), ""};
 }
-/// A column that only people see.
+/// Returns a column for text output only.
 [[nodiscard]] inline Table::Column text_only_column(std::string name, ValueStyle style = {}) {
   return {"", std::move(name), std::move(style)};
 }
 
-/// A sentence for people; of several lines: a listing.
+/// A message for text output. Several lines are a listing.
 struct Note {
   std::string text;
 };
 
-/// What is drawn over two axes.
+/// A chart with two axes.
 struct Figure {
   enum class Mark { points, line, points_and_line, bars, rectangles };
   enum class Scale { linear, powers_of_2, powers_of_10 };
   struct Axis {
     std::string name = {};
     Scale scale = Scale::linear;
-    std::vector<std::string> names = {};  ///< at 0, 1, 2, ... instead of numbers
+    std::vector<std::string> names = {};  ///< labels at 0, 1, 2, ... in place of numbers
     std::optional<double> from = {}, to = {};
   };
   struct Series {
-    std::string name = {};  ///< empty: not in the legend
+    std::string name = {};  ///< empty: not listed in the legend
     Mark mark = Mark::points;
     std::vector<double> x = {}, y = {};    ///< NaN: not drawn
-    std::vector<double> x_end = {};        ///< of bars and rectangles, which begin at x
-    std::vector<double> y_end = {};        ///< of rectangles, which begin at y
-    std::vector<std::string> labels = {};  ///< above the points
+    std::vector<double> x_end = {};        ///< right ends of bars and rectangles, which begin at x
+    std::vector<double> y_end = {};        ///< upper ends of rectangles, which begin at y
+    std::vector<std::string> labels = {};  ///< labels above the points
     bool is_dashed = false;
 
     void add(double at_x, double at_y) {
@@ -144,12 +149,13 @@ struct Figure {
   std::string key, name;
   Axis x = {}, y = {};
   std::vector<Series> series = {};
-  bool is_sequential = false;  ///< the series are steps of one quantity, from little to much
-  /// Drawn in place of series, and not in JSON.
+  bool is_sequential = false;  ///< the series are steps of one quantity, from low to high
+  /// Drawn in place of series. Not a part of JSON output.
   std::shared_ptr<const FieldPicture> fields = {};
-  std::string svg = {};  ///< a whole picture that is there already; the same
+  /// A finished picture, drawn in place of series; not a part of JSON output.
+  std::string svg = {};
 
-  /// A line from one y to another.
+  /// Adds a vertical line from one y to another.
   void add_vertical_line(std::string of, double at, double bottom, double top,
                          bool is_dashed = true) {
     series.push_back({.name = std::move(of),
@@ -160,12 +166,12 @@ struct Figure {
   }
 };
 
-/// All that a command tells, once, in the order in which people read it. Keys of one report differ.
+/// The output of a command, in the order of text output. The keys of a report are unique.
 struct Report {
-  std::string title = {};      ///< of its page
-  std::string csv_table = {};  ///< the key of the one that CSV has; empty: the first
+  std::string title = {};      ///< title of its page
+  std::string csv_table = {};  ///< key of the table of CSV output; empty: the first table
   std::vector<std::variant<Fact, Table, Note, Figure>> elements = {};
-  /// Makes what its page shows, if that is more than this.
+  /// Creates the report for a page, if the page contains more than this report.
   std::function<Report()> for_page = {};
   int exit_status = 0;     ///< an ExitStatus
   std::string error = {};  ///< printed on stderr after everything else; empty: none
@@ -174,12 +180,12 @@ struct Report {
   Part& add(Part part) {
     return std::get<Part>(elements.emplace_back(std::move(part)));
   }
-  /// A fact; for people only if its value is known.
+  /// Adds a fact. Text output contains it only if the value is known.
   void add_fact(std::string key, std::string name, Value value, ValueStyle style = {},
                 std::string more = {}) {
     add(Fact{std::move(key), std::move(name), std::move(value), std::move(style), std::move(more)});
   }
-  /// A fact that only scripts read, or only people.
+  /// Add a fact for JSON output only, or for text output only.
   void add_json_fact(std::string key, Value value) {
     add_fact(std::move(key), "", std::move(value));
   }
@@ -187,11 +193,11 @@ struct Report {
     add_fact("", std::move(name), std::move(value), {}, std::move(more));
   }
   void add_note(std::string text) { add(Note{std::move(text)}); }
-  /// ", 12.3 %" of a whole; for Fact::more.
+  /// Formats the share of a part as ", 12.3 %", for Fact::suffix.
   [[nodiscard]] static std::string share(double part, double whole);
-  /// What CSV has; null if there is no table.
+  /// Returns the table of CSV output; nullptr if there is none.
   [[nodiscard]] const Table* csv_table_or_null() const;
-  /// The first one of its kind; null if there is none.
+  /// Returns the first element of a type; nullptr if there is none.
   template <class Part>
   [[nodiscard]] const Part* first() const {
     for (const auto& part : elements)
@@ -200,38 +206,38 @@ struct Report {
   }
 };
 
-/// Under the key of a fact; nothing if there is none.
+/// Returns the value of the fact with this key; an unknown value if there is none.
 [[nodiscard]] Value value_of(const Report& report, const std::string& key);
 
-/// For people: facts with their values in one column, tables as wide as what stands in them. Lines
-/// are folded at `columns`, if it is given.
+/// Writes text output: the values of facts in one column, and tables as wide as their content.
+/// Wraps lines at `columns`, if it is given.
 void write_text(const Report& report, std::ostream& out, std::optional<std::size_t> columns = {});
-/// One object: a member for each fact, an array of objects for each table, `figures` with the data
-/// of each figure, and last `layout`: the order, names and styles, by which parse_report() finds
-/// the report again.
+/// Writes JSON output: one object with a member for each fact, an array of objects for each table,
+/// `figures` with the data of each figure, and last `layout`, which contains the order, names and
+/// styles with which parse_report() restores the report.
 void write_json(const Report& report, std::ostream& out);
-/// With a line of keys; texts with commas, quotes or ends of lines are quoted (RFC 4180), as
-/// spreadsheets and pandas read them without options.
+/// Writes CSV output with a header of keys. Strings that contain commas, quotes or line breaks are
+/// quoted (RFC 4180), so that spreadsheets and pandas read them without options.
 void write_csv(const Table& table, std::ostream& out);
 
-/// The report that write_json() wrote, without the columns that only people see. Throws RunError,
-/// which names the file, if the text is none.
+/// Restores a report from the output of write_json(), without the columns for text output only.
+/// Throws RunError, with a message that names `file`, if the text is not a report.
 [[nodiscard]] Report parse_report(const std::string& file, const std::string& json);
 
-/// Writes one self-contained HTML page of a report, which needs no network. Without JavaScript,
-/// figures cannot be saved and only the first rows of long tables are there; without gnuplot, there
-/// are no figures, and the page says so. Throws RunError if gnuplot fails.
+/// Writes a report as one self-contained HTML page, which needs no network. Without JavaScript,
+/// figures cannot be saved, and long tables contain only their first rows. Without gnuplot, the
+/// page contains a note in place of the figures. Throws RunError if gnuplot fails.
 void write_page(const Report& report, std::ostream& out);
-/// One of several reports, below each other.
+/// Writes several reports, one after the other, as one HTML page.
 void write_page(const std::string& title, const std::vector<Report>& reports, std::ostream& out);
 
-/// The style of a page, which follows the reader's choice of light or dark, figures included.
+/// Returns the style sheet of a page, which follows the reader's choice of light or dark mode,
+/// including the figures.
 [[nodiscard]] std::string page_css();
-/// What a page does with JavaScript: figures are saved, long tables are sorted and turned page by
-/// page.
+/// JavaScript of a page: saves figures, and sorts and pages through long tables.
 extern const std::string_view page_script;
 
-/// Text as it stands in HTML and XML, whatever it holds.
+/// Escapes a text for HTML and XML, whatever it contains.
 [[nodiscard]] std::string escape_html(std::string_view text);
 
 }  // namespace wallheat

@@ -18,7 +18,7 @@ namespace wallheat {
 
 namespace {
 
-/// A text as a cell of CSV (RFC 4180).
+/// Quotes a string as a cell of CSV (RFC 4180).
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -52,8 +52,8 @@ void write_csv(const Table& table, std::ostream& out) {
 
 namespace {
 
-// The layout is an array of members for each part. Writing and reading go by the same lists. What
-// is not here is in the data.
+// The layout is an array of members for each element of the report. Writing and reading use the
+// same lists of members. All other members are part of the data.
 auto members_of(ValueStyle& of) { return std::tie(of.form, of.digits, of.unit); }
 auto members_of(Fact& of) { return std::tie(of.key, of.name, of.style, of.suffix); }
 auto members_of(Table::Column& of) { return std::tie(of.key, of.name, of.style); }
@@ -91,7 +91,8 @@ Json layout_of(auto of) {
   }
 }
 
-/// Throws Json::exception or std::out_of_range if it is of something else.
+/// Reads a value from the layout. Throws Json::exception or std::out_of_range if the layout has
+/// another structure.
 void read_layout(const Json& layout, auto& of) {
   using T = std::remove_reference_t<decltype(of)>;
   if constexpr (std::is_enum_v<T>) {
@@ -102,7 +103,7 @@ void read_layout(const Json& layout, auto& of) {
   } else if constexpr (requires { members_of(of); }) {
     std::size_t index = 0;
     const auto read_member = [&]<class Member>(Member& member) {
-      // Files of earlier versions end before the members that may be absent.
+      // Files of earlier versions lack the optional members at the end.
       if (std::is_same_v<Member, std::optional<double>> && index >= layout.size()) return;
       read_layout(layout.at(index++), member);
     };
@@ -135,7 +136,8 @@ Value value_in(const Json& json) {
   return {};
 }
 
-/// An array of objects, one after the other, as there may be too many for memory.
+/// Writes the rows of a table as an array of objects, one by one, because there may be too many for
+/// memory.
 void write_rows(const Table& table, std::ostream& out) {
   const char* separator = "[\n  ";
   table.for_each([&](const Table::Row& row) {

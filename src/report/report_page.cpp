@@ -18,10 +18,10 @@ namespace wallheat {
 
 namespace {
 
-// What scrolls has a shadow at the side where there is more. Figures keep their size on a phone, so
-// that their texts can be read. Nothing scrolls on paper: there the font of a table gets smaller
-// with its number of columns, and texts are wrapped. Numbers are wrapped, too, in a table with so
-// many columns that its font would be too small to read.
+// Elements that scroll have a shadow at the side where there is more. Figures keep their size on a
+// phone, so that their texts are readable. Nothing scrolls on paper: there, the font of a table
+// shrinks with its number of columns, and texts are wrapped. In a table with so many columns that
+// its font would be unreadable, numbers are wrapped, too.
 constexpr std::string_view rules =
     R"(body{font:15px/1.45 system-ui,sans-serif;color:var(--text);background:var(--ground);margin:2em auto;max-width:960px;padding:0 1em}
 h1{font-size:1.5em;overflow-wrap:anywhere}h2{font-size:1.35em;margin-top:2em;overflow-wrap:anywhere}
@@ -42,7 +42,7 @@ p.small{color:var(--faint);font-size:.85em}@media print{section{break-inside:avo
 table:not(.facts) td:not(.r){white-space:pre-wrap;overflow-wrap:anywhere;min-width:6ch}.scroll td.r{white-space:nowrap}
 .wide td.r{white-space:pre-wrap;overflow-wrap:anywhere}.scroll th{overflow-wrap:anywhere}.scroll th button{text-decoration:none;text-align:inherit}})";
 
-/// As gnuplot writes a colour: of lines and areas, or of texts.
+/// Returns a colour in gnuplot's notation for lines and areas, or for texts.
 std::string rgb(unsigned colour, bool is_of_text) {
   const unsigned red = colour >> 16U;
   const unsigned green = colour >> 8U & 0xFFU;
@@ -142,7 +142,7 @@ const std::string_view page_script = R"(
 
 namespace {
 
-/// The <svg> of each figure that shows something; none if gnuplot is not installed.
+/// The <svg> element of each figure that has data.
 using Svgs = std::map<const Figure*, std::string>;
 
 std::optional<Svgs> svgs_of(const std::vector<const Report*>& reports) {
@@ -205,7 +205,7 @@ class PageWriter {
   void write_part(const Note& note, const Report&) {
     const bool is_listing = note.text.find('\n') != std::string::npos;
     out_ << (is_listing ? "<pre class=scroll>" : "<p>");
-    // Its ends of lines are no control characters that a text may hide.
+    // Split the note first, because escape_html() would escape its line breaks.
     std::istringstream lines(note.text);
     const char* separator = "";
     for (std::string line; std::getline(lines, line);)
@@ -221,8 +221,9 @@ class PageWriter {
       const std::size_t to = svg.find(end, from);
       if (to < svg.size()) svg.erase(from, to + end.size() - from);
     };
-    cut("<title>", "</desc>");                     // which say that gnuplot drew it
-    if (!figure.svg.empty()) cut("<rect ", "/>");  // its ground, as the page has one
+    cut("<title>", "</desc>");  // these elements name gnuplot as the author
+    // Remove the background, because the page has one.
+    if (!figure.svg.empty()) cut("<rect ", "/>");
     out_ << fmt::format(
         "<section>{}<div class=\"plot scroll\" tabindex=0><svg role=img "
         "aria-label=\"{}\"{}</div></section>\n",
@@ -230,8 +231,8 @@ class PageWriter {
   }
   void write_part(const Table& table, const Report& report) {
     if (!table.is_in_text() || has_picture(report, table)) return;
-    // Those that may be millions have their first rows as HTML, and all, as far as there is room,
-    // as lines of text.
+    // A table that may have millions of rows has its first rows as HTML, and all rows, up to a
+    // limit, as lines of text.
     const bool is_long = table.row_source != nullptr;
     constexpr std::size_t max_rows = 200;
     constexpr std::size_t max_bytes = 8 << 20;
@@ -249,7 +250,7 @@ class PageWriter {
         const Table::Column& column = table.columns.at(i);
         if (!column.is_in_text()) continue;
         const ValueStyle bare{column.style.form,
-                              column.style.digits};  // the unit stands in the head
+                              column.style.digits};  // the unit is in the heading
         const std::string text = escape_html(value_text(row[i], bare));
         if (all <= max) out_ << cell("td", row[i]) << text;
         if (has_room) lines += std::exchange(separator, "\t") + text;
@@ -290,11 +291,11 @@ class PageWriter {
   [[nodiscard]] std::string section_heading(const std::string& text) const {
     return fmt::format("<{0}>{1}</{0}>\n", section_heading_, escape_html(text));
   }
-  /// Texts begin at the left.
+  /// Returns the start tag of a cell. Strings are left-aligned.
   static std::string cell(const char* tag, const Value& value) {
     return fmt::format("<{}{}>", tag, std::holds_alternative<std::string>(value) ? "" : " class=r");
   }
-  /// Whether there is a picture of it.
+  /// Returns true if a figure displays the table.
   [[nodiscard]] bool has_picture(const Report& report, const Table& table) const {
     return svgs_ && std::ranges::any_of(report.elements, [&](const auto& part) {
              const auto* const figure = std::get_if<Figure>(&part);

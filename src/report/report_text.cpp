@@ -35,7 +35,8 @@ std::string number_text(double number, const ValueStyle& style) {
   return fmt::format("{}", number);
 }
 
-/// "26 Nov 2026, 01:12:10 UTC"; what is no time as it is.
+/// Formats a time as "26 Nov 2026, 01:12:10 UTC". Returns text that is not a time with its control
+/// characters escaped.
 std::string time_of_day(const std::string& utc) {
   constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -45,7 +46,7 @@ std::string time_of_day(const std::string& utc) {
                      utc.substr(0, 4), utc.substr(11, 8));
 }
 
-/// Whole numbers are shown as they are, unless they are bytes or a stretch of time.
+/// Formats an integer: as it is, unless it is a number of bytes or a duration.
 std::string number_text(std::int64_t number, const ValueStyle& style) {
   const bool as_it_is = style.form != ValueFormat::bytes && style.form != ValueFormat::duration;
   return as_it_is ? fmt::format("{}", number) : number_text(static_cast<double>(number), style);
@@ -71,11 +72,11 @@ class TextWriter {
   bool any_ = false;
 };
 
-/// A column that people see.
+/// A column of text output.
 struct ShownColumn {
   std::size_t index = 0;
   std::string head;
-  ValueStyle style;  ///< without the unit, which stands in the head
+  ValueStyle style;  ///< without the unit, which is in the heading
   std::size_t width = 0;
   bool is_text = false;
 };
@@ -103,9 +104,9 @@ std::string table_line(const std::vector<ShownColumn>& columns, const auto& cell
   return line;
 }
 
-/// False if there is nothing in it for people.
+/// Writes a table. Returns false if text output does not contain it.
 bool write(const Table& table, TextWriter& out) {
-  if (!table.is_in_text() || table.is_collapsed) return false;  // its source may take long
+  if (!table.is_in_text() || table.is_collapsed) return false;  // reading its rows may take long
   std::vector<ShownColumn> columns = shown_columns(table);
   std::size_t rows = 0;
   table.for_each([&](const Table::Row& row) {

@@ -158,7 +158,7 @@ struct Layout {
   char delimiter = ',';
   std::size_t width = 1 + printed_columns.size();
   std::size_t id = 0;
-  /// Where each printed column is; nullopt if the table does not have it.
+  /// Position of each printed column; nullopt if the table does not have it.
   std::array<std::optional<std::size_t>, printed_columns.size()> columns{1, 2, 3, 4};
   Thresholds thresholds = {};
 

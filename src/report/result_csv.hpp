@@ -38,7 +38,7 @@ inline constexpr std::string_view reference_csv_magic =
 struct CsvResult {
   struct Number {
     double value = 0;
-    double rounding_error = 0;  ///< of its last digit: how far rounding may have moved it
+    double rounding_error = 0;  ///< maximum change by rounding to the last printed digit
   };
   std::string id;
   std::array<std::optional<Number>, printed_columns.size()> numbers = {};
@@ -84,10 +84,11 @@ struct ResultCsv {
 /// none of the plans.
 void remove_unavailable_plans(ResultCsv& csv, const PlanSource& source);
 
-/// Says what iterates the answers in a CSV are, of the plans of a source, and so what the program
-/// does that printed them. The CSV has some of the reference's four columns, with any number of
-/// digits, counted by the reference's thresholds. Solves plans on all cores, and tells on stderr
-/// how many are done. Throws RunError, which names the file, and the line that is wrong.
+/// Returns a report on which iterates the results in a CSV are, for the plans of a source, and
+/// therefore on the program that printed them. The CSV has some of the four columns of the
+/// reference, with any number of digits, counted with the thresholds of the reference. Solves plans
+/// on all cores, and logs the number of finished plans to stderr. Throws RunError, with a message
+/// that names the file and the invalid line.
 [[nodiscard]] Report identify_iterates(const ResultCsv& csv, const PlanSource& source);
 
 }  // namespace wallheat

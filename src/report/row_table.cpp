@@ -19,16 +19,17 @@ namespace {
 Value cell_of(const std::string& text) { return text; }
 Value cell_of(PlanStatus status) { return to_string(status); }
 Value cell_of(double value) { return value; }
-/// With the digits of the float, not those of the double nearest to it.
+/// Returns the double with the same decimal digits as the float, not the nearest double.
 Value cell_of(float value) { return std::stod(fmt::format("{}", value)); }
-/// Most readers take numbers for doubles, which do not hold all of a hash.
+/// Formats a hash as a string, because most readers parse numbers as doubles, which cannot
+/// represent every hash.
 Value cell_of(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 template <std::integral Number>
 Value cell_of(Number value) {
   return value;
 }
 
-/// `of` takes a row to its value.
+/// Returns a column. `of` returns its value in a row.
 RowColumn column_named(const char* name, auto of, const PlanResult& any_row) {
   return {{name, name},
           std::holds_alternative<std::string>(cell_of(of(any_row))),
@@ -56,7 +57,7 @@ void take_rooms(PlanResult plan, const std::vector<RoomResult>& rooms, std::size
   }
 }
 
-/// A text is no condition.
+/// Returns true for a number that is not 0. Strings are not conditions.
 bool is_true(const Value& value) {
   const auto* const number = std::get_if<double>(&value);
   return number != nullptr && *number != 0;
@@ -190,7 +191,7 @@ std::vector<std::size_t> select_rows(const Rows& rows, const RowSelection& choic
   if (!choice.where.empty()) where.emplace("where", choice.where, columns);
   if (!choice.sort.empty()) sort.emplace("sort", choice.sort.substr(falls ? 1 : 0), columns);
   std::vector<std::size_t> chosen;
-  std::vector<std::pair<Value, std::size_t>> sorted;  // with what they are sorted by
+  std::vector<std::pair<Value, std::size_t>> sorted;  // sort key and index
   std::size_t number = 0;
   rows([&](const PlanResult& row) {
     if (!where || is_true(where->value(row))) {

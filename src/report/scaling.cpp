@@ -97,7 +97,7 @@ ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
   std::size_t pending = 0;
   SolverTime spent;
   std::set<std::string> hosts;
-  std::set<std::pair<std::string, std::int32_t>> gpus;  // a rank has one at most
+  std::set<std::pair<std::string, std::int32_t>> gpus;  // a rank has at most one GPU
   reader.for_each_row([&](const PlanResult& row) {
     if (row.status == PlanStatus::pending) {
       ++pending;
@@ -170,7 +170,7 @@ void add_note_on_shared_cores(const std::vector<ScalingPoint>& points, Report& r
 }
 
 Table table_of_points(const std::vector<Scaling>& scalings) {
-  // A replay knows the seconds of plans only; see scaling_command.cpp.
+  // A replay only knows the solving times of plans; see scaling_command.cpp.
   const bool is_replay = scalings.front().longest_plan.has_value();
   const auto name = [&](const char* text) {
     return is_replay ? std::string("solving: ") + text : std::string(text);
@@ -232,7 +232,7 @@ void add_remarks(const Scaling& scaling, Report& report) {
           seconds_text(scaling.fastest.seconds), is_replay ? "" : "; the fit leaves them out"));
 }
 
-/// What bounds the speed-up: by Amdahl's law, or of each replay by its longest plan.
+/// Adds the limits of the speed-up: by Amdahl's law, or for each replay by its longest plan.
 void add_limits(const std::vector<Scaling>& scalings, Report& report) {
   if (!scalings.front().longest_plan) {
     const double share = scalings.front().parallel_share;
@@ -256,7 +256,7 @@ void add_limits(const std::vector<Scaling>& scalings, Report& report) {
   for (const Scaling& scaling : scalings) add_remarks(scaling, report);
 }
 
-/// Speed-up over workers: the ideal, what limits it, and the points.
+/// Returns a figure of the speed-up over the workers: the ideal, the limits, and the points.
 Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::string& source) {
   Figure figure{"speedups",
                 "strong scaling: " + source,
@@ -276,7 +276,7 @@ Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::strin
     }
     figure.series.push_back(std::move(curve));
   };
-  // One longest plan bounds all schedules.
+  // All schedules have the same longest plan, and therefore the same limit.
   const Scaling& first = scalings.front();
   const double limit = first.limit();
   for (const Scaling& scaling : scalings) {

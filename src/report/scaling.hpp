@@ -10,70 +10,75 @@
 
 namespace wallheat {
 
-/// How long a number of workers took for plans.
+/// Time that a number of workers took for the plans.
 struct ScalingPoint {
   std::size_t workers = 0;
   double seconds = 0;
-  std::size_t plans = 0;                 ///< so this and the next of a result file; 0: unknown
-  std::size_t nodes = 0;                 ///< that solved a plan
-  std::optional<std::size_t> gpus = {};  ///< the same
+  std::size_t plans = 0;  ///< 0: unknown; like `nodes` and `gpus`, only known for a result file
+  std::size_t nodes = 0;  ///< nodes that solved a plan; 0: unknown
+  std::optional<std::size_t> gpus = {};  ///< GPUs that solved a plan; nullopt: unknown
   /// True if the threads of the run had to share their cores with other threads or programs, so
-  /// that the seconds are those of a loaded machine.
+  /// that the times are those of a loaded machine.
   bool cores_were_shared = false;
 };
 
-/// Strong scaling: what more workers bring for the same plans.
+/// Strong scaling: the speed-up by more workers for the same plans.
 struct Scaling {
   struct Row {
     ScalingPoint point;
-    double speedup = 0;      ///< against one worker
-    bool is_slower = false;  ///< more workers than the fastest, and over 5 % slower
+    double speedup = 0;  ///< relative to one worker
+    /// True if it has more workers than the fastest point, and is more than 5 % slower.
+    bool is_slower = false;
   };
-  /// What bounds a replay: no plan is divided among workers.
+  /// Bound of the speed-up of a replay: a plan is not divided among workers.
   struct LongestPlan {
     double seconds = 0;
-    std::size_t sufficient_workers = 0;  ///< more bring nothing
+    std::size_t sufficient_workers = 0;  ///< more workers do not reduce the time
   };
-  std::string name;       ///< a schedule; empty unless it is a replay
-  std::vector<Row> rows;  ///< ascending in workers; of several times the least
-  /// Amdahl's share F, 0 to 1: least squares of 1 / S = (1 - F) + F / p over the points, without
-  /// those that are slower than fewer workers: the law knows no such loss. 1 if the points are
-  /// faster than ideal. NaN if there is one worker only, and for a replay, which Amdahl's law does
-  /// not describe.
+  std::string name;  ///< name of a schedule in a replay; otherwise empty
+  /// Ascending by workers; of several times for a number of workers, the shortest.
+  std::vector<Row> rows;
+  /// Amdahl's parallel share F, from 0 to 1: the least squares fit of 1 / S = (1 - F) + F / p to
+  /// the points, without points that are slower than fewer workers, because the law has no such
+  /// loss. 1 if the points are faster than ideal. NaN if there is only one worker, and for a
+  /// replay, which Amdahl's law does not describe.
   double parallel_share = 0;
-  std::optional<LongestPlan> longest_plan;  ///< of a replay
+  std::optional<LongestPlan> longest_plan;  ///< only for a replay
   ScalingPoint fastest = {};
 
-  /// The speed-up that no number of workers exceeds; NaN if not known.
+  /// Returns the speed-up that no number of workers exceeds; NaN if unknown.
   [[nodiscard]] double limit() const;
 };
 
-/// The least seconds of one worker; nothing if no point has one.
+/// Returns the shortest time of one worker, in s; nullopt if no point has one worker.
 [[nodiscard]] std::optional<double> one_worker_seconds(const std::vector<ScalingPoint>& points);
-/// `one_worker_s` is what one worker takes. All seconds are above 0.
+/// Returns the scaling of `points`. `one_worker_s` is the time of one worker in s. All times must
+/// be positive.
 [[nodiscard]] Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points,
                                  double one_worker_s,
                                  const std::optional<Scaling::LongestPlan>& longest_plan = {});
 
-/// Speed-ups with what limits them, Amdahl's law or the longest plan, and a figure of both;
-/// `source` tells where the times are from.
+/// Returns the speed-ups, their limit by Amdahl's law or by the longest plan, and a figure of both.
+/// `source` describes the origin of the times.
 [[nodiscard]] Report make_report(const std::vector<Scaling>& scalings, const std::string& source);
-/// Seconds a plan over the number of plans, by as many workers.
+/// Returns the time per plan over the number of plans, for an equal number of workers.
 [[nodiscard]] Report report_of_plan_counts(const std::vector<ScalingPoint>& points);
 
-/// How many plans a session solved at once: threads of its CPU workers, and one for each GPU.
-/// Nothing if it did not end by itself, or solved nothing.
+/// Returns the number of plans that a session solved at the same time: the slots of its CPU
+/// workers, and one for each GPU. Returns nullopt if the session was killed or solved no plan.
 [[nodiscard]] std::optional<std::size_t> worker_count(const Attributes& session);
-/// The same of all sessions; nothing if they differ.
+/// Returns the number of plans that all sessions solved at the same time; nullopt if the sessions
+/// differ.
 [[nodiscard]] std::optional<std::size_t> worker_count(const ResultReader& reader);
 
-/// The workers and the wall time of a finished run, of which a resume may be part. Throws RunError,
-/// which names the file, if these are unknown or two: plans are left, a session was killed or had
-/// other workers, parts were merged.
+/// Returns the workers and the wall time of a finished run, including resumed sessions. Throws
+/// RunError, with a message that names the file, if these are unknown or ambiguous: plans are
+/// pending, a session was killed or had another number of workers, or the file was merged from
+/// shard files.
 [[nodiscard]] ScalingPoint finished_run(const std::string& file, const ResultReader& reader);
 
-/// Throws RunError, which names both files, unless their plans were solved alike, and if
-/// `same_plans` are the same.
+/// Throws RunError, with a message that names both files, unless their plans were solved with the
+/// same settings and, with `same_plans`, are the same.
 void require_comparable(const std::string& first_file, const ResultReader& first,
                         const std::string& file, const ResultReader& reader, bool same_plans);
 

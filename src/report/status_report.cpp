@@ -19,11 +19,11 @@
 
 namespace wallheat {
 
-// The status of a file in sentences.
+// Messages about the status of a file.
 
 namespace {
 
-/// Where each plan runs or ran that a worker has reported, by its ID.
+/// Returns where each plan is or was in progress that a worker has reported, by its ID.
 std::map<std::string, std::string> plans_at_work(const ShardFileStatus& part) {
   std::map<std::string, std::string> texts;
   for (const WorkerStatus& worker : part.workers())
@@ -35,13 +35,14 @@ std::map<std::string, std::string> plans_at_work(const ShardFileStatus& part) {
         texts[plan.id] = "ran " + text + ", when the run was last heard of";
       else if (worker.state == "working")
         texts[plan.id] = "runs " + text;
-      else  // it may run elsewhere, too
+      else  // another worker may solve it, too
         texts.try_emplace(plan.id, fmt::format("ran {}, which is {}", text, worker.state));
     }
   return texts;
 }
 
-/// Nothing of a plan that was simply solved.
+/// Returns why a plan has no result, did not converge, or took more than one attempt or a fallback;
+/// otherwise an empty string.
 std::string reason_of(const PlanResult& row, const ShardFileStatus& part) {
   std::string starts = "after " + count_text(static_cast<std::size_t>(row.attempts), "start");
   if (row.failures > 0 && row.status != PlanStatus::failed)
@@ -67,7 +68,7 @@ std::string reason_of(const PlanResult& row, const ShardFileStatus& part) {
   return row.fell_back != 0 ? "solved by the exact iteration, where fastforward gains nothing" : "";
 }
 
-/// The state of a part, and who writes it.
+/// Returns the state of a part, and the process that writes it.
 std::string state_text(const ShardFileStatus& part) {
   if (const auto parts = merged_parts(part.session); parts && part.state == RunState::closed)
     return "closed; merged from " + count_text(*parts, "part");
@@ -87,7 +88,7 @@ std::string state_text(const ShardFileStatus& part) {
   return text;
 }
 
-/// What to do.
+/// Returns what the user should do next.
 std::string next_step_text(const FileStatus& status) {
   const ShardFileStatus& first = status.parts.front();
   const bool is_merged = !status.is_array() && merged_parts(first.session);
@@ -144,7 +145,7 @@ std::string next_step_text(const FileStatus& status) {
                  : "nothing to do";
 }
 
-/// Why somebody should do something about a part, or look at it; empty if nobody needs to.
+/// Returns why a part needs the attention of the user; an empty string if it does not.
 std::string attention_reason(const ShardFileStatus& part) {
   std::vector<std::string> reasons;
   if (part.state == RunState::killed || part.state == RunState::unknown ||
@@ -160,11 +161,12 @@ std::string attention_reason(const ShardFileStatus& part) {
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
-/// Adds a row for each plan that was not simply solved, with the reason, and one without an ID for
-/// those that were never started.
+/// Adds a row for each plan for which reason_of() returns a reason, and one row without an ID for
+/// plans that were never started.
 void add_reasons(const ShardFileStatus& part, std::vector<Table::Row>& rows) {
   std::size_t waiting = part.header == 0 ? part.plans.pending : 0;
-  std::size_t running = part.plans.running;  // those that are not named
+  // Plans in progress that the status file does not name.
+  std::size_t running = part.plans.running;
   const auto at_work = plans_at_work(part);
   if (part.header > 0)
     ResultReader(part.file).for_each_row([&](const PlanResult& row) {
@@ -195,7 +197,7 @@ std::string running_text(const PlanCounts& plans) {
   return plans.running > 0 ? fmt::format(", {} of them running", plans.running) : "";
 }
 
-/// "4 parts, 1 killed (3), 3 closed", with the numbers of the parts.
+/// Returns "4 parts, 1 killed (3), 3 closed", with the numbers of the shards.
 std::string states_text(const FileStatus& status) {
   if (!status.is_array()) return std::string(to_string(status.state()));
   constexpr std::size_t max_named = 10;
@@ -210,7 +212,8 @@ std::string states_text(const FileStatus& status) {
   return text;
 }
 
-/// What parts have, whose names stand in front; people see it if it has a name.
+/// Returns a table with the columns of parts after a column with their names. Text output contains
+/// it if it has a name.
 Table table_of(const FileStatus& status, const char* key, const char* name,
                std::vector<Table::Column> columns) {
   columns.insert(columns.begin(), {"part", "part"});
@@ -238,14 +241,14 @@ Table shard_table(const FileStatus& status) {
                           part.run ? Value(part.run->state) : Value(),
                           part.run ? Value(part.age_s) : Value(), part.note});
   }
-  // People see first those that they have to see to.
+  // In text output, the parts that need attention come first.
   constexpr std::size_t why = 6;
   std::ranges::stable_sort(table.rows, {},
                            [](const Table::Row& row) { return row[why] == Value(""); });
   return table;
 }
 
-/// People see those of a single file.
+/// Adds the workers. Text output contains those of a single file.
 void add_workers(Report& report, const FileStatus& status) {
   const bool any_is_running = status.state() == RunState::being_written;
   const auto heading = [&](const char* living, const char* dead) {

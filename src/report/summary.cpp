@@ -31,19 +31,19 @@ double mean_of(const std::vector<double>& values) {
   return values.empty() ? nan_value : numpy_sum(values) / static_cast<double>(values.size());
 }
 
-/// Of the population.
+/// Returns the standard deviation of the population.
 double std_of(std::vector<double> values) {
   const double mean = mean_of(values);
   for (double& value : values) value = (value - mean) * (value - mean);
   return std::sqrt(mean_of(values));
 }
 
-/// The few rows with the least keys, ascending; what has no number comes last.
+/// The rows with the lowest keys, in ascending order. NaN comes last.
 struct FewRows {
   std::size_t max;
   std::multimap<double, Table::Row> rows = {};
 
-  /// `row` makes it, if it is one of them.
+  /// Adds a row if its key is among the lowest. `row` creates it then.
   void add(double key, const auto& row) {
     if (std::isnan(key)) key = INFINITY;
     if (rows.size() == max && key >= rows.rbegin()->first) return;
@@ -55,7 +55,7 @@ struct FewRows {
   }
 };
 
-/// How many there are of something, and of these above and below the thresholds.
+/// Counts of objects: all, and those above and below the thresholds.
 struct ThresholdCounts {
   std::int64_t all = 0, above = 0, below = 0;
 };
@@ -63,46 +63,48 @@ struct ThresholdCounts {
 /// Plans that failed in the same way.
 struct Cause {
   std::size_t plans = 0;
-  std::string error;             ///< of the first
-  std::vector<std::string> ids;  ///< of the first few
+  std::string error;             ///< error of the first one
+  std::vector<std::string> ids;  ///< IDs of the first few
 };
 
-/// What all rows say. Plans with a temperature count, unless something else is said.
+/// Summary of all rows. Unless noted otherwise, it covers the plans with a temperature.
 struct Summary {
-  std::size_t plans = 0;  ///< all
+  std::size_t plans = 0;  ///< all plans
   std::map<PlanStatus, std::size_t> by_status;
-  std::vector<double> means;  ///< of each plan
+  std::vector<double> means;  ///< mean of each plan
   std::vector<double> stds;
   StringList ids;
   FewRows slowest{5};
   std::vector<Table::Row> failed;
   std::map<std::string, Cause> causes;
-  ThresholdCounts halves;                ///< plans with half of their cells on a side
-  ThresholdCounts cells;                 ///< interior ones
+  ThresholdCounts halves;                ///< plans with at least half of their cells above or below
+  ThresholdCounts cells;                 ///< interior cells
   std::string solver;                    ///< name and version; the first if they differ
   double largest_error_bound = 0;        ///< °C; NaN unless all have a bound
   std::size_t fell_back = 0;             ///< plans of fastforward that got the exact iteration
-  std::uint64_t uncertain_cells = 0;     ///< near a threshold
-  bool has_unknown_uncertainty = false;  ///< of a plan of fastforward that was counted again
-  double largest_error_estimate = 0;     ///< °C; of the plans that have one
+  std::uint64_t uncertain_cells = 0;     ///< closer to a threshold than the error bound
+  bool has_unknown_uncertainty = false;  ///< whether a recounted plan of fastforward is included
+  double largest_error_estimate = 0;     ///< °C; over the plans that have one
   std::size_t far_from_steady = 0;       ///< plans
   std::size_t unknown_error = 0;         ///< plans with neither a bound nor an estimate
-  SolverTime spent;                      ///< on all rows
-  std::int64_t peak_memory = 0;          ///< bytes, the largest of all rows; 0: unknown
-  std::string peak_memory_id;            ///< the plan that took it
-  std::optional<ThresholdCounts> rooms;  ///< by their means; if the file has rooms
-  std::size_t corners = 0;               ///< of these, rooms of fewer than corner_cells
-  std::size_t small_rooms = 0;           ///< rooms that do not count
+  SolverTime spent;                      ///< for all rows
+  std::int64_t peak_memory = 0;          ///< maximum of all rows in bytes; 0: unknown
+  std::string peak_memory_id;            ///< plan with this maximum
+  /// Rooms by their means; nullopt if the file has no rooms.
+  std::optional<ThresholdCounts> rooms;
+  std::size_t corners = 0;      ///< of these, rooms with fewer than corner_cells cells
+  std::size_t small_rooms = 0;  ///< rooms with fewer than min_cells cells, which are not counted
   FewRows coldest_rooms{20};
   PhaseSeconds in_phases{};  ///< of plans whose phases are known
-  double in_plans = 0;       ///< seconds of the same
+  double in_plans = 0;       ///< seconds of these plans
 
   void count_row(const PlanResult& row);
   void count_answer(const PlanResult& row);
   void count_room(const RoomResult& room, const PlanResult& plan, const SummaryInput& of);
 };
 
-/// What failed, whichever plan it was: its sentence without the plan's name, as a word of it.
+/// Returns an error message without the ID of its plan, so that plans with the same cause have the
+/// same text. Only complete words are removed.
 std::string without_id(std::string error, const std::string& id) {
   const auto is_of_a_word = [&](std::size_t at) {
     return at < error.size() && std::isalnum(static_cast<unsigned char>(error[at])) != 0;
@@ -122,7 +124,7 @@ void Summary::count_row(const PlanResult& row) {
     peak_memory = row.peak_memory;
     peak_memory_id = row.id;
   }
-  if (row.phases.read_s != 0) {  // else its solver did not tell
+  if (row.phases.read_s != 0) {  // otherwise its phases are unknown
     in_plans += row.seconds;
     add_phases(row.phases, in_phases);
   }
@@ -155,7 +157,8 @@ void Summary::count_answer(const PlanResult& row) {
                       row.device, row.host};
   });
   if (solver.empty()) solver = row.solver;
-  const bool are_proven = !std::isnan(largest_error_bound);  // all so far
+  // True if all plans so far have an error bound.
+  const bool are_proven = !std::isnan(largest_error_bound);
   if (are_proven && !(row.error_bound <= largest_error_bound))
     largest_error_bound = row.error_bound;
   if (row.error_estimate > largest_error_estimate) largest_error_estimate = row.error_estimate;
@@ -223,7 +226,7 @@ void add_numbers(const Summary& summary, Report& report) {
   report.add_json_fact("with_temperature", summary.means.size());
 }
 
-/// Adds how many of all are on each side of the thresholds, with their share.
+/// Adds the number and the share of objects above and below the thresholds.
 void add_sides(const std::string& of, const std::string& name, const ThresholdCounts& count,
                const std::string& noun, const Thresholds& thresholds, Report& report) {
   for (const auto& [side, threshold, part] : {std::tuple("above", thresholds.above, count.above),
@@ -264,7 +267,7 @@ void add_areas(const Summary& summary, const SummaryInput& of, Report& report) {
   }
 }
 
-/// How the answers were found, and how sure they are.
+/// Adds the solver, and the error bounds and estimates.
 void add_solver(const Summary& summary, const Thresholds& thresholds, Report& report) {
   report.add_fact("solver", summary.solver.empty() ? "" : "solver", summary.solver);
   const double bound = summary.means.empty() ? nan_value : summary.largest_error_bound;
@@ -292,7 +295,7 @@ void add_solver(const Summary& summary, const Thresholds& thresholds, Report& re
       fmt::format(", near {} or {} °C", thresholds.below, thresholds.above));
 }
 
-/// Bytes that something held, with what it was.
+/// Adds an amount of memory, with the process or plan that used it.
 void add_memory(const std::string& key, const std::string& name, std::int64_t bytes,
                 const std::string& more_key, const Value& holder, const std::string& more,
                 Report& report) {
@@ -302,7 +305,8 @@ void add_memory(const std::string& key, const std::string& name, std::int64_t by
   report.add_json_fact(more_key, is_known ? holder : Value());
 }
 
-/// Returns which rooms count, behind their number; empty if all count and none is a corner.
+/// Returns which rooms are counted, as a suffix of their number; an empty string if all are counted
+/// and none is a corner.
 std::string small_rooms_text(std::size_t min_cells, std::size_t small, std::size_t corners) {
   std::string text;
   if (min_cells > 1) text = fmt::format(" of at least {} cells; {} smaller", min_cells, small);
@@ -330,7 +334,7 @@ void add_costs(const Summary& summary, const std::optional<WallTime>& wall, Repo
   report.add_json_fact("sessions_with_figures", wall->sessions);
 }
 
-/// Adds a histogram with lines at mean and median, and the plans that are far from the others.
+/// Adds a histogram with lines at mean and median, and the outliers.
 void add_means(const Summary& summary, std::size_t max_bins, Report& report) {
   const Histogram histogram = histogram_of(summary.means, max_bins);
   const std::size_t all = summary.means.size();
@@ -352,7 +356,7 @@ void add_means(const Summary& summary, std::size_t max_bins, Report& report) {
     outliers.rows.push_back({summary.ids[i], summary.means[i]});
 }
 
-/// Where the time of plans went; "other" is what no phase covers.
+/// Returns the times of plans by phase; "other" is the time outside of all phases.
 NamedSeconds phases_of(const Summary& summary) {
   NamedSeconds phases;
   double other = summary.in_plans;
@@ -391,7 +395,7 @@ void add_plans_to_name(const Summary& summary, const Thresholds& thresholds, Rep
   summary.coldest_rooms.add_to(rooms);
 }
 
-/// By cause, and for scripts each.
+/// Adds the failed plans by cause, and in JSON output each of them.
 void add_failures(const Summary& summary, const std::string& file, Report& report) {
   report.add(
       Table{"failed_plans",
@@ -411,14 +415,16 @@ void add_failures(const Summary& summary, const std::string& file, Report& repor
                     retry_failed_suffix);
 }
 
-/// In the order in which people read it; with the sections that only a page has.
+/// Returns the report in the order of text output; with `is_page`, including the sections of the
+/// page only.
 Report report_with(const Summary& summary, const SummaryInput& of, bool is_page) {
   const ResultReader* const reader = of.reader.get();
   const bool closed_well = reader == nullptr || reader->closed_cleanly();
   std::optional<WallTime> wall;
   std::vector<SlotTimeline> slots;
   std::vector<TimeBreakdown> breakdowns;
-  if (reader != nullptr && of.where.empty()) {  // else the sessions took their time for more
+  // The times of the sessions include plans that `where` leaves out.
+  if (reader != nullptr && of.where.empty()) {
     wall = wall_time(reader->sessions());
     if (is_page) slots = slot_timelines(of.rows);
     breakdowns = time_breakdowns(slots, reader->sessions());
@@ -445,7 +451,7 @@ Report report_with(const Summary& summary, const SummaryInput& of, bool is_page)
   if (is_page) add_run_info(of, slots, report);
   add_means(summary, of.max_bins, report);
   if (is_page) add_distribution(of, report);
-  // A ledger tells more than the phases of plans.
+  // A time breakdown contains more than the phases of plans.
   if (breakdowns.empty())
     report.add(
         table_of_seconds("phases", "where the time of solver threads went", phases_of(summary)));

@@ -16,34 +16,35 @@ namespace wallheat {
 struct SummaryInput {
   std::string file = {};
   std::shared_ptr<const ResultReader> reader = {};
-  Rows rows = {};              ///< those that `where` selects; without their rooms: as in the file
-  Thresholds thresholds = {};  ///< by which the cells of rows and rooms are counted
+  /// Rows that `where` selects; they lack the rooms if the file does not have any.
+  Rows rows = {};
+  Thresholds thresholds = {};  ///< thresholds with which the cells of rows and rooms were counted
   std::string where = {};      ///< formula that selects the rows; empty: all rows of the file
   double cell_metres = 0;      ///< width of a cell; 0: unknown
-  std::size_t max_bins = 16;   ///< of the histogram
-  std::size_t min_cells = 1;   ///< rooms of fewer cells do not count
+  std::size_t max_bins = 16;   ///< maximum number of bins of the histogram
+  std::size_t min_cells = 1;   ///< rooms with fewer cells are not counted
   /// Description of the plans without a result, which the averages leave out; empty if there are
   /// none, and if nothing is known about them.
   std::string missing_text = {};
   std::vector<Fact> missing = {};  ///< the same in JSON
 };
-/// The answers that a data set is solved for. They are of the plans with a temperature; their
-/// numbers are of all plans. Its page has more: the coldest and warmest plans, where the time went,
-/// and all plans.
+/// Returns the results for which a campaign is solved. Averages cover the plans with a temperature,
+/// and counts cover all plans. The page of the report contains more: the coldest and the warmest
+/// plans, the time breakdown, and all plans.
 [[nodiscard]] Report summary_report(const SummaryInput& of);
 
-/// The settings and the sessions of a file.
+/// Adds the settings and the sessions of a file.
 void add_provenance(const ResultReader& reader, Report& report);
 
-// What only its page has. The source has a reader.
+// Sections of the page only. SummaryInput::reader must be set.
 
-/// By which command, where and when; and what is damaged.
+/// Adds the commands, hosts and times of the runs, and the damage of the file.
 void add_run_info(const SummaryInput& of, const std::vector<SlotTimeline>& slots, Report& page);
-/// The means and deviations of all, the coldest and the warmest.
+/// Adds the distribution of means and standard deviations, and the coldest and the warmest plans.
 void add_distribution(const SummaryInput& of, Report& page);
-/// How well the time of plans was predicted.
+/// Adds a comparison of the predicted and the actual times of plans.
 void add_predictions(const SummaryInput& of, Report& page);
-/// All plans, as `wallheat list` tells them.
+/// Adds a table of all plans, as `wallheat list` prints it.
 void add_plan_table(const SummaryInput& of, Report& page);
 
 }  // namespace wallheat

@@ -18,7 +18,7 @@
 namespace wallheat {
 namespace {
 
-/// An axis that is cut into bins of equal width.
+/// An axis that is divided into bins of equal width.
 struct BinnedAxis {
   double low;
   double high;
@@ -33,8 +33,8 @@ struct BinnedAxis {
   }
 };
 
-/// How many plans are in each bin of a field, so that a million plans take no more room than a
-/// thousand.
+/// Adds the number of plans in each bin of a grid, so that a million plans take no more space than
+/// a thousand.
 void add_bins(Figure& figure, const BinnedAxis& along_x, const BinnedAxis& along_y,
               const std::vector<double>& x, const std::vector<double>& y) {
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> counts;
@@ -56,7 +56,8 @@ void add_bins(Figure& figure, const BinnedAxis& along_x, const BinnedAxis& along
   }
 }
 
-/// A few plans, by their means and rows, as a table, and as pictures if their fields are stored.
+/// Adds a few plans, given by their means and row indices, as a table, and as pictures if their
+/// fields are stored.
 void add_extremes(const char* key, const char* name, const auto& plans, const ResultReader& reader,
                   const Thresholds& thresholds, Report& page) {
   const ValueStyle share{ValueFormat::decimals, 1, "%"};
@@ -125,7 +126,7 @@ void add_run_info(const SummaryInput& of, const std::vector<SlotTimeline>& slots
     if (values.size() > 1) page.add_text_fact(std::string(name) + "s", values.size(), more);
   };
   std::set<std::string> commands;
-  std::set<std::string> started;  // in this form they sort as they follow each other
+  std::set<std::string> started;  // UTC times sort as strings
   std::set<std::string> ended;
   std::size_t parts = 0;
   for (const Attributes& session : of.reader->sessions()) {
@@ -148,7 +149,8 @@ void add_distribution(const SummaryInput& of, Report& page) {
   constexpr std::size_t max_extremes = 5;
   std::vector<double> means;
   std::vector<double> deviations;
-  std::set<std::pair<double, std::size_t>> extremes;  // means of the coldest and warmest, and rows
+  // Means and row indices of the coldest and warmest plans.
+  std::set<std::pair<double, std::size_t>> extremes;
   of.rows([&](const PlanResult& row) {
     const auto [mean, deviation, above, below] = row.statistics;
     if (!is_solved(row.status) || !std::isfinite(mean) || !std::isfinite(deviation)) return;

@@ -21,7 +21,8 @@ namespace wallheat {
 
 namespace {
 
-/// Keeps the largest of what a session's ranks held: "0:31244288 1:27000832".
+/// Parses the maximum memory of the ranks of a session, "0:31244288 1:27000832", and keeps the
+/// largest.
 void note_rank_memory(const std::string& text, WallTime& time) {
   std::istringstream words(text);
   int rank = 0;
@@ -80,7 +81,7 @@ Table table_of_seconds(const char* key, const char* name, const NamedSeconds& en
 
 namespace {
 
-/// What plans on GPUs took.
+/// Returns the times of plans on GPUs by category.
 NamedSeconds times_on_gpus(const GpuTimeTotals& times) {
   NamedSeconds entries;
   for (const GpuTimeCategory& part : gpu_time_categories)
@@ -98,7 +99,7 @@ void add_gpu_times(const WallTime& wall, Report& report) {
 
 namespace {
 
-/// What the plans of a session's lanes took, and the gaps around them.
+/// Times of the plans in the slots of a session, and of the gaps between them.
 struct SlotTimes {
   std::size_t slots = 0;
   PhaseSeconds in_plans{};
@@ -106,18 +107,19 @@ struct SlotTimes {
   double before_first = 0;
   double between = 0;
   double after_last = 0;
-  double last_end = 0;  ///< of all lanes
+  double last_end = 0;  ///< of all slots
   double cpu = 0;
 };
 
 void add_slot(const SlotTimeline& slot, double wall_s, SlotTimes& times) {
   double end = 0;
   for (const SlotInterval& plan : slot.plans) {
-    // Clocks are read on both sides of a message: a plan may seem to begin before the last ended.
+    // Clocks of both sides of a message are read, so a plan may appear to start before the previous
+    // one ended.
     const double start = std::clamp(plan.started_s, end, wall_s);
     const double stop = std::clamp(plan.started_s + plan.seconds, start, wall_s);
     (&plan == slot.plans.data() ? times.before_first : times.between) += start - end;
-    // As much of each phase as the clamped stretch leaves room for.
+    // Scale the phases so that they fit into the clamped interval.
     const double scale = plan.seconds > 0 ? (stop - start) / plan.seconds : 0;
     double left = stop - start;
     PhaseSeconds phases{};
@@ -136,13 +138,14 @@ void add_slot(const SlotTimeline& slot, double wall_s, SlotTimes& times) {
   ++times.slots;
 }
 
-/// Adds the time of solving, divided into what was on GPUs and what was not.
+/// Adds the time of solving, divided into the time on GPUs and the other time.
 void add_solving(const Attributes& facts, double solving, NamedSeconds& seconds) {
   GpuTimeTotals on_gpus;
   double all = 0;
   for (const GpuTimeCategory& part : gpu_time_categories)
     all += on_gpus.*part.seconds = std::max(number_in(facts, part.name), 0.0);
-  // No more than there is: plans of lanes without times took part, or the clocks differ.
+  // Limit the time on GPUs to the time of solving: it includes plans of slots without times, and
+  // the clocks differ.
   const double scale = all > 0 ? std::min(solving / all, 1.0) : 0;
   seconds.emplace_back("solving", solving - all * scale);
   for (const auto& [name, part_s] : times_on_gpus(on_gpus))
@@ -190,8 +193,8 @@ std::vector<TimeBreakdown> time_breakdowns(const std::vector<SlotTimeline>& slot
     breakdown.threads = std::max(sum.slots, static_cast<std::size_t>(number_in(facts, "threads")));
     const auto idle = static_cast<double>(breakdown.threads - sum.slots) * breakdown.wall_s;
     const double end_of_run = (breakdown.wall_s - sum.last_end) * static_cast<double>(sum.slots);
-    // What failed, what another had answered, and what the end cut short left no row: it lies in
-    // the gaps between and after a lane's plans.
+    // Failed attempts, duplicate results and aborted plans have no rows. Their time is in the gaps
+    // between and after the plans of a slot.
     double gaps = sum.between + std::max(sum.after_last - end_of_run, 0.0) + idle;
     const auto taken = [&](const char* name) {
       const double seconds = std::min(number_in(facts, name), gaps);
@@ -252,7 +255,7 @@ std::vector<double> busy_shares(const SlotTimeline& slot, double wall_s, std::si
 
 namespace {
 
-/// The sum of all ledgers, which add up to 100 % of their threads' time.
+/// Adds the sum of all time breakdowns, which is 100 % of the time of their slots.
 void add_time_breakdowns(const std::vector<TimeBreakdown>& breakdowns, Report& page) {
   Table& table = page.add(Table{"thread_time",
                                 "where the time went",
@@ -277,12 +280,13 @@ void add_time_breakdowns(const std::vector<TimeBreakdown>& breakdowns, Report& p
   add_row("of it on a core, for plans", cpu_s);
 }
 
-/// How busy each thread was over time, a row a thread.
+/// Adds a figure of the load of each slot over time, with one row per slot.
 void add_threads(std::span<const SlotTimeline> slots, const TimeBreakdown& breakdown,
                  const std::string& suffix, Report& page) {
   constexpr std::size_t max_shown = 500;
-  constexpr std::size_t max_rectangles = 20'000;  // few enough for a page
-  constexpr double half = 0.43;                   // of a row, with a gap to the next one
+  constexpr std::size_t max_rectangles = 20'000;  // limits the size of a page
+  // Half of the height of a row, which leaves a gap to the next one.
+  constexpr double half = 0.43;
   constexpr std::array names{"busy up to 25 %", "up to 50 %", "up to 75 %", "up to 100 %"};
   const std::size_t shown = std::min(slots.size(), max_shown);
   if (shown < slots.size())
@@ -298,7 +302,7 @@ void add_threads(std::span<const SlotTimeline> slots, const TimeBreakdown& break
     return breakdown.wall_s * static_cast<double>(bin) / static_cast<double>(bins);
   };
   for (std::size_t row = 0; row < shown; ++row) {
-    // The first one on top.
+    // The first slot is drawn on top.
     const SlotTimeline& slot = slots[shown - 1 - row];
     figure.y.names.push_back(
         fmt::format("rank {} thread {}, {}", slot.rank, slot.thread, slot.device));
@@ -330,7 +334,7 @@ void add_session_times(const std::vector<TimeBreakdown>& breakdowns,
     return;
   }
   for (const TimeBreakdown& breakdown : breakdowns) {
-    // Lanes are in order of their sessions.
+    // Slots are sorted by session.
     const auto of_session =
         std::ranges::equal_range(slots, breakdown.session, {}, &SlotTimeline::session);
     add_threads({of_session.begin(), of_session.end()}, breakdown,

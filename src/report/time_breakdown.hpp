@@ -13,34 +13,35 @@
 
 namespace wallheat {
 
-/// What the sessions that ended by themselves took; a killed one leaves no figures.
+/// Wall times of the sessions that were not killed; a killed session leaves no figures.
 struct WallTime {
   std::size_t sessions = 0;
   std::size_t all_sessions = 0;
-  double seconds = 0;  ///< in which any session ran: those of merged parts ran at the same time
-  double plans = 0;    ///< solved in that time
-  std::int64_t rank_memory = 0;  ///< bytes that a rank of theirs held at most; 0: unknown
-  int rank = 0;                  ///< the one that did
-  GpuTimeTotals on_gpus;         ///< all 0 if no plan was solved on one
-  std::string kernels;           ///< a table of the GPUs' kernels for each session that used one
+  /// Time in which at least one session ran, in s; sessions of merged shard files may overlap.
+  double seconds = 0;
+  double plans = 0;              ///< plans solved in that time
+  std::int64_t rank_memory = 0;  ///< maximum memory of a rank in bytes; 0: unknown
+  int rank = 0;                  ///< rank with this maximum
+  GpuTimeTotals on_gpus;         ///< all 0 if no plan was solved on a GPU
+  std::string kernels;           ///< tables of kernels, one for each session that used a GPU
 };
 [[nodiscard]] WallTime wall_time(const std::vector<Attributes>& sessions);
-/// Where the time of plans on GPUs went, and each kernel's.
+/// Adds the times of plans on GPUs by category, and the time of each kernel.
 void add_gpu_times(const WallTime& wall, Report& report);
 
 using NamedSeconds = std::vector<std::pair<std::string, double>>;
-/// With their shares of the sum; without a row if that is 0.
+/// Returns a table of times with their shares of the sum; without rows if the sum is 0.
 [[nodiscard]] Table table_of_seconds(const char* key, const char* name,
                                      const NamedSeconds& entries);
 
-/// A part of a plan's `seconds`.
+/// A phase of a plan: a part of its `seconds`.
 struct Phase {
   const char* step;
-  const char* name;  ///< of where the time went
+  const char* name;  ///< name in a time breakdown
   float PhaseTimes::*seconds;
 };
 
-/// In the order in which they follow each other.
+/// The phases in the order in which they follow each other.
 inline constexpr std::array phases_of_a_plan{
     Phase{"read", "reading", &PhaseTimes::read_s}, Phase{"hash", "hashing", &PhaseTimes::hash_s},
     Phase{"solve", "solving", &PhaseTimes::solve_s},
@@ -54,51 +55,55 @@ inline void add_phases(const PhaseTimes& of_plan, PhaseSeconds& sum) {
     sum.at(i) += static_cast<double>(of_plan.*phases_of_a_plan.at(i).seconds);
 }
 
-/// When a thread was at a plan.
+/// Time in which a slot was solving a plan.
 struct SlotInterval {
-  std::size_t row = 0;  ///< number of its row
+  std::size_t row = 0;  ///< index among the rows
   double started_s = 0;
   double seconds = 0;
   PhaseTimes phases;
 };
 
-/// A solver thread of a session, and the plans that it solved, in order.
+/// A slot of a session, and the plans that it solved, in order.
 struct SlotTimeline {
   std::uint32_t session = 0;
   std::int32_t rank = 0;
   std::int32_t thread = 0;
   std::string host;
   std::string device;
-  std::vector<SlotInterval> plans;  ///< ascending by started_s
-  double cpu_s = 0;                 ///< of its plans, as far as they tell
+  std::vector<SlotInterval> plans;  ///< sorted by started_s
+  double cpu_s = 0;                 ///< CPU time of its plans, as far as it is known
 };
 
-/// All lanes with a plan whose start and thread are known, by session, rank and thread.
+/// Returns all slots with at least one plan whose start and slot are known, sorted by session, rank
+/// and slot.
 [[nodiscard]] std::vector<SlotTimeline> slot_timelines(const Rows& rows);
 
-/// Where the time of a session's solver threads went: all of it, which is threads x wall time.
+/// Breakdown of the time of all slots of a session, which is threads x wall time.
 struct TimeBreakdown {
   std::uint32_t session = 0;
   std::size_t threads = 0;
   double wall_s = 0;
-  NamedSeconds seconds = {};  ///< the same names in each ledger
-  double cpu_s = 0;           ///< in which the threads had a core for their plans
+  NamedSeconds seconds = {};  ///< categories; the same in each time breakdown
+  double cpu_s = 0;           ///< CPU time of the plans of these threads
 
   [[nodiscard]] double total_s() const { return static_cast<double>(threads) * wall_s; }
 };
 
-/// A ledger for each session that ended by itself and has lanes; a killed one leaves no end.
+/// Returns a time breakdown for each session that has slots and was not killed; the end of a killed
+/// session is unknown.
 [[nodiscard]] std::vector<TimeBreakdown> time_breakdowns(const std::vector<SlotTimeline>& slots,
                                                          const std::vector<Attributes>& sessions);
 
-/// Of each entry; nothing if there is no ledger.
+/// Returns the sum of each category; an empty list if there are no time breakdowns.
 [[nodiscard]] NamedSeconds sum_of(const std::vector<TimeBreakdown>& breakdowns);
 
-/// The share of time that a lane was at plans, in `bins` equal stretches of 0 to wall_s.
+/// Returns the share of time in which a slot was solving plans, in `bins` equal intervals from 0 to
+/// wall_s.
 [[nodiscard]] std::vector<double> busy_shares(const SlotTimeline& slot, double wall_s,
                                               std::size_t bins);
 
-/// Adds what all sessions together took, and the threads over time of each, if they are few.
+/// Adds the time breakdown of all sessions together, and the slot timelines of each session if
+/// there are few.
 void add_session_times(const std::vector<TimeBreakdown>& breakdowns,
                        const std::vector<SlotTimeline>& slots, Report& report);
 

@@ -67,11 +67,11 @@ RequiredTemperature needed_for_share(const std::vector<RoomRequirement>& rooms, 
 
 namespace {
 
-/// The answer, with the rooms of all plans, those that need the most first.
+/// The requirements of the rooms of all plans, highest requirement first.
 struct NeedOfAll {
   const WallTemperatureQuery& question;
   std::vector<RoomRequirement> rooms;
-  std::vector<const PlanRequirements*> plans;  ///< of each
+  std::vector<const PlanRequirements*> plans;  ///< plan of each room
   std::vector<double> reachable;               ///< temperatures of the rooms that are reachable
 
   [[nodiscard]] Feasibility verdict(std::size_t room) const {
@@ -129,7 +129,7 @@ std::array<Value, 3> answer_cells(const RequiredTemperature& needed,
           std::isfinite(needed.upper) ? Value(needed.upper) : Value()};
 }
 
-/// Columns of the answer for some rooms, and their cells; unknown if there is no room.
+/// Columns of the requirement of some rooms, and their cells, which are unknown without rooms.
 const std::array<Table::Column, 4> needed_columns{
     {json_only_column("verdict"), json_only_column("temperature"), json_only_column("lower"),
      json_only_column("upper")}};
@@ -141,7 +141,7 @@ Table::Row needed_cells(const std::vector<RoomRequirement>& rooms,
   return {to_string(feasibility_of(needed, question.max)), value, lower, upper};
 }
 
-/// The question, and the answer for all plans.
+/// Adds the query, and the result for all plans.
 void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& report) {
   const WallTemperatureQuery& question = need.question;
   const std::size_t rooms = all.rooms.size();
@@ -179,7 +179,8 @@ void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& repo
     report.add_json_fact(key, cells.at(cell++));
 }
 
-/// Adds how many rooms have each verdict, and to the text how many these walls do not warm.
+/// Adds the number of rooms with each verdict. Text output contains the number of rooms that these
+/// walls do not warm.
 void add_verdicts(const NeedOfAll& all, Report& report) {
   std::array<std::size_t, 3> counts{};
   std::size_t corners = 0;
@@ -256,7 +257,7 @@ Table table_of_rooms(bool is_one, const NeedOfAll& all) {
   return table;
 }
 
-/// For scripts.
+/// Returns the requirements of each plan, for JSON and CSV output.
 Table table_of_plan_needs(const WallRequirements& need) {
   Table table{"plans",
               "",
@@ -293,7 +294,8 @@ Report make_report(const WallRequirements& need) {
           fmt::format("{:.6g} % at {:.2f} °C", 100 * question.room_share, answer.value),
           answer.value, 0, std::ranges::max(figure.series.front().y));
   }
-  if (is_one) std::get<Table>(*(report.elements.end() - 2)).hide();  // its rooms are listed
+  // The rooms of a single plan are listed.
+  if (is_one) std::get<Table>(*(report.elements.end() - 2)).hide();
   report.add(table_of_rooms(is_one, all));
   report.add(table_of_plan_needs(need));
   return report;

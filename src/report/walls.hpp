@@ -16,9 +16,9 @@
 
 namespace wallheat {
 
-/// The indices of some cells among a plan's interior cells.
+/// Indices of some cells among the interior cells of a plan.
 using CellIndices = std::vector<std::uint32_t>;
-/// Those of each room, from number 1 on.
+/// Cells of each room; room number k is element k - 1.
 using RoomCells = std::vector<CellIndices>;
 
 [[nodiscard]] inline RoomCells room_cells_of(const FloorPlan& plan, const Door& door) {
@@ -30,7 +30,7 @@ using RoomCells = std::vector<CellIndices>;
   return rooms;
 }
 
-/// The whole plan as its one room.
+/// Returns the complete plan as one room.
 [[nodiscard]] inline RoomCells one_room(std::size_t cells) {
   RoomCells rooms(1, CellIndices(cells));
   std::iota(rooms.front().begin(), rooms.front().end(), 0U);
@@ -46,13 +46,13 @@ template <class Value>
   return values;
 }
 
-/// How many of something there are, and what that number is proven to lie between.
+/// A count with a proven lower and upper bound.
 struct BoundedCount {
   std::uint32_t value = 0;
   std::uint32_t lower = 0;
   std::uint32_t upper = 0;
 
-  /// Counts one for which something holds, surely holds, perhaps holds.
+  /// Counts an object that has a property, surely has it, or possibly has it.
   void add(bool holds, bool surely, bool perhaps) {
     value += holds ? 1U : 0U;
     lower += surely ? 1U : 0U;
@@ -60,8 +60,8 @@ struct BoundedCount {
   }
 };
 
-/// Temperatures of a plan or a room, in °C. NaN if there is no cell. Small, as there may be
-/// millions.
+/// Statistics of the temperatures of a plan or a room, in °C. NaN if there are no cells. The
+/// structure is small, because there may be millions.
 struct BoundedStatistics {
   std::uint32_t cells = 0;
   BoundedCount above = {};  ///< cells above the threshold
@@ -70,31 +70,34 @@ struct BoundedStatistics {
   double std = nan_value;
   double lowest = nan_value;
   double highest = nan_value;
-  double bound = 0;  ///< none of these four is farther off
+  double bound = 0;  ///< error bound of mean, std, lowest and highest
 };
-/// The statistics of values that may each be off by the bound.
+/// Returns the statistics of values with this error bound.
 [[nodiscard]] BoundedStatistics bounded_statistics(std::span<const double> values, double bound,
                                                    const Thresholds& thresholds);
 
-/// What is asked: what plans would be with walls of other temperatures.
+/// Query: the temperatures of plans with other wall temperatures.
 struct WhatIf {
-  std::vector<double> walls;  ///< by the values that their cells have in the plans, °C
-  /// By setting: the temperature of each of these walls. The first setting is the plans' own.
+  std::vector<double> walls;  ///< nominal wall temperatures, °C
+  /// For each setting, the temperatures of these walls. The first setting consists of the nominal
+  /// temperatures.
   std::vector<std::vector<double>> settings;
   Thresholds thresholds;
   double cell_metres = 0;  ///< width of a cell; 0: unknown
 
-  /// "walls of 25 °C at 22 °C, walls of 5 °C at 8 °C", without wall number `without`.
+  /// Formats a setting as "walls of 25 °C at 22 °C, walls of 5 °C at 8 °C", without the wall of
+  /// index `without`.
   [[nodiscard]] std::string setting_text(std::size_t setting, std::size_t without = SIZE_MAX) const;
 };
 
-/// A plan with each setting of the walls.
+/// Results of a plan for each setting of the walls.
 struct WhatIfPlan {
   std::string id;
   std::size_t rooms = 0;
-  std::vector<BoundedStatistics> all = {};  ///< by setting: of the plan, then of each of its rooms
+  /// By setting: statistics of the plan, then of each of its rooms.
+  std::vector<BoundedStatistics> all = {};
 
-  /// The figures of room number `room`, from 1 on; of the whole plan if it is 0.
+  /// Returns the statistics of a room, numbered from 1; of the complete plan if `room` is 0.
   [[nodiscard]] const BoundedStatistics& of(std::size_t setting, std::size_t room = 0) const {
     return all.at(setting * (rooms + 1) + room);
   }
@@ -102,42 +105,45 @@ struct WhatIfPlan {
 [[nodiscard]] WhatIfPlan answer_of(const WhatIf& asked, const std::string& id,
                                    const Superposition& plan, const RoomCells& rooms);
 
-/// Plans without an answer are passed over. People see all plans together, or the numbers and the
-/// rooms of a single one.
+/// Skips plans without results. Text output contains all plans together, or the numbers and the
+/// rooms of a single plan.
 [[nodiscard]] Report make_report(const WhatIf& asked, std::vector<WhatIfPlan> plans);
 
-/// What is asked of a wall: how warm it must be so that rooms reach a goal.
+/// Query: the temperature of a wall with which rooms reach a goal.
 struct WallTemperatureQuery {
-  double wall = 25;       ///< the value of its cells in the plans, °C
-  double target = 18;     ///< °C
-  double area_share = 0;  ///< of a room's area, to be above the target; 0: its mean is to reach it
-  double room_share = 0.95;   ///< of the rooms, more than 0 to 1
-  double max = 100;           ///< °C: a warmer wall is not an answer
-  std::size_t min_cells = 1;  ///< a smaller room does not count
+  double wall = 25;    ///< nominal temperature of the wall, °C
+  double target = 18;  ///< °C
+  /// Share of a room's area that must be above the target; 0: the mean of the room must reach the
+  /// target.
+  double area_share = 0;
+  double room_share = 0.95;   ///< share of the rooms that must reach the goal; more than 0, up to 1
+  double max = 100;           ///< maximum temperature of the wall, °C
+  std::size_t min_cells = 1;  ///< smaller rooms are not counted
   double cell_metres = 0;     ///< width of a cell; 0: unknown
-  bool whole_plans = false;   ///< each plan is one room
+  bool whole_plans = false;   ///< true if each plan counts as one room
 };
 
-/// The temperature that a room needs.
+/// Wall temperature that a room requires.
 struct RoomRequirement {
-  std::uint32_t room = 0;  ///< its number in the plan, from 1 on
+  std::uint32_t room = 0;  ///< number in the plan, from 1
   std::size_t cells = 0;
-  double now = 0;                 ///< its mean in °C; or % of its area above the target
-  double per_degree = nan_value;  ///< by how much its mean rises for each °C of the wall
+  /// Mean in °C, or % of the area above the target, with the nominal temperatures.
+  double now = 0;
+  double per_degree = nan_value;  ///< rise of the mean per °C of the wall
   RequiredTemperature needed = {};
 };
 
-/// A plan's rooms.
+/// Requirements of the rooms of a plan.
 struct PlanRequirements {
   std::string id;
-  bool has_wall = false;  ///< of this kind
-  double bound = 0;       ///< °C, of its temperatures as they are
+  bool has_wall = false;  ///< true if it has a wall with this nominal temperature
+  double bound = 0;       ///< error bound of the temperatures with nominal walls, °C
   std::vector<RoomRequirement> rooms;
 };
 
-/// What each room of a plan needs. A room is a list of indices of the plan's interior cells. The
-/// wall that is asked for is the first one of the superposition, whose other walls stay as they
-/// are.
+/// Returns the requirements of each room of a plan. A room is a list of indices of interior cells.
+/// The wall of the query is the first one of the superposition; the other walls keep their
+/// temperatures.
 [[nodiscard]] std::vector<RoomRequirement> room_requirements(const WallTemperatureQuery& question,
                                                              const Superposition& linear,
                                                              const RoomCells& rooms);
@@ -153,16 +159,18 @@ enum class Feasibility { already_warm, reachable, not_warmed };
 [[nodiscard]] Feasibility feasibility_of(const RequiredTemperature& needed, double max);
 [[nodiscard]] std::string_view to_string(Feasibility verdict);
 
-/// The temperature with which this share of the rooms reaches the goal. There must be a room.
+/// Returns the temperature with which this share of the rooms reaches the goal. `rooms` must not be
+/// empty.
 [[nodiscard]] RequiredTemperature needed_for_share(const std::vector<RoomRequirement>& rooms,
                                                    double share);
 
-/// The answer for a set of plans.
+/// Requirements of a set of plans.
 struct WallRequirements {
   WallTemperatureQuery question;
   std::vector<PlanRequirements> plans;
 };
-/// People see all rooms of one plan, else those that need most.
+/// Text output contains all rooms of a single plan; otherwise the rooms with the highest
+/// requirements.
 [[nodiscard]] Report make_report(const WallRequirements& need);
 
 }  // namespace wallheat

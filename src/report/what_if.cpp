@@ -19,9 +19,9 @@ using WhatIfPlans = std::vector<WhatIfPlan>;
 
 const ValueStyle uncertainty{ValueFormat::digits, 1, "°C"};
 
-/// All plans with one setting.
+/// Totals of all plans for one setting.
 struct SettingTotals {
-  std::size_t plans = 0;  ///< with a cell
+  std::size_t plans = 0;  ///< plans with interior cells
   BoundedValue mean{nan_value, nan_value};
   BoundedCount half_above;  ///< plans with at least half of their cells above the threshold
   BoundedCount half_below;
@@ -69,21 +69,22 @@ void add_wall_columns(const WhatIf& asked, Table& table) {
     table.columns.push_back({fmt::format("wall_{}", wall), fmt::format("wall {:.6g} °C", wall)});
 }
 
-/// A column that people see, and three that scripts read.
+/// Adds a column for text output, and three for JSON and CSV.
 void add_bounded_columns(const std::string& key, const std::string& name, const ValueStyle& style,
                          Table& table) {
   table.columns.insert(table.columns.end(),
                        {text_only_column(name, style), json_only_column(key),
                         json_only_column(key + "_lower"), json_only_column(key + "_upper")});
 }
-/// Their cells: people see 1204, or "1203 to 1205" if not all is proven.
+/// Adds the cells of these columns. Text output has 1204, or "1203 to 1205" if the value is not
+/// completely proven.
 void add_bounded_cells(const Value& value, const Value& min, const Value& max, Table::Row& row) {
   const ValueStyle style{ValueFormat::decimals, 3};
   const Value range = fmt::format("{} to {}", value_text(min, style), value_text(max, style));
   row.insert(row.end(), {min < max ? range : value, value, min, max});
 }
 
-/// A row for each plan, then for each of its rooms, with each setting.
+/// Returns a table with a row for each plan, and then for each of its rooms, with each setting.
 Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans> plans) {
   const ValueStyle mean{ValueFormat::decimals, 3, "°C"};
   const ValueStyle extreme{ValueFormat::decimals, 2, "°C"};
@@ -122,7 +123,7 @@ Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans>
   return table;
 }
 
-/// All plans with each setting.
+/// Returns a table of the totals of all plans with each setting.
 Table table_of_settings(const WhatIf& asked, const std::vector<SettingTotals>& totals) {
   Table table{"settings", "", {{"setting", "setting"}}};
   add_wall_columns(asked, table);
@@ -148,7 +149,7 @@ Table table_of_settings(const WhatIf& asked, const std::vector<SettingTotals>& t
   return table;
 }
 
-/// The number of the wall with the most temperatures.
+/// Returns the index of the wall with the most temperatures.
 std::size_t axis_of(const WhatIf& asked) {
   std::vector<std::size_t> temperatures;
   for (std::size_t wall = 0; wall < asked.walls.size(); ++wall) {
@@ -161,7 +162,8 @@ std::size_t axis_of(const WhatIf& asked) {
   return static_cast<std::size_t>(max - temperatures.begin());
 }
 
-/// The means over the wall with the most temperatures: a curve for each setting of the others.
+/// Returns a figure of the means over the temperature of the wall with the most temperatures, with
+/// a curve for each setting of the others.
 Figure figure_of_means(const WhatIf& asked, const std::vector<SettingTotals>& totals,
                        const std::string& name) {
   const std::size_t axis = axis_of(asked);
@@ -169,8 +171,10 @@ Figure figure_of_means(const WhatIf& asked, const std::vector<SettingTotals>& to
                 name,
                 {fmt::format("temperature of walls that are at {:.6g} °C, °C", asked.walls[axis])},
                 {"mean temperature, °C"}};
-  std::map<std::vector<double>, Figure::Series> curves;          // by the other walls
-  const std::size_t first = asked.settings.size() == 2 ? 0 : 1;  // now, too: a line has two ends
+  // Curves by the temperatures of the other walls.
+  std::map<std::vector<double>, Figure::Series> curves;
+  // With one setting, include the present temperatures, because a line needs two points.
+  const std::size_t first = asked.settings.size() == 2 ? 0 : 1;
   for (std::size_t setting = first; setting < asked.settings.size(); ++setting) {
     std::vector<double> others = asked.settings[setting];
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -200,7 +204,8 @@ BoundedStatistics bounded_statistics(std::span<const double> values, double boun
           statistics.std_temp,
           std::accumulate(values.begin(), values.end(), values.front(), nan_min),
           std::accumulate(values.begin(), values.end(), values.front(), nan_max),
-          // The deviation is no farther off than the values, and rounds as the mean does, twice.
+          // The error of the deviation is at most that of the values, and its rounding is twice
+          // that of the mean.
           bound + 2 * (bounded_mean(values, bound).bound - bound)};
 }
 

@@ -18,7 +18,7 @@ namespace wallheat {
 
 namespace {
 
-// A handler may touch it, and the threads of a worker read it.
+// The signal handlers write it, and the threads of a worker read it.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler has nothing else
 std::atomic<bool> stop_flag = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
@@ -37,12 +37,12 @@ void install_stop_signal_handlers() {
   sigemptyset(&action.sa_mask);
   // HDF5 and other libraries do not repeat a system call that a signal interrupts.
   action.sa_flags = SA_RESTART;
-  // The signals by which schedulers announce a limit: SIGUSR1; SIGUSR2 of LSF at the run limit;
-  // SIGXCPU at a limit of processor time.
+  // Signals by which schedulers announce a limit: SIGUSR1; SIGUSR2 of LSF at the run limit; SIGXCPU
+  // at a limit of processor time.
   for (const int signal : {SIGUSR1, SIGUSR2, SIGXCPU}) sigaction(signal, &action, nullptr);
   // A signal that is ignored at the start stays ignored: SIGHUP under `nohup`, and SIGINT in the
-  // background jobs of a script, which a Ctrl-C for the script does not concern.
-  // Schedulers and mpirun may both pass a SIGTERM on: a second one must not kill.
+  // background jobs of a script, which a Ctrl-C for the script does not concern. Schedulers and
+  // mpirun may both forward a SIGTERM, so a second one must not kill.
   for (const int signal : {SIGHUP, SIGTERM})
     if (!is_ignored(signal)) sigaction(signal, &action, nullptr);
   action.sa_flags |= static_cast<int>(SA_RESETHAND);
@@ -65,8 +65,9 @@ std::optional<std::size_t> number_in(const char* variable) {
   return number;
 }
 
-/// Slurm tells the smallest and the largest number of an array's tasks and how many there are, but
-/// not which. Throws UsageError if some are left out between.
+/// Returns the position of a task in its Slurm array. Slurm provides the smallest and the largest
+/// number of the tasks and their count, but not their numbers. Throws UsageError if numbers between
+/// are left out.
 Shard shard_in_slurm_array(std::size_t task) {
   const auto first = number_in("SLURM_ARRAY_TASK_MIN");
   const auto last = number_in("SLURM_ARRAY_TASK_MAX");
@@ -117,7 +118,7 @@ std::optional<Shard> BatchJob::shard() {
   if (const auto task = number_in("SLURM_ARRAY_TASK_ID")) {
     try {
       const Shard shard = shard_in_slurm_array(*task);
-      // Thousands of workers must not ask the scheduler at once, and they need no shard.
+      // Thousands of workers must not query the scheduler at once, and they need no shard.
       const bool is_proved = launched_rank() != 0 || is_task_of_array(*task);
       return is_proved ? std::optional(shard) : std::nullopt;
     } catch (const UsageError&) {
@@ -127,7 +128,7 @@ std::optional<Shard> BatchJob::shard() {
   }
   const auto index = number_in("LSB_JOBINDEX");  // 0 outside of an array
   if (!index || *index == 0) return std::nullopt;
-  // LSF tells the last index, not the first, nor whether all between exist.
+  // LSF provides the last index, but neither the first, nor whether all between exist.
   if (number_in("LSB_JOBINDEX_END") == 1U) return Shard{1, 1};
   throw UsageError(
       "LSF does not tell how many jobs this array has; give --shard, for an array [1-N] as "
@@ -197,11 +198,11 @@ std::optional<BatchJob::TimePoint> BatchJob::end_in_slurm(const std::string& job
 }
 
 std::optional<BatchJob::TimePoint> BatchJob::end_in_lsf(const std::string& job) {
-  // By the ID of an array alone, LSF would tell of all its elements.
+  // With the ID of an array alone, LSF would print all of its elements.
   const std::size_t index = number_in("LSB_JOBINDEX").value_or(0);
   const std::string element = index > 0 ? fmt::format("{}[{}]", job, index) : job;
-  // "2:05 L": two hours and five minutes to the run limit; "-" if there is none; with E or X it
-  // is an estimate, at which no job is killed.
+  // "2:05 L" means two hours and five minutes to the run limit; "-" means that there is none. E or
+  // X marks an estimate, at which no job is killed.
   const SchedulerOutput left =
       run_scheduler_command({"bjobs", "-noheader", "-o", "time_left", element});
   std::smatch found;
@@ -225,13 +226,13 @@ std::chrono::seconds parse_duration(const std::string& text) {
   const auto number = [&](std::size_t group) {
     return found[group].matched ? std::stol(found[group]) : 0L;
   };
-  // As Slurm reads them: hours, minutes and seconds; minutes and seconds; days, hours and, unless
-  // they are left out, minutes and seconds.
+  // The formats of Slurm: hours, minutes and seconds; minutes and seconds; days, hours and,
+  // optionally, minutes and seconds.
   static const std::regex clock("(?:([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{1,2})");
   static const std::regex days("([0-9]{1,5})-([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2}))?)?");
   static const std::regex units(
       "(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,9})s?)?");
-  // A clock that counts nanoseconds from 1970 ends in 2262.
+  // A clock that counts nanoseconds since 1970 overflows in 2262.
   const auto bounded = [&](std::chrono::seconds duration) {
     if (duration > std::chrono::hours(24 * 36525))
       throw UsageError("'" + text + "' is longer than a century; for no limit say none");

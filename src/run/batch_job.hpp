@@ -9,35 +9,36 @@
 
 namespace wallheat {
 
-/// From now on SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGXCPU request a stop instead of
-/// killing the process; a second SIGINT kills it, which loses no stored result. SIGHUP, SIGINT and
-/// SIGTERM stay ignored if the process was started with them ignored, as SIGHUP by `nohup`.
+/// Makes SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGXCPU request a stop instead of killing
+/// the process. A second SIGINT kills the process, which loses no stored result. SIGHUP, SIGINT and
+/// SIGTERM stay ignored if the process was started with them ignored, as `nohup` does with SIGHUP.
 void install_stop_signal_handlers();
 
-/// True once a stop was asked for.
+/// Returns true after one of these signals has arrived. Thread-safe.
 [[nodiscard]] bool stop_requested();
 
 /// Output of a command of Slurm or LSF.
 struct SchedulerOutput {
   std::string text;
-  std::string failure;       ///< why there is no text: "scontrol: no answer within 5 s"; else empty
-  bool is_installed = true;  ///< false if there is no such command
+  /// Why there is no text: "scontrol: no answer within 5 s"; empty if there is.
+  std::string failure;
+  bool is_installed = true;  ///< false if the command was not found
 };
 
-/// Runs a command of Slurm or LSF, which is killed when `limit` is over: schedulers may be slow, or
-/// hang. Times are printed in seconds since 1970 (Slurm) or with their year (LSF), and all text in
-/// English, whatever the user's environment asks for.
+/// Runs a command of Slurm or LSF. Kills it after `limit`, because schedulers may be slow or hang.
+/// The command prints times in seconds since 1970 (Slurm) or with their year (LSF), and all text in
+/// English, whatever the environment of the user requests.
 [[nodiscard]] SchedulerOutput run_scheduler_command(
     const std::vector<std::string>& command, std::chrono::seconds limit = std::chrono::seconds(5));
 
-/// The job of Slurm or LSF that this process belongs to, as the environment describes it. Asks the
-/// scheduler what the environment does not prove, at most once.
+/// The job of Slurm or LSF that this process belongs to, as the environment describes it. Queries
+/// the scheduler at most once, for facts that the environment does not prove. Not thread-safe.
 class BatchJob {
  public:
   using TimePoint = std::chrono::system_clock::time_point;
 
   /// Returns the position of this job among those of its job array; nullopt outside of an array.
-  /// Only rank 0 asks the scheduler whether the variables of an array belong to this job: a job
+  /// Only rank 0 queries the scheduler whether the variables of an array belong to this job: a job
   /// that is submitted by a task of an array inherits the variables of that task. Throws UsageError
   /// if the position is unknown.
   [[nodiscard]] std::optional<Shard> shard();

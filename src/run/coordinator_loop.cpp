@@ -16,15 +16,17 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto poll_interval = 5ms;
-// Results that come within this time are stored together, as a sync of the disk takes as long as a
-// small plan. A kill costs no more of them than a slow disk would.
+// Results that arrive within this time are stored together, because a sync of the disk takes as
+// long as a small plan. A kill loses no more of them than a slow disk would.
 constexpr double store_interval_s = 0.05;
-constexpr double prediction_interval_s = 0.5;  // to foresee the end is to look at all plans at hand
-// At most this many messages are taken in before workers are fed.
+constexpr double prediction_interval_s = 0.5;  // a prediction examines all plans in progress
+// Maximum number of messages that are received before plans are assigned.
 constexpr std::size_t max_messages = 1024;
-// While more than this waits to be stored, no messages are taken in, so nobody gets plans either.
+// While more than this is waiting to be stored, no messages are received, so that no plans are
+// assigned either.
 constexpr std::size_t max_pending_bytes = std::size_t{256} << 20;
-// A process that was stopped must not take its own sleep for the silence of others.
+// A longer time between two ticks means that this process was suspended; the excess does not count
+// towards the timeouts of workers.
 constexpr double max_tick_s = 0.25;
 
 /// Events that are not stored yet. The background thread of the run stores them.
@@ -68,7 +70,7 @@ class EventStore {
   const CoordinationContext& context_;
   BackgroundThread& thread_;
   std::vector<Event> waiting_;
-  std::size_t bytes_ = 0;  // of waiting_
+  std::size_t bytes_ = 0;  // size of waiting_
   std::vector<Event> at_work_;
   std::future<void> work_;
 };
@@ -106,8 +108,8 @@ class CoordinatorLoop {
 
   void send(int rank, const ToWorker& message) { link_.send(rank, encode(message)); }
 
-  /// Takes in the messages that are at hand, so that their results are stored together. While
-  /// storing is behind, they stay with their senders.
+  /// Receives all pending messages, so that their results are stored in one batch. While storing is
+  /// behind, leaves them unreceived.
   void take_messages() {
     if (storing_.is_behind()) {
       link_.flush(poll_interval);
@@ -159,7 +161,7 @@ class CoordinatorLoop {
     storing_.add(std::exchange(coordinator_.outbox.events, {}));
   }
 
-  /// Hands over what has happened since the last time, if that is done with.
+  /// Starts to store the new events, unless the previous ones are still being stored.
   void store() {
     const double now = now_s();
     if (now < next_store_s_ || !storing_.is_free()) return;
@@ -186,10 +188,11 @@ class CoordinatorLoop {
   double next_store_s_ = 0;
   double next_prediction_s_ = 0;
   double left_s_ = std::numeric_limits<double>::quiet_NaN();
-  EventStore storing_;  // last: it is waited for before anything it uses is gone
+  EventStore storing_;  // last member, so that it waits before the others are destroyed
 };
 
-/// Also asked of what a rank of another version says.
+/// Returns true if the message is a Bye; false also if another version of wallheat sent it and it
+/// cannot be decoded.
 bool is_bye(const Bytes& message) {
   try {
     return std::holds_alternative<Bye>(decode_from_worker(message));
@@ -206,7 +209,8 @@ void run_with_heartbeats(Link& link, BackgroundThread& thread, double heartbeat_
   const auto interval = std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::min(heartbeat_interval_s, 1.0)));
   std::future<void> done = thread.submit(std::move(work));
-  struct WaitAtExit {  // also after an exception of the link: `work` uses objects of the caller
+  struct WaitAtExit {  // waits also after an exception of the link: `work` uses objects of the
+                       // caller
     std::future<void>& done;
     ~WaitAtExit() {
       if (done.valid()) done.wait();
@@ -236,7 +240,7 @@ std::vector<int> shut_down_workers(Link& link, std::chrono::milliseconds timeout
     const auto envelope = link.receive(poll_interval);
     if (envelope && is_bye(envelope->message)) waiting.erase(envelope->from);
     if (Clock::now() < next) continue;
-    next += 1s;  // a worker that has said Bye must not take rank 0 for gone meanwhile
+    next += 1s;  // a worker that has sent Bye must not treat rank 0 as lost meanwhile
     for (int rank = 1; rank < link.size(); ++rank)
       if (!waiting.contains(rank)) link.send_heartbeat(rank, encode(ToWorker(Assignment{})));
   }

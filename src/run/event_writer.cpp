@@ -9,7 +9,8 @@
 namespace wallheat {
 namespace {
 
-/// Many, so that a sync costs each of them little; few, so that their rows take little memory.
+/// Events per call of ResultStore::store(): many, so that the cost of a sync is shared, but few
+/// enough that their rows take little memory.
 constexpr std::size_t events_at_once = 8192;
 
 bool is_stored(Event::Kind kind) { return kind <= Event::Kind::aborted; }
@@ -20,7 +21,7 @@ std::string name_of(const WorkerInfo& worker) {
                      worker.properties.host);
 }
 
-/// A failure without an answer's statistics, field and rooms.
+/// Returns a failed row with the identity of a report, but without its statistics, field and rooms.
 PlanResult failure(const PlanResult& report, std::string error) {
   PlanResult failed;
   failed.status = PlanStatus::failed;
@@ -36,7 +37,8 @@ PlanResult failure(const PlanResult& report, std::string error) {
 
 }  // namespace
 
-/// What the solver's process said, and what only rank 0 knows; empty if the event is of no plan.
+/// Combines the result of the solver process with the data that only rank 0 has. Returns an empty
+/// row if the event is not about a plan.
 PlanResult EventWriter::make_row(Event& event, double now_s) const {
   PlanResult result;
   if (!is_of_plan(event.kind)) return result;
@@ -72,7 +74,8 @@ void EventWriter::take(std::span<Event> events, double now_s) const {
   while (!events.empty()) {
     const auto some = events.first(std::min(events_at_once, events.size()));
     events = events.subspan(some.size());
-    std::vector<PlanResult> rows;  // of one plan there may be several: the last one counts
+    // May contain several rows of a plan, of which the last one counts.
+    std::vector<PlanResult> rows;
     for (Event& event : some)
       if (is_stored(event.kind)) rows.push_back(make_row(event, now_s));
     store.store(rows);

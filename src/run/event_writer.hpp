@@ -12,20 +12,22 @@
 
 namespace wallheat {
 
-/// Stores what events say of plans as rows of the result file, and says nothing to people: that is
-/// for RunMonitor (sentences, progress, status) and its EventLog (JSON lines), which hear of the
-/// events afterwards.
+/// Converts events to rows and stores them in the result file. Logs nothing: RunMonitor (log
+/// messages, progress, status file) and its EventLog (JSON lines) receive the same events
+/// afterwards.
 struct EventWriter {
-  /// Also takes events that are not stored. When it returns, the rows are on disk. `now_s`: by the
-  /// clock of the events.
+  /// Stores the rows of events, and calls log() with each event. Accepts all events, also those
+  /// that are not stored. When it returns, the rows are on disk. `now_s` is on the clock of the
+  /// events.
   void take(std::span<Event> events, double now_s) const;
   [[nodiscard]] PlanResult make_row(Event& event, double now_s) const;
 
   ResultStore& store;
-  const StringList& ids;                 ///< all of the campaign
-  const std::vector<QueuedPlan>& plans;  ///< those of the queue
-  std::string solver;                    ///< name and version, for plans whose process cannot tell
-  /// `row` is that of the event's plan; empty if the event is not about a plan.
+  const StringList& ids;                 ///< IDs of the campaign
+  const std::vector<QueuedPlan>& plans;  ///< plans of the run, by queue index
+  /// Name and version, for results without these because the solver process died.
+  std::string solver;
+  /// Called with each event. `row` is the row of its plan; empty if the event is not about a plan.
   std::function<void(const Event& event, const PlanResult& row)> log;
 };
 

@@ -18,7 +18,7 @@
 namespace wallheat {
 namespace {
 
-/// All plans that a source tells of; none if it has no list.
+/// Returns the plans that a source lists; an empty list if it has no list of plans.
 StringList listed_plans(const PlanSource& source) {
   try {
     return source.ids().ids;
@@ -48,7 +48,7 @@ std::string unknown_plan_message(const std::string& owner, const std::string& id
     return name.substr(std::min(name.find_first_not_of('0'), name.size()));
   };
   const std::vector<std::string> names(plans.begin(), plans.end());
-  // "1" for "00001" is the likeliest slip, and too far from it for did_you_mean.
+  // "1" for "00001" is the most likely mistake, and too different for did_you_mean().
   const auto meant = std::ranges::find(names, number(id), number);
   std::string hint =
       meant != names.end() ? fmt::format("; did you mean '{}'?", *meant) : did_you_mean(id, names);
@@ -90,7 +90,7 @@ void require_walls(const PlanSource& source, const StringList& ids, const WallOv
     try {
       kinds.merge(nominal_wall_temperatures(source.load(std::string(id))));
     } catch (const InputError&) {
-      // The worker that gets it reports what is wrong with it.
+      // The worker that is assigned this plan reports the error.
     }
   }
   if (const auto wall = missing(); wall != walls.end() && !kinds.empty()) {
@@ -103,7 +103,7 @@ void require_walls(const PlanSource& source, const StringList& ids, const WallOv
 }
 
 std::string describe_plan(const PlanSource& source, const PlanKey& plan) {
-  constexpr std::size_t large = 4'000'000;  // cells; a few are read when a run starts
+  constexpr std::size_t large = 4'000'000;  // in cells; a few plans are read at the start of a run
   try {
     const GridShape shape = source.shape(plan);
     std::string text = fmt::format("{} x {} cells", shape.rows, shape.cols);
@@ -116,7 +116,7 @@ std::string describe_plan(const PlanSource& source, const PlanKey& plan) {
 
 namespace {
 
-/// What a copy of a plan is compared by.
+/// The stamp by which copies of a plan are compared.
 struct CopyStamp {
   std::optional<std::uint64_t> stamp{};  ///< see PlanSource::copy_stamp(); nullopt: unknown
   bool is_missing = false;
@@ -126,13 +126,14 @@ CopyStamp find_stamp(const PlanSource& source, const Task& plan) {
   try {
     return {source.copy_stamp({plan.id, plan.entry_offsets})};
   } catch (const InputSystemError&) {
-    return {};  // if this lasts, the plans fail on this host
+    return {};  // if the error persists, the plans fail on this host
   } catch (const InputError&) {
     return {{}, true};
   }
 }
 
-/// Describes a plan for a comparison. Every error is a difference, and ends nothing.
+/// Describes a plan for a comparison. Returns the error message if the plan cannot be read at all,
+/// so that every error is a difference and none ends the worker.
 std::string describe_or_explain(const PlanSource& source, const PlanKey& plan) {
   try {
     return describe_plan(source, plan);
@@ -141,12 +142,13 @@ std::string describe_or_explain(const PlanSource& source, const PlanKey& plan) {
   }
 }
 
-/// Index of sample k of `samples` that are spread over `count` plans, from the first to the last.
+/// Returns the index of sample k of `samples` that are spread over `count` plans, from the first to
+/// the last.
 std::uint32_t spread(std::size_t k, std::size_t samples, std::size_t count) {
   return static_cast<std::uint32_t>(k * (count - 1) / std::max<std::size_t>(samples - 1, 1));
 }
 
-// File servers answer many requests at once, and each answer takes time.
+// File servers handle many requests at once, and each request has a latency.
 constexpr std::size_t stamp_threads = 16;
 
 }  // namespace
@@ -185,15 +187,16 @@ std::string source_difference(const PlanSource& source, const SourceDescription&
                [&] { return [&](std::size_t k) { own[k] = find_stamp(source, theirs[k].task); }; });
   const std::string copy = std::filesystem::absolute(source.path()).string();
   std::size_t equal = 0;
-  std::optional<std::size_t> different;  // the first
+  std::optional<std::size_t> different;  // index of the first one
   for (std::size_t k = 0; k < own.size(); ++k) {
-    if (!theirs[k].stamp) continue;  // the plan fails wherever it is assigned
+    if (!theirs[k].stamp) continue;  // the plan fails on every worker
     if (own[k].is_missing)
       return fmt::format("its copy of the plans, {}, has no plan {}", copy, theirs[k].task.id);
     if (own[k].stamp == theirs[k].stamp) ++equal;
     if (own[k].stamp && own[k].stamp != theirs[k].stamp && !different) different = k;
   }
-  if (!different || equal == 0) return {};  // or a copy without the times of the original
+  // If no stamp agrees, the copy does not have the times of the original.
+  if (!different || equal == 0) return {};
   return fmt::format(
       "plan {} in its copy of the plans, {}, has another size or time than rank 0's, and {} plans "
       "agree: copy the plans again, with their times (cp -p, rsync -t)",

@@ -14,29 +14,32 @@
 
 namespace wallheat {
 
-/// The plans that are asked for: `ids`, else those of `ids_file`, else all of the source; of them
-/// the first `first` (0: all). Throws RunError if there are none, or as require_plans.
+/// Returns the requested plans: `ids`; if empty, those of `ids_file`; if that is empty too, all
+/// plans of the source. Of these, only the first `first` (0: all). Throws RunError if there are
+/// none, or if require_plans() does.
 [[nodiscard]] PlanIds requested_plans(const PlanSource& source, const std::vector<std::string>& ids,
                                       const std::filesystem::path& ids_file, std::size_t first);
 
-/// Throws RunError that names the first of the ids that no plan of the source has, and the plan
-/// that was meant. A plan that is there and cannot be read is one: it fails when it is solved.
+/// Throws RunError if the source does not have one of the plans. The message names the first such
+/// ID, and the plan that the user probably meant. A plan that exists and cannot be read is
+/// accepted: it fails when it is solved.
 void require_plans(const PlanSource& source, const StringList& ids);
 
-/// "plans has no plan '1'; did you mean '00001'?", or which plan is the first.
+/// Returns "plans has no plan '1'; did you mean '00001'?", or names the first plan if none is
+/// similar.
 [[nodiscard]] std::string unknown_plan_message(const std::string& owner, const std::string& id,
                                                const StringList& plans);
 
-/// Thrown if the process was asked to stop in the middle of something that must be whole.
+/// Thrown if a stop is requested during an operation that is useless unless it is completed.
 struct StopRequested {};
 
-/// Throws RunError that names a kind of wall that --wall names and no plan has. Reads plans until
-/// all kinds are found, which is usually one; those that cannot be read are left out. Throws
-/// StopRequested if a run is asked to stop meanwhile.
+/// Throws RunError if --wall names a nominal wall temperature that no plan has. Reads plans until
+/// all nominal temperatures of --wall are found, which usually takes one plan. Skips plans that
+/// cannot be read. Throws StopRequested if a stop is requested meanwhile.
 void require_walls(const PlanSource& source, const StringList& ids, const WallOverrides& walls);
 
-/// What a plan is, in a few words by which ranks compare it: its shape and hash, of a large plan
-/// the shape alone, or that it cannot be read.
+/// Returns a short description by which ranks compare a plan: its shape and hash, the shape alone
+/// for a large plan, or that it cannot be read.
 [[nodiscard]] std::string describe_plan(const PlanSource& source, const PlanKey& plan);
 
 /// Describes the source of a run whose plan `k` of `count` is task(k): three plans with their
@@ -52,11 +55,12 @@ void require_walls(const PlanSource& source, const StringList& ids, const WallOv
 [[nodiscard]] std::string source_difference(const PlanSource& source,
                                             const SourceDescription& rank_0);
 
-/// "a; b; c; and 5 more": the first of `count` things, each of which `text` names.
+/// Returns "a; b; c; and 5 more": the first three of `count` items, as formatted by `text`, and the
+/// number of the others.
 [[nodiscard]] std::string join_first(std::size_t count,
                                      const std::function<std::string(std::size_t)>& text);
 
-/// A solved row whose input is another by now, or cannot be read any more.
+/// A solved plan whose input has changed since, or cannot be read any more.
 struct ChangedInput {
   std::uint32_t index = 0;
   std::string id;
@@ -64,11 +68,11 @@ struct ChangedInput {
 };
 using InputChanges = std::vector<ChangedInput>;
 
-/// Adds what became of one row's input. The plan is read and hashed only if its stamp is another.
-/// Throws RunError if a system error prevents the check.
+/// Adds a row to `changes` if it is solved and its input has changed. Reads and hashes the plan
+/// only if its stamp has changed. Throws RunError if a system error prevents the check.
 void check_input_change(const PlanSource& source, const PlanResult& row, InputChanges& changes);
-/// "2 plans that are already solved have changed in plans since: 7 (other content); ..."; empty if
-/// there are none.
+/// Returns "2 plans that are already solved have changed in plans since: 7 (other content); ...";
+/// an empty string if there are no changes.
 [[nodiscard]] std::string input_changes_text(const InputChanges& changes, const PlanSource& source);
 
 }  // namespace wallheat

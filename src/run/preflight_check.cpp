@@ -64,7 +64,8 @@ class PreflightCheck : Preparation {
   }
 
  private:
-  /// One problem does not keep the others from being found.
+  /// Runs a step. Records its exception as a problem and returns false, so that the following steps
+  /// run anyway.
   bool passes(const std::function<void()>& step) {
     try {
       step();
@@ -107,7 +108,7 @@ class PreflightCheck : Preparation {
       found_.done = fmt::format("all {} plans{} are solved", tally.total, of_shard_);
   }
 
-  /// As if none were solved, as the result file does not say.
+  /// Takes all plans as pending, because the result file could not be read.
   void take_all_plans() {
     if (tally.total > 0) return;
     collect_pending([&](const RowCallback& take) {
@@ -168,7 +169,7 @@ class PreflightCheck : Preparation {
     const DiskUsageEstimate need = estimate_disk_usage();
     const auto folder = result_path(options.out).parent_path();
     const auto free = free_bytes(folder);
-    if (!free) return;  // which is a problem of its own
+    if (!free) return;  // another step reports this
     report("disk",
            fmt::format("about {} to store{}, {} are free in {}", bytes_text(need.expected()),
                        options.solve.save_fields
@@ -237,7 +238,8 @@ class PreflightCheck : Preparation {
     return total;
   }
 
-  /// Only what the options say is known of a job's nodes.
+  /// Checks whether the largest plans fit into memory. For the nodes of a job, only the options are
+  /// known.
   void check_memory() {
     if (largest_.empty() || options.device == DeviceChoice::gpu) return;
     std::string node = "a node";
@@ -256,8 +258,8 @@ class PreflightCheck : Preparation {
     const bool threads_known = threads > 0;
     threads = std::clamp<std::size_t>(threads, 1, readable_);
     const double each = estimate_memory(*source, largest_, options.solve);
-    const double held =
-        static_cast<double>(workers) * static_cast<double>(peak_memory());  // by workers
+    // Memory of the workers themselves.
+    const double held = static_cast<double>(workers) * static_cast<double>(peak_memory());
     const double needed = held + static_cast<double>(threads) * each;
     report("memory",
            fmt::format("about {} for {} at a time ({} for {}){}{}", bytes_text(needed),
@@ -287,7 +289,7 @@ class PreflightCheck : Preparation {
            fmt::format("{} ({})", options.solve.solver.solver_text(), fmt::join(settings, ", ")));
   }
 
-  /// Who will solve, and why.
+  /// Reports the devices that will solve the plans, and why.
   void check_devices() {
     const SolverKind kind = options.solve.solver.kind;
     if (options.device == DeviceChoice::cpu) {
@@ -341,9 +343,9 @@ class PreflightCheck : Preparation {
   static std::string gpus_text(std::size_t gpus) { return fmt::format("--gpus {}", gpus); }
 
   PreflightReport found_;
-  std::vector<std::size_t> cells_;  // of each plan that is left; 0: it cannot be read
-  std::string of_shard_;            // " of shard 2/3", if there are several
-  std::string largest_;             // of the plans that are left and can be read; empty: none
+  std::vector<std::size_t> cells_;  // cells of each plan that is left; 0: it cannot be read
+  std::string of_shard_;            // " of shard 2/3"; empty if there is one shard
+  std::string largest_;  // ID of the largest plan that is left and can be read; empty: none
   GridShape largest_shape_;
   std::size_t readable_ = 0;
 };

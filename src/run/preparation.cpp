@@ -16,10 +16,10 @@
 
 namespace wallheat {
 
-/// Measured as `peak_memory` of generated floor plans with 64 to 1024 cells a side, of which a
-/// third is room. With nothing but room it is up to a half more.
+/// The constants fit the measured `peak_memory` of generated floor plans with 64 to 1024 cells per
+/// side, of which a third are interior cells. Plans with interior cells only take up to 50 % more.
 double estimate_memory(const PlanSource& source, const std::string& id, const SolveConfig& job) {
-  constexpr double process = 14e6;  // its code and libraries, and a huge page begun
+  constexpr double process = 14e6;  // bytes of code, libraries and a partly used huge page
   const GridShape shape = source.shape(id);
   const SolverKind kind = job.solver.kind;
   const double a_cell = (kind == SolverKind::jacobi        ? 34
@@ -31,7 +31,7 @@ double estimate_memory(const PlanSource& source, const std::string& id, const So
 }
 
 DiskUsageEstimate disk_usage_estimate(const SolveConfig& job, double plans, double cells) {
-  constexpr double rooms_of_a_plan = 40;  // of a real floor plan
+  constexpr double rooms_of_a_plan = 40;  // rooms of a real floor plan
   const double rooms = job.solver.door ? 2 * rooms_of_a_plan * sizeof(RoomResult) : 0;
   return {plans * (3 * sizeof(store::ResultRow) + rooms),
           job.save_fields ? 2 * cells * sizeof(double) : 0};
@@ -131,7 +131,7 @@ void Preparation::warn_if_spacing_unknown() const {
   try {
     if (source->has_source(id_of(0))) warn(unknown_spacing);
   } catch (const InputError&) {
-    // The worker that gets it reports what is wrong with it.
+    // The worker that is assigned this plan reports the error.
   }
 }
 
@@ -144,7 +144,7 @@ DiskUsageEstimate Preparation::estimate_disk_usage() const {
       const GridShape shape = source->shape(id_of(k * plans.size() / checks));
       cells += static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
     } catch (const InputError&) {
-      // The worker that gets it reports what is wrong with it.
+      // The worker that is assigned this plan reports the error.
     }
   }
   const auto all = static_cast<double>(plans.size());

@@ -17,47 +17,49 @@
 
 namespace wallheat {
 
-// What a run takes of a node.
+// The resources that a run takes, and its preparation.
 
-/// About how many bytes the solver process of a plan holds at most on a CPU, by the plan's shape.
-/// Throws InputError if the plan cannot be found.
+/// Returns the estimated maximum memory, in bytes, of a solver process that solves the plan on a
+/// CPU. Throws InputError if the plan cannot be found.
 [[nodiscard]] double estimate_memory(const PlanSource& source, const std::string& id,
                                      const SolveConfig& job);
 
-/// What results will take on a disk, in bytes, at the moment when one file is made of the file and
-/// its journals: rows are there three times, fields and rooms twice.
+/// Space that the results take on a disk, in bytes, at the end of the compaction, when both the old
+/// file with its journals and the new file exist: rows are stored three times, fields and rooms
+/// twice.
 struct DiskUsageEstimate {
-  double rows = 0;    ///< with their rooms
-  double fields = 0;  ///< as if they could not be compressed
+  double rows = 0;    ///< rows and rooms
+  double fields = 0;  ///< fields without compression
 
-  /// The fields of real floor plans become a quarter when they are compressed
-  /// (src/store/README.md); one that is nothing but room keeps nearly all.
+  /// Returns the expected size. Fields of real floor plans are compressed to a quarter
+  /// (src/store/README.md); a field without fixed cells is hardly compressed.
   [[nodiscard]] double expected() const { return rows + 0.25 * fields; }
 };
 
-/// `cells`: of all plans together.
+/// Returns the space for the results of `plans` plans with `cells` cells in total.
 [[nodiscard]] DiskUsageEstimate disk_usage_estimate(const SolveConfig& job, double plans,
                                                     double cells);
 
-/// Nothing if it is not known.
+/// Returns the free space of a file system, in bytes; nullopt if it is unknown.
 [[nodiscard]] std::optional<double> free_bytes(const std::filesystem::path& folder);
 
-/// A sentence if the results have no room in their folder; empty if they have.
+/// Returns a message if the results do not fit into the folder; otherwise an empty string.
 [[nodiscard]] std::string disk_space_warning(const DiskUsageEstimate& need,
                                              const std::filesystem::path& folder);
 
-/// Throws RunError if the GPUs that are asked for are not here.
+/// Throws RunError if `--device gpu` is set and this host has no usable GPU.
 void require_gpus(const RunOptions& options);
 
-/// One plan to be solved, and how often it was started and failed before.
+/// A plan to solve, with its attempts and failures in earlier sessions.
 struct QueuedPlan {
-  std::uint32_t index = 0;  ///< in the list of ids
+  std::uint32_t index = 0;  ///< row index
   std::int32_t attempts = 0;
   std::int32_t failures = 0;
 };
 
-/// What a run does before it makes its result file, in steps that `--check` takes, too. Each throws
-/// RunError if the run cannot start, or StopRequested. Then a run ends, and `--check` goes on.
+/// The steps of a run before it creates its result file; `--check` takes them, too. Each step
+/// throws RunError if the run cannot start, or StopRequested. After an exception a run ends, and
+/// `--check` continues with the next step.
 struct Preparation {
   using RowCallback = std::function<void(const PlanResult&)>;
 
@@ -66,18 +68,20 @@ struct Preparation {
   /// larger array that runs again. Otherwise warns about those that differ.
   void check_shard_files() const;
   void find_plans();
-  /// That plans have the walls that --wall names.
+  /// Throws RunError if a wall of --wall does not exist. See require_walls().
   void check_walls() const;
-  /// How the result file is to be opened, and what for.
+  /// Mode and content with which the result file is opened.
   [[nodiscard]] OpenMode open_mode() const;
   [[nodiscard]] ResultFileSpec store_plan() const;
-  /// Finds what is left to solve: `hand_over` gives the rows of the result file, or the pending
-  /// rows of a new one. Refuses to mix answers to different inputs in one file.
+  /// Fills `plans` with the plans of this shard that are left to solve, and `tally`. `hand_over`
+  /// passes each row of the result file, or a pending row per plan for a new file. Throws RunError
+  /// if the input of a solved plan has changed, because the file would then mix results of
+  /// different inputs.
   void collect_pending(const std::function<void(const RowCallback&)>& hand_over);
-  /// Warns if plans with sources come without a spacing. Looks at the first plan only, as plans
-  /// with and without sources seldom mix.
+  /// Warns if plans have heat sources and the grid spacing is unknown. Checks the first plan only,
+  /// because plans with and without heat sources are rarely mixed.
   void warn_if_spacing_unknown() const;
-  /// What the results of the plans that are left will take, judged by some of them, spread over the
+  /// Estimates the space for the results of `plans`, from up to 100 plans that are spread over the
   /// list.
   [[nodiscard]] DiskUsageEstimate estimate_disk_usage() const;
 
@@ -86,12 +90,14 @@ struct Preparation {
   }
 
   const RunOptions& options;
-  std::function<void(const std::string& message)> warn;  ///< of what keeps no run from starting
+  /// Called with messages about problems that do not keep a run from starting.
+  std::function<void(const std::string& message)> warn;
   bool resumes = options.resume && has_results(options.out);
   SharedPlanSource source{};
   PlanIds ids{};
-  std::vector<QueuedPlan> plans{};  ///< those of this shard that are left, in the order of the ids
-  RunTally tally{};                 ///< of this shard, as the result file has its plans
+  /// Plans of this shard that are left to solve, in the order of the IDs.
+  std::vector<QueuedPlan> plans{};
+  RunTally tally{};  ///< counts of this shard, according to the result file
 };
 
 }  // namespace wallheat

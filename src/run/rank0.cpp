@@ -44,7 +44,7 @@ Attributes session_start(const RunOptions& options, const RunEnvironment& surrou
           {"started_utc", started_utc}};
 }
 
-/// The status of a run of which no more is known yet.
+/// Returns the status of a run that is starting.
 RunStatus first_status() {
   RunStatus status;
   status.started_utc = status.written_utc = utc_now();
@@ -62,9 +62,9 @@ double seconds_until(Clock::time_point time) {
   return std::chrono::duration<double>(time - Clock::now()).count();
 }
 
-/// When to stop, so that there is time for storing and closing before the limit strikes: a
-/// twentieth of what is left, at most a minute (Slurm may strike half a minute early). The time to
-/// make one file of all is kept besides.
+/// Returns when to stop solving, so that there is time for storing and closing before the time
+/// limit: 1/20 of the remaining time, at least 1 s and at most 60 s (Slurm may end a job half a
+/// minute early). The time for the compaction is reserved in addition.
 Clock::time_point stop_time(Clock::time_point limit, Log& logger) {
   using std::chrono::seconds;
   const auto kept =
@@ -82,11 +82,11 @@ Clock::time_point stop_time(Clock::time_point limit, Log& logger) {
   return limit - kept;
 }
 
-/// A run and all that it needs, from the list of ids to the closed file.
+/// State of rank 0, from the list of IDs to the closed file.
 class Rank0 {
  public:
-  /// Opens the plans, looks for changed inputs, and makes the result file if there is anything to
-  /// solve. Throws StopRequested.
+  /// Opens the plan source, checks for changed inputs, and creates the result file if any plan is
+  /// left to solve. Throws StopRequested.
   Rank0(const RunOptions& options, const RunEnvironment& surroundings, Log& logger)
       : options_(options),
         logger_(logger),
@@ -95,14 +95,14 @@ class Rank0 {
         preparation_{options,
                      [&logger](const std::string& message) { logger.warn("{}", message); }} {
     for (const std::string& warning : options.job_warnings) logger_.warn("{}", warning);
-    // With more ranks, this one may be on a host without GPUs. Then the workers find out.
+    // With several ranks, rank 0 may be on a host without GPUs. Then the workers check.
     if (surroundings.ranks == 1) require_gpus(options);
     preparation_.check_shard_files();
-    // This comes first, as what follows may take long: nobody else is to write the file or its
-    // status.
+    // This comes first, because the following steps may take long: no other process may write the
+    // file or its status meanwhile.
     ResultClaim claim(options.out, preparation_.open_mode(), stop_requested);
     require_own_status(status_file(options.out));
-    remove_temporary_files(status_file(options.out));  // of a run that was killed
+    remove_temporary_files(status_file(options.out));  // left by a killed run
     live_status_.publish_periodically(status_);
     try {
       prepare(surroundings, claim);
@@ -115,7 +115,7 @@ class Rank0 {
     }
   }
 
-  /// Hands out the plans and stores what comes back.
+  /// Has all plans solved and their results stored.
   void solve(Link& link, BackgroundThread& thread, const Timeouts& timeouts) {
     if (plans().empty()) return;
     const EventWriter rows{*store_, preparation_.ids.ids, plans(),
@@ -189,7 +189,7 @@ class Rank0 {
     return {plan, id, preparation_.source->entry_offsets(id)};
   }
 
-  /// Empty if it has not failed.
+  /// Returns why the run has failed; an empty string if it has not.
   [[nodiscard]] std::string failure_reason() const {
     if (too_many_failures_)
       return failure_limit_reason(monitor_->progress().tally().failed, options_);
@@ -204,7 +204,7 @@ class Rank0 {
     return tally.failed + tally.given_up > 0 ? exit_some_plans_failed : exit_done;
   }
 
-  /// That there is no time left to make the file whole.
+  /// Returns true if no time is left for the compaction.
   [[nodiscard]] bool must_stop_compaction() const {
     return stop_requested() || (options_.deadline && seconds_until(*options_.deadline) < 0);
   }
@@ -237,7 +237,8 @@ class Rank0 {
     preparation_.find_plans();
     if (!preparation_.ids.origin_note.empty()) logger_.info("{}", preparation_.ids.origin_note);
     preparation_.check_walls();
-    std::optional<EventLog> events;  // before any file is replaced, in case it cannot be written
+    // Opened before any file is replaced, in case it cannot be written.
+    std::optional<EventLog> events;
     if (!options_.events.empty()) events.emplace(options_.events);
     open_store(std::move(claim), session_start(options_, surroundings, status_.started_utc));
     preparation_.collect_pending(
@@ -293,7 +294,8 @@ class Rank0 {
                               [this](std::uint32_t plan) { return task(plan); });
   }
 
-  /// Called by the thread that stores, as the tally is.
+  /// Requests a stop after --stop-after-failures failed plans. Called by the thread that stores
+  /// results, which also updates the tally.
   void count_failures() {
     const auto most = static_cast<std::size_t>(options_.stop_after_failures);
     if (most == 0 || too_many_failures_ || monitor_->progress().tally().failed < most) return;
@@ -311,7 +313,7 @@ class Rank0 {
 
   const RunOptions& options_;
   Log& logger_;
-  RunStatus status_;  // as it starts
+  RunStatus status_;  // status at the start
   LiveStatus live_status_;
   Preparation preparation_;
   std::optional<ResultStore> store_;
@@ -320,7 +322,7 @@ class Rank0 {
   std::optional<RunMonitor> monitor_;
   std::optional<WorkEstimator> estimates_;
   RunEnd end_ = RunEnd::finished;
-  bool awaited_compaction_ = false;  // since the previous session, which was finished
+  bool awaited_compaction_ = false;  // the previous session finished, but was not compacted
   std::atomic<bool> too_many_failures_ = false;
 };
 

@@ -31,11 +31,11 @@ namespace {
 
 struct RunOutcome {
   int status = exit_failed;
-  std::string error;      ///< why it failed; empty if it did not
-  std::vector<int> lost;  ///< ranks that did not say Bye
+  std::string error;      ///< error message; empty if the run did not fail
+  std::vector<int> lost;  ///< ranks that did not send Bye
 };
 
-/// Tells the user's command how the run has ended.
+/// Runs the command of --notify with the outcome of the run as JSON on its standard input.
 void notify(const RunOptions& options, const RunOutcome& outcome) {
   constexpr std::chrono::seconds longest{30};
   try {
@@ -46,7 +46,8 @@ void notify(const RunOptions& options, const RunOutcome& outcome) {
       end.update(Json::parse(status.str()));
       end.erase("layout");
     } catch (const std::exception&) {
-      end["file"] = options.out.string();  // of which nothing can be told; the error says why
+      // The file cannot be read; `error` contains the reason.
+      end["file"] = options.out.string();
     }
     const std::string failure =
         run_with_timeout({"sh", "-c", options.notify}, json_line(end) + "\n", longest);
@@ -57,13 +58,13 @@ void notify(const RunOptions& options, const RunOutcome& outcome) {
   }
 }
 
-/// Whatever happens to rank 0, its workers end. Only then its last words are printed, as nobody may
-/// ever read them.
+/// Runs rank 0 and then stops the workers, even if rank 0 fails. Prints the error message last,
+/// because printing blocks if stderr is never read.
 RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
                                   const RunEnvironment& surroundings) {
   RunOutcome outcome;
   std::optional<Console> console;
-  std::optional<BackgroundThread> thread;  // all that the run needs later for files
+  std::optional<BackgroundThread> thread;  // performs all later file operations of the run
   try {
     thread.emplace();
     console.emplace(options.log_level, surroundings.ranks > 1 ? "rank 0 " + host_name() : "");
@@ -77,10 +78,12 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
   if (!options.notify.empty() && thread)
     run_with_heartbeats(link, *thread, surroundings.timeouts.heartbeat_interval_s(),
                         [&] { notify(options, outcome); });
-  // If the others live on, those that do not answer are ended with mpirun.
+  // If mpirun keeps the other ranks running, those that do not respond are ended together with
+  // mpirun, so a short timeout suffices.
   outcome.lost = shut_down_workers(link, std::chrono::seconds(recovery_enabled() ? 1 : 5));
   if (!outcome.lost.empty()) {
-    // In one sentence with the error, which others' last words may have buried otherwise.
+    // Part of the same message as the error, which the messages of other ranks might otherwise
+    // displace.
     const bool is_one = outcome.lost.size() == 1;
     outcome.error +=
         fmt::format("{}{} {} {} lost; ending the run with status {}",
@@ -94,10 +97,10 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
   return outcome;
 }
 
-/// A worker for each GPU, or one.
+/// Runs rank 0 and the workers as threads of this process: one worker for each GPU, or one.
 int run_in_one_process(const RunOptions& options, const std::string& mpi) {
   Machine machine = local_machine();
-  machine.host_cores = 0;  // nobody but the user has bound it
+  machine.host_cores = 0;  // no launcher has bound the process; a binding is intended by the user
   const std::size_t gpus = options.device == DeviceChoice::cpu ? 0 : machine.gpus.size();
   const std::vector<Machine> machines(std::max<std::size_t>(gpus, 1), machine);
   const auto links = make_local_links(static_cast<int>(machines.size()) + 1);
@@ -111,17 +114,19 @@ int run_in_one_process(const RunOptions& options, const std::string& mpi) {
   return coordinate_and_dismiss(*links[0], options, {1, mpi, timeouts}).status;
 }
 
-/// What the workers of one host find there, in the order of their ranks.
+/// The machine as each worker of a host found it, in the order of their ranks.
 struct HostMachines {
   std::vector<Machine> machines;
-  std::size_t mine = 0;  ///< the index of this rank's
+  std::size_t mine = 0;  ///< index of this rank
 };
 
-/// All ranks are to call it once, right after MPI has started; rank 0, which solves nothing, gets
-/// nothing. Throws RunError if this rank's machine cannot be read; the others go on without it.
+/// Exchanges the descriptions of the machines among the workers of each host. All ranks must call
+/// this once, directly after the start of MPI. Rank 0, which solves nothing, gets an empty list.
+/// Throws RunError if the machine of this rank cannot be read; the other ranks continue without it.
 HostMachines machines_of_host(const MpiEnvironment& mpi) {
   Machine own;
-  std::exception_ptr failure;  // all ranks wait for what this one says, so it must say something
+  // Kept until this rank has sent its message, because all ranks wait for it.
+  std::exception_ptr failure;
   try {
     if (mpi.rank() != 0) own = local_machine();
   } catch (const std::exception&) {
@@ -131,7 +136,7 @@ HostMachines machines_of_host(const MpiEnvironment& mpi) {
   const std::string& system = own.system_id.empty() ? own.host : own.system_id;
   for (const auto& [rank, bytes] : mpi.gather_by_group(system, to_bytes(own))) {
     auto machine = from_bytes<Machine>(bytes);
-    if (machine.cores.empty()) continue;  // it is rank 0's, or could not be read
+    if (machine.cores.empty()) continue;  // the machine of rank 0, or one that could not be read
     if (rank == mpi.rank()) host.mine = host.machines.size();
     host.machines.push_back(std::move(machine));
   }
@@ -139,7 +144,7 @@ HostMachines machines_of_host(const MpiEnvironment& mpi) {
   return host;
 }
 
-/// A worker rank's whole life.
+/// Runs a worker rank, from the exchange of the machines to the end of MPI.
 int work(MpiEnvironment& mpi, const RunOptions& options, const Timeouts& timeouts) {
   try {
     const HostMachines host = machines_of_host(mpi);
@@ -173,8 +178,8 @@ int run(const RunOptions& options) {
   Link& link = mpi.link();
   const RunOutcome outcome =
       coordinate_and_dismiss(link, options, {mpi.size(), mpi_library(), timeouts});
-  // An mpirun that outlives deaths ends with 0 whatever its ranks end with, but complains of those
-  // that end otherwise.
+  // An mpirun that survives lost ranks exits with 0 whatever the status of its ranks, but prints an
+  // error for each rank with another status.
   const int status = recovery_enabled() ? exit_done : outcome.status;
   return mpi.finalize(status, outcome.lost.empty());
 }

@@ -32,7 +32,8 @@ Setting setting_in(std::string_view line) {
 }  // namespace
 
 std::vector<Setting> parse_settings(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // some editors' mark of UTF-8
+  // Byte order mark of UTF-8, which some editors write.
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::vector<Setting> settings;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -60,7 +61,7 @@ std::string setting_line(const std::string& name, std::string_view value) {
 }
 
 std::string read_configuration_file(const std::string& file) {
-  constexpr std::size_t longest = std::size_t{1} << 26;  // more than a command line can hold
+  constexpr std::size_t longest = std::size_t{1} << 26;  // larger than any command line
   std::ifstream stream(file, std::ios::binary);
   std::string text;
   if (!std::filesystem::is_directory(file)) {

@@ -16,26 +16,27 @@
 
 namespace wallheat {
 
-/// After how much silence the other side counts as gone.
+/// Times after which the other side counts as lost.
 struct Timeouts {
-  double worker_timeout_s = 30;  ///< rank 0's patience with a worker
-  /// Rank 0's patience with a worker that starts: its solvers may take two minutes to load.
+  double worker_timeout_s = 30;  ///< heartbeat timeout of rank 0 for a worker
+  /// Timeout of rank 0 for a worker that starts: its solvers may take two minutes to load.
   double startup_timeout_s = 180;
-  /// A worker's patience with rank 0.
+  /// Returns the heartbeat timeout of a worker for rank 0.
   [[nodiscard]] double rank0_timeout_s() const { return 4 * worker_timeout_s; }
-  /// Rank 0's patience with the start and the end of MPI, in which all ranks take part.
+  /// Returns the timeout for the start and the end of MPI, in which all ranks take part.
   [[nodiscard]] double collective_timeout_s() const { return std::max(30.0, rank0_timeout_s()); }
-  /// Time from one sign of life to the next.
+  /// Returns the time from one heartbeat to the next.
   [[nodiscard]] double heartbeat_interval_s() const { return std::min(1.0, worker_timeout_s / 10); }
 };
 
-/// In one process neither side can be gone, however long it waits for a disk or a terminal.
+/// Returns infinite timeouts, for a run in one process: no side can be lost, however long it waits
+/// for a disk or a terminal.
 [[nodiscard]] inline Timeouts no_timeouts() {
   constexpr double endless = std::numeric_limits<double>::infinity();
   return {endless, endless};
 }
 
-/// What --check is for.
+/// Subject of `--check`: nothing (no check), this machine, or the nodes of a job.
 enum class CheckMode { nothing, this_machine, a_job };
 
 /// Resources of the job that `--check=job` checks, as far as they are known.
@@ -46,41 +47,43 @@ struct JobResources {
   std::optional<std::size_t> gpus{};  ///< of each node; nullopt: unknown
 };
 
-/// What `wallheat run` was asked to do.
+/// Options of `wallheat run`.
 struct RunOptions {
   SolveConfig solve;  ///< the plans, and how to solve them
   std::filesystem::path out;
-  std::filesystem::path merged_out;  ///< `out` without a shard: where the parts belong
-  std::filesystem::path ids_file;    ///< empty: all plans of data
-  std::vector<std::string> ids;      ///< given as arguments
-  std::size_t first = 0;             ///< 0: all
+  /// `out` without a shard: the file that the shard files are merged into.
+  std::filesystem::path merged_out;
+  std::filesystem::path ids_file;  ///< empty: all plans of the plan source
+  std::vector<std::string> ids;    ///< given as arguments
+  std::size_t first = 0;           ///< number of plans to solve, from the first; 0: all
   DeviceChoice device = DeviceChoice::automatic;
   int threads = 0;
-  double memory_gb = 0;  ///< of each node; 0: what a process may hold there
+  double memory_gb = 0;  ///< memory of each node in GB; 0: not given, so `--check` uses what it
+                         ///< finds on this machine
   bool resume = false;
   bool overwrite = false;
   Shard shard;
   bool shard_is_from_array = false;  ///< `shard` is the position of a task in a Slurm or LSF array
-  /// When the time limit strikes, by a clock that nobody sets.
+  /// End of the time limit, on a clock that is never adjusted.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::vector<std::string> job_warnings;  ///< messages for the log about the scheduler's job
   int max_attempts = 3;
   bool retry_failed = false;
   int stop_after_failures = 0;  ///< plans given up in this session; 0: never
   double worker_timeout_s = 0;
-  std::string notify;              ///< command of a shell, told how the run ended; empty: none
-  bool print_out = false;          ///< only say where the results would go
-  bool print_open_shards = false;  ///< only say which shards nobody works at
+  std::string notify;              ///< shell command that is run at the end of the run; empty: none
+  bool print_out = false;          ///< only print the path of the result file
+  bool print_open_shards = false;  ///< only print the shards that no job works on
   CheckMode check = CheckMode::nothing;
   JobResources job;
-  bool json = false;  ///< what `check` finds, as JSON
+  bool json = false;  ///< print the findings of `check` as JSON
   std::string log_level;
   ProgressStyle progress = ProgressStyle::lines;
   std::filesystem::path events;
   std::string command_line;
   std::string configuration;  ///< all options and their values, as a configuration file
-  /// The part of them that must be the same in all ranks: without what concerns a rank's own
-  /// process, or the people who look at this session.
+  /// The part of `configuration` that must be equal in all ranks. It lacks the options of a rank's
+  /// own process, and those for the user who watches this session.
   std::string settings;
 };
 
@@ -89,15 +92,18 @@ struct Setting {
   std::string name, value;
 };
 
-/// A line that begins with # is a comment; blanks around name and value are dropped, and all else
-/// is the value as it stands. Throws UsageError, without the file's name.
+/// Parses a configuration file. Lines that begin with # are comments. Blanks around names and
+/// values are removed; the rest of a value is taken literally. Throws UsageError with a message
+/// that does not contain the name of the file.
 [[nodiscard]] std::vector<Setting> parse_settings(std::string_view text);
 
-/// Whether a line can hold the value: without a line break, or a blank at an end.
+/// Returns true if a line of a configuration file can contain the value: it has no line break, and
+/// no blank at either end.
 [[nodiscard]] bool fits_on_config_line(std::string_view value);
 [[nodiscard]] std::string setting_line(const std::string& name, std::string_view value);
 
-/// The text of a file or pipe. Throws UsageError if it cannot be read or is no configuration.
+/// Reads a file or pipe. Throws UsageError if it cannot be read, or if it is larger than 64 MiB and
+/// therefore not a configuration file.
 [[nodiscard]] std::string read_configuration_file(const std::string& file);
 
 }  // namespace wallheat

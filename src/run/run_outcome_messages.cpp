@@ -14,7 +14,7 @@
 namespace wallheat {
 namespace {
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell if necessary.
 std::string shell_word(const std::filesystem::path& path) {
   std::string text = path.string();
   const bool plain = text.find_first_not_of(
@@ -26,7 +26,7 @@ std::string shell_word(const std::filesystem::path& path) {
   return quoted + "'";
 }
 
-/// How long a plan was tried, and how long it needs.
+/// Describes how long an aborted plan was in progress, and how long it needs.
 std::string time_needed(const Event& plan, const std::string& id, const PlanSource& source,
                         const RunOptions& options) {
   std::string had = fmt::format("plan {} (started {}) had {}", id,
@@ -68,7 +68,8 @@ std::string next_step_text(const RunTally& tally, const RunOptions& options, boo
   if (tally.failed + tally.given_up > 0) {
     std::set<ExhaustedResource> resources;
     for (const auto& [plan, resource] : tally.failed_plans) resources.insert(resource);
-    if (tally.given_up > 0) resources.insert(ExhaustedResource::none);  // in earlier sessions
+    // Failures of earlier sessions, of which the resource is unknown.
+    if (tally.given_up > 0) resources.insert(ExhaustedResource::none);
     return fmt::format("next: {} ('wallheat summary {}' names them), then {}{}",
                        failed_plans_advice(resources), file, resume_hint, retry_failed_suffix);
   }

@@ -24,7 +24,8 @@ std::vector<FailedPlan> for_each_superposition(
         const FloorPlan plan = source.load(ids[index]);
         try {
           take(index, plan, solve_superposition(plan, kinds, *solver, limits));
-        } catch (const InputError& error) {  // of the solver, which does not know the plan's name
+        } catch (const InputError& error) {
+          // The solver does not know the ID of the plan.
           throw InputError(fmt::format("plan {}: {}", ids[index], error.what()));
         }
       } catch (const InputError& error) {

@@ -21,7 +21,7 @@ namespace wallheat {
 
 namespace {
 
-/// The range that a plan's temperatures cannot leave, as each is an average of four others.
+/// Range that the temperatures of a plan cannot leave, because each is an average of four others.
 struct TemperatureRange {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
@@ -30,8 +30,9 @@ struct TemperatureRange {
   [[nodiscard]] double largest() const { return std::max(std::abs(low), std::abs(high)); }
 };
 
-/// From the smallest to the largest fixed or start value, and the ring of 0 °C where a room touches
-/// it; wider by what a source can make, and a little, by what rounding can add.
+/// Returns the range from the smallest to the largest fixed or initial value, including the border
+/// of 0 °C if an interior cell touches it. The range is widened by the effect of a heat source, and
+/// slightly by rounding.
 TemperatureRange possible_temperatures(const FloorPlan& plan, const PlanResult& answer,
                                        const SolveParameters& limits) {
   TemperatureRange range;
@@ -56,13 +57,13 @@ TemperatureRange possible_temperatures(const FloorPlan& plan, const PlanResult& 
     range.high += source_magnitude_bound(warming);
     range.low -= source_magnitude_bound(cooling);
   }
-  // An update rounds four times, each time by at most half an epsilon of up to four values; the
-  // mean adds one rounding a cell.
+  // An update rounds four times, each time by at most half an epsilon of up to four values. The
+  // mean adds one rounding per cell.
   const double rounding = std::numeric_limits<double>::epsilon() *
                           (4 * static_cast<double>(answer.iterations) +
                            static_cast<double>(plan.interior.cells.size())) *
                           range.largest();
-  // Other solvers than jacobi are as far off as they say.
+  // The results of other solvers than jacobi deviate by their error bound.
   const double error =
       std::isnan(answer.error_bound)
           ? jump_uncertainty * range.largest() * (answer.solver.starts_with("fastforward") ? 1 : 0)
@@ -70,7 +71,7 @@ TemperatureRange possible_temperatures(const FloorPlan& plan, const PlanResult& 
   return {range.low - rounding - error, range.high + rounding + error};
 }
 
-/// The checks of one plan, and what they find.
+/// The checks of one plan, and their findings.
 class PlanChecks {
  public:
   PlanChecks(const ResultReader& reader, const PlanSource* plans, const SolverOptions& made_with,
@@ -93,12 +94,13 @@ class PlanChecks {
  private:
   void count(Check check) { findings_.count(check); }
   void add(Check check, const std::string& what) { findings_.add(check, row_.id, what); }
-  /// If it is not so, the rest says what is wrong.
+  /// Adds a finding with the formatted message unless `is_so` is true.
   template <class... Args>
   void expect(bool is_so, fmt::format_string<Args...> what, Args&&... args) {
     if (!is_so) add(Check::physics, fmt::format(what, std::forward<Args>(args)...));
   }
-  /// Compares the row with what it should be; true if it differs. `truth`: how that is known.
+  /// Compares the row with the expected result. Adds a finding and returns true if they differ.
+  /// `truth` names the origin of the expected result.
   bool differs(Check check, const ComparableResult& expected, const std::string& truth,
                const Grid<double>* field = nullptr) {
     const std::string text =
@@ -124,7 +126,7 @@ class PlanChecks {
   Findings findings_{};
 };
 
-/// What must be true of any answer, without a look at its plan.
+/// Checks the properties that every result has, without reading its plan.
 void PlanChecks::check_row() {
   const SolveParameters& limits = made_with_.limits;
   count(Check::physics);
@@ -140,7 +142,8 @@ void PlanChecks::check_row() {
        {std::pair("pct_above", s.pct_above), std::pair("pct_below", s.pct_below)})
     expect(value >= 0 && value <= 100, "{} is {}, not within 0 and 100 %", name,
            format_repr(value));
-  // Sums of huge temperatures are infinite, as NumPy's are; the plan tells whether they can be.
+  // Sums of huge temperatures are infinite, as in NumPy. check_temperatures() checks whether they
+  // can be.
   expect(!std::isnan(s.mean_temp), "mean_temp is {}", format_repr(s.mean_temp));
   expect(s.std_temp >= 0, "std_temp is {}", format_repr(s.std_temp));
   const bool steady = is_steady();
@@ -171,8 +174,8 @@ void PlanChecks::read_field_and_rooms() {
   }
 }
 
-/// The plan as it was solved, with its walls' temperatures, if it still is that one and the row is
-/// of its shape.
+/// Returns the plan with the wall overrides applied; nullopt if it is not the plan that was solved,
+/// or if the shape of the row differs.
 std::optional<FloorPlan> PlanChecks::unchanged_plan() {
   count(Check::inputs);
   try {
@@ -197,7 +200,7 @@ std::optional<FloorPlan> PlanChecks::unchanged_plan() {
   return std::nullopt;
 }
 
-/// The maximum principle, and that fixed cells are still what they were.
+/// Checks the maximum principle, and that fixed cells have their original values.
 void PlanChecks::check_temperatures(const FloorPlan& plan) {
   if (row_.status == PlanStatus::empty) return;
   const TemperatureRange range = possible_temperatures(plan, row_, made_with_.limits);
@@ -207,7 +210,8 @@ void PlanChecks::check_temperatures(const FloorPlan& plan) {
   expect(range.holds(mean) || (sum_may_overflow && std::isinf(mean)),
          "mean_temp is {} °C, but no temperature can leave {} to {} °C", format_repr(mean),
          range.low, range.high);
-  // No values within a range spread more than half of them at either end.
+  // The standard deviation of values in a range is at most half of the range, with half of the
+  // values at either end.
   const double spread = range.high - range.low;
   const bool squares_may_overflow =
       sum_may_overflow || std::isinf(interior_cells * spread * spread);
@@ -234,20 +238,21 @@ void PlanChecks::check_temperatures(const FloorPlan& plan) {
          count_text(moved, "fixed cell of the field is", "fixed cells of the field are"));
 }
 
-/// That the row's statistics, and the bound of a steady state, are those of the field beside it.
+/// Checks that the statistics of the row, and the error bound of a steady state, match the stored
+/// field.
 void PlanChecks::check_field(const FloorPlan& plan) {
   PlanResult expected = row_;
   expected.statistics = statistics(*field_, plan.interior, made_with_.thresholds);
   differs(Check::fields, {expected}, "by the field beside it");
   if (!is_steady() || row_.status == PlanStatus::empty) return;
   const double proven = proven_error_bound(plan, made_with_.limits, *field_);
-  constexpr double rounding = 1e-6;  // of the bound itself, which is computed in another order
+  constexpr double rounding = 1e-6;  // relative to the bound, which is computed in another order
   expect(proven <= row_.error_bound * (1 + rounding),
          "error_bound is {} °C in the file, but the field beside it proves {} °C only",
          format_repr(row_.error_bound), format_repr(proven));
 }
 
-/// That the rooms are those of the plan, and have the temperatures of the field beside them.
+/// Checks that the rooms are those of the plan, and that their temperatures match the stored field.
 void PlanChecks::check_rooms(const FloorPlan& plan) {
   if (row_.rooms.empty() || !made_with_.door) return;
   const std::uint32_t door = made_with_.door->of({plan.interior.rows, plan.interior.cols});
@@ -274,10 +279,10 @@ void PlanChecks::solve_again(const FloorPlan& plan, Solver& solver) {
     const auto solution = solver.solve(plan, made_with_.limits, {});
     PlanResult expected;
     fill_result(plan, *solution, made_with_, expected);
-    expected.input_hash = row_.input_hash;  // the plan's, as unchanged_plan() found
+    expected.input_hash = row_.input_hash;  // unchanged_plan() has verified it
     differs(Check::answers, {expected, &solution->field}, "solved again",
             field_ ? &*field_ : nullptr);
-    // A GPU's logarithm may round otherwise, and then it looks at other deltas.
+    // The logarithm of a GPU may round differently; then the estimate uses other deltas.
     constexpr double alike = 0.05;
     const double estimate = expected.error_estimate;
     if (std::isfinite(estimate) && !(std::abs(row_.error_estimate - estimate) <= alike * estimate))

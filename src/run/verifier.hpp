@@ -13,20 +13,20 @@
 
 namespace wallheat {
 
-/// What an answered plan is checked for.
+/// Checks of a solved plan.
 enum class Check : std::size_t {
-  fields,   ///< a stored field's checksum and decoding, and that the row's statistics and rooms are
-            ///< its own
-  inputs,   ///< the floor plan is the one that was solved
-  physics,  ///< what must be true of any answer: the maximum principle, the range of each column,
-            ///< the error bound of a steady state
-  answers,  ///< the plan solved again gives the same bits
+  fields,   ///< checksum and decoding of a stored field, and that the statistics and rooms of the
+            ///< row match it
+  inputs,   ///< that the floor plan is the one that was solved
+  physics,  ///< properties of every result: the maximum principle, the range of each column, the
+            ///< error bound of a steady state
+  answers,  ///< that solving the plan again produces a bit-identical result
 };
 inline constexpr std::size_t check_count = 4;
 
-/// What was found about one plan, or about many.
+/// Findings about one plan, or about many.
 struct Findings {
-  std::array<std::vector<std::string>, check_count> problems;  ///< sentences that name the plan
+  std::array<std::vector<std::string>, check_count> problems;  ///< messages that name the plan
   std::array<std::size_t, check_count> examined{};
 
   void add(Check check, const std::string& id, const std::string& what);
@@ -34,9 +34,9 @@ struct Findings {
   void append(const Findings& more);
 };
 
-/// Checks a row of a result file that has an answer. `plans` are the inputs; without them (null)
-/// only the file itself is checked. `made_with` is what the file was made with. With a solver the
-/// plan is solved again, too. Several threads may do this at once.
+/// Checks a row of a result file that is solved. `plans` are the inputs; if null, only the file
+/// itself is checked. `made_with` are the solver options of the file. If `solver` is not null,
+/// solves the plan again. Thread-safe, if each thread has its own solver.
 [[nodiscard]] Findings verify_row(const ResultReader& reader, std::size_t index,
                                   const PlanSource* plans, const SolverOptions& made_with,
                                   Solver* solver);

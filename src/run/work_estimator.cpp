@@ -21,15 +21,15 @@ namespace wallheat {
 
 std::optional<WorkEstimate> estimate_plan(const PlanSource& source, const std::string& id,
                                           const SolveParameters& limits, SolverKind solver) {
-  constexpr std::size_t max_cells = std::size_t{1} << 24;  // mask and distances take 64 MiB
+  constexpr std::size_t max_cells = std::size_t{1} << 24;  // the mask and the distances take 64 MiB
   constexpr std::size_t max_counted = std::size_t{1} << 26;
   try {
     if (solver == SolverKind::steady)
       return estimate_steady_work(count_interior(source.interior(id, max_counted)), limits);
     return estimate_work(source.interior(id, max_cells), limits, solver);
   } catch (const std::exception&) {
-    // The worker that gets the plan reports what is wrong with it. If memory does not suffice, that
-    // is no reason to end the run, either.
+    // The worker that is assigned the plan reports the error. A lack of memory must not end the
+    // run, either.
     return std::nullopt;
   }
 }
@@ -50,8 +50,8 @@ std::vector<std::pair<std::uint32_t, double>> WorkEstimator::take_new() {
 }
 
 void WorkEstimator::read_all(const std::stop_token& stop) {
-  // Linux gives each thread a priority of its own. To lower it is always allowed; if it fails all
-  // the same, the estimates cost a little more.
+  // On Linux each thread has its own priority. Lowering it is always allowed; if it fails anyway,
+  // the estimates take a little more CPU time from others.
   constexpr int lowest_priority = 19;
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest_priority);
   for (std::uint32_t plan = 0; plan < plans_; ++plan) {
@@ -65,7 +65,7 @@ void WorkEstimator::read_all(const std::stop_token& stop) {
 
 namespace {
 
-/// The predicted updates of plans; NaN for one that cannot be read.
+/// Returns the estimated updates of plans; NaN for a plan that cannot be read.
 std::vector<double> updates_of(const PlanSource& source, const StringList& ids,
                                const SolverOptions& solver) {
   std::vector<double> updates(ids.size(), std::nan(""));
@@ -79,7 +79,7 @@ std::vector<double> updates_of(const PlanSource& source, const StringList& ids,
   return updates;
 }
 
-/// Puts the mean in place of what cannot be read.
+/// Replaces NaN by the mean of the known values. Throws RunError if there are none.
 void fill_gaps(std::vector<double>& updates, const std::filesystem::path& data) {
   std::vector<double> known = updates;
   std::erase_if(known, [](double plan) { return std::isnan(plan); });
@@ -91,7 +91,7 @@ void fill_gaps(std::vector<double>& updates, const std::filesystem::path& data) 
     if (std::isnan(plan)) plan = mean;
 }
 
-/// Learns from plans that a CPU has solved.
+/// Fits the speed of a core to plans that a CPU has solved.
 void learn_from(RemainingWork& work, const std::vector<PlanResult>& solved,
                 const PlanSource& source, const SolverOptions& solver) {
   constexpr std::size_t enough = 256;
@@ -112,7 +112,8 @@ void learn_from(RemainingWork& work, const std::vector<PlanResult>& solved,
   if (learnt > 0) work.speed_source = fmt::format("as {} solved plans took", learnt);
 }
 
-/// Solves a few plans here: a short one, the middle one and a long one.
+/// Solves up to three plans and fits the speed of a core to them: the plans at a quarter, the
+/// middle and three quarters of the list sorted by work.
 void measure_here(RemainingWork& work, const StringList& ids, const PlanSource& source,
                   const SolverOptions& solver) {
   std::vector<std::size_t> order(ids.size());
@@ -130,7 +131,7 @@ void measure_here(RemainingWork& work, const StringList& ids, const PlanSource& 
       work.core.add_sample(work.updates[order[position]], thread_cpu_seconds() - start_s);
       ++measured;
     } catch (const InputError&) {
-      // It cannot be read; another one tells as much.
+      // The plan cannot be read; the others suffice.
     }
   }
   if (measured == 0)

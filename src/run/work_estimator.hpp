@@ -19,28 +19,29 @@
 
 namespace wallheat {
 
-/// Nothing for a plan whose mask cannot be read: its solve will fail and say why. Nothing, unless
-/// the solver is steady, for one of more than 2^24 cells, so that rank 0 needs little memory
-/// however large a plan is.
+/// Estimates the work of a plan from its mask. Returns nullopt if the mask cannot be read; solving
+/// the plan will then fail with an error message. Also returns nullopt for a plan of more than 2^24
+/// cells (2^26 for the steady solver, which only counts interior cells), so that rank 0 needs
+/// little memory however large a plan is.
 [[nodiscard]] std::optional<WorkEstimate> estimate_plan(const PlanSource& source,
                                                         const std::string& id,
                                                         const SolveParameters& limits,
                                                         SolverKind solver);
 
-/// Estimates the work of many plans while the run goes on: a thread of lowest priority reads their
-/// masks, in the order given, and ends when it has seen all.
+/// Estimates the work of many plans during a run: a thread of lowest priority reads their masks, in
+/// the given order, and ends after the last one.
 class WorkEstimator {
  public:
-  /// `id_of` tells the id of each of the `plans` plans. The thread calls it.
+  /// `id_of` returns the ID of each of the `plans` plans. The thread calls it.
   WorkEstimator(SharedPlanSource source, std::size_t plans,
                 std::function<std::string(std::uint32_t plan)> id_of, const SolveParameters& limits,
                 SolverKind solver = SolverKind::jacobi);
-  /// Stops after the plan at hand.
+  /// Stops the thread after the plan in progress.
   ~WorkEstimator() = default;
   WorkEstimator(const WorkEstimator&) = delete;
   WorkEstimator& operator=(const WorkEstimator&) = delete;
 
-  /// The plans that were estimated since the last call, with their cell updates.
+  /// Returns the plans that were estimated since the last call, with their cell updates.
   [[nodiscard]] std::vector<std::pair<std::uint32_t, double>> take_new();
 
  private:
@@ -53,18 +54,20 @@ class WorkEstimator {
   SolverKind solver_;
   std::mutex mutex_;
   std::vector<std::pair<std::uint32_t, double>> ready_;
-  std::jthread reader_;  // last: joined before anything it uses is gone
+  std::jthread reader_;  // last member, so that it is joined before the others are destroyed
 };
 
-/// What is left of a campaign, and how fast a core is.
+/// Work that is left of a campaign, and the speed of a core.
 struct RemainingWork {
-  std::vector<double> updates;  ///< of each plan that is left; of one that cannot be read, the mean
+  /// Cell updates of each plan that is left; the mean of the others if its mask cannot be read.
+  std::vector<double> updates;
   DurationModel core;
-  std::string speed_source;  ///< what the speed is from, for people
+  std::string speed_source;  ///< origin of the speed, for text output
 };
 
-/// The plans of a run without those that are solved. Those that a CPU has solved tell the speed of
-/// a core; if there are none, three plans are solved here. Throws RunError if none can be read.
+/// Returns the work of the plans of a run that are not solved. The speed of a core follows from the
+/// plans that a CPU has solved; if there are none, solves up to three plans in this process. Throws
+/// RunError if none of them can be read.
 [[nodiscard]] RemainingWork remaining_work(const RunOptions& run,
                                            const std::vector<PlanResult>& solved);
 

@@ -26,8 +26,8 @@
 namespace wallheat {
 namespace {
 
-/// How two texts of lines NAME=VALUE differ: "its --tolerance is 1e-3, and rank 0's is 1e-4", for
-/// the first option that differs; empty if none does.
+/// Returns the first option that differs in two texts of lines NAME=VALUE: "its --tolerance is
+/// 1e-3, and rank 0's is 1e-4"; an empty string if none does.
 std::string difference_between(const std::string& mine, const std::string& rank_0) {
   const auto options_in = [](const std::string& text) {
     std::map<std::string, std::string> values;
@@ -73,7 +73,7 @@ WorkerProperties properties_of(const Machine& machine, const Placement& placemen
           .thread_count_source = placement.thread_count_source};
 }
 
-/// The settings of a solver process of a worker.
+/// Returns the settings of a solver process of a worker.
 SolveConfig settings_for(const RunOptions& options, const WorkerProperties& worker,
                          std::vector<int> cpus) {
   SolveConfig settings = options.solve;
@@ -83,8 +83,8 @@ SolveConfig settings_for(const RunOptions& options, const WorkerProperties& work
   return settings;
 }
 
-/// A process on each core, or fewer on all of them, so that no core is crowded by others while
-/// they use another.
+/// Returns a device with one solver process bound to each core. With fewer processes than cores,
+/// each may use all cores, so that none has to share a core while another core is idle.
 WorkerDevice cores(const RunOptions& options, const Machine& machine, const Placement& placement,
                    const std::string& remark = "") {
   WorkerDevice device;
@@ -97,11 +97,12 @@ WorkerDevice cores(const RunOptions& options, const Machine& machine, const Plac
   return device;
 }
 
-/// Begins to sample a worker's GPU once a second. If that does not work, a warning says why, once,
-/// and the run goes on without: solving needs no samples.
+/// Starts to sample a worker's GPU once per second. If that fails, logs one warning, and the run
+/// continues without samples, which solving does not need. Returns the function that takes the
+/// latest sample.
 std::function<std::optional<GpuSample>()> monitor_gpu(const Gpu& gpu, const std::string& log_level,
                                                       const std::string& host) {
-  const int rank = launched_rank();  // 0 if one process does all
+  const int rank = launched_rank();  // 0 without MPI
   const auto console =
       std::make_shared<Console>(log_level, rank > 0 ? fmt::format("rank {} {}", rank, host) : "");
   constexpr std::chrono::seconds interval{1};
@@ -121,8 +122,8 @@ std::function<std::optional<GpuSample>()> monitor_gpu(const Gpu& gpu, const std:
   }
 }
 
-/// One process for all plans, with as many lanes as the GPU wants plans at once, on all cores of
-/// the share.
+/// Returns a device with one solver process for all plans, which may use all cores of the worker.
+/// It has as many slots as the GPU solves plans efficiently at the same time.
 WorkerDevice gpu(const RunOptions& options, const Machine& machine, const Placement& placement) {
   const auto found = std::ranges::find(machine.gpus, *placement.gpu, &Gpu::ordinal);
   WorkerDevice device;
@@ -136,7 +137,8 @@ WorkerDevice gpu(const RunOptions& options, const Machine& machine, const Placem
   return device;
 }
 
-/// A GPU that cannot be used costs a worker that may do without it only the GPU.
+/// Returns the devices of a worker: its GPU, then the CPU as a fallback unless `--device gpu` is
+/// set; or the CPU alone.
 std::vector<WorkerDevice> open_devices(const RunOptions& options,
                                        const std::vector<Machine>& machines, std::size_t mine) {
   const auto all =

@@ -5,18 +5,18 @@
 
 #include "core/system_limits.hpp"
 
-// What to do after a run, in words that are the same wherever they stand.
+// Hints: what the user can do after a run. They are shared, so that every command words them alike.
 namespace wallheat {
 
-/// To resume a run. More options may follow.
+/// Hint on resuming a run. The caller may append further options.
 inline constexpr const char* resume_hint = "run the same command with --resume";
 
-/// If the command of the run is not known.
+/// Returns the command that resumes a run; for callers that do not know how the run was started.
 [[nodiscard]] inline std::string resume_command(const std::string& file) {
   return "wallheat run --data PLANS --out " + file + " --resume";
 }
 
-/// What to do about failed plans, by the resources that their errors name.
+/// Returns what to do about failed plans, depending on the resources that their errors name.
 [[nodiscard]] inline std::string failed_plans_advice(const std::set<ExhaustedResource>& resources) {
   std::string advice;
   for (const ExhaustedResource resource : resources) {
@@ -36,17 +36,17 @@ inline constexpr const char* resume_hint = "run the same command with --resume";
   return advice;
 }
 
-/// For an answer that is_far_from_steady().
+/// Remark about a result for which is_far_from_steady() is true.
 inline constexpr const char* far_from_steady =
     "far from the steady state, which --solver steady finds with a proven bound";
 
-/// For plans that have sources, if the distance of their cells is not known.
+/// Hint for plans with heat sources if their grid spacing is unknown.
 inline constexpr const char* unknown_spacing =
     "plans have sources, but not the distance of their cells, which is taken for 1: say --spacing, "
     "or write it into spacing.txt beside the plans";
 
-/// What solves failed plans again, after one of the two above: --resume alone passes over those
-/// that have failed --max-attempts times.
+/// Append this to resume_hint or resume_command() if failed plans should be solved again: --resume
+/// alone skips plans that have failed --max-attempts times.
 inline constexpr const char* retry_failed_suffix = " --retry-failed";
 
 }  // namespace wallheat

@@ -55,7 +55,8 @@ Json of(const PlanResult& result) {
   return json;
 }
 
-/// Lines are added to events, and to nothing else that a slip of the hand may name.
+/// Throws RunError if the file is not an event log, because the user may have named another file by
+/// mistake.
 void refuse_other_content(const std::filesystem::path& file) {
   std::error_code missing;
   if (!std::filesystem::is_regular_file(file, missing)) return;
@@ -78,7 +79,7 @@ EventLog::EventLog(const std::filesystem::path& file) : file_(file) {
   if (descriptor_.get() < 0)
     throw RunError("the event log " + file.string() +
                    " cannot be opened: " + system_error_text(errno));
-  // A kill may have cut the last line short: it must not spoil the next.
+  // A killed run may have left an incomplete last line: start a new line after it.
   std::ifstream written(file, std::ios::binary | std::ios::ate);
   if (written && written.tellg() > 0 && written.seekg(-1, std::ios::end) && written.get() != '\n')
     lines_ = "\n";
@@ -164,7 +165,7 @@ GpuTimesOfPlans read_gpu_times(const std::filesystem::path& events) {
         times[{event.at("id").get<std::string>(), event.at("seconds").get<double>()}] =
             gpu_plan_times_from_json(event.at("gpu"));
     } catch (const Json::exception&) {
-      // of another version
+      // an event of another version
     }
   }
   if (!any_event)

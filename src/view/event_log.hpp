@@ -14,23 +14,22 @@
 
 namespace wallheat {
 
-/// The file of --events, for programs: what happened, as JSON lines, one object a line, each with
-/// time (UTC) and event. It shows nothing to people and stores no results. Lines are kept in memory
-/// until flush().
+/// Event log for other programs (--events): appends JSON lines, one object per line, each with
+/// `time` (UTC) and `event`. Buffers lines until flush(). Not thread-safe.
 class EventLog {
  public:
-  /// Goes on at the end of a file that exists. Throws RunError if it cannot be opened, or holds
-  /// something else.
+  /// Opens the file and appends to it if it exists. Throws RunError if the file cannot be opened,
+  /// or if it contains something other than events.
   explicit EventLog(const std::filesystem::path& file);
 
-  /// Those that change nothing (a repeated answer) have no line.
+  /// Adds a line for an event. Duplicate results, and reports without a GPU sample, have no line.
   void add(const Event& event, const PlanResult& row);
-  /// At the end: what a worker's GPU did over the run.
+  /// Adds a line with the usage of a worker's GPU over the run. Call this at the end of the run.
   void add_gpu_usage(const WorkerStatus& worker, const GpuUsage& usage);
-  /// The run itself: it begins or ends.
+  /// Adds a line for the start or the end of the run.
   void add_run_event(const std::string& event);
-  /// Writes what has gathered. Throws RunError if the file cannot be written; then it is of no use
-  /// any more.
+  /// Writes the buffered lines. Throws RunError if the file cannot be written; do not use the log
+  /// after that.
   void flush();
 
  private:
@@ -41,11 +40,11 @@ class EventLog {
   std::string lines_;
 };
 
-/// What GPUs did for plans, by id and `seconds` of the result.
+/// GPU times of plans, by plan ID and `seconds` of the result.
 using GpuTimesOfPlans = std::map<std::pair<std::string, double>, GpuPlanTimes>;
 
-/// From the results in an event log; lines that are cut short or of something else count for
-/// nothing. Throws RunError if the file cannot be read or has no event.
+/// Reads the GPU times of the results in an event log. Skips incomplete lines and lines of other
+/// versions. Throws RunError if the file cannot be read or does not contain any event.
 [[nodiscard]] GpuTimesOfPlans read_gpu_times(const std::filesystem::path& events);
 
 }  // namespace wallheat

@@ -10,27 +10,29 @@
 
 namespace wallheat {
 
-/// Those of a plan that a GPU solved, and back. What is not there or is no number throws
-/// nlohmann::json::exception.
+/// Converts the GPU times of a plan to JSON and back. gpu_plan_times_from_json() throws
+/// nlohmann::json::exception if a member is missing or has another type.
 [[nodiscard]] Json to_json(const GpuPlanTimes& times);
 [[nodiscard]] GpuPlanTimes gpu_plan_times_from_json(const Json& json);
 
-/// Title and a line a kernel: its plans, and their total, mean, least and largest time, of the
-/// seconds for plans of each, by its name; empty if there is none.
+/// Returns a table with a header and one line per kernel: its number of plans, and the total, mean,
+/// minimum and maximum of its time per plan. `kernels` has these times, in s, by the name of the
+/// kernel. Returns an empty list if there are no kernels.
 [[nodiscard]] std::vector<std::string> kernel_table(
     const std::map<std::string, SampleStats>& kernels);
 
-/// The readings that are known, each under its name in GpuSample.
+/// Returns the known readings of a sample, by their names in GpuSample.
 [[nodiscard]] Json to_json(const GpuSample& sample);
-/// Joules; NaN if it is not known.
+/// Returns the energy per plan in J; NaN if it is unknown.
 [[nodiscard]] double energy_per_plan(const GpuUsage& usage, std::size_t plans);
-/// Means and maxima that are known, and energy per plan.
+/// Returns the known means and maxima, and the energy per plan.
 [[nodiscard]] Json to_json(const GpuUsage& usage, std::size_t plans);
 
-/// "97 % busy, 3.0 of 141.0 GB, 512 W, 61 °C, 1980 MHz", as far as it is known; empty if nothing
-/// is.
+/// Formats the known readings as "97 % busy, 3.0 of 141.0 GB, 512 W, 61 °C, 1980 MHz". Returns an
+/// empty string if none is known.
 [[nodiscard]] std::string gpu_text(const GpuSample& sample);
-/// For a table: "95 / 100", and a number; "-" for what is not known.
+/// Formats a cell of a table: mean and maximum of a reading as "95 / 100", or one number. An
+/// unknown value is "-".
 [[nodiscard]] std::string table_cell(const SampleStats& reading);
 [[nodiscard]] std::string table_cell(double number, int digits = 0);
 

@@ -7,13 +7,13 @@
 
 namespace wallheat {
 
-/// As it is printed: indented, with its last line ended. Bytes that are not UTF-8, which ids and
-/// paths may have, become U+FFFD.
+/// Formats JSON for output: indented, with a line feed at the end. Bytes that are not UTF-8, which
+/// plan IDs and paths may contain, become U+FFFD.
 [[nodiscard]] inline std::string json_text(const Json& json) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// The same in one line, which is not ended.
+/// Formats JSON as one line without a line feed at the end. Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] inline std::string json_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

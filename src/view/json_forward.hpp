@@ -4,8 +4,8 @@
 
 namespace wallheat {
 
-/// Members stand in the order in which they are added. A number that is NaN or infinite is printed
-/// as null. To make one or to look into one, include view/json.hpp, which takes long to compile.
+/// JSON value whose members keep the order in which they were added. NaN and infinity are printed
+/// as null. To create or read a value, include view/json.hpp, which takes long to compile.
 using Json = nlohmann::ordered_json;
 
 }  // namespace wallheat

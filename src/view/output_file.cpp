@@ -20,7 +20,7 @@ namespace wallheat {
 namespace fs = std::filesystem;
 namespace {
 
-/// A pipe or a device has nothing that could be lost.
+/// Returns true for a pipe or a device, which has no content that could be lost.
 bool is_stream(const fs::path& file) {
   std::error_code unknown;
   const fs::file_status status = fs::status(file, unknown);
@@ -36,7 +36,7 @@ void write_stream(const fs::path& file, const std::function<void(std::ostream& o
         fmt::format("{} cannot be written: {}", file.string(), system_error_text(errno)));
 }
 
-/// Gathers what is put out and appends it to a file.
+/// Stream buffer that appends to a file.
 class Appending final : public std::streambuf {
  public:
   explicit Appending(File& file) : file_(file) {
@@ -94,7 +94,7 @@ void write_output(const fs::path& file, const std::function<void(std::ostream& o
     copy_owner_and_mode(path, out);
     Appending buffer(out);
     std::ostream stream(&buffer);
-    stream.exceptions(std::ios::badbit);  // passes on what the file throws
+    stream.exceptions(std::ios::badbit);  // rethrows exceptions of File
     write(stream);
     stream.flush();
     out.sync();

@@ -7,14 +7,15 @@
 
 namespace wallheat {
 
-/// Throws RunError if there is a file that a command may not replace: one that is not empty,
-/// without --overwrite; and with it, one that does not begin with `magic`.
+/// Throws RunError if a command may not write this file: a directory, a file whose directory does
+/// not exist, a file that is not empty without --overwrite, or, with it, a file that does not begin
+/// with `magic`. Pipes and devices are always allowed.
 void require_replaceable(const std::filesystem::path& file, bool overwrite, std::string_view magic);
 
-/// Puts a file in its place, whole or not at all; into a pipe or a device it writes. Throws
+/// Replaces a file atomically, and syncs it. Writes directly to a pipe or a device. Throws
 /// RunError.
 void write_output(const std::filesystem::path& file, std::string_view bytes);
-/// The same of what `write` puts out, which need not be in memory as a whole.
+/// Writes the output of `write` in the same way. The output need not fit into memory.
 void write_output(const std::filesystem::path& file,
                   const std::function<void(std::ostream& out)>& write);
 

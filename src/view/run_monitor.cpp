@@ -16,8 +16,8 @@
 namespace wallheat {
 namespace {
 
-/// Between two looks at the progress: with lines a tenth of the time that the run has taken, so
-/// that a day's log is short.
+/// Returns the time between two updates of the progress, in s. With lines it is a tenth of the
+/// elapsed time, between 5 s and 10 min, so that the log of a day is short.
 double progress_interval_s(ProgressStyle style, double elapsed_s) {
   constexpr double of_bar = 0.1;
   constexpr double least = 5;
@@ -40,12 +40,12 @@ RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> ev
       now_(now) {
   if (events_) events_->add_run_event("run_started");
   status_.state = "running";
-  // A launcher watches for it.
+  // A launcher watches for this status.
   live_status_.write(this->status(status_.state, std::numeric_limits<double>::quiet_NaN()));
 }
 
 void RunMonitor::on_event(const Event& event, const PlanResult& row) {
-  log_event(event, row);  // first: it tells of what a plan was before
+  log_event(event, row);  // first, because it needs the state of the plan before the event
   progress_.on_event(event, row);
   if (event.kind == Event::Kind::worker_ready) last_ready_ = now_();
   if (event.kind == Event::Kind::stopping) status_.state = "draining";
@@ -56,7 +56,8 @@ std::string RunMonitor::name_of(int rank, const std::string& host) const {
   return fmt::format("{} {}{}", progress_.worker_label(), rank, host.empty() ? "" : " on " + host);
 }
 
-/// Those that got ready since the last time; the first time with the table's head.
+/// Logs the workers that have become ready since the last call; in the first call with the header
+/// of the table.
 void RunMonitor::show_workers() {
   const std::vector<WorkerInfo>& ready = progress_.ready();
   const std::size_t before = shown_workers_.size();
@@ -139,8 +140,9 @@ void RunMonitor::log_event(const PlanResult& stored) {
   if (progress_.tally().failed_plans.contains(stored.index))
     log_.info("plan {}, which had failed, is answered after all by {}", stored.id,
               name_of(stored.rank, stored.host));
-  constexpr double hardly_celsius = 100;            // either way; a plan in kelvin is far above
-  const double mean = stored.statistics.mean_temp;  // NaN if there is no room
+  // Limit of the magnitude; temperatures in kelvin are far above it.
+  constexpr double hardly_celsius = 100;
+  const double mean = stored.statistics.mean_temp;  // NaN without interior cells
   const double deviation = stored.statistics.std_temp;
   const bool is_odd = std::abs(mean) > hardly_celsius || deviation > hardly_celsius;
   if (is_odd && ++implausible_temperatures_ == 1)
@@ -179,7 +181,7 @@ void RunMonitor::tick(double seconds_left) {
   flush_events();
   const auto now = now_();
   constexpr std::chrono::milliseconds all_at_once{
-      300};  // workers of one job get ready about as far apart
+      300};  // workers of one job become ready within about this time
   if (now - last_ready_ >= all_at_once) show_workers();
   if (now - status_written_ >= status_interval) {
     status_written_ = now;
@@ -209,7 +211,7 @@ std::string RunMonitor::progress_text(double seconds_left) const {
                                  rate, tally.failed + tally.given_up, left);
   if (style_ != ProgressStyle::bar) return text;
   constexpr std::size_t widest = 30;
-  constexpr std::size_t least = 5;  // a shorter one says nothing
+  constexpr std::size_t least = 5;  // a shorter bar is not readable
   constexpr std::size_t frame = 3;
   if (progress_bar_width() < text.size() + frame + least) return text;
   const std::size_t width = std::min(widest, progress_bar_width() - text.size() - frame);

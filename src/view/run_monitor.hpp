@@ -15,15 +15,18 @@
 
 namespace wallheat {
 
-/// How progress is shown: a bar that is redrawn, a log line every few seconds, or not at all.
+/// Display of the progress: a bar that is redrawn, log lines from time to time, or nothing.
 enum class ProgressStyle { bar, lines, none };
 
-/// Tells what a run is doing: people by sentences and progress, observers by the status file,
-/// programs by the event log, which is one of its parts. It stores no results and decides nothing.
+/// Reports what a run is doing: to the user by log messages and progress, to other hosts by the
+/// status file, and to programs by the event log. Does not store results, and makes no decisions.
+/// Not thread-safe.
 class RunMonitor {
  public:
   using Clock = RunProgress::Clock;
-  /// `status` says what the run is; the rest of it is filled in here.
+  /// `status` contains the start time and the host of the run; the monitor fills in the other
+  /// fields. `start` is the tally before the first event. `has_ranks`: messages call the workers
+  /// ranks. References must outlive the monitor.
   RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events, RunStatus status,
              RunProgress::IdOf id_of, const RunTally& start, LiveStatus& live_status,
              bool has_ranks, const std::function<Clock::time_point()>& now = Clock::now);
@@ -32,17 +35,18 @@ class RunMonitor {
   RunMonitor& operator=(const RunMonitor&) = delete;
 
   void on_event(const Event& event, const PlanResult& row = {});
-  /// To be called several times a second: what is shown of the run is to be true. seconds_left may
-  /// be NaN.
+  /// Updates progress display, status file and event log. Call this several times per second.
+  /// `seconds_left` is the predicted time to completion in s; NaN if unknown.
   void tick(double seconds_left);
 
-  /// Ends the display, logs what each worker did, and flushes the event log.
+  /// Ends the progress display, logs what each worker did, adds `event` to the event log and
+  /// flushes it.
   void finish(const std::string& event);
 
   [[nodiscard]] const RunProgress& progress() const { return progress_; }
-  /// What the run is doing, with a word of the caller's for it; seconds_left may be NaN.
+  /// Returns the status of the run with this state. `seconds_left` is in s; NaN if unknown.
   [[nodiscard]] RunStatus status(const std::string& state, double seconds_left) const;
-  /// How fast plans are solved, always in the unit in which it was told first.
+  /// Returns the throughput in plans, always in the unit of the first call that had a solved plan.
   [[nodiscard]] std::string rate_text() const;
 
  private:
@@ -51,13 +55,13 @@ class RunMonitor {
   void show_workers();
   [[nodiscard]] std::string name_of(int rank, const std::string& host) const;
   [[nodiscard]] std::string progress_text(double seconds_left) const;
-  /// An event log that cannot be written is done without, and this is said.
+  /// Writes the event log. If that fails, logs a warning and continues without an event log.
   void flush_events();
 
   Log& log_;
   ProgressStyle style_;
   std::optional<EventLog> events_;
-  RunStatus status_;  // as it began, but for its state
+  RunStatus status_;  // as at the start of the run, except for `state`
   RunProgress progress_;
   LiveStatus& live_status_;
   std::function<Clock::time_point()> now_;

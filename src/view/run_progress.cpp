@@ -28,7 +28,7 @@ double SolverTime::cpu_seconds() const {
 }
 
 bool SolverTime::cores_were_shared() const {
-  constexpr double min_s = 1;  // of less, the system's own clock tick is a part
+  constexpr double min_s = 1;  // in less time, the clock tick of the system is significant
   return on_cpus_s_ > min_s && of_cpus_s_ < 0.8 * on_cpus_s_;
 }
 
@@ -78,7 +78,7 @@ RunProgress::Worker& RunProgress::worker(int rank) {
   return found->second;
 }
 
-/// A result is spent time of the run, and of the worker that gave it.
+/// The time of a result counts for the run and for the worker that sent it.
 void RunProgress::add_time_spent(const PlanResult& row) {
   tally_.spent.add(row);
   worker(row.rank).spent.add(row);
@@ -136,7 +136,7 @@ void RunProgress::on_event(const Event& event, const PlanResult& row) {
       break;
     case Event::Kind::worker_departed:
     case Event::Kind::worker_excluded:
-      // One that never got ready, as it was refused, has no row.
+      // A worker that never became ready, because it is incompatible, is not in the list.
       if (workers_.contains(event.worker->rank)) worker(event.worker->rank).status.state = "left";
       break;
     case Event::Kind::worker_lost:
@@ -167,7 +167,8 @@ void RunProgress::on_report(Worker& worker, const WorkerReport& report) {
     status.state = running.empty() ? "idle" : "working";
   status.peak_memory = std::max(status.peak_memory, report.peak_memory);
   if (!report.gpu_sample) return;
-  // One of an idle GPU, as when the worker gets ready, would make a short run's means false.
+  // A sample of an idle GPU, as taken when the worker becomes ready, would distort the means of a
+  // short run.
   if (!running.empty()) worker.gpu.add(*report.gpu_sample);
   status.gpu = report.gpu_sample;
 }
@@ -183,7 +184,7 @@ void RunProgress::fill_status(RunStatus& status) const {
     ++status.worker_states[worker.status.state];
     if (worker.status.state == "working") status.running += worker.status.running_plans;
   }
-  status.running = std::min(status.running, status.left);  // some run twice
+  status.running = std::min(status.running, status.left);  // because of speculative copies
   for (const int rank : ranks_to_list()) {
     const Worker& worker = workers_.at(rank);
     status.workers.push_back(worker.status);
@@ -191,9 +192,10 @@ void RunProgress::fill_status(RunStatus& status) const {
   }
 }
 
-/// In order. Of many, those about which one would ask.
+/// Returns the ranks to list, in ascending order. If there are too many, chooses those that are
+/// most likely to have a problem.
 std::vector<int> RunProgress::ranks_to_list() const {
-  std::vector<std::pair<double, int>> found;  // minus the concern; rank
+  std::vector<std::pair<double, int>> found;  // negative concern, rank
   for (const auto& [rank, worker] : workers_) {
     double concern = seconds_since(worker.has_reported, now_());
     for (const RunningPlan& plan : worker.status.running) concern = std::max(concern, plan.seconds);

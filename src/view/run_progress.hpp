@@ -19,41 +19,45 @@
 
 namespace wallheat {
 
-/// What plans took, in s: the time of solver threads, and for how much of it they had a core.
+/// Sum of the times of plans, in s: the wall time of solver threads, and the CPU time that they
+/// used.
 class SolverTime {
  public:
   void add(const PlanResult& result);
-  /// Wall time of all threads.
+  /// Returns the wall time of all solver threads.
   [[nodiscard]] double seconds() const { return seconds_; }
-  /// Less than seconds() if threads waited: for a core, a disk or a GPU. NaN if it is not known.
+  /// Returns the CPU time of the results for which it is known. It is less than seconds() if
+  /// threads waited for a core, a disk or a GPU. NaN if it is not known for any result.
   [[nodiscard]] double cpu_seconds() const;
-  /// True if threads that solve on a CPU had their cores for less than four fifths of the time, so
-  /// that wall times say little about the solver.
+  /// Returns true if CPU solvers had a core for less than 80 % of their wall time, so that wall
+  /// times are not a measure of the solver's speed.
   [[nodiscard]] bool cores_were_shared() const;
-  /// "17 s of CPU time", or all that is known.
+  /// Formats the CPU time as "17 s of CPU time", or the wall time if the CPU time is unknown. Adds
+  /// the wall time if cores were shared.
   [[nodiscard]] std::string text() const;
 
  private:
   double seconds_ = 0;
-  double known_s_ = 0;  ///< of these, of results whose CPU time is known
+  double known_s_ = 0;  ///< part of seconds_: results whose CPU time is known
   double cpu_s_ = 0;
-  double on_cpus_s_ = 0;  ///< of known_s_, if a CPU solved
-  double of_cpus_s_ = 0;  ///< of cpu_s_, the same
+  double on_cpus_s_ = 0;  ///< part of known_s_: results of CPU solvers
+  double of_cpus_s_ = 0;  ///< part of cpu_s_: results of CPU solvers
 };
 
-/// What has become of the plans of a run so far.
+/// Counts and times of the plans of a run, so far.
 struct RunTally {
   std::size_t total = 0;
-  std::size_t restored = 0;  ///< answers of earlier sessions
-  std::size_t given_up = 0;  ///< failed too often in earlier sessions, and not tried again
+  std::size_t restored = 0;  ///< solved in earlier sessions
+  std::size_t given_up = 0;  ///< given up in earlier sessions, and not retried
   std::size_t solved = 0;
   std::size_t failed = 0;
-  std::size_t retried_failures = 0;  ///< failures that were not the last word
-  SolverTime spent;                  ///< on this session's plans
-  double failed_seconds = 0;         ///< of these, spent on failures
-  double duplicate_seconds = 0;      ///< spent on answers that another worker had given before
-  double aborted_seconds = 0;        ///< spent on plans that the end cut short
-  /// The resource that ran out, for each failed plan; each may still be answered.
+  std::size_t retried_failures = 0;  ///< failures of attempts after which the plan was retried
+  SolverTime spent;                  ///< on the plans of this session
+  double failed_seconds = 0;         ///< part of it: failed attempts
+  double duplicate_seconds = 0;      ///< part of it: duplicate results
+  double aborted_seconds = 0;        ///< on aborted plans; not a part of `spent`
+  /// The exhausted resource of each failed plan, by row index. Each of these plans may still be
+  /// solved by another worker.
   std::map<std::uint32_t, ExhaustedResource> failed_plans{};
 
   [[nodiscard]] std::size_t remaining() const {
@@ -61,7 +65,7 @@ struct RunTally {
   }
 };
 
-/// What has become of a run's plans and what its workers are at, by the events of the run.
+/// Tracks the plans and workers of a run from the events of the coordinator. Not thread-safe.
 class RunProgress {
  public:
   using Clock = std::chrono::steady_clock;
@@ -69,61 +73,62 @@ class RunProgress {
   struct Worker {
     WorkerStatus status;
     SolverTime spent;
-    double aborted_seconds = 0;  ///< spent on plans that the end of the run cut short
+    double aborted_seconds = 0;  ///< on plans that were aborted at the end of the run
     Clock::time_point has_reported;
     GpuUsage gpu;
   };
 
-  /// `id_of` knows the plans of the queue. A run of one process has workers, but no ranks that
-  /// anybody knows of.
+  /// `id_of` returns the ID of a plan by its queue index. A run in one process has no MPI ranks, so
+  /// `has_ranks` is false, and worker_label() is "worker".
   RunProgress(const RunTally& start, IdOf id_of, bool has_ranks,
               std::function<Clock::time_point()> now);
 
   void on_event(const Event& event, const PlanResult& row);
-  /// The run has ended, so its time stands still.
+  /// Ends the measurement of elapsed_s(). Call this when the run has ended.
   void end() { ended_ = now_(); }
 
   [[nodiscard]] const RunTally& tally() const { return tally_; }
-  /// The plans that were at hand when the run had to stop.
+  /// Returns the `aborted` events, one for each plan that was in progress when the run stopped.
   [[nodiscard]] const std::vector<Event>& aborted() const { return aborted_; }
-  /// By rank.
+  /// Returns the workers by rank.
   [[nodiscard]] const std::map<int, Worker>& workers() const { return workers_; }
-  /// In the order in which they got ready; one may do so again, with another device.
+  /// Returns the workers in the order in which they became ready. A worker is in the list again if
+  /// it switched to another device.
   [[nodiscard]] const std::vector<WorkerInfo>& ready() const { return ready_; }
   [[nodiscard]] std::string id_of(std::uint32_t plan) const { return id_of_(plan); }
   [[nodiscard]] const char* worker_label() const { return has_ranks_ ? "rank" : "worker"; }
   [[nodiscard]] bool has_ranks() const { return has_ranks_; }
 
-  /// Wall seconds since the run began, until it ended: what the last line, the session and `status`
-  /// count plans by.
+  /// Returns the wall time from the start of the run to its end, or until now, in s. The last log
+  /// line, the attributes of the session and `status` compute the throughput from this time.
   [[nodiscard]] double elapsed_s() const { return seconds_since(began_, ended_.value_or(now_())); }
   [[nodiscard]] double plans_per_s() const {
     return static_cast<double>(tally_.solved) / elapsed_s();
   }
-  /// % of the time that its threads had plans.
+  /// Returns the share of the run, in %, in which the threads of the worker were solving plans.
   [[nodiscard]] double busy_pct(const Worker& worker) const;
-  /// Fills in what a status says of plans and workers.
+  /// Sets the fields of a status that describe plans and workers.
   void fill_status(RunStatus& status) const;
-  /// What the session's attributes say of plans and workers, and of rank 0 the most memory that its
-  /// process has held, in bytes; 0: unknown.
+  /// Returns the attributes of the session that describe plans and workers. `peak_memory` is the
+  /// maximum memory of the process of rank 0, in bytes; 0: unknown.
   [[nodiscard]] Attributes session_attributes(std::int64_t peak_memory) const;
 
-  // Tables, as lines of text; empty if there is nothing to tell.
+  // Tables, as lines of text. A table without rows is an empty list.
   [[nodiscard]] std::vector<std::string> worker_table(const std::vector<WorkerInfo>& workers) const;
-  /// What each worker did.
+  /// Returns a table of the work of each worker. Never empty.
   [[nodiscard]] std::vector<std::string> work_table() const;
   [[nodiscard]] std::vector<std::string> gpu_table() const;
   [[nodiscard]] std::vector<std::string> kernel_table() const {
     return wallheat::kernel_table(kernel_s_);
   }
-  /// What threads spent on plans on GPUs.
+  /// Returns the times that threads spent on plans on GPUs, by category.
   [[nodiscard]] const GpuTimeTotals& gpu_times() const { return gpu_times_; }
 
  private:
   [[nodiscard]] static double seconds_since(Clock::time_point then, Clock::time_point now) {
     return std::chrono::duration<double>(now - then).count();
   }
-  /// The worker of a rank, which is added if it was not known yet.
+  /// Returns the worker of a rank. Adds the worker if it is unknown.
   Worker& worker(int rank);
   void on_report(Worker& worker, const WorkerReport& report);
   void add_time_spent(const PlanResult& row);
@@ -138,13 +143,14 @@ class RunProgress {
   std::map<int, Worker> workers_;
   std::vector<WorkerInfo> ready_;
   std::vector<Event> aborted_;
-  std::map<std::string, SampleStats> kernel_s_;  ///< of a plan, by the kernel's name
+  /// Kernel time per plan, by the name of the kernel.
+  std::map<std::string, SampleStats> kernel_s_;
   GpuTimeTotals gpu_times_;
 };
 
-/// "0-3,8": a list of numbers with its runs folded.
+/// Formats a list of numbers with its ranges abbreviated: "0-3,8".
 [[nodiscard]] std::string compress_ranges(std::vector<int> numbers);
-/// The CPUs that a worker uses, and its GPU.
+/// Formats the CPUs and the GPU that a worker uses.
 [[nodiscard]] std::string binding_text(const WorkerProperties& worker);
 
 }  // namespace wallheat

@@ -42,7 +42,7 @@ concept HasFields = std::same_as<T, GpuSample> || requires(T& record) {
   T::fields([](auto&&...) {}, record);
 };
 
-// nlohmann-json finds these by their names and their namespace, also for what is in lists.
+// nlohmann-json finds these functions by argument-dependent lookup, also for the elements of lists.
 
 template <HasFields T>
 static void to_json(Json& json, const T& record) {
@@ -57,8 +57,8 @@ static void to_json(Json& json, const T& record) {
       record);
 }
 
-/// What is of another kind leaves the field as it is. nlohmann-json alone would cut fractions off,
-/// and let what is out of range be anything.
+/// Reads a value, and leaves the field unchanged if the value has another type. nlohmann-json alone
+/// would truncate fractions, and convert numbers that are out of range to arbitrary values.
 template <class Field>
 static void read(const Json& json, Field& field) {
   if constexpr (requires { field.has_value(); }) {
@@ -71,7 +71,7 @@ static void read(const Json& json, Field& field) {
   } else {
     try {
       json.get_to(field);
-    } catch (const Json::type_error&) {  // nothing was changed
+    } catch (const Json::type_error&) {  // the field is unchanged
     }
   }
 }
@@ -113,7 +113,7 @@ fs::path status_file(const fs::path& result_file) { return status_path(result_pa
 std::string status_json(const RunStatus& status) {
   Json json = {{mark_name, "status of a run of wallheat"}};
   json.update(Json(status));
-  // A plan id is whatever bytes a file name holds; replace what is not UTF-8.
+  // Plan IDs may contain any bytes; json_text() replaces those that are not UTF-8.
   return json_text(json);
 }
 
@@ -139,8 +139,8 @@ void write_run_status(const fs::path& path, const RunStatus& status) {
     try {
       replace_file_atomically(path, status_json(status));
     } catch (const SystemError&) {
-      // On a full disk, or with a full quota of files, results are still stored in files that
-      // exist. An old status would look like a run that hangs.
+      // On a full disk, or if the user's quota of files is exhausted, results are still stored in
+      // existing files. An old status would look like a run that hangs.
       if (!file_exists(path)) throw;
       overwrite_status(path, status);
     }
@@ -185,7 +185,7 @@ void LiveStatus::set(RunStatus status, bool repeats) {
 }
 
 void LiveStatus::write_loop(const std::stop_token& stop) {
-  bool failed = false;  // said once
+  bool failed = false;  // whether the warning was logged
   std::unique_lock lock(mutex_);
   while (changed_.wait_for(lock, stop, status_interval, [this] { return is_new_; }) ||
          !stop.stop_requested()) {

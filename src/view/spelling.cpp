@@ -13,8 +13,8 @@
 namespace wallheat {
 namespace {
 
-/// Letters to insert, leave out, replace or swap with their neighbours to make one word the other
-/// (optimal string alignment).
+/// Returns the number of characters to insert, remove, replace or swap with their neighbours that
+/// turn one word into the other (optimal string alignment distance).
 std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> steps(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -38,12 +38,12 @@ std::string did_you_mean(const std::string& unknown, const std::vector<std::stri
   std::string word = unknown;
   std::transform(word.begin(), word.end(), word.begin(),
                  [](unsigned char letter) { return std::tolower(letter); });
-  constexpr std::size_t longest = 64;  // longer than any choice, and the work grows with its square
+  constexpr std::size_t longest = 64;  // longer than any choice; the cost grows with its square
   if (word.size() < 2 || word.size() > longest) return "";
   const std::string* nearest = nullptr;
   std::size_t least = std::numeric_limits<std::size_t>::max();
   for (const std::string& choice : choices) {
-    // An abbreviation is as near as a slip of the finger.
+    // An abbreviation counts like a single typing error.
     const std::size_t steps = choice.starts_with(word) ? 1 : distance(word, choice);
     if (steps < least) {
       least = steps;

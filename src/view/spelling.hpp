@@ -5,16 +5,16 @@
 
 namespace wallheat {
 
-/// "; did you mean 'summary'?" if one of the choices looks like the given word, which is none of
-/// them; else empty.
+/// Returns "; did you mean 'summary'?" if a choice is similar to the unknown word; otherwise an
+/// empty string.
 [[nodiscard]] std::string did_you_mean(const std::string& unknown,
                                        const std::vector<std::string>& choices);
 
-/// What stands between the commas of a list; one empty word for an empty list.
+/// Splits a list at its commas. Returns one empty string for an empty list.
 [[nodiscard]] std::vector<std::string> split_list(const std::string& list);
 
-/// Throws UsageError: the word is not among the values that an option can have. The message ends
-/// with `hint`, which is did_you_mean(word, values) if it is left out.
+/// Throws UsageError, because the word is not among the values of an option. The message ends with
+/// `hint`, by default did_you_mean(word, values).
 [[noreturn]] void throw_invalid_value(const std::string& option, const std::string& word,
                                       const std::vector<std::string>& values);
 [[noreturn]] void throw_invalid_value(const std::string& option, const std::string& word,

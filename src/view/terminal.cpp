@@ -26,7 +26,7 @@ namespace {
 
 bool continues_a_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
-/// How many bytes of the text fit into the columns.
+/// Returns how many bytes of the text fit into the columns.
 std::size_t bytes_of(std::string_view text, std::size_t columns) {
   std::size_t bytes = 0;
   while (bytes < text.size()) {
@@ -40,8 +40,8 @@ std::size_t bytes_of(std::string_view text, std::size_t columns) {
   return bytes;
 }
 
-/// Where to end a line that is too long: at the last blank that is behind its indentation, else
-/// wherever it is full.
+/// Returns where to break a line that is too long: at the last blank after its indentation,
+/// otherwise where the line is full.
 std::size_t break_in(std::string_view line, std::size_t columns) {
   const std::size_t full = bytes_of(line, columns);
   const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
@@ -75,13 +75,13 @@ std::optional<std::size_t> stderr_columns() {
 }
 
 std::size_t display_width(std::string_view text) {
-  // {fmt} fills up to a width in columns, of which a wide character takes two.
+  // {fmt} pads to a width in columns, of which a wide character takes two.
   const std::size_t most = 2 * text.size();
   return text.size() + most - fmt::formatted_size("{:{}}", text, most);
 }
 
 std::string wrap_text(std::string_view text, std::size_t columns, std::size_t indent) {
-  constexpr std::size_t least = 20;  // narrower than this nobody can read it anyway
+  constexpr std::size_t least = 20;  // a narrower text is not readable
   columns = std::max(columns, least);
   indent = std::min(indent, columns / 2);
   std::string result;
@@ -133,7 +133,7 @@ namespace {
 
 void put(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stderr); }
 
-/// Makes lines of messages and gives them to be printed.
+/// Sink that formats messages as lines and passes them to `print`.
 class Lines final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   Lines(const std::string& speaker, std::function<void(std::string)> print)
@@ -161,7 +161,7 @@ class Lines final : public spdlog::sinks::base_sink<std::mutex> {
   void flush_() override {}
 
  private:
-  bool brief_;  // at a terminal
+  bool brief_;  // true if stderr is a terminal
   std::function<void(std::string)> print_;
 };
 
@@ -177,7 +177,8 @@ LogLevel log_level(const std::string& name) {
 
 std::size_t progress_bar_width() {
   constexpr std::size_t default_columns = 80;
-  return stderr_columns().value_or(default_columns) - 1;  // in the last column some terminals wrap
+  // Some terminals wrap after a character in the last column.
+  return stderr_columns().value_or(default_columns) - 1;
 }
 
 Console::Console(const std::string& level, const std::string& speaker)
@@ -220,7 +221,7 @@ void Console::print_loop(const std::stop_token& stop) {
   draw("");
 }
 
-/// Instead of the bar that is there; an empty text only removes it.
+/// Replaces the visible bar. An empty text removes it.
 void Console::draw(const std::string& bar) {
   if (!bar_visible_ && bar.empty()) return;
   put("\r\033[K");

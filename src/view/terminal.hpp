@@ -15,36 +15,41 @@
 
 namespace wallheat {
 
-/// Columns of the terminal behind a file descriptor: what the terminal says, else $COLUMNS. Nothing
-/// if there is no terminal: what goes to a file or a pipe is not folded.
+/// Returns the width in columns of the terminal behind a file descriptor: what the terminal
+/// reports, otherwise $COLUMNS. Returns nullopt if the descriptor is not a terminal, because output
+/// to a file or a pipe is not wrapped, or if its width is unknown.
 [[nodiscard]] std::optional<std::size_t> terminal_columns(int descriptor);
 
-/// The same for stderr, which mpirun on this machine may hand on to its own: its ranks have pipes.
+/// Returns the width of the terminal behind stderr. The ranks of mpirun write to pipes, which
+/// mpirun on the same machine may forward to its own stderr: then returns the width of that
+/// terminal. Returns nullopt if there is none.
 [[nodiscard]] std::optional<std::size_t> stderr_columns();
 
-/// Columns that a text takes: its characters, not its bytes.
+/// Returns the number of columns that a text occupies, which depends on its characters, not on its
+/// bytes.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
-/// Breaks each line of a text at blanks so that it fits the columns; what goes on in a further line
-/// is indented. A word that is longer than a line is cut.
+/// Wraps each line of a text at blanks, so that it fits into the columns. Continuation lines are
+/// indented. Splits words that are longer than a line. Wraps at no less than 20 columns.
 [[nodiscard]] std::string wrap_text(std::string_view text, std::size_t columns, std::size_t indent);
 
-/// The same for the terminal behind a file descriptor; unchanged if there is none.
+/// Wraps a text for the terminal behind a file descriptor. Returns it unchanged if there is no
+/// terminal.
 [[nodiscard]] std::string wrap_text_for(int descriptor, std::string_view text, std::size_t indent);
 
-/// Prints a line to stdout, folded if that is a terminal, with control characters escaped.
+/// Prints a line to stdout, with control characters escaped, and wrapped if stdout is a terminal.
 void print_line(std::string_view line, std::size_t indent);
 
-/// The lines of a table whose columns are as wide as what stands in them. `alignment` has an l or
-/// an r for each column.
+/// Formats a table whose columns are as wide as their widest cells. `alignment` has one character
+/// per column: l or r.
 [[nodiscard]] std::vector<std::string> table_lines(
     std::string_view alignment, const std::vector<std::vector<std::string>>& rows);
 
 using LogLevel = spdlog::level::level_enum;
-/// Throws UsageError for a name that is none.
+/// Parses the name of a log level. Throws UsageError if it is unknown.
 [[nodiscard]] LogLevel log_level(const std::string& name);
 
-/// Sentences for people, of which those below a level are left out. Without sinks it says nothing.
+/// Log for the user. Drops messages below a level, and all messages if it has no sinks.
 class Log : public spdlog::logger {
  public:
   explicit Log(const std::vector<spdlog::sink_ptr>& sinks = {}, LogLevel least = LogLevel::off)
@@ -52,26 +57,28 @@ class Log : public spdlog::logger {
     set_level(least);
   }
 
-  /// The progress bar: the last line of a terminal, redrawn in place. What is said clears it first,
-  /// and so does an empty text.
+  /// Shows a progress bar in the last line of a terminal, which is redrawn in place. A message, or
+  /// a call with an empty text, removes the bar.
   virtual void show_bar(const std::string& /*text*/) {}
 };
 
-/// How many characters of a bar fit: one that is longer than a line would scroll, so it is cut.
+/// Returns the maximum length of a progress bar. A longer bar is cut, because it would wrap and
+/// scroll the terminal.
 [[nodiscard]] std::size_t progress_bar_width();
 
-/// Says it on stderr, in order, in lines that carry time, speaker and level; at a terminal only the
-/// time, and the level of warnings and errors. Control characters are escaped. A thread of its own
-/// prints, so that a terminal that is held (Ctrl-S, a pager) holds up nobody; what does not fit in
-/// its memory of some thousand lines is lost, the oldest first.
+/// Logs to stderr in order, with time, speaker and level; to a terminal only with the time and, for
+/// warnings and errors, the level. Escapes control characters. Prints in a background thread, so
+/// that a paused terminal (Ctrl-S, a pager) cannot block the run. Buffers up to 8192 lines, and
+/// then drops the oldest. Thread-safe.
 class Console final : public Log {
  public:
-  /// `speaker`: who says it; empty if there is only one. Throws UsageError for an unknown level.
+  /// `speaker` names the writing process in each line; empty if there is only one. Throws
+  /// UsageError for an unknown level.
   Console(const std::string& level, const std::string& speaker);
-  /// Waits until all is printed.
+  /// Waits until all lines are printed.
   ~Console() override = default;
 
-  /// A line as it is, without time and level.
+  /// Prints a line unchanged, without time and level.
   void print(std::string line);
   void show_bar(const std::string& text) override;
 
@@ -81,10 +88,10 @@ class Console final : public Log {
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<std::string> lines_;   // to be printed
-  std::optional<std::string> bar_;  // to be drawn below them
-  bool bar_visible_ = false;        // a bar; the thread's alone
-  std::jthread thread_;             // last: joined before anything it uses is gone
+  std::deque<std::string> lines_;   // not printed yet
+  std::optional<std::string> bar_;  // drawn after these lines
+  bool bar_visible_ = false;        // whether a bar is shown; used by the thread only
+  std::jthread thread_;  // last member, so that it is joined before the others are destroyed
 };
 
 }  // namespace wallheat
