@@ -13,6 +13,9 @@
 #include "wallheat/floor_plan.hpp"
 #include "wallheat/solver.hpp"
 
+// Benchmarks of the solvers on cores and GPUs. All plans are in memory, so that reading them does
+// not count.
+
 namespace wallheat {
 
 /// Makes the solver of one of several threads. Called in that thread.
@@ -39,8 +42,8 @@ struct Throughput {
 struct SolverRate {
   std::string id;  ///< of the plan
   std::int64_t interior_cells = 0;
-  /// Part of the interior cells among the cells that a sweep processes; sweeps process whole
-  /// blocks.
+  /// Number of interior cells divided by the number of cells that a sweep processes, which are
+  /// whole blocks.
   double density = 0;
   SolverKind solver = SolverKind::jacobi;
   std::int64_t iterations = 0;  ///< of conjugate gradients for steady
@@ -52,7 +55,7 @@ struct SolverRate {
   double bound = 0;  ///< error bound in °C; NaN for solvers without one
   bool fell_back = false;
 
-  /// Returns the interior cell updates per second in the fastest run, in 1e9/s.
+  /// Returns the interior cell updates of the fastest run, in 1e9/s.
   [[nodiscard]] double giga_updates_per_s() const {
     return static_cast<double>(interior_cells) * sweeps / cpu_s.front() * 1e-9;
   }

@@ -96,7 +96,7 @@ class Interior {
     }
   }
 
-  /// Draws two rooms across one end of a corridor, and shortens the corridor to b.
+  /// Draws two rooms across one end of a corridor, and reduces b to the other part.
   void end_rooms(Box& b, Length v) {
     const Length w = std::max(style_.narrow, style_.widest * random_.between(50, 68) / 100);
     const bool at_low = random_.chance(50);

@@ -69,8 +69,8 @@ struct GpuProcess {
   double memory_bytes = nan_value;
 };
 
-/// Count, sum and extremes of numbers; NaN is ignored. The mean and the extremes are NaN if there
-/// is no number.
+/// Count, sum and extremes of numbers; NaN is ignored. The mean and the extremes are NaN before
+/// the first number.
 class SampleStats {
  public:
   void add(double number);

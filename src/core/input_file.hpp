@@ -12,6 +12,10 @@
 
 #include "wallheat/error.hpp"
 
+// Access to input files. Exceptions distinguish errors in the content of a file, which are final,
+// from errors of the operating system, after which another host may succeed, and from a plan source
+// that is unavailable.
+
 namespace wallheat {
 
 /// Owner of a file descriptor.

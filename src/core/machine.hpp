@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+// Cores and GPUs that a process may use. The workers of a host exchange these descriptions, and
+// each computes the same placements from them (node/placement.hpp).
+
 namespace wallheat {
 
 /// A core that a process may use.

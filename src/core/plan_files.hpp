@@ -13,6 +13,9 @@
 #include "core/input_file.hpp"
 #include "wallheat/floor_plan.hpp"
 
+// Names and contents of the files of a plan: ID_domain.npy, ID_interior.npy and, if the plan has a
+// heat source, ID_source.npy.
+
 namespace wallheat {
 
 /// Files of a plan. The heat source is optional.

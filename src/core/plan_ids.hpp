@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+// Lists of plan IDs. A campaign may have millions of plans, so a list needs little memory per ID.
+
 namespace wallheat {
 
 /// Copy-on-write list of strings, stored back to back in one buffer: eight bytes of overhead per

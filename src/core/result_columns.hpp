@@ -10,6 +10,9 @@
 #include "wallheat/plan_result.hpp"
 #include "wallheat/rooms.hpp"
 
+// Access to the columns of results, comparison of results, and properties that are derived from the
+// columns. wallheat/plan_result.hpp defines the columns of plans.
+
 namespace wallheat {
 
 /// The solvers, by the solution that they compute.

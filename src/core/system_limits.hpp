@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+// Limits of the operating system, and messages for the errors that they cause.
+
 namespace wallheat {
 
 /// Returns the limit that a system error is about, in parentheses after a blank: its current value,

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+// Parsing and formatting of text that is not specific to a part of the program.
+
 namespace wallheat {
 
 /// Parses the complete text as a number. Returns nullopt if it is not a number, or does not fit

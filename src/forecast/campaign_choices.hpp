@@ -11,6 +11,9 @@
 
 #include "forecast/wait_forecast.hpp"
 
+// Choice of a partition, a number of nodes and a job array for a campaign, from the durations of
+// its plans, the partitions of the cluster, and wait forecasts. README.md shows how to use it.
+
 namespace wallheat {
 
 /// A partition of Slurm, or a queue of LSF.
@@ -83,7 +86,7 @@ enum class ChoiceOrder { median, bound, core_hours };
 struct ChoiceLimits {
   std::size_t max_array_tasks = 0;  ///< 0: job arrays are not available
   std::size_t cores_per_node = 0;   ///< cores that a job uses per node; 0: all
-  /// From the start of a job to its first plan, and from its last plan to its end.
+  /// Time from the start of a job to its first plan, plus the time from its last plan to its end.
   double start_up_s = 5;
 };
 

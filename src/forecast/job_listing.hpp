@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+// Parsers for the job accounting of Slurm and LSF.
+
 namespace wallheat {
 
 /// One stay of a job in a scheduler queue, from the accounting of a scheduler. Times are in s since
@@ -36,9 +38,10 @@ struct JobListing {
   /// Sets the wait of each pending job to the time until the listing was made, taken as the latest
   /// time that occurs in it.
   void close_pending();
-  /// Removes duplicate records, as listings of different days overlap, and sorts by job number. A
-  /// pending record is dropped if another listing has the job's start or end. Of two other records
-  /// that differ, the first is kept.
+  /// Removes duplicate records of a stay, because listings of different days overlap, and sorts by
+  /// job number. A pending record is dropped if another listing shows the start or the end of the
+  /// job, or a longer wait. Of several records with the same start, the one with the longest wait
+  /// is kept, otherwise the first.
   void deduplicate();
 };
 

@@ -9,6 +9,10 @@
 
 #include "forecast/job_listing.hpp"
 
+// Forecast of the wait of a job in a scheduler queue, from the waits of earlier jobs. The bounds
+// are sorted waits, and hold for every distribution of waits. README.md describes how often they
+// held in generated queues.
+
 namespace wallheat {
 
 /// The wait of one job. Times are in s since 1970.

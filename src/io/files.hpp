@@ -15,6 +15,9 @@
 #include "core/input_file.hpp"
 #include "wallheat/error.hpp"
 
+// File operations that throw an exception with the name of the file and the reason if they fail. A
+// function syncs only if its comment or its name states that the result is durable or synced.
+
 namespace wallheat {
 
 /// Error of a system call.

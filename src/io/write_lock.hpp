@@ -13,9 +13,11 @@ namespace wallheat {
 struct LockHolder {
   enum class State {
     unlocked,  ///< no lock file exists
-    held,      ///< its holder is running
-    stale,     ///< FILE.lock exists, but its process was killed
-    unknown    ///< another host holds it; locks of other hosts may be invisible here
+    held,      ///< a process holds the lock
+    stale,     ///< FILE.lock exists, but its holder has ended
+    /// The holder is on another host, whose locks may be invisible here, or FILE.lock cannot be
+    /// read.
+    unknown
   };
   State life = State::unlocked;
   std::string host;

@@ -10,6 +10,9 @@
 #include "core/codec.hpp"
 #include "queue/link.hpp"
 
+// Launchers of ranks, and the MPI library. This header does not include mpi.h: a build without MPI
+// implements the same functions in mpi_environment_absent.cpp.
+
 namespace wallheat {
 
 /// Returns true if a launcher (mpirun, srun) started this process as a rank.

@@ -16,6 +16,10 @@
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"
 
+// Plan sources, from which floor plans are read. An error is attributed to a plan, to the host, or
+// to the plan source as a whole, because the consequences differ: the plan fails, another host
+// tries it, or the workers wait.
+
 namespace wallheat {
 
 /// Throws SourceUnavailable if the directory or file cannot be read.

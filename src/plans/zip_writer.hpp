@@ -17,7 +17,7 @@ struct ZipMember {
   std::uint32_t crc32 = 0;
 };
 
-/// Compresses a file. Thread-safe. Throws RunError if the file has 4 GiB or more, less 1 MiB.
+/// Compresses a file. Thread-safe. Throws RunError if the file is larger than 4 GiB minus 1 MiB.
 [[nodiscard]] ZipMember compress_member(std::string name, std::string_view bytes);
 
 /// Writes a zip archive of any size, in sequence.

@@ -32,9 +32,9 @@ namespace wallheat::python {
 namespace {
 
 /// Releases the global interpreter lock (GIL). When the interpreter ends, CPython before 3.14 ends
-/// each daemon thread that requests the GIL by pthread_exit, which unwinds the stack and aborts in
-/// destructors. Here, such a thread blocks until the process ends, as it does in CPython 3.14 and
-/// later.
+/// each daemon thread that requests the GIL by pthread_exit, whose unwinding terminates the process
+/// in a destructor. Here, such a thread blocks until the process ends, as it does in CPython 3.14
+/// and later.
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}
@@ -60,7 +60,7 @@ class Unlocked {
 /// Returns a solver on the first GPU, which is opened once. Throws RunError if there is no GPU.
 std::unique_ptr<Solver> make_gpu_solver() {
   static std::mutex mutex;
-  // Never destroyed, because the driver may be unloaded before static objects are.
+  // Never destroyed, because the driver may be unloaded before static objects are destroyed.
   static auto& device = *new std::shared_ptr<GpuDevice>;
   const Unlocked interpreter;
   const std::scoped_lock lock(mutex);
