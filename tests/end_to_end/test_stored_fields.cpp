@@ -192,7 +192,9 @@ TEST_F(StoredFieldsTest, CountsRoomsForOtherThresholds) {
     EXPECT_EQ(again[key], solved[key]) << key;
   EXPECT_NE(again["coldest_rooms"], json("summary r.h5")["coldest_rooms"]);
   for (const Json& room : again["coldest_rooms"])
-    if (room["min_temp"] >= 2) EXPECT_EQ(room["pct_below"], 0) << room;
+    if (room["min_temp"] >= 2) {
+      EXPECT_EQ(room["pct_below"], 0) << room;
+    }
   run("without.h5", "--rooms");
   expect_error("summary without.h5 --below 2", 1, {"00001", "--save-fields"});
 }

@@ -67,9 +67,9 @@ std::vector<std::string> message_seeds() {
   const std::vector<FromWorker> from_worker{
       WorkerReport{facts, {{7, 100, 0.5, 2.5}}, {answer, answer}, {1}, {2, 3}, GpuSample{}, 1},
       WorkerReport{}, Bye{Bye::Cause::interrupted, "no memory", {{7, 100, 0.5, 2.5}}, "node"}};
-  const std::vector<ToWorker> to_worker{Setup{"1.0", "tolerance = 1", {{{0, "10000"}, "32 x 32"}}},
-                                        Assignment{{{0, "10000"}, {1, "10029"}}}, Stop{},
-                                        Shutdown{true}};
+  const std::vector<ToWorker> to_worker{
+      Setup{"1.0", "tolerance = 1", {8, {{{0, "10000"}, "32 x 32"}}, {{{0, "10000"}, 9}}}},
+      Assignment{{{0, "10000"}, {1, "10029"}}}, Stop{}, Shutdown{true}};
   std::vector<std::string> inputs;
   const auto add = [&](Sender sender, const std::string& message) {
     inputs.push_back(static_cast<char>(sender) + message);

@@ -53,7 +53,11 @@ std::vector<FromWorker> from_worker() {
 }
 
 std::vector<ToWorker> to_worker() {
-  return {Setup{"1.0", "tolerance = 1\n", {{{3, "10000", EntryOffsets{7, 8, 9}}, "32 x 32 cells"}}},
+  return {Setup{"1.0",
+                "tolerance = 1\n",
+                {10,
+                 {{{3, "10000", EntryOffsets{7, 8, 9}}, "32 x 32 cells"}},
+                 {{{4, "x y"}, 11}, {{5, "gone"}, std::nullopt}}}},
           Assignment{{{3, "10000"}, {4, "x y"}}}, Assignment{}, Stop{}, Shutdown{true}};
 }
 

@@ -133,7 +133,9 @@ TEST(WallRequirements, AgreesInTextTableJsonAndPicture) {
     const bool is_reachable = room["verdict"] == "reachable";
     for (const char* key : {"needed", "lower", "upper", "uncertainty"})
       EXPECT_EQ(room[key].is_number(), is_reachable) << key << " of " << room;
-    if (is_reachable) EXPECT_GE(room["needed"], absolute_zero);
+    if (is_reachable) {
+      EXPECT_GE(room["needed"], absolute_zero);
+    }
   }
   EXPECT_THAT(table_of(report, "histogram").name, Mentions("4 of 9 rooms"));
   double drawn = 0;

@@ -37,8 +37,8 @@ inline Grid<std::array<std::uint8_t, 3>> pixels_of(const std::string& png) {
     throw std::runtime_error(image.message);
   image.format = PNG_FORMAT_RGB;
   Grid<std::array<std::uint8_t, 3>> pixels(image.height, image.width);
-  const png_color white{255, 255, 255};
-  if (png_image_finish_read(&image, &white, pixels.cells.data(), 0, nullptr) == 0)
+  const png_color background{255, 255, 255};
+  if (png_image_finish_read(&image, &background, pixels.cells.data(), 0, nullptr) == 0)
     throw std::runtime_error(image.message);
   return pixels;
 }
