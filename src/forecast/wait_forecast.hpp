@@ -9,9 +9,9 @@
 
 #include "forecast/job_listing.hpp"
 
-// Forecast of the wait of a job in a scheduler queue, from the waits of earlier jobs. The bounds
-// are sorted waits, and hold for every distribution of waits. README.md describes how often they
-// held in generated queues.
+// Forecast of the wait of a job in a scheduler queue, from the waits of earlier jobs. A bound is
+// one of the sorted waits; its confidence does not depend on the distribution of waits. README.md
+// describes how often the bounds held in generated queues.
 
 namespace wallheat {
 
@@ -37,8 +37,8 @@ struct WaitForecast {
   /// Waits of the latest jobs that started, at most 1,000, ascending, in s. Bounds and
   /// probabilities are computed from them.
   std::vector<std::int64_t> waits_s = {};
-  /// Waits of the jobs that ended without a start, or are still waiting, since the first of these
-  /// jobs started; ascending, in s.
+  /// Waits of the jobs that were cancelled, or last seen waiting, after the first job of waits_s
+  /// had started; ascending, in s.
   std::vector<std::int64_t> pending_waits_s = {};
 
   [[nodiscard]] std::size_t used() const { return waits_s.size(); }
