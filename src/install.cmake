@@ -1,7 +1,7 @@
-# What `cmake --install` puts where. PREFIX/share/wallheat has the folders jobs and configs as a checkout has them.
-#   --component program       the program, the scripts that start it, and examples of configuration
-#   --component development   the CMake package for projects of others:
-#     find_package(wallheat)    wallheat::solver    solves floor plans; needs the standard library alone
+# Rules of `cmake --install`. PREFIX/share/wallheat contains the folders jobs and configs, as a checkout does.
+#   --component program       the program, the scripts that start it, and example configurations
+#   --component development   the CMake package for other projects:
+#     find_package(wallheat)    wallheat::solver    solves floor plans; needs the standard library only
 #                               wallheat::results   reads result files; not in a WALLHEAT_SOLVER_ONLY build
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -29,8 +29,9 @@ if(WALLHEAT_SOLVER_ONLY)
   return()
 endif()
 
-# Libraries outside of the system's folders, as modules and Spack have them, are found where the program was
-# linked with them. Debian's two folders hold links to libraries of a system folder, so they need no run path.
+# Libraries outside of the system's folders, such as those of modules and Spack, are loaded from the folders in
+# which they were linked. Two folders of Debian contain links to libraries of a system folder only, so they need no
+# run path.
 list(APPEND CMAKE_PLATFORM_IMPLICIT_LINK_DIRECTORIES
      /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/hdf5/serial /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openmpi/lib)
 set_target_properties(wallheat PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
@@ -43,7 +44,7 @@ install(FILES jobs/job.sh jobs/site-files.sh jobs/steps.sh jobs/usage.sh DESTINA
 install(DIRECTORY jobs/examples DESTINATION ${shared_folder}/jobs USE_SOURCE_PERMISSIONS COMPONENT program)
 install(FILES configs/packages/modulefile DESTINATION ${shared_folder}/modulefiles/wallheat RENAME ${PROJECT_VERSION}
         COMPONENT program)
-# The program prints the completions, and the help texts of which the manual page is made.
+# The program prints the completions, and the help texts from which the manual page is made.
 set(written ${PROJECT_BINARY_DIR}/written)
 install(CODE "
   file(REMOVE_RECURSE \"${written}\")
@@ -57,8 +58,8 @@ install(DIRECTORY ${written}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT 
 install(FILES ${written}/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME wallheat COMPONENT program)
 install(FILES ${written}/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME wallheat.fish COMPONENT program)
 
-# cpack -G DEB (in the build folder): a package for the Debian release that it is built on; cpack -G TGZ: the same
-# files, for a machine that has the same libraries.
+# cpack -G DEB (in the build folder) makes a package for the Debian release of the build machine; cpack -G TGZ packs
+# the same files for a machine that has the same libraries.
 set(CPACK_PACKAGE_CONTACT "the wallheat developers <wallheat@example.org>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_INSTALL_CMAKE_PROJECTS ${PROJECT_BINARY_DIR} wallheat program /)

@@ -1,16 +1,16 @@
-# A library for each folder of src: all of its files, the folders that it uses, and the third-party libraries that it alone
-# includes. README.md tells what they are for; tests/test_include_rules.sh sees to it.
+# Defines one library per folder of src: all of its files, the folders that it uses, and the third-party libraries that only
+# this folder includes. README.md describes the folders; tests/test_include_rules.sh checks these rules.
 
-# -O3 is for what solves, hashes, checks, compresses and stores. What parses, waits and prints is not faster at it, but takes
-# half as long again to compile.
+# Only code that solves, hashes, checks, compresses or stores is compiled with -O3. Code that parses, waits or prints is not
+# faster with it, but takes 50 % longer to compile.
 set(hot "$<$<CONFIG:Release>:-O3>")
 add_compile_options("$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-O1>")
 set_source_files_properties(
   src/core/floor_plan.cpp src/core/generator.cpp src/core/npy.cpp src/core/text.cpp
   src/core/rooms.cpp src/core/statistics.cpp src/io/deflate.cpp src/plans/plan_hash.cpp src/queue/work_estimate.cpp PROPERTIES COMPILE_OPTIONS "${hot}")
 
-# wallheat_library(NAME [HOT] [FOLDER FOLDER] [ONLY REGEX | WITHOUT REGEX] LINK ...): wallheat_NAME, of the files below the
-# folder NAME, or below FOLDER, whose paths match ONLY, or do not match WITHOUT
+# wallheat_library(NAME [HOT] [FOLDER FOLDER] [ONLY REGEX | WITHOUT REGEX] LINK ...): defines the library wallheat_NAME. It
+# consists of the files below the folder NAME, or below FOLDER, whose paths match ONLY, or do not match WITHOUT. HOT: -O3.
 function(wallheat_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "HOT" "FOLDER;ONLY;WITHOUT" "LINK")
   if(NOT arg_FOLDER)
@@ -36,19 +36,19 @@ target_include_directories(wallheat_core PUBLIC
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
 target_compile_features(wallheat_core PUBLIC cxx_std_20)
 
-# No MPI, HDF5 or Boost: the solvers build and are tested alone (preset solver-only).
+# The solvers do not need MPI, HDF5 or Boost, so they can be built and tested alone (preset solver-only).
 wallheat_library(solve HOT WITHOUT "solve/gpu/|isa_avx" LINK PUBLIC wallheat_core)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_sources(wallheat_solve PRIVATE src/solve/isa_avx2.cpp src/solve/isa_avx512.cpp)
 endif()
-# Without traps both sides of a choice may be computed: then a loop with one is vectorised.
+# Without traps the compiler may compute both sides of a conditional, so it can vectorise loops that contain one.
 set(of_every_isa "-fno-trapping-math")
 set_source_files_properties(src/solve/isa_baseline.cpp PROPERTIES COMPILE_OPTIONS "${of_every_isa}")
 set_source_files_properties(src/solve/isa_avx2.cpp PROPERTIES COMPILE_OPTIONS "${of_every_isa};-mavx2")
 set_source_files_properties(src/solve/isa_avx512.cpp PROPERTIES COMPILE_OPTIONS
-  "${of_every_isa};-mavx512f;-mprefer-vector-width=512;-Wno-uninitialized")  # GCC's own header
-# GPUs, if there is a CUDA toolkit; nothing else knows whether there is one.
-# A program with simulated GPUs brings its own in place of these two.
+  "${of_every_isa};-mavx512f;-mprefer-vector-width=512;-Wno-uninitialized")  # for a header of GCC
+# Support of GPUs, if there is a CUDA toolkit. No other target depends on whether there is one.
+# A program with simulated GPUs has its own file instead of these two.
 set_source_files_properties(src/solve/gpu/device_cuda.cpp src/solve/gpu/device_absent.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 if(WALLHEAT_CUDA_FOUND)
   wallheat_library(gpu HOT FOLDER solve/gpu WITHOUT "device_absent" LINK PRIVATE CUDA::cudart_static)
@@ -66,7 +66,7 @@ endif()
 if(WALLHEAT_PYTHON)
   set(PYBIND11_FINDPYTHON ON)
   find_package(pybind11 REQUIRED)
-  # Plain: neither optimised at link time nor stripped.
+  # NO_EXTRAS: neither optimised at link time nor stripped.
   pybind11_add_module(wallheat_python NO_EXTRAS src/python/arrays.cpp src/python/module.cpp)
   set_target_properties(wallheat_python PROPERTIES OUTPUT_NAME _wallheat)
   target_link_libraries(wallheat_python PRIVATE wallheat_gpu)
@@ -74,18 +74,18 @@ if(WALLHEAT_PYTHON)
 endif()
 
 find_package(fmt REQUIRED)
-find_library(LIBDEFLATE deflate REQUIRED)  # its package for CMake and pkg-config came late
+find_library(LIBDEFLATE deflate REQUIRED)  # older versions have no package for CMake or pkg-config
 find_path(LIBDEFLATE_INCLUDE libdeflate.h REQUIRED)
 wallheat_library(io LINK PUBLIC wallheat_core fmt::fmt PRIVATE ${LIBDEFLATE})
 target_include_directories(wallheat_io SYSTEM PRIVATE ${LIBDEFLATE_INCLUDE})
 
-# The static HDF5, if there is one: the shared one of Debian brings curl, OpenSSL and what they take along, thirty libraries that
-# every start of the program would load.
+# Uses the static HDF5 library, if there is one: the shared library of Debian depends on curl, OpenSSL and their dependencies,
+# thirty libraries that the program would load at every start.
 set(HDF5_USE_STATIC_LIBRARIES ON)
-# Quiet, as it warns if HDF5's own compiler wrapper does not work, which nothing here needs.
+# QUIET suppresses a warning if the compiler wrapper of HDF5 does not work, which is not needed here.
 find_package(HDF5 QUIET REQUIRED COMPONENTS C)
 message(STATUS "HDF5 ${HDF5_VERSION}: ${HDF5_C_LIBRARIES}")
-# What reads result files, which is all that wallheat::results needs.
+# Files that read result files; wallheat::results needs only these.
 set(readers "/(error_context|hdf5|field_codec|journal|layout|result_file|result_path|result_reader|snapshot)\\.cpp$")
 wallheat_library(results HOT FOLDER store ONLY ${readers} LINK PUBLIC wallheat_io PRIVATE HDF5::HDF5)
 wallheat_library(store HOT WITHOUT ${readers} LINK PUBLIC wallheat_results PRIVATE HDF5::HDF5 Threads::Threads)
@@ -97,7 +97,7 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 find_package(PNG REQUIRED)
 wallheat_library(plans LINK PUBLIC wallheat_core PRIVATE wallheat_io PkgConfig::XXHASH PNG::PNG)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
-# NVML is looked for when the program runs.
+# NVML is loaded at run time.
 wallheat_library(node LINK PUBLIC wallheat_gpu PRIVATE PkgConfig::HWLOC Threads::Threads ${CMAKE_DL_LIBS})
 wallheat_library(bench HOT LINK PUBLIC wallheat_node PRIVATE Threads::Threads)
 wallheat_library(isolation LINK PUBLIC wallheat_node wallheat_queue wallheat_store wallheat_plans)
@@ -107,7 +107,7 @@ if(WALLHEAT_MPI)
   find_package(MPI REQUIRED COMPONENTS C)
   target_sources(wallheat_mpi PRIVATE src/mpi/mpi_link.cpp src/mpi/mpi_environment.cpp)
   target_link_libraries(wallheat_mpi PRIVATE MPI::MPI_C)
-  # The deprecated C++ bindings only cost warnings.
+  # Skips the deprecated C++ bindings, which only cause warnings.
   target_compile_definitions(wallheat_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 else()
   target_sources(wallheat_mpi PRIVATE src/mpi/mpi_environment_absent.cpp)
@@ -117,7 +117,7 @@ find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 wallheat_library(view LINK PUBLIC wallheat_queue wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
 find_package(SQLite3 3.38 REQUIRED)  # sqlite3_error_offset
-wallheat_library(report LINK PUBLIC wallheat_view wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # an archive of it wants both
+wallheat_library(report LINK PUBLIC wallheat_view wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # SQLite's static library needs both
 wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_report)
 find_package(Boost REQUIRED COMPONENTS program_options)
 wallheat_library(cli LINK PUBLIC wallheat_run PRIVATE Boost::program_options)

@@ -1,6 +1,6 @@
-# A toolchain for tarball.sh: this machine's g++-12 with the system headers and libraries of an older release, which
-# lie in $WALLHEAT_SYSROOT. What is linked with it needs that release's glibc or a newer one, so it runs here, too, and
-# CMake need not know that anything is crossed.
+# Toolchain for tarball.sh: g++-12 of this machine with the system headers and libraries of an older release, which
+# are in $WALLHEAT_SYSROOT. Programs that are linked with it need the glibc of that release or a newer one. They also
+# run on this machine, so CMake does not need to treat the build as cross-compilation.
 set(CMAKE_SYSROOT "$ENV{WALLHEAT_SYSROOT}")
 set(CMAKE_C_COMPILER gcc-12)
 set(CMAKE_CXX_COMPILER g++-12)

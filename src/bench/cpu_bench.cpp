@@ -20,7 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Measures for about 10 ms; the best of several tries.
+/// Measures the upper bound of cell updates per second. Takes about 10 ms; returns the best of
+/// several attempts.
 double measure_update_ceiling(Isa isa) {
   constexpr int attempts = 5;
   constexpr double try_s = 0.002;
@@ -61,7 +62,7 @@ struct Contender {
   std::vector<double> cpu_s{};
 };
 
-/// On the calling thread.
+/// Measures on the calling thread.
 void measure_plans(const BenchPlans& plans, const CpuBenchSettings& settings, CpuBench& bench) {
   const SolverOptions& options = settings.options;
   std::vector<Contender> contenders;
@@ -114,7 +115,7 @@ CpuBench measure_cpu(const BenchPlans& plans, const CpuBenchSettings& settings) 
     bind_this_thread({cores[thread].cpu});
     return settings.options.make();
   };
-  // On a thread of its own, as it is bound to one core.
+  // Runs on a separate thread, because it is bound to one core.
   std::async(std::launch::async, [&] {
     bind_this_thread({cores.front().cpu});
     measure_plans(plans, settings, bench);
@@ -128,7 +129,7 @@ CpuBench measure_cpu(const BenchPlans& plans, const CpuBenchSettings& settings) 
                                        plans.plans, settings.options.limits);
       rates.push_back(median_flow.updates_per_s());
     }
-    // The runs solve the same plans, so only their seconds differ.
+    // All runs solve the same plans, so only their durations differ.
     median_flow.seconds = median_flow.updates / median(std::move(rates));
     bench.scaling.push_back(median_flow);
   }
@@ -138,7 +139,7 @@ CpuBench measure_cpu(const BenchPlans& plans, const CpuBenchSettings& settings) 
 double measure_sample_plan_s(Solver& solver) {
   const FloorPlan plan = generate_floor_plan(1, 0, sample_grid_size);
   double best_s = std::numeric_limits<double>::infinity();
-  for (int attempt = 0; attempt < 3; ++attempt) {  // something else may be at work
+  for (int attempt = 0; attempt < 3; ++attempt) {  // other processes may be running
     const double start_s = thread_cpu_seconds();
     (void)solver.solve(plan, {}, {});
     best_s = std::min(best_s, thread_cpu_seconds() - start_s);

@@ -58,7 +58,8 @@ Throughput measure_throughput(std::size_t in_flight, std::size_t count, double m
 
 namespace {
 
-/// Solves plans on the GPU and on the CPU's cores. Returns how many.
+/// Solves plans on the GPU and on the cores of the CPU, and compares the results. Returns the
+/// number of plans.
 std::size_t compare(GpuDevice& device, const GpuBenchSettings& settings) {
   const std::size_t count = std::min<std::size_t>(settings.plans.size(), 64);
   settings.log(std::to_string(count) +

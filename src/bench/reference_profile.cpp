@@ -16,7 +16,7 @@ namespace wallheat {
 ReferenceProfile profile_reference(const FloorPlan& plan, const SolverOptions& solver) {
   const std::size_t rows = plan.domain.rows;
   const std::size_t cols = plan.domain.cols;
-  // The arrays of the published program: u lies in a ring of zeros.
+  // Arrays of the published program: u has a border of zeros.
   Grid<double> u(rows + 2, cols + 2);
   Grid<double> u_new(rows, cols);
   std::vector<double*> interior_of_u;

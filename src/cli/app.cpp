@@ -27,22 +27,22 @@
 namespace wallheat {
 namespace {
 
-/// What --out of a command that returns a report names.
+/// Use of --out by a command that returns a report.
 enum class OutMode {
-  text,     ///< what would be printed
-  picture,  ///< the picture of the report, which is all that the command makes
-  custom    ///< something of the command's own
+  text,     ///< the text output, which would otherwise be printed
+  picture,  ///< the picture of the report, which is the only output of the command
+  custom    ///< specific to the command
 };
 
-/// Where a report goes and in which form: options that all commands have alike which return one.
+/// Destination and format of a report: the options that all commands share that return a report.
 class Output {
  public:
-  /// Declares --json; --format, --out and --page if --out is for what is printed; and if `figure`
-  /// is not null, which says what is drawn, --plot (or --out), --size and --dpi; and --title, of
-  /// page and picture. This must live as long as the options.
+  /// Declares --json; --format, --out and --page if --out is for the text output; --plot (or
+  /// --out), --size and --dpi if `figure`, the description of the picture, is not null; and --title
+  /// of page and picture. This object must live as long as the options.
   Output(Options& options, OutMode out, const char* figure);
-  /// Under --title, if it was given. Throws RunError, and UsageError if the report has nothing of
-  /// the wanted kind.
+  /// Writes the report, with the title of --title if that was given. Throws RunError, and
+  /// UsageError if the report has nothing in the requested format.
   void put(Report& report) const;
 
  private:
@@ -136,11 +136,11 @@ void Output::put(Report& report) const {
 
 struct Command {
   std::string_view name;
-  std::string_view group;  // of the overview; those of one stand together
+  std::string_view group;  // group in the overview; commands of one group are adjacent
   std::string_view purpose;
-  /// Tells what it has to tell by itself, or as a report, or is a script of jobs/.
+  /// The function prints its output itself, or returns a report; or the name of a script in jobs/.
   std::variant<int (*)(Options&), Report (*)(Options&), const char*> function;
-  const char* figure = nullptr;  ///< what --plot draws of the report; null: nothing
+  const char* figure = nullptr;  ///< what --plot draws of the report; null: --plot is not available
   OutMode out = OutMode::text;
 };
 
@@ -238,8 +238,8 @@ const Command& command_named(const std::string& name) {
                                did_you_mean(name, command_names())));
 }
 
-/// Becomes a script of jobs/: of the checkout that this program was built in, or of its own
-/// installation. Throws RunError.
+/// Replaces this process by a script of jobs/: of the checkout in which this program was built, or
+/// of its installation. Throws RunError.
 [[noreturn]] void become_script(const std::string& name, const Arguments& arguments) {
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   for (const char* const jobs : {"../jobs", "../share/wallheat/jobs"}) {
@@ -295,8 +295,8 @@ Report completion_command(Options& options) {
   return {.elements = {Note{text}}};
 }
 
-/// Prints the words that may come next in the command line of a shell, which is $COMP_LINE up to
-/// $COMP_POINT, a line each. Prints nothing if any file may come.
+/// Prints the possible next words of a command line, which is $COMP_LINE up to $COMP_POINT, one per
+/// line. Prints nothing if every file is possible.
 int complete() {
   const char* line = std::getenv("COMP_LINE");
   const char* point = std::getenv("COMP_POINT");
@@ -338,7 +338,7 @@ int run_one(const std::string& name, Arguments arguments) {
     fmt::print("wallheat {}\n", version());
     return exit_done;
   }
-  // These two are called by programs only.
+  // Only programs call these two.
   if (name == "solver-process") return solver_process_command(arguments);
   if (name == "complete") return complete();
   const Command& command = command_named(name);
@@ -361,8 +361,8 @@ int app_main(const Arguments& arguments) {
     flush_stdout();
     return status;
   } catch (const UsageError& error) {
-    // Under mpirun every rank finds the same mistake: rank 0 says so, and the others leave quietly,
-    // as mpirun would end rank 0 before it has spoken if one of them failed.
+    // Under mpirun all ranks find the same usage error. Rank 0 reports it, and the others exit with
+    // status 0: if one of them failed, mpirun would end rank 0 before it has printed the message.
     if (name == "run" && launched_rank() != 0) return exit_done;
     const bool known = std::ranges::count(commands, name, &Command::name) > 0;
     const std::string message = escape_and_truncate(error.what());
@@ -371,7 +371,7 @@ int app_main(const Arguments& arguments) {
     return exit_usage;
   } catch (const std::exception& error) {
     if (stdout_failed()) exit_if_stdout_closed();
-    // fmt's own sentence does not say which file could not be written.
+    // The message of fmt does not contain the name of the file that could not be written.
     print_error("wallheat: {}",
                 stdout_failed() ? stdout_write_error : escape_and_truncate(exception_text(error)));
     return exit_failed;

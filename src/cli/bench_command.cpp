@@ -14,7 +14,7 @@
 namespace wallheat {
 namespace {
 
-/// The first `count` plans of `data`, or that many generated ones of each size.
+/// Returns the first `count` plans of `data`, or as many generated plans of each size.
 BenchPlans bench_plans(const std::filesystem::path& data, std::size_t count,
                        const std::vector<std::size_t>& sizes) {
   BenchPlans plans;
@@ -37,7 +37,7 @@ BenchPlans bench_plans(const std::filesystem::path& data, std::size_t count,
   return plans;
 }
 
-/// The cores that share the socket of the first.
+/// Returns one cpu per core of the socket that contains the first core.
 std::vector<int> cpus_of_a_socket() {
   const Machine machine = local_machine();
   std::vector<int> cpus;
@@ -46,9 +46,9 @@ std::vector<int> cpus_of_a_socket() {
   return cpus;
 }
 
-/// Measures the first GPU against this process's first CPU socket, with the limits and the CPU
-/// solver of `solver`; `plans` is called once it is known that there is a GPU; `quick` leaves out
-/// the sizes of plans and takes seconds. Throws RunError if there is none.
+/// Compares the first GPU with the first CPU socket of this process, with the limits and the CPU
+/// solver of `solver`. Calls plans() only if there is a GPU. `quick` makes the benchmark take
+/// seconds, and omits the grid sizes. Throws RunError if there is no GPU.
 GpuBench bench_gpu(const SolverOptions& solver, const std::function<BenchPlans()>& plans,
                    bool quick) {
   const std::vector<int> cpus = cpus_of_a_socket();
@@ -67,8 +67,8 @@ GpuBench bench_gpu(const SolverOptions& solver, const std::function<BenchPlans()
   });
 }
 
-/// Where the published algorithm spends its time on a plan. Throws RunError if the plan asks for
-/// what that algorithm does not do.
+/// Returns the time that each step of the published algorithm takes for a plan. Throws RunError if
+/// the plan requires features that the algorithm does not have.
 Report bench_reference(const std::string& id, const std::filesystem::path& data,
                        const SolverOptions& solver) {
   const SharedPlanSource source = open_plan_source(data);

@@ -23,7 +23,8 @@ Value pays_from(double operations) {
   return std::isinf(operations) ? Value("never") : Value(operations);
 }
 
-/// Time over operations by the CPU, and by the GPU with the transfer one way and both ways.
+/// Returns a chart of the time over the number of operations: on the CPU, and on the GPU with the
+/// transfer one way and both ways.
 Figure times_of(const Offload& offload) {
   Figure figure{"times",
                 fmt::format("B = {:g} GB/s, C = {:g}, G = {:g} Gflop/s", offload.bytes_per_s * 1e-9,
@@ -33,7 +34,7 @@ Figure times_of(const Offload& offload) {
   const double one_way = break_even_operations(offload, transfers[0].bytes);
   const double both_ways = break_even_operations(offload, transfers[1].bytes);
   const bool pays = std::isfinite(both_ways);
-  constexpr double factor = 30;  // to either side
+  constexpr double factor = 30;  // of the x axis, to both sides of the break-even point
   constexpr int points = 60;
   const double middle = pays ? one_way : 1;
   for (const auto& [name, bytes, rate] : {std::tuple("CPU", 0, offload.cpu_per_s),
@@ -57,7 +58,8 @@ Figure times_of(const Offload& offload) {
   return figure;
 }
 
-/// What pays on each partition's nodes: all their GPUs against all their cores.
+/// Returns a table of the break-even points on the nodes of each partition: all GPUs of a node
+/// against all its cores.
 Table partition_table(const std::string& sinfo, const Offload& offload) {
   Table table{"partitions",
               "",

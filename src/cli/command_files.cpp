@@ -19,10 +19,11 @@ namespace wallheat {
 namespace fs = std::filesystem;
 namespace {
 
-/// Device and inode of a file; if it is not there yet, those of its directory, and its name.
+/// Device and inode of a file; for a file that does not exist, those of its directory, and its
+/// name.
 using Identity = std::tuple<dev_t, ino_t, std::string>;
 
-/// Nothing for a device or pipe, which may well serve for two.
+/// Returns nullopt for a device or a pipe, which may be used twice.
 std::optional<Identity> identity_of(const fs::path& file) {
   struct stat info {};
   if (::stat(file.c_str(), &info) == 0) {
@@ -35,7 +36,8 @@ std::optional<Identity> identity_of(const fs::path& file) {
   return Identity{0, 0, path.string()};
 }
 
-/// Whether a file is one of a directory of plans, by its directory or as another name of one.
+/// Returns true if a file belongs to a directory of plans, by its directory or as another hard link
+/// of a file in it.
 bool is_file_of(const fs::path& file, const fs::path& directory) {
   const fs::path path = result_path(file);
   std::error_code unknown;
@@ -54,8 +56,8 @@ bool is_file_of(const fs::path& file, const fs::path& directory) {
   return false;
 }
 
-/// Throws RunError if there is a file that is no text. Those of plans, results and pictures have
-/// zeros near their start.
+/// Throws RunError if the file exists and is not text. Files of plans, results and pictures contain
+/// zero bytes near their start.
 void require_text(const fs::path& file) {
   std::error_code unknown;
   if (!fs::is_regular_file(file, unknown)) return;
@@ -100,7 +102,8 @@ void FileConflictCheck::check_plans(const Named& file) const {
                                  file.file.string(), file.option));
 }
 
-/// A run names its journals by numbers that are not known here.
+/// Throws UsageError if a file that is written could be a journal of a result file. The numbers of
+/// the journals are not known yet.
 void FileConflictCheck::check_journals(const Named& file) const {
   const fs::path path = result_path(file.file);
   for (const Named& store : named_) {
@@ -125,7 +128,8 @@ void FileConflictCheck::check(bool overwrite) const {
     const auto [entry, is_new] = known.emplace(*identity, &file);
     const Named& other = *entry->second;
     if (is_new || (!file.is_written() && !other.is_written())) continue;
-    if (file.option == other.option && file.file != other.file)  // a store has files of its own
+    // A result file comes with other files.
+    if (file.option == other.option && file.file != other.file)
       throw UsageError(fmt::format("{}: {} and {} are one file by a link; remove the link",
                                    file.option, other.file.string(), file.file.string()));
     throw UsageError(fmt::format("{} and {} are one file, {}; name another file by {}",

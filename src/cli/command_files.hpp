@@ -7,32 +7,34 @@
 
 namespace wallheat {
 
-/// What a file is to a command. The last five are written.
+/// Use of a file by a command. The last five values are for files that the command writes.
 enum class FileRole {
   none,
-  input,             ///< any file
-  plans,             ///< a zip archive of floor plans, or a directory of them with all its files
-  results_in_use,    ///< a result file, with what lies beside it while it is written
-  output,            ///< only by --overwrite, and only a file that begins in the same way
-  replaced_picture,  ///< the same, with the magic bytes that go with the ending of its name
-  replaced_text,     ///< the same, but text may begin in any way; it replaces only text
-  appended,          ///< gets more lines
-  new_results  ///< a result file; the command itself refuses one that is there without --overwrite
+  input,  ///< any file
+  plans,  ///< a zip archive of floor plans, or a directory of floor plans with all its files
+  results_in_use,  ///< a result file, with its status file, lock and journals
+  output,  ///< replaced only with --overwrite, and only if the old file begins in the same way
+  /// Like output, with the magic bytes of the picture format that the suffix of the name
+  /// determines.
+  replaced_picture,
+  replaced_text,  ///< like output, but text may begin in any way; it replaces only text
+  appended,       ///< the command appends lines
+  new_results  ///< a result file; the command itself rejects an existing file without --overwrite
 };
 
-/// The files that one command names. Before any is opened, it is checked that the command writes
-/// none of them over another, nor over floor plans, nor over anything that it did not make. As a
-/// file may have many names, files are told apart by device and inode; one that is not there yet,
-/// by its directory's and its name.
+/// Checks, before a command opens any file, that it does not overwrite one of its inputs, a floor
+/// plan, or a file that wallheat did not create. Files are compared by device and inode, because a
+/// file may have several names; a file that does not exist yet, by its directory's device and inode
+/// and its name.
 class FileConflictCheck {
  public:
-  /// `option` is for sentences. An empty path, and none, is no file.
+  /// Adds a file. `option` is used in messages. Ignores an empty path and FileRole::none.
   void add(const std::string& option, const std::filesystem::path& file, FileRole role,
            std::string_view magic = {});
-  /// Those that another command would name if this one started it.
+  /// Adds the files of another command that this one starts.
   void add(const FileConflictCheck& others);
-  /// Throws UsageError if a file that is written is also another one, and RunError if one that is
-  /// to be made may not be.
+  /// Throws UsageError if a file that is written is also used in another way, and RunError if a
+  /// file must not be created or replaced.
   void check(bool overwrite) const;
 
  private:

@@ -8,8 +8,8 @@ namespace wallheat {
 
 struct RunOptions;
 
-// One function a command: it declares and parses its options and returns what it has to tell, or
-// tells it and returns an ExitStatus. They throw UsageError, RunError and Options::Done.
+// One function per command. It declares and parses its options, and returns a report, or prints its
+// output and returns an ExitStatus. These functions throw UsageError, RunError and Options::Done.
 Report whatif_command(Options& options);
 Report need_command(Options& options);
 int run_command(Options& options);
@@ -34,10 +34,11 @@ Report bench_command(Options& options);
 Report monitor_command(Options& options);
 Report status_command(Options& options);
 
-/// The options of 'wallheat run', for commands that take them, too. Throws UsageError.
+/// Parses the options of 'wallheat run', for other commands that use them. Throws UsageError.
 [[nodiscard]] RunOptions parse_run_options(Options& options);
 
-/// The program: finds the command and turns what it throws into one sentence and an exit status.
+/// Runs the program: finds the command, calls it, and converts exceptions to an error message and
+/// an exit status.
 int app_main(const Arguments& arguments);
 
 }  // namespace wallheat

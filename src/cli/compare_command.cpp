@@ -16,13 +16,13 @@
 namespace wallheat {
 namespace {
 
-/// NAME=SECONDS.
+/// An argument NAME=SECONDS.
 struct GivenTime {
   std::string name;
   double seconds = 0;
 };
 
-/// Nothing if the argument is a file, as one with a = in its name may be.
+/// Returns nullopt if the argument is an existing file, whose name may contain a "=".
 std::optional<GivenTime> given_time(const std::string& argument) {
   const std::size_t sign = argument.rfind('=');
   std::error_code unknown;
@@ -36,16 +36,16 @@ std::optional<GivenTime> given_time(const std::string& argument) {
 
 struct CompareOptions {
   std::vector<std::string> words;
-  std::vector<std::optional<GivenTime>> times;  ///< of each word; nothing if it is a file
-  std::size_t plans = 0;                        ///< 0: those of the first file
-  std::size_t timed_plans = 0;                  ///< the same
+  std::vector<std::optional<GivenTime>> times;  ///< for each argument; nullopt: a file
+  std::size_t plans = 0;                        ///< 0: the plans of the first file
+  std::size_t timed_plans = 0;                  ///< 0: the plans of the first file
   std::size_t list = 0;
   std::string base;
   bool equality = false;
-  std::filesystem::path data;  ///< plans of which the words are the printed results; or empty
+  std::filesystem::path data;  ///< plans of the printed results in the arguments; or empty
 };
 
-/// A program must be the only thing of its name. Throws UsageError.
+/// Throws UsageError unless the names of programs are unique.
 void require_own_names(const CompareOptions& compare) {
   std::vector<std::string> names = compare.words;
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -56,7 +56,7 @@ void require_own_names(const CompareOptions& compare) {
           fmt::format("two things are named '{}'; give each another name", time->name));
 }
 
-/// Throws UsageError.
+/// Throws UsageError if the arguments or options are inconsistent.
 void check_comparison(CompareOptions& compare) {
   if (!compare.data.empty()) return;
   if (compare.words.size() < 2)
@@ -72,7 +72,7 @@ void check_comparison(CompareOptions& compare) {
     throw UsageError("--timed-plans needs NAME=SECONDS");
 }
 
-/// Throws UsageError.
+/// Declares and parses the options. Throws UsageError.
 void parse_comparison(Options& options, CompareOptions& compare) {
   options.describe(
       "FIRST OTHER ... [options]",
@@ -123,9 +123,9 @@ void parse_comparison(Options& options, CompareOptions& compare) {
   options.parse();
 }
 
-/// `notes` get messages about lines of CSV files.
+/// Appends messages about lines of CSV files to `notes`.
 CompareResults compared(const CompareOptions& compare, std::vector<std::string>& notes) {
-  std::deque<ResultReader> readers;  // these stay where they are
+  std::deque<ResultReader> readers;  // a deque, because its elements are not moved
   std::vector<ResultSet> answers;
   for (std::size_t i = 0; i < compare.words.size(); ++i) {
     const std::string& word = compare.words[i];

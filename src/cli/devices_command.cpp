@@ -18,13 +18,13 @@
 namespace wallheat {
 namespace {
 
-/// The system tells 0, or an empty text, for what it does not know.
+/// Converts 0 and empty strings, which the system reports for unknown values, to a missing value.
 template <class T>
 Value if_known(const T& value) {
   return value == T{} ? Value() : Value(value);
 }
 
-/// Doubles in a vector register.
+/// Returns the number of doubles in a vector register.
 int doubles_a_vector(Isa isa) {
   if (isa == Isa::avx512) return 8;
   return isa == Isa::avx2 ? 4 : 2;  // SSE2, NEON
@@ -48,7 +48,7 @@ void add_processor(const Machine& machine, Report& report) {
       Fact{"instruction_sets", "instruction sets", names, {}, fmt::format(" (used: {})", used)});
   report.add_json_fact("instruction_set", used);
   report.add_fact("vector_doubles", "vectors", doubles, {.unit = "doubles"});
-  // A multiplication and an addition in each lane and cycle.
+  // One multiplication and one addition per SIMD lane and cycle.
   const double per_s =
       2.0 * static_cast<double>(machine.cores.size()) * processor.clock_hz * doubles;
   report.add(
@@ -86,7 +86,7 @@ void add_cores(const Machine& machine, Report& report) {
         {node.first, node.second, cpus.size(), fmt::format("{}", fmt::join(cpus, " "))});
 }
 
-/// How fast each solver is here: one thread is measured.
+/// Adds the estimated throughput of each solver, which is measured on one thread.
 void add_solvers(int threads, Report& report) {
   Table& table = report.add(
       Table{"solvers",

@@ -23,14 +23,14 @@ namespace {
 
 enum class Export { reference_csv, xdmf, field };
 
-/// To `out`, or to stdout if that is "" or "-".
+/// Writes to the file `out`, or to stdout if `out` is "" or "-".
 void put_out(const fs::path& out, const std::function<void(std::ostream&)>& write) {
   if (out.empty() || out == "-") return write(std::cout);
   write_output(out, write);
 }
 
-/// Throws UsageError if the output is one of the plans that the results are of, if these are still
-/// where the run found them.
+/// Throws UsageError if the output is one of the plans to which the results belong, provided that
+/// these still exist where the run found them.
 void require_output_is_not_plan(const std::string& file, const ResultReader& reader,
                                 const fs::path& out) {
   FileConflictCheck files;
@@ -58,8 +58,8 @@ void export_field(const std::string& file, const std::string& id, const fs::path
   put_out(out, [&](std::ostream& to) { to << npy::to_bytes(*stored); });
 }
 
-/// Writes an XDMF file that shows the stored fields of `file`, which it names as seen from where it
-/// lies.
+/// Writes an XDMF file for the stored fields of `file`, whose path in it is relative to the folder
+/// of `out`.
 void export_xdmf(const std::string& file, const fs::path& out) {
   require_result_file(file);
   const auto fields = stored_fields(file);
@@ -68,7 +68,7 @@ void export_xdmf(const std::string& file, const fs::path& out) {
   write_output(out, make_xdmf(fields, fs::relative(result_path(file), seen_from)));
 }
 
-/// Tells of plans that have no result.
+/// Reports the plans without a result on stderr.
 void log_unsolved_plans(const ResultReader& reader, std::size_t pending) {
   reader.for_each_row([&](const PlanResult& row) {
     if (row.status == PlanStatus::failed)

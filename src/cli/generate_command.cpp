@@ -23,7 +23,8 @@
 namespace wallheat {
 namespace {
 
-/// Throws RunError if a file is there that would be written. Plans need no list to be somebody's.
+/// Throws RunError if a file exists that would be written. Plan files without a list may belong to
+/// the user, too.
 void require_none_of(const std::filesystem::path& directory, const std::filesystem::path& ids_file,
                      const std::vector<std::string>& ids) {
   const auto require_none = [](const std::filesystem::path& file) {
@@ -37,19 +38,19 @@ void require_none_of(const std::filesystem::path& directory, const std::filesyst
 
 using Generate = FloorPlan (*)(std::uint64_t seed, std::uint64_t index, std::size_t size);
 
-/// What is to be made.
+/// The plans that the command writes.
 struct Plans {
   std::vector<std::string> ids;
   std::function<FloorPlan(std::size_t index)> plan;
   std::optional<double> spacing;
 
-  /// What building_ids.txt holds.
+  /// Returns the content of building_ids.txt.
   [[nodiscard]] std::string ids_text() const { return fmt::format("{}\n", fmt::join(ids, "\n")); }
   [[nodiscard]] std::string spacing_text() const { return format_repr(*spacing) + "\n"; }
 };
 
-/// Replaces each file of a plan atomically: a run that reads the plan meanwhile, and other names of
-/// the old file, keep the old content. Syncs nothing, as there may be many plans.
+/// Replaces each file of a plan atomically: a run that reads the plan meanwhile, and other hard
+/// links of the old file, keep the old content. Does not sync, because there may be many plans.
 void write_plan(const std::filesystem::path& out, const std::string& id, const FloorPlan& plan) {
   for (const auto& [file, bytes] : encode_plan_files(plan))
     replace_file_atomically(plan_file(out, id, file), bytes);
@@ -72,11 +73,11 @@ void write_directory(const Plans& plans, const std::filesystem::path& out, bool 
   }
   for (std::size_t index = 0; index < plans.ids.size(); ++index)
     write_plan(out, plans.ids[index], plans.plan(index));
-  // The list comes last: a directory that has one is complete.
+  // The list is written last, so that a directory that contains it is complete.
   write_output(ids_file, plans.ids_text());
 }
 
-/// The files of a plan.
+/// Returns the files of a plan.
 std::vector<ZipMember> members_of(const FloorPlan& plan, const std::string& id) {
   std::vector<ZipMember> members;
   for (const auto& [file, bytes] : encode_plan_files(plan))
@@ -108,7 +109,7 @@ void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwr
   });
 }
 
-/// The pictures of which plans are made, if any, and how they are read.
+/// Pictures from which plans are made, and how they are interpreted.
 struct Drawings {
   std::vector<std::string> pictures;
   Legend legend;
@@ -118,7 +119,7 @@ std::string id_of(const std::string& picture) {
   return std::filesystem::path(picture).stem().string();
 }
 
-/// Reads "#ff0000=25"; nothing if the text has another form.
+/// Parses "#ff0000=25". Returns nullopt if the text has another form.
 std::optional<WallColour> paint_in(const std::string& text) {
   constexpr std::size_t digits = 6;
   if (!text.starts_with('#') || text.find('=') != digits + 1) return std::nullopt;
@@ -132,7 +133,8 @@ std::optional<WallColour> paint_in(const std::string& text) {
   return WallColour{{byte_at(16), byte_at(8), byte_at(0)}, *degrees};
 }
 
-/// Throws UsageError if the colour cannot be that of another wall; returns false if it is none.
+/// Parses a wall colour and adds it. Returns false if the word is not a wall colour. Throws
+/// UsageError if the colour is white or is given twice.
 bool take_wall(const std::string& word, std::vector<WallColour>& walls) {
   const auto paint = paint_in(word);
   if (!paint) return false;
@@ -143,7 +145,7 @@ bool take_wall(const std::string& word, std::vector<WallColour>& walls) {
   return true;
 }
 
-/// Reads "4" or "1/4".
+/// Parses "4" or "1/4". Returns false if the word is invalid.
 bool take_scale(const std::string& word, Legend& legend) {
   const bool is_fraction = word.starts_with("1/");
   const int factor =
@@ -154,7 +156,7 @@ bool take_scale(const std::string& word, Legend& legend) {
   return factor >= 1 && factor <= 1000;
 }
 
-/// `drawings` must live as long as the options.
+/// Declares the options for plans from pictures. `drawings` must live as long as the options.
 void declare_drawings(Options& options, Drawings& drawings) {
   options.heading("Plans from pictures");
   options.add(
@@ -196,7 +198,7 @@ void declare_drawings(Options& options, Drawings& drawings) {
   });
 }
 
-/// Adds the notes on a drawing that may be wrong.
+/// Adds notes on properties of a drawing that may be mistakes.
 void add_warnings(const std::string& picture, const DrawnPlan& drawn, Report& report) {
   if (drawn.edge_room_pixels > 0)
     report.add_note(fmt::format(
@@ -218,8 +220,8 @@ void add_warnings(const std::string& picture, const DrawnPlan& drawn, Report& re
       without_wall, count_text(pixels, "pixel"), x, y));
 }
 
-/// Reads each drawing. The ID of its plan is the picture's name. Reports for what the colours were
-/// taken, and what may be wrong. Throws RunError.
+/// Reads each drawing. The ID of its plan is the name of the picture. Adds to the report how the
+/// colours were interpreted, and what may be a mistake. Throws RunError.
 std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& drawings,
                                                              Report& report) {
   std::vector<std::pair<std::string, FloorPlan>> plans;
@@ -319,7 +321,8 @@ Report generate_command(Options& options) {
     for (std::size_t number = 1; number <= count; ++number)
       plans.ids.push_back(fmt::format("{:05}", number));
     plans.plan = [&](std::size_t index) { return generate(seed, index, size); };
-    if (generate == generate_poisson_plan) plans.spacing = 1 / static_cast<double>(size);  // 1 wide
+    // The domain is 1 wide.
+    if (generate == generate_poisson_plan) plans.spacing = 1 / static_cast<double>(size);
   }
   const bool is_archive = out.extension() == ".zip" || out.extension() == ".npz";
   (is_archive ? write_zip : write_directory)(plans, out, overwrite);

@@ -13,7 +13,8 @@ namespace {
 
 using SharedReader = std::shared_ptr<const ResultReader>;
 
-/// The numbers of the rows of these plans, each once. Throws RunError if one is not in the file.
+/// Returns the indices of the rows of these plans, without duplicates. Throws RunError if a plan is
+/// not in the file.
 std::vector<std::size_t> rows_of_plans(const std::string& file, const ResultReader& reader,
                                        const std::vector<std::string>& ids) {
   IdIndex named;
@@ -30,7 +31,8 @@ std::vector<std::size_t> rows_of_plans(const std::string& file, const ResultRead
   return rows;
 }
 
-/// The chosen plans in their order, or those of `ids`, if there are any.
+/// Returns a table of the plans in `ids`, or of the selected plans in their order if `ids` is
+/// empty.
 Table plans_of_file(const std::string& file, const SharedReader& reader, const RowSelection& choice,
                     const std::vector<std::string>& ids, const std::vector<RowColumn>& columns) {
   auto selected =
@@ -47,11 +49,12 @@ Table plans_of_file(const std::string& file, const SharedReader& reader, const R
                   columns);
 }
 
-/// The chosen rooms in their order. No more than their numbers are in memory.
+/// Returns the selected rooms in their order. Keeps only their indices in memory.
 Rows chosen_rooms(const SharedReader& reader, std::size_t min_cells,
                   std::vector<std::size_t> chosen) {
   return [reader, min_cells, chosen = std::move(chosen)](const auto& take) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> rooms_by_number;  // row, room
+    // Row index and room number.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> rooms_by_number;
     rooms_of(*reader, min_cells)([&](const PlanResult& row) {
       rooms_by_number.emplace_back(row.rooms.front().row, row.rooms.front().room);
     });

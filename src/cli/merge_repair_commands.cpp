@@ -20,7 +20,7 @@ namespace wallheat {
 namespace fs = std::filesystem;
 namespace {
 
-/// A line a row; people see the first ones.
+/// Returns a table with one line per row. Text output is limited to `max_shown` rows.
 Table lines_table(const char* key, const char* column, const char* name,
                   const std::vector<std::string>& lines, std::size_t max_shown) {
   Table table{key, "", {{column, name}}};
@@ -29,7 +29,7 @@ Table lines_table(const char* key, const char* column, const char* name,
   return table;
 }
 
-/// The choice of plans of a run.
+/// The options of a run that select plans.
 struct PlanChoice {
   fs::path data;
   std::vector<std::string> ids;
@@ -37,8 +37,8 @@ struct PlanChoice {
   std::size_t first = 0;
 };
 
-/// Returns the choice of plans of the run that started last; with an empty folder if no run has
-/// recorded one. `data` replaces the recorded folder unless it is empty.
+/// Returns the options that selected the plans of the run that started last; with an empty `data`
+/// if no run has recorded them. `data` replaces the recorded plan source unless it is empty.
 PlanChoice last_choice(const std::vector<Attributes>& sessions, const fs::path& data) {
   const auto start = [](const Attributes& session) { return text_in(session, "started_utc", ""); };
   const Attributes* last = nullptr;
@@ -57,11 +57,11 @@ PlanChoice last_choice(const std::vector<Attributes>& sessions, const fs::path& 
   return choice;
 }
 
-/// Comparison of the merged plans with the current list of plans, which may have grown.
+/// Comparison of the merged plans with the current list of plans, which may have become longer.
 struct ListComparison {
   std::optional<std::size_t> listed;  ///< plans in the list; nullopt if the list is unknown
-  std::vector<std::string> added{};   ///< ids in the list that no part has
-  std::string note{};                 ///< why the list is unknown; empty if nothing records it
+  std::vector<std::string> added{};   ///< IDs in the list that no shard file contains
+  std::string note{};  ///< reason if the list cannot be read; empty if it is not recorded
 };
 
 ListComparison compare_with_list(const PlanChoice& choice, const StringList& merged) {
@@ -72,7 +72,8 @@ ListComparison compare_with_list(const PlanChoice& choice, const StringList& mer
     ListComparison found{listed.ids.size()};
     IdIndex known;
     for (const std::string_view id : merged) known.add(id);
-    for (const std::string_view id : listed.ids)  // the parts have longer ones in a shorter form
+    // Shard files contain longer IDs in a shortened form.
+    for (const std::string_view id : listed.ids)
       if (id.size() <= max_id_length && !known.find(id)) found.added.emplace_back(id);
     return found;
   } catch (const RunError& error) {
@@ -163,7 +164,7 @@ Report merge_command(Options& options) {
                    {"end", "merged"},
                    {"started_utc", utc_now()}};
   const MergeReport merged = merge_results(out, {parts.begin(), parts.end()}, merge);
-  remove_run_status(status_file(out));  // of a run whose file was there before
+  remove_run_status(status_file(out));  // of an earlier run with this result file
   const PlanChoice choice = last_choice(merged.sessions, data);
   return report_of_merge(out, merged, compare_with_list(choice, merged.ids), choice.data);
 }
@@ -181,7 +182,7 @@ Report repair_command(Options& options) {
   options.parse();
   require_result_file(file);
   const auto [changed, messages, lost, done, failed, pending] = repair_results(file);
-  remove_run_status(status_file(file));  // of the run that died
+  remove_run_status(status_file(file));  // of the killed run
 
   constexpr std::size_t max_shown = 20;
   Report report{fs::path(file).filename().string()};

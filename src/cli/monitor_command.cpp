@@ -28,7 +28,7 @@ struct MonitorOptions {
   fs::path file;
   double interval_s = 0;
   double duration_s = std::numeric_limits<double>::infinity();
-  std::uint64_t samples = 0;  ///< 0: without end
+  std::uint64_t samples = 0;  ///< 0: unlimited
   fs::path csv;
   bool json = false;
   bool processes = false;
@@ -38,7 +38,8 @@ double seconds_now() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-/// As parse_duration, and parts of a second: "0.5" or "0.5s". NaN if it is no time.
+/// Parses a duration as parse_duration() does, and fractions of a second: "0.5" or "0.5s". Returns
+/// NaN if the text is not a duration.
 double seconds_in(const std::string& text) try {
   std::string_view number = text;
   if (number.ends_with('s')) number.remove_suffix(1);
@@ -48,7 +49,7 @@ double seconds_in(const std::string& text) try {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-/// False if a stop was asked for.
+/// Waits until the time `then_s`. Returns false if a stop was requested.
 bool wait_until(double then_s) {
   constexpr double look_s = 0.1;
   while (!stop_requested()) {
@@ -59,12 +60,13 @@ bool wait_until(double then_s) {
   return false;
 }
 
-/// Where the samples go: to a CSV, as JSON to stdout, or as lines to people.
+/// Writes samples to a CSV file, as JSON to stdout, or as text output.
 class SampleOutput {
  public:
   explicit SampleOutput(const MonitorOptions& options)
       : options_(options), at_terminal_(terminal_columns(STDOUT_FILENO).has_value()) {
-    // In place, not under a temporary name: other programs read the recording while it grows.
+    // Written in place, not under a temporary name, because other programs read the recording while
+    // it grows.
     if (!options.csv.empty()) csv_.open(options.csv, std::ios::trunc);
     check();
   }
@@ -83,7 +85,7 @@ class SampleOutput {
            const std::vector<std::string>& columns, const std::vector<double>& values) {
     if (csv_.is_open()) {
       if (samples_ == 0) csv_ << csv_header(columns) << '\n';
-      // At once, so that a reader sees it and a kill loses nothing.
+      // Flushes each row, so that readers see it and a kill loses nothing.
       csv_ << csv_row(utc_now(), values) << std::endl;
     } else if (options_.json) {
       fmt::print("{}\n", json_row(utc_now(), columns, values));
@@ -110,7 +112,7 @@ class SampleOutput {
   std::size_t samples_ = 0;
 };
 
-/// Until a stop is asked for, or it has been long enough.
+/// Takes samples until a stop is requested, or the duration or the number of samples is reached.
 std::vector<SeriesSummary> watch(const MonitorOptions& options) {
   const double start_s = seconds_now();
   const double end_s = start_s + options.duration_s;
@@ -122,7 +124,8 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
       print_error("wallheat: {}", escape_control_chars(message));
   };
   log_problems();
-  // The driver remembers some time, and those that have ended.
+  // Discards the driver's records of the time before the first sample, which include processes that
+  // have ended.
   if (options.processes) (void)node.gpu_processes();
   std::vector<SeriesSummary> summaries;
   const std::vector<std::string> columns = node_columns(node.gpus());
@@ -139,7 +142,7 @@ std::vector<SeriesSummary> watch(const MonitorOptions& options) {
     output.add(sample, node.gpus(), columns, values);
     if (options.processes) output.add(node.gpus(), node.gpu_processes());
   }
-  if (!summaries.empty()) summaries.erase(summaries.begin());  // the seconds
+  if (!summaries.empty()) summaries.erase(summaries.begin());  // the column of the seconds
   return summaries;
 }
 

@@ -19,7 +19,7 @@ bool parse_bool(const std::string& option, const std::string& word) {
   return parse_choice<bool>(option, word, {{"true", true}, {"false", false}});
 }
 
-/// "a whole number of at least 1".
+/// Returns a description such as "a whole number of at least 1".
 template <class Number>
 std::string valid_numbers(const NumberRange& range) {
   const auto& [min, max, is_above] = range;
@@ -109,20 +109,20 @@ OptionValue number_list(std::vector<std::size_t>& variable, const char* default_
   return {take, "LIST", true, default_word};
 }
 
-// What --help prints, and what a shell completes.
+// Output of --help and of shell completion.
 
 namespace {
 
-/// A command line that a shell takes, on as many lines as it needs.
+/// Wraps an example into lines with continuation characters, so that a shell accepts it.
 std::string folded_example(std::string_view example, std::size_t columns) {
-  constexpr std::size_t sign = 2;  // a backslash behind a blank
+  constexpr std::size_t sign = 2;  // a blank and a backslash
   std::istringstream lines(wrap_text(fmt::format("  {}", example), columns - sign, 4));
   std::string text;
   for (std::string line; std::getline(lines, line);) text += (text.empty() ? "" : " \\\n") + line;
   return text + "\n";
 }
 
-/// The width of the terminal behind stdout, or behind stderr if stdout goes to a pager.
+/// Returns the width of the terminal of stdout, or of stderr if stdout is a pager.
 std::size_t help_columns() {
   auto terminal = terminal_columns(STDOUT_FILENO);
   if (!terminal) terminal = terminal_columns(STDERR_FILENO);

@@ -28,7 +28,7 @@ std::string in_capitals(std::string text) {
 
 constexpr const char* common_heading = "All commands";
 
-/// "a", "a and b", "a, b and c".
+/// Returns "a", "a and b" or "a, b and c".
 std::string join_with_and(const std::vector<std::string>& words) {
   if (words.size() < 2) return words.empty() ? "" : words.front();
   return fmt::format("{} and {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
@@ -56,7 +56,7 @@ void Options::add(const std::string& names, OptionValue value, const std::string
   if (value.has_default || value.name.empty()) {
     const std::string held = value.text();
     if (!held.empty()) option.defaults = option.values = {held};
-    // A word that was chosen as the default takes effect by being put.
+    // A default word takes effect only if it is parsed.
     if (std::holds_alternative<OptionValue::Parser>(value.variable))
       (void)value.set_from_text(option.name, held);
     if (value.has_default && value.default_text.empty()) option.value.default_text = held;
@@ -126,7 +126,7 @@ void Options::parse() {
   }
   check_required();
   for (const auto& refuse : checks_) refuse();
-  // Rank 0 looks for all ranks.
+  // Rank 0 checks the files for all ranks.
   if (launched_rank() == 0) check_files();
 }
 
@@ -151,7 +151,8 @@ void Options::assign(Option& option, const std::string& word, Source source) {
   const bool is_list = option.value.is_list;
   if (option.source == source && !is_list)
     throw UsageError(fmt::format("{} is given twice", option.shown()));
-  if (!fits_on_config_line(word))  // what a line of a configuration file could not say
+  // A line of a configuration file cannot represent this word.
+  if (!fits_on_config_line(word))
     throw UsageError(
         fmt::format("{} '{}': a value has no line break, and no blank at its beginning or end",
                     option.shown(), escape_control_chars(word)));
@@ -170,12 +171,12 @@ void Options::read_command_line() {
     const std::string comma = option.letter.empty() ? "" : ",";
     names.add_options()((option.name + comma + option.letter).c_str(), word);
   }
-  bool is_value = false;  // as -id is in "--sort -id"
+  bool is_value = false;  // like -id in "--sort -id"
   for (const std::string& argument : arguments_) {
     if (argument == "--") break;
     if (argument.starts_with("--="))
-      throw_unknown_option(argument, "--");  // Boost sees no option in it
-    // "-data x" is "-d" with the value "ata" to Boost, but a slip to anybody.
+      throw_unknown_option(argument, "--");  // Boost does not recognize it as an option
+    // Boost parses "-data x" as "-d" with the value "ata", but the user meant --data.
     if (!is_value && argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
         find(argument.substr(1, argument.find('=') - 1)) != nullptr)
       throw UsageError(fmt::format("there is no option '{0}'; did you mean '-{0}'?",
@@ -184,7 +185,7 @@ void Options::read_command_line() {
     is_value =
         option != nullptr && !option->value.name.empty() && option->value.without_value.empty();
   }
-  // A guessed abbreviation could be --overwrite.
+  // An abbreviation that Boost completes could become --overwrite.
   const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
   std::vector<std::string> unnamed;
   try {
@@ -195,7 +196,7 @@ void Options::read_command_line() {
         continue;
       }
       Option& option = *std::ranges::find(table_, parsed_option.string_key, &Option::name);
-      // Boost would take '--resume' for the file of '--events --resume'.
+      // Boost would accept '--resume' as the file name in '--events --resume'.
       if (parsed_option.original_tokens.size() > 1 &&
           parsed_option.original_tokens.back().starts_with("--"))
         throw UsageError(fmt::format("--{} needs a value, {}", option.name, option.value.name));
@@ -256,7 +257,7 @@ void Options::throw_unknown_option(const std::string& name, const std::string& d
 
 bool Options::was_given(const std::string& name) const {
   const Option* const option = find(name);
-  // --data "$NOTHING" gives nothing.
+  // An empty value, as in --data "$NOTHING", counts as not given.
   return option != nullptr && option->source != Source::unset && !option->values.empty();
 }
 

@@ -19,7 +19,8 @@
 
 namespace wallheat {
 
-/// Looks a word up among the values that an option can have. Throws UsageError.
+/// Returns the value of a word among the values of an option. Throws UsageError if the word is not
+/// one of them.
 template <class T>
 T parse_choice(const std::string& option, const std::string& word,
                const std::vector<std::pair<std::string, T>>& choices) {
@@ -31,30 +32,31 @@ T parse_choice(const std::string& option, const std::string& word,
   throw_invalid_value(option, word, names);
 }
 
-/// What a number may be.
+/// Valid numbers of an option.
 struct NumberRange {
   std::optional<double> min{}, max{};
-  bool is_above = false;  ///< the least number itself is none
+  bool is_above = false;  ///< true: `min` itself is not valid
 };
 
-/// The variable that an option fills, what it may be, and how the help shows it.
+/// The variable of an option, its valid values, and how the help shows it.
 struct OptionValue {
-  /// Gets the option's name and the word that was given. Throws UsageError.
+  /// Receives the name of the option and the given word. Throws UsageError.
   using Parser = std::function<void(const std::string& option, const std::string& word)>;
   std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
                std::filesystem::path*, std::vector<std::string>*, Parser>
       variable;
-  std::string name;             ///< of the value; empty: a flag, which takes none
-  bool has_default = false;     ///< what the variable holds
-  std::string default_text{};   ///< how the help shows it; empty: as it is
-  std::string without_value{};  ///< stands for a value that is left out; empty: it must be given
-  std::vector<std::string> completions{};  ///< for completion
+  std::string name;            ///< name of the value in the help; empty: a flag, which has no value
+  bool has_default = false;    ///< the default is the initial value of the variable
+  std::string default_text{};  ///< default in the help; empty: the value itself
+  /// Value if none is given after the option; empty: a value is required.
+  std::string without_value{};
+  std::vector<std::string> completions{};  ///< words for shell completion
   FileRole role = FileRole::none;
-  std::string_view magic{};  ///< the first bytes of a file that the command makes
+  std::string_view magic{};  ///< first bytes of a file that the command creates
   NumberRange range{};
   bool is_list = false;        ///< may be given several times
   bool is_required = false;    ///< must be given
-  bool is_positional = false;  ///< arguments without a name stand for it
+  bool is_positional = false;  ///< positional arguments are values of this option
 
   OptionValue& at_least(double number) {
     range.min = number;
@@ -72,7 +74,7 @@ struct OptionValue {
     completions = std::move(all);
     return *this;
   }
-  /// May be given several times.
+  /// Allows the option several times.
   OptionValue& repeated() {
     is_list = true;
     return *this;
@@ -81,19 +83,22 @@ struct OptionValue {
     is_required = true;
     return *this;
   }
-  /// Lets arguments without a name stand for it: one, or all if it may be given several times. Of
-  /// several such options the first one gets the first argument.
+  /// Makes positional arguments values of this option: one argument, or all if it may be given
+  /// several times. The first of several such options gets the first argument.
   OptionValue& positional() {
     is_positional = true;
     return *this;
   }
-  /// Puts a word into the variable. Returns it as a configuration file has it. Throws UsageError.
+  /// Parses a word into the variable. Returns it in the form of a configuration file. Throws
+  /// UsageError.
   [[nodiscard]] std::string set_from_text(const std::string& option, const std::string& word) const;
-  /// What the variable holds, as a configuration file has it; empty for a list.
+  /// Returns the value of the variable in the form of a configuration file; an empty string for a
+  /// list.
   [[nodiscard]] std::string text() const;
 };
 
-/// An option without a default: the variable keeps what it holds, and was_given() tells.
+/// Returns an option without a default: the variable keeps its value. Options::was_given() returns
+/// whether the option was given.
 template <class T>
 OptionValue value(T& variable, const char* name) {
   OptionValue value{&variable, name};
@@ -106,7 +111,8 @@ OptionValue value(T& variable, const char* name, Default default_value,
   variable = T(std::move(default_value));
   return {&variable, name, true, default_text};
 }
-/// A word that stands for one of these values. Without `default_word` there is no default.
+/// Returns an option whose value is one of these words. An empty `default_word` means that there is
+/// no default.
 template <class T>
 OptionValue choice(T& variable, const char* name, const char* default_word,
                    const std::vector<std::pair<std::string, std::type_identity_t<T>>>& choices) {
@@ -117,7 +123,8 @@ OptionValue choice(T& variable, const char* name, const char* default_word,
   for (const auto& [word, meaning] : choices) value.completions.push_back(word);
   return value;
 }
-/// Some of these words, separated by commas, each once. Without `default_word` there is no default.
+/// Returns an option whose value is a comma-separated list of these words; repeated words are
+/// ignored. An empty `default_word` means that there is no default.
 template <class T>
 OptionValue choices(std::vector<T>& variable, const char* name, const char* default_word,
                     const std::vector<std::pair<std::string, T>>& known) {
@@ -132,25 +139,27 @@ OptionValue choices(std::vector<T>& variable, const char* name, const char* defa
   for (const auto& [word, meaning] : known) value.completions.push_back(word);
   return value;
 }
-/// A word that `take` understands. If it returns false, the word is refused: it must be `what`.
-/// `default_word` stands for a missing one; empty: no default.
+/// Returns an option whose value is parsed by `take`. If `take` returns false, the word is rejected
+/// with the message that it must be `what`. `default_word` is used if the option is missing; empty:
+/// no default.
 OptionValue custom_value(const char* name, const std::string& what,
                          const std::function<bool(const std::string& word)>& take,
                          const char* default_word = "");
-/// Numbers from `min` to `max`, separated by commas.
+/// Returns an option whose value is a comma-separated list of numbers from `min` to `max`.
 OptionValue number_list(std::vector<std::size_t>& variable, const char* default_word, double min,
                         double max);
 inline OptionValue flag(bool& variable) { return {&variable, {}}; }
 
-/// A file, which is checked before the command opens any. `File` is a path, a text, or a list.
+/// Returns an option for a file, which is checked before the command opens any file. `File` is a
+/// path, a string or a list.
 template <class File>
 OptionValue file(File& variable, FileRole role, const char* name = "FILE") {
   OptionValue of_file = value(variable, name);
   of_file.role = role;
   return of_file;
 }
-/// A file that the command makes, and that begins with `magic`. It replaces a file only by
-/// --overwrite, and only one that begins so, too.
+/// Returns an option for a file that the command creates and that begins with `magic`. The command
+/// replaces an existing file only with --overwrite, and only if that file begins with `magic`, too.
 inline OptionValue output_file(std::filesystem::path& variable, std::string_view magic,
                                const char* name = "FILE") {
   OptionValue value = file(variable, FileRole::output, name);
@@ -160,57 +169,58 @@ inline OptionValue output_file(std::filesystem::path& variable, std::string_view
 
 using Arguments = std::vector<std::string>;
 
-/// The options of one command: from the command line, then from the file that --config names. The
-/// declarations are the one table that parsing, --help, configuration files, completion, checks of
-/// values and files, and what a result file records of the options are made from.
+/// Options of one command, read from the command line and then from the --config file. Parsing,
+/// --help, configuration files, shell completion, value checks, file checks and the options
+/// recorded in a result file are all derived from the declarations.
 class Options {
  public:
-  /// Parsing throws it if only --help, --print-config or completion was asked for, and printed.
+  /// Thrown by parse() after it has printed the output of --help, --print-config or completion.
   struct Done {};
 
   Options(std::string command, Arguments arguments);
   Options(const Options&) = delete;
   Options& operator=(const Options&) = delete;
 
-  /// `synopsis` is the line of usage after the command's name; `purpose` says what the command
-  /// does, a line a paragraph; `examples` are command lines that run as they stand. A test runs
-  /// those of generate and run first, then those of the others in the order of 'wallheat help': a
-  /// later one may use what an earlier one makes.
+  /// Describes the command for --help. `synopsis` follows the name of the command in the usage
+  /// line. `purpose` describes what the command does, one paragraph per line. `examples` are
+  /// complete command lines. A test runs those of generate and run first, then those of the other
+  /// commands in the order of 'wallheat help', so an example may use files of an earlier one.
   void describe(std::string synopsis, std::string purpose, std::vector<std::string> examples = {});
-  /// Options below this heading stand last among the command's own, whoever declares them first.
+  /// Options under this heading are the last of the command's own options, wherever they are
+  /// declared.
   static constexpr const char* output_heading = "Output";
-  /// In the help, above the options that are declared next.
+  /// Sets the heading in the help for the options that are declared next.
   void heading(const char* text) { heading_ = text; }
-  /// Declares an option: "name", or "name,n" if -n stands for it.
+  /// Declares an option. `name` is "name", or "name,n" if -n is its short form.
   void add(const std::string& name, OptionValue value, const std::string& text);
 
-  // What is refused at the end of parsing, beside missing options.
+  // Checks at the end of parsing, in addition to missing options.
 
-  /// Names options that have a meaning beside `other` alone.
+  /// Declares that each option in `names` requires the option `other`.
   void add_dependency(const std::string& other, std::vector<std::string> names);
-  /// Names options that have no meaning beside `first`.
+  /// Declares that `first` cannot be combined with any of `others`.
   void add_conflict(const std::string& first, std::vector<std::string> others);
-  /// Calls this, which throws if something makes no sense.
+  /// Adds a check, which throws UsageError if the options are inconsistent.
   void check(std::function<void()> refuse) { checks_.push_back(std::move(refuse)); }
-  /// For files that no option names by itself.
+  /// Returns the checked files. Use it to add files that are not the value of an option.
   [[nodiscard]] FileConflictCheck& files() { return files_; }
 
-  /// The arguments behind "--", which are another command's; nothing if there is no such mark.
+  /// Removes and returns the arguments after "--", which are for another command; nullopt if there
+  /// is no "--".
   [[nodiscard]] std::optional<Arguments> take_passthrough_arguments();
 
-  /// Fills the declared variables and checks the files that they name. Throws UsageError, RunError,
-  /// Done.
+  /// Sets the declared variables and checks the files. Throws UsageError, RunError and Done.
   void parse();
 
-  /// Whether somebody gave this option, on the command line or in a file: its value is not just the
-  /// default.
+  /// Returns true if the user gave this option, on the command line or in a file, so that its value
+  /// is not only the default.
   [[nodiscard]] bool was_given(const std::string& name) const;
-  /// All options with the values that were parsed, defaults included, as a configuration file;
-  /// those without a value are left out, and so are some names.
+  /// Returns all options with their values, defaults included, in the form of a configuration file.
+  /// Omits options without a value, and those in `without`.
   [[nodiscard]] std::string configuration(std::span<const std::string_view> without) const;
   [[nodiscard]] const Arguments& arguments() const { return arguments_; }
 
-  /// Makes parse() print the words that may stand in place of the last argument, a line each.
+  /// Makes parse() print the possible completions of the last argument, one per line.
   void complete() { is_completion_ = true; }
 
  private:
@@ -218,18 +228,19 @@ class Options {
   struct Option {
     std::string name, letter, heading, text;
     OptionValue value;
-    std::vector<std::string> defaults{}, values{};  ///< as a configuration file has them
+    std::vector<std::string> defaults{}, values{};  ///< in the form of a configuration file
     Source source = Source::unset;
 
-    /// Its name as people give it.
+    /// Returns its name as the user types it.
     [[nodiscard]] std::string shown() const;
   };
   [[nodiscard]] const Option* find(const std::string& name) const;
-  /// The option that an argument like --name or -n gives; null if it gives none.
+  /// Returns the option of an argument such as --name or -n; null if the argument is not an option.
   [[nodiscard]] const Option* option_of_argument(const std::string& argument) const;
-  /// Whether it is other than its default, which a configuration may name, too.
+  /// Returns true if the value differs from the default. A configuration file may contain defaults,
+  /// too.
   [[nodiscard]] bool is_non_default(const std::string& name) const;
-  /// Puts a word into the option's variable.
+  /// Parses a word into the option's variable.
   void assign(Option& option, const std::string& word, Source source);
   void assign_positionals(const std::vector<std::string>& words);
   void declare_common_options();
@@ -252,7 +263,8 @@ class Options {
   FileConflictCheck files_;
   bool overwrite_ = false, help_ = false, print_config_ = false, is_completion_ = false;
   std::string config_;
-  std::optional<std::string> unexpected_argument_;  // the first argument that stands for no option
+  // The first positional argument that is not a value of an option.
+  std::optional<std::string> unexpected_argument_;
 };
 
 }  // namespace wallheat

@@ -8,7 +8,7 @@
 namespace wallheat {
 namespace {
 
-/// What is shown of a file, by its ending.
+/// Returns the report for a file, whose format the suffix of its name determines.
 Report report_of_file(const std::string& file) {
   const std::string text = read_text_file(file);
   if (file.ends_with(".svg")) {

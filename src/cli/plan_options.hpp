@@ -5,30 +5,31 @@
 #include "cli/options.hpp"
 #include "solve/solver_options.hpp"
 
-// Options that several commands have: how plans are solved, and what is asked of them. The
+// Options that several commands share: how plans are solved, and which results are computed. The
 // variables must live as long as the Options.
 
 namespace wallheat {
 
-/// --data, --id (also as an argument), --ids and --first.
+/// Declares --data, --id (also as a positional argument), --ids and --first.
 void declare_plans(Options& options, std::filesystem::path& data, std::vector<std::string>& ids,
                    std::filesystem::path& ids_file, std::size_t& first);
 void declare_data(Options& options, std::filesystem::path& data);
 
-/// Which solver, and how, --spacing included.
+/// Declares the options that select and configure the solver, including --spacing.
 void declare_solver(Options& options, SolverOptions& solver, const std::filesystem::path& plans);
-/// If it is not given, `plans` say what it is; may be empty.
+/// Declares --spacing. If it is not given, the grid spacing of `plans` is used; `plans` may be
+/// empty.
 void declare_spacing(Options& options, SolverOptions& solver, const std::filesystem::path& plans);
 
-/// Temperatures of walls, thresholds and rooms.
+/// Declares the options for wall overrides, thresholds and rooms.
 void declare_problem_options(Options& options, SolverOptions& solver);
 void declare_thresholds(Options& options, Thresholds& thresholds);
-/// --rooms and --door: what divides rooms, if they are asked for.
+/// Declares --rooms and --door. `door` is set if rooms are requested.
 void declare_rooms(Options& options, std::optional<Door>& door, const char* help);
 void declare_door(Options& options, Door& door);
-/// Declares --min-cells: the number of cells below which a room does not count. Its default is 1.
+/// Declares --min-cells, the minimum number of cells of a room that counts. Its default is 1.
 void declare_min_cells(Options& options, std::size_t& min_cells);
-/// Metres that a cell is wide, above 0.
+/// Declares --cell-size, the width of a cell in m, which must be above 0.
 void declare_cell_size(Options& options, double& metres);
 
 }  // namespace wallheat

@@ -19,8 +19,8 @@ namespace {
 
 enum class Show { start, mask, source, field, rooms, difference };
 
-/// A result file whose fields are drawn; what it does not store is solved again, if plans are
-/// given.
+/// A result file whose fields are drawn. Fields that it does not contain are solved again, if plans
+/// are given.
 class Fields {
  public:
   Fields(std::string file, SharedPlanSource plans)
@@ -34,12 +34,13 @@ class Fields {
 
   [[nodiscard]] PlanResult row(const std::string& id) const { return reader_.row(index_of(id)); }
 
-  /// A plan as it was solved, and the cells of its building.
+  /// A plan as it was solved, and a mask of the cells of its building.
   struct SolvedPlan {
     FloorPlan plan;
     Grid<std::uint8_t> building;
   };
-  /// Returns nullopt if no plans are given. Throws RunError.
+  /// Returns a plan; nullopt if no plan source is given. Throws RunError if the plan cannot be
+  /// loaded.
   [[nodiscard]] std::optional<SolvedPlan> plan(const std::string& id) const {
     if (!plans_) return std::nullopt;
     FloorPlan plan = plans_->load(id);
@@ -48,7 +49,7 @@ class Fields {
     return SolvedPlan{std::move(plan), std::move(building)};
   }
 
-  /// In °C. Throws RunError if it is neither stored nor can be solved.
+  /// Returns the field in °C. Throws RunError if it is not stored and cannot be solved.
   [[nodiscard]] Grid<double> field(const std::string& id) {
     const std::size_t index = index_of(id);
     if (auto stored = reader_.field(index)) return *std::move(stored);
@@ -67,8 +68,8 @@ class Fields {
     return solver_->solve(plan(id)->plan, solve_with_.limits, {})->field;
   }
 
-  /// Returns the rooms of a plan: the rooms of the file, or if it has none, those of
-  /// default_door_cells.
+  /// Returns the rooms of a plan: those in the file; if it has none, the rooms for
+  /// default_door_cells().
   [[nodiscard]] FieldPanel rooms(const std::string& id, const FloorPlan& plan,
                                  const std::string& of_plan) {
     const GridShape shape{plan.interior.rows, plan.interior.cols};
@@ -106,7 +107,8 @@ class Fields {
   std::unique_ptr<Solver> solver_;  // for fields that are not stored
 };
 
-/// Returns the panel of a plan's difference. `building` is null if the plan is not known.
+/// Returns the panel for the difference of two fields of a plan. `building` is null if the plan is
+/// not available.
 FieldPanel difference_panel(const std::string& id, const std::string& of_plan, Fields& fields,
                             Fields& minus, const Grid<std::uint8_t>* building) {
   const Grid<double> a = fields.field(id);
@@ -129,8 +131,8 @@ FieldPanel difference_panel(const std::string& id, const std::string& of_plan, F
   return {of_plan + caption, std::move(difference), PanelScale::difference};
 }
 
-/// The panels of one plan. With several plans, each caption names its plan; with many, there is no
-/// room to tell iterations.
+/// Returns the panels of one plan. With several plans, each caption contains the ID of its plan;
+/// with many plans there is no space for the number of iterations.
 std::vector<FieldPanel> panels_of(const std::string& id, const std::vector<Show>& shows,
                                   std::size_t plans, Fields& fields, Fields* minus) {
   const auto plan = fields.plan(id);
@@ -180,7 +182,7 @@ std::vector<FieldPanel> panels_of(const std::string& id, const std::vector<Show>
 
 struct PlotOptions {
   std::string file;
-  std::vector<std::string> ids;  ///< of the plans that are named
+  std::vector<std::string> ids;  ///< of the plans on the command line
   std::filesystem::path data;
   std::string minus;
   std::vector<Show> shows;
@@ -193,7 +195,8 @@ struct PlotOptions {
   }
 };
 
-/// What is shown of each plan, and whether all that it needs is given. Throws UsageError.
+/// Chooses the panels of each plan, and checks that the required inputs are given. Throws
+/// UsageError.
 void choose_panels(PlotOptions& plot) {
   if (plot.shows.empty()) {
     const bool has_start = plot.ids.size() == 1 && !plot.data.empty();
@@ -210,7 +213,7 @@ void choose_panels(PlotOptions& plot) {
   if (!differs && !plot.minus.empty()) throw UsageError("--minus needs --show difference");
 }
 
-/// Throws UsageError.
+/// Declares and parses the options. Throws UsageError.
 void parse_plot_options(Options& options, PlotOptions& plot) {
   options.describe(
       "FILE [ID ...] --out PICTURE [options]",
@@ -260,7 +263,8 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
   options.parse();
 }
 
-/// Those that are named, else the first of those that are chosen. Returns how many there are.
+/// Sets the plans to draw: those on the command line, otherwise the first of the selected plans.
+/// Returns the number of selected plans.
 std::size_t choose_plans(PlotOptions& plot, const ResultReader& reader) {
   if (!plot.ids.empty()) return plot.ids.size();
   constexpr const char* solved = "status not in ('pending', 'failed')";
@@ -273,7 +277,7 @@ std::size_t choose_plans(PlotOptions& plot, const ResultReader& reader) {
   return rows.size();
 }
 
-/// "plan 00003: minus other.h5", "results.h5, 25 of 4571 plans, jacobi".
+/// Returns a title such as "plan 00003: minus other.h5" or "results.h5, 25 of 4571 plans, jacobi".
 std::string title_of(const PlotOptions& plot, bool is_one, std::size_t all,
                      const ResultReader& reader) {
   const std::size_t drawn = plot.ids.size();
@@ -301,7 +305,7 @@ Report plot_command(Options& options) {
   std::optional<Fields> minus;
   if (!plot.minus.empty()) minus.emplace(plot.minus, plans);
   for (const std::string& id : plot.ids) {
-    (void)fields.row(id);  // before any is solved again
+    (void)fields.row(id);  // fails before any field is solved again
     if (minus) (void)minus->row(id);
   }
   const std::size_t all = choose_plans(plot, fields.reader());
@@ -317,7 +321,7 @@ Report plot_command(Options& options) {
     drawn.columns = count;
   } else {
     const auto across = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
-    // All panels of a plan in one row.
+    // All panels of a plan are in one row.
     const std::size_t of_plan = plot.shows.size();
     drawn.columns = (across + of_plan - 1) / of_plan * of_plan;
     drawn.side = count <= few ? 500 : std::max<std::size_t>(1800 / drawn.columns, 60);

@@ -25,26 +25,26 @@
 namespace wallheat {
 namespace {
 
-/// No scheduler is here that tells of its jobs.
+/// There is no scheduler here whose accounting can be read.
 struct NoAccounting : RunError {
   using RunError::RunError;
 };
 
-/// Where the history of a queue comes from: the options that commands share which forecast waits.
+/// Source of the history of a scheduler queue: the options that commands for wait forecasts share.
 class QueueSource {
  public:
-  /// This must live as long as the Options.
+  /// Declares the options. This object must live as long as the Options.
   void declare(Options& options);
-  /// Reads the listings that are named, or asks the scheduler. Throws NoAccounting, and RunError
-  /// for a broken listing.
+  /// Reads the listings that are given, or calls the commands of the scheduler. Throws
+  /// NoAccounting, and RunError for an invalid listing.
   [[nodiscard]] JobListing read();
-  /// Whether read() saw no jobs of other users.
+  /// Returns true if read() found no jobs of other users.
   [[nodiscard]] bool own_jobs() const { return own_; }
 
  private:
   [[nodiscard]] JobListing ask_scheduler();
 
-  std::vector<std::string> sacct_;  ///< names of files
+  std::vector<std::string> sacct_;  ///< file names
   std::vector<std::string> lsf_;
   int days_ = 0;
   bool own_ = false;
@@ -52,8 +52,8 @@ class QueueSource {
 
 using Words = std::vector<std::string>;
 
-/// What a scheduler's command prints; nothing if it is not installed. The jobs of a month may take
-/// a busy scheduler a minute.
+/// Returns the output of a scheduler's command; nullopt if it is not installed. A busy scheduler
+/// may take a minute to list the jobs of a month.
 std::optional<std::string> listing_of(const Words& words) {
   SchedulerOutput output = run_scheduler_command(words, std::chrono::minutes(2));
   if (!output.is_installed) return std::nullopt;
@@ -100,7 +100,7 @@ JobListing QueueSource::read() {
     all.add(is_output ? parse_lsf_reports(name(file), text) : parse_bjobs(name(file), text));
     only_reports = only_reports && is_output;
   }
-  own_ = own_ || only_reports;  // a user reads the outputs of their own jobs
+  own_ = own_ || only_reports;  // users read the outputs of only those jobs that they submitted
   all.deduplicate();
   return all;
 }
@@ -109,7 +109,8 @@ JobListing QueueSource::ask_scheduler() {
   const std::string since = fmt::format("now-{}days", days_);
   const auto slurm =
       listing_of({"sacct", "-X", "-D", "-n", "-P", "--allusers", "-S", since, "-o", sacct_fields});
-  // If others' jobs are hidden, all jobs are no more than one's own; root sees all.
+  // If jobs of other users are hidden, the listing of all jobs contains no more than the user's own
+  // jobs. Root sees all jobs.
   if (slurm) {
     const auto own =
         ::getuid() == 0
@@ -183,7 +184,7 @@ Report queue_command(Options& options) {
 
 namespace {
 
-/// Returns the content of a file, or else the output of a scheduler's command.
+/// Returns the content of a file if one is given, otherwise the output of a scheduler's command.
 SchedulerOutput output_or_file(const std::string& file, const std::vector<std::string>& command) {
   return file.empty() ? run_scheduler_command(command) : SchedulerOutput{read_text_file(file), {}};
 }
@@ -202,7 +203,7 @@ struct AdviseOptions {
   RunOptions run;
 };
 
-/// Throws UsageError.
+/// Declares and parses the options. Throws UsageError.
 void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.describe(
       "[options] -- --data PLANS --out FILE [options of run]",
@@ -251,7 +252,7 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.parse();
 }
 
-/// Those that are asked for, or all that have a core.
+/// Returns the requested partitions, or all that have cores.
 std::vector<Partition> partitions_of(const AdviseOptions& advise) {
   const SchedulerOutput sinfo = output_or_file(advise.sinfo, {"sinfo", "-h", "-o", sinfo_format});
   if (!sinfo.failure.empty())
@@ -275,7 +276,7 @@ std::vector<Partition> partitions_of(const AdviseOptions& advise) {
   return asked;
 }
 
-/// What a job and an array may be, with a note if that is not known.
+/// Returns the limits of jobs and arrays. Adds a note if those of arrays are unknown.
 ChoiceLimits limits_of(const AdviseOptions& advise, std::vector<std::string>& notes) {
   constexpr std::size_t slurms_default = 1000;
   ChoiceLimits limits{slurms_default, advise.cores_per_node, advise.start_up_s};
@@ -290,7 +291,7 @@ ChoiceLimits limits_of(const AdviseOptions& advise, std::vector<std::string>& no
   return limits;
 }
 
-/// How long jobs wait, with a note on what that is from.
+/// Returns the waits of jobs. Adds a note on their source.
 QueueForecast waits_in_queue(QueueSource& queue, std::vector<std::string>& notes) {
   JobListing listing;
   try {

@@ -17,7 +17,7 @@
 namespace wallheat {
 namespace {
 
-/// Whether `wallheat run --data` takes it.
+/// Returns true if `wallheat run --data` accepts the path.
 bool holds_plans(const std::filesystem::path& path) {
   try {
     return !open_plan_source(path)->ids().ids.empty();

@@ -10,49 +10,51 @@
 #include "solve/solver_options.hpp"
 #include "wallheat/result_reader.hpp"
 
-// What the commands share that look at result files.
+// Functions that commands for result files share.
 
 namespace wallheat {
 
-/// Declares FILE, by name and as the first argument; the command cannot do without it.
+/// Declares the required option FILE, by name and as the first positional argument.
 void declare_result_file(Options& options, std::string& file);
 
-/// Declares --where.
+/// Declares --where, an SQL condition that selects plans.
 void declare_where(Options& options, std::string& where);
-/// Declares --where and --sort, which shells complete by columns of plans and these.
+/// Declares --where and --sort. Shells complete them with the columns of plans and `more_columns`.
 void declare_rows(Options& options, RowSelection& choice,
                   const std::vector<std::string>& more_columns = {});
 
-/// Throws RunError if it is plans, a folder or the reference's CSV: none of them is a result file.
+/// Throws RunError if the file is not a result file, but floor plans, a directory or a CSV of the
+/// reference program.
 void require_result_file(const std::filesystem::path& file);
 
-/// Throws the RunError that the file has no plan of this id.
+/// Throws the RunError that the file does not contain a plan with this ID.
 [[noreturn]] void throw_unknown_plan(const std::string& file, const ResultReader& reader,
                                      const std::string& id);
 
-/// Opens it and tells of its damage on stderr. Throws RunError as require_result_file.
+/// Opens a result file, and reports its damage on stderr. Throws RunError as require_result_file()
+/// does.
 [[nodiscard]] ResultReader open_result_file(const std::string& file);
 
 [[nodiscard]] PlanCounts counts_of(const ResultReader& reader);
 
-/// Name and version of the solver as the file has them; "?" for what it does not say.
+/// Returns name and version of the solver as recorded in the file; "?" for missing values.
 [[nodiscard]] std::string recorded_solver_text(const ResultReader& reader);
-/// What the file's plans were solved with, to solve them again. Throws RunError, which ends with
-/// `hint`, if this program has another version of the solver.
+/// Returns the recorded solver options of the file, for solving its plans again. Throws RunError,
+/// whose message ends with `hint`, if this program has another version of the solver.
 [[nodiscard]] SolverOptions recorded_solver_options(const std::string& file,
                                                     const ResultReader& reader,
                                                     const std::string& hint);
 
-/// Where the file's last run found its plans. Throws RunError if the file does not say, or nothing
-/// is there.
+/// Returns the plan source of the file's last run. Throws RunError if the file does not record it,
+/// or if it does not exist.
 [[nodiscard]] std::filesystem::path recorded_plans(const std::string& file,
                                                    const ResultReader& reader);
 
-/// Throws the RunError that --where fits none.
+/// Throws the RunError that --where matches no plan.
 [[noreturn]] void throw_no_match(const std::string& file, const std::string& where,
                                  std::size_t plans);
 
-/// The numbers of the rows that are chosen. Throws RunError if --where fits none.
+/// Returns the indices of the selected rows. Throws RunError if --where matches no plan.
 [[nodiscard]] std::vector<std::size_t> selected_rows(const std::string& file,
                                                      const ResultReader& reader,
                                                      const RowSelection& choice);

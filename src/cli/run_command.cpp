@@ -35,8 +35,8 @@ bool can_show_bar() {
          std::string_view(terminal) != "dumb";
 }
 
-/// Parses "job:nodes=2,workers=4,cores=32,gpus=4", in which any of the numbers may be missing.
-/// Returns nullopt if the word does not have this form.
+/// Parses "job:nodes=2,workers=4,cores=32,gpus=4"; each of the numbers is optional. Returns nullopt
+/// if the word does not have this form.
 std::optional<JobResources> parse_job(std::string_view word) {
   constexpr std::string_view prefix = "job:";
   constexpr std::size_t max = 999'999;
@@ -63,13 +63,13 @@ std::optional<JobResources> parse_job(std::string_view word) {
   return job;
 }
 
-// What concerns people who look at a session: not stored, as a command may hold a password. The
-// rest is what ranks may differ in, each for its own process.
+// Options that may differ between ranks, each of which uses its own. The first four concern the
+// user who watches a session, and are not stored, because a command may contain a password.
 constexpr std::array<std::string_view, 7> per_rank_options{
     "notify", "events", "progress", "log-level", "device", "threads", "isa"};
 constexpr auto session_options = std::span(per_rank_options).first<4>();
 
-/// "wallheat run ..." as it was typed, without these options.
+/// Returns "wallheat run ..." as it was typed, without these options.
 std::string command_line(const Arguments& arguments, std::span<const std::string_view> without) {
   std::string text = "wallheat run";
   for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
@@ -84,7 +84,7 @@ std::string command_line(const Arguments& arguments, std::span<const std::string
   return text;
 }
 
-/// Options of a run that stand for something else than they say.
+/// Options of a run whose values are parsed later.
 struct RunWords {
   std::string shard;
   std::string time_limit;
@@ -175,7 +175,7 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
                   .completed_by({"trace", "debug", "info", "warning", "error", "critical", "off"}),
               "trace, debug, info, warning, error, critical or off");
   options.add_conflict("resume", {"overwrite"});
-  options.add_conflict("print-open-shards", {"retry-failed"});  // it passes over failed plans
+  options.add_conflict("print-open-shards", {"retry-failed"});  // it ignores failed plans
   options.add_dependency("check", {"json"});
 }
 
@@ -210,7 +210,7 @@ void choose_shard_and_end(RunOptions& run, const RunWords& words) {
   run.job_warnings = job.warnings();
 }
 
-/// GPUs have one solver only.
+/// Only one solver runs on GPUs; selects the CPU for all others.
 void choose_device(RunOptions& run) {
   const std::string option = run.solve.solver.cpu_only_option();
   if (option.empty()) return;
@@ -246,7 +246,7 @@ RunOptions parse_run_options(Options& options) {
   run.command_line = command_line(options.arguments(), session_options);
   run.configuration = options.configuration(session_options);
   run.settings = options.configuration(per_rank_options);
-  // Nobody typed it: each rank reads it beside its own plans.
+  // Not given by the user: each rank reads the grid spacing from its own plan source.
   if (!options.was_given("spacing"))
     run.settings += setting_line("spacing", fmt::format("{}", run.solve.solver.limits.spacing));
   return run;
@@ -254,7 +254,7 @@ RunOptions parse_run_options(Options& options) {
 
 namespace {
 
-/// Prints what can be told before the start. Returns an ExitStatus.
+/// Runs the preflight check and prints its result. Returns an ExitStatus.
 int print_readiness(const RunOptions& options) {
   const PreflightReport found = run_preflight_check(options);
   if (options.json) {
@@ -297,12 +297,12 @@ bool has_pending_plans(const Preparation& campaign, const Shard& shard,
   return is_any_pending;
 }
 
-/// Prints the shards, from that of the options on and round about, that have plans left and that
-/// nobody solves.
+/// Prints the shards that have plans left and that no process is solving: starting at the shard of
+/// the options, in cyclic order.
 void print_open_shards(const RunOptions& options) {
   const std::size_t count = options.shard.count;
   if (count == 1) throw UsageError("--print-open-shards needs --shard K/N");
-  Preparation campaign{options, [](const std::string&) {}};  // the run itself will warn
+  Preparation campaign{options, [](const std::string&) {}};  // the run itself will print warnings
   campaign.find_plans();
   for (std::size_t step = 0; step < count; ++step) {
     const Shard shard{(options.shard.number - 1 + step) % count + 1, count};
@@ -317,7 +317,7 @@ void print_open_shards(const RunOptions& options) {
 int run_command(Options& options) {
   const RunOptions run_options = parse_run_options(options);
   if (run_options.print_out) {
-    // A launcher asks for this before it starts any rank.
+    // A launcher calls this before it starts any rank.
     Preparation{run_options, [](const std::string&) {}}.check_shard_files();
     fmt::print("{}\n", result_path(run_options.out).string());
     return exit_done;

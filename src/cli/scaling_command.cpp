@@ -40,7 +40,7 @@ std::vector<ScalingPoint> points_of_times(const std::string& list) {
   return points;
 }
 
-/// Speed-ups are against one worker.
+/// Returns the speed-ups relative to one worker.
 Scaling against_one_worker(const std::vector<ScalingPoint>& points, const std::string& hint) {
   const auto one = one_worker_seconds(points);
   if (!one)

@@ -21,7 +21,7 @@
 namespace wallheat {
 namespace {
 
-/// How numbers are written: with all their digits in the output of the command, rounded on a page.
+/// Formats of numbers: all digits in the output of the command, rounded on a page.
 struct NumberStyle {
   ValueStyle celsius{ValueFormat::round_trip, 0, "°C"};
   ValueStyle percent{ValueFormat::round_trip, 0, "%"};
@@ -32,7 +32,7 @@ const NumberStyle rounded{{ValueFormat::decimals, 2, "°C"},
                           {ValueFormat::decimals, 1, "%"},
                           {ValueFormat::digits, 2, "°C"}};
 
-/// Adds what is known of the error.
+/// Adds the error bound or the error estimate, and what follows from it.
 void add_certainty(const PlanResult& result, const Thresholds& thresholds, const NumberStyle& style,
                    Report& report) {
   const bool is_proven = !std::isnan(result.error_bound);
@@ -58,7 +58,7 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, const
                               value_text(result.pct_below_upper, style.percent)));
 }
 
-/// How fast it was, for people.
+/// Returns the speed of the solver, for the text output.
 std::string speed_of(const PlanResult& result, const SolverOptions& solver) {
   std::string text = fmt::format(" of CPU time, {:.4f} s in all, by {} on {}", result.seconds,
                                  to_string(solver.kind), result.device);
@@ -68,8 +68,8 @@ std::string speed_of(const PlanResult& result, const SolverOptions& solver) {
   return text + fmt::format(", {:.2f} G interior cell updates/s", updates / result.cpu_s * 1e-9);
 }
 
-/// Returns the table of a plan's rooms for a page: what a reader of a picture with room numbers
-/// wants to know of each.
+/// Returns the table of a plan's rooms for a page, with the columns that are useful next to a
+/// picture with room numbers.
 Table room_page_table(const PlanResult& result, const Thresholds& thresholds, double cell_metres) {
   const std::string area = cell_metres > 0 ? "area_m2" : "cells";
   Table table =
@@ -93,8 +93,8 @@ Table room_page_table(const PlanResult& result, const Thresholds& thresholds, do
   return table;
 }
 
-/// Returns what the command prints, or with `is_page` what its page says, without the table of
-/// rooms.
+/// Returns the output of the command, or with `is_page` the content of its page, without the table
+/// of rooms.
 Report solution_report(const PlanResult& result, const SolverOptions& solver, double cell_metres,
                        bool is_page) {
   const NumberStyle& style = is_page ? rounded : all_digits;
@@ -124,7 +124,7 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
   add_certainty(result, solver.thresholds, style, report);
   report.add_fact("cpu_s", name("solved in"), result.cpu_s, {ValueFormat::decimals, 4, "s"},
                   speed_of(result, solver));
-  // What stands behind others for people.
+  // Values that the text output contains only in the remarks on other values.
   for (const RowColumn& column :
        parse_columns("",
                      "rows,cols,interior_cells,iterations,last_delta,fell_back,pct_above_lower,"
@@ -147,8 +147,8 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
   return report;
 }
 
-/// Returns the picture of a solved plan: its initial field, its solution, and its rooms if they are
-/// wanted.
+/// Returns the picture of a solved plan: its initial field, its solution, and its rooms if `door`
+/// is set.
 FieldPicture solution_picture(const FloorPlan& plan, const Grid<std::uint8_t>& building,
                               const Grid<double>& solution, const PlanResult& result,
                               const std::optional<Door>& door) {

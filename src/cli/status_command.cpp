@@ -15,14 +15,16 @@
 namespace wallheat {
 namespace {
 
-/// Looks again and again while somebody writes, and tells of all looks but the last.
+/// Prints the status repeatedly while a process writes one of the files. Returns the last status
+/// without printing it.
 Report watch_status(const std::vector<std::filesystem::path>& files, double interval_s) {
   const auto columns = terminal_columns(STDOUT_FILENO);
   for (;;) {
     const FileStatus status = status_of(files);
     Report report = make_report(status);
     if (!columns) report.elements = {Note{one_line_text(status)}};
-    if (columns) fmt::print("\x1b[H\x1b[2J");  // to the upper left corner, and all empty
+    // Moves to the upper left corner and clears the screen.
+    if (columns) fmt::print("\x1b[H\x1b[2J");
     if (status.state() != RunState::being_written) return report;
     write_text(report, std::cout, columns);
     std::cout.flush();

@@ -16,11 +16,11 @@
 namespace wallheat {
 namespace {
 
-/// The plans of a file without a result, which averages leave out.
+/// Number of the plans of a file without a result, which averages do not include.
 struct IncompleteWarning {
   std::size_t plans = 0, missing = 0;
-  /// What the missing ones take, as the run predicts it, in % of all plans; the median of their
-  /// interior cells over that of the others. Nothing if nobody knows.
+  /// Predicted work of the missing plans, in % of all plans, and the median of their interior cells
+  /// divided by that of the others. nullopt if they are unknown.
   std::optional<double> work_pct{}, size_ratio{};
 
   /// Returns a description of the missing plans; empty if none or all are missing.
@@ -36,14 +36,14 @@ struct IncompleteWarning {
   }
 };
 
-/// The work and size of plans, by the masks of up to a thousand.
+/// Work and size of plans, from the masks of up to a thousand plans.
 struct Weight {
   double mean_updates = 0;
   double median_cells = 0;
 };
 
-/// The weight of the `count` plans with or without an answer. Throws RunError if none can be read,
-/// or the median has no cells.
+/// Returns the weight of the `count` plans with or without a result. Throws RunError if no mask can
+/// be read, or if the median has no cells.
 Weight weight_of(const ResultReader& reader, bool answered, std::size_t count,
                  const PlanSource& source, const SolverOptions& solver) {
   constexpr std::size_t enough = 1000;
@@ -72,7 +72,8 @@ Weight weight_of(const ResultReader& reader, bool answered, std::size_t count,
   return weight;
 }
 
-/// Fills what the plans tell, of which some are missing and some are not. Throws RunError.
+/// Sets the values that follow from the plans, of which some have a result and some do not. Throws
+/// RunError.
 void estimate_missing_share(IncompleteWarning& left, const ResultReader& reader,
                             const std::filesystem::path& data) {
   const SharedPlanSource source = open_plan_source(data);
@@ -85,7 +86,8 @@ void estimate_missing_share(IncompleteWarning& left, const ResultReader& reader,
   left.size_ratio = of_missing.median_cells / of_others.median_cells;
 }
 
-/// `data` is where the plans are; empty: where the run found them, if they are still there.
+/// Returns the warning for a file. `data` is the plan source; empty: the plan source of the run, if
+/// it still exists.
 IncompleteWarning left_out_of(const std::string& file, const ResultReader& reader,
                               std::size_t missing, const std::filesystem::path& data) {
   IncompleteWarning left{reader.count(), missing};
@@ -93,7 +95,7 @@ IncompleteWarning left_out_of(const std::string& file, const ResultReader& reade
   try {
     estimate_missing_share(left, reader, data.empty() ? recorded_plans(file, reader) : data);
   } catch (const RunError&) {
-    // The averages are true without; the text says what lacks.
+    // The averages are valid without it, and text() reports that the sizes are unknown.
   }
   return left;
 }

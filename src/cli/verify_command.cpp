@@ -16,14 +16,14 @@
 namespace wallheat {
 namespace {
 
-constexpr std::size_t max_shown = 20;  // findings, and damaged rows
+constexpr std::size_t max_shown = 20;  // limit for findings, and for damaged rows
 
 struct VerifyOptions {
   std::filesystem::path file;
   std::filesystem::path data;
   std::size_t sample = 0;
   bool all = false;
-  std::int64_t seed = 0;  ///< negative: by chance
+  std::int64_t seed = 0;  ///< negative: random
   bool reference = false;
 
   [[nodiscard]] bool recomputes() const { return all || sample > 0; }
@@ -58,7 +58,8 @@ VerifyOptions parse_verify_options(Options& options) {
   return verify;
 }
 
-/// What the file was made with. Throws RunError if it cannot be repeated.
+/// Returns the solver options of the file. Throws RunError if its plans must be solved again and
+/// this program cannot repeat them.
 SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& options) {
   const std::string file = options.file.string();
   if (!options.recomputes()) return recorded_solver(file, reader.settings());
@@ -73,7 +74,7 @@ SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& 
   return made_with;
 }
 
-/// The plans to solve again, ascending.
+/// Returns the plans to solve again, ascending.
 std::vector<std::size_t> sampled(const std::vector<std::size_t>& answered,
                                  const VerifyOptions& options, std::uint64_t seed) {
   if (options.all) return answered;
@@ -83,7 +84,7 @@ std::vector<std::size_t> sampled(const std::vector<std::size_t>& answered,
   return sample;
 }
 
-/// Examines all answered plans on all cores. Those of `sample` are solved, too.
+/// Checks all solved plans on all cores. Those of `sample` are also solved again.
 Findings examine_all(const ResultReader& reader, const SharedPlanSource& plans,
                      const SolverOptions& made_with, const std::vector<std::size_t>& answered,
                      const std::vector<std::size_t>& sample) {
@@ -101,7 +102,7 @@ Findings examine_all(const ResultReader& reader, const SharedPlanSource& plans,
   return findings;
 }
 
-/// The checks that were made, and the sentences of what they found.
+/// The checks that were made, and the messages on their findings.
 struct Checks {
   Table made{
       "checks",
@@ -109,7 +110,7 @@ struct Checks {
       {{"check", "check"}, {"ok", ""}, {"examined", ""}, {"findings", ""}, {"result", "result"}}};
   Table wrong{"wrong", "", {{"check", "check"}, {"finding", "finding"}}, {}, {}, max_shown};
 
-  /// `examined` things of this name were checked.
+  /// Adds a check. `examined` is the number of things, called `thing`, that were checked.
   void add(const char* name, std::size_t examined, const std::vector<std::string>& messages,
            const char* thing, const char* how) {
     const bool is_ok = messages.empty();

@@ -28,23 +28,23 @@
 namespace wallheat {
 namespace {
 
-// What the commands share that ask plans for other temperatures of their walls.
+// Shared by the commands that compute plans for other wall temperatures.
 
-/// A kind of wall, and the temperatures that it is to be held at.
+/// A nominal wall temperature, and the temperatures that replace it.
 struct WallChange {
   double kind = 0;
-  std::vector<double> temperatures;  ///< °C; empty if the kind stands alone
+  std::vector<double> temperatures;  ///< °C; empty if only the nominal temperature was given
 };
 
-/// The plans that are asked, and how they are solved.
+/// The plans for which the commands compute results, and how they are solved.
 class LinearPlans {
  public:
   void declare(Options& options);
-  /// After parsing. Throws RunError.
+  /// Opens the plan source. Call this after parsing. Throws RunError.
   void open();
   [[nodiscard]] const std::vector<std::string>& ids() const { return ids_; }
-  /// As for_each_superposition, of all ids; says on stderr how far it is, and names what cannot be
-  /// used. Returns an ExitStatus: whether all could be used.
+  /// Calls for_each_superposition() for all plans. Reports progress and the plans that cannot be
+  /// used on stderr. Returns an ExitStatus, which shows whether all plans could be used.
   [[nodiscard]] int superpose(const std::vector<double>& kinds,
                               const SuperpositionCallback& take) const;
 
@@ -60,20 +60,21 @@ class LinearPlans {
 
 constexpr std::size_t max_temperatures = 1000;
 
-/// From, to and step, with the end if a step meets it. Empty if they are too many, or none.
+/// Returns the numbers from `from` to `to` in steps, including `to` if a step ends there. Returns
+/// an empty list if there would be too many numbers, or none.
 std::vector<double> steps_of(double from, double to, double step) {
   constexpr double rounding = 1e-9;
   const double count = std::floor((to - from) / step + rounding) + 1;
   std::vector<double> steps;
   if (!(count >= 1 && count <= static_cast<double>(max_temperatures))) return steps;
   for (double i = 0; i < count; ++i) {
-    // 18 + 3 * 0.1 is 18.3, not 18.299999999999997.
+    // Makes 18 + 3 * 0.1 equal to 18.3 instead of 18.299999999999997.
     steps.push_back(*parse_number<double>(fmt::format("{:.12g}", from + i * step)));
   }
   return steps;
 }
 
-/// Nothing for another form.
+/// Returns nullopt if the text has another form.
 std::optional<WallChange> wall_change_in(const std::string& text) {
   const std::size_t sign = std::min(text.find('='), text.size());
   std::string list = text.substr(std::min(sign + 1, text.size()));
@@ -97,7 +98,8 @@ std::optional<WallChange> wall_change_in(const std::string& text) {
   return std::nullopt;
 }
 
-/// Declares --wall, given once for each kind: "25=22", "25=18:30:1" (from, to, step) or "25".
+/// Declares --wall, which is given once for each nominal temperature: "25=22", "25=18:30:1" (from,
+/// to, step) or "25".
 void declare_wall_changes(Options& options, std::vector<WallChange>& changes, const char* name,
                           const char* help) {
   const auto take = [&changes](const std::string& text) {
@@ -163,7 +165,7 @@ int LinearPlans::superpose(const std::vector<double>& kinds,
 
 namespace {
 
-/// All combinations of the walls' temperatures, behind the plans' own.
+/// Sets all combinations of the walls' temperatures, preceded by the plans' own.
 void choose_settings(const std::vector<WallChange>& changes, WhatIf& asked) {
   std::vector<std::vector<double>> combinations{{}};
   for (const auto& [kind, temperatures] : changes) {
@@ -190,7 +192,7 @@ void choose_settings(const std::vector<WallChange>& changes, WhatIf& asked) {
 Report whatif_command(Options& options) {
   WhatIf asked;
   LinearPlans plans;
-  std::optional<Door> door;  // what divides rooms, if they are asked for
+  std::optional<Door> door;  // set if rooms are requested
   std::vector<WallChange> changes;
   options.describe(
       "--data PLANS --wall KIND=DEGREES [options] [ID ...]",
@@ -226,7 +228,7 @@ Report whatif_command(Options& options) {
 
 namespace {
 
-/// Puts the wall that is asked for first, at its own temperature. Throws UsageError.
+/// Moves the queried wall to the front, and sets it to its nominal temperature. Throws UsageError.
 void choose_walls(std::vector<WallChange>& changes) {
   for (const auto& [kind, temperatures] : changes)
     if (temperatures.size() > 1)
@@ -240,7 +242,7 @@ void choose_walls(std::vector<WallChange>& changes) {
   changes.front().temperatures = {changes.front().kind};
 }
 
-/// The goal is one of two.
+/// Sets the goal, which is one of two. Throws UsageError.
 void choose_goal(const Options& options, WallTemperatureQuery& question, double area_above) {
   const bool is_area = options.was_given("area-above");
   if (options.was_given("room-mean") == is_area)
@@ -251,7 +253,7 @@ void choose_goal(const Options& options, WallTemperatureQuery& question, double 
     question.area_share = 0;
 }
 
-/// The superposition of the wall that is asked for alone, with the others at their temperatures.
+/// Returns the superposition of the queried wall only, with the other walls at their temperatures.
 Superposition of_asked_wall(const Superposition& all, std::span<const double> temperatures) {
   return {all.at(temperatures), {all.walls.front()}};
 }

@@ -11,16 +11,17 @@
 
 namespace wallheat {
 
-/// A thread that runs functions one after the other. It starts once: work that is submitted later
-/// cannot fail because the user has reached the limit of threads. The destructor runs the work that
-/// is left.
+/// A thread that runs functions one by one, in the order of submission. The thread is started once,
+/// in the constructor, so that a later submission cannot fail because the user has reached the
+/// limit of threads. The destructor runs all functions that were submitted.
 class BackgroundThread {
  public:
   /// Throws std::system_error if the thread cannot be started.
   BackgroundThread() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-  /// Runs `work` in the thread, after all earlier work. The result receives its exception. Wait for
-  /// the result before anything that `work` uses is destroyed.
+  /// Runs `work` in the thread, after all functions that were submitted before. Returns a future
+  /// that receives the exception of `work`, if it throws one. Wait for the future before you
+  /// destroy anything that `work` uses.
   [[nodiscard]] std::future<void> submit(std::function<void()> work) {
     std::packaged_task<void()> task(std::move(work));
     std::future<void> result = task.get_future();

@@ -9,8 +9,8 @@
 
 namespace wallheat {
 
-// The larger and the smaller of two numbers; NaN if one of them is NaN, which std::max and std::min
-// may drop. Always inlined, as files that are compiled for different processors use them.
+// Maximum and minimum of two numbers that propagate NaN, unlike std::max and std::min. Always
+// inlined, because files that are compiled for different instruction sets include them.
 
 [[gnu::always_inline]] inline constexpr double nan_max(double one, double other) {
   return one >= other || one != one ? one : other;
@@ -20,30 +20,32 @@ namespace wallheat {
   return -nan_max(-one, -other);
 }
 
-// The temperatures that are summarised: taken out of the field once, for all that is asked of them.
+// Statistics of the interior cells of a field. The temperatures are copied out of the field once,
+// and all statistics are computed from the copy.
 
-/// How many of a mask's cells are not 0.
+/// Returns the number of cells of a mask that are not 0.
 [[nodiscard]] std::int64_t count_interior(std::span<const std::uint8_t> mask);
 
-/// Those of the cells where interior is not 0, in row-major order. Both have one shape.
+/// Returns the values of the cells for which `interior` is not 0, in row-major order. Both grids
+/// must have the same shape.
 [[nodiscard]] std::vector<double> interior_values(const Grid<double>& field,
                                                   const Grid<std::uint8_t>& interior);
 
-/// How many values are on which side of the thresholds, if each may be wrong by a radius.
+/// Numbers of values above and below the thresholds, if each value may be wrong by a radius.
 struct UncertainCounts {
   std::int64_t min_above = 0;  ///< certainly above
   std::int64_t max_above = 0;  ///< possibly above
   std::int64_t min_below = 0;
   std::int64_t max_below = 0;
-  std::int64_t cells = 0;  ///< not farther than the radius from a threshold
+  std::int64_t cells = 0;  ///< uncertain cells: not farther than the radius from a threshold
   friend bool operator==(const UncertainCounts&, const UncertainCounts&) = default;
 };
 
 struct CellSummary {
-  Statistics statistics;  ///< what statistics() of their field returns
+  Statistics statistics;  ///< as statistics() returns them for the field
   UncertainCounts uncertain;
 };
-/// `radius` in °C.
+/// Summarizes the values of interior cells. `radius` is the error bound of each value, in °C.
 [[nodiscard]] CellSummary summarize_cells(std::span<const double> values,
                                           const Thresholds& thresholds, double radius = 0);
 
@@ -57,15 +59,18 @@ struct CellSummary {
 /// even. Returns NaN if there is no value, or if one of them is NaN.
 [[nodiscard]] double median(std::vector<double> values);
 
-/// Sum in the order of numpy.sum on a contiguous array, so that the last bit is the reference's:
-/// stretches of 8192 values (NumPy's buffer) one after another, each summed pairwise (blocks of at
-/// most 128 values in eight running sums, halves split at a multiple of eight).
+/// Returns the sum of the values in the order in which numpy.sum adds a contiguous array, so that
+/// the last bit equals the reference's: blocks of 8192 values (NumPy's buffer) one after another,
+/// each summed pairwise (blocks of at most 128 values in eight running sums, halves split at a
+/// multiple of eight).
 [[nodiscard]] double numpy_sum(std::span<const double> values);
-/// The statistics of the interior's values in single precision, as NumPy returns them for float32.
+/// Returns the statistics of interior values in single precision, as NumPy computes them for
+/// float32.
 [[nodiscard]] Statistics single_precision_statistics(std::span<const float> values);
 
-/// How many cells down or up the next cell of its column is that is not interior, `most` (1 or
-/// more) if that is farther; 0 for such a cell itself. What is around the grid is not interior.
+/// Returns for each cell the distance, in cells, to the nearest cell in its column that is not
+/// interior; 0 for a cell that is not interior itself. Distances are limited to `most`, which is at
+/// least 1. Cells outside the grid count as not interior.
 [[nodiscard]] Grid<std::uint16_t> column_distances(const Grid<std::uint8_t>& interior,
                                                    std::uint16_t most);
 

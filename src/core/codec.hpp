@@ -22,16 +22,17 @@ namespace wallheat {
 
 using Bytes = std::vector<std::byte>;
 
-/// Bytes that do not hold what their reader expects.
+/// Thrown if bytes are not a valid encoding of the expected record.
 struct DecodeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A record is described once, by a function beside it,
+// A record describes its fields once, in a function next to it,
 //   template <class Visit, SameIgnoringConst<Task> R>
 //   void fields_of(Visit& visit, R& task) { visit(task.index, task.id); }
-// or in it: static void fields(auto& visit, auto& self) { visit(self.index, self.id); }
-// Encoder and Decoder walk the same list, so that they cannot disagree.
+// or in a member function,
+//   static void fields(auto& visit, auto& self) { visit(self.index, self.id); }
+// Encoder and Decoder use the same list of fields, so that they cannot disagree.
 
 template <class T>
 concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
@@ -43,8 +44,8 @@ template <class Visit, class Record>
 requires requires(Visit& visit, Record& record) { Record::fields(visit, record); }
 void fields_of(Visit& visit, Record& record) { Record::fields(visit, record); }
 
-/// Turns records into bytes, in the machine's own byte order (x86-64 and Arm: little-endian).
-/// Before a text, a block or a list stands its length in 64 bits.
+/// Serializes records to bytes, in native byte order (little-endian on x86-64 and Arm). Strings,
+/// blocks and lists are prefixed with their length as a 64-bit number.
 class Encoder {
  public:
   template <class... T>
@@ -83,7 +84,7 @@ class Encoder {
     put(item.has_value());
     if (item) put(*item);
   }
-  /// The number of its alternative stands before it.
+  /// Prefixes the value with the index of its alternative.
   template <class... T>
   void put(const std::variant<T...>& item) {
     put(static_cast<std::uint8_t>(item.index()));
@@ -104,7 +105,7 @@ class Encoder {
   Bytes bytes_;
 };
 
-/// Turns bytes into records. Throws DecodeError if they hold none.
+/// Deserializes records from bytes. Throws DecodeError if the bytes are not a valid encoding.
 class Decoder {
  public:
   explicit Decoder(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -112,7 +113,7 @@ class Decoder {
   void operator()(T&... fields) {
     (get(fields), ...);
   }
-  /// Throws unless everything was read.
+  /// Throws DecodeError if bytes remain.
   void expect_end() const {
     if (!rest_.empty()) throw DecodeError("a message has trailing bytes");
   }
@@ -191,8 +192,8 @@ class Decoder {
     rest_ = rest_.subspan(size);
     return taken;
   }
-  /// How many things follow. Each takes a byte or more, so a hostile count cannot make the caller
-  /// allocate more than the message could hold.
+  /// Reads the number of elements of a list. Throws DecodeError if it exceeds the remaining bytes:
+  /// each element takes at least one byte, so a corrupt count cannot cause a large allocation.
   std::size_t take_count() {
     std::uint64_t count = 0;
     get(count);
@@ -214,7 +215,7 @@ template <class Record>
   encoder(record);
   return encoder.take();
 }
-/// Throws DecodeError if the bytes are not that record.
+/// Throws DecodeError if the bytes are not an encoded Record.
 template <class Record>
 [[nodiscard]] Record from_bytes(std::span<const std::byte> bytes) {
   Record record;

@@ -73,7 +73,8 @@ bool is_hidden(std::string_view name) {
   while (!name.empty()) {
     const std::string_view part = name.substr(0, name.find('/'));
     name.remove_prefix(std::min(part.size() + 1, name.size()));
-    // "./plans/7_domain.npy" is not hidden: some programs begin each name of an archive so.
+    // The component "." of "./plans/7_domain.npy" does not hide the file: some programs begin each
+    // name in an archive with it.
     if ((part.starts_with('.') && part != ".") || part == "__MACOSX") return true;
   }
   return false;
@@ -128,7 +129,7 @@ GridShape floor_plan_shape(const std::filesystem::path& directory, const std::st
 
 void require_finite_values(const Grid<double>& values, const std::string& where) {
   const auto is_bad = [](double value) { return !(std::abs(value) <= max_magnitude); };
-  // A stretch is counted through, as that needs no branch for each value.
+  // Checks blocks by counting, which needs no branch per value.
   constexpr std::size_t stretch = 1024;
   const std::span<const double> cells(values.cells);
   std::size_t cell = 0;
@@ -147,7 +148,7 @@ void require_finite_values(const Grid<double>& values, const std::string& where)
 }
 
 std::int64_t count_interior(std::span<const std::uint8_t> mask) {
-  // Few enough for a sum that is a byte, of which sixteen are added at a time.
+  // The count of one block must fit into a byte, because sixteen bytes are added at once.
   constexpr std::size_t stretch = 240;
   std::int64_t count = 0;
   for (std::size_t cell = 0; cell < mask.size(); cell += stretch) {

@@ -12,7 +12,7 @@ namespace {
 
 using namespace generator;
 
-/// An outline of some shape; its size and position are set later.
+/// Returns an outline of random shape. Its size and position are set later.
 Building draw_outline(Random& random) {
   Length m = random.between(-128, 128);  // -90° to 90°
   if (random.chance(25)) m /= 8;
@@ -20,9 +20,9 @@ Building draw_outline(Random& random) {
   const bool slender = random.chance(50);
   const Length depth = length * random.between(12, slender ? 48 : 96) / 100;
   const Wing main{{0, 0}, Rotation::by(m), length, depth};
-  const Length joint = depth / 8;  // how far wings reach into each other, more than a wall
+  const Length joint = depth / 8;  // overlap of wings, more than a wall
   Building building{main};
-  const auto across = [&](Length u, bool up) {  // a wing at a right angle
+  const auto across = [&](Length u, bool up) {  // adds a wing at a right angle
     const Length deep = std::min(depth, length / 2) * random.between(70, 110) / 100;
     const Length far = length * random.between(25, 60) / 100 + joint;
     const Length at = std::clamp<Length>(u - deep / 2, 0, length - deep);
@@ -46,7 +46,7 @@ Building draw_outline(Random& random) {
   } else if (shape < 72) {  // Z
     across(0, true);
     across(length, false);
-  } else if (shape < 84) {  // two bars, one set back
+  } else if (shape < 84) {  // two bars, one of them set back
     const Length back = depth * random.between(-30, 30) / 100;
     const Length far = length * random.between(40, 90) / 100;
     building.push_back({main.on_grid(length - joint, back), main.turn, far, depth, joint});
@@ -62,8 +62,8 @@ Building draw_outline(Random& random) {
   return building;
 }
 
-/// Scales and moves a building so that its bounding box is `reach` wide (or high) and stands near
-/// the middle of the grid.
+/// Scales and moves a building so that its bounding box is `reach` wide (or high) and is near the
+/// middle of the grid.
 void fit(Building& building, Length reach, Random& random) {
   Box bounds{};
   const auto measure = [&] {
@@ -93,7 +93,8 @@ void fit(Building& building, Length reach, Random& random) {
   for (Wing& w : building) w.origin = {w.origin.x + dx, w.origin.y + dy};
 }
 
-/// The one among many buildings that covers about `footprint` permille of the grid.
+/// Draws up to 160 buildings. Returns the first that covers `footprint` permille of the grid within
+/// 8 permille, otherwise the one that comes closest.
 Building choose_building(Length footprint, Random& random) {
   Building best;
   Length best_miss = 1000;
@@ -126,9 +127,9 @@ Style choose_style(Length widest_cells, Length bearing, Length cell, Random& ran
   return style;
 }
 
-/// Takes its own copy of the random numbers: a building that is moved keeps its rooms.
+/// Draws a building. `random` is a copy, so that a building keeps its rooms if it is moved.
 void draw(Canvas& canvas, const Building& building, const Style& style, Random random) {
-  // All outlines first, so that every room can tell whether it looks out or at another wing.
+  // Draws all outlines first, so that looks_out() can distinguish the outside from another wing.
   for (const Wing& w : building) canvas.fill(w, {0, 0, w.length, w.depth}, Material::bearing);
   for (std::size_t i = building.size(); i-- > 0;) draw_wing(canvas, building[i], style, random);
   for (const Wing& w : building) {  // a door to the main wing
@@ -155,21 +156,22 @@ void require_possible(std::size_t size) {
   }
 }
 
-/// The whole root of a number below 40000.
+/// Returns the integer square root of a number below 40000.
 Length whole_root(Length number) {
   Length root = 0;
   while ((root + 1) * (root + 1) <= number) ++root;
   return root;
 }
 
-/// Values at the ranks 0, 100, 250, 500, 750, 900 and 1000 permille of all plans.
+/// Values at the quantiles of 0, 100, 250, 500, 750, 900 and 1000 permille of all plans.
 using Quantiles = std::array<Length, 7>;
 
 // Chosen so that plans of size 512 have the quantiles of interior cells and iterations of 32 real
-// plans, and the quantiles of temperatures that were published of all 4571; measured by
+// plans, and the quantiles of temperatures that were published for all 4571 plans. Measured by
 // tests/bench/whole_set.py.
 constexpr Quantiles interior_shares{120, 163, 199, 314, 345, 389, 620};  // permille of cells
-constexpr Quantiles widest_squares{2200, 4500, 4500, 15100, 15200, 20500, 27000};  // cells
+// Square of the width, in cells.
+constexpr Quantiles widest_squares{2200, 4500, 4500, 15100, 15200, 20500, 27000};
 constexpr Quantiles bearing_walls{1000, 900, 650, 490, 310, 130, 0};  // permille of walls
 
 Length at_rank(const Quantiles& quantiles, Length permille) {
@@ -181,11 +183,11 @@ Length at_rank(const Quantiles& quantiles, Length permille) {
          (quantiles[next] - low) * (permille - ranks[next - 1]) / (ranks[next] - ranks[next - 1]);
 }
 
-/// A part of a whole turn, in permille.
+/// Converts a fraction of a full turn, in units of 2^-64, to permille.
 Length rank(std::uint64_t turn) { return static_cast<Length>((turn >> 32) * 1000 >> 32); }
 
-/// The rank of the mean of two even ranks among such means: the larger a real plan, the wider its
-/// rooms, but not by a rule.
+/// Returns the rank of the mean of two uniformly distributed ranks among such means. With it, plans
+/// with a larger interior tend to have wider rooms, but not strictly.
 Length rank_of_mean(Length a, Length b) {
   const Length sum = a + b;
   const Length above = 2000 - sum;
@@ -197,20 +199,21 @@ Length rank_of_mean(Length a, Length b) {
 FloorPlan generate_floor_plan(std::uint64_t seed, std::uint64_t index, std::size_t size) {
   require_possible(size);
   Random random(Random::mix(seed + 0x632be59bd9b4e019U) ^ Random::mix(~index));
-  // Steps of irrational numbers spread what is aimed at evenly over the plans.
+  // Multiples of irrational numbers spread the target values evenly over the plans.
   const std::uint64_t phase = Random::mix(seed ^ 0x9e6c63d0676a9a99U);
   const Length of_share = rank(phase + index * 0x9e3779b97f4a7c15U);             // golden ratio
-  const Length of_own = rank(Random::mix(phase) + index * 0x6a09e667f3bcc909U);  // root of two
-  const Length of_bearing = rank(Random::mix(~phase) + index * 0xbb67ae8584caa73bU);  // of three
+  const Length of_own = rank(Random::mix(phase) + index * 0x6a09e667f3bcc909U);  // square root of 2
+  // Square root of 3.
+  const Length of_bearing = rank(Random::mix(~phase) + index * 0xbb67ae8584caa73bU);
   const Length share = at_rank(interior_shares, of_share);
   const Length widest = whole_root(at_rank(widest_squares, rank_of_mean(of_share, of_own)));
   const Length bearing = at_rank(bearing_walls, of_bearing);
-  // 76 to 85 % of the footprint is room: the wider the rooms, the less is wall (measured at size
-  // 512).
+  // 76 to 85 % of the footprint is room. The share of walls is smaller if the rooms are wider
+  // (measured at size 512).
   const Length footprint = 1000 * share / (755 + (widest - 62) * 7 / 5);
   const bool over_edge = (phase % 10 + index % 10) % 10 == 0;
 
-  // The first building will nearly always do; on a tiny grid its walls may leave no room.
+  // The first building nearly always suffices. On a tiny grid its walls may leave no room.
   for (;;) {
     Building building = choose_building(footprint, random);
     const Style style = choose_style(widest, bearing, Canvas(size).cell(), random);
@@ -224,7 +227,7 @@ FloorPlan generate_floor_plan(std::uint64_t seed, std::uint64_t index, std::size
       draw(canvas, building, style, random);
       if (!canvas.has(Material::room)) break;
       if (!over_edge || canvas.room_on_edge()) return to_plan(canvas.cells());
-      hang = grid_side / 40;  // only outer wall on the edge: further
+      hang = grid_side / 40;  // only outer walls touch the edge; move the building further
     }
   }
 }

@@ -11,12 +11,13 @@
 
 namespace wallheat::generator {
 
-// Internal to the generator: its numbers, its geometry, and the canvas that walls are painted on.
-// Everything is whole numbers, and every random draw is a statement of its own (C++ leaves the
-// order of function arguments open): together these make the bytes of a plan the same on every
-// machine.
+// Internal to the generator: its numbers, its geometry, and the canvas on which walls are painted.
+// All numbers are integers, and every random draw is a separate statement, because C++ leaves the
+// order of evaluation of function arguments open. Together this makes the bytes of a plan the same
+// on every machine.
 
-/// Lengths, whatever the size of the grid: its side is 51200, so 100 is one cell of a grid of 512.
+/// Length that does not depend on the size of the grid. The side of the grid is 51200, so 100 is
+/// one cell of a 512 x 512 grid.
 using Length = std::int64_t;
 constexpr Length grid_side = 51200;
 
@@ -32,7 +33,8 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31);
   }
-  /// Evenly within [low, high]; the bias of 2^-32 does not matter here.
+  /// Returns a uniformly distributed number within [low, high]. The bias of 2^-32 does not matter
+  /// here.
   Length between(Length low, Length high) {
     counter_ += 0x9e3779b97f4a7c15U;
     const std::uint64_t choices = static_cast<std::uint64_t>(high - low) + 1;
@@ -44,11 +46,11 @@ class Random {
   std::uint64_t counter_;
 };
 
-/// A rotation whose cosine and sine are fractions: cos / one and sin / one.
+/// Rotation whose cosine and sine are the fractions cos / denominator and sin / denominator.
 struct Rotation {
   Length cos = 1, sin = 0, denominator = 1;
 
-  /// By the angle 2 atan(m / 128): every such m gives a Pythagorean triple.
+  /// Returns the rotation by the angle 2 atan(m / 128): every such m gives a Pythagorean triple.
   static Rotation by(Length m) {
     constexpr Length n = 128;
     return {n * n - m * m, 2 * n * m, n * n + m * m};
@@ -61,28 +63,28 @@ struct Point {
   Length x = 0, y = 0;
 };
 
-/// Axis-parallel in the frame of a wing: u along it, v across.
+/// Axis-parallel box in the coordinates of a wing: u along the wing, v across it.
 struct Box {
   Length u0, v0, u1, v1;
 };
 
-/// One straight part of a building: [0, length] × [0, depth], turned, and moved to origin.
+/// One straight part of a building: [0, length] × [0, depth], rotated, and translated to `origin`.
 struct Wing {
   Point origin;
   Rotation turn;
   Length length = 0, depth = 0;
-  Length overlap =
-      0;  ///< how far its near end stands in the main wing, if that ends at a right angle
+  /// How far its near end reaches into the main wing, if they meet at a right angle.
+  Length overlap = 0;
 
   [[nodiscard]] Point on_grid(Length u, Length v) const {
     return {origin.x + (turn.cos * u - turn.sin * v) / turn.denominator,
             origin.y + (turn.sin * u + turn.cos * v) / turn.denominator};
   }
 };
-using Building = std::vector<Wing>;  // the first wing is the main one and is drawn last
+using Building = std::vector<Wing>;  // the first wing is the main wing, and is drawn last
 
-/// a / b, rounded down; b > 0. A quotient of doubles is a few times as fast as one of whole
-/// numbers, and off by one at most.
+/// Returns a / b, rounded down; b must be positive. A division of doubles is several times as fast
+/// as one of integers, and its result differs by one at most, which the loops correct.
 inline Length floor_div(Length a, Length b) {
   auto quotient = static_cast<Length>(static_cast<double>(a) / static_cast<double>(b));
   while (quotient * b > a) --quotient;
@@ -90,9 +92,9 @@ inline Length floor_div(Length a, Length b) {
   return quotient;
 }
 
-/// The half-open range of x with low <= p + x q < high, cut to what it was.
+/// Reduces the half-open range [begin, end) to the x with low <= p + x q < high.
 inline void clip(Length& begin, Length& end, Length p, Length q, Length low, Length high) {
-  if (q < 0) {  // the same as -high < -p + x (-q) <= -low
+  if (q < 0) {  // equivalent to -high < -p + x (-q) <= -low
     clip(begin, end, -p, -q, 1 - high, 1 - low);
   } else if (q == 0) {
     if (p < low || p >= high) end = begin;
@@ -102,8 +104,9 @@ inline void clip(Length& begin, Length& end, Length p, Length q, Length low, Len
   }
 }
 
-/// The rows of a grid of `size` cells a side that a box may reach, from the first to before the
-/// last: by its corners, with a row to spare for what on_grid rounds.
+/// Returns the half-open range of the rows that a box may reach, in a grid with `size` cells per
+/// side. It is computed from the corners, with one more row on both sides for the rounding in
+/// on_grid().
 inline std::pair<Length, Length> rows_of(Length size, const Wing& wing, const Box& box) {
   const auto [low, high] =
       std::minmax({wing.on_grid(box.u0, box.v0).y, wing.on_grid(box.u0, box.v1).y,
@@ -112,9 +115,9 @@ inline std::pair<Length, Length> rows_of(Length size, const Wing& wing, const Bo
           std::clamp<Length>((high + 1) * size / grid_side + 2, 0, size)};
 }
 
-/// Calls visit(row, begin, end) for the cells of each row whose centres lie in the box. Coordinates
-/// are scaled by 2 size (centres are at odd multiples of half a cell) and by turn.one, so that the
-/// comparison is exact.
+/// Calls visit(row, begin, end) for the cells of each row whose centres are in the box. Coordinates
+/// are scaled by 2 size (centres are at odd multiples of half a cell) and by turn.denominator, so
+/// that the comparison is exact.
 template <class Visit>
 void for_each_run(Length size, const Wing& wing, const Box& box, Visit visit) {
   const Length scale = 2 * size * wing.turn.denominator;
@@ -131,7 +134,7 @@ void for_each_run(Length size, const Wing& wing, const Box& box, Visit visit) {
   }
 }
 
-/// Permille of the grid that a building covers, by a grid of 64 x 64 cells.
+/// Returns the part of the grid that a building covers, in permille, measured on 64 x 64 cells.
 inline Length coverage(const Building& building) {
   constexpr Length side = 64;
   std::array<std::uint64_t, side> rows{};
@@ -152,14 +155,15 @@ class Canvas {
   [[nodiscard]] const Grid<Material>& cells() const { return cells_; }
   [[nodiscard]] Length cell() const { return (grid_side + size_ - 1) / size_; }
 
-  /// Paints the cells whose centres lie in the box.
+  /// Paints the cells whose centres are in the box.
   void fill(const Wing& wing, const Box& box, Material material) {
     for_each_run(size_, wing, box, [&](Length row, Length begin, Length end) {
       for (Length col = begin; col < end; ++col)
         cells_(static_cast<std::size_t>(row), static_cast<std::size_t>(col)) = material;
     });
   }
-  /// Whether the cell at a point of the wing's frame is outside, as all that is off the grid.
+  /// Returns true if the cell at a point, in the coordinates of the wing, is outside. Points
+  /// outside the grid are outside.
   [[nodiscard]] bool outside_at(const Wing& wing, Length u, Length v) const {
     const Point p = wing.on_grid(u, v);
     if (p.x < 0 || p.y < 0 || p.x >= grid_side || p.y >= grid_side) return true;
@@ -184,17 +188,17 @@ class Canvas {
   Grid<Material> cells_;
 };
 
-// Internal to the generator: what is inside the outer walls of one wing.
+// Internal to the generator: the interior of one wing.
 
-/// What the walls and rooms of one building have in common.
+/// Dimensions that the walls and rooms of one building share.
 struct Style {
   Length outer, party, thin;      ///< thickness of outer, other load-bearing, and inside walls
-  Length corridor, door, narrow;  ///< widths; `narrow` is the least width of a room
-  Length widest;                  ///< no room holds heat longer than a square one of this width
-  Length bearing;                 ///< permille of the walls along corridors that bear load
+  Length corridor, door, narrow;  ///< widths; `narrow` is the minimum width of a room
+  Length widest;   ///< each room loses heat at least as fast as a square of this width
+  Length bearing;  ///< permille of the load-bearing walls along corridors
 };
 
-/// Paints a wing whole: outer walls, apartments, corridors, rooms, doors.
+/// Paints a complete wing: outer walls, apartments, corridors, rooms and doors.
 void draw_wing(Canvas& canvas, const Wing& wing, const Style& style, Random& random);
 
 }  // namespace wallheat::generator

@@ -3,7 +3,8 @@
 namespace wallheat::generator {
 namespace {
 
-/// Walls one wing: parts of the building between load-bearing walls, strips of rooms in each part.
+/// Draws the walls inside one wing: divides it at load-bearing walls into parts, and each part into
+/// strips of rooms.
 class Interior {
  public:
   Interior(Canvas& canvas, const Wing& wing, const Style& style, Random& random)
@@ -24,18 +25,18 @@ class Interior {
   }
 
  private:
-  /// A row of rooms: they look out on one long side (behind a wall as thick as `facade`, 0 if
-  /// there is none), their doors are in the other, the front.
+  /// A row of rooms. One of its long sides is the facade, behind a wall of thickness `facade` (0 if
+  /// there is none). The opposite side is the front, which contains the doors.
   struct Strip {
     Box box;
     bool facade_low;  ///< the facade is at v0
     Length facade;
-    Material front;  ///< Material::room: no wall, the strip takes the whole depth of its part
+    Material front;  ///< Material::room: no wall, because the strip has the full depth of its part
   };
 
   void fill(const Box& box, Material material) { canvas_.fill(wing_, box, material); }
 
-  /// In a strip v counts from the facade.
+  /// Fills a box in the coordinates of a strip, in which v counts from the facade.
   void fill(const Strip& strip, Box b, Material material) {
     if (strip.facade_low) {
       fill({b.u0, strip.box.v0 + b.v0, b.u1, strip.box.v0 + b.v1}, material);
@@ -52,8 +53,8 @@ class Interior {
     return wall == Material::bearing ? style_.party : style_.thin;
   }
 
-  /// A room w × h loses heat at a rate of 1/w² + 1/h², a square one of width `widest` at twice
-  /// 1/widest².
+  /// Returns true if a room of w × h loses heat more slowly than a square room of width `widest`.
+  /// The rates are 1/w² + 1/h² and 2/widest².
   [[nodiscard]] bool too_wide(Length w, Length h) const {
     const Length ww = w * w / 100;
     const Length hh = h * h / 100;
@@ -87,7 +88,7 @@ class Interior {
     strip({{b.u0, b.v0, b.u1, v}, true, facade_low, front});
     const Material other = choose_wall(style_.bearing);
     strip({{b.u0, v + style_.corridor, b.u1, b.v1}, false, facade_high, other});
-    if (b.u1 - b.u0 > 2 * style_.widest) {  // a door halfway down a long corridor
+    if (b.u1 - b.u0 > 2 * style_.widest) {  // a wall with a door near the middle of a long corridor
       const Length u = b.u0 + (b.u1 - b.u0) * random_.between(30, 70) / 100;
       fill({u, v, u + style_.thin, v + style_.corridor}, Material::inside);
       const Length side = (style_.corridor - style_.door) / 2;
@@ -95,7 +96,7 @@ class Interior {
     }
   }
 
-  /// Two rooms across one end of a corridor, which is shortened to b.
+  /// Draws two rooms across one end of a corridor, and reduces b to the other part.
   void end_rooms(Box& b, Length v) {
     const Length w = std::max(style_.narrow, style_.widest * random_.between(50, 68) / 100);
     const bool at_low = random_.chance(50);
@@ -122,7 +123,7 @@ class Interior {
       if (s.box.u1 - u - w < style_.narrow) w = s.box.u1 - u;
       while (too_wide(w, h) && w > 2 * style_.narrow) w = 4 * w / 5;
       const bool last = u + w >= s.box.u1;
-      // A recess: the corridor is wider in front of this room.
+      // A recess makes the corridor wider in front of this room.
       const bool recessed = wall > 0 && !is_stairs && h > 2 * style_.narrow && random_.chance(30);
       const Length recess = recessed ? random_.between(style_.narrow / 5, style_.narrow / 2) : 0;
       fill(s, {u, h - wall - recess, u + w, h - recess}, s.front);
@@ -181,7 +182,7 @@ class Interior {
     }
   }
 
-  /// Whether there is nothing in front of the facade of this room.
+  /// Returns true if nothing is in front of the facade of this room.
   [[nodiscard]] bool looks_out(const Strip& s, const Box& slot) const {
     if (s.facade == 0) return false;
     const Length away = s.facade + 800;
@@ -190,8 +191,8 @@ class Interior {
            canvas_.outside_at(wing_, (slot.u0 + slot.u1) / 2, v);
   }
 
-  /// A balcony behind the facade line, open to the outside: its cells are room, or not, as in real
-  /// plans.
+  /// Draws a balcony behind the facade line that is open to the outside. Its cells are room or
+  /// outside, as in real plans.
   void loggia(const Strip& s, const Box& slot) {
     const Length deep = std::min<Length>(slot.v1 * random_.between(22, 34) / 100, 3000);
     const Material floor = random_.chance(60) ? Material::room : Material::outside;
@@ -204,7 +205,8 @@ class Interior {
     if (random_.chance(40)) fill(s, {u, deep, u + style_.door, deep + side}, Material::room);
   }
 
-  /// Load-bearing walls around a flight of stairs, which is not room, and a landing, which is.
+  /// Draws load-bearing walls around a flight of stairs, which is not room, and a landing, which is
+  /// room.
   void staircase(const Strip& s, const Box& slot) {
     const Length t = style_.party;
     const Length landing = slot.v1 - slot.v1 * random_.between(25, 45) / 100;

@@ -8,7 +8,7 @@ void SampleStats::add(double number) {
   if (std::isnan(number)) return;
   ++count_;
   sum_ += number;
-  min_ = std::fmin(min_, number);  // these ignore the NaN of the start
+  min_ = std::fmin(min_, number);  // fmin and fmax ignore the initial NaN
   max_ = std::fmax(max_, number);
 }
 

@@ -9,17 +9,20 @@
 
 #include "wallheat/statistics.hpp"
 
-// What GPUs tell. Of the device, by its driver: a sample each second, their summary for a session,
-// and who uses it. Of plans, by the device's clock: the times of each, and of all of a session.
+// Measurements of GPUs. Of the device, by its driver: one sample per second, a summary of the
+// samples of a session, and the processes that use the device. Of plans, by the clock of the
+// device: the times of each plan, and the totals of a session.
 
 namespace wallheat {
 
-/// What a GPU tells of itself at one moment. NaN if its driver does not tell.
+/// Values that the driver of a GPU reports at one moment. NaN if the driver does not report a
+/// value.
 struct GpuSample {
-  /// % of the driver's latest interval (1/6 to 1 s) in which any kernel ran.
+  /// % of the driver's latest interval (1/6 to 1 s) in which at least one kernel ran
   double utilisation_pct = nan_value;
-  double memory_utilisation_pct = nan_value;  ///< % of it in which memory was read or written
-  double encoder_pct = nan_value;             ///< how busy the video encoder was, %; so the decoder
+  /// % of this interval in which memory was read or written.
+  double memory_utilisation_pct = nan_value;
+  double encoder_pct = nan_value;  ///< utilisation of the video encoder in %
   double decoder_pct = nan_value;
   double memory_used_bytes = nan_value;  ///< by all processes
   double memory_total_bytes = nan_value;
@@ -31,13 +34,14 @@ struct GpuSample {
   double energy_j = nan_value;  ///< since the first sample
 };
 
-/// A field of it: its name in JSON, and as a column of `nvidia-smi dmon`, with its unit there.
+/// Field of a GpuSample: its name in JSON, and its column in `nvidia-smi dmon`, with the unit
+/// there.
 struct GpuSampleField {
   const char* name;
   double GpuSample::*value;
-  const char* column;  ///< none: not in the table
+  const char* column;  ///< null: not in the table
   const char* unit;
-  double per_unit;  ///< the value divided by it is in that unit
+  double per_unit;  ///< conversion: value / per_unit is in `unit`
 };
 inline constexpr std::array gpu_sample_fields{
     GpuSampleField{"power_w", &GpuSample::power_w, "pwr", "W", 1},
@@ -54,18 +58,19 @@ inline constexpr std::array gpu_sample_fields{
     GpuSampleField{"memory_total_bytes", &GpuSample::memory_total_bytes, nullptr, "", 1},
 };
 
-/// A process that uses a GPU. NaN if its driver does not tell.
+/// Process that uses a GPU. NaN if the driver does not report a value.
 struct GpuProcess {
-  unsigned pid = 0;           ///< of the host, also if this is read in a container
-  std::string name;           ///< the program's, without its directories; empty if it is not told
-  double sm_pct = nan_value;  ///< of the time since the look before; so the others
-  double memory_pct = nan_value;  ///< in which it read or wrote memory
+  unsigned pid = 0;               ///< in the host's namespace, also if it is read in a container
+  std::string name;               ///< of the program, without directories; empty if unknown
+  double sm_pct = nan_value;      ///< % of the time since the previous sample, like the three below
+  double memory_pct = nan_value;  ///< time in which it read or wrote memory
   double encoder_pct = nan_value;
   double decoder_pct = nan_value;
   double memory_bytes = nan_value;
 };
 
-/// Of the numbers that are known; NaN if none is.
+/// Count, sum and extremes of numbers; NaN is ignored. The mean and the extremes are NaN before
+/// the first number.
 class SampleStats {
  public:
   void add(double number);
@@ -82,7 +87,7 @@ class SampleStats {
   double max_ = nan_value;
 };
 
-/// A GPU's samples of a session put together.
+/// Summary of the samples of a GPU in one session.
 struct GpuUsage {
   std::size_t samples = 0;
   SampleStats utilisation_pct;
@@ -95,45 +100,48 @@ struct GpuUsage {
   void add(const GpuSample& sample);
 };
 
-/// What a plan's time on a GPU was spent on, in s of the GPU's clock, and by what it was solved.
-/// All 0 and empty if a CPU solved it.
+/// Time that a plan spent on a GPU, in s of the clock of the GPU, and the kernel that solved it.
+/// All values are 0 and empty if a CPU solved the plan.
 struct GpuPlanTimes {
   double upload_s = 0;
-  double kernel_s = 0;    ///< launches, and their waiting for room on a device that others fill
-  double download_s = 0;  ///< what was copied after the first launch
-  /// In which the thread waited, by its own clock. What it did not spend on the three above went
-  /// into launches and the driver.
+  /// Launches, including their waits for resources of a device that others use.
+  double kernel_s = 0;
+  double download_s = 0;  ///< copies made after the first launch
+  /// Wall time in which the thread waited for the GPU. The part that the three phases above do not
+  /// account for went into launches and the driver.
   double wait_s = 0;
   std::string kernel{};
-  std::int32_t stream = 0;   ///< of the device, from 0
-  std::int32_t blocks = 0;   ///< of a launch
-  std::int32_t threads = 0;  ///< of a block
+  std::int32_t stream = 0;   ///< stream of the device, from 0
+  std::int32_t blocks = 0;   ///< per launch
+  std::int32_t threads = 0;  ///< per block
 
   static void fields(auto& visit, auto& self) {
     visit(self.upload_s, self.kernel_s, self.download_s, self.wait_s, self.kernel, self.stream,
           self.blocks, self.threads);
   }
   [[nodiscard]] double on_device_s() const { return upload_s + kernel_s + download_s; }
-  /// The rest of a solve of `solve_s`: work of the host while the device had none of this
-  /// plan.
+  /// Returns the rest of a solve that took `solve_s`: work of the host while the device had no work
+  /// of this plan.
   [[nodiscard]] double host_s(double solve_s) const {
     return std::max(solve_s - std::max(wait_s, on_device_s()), 0.0);
   }
 };
 
-/// What all plans of a session spent on GPUs, in s, of all their threads.
+/// Time that all plans of a session spent on GPUs, in s, summed over all threads.
 struct GpuTimeTotals {
-  double host = 0;  ///< tiles, checks and copies of the host around what the device did
+  /// Tiles, checks and copies of the host before and after the work of the device.
+  double host = 0;
   double upload = 0;
   double kernel = 0;
   double download = 0;
-  double waiting = 0;  ///< for the driver, between what the device did
+  double waiting = 0;  ///< for the driver, between operations of the device
 
   void add(const GpuPlanTimes& times, double solve_s);
   [[nodiscard]] double total() const { return host + upload + kernel + download + waiting; }
 };
 
-/// A part of it: its name among a session's attributes, and for people.
+/// A time of GpuTimeTotals: its name among the attributes of a session, and its name in text
+/// output.
 struct GpuTimeCategory {
   const char* name;
   const char* text;

@@ -12,6 +12,10 @@
 
 #include "wallheat/error.hpp"
 
+// Access to input files. Exceptions distinguish errors in the content of a file, which are final,
+// from errors of the operating system, after which another host may succeed, and from a plan source
+// that is unavailable.
+
 namespace wallheat {
 
 /// Owner of a file descriptor.
@@ -34,21 +38,22 @@ class FileDescriptor {
   /// Fills `bytes` from `offset`. Returns false, and errno is the error or 0, if the file cannot be
   /// read there or is shorter.
   [[nodiscard]] bool read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
-  /// False, and errno says why, if it cannot be written.
+  /// Writes `bytes` at `offset`. Returns false, and errno is the error, if the file cannot be
+  /// written.
   [[nodiscard]] bool write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
 
  private:
   int fd_;
 };
 
-/// A source of plans as a whole cannot be read, maybe for a while only: its file system is away, or
-/// its directory. No plan's fault.
+/// A plan source as a whole cannot be read, possibly only for now: its directory or file system is
+/// unavailable. No plan is to blame, so no plan fails.
 struct SourceUnavailable : RunError {
   using RunError::RunError;
 };
 
-/// A file cannot be read because of an error of the operating system (EMFILE, EIO, ESTALE, EACCES),
-/// and not because of its content. Another host may be able to read it.
+/// Thrown if a file cannot be read because of an error of the operating system (EMFILE, EIO,
+/// ESTALE, EACCES), and not because of its content. Another host may be able to read it.
 struct InputSystemError : InputError {
   using InputError::InputError;
 };
@@ -57,27 +62,28 @@ struct InputSystemError : InputError {
 /// InputSystemError otherwise.
 [[noreturn]] void throw_input_error(const std::string& file, const std::string& problem, int error);
 
-/// What a file holds; `name` is for sentences about it.
+/// Content of a file. `name` is used in error messages.
 struct NamedBytes {
   std::string name;
   std::vector<std::byte> bytes;
 };
 
-/// An existing file, open for reading. Several threads may read at once.
+/// An existing file, open for reading. Thread-safe.
 class InputFile {
  public:
-  /// Throws InputError, which names the file, if it does not exist or is not a regular file: to
-  /// open a pipe could block forever. Throws InputSystemError if it cannot be opened.
+  /// Opens the file. Throws InputError, whose message contains the name of the file, if it does not
+  /// exist or is not a regular file, because opening a pipe could block forever. Throws
+  /// InputSystemError if it cannot be opened.
   explicit InputFile(const std::filesystem::path& path);
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// In bytes, when it was opened.
+  /// Returns the size in bytes at the time of opening.
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// Fills `bytes` from `offset` on. Throws InputError if the file is shorter, and
+  /// Fills `bytes`, starting at `offset`. Throws InputError if the file is shorter, and
   /// InputSystemError if it cannot be read.
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
-  /// Returns `count` bytes from `offset` on. Throws as read_at(), and allocates no memory if the
-  /// file is shorter.
+  /// Returns `count` bytes, starting at `offset`. Throws as read_at() does; does not allocate
+  /// memory if the file is shorter.
   [[nodiscard]] std::vector<std::byte> read_range(std::uint64_t offset, std::uint64_t count) const;
 
  private:
@@ -86,7 +92,7 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-/// Returns all of a file. Throws as InputFile.
+/// Returns the content of a file. Throws as InputFile does.
 [[nodiscard]] NamedBytes read_input_file(const std::filesystem::path& path);
 
 }  // namespace wallheat

@@ -9,21 +9,21 @@
 #include "core/text.hpp"
 #include "wallheat/error.hpp"
 
-// The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 namespace wallheat::npy {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "items are taken as they are");
 
 constexpr std::size_t longest_prefix = 12;
-constexpr std::size_t longest_header = 10'000;  // NumPy reads no longer one either
+constexpr std::size_t longest_header = 10'000;  // limit of NumPy
 static_assert(prefix_size == longest_prefix + longest_header);
 
 struct Header {
   std::string dtype;  // as in the file, "<f8"
   bool fortran_order = false;
   GridShape shape;
-  std::size_t size = 0;  ///< of all that stands before the items, in bytes
+  std::size_t size = 0;  ///< size of everything before the items, in bytes
 };
 
 [[noreturn]] void fail(const std::string& name, const std::string& cause) {
@@ -35,8 +35,9 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t\n") + 1);
 }
 
-/// What stands behind a key of the header, a Python dictionary that NumPy writes in one form:
-/// {'descr': '<f8', 'fortran_order': False, 'shape': (512, 512), }. Empty if the key is missing.
+/// Returns the text after a key of the header and its colon. The header is a Python dictionary,
+/// which NumPy always writes in this form: {'descr': '<f8', 'fortran_order': False, 'shape': (512,
+/// 512), }. Returns an empty string if the key is missing.
 std::string_view value_of(std::string_view key, std::string_view dictionary) {
   for (const char quote : {'\'', '"'}) {
     const auto at = dictionary.find(quote + std::string(key) + quote);
@@ -47,7 +48,7 @@ std::string_view value_of(std::string_view key, std::string_view dictionary) {
   return {};
 }
 
-/// The header that a text says.
+/// Parses the text of a header.
 Header parsed(const std::string& name, std::string_view text) {
   const auto require = [&](bool holds) {
     if (!holds) fail(name, "its NPY header cannot be understood");
@@ -69,7 +70,7 @@ Header parsed(const std::string& name, std::string_view text) {
   while (!shape.empty()) {
     auto number = trimmed(shape.substr(0, shape.find(',')));
     shape = trimmed(shape.substr(std::min(shape.find(','), shape.size() - 1) + 1));
-    if (number.ends_with('L')) number.remove_suffix(1);  // Python 2's long
+    if (number.ends_with('L')) number.remove_suffix(1);  // long of Python 2
     const auto size = parse_number<std::size_t>(number);
     require(size.has_value());
     sizes.push_back(*size);
@@ -80,7 +81,7 @@ Header parsed(const std::string& name, std::string_view text) {
   return header;
 }
 
-/// The header of a file of `size` bytes that begins with these.
+/// Parses the header of a file of `size` bytes that begins with `bytes`.
 Header header_in(const std::string& name, std::span<const std::byte> bytes, std::uint64_t size) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.size() < 10 || !text.starts_with(magic)) fail(name, "is not an NPY file");
@@ -90,7 +91,7 @@ Header header_in(const std::string& name, std::span<const std::byte> bytes, std:
   const std::size_t major = byte(6);
   if (major < 1 || major > 3)
     fail(name, "has NPY format version " + std::to_string(major) + ", which is not known");
-  // In version 1 the length of the text takes two bytes, in later ones four.
+  // The length of the text has two bytes in version 1 and four bytes in later versions.
   const std::size_t prefix = major > 1 ? longest_prefix : 10;
   std::size_t length = byte(8) + (byte(9) << 8);
   if (major > 1) length += (byte(10) << 16) + (byte(11) << 24);
@@ -101,7 +102,7 @@ Header header_in(const std::string& name, std::span<const std::byte> bytes, std:
   return header;
 }
 
-/// Throws unless items of the promised shape fill a file of `size` bytes exactly.
+/// Throws InputError unless items of the shape in the header fill a file of `size` bytes exactly.
 void expect_items_of(std::size_t item_size, const std::string& name, const Header& header,
                      std::uint64_t size) {
   const auto [rows, cols] = header.shape;
@@ -117,7 +118,7 @@ void expect_items_of(std::size_t item_size, const std::string& name, const Heade
                  std::to_string(data) + " bytes of data");
 }
 
-/// Calls use(Item()) with the type that a dtype stands for; false if none of these.
+/// Calls use(Item()) with the type of a dtype. Returns false if the dtype is not one of these.
 template <class Use>
 bool with_item_type(std::string_view dtype, Use use) {
   const auto is = [&](std::string_view name, auto item) {
@@ -131,7 +132,7 @@ bool with_item_type(std::string_view dtype, Use use) {
          is("<u8", std::uint64_t()) || is("<i8", std::int64_t());
 }
 
-/// Makes items cells; convert(item, number of the cell) may refuse one.
+/// Converts items to cells; convert(item, index of the cell) may throw.
 template <class Item, class Cell, class Convert>
 Grid<Cell> converted(const NamedBytes& file, const Header& header, Convert convert) {
   const auto [rows, cols] = header.shape;
@@ -140,7 +141,8 @@ Grid<Cell> converted(const NamedBytes& file, const Header& header, Convert conve
   grid.rows = rows;
   grid.cols = cols;
   if constexpr (std::is_same_v<Item, double> && std::is_same_v<Cell, double>) {
-    // Nearly every domain: NumPy aligns the items, so they can be copied as they are.
+    // This applies to nearly every domain file: NumPy aligns the items, so they can be copied
+    // unchanged.
     if (!header.fortran_order && reinterpret_cast<std::uintptr_t>(items) % alignof(double) == 0) {
       const auto* const first = reinterpret_cast<const double*>(items);
       grid.cells.assign(first, first + rows * cols);
@@ -174,7 +176,7 @@ std::string file_of(const char* dtype, GridShape shape, std::span<const std::byt
   std::string text = std::string("{'descr': '") + dtype + "', 'fortran_order': False, 'shape': (" +
                      std::to_string(shape.rows) + ", " + std::to_string(shape.cols) + "), }";
   constexpr std::size_t prefix = 10;
-  text.append(63 - (prefix + text.size()) % 64, ' ');  // data start at a multiple of 64
+  text.append(63 - (prefix + text.size()) % 64, ' ');  // data begin at a multiple of 64 bytes
   text += '\n';
   std::string file(magic);
   file.reserve(prefix + text.size() + cells.size());
@@ -195,7 +197,7 @@ Grid<double> read_float(const NamedBytes& file) {
     grid = converted<Item, double>(file, header, [&](Item item, std::size_t cell) {
       const auto exact = static_cast<double>(item);
       if constexpr (std::is_integral_v<Item> && sizeof(Item) == 8) {
-        // The ends are tested apart, as a double beyond them cannot be turned back.
+        // The range is checked separately, because a double outside of it cannot be converted back.
         const bool in_range = exact < static_cast<double>(std::numeric_limits<Item>::max());
         if (!in_range || static_cast<Item>(exact) != item)
           fail_at(cell, file.name, header,

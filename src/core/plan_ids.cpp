@@ -18,7 +18,7 @@ namespace wallheat {
 
 namespace {
 
-/// How many slots the table of `ids` ids has.
+/// Returns the number of slots of a table for `ids` IDs.
 std::size_t slots_for(std::size_t ids) { return std::bit_ceil(ids + ids / 2 + 1); }
 
 }  // namespace
@@ -66,7 +66,7 @@ bool operator==(const StringList& a, const StringList& b) {
 }
 
 std::size_t IdIndex::slot_of(std::string_view id) const {
-  const std::size_t mask = slots_.size() - 1;  // a power of two
+  const std::size_t mask = slots_.size() - 1;  // the size is a power of two
   std::size_t slot = std::hash<std::string_view>{}(id)&mask;
   while (slots_[slot] != 0 && (*this)[slots_[slot] - 1] != id) slot = (slot + 1) & mask;
   return slot;
@@ -84,7 +84,7 @@ void IdIndex::reserve(std::size_t ids, std::size_t letters) {
 }
 
 std::pair<std::size_t, bool> IdIndex::insert(std::string_view id) {
-  // The files of a plan are often listed one after the other.
+  // An archive often lists the files of a plan one after the other.
   if (size() > 0 && (*this)[size() - 1] == id) return {size() - 1, false};
   if (size() == std::numeric_limits<std::uint32_t>::max() - 1)
     throw std::length_error("too many ids");
@@ -128,8 +128,8 @@ PlanIds read_ids(const std::filesystem::path& file) {
   std::error_code unknown;
   const auto status = std::filesystem::status(file, unknown);
   if (std::filesystem::is_directory(status)) refuse("it is a directory");
-  // A named pipe would be waited for without end, and a device may never end; the shell's own
-  // pipes, /dev/stdin and /dev/fd/63, have someone who writes them.
+  // Reading a named pipe could block forever, and a device may never end. The pipes of the shell,
+  // /dev/stdin and /dev/fd/63, have a writer.
   const std::string name = file.string();
   const bool is_shells_pipe =
       std::filesystem::is_fifo(status) &&
@@ -150,7 +150,8 @@ PlanIds parse_ids(std::string_view text, const std::string& file) {
     throw RunError("the ids file " + file +
                    " is UTF-16 text, as Windows PowerShell writes it; "
                    "save it as UTF-8");
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // some editors' mark of UTF-8
+  // Written by some editors to mark UTF-8.
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   StringList names;
   while (!text.empty()) {
@@ -169,7 +170,7 @@ PlanIds sorted_ids_without_list(const std::string& where, std::vector<std::strin
     throw RunError(where +
                    " holds neither building_ids.txt nor a floor plan (ID_domain.npy with "
                    "ID_interior.npy)");
-  // To find that a million are in order takes a tenth of the time of sorting them.
+  // Checking the order of a million IDs takes a tenth of the time of sorting them.
   if (!std::is_sorted(ids.begin(), ids.end(), natural_less))
     std::sort(ids.begin(), ids.end(), natural_less);
   PlanIds plans;
@@ -205,7 +206,7 @@ bool natural_less(std::string_view a, std::string_view b) {
     }
   }
   if (i < a.size() || j < b.size()) return j < b.size();
-  return a < b;  // they differ in leading zeros alone
+  return a < b;  // they differ in leading zeros only
 }
 
 void require_valid_id(std::string_view id) {

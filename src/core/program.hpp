@@ -5,19 +5,19 @@
 
 namespace wallheat {
 
-/// This program's version, from CMake.
+/// Returns the version of the program, which CMake sets.
 [[nodiscard]] std::string_view version();
 
-/// How a process ends.
+/// Exit statuses of the program.
 enum ExitStatus : int {
   exit_done = 0,
-  exit_failed = 1,             ///< the run failed
-  exit_usage = 2,              ///< wrong usage
-  exit_some_plans_failed = 3,  ///< finished, but some plans failed
-  exit_incomplete = 75,        ///< stopped early: submit again to go on
+  exit_failed = 1,             ///< failure of the run
+  exit_usage = 2,              ///< wrong usage of the command line
+  exit_some_plans_failed = 3,  ///< end of a run in which some plans failed
+  exit_incomplete = 75,        ///< early stop; submit the job again to continue
 };
 
-/// The status for a file in which `pending` plans are not solved yet, and `failed` plans failed.
+/// Returns the exit status for a file with `pending` pending plans and `failed` failed plans.
 constexpr int exit_status_of(std::size_t pending, std::size_t failed) {
   if (pending > 0) return exit_incomplete;
   return failed > 0 ? exit_some_plans_failed : exit_done;

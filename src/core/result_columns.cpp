@@ -46,7 +46,7 @@ std::string exact_text(Number value) {
   return std::to_string(value);
 }
 
-/// Fields of one shape.
+/// Compares fields of the same shape.
 void compare(const Grid<double>& a, const Grid<double>& b, std::vector<Difference>& found) {
   std::size_t count = 0;
   std::size_t first = 0;
@@ -70,7 +70,7 @@ void compare(const std::vector<RoomResult>& a, const std::vector<RoomResult>& b,
   }
   for (std::size_t k = 0; k < a.size(); ++k) {
     RoomResult second = b[k];
-    second.row = a[k].row;  // its row in a file is no part of it
+    second.row = a[k].row;  // its row in a file is not part of the result
     second.room_crc32 = a[k].room_crc32;
     const std::size_t before = found.size();
     for_each_room_column([&](const char* name, auto member, const char*) {
@@ -82,7 +82,7 @@ void compare(const std::vector<RoomResult>& a, const std::vector<RoomResult>& b,
   }
 }
 
-/// Returns true if a result has temperatures, but no proven bound of their error.
+/// Returns true if a result has temperatures, but no error bound.
 bool is_unproven(const PlanResult& result) {
   return is_solved(result.status) && result.status != PlanStatus::empty &&
          std::isnan(result.error_bound) && !std::isnan(result.statistics.mean_temp);
@@ -121,7 +121,7 @@ std::vector<Difference> find_differences(const ComparableResult& first,
   if (first.field != nullptr && second.field != nullptr &&
       first.field->rows == second.field->rows && first.field->cols == second.field->cols)
     compare(*first.field, *second.field, found);
-  // Empty if they were not read.
+  // The rooms are empty if they were not read.
   if (!first.columns.rooms.empty() && !second.columns.rooms.empty())
     compare(first.columns.rooms, second.columns.rooms, found);
   return found;

@@ -10,31 +10,34 @@
 #include "wallheat/plan_result.hpp"
 #include "wallheat/rooms.hpp"
 
+// Access to the columns of results, comparison of results, and properties that are derived from the
+// columns. wallheat/plan_result.hpp defines the columns of plans.
+
 namespace wallheat {
 
-/// Which answer is asked for.
+/// The solvers, by the solution that they compute.
 enum class SolverKind {
-  jacobi,       ///< the reference's iterate, bit for bit
-  fastforward,  ///< the same iterate, but for rounding, in fewer sweeps
-  steady,       ///< the true steady state, with a proven bound
+  jacobi,       ///< the iterate of the reference program, bit-identical
+  fastforward,  ///< the same iterate but for rounding, in fewer sweeps
+  steady,       ///< the steady state, with an error bound
 };
 
 [[nodiscard]] std::string_view to_string(SolverKind kind);
 
-/// What a column of a result is for; see WALLHEAT_RESULT_COLUMNS.
+/// Use of a result column; see WALLHEAT_RESULT_COLUMNS.
 enum class ColumnUse { internal, reported, deterministic };
 
-/// A column that PlanResult has.
+/// Column of PlanResult.
 template <class Member>
 struct ResultColumn {
   const char* name;
   ColumnUse use;
-  Member accessor;  ///< accessor(result): a reference to the result's value
+  Member accessor;  ///< accessor(result) returns a reference to the value
 };
 template <class Member>
 ResultColumn(const char*, ColumnUse, Member) -> ResultColumn<Member>;
 
-/// Calls visit(column) for each of them, in order.
+/// Calls visit(column) for each column of PlanResult, in order.
 template <class Visit>
 constexpr void for_each_column(Visit&& visit) {
 #define WALLHEAT_MEMBER(Type, name, initial, use, meaning) \
@@ -48,9 +51,9 @@ constexpr void for_each_column(Visit&& visit) {
 #undef WALLHEAT_NESTED
 }
 
-/// Calls visit(name, member, meaning) for each column of a room, in order: `member` points to it.
-/// This list is the columns' only home: result files, messages, tables and formulas are made from
-/// it, and a test compares the documents with it.
+/// Calls visit(name, member, meaning) for each column of a room, in order; `member` is a pointer to
+/// the member. This list is the only definition of the columns: result files, messages, tables and
+/// formulas are derived from it, and a test compares the documents with it.
 template <class Visit>
 constexpr void for_each_room_column(Visit&& visit) {
   visit("plan", &RoomResult::row, "number of its plan's row in /rows");
@@ -80,43 +83,47 @@ static_assert(
     }() == sizeof(RoomResult),
     "a gap in RoomResult would store, and check, undefined bytes");
 
-/// What decides whether two answers to a plan are the same: the columns whose use is
-/// `deterministic`, and the field as values. (PlanResult::field is compressed, and two libraries
-/// need not compress alike.)
+/// Parts of a result that must agree between two results of a plan: the columns whose use is
+/// `deterministic`, and the values of the field. PlanResult::field is not compared, because it is
+/// compressed, and two libraries may compress differently.
 struct ComparableResult {
   const PlanResult& columns;
   const Grid<double>* field = nullptr;  ///< null if there is none
 };
 
-/// Something in which two answers differ, and what each of them says.
+/// A difference between two results: what differs, and the value in each result.
 struct Difference {
-  std::string column;  ///< a column, or the field
+  std::string column;  ///< name of the column, or the field
   std::string first;
   std::string second;
 };
 
-/// True if the reference would print the same: they agree to the last bit. 0 differs from -0. A NaN
-/// equals any NaN: it is printed as `nan` whatever its bits, and these depend on the processor
-/// (inf - inf sets the sign on x86-64, but not on Arm).
+/// Returns true if the reference program would print the same text for both numbers, that is, if
+/// they are bit-identical. 0 differs from -0. A NaN equals any NaN: it is printed as `nan` whatever
+/// its bits are, and these depend on the processor (inf - inf sets the sign on x86-64, but not on
+/// Arm).
 [[nodiscard]] bool same_value(double a, double b);
 
-/// Returns true if an iteration ended far from the steady state: if the estimate of its error
-/// exceeds a tenth of the plan's temperatures. Returns false if the error is unknown.
+/// Returns true if an iteration ended far from the steady state: if its error estimate exceeds a
+/// tenth of the magnitude of the plan's temperatures. Returns false if the error is unknown.
 [[nodiscard]] bool is_far_from_steady(const PlanResult& result);
 
-/// Returns true if nothing is known about the distance of a result from the steady state: neither a
-/// bound nor an estimate, because the iteration made too few convergence checks.
+/// Returns true if nothing is known about the distance of a result from the steady state: there is
+/// neither an error bound nor an error estimate, because the iteration made too few convergence
+/// checks.
 [[nodiscard]] bool has_unknown_error(const PlanResult& result);
 
-/// What the plan would take on a core of its own, in s: its CPU time if that is known and a CPU
-/// solved it. What other runs may expect is foretold by this.
+/// Returns the time that the plan would take on a core that it does not share, in s: the CPU time
+/// if it is known and a CPU solved the plan. Predicted times of other runs are based on it.
 [[nodiscard]] double single_core_seconds(const PlanResult& result);
 
-/// Empty if the answers are the same. Fields are compared if both are there and of one shape.
+/// Returns an empty list if the results are equal. Fields are compared if both exist and have the
+/// same shape.
 [[nodiscard]] std::vector<Difference> find_differences(const ComparableResult& first,
                                                        const ComparableResult& second);
 
-/// "mean_temp is 14.5 FIRST, 14.75 SECOND; iterations is ..."; empty if there are none.
+/// Returns the differences as text: "mean_temp is 14.5 FIRST, 14.75 SECOND; iterations is ...".
+/// Returns an empty string if there are none.
 [[nodiscard]] std::string to_text(const std::vector<Difference>& differences,
                                   const std::string& first, const std::string& second);
 

@@ -40,13 +40,13 @@ Grid<std::uint16_t> column_distances(const Grid<std::uint8_t>& interior, std::ui
 
 namespace {
 
-/// The rooms' labels, with a frame of one cell around them, so that every cell has eight
+/// Labels of the rooms, with a border of one cell around the grid, so that every cell has eight
 /// neighbours.
 class Labels {
  public:
   static constexpr std::uint32_t no_room = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint32_t unlabelled = no_room - 1;
-  static constexpr std::uint32_t core = no_room - 2;  ///< to be labelled first
+  static constexpr std::uint32_t core = no_room - 2;  ///< must be labelled first
 
   explicit Labels(GridShape shape)
       : shape_(shape), labels_((shape.rows + 2) * (shape.cols + 2), no_room) {}
@@ -61,7 +61,7 @@ class Labels {
   [[nodiscard]] std::array<std::size_t, 4> across(std::size_t cell) const {
     return {cell - stride() - 1, cell - stride() + 1, cell + stride() - 1, cell + stride() + 1};
   }
-  /// Calls visit(cell) for all, in reading order.
+  /// Calls visit(cell) for all cells, in reading order.
   template <class Visit>
   void for_each_cell(const Visit& visit) const {
     for (std::size_t row = 0; row < shape_.rows; ++row)
@@ -75,16 +75,18 @@ class Labels {
   std::vector<std::uint32_t> labels_;
 };
 
-/// Marks the cells farther than `radius` from all that is not interior as core, others as
-/// unlabelled. A cell whose column has one that is not interior at a distance of v reaches as far
-/// along its row as the root of radius² - v²; two passes a row then know who is reached. (The two
-/// phases of distance transforms, as in Meijster et al. 2000, without the distances.)
+/// Marks the cells that are farther than `radius` from all cells that are not interior as core, and
+/// other interior cells as unlabelled. If the nearest cell in the column that is not interior is v
+/// cells away, its disc extends along the row by the root of radius² - v² cells to both sides. Two
+/// passes per row then determine which cells a disc covers. These are the two phases of distance
+/// transforms, as in Meijster et al. 2000, without the distances.
 Labels eroded(const Grid<std::uint8_t>& interior, std::uint32_t radius) {
   Labels labels({interior.rows, interior.cols});
   const auto far = static_cast<std::uint16_t>(radius + 1);
   const Grid<std::uint16_t> distance = column_distances(interior, far);
   const auto cols = static_cast<std::int64_t>(interior.cols);
-  std::vector<std::int64_t> reach(far + std::size_t{1}, -cols - radius);  // of `far`: nobody
+  // Entry `far`: covers no cell.
+  std::vector<std::int64_t> reach(far + std::size_t{1}, -cols - radius);
   for (std::int64_t v = 0, r = radius; v <= r; ++v) {
     reach[static_cast<std::size_t>(v)] =
         static_cast<std::int64_t>(std::sqrt(static_cast<double>(r * r - v * v)));
@@ -92,7 +94,7 @@ Labels eroded(const Grid<std::uint8_t>& interior, std::uint32_t radius) {
   std::vector<std::int64_t> reached_until(interior.cols);
   for (std::size_t row = 0; row < interior.rows; ++row) {
     const std::uint16_t* const v = distance.cells.data() + row * interior.cols;
-    std::int64_t until = std::int64_t{radius} - 1;  // what is before the grid reaches so far
+    std::int64_t until = std::int64_t{radius} - 1;  // end of the disc of the cell before the grid
     for (std::size_t col = 0; col < interior.cols; ++col) {
       until = std::max(until, static_cast<std::int64_t>(col) + reach[v[col]]);
       reached_until[col] = until;
@@ -111,7 +113,7 @@ Labels eroded(const Grid<std::uint8_t>& interior, std::uint32_t radius) {
 
 using Cells = std::vector<std::size_t>;
 
-/// Gives a core the label from one of its cells on, and returns all of its cells.
+/// Gives all cells of a core the label, starting at one of them. Returns these cells.
 Cells flood_core(Labels& labels, std::size_t first, std::uint32_t label, bool corners) {
   Cells cells{first};
   labels[first] = label;
@@ -129,7 +131,7 @@ Cells flood_core(Labels& labels, std::size_t first, std::uint32_t label, bool co
   return cells;
 }
 
-/// Labels the cores in reading order, but for those that are too small.
+/// Labels the cores in reading order, except those that are too small.
 std::vector<Cells> label_cores(Labels& labels, std::uint32_t door) {
   std::vector<Cells> cores;
   labels.for_each_cell([&](std::size_t cell) {
@@ -144,8 +146,8 @@ std::vector<Cells> label_cores(Labels& labels, std::uint32_t door) {
   return cores;
 }
 
-/// Gives each unlabelled cell that these cells can reach the label of the one that reaches it
-/// first: of those at one distance the one whose cells were first in the queue.
+/// Gives each unlabelled cell that is connected to the cells in `queue` the label of the nearest of
+/// them. At equal distances, the cell that comes first in the queue wins.
 void grow(Labels& labels, Cells queue) {
   for (std::size_t at = 0; at < queue.size(); ++at) {
     const std::size_t cell = queue[at];
@@ -157,7 +159,8 @@ void grow(Labels& labels, Cells queue) {
   }
 }
 
-/// All cells of the cores; first those of the largest, which wins a cell at one distance.
+/// Returns the cells of all cores, those of the largest core first, because it wins cells at equal
+/// distance.
 Cells joined(std::vector<Cells> cores) {
   std::stable_sort(cores.begin(), cores.end(),
                    [](const Cells& a, const Cells& b) { return a.size() > b.size(); });
@@ -166,7 +169,7 @@ Cells joined(std::vector<Cells> cores) {
   return all;
 }
 
-/// The mean and the counts of a room, whose temperatures these are in reading order.
+/// Sets the mean, the extremes and the counts of a room from its temperatures in reading order.
 void summarise(RoomResult& room, std::span<const double> values, const Thresholds& thresholds) {
   room.mean_temp = numpy_sum(values) / static_cast<double>(values.size());
   room.min_temp = room.max_temp = values.front();

@@ -12,8 +12,8 @@
 namespace wallheat {
 namespace {
 
-// numpy/core/src/umath/loops_utils.h.src, function pairwise_sum: the order is what matters, since
-// the last digit of the published answers depends on it.
+// Adds in the order of numpy/core/src/umath/loops_utils.h.src, function pairwise_sum. The order
+// matters, because the last digit of the published results depends on it.
 template <class Real>
 Real pairwise_sum(std::span<const Real> values) {
   const std::size_t n = values.size();
@@ -39,7 +39,7 @@ Real pairwise_sum(std::span<const Real> values) {
 
 constexpr std::size_t buffer_size = 8192;  // of NumPy, in values
 
-/// Takes the first values off, as many as fill the buffer.
+/// Removes and returns the first values, as many as fill the buffer.
 template <class Real>
 std::span<const Real> take_stretch(std::span<const Real>& values) {
   const auto stretch = values.first(std::min(buffer_size, values.size()));
@@ -47,7 +47,7 @@ std::span<const Real> take_stretch(std::span<const Real>& values) {
   return stretch;
 }
 
-/// What numpy_sum returns of the squared deviations.
+/// Returns the sum of the squared deviations in the order of numpy_sum().
 template <class Real>
 Real sum_of_squared_deviations(std::span<const Real> values, Real mean) {
   std::vector<Real> squares(std::min(buffer_size, values.size()));
@@ -68,14 +68,14 @@ std::int64_t count(std::span<const double> values, Predicate predicate) {
   return std::count_if(values.begin(), values.end(), predicate);
 }
 
-/// Adds what is known of some values.
+/// Adds the counts of some values.
 void add_uncertain_counts(std::span<const double> values, const Thresholds& thresholds,
                           double radius, UncertainCounts& uncertain) {
   const auto [above, below] = thresholds;
   const auto distance = [=](double value) {
     return std::min(std::abs(value - below), std::abs(value - above));
   };
-  // Nothing is known of NaN: it may be on either side.
+  // A NaN may be above or below every threshold.
   uncertain.min_above += count(values, [=](double value) { return value - radius > above; });
   uncertain.max_above += count(values, [=](double value) { return !(value + radius <= above); });
   uncertain.min_below += count(values, [=](double value) { return value + radius < below; });
@@ -102,8 +102,8 @@ double numpy_sum(std::span<const double> values) {
 }
 
 std::vector<double> interior_values(const Grid<double>& field, const Grid<std::uint8_t>& interior) {
-  // One more than there are, as the element of the next value is written to before it is known
-  // whether that is one.
+  // One element more than needed, because the next value is stored before it is known whether its
+  // cell is interior.
   std::vector<double> values(static_cast<std::size_t>(count_interior(interior)) + 1);
   double* next = values.data();
   const double* const from = field.cells.data();
@@ -113,7 +113,7 @@ std::vector<double> interior_values(const Grid<double>& field, const Grid<std::u
     *next = from[cell];
     next += mask[cell] != 0 ? 1 : 0;
   };
-  // Most cells are like their neighbours: eight are looked at together.
+  // Most cells are like their neighbours, so eight are tested at once.
   constexpr std::size_t some = 8;
   std::size_t cell = 0;
   for (; cell + some <= cells; cell += some) {
@@ -140,7 +140,7 @@ CellSummary summarize_cells(std::span<const double> values, const Thresholds& th
   std::int64_t all_above = 0;
   std::int64_t all_below = 0;
   double sum = 0;
-  for (auto rest = values; !rest.empty();) {  // a stretch stays in a cache
+  for (auto rest = values; !rest.empty();) {  // a block remains in a cache
     const auto stretch = take_stretch(rest);
     sum += pairwise_sum(stretch);
     all_above += count(stretch, [=](double value) { return value > above; });

@@ -30,7 +30,8 @@ std::string in_parentheses(const std::string& text) {
   return text.empty() ? "" : " (" + text + ")";
 }
 
-/// Returns the limits that keep threads and processes from being started. A thread needs memory.
+/// Returns the limits that may prevent the start of threads and processes. A thread also needs
+/// memory.
 std::string thread_limits() {
   const auto count = limit_of(RLIMIT_NPROC);
   const std::string memory = memory_limit();
@@ -40,7 +41,8 @@ std::string thread_limits() {
          (memory.empty() ? "" : "; " + memory);
 }
 
-/// The message of the standard library names a function of it, and quotes the path.
+/// Returns a message without what the standard library would add: the name of its function, and
+/// quotes around the path.
 std::string file_error_text(const std::filesystem::filesystem_error& error) {
   const int code = error.code().value();
   const bool is_named = !error.path1().empty();

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+// Limits of the operating system, and messages for the errors that they cause.
+
 namespace wallheat {
 
 /// Returns the limit that a system error is about, in parentheses after a blank: its current value,
@@ -19,17 +21,18 @@ namespace wallheat {
 /// A resource of the host or the job that ran out, as an error message names it.
 enum class ExhaustedResource { none, memory, processor_time };
 
-/// Returns the resource that an error message of wallheat names, so that advice can name it, too.
+/// Returns the resource that an error message of wallheat mentions, so that the hint can mention
+/// it, too.
 [[nodiscard]] ExhaustedResource exhausted_resource(std::string_view error);
 
 inline constexpr const char* by_out_of_memory_killer = "by the kernel's out-of-memory killer";
 inline constexpr const char* at_processor_time_limit = "at the limit of processor time";
 
-/// Returns the system's text for an errno, with the limit_note().
+/// Returns the operating system's message for an errno, followed by the limit_note().
 [[nodiscard]] std::string system_error_text(int error);
 
 /// Returns the message of an exception. For std::bad_alloc, for a thread that cannot be started and
-/// for an error of std::filesystem, the message names the cause, the file, and the limit.
+/// for an error of std::filesystem, the message contains the cause, the file, and the limit.
 [[nodiscard]] std::string exception_text(const std::exception& error);
 
 }  // namespace wallheat

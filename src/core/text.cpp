@@ -24,7 +24,7 @@ std::string format_repr(double value) {
 
 namespace {
 
-/// The bytes of the UTF-8 character at the start of `text`; 0 if there is none.
+/// Returns the length in bytes of the UTF-8 character at the start of `text`; 0 if it is not valid.
 std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -39,14 +39,14 @@ std::size_t character_bytes(std::string_view text) {
   if (bytes > 2) {
     const unsigned char second = byte(1);
     if ((first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90)) return 0;  // overlong
-    if (first == 0xed && second >= 0xa0) return 0;  // half of a UTF-16 pair
+    if (first == 0xed && second >= 0xa0) return 0;  // half of a UTF-16 surrogate pair
     if (first == 0xf4 && second >= 0x90) return 0;  // beyond U+10FFFF
   }
   return bytes;
 }
 
-/// Those of ASCII, those from U+0080 to U+009F, and what breaks lines or turns the direction of
-/// text: U+2028 to U+202E, U+2066 to U+2069.
+/// Returns true for the control characters of ASCII, for U+0080 to U+009F, and for characters that
+/// break lines or change the direction of text: U+2028 to U+202E, and U+2066 to U+2069.
 bool is_control(std::string_view character) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
   if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;

@@ -8,9 +8,12 @@
 #include <string_view>
 #include <utility>
 
+// Parsing and formatting of text that is not specific to a part of the program.
+
 namespace wallheat {
 
-/// The whole text as a number; nothing if it is none, or does not fit.
+/// Parses the complete text as a number. Returns nullopt if it is not a number, or does not fit
+/// into the type.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number number{};
@@ -19,7 +22,8 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
-/// Two numbers with this sign between them, as 0:25; nothing if there are not.
+/// Parses two numbers with `sign` between them, such as 0:25. Returns nullopt if the text is not
+/// such a pair.
 template <class First, class Second = First>
 std::optional<std::pair<First, Second>> parse_pair(char sign, std::string_view text) {
   const std::size_t at = text.find(sign);
@@ -30,11 +34,11 @@ std::optional<std::pair<First, Second>> parse_pair(char sign, std::string_view t
   return std::pair(*first, *second);
 }
 
-/// "plan" of 1, "plans" of 5: of a noun whose plural has an s more.
+/// Returns "plan" for 1 and "plans" for 5. Only for nouns that form the plural with s.
 [[nodiscard]] inline std::string pluralize(std::size_t count, const std::string& noun) {
   return count == 1 ? noun : noun + "s";
 }
-/// "1 plan", "5 plans".
+/// Returns "1 plan" or "5 plans".
 [[nodiscard]] inline std::string count_text(std::size_t count, const std::string& one,
                                             const std::string& many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -43,18 +47,19 @@ std::optional<std::pair<First, Second>> parse_pair(char sign, std::string_view t
   return count_text(count, noun, noun + "s");
 }
 
-/// A double as Python's repr prints it: the shortest text that reads back the same, always with a
-/// point or an exponent ("100.0", "1e-05"), "nan", "inf", "-inf".
+/// Formats a double as Python's repr does: the shortest text that is parsed as the same number,
+/// always with a point or an exponent ("100.0", "1e-05"), "nan", "inf" or "-inf".
 [[nodiscard]] std::string format_repr(double value);
 
-/// Text from outside (an id, a path, a sentence with one of them), safe to show: control
-/// characters, and bytes that are no UTF-8, become \n, \t or \xNN, so that they neither move a
-/// terminal's cursor nor begin a line of a log. All else stays as it is.
+/// Escapes control characters and invalid UTF-8 in untrusted text (an ID, a path, a message that
+/// contains one) as \n, \t or \xNN, so that it can neither move the cursor nor forge a log line.
+/// All other bytes are unchanged.
 [[nodiscard]] std::string escape_control_chars(std::string_view text);
-/// The same of a message, of which a file may have filled some thousand screens: its beginning.
+/// Escapes a message like escape_control_chars(), and truncates it, because a file may have filled
+/// it with thousands of lines.
 [[nodiscard]] std::string escape_and_truncate(std::string_view message);
 
-/// A time in UTC, in a format of strftime.
+/// Returns a time in UTC, in a format of strftime.
 [[nodiscard]] std::string format_utc(std::time_t time, const char* format);
 
 }  // namespace wallheat

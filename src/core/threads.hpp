@@ -12,16 +12,17 @@
 
 namespace wallheat {
 
-/// Seconds in which the calling thread has had a core so far; a difference of two tells how much of
-/// a stretch of wall time was work of this thread.
+/// Returns the CPU time that the calling thread has used, in s. The difference of two values is the
+/// part of an interval of wall time in which the thread was running.
 [[nodiscard]] inline double thread_cpu_seconds() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Calls step(i) once for each i below `count`, on several threads. Each has a step of its own,
-/// which make_step() gives. The first exception ends it and is thrown on.
+/// Calls step(i) once for each i in [0, count), on at most `threads` threads. Each thread uses its
+/// own step, as returned by make_step(). If a step throws, no further steps are started, and the
+/// first exception is rethrown after all threads have ended.
 template <class MakeStep>
 void parallel_for(std::size_t threads, std::size_t count, const MakeStep& make_step) {
   std::atomic<std::size_t> next = 0;
@@ -43,7 +44,8 @@ void parallel_for(std::size_t threads, std::size_t count, const MakeStep& make_s
       for (std::size_t thread = 0; thread < std::min(threads, count); ++thread)
         workers.emplace_back(work);
     } catch (const std::system_error&) {
-      work();  // at the limit of threads, this thread and those that were started do all steps
+      // At the limit of threads, this thread and the threads that were started do all steps.
+      work();
     }
   }
   if (failure) std::rethrow_exception(failure);

@@ -14,11 +14,12 @@ namespace wallheat {
 
 namespace {
 
-/// "30", "30:00", "4:00:00", "2-12:00:00", in s; 0 for infinite.
+/// Parses a duration such as "30", "30:00", "4:00:00" or "2-12:00:00". Returns it in s; 0 for
+/// infinite.
 std::int64_t duration_in(const ListingLines& lines, std::string_view text) {
   if (text == "infinite" || text == "n/a" || text == "UNLIMITED") return 0;
   const std::string_view whole = text;
-  // Each number fits into 32 bits, so that no sum is too large.
+  // Each number fits into 32 bits, so that the sum cannot overflow.
   std::int64_t days = 0;
   const std::size_t dash = text.find('-');
   if (dash != std::string_view::npos) {
@@ -31,23 +32,23 @@ std::int64_t duration_in(const ListingLines& lines, std::string_view text) {
   std::int64_t seconds = 0;
   for (const std::string_view part : parts)
     seconds = seconds * 60 + lines.number<std::int32_t>(part, "time limit");
-  // With days the first part is hours, and alone it is minutes.
+  // After days, the first part is hours. A single part without days is minutes.
   if (dash != std::string_view::npos)
     for (std::size_t part = parts.size(); part < 3; ++part) seconds *= 60;
   if (dash == std::string_view::npos && parts.size() == 1) seconds *= 60;
   return days * 86400 + seconds;
 }
 
-/// "24+" if some nodes have more than 24.
+/// Removes the plus sign of "24+", which means that some nodes have more than 24.
 std::string_view min_of(std::string_view number) {
   if (number.ends_with('+')) number.remove_suffix(1);
   return number;
 }
 
-/// Slurm's unit of memory in bytes: its MB are MiB.
+/// Bytes of a MB in Slurm, which is a MiB.
 constexpr std::int64_t slurm_megabyte = 1 << 20;
 
-/// "gpu:a100:4(S:0-1),gpu:v100:2,lustre:1" has 6.
+/// Returns the number of GPUs: 6 for "gpu:a100:4(S:0-1),gpu:v100:2,lustre:1".
 std::size_t gpus_in(std::string_view resources) {
   std::string text(resources);
   for (std::size_t open = 0; (open = text.find('(')) != std::string::npos;)
@@ -114,10 +115,10 @@ std::size_t max_array_tasks(const std::string& name, std::string_view text) {
 namespace {
 
 constexpr double hour_s = 3600;
-/// Nine of ten predictions of a plan's work are within this factor (work_estimate.hpp).
+/// Nine of ten estimates of a plan's work are within this factor (work_estimate.hpp).
 constexpr double work_factor = 1.16;
 
-/// Choices of one partition.
+/// Makes the choices of one partition.
 class Chooser {
  public:
   Chooser(const std::vector<double>& plans_s, const Partition& partition,
@@ -166,7 +167,8 @@ class Chooser {
     return choice;
   }
 
-  /// How long each job takes. An array's jobs solve every N-th plan.
+  /// Returns the run time of each job. Job k of an array solves every N-th plan, starting at plan
+  /// k.
   [[nodiscard]] std::vector<double> job_seconds(std::size_t nodes, std::size_t jobs) const {
     std::vector<std::vector<double>> shares(jobs);
     for (std::size_t plan = 0; plan < plans_s_.size(); ++plan)
@@ -181,7 +183,7 @@ class Chooser {
   void set_limit(Choice& choice) const {
     constexpr double reserve = 1.25;
     constexpr double step_s = 300;
-    constexpr double stop_s = 120;  // before its limit a job is asked to stop
+    constexpr double stop_s = 120;  // time before its limit at which a job is requested to stop
     const double wanted_s = std::ceil((choice.run_s * reserve + stop_s) / step_s) * step_s;
     const auto max_s = static_cast<double>(partition_.limit_s);
     choice.limit_s = static_cast<std::int64_t>(wanted_s);
@@ -196,7 +198,8 @@ class Chooser {
                                                       const Choice& choice, double quantile) {
     auto bound =
         waits.bound_s(std::pow(quantile, 1.0 / static_cast<double>(choice.max_concurrent)));
-    // No history tells enough of the longest of very many waits. Jobs of an array wait alike.
+    // No history is long enough for the longest of very many waits. Jobs of an array have similar
+    // waits.
     if (!bound) {
       bound = waits.bound_s(quantile);
       if (bound && std::isfinite(*bound)) bound = static_cast<double>(waits.waits_s.back());
@@ -209,10 +212,10 @@ class Chooser {
   const Partition& partition_;
   const ChoiceLimits& limits_;
   const WaitLookup& waits_;
-  std::size_t cores_ = 0;  ///< of a node that a job takes
+  std::size_t cores_ = 0;  ///< cores that a job uses per node
 };
 
-/// What the order goes by; infinite if it is unknown.
+/// Returns the criterion of the order; infinity if it is unknown.
 double measure(const Choice& choice, ChoiceOrder order) {
   if (order == ChoiceOrder::core_hours) return choice.core_hours;
   const auto done_s =
@@ -245,7 +248,7 @@ std::vector<Choice> campaign_choices(const std::vector<double>& plans_s,
   std::vector<Choice> choices;
   for (const Partition& partition : partitions)
     Chooser(plans_s, partition, limits, waits).add_to(choices);
-  // In steps of 2 %, as an order must be one: "nearly equal" is none.
+  // Compares in steps of 2 %, because "nearly equal" is not transitive and therefore not an order.
   const auto step = [&](const Choice& choice) {
     const double value = measure(choice, order);
     return std::isfinite(value) && value > 0 ? std::round(std::log(value) / std::log(1.02)) : value;
@@ -254,7 +257,7 @@ std::vector<Choice> campaign_choices(const std::vector<double>& plans_s,
     const double of_a = step(a);
     const double of_b = step(b);
     if (of_a != of_b) return of_a < of_b;
-    // Without waits the run time is all that is known.
+    // If the waits are unknown, the run time decides.
     if (std::isinf(of_a) && a.run_s != b.run_s) return a.run_s < b.run_s;
     return a.core_hours < b.core_hours;
   });

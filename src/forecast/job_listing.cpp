@@ -27,7 +27,7 @@ void JobListing::close_pending() {
 
 void JobListing::deduplicate() {
   const auto stay = [](const JobRecord& job) { return std::tie(job.job, job.task, job.submit_s); };
-  // What waits still comes last, and what waited longer then before what waited less.
+  // Sorts pending records last; the longest wait without a start comes before shorter ones.
   std::ranges::stable_sort(jobs, {}, [&](const JobRecord& job) {
     return std::tuple(stay(job), job.is_pending, job.start_s, -job.last_seen_s);
   });
@@ -39,7 +39,7 @@ void JobListing::deduplicate() {
 
 namespace {
 
-/// 0 if it is unknown.
+/// Returns 0 if the time is unknown.
 std::int64_t sacct_time_in(const ListingTable& table, std::string_view time, const char* what) {
   if (time.empty() || time == "Unknown" || time == "None" || time == "N/A") return 0;
   if (!parse_number<std::int64_t>(time))
@@ -48,7 +48,7 @@ std::int64_t sacct_time_in(const ListingTable& table, std::string_view time, con
   return table.time_s(time, what);
 }
 
-/// "4000M" in bytes; sizes without a unit are MiB.
+/// Parses a size such as "4000M", and returns it in bytes. Sizes without a unit are in MiB.
 double bytes_in(const ListingLines& lines, std::string_view text) {
   constexpr std::string_view units = "KMGTP";
   double unit = 1 << 20;
@@ -60,7 +60,8 @@ double bytes_in(const ListingLines& lines, std::string_view text) {
   return lines.number<double>(text, "memory") * unit;
 }
 
-/// What the list "cpu=4,mem=16G,node=1" says of a resource; empty: nothing.
+/// Returns the value of a resource in a list such as "cpu=4,mem=16G,node=1"; an empty string if the
+/// list does not contain it.
 std::string_view resource(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(','), list.size());
@@ -72,8 +73,8 @@ std::string_view resource(std::string_view list, std::string_view name) {
   return {};
 }
 
-/// The memory that was asked for in all: of all resources, else ReqMem, which older Slurms give for
-/// a node ("n") or a core ("c").
+/// Returns the total requested memory: from the list of all resources, or else from ReqMem, which
+/// older versions of Slurm report per node ("n") or per core ("c").
 double memory_of(const ListingLines& lines, const JobRecord& job, std::string_view required,
                  std::string_view list) {
   if (const auto text = resource(list, "mem"); !text.empty()) return bytes_in(lines, text);
@@ -85,7 +86,8 @@ double memory_of(const ListingLines& lines, const JobRecord& job, std::string_vi
   return required.empty() ? 0 : count * bytes_in(lines, required);
 }
 
-/// "123_4" is a task of array 123, and so is "123_[5-9]"; "123+1" is a part of 123.
+/// Returns the array of a task, or the job of a component: 123 for "123_4", "123_[5-9]" and
+/// "123+1"; 0 if there is none.
 std::uint64_t array_of(const ListingLines& lines, std::string_view job) {
   const std::size_t mark = job.find_first_of("_+");
   return mark == std::string_view::npos ? 0
@@ -117,11 +119,11 @@ JobListing parse_sacct(const std::string& name, std::string_view text) {
                      fmt::format("SLURM_TIME_FORMAT=%s sacct -X -D -n -P -o {}", sacct_fields));
   JobListing listing;
   while (table.next()) {
-    if (table[job_text].find('.') != std::string_view::npos) continue;  // a step
+    if (table[job_text].find('.') != std::string_view::npos) continue;  // skips steps
     JobRecord job;
     job.job = table.number<std::uint64_t>(table[job_raw], "JobIDRaw");
     job.array = array_of(table, table[job_text]);
-    // While it waits, a job may name several partitions.
+    // A pending job may list several partitions.
     job.partition = table[partition].substr(0, table[partition].find(','));
     job.qos = table[qos];
     job.submit_s = sacct_time_in(table, table[submit], "Submit");
@@ -130,7 +132,8 @@ JobListing parse_sacct(const std::string& name, std::string_view text) {
     const std::int64_t ended_s = sacct_time_in(table, table[end], "End");
     if (!table[nodes].empty()) job.nodes = table.number<std::uint32_t>(table[nodes], "AllocNodes");
     if (!table[cpus].empty()) job.cpus = table.number<std::uint32_t>(table[cpus], "AllocCPUS");
-    // Cancelled before it started, a job has the time of that as its start, too, but no nodes.
+    // For a job that was cancelled before it started, sacct reports the time of the cancellation as
+    // its start, too, but no nodes.
     if (table[state].starts_with("PENDING") || (job.nodes == 0 && job.cpus == 0)) job.start_s = 0;
     if (job.start_s == 0) {
       job.last_seen_s = ended_s;
@@ -150,7 +153,7 @@ JobListing parse_sacct(const std::string& name, std::string_view text) {
 namespace {
 
 /// Parses "[Mon] Sep 25 21:15[:03] 2024 [L]" in the local time of this machine. The letter at the
-/// end tells how an expected time was found. Returns nullopt if the text is not such a time.
+/// end shows how an expected time was computed. Returns nullopt if the text is not such a time.
 std::optional<std::int64_t> parse_lsf_time(std::string_view text) {
   const std::string whole(text);
   for (const char* format :
@@ -197,7 +200,7 @@ JobListing parse_bjobs(const std::string& name, std::string_view text) {
     job.start_s = bjobs_time_in(table, table[start]);
     const bool is_held = table[state] == "PSUSP";
     job.is_pending = is_held || table[state] == "PEND";
-    if (job.is_pending) job.start_s = 0;  // it is the expected one
+    if (job.is_pending) job.start_s = 0;  // bjobs reports the expected start
     if (is_held) job.eligible_s = 0;      // it cannot start
     if (!job.is_pending && job.start_s == 0) job.last_seen_s = bjobs_time_in(table, table[finish]);
     job.cpus = parse_number<std::uint32_t>(table[slots]).value_or(1);
@@ -214,7 +217,8 @@ namespace {
 
 constexpr std::string_view report_begin = "Sender: LSF System";
 
-/// Returns the text after the last `mark` in a line, up to `end`; nullopt without them.
+/// Returns the text between the last `mark` in a line and `end`; nullopt if `mark` or `end` is
+/// missing.
 std::optional<std::string_view> text_after(std::string_view line, std::string_view mark,
                                            std::string_view end = "") {
   const std::size_t at = line.rfind(mark);
@@ -231,7 +235,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
-/// The report on a job, whose lines are read one by one.
+/// Parses the report on one job, line by line.
 class LsfReport {
  public:
   explicit LsfReport(const ListingLines& lines) : lines_(lines) {}
@@ -251,7 +255,7 @@ class LsfReport {
       if (const auto queue = text_after(line, "in queue <", ">")) job_.partition = *queue;
       is_host_list_ = true;
       add_host(text_after(line, "host(s) <", ">"));
-    } else if (is_host_list_ && line.starts_with(' ')) {  // the next host
+    } else if (is_host_list_ && line.starts_with(' ')) {  // a further host
       add_host(text_after(line, "<", ">"));
     } else {
       is_host_list_ = false;
@@ -289,7 +293,7 @@ class LsfReport {
     return *time;
   }
 
-  /// Adds a host, as "4*node1" or "node1".
+  /// Adds a host, such as "4*node1" or "node1".
   void add_host(std::optional<std::string_view> host) {
     if (!host) return;
     const std::size_t star = host->find('*');
@@ -314,7 +318,7 @@ class LsfReport {
       job_.limit_s = (time->first * 60 + time->second) * 60;
   }
 
-  /// Reads "4096.00 MB" or "-"; LSF counts in powers of 1024.
+  /// Parses "4096.00 MB" or "-". Units of LSF are powers of 1024.
   void read_memory(std::string_view text) {
     text = without_blanks(text);
     const std::size_t blank = text.find(' ');

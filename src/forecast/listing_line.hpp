@@ -16,12 +16,12 @@
 
 namespace wallheat {
 
-/// The lines of a listing, one after the other.
+/// Iterates over the lines of a listing.
 class ListingLines {
  public:
   ListingLines(const std::string& name, std::string_view text) : name_(name), rest_(text) {}
 
-  /// False at the end. `line` has no end of line.
+  /// Reads the next line, without its end of line. Returns false at the end.
   bool next(std::string_view& line) {
     if (rest_.empty()) return false;
     const std::size_t end = std::min(rest_.find('\n'), rest_.size());
@@ -35,12 +35,12 @@ class ListingLines {
   /// Returns the number of the current line, from 1; 0 before the first.
   [[nodiscard]] std::size_t number() const { return number_; }
 
-  /// Says what is wrong with the line at hand, and what to do.
+  /// Throws RunError, whose message contains the line number and the problem.
   [[noreturn]] void throw_at_line(const std::string& what) const {
     throw RunError(fmt::format("{}, line {}: {}", name_, number_, escape_control_chars(what)));
   }
 
-  /// A number from 0 on. `what` names it.
+  /// Parses a finite number of at least 0. `what` is its name in messages.
   template <class Number>
   Number number(std::string_view text, const char* what) const {
     const auto value = parse_number<Number>(text);
@@ -50,7 +50,7 @@ class ListingLines {
     return *value;
   }
 
-  /// A time in s since 1970; years have four digits.
+  /// Parses a time in s since 1970, whose year has at most four digits.
   std::int64_t time_s(std::string_view text, const char* what) const {
     constexpr std::int64_t last_s = 253'402'300'799;
     const auto seconds = number<std::int64_t>(text, what);
@@ -59,7 +59,8 @@ class ListingLines {
     return seconds;
   }
 
-  static constexpr std::size_t longest = 40;  // characters of a wrong text that are shown
+  // Maximum number of characters of an invalid text in messages.
+  static constexpr std::size_t longest = 40;
 
  private:
   const std::string& name_;
@@ -67,7 +68,7 @@ class ListingLines {
   std::size_t number_ = 0;
 };
 
-/// Splits a line at each `mark`, into `fields`.
+/// Splits a line at each `mark` into `fields`.
 inline void split(std::string_view line, char mark, std::vector<std::string_view>& fields) {
   fields.clear();
   while (true) {
@@ -78,11 +79,12 @@ inline void split(std::string_view line, char mark, std::vector<std::string_view
   }
 }
 
-/// The rows of a listing that has a value of each column in a line, separated by bars.
+/// Iterates over the rows of a listing with one value per column in each line, separated by "|".
 class ListingTable : public ListingLines {
  public:
-  /// A first line that has the first of the columns' names gives their order; else they stand in
-  /// this order. `command` makes such a listing.
+  /// If the first line contains the first of the column names, it defines the order of the columns;
+  /// otherwise they are in the order of `columns`. `command` is the command that makes such a
+  /// listing.
   ListingTable(const std::string& name, std::string_view text,
                std::vector<std::string_view> columns, std::string command)
       : ListingLines(name, text),
@@ -93,8 +95,8 @@ class ListingTable : public ListingLines {
     std::iota(indices_.begin(), indices_.end(), std::size_t{0});
   }
 
-  /// Goes on to the next row that is not empty; false at the end. Throws RunError if it has more or
-  /// fewer values than there are columns.
+  /// Reads the next row that is not empty. Returns false at the end. Throws RunError if the row
+  /// does not have one value per column.
   bool next() {
     for (std::string_view line; ListingLines::next(line);) {
       if (line.empty()) continue;
@@ -109,11 +111,12 @@ class ListingTable : public ListingLines {
     }
     return false;
   }
-  /// The value of a column, by its index in the list that the constructor got.
+  /// Returns the value of a column, by its index in `columns`.
   [[nodiscard]] std::string_view operator[](std::size_t column) const {
     return values_[indices_[column]];
   }
-  /// Says what is wrong with the line at hand, and how to make a listing without that.
+  /// Throws RunError, whose message contains the line number, the problem, and the command that
+  /// makes a valid listing.
   [[noreturn]] void refuse_listing(const std::string& what) const {
     throw_at_line(fmt::format("{}; make the listing with {}", what, command_));
   }
@@ -134,7 +137,7 @@ class ListingTable : public ListingLines {
   std::vector<std::size_t> indices_;
   std::size_t width_;
   bool is_first_ = true;
-  std::vector<std::string_view> values_;  ///< of the line at hand
+  std::vector<std::string_view> values_;  ///< of the current line
 };
 
 }  // namespace wallheat

@@ -28,7 +28,8 @@ Replay::Replay(std::vector<double> seconds, Schedule schedule)
 double Replay::seconds(std::size_t workers) const {
   if (schedule_ == Schedule::static_shares) return static_shares_seconds(workers);
   const std::size_t busy = std::min(workers, plans_.size());
-  // When each worker is free, the first on top. All are free at once for their first plans.
+  // Times at which the workers are free, the earliest on top. All workers get their first plans at
+  // time 0.
   const auto next = plans_.begin() + static_cast<std::ptrdiff_t>(busy);
   std::priority_queue free(std::greater<double>{}, std::vector(plans_.begin(), next));
   double end = busy == 0 ? 0 : *std::max_element(plans_.begin(), next);

@@ -18,22 +18,23 @@ namespace wallheat {
 
 namespace {
 
-/// More would tell of times that are past, fewer too little of long waits.
+/// Maximum number of waits that are used. More would describe the past, fewer would contain too few
+/// long waits.
 constexpr std::size_t max_used = 1000;
 constexpr double tested_quantile = 0.95;
 
 std::int64_t end_of(const Wait& wait) { return wait.eligible_s + wait.wait_s; }
 
-/// The bound from sorted waits, beside which `longer(s)` others have waited longer than s without
-/// an end. `rank` is quantile_rank().
+/// Returns the bound from sorted waits. `longer(s)` is the number of other jobs that have waited
+/// longer than s without a start; `rank` is quantile_rank().
 template <class Rank, class Longer>
 std::optional<double> bound_of(const std::vector<std::int64_t>& waits_s, Rank rank, Longer longer) {
   const std::size_t n = waits_s.size();
   std::size_t k = rank(n);
   if (k == 0) return std::nullopt;
   for (; k <= n; ++k) {
-    // With as many again that have waited longer, no rank suffices for a median, so that more need
-    // not be counted.
+    // If there are as many others as waits, no rank suffices for a median, so the count is limited
+    // to n.
     const std::size_t others = std::min<std::size_t>(longer(waits_s[k - 1]), n);
     const std::size_t needed = rank(n + others);
     if (needed != 0 && k >= needed) return static_cast<double>(waits_s[k - 1]);
@@ -45,7 +46,7 @@ std::size_t longer_than(const std::vector<std::int64_t>& ascending, std::int64_t
   return static_cast<std::size_t>(ascending.end() - std::ranges::upper_bound(ascending, seconds));
 }
 
-/// A history as it happened.
+/// Replays a history of waits in time order.
 class History {
  public:
   explicit History(const std::vector<Wait>& waits) : waits_(waits) {}
@@ -72,7 +73,7 @@ class History {
   }
 
  private:
-  /// All that happened before.
+  /// Processes all ends of waits before `now_s`.
   void advance_to(std::int64_t now_s) {
     for (now_s_ = now_s; !ends_.empty() && ends_.top().first < now_s; ends_.pop()) {
       const std::size_t job = ends_.top().second;
@@ -100,8 +101,8 @@ class History {
       unended_s_.erase(unended_s_.find(waits_[unended_.front()].wait_s));
   }
 
-  /// A job for which there is no bound yet, or none that has ended, tells nothing; nor does one
-  /// that was cancelled, or waits still, and has not waited as long.
+  /// Tests the bound on a job that becomes eligible now. A job is not tested if there is no finite
+  /// bound yet, or if it did not start and has not waited longer than the bound.
   void judge(const Wait& wait) {
     const auto bound_s = bound_of(
         forecast_.waits_s, [this](std::size_t n) { return rank(n); },
@@ -113,7 +114,9 @@ class History {
     forecast_.covered += holds ? 1 : 0;
   }
 
-  /// Those that wait now, and those that were cancelled; no more than matter.
+  /// Returns the number of jobs that are waiting now, or ended without a start, and that have
+  /// waited longer than `seconds`. The two counts are limited to max_used each, because more do not
+  /// matter.
   [[nodiscard]] std::size_t waiting_longer_than(std::int64_t seconds) const {
     std::size_t count = 0;
     for (auto since = waiting_since_.begin();
@@ -130,16 +133,19 @@ class History {
     return ranks_[n];
   }
 
-  using End = std::pair<std::int64_t, std::size_t>;  // when, and of which job
+  using End = std::pair<std::int64_t, std::size_t>;  // time, and index of the job
 
   const std::vector<Wait>& waits_;
   std::int64_t now_s_ = 0;
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;  ///< of waits that began
-  std::multiset<std::int64_t> waiting_since_;  ///< when those became eligible that wait now
-  std::deque<std::size_t> used_;               ///< jobs, in the order of their starts
-  std::deque<std::size_t> unended_;            ///< jobs that did not start since the first of these
-  std::multiset<std::int64_t> unended_s_;      ///< how long those waited
-  std::vector<std::size_t> ranks_;             ///< of 0, 1, 2, ... samples
+  /// Ends of the waits that have begun.
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  /// Times of eligibility of the jobs that are waiting now.
+  std::multiset<std::int64_t> waiting_since_;
+  std::deque<std::size_t> used_;  ///< indices of jobs, in the order of their starts
+  /// Indices of jobs that ended without a start since the first of these.
+  std::deque<std::size_t> unended_;
+  std::multiset<std::int64_t> unended_s_;  ///< their waits
+  std::vector<std::size_t> ranks_;         ///< ranks for 0, 1, 2, ... samples
   WaitForecast forecast_;
 };
 
@@ -147,7 +153,7 @@ class History {
 
 std::size_t quantile_rank(std::size_t n, double quantile) {
   constexpr double confidence = 0.95;
-  // By logarithms, as the first of the probabilities may be too small for a double.
+  // Uses logarithms, because the first of the probabilities may underflow.
   double log_probability = static_cast<double>(n) * std::log(quantile);
   double at_least_k = 0;
   for (std::size_t k = n; k > 0; --k) {
@@ -180,8 +186,8 @@ WaitForecast forecast_waits(const std::vector<Wait>& waits) {
 
 namespace {
 
-/// Tells of each job whether it is a task of an array that starts within a minute of another one
-/// before.
+/// Returns for each job whether it is a task of an array that starts within a minute of an earlier
+/// task.
 std::vector<bool> later_in_bursts(const std::vector<JobRecord>& jobs) {
   constexpr std::int64_t gap_s = 60;
   using Task = std::tuple<std::uint64_t, std::string_view, std::int64_t, std::size_t>;

@@ -25,12 +25,12 @@ namespace wallheat {
 
 namespace {
 
-// The kernel may be slow to end a process: one with much memory, or one that waits for a file
-// server that does not answer and cannot even be killed. Nobody is kept waiting longer than this.
+// Longest wait for the end of a killed process. The kernel may be slow to end a process with much
+// memory, and cannot end a process that waits for an unresponsive file server.
 constexpr std::chrono::milliseconds longest_wait{2000};
-constexpr int unknown_status = -1;  // somebody else has taken it
+constexpr int unknown_status = -1;  // another part of the program has reaped the process
 
-/// Which files a child has, and how it takes signals.
+/// The descriptors of a child process, and its signal settings.
 struct SpawnOrders {
   posix_spawn_file_actions_t files{};
   posix_spawnattr_t attributes{};
@@ -62,7 +62,7 @@ sigset_t set_of(std::initializer_list<int> signals) {
   return set;
 }
 
-/// This process's environment with some variables set anew.
+/// Returns the environment of this process with some variables changed or added.
 std::vector<std::string> changed_environment(const std::vector<std::string>& changes) {
   std::vector<std::string> all = changes;
   const auto name_of = [](const std::string& entry) { return entry.substr(0, entry.find('=')); };
@@ -116,7 +116,7 @@ std::optional<std::uint64_t> count_oom_kills() {
   return std::nullopt;
 }
 
-/// Describes a SIGKILL of a process that has taken `cpu_s` seconds of processor time.
+/// Describes a SIGKILL of a process that has used `cpu_s` seconds of CPU time.
 std::string kill_text(double cpu_s, const std::optional<std::uint64_t>& oom_kills_before) {
   constexpr double tick_s = 1;  // the kernel compares whole seconds
   const auto limit_s = processor_time_limit_s();
@@ -137,11 +137,11 @@ ChildProcess::ChildProcess(const SpawnOptions& start)
   orders.give(start.stdin_fd, STDIN_FILENO, O_RDONLY);
   orders.give(start.stdout_fd, STDOUT_FILENO, O_WRONLY);
   if (start.stderr_fd >= 0) orders.give(start.stderr_fd, STDERR_FILENO, O_WRONLY);
-  // From a file to itself: it stays open in the program that is started.
+  // Duplicating a descriptor to itself keeps it open in the program.
   for (const int file : start.inherited_fds) orders.give(file, file, 0);
-  // Other programs expect these two to kill, as they do outside of this one.
+  // Other programs expect that these two signals kill them, as they do by default.
   const sigset_t default_signals = set_of({SIGPIPE, SIGXFSZ});
-  // Blocked from its first instruction on, which it could not do itself.
+  // Blocked before the first instruction of the program, which the program could not do itself.
   const sigset_t blocked = start.new_process_group
                                ? set_of({})
                                : set_of({SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU});
@@ -174,8 +174,7 @@ void ChildProcess::kill() const {
 bool ChildProcess::wait(std::chrono::milliseconds limit) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + limit;
-  // Not every kernel can wait for a process with a limit, so look again and again, less and less
-  // often.
+  // Polls with growing pauses, because some kernels cannot wait for a process with a timeout.
   constexpr std::chrono::microseconds longest_pause{10000};
   for (std::chrono::microseconds pause{50}; !status_; pause = std::min(2 * pause, longest_pause)) {
     int status = 0;
@@ -208,14 +207,14 @@ namespace {
       fmt::format("no memory for what {} reads or says: {}", program, system_error_text(errno)));
 }
 
-/// A file in memory.
+/// Returns an in-memory file.
 FileDescriptor memory_file(const std::string& program) {
   FileDescriptor file(::memfd_create(program.c_str(), MFD_CLOEXEC));
   if (file.get() < 0) refuse_memory(program);
   return file;
 }
 
-/// One from which a program reads this text.
+/// Returns an in-memory file from which a program reads `text`.
 FileDescriptor file_with(const std::string& program, std::string_view text) {
   FileDescriptor file = memory_file(program);
   if (!file.write_at(0, std::as_bytes(std::span(text)))) refuse_memory(program);

@@ -13,20 +13,21 @@
 
 namespace wallheat {
 
-/// What a program is started with.
+/// Settings with which a program is started.
 struct SpawnOptions {
-  std::string program;               ///< looked up in PATH if it has no slash
-  std::vector<std::string> argv;     ///< its name for itself and others, and its arguments
-  int stdin_fd = -1;                 ///< a file for its stdin; -1: there is nothing to read
-  int stdout_fd = -1;                ///< for its stdout; -1: nobody reads it
-  int stderr_fd = -1;                ///< for its stderr; -1: this process's
-  std::vector<int> inherited_fds{};  ///< it has these, too, under the numbers that they have here
-  /// NAME=VALUE, set anew in this process's environment.
+  std::string program;               ///< looked up in PATH if it contains no slash
+  std::vector<std::string> argv;     ///< including argv[0]
+  int stdin_fd = -1;                 ///< file for its stdin; -1: no input
+  int stdout_fd = -1;                ///< file for its stdout; -1: its output is discarded
+  int stderr_fd = -1;                ///< file for its stderr; -1: stderr of this process
+  std::vector<int> inherited_fds{};  ///< further descriptors, which keep their numbers
+  /// NAME=VALUE; added to the environment of this process, or replacing variables in it.
   std::vector<std::string> environment{};
-  /// It never hears the signals by which launchers and schedulers stop a job: they go to whole
-  /// groups of processes, and its parent decides.
+  /// Blocks the signals by which launchers and schedulers stop a job: they send them to whole
+  /// process groups, and the parent decides when the program ends.
   bool block_stop_signals = false;
-  /// It has a process group of its own, with all that it starts, and hears every signal.
+  /// Puts the program and its descendants into a separate process group, in which no signal is
+  /// blocked.
   bool new_process_group = false;
 };
 
@@ -34,58 +35,61 @@ struct NoSuchProgram : RunError {
   using RunError::RunError;
 };
 
-/// A program that was started by this thread, whose binding to cpus it inherits; killed and reaped
-/// at the end.
+/// A child process that runs a program. It inherits the CPU binding of the calling thread. The
+/// destructor kills and reaps it.
 class ChildProcess {
  public:
-  /// Safe in a process with threads and MPI. Throws NoSuchProgram, or RunError.
+  /// Starts the program. Safe in a process with threads and MPI. Throws NoSuchProgram if the
+  /// program does not exist, and RunError if it cannot be started.
   explicit ChildProcess(const SpawnOptions& start);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();
 
-  /// With its process group, if that is its own.
+  /// Kills the process; with `new_process_group`, all processes of its group.
   void kill() const;
-  /// Waits for its end, at most until `limit` is over, and reaps it. Returns whether it has ended.
+  /// Waits until the process has ended, at most for `limit`, and reaps it. Returns true if it has
+  /// ended.
   bool wait(std::chrono::milliseconds limit);
-  /// Whether it has ended with exit status 0.
+  /// Returns true if the process has ended with exit status 0.
   [[nodiscard]] bool succeeded() const { return status_ == 0; }
-  /// How it ended, in words that go on after "the process": "was killed by SIGSEGV, ...".
+  /// Returns how the process ended, as the continuation of "the process": "was killed by SIGSEGV,
+  /// ...".
   [[nodiscard]] std::string exit_description() const;
 
  private:
   pid_t pid_ = -1;
   bool own_group_ = false;
-  std::optional<int> status_;  // as of waitpid, once it has ended
-  double cpu_s_ = 0;           // processor time that it took, once it has ended
-  /// Processes that the kernel's out-of-memory killer had killed when this one started; nullopt if
-  /// the kernel does not report the number.
+  std::optional<int> status_;  // from waitpid, after it has ended
+  double cpu_s_ = 0;           // CPU time that it used, after it has ended
+  /// Number of processes that the kernel's out-of-memory killer had killed before this process was
+  /// started; nullopt if the kernel does not report the number.
   std::optional<std::uint64_t> oom_kills_before_;
 };
 
-/// What a program said, and how it ended.
+/// Output of a program, and how it ended.
 struct ProgramOutput {
   std::string stdout_text;
-  std::string stderr_text;  ///< its stderr
-  int status = 0;           ///< 0 if it ended with exit status 0, else 1
-  bool timed_out = false;   ///< it was killed because it had not ended within the limit
+  std::string stderr_text;
+  int status = 0;          ///< 0 if it ended with exit status 0, otherwise 1
+  bool timed_out = false;  ///< true if it was killed because it did not end within the limit
 };
 
-/// Runs a program to its end; what it reads, prints and complains of are files in memory, so that
-/// nobody waits for a pipe. `words` are its name, which is looked up in PATH, and its arguments;
-/// `environment` (NAME=VALUE) is added to this process's. With a `limit`, it has a process group of
-/// its own, which is killed when the limit is over. Nothing if there is no such program.
-/// Throws RunError.
+/// Runs a program to completion and returns its output and exit status; nullopt if there is no such
+/// program. `words` is its argv; words[0] is looked up in PATH. `environment` (NAME=VALUE) is added
+/// to that of this process. Input and output are in-memory files, so that neither side can block on
+/// a full pipe. With a `limit`, the program is in a separate process group, which is killed when
+/// the limit has passed. Throws RunError if the program cannot be started.
 [[nodiscard]] std::optional<ProgramOutput> run_and_capture(
     const std::vector<std::string>& words, std::string_view input = {},
     const std::vector<std::string>& environment = {},
     std::optional<std::chrono::seconds> limit = std::nullopt);
 
-/// The same for a program of which only its end matters. What it printed goes to stderr then. It
-/// has a process group of its own, which is killed after `limit`. What it leaves running goes on,
-/// but does not hold this process's stdout and stderr, for whose end mpirun waits. Returns how it
-/// ended if that is not with exit status 0, in words that go on after its name; else an empty text.
-/// Throws RunError, also if there is no such program.
+/// Runs a program in a separate process group, which is killed when `limit` has passed. When the
+/// program has ended, writes its output to stderr. Processes that it leaves behind continue, but
+/// they do not hold stdout and stderr of this process, whose end mpirun waits for. Returns an empty
+/// string if the exit status is 0; otherwise how the program ended, as the continuation of its
+/// name. Throws RunError if the program cannot be started or does not exist.
 [[nodiscard]] std::string run_with_timeout(const std::vector<std::string>& words,
                                            std::string_view input, std::chrono::seconds limit);
 

@@ -11,7 +11,7 @@
 namespace wallheat {
 
 std::uint32_t crc32_of(std::span<const std::byte> bytes, std::uint32_t before) {
-  if (bytes.empty()) return before;  // libdeflate begins anew if there is no pointer
+  if (bytes.empty()) return before;  // libdeflate starts from scratch if the pointer is null
   return ::libdeflate_crc32(before, bytes.data(), bytes.size());
 }
 
@@ -21,7 +21,8 @@ using Compressor = std::unique_ptr<libdeflate_compressor, decltype(&::libdeflate
 using Decompressor =
     std::unique_ptr<libdeflate_decompressor, decltype(&::libdeflate_free_decompressor)>;
 
-/// Each thread keeps its own: to make one takes longer than to compress a small plan.
+/// Returns the compressor of this thread. Threads keep their compressors, because making one takes
+/// longer than compressing a small plan.
 libdeflate_compressor* compressor_for(CompressionLevel effort) {
   thread_local std::map<CompressionLevel, Compressor> kept;
   auto& compressor = kept.try_emplace(effort, nullptr, ::libdeflate_free_compressor).first->second;
@@ -37,7 +38,7 @@ libdeflate_decompressor* decompressor() {
   return kept.get();
 }
 
-/// `bound` and `compress` are libdeflate's for one kind of frame.
+/// Compresses with the functions `bound` and `compress` of libdeflate for one type of frame.
 template <class Bound, class Compress>
 std::vector<std::byte> compressed(std::span<const std::byte> bytes, CompressionLevel effort,
                                   Bound bound, Compress compress) {

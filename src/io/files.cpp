@@ -47,7 +47,7 @@ void throw_system_error(const std::filesystem::path& file, const std::string& wh
 
 File::File(std::filesystem::path path, int flags)
     : path_(std::move(path)),
-      // Not to wait for the other end of a pipe; regular files do not care.
+      // O_NONBLOCK avoids waiting for the other end of a pipe. It has no effect on regular files.
       descriptor_(retry_if_interrupted([&] {
         return ::open(path_.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
       })) {
@@ -143,7 +143,8 @@ void copy_owner_and_mode(const std::filesystem::path& old, const File& file) {
   mode_t mode = wanted->st_mode & 0777;
   constexpr auto same_owner = static_cast<uid_t>(-1);
   const bool differs = wanted->st_uid != present.st_uid || wanted->st_gid != present.st_gid;
-  // Only root gives files away, and everyone else only to groups of his own.
+  // Only root may change the owner. Other users may only change the group, to one of which they are
+  // members.
   if (differs && ::fchown(file.fd(), wanted->st_uid, wanted->st_gid) != 0 &&
       ::fchown(file.fd(), same_owner, wanted->st_gid) != 0) {
     mode &= ~mode_t{S_IRWXG};
@@ -157,7 +158,8 @@ void sync_directory_of(const std::filesystem::path& file) {
   const FileDescriptor opened(retry_if_interrupted(
       [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (opened.get() < 0) throw_system_error(directory, "be opened", errno);
-  // Some network file systems know no fsync of a directory; they make renames durable themselves.
+  // Some network file systems do not support fsync for directories; their renames are durable
+  // without it.
   if (retry_if_interrupted([&] { return ::fsync(opened.get()); }) != 0 && errno != EINVAL &&
       errno != ENOTSUP && errno != EBADF)
     throw_system_error(directory, "be made durable", errno);
@@ -214,7 +216,7 @@ std::string read_text_file(const std::string& file) {
   while (in) {
     in.read(part.data(), static_cast<std::streamsize>(part.size()));
     const std::string_view read(part.data(), static_cast<std::size_t>(in.gcount()));
-    // So that a device of zeros is not read without end.
+    // Without this check, a device of zeros would be read forever.
     if (read.find('\0') != std::string_view::npos)
       throw RunError(fmt::format("{} is no text: it has zero bytes", escape_control_chars(file)));
     text += read;

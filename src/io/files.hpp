@@ -15,49 +15,54 @@
 #include "core/input_file.hpp"
 #include "wallheat/error.hpp"
 
+// File operations that throw an exception with the name of the file and the reason if they fail. A
+// function syncs only if its comment or its name states that the result is durable or synced.
+
 namespace wallheat {
 
-/// A system call failed.
+/// Error of a system call.
 struct SystemError : RunError {
   SystemError(const std::string& text, int code_) : RunError(text), code(code_) {}
   int code;  ///< errno
 };
 
-/// Returns the limit that an error of a file is about, like limit_note(), and also for a file
-/// system that has no inode left although it has space.
+/// Returns the limit that an error of a file is about. Like limit_note(), but also for a file
+/// system that has space and no free inode.
 [[nodiscard]] std::string file_limit_note(const std::filesystem::path& file, int error);
 
-/// Throws the SystemError "results.h5 cannot <what>: <text of error>".
+/// Throws the SystemError "results.h5 cannot <what>: <message of the error>", followed by
+/// file_limit_note().
 [[noreturn]] void throw_system_error(const std::filesystem::path& file, const std::string& what,
                                      int error);
 
-/// An open regular file. Every call throws SystemError, one sentence that names the file and the
-/// system's reason. Links are not followed: in a directory where others may write, one could lead
-/// to any file, and a pipe would be waited for without end.
+/// An open regular file. All functions throw SystemError, whose message contains the name of the
+/// file and the reason of the operating system. The file must not be a symbolic link, a pipe or a
+/// device: in a directory where others may write, a link could lead to any file, and opening a pipe
+/// could block forever.
 class File {
  public:
-  /// flags as for open(2).
+  /// `flags` as for open(2).
   File(std::filesystem::path path, int flags);
-  /// Creates an empty file to append to. Throws SystemError if the name exists.
+  /// Creates an empty file for appending. Throws SystemError if the name exists.
   [[nodiscard]] static File create(const std::filesystem::path& path);
 
   [[nodiscard]] int fd() const { return descriptor_.get(); }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] struct stat info() const;
   [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(info().st_size); }
-  /// Whether its name still leads to it.
+  /// Returns true if path() still refers to the open file.
   [[nodiscard]] bool path_still_refers_here() const;
 
-  /// Appends everything in as few calls as the system needs, normally one.
+  /// Appends all bytes, normally in one system call.
   void append(std::span<const std::byte> bytes);
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
-  /// Fills `bytes` from `offset`; false if the file is too short or cannot be read there.
+  /// Fills `bytes`, starting at `offset`. Returns false if the file is too short or cannot be read.
   [[nodiscard]] bool read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
     return descriptor_.read_at(offset, bytes);
   }
   void sync_data() const;
   void sync() const;
-  /// Empties the file.
+  /// Reduces the size of the file to 0.
   void truncate() const;
 
  private:
@@ -65,37 +70,42 @@ class File {
   FileDescriptor descriptor_;
 };
 
-/// Opens a file; nothing if the system says `expected` instead.
+/// Opens a file. Returns nullopt if this fails with the errno `expected`.
 [[nodiscard]] std::optional<File> open_unless_errno(int expected, const std::filesystem::path& path,
                                                     int flags);
 
-/// What is known of a name, whose link is followed; nothing if there is no such file.
+/// Returns the status of a file, and follows symbolic links. Returns nullopt if there is no such
+/// file.
 [[nodiscard]] std::optional<struct stat> stat_if_exists(const std::filesystem::path& file);
 [[nodiscard]] inline bool file_exists(const std::filesystem::path& file) {
   return stat_if_exists(file).has_value();
 }
 
-/// Returns the names in a directory; none if it does not exist, or if this user may not list it.
+/// Returns the names of the files in a directory. Returns an empty list if the directory does not
+/// exist, or if the user may not list it.
 [[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& directory);
 
-/// Gives an open file the mode, owner and group of the one that it is to replace; if that is
-/// missing, nothing. If the group cannot be given, its rights are not given either.
+/// Copies mode, owner and group of the file `old` to the open file `file`, which is going to
+/// replace it. Does nothing if `old` does not exist. If the group cannot be set, the group's
+/// permissions are dropped.
 void copy_owner_and_mode(const std::filesystem::path& old, const File& file);
 
-/// Makes what happened to names in the file's directory durable.
+/// Syncs the directory of a file, so that earlier changes of its names are durable.
 void sync_directory_of(const std::filesystem::path& file);
 
-/// Removes a file; false if it was not there. Durable it is not.
+/// Removes a file. Returns false if it did not exist. Does not sync the directory.
 bool remove_file(const std::filesystem::path& file);
 void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// Moves a complete, synced file into its place, and makes the move itself durable.
+/// Renames a complete, synced file, and syncs the directory, so that the renaming is durable.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// Replaces a small file so that readers see the old text or the new one. Durable it is not.
+/// Replaces a small file atomically: readers see the old text or the new text. Does not sync the
+/// file or the directory.
 void replace_file_atomically(const std::filesystem::path& file, std::string_view text);
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
-/// The text of a file that a user names, which may be a pipe; - is stdin. Throws RunError.
+/// Returns the text of a file that the user names; it may be a pipe. "-" is stdin. Throws RunError
+/// if the file cannot be read, or contains zero bytes.
 [[nodiscard]] std::string read_text_file(const std::string& file);
 
 }  // namespace wallheat

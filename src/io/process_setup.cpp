@@ -15,15 +15,16 @@ namespace {
 
 constexpr std::intptr_t huge_page = 2 << 20;
 
-/// Moves the end of the heap to `distance` before a huge page, and returns that huge page.
+/// Moves the end of the heap to `distance` before the start of a huge page. Returns the start of
+/// that huge page.
 char* move_heap_before_huge_page(std::intptr_t distance) {
   const auto end = reinterpret_cast<std::intptr_t>(::sbrk(0));
   (void)::sbrk((-distance - end) & (huge_page - 1));
   return static_cast<char*>(::sbrk(0)) + distance;
 }
 
-/// True if memory that has not been used yet comes in huge pages: one page fault is enough for what
-/// would be 16 pages. Settings of the system, of the process and of its cgroup may forbid it.
+/// Returns true if unused memory is provided in huge pages: one page fault is enough for 16 small
+/// pages. Settings of the system, of the process and of its cgroup may forbid huge pages.
 bool comes_in_huge_pages(volatile char* memory) {
   constexpr int pages = 16;
   constexpr int page = 4096;
@@ -41,7 +42,7 @@ bool comes_in_huge_pages(volatile char* memory) {
 
 void raise_process_limits() {
   (void)std::signal(SIGXFSZ, SIG_IGN);
-  // The hard limit may be so large that programs count to it in vain.
+  // The hard limit may be so large that programs that iterate over all descriptors take too long.
   constexpr rlim_t enough = 65536;
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= enough) return;
@@ -50,14 +51,15 @@ void raise_process_limits() {
 }
 
 void enable_huge_page_heap() {
-  constexpr std::intptr_t room = 64 << 20;  // of addresses; what is not used takes no memory
-  // Where malloc writes before the kernel is asked, there are small pages already.
+  constexpr std::intptr_t room = 64 << 20;  // address space; unused parts take no memory
+  // The part of the heap to which malloc() writes before madvise() is called has small pages
+  // already.
   constexpr std::intptr_t small = 384 << 10;
   ::mallopt(M_ARENA_MAX, 1);
-  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc allows
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the maximum of glibc
   ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
   char* const begin = move_heap_before_huge_page(small);
-  // At once: a heap that grows in small steps gets small pages.
+  // Grows the heap in one step: a heap that grows in small steps gets small pages.
   ::mallopt(M_TOP_PAD, room);
   // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): volatile, so that it is called
   void* const volatile grown = std::malloc(small / 2);
@@ -66,7 +68,7 @@ void enable_huge_page_heap() {
   const bool has_grown = static_cast<char*>(::sbrk(0)) >= begin + room - small;
   if (has_grown && ::madvise(begin, room - small, MADV_HUGEPAGE) == 0 && comes_in_huge_pages(begin))
     return;
-  // In small pages fresh memory is better, as calloc() need not clear it.
+  // With small pages fresh memory is better, because calloc() need not clear it.
   (void)::malloc_trim(0);
 }
 

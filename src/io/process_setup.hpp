@@ -2,16 +2,18 @@
 
 namespace wallheat {
 
-// How a process that reads and solves plans is set up, once, before threads start.
+// Settings of a process that reads and solves plans. Call these functions once, before any thread
+// starts.
 
-/// From now on a write beyond the limit on the size of a file fails, with a sentence, instead of
-/// killing. The soft limit on open files, usually 1024, becomes the hard one: each solver process
-/// of a worker takes two files, and a node may have hundreds.
+/// Makes a write beyond the limit of the file size fail with an error instead of killing the
+/// process. Raises the soft limit of open files, usually 1024, to the hard limit, but at most to
+/// 65536: a worker needs two files per solver process, and a host may have hundreds of solver
+/// processes.
 void raise_process_limits();
 
-/// From now on memory that is freed is kept, and comes in huge pages if the kernel gives them:
-/// plans are much alike, and in a virtual machine the small pages of one plan may cost more than
-/// its solution. All threads share one heap.
+/// Makes malloc() keep freed memory, in huge pages if the kernel provides them. Plans have similar
+/// sizes, and in a virtual machine the page faults for the small pages of one plan may take longer
+/// than its solution. All threads share one heap.
 void enable_huge_page_heap();
 
 }  // namespace wallheat

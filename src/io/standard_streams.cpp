@@ -14,7 +14,8 @@ void prepare_standard_streams() {
   (void)std::signal(SIGPIPE, SIG_IGN);
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
     if (::fcntl(descriptor, F_GETFD) >= 0) continue;
-    // The lowest number is free. What is open for reading alone cannot be written.
+    // open() uses the lowest free descriptor, which is this one. A descriptor that is open for
+    // reading only cannot be written.
     (void)::open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR);
   }
 }

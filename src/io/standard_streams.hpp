@@ -8,8 +8,8 @@
 
 namespace wallheat {
 
-/// A line on stderr. A full disk behind it, or nobody who reads, is no reason to end anything: what
-/// cannot be said is lost.
+/// Writes a line to stderr. Ignores errors, such as a full disk or a closed pipe: they are no
+/// reason to end the process.
 template <class... T>
 void print_error(fmt::format_string<T...> format, T&&... values) {
   const std::string line = fmt::format(format, std::forward<T>(values)...) + "\n";
@@ -17,24 +17,25 @@ void print_error(fmt::format_string<T...> format, T&&... values) {
   (void)std::fflush(stderr);
 }
 
-/// To be called once, before anything is opened. A write to a pipe whose reader has left fails
-/// instead of killing: what is said there is lost, and ends nothing. A stream that is
-/// closed keeps its place, so that no file takes it: what goes to stderr is lost, and stdout fails
-/// as a full disk does.
+/// Prepares stdin, stdout and stderr. Call this once, before any file is opened.
+///
+/// Ignores SIGPIPE: a write to a pipe whose reader has exited fails instead of killing the process.
+/// Opens a placeholder for each of the three descriptors that is closed, so that no other file gets
+/// its number: output to such a stderr is discarded, and output to such a stdout fails like a write
+/// to a full disk.
 void prepare_standard_streams();
 
-/// What there is to say if something that was printed cannot be written.
+/// Error message for a failed write to stdout.
 inline constexpr const char* stdout_write_error = "the output cannot be written to stdout";
 
-/// True if something that was printed could not be written.
+/// Returns true if a write to stdout has failed.
 [[nodiscard]] bool stdout_failed();
 
-/// Pushes out what was printed. Throws RunError if that, or what was printed before, cannot be
-/// written.
+/// Flushes stdout. Throws RunError if this or an earlier write to stdout has failed.
 void flush_stdout();
 
-/// If stdout is a pipe whose reader has left, ends the process without a word, as SIGPIPE would
-/// have done: the reader has what it wanted.
+/// If stdout is a pipe whose reader has exited, ends the process without a message, as SIGPIPE
+/// would have done: the reader has read as much as it wanted.
 void exit_if_stdout_closed();
 
 }  // namespace wallheat

@@ -24,7 +24,7 @@ namespace wallheat {
 namespace fs = std::filesystem;
 namespace {
 
-/// The words of a lock, one "name value" a line.
+/// Entry of a lock file, which contains one "name value" per line.
 struct Word {
   const char* name;
   std::string LockHolder::*value;
@@ -45,7 +45,7 @@ std::string this_host() {
 
 std::string this_job() {
   const std::string job = variable("LSB_JOBID");
-  const std::string index = variable("LSB_JOBINDEX");  // LSF's jobs of an array share an ID
+  const std::string index = variable("LSB_JOBINDEX");  // jobs of an array share an ID in LSF
   if (std::string slurm = variable("SLURM_JOB_ID"); !slurm.empty()) return slurm;
   return job.empty() || index.empty() || index == "0" ? job : job + "[" + index + "]";
 }
@@ -76,7 +76,7 @@ LockHolder read_holder(const File& lock) {
   return holder;
 }
 
-/// Whether the holder is a process of this host that has ended, or is ending.
+/// Returns true if the holder is a process of this host that has ended, or is a zombie.
 bool has_ended(const LockHolder& holder) {
   const auto pid = static_cast<pid_t>(std::atol(holder.pid.c_str()));
   if (pid <= 0 || holder.host != this_host()) return false;
@@ -84,13 +84,14 @@ bool has_ended(const LockHolder& holder) {
   std::ifstream status("/proc/" + holder.pid + "/stat");
   std::string text;
   std::getline(status, text);
-  const auto name_end = text.rfind(") ");  // the name may hold anything
+  const auto name_end = text.rfind(") ");  // the name may contain any character
   return name_end != std::string::npos && text[name_end + 2] == 'Z';
 }
 
 enum class Answer { taken, busy, unsupported };
 
-/// An open-file-description lock does not vanish when another part of the process closes the file.
+/// Tries to acquire an open-file-description lock. Unlike other locks, it is not released when
+/// another part of the process closes the same file.
 Answer lock_in_kernel(const File& lock) {
   struct flock request {};
   request.l_type = F_WRLCK;
@@ -99,8 +100,8 @@ Answer lock_in_kernel(const File& lock) {
   return errno == EAGAIN || errno == EACCES ? Answer::busy : Answer::unsupported;
 }
 
-/// True if wallheat wrote this text, perhaps with parts that a power loss left as zeros: each line
-/// is an entry of a lock.
+/// Returns true if wallheat wrote this text, possibly with parts that a power loss replaced by
+/// zeros: each line is an entry of a lock file.
 bool is_lock_text(std::string text) {
   std::erase(text, '\0');
   std::istringstream in(text);
@@ -160,13 +161,13 @@ void wait_until_inactive(const fs::path& file, const File& lock, const LockHolde
     if ((stop && stop()) || last_activity(file) > first) throw_already_locked(file, holder);
     std::this_thread::sleep_for(100ms);
   }
-  (void)file_system_time(file);  // it changes the directory, so a client of NFS reads it again
+  (void)file_system_time(file);  // changes the directory, so that an NFS client reads it again
   if (lock.path_still_refers_here() && last_activity(file) > first)
     throw_already_locked(file, holder);
 }
 
 /// Opens FILE.lock, which another process created. Returns nullopt if it was removed meanwhile.
-/// Throws RunError that names its holder if this user may not write it.
+/// Throws RunError that identifies the holder if this user may not write the file.
 std::optional<File> open_existing_lock(const fs::path& file) {
   const fs::path path = lock_path(file);
   try {
@@ -182,7 +183,7 @@ std::optional<File> open_existing_lock(const fs::path& file) {
   }
 }
 
-/// Throws RunError if the file is not a lock, or has another name.
+/// Throws RunError if the file is not a lock file, or has another hard link.
 void require_own_lock_file(const File& lock) {
   constexpr std::size_t max_bytes = 4096;
   std::string text(std::min<std::size_t>(lock.size(), max_bytes), '\0');
@@ -232,7 +233,7 @@ LockHolder lock_holder_of(const fs::path& file) {
       holder.life = is_stale ? LockHolder::State::stale : LockHolder::State::held;
     }
   } catch (const SystemError&) {
-    holder.life = LockHolder::State::unknown;  // somebody's who may read it alone
+    holder.life = LockHolder::State::unknown;  // this user may not read the file
   }
   return holder;
 }
@@ -246,7 +247,7 @@ WriteLock::WriteLock(const fs::path& file, const StopPredicate& stop) {
     auto lock = open_unless_errno(EEXIST, path, O_CREAT | O_EXCL | O_RDWR);
     const bool is_new = lock.has_value();
     if (!is_new) lock = open_existing_lock(file);
-    if (!lock) continue;  // removed between the two calls
+    if (!lock) continue;  // it was removed between the two calls
     const Answer answer = lock_in_kernel(*lock);
     LockHolder holder = read_holder(*lock);
     if (answer == Answer::unsupported && !is_new) {
@@ -254,7 +255,8 @@ WriteLock::WriteLock(const fs::path& file, const StopPredicate& stop) {
       if (!has_ended(holder)) wait_until_inactive(file, *lock, holder, stop);
       if (!lock->path_still_refers_here()) continue;
       require_own_lock_file(*lock);
-      remove_file(path);  // a new file, so that the old holder finds that it has a successor
+      // Creates a new file, by which the old holder finds that it has a successor.
+      remove_file(path);
       took_over_ = true;
       continue;
     }
@@ -262,7 +264,7 @@ WriteLock::WriteLock(const fs::path& file, const StopPredicate& stop) {
       if (!lock->path_still_refers_here())
         continue;  // its holder removed it before it was locked here
       require_own_lock_file(*lock);
-      // Whoever may write the file may take over the lock that a killed process leaves.
+      // Every user who may write the result file may take over the lock of a killed process.
       if (is_new) copy_owner_and_mode(file, *lock);
       write_holder(*lock);
       held_ = std::make_unique<File>(std::move(*lock));
@@ -285,7 +287,7 @@ WriteLock::~WriteLock() {
   try {
     if (held_ && held_->path_still_refers_here()) remove_file(held_->path());
   } catch (const SystemError&) {
-    // It stays, as after a kill, and stops nobody.
+    // The file remains, as after a kill, and does not block the next writer.
   }
 }
 

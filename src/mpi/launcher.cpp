@@ -45,9 +45,10 @@ bool has_inherited_pmix() {
 
 bool has_inherited_pmi() { return is_step_of_another_job(text_in("PMI_JOBID")); }
 
-/// Returns true if srun started this process as a task of a step, and not only a shell of the user:
-/// a shell of srun --pty is one of several tasks, but runs commands of the user alone. A batch
-/// script, whose parent process says so, may have inherited the variables of a step.
+/// Returns true if srun started this process as a task of a step, and not only as a shell of the
+/// user: the shell of srun --pty is one of several tasks, but runs the user's commands only. A
+/// batch script may have inherited the variables of a step; the title of its parent process shows
+/// this.
 bool is_task_of_step() {
   if (text_in("SLURM_STEP_NUM_TASKS").empty() || !text_in("SLURM_PTY_PORT").empty()) return false;
   std::ifstream task("/proc/" + std::to_string(number_in(text_in("SLURM_TASK_PID"))) + "/status");
@@ -55,7 +56,7 @@ bool is_task_of_step() {
   for (std::string word; task >> word;)
     if (word == "PPid:") task >> parent;
   std::ifstream file("/proc/" + parent + "/cmdline");
-  std::string title;  // "slurmstepd: [7.batch]", "slurmstepd: [7.0]"
+  std::string title;  // such as "slurmstepd: [7.batch]" or "slurmstepd: [7.0]"
   std::getline(file, title, '\0');
   return title.find(".batch]") == std::string::npos;
 }
@@ -68,14 +69,14 @@ std::string_view launched_rank_text() {
   return has_inherited_pmi() ? std::string_view() : text_in("PMI_RANK");
 }
 
-/// Number of processes that a launcher started together, and the variable that says so.
+/// Number of processes that a launcher started together, and the variable that contains it.
 struct ProcessCount {
   int count = 0;  ///< 0: unknown
   const char* variable = "";
 };
 
-/// The variable of the launcher that is closest to this process comes first: mpirun may use srun to
-/// start its daemons.
+/// Checks the variables of the launcher that is closest to this process first: mpirun may use srun
+/// to start its daemons.
 ProcessCount launched_processes() {
   if (!text_in("OMPI_COMM_WORLD_SIZE").empty())
     return {number_in(text_in("OMPI_COMM_WORLD_SIZE")), "OMPI_COMM_WORLD_SIZE"};
@@ -99,7 +100,7 @@ bool recovery_enabled() { return std::getenv("OMPI_MCA_orte_enable_recovery") !=
 
 int launched_rank() {
   if (const auto rank = launched_rank_text(); !rank.empty()) return number_in(rank);
-  // Without MPI, srun starts several processes that do not know each other.
+  // Without MPI, srun starts several processes that are not connected.
   return launched_processes().count > 1 ? number_in(text_in("SLURM_PROCID")) : 0;
 }
 

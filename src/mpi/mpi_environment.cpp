@@ -24,7 +24,8 @@
 namespace wallheat {
 namespace {
 
-// Open MPI leaves these files behind when a rank does not finalize: HOST.UID.JOB.RANK, 4 MiB each.
+// Removes the files of this run that Open MPI leaves behind when a rank does not finalize:
+// HOST.UID.JOB.RANK, 4 MiB each.
 void remove_stale_shared_memory() {
   const char* job = std::getenv("OMPI_MCA_ess_base_jobid");
   if (job == nullptr) return;
@@ -35,11 +36,11 @@ void remove_stale_shared_memory() {
   for (const auto& file : std::filesystem::directory_iterator("/dev/shm", error)) {
     const std::string name = file.path().filename().string();
     if (name.starts_with("vader_segment.") && name.find(middle.data()) != std::string::npos)
-      std::filesystem::remove(file, error);  // another rank may have been faster
+      std::filesystem::remove(file, error);  // fails if another rank has removed it
   }
 }
 
-/// True if the parent of this process is mpirun itself, not one of its daemons.
+/// Returns true if the parent of this process is mpirun itself, and not one of its daemons.
 bool is_child_of_mpirun() {
   std::ifstream file("/proc/" + std::to_string(::getppid()) + "/comm");
   std::string name;
@@ -47,13 +48,13 @@ bool is_child_of_mpirun() {
   return name == "mpirun" || name == "orterun" || name == "mpiexec" || name == "prterun";
 }
 
-// Ends this process when a call that waits for all ranks takes too long.
+// Ends this process if a collective call takes too long.
 class Watchdog {
  public:
   Watchdog(std::chrono::duration<double> timeout, const char* what, int status)
       : thread_([=](const std::stop_token& stop) {
-          // Ranks leave one after the other, rank 0 first: the first to leave ends a run under
-          // plain mpirun, which sometimes hangs if several leave at once.
+          // Ranks exit one after the other, rank 0 first: the first exit ends a run under plain
+          // mpirun, which sometimes hangs if several ranks exit at once.
           const auto longest = timeout * (1 + 0.25 * std::min(launched_rank(), 4));
           std::mutex mutex;
           std::unique_lock lock(mutex);
@@ -123,15 +124,15 @@ std::map<int, Bytes> MpiEnvironment::gather_by_group(const std::string& group,
   std::vector<int> lengths(ranks.size());
   check_mpi(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, together),
             "MPI_Allgather");
-  std::vector<int> begins(ranks.size() + 1);  // the last is the end of all
+  std::vector<int> begins(ranks.size() + 1);  // the last element is the total length
   std::partial_sum(lengths.begin(), lengths.end(), begins.begin() + 1);
   Bytes all(static_cast<std::size_t>(begins.back()));
   check_mpi(MPI_Allgatherv(mine.data(), length, MPI_BYTE, all.data(), lengths.data(), begins.data(),
                            MPI_BYTE, together),
             "MPI_Allgatherv");
   check_mpi(MPI_Comm_free(&together), "MPI_Comm_free");
-  // Rank 0 leaves last. From then on no rank waits for another one in a collective operation, so
-  // a worker that stops or dies no longer blocks the workers of its host.
+  // Rank 0 leaves last. After that no rank waits for another one in a collective operation, so a
+  // worker that is stopped or dies does not block the workers of its host.
   const char has_finished = 1;
   std::vector<char> finished(groups.size());
   check_mpi(MPI_Gather(&has_finished, 1, MPI_CHAR, finished.data(), 1, MPI_CHAR, 0, MPI_COMM_WORLD),
@@ -146,11 +147,11 @@ void MpiEnvironment::exit_without_lost_ranks(int status) const {
   std::fflush(nullptr);
   remove_stale_shared_memory();
   if (rank_ != 0) {
-    // A worker that left first would make plain mpirun kill rank 0 before that has ended the run.
+    // If a worker exited first, plain mpirun would kill rank 0 before rank 0 has ended the run.
     if (!recovery_enabled()) std::this_thread::sleep_for(std::chrono::seconds(10));
     std::_Exit(status);
   }
-  // With --enable-recovery mpirun does not end when ranks do, and MPI_Abort ends only the caller.
+  // With --enable-recovery, mpirun does not end when ranks do, and MPI_Abort ends only its caller.
   if (!recovery_enabled()) MPI_Abort(MPI_COMM_WORLD, status);
   if (is_child_of_mpirun()) ::kill(::getppid(), SIGTERM);
   std::_Exit(status);

@@ -25,8 +25,8 @@ void check_mpi(int code, const char* call) {
 
 namespace {
 
-/// MPI counts with int, which is enough for any message if it counts words of 8 bytes. The last
-/// byte says how many bytes were added to fill the last word.
+/// Pads a message to words of 8 bytes: the counts of MPI are of type int, which is large enough for
+/// every message if words are counted. The last byte contains the number of bytes that were added.
 Bytes in_words(Bytes message) {
   const std::size_t fill = 8 - message.size() % 8;
   message.insert(message.end(), fill, static_cast<std::byte>(fill));
@@ -34,10 +34,10 @@ Bytes in_words(Bytes message) {
 }
 int words_in(const Bytes& message) { return static_cast<int>(message.size() / 8); }
 
-/// A message on its way, to a peer or from it.
+/// A message in flight, to a peer or from it.
 struct Transfer {
   int peer = 0;
-  Bytes message;  ///< in words
+  Bytes message;  ///< padded to words
   MPI_Request request = MPI_REQUEST_NULL;
 };
 bool is_done(Transfer& transfer) {
@@ -62,17 +62,17 @@ class MpiLink final : public Link {
     Transfer& last = heartbeats_[static_cast<std::size_t>(peer)];
     if (!is_done(last)) return;
     last.message = in_words(std::move(message));
-    // A synchronous send is done when the peer has taken it, not when MPI has put it away: all
-    // peers of a host share the room for that.
+    // A synchronous send completes when the peer has received the message, not when MPI has
+    // buffered it: the buffers are shared by all peers of a host.
     check_mpi(MPI_Issend(last.message.data(), words_in(last.message), MPI_UINT64_T, peer, 0,
                          MPI_COMM_WORLD, &last.request),
               "MPI_Issend");
   }
 
   std::optional<Envelope> receive(std::chrono::microseconds timeout) override {
-    // MPI's own waiting calls spin. A rank that waits here sleeps instead, briefly at first so that
-    // a lively exchange stays fast, at most two milliseconds so that a quiet one costs next to
-    // nothing.
+    // The waiting calls of MPI spin. A rank that waits here sleeps instead: briefly at first, so
+    // that a frequent exchange is fast, and at most 2 ms, so that polling an idle link costs next
+    // to nothing.
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     for (;;) {
       forget_sent();
@@ -99,8 +99,8 @@ class MpiLink final : public Link {
  private:
   static constexpr std::chrono::microseconds min_pause{20};
 
-  /// Looks at a few each time, as dead peers may leave many that never go, and each look takes
-  /// time.
+  /// Removes completed messages from `sent_`. Polls a few messages per call, because dead peers may
+  /// leave many messages that never complete, and each poll takes time.
   void forget_sent() {
     constexpr std::size_t max_polls = 16;
     for (std::size_t k = std::min(sent_.size(), max_polls); k > 0; --k) {
@@ -111,8 +111,8 @@ class MpiLink final : public Link {
     }
   }
 
-  /// Begins to take what has been announced. Never waits for any of it: a sender may be killed or
-  /// stopped in the middle of a message.
+  /// Starts to receive the announced messages. Never waits for one of them: a sender may be killed
+  /// or stopped in the middle of a message.
   void accept_announced() {
     for (;;) {
       int announced = 0;
@@ -127,14 +127,15 @@ class MpiLink final : public Link {
           Transfer{status.MPI_SOURCE, Bytes(static_cast<std::size_t>(words) * 8)});
       check_mpi(MPI_Imrecv(coming.message.data(), words, MPI_UINT64_T, &handle, &coming.request),
                 "MPI_Imrecv");
-      // One that is complete is enough for now, so that many small ones make no long list.
+      // One complete message is enough for now, so that many small messages do not make a long
+      // list.
       if (incoming_.size() == 1 && is_done(coming)) return;
     }
   }
 
-  /// The first message that is complete, in the order of its sender.
+  /// Returns the first message that is complete; messages of one sender stay in order.
   std::optional<Envelope> take_arrived() {
-    std::set<int> held_up;  // behind a message that has not arrived
+    std::set<int> held_up;  // peers with an earlier incomplete message
     for (auto next = incoming_.begin(); next != incoming_.end(); ++next) {
       if (held_up.contains(next->peer) || !is_done(*next)) {
         held_up.insert(next->peer);
@@ -150,11 +151,11 @@ class MpiLink final : public Link {
   }
 
   int size_;
-  std::list<Transfer> sent_;          // and not yet gone
-  std::vector<Transfer> heartbeats_;  // the last to each peer
-  std::list<Transfer> incoming_;      // in the order in which they were announced
-  // It goes on from call to call: frequent looks for nothing must not begin with the shortest each
-  // time.
+  std::list<Transfer> sent_;          // not yet completed
+  std::vector<Transfer> heartbeats_;  // the last heartbeat to each peer
+  std::list<Transfer> incoming_;      // in the order of their announcements
+  // Kept from call to call: frequent calls that receive nothing must not start with the shortest
+  // pause each time.
   std::chrono::microseconds pause_ = min_pause;
 };
 

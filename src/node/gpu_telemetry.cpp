@@ -19,10 +19,12 @@
 namespace wallheat {
 namespace {
 
-// The part of NVML that is read here, declared as NVIDIA's "NVML API Reference Guide" documents its
-// stable interface: toolkits do not always bring nvml.h, and the driver always brings the library.
+// The part of NVML that is used here, declared as in the stable interface in NVIDIA's "NVML API
+// Reference Guide". Toolkits do not always contain nvml.h, while the driver always contains the
+// library.
 
-enum NvmlStatus : int { success = 0, function_not_found = 13, gpu_is_lost = 15 };  // and others
+// Incomplete: only the values that are used here.
+enum NvmlStatus : int { success = 0, function_not_found = 13, gpu_is_lost = 15 };
 
 struct NvmlUtilization {
   unsigned gpu, memory;  // %
@@ -32,7 +34,7 @@ struct NvmlMemory {
 };
 struct NvmlProcess {  // of the functions _v2 and _v3
   unsigned pid;
-  unsigned long long used_bytes;  // all bits set: not known
+  unsigned long long used_bytes;  // all bits set: unknown
   unsigned gpu_instance, compute_instance;
 };
 struct NvmlProcessUtilization {
@@ -40,24 +42,24 @@ struct NvmlProcessUtilization {
   unsigned long long time_us;
   unsigned sm, memory, encoder, decoder;  // %
 };
-/// A reading that has a number, `field`, and no function of its own.
+/// A reading that is identified by a number, `field`, and for which NVML has no separate function.
 struct NvmlField {
   unsigned field, scope;
   long long time_us, latency_us;
   int type;
   NvmlStatus status;
-  alignas(8) std::array<std::byte, 8> value;  // what it holds depends on the type
+  alignas(8) std::array<std::byte, 8> value;  // its interpretation depends on `type`
 };
 constexpr int temperature_of_gpu = 0;
 constexpr int clock_of_sm = 1;
 constexpr int clock_of_memory = 2;
 constexpr unsigned field_memory_temperature = 82;
 constexpr int type_unsigned = 1;
-constexpr std::size_t longest_text = 96;  // of UUIDs and names, with the 0 at the end
+constexpr std::size_t longest_text = 96;  // of UUIDs and names, including the terminating 0
 
 }  // namespace
 
-/// The library, loaded and started.
+/// The NVML library, loaded and initialized.
 class Nvml {
  public:
   explicit Nvml(const std::string& name) : library_(::dlopen(name.c_str(), RTLD_NOW), &::dlclose) {
@@ -74,7 +76,7 @@ class Nvml {
     auto* const found = reinterpret_cast<Function*>(::dlsym(library_.get(), function));
     return found == nullptr ? function_not_found : found(arguments...);
   }
-  /// Throws RunError, with `what`, if the call fails.
+  /// Throws RunError, whose message begins with `what`, if the call fails.
   template <class... Arguments>
   void require(const char* what, const char* function, Arguments... arguments) const {
     const NvmlStatus status = call(function, arguments...);
@@ -82,8 +84,8 @@ class Nvml {
       throw RunError(std::string(what) + ": this NVML lacks " + function);
     if (status != success) throw RunError(std::string(what) + ": " + error_text(status));
   }
-  /// Asks a GPU for one reading; false if it or the driver does not have it. Throws RunError if the
-  /// GPU is lost.
+  /// Reads one value of a GPU. Returns false if the GPU or the driver does not support it. Throws
+  /// RunError if the GPU is lost.
   template <class... Arguments>
   bool read(void* device, const char* function, Arguments... arguments) const {
     const NvmlStatus status = call(function, device, arguments...);
@@ -144,7 +146,8 @@ GpuSample GpuTelemetry::sample() {
 
 std::vector<GpuProcess> GpuTelemetry::processes() {
   std::map<unsigned, GpuProcess> found;
-  for (unsigned room = 256; room <= 65536; room *= 4) {  // more of them than room is an error
+  // The call fails if there are more processes than elements.
+  for (unsigned room = 256; room <= 65536; room *= 4) {
     std::vector<NvmlProcess> holders(room);
     const auto ask = [&](const char* function) {
       unsigned count = room;
@@ -166,7 +169,7 @@ std::vector<GpuProcess> GpuTelemetry::processes() {
   if (nvml_->read(device_, "nvmlDeviceGetProcessUtilization", users.data(), &count, since_us)) {
     std::map<unsigned, unsigned long long> latest_us;
     for (const auto& [pid, time_us, sm, memory, encoder, decoder] : std::span(users).first(count)) {
-      // The driver may list ends of processes that were never there, with pid 0 or an old time.
+      // The driver may list ends of processes that did not exist, with pid 0 or an old time.
       if (pid == 0 || time_us <= since_us || time_us < latest_us[pid]) continue;
       latest_us[pid] = time_us;
       latest_process_us_ = std::max(latest_process_us_, time_us);
@@ -211,7 +214,8 @@ std::vector<NvmlGpu> nvml_gpus(const std::string& library) {
     std::array<char, longest_text> uuid{};
     std::array<char, longest_text> name{};
     const auto length = static_cast<unsigned>(longest_text);
-    // One that this process may not use, or that is lost, is no reason to leave out the others.
+    // A GPU that is lost, or that this process may not use, does not prevent the others from being
+    // listed.
     if (nvml.call("nvmlDeviceGetHandleByIndex_v2", index, &device) != success ||
         nvml.call("nvmlDeviceGetUUID", device, uuid.data(), length) != success)
       continue;
@@ -221,11 +225,11 @@ std::vector<NvmlGpu> nvml_gpus(const std::string& library) {
   return gpus;
 }
 
-/// What the sampler and its thread share; the thread may outlive the sampler.
+/// State that the sampler and its thread share, because the thread may outlive the sampler.
 struct GpuSampler::Shared {
   explicit Shared(GpuTelemetry telemetry_) : telemetry(std::move(telemetry_)) {}
 
-  GpuTelemetry telemetry;  // the thread's alone
+  GpuTelemetry telemetry;  // used by the thread only
   std::mutex mutex;
   std::condition_variable changed;
   bool stop = false;

@@ -14,19 +14,20 @@ namespace wallheat {
 
 class Nvml;
 
-/// Reads one GPU through NVML, the driver's own library, which is loaded when it is needed: no
-/// build and no run depends on it. It opens no CUDA context. One thread at a time may use it.
+/// Reads one GPU through NVML, the library of the driver. NVML is loaded at run time, so that
+/// neither a build nor a run depends on it. Creates no CUDA context. Not thread-safe.
 class GpuTelemetry {
  public:
-  /// Finds the GPU by its UUID ("GPU-..."), as NVML counts also those that CUDA_VISIBLE_DEVICES
-  /// hides. Throws RunError, with a clause that says why, if there is no NVML or it does not know
-  /// this GPU; a slice of one (MIG) has no readings of its own.
+  /// Finds the GPU by its UUID ("GPU-..."), because NVML also counts GPUs that CUDA_VISIBLE_DEVICES
+  /// hides. Throws RunError, whose message is a clause with the reason, if NVML is not available or
+  /// does not know this GPU. A slice of a GPU (MIG) cannot be read separately.
   explicit GpuTelemetry(const std::string& uuid, const std::string& library = "libnvidia-ml.so.1");
 
-  /// The energy is the power integrated over the time between samples (trapezoidal rule). Throws
-  /// RunError if the GPU does not answer any more; so the next.
+  /// Reads the current values. The energy is the power integrated over the time between samples
+  /// (trapezoidal rule). sample() and processes() throw RunError if the GPU no longer responds.
   [[nodiscard]] GpuSample sample();
-  /// Those that hold memory of the GPU or used it since the last call, ascending by pid.
+  /// Returns the processes that hold memory of the GPU, or have used it since the last call, in
+  /// ascending order of their pid.
   [[nodiscard]] std::vector<GpuProcess> processes();
 
  private:
@@ -40,33 +41,37 @@ class GpuTelemetry {
   unsigned long long latest_process_us_ = 0;
 };
 
-/// A GPU of this node as NVML, and so nvidia-smi, knows it, hidden by CUDA_VISIBLE_DEVICES or not.
+/// A GPU of this host as NVML, and therefore nvidia-smi, identifies it. CUDA_VISIBLE_DEVICES does
+/// not matter.
 struct NvmlGpu {
   unsigned index = 0;
   std::string uuid;
   std::string name;
 };
-/// All that answer, ascending by index. Throws RunError, with a clause that says why, if there is
-/// no NVML.
+/// Returns all GPUs that respond, in ascending order of their index. Throws RunError, whose message
+/// is a clause with the reason, if NVML is not available.
 [[nodiscard]] std::vector<NvmlGpu> nvml_gpus(const std::string& library = "libnvidia-ml.so.1");
 
-/// Samples a GPU in a thread of its own, as a driver in trouble may not answer for long.
+/// Samples a GPU in a separate thread, because a driver with a fault may not respond for a long
+/// time.
 class GpuSampler {
  public:
   GpuSampler(GpuTelemetry telemetry, std::chrono::milliseconds interval);
-  /// Waits a little for a call to the driver that is under way, and leaves it behind if it hangs.
+  /// Waits up to 2 s for a pending call of the driver. Detaches the thread if the call does not
+  /// return.
   ~GpuSampler();
   GpuSampler(const GpuSampler&) = delete;
   GpuSampler& operator=(const GpuSampler&) = delete;
 
-  /// The latest sample, once. Throws RunError, once, if the GPU did not answer: there will be no
-  /// more samples.
+  /// Returns each sample once: the latest one, or nullopt if there is no new one. Throws RunError,
+  /// once, if the GPU no longer responds; then there are no more samples.
   [[nodiscard]] std::optional<GpuSample> take_latest();
 
  private:
   struct Shared;
   std::shared_ptr<Shared> shared_;
-  std::future<void> ended_;  ///< with the error of a GPU that does not answer, until it is taken
+  /// Holds the error of a GPU that no longer responds, until take_latest() throws it.
+  std::future<void> ended_;
   std::thread thread_;
 };
 

@@ -32,11 +32,11 @@ namespace fs = std::filesystem;
 double number_in(const fs::path& file) {
   double number = 0;
   std::ifstream(file) >> number;
-  return number;  // 0 if it is none
+  return number;  // 0 if the file contains no number
 }
 
-/// What a group says of itself, in the files of either version. Without a limit these say "max",
-/// -1, or more memory than any machine has.
+/// Reads the limits of a cgroup from the files of both versions. If there is no limit, these
+/// contain "max", -1, or more memory than any machine has.
 void read_group(const fs::path& group, CgroupLimits& limits) {
   double time = 0;
   double period = 0;
@@ -54,12 +54,13 @@ void read_group(const fs::path& group, CgroupLimits& limits) {
   }
 }
 
-/// Reads a group and those around it, from `root` on. A missing one has no limits: so it is
-/// in a container that sees names of its host: there `root` is its own group.
+/// Reads a cgroup and its ancestors, from `root` downwards. A cgroup whose directory does not exist
+/// has no limits. This happens in a container that sees the names of its host, in which `root` is
+/// its own cgroup.
 void read_cgroup_ancestors(const fs::path& root, const std::string& path, CgroupLimits& limits) {
   fs::path group = root;
   read_group(group, limits);
-  if (path.starts_with("/..")) return;  // outside of what can be seen
+  if (path.starts_with("/..")) return;  // not visible from here
   for (const fs::path& part : fs::path(path).relative_path()) read_group(group /= part, limits);
 }
 
@@ -69,7 +70,7 @@ CgroupLimits cgroup_limits(const fs::path& process, const fs::path& mount) {
   CgroupLimits limits;
   std::ifstream file(process / "cgroup");
   for (std::string line; std::getline(file, line);) {
-    // number:controllers:path, with 0 and no controllers in version 2
+    // Format: number:controllers:path. In version 2 the number is 0, and there are no controllers.
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
@@ -89,7 +90,7 @@ namespace {
   throw RunError(what + ": " + std::generic_category().message(error));
 }
 
-// --- What hwloc knows ----------------------------------------------------------------------------
+// --- hwloc -------------------------------------------------------------------------------------
 
 struct DestroyTopology {
   void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
@@ -101,8 +102,9 @@ struct FreeBitmap {
 };
 using Bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, FreeBitmap>;
 
-/// Linux draws a number at each start. All containers of a system see the same one, and their cpus
-/// have the same numbers; two hosts of one name do not share it. Empty if it is hidden.
+/// Returns the random ID that Linux draws at each start. All containers of a system have the same
+/// ID, and number the cpus equally; two hosts with the same name have different IDs. Returns an
+/// empty string if it is not visible.
 std::string boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string number;
@@ -114,10 +116,11 @@ Topology load_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) fail("this host's topology cannot be read", errno);
   Topology topology(raw);
-  // It would go to each cpu to ask it what Linux tells as well, and wait for one that is busy.
+  // The x86 component would run on each cpu to read what Linux reports as well, and wait for busy
+  // cpus.
   (void)hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-  // With the disallowed parts, so that processes in different cgroups count sockets alike. What is
-  // allowed comes from the binding: Linux keeps it within the cgroup's cpuset.
+  // Includes disallowed parts, so that processes in different cgroups number the sockets equally.
+  // The allowed cpus come from the binding, which Linux keeps within the cpuset of the cgroup.
   if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
       hwloc_topology_load(raw) != 0) {
     fail("this host's topology cannot be read", errno);
@@ -125,8 +128,8 @@ Topology load_topology() {
   return topology;
 }
 
-/// The cpus of the main thread, whose number is the process's: solver threads may be pinned
-/// already.
+/// Returns the cpus of the main thread, whose ID is that of the process. Solver threads may be
+/// pinned already.
 Bitmap process_binding(hwloc_topology_t topology) {
   Bitmap cpus(hwloc_bitmap_alloc());
   if (!cpus || hwloc_get_proc_cpubind(topology, getpid(), cpus.get(), HWLOC_CPUBIND_THREAD) != 0) {
@@ -135,7 +138,7 @@ Bitmap process_binding(hwloc_topology_t topology) {
   return cpus;
 }
 
-/// Containers and virtual machines may show no sockets and no NUMA nodes: all is number 0 then.
+/// Containers and virtual machines may have no sockets and no NUMA nodes; then all numbers are 0.
 Core describe(hwloc_topology_t topology, hwloc_obj_t hardware_thread, int cpu) {
   const hwloc_obj* socket =
       hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, hardware_thread);
@@ -153,19 +156,19 @@ std::vector<Core> list_cores(hwloc_topology_t topology, hwloc_const_bitmap_t all
     hwloc_obj* hardware_thread = hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(cpu));
     if (hardware_thread == nullptr) continue;
     hwloc_obj* core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, hardware_thread);
-    // If the system does not tell which hardware threads form a core, each passes for one.
+    // If the system does not report which hardware threads form a core, each counts as a core.
     if (core != nullptr && !seen.insert(core).second) continue;
     cores.push_back(describe(topology, hardware_thread, cpu));
   }
   return cores;
 }
 
-// --- Binding: Linux's own calls, as a topology for each solver thread would cost milliseconds ----
+// --- Binding by system calls, because a topology per solver thread would take milliseconds -------
 
-/// A bit a cpu, as Linux's calls take it.
+/// One bit per cpu, as in the system calls of Linux.
 using CpuMask = std::vector<cpu_set_t>;
 std::size_t bytes_of(const CpuMask& mask) { return mask.size() * sizeof(cpu_set_t); }
-constexpr int max_cpus = 1 << 17;  // Linux counts 8192
+constexpr int max_cpus = 1 << 17;  // Linux supports 8192
 
 std::string text(const std::vector<int>& cpus) {
   std::string list;
@@ -173,7 +176,7 @@ std::string text(const std::vector<int>& cpus) {
   return list;
 }
 
-/// In bytes; 0 if the system does not tell.
+/// Returns the size in bytes; 0 if it is unknown.
 std::uint64_t memory_of_host() {
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long page_bytes = ::sysconf(_SC_PAGESIZE);
@@ -198,7 +201,7 @@ Machine local_machine() {
                   .quotas = {}};
   CgroupLimits limits = cgroup_limits();
   machine.quotas = std::move(limits.quotas);
-  // All cores of the host, also those outside of the cgroup's cpuset.
+  // All cores of the host, including those outside of the cpuset of the cgroup.
   const auto everywhere =
       list_cores(topology.get(), hwloc_topology_get_topology_cpuset(topology.get()));
   if (machine.cores.size() == everywhere.size())
@@ -224,12 +227,14 @@ JobCores job_cores(const std::string& host, int host_cores, int hardware_threads
   const auto number_of = [&](const char* variable) { return std::atoi(text_of(variable).c_str()); };
   if (const int cpus = number_of("SLURM_CPUS_ON_NODE"); cpus > 0) {
     const std::string source = "SLURM_CPUS_ON_NODE=" + std::to_string(cpus);
-    const int used = number_of("SLURM_THREADS_PER_CORE");  // of a core, if the user limits them
-    // Slurm may be configured to count cores. Then this is the whole host, of which a job must not
-    // leave half unused.
+    // Threads per core, if the user limits them.
+    const int used = number_of("SLURM_THREADS_PER_CORE");
+    // Slurm may be configured to count cores. Then this is the complete host, and the job must use
+    // all of it rather than half.
     if (cpus == host_cores && used == 0) return {cpus, source};
-    int threads = std::max(hardware_threads / std::max(host_cores, 1), 1);  // of a core
-    // With --hint=nomultithread, Slurm counts cores in a batch script, but not in a step.
+    int threads = std::max(hardware_threads / std::max(host_cores, 1), 1);  // per core
+    // With --hint=nomultithread, Slurm counts cores in a batch script, but hardware threads in a
+    // step.
     if (used > 0 && text_of("SLURM_STEP_ID").empty()) threads = std::min(threads, used);
     return {(cpus + threads - 1) / threads, source};
   }
@@ -254,13 +259,13 @@ void bind_this_thread(const std::vector<int>& cpus) {
   if (sched_setaffinity(0, bytes_of(mask), mask.data()) != 0) {
     fail("a thread cannot be bound to cpu " + text(wanted) + " of " + host_name(), errno);
   }
-  // Linux leaves out cpus that it does not have or that the cgroup withholds, and reports success.
+  // Linux ignores cpus that do not exist or that the cgroup excludes, and reports success.
   if (const std::vector<int> got = bound_cpus(); got != wanted) {
     throw RunError("a thread was to be bound to cpu " + text(wanted) + " of " + host_name() +
                    " but the system bound it to " + text(got));
   }
-  // New memory from its own node, also if numactl asked for something else. Some containers
-  // forbid the call; the answers do not depend on it, and the default is the same policy.
+  // Allocates new memory on the local node, even if numactl selected another policy. Some
+  // containers forbid the call. Results do not depend on it, and the default policy is the same.
   syscall(SYS_set_mempolicy, MPOL_LOCAL, nullptr, 0UL);
 }
 
@@ -274,7 +279,7 @@ std::string try_to_bind_this_thread(const std::vector<int>& cpus) {
 }
 
 std::vector<int> bound_cpus() {
-  // Linux refuses a mask that is smaller than its own and does not tell how large that is.
+  // Linux rejects a mask that is smaller than its own, and does not report how large that is.
   CpuMask mask(max_cpus / CPU_SETSIZE);
   if (sched_getaffinity(0, bytes_of(mask), mask.data()) != 0)
     fail("the cpus that a thread is bound to cannot be read", errno);
@@ -299,7 +304,7 @@ std::int64_t peak_memory() {
 }
 
 bool reset_peak_memory() {
-  // 5 is for the peak alone: proc(5)
+  // 5 resets the peak only: see proc(5)
   return static_cast<bool>(std::ofstream("/proc/self/clear_refs") << "5" << std::flush);
 }
 
@@ -310,7 +315,7 @@ std::size_t cache_bytes(int name) {
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
-/// The value of the first line "name : value" of /proc/cpuinfo.
+/// Returns the value of the first line "name : value" in /proc/cpuinfo.
 std::string cpu_info(const std::string& name) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -323,7 +328,7 @@ std::string cpu_info(const std::string& name) {
 double clock_hz() {
   std::ifstream file("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
   if (double kilohertz = 0; file >> kilohertz) return kilohertz * 1e3;
-  return std::strtod(cpu_info("cpu MHz").c_str(), nullptr) * 1e6;  // 0 if it is no number
+  return std::strtod(cpu_info("cpu MHz").c_str(), nullptr) * 1e6;  // 0 if it is not a number
 }
 
 }  // namespace

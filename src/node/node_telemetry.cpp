@@ -11,7 +11,7 @@
 namespace wallheat {
 namespace {
 
-/// MemTotal less MemAvailable (proc(5)); without these NaN.
+/// Returns MemTotal minus MemAvailable, see proc(5); NaN if one of them is missing.
 double memory_used_bytes(const std::filesystem::path& meminfo) {
   constexpr double bytes_a_kb = 1024;
   double total_kb = nan_value;
@@ -43,14 +43,15 @@ NodeTelemetry::NodeTelemetry(double now_s, const std::string& gpu_library,
       problems_.push_back("no readings of GPU " + std::to_string(gpu.index) + ": " + error.what());
     }
   }
-  (void)read_each_gpu(&GpuTelemetry::sample);  // energy from here on
+  (void)read_each_gpu(&GpuTelemetry::sample);  // starts the integration of the energy
 }
 
 NodeTelemetry::Ticks NodeTelemetry::ticks() const {
   const std::filesystem::path file = proc_ / "stat";
   std::ifstream stream(file);
   std::string name;
-  // user, nice, system, idle, iowait, irq, softirq, steal (proc(5)); what follows is in user.
+  // user, nice, system, idle, iowait, irq, softirq, steal (proc(5)); the later columns are included
+  // in user.
   std::array<double, 8> times{};
   stream >> name;
   for (double& time : times) stream >> time;
@@ -78,7 +79,7 @@ std::vector<Reading> NodeTelemetry::read_each_gpu(Reading (GpuTelemetry::*ask)()
 NodeSample NodeTelemetry::sample(double now_s) {
   const Ticks before = std::exchange(last_, ticks());
   const double all = last_.all - before.all;
-  // The times of idle cpus may go back a little (proc(5)).
+  // The times of idle cpus may decrease a little, see proc(5).
   const double busy_pct =
       all > 0 ? std::clamp(100 * (last_.busy - before.busy) / all, 0.0, 100.0) : nan_value;
   return {now_s - start_s_, busy_pct, memory_used_bytes(proc_ / "meminfo"),

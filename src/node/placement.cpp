@@ -22,10 +22,10 @@ const Core* core_near(const Cores& cores, const Gpu& gpu) {
   return core == cores.end() ? nullptr : &*core;
 }
 
-/// The GPU of each worker, or null.
+/// Returns the GPU of each worker; null if it has none.
 std::vector<const Gpu*> assign_gpus(const std::vector<Machine>& workers) {
   std::vector<const Gpu*> gpus(workers.size());
-  std::set<std::string> taken;  // by uuid, as processes number their GPUs on their own
+  std::set<std::string> taken;  // by UUID, because each process has its own numbers of GPUs
   for (std::size_t i = 0; i < workers.size(); ++i)
     for (const bool anywhere : {false, true})
       for (const Gpu& gpu : workers[i].gpus)
@@ -35,10 +35,11 @@ std::vector<const Gpu*> assign_gpus(const std::vector<Machine>& workers) {
   return gpus;
 }
 
-/// Divides cores into a part for each worker. The workers whose share of all would begin on a
-/// socket divide that; one on which none begins goes to the worker that begins next.
+/// Divides cores into one part per worker. If all cores are divided evenly in order, the workers
+/// whose parts begin on a socket divide that socket. A socket on which no part begins goes to the
+/// worker whose part begins next.
 std::vector<Cores> divided(Cores cores, std::size_t workers) {
-  // Neighbours share caches and memory, so that a run of cores in this order makes a good share.
+  // Neighbours share caches and memory, so a run of cores in this order is a good part.
   std::sort(cores.begin(), cores.end(), [](const Core& a, const Core& b) {
     return std::tie(a.socket, a.numa, a.cpu) < std::tie(b.socket, b.numa, b.cpu);
   });
@@ -57,7 +58,8 @@ std::vector<Cores> divided(Cores cores, std::size_t workers) {
   return parts;
 }
 
-/// Takes the part that is nearest to the GPU, on one socket; the first if there is no GPU.
+/// Removes and returns the part that is nearest to the GPU, reduced to one socket; the first part
+/// if there is no GPU.
 Cores take_part(std::vector<Cores>& parts, const Gpu* gpu, const Cores& all) {
   const Core* near = gpu == nullptr ? nullptr : core_near(all, *gpu);
   const auto distance = [&](const Core& core) {
@@ -81,7 +83,7 @@ Cores take_part(std::vector<Cores>& parts, const Gpu* gpu, const Cores& all) {
   return part;
 }
 
-/// Workers with the same cores divide them.
+/// Divides cores among the workers that found the same cores.
 void divide_cores(const std::vector<Machine>& workers, const std::vector<const Gpu*>& gpus,
                   std::size_t most, std::vector<Placement>& placements) {
   std::map<std::vector<int>, std::vector<std::size_t>> alike;  // by cpus
@@ -107,7 +109,7 @@ void divide_cores(const std::vector<Machine>& workers, const std::vector<const G
   }
 }
 
-/// mpirun may have bound workers to few cores, and then the others stay idle.
+/// mpirun may have bound the workers to few cores, so that the others are idle.
 void warn_about_binding(const std::vector<Machine>& workers, bool may_be_bound,
                         std::vector<Placement>& placements) {
   std::set<int> usable;
@@ -126,14 +128,14 @@ void warn_about_binding(const std::vector<Machine>& workers, bool may_be_bound,
                       : "as a batch job, a container or taskset leaves them no more");
 }
 
-/// Workers that have CPU time for `cpus` threads together divide them in proportion to their
-/// present numbers of threads, and each has at least one. Calls limit(placement, threads) for each
-/// worker that is to have fewer threads.
+/// Divides CPU time for `cpus` threads among workers, in proportion to their present numbers of
+/// threads, and at least one thread each. Calls limit(placement, threads) for each worker that gets
+/// fewer threads than it has.
 void divide_threads(double cpus, const std::vector<Placement*>& members,
                     const std::function<void(Placement&, int)>& limit) {
   double all = 0;
   for (const Placement* member : members) all += static_cast<double>(solver_count(*member));
-  double before = 0;  // threads of the members so far
+  double before = 0;  // threads of the members before
   for (Placement* const member : members) {
     const auto own = static_cast<double>(solver_count(*member));
     const double from = std::ceil(cpus * before / all);
@@ -147,8 +149,8 @@ std::string counted(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// Limits the threads of workers to the cores of their job, if the workers may use more. No core is
-/// bound to a worker then, so all workers get as many threads.
+/// Limits the threads of workers to the cores of their job, if the workers may use more cores. Then
+/// cores are not assigned to workers, so all workers get equal numbers of threads.
 void apply_job_cores(const std::vector<Machine>& workers, int threads_per_worker,
                      std::vector<Placement>& placements) {
   std::vector<Placement*> members;
@@ -169,7 +171,7 @@ void apply_job_cores(const std::vector<Machine>& workers, int threads_per_worker
   for (Placement* const member : members) {
     member->threads = static_cast<int>(is_limited ? usable.size() : solver_count(*member));
     member->shares_cores = false;
-    if (member->gpu) continue;  // it stays near the GPU
+    if (member->gpu) continue;  // its cores stay near the GPU
     member->cpus.assign(usable.begin(), usable.end());
     if (is_limited) member->thread_count_source = source;
   }
@@ -178,7 +180,7 @@ void apply_job_cores(const std::vector<Machine>& workers, int threads_per_worker
                    [](Placement& placement, int threads) { placement.threads = threads; });
 }
 
-/// Limits the threads of workers without a GPU to the CPU time that their cgroup grants.
+/// Limits the threads of workers without a GPU to the CPU time of their cgroup.
 void apply_quotas(const std::vector<Machine>& workers, std::vector<Placement>& placements) {
   std::map<std::uint64_t, std::pair<double, std::vector<Placement*>>> groups;
   for (std::size_t i = 0; i < workers.size(); ++i) {

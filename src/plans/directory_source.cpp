@@ -15,7 +15,7 @@
 namespace wallheat {
 namespace {
 
-/// The plans of a directory that has no list of them.
+/// Returns the IDs of the plans in a directory without building_ids.txt.
 PlanIds listed_ids(const std::filesystem::path& directory) {
   std::vector<std::string> ids;
   std::error_code error;
@@ -42,7 +42,8 @@ class DirectorySource final : public PlanSource {
   [[nodiscard]] std::filesystem::path path() const override { return directory_; }
   [[nodiscard]] PlanIds ids() const override {
     const auto list = directory_ / ids_file_name;
-    std::error_code unknown;  // then the list cannot be read, which has its own sentence
+    // Ignored: if the status cannot be read, read_ids() throws its own error.
+    std::error_code unknown;
     const auto status = std::filesystem::symlink_status(list, unknown);
     return status.type() == std::filesystem::file_type::not_found ? listed_ids(directory_)
                                                                   : read_ids(list);
@@ -79,7 +80,7 @@ class DirectorySource final : public PlanSource {
   }
 
  private:
-  /// Returns one number made of some numbers of each of the plan's files.
+  /// Combines numbers of each of the plan's files, which numbers_of() returns, into one number.
   template <class NumbersOf>
   [[nodiscard]] std::uint64_t combine(const PlanKey& plan, const NumbersOf& numbers_of) const {
     const auto files = read_checking_source(directory_, [&] { return examine(plan.id); });
@@ -89,8 +90,8 @@ class DirectorySource final : public PlanSource {
         numbers.push_back(static_cast<std::uint64_t>(number));
     return combine_stamps(numbers);
   }
-  /// Returns the status of the plan's two or three files. Throws InputError if one of the first two
-  /// is missing, and InputSystemError if a file cannot be examined.
+  /// Returns the status of the plan's two or three files. Throws InputError if the initial field or
+  /// the mask is missing, and InputSystemError if the status of a file cannot be read.
   [[nodiscard]] std::vector<struct stat> examine(const std::string& id) const {
     std::vector<struct stat> found;
     for (const PlanFile each : all_plan_files) {

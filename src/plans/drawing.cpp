@@ -35,7 +35,8 @@ Grid<Pixel> pixels_of(const NamedBytes& png, std::size_t max_per_side) {
     fail(image.message);
   if (std::max(image.width, image.height) > max_per_side)
     fail("more than " + std::to_string(max_per_side) + " pixels along a side");
-  // A pixel takes at least a bit. A file that is too short is refused before memory is asked for.
+  // A pixel takes at least one bit. A file that is too short is rejected before memory is
+  // allocated.
   if (std::uint64_t{image.height} * (image.width / 8) > max_inflated_size(png.bytes.size()))
     fail("it is too short for " + std::to_string(image.width) + " x " +
          std::to_string(image.height) + " pixels");
@@ -50,7 +51,7 @@ double distance_between(PixelColour a, PixelColour b) {
   return std::hypot(a.red - b.red, a.green - b.green, a.blue - b.blue);
 }
 
-/// The use whose colour is the nearest.
+/// Returns the use whose colour is nearest.
 DrawnPlan::ColourUse& use_of(PixelColour colour, std::vector<DrawnPlan::ColourUse>& uses) {
   return *std::ranges::min_element(uses, {}, [&](const DrawnPlan::ColourUse& use) {
     return distance_between(colour, use.colour);
@@ -65,7 +66,8 @@ void for_each_at_edge(const Grid<T>& grid, const Visit& visit) {
         visit(grid(row, col));
 }
 
-/// Room, the walls in their order, and the outside, if the picture has one.
+/// Returns the uses of colours: room, the walls in their order, and the outside, if the picture has
+/// one.
 std::vector<DrawnPlan::ColourUse> uses_of(const Grid<Pixel>& pixels, const Legend& legend) {
   std::vector<DrawnPlan::ColourUse> uses{{white, "room"}};
   for (const auto& [colour, temperature] : legend.walls)
@@ -83,8 +85,8 @@ std::vector<DrawnPlan::ColourUse> uses_of(const Grid<Pixel>& pixels, const Legen
   return uses;
 }
 
-/// Returns the meaning of each pixel: 0: room, 1 and more: the walls in their order, then outside.
-/// Sets the counts of pixels in `drawn`, which has the uses.
+/// Returns the meaning of each pixel: 0: room; 1 and higher: the walls in their order; the last:
+/// outside. Sets the pixel counts in `drawn`, whose uses must be set.
 Grid<std::uint32_t> meanings_of(const Grid<Pixel>& pixels, const std::string& name,
                                 const Legend& legend, DrawnPlan& drawn) {
   const auto outside = static_cast<std::uint32_t>(legend.walls.size() + 1);
@@ -127,18 +129,19 @@ Grid<std::uint32_t> meanings_of(const Grid<Pixel>& pixels, const std::string& na
   return meanings;
 }
 
-/// Pixels of one row that follow each other and are all outside.
+/// Adjacent pixels of a row that are all outside.
 struct Run {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::size_t area = 0;  ///< index of its area
 };
 
-/// The areas that runs belong to. Areas that turn out to be connected are merged.
+/// Connected areas of runs. Areas that turn out to be connected are merged (union-find).
 class Areas {
  public:
   struct Area {
-    std::size_t parent = 0;  ///< index of the area that this one was merged into; else its own
+    /// Index of the area into which this one was merged; otherwise its own index.
+    std::size_t parent = 0;
     DrawnPlan::EnclosedArea of{};
     bool reaches_edge = false;
   };
@@ -180,7 +183,7 @@ class Areas {
 };
 
 /// Returns the parts of the outside that do not reach the edge of the picture. Pixels are connected
-/// by their edges, as cells conduct heat.
+/// across their edges and not across their corners, like cells that conduct heat.
 std::vector<DrawnPlan::EnclosedArea> enclosed_areas_of(const Grid<std::uint32_t>& meanings,
                                                        std::uint32_t outside) {
   Areas areas;
@@ -219,7 +222,7 @@ FloorPlan plan_of(const Grid<std::uint32_t>& meanings, const Legend& legend) {
   const std::size_t rows = (meanings.rows * cells_a_pixel + pixels_a_cell - 1) / pixels_a_cell;
   const std::size_t cols = (meanings.cols * cells_a_pixel + pixels_a_cell - 1) / pixels_a_cell;
   FloorPlan plan{Grid<double>(rows, cols), Grid<std::uint8_t>(rows, cols)};
-  std::vector<std::size_t> counts(walls.size() + 2);  // of room, walls, outside
+  std::vector<std::size_t> counts(walls.size() + 2);  // counts of room, walls and outside
   const std::span of_walls = std::span(counts).subspan(1, walls.size());
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t col = 0; col < cols; ++col) {

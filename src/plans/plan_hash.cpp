@@ -2,7 +2,7 @@
 
 #include "plans/plan_source.hpp"
 #if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
-#include <xxh_x86dispatch.h>  // the same hash by the widest vectors that the processor has
+#include <xxh_x86dispatch.h>  // same hash, computed with the widest vectors of the processor
 #endif
 
 #include <memory>

@@ -19,7 +19,7 @@
 namespace wallheat {
 namespace {
 
-/// The text of a file beside the plans.
+/// Returns the text of a file next to the plans.
 std::string text_of_file(const std::filesystem::path& file) {
   try {
     const NamedBytes text = read_input_file(file);
@@ -46,7 +46,7 @@ void require_available(const std::filesystem::path& source) {
       throw SourceUnavailable("the input " + source.string() +
                               " cannot be read any more: it is empty, as an unmounted file system "
                               "would be");
-    // To list a directory takes another right than to open its files.
+    // Listing a directory requires another permission than opening its files.
     if (!error && ::faccessat(AT_FDCWD, source.c_str(), X_OK, AT_EACCESS) != 0)
       error.assign(errno, std::generic_category());
   } else {
@@ -74,7 +74,7 @@ std::uint64_t source_identity(const std::filesystem::path& path) {
   return combine_stamps(numbers);
 }
 
-/// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/).
+/// Uses FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/).
 std::uint64_t combine_stamps(std::span<const std::uint64_t> numbers) {
   std::uint64_t stamp = 0xcbf29ce484222325;
   for (const std::byte byte : std::as_bytes(numbers))

@@ -15,7 +15,7 @@ namespace {
 using namespace zip_format;
 using Bytes = std::span<const std::byte>;
 
-/// A number of the format, which the caller knows to be within `bytes`.
+/// Returns a number at an offset, which the caller knows to be within `bytes`.
 template <class Number>
 Number number_at(Bytes bytes, std::size_t at) {
   Number number = 0;
@@ -27,13 +27,14 @@ std::string_view as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The lengths of what follows the fixed part of an entry: name, extra fields, comment.
+/// Returns the lengths of the variable parts of a central header: name, extra fields, comment.
 std::array<std::size_t, 3> tail_of(Bytes entry) {
   return {number_at<std::uint16_t>(entry, 28), number_at<std::uint16_t>(entry, 30),
           number_at<std::uint16_t>(entry, 32)};
 }
 
-/// Takes the numbers that do not fit into 32 bits from the extra fields. False if one is missing.
+/// Sets the numbers that do not fit into 32 bits from the extra fields. Returns false if one is
+/// missing.
 bool read_zip64_extra(ZipArchive::Member& member, Bytes extra) {
   std::vector<std::uint64_t*> wanted;
   for (std::uint64_t* number : {&member.size, &member.compressed_size, &member.offset})
@@ -61,7 +62,8 @@ std::string member_name(Bytes bytes) {
   return name;
 }
 
-/// `entry` is as long as its lengths say. Throws RunError if it is damaged.
+/// Sets the fields of a member from its central header. `entry` must be as long as its length
+/// fields state. Throws RunError if the header is damaged.
 void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t entry_offset) {
   const auto [name, extra, comment] = tail_of(entry);
   member.name = member_name(entry.subspan(central_header_bytes, name));
@@ -76,7 +78,8 @@ void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t entry_offset) {
     throw RunError("its list of members is damaged");
 }
 
-/// Members are files below the folder into which the archive is unpacked; else throws RunError.
+/// Throws RunError unless the name is that of a file below the folder into which the archive is
+/// unpacked.
 void require_inside(std::string_view name) {
   bool inside = !name.empty() && name.find('\0') == std::string_view::npos;
   std::string_view rest = name;
@@ -106,7 +109,8 @@ ZipArchive::ZipArchive(const std::filesystem::path& path) try : path_(path), fil
 }
 
 void ZipArchive::find_central_directory() {
-  // The end is a record of a fixed size and a comment. A locator of a larger one may precede it.
+  // The end record has a fixed size and a comment. The locator of a zip64 end record may precede
+  // it.
   const std::uint64_t tail_bytes =
       std::min<std::uint64_t>(file_.size(), locator_bytes + end_bytes + max_comment_bytes);
   const std::uint64_t tail_offset = file_.size() - tail_bytes;

@@ -19,7 +19,7 @@ namespace {
 
 using Member = ZipArchive::Member;
 
-/// The text of a file beside the plans. Throws RunError.
+/// Returns the text of a file next to the plans. Throws RunError if it cannot be read.
 std::string text_in(const ZipArchive& archive, const Member& member) {
   try {
     const NamedBytes text = archive.read(member);
@@ -33,14 +33,16 @@ constexpr EntryOffsets no_entries{no_entry, no_entry, no_entry};
 
 std::size_t number_of_file(PlanFile file) { return static_cast<std::size_t>(file); }
 
-/// A part of a plan's stamp. Its files may come in any order: the parts are combined by xor.
+/// Returns the part of a plan's stamp that one file contributes. The files of a plan may be in any
+/// order, because the parts are combined by xor.
 std::uint64_t stamp_of_file(PlanFile file, const Member& member) {
   return combine_stamps(
       std::array{static_cast<std::uint64_t>(file), member.size, std::uint64_t{member.crc32}});
 }
 
-/// The folder of an archive that has the plans, "plans/" or "". What lies in folders below it does
-/// not count, as in a directory. Throws RunError if there is none, or a second one.
+/// Returns the folder of an archive that contains the plans, "plans/" or "". Folders below it are
+/// ignored, as they are in a directory. Throws RunError if there is no such folder, or more than
+/// one.
 std::string folder_of_plans(const ZipArchive& archive) {
   std::optional<std::string> folder;
   archive.for_each_member([&](const Member& member) {
@@ -59,11 +61,11 @@ std::string folder_of_plans(const ZipArchive& archive) {
                  "a dot do not count)");
 }
 
-/// The plans that an archive lists.
+/// The plans in the central directory of an archive.
 class ArchiveIndex {
  public:
-  /// Throws RunError if the archive is damaged as a whole, or holds the plans of two directories or
-  /// none.
+  /// Throws RunError if the central directory is damaged, if the archive contains no plans, or if
+  /// it contains plans of two directories.
   explicit ArchiveIndex(const ZipArchive& archive) : folder_(folder_of_plans(archive)) {
     const std::size_t likely_plans = archive.members() / 2;
     plans_.reserve(likely_plans, 0);
@@ -74,7 +76,8 @@ class ArchiveIndex {
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] const std::optional<Member>& ids_file() const { return ids_file_; }
-  /// IDs of the plans that have an initial field and are not hidden, in the order of the archive.
+  /// Returns the IDs of the plans that have an initial field and are not hidden, in the order of
+  /// the archive.
   [[nodiscard]] std::vector<std::string> plans() const {
     std::vector<std::string> with_domain;
     for (std::size_t plan = 0; plan < plans_.size(); ++plan)
@@ -86,7 +89,7 @@ class ArchiveIndex {
     const auto plan = find(id);
     return plan ? entries_[*plan] : no_entries;
   }
-  /// Nothing if the plan lacks one of the two files that it must have.
+  /// Returns nullopt if the initial field or the mask of the plan is missing.
   [[nodiscard]] std::optional<std::uint64_t> stamp(const std::string& id) const {
     const auto plan = find(id);
     if (!plan || !is_whole(entries_[*plan])) return std::nullopt;
@@ -99,8 +102,8 @@ class ArchiveIndex {
   }
 
  private:
-  /// The plan's number. Most plans are asked for in the order of the list: then the next one is
-  /// tried first, as to find one of a million by its hash takes long.
+  /// Returns the index of the plan. Most plans are requested in the order of the archive, so the
+  /// next index is tried first: finding one of a million plans by its hash takes long.
   [[nodiscard]] std::optional<std::size_t> find(const std::string& id) const {
     const std::size_t next = next_;
     const auto plan =
@@ -130,10 +133,10 @@ class ArchiveIndex {
 
   std::string folder_;
   std::optional<Member> ids_file_;
-  IdIndex plans_;  ///< all of which there is a file
+  IdIndex plans_;  ///< all plans of which the archive contains a file
   std::vector<EntryOffsets> entries_;
   std::vector<std::uint64_t> stamps_;
-  mutable std::atomic<std::size_t> next_ = 0;  ///< after the plan that was found last
+  mutable std::atomic<std::size_t> next_ = 0;  ///< index after that of the plan that was found last
 };
 
 class ZipSource final : public PlanSource {
@@ -166,8 +169,8 @@ class ZipSource final : public PlanSource {
       return npy::read_mask(archive_.read(mask), max_cells);
     });
   }
-  /// That of the mask, as it is the smallest of the plan's arrays: what is compressed can only be
-  /// read as a whole.
+  /// Reads the shape of the mask, which is the smallest of the plan's arrays, because a compressed
+  /// array can only be read completely.
   [[nodiscard]] GridShape shape(const PlanKey& plan) const override {
     return read_checking_source(path(), [&] {
       const NamedBytes mask = archive_.read(*files_of(plan)[number_of_file(PlanFile::interior)]);
@@ -190,12 +193,12 @@ class ZipSource final : public PlanSource {
  private:
   using Files = std::array<std::optional<Member>, all_plan_files.size()>;
 
-  /// Throws RunError.
+  /// Returns the index, which the first call reads. Throws RunError if the archive is damaged.
   [[nodiscard]] const ArchiveIndex& index() const {
     std::call_once(listed_, [&] { index_.emplace(archive_); });
     return *index_;
   }
-  /// Throws InputError if the plan lacks one of the two files that it must have.
+  /// Throws InputError if the initial field or the mask of the plan is missing.
   [[nodiscard]] EntryOffsets entries_of(const PlanKey& plan) const {
     require_valid_id(plan.id);
     const EntryOffsets entries =
@@ -207,7 +210,8 @@ class ZipSource final : public PlanSource {
                          plan_file_name(plan.id, file));
     return entries;
   }
-  /// The first two are there. Throws InputError.
+  /// Returns the members of the plan's files; those of the initial field and the mask exist. Throws
+  /// InputError.
   [[nodiscard]] Files files_of(const PlanKey& plan) const {
     const EntryOffsets entries = entries_of(plan);
     Files files;

@@ -13,15 +13,17 @@ namespace {
 
 using namespace zip_format;
 
-constexpr std::uint16_t version_needed = 45;         // of the format, for archives of any size
-constexpr std::uint16_t first_of_january_1980 = 33;  // the same plans make the same archive
+// Version of the format that supports archives of any size.
+constexpr std::uint16_t version_needed = 45;
+// Constant, so that equal plans make equal archives.
+constexpr std::uint16_t first_of_january_1980 = 33;
 
 template <std::unsigned_integral Number>
 void put(std::string& to, Number number) {
   to.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-/// What local header and entry have in common.
+/// Writes the fields that local header and central header share.
 void put_member(std::string& to, const ZipMember& member, std::uint16_t extra_bytes) {
   put(to, version_needed);
   put(to, std::uint16_t{0});  // flags
@@ -53,7 +55,7 @@ void ZipWriter::write(std::string_view bytes) {
 void ZipWriter::add(const ZipMember& member) {
   const bool is_far = offset_ >= zip64_sentinel;
   list_ += central_header_signature;
-  put(list_, version_needed);  // made by
+  put(list_, version_needed);  // version made by
   put_member(list_, member, is_far ? 12 : 0);
   list_.append(10, '\0');  // no comment, first disk, no attributes
   put(list_, is_far ? zip64_sentinel : static_cast<std::uint32_t>(offset_));
@@ -76,7 +78,7 @@ void ZipWriter::finish() {
   write(list_);
   const std::uint64_t large_end_offset = offset_;
   std::string end(zip64_end_signature);
-  put(end, std::uint64_t{zip64_end_bytes - 12});  // of what follows
+  put(end, std::uint64_t{zip64_end_bytes - 12});  // size of the rest of the record
   put(end, version_needed);
   put(end, version_needed);
   put(end, std::uint64_t{0});  // disks

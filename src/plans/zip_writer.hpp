@@ -9,7 +9,7 @@
 
 namespace wallheat {
 
-/// A file that was compressed for a zip archive.
+/// A compressed file for a zip archive.
 struct ZipMember {
   std::string name;
   std::vector<std::byte> packed;
@@ -17,16 +17,16 @@ struct ZipMember {
   std::uint32_t crc32 = 0;
 };
 
-/// Several threads may each compress one. Throws RunError if it has 4 GiB or more.
+/// Compresses a file. Thread-safe. Throws RunError if the file is larger than 4 GiB minus 1 MiB.
 [[nodiscard]] ZipMember compress_member(std::string name, std::string_view bytes);
 
-/// Writes a zip archive, of any size, from its beginning to its end.
+/// Writes a zip archive of any size, in sequence.
 class ZipWriter {
  public:
   explicit ZipWriter(std::ostream& out) : out_(out) {}
 
   void add(const ZipMember& member);
-  /// Writes the list of members, which makes the archive complete.
+  /// Writes the central directory, which completes the archive.
   void finish();
 
  private:
@@ -38,7 +38,7 @@ class ZipWriter {
   std::string list_;
 };
 
-/// The magic bytes of a zip archive that has members.
+/// Magic bytes of a zip archive that is not empty.
 inline constexpr std::string_view zip_magic = "PK";
 
 }  // namespace wallheat

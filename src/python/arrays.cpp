@@ -13,12 +13,14 @@ namespace py = pybind11;
 namespace wallheat::python {
 namespace {
 
-/// The array with values of another type, aligned and in C order; the array itself if it is so.
+/// Returns the array with values of another type, aligned and in C order. Returns the array itself
+/// if it has this form already.
 template <class T>
 py::array_t<T> converted(const py::array& array) {
   constexpr int layout =
       py::array::c_style | py::array::forcecast | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-  return py::array_t<T, layout>(array);  // raises what NumPy raises, as if memory is short
+  // Raises the exception of NumPy, for example if there is not enough memory.
+  return py::array_t<T, layout>(array);
 }
 
 template <class T, class From>

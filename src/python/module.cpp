@@ -24,16 +24,17 @@
 #include "wallheat/error.hpp"
 #include "wallheat/statistics.hpp"
 
-// What Python cannot do by itself. The package wallheat, beside this file, is what its users see.
+// The part of the Python package that needs C++. Users use the package wallheat in this folder.
 namespace py = pybind11;
 using namespace pybind11::literals;
 
 namespace wallheat::python {
 namespace {
 
-/// Gives up the interpreter's lock. When the interpreter ends, CPython before 3.14 ends each daemon
-/// thread that wants the lock back by pthread_exit, whose unwinding no destructor survives. Such a
-/// thread waits for the end of the process instead, as it does from 3.14 on.
+/// Releases the global interpreter lock (GIL). When the interpreter ends, CPython before 3.14 ends
+/// each daemon thread that requests the GIL by pthread_exit, whose unwinding terminates the process
+/// in a destructor. Here, such a thread blocks until the process ends, as it does in CPython 3.14
+/// and later.
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}
@@ -56,10 +57,10 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-/// A solver on the first GPU, which is opened once. Throws RunError if there is none.
+/// Returns a solver on the first GPU, which is opened once. Throws RunError if there is no GPU.
 std::unique_ptr<Solver> make_gpu_solver() {
   static std::mutex mutex;
-  // Never destroyed: the driver may be gone by then.
+  // Never destroyed, because the driver may be unloaded before static objects are destroyed.
   static auto& device = *new std::shared_ptr<GpuDevice>;
   const Unlocked interpreter;
   const std::scoped_lock lock(mutex);
@@ -73,8 +74,8 @@ std::unique_ptr<Solver> make_gpu_solver() {
   return device->make_solver();
 }
 
-/// Solves on a thread of its own while this one, without the interpreter's lock, looks for signals:
-/// Ctrl-C ends the solver, and is raised here.
+/// Solves on a separate thread. Meanwhile the calling thread releases the GIL and polls for
+/// signals: Ctrl-C stops the solver, and its exception is raised here.
 Solution solve_interruptibly(const FloorPlan& plan, const SolverOptions& options,
                              bool on_gpu = false) {
   const auto solver = on_gpu ? make_gpu_solver() : options.make();
@@ -96,7 +97,7 @@ Solution solve_interruptibly(const FloorPlan& plan, const SolverOptions& options
   return solving.get().value();
 }
 
-/// The most able back end that this processor can run.
+/// Returns options with the highest instruction set of this processor.
 SolverOptions options_of(SolverKind kind, const SolveParameters& limits) {
   SolverOptions options;
   options.limits = limits;
@@ -156,7 +157,8 @@ py::dict solve(const py::array& domain, const py::array& interior, double tolera
                   "pct_above"_a = summary.pct_above, "pct_below"_a = summary.pct_below);
 }
 
-/// The grid with its ring is a plan of its own, whose ring is no room: so the ring counts as it is.
+/// Solves the grid with its border of fixed cells as a plan whose border is not interior, so that
+/// the values of the border are used as they are.
 py::array_t<double> jacobi(const py::array& u, const py::array& interior_mask,
                            std::int64_t max_iter, double atol) {
   if (u.dtype().kind() != 'f' || u.itemsize() != sizeof(double))
@@ -174,7 +176,7 @@ py::array_t<double> jacobi(const py::array& u, const py::array& interior_mask,
   plan.interior = Grid<std::uint8_t>(domain.rows, domain.cols);
   for (std::size_t row = 0; row < mask.rows; ++row)
     std::copy_n(&mask(row, 0), mask.cols, &plan.interior(row + 1, 1));
-  // No change is below 0, or below NaN: then all iterations are made.
+  // No delta is below 0 or below NaN, so all iterations are made.
   const double tolerance = atol > 0 ? atol : 0;
   const SolveParameters limits{.tolerance = tolerance, .max_iterations = max_iter};
   return array_from_grid(solve_interruptibly(plan, options_of(SolverKind::jacobi, limits)).field);

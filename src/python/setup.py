@@ -1,4 +1,4 @@
-"""Has CMake build the part that is written in C++. pip runs this; pyproject.toml has the rest."""
+"""Builds the C++ part with CMake. pip runs this file; pyproject.toml contains the other settings."""
 
 import importlib.util
 import os
@@ -12,17 +12,17 @@ import tempfile
 import setuptools
 from setuptools.command.build_ext import build_ext
 
-# Before version 70.1 setuptools makes a wheel only with the help of that package.
+# setuptools before version 70.1 needs the package "wheel" to make a wheel.
 if not any(importlib.util.find_spec(name) for name in ("setuptools.command.bdist_wheel", "wheel")):
     sys.exit(f"{sys.executable} has no package 'wheel', without which setuptools cannot install wallheat: leave out "
              "--no-build-isolation, or take the system's Python: /usr/bin/python3 -m venv --system-site-packages FOLDER")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Nothing is written into the source tree. A folder that is kept makes the next build short.
+# The build does not write into the source tree. If WALLHEAT_PYTHON_BUILD names a folder, the next build is incremental.
 BUILD = pathlib.Path(os.environ.get("WALLHEAT_PYTHON_BUILD") or tempfile.mkdtemp(prefix="wallheat-python-"))
-BUILD.mkdir(parents=True, exist_ok=True)  # setuptools 68, of Ubuntu 24.04, does not make it
+BUILD.mkdir(parents=True, exist_ok=True)  # setuptools 68 of Ubuntu 24.04 does not create it
 
-# ON: also for GPUs, with the CUDA toolkit; takes minutes.
+# ON: build for GPUs, too, with the CUDA toolkit; this takes minutes.
 CUDA = os.environ.get("WALLHEAT_CUDA", "OFF")
 
 
@@ -39,7 +39,7 @@ class BuildByCMake(build_ext):
 
 
 def pybind11():
-    """Where CMake finds it: the one that pip brought; else CMake looks for the system's."""
+    """Returns the CMake option for the pybind11 of pip; without it, CMake uses that of the system."""
     try:
         import pybind11
     except ImportError:
@@ -48,7 +48,7 @@ def pybind11():
 
 
 def version():
-    """CMakeLists.txt is where it stands."""
+    """Returns the version in CMakeLists.txt."""
     return re.search(r"project\(wallheat VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
 
 

@@ -1,4 +1,4 @@
-"""The part of the package that is written in C++; the modules beside it describe the parameters."""
+"""The C++ part of the package. The Python modules next to it describe the parameters."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Solves floor plans that are NumPy arrays."""
+"""Solvers for floor plans in NumPy arrays."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from wallheat import _wallheat
 
 @dataclasses.dataclass(frozen=True)
 class Solution:
-    """The answer for one plan."""
+    """The solution of one plan."""
 
-    field: npt.NDArray[np.float64] = dataclasses.field(repr=False)  # printed, it would hide the numbers
-    """Temperatures in °C, shape of the plan. The array is the caller's."""
+    field: npt.NDArray[np.float64] = dataclasses.field(repr=False)  # its text would hide the numbers
+    """Temperatures in °C, shape of the plan. The caller owns the array."""
     iterations: int
-    """How many were made; of "steady", those of conjugate gradients."""
+    """Number of iterations; for "steady", of conjugate gradients."""
     last_delta: float
-    """The change of the last iteration in °C; NaN if there was none."""
+    """Delta of the last iteration in °C; NaN if there was none."""
     converged: bool
-    """False if max_iterations came first."""
+    """False if max_iterations was reached first."""
     error_bound: float
-    """°C: proven, no cell is farther from the steady state. NaN unless the solver is "steady"."""
+    """Proven error bound in °C: no cell is farther from the steady state. NaN unless the solver is "steady"."""
     mean_temp: float
-    """°C, mean over the interior cells; like the next three NaN if there are none."""
+    """Mean of the interior cells in °C; like the next three values NaN if there are no interior cells."""
     std_temp: float
-    """°C, standard deviation of the population."""
+    """Standard deviation of the population in °C."""
     pct_above: float
     """% of the interior cells above 18 °C."""
     pct_below: float
@@ -62,31 +62,32 @@ def _count(name: str, value: int) -> int:
         raise TypeError(f"{name} must be an integer, not {value!r}") from None
     if count >= 2**63:
         raise ValueError(f"{name} must be below 2**63, not {count}")
-    return max(count, -1)  # whatever is less is refused, or the same
+    return max(count, -1)  # lower values are rejected like -1, or have the same effect
 
 
 def solve(domain: npt.ArrayLike, interior: npt.ArrayLike, tolerance: float = 1e-4, max_iterations: int = 20000,
           solver: Literal["jacobi", "fastforward", "steady"] = "jacobi", accuracy: float = 1e-8,
           source: npt.ArrayLike | None = None, spacing: float = 1.0, norm: Literal["max", "l2"] = "max",
           device: Literal["cpu", "gpu"] = "cpu") -> Solution:
-    """Solves one floor plan on one core, or on a GPU. The interpreter's lock is released meanwhile; Ctrl-C ends it.
+    """Solves one floor plan on one core, or on a GPU. Releases the GIL meanwhile; Ctrl-C stops it.
 
-    domain: start field in °C, shape (rows, columns), float64, float32, or integers that float64 holds exactly.
+    domain: initial field in °C, shape (rows, columns), float64, float32, or integers that float64 can represent.
         Cells that are not interior keep their value.
-    interior: which cells are room, same shape: bool or uint8 that is not 0, or numbers that are 0 or 1.
-    tolerance: °C; stops when an iteration changes less than this (not "steady").
-    max_iterations: stops after so many.
-    solver: "jacobi" (the published program's iterate, bit for bit), "fastforward" (the same iterate to 1e-11 of the
-        largest temperature) or "steady" (the steady state itself, with a proven bound).
-    accuracy: °C; no cell may be farther than this from the steady state ("steady" only).
-    source: f of Poisson's equation -laplace(u) = f, same shape, in °C per square of the unit of spacing.
-    spacing: distance between neighbouring cells; matters to plans with a source only.
-    norm: how the change of an iteration is measured: "max" (the largest of a cell) or "l2" (the root of the sum of
-        squares).
-    device: "cpu", or "gpu" for the first GPU: "jacobi" alone, with the same bits. Needs a module that was built with
-        WALLHEAT_CUDA=ON.
+    interior: mask of the interior cells, same shape: bool or uint8, in which any value other than 0 is interior, or
+        numbers that are 0 or 1.
+    tolerance: °C; the iteration converges when its delta is below this value (not used by "steady").
+    max_iterations: maximum number of iterations.
+    solver: "jacobi" (the published program's iterate, bit-identical), "fastforward" (the same iterate, exact to 1e-11
+        times the largest temperature) or "steady" (the steady state, with a proven error bound).
+    accuracy: °C; maximum distance of a cell from the steady state ("steady" only).
+    source: heat source f of Poisson's equation -laplace(u) = f, same shape, in °C per square of the unit of spacing.
+    spacing: grid spacing, the distance between neighbouring cells; only matters with a heat source.
+    norm: norm of delta: "max" (the largest change of a cell) or "l2" (the root of the sum of squares).
+    device: "cpu", or "gpu" for the first GPU, which supports "jacobi" only, with bit-identical results. Requires a
+        module that was built with WALLHEAT_CUDA=ON.
 
-    Raises RuntimeError if there is no GPU to use, ValueError if an array or a parameter cannot be used, and TypeError if a parameter is no number.
+    Raises RuntimeError if no GPU is available, ValueError if an array or a parameter is invalid, and TypeError if a
+    parameter is not a number.
     """
     return Solution(**_wallheat.solve(
         _array("domain", domain), _array("interior", interior), _number("tolerance", tolerance),
@@ -97,17 +98,17 @@ def solve(domain: npt.ArrayLike, interior: npt.ArrayLike, tolerance: float = 1e-
 
 def jacobi(u: npt.NDArray[np.float64], interior_mask: npt.NDArray[np.bool_], max_iter: int,
            atol: float = 1e-6) -> npt.NDArray[np.float64]:
-    """Takes the place of the function of this name in the course's simulate.py; returns the same bits.
+    """Replaces the function of this name in the course's simulate.py. The result is bit-identical.
 
-    u: start field in °C with a ring of fixed cells around it, float64, shape (rows + 2, columns + 2), such as
+    u: initial field in °C with a border of fixed cells around it, float64, shape (rows + 2, columns + 2), such as
         (514, 514). It is not changed.
-    interior_mask: which cells inside the ring are room, bool, shape (rows, columns), such as (512, 512).
-    max_iter: the largest number of iterations.
-    atol: °C; the iteration ends when no cell changes by as much.
+    interior_mask: mask of the interior cells within the border, bool, shape (rows, columns), such as (512, 512).
+    max_iter: maximum number of iterations.
+    atol: °C; the iteration ends when the change of every cell is below this value.
 
-    Returns a new array of u's shape. Without any room it is a copy of u, where NumPy's max() would raise an error.
-    Raises ValueError if an array cannot be used, and TypeError if max_iter or atol is no number. The interpreter's
-    lock is released meanwhile; Ctrl-C ends it.
+    Returns a new array of u's shape. If there are no interior cells, it is a copy of u, while NumPy's max() would raise
+    an error. Raises ValueError if an array is invalid, and TypeError if max_iter or atol is not a number. Releases the
+    GIL meanwhile; Ctrl-C stops it.
     """
     return _wallheat.jacobi(_array("u", u), _array("interior_mask", interior_mask), _count("max_iter", max_iter),
                             _number("atol", atol))

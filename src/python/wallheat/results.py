@@ -1,4 +1,4 @@
-"""Reads result files by h5py, which need not be there for solving."""
+"""Reader of result files. It requires h5py and pandas, which the solvers do not."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ import pandas as pd
 
 
 class Results:
-    """What a result file held when it was opened; it is not kept open.
+    """Contents of a result file at the time of opening. The file is not kept open.
 
-    rows: a DataFrame, one row a plan in the order of the IDs, pending ones included. src/store/README.md tells the
-        columns with their units; cells are counted by the thresholds settings["above"] and settings["below"]. Texts are
-        str, and the status is one of "pending", "converged", "max_iterations", "empty" and "failed".
-    settings: what decides the answers: solver, tolerance and so on.
-    sessions: what is known of each session (the first run, each resume), oldest first.
+    rows: a DataFrame with one row per plan in the order of the IDs, pending plans included. src/store/README.md
+        describes the columns and their units; cells are counted by the thresholds settings["above"] and
+        settings["below"]. Strings are str, and the status is one of "pending", "converged", "max_iterations", "empty"
+        and "failed".
+    settings: the settings that determine the results: solver, tolerance and so on.
+    sessions: the attributes of each session (the first run, each resume), oldest first.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Raises FileNotFoundError if there is no such file, another OSError if it cannot be read, and ValueError if it
-        is no result file of wallheat."""
+        """Reads the file. Raises FileNotFoundError if it does not exist, another OSError if it cannot be read, and
+        ValueError if it is not a result file of wallheat."""
         self._path = pathlib.Path(os.fsdecode(path))
         with self._opened() as file:
             table = file["rows"][:]
@@ -39,13 +40,14 @@ class Results:
 
     @property
     def journals(self) -> list[str]:
-        """Files beside it that hold fields and rooms, and after a loss of power the latest rows, which are not in it:
-        a run goes on, or was stopped. The run's end, or `wallheat repair FILE`, puts them into it."""
+        """Journals next to the file. They exist while a run continues, or after it was stopped, and contain fields and
+        rooms, and after a power loss the latest rows, that the file does not. The end of the run, or
+        `wallheat repair FILE`, compacts them into the file."""
         return sorted(map(str, self._path.parent.glob(glob.escape(self._path.name) + ".wal[0-9]*")))
 
     def field(self, plan: str) -> npt.NDArray[np.float64]:
-        """The temperatures of a plan in °C, shape of the plan. Raises LookupError if they are not in the file, and
-        says how to get them out of a journal."""
+        """Returns the temperatures of a plan in °C, shape of the plan. Raises LookupError if they are not in the file;
+        the message explains how to get them from a journal."""
         if plan not in self.rows["id"].values:
             raise LookupError(f"{self._path} has no plan with the ID {plan!r}")
         name = plan.replace("%", "%25").replace("/", "%2F")
@@ -60,7 +62,7 @@ class Results:
                           "--save-fields")
 
     def _opened(self) -> h5py.File:
-        self._path.open("rb").close()  # which says in fewer words than h5py that there is none
+        self._path.open("rb").close()  # raises a shorter error than h5py if the file does not exist
         try:
             file = h5py.File(self._path, "r")
         except OSError as error:
