@@ -298,10 +298,10 @@ class Merge {
   StringList ids_;
   std::vector<Choice> choices_;             // by plan
   std::vector<std::uint32_t> room_counts_;  // number of rooms of the chosen row, by plan
-  std::map<Attributes, std::uint32_t>
-      sessions_seen_;  // sessions without their origin, and their numbers in the merged file
-  std::vector<std::vector<std::uint32_t>>
-      session_numbers_;  // numbers of a file's sessions in the merged file, by file
+  // Sessions without their origin, and their numbers in the merged file.
+  std::map<Attributes, std::uint32_t> sessions_seen_;
+  // Numbers of a file's sessions in the merged file, by file.
+  std::vector<std::vector<std::uint32_t>> session_numbers_;
 };
 
 /// Throws RunError if no merge has written the file, or if the file has journals. A run may have

@@ -111,8 +111,8 @@ void write_groups(const Handle& file, const std::string& name,
 /// Returns the compound type of /rooms.
 [[nodiscard]] Handle make_room_type();
 
-/// Writes the attributes that mark a file as a result file: format version, IDs, and whether fields
-/// are stored.
+/// Writes the attributes that identify a result file: the mark of wallheat, the format version, the
+/// ID of the file and that of its predecessor.
 void write_identity(const Handle& file, const FileHeader& header);
 /// Reads these attributes. Throws RunError if the file is not a result file, or has another format
 /// version.

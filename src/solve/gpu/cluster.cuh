@@ -46,8 +46,7 @@ struct BlockMemory {
   Pair halos[2][cluster_tile.halo_pairs()][cluster_threads];
   std::uint64_t mbarriers[2];    // count the bytes of edges from other blocks, one per halo buffer
   std::uint32_t arriving_bytes;  // number of these bytes per sweep
-  double
-      maxima[max_cluster_blocks * cluster_threads / warp_threads];  // of all warps of the cluster
+  double maxima[max_cluster_blocks * cluster_threads / warp_threads];  // one per warp
   BlockDecision agreement;
 };
 

@@ -54,8 +54,8 @@ int prepare_cluster_kernel() {
   allow(cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   // Two blocks on a multiprocessor need more than half of its memory as shared memory.
   allow(cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
-  allow(cudaFuncAttributeNonPortableClusterSizeAllowed,
-        1);  // more than 8 blocks, if the device supports them
+  // Allows clusters with more than 8 blocks, if the device supports them.
+  allow(cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   int blocks = 0;
   while (blocks < max_cluster_blocks) {
     const ClusterLaunch launch(blocks + 1, cluster_threads, nullptr);

@@ -61,8 +61,7 @@ constexpr bool is_near(int row, int col) { return row >= -1 && row <= 1 && col >
 /// The operator of a coarse grid, with nine points. The template parameters `row` and `col` are the
 /// offset of a cell from the cell i.
 struct NinePoints {
-  static constexpr std::ptrdiff_t step =
-      2;  ///< index distance of adjacent cells of the next coarser grid
+  static constexpr std::ptrdiff_t step = 2;  ///< index distance of cells of the next coarser grid
   static constexpr bool has(int, int) { return true; }
 
   Level level;

@@ -156,8 +156,8 @@ void load(Level level, const Strip* strip, const Strip* end, const double* value
       double* const to = x[colour] + strip->cell;
 #pragma GCC ivdep
       for (std::ptrdiff_t k = 0; k < cells; ++k) {
-        const double value =
-            factor * from[2 * k];  // may be infinite in active cells, where it is not used
+        // The value may be infinite in active cells, where it is not used.
+        const double value = factor * from[2 * k];
         to[k] = static_cast<double>(inverse[k]) > 0 ? 0 : value;
       }
     }
