@@ -30,9 +30,9 @@ endif()
 
 set(WALLHEAT_CUDA_FOUND ON)
 # Builds for all generations from Volta (7.0, which toolkit 12 still supports) to Blackwell (10.0, 11.0, 12.0) that this
-# compiler supports, each by the lowest compute capability that runs on it: 8.7, 10.3 and 12.1 run the code of 8.6, 10.0
-# and 12.0. For newer GPUs, the driver compiles the PTX when the program starts. A build for one compute capability, such
-# as -DCMAKE_CUDA_ARCHITECTURES=90, is faster.
+# compiler supports, with code for the first chips of each: 8.7, 10.3 and 12.1 run the code of 8.6, 10.0 and 12.0. For newer
+# GPUs, the driver compiles the PTX when the program starts. A build for one compute capability, such as
+# -DCMAKE_CUDA_ARCHITECTURES=90, is faster.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-arch OUTPUT_VARIABLE known RESULT_VARIABLE failed)
   if(failed)

@@ -26,9 +26,9 @@
 // terms matter. The field follows from the same terms:
 //   u[k + m] = u[k] + (d[k + m] - d[k]) + (1 + J) g,  g = (1 + J^2 + ... + J^(m-2)) d[k].
 //
-// Decay of the changes: let w be 0 in fixed cells, and A w >= c > 0 in interior cells, with A = 4
-// (1 - J). Then J w <= (1 - 1 / S) w with S = 4 max(w) / c. So no eigenvalue of J is above 1 - 1 /
-// S (Collatz and Wielandt), and the maximum norm of 1 + J + J^2 + ... is at most S.
+// Decay of the changes: let w be 0 in fixed cells, and A w >= c > 0 in interior cells, with
+// A = 4 (1 - J). Then J w <= (1 - 1 / S) w with S = 4 max(w) / c. So no eigenvalue of J is above 1
+// - 1 / S (Collatz and Wielandt), and the maximum norm of 1 + J + J^2 + ... is at most S.
 //
 // End of the iteration: delta, the maximum norm of d[k], never increases. So an iteration whose
 // delta is at least the tolerance proves that no earlier iteration has converged. Jumps end before
@@ -170,7 +170,8 @@ class FastForwardSolver final : public Solver {
   }
 
   /// Records the norms of the latest change. Sets is_uncertain_ if its delta is so close to the
-  /// tolerance that it proves nothing.
+  /// tolerance that it proves nothing. `iterations_more` is the number of iterations since the last
+  /// call.
   void note(std::int64_t iterations_more, const Norms& change) {
     iterations_ += iterations_more;
     delta_ = change.largest;
@@ -273,8 +274,8 @@ class FastForwardSolver final : public Solver {
         note(count, found);
         return;
       }
-      // Try again with a target near the end. It is estimated from the decay after the jump, and is
-      // exact if the decay has not been slower before.
+      // Try again with a target near the end. It is estimated from the decay after the jump, which
+      // is accurate if the decay was not slower before.
       const double delta = found.largest;
       const std::int64_t back = iterations_between(delta, delta, delta_after_two(sum_));
       target = iterations_ + std::min(count * 17 / 20, back < count ? count - back - 4 : count);

@@ -10,7 +10,7 @@
 #include "solve/gpu/device_plan.hpp"
 
 // The operations between the blocks of a cluster, for compute capability 9.0 and newer. Some are
-// PTX instructions without an equivalent in CUDA C++. The simulated GPU of the tests replaces this
+// PTX instructions without an equivalent in CUDA C++. The GPU emulator of the tests replaces this
 // header by one of the same name (tests/solve/gpu/instructions.cuh), and compiles the rest of the
 // kernels unchanged.
 

@@ -42,8 +42,8 @@ void Multigrid::add_level(std::size_t rows, std::size_t cols) {
   level.rows = static_cast<std::ptrdiff_t>(rows);
   level.cols = static_cast<std::ptrdiff_t>(cols);
   level.stride = static_cast<std::ptrdiff_t>(stride);
-  // Loops over the strips of the next coarser level may read past the end of the last row, by at
-  // most this number of values.
+  // Loops over the strips of the next coarser level may read past the end of the last row of this
+  // level, by at most 4 * line values.
   memory.size = (rows + 2) * stride + 4 * line;
   const auto arrays = arrays_of(level, is_finest);
   memory.arrays = ZeroedArray<float>(arrays.size() * memory.size);

@@ -49,8 +49,8 @@ template <class Operator>
 }
 
 /// Returns the value of P x at a cell of the finer grid. `odd_row` and `odd_col` state whether its
-/// row and its column are odd. i is the coarse cell in this row and column; in place of an even row
-/// or column it is in the next one.
+/// row and its column are odd. i is the coarse cell in this row and column; if the row or the
+/// column is even, it is the coarse cell in the next one.
 template <bool odd_row, bool odd_col>
 [[gnu::always_inline]] inline float interpolated(const Level& coarse, const float* x,
                                                  std::ptrdiff_t i) {
