@@ -76,7 +76,8 @@ std::uint64_t solve_into(const SolveConfig& settings, const PlanSource& source, 
                          const PlanKey& key, const SolveControl& control, PlanResult& result) {
   // The stamp is read first, so that the next resume detects a file that changed while it was read.
   result.input_stamp = source.stamp(key);
-  if (settings.save_fields) {  // fails before hours are spent on a field that cannot be stored
+  // Reject a field that cannot be stored before it takes hours to solve the plan.
+  if (settings.save_fields) {
     const auto reason = field_size_error(source.shape(key));
     if (!reason.empty()) throw InputError(reason);
   }

@@ -17,7 +17,7 @@
 namespace wallheat {
 namespace {
 
-// Longest time for which a worker sleeps before it checks for messages. Slots do not wait for it,
+// Maximum time for which a worker sleeps before it checks for messages. Slots do not wait for it,
 // because the solver processes have prefetched tasks.
 constexpr std::chrono::milliseconds poll_interval{5};
 
@@ -48,7 +48,7 @@ class Worker {
 
  private:
   void check() {
-    // Waits for the side that sends the next message: rank 0 if no solver process is active.
+    // Wait for the side that sends the next message: for rank 0 if no solver process is active.
     const bool waits = agent_.has_no_active_process();
     poll_processes(waits ? std::chrono::milliseconds{0} : poll_interval);
     auto envelope = link_.receive(waits ? poll_interval : std::chrono::milliseconds{0});
@@ -109,7 +109,7 @@ class Worker {
   }
   void on_message(const Assignment& assignment) { agent_.on_assignment(assignment); }
   void on_message(const Stop&) {
-    poll_processes(std::chrono::milliseconds{0});  // so that no result that has arrived is lost
+    poll_processes(std::chrono::milliseconds{0});  // keeps results that have already arrived
     agent_.on_stop();
   }
   void on_message(const Shutdown& shutdown) { shutdown_ = shutdown; }
@@ -151,7 +151,7 @@ class Worker {
     if (report != nullptr && (report->ready || now_s_ >= next_poll_s_)) {
       next_poll_s_ = now_s_ + context_.heartbeat_interval_s;
       report->peak_memory = peak_memory();
-      // The device in use: a GPU that was given up is not sampled any more.
+      // Sample only the device in use: a GPU that was given up is not sampled any more.
       if (!devices_.empty() && devices_[agent_.device_in_use()].take_gpu_sample)
         report->gpu_sample = devices_[agent_.device_in_use()].take_gpu_sample();
     }

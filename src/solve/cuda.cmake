@@ -1,5 +1,5 @@
-# Finds a CUDA toolkit and enables the language. CMake requires this at the top of the project for a language that
-# several folders link. Sets WALLHEAT_CUDA_FOUND, which only wallheat_gpu uses.
+# Searches for a CUDA toolkit, and enables the language CUDA. It is included at the top level of the project, as CMake
+# requires for a language that several folders link. Sets WALLHEAT_CUDA_FOUND, which only wallheat_gpu uses.
 set(WALLHEAT_CUDA AUTO CACHE STRING "Build for GPUs with the CUDA toolkit (12.1 or newer): AUTO, ON (required) or OFF")
 set_property(CACHE WALLHEAT_CUDA PROPERTY STRINGS AUTO ON OFF)
 
@@ -8,12 +8,11 @@ if(WALLHEAT_CUDA STREQUAL "OFF")
   message(STATUS "Builds without GPUs: WALLHEAT_CUDA is OFF")
   return()
 endif()
-# CUDA 12.1 is the first version with asynchronous stores into other blocks.
+# CUDA 12.1 is the first version that supports asynchronous stores into other blocks.
 find_package(CUDAToolkit 12.1 QUIET)
 set(reason "no CUDA toolkit from version 12.1 on was found, neither by PATH nor in /usr/local/cuda")
 if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
-  # find_package() also finds a toolkit in /usr/local/cuda that is not in PATH, but check_language() would not find its
-  # compiler.
+  # The toolkit is found in /usr/local/cuda even if it is not in PATH, but its compiler would not be found.
   if(NOT DEFINED ENV{CUDACXX})
     set(ENV{CUDACXX} "${CUDAToolkit_NVCC_EXECUTABLE}")
   endif()
@@ -30,10 +29,10 @@ if(NOT (CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE AND CMAKE_CUDA_COMPILE
 endif()
 
 set(WALLHEAT_CUDA_FOUND ON)
-# Builds for all generations from Volta (7.0, which toolkit 12 still supports) to Blackwell (10.0, 11.0, 12.0) that
-# this compiler supports, each by its first chips: 8.7, 10.3 and 12.1 run the code of 8.6, 10.0 and 12.0. For newer
-# GPUs the driver compiles the PTX when the program starts. -DCMAKE_CUDA_ARCHITECTURES=90 builds for one architecture
-# only, which is faster.
+# Builds for all generations from Volta (7.0, which toolkit 12 still supports) to Blackwell (10.0, 11.0, 12.0) that this
+# compiler supports, with code for the first chips of each: 8.7, 10.3 and 12.1 run the code of 8.6, 10.0 and 12.0. For newer
+# GPUs, the driver compiles the PTX when the program starts. A build for one compute capability, such as
+# -DCMAKE_CUDA_ARCHITECTURES=90, is faster.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-arch OUTPUT_VARIABLE known RESULT_VARIABLE failed)
   if(failed)

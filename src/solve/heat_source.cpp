@@ -28,10 +28,11 @@ Grid<double> source_terms(const FloorPlan& plan, const SolveParameters& limits) 
 
 double source_magnitude_bound(const Grid<double>& terms) {
   if (terms.cells.empty()) return 0;
-  // The rooms lie in a strip, with walls of 0 °C, of this width. What a source makes there is more
-  // than it makes in the rooms, by the discrete maximum principle. A source of 1 everywhere makes
-  // w^2 / 8 in the middle. A source of 1 in one cell makes at most 1/4 + ln(w) / (2 pi) there
-  // (Green's function of the strip, summed for widths of up to 65536, is 0.06 less).
+  // All rooms are inside a strip of this width w between walls at 0 °C. By the discrete maximum
+  // principle, the temperatures that a heat source causes in the strip are upper bounds of those
+  // that it causes in the rooms. A term of 1 in every cell causes w^2 / 8 in the middle of the
+  // strip. A term of 1 in one cell causes at most 1/4 + ln(w) / (2 pi) there. (Green's function of
+  // the strip, summed for widths up to 65536, is 0.06 less.)
   const double width = static_cast<double>(std::min(terms.rows, terms.cols)) + 1;
   double sum = 0;
   for (const double term : terms.cells) sum += std::abs(term);
@@ -49,7 +50,9 @@ double iterate_magnitude_bound(const FloorPlan& plan, const Grid<double>& terms)
 Convergence make_convergence(const FloorPlan& plan, const Grid<double>& terms,
                              const SolveParameters& limits) {
   double largest = iterate_magnitude_bound(plan, terms);
-  // The 2-norm of as much rounding in each cell. What the sum of squares rounds is far less.
+  // Convergence bounds the rounding error of delta by a multiple of this magnitude. The 2-norm of
+  // equal errors in all cells is the square root of the number of cells times as large. The
+  // rounding error of the sum of squares, which is proportional to delta, is far smaller.
   if (limits.norm == Norm::l2)
     largest = nan_max(largest, limits.tolerance) *
               std::sqrt(static_cast<double>(plan.domain.cells.size()));

@@ -1,4 +1,4 @@
-// The choice of an instruction set, and what else is for x86-64 alone.
+// Selection of an instruction set, and other code that is specific to x86-64.
 #include "solve/isa.hpp"
 
 #ifdef __x86_64__

@@ -20,7 +20,7 @@ namespace wallheat {
 }
 
 /// Returns the largest magnitude of the values for which counts(cell) is true. Returns 0 if there
-/// are none, and NaN if one of them is NaN.
+/// are no such values, and NaN if one of them is NaN.
 template <class Counts>
 double largest_magnitude(const Grid<double>& grid, Counts counts) {
   // Independent maxima can be vectorised. The compiler may not reorder a single chain of maxima.

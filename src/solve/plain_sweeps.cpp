@@ -7,7 +7,7 @@
 namespace wallheat {
 namespace {
 
-/// Interior cells that follow each other in a row.
+/// Consecutive interior cells of a row.
 struct CellRun {
   std::size_t first, last;  ///< indices of the first cell, and of the cell after the last one
 };
@@ -46,7 +46,7 @@ class Sweeps final : public PlainSweeps {
     Float* const made = is_in_place_ ? field_.data() : next_.data();
     for (const auto [first, last] : runs_) {
       std::size_t cell = first;
-      if (!is_in_place_)  // a cell in place needs the new value of the cell before
+      if (!is_in_place_)  // in place, each cell needs the new value of the previous one
         for (; cell + lanes <= last; cell += lanes) update<lanes>(old + cell, made + cell, norms);
       for (; cell < last; ++cell) update<1>(old + cell, made + cell, norms);
     }
@@ -62,7 +62,7 @@ class Sweeps final : public PlainSweeps {
   }
 
  private:
-  static constexpr std::size_t lanes = 8;  // independent, so that the compiler uses vectors
+  static constexpr std::size_t lanes = 8;  // independent, so the compiler can vectorise the loops
   struct Norms {
     std::array<Float, lanes> max{}, squares{};
   };

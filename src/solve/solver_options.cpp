@@ -12,7 +12,7 @@
 namespace wallheat {
 namespace {
 
-/// The solver's own version: changes when its answers could.
+/// Returns the version of a solver, which changes whenever its results might change.
 std::string_view version_of(SolverKind kind) {
   switch (kind) {
     case SolverKind::jacobi:
@@ -25,7 +25,7 @@ std::string_view version_of(SolverKind kind) {
   return "unknown";
 }
 
-/// The settings of a result file.
+/// Settings that were recorded in a result file.
 struct RecordedSettings {
   const std::string& file;
   const std::map<std::string, std::string>& settings;

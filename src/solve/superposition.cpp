@@ -20,7 +20,8 @@ double largest_of(std::span<const double> values) {
   return largest;
 }
 
-/// The plan whose walls of this kind are at 1, all else at 0, without a source.
+/// Returns a plan without a heat source, in which the wall with this nominal temperature is at 1 °C
+/// and all other cells are at 0 °C.
 FloorPlan unit_plan(const FloorPlan& plan, double kind) {
   FloorPlan unit{Grid<double>(plan.domain.rows, plan.domain.cols), plan.interior};
   for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
@@ -47,8 +48,8 @@ BoundedCells Superposition::at(std::span<const double> temperatures) const {
     sum.bound += std::abs(warmer) * each.bound;
     largest += std::abs(warmer) * largest_of(each.cells);
   }
-  // A difference, a product and a sum for each kind, each rounded by at most half an epsilon of no
-  // more than `largest`; and the bounds' own sum.
+  // For each wall, a difference, a product and a sum are rounded, each by at most half an epsilon
+  // times `largest`. The sum of the bounds is rounded, too.
   const auto roundings = static_cast<double>(walls.size());
   sum.bound += epsilon * (2 * roundings * largest + (2 * roundings + 1) * sum.bound);
   return sum;
@@ -73,9 +74,10 @@ Superposition solve_superposition(const FloorPlan& plan, const std::vector<doubl
 
 BoundedValue bounded_mean(std::span<const double> values, double bound) {
   const auto count = static_cast<double>(values.size());
-  // numpy_sum() adds a value to at most 16 others in its lane, 3 lanes, 7 halves, and one stretch
-  // of 8192 after the other (Higham, "Accuracy and stability of numerical algorithms", 2002,
-  // section 4.2).
+  // In numpy_sum(), a value passes through at most 16 additions in its accumulator, 3 additions of
+  // accumulators, 7 additions of halves, and one addition per chunk of 8192 values. The error is
+  // at most the number of these additions times half an epsilon times the sum of the magnitudes
+  // (Higham, "Accuracy and stability of numerical algorithms", 2002, section 4.2).
   const double roundings = 32 + count / 8192;
   return {numpy_sum(values) / count, bound + roundings * epsilon * largest_of(values)};
 }
@@ -85,10 +87,10 @@ RequiredTemperature needed_temperature(const LinearInWall& value, double target)
   const double lacking = target - now.value;
   const double lowest = lacking - now.bound;
   const double highest = lacking + now.bound;
-  // By the maximum principle a warmer wall makes nothing colder.
+  // By the maximum principle, a warmer wall makes no cell colder.
   const double gentlest = nan_max(per_degree.value - per_degree.bound, 0);
   const double steepest = per_degree.value + per_degree.bound;
-  // Difference, bound, divisor, quotient and sum are rounded.
+  // The difference, the bound, the divisor, the quotient and the sum are rounded.
   constexpr double roundings = 4;
   const auto wall = [&](double lack, double slope, double widen) {
     if (slope == 0 && !std::isnan(lack)) return lack > 0 ? infinite : -infinite;
@@ -121,7 +123,7 @@ RequiredTemperature needed_for_count(std::span<const RequiredTemperature> each, 
   const auto lowest = [&](double RequiredTemperature::*part) {
     std::transform(each.begin(), each.end(), values.begin(),
                    [&](const RequiredTemperature& needed) { return needed.*part; });
-    // If one is not a number, they have no order.
+    // NaN has no position in an order.
     if (std::any_of(values.begin(), values.end(), [](double one) { return std::isnan(one); }))
       return std::numeric_limits<double>::quiet_NaN();
     const auto chosen = values.begin() + static_cast<std::ptrdiff_t>(count - 1);
@@ -133,7 +135,7 @@ RequiredTemperature needed_for_count(std::span<const RequiredTemperature> each, 
 }
 
 std::size_t share_to_count(double share, std::size_t of) {
-  // 0.07 of 100 is 7, although the product is a little more.
+  // The share 0.07 of 100 is 7, although the rounded product is slightly larger.
   constexpr double rounding = 1e-9;
   const double count = std::ceil(share * static_cast<double>(of) - rounding);
   return std::clamp<std::size_t>(static_cast<std::size_t>(std::max(count, 1.0)), 1, of);

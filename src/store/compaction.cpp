@@ -59,7 +59,7 @@ std::vector<Attributes> fence_replaced_journals(const fs::path& path) {
     file_ids.push_back(journal.file_id());
   });
   fence_journals(path, file_ids);
-  std::vector<Attributes> identities;  // from now on, their sizes are final
+  std::vector<Attributes> identities;  // read after the fencing, so the sizes are final
   for_each_journal(path, [&](const fs::path&, const JournalReader& journal) {
     if (journal.file_id() == 0) return;  // it contains no record
     const Attributes session = session_of(journal);

@@ -21,22 +21,24 @@ using namespace store;
 
 namespace {
 
-constexpr const char* origin = "merged_from";       // of a session
-constexpr const char* part_count = "merged_parts";  // of a merge's own session
+constexpr const char* origin = "merged_from";       // attribute of a session from a shard file
+constexpr const char* part_count = "merged_parts";  // attribute of the session of the merge
 
-/// What is known of the row that a plan will have.
+/// The row that was chosen for a plan so far.
 struct Choice {
   static constexpr std::uint32_t nothing = UINT32_MAX;
-  std::uint32_t part = nothing;
-  std::uint32_t checksum = 0;  ///< content_checksum() of the row, which identifies it
+  std::uint32_t part = nothing;  ///< index of the file that contains it
+  std::uint32_t checksum = 0;    ///< content_checksum() of the row, which identifies it
   std::int32_t failures = 0;
   std::int32_t attempts = 0;
   PlanStatus status = PlanStatus::pending;
   bool has_field = false;
-  bool is_duplicate = false;  ///< more parts answer it
+  bool is_duplicate = false;  ///< several shard files contain a result of the plan
 
-  /// By which the larger one says more: an answer, a failure, nothing; then the one that knows of
-  /// more failures.
+  /// Returns a key by which rows are compared; the row with the larger key is preferred. A solved
+  /// row is larger than a failed one, and a failed row larger than a pending one. Among solved
+  /// rows, one with a field is larger; among other rows, the one with more failures, and then the
+  /// one with more attempts.
   [[nodiscard]] auto rank() const {
     const int kind = is_solved(status) ? 2 : status == PlanStatus::failed ? 1 : 0;
     return kind == 2 ? std::tuple(2, 0, 0, has_field) : std::tuple(kind, failures, attempts, false);
@@ -55,11 +57,11 @@ Choice choice_of(std::uint32_t part, const ResultRow& row) {
           status_of(row), has_field(row),        false};
 }
 
-/// The union of parts on its way: for each plan which part's row says most. Parts are read twice,
-/// once to choose and once to write, each as one view.
+/// A merge in progress: selects the row of each plan from the shard files. Each file is read twice,
+/// once to select rows and once to copy them, each time through one snapshot.
 class Merge {
  public:
-  /// `earlier` is the merged file that the new one replaces; empty if there is none.
+  /// `earlier` is the merged file that the new one will replace; empty if there is none.
   Merge(std::vector<fs::path> parts, const fs::path& earlier)
       : parts_(std::move(parts)), part_count_(parts_.size()) {
     if (!earlier.empty()) parts_.push_back(earlier);
@@ -67,7 +69,8 @@ class Merge {
     count();
   }
 
-  /// The whole is nobody's shard, whatever the sessions of its parts were.
+  /// Adds the session of the merge as the last session. It has no shard, so the merged file does
+  /// not count as a shard file, although sessions of its shard files do have one.
   void add_session(Attributes session) {
     session[part_count] = std::to_string(part_count_);
     all_.sessions.push_back(truncate_at_nul(std::move(session)));
@@ -96,13 +99,14 @@ class Merge {
         part, {"make room and merge again", "bring back a copy of it, or leave it out"},
         [&] { return Snapshot(result_path(part)); });
   }
-  /// Returns the view of a part with the rows in the order of the merged list.
+  /// Returns a snapshot of a file, with the rows in the order of the merged list.
   [[nodiscard]] Snapshot open(std::uint32_t number) const {
     Snapshot snapshot = open_as_it_is(number);
     snapshot.reorder(ids_);
     return snapshot;
   }
-  /// True if this part is the earlier merged file, whose results are copies of those of the parts.
+  /// Returns true if this file is the earlier merged file, whose results are copies of those of the
+  /// shard files.
   [[nodiscard]] bool is_earlier(std::uint32_t number) const { return number >= part_count_; }
 
   void take(std::uint32_t number) {
@@ -152,8 +156,8 @@ class Merge {
     if (!found.empty()) refuse(path, found);
   }
 
-  /// Gives the merged file and this part the same list of plans: the longer of their lists, which
-  /// must have all plans of the other.
+  /// Makes the longer one of two lists of plans, that of the merged file and that of this shard
+  /// file, the list of both. Throws RunError if it does not contain all plans of the other list.
   void unite_lists(const fs::path& path, Snapshot& part) {
     if (part.ids() == ids_) return;
     const bool has_grown = part.count() > ids_.size();
@@ -184,12 +188,12 @@ class Merge {
     list_owner_ = path;
   }
 
-  /// Returns the first of `ids` that differs from that of `others` at its position.
+  /// Returns the first ID that differs from the ID at the same position of `others`.
   static std::string first_difference(const StringList& ids, const StringList& others) {
     return std::string(*std::mismatch(ids.begin(), ids.end(), others.begin()).first);
   }
 
-  /// Sessions that several parts have, as copies of each other, are kept once.
+  /// Adds the sessions of a file. A session that several files contain, as copies, is added once.
   void take_sessions(const fs::path& path, const std::vector<Attributes>& sessions) {
     auto& numbers = session_numbers_.emplace_back();
     for (auto session : sessions) {
@@ -214,7 +218,8 @@ class Merge {
     if (!room_counts_.empty()) room_counts_[i] = static_cast<std::uint32_t>(result.rooms.size());
   }
 
-  /// Answers that an earlier part has, too; part by part, so that two are open at a time.
+  /// Compares results of this file with results of the same plans in earlier files. Sorts them by
+  /// file, so that only two files are open at a time.
   void compare(std::uint32_t number, const Snapshot& snapshot,
                std::vector<std::size_t> duplicates) {
     std::stable_sort(duplicates.begin(), duplicates.end(), [&](std::size_t a, std::size_t b) {
@@ -223,7 +228,8 @@ class Merge {
     std::optional<Snapshot> other;
     std::uint32_t opened = 0;
     for (const std::size_t i : duplicates) {
-      // The row that was chosen may be this part's, if it alone has a field.
+      // The row of this file may have been chosen, because it has a field and the earlier one has
+      // none.
       auto& chosen = choices_[i];
       chosen.is_duplicate = chosen.is_duplicate || !is_earlier(number);
       if (chosen.part == number) continue;
@@ -284,21 +290,22 @@ class Merge {
     }
   }
 
-  std::vector<fs::path> parts_;  // and the earlier merged file, if there is one
-  std::size_t part_count_;       // without the earlier merged file
-  fs::path list_owner_;          // the file that has the list of plans
+  std::vector<fs::path> parts_;  // shard files; then the earlier merged file, if there is one
+  std::size_t part_count_;       // number of shard files
+  fs::path list_owner_;          // file from which the list of plans was taken
   MergeReport report_;
   FileHeader all_;
   StringList ids_;
-  std::vector<Choice> choices_;                        // of plan i
-  std::vector<std::uint32_t> room_counts_;             // of the row that was chosen
-  std::map<Attributes, std::uint32_t> sessions_seen_;  // without their origins; their numbers
-  std::vector<std::vector<std::uint32_t>>
-      session_numbers_;  // in the whole, of each part's sessions
+  std::vector<Choice> choices_;             // by plan
+  std::vector<std::uint32_t> room_counts_;  // number of rooms of the chosen row, by plan
+  // Sessions without their origin, and their numbers in the merged file.
+  std::map<Attributes, std::uint32_t> sessions_seen_;
+  // Numbers of a file's sessions in the merged file, by file.
+  std::vector<std::vector<std::uint32_t>> session_numbers_;
 };
 
-/// Throws RunError unless a merge wrote the file, perhaps before a run that resumed it, and the
-/// file has no journals.
+/// Throws RunError if no merge has written the file, or if the file has journals. A run may have
+/// resumed the file after the merge.
 void require_merged_file(const fs::path& file) {
   const Snapshot snapshot(file);
   const auto& sessions = snapshot.header().sessions;
@@ -339,13 +346,13 @@ MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& part
   if (parts.empty()) throw RunError("there are no parts to merge into " + out.string());
   return with_error_context(out, {"make room and merge again", "merge again"}, [&] {
     const auto path = path_to_write(out);
-    std::error_code absent;  // a file that is not there is no other one
+    std::error_code absent;  // a file that does not exist is not equivalent to another one
     for (const auto& part : parts)
       if (fs::equivalent(path, part, absent) || path == result_path(part))
         throw RunError(out.string() + " is one of the parts; name another file for the whole");
     const WriteLock lock(path);
     if (options.overwrite || options.update)
-      sync_directory_of(path);  // a kill may have come before that
+      sync_directory_of(path);  // an earlier process may have been killed before this
     require_free_for_merge(path, options);
     Merge merged(parts, options.update && file_exists(path) ? path : fs::path());
     auto& report = merged.report();

@@ -54,7 +54,7 @@ inline constexpr const char* journal_bytes = "journal_bytes";    ///< its size w
 /// killed before it removed the journal.
 [[nodiscard]] bool has_absorbed(const FileHeader& header, const JournalReader& journal);
 
-/// Returns true if one of these identifies the journal and all that it contains.
+/// Returns true if one of `identities` identifies the journal and all of its contents.
 [[nodiscard]] bool contains_journal(std::span<const Attributes> identities,
                                     const JournalReader& journal);
 
@@ -73,8 +73,7 @@ inline constexpr const char* journal_bytes = "journal_bytes";    ///< its size w
 [[nodiscard]] bool are_intact(std::span<const RoomResult> rooms, const ResultRow& row);
 
 /// Returns the name of the dataset of a plan's field: /fields/ID. The characters "/" and "%", and
-/// the ID
-/// ".", which have another meaning in HDF5, are percent-encoded as in URLs.
+/// the ID ".", which have another meaning in HDF5, are percent-encoded as in URLs.
 [[nodiscard]] std::string field_name(std::string_view id);
 
 /// Returns a new random ID.
@@ -112,8 +111,8 @@ void write_groups(const Handle& file, const std::string& name,
 /// Returns the compound type of /rooms.
 [[nodiscard]] Handle make_room_type();
 
-/// Writes the attributes that mark a file as a result file: format version, IDs, and whether fields
-/// are stored.
+/// Writes the attributes that identify a result file: the mark of wallheat, the format version, the
+/// ID of the file and that of its predecessor.
 void write_identity(const Handle& file, const FileHeader& header);
 /// Reads these attributes. Throws RunError if the file is not a result file, or has another format
 /// version.

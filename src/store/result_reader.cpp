@@ -50,7 +50,8 @@ class ResultReader::Impl {
     return rooms;
   }
 
-  /// Made on first use: most of the memory of a reader.
+  /// Returns the rows. They are created on first use, because they take most of the memory of a
+  /// reader.
   [[nodiscard]] const std::vector<PlanResult>& rows() const {
     std::call_once(rows_are_made_, [&] {
       rows_.reserve(snapshot_.count());

@@ -220,7 +220,8 @@ void ResultStore::create_file() {
   for (std::size_t i = 0; i < plan_.ids.size(); ++i)
     fresh.put({.row = pending_row(i, plan_.ids[i])});
   fresh.finish();
-  // Not before: until the new file has its name, a crash leaves the old file with all its results.
+  // The journals must not be removed earlier: until the new file has its name, a crash leaves the
+  // old file, and all its results must be found.
   remove_superfluous_journals(path(), header);
 }
 

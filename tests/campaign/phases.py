@@ -1,4 +1,4 @@
-"""A real run with all its processes: detects its phase, and stops and continues all processes."""
+"""Starts a real run, detects its phase, and stops and continues all of its processes."""
 
 import collections
 import errno
@@ -73,7 +73,7 @@ class BlockedIdsFile:
 
     def __init__(self, name, plans):
         self.path = f"/dev/shm/{name}.ids"
-        # wallheat accepts a named pipe as its ids file only under a path such as those of the shell's process substitution.
+        # wallheat accepts a named pipe as an ids file only under a path like those of the shell's process substitution.
         self.option_value = f"/proc/self/fd/../../..{self.path}"
         self.plans = plans
         self.file = None
@@ -102,7 +102,7 @@ class BlockedIdsFile:
 
 class Run:
     """A run under one launcher, from its start until all its processes have ended. Can stop and continue all processes
-    of wallheat. rows_of: returns the rows of a result file, even while it is being written, by ID."""
+    of wallheat. rows_of(path) must return the rows of a result file, even while the file is being written."""
 
     def __init__(self, where, folder, number, rows_of, command, environment):
         self.where, self.folder, self.rows_of = where, folder, rows_of
@@ -127,7 +127,8 @@ class Run:
         return found
 
     def running(self):
-        """Also records from time to time the job number of Open MPI, which is in the name of its shared memory."""
+        """Returns whether the launcher is running. From time to time, it also records the job number of Open MPI, which is in the
+        name of its shared memory."""
         now = time.monotonic()
         if now - self.scanned > (0.5 if self.jobs else 0.05):
             self.scanned = now
@@ -142,7 +143,7 @@ class Run:
         return [name for job in self.jobs for name in glob.glob(f"/dev/shm/vader_segment.*.{os.getuid()}.{int(job):x}.*")]
 
     def leftover_processes(self, grace_s):
-        """Returns descriptions of the processes that exist after the grace period."""
+        """Returns descriptions of the processes that still exist after the grace period."""
         end = time.monotonic() + grace_s
         while (leftover := self.processes()) and time.monotonic() < end:
             time.sleep(0.02)
@@ -176,7 +177,7 @@ class Run:
         return list(running.values())
 
     def stop(self):
-        """Stops all ranks and solver processes; rank 0 first, as it determines the phase."""
+        """Stops all ranks and solver processes; rank 0 first, because it determines the phase."""
         stopped = set()
         while new := [each for each in self.processes() if each.role in ("rank", "solver") and each.pid not in stopped]:
             for each in sorted(new, key=lambda each: (each.role, each.rank)):
@@ -184,8 +185,8 @@ class Run:
             stopped |= {each.pid for each in new}
             while any(state(pid) not in ("T", "t", "Z", "X", "") for pid in stopped) and self.is_running_in_time():
                 time.sleep(0.0002)
-                # A process that starts a child waits in the kernel until the child has called exec: until then the child
-                # must continue.
+                # A process that starts a child waits in the kernel until the child has called exec, so the child must
+                # continue until then.
                 for child in {int(child) for pid in stopped if state(pid) == "D" for child in children(pid).split()} & stopped:
                     kill_if_exists(child, signal.SIGCONT)
                     stopped.remove(child)
@@ -196,7 +197,7 @@ class Run:
                 kill_if_exists(each.pid, signal.SIGCONT)
 
     def may_be_in(self, phase, ids_file):
-        """Returns whether the run seems to be in the phase; while all processes are running."""
+        """Returns whether the run seems to be in the phase. Call this while all processes are running."""
         if phase == "start":
             ranks = 1 if self.where == "alone" else WORKERS + 1
             return ids_file.is_being_read() and sum(each.role == "rank" for each in self.processes()) == ranks
@@ -211,7 +212,7 @@ class Run:
         return b'"event":"run_finished"' in read(self.events)
 
     def is_in(self, phase):
-        """Returns whether the run is in the phase; while all processes are stopped."""
+        """Returns whether the run is in the phase. Call this while all processes are stopped."""
         counts = collections.Counter(event["event"] for event in self.logged_events())
         if phase == "ready":
             return counts["worker_ready"] == 0 and any(each.role == "solver" for each in self.seen)

@@ -44,11 +44,11 @@ from promises import KILLED, PHASES, SIGNALS, VICTIMS, WHERE, Cell, cells, promi
 
 COMMAND_LIMIT_S = 300
 LEFTOVER_GRACE_S = 20
-# A run whose launcher was killed ends by itself, at the latest after this timeout of MPI finalization.
+# A run whose launcher was killed ends by itself, at the latest after the timeout for the finalization of MPI.
 ORPHAN_GRACE_S = 60
-# Duration of STOP per victim. The timeouts: 1 s for a worker, 4 s for rank 0, 2 s for a solver.
+# Duration of STOP in s, by victim. The timeouts are 1 s for a worker, 4 s for rank 0, and 2 s for a solver.
 STOP_S = {"worker": 4, "rank0": 12, "solver": 6, "launcher": 4, "everybody": 6}
-MAX_SESSIONS = 20  # attempts to observe a phase; on a busy machine "storing" is over before it is seen in every second one
+MAX_SESSIONS = 20  # attempts to observe a phase; on a busy machine, half of them miss "storing"
 OPTIONS = """data = {plans}
 out = results.h5
 events = {events}
@@ -62,7 +62,7 @@ worker-timeout = 1
 plan-timeout = 2
 max-attempts = 1000
 """
-# Cells of the default run: each signal, victim, phase and surrounding at least once.
+# Cells of the default run: each signal, victim, phase and launcher occurs at least once.
 SHORT = [Cell(*words.split()) for words in (
     "alone rank0 start TERM", "alone rank0 storing KILL", "alone rank0 solving INT", "alone solver solving STOP-KILL",
     "alone rank0 closing HUP", "mpirun launcher solving USR1", "mpirun worker storing USR2", "mpirun rank0 ready KILL",
@@ -73,7 +73,7 @@ launcher = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../jobs/
 
 
 class Trial:
-    """One attempt of a cell."""
+    """One attempt to run a cell."""
 
     def __init__(self, matrix, cell, number):
         self.matrix, self.cell = matrix, cell
@@ -84,7 +84,7 @@ class Trial:
         self.status = None
 
     def run_cell(self):
-        """Runs the cell, and collects its faults."""
+        """Runs the cell, and collects violations of the requirements in `faults`."""
         for _ in range(MAX_SESSIONS):
             shutil.rmtree(self.folder, ignore_errors=True)
             os.mkdir(self.folder)
@@ -138,7 +138,7 @@ class Trial:
 
     @staticmethod
     def opened(processes):
-        """Returns file descriptors of the processes that exist, as process IDs may be reused."""
+        """Returns file descriptors of the processes that still exist, because process IDs may be reused."""
         files = []
         for each in processes:
             try:
@@ -189,7 +189,7 @@ class Trial:
         output = read(run.output).decode(errors="replace")
         if promised.messages and not any(re.search(pattern, output) for pattern in promised.messages):
             self.faults.append(f"no message describes the outcome: none matches {' or '.join(promised.messages)}")
-        # `wallheat status` describes a run that was killed.
+        # A run that was killed prints no message, but `wallheat status` must name the next command.
         if self.status == KILLED and os.path.exists(run.results):
             end = time.monotonic() + LEFTOVER_GRACE_S  # a killed process holds its lock until the kernel has ended it
             while self.matrix.wallheat("status", "--word", run.results).stdout.strip() == "running" and time.monotonic() < end:
@@ -280,7 +280,7 @@ class Matrix:
         trial, began = Trial(self, cell, number), time.monotonic()
         try:
             trial.run_cell()
-        except Exception as error:  # an error of this program must not count as a pass
+        except Exception as error:  # an error in this test must not count as a pass
             trial.faults.append(f"error in the test: {error!r}")
         self.log(f"{'FAILED' if trial.faults else 'passed'}  {' '.join(cell):42}  status {trial.status}, "
                  f"{time.monotonic() - began:.1f} s" + "".join(f"\n        {fault}" for fault in trial.faults))
@@ -304,7 +304,7 @@ def main():
         return 77
     for name in [name for name in os.environ if name.startswith(("SLURM_", "LSB_"))]:
         del os.environ[name]
-    # If these signals are ignored, as with nohup or a shell's &, all child processes would ignore them, too.
+    # If these signals are ignored, as after nohup or a shell's &, all child processes would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)

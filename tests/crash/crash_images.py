@@ -44,7 +44,7 @@ PARTS = ("part.part-1-of-2.h5", "part.part-2-of-2.h5")
 ENDS = ("well", "stop", "kill", "power", "full disk", "I/O error")
 ERRNOS = {"stop": 0, "full disk": errno.ENOSPC, "I/O error": errno.EIO}
 DELAY_MS = 55  # per plan; longer than the time for which results are batched
-# Named stories: the steps, each with its end. A run resumes an existing file; "rearrange" resumes with other plans.
+# The steps of the named stories, each with its end. "run" resumes an existing file; "rearrange" resumes with other plans.
 STORIES = {
     "run": ("run well",),
     "run, kill, resume": ("run kill", "resume well"),
@@ -72,7 +72,7 @@ FOREIGN_NAMES = (f"{RESULTS}.new", f"{RESULTS}.new-1", f"{RESULTS}.status.new", 
 LINKS = {"best": "/rows", "nowhere": "/no/such object"}
 COMMANDS = ("run", "resume", "resume", "rearrange", "overwrite", "repair", "merge")
 
-# A possible content of a file: the plans in their order (None: no file), and those that must have a result.
+# A possible state of the result file: the plans in their order (None: no file), and those that must have a result.
 State = collections.namedtuple("State", "ids required")
 NO_FILE = State(None, frozenset())
 
@@ -111,7 +111,7 @@ class Story:
         self.others.update(FOREIGN_NAMES)
 
     def change_results(self, change):
-        """Calls change() with the folder of the files; then the result file is replaced durably."""
+        """Calls change() with a folder that contains the files, and then replaces the result file durably."""
         seen = self.disk.seen()
         if RESULTS not in seen:
             return
@@ -215,7 +215,8 @@ class Story:
         return words, [state] if state == new else [state, new], new
 
     def replay(self, changes, words, during, after, crash_at):
-        """Creates images before some changes; ends after the last change, or with a kill during a change."""
+        """Replays the changes, and checks images before some of them. Leaves the disk in the state after the last change, or
+        after a kill during one change."""
         events, states, crashed, chosen = "", during, None, self.choose(changes)
         for k, change in enumerate(changes + [None]):
             is_event = change is not None and change.name == EVENTS
@@ -244,7 +245,7 @@ class Story:
         return [State(new.ids, new.required | stored)] if stored else during
 
     def choose(self, changes):
-        """Returns the changes before which to crash: all, or some, preferably next to syncs and renames."""
+        """Returns the indices of the changes before which to crash: all, or some, preferably next to syncs and renames."""
         every, images = range(len(changes) + 1), self.net.images
         if images == 0:
             return set(every)
@@ -262,7 +263,7 @@ class Story:
         for _ in range(1 if self.net.images else 3):
             images.append(("power, some lost", self.disk.after_power_loss(self.rng, False)))
         for kind, image in images:
-            # The possible states are part of the key: the same bytes may have become insufficient.
+            # The possible states are part of the key, because later states may require more results of the same bytes.
             key = hash((tuple(sorted(image.items())), tuple(states)))
             if key in self.images_seen:
                 continue

@@ -1,12 +1,12 @@
-"""The content of a folder according to a record (recorder.c), and after a crash."""
+"""Computes the content of a folder from a record (recorder.c), also after a crash."""
 
 import collections
 import copy
 import os
 import struct
 
-# kind: create, write, truncate (or extend), sync, failed sync, rename, unlink, by the first character. The name of the
-# folder itself is ".".
+# `kind` is the first character of create, write, truncate (or extend), sync, failed sync, rename or unlink. The name of
+# the folder itself is ".".
 Change = collections.namedtuple("Change", "kind name to offset data")
 HEAD = struct.Struct("<5Q")
 
@@ -28,7 +28,8 @@ def read_record(path, folder):
 
 
 def role_of(change):
-    """Returns the purpose of a sync: "folder", "new-file" (a file that is renamed later) or "journal"; else None."""
+    """Returns the purpose of a sync: "folder", "new-file" (a file that is renamed later) or "journal". Returns None for other
+    changes."""
     if change.kind != "s":
         return None
     if change.name == ".":
@@ -47,8 +48,8 @@ class File:
         self.pending.append(change)
 
     def sync(self, rng=None):
-        """Makes the pending changes durable. With rng the sync fails: the kernel marks some of them as written, but does not
-        write them."""
+        """Makes the pending changes durable. If rng is given, the sync fails: the kernel marks all of them as written, but writes
+        only some of them."""
         for change in self.pending:
             if rng is None or rng.random() < 0.5:
                 apply(self.kept, change)
@@ -61,7 +62,7 @@ class File:
             for piece in pieces:
                 if piece is change or rng.random() < 0.75:
                     apply(content, piece)
-        if len(content) < len(self.seen) and rng.random() < 0.3:  # its size is durable, its last bytes are not
+        if len(content) < len(self.seen) and rng.random() < 0.3:  # the size is durable, but the last bytes are not
             content.extend(bytes(len(self.seen) - len(content)))
         return bytes(content)
 
@@ -102,7 +103,7 @@ def rename(names, change, file):
 
 
 class Disk:
-    """A folder with the visible and the durable content of its files."""
+    """A folder, with the visible and the durable contents of its files."""
 
     def __init__(self, contents):
         self.names = {name: File(content) for name, content in contents.items()}
@@ -127,7 +128,7 @@ class Disk:
         return {name: bytes(file.seen) for name, file in self.names.items()}
 
     def killed_in(self, change, rng):
-        """Returns the disk after a kill during this change; a write is partial."""
+        """Returns the disk after a kill during this change: a write is made partially, and any other change is not made."""
         disk = copy.deepcopy(self)
         if change.kind == "w" and len(change.data) > 1:
             disk.take(change._replace(data=change.data[:rng.randrange(1, len(change.data))]), rng)

@@ -18,7 +18,8 @@ COMMAND_LIMIT_S = 120
 VARYING = {"index", "seconds", "attempts", "failures", "rank", "host", "device", "session", "started_s", "cpu_s", "thread",
            "peak_memory", "predicted_s", "read_s", "hash_s", "solve_s", "statistics_s", "compress_s", "store_wait_s",
            "row_crc32", "room_crc32", "plan"}
-# An error message has the program's name, or is a line of a run's log; messages of other libraries are not accepted.
+# An error message starts with the name of the program, or is a line of the log of a run. Messages of other libraries are not
+# accepted.
 ERROR_MESSAGE = re.compile(r"^(wallheat: |[0-9:.]+ (\[[^]]*\] )?error: ).*\S$")
 FOREIGN_MESSAGE = re.compile(r"terminate called|what\(\)|HDF5-DIAG|\0")
 
@@ -60,7 +61,7 @@ class Program:
 
 
 class Campaign:
-    """Plans, of which the last one cannot be read, options, and the results of an undisturbed run."""
+    """Plans, the last of which cannot be read; options; and the results of an undisturbed run."""
 
     def __init__(self, program, plans, ids, options, folder):
         self.program, self.plans, self.ids, self.options = program, plans, ids, options
@@ -73,7 +74,7 @@ class Campaign:
                 "--max-attempts", "1", "--log-level", "warning", *self.options, *more, *ids]
 
     def status_of(self, ids):
-        """Returns the exit status of a command after which all these plans have a result."""
+        """Returns the exit status of a command after which all these plans are solved or have failed."""
         return 3 if self.ids[-1] in ids else 0
 
     def rows_of(self, folder):

@@ -26,7 +26,7 @@ TEST(DiskUsageEstimate, ReportsLackOfDiskSpace) {
   const TemporaryDirectory directory;
   EXPECT_THAT(disk_space_warning({1, 0}, directory.path()), IsEmpty());
   EXPECT_THAT(disk_space_warning({0, 4e30}, directory.path()),
-              Mentions({directory.path().string(), "1e+18 TB", "--out"}));
+              Mentions({directory.path().string(), "1000000000000000000 TB", "--out"}));
   EXPECT_THAT(disk_space_warning({1e30, 0}, directory / "missing"), IsEmpty())
       << "its free space is unknown";
 }

@@ -5,7 +5,8 @@ namespace {
 
 using Kind = Event::Kind;
 
-/// Throws if an event is missing, or was emitted although it did not happen.
+/// Throws Violation unless `is_right`: an event is missing, or an event was emitted that did not
+/// happen.
 void check_event(bool is_right, Kind kind, int worker, Plan plan) {
   if (!is_right)
     throw Violation{"every event is emitted once and in order; violated by kind " +
@@ -46,7 +47,7 @@ void Judge::on_report(int from, WorkerReport report) {
     if (worker.lost) expect(Kind::worker_recovered, from);
     worker.lost = false;
     note(from, report.running);
-    double predicted_s = -1;  // of the first result; those of the others depend on it
+    double predicted_s = -1;  // of the first result; the predictions of the others depend on it
     if (!report.results.empty())
       predicted_s = coordinator.queue().predicted_s(from, report.results.front().plan);
     for (const TaskResult& result : report.results)
@@ -125,7 +126,8 @@ void Judge::give_back(int from, Plan plan) {
   std::erase_if(workers_[from].given, [plan](const Given& each) { return each.plan == plan; });
 }
 
-/// Forgets the first result after a conflict, as there is no reference for other results.
+/// Forgets the first result after a conflict, because it is no longer a valid reference for other
+/// results.
 void Judge::forget_first(Plan plan) {
   plans_[plan].is_forgotten = true;
   plans_[plan].compared.clear();
@@ -171,7 +173,8 @@ void Judge::resolve(int from, const TaskResult& result, double predicted_s) {
   expect(plan.is_final ? Kind::finished : Kind::attempt_failed, from, result.plan, predicted_s);
 }
 
-/// A plan that has failed before is evidence only against a worker that has not solved any plan.
+/// Counts a system error as evidence against the host of a worker. The failure of a plan that has
+/// failed before counts only if the worker has not solved any plan.
 void Judge::on_host_error(int from, const PlanTruth& plan) {
   WorkerTruth& worker = workers_[from];
   worker.host_error_s = world_.now;
@@ -350,7 +353,8 @@ void Judge::check_assignment(int to, Plan number) {
         "no plan is assigned that would not finish in time");
   const int here = count([](const WorkerTruth& each) { return each.joined && !each.left; });
   const int expected = count([](const WorkerTruth& each) { return each.is_expected(); });
-  // If no other worker has plans and the time is short, no other worker has time for this plan.
+  // With a time limit, this worker may get the plan again if no other worker has plans, because
+  // then no other worker has enough time for the plan.
   const bool is_last_way = scene_.deadline_s < never && !coordinator.queue().finished() &&
                            0 == count([&](const WorkerTruth& each) {
                              return &each != &worker && !each.lost && !each.given.empty();

@@ -20,10 +20,10 @@ struct Scene {
   unsigned lanes = 1;
   int max_attempts = 3;
   int slow = 0;                 ///< number of slow workers
-  bool shares_process = false;  ///< of all slots of a worker
+  bool shares_process = false;  ///< all slots of a worker share one solver process
   bool faulty_workers = false, all_known = false;
-  bool unreadable_plans = false;  ///< that no host can read
-  std::set<int> bad_hosts{};      ///< workers
+  bool unreadable_plans = false;  ///< some plans cannot be read by any host
+  std::set<int> bad_hosts{};      ///< workers that are on bad hosts
   double deadline_s = never, longest_s = 0, shortest_s = never;
 };
 
@@ -38,7 +38,7 @@ class Judge {
   void on_incompatible(int from);
   void feed();
   void tick(double stalled_s);
-  /// Returns the messages to send.
+  /// Checks the assignments and stop requests of the coordinator, and returns them to be sent.
   Coordinator::Outbox take_outbox();
   void check_end();
   [[nodiscard]] bool is_final(Plan plan) const { return plans_[plan].is_final; }
@@ -51,10 +51,10 @@ class Judge {
   struct PlanTruth {
     int attempts = 0, failures = 0, losses = 0, avoid = -1, first_by = 0;
     bool is_answered = false, is_final = false, is_forgotten = false;
-    bool is_begun = false;  ///< without a stored row
+    bool is_begun = false;  ///< an attempt has started, and no row is stored for it
     double last_s = 0;      ///< longest reported time of this attempt
-    double open_s = never;  ///< time since which it has been queued
-    int holding = 0;        ///< number of workers that have it
+    double open_s = never;  ///< time since which the plan has been queued
+    int holding = 0;        ///< number of workers that have the plan
     double copied_s = 0;    ///< time of the last change of `holding`
     std::uint64_t digest = 0;
     std::set<int> compared{};  ///< workers whose results can be compared with the first
@@ -70,8 +70,8 @@ class Judge {
     bool has_duration_model = false;
     bool has_solved = false, is_host_bad = false, is_excluded = false;
     int stops = 0;
-    int host_errors = 0;           ///< failures in a row that are evidence against its host
-    double host_error_s = -never;  ///< time of the last system error since it solved a plan
+    int host_errors = 0;           ///< consecutive failures that are evidence against its host
+    double host_error_s = -never;  ///< time of the last system error since the last solved plan
     double last_message_s = 0, sent_s = 0, failed_s = -never, idle_since_s = never;
     std::vector<Given> given{};
     [[nodiscard]] bool is_expected() const { return !joined && !overdue && !left; }
@@ -122,7 +122,7 @@ class Judge {
   bool is_source_away_ = false, is_pace_known_ = false;
   double departure_s_ = 0;  ///< time since which no worker was lost or left
   double stalled_s_ = 0, stop_awake_s_ = 0, quiet_s_ = 0, copies_s_ = 0;
-  double forgotten_s_ = 0;  ///< time since which too many results are kept
+  double forgotten_s_ = 0;  ///< last time at which no unneeded first results were kept
 };
 
 }  // namespace wallheat

@@ -1,5 +1,6 @@
-// Campaigns with random faults, each from its seed: the real queue and coordinator with a simulated
-// network and simulated workers. The requirements are the calls of check() here and in judge.cpp.
+// Simulates campaigns with random faults, each determined by its seed: the real plan queue and the
+// real coordinator, with a simulated network and simulated workers. The requirements are the calls
+// of check() here and in judge.cpp.
 //
 //   simulate [SEEDS [FIRST]]
 
@@ -230,7 +231,7 @@ class Campaign {
         check(judge_->is_final(plan), "every plan is solved or has failed");
   }
 
-  /// Checks a campaign without other faults.
+  /// Checks a campaign whose only faults are bad hosts.
   void check_bad_hosts() const {
     const std::size_t bad = scene_.bad_hosts.size(), all = workers_.size() - 1;
     const auto count = [&](auto is) {

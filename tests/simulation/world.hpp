@@ -67,7 +67,7 @@ enum class Sort {
   good,
   bad_input,
   deadly,     ///< kills its solver process
-  endless,    ///< is killed after a timeout
+  endless,    ///< makes no progress, so its process is killed after a timeout
   killer,     ///< kills its worker
   unreadable  ///< no host can read its files
 };
@@ -87,9 +87,9 @@ class SimulatedWorker {
   std::function<void(WorkerReport)> send_report{};
   std::function<void(Bye)> send_bye{};
   bool ready = false, dead = false, over = false;
-  double network_stalled_until = 0;  ///< its network stalls
-  double hung_until = 0;             ///< it sends no messages; its solver processes continue
-  double bad_from = never, bad_until = never;  ///< its host cannot read any file
+  double network_stalled_until = 0;  ///< until this time, its messages are delayed
+  double hung_until = 0;  ///< until this time, it sends no messages; its solver processes continue
+  double bad_from = never, bad_until = never;  ///< time in which its host cannot read any file
 
   [[nodiscard]] bool is_alive() const { return !dead && !over; }
   void report() {
@@ -103,7 +103,8 @@ class SimulatedWorker {
     waiting_.insert(waiting_.end(), given.begin(), given.end());
     begin();
   }
-  /// Returns the plans in progress; keeps its backlog.
+  /// Replaces the device by another one. Returns the plans in progress to rank 0, and keeps the
+  /// backlog.
   void change_device() {
     facts.device += "'";
     reported_ready_ = false;
@@ -172,7 +173,8 @@ class SimulatedWorker {
       });
     }
   }
-  /// The process of a plan has died. A plan that was alone in its process, or timed out, fails.
+  /// Handles the death of a solver process. A plan that timed out, or was alone in the process,
+  /// fails. The other plans are returned; if no plan timed out, they are suspects.
   void process_died(Plan plan, bool timed_out) {
     constexpr auto retryable = TaskResult::Kind::retryable;
     std::map<Plan, Try> returned{{plan, {}}};

@@ -13,8 +13,8 @@
 
 namespace wallheat {
 
-/// Fault that a FakeGpu shows for a plan. The value is stored in the plan's first cell, a wall, as
-/// its temperature in °C; other temperatures cause no fault.
+/// Fault that a FakeGpu simulates for a plan. The plan's first cell, a fixed cell, contains the
+/// value as its temperature in °C; other temperatures cause no fault.
 enum class GpuFault {
   too_large = 1004,  ///< the solver throws DeviceTooSmall
   patient = 1005,    ///< the solver iterates until a file exists, then it solves the plan
@@ -26,12 +26,12 @@ inline FloorPlan with_fault(FloorPlan plan, GpuFault fault) {
   return plan;
 }
 
-/// A GPU that solves on the CPU, with the faults that the plans contain.
+/// A GPU that solves on the CPU, and simulates the faults that the plans contain.
 class FakeGpu final : public GpuDevice {
  public:
   static constexpr std::size_t lanes = 4;
 
-  /// If `broken` is true, every plan fails. `go` is the file for patient plans.
+  /// If `broken` is true, every plan causes a device fault. Patient plans wait for the file `go`.
   explicit FakeGpu(std::filesystem::path go, bool broken = false)
       : go_(std::move(go)), broken_(broken) {}
 

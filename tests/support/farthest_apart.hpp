@@ -8,7 +8,7 @@
 namespace wallheat {
 
 /// Returns the largest absolute difference between the elements of two ranges. Returns infinity if
-/// their lengths differ or a difference is NaN, so that such ranges never count as near.
+/// their lengths differ or a difference is NaN, so that such ranges never count as close.
 template <class Values, class Others>
 [[nodiscard]] double farthest_apart(const Values& values, const Others& others) {
   constexpr double infinite = std::numeric_limits<double>::infinity();

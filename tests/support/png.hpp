@@ -43,7 +43,7 @@ inline Grid<std::array<std::uint8_t, 3>> pixels_of(const std::string& png) {
   return pixels;
 }
 
-/// Sets the checksum of every chunk of a picture to that of its content.
+/// Sets the checksum of every chunk of a picture to the checksum of its content.
 inline void seal_chunks(std::vector<std::byte>& png) {
   constexpr std::size_t signature = 8;
   const auto put = [&](std::size_t at, std::uint32_t number) {
@@ -56,7 +56,7 @@ inline void seal_chunks(std::vector<std::byte>& png) {
       number = number << 8 | std::to_integer<unsigned>(png[at + k]);
     return number;
   };
-  constexpr std::size_t around = 12;  // the size, the kind and the checksum
+  constexpr std::size_t around = 12;  // bytes of the size, the type and the checksum of a chunk
   for (std::size_t at = signature; at + around <= png.size();) {
     const std::size_t size = number_at(at);
     if (size > png.size() - at - around) return;

@@ -24,7 +24,7 @@ inline std::string file_text(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// Waits until a condition holds; throws after ten minutes, so that a test fails instead of
+/// Waits until condition() returns true. Throws after ten minutes, so that a test fails instead of
 /// hanging.
 inline void wait_until(const std::string& what, const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
@@ -35,7 +35,7 @@ inline void wait_until(const std::string& what, const std::function<bool()>& con
   }
 }
 
-/// A program that was started; its output is kept in files.
+/// A running program, whose output is stored in files. The destructor kills it.
 class Process {
  public:
   explicit Process(const std::vector<std::string>& arguments) {
@@ -45,13 +45,13 @@ class Process {
     raw.push_back(nullptr);
     pid_ = ::fork();
     if (pid_ == 0) {
-      // As root Open MPI wants to be told that this is meant.
+      // Open MPI runs as root only with these variables.
       ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
       ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-      // If the test is a background job of a script, it was started with SIGINT ignored.
+      // If the test is a background job of a script, it has inherited that SIGINT is ignored.
       for (const int number : {SIGHUP, SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
-      // In a build with the leak checker: Open MPI and fontconfig do not give all their memory
-      // back.
+      // Open MPI and fontconfig do not free all of their memory, which a build with the leak
+      // checker would report.
       ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
       if (std::freopen((output_ / "out").c_str(), "w", stdout) == nullptr ||
           std::freopen((output_ / "err").c_str(), "w", stderr) == nullptr) {
@@ -72,10 +72,11 @@ class Process {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   void signal(int number) const {
-    if (pid_ > 0) ::kill(pid_, number);  // one to -1 would go to every process of the machine
+    if (pid_ > 0) ::kill(pid_, number);  // kill(-1) would send the signal to every process
   }
 
-  /// The exit status, or 128 + the signal that killed it.
+  /// Waits for the end of the program. Returns its exit status, or 128 + the number of the signal
+  /// that killed it.
   int wait() {
     int status = 0;
     ::waitpid(pid_, &status, 0);
@@ -97,22 +98,22 @@ struct Finished {
   std::string err;
 };
 
-/// Runs a program to its end.
+/// Runs a program to completion.
 inline Finished run_program(const std::vector<std::string>& arguments) {
   Process process(arguments);
   const int status = process.wait();
   return {status, process.out(), process.err()};
 }
 
-/// A bash script in a directory, in which `wallheat` is `program`, whose path is in $program for
-/// those who start it themselves.
+/// Returns a bash script that runs in a directory. In the script, the command `wallheat` starts
+/// `program`, and $program contains its path.
 inline std::string script_text(const std::filesystem::path& directory, const std::string& program,
                                const std::string& script) {
   return "cd '" + directory.string() + "'; program='" + program +
          "'; wallheat() { \"$program\" \"$@\"; }\n" + script;
 }
 
-/// Runs it. It ends by itself, or after ten minutes.
+/// Runs a script_text() to completion, or for at most ten minutes.
 inline Finished run_script(const std::filesystem::path& directory, const std::string& program,
                            const std::string& script) {
   return run_program({"timeout", "600", "bash", "-c", script_text(directory, program, script)});

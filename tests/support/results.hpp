@@ -18,7 +18,8 @@
 // A campaign with known results, for tests of result files.
 namespace wallheat {
 
-/// A campaign whose plans have these field shapes in turn; if there are none, no fields are saved.
+/// A campaign whose plans have the field shapes `shapes` in turn. If `shapes` is empty, no fields
+/// are saved.
 struct TestPlan : ResultFileSpec {
   std::vector<GridShape> shapes;
 };

@@ -6,8 +6,8 @@
 
 namespace wallheat {
 
-/// Returns a plan whose interior cells are those with inside(row, col); the others are walls, which
-/// alternate between 5 and 25 °C.
+/// Returns a plan whose interior cells are those for which inside(row, col) is true. The others are
+/// walls, in squares of 8 x 8 cells that alternate between 5 and 25 °C.
 template <class Inside>
 FloorPlan drawn_plan(std::size_t rows, std::size_t cols, Inside inside) {
   FloorPlan plan{Grid<double>(rows, cols), Grid<std::uint8_t>(rows, cols)};

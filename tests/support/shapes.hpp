@@ -31,7 +31,7 @@ inline FloorPlan random_plan(std::size_t rows, std::size_t cols, unsigned percen
   return plan;
 }
 
-/// Returns a random plan with heat sources of either sign inside and outside of its rooms.
+/// Returns a random plan with heat sources of both signs, in interior and in fixed cells.
 inline FloorPlan random_plan_with_sources(std::mt19937& random) {
   FloorPlan plan = random_plan(1 + random() % 60, 1 + random() % 90,
                                static_cast<unsigned>(random() % 101), random());
@@ -104,8 +104,8 @@ inline std::vector<IterationCase> iteration_cases(std::int64_t most) {
   for (std::int64_t limit = 1; limit < std::min<std::int64_t>(most, 200);
        limit += limit < 20 ? 1 : 37)
     cases.push_back({std::to_string(limit) + " iterations", room(40, 33), {1e-9, limit}});
-  // Deltas from large to less than rounding: the first delta below the tolerance must be found,
-  // whatever the check interval is.
+  // Tolerances from large ones to ones below the rounding errors: the first delta below the
+  // tolerance must be found, whatever the check interval is.
   const double least = most < 1000 ? 1e-3 : 1e-17;  // smaller tolerances end at the limit
   for (double tolerance = 10; tolerance > least; tolerance *= 0.31)
     cases.push_back(

@@ -26,8 +26,9 @@ inline std::size_t columns_of(const std::string& line) {
       std::ranges::count_if(line, [](char byte) { return (byte & 0xc0) != 0x80; }));
 }
 
-/// Runs bash scripts in a temporary directory. In the scripts `wallheat` is the program, and
-/// $mpirun starts it with any number of ranks on any machine: "$mpirun 3 run ...".
+/// Runs bash scripts in a temporary directory. In the scripts, `wallheat` starts the program, and
+/// $mpirun starts it with the given number of ranks: "$mpirun 3 run ...". That works on any
+/// machine, because it permits more ranks than cores.
 class ShellTest : public testing::Test {
  protected:
   /// Runs a script and expects that it ends with this exit status.
@@ -36,8 +37,8 @@ class ShellTest : public testing::Test {
     EXPECT_EQ(finished.status, status) << script << "\n" << finished.err;
     return finished;
   }
-  /// Returns the lines that a script writes to a terminal with so many columns, including those
-  /// that it overwrites.
+  /// Returns the lines that a script writes to a terminal with this number of columns, including
+  /// lines that it overwrites.
   [[nodiscard]] std::vector<std::string> at_terminal(int columns, const std::string& script) const {
     std::ofstream(directory_ / "at_terminal")
         << script_text(directory_.path(), WALLHEAT_PROGRAM, with_ranks + script);
@@ -55,7 +56,7 @@ class ShellTest : public testing::Test {
     EXPECT_EQ(std::count(failed.err.begin(), failed.err.end(), '\n'), 1) << failed.err;
     EXPECT_EQ(failed.out, "") << command;
   }
-  /// Makes floor plans in the directory `plans`.
+  /// Generates floor plans in the directory `plans`.
   void generate(int count, int size = 32) const {
     shell("wallheat generate --out plans --seed 3 --count " + std::to_string(count) + " --size " +
           std::to_string(size));
@@ -66,8 +67,8 @@ class ShellTest : public testing::Test {
   [[nodiscard]] std::string bytes(const std::string& name) const {
     return file_text(directory_ / name);
   }
-  /// Returns the contents of every file, by path, except the status files of runs: they record the
-  /// exit status of the last run, also if it was rejected.
+  /// Returns the contents of all files by path. Omits the status files of runs, because they record
+  /// the exit status of the last run even if it was rejected.
   [[nodiscard]] std::map<std::string, std::string> all_files() const {
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_.path()))

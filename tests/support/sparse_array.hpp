@@ -6,8 +6,8 @@
 
 namespace wallheat {
 
-/// Writes an NPY file of side x side zeros that take no space on the disk. `item` is the size of an
-/// element in bytes.
+/// Writes an NPY file of side x side zeros, which occupy no space on the disk. `item` is the size
+/// of an element in bytes.
 inline void save_sparse(const std::filesystem::path& file, const std::string& dtype,
                         std::size_t item, std::size_t side) {
   const std::string size = std::to_string(side);

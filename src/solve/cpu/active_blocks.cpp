@@ -9,13 +9,14 @@
 namespace wallheat {
 
 void CompactFields::resize(std::size_t fields, std::size_t cells) {
-  // Fields begin a quarter of a page apart: else the processor takes a load from one of them for a
-  // load of what was just stored in the same place of another page.
+  // Consecutive fields are offset by a quarter of a page. With equal offsets in their pages, the
+  // processor would take a load from one field to depend on a store that it has just made to
+  // another (4 KiB aliasing).
   constexpr std::size_t page = 4096 / sizeof(double);
   stride_ = (cells + page - 1) / page * page + page / 4;
   if (fields * stride_ <= capacity_) return;
   capacity_ = 0;
-  cells_ = {};  // first, so that the peak is not both
+  cells_ = {};  // release the old memory first, to limit the peak
   cells_ = ZeroedArray<double>(fields * stride_);
   capacity_ = fields * stride_;
 }
@@ -50,7 +51,7 @@ void ActiveBlocks::assign(const Grid<std::uint8_t>& interior, const SweepKernels
 void ActiveBlocks::place_blocks() {
   stretches_.clear();
   size_ = 0;
-  std::vector<std::uint8_t> near(masks_.cols);  // the masks of all rows at most ring_ away, united
+  std::vector<std::uint8_t> near(masks_.cols);  // union of the masks of all rows at most ring_ away
   for (std::size_t row = 0; row < masks_.rows; ++row) {
     std::fill(near.begin(), near.end(), 0);
     const std::size_t last = std::min(row + ring_, masks_.rows - 1);
@@ -58,7 +59,7 @@ void ActiveBlocks::place_blocks() {
       const std::uint8_t* masks = &masks_(other, 0);
       for (std::size_t block = 0; block < near.size(); ++block) near[block] |= masks[block];
     }
-    bool open = false;  // the last stretch ends just here
+    bool open = false;  // the previous block is stored, so this one can extend its span
     for (std::size_t block = 0; block < near.size(); ++block) {
       const bool stored = near[block] != 0 || (block > 0 && near[block - 1] != 0) ||
                           (block + 1 < near.size() && near[block + 1] != 0);
@@ -81,7 +82,7 @@ void ActiveBlocks::list_runs() {
   words_.clear();
   begin_.assign(1, 0);
   processed_ = 0;
-  std::vector<std::uint32_t> front(masks_.cols);  // for each block, the masks of all levels
+  std::vector<std::uint32_t> front(masks_.cols);  // masks of all levels, by block
   for (std::size_t row = ring_; row + 1 < masks_.rows; ++row) {
     std::fill(front.begin(), front.end(), 0);
     for (std::size_t level = 0; level < ring_; ++level) {
@@ -93,10 +94,11 @@ void ActiveBlocks::list_runs() {
       if (front[block] != 0) block = add_run(front, row, block);
     begin_.push_back(static_cast<std::uint32_t>(runs_.size()));
   }
-  words_.push_back(0);  // an instruction set may read a word and some bytes more
+  words_.push_back(0);  // some instruction sets read a few bytes past a word
 }
 
-/// Returns the block behind the run, which the ring provides.
+/// Returns the index of the block after the run, which always exists because the masks have a
+/// border of empty blocks.
 std::size_t ActiveBlocks::add_run(const std::vector<std::uint32_t>& front, std::size_t row,
                                   std::size_t block) {
   const auto full = static_cast<std::uint32_t>((std::uint64_t{1} << 8 * ring_) - 1);
@@ -125,7 +127,8 @@ BlockRuns ActiveBlocks::runs(std::size_t first, std::size_t last) const {
 
 void ActiveBlocks::load(const Grid<double>& grid, double* field) const {
   for (const StoredSpan& stretch : stretches_) {
-    // What is above row 0 or left of column 0 wraps to large numbers: outside, too.
+    // Rows above row 0 and columns to the left of column 0 wrap around to large numbers, which are
+    // outside, too.
     const std::size_t row = stretch.row - ring_;
     for (std::size_t block = stretch.block; block < stretch.block + stretch.blocks; ++block) {
       const std::size_t col = (block - 1) * block_width;

@@ -3,29 +3,30 @@
 #include "solve/cpu/sweep.hpp"
 #include "solve/cpu/vector.hpp"
 
-// For the files of the instruction sets alone. Everything is in an unnamed namespace, for the
-// reason that sweep.hpp gives.
+// The implementation of SweepKernels. Include this header only in the files that are compiled once
+// per instruction set. Everything is in an unnamed namespace; sweep.hpp explains why.
 
 namespace wallheat {
 namespace {
 
 using Type = Vector::Type;
 
-/// Vectors in a block.
+/// Number of fused sweeps, and number of vectors in a block.
 constexpr int fused_levels = Vector::lanes == 8 ? 4 : 2;
 constexpr int vectors = static_cast<int>(block_width) / Vector::lanes;
 
-/// Adds left and right neighbours along a row. They are shifted out of registers, as an unaligned
-/// load would read two cache lines.
+/// Computes the sums of left and right neighbours along a row. The neighbours are shifted within
+/// registers, because an unaligned load would read two cache lines.
 class HorizontalSums {
  public:
   HorizontalSums() = default;
   [[gnu::always_inline]] explicit HorizontalSums(const double* cell)
       : here_(Vector::load(cell)), left_(Vector::left(Vector::load(cell - Vector::lanes), here_)) {}
 
-  /// The cells themselves.
+  /// Returns the values of the cells themselves.
   [[nodiscard, gnu::always_inline]] Type here() const { return here_; }
-  /// The sums for the cells from `cell` on; the next call is for those that follow.
+  /// Returns the sums for the cells that start at `cell`. Each call must be for the cells after
+  /// those of the previous call.
   [[gnu::always_inline]] Type next(const double* cell) {
     const Type after = Vector::load(cell + Vector::lanes);
     const Type sum = left_ + Vector::right(here_, after);
@@ -36,10 +37,10 @@ class HorizontalSums {
 
  private:
   Type here_;
-  Type left_;  ///< the left neighbours of here_
+  Type left_;  ///< left neighbours of here_
 };
 
-/// A step of Jacobi at a cell.
+/// Computes the Jacobi iteration of a vector of cells.
 template <bool with_delta, bool with_source>
 class JacobiStep {
  public:
@@ -49,8 +50,8 @@ class JacobiStep {
     if constexpr (with_source) source_ = fields.source - fields.even;
   }
 
-  /// The new values of the vector at `to`, from its old ones and the sums of their neighbours;
-  /// `blend` takes the second instead of the first at fixed cells.
+  /// Returns the new values of the vector at `to`, from its old values and the sums of the
+  /// neighbours. blend(value, fixed) returns `fixed` in fixed cells, and `value` in all others.
   template <int level, class Blend>
   [[gnu::always_inline]] Type next(Type sum, Type old, const double* row, const double* /*to*/,
                                    Blend blend) {
@@ -67,13 +68,14 @@ class JacobiStep {
   [[nodiscard]] Type largest() const { return largest_; }
 
  private:
-  std::ptrdiff_t source_ = 0;  ///< from a row of `even` to where the walk is in the source
+  std::ptrdiff_t source_ = 0;  ///< offset from a row of `even` to the current cells of the source
   Type largest_{};
 };
 
-/// The next term of an expansion at a cell: its part of the sum of the neighbours in the term
-/// before, less the term before that, whose place it takes. The last even term that
-/// a walk makes and the one before it are added to the sums, if it has shares for them.
+/// Computes the next term of an expansion for a vector of cells: the factor times the sum of the
+/// neighbours in the previous term, minus the term before that, in whose place the result is
+/// stored. If `with_sums`, adds the last two even terms of a walk, multiplied by `shares`, to the
+/// sums.
 template <bool with_sums>
 class ExpansionStep {
  public:
@@ -116,18 +118,18 @@ class ExpansionStep {
   TermShares shares_;
 };
 
-/// Walks along a run of front f, block by block; in each, level k updates row f - k. The row below
-/// that is the one that level k - 1 has just updated, so those values are still in registers.
+/// Updates a run of front f, block by block. In each block, level k updates row f - k. The row
+/// below it is the row that level k - 1 has just updated, so its values are still in registers.
 ///
-/// Everything is inlined, so that what is an array here becomes registers.
+/// All functions are inlined, so that the arrays of this class are kept in registers.
 template <int levels, class Step>
 class RunUpdater {
  public:
   [[gnu::always_inline]] RunUpdater(const SweepFields& fields, const BlockRun& run,
                                     const Step& step)
       : start_(fields.start - fields.even), odd_(fields.odd - fields.even), step_(step) {
-    // The compiler must not know what the three indices have in common: it would make nine row
-    // pointers and an index of six pointers and three indices, and run out of registers.
+    // Hide from the compiler that the three offsets advance together. Otherwise it would replace
+    // six pointers and three offsets by nine row pointers and one index, and run out of registers.
     asm("" : "+r"(start_), "+r"(odd_), "+r"(even_));
 #pragma GCC unroll 6
     for (int row = 0; row < levels + 2; ++row) row_[row] = fields.even + run.cell[row];
@@ -149,7 +151,8 @@ class RunUpdater {
   [[nodiscard]] const Step& step() const { return step_; }
 
  private:
-  /// Where a level reads in one of the run's rows, counted as in BlockRun::cell.
+  /// Returns the current position from which a level reads in a row of the run. Rows are numbered
+  /// as in BlockRun::cell.
   [[nodiscard, gnu::always_inline]] const double* from(int level, int row) const {
     const bool is_start = level == 0 && !Step::in_place;
     return row_[row] + (is_start ? start_ : level % 2 == 0 ? even_ : odd_);
@@ -167,7 +170,7 @@ class RunUpdater {
     even_ += Vector::lanes;
   }
 
-  /// Updates a vector in this level and in those after it.
+  /// Updates a vector in this level and in all later levels.
   template <int level, bool is_masked>
   [[gnu::always_inline]] void update_from(Type down, const std::uint32_t* word, int vector) {
     const Type old = sides_[level].here();
@@ -181,28 +184,29 @@ class RunUpdater {
     };
     const Type value =
         step_.template next<level>((sides + up) + down, old, row_[level + 1], to(level), blend);
-    // A masked block is stored whole, too: the next load would have to wait for a masked store.
+    // Masked blocks are stored completely, too, because the next load would have to wait for a
+    // masked store.
     Vector::store(to(level), value);
     if constexpr (level + 1 < levels) update_from<level + 1, is_masked>(value, word, vector);
   }
 
   double* row_[levels + 2] = {};
-  std::ptrdiff_t start_;  ///< from a row of `even` to where the walk is in the field `start`
-  std::ptrdiff_t odd_;    ///< the same for `odd`
-  std::ptrdiff_t even_ = 0;
+  std::ptrdiff_t start_;     ///< offset from a row of `even` to the current cells of `start`
+  std::ptrdiff_t odd_;       ///< offset to the current cells of `odd`
+  std::ptrdiff_t even_ = 0;  ///< offset to the current cells of `even`
   HorizontalSums sides_[levels];
   Step step_;
 };
 
-/// Walks along all blocks of a run.
+/// Calls walk.masked() or walk.full() for each block of a run.
 template <class Walk>
 [[gnu::always_inline]] inline void walk_blocks(Walk& walk, const BlockRun& run,
                                                const std::uint32_t* words) {
   const std::uint32_t* word = words + run.first_word;
   for (std::uint32_t part = 0; part < run.parts; ++part) {
     const std::uint32_t head = *word++;
-    // Not unrolled: parts are short, and sorting out the rest of a division by the unrolling
-    // costs more than it saves.
+    // The loops are not unrolled, because parts are short: the code for the remaining iterations of
+    // an unrolled loop would cost more time than unrolling saves.
 #pragma GCC unroll 1
     for (const std::uint32_t* end = word + masked_blocks(head); word != end; ++word)
       walk.masked(word);
@@ -211,7 +215,7 @@ template <class Walk>
   }
 }
 
-/// Returns the largest change if it is asked for, else 0.
+/// Makes `levels` sweeps along the runs. Returns the largest change if `with_delta`, otherwise 0.
 template <int levels, bool with_delta, bool with_source>
 double walk(const SweepFields& fields, const BlockRuns& runs) {
   using Step = JacobiStep<with_delta, with_source>;
@@ -247,7 +251,7 @@ double sweep_with_delta(const SweepFields& fields, const BlockRuns& runs) {
 template <bool with_sums>
 void expand(const ExpansionFields& fields, const BlockRuns& runs, const TermShares& shares) {
   using Step = ExpansionStep<with_sums>;
-  // The first level reads the odd term and makes the even one.
+  // The first level reads the odd term and computes the even one.
   const SweepFields swapped{fields.odd, fields.even, fields.odd};
   for (const BlockRun* run = runs.begin; run != runs.end; ++run) {
     RunUpdater<fused_levels, Step> walk(swapped, *run, Step(fields, shares, *run));
@@ -259,8 +263,8 @@ void any_expand(const ExpansionFields& fields, const BlockRuns& runs, const Term
   shares != nullptr ? expand<true>(fields, runs, *shares) : expand<false>(fields, runs, {});
 }
 
-/// Sums up lane by lane, and the lanes in the order of their cells, so that all instruction sets
-/// get the same bits.
+/// Computes norms with one partial sum per SIMD lane of a block. The partial sums are added in the
+/// order of their cells, so the result is the same in every bit for all instruction sets.
 class LaneNorms {
  public:
   [[gnu::always_inline]] void add(int vector, Type value) {
@@ -308,11 +312,11 @@ Norms take(std::size_t cells, const double* next, double* change, double* field)
   });
 }
 
-/// In 16 vectors: more than it takes to hide how long an addition lasts, and no more than
-/// registers.
+/// Performs independent additions in 16 vectors: enough to hide the latency of an addition, and few
+/// enough for the registers.
 std::int64_t add(std::int64_t rounds) {
   constexpr int chains = 16;
-  volatile double number = 0;  // the compiler cannot foresee what it is, nor leave it out
+  volatile double number = 0;  // so that the compiler can neither predict nor omit the additions
   Type sum[chains];
 #pragma GCC unroll 16
   for (Type& chain : sum) chain = number * Type{};
@@ -326,7 +330,7 @@ std::int64_t add(std::int64_t rounds) {
   return rounds * chains * Vector::lanes;
 }
 
-/// All sweeps of this instruction set.
+/// The sweeps for this instruction set.
 constexpr SweepKernels all_sweeps{fused_levels, any_sweep, sweep_with_delta, any_expand, norms,
                                   take,         add};
 

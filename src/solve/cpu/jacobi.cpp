@@ -35,7 +35,8 @@ class JacobiSolver final : public Solver {
     even_ = fields_[2];
     double* const source = with_source ? fields_[3] : nullptr;
     if (with_source) blocks_.load(terms, source);
-    // All three start alike: a sweep only writes blocks that hold interior cells.
+    // All three fields start with the same values, because a sweep only writes blocks that contain
+    // interior cells.
     blocks_.load(plan.domain, current_);
     std::copy_n(current_, blocks_.size(), odd_);
     std::copy_n(current_, blocks_.size(), even_);
@@ -43,8 +44,9 @@ class JacobiSolver final : public Solver {
     Convergence convergence = make_convergence(plan, terms, limits);
     while (!convergence.finished()) {
       const std::int64_t window = convergence.sweeps_to_next_check();
-      // From `current`, which is kept to go back to, to and fro between the other two. All sweeps
-      // but the last are an odd number, so that it goes from `odd` to `even`.
+      // The sweeps start from `current`, which is kept for a rollback, and alternate between the
+      // other two fields. The number of sweeps before the last one is odd, so the last one goes
+      // from `odd` to `even`.
       const double* from = current_;
       for (auto remaining = static_cast<std::size_t>(window - 1); remaining > 0;) {
         const std::size_t count = std::min(remaining, max_sweeps_per_pass);
@@ -57,7 +59,7 @@ class JacobiSolver final : public Solver {
         from = even_;
       }
       if (control.stop.stop_requested()) return std::nullopt;
-      // The last sweep of a window, with its delta.
+      // Make the last sweep of the check interval, and compute its delta.
       from = window == 1 ? current_ : odd_;
       double delta =
           sweeps_.sweep_with_delta({from, even_, even_, source}, blocks_.runs(0, blocks_.fronts()));
@@ -73,9 +75,9 @@ class JacobiSolver final : public Solver {
     return result;
   }
 
-  /// The 2-norm of even_ - from.
+  /// Returns the 2-norm of even_ - from.
   double distance_between(const double* from, const Grid<double>& domain, bool is_transposed) {
-    // What is not stored does not change.
+    // Cells that the blocks do not store keep their values, so their difference is 0.
     before_ = after_ = Grid<double>(domain.rows, domain.cols);
     blocks_.store(from, before_);
     blocks_.store(even_, after_);
@@ -88,8 +90,8 @@ class JacobiSolver final : public Solver {
   double* current_ = nullptr;
   double* odd_ = nullptr;
   double* even_ = nullptr;
-  Grid<double> before_;  ///< of which the 2-norm is computed
-  Grid<double> after_;
+  Grid<double> before_;  ///< field before the last sweep, for the 2-norm
+  Grid<double> after_;   ///< field after the last sweep
 };
 
 }  // namespace

@@ -11,10 +11,11 @@
 namespace wallheat {
 namespace {
 
-/// The estimate of the error of the other solvers, which look at few of these deltas.
+/// Returns the error estimate of the other solvers, which compute only some of these deltas.
 double estimate_of_others(Convergence convergence, const std::vector<double>& deltas) {
   while (!convergence.finished() && convergence.iterations() < std::ssize(deltas)) {
-    // The window in which the iteration ended is gone through once more, a sweep at a time.
+    // A delta after the end of `deltas` is unknown. NaN is not accepted, so the last check interval
+    // is replayed sweep by sweep, as the other solvers do it.
     const auto last =
         static_cast<std::size_t>(convergence.iterations() + convergence.sweeps_to_next_check() - 1);
     (void)convergence.accept(last < deltas.size() ? deltas[last]

@@ -14,59 +14,64 @@
 #include "solve/steady/conjugate_gradients.hpp"
 #include "solve/steady/error_bound.hpp"
 
-// The same iterate as Jacobi's, in far fewer sweeps. An iteration is affine, u -> J u + b, with J
-// symmetric, not negative and its row sums at most 1. So the change of an iteration,
-// d[k] = u[k] - u[k-1], is d[k + m] = J^m d[k]. With T_j the Chebyshev polynomials, p at least the
-// largest eigenvalue of J and x^m = sum of c_j T_j(x), c_j >= 0 and sum 1:
+// The fastforward solver computes the same iterate as Jacobi's iteration in far fewer sweeps.
+//
+// An iteration is affine, u -> J u + b, where J is symmetric and non-negative and has row sums of
+// at most 1. So the change of an iteration, d[k] = u[k] - u[k-1], satisfies d[k + m] = J^m d[k].
+// Let T_j be the Chebyshev polynomials, p at least the largest eigenvalue of J, and x^m = sum of
+// c_j T_j(x), where the c_j are non-negative and add up to 1. Then
 //   d[k + m] = p^m sum of c_j y_j,  y_0 = d[k],  y_1 = J d[k] / p,  y_{j+1} = 2 J y_j / p -
 //   y_{j-1}.
-// Terms beyond 7.3 sqrt(m) do not matter (power_expansion.hpp), and the smaller p, the fewer do.
-// The same terms make the field:
+// Terms beyond 7.3 sqrt(m) are negligible (power_expansion.hpp), and the smaller p is, the fewer
+// terms matter. The field follows from the same terms:
 //   u[k + m] = u[k] + (d[k + m] - d[k]) + (1 + J) g,  g = (1 + J^2 + ... + J^(m-2)) d[k].
 //
-// How fast changes decay: let w be 0 at walls and A w >= c > 0 in rooms, with A = 4 (1 - J). Then
-// J w <= (1 - 1 / S) w with S = 4 max(w) / c. So no eigenvalue of J is above 1 - 1 / S (Collatz and
-// Wielandt), and 1 + J + J^2 + ... makes nothing more than S times as large, by the maximum norm.
+// Decay of the changes: let w be 0 in fixed cells, and A w >= c > 0 in interior cells, with
+// A = 4 (1 - J). Then J w <= (1 - 1 / S) w with S = 4 max(w) / c. So no eigenvalue of J is above 1
+// - 1 / S (Collatz and Wielandt), and the maximum norm of 1 + J + J^2 + ... is at most S.
 //
-// Where the iteration stops: delta, the largest of d[k], never rises. So one iteration with a delta
-// of at least the tolerance proves that none before was the last. Jumps fall short of the end; the
-// last iterations are plain ones.
+// End of the iteration: delta, the maximum norm of d[k], never increases. So an iteration whose
+// delta is at least the tolerance proves that no earlier iteration has converged. Jumps end before
+// the iteration does; the last iterations are plain sweeps.
 //
-// How far a computed delta may be from Jacobi's computed one, by half-epsilons e and the 2-norm
-// |.|, in which neither J nor any T_j(J) makes anything larger:
+// Difference between a computed delta and the one that Jacobi's iteration computes, with e for half
+// an epsilon and |.| for the 2-norm, which neither J nor any T_j(J) increases:
 //   - A step of an expansion rounds by 7.6 e |d|: additions of 2, 3 and 4 values, halved and
-//     multiplied by 1 / p <= 1.02 (that one number is exact: p is defined by it), a product and a
-//     subtraction. What is lost at one step has grown by at most |U_i| <= i + 1 after i more. So
-//     y_n is wrong by 7.6 e |d| n (n + 1) / 2, and as the c_j are the chances of a random walk,
-//     whose mean of n^2 is m, all of it by p^m 3.8 e |d| (m + sqrt(m)). Coefficients and sum add 3
-//     n e |d| p^m.
-//   - The terms left out make their part of |d|, and what d[k] was wrong by becomes p^m of it.
-//   - A plain sweep makes 2.25 e |d|.
-//   All of that is relative to the change at the start of a jump, not to the field.
-//   - Jacobi itself rounds an iterate by r = 2.25 e (with a source 3.25 e) times the largest
-//     temperature. Its d[k] is wrong by the last of these errors and by the sum of (J - 1) J^i
-//     times those before: by 2 r min(k, S).
+//     multiplied by 1 / p <= 1.02 (this number is exact, because p is defined by it), a product and
+//     a subtraction. After i more steps, an error has grown by a factor of at most |U_i| <= i + 1,
+//     where the U_i are Chebyshev polynomials of the second kind. So the error of y_n is at most
+//     7.6 e |d| n (n + 1) / 2. The c_j are the probabilities of a random walk, for which the mean
+//     of n^2 is m, so the error of the sum is at most p^m 3.8 e |d| (m + sqrt(m)). The coefficients
+//     and the summation add 3 n e |d| p^m.
+//   - The omitted terms add their share of |d|, and the error of d[k] is multiplied by p^m.
+//   - A plain sweep adds 2.25 e |d|.
+//   All these errors are relative to the change at the start of a jump, not to the field.
+//   - Jacobi's iteration itself rounds an iterate by r = 2.25 e (with a heat source 3.25 e) times
+//     the largest temperature. The error of its d[k] consists of the latest of these errors, and of
+//     the sum of (J - 1) J^i times the earlier ones: together at most 2 r min(k, S).
 
 namespace wallheat {
 namespace {
 
-/// Below this number of iterations the plain sweeps of the exact solver are as fast.
+/// Number of iterations below which the plain sweeps of the exact solver are as fast.
 constexpr std::int64_t worth_it = 1000;
 constexpr std::int64_t worth_a_jump = 60;
-/// The coefficients of a jump take some 170 bytes times the root of its length.
+/// The coefficients of a jump need about 170 bytes times the square root of its length.
 constexpr std::int64_t longest_jump = 1'000'000'000;
-/// Plain sweeps before the first jump: they smooth a rough start field, whose large
-/// change would make a jump round more than is promised.
+/// Number of plain sweeps before the first jump. They smooth a rough initial field: the rounding
+/// errors of a jump are relative to the change at its start, and a large change would make them
+/// exceed max_decision_error.
 constexpr std::int64_t first_sweeps = 16;
-/// Plain sweeps at the end of a jump to the limit: they damp what an expansion left out.
+/// Number of plain sweeps between a jump and the iteration limit. They damp the error of the
+/// omitted terms of the expansion.
 constexpr std::int64_t last_sweeps = 32;
-/// What an expansion may leave out of a change: parts of the tolerance, and of the largest
-/// temperature.
+/// Limits of the part of a change that the omitted terms of an expansion contain, relative to the
+/// tolerance and to the largest temperature.
 constexpr double left_out_of_tolerance = 1e-6;
 constexpr double left_out_of_largest = 3e-12;
-/// What is promised of the last delta, in parts of the largest temperature.
+/// Guaranteed accuracy of the last delta, relative to the largest temperature.
 constexpr double max_decision_error = 4e-10;
-/// Beyond, squares over- or underflow.
+/// Range of temperatures whose squares neither overflow nor underflow.
 constexpr double min_temperature = 1e-100;
 constexpr double highest_temperature = 1e100;
 
@@ -79,7 +84,8 @@ class FastForwardSolver final : public Solver {
   std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                 const SolveControl& control) override {
     auto solution = try_to_jump(plan, limits, control);
-    // Room for the next plan's gradients, which do not outlive find_decay(): the peak is not both.
+    // Release the fields, so that they and the conjugate gradients that find_decay() creates for
+    // the next plan do not need memory at the same time.
     blocks_ = {};
     fields_ = {};
     if (solution || control.stop.stop_requested()) return solution;
@@ -89,8 +95,8 @@ class FastForwardSolver final : public Solver {
   }
 
  private:
-  /// Returns nothing if it is not worth it, if the end cannot be proven, or if a stop was
-  /// requested.
+  /// Returns nullopt if jumps would not save time, if the last iteration cannot be proven, or if a
+  /// stop was requested.
   std::optional<Solution> try_to_jump(const FloorPlan& plan, const SolveParameters& limits,
                                       const SolveControl& control) {
     if (limits.norm != Norm::max || limits.max_iterations < worth_it) return std::nullopt;
@@ -104,11 +110,11 @@ class FastForwardSolver final : public Solver {
       left_out_ = std::min(left_out_, left_out_of_tolerance * limits.tolerance);
     rounding_ = (plan.has_heat_source() ? 3.25 : 2.25) * half_epsilon * largest;
     const double decay = find_decay(plan.interior);
-    // Most of the largest value is about the distance from the steady state at the start.
+    // Assume that the initial distance from the steady state is 0.6 times the largest value.
     const double estimate = std::min(std::log(0.6 * largest * decay / limits.tolerance) / decay,
                                      static_cast<double>(limits.max_iterations));
     if (!(std::isfinite(inverse_norm_) && estimate >= worth_it)) return std::nullopt;
-    // Deltas near the end are `tolerance * decay` apart.
+    // Near the end, consecutive deltas differ by tolerance * decay.
     if (estimate < static_cast<double>(limits.max_iterations) &&
         limits.tolerance * decay < 2 * decision_error(0, limits.max_iterations))
       return std::nullopt;
@@ -125,8 +131,8 @@ class FastForwardSolver final : public Solver {
     return result;
   }
 
-  /// Finds S. Returns about the smallest eigenvalue of 1 - J, the part of delta that an iteration
-  /// near the end takes away.
+  /// Computes S. Returns an estimate of the smallest eigenvalue of 1 - J, which is the fraction by
+  /// which an iteration near the end reduces delta.
   double find_decay(const Grid<std::uint8_t>& interior) {
     const FlushSubnormals flush;
     ConjugateGradients gradients(loops_.steady);
@@ -134,7 +140,7 @@ class FastForwardSolver final : public Solver {
     gradients.solve_bound_function([&](const auto&) { return control_->stop.stop_requested(); });
     const ConjugateGradients::Measured w = gradients.measure();
     inverse_norm_ = 4 * error_per_residual(w.x, w.residual);
-    constexpr double of_rooms = 1.35;  // of the eigenvalue, max(w) and 1 / 4 the product, about
+    constexpr double of_rooms = 1.35;  // approximate product of the eigenvalue, max(w) and 4
     return of_rooms / 4 / w.x;
   }
 
@@ -163,7 +169,9 @@ class FastForwardSolver final : public Solver {
     note(1, loops_.sweeps.norms(blocks_.size(), change_));
   }
 
-  /// Takes note of the last change. A delta that is too near to the tolerance proves nothing.
+  /// Records the norms of the latest change. Sets is_uncertain_ if its delta is so close to the
+  /// tolerance that it proves nothing. `iterations_more` is the number of iterations since the last
+  /// call.
   void note(std::int64_t iterations_more, const Norms& change) {
     iterations_ += iterations_more;
     delta_ = change.largest;
@@ -173,9 +181,10 @@ class FastForwardSolver final : public Solver {
                       !(std::abs(delta_ - limits_.tolerance) > decision_error(error_, iterations_));
   }
 
-  /// How far a delta may be from the one that Jacobi computes at this iteration, with a change that
-  /// may be wrong by `error`. The first change counts like two iterations; its own subtractions
-  /// are less than another.
+  /// Returns an upper bound of the difference between delta and the one that Jacobi's iteration
+  /// computes at this iteration, if the 2-norm of the error of the change is at most `error`. The
+  /// first change counts like two iterations, and the rounding errors of its own subtractions are
+  /// smaller than those of one more.
   [[nodiscard]] double decision_error(double error, std::int64_t iterations) const {
     return error + 2 * rounding_ * (std::min(static_cast<double>(iterations), inverse_norm_) + 3);
   }
@@ -185,7 +194,8 @@ class FastForwardSolver final : public Solver {
            control_->stop.stop_requested();
   }
 
-  /// Makes iterations until one has a delta below the tolerance, or up to the limit: until ended().
+  /// Makes iterations until ended(): until the delta of one is below the tolerance, up to the
+  /// limit, until the result is uncertain, or until a stop is requested.
   void go_to_end(double estimate) {
     constexpr std::int64_t some_sweeps = 2;
     constexpr double first_share = 0.94;
@@ -196,14 +206,16 @@ class FastForwardSolver final : public Solver {
       jump_towards(std::min(target, limits_.max_iterations - last_sweeps));
       const double before = sweep(some_sweeps);
       const std::int64_t remaining = iterations_between(delta_, before, delta_);
-      // An iteration too far costs a jump.
+      // Aim a little before the end, because a jump that goes even one iteration too far is wasted.
       target = iterations_ + remaining - remaining / 512 - 4;
       if (target - iterations_ <= worth_a_jump) (void)sweep(target - iterations_);
     }
   }
 
-  /// About how many iterations lie between one with this delta and the end, if two that are two
-  /// iterations apart show the decay: the modes near -1 alternate. No more than the limit.
+  /// Returns an estimate of the number of iterations between one with this delta and the end, at
+  /// most the iteration limit. `before` and `after` are deltas that are two iterations apart and
+  /// show the decay. One iteration would not suffice, because modes with eigenvalues near -1
+  /// alternate.
   [[nodiscard]] std::int64_t iterations_between(double delta, double before, double after) const {
     const double decay = std::log(before / after) / 2;
     const double between = std::abs(std::log(delta / limits_.tolerance)) / decay;
@@ -212,14 +224,14 @@ class FastForwardSolver final : public Solver {
                : limits_.max_iterations;
   }
 
-  /// The delta two iterations after a change.
+  /// Returns the delta two iterations after a change.
   [[nodiscard]] double delta_after_two(const double* change) const {
     step(change, even_);
     step(even_, odd_);
     return loops_.sweeps.norms(blocks_.size(), odd_).largest;
   }
 
-  /// Makes up to `count` plain iterations. Returns the last delta but two.
+  /// Makes up to `count` plain iterations. Returns the delta two iterations before the last one.
   double sweep(std::int64_t count) {
     double last = delta_;
     double last_but_one = delta_;
@@ -234,7 +246,7 @@ class FastForwardSolver final : public Solver {
     return last_but_one;
   }
 
-  /// to = J from, both of which are 0 outside the rooms
+  /// Sets to = J from. Both fields are 0 in fixed cells.
   void step(const double* from, double* to) const {
     loops_.sweeps.sweep({from, to, to}, blocks_.runs(0, blocks_.fronts()), 1);
   }
@@ -243,7 +255,8 @@ class FastForwardSolver final : public Solver {
     if (control_->progress) control_->progress(iterations_, delta_);
   }
 
-  /// Jumps to about an iteration or, if that may be past the end, less far; or stays.
+  /// Jumps to an iteration near `target`. Makes a shorter jump if the iteration may end before
+  /// that, or none.
   void jump_towards(std::int64_t target) {
     while (target - iterations_ > worth_a_jump && !ended()) {
       const std::int64_t count = std::min(target - iterations_, longest_jump) / 2 * 2;
@@ -261,17 +274,18 @@ class FastForwardSolver final : public Solver {
         note(count, found);
         return;
       }
-      // Back to about the end, if the decay has not been slower before.
+      // Try again with a target near the end. It is estimated from the decay after the jump, which
+      // is accurate if the decay was not slower before.
       const double delta = found.largest;
       const std::int64_t back = iterations_between(delta, delta, delta_after_two(sum_));
       target = iterations_ + std::min(count * 17 / 20, back < count ? count - back - 4 : count);
     }
   }
 
-  /// Leaves in `sum_` the change `count` iterations later, an even number, and in `growth_` its g.
-  /// Returns the 2-norm by which that change may be wrong at most.
+  /// Computes the change after `count` more iterations, an even number, in sum_, and g in growth_.
+  /// Returns an upper bound of the 2-norm of the error of that change.
   double expand(std::int64_t count) {
-    // A much smaller radius would save no more, and numbers would become too small.
+    // A much smaller radius would not save more terms, and the numbers would become too small.
     const double radius = std::min(
         1.0, std::max({1 - 1 / inverse_norm_ + 1e-15, 0.99, 1 - 64 / static_cast<double>(count)}));
     const double stretch = 1 / radius;
@@ -279,7 +293,7 @@ class FastForwardSolver final : public Solver {
     std::vector<double>& power = expansion.power;
     std::vector<double>& growth = expansion.growth;
     const std::size_t terms = 2 * power.size() - 1;
-    // Each set of four levels makes two even terms, which are added to the sums together.
+    // Each group of four levels computes two even terms, which are added to the sums together.
     const std::size_t made = (terms + max_fused_sweeps - 2) / max_fused_sweeps * max_fused_sweeps;
     power.resize(made / 2 + 1);
     growth.resize(made / 2 + 1);
@@ -314,25 +328,25 @@ class FastForwardSolver final : public Solver {
   std::unique_ptr<Solver> exact_;
   SolveParameters limits_;
   const SolveControl* control_ = nullptr;
-  double left_out_ = 0;      ///< of a change by an expansion, in the 2-norm
-  double rounding_ = 0;      ///< of one of Jacobi's iterates
-  double inverse_norm_ = 0;  ///< S, a bound of that of 1 - J
+  double left_out_ = 0;      ///< limit of the 2-norm of the omitted terms of an expansion
+  double rounding_ = 0;      ///< bound of the rounding error of an iterate of Jacobi's iteration
+  double inverse_norm_ = 0;  ///< S, an upper bound of the maximum norm of (1 - J)^-1
 
-  // But for `field_` they are 0 at cells that are not interior.
+  // The fields. All but field_ are 0 in fixed cells.
   ActiveBlocks blocks_;
   CompactFields fields_;
   double* field_ = nullptr;   ///< the iterate
-  double* change_ = nullptr;  ///< what its last step changed
-  double* even_ = nullptr;    ///< the terms of an expansion
+  double* change_ = nullptr;  ///< the change of the latest iteration
+  double* even_ = nullptr;    ///< terms of an expansion with even indices
   double* odd_ = nullptr;
   double* sum_ = nullptr;     ///< the change after a jump
   double* growth_ = nullptr;  ///< g
 
   std::int64_t iterations_ = 0;
-  std::int64_t made_ = 0;  ///< sweeps
+  std::int64_t made_ = 0;  ///< number of sweeps
   double delta_ = 0;
   double length_ = 0;  ///< the 2-norm of the change
-  double error_ = 0;   ///< the 2-norm by which it may be wrong
+  double error_ = 0;   ///< upper bound of the 2-norm of the error of the change
   bool is_uncertain_ = false;
 };
 

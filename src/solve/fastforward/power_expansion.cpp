@@ -5,7 +5,7 @@
 namespace wallheat {
 namespace {
 
-/// value (1 + rest), of which `rest` is what `value` has lost by rounding.
+/// The number value (1 + rest), where `rest` is the relative rounding error of `value`.
 struct Precise {
   double value = 1;
   double rest = 0;
@@ -16,8 +16,9 @@ Precise product(const Precise& a, const Precise& b) {
   return {value, a.rest + b.rest + std::fma(a.value, b.value, -value) / value};
 }
 
-/// By squaring, which gives the same bits everywhere. Without the rests the result would be wrong
-/// by up to `exponent` half-epsilons, and all slow modes of an iterate with it.
+/// Returns base^exponent. Squares repeatedly, which gives the same bits on all platforms. Without
+/// the rests, the relative error of the result, and of all slow modes of an iterate, would be up to
+/// `exponent` half-epsilons.
 double power_of(double base, std::int64_t exponent) {
   Precise power;
   for (Precise square{base}; exponent > 0; exponent /= 2, square = product(square, square))
@@ -30,8 +31,9 @@ double power_of(double base, std::int64_t exponent) {
 PowerExpansion power_expansion(std::int64_t count, double spectrum_scale, double tail) {
   PowerExpansion result;
   result.damping = 1 / power_of(spectrum_scale, count);
-  // Relative to the first, each follows from the one before: binomial(count, (count - j) / 2), of
-  // which that at j = 0 counts once and the others for either side.
+  // The coefficients are proportional to binomial(count, (count - j) / 2), and are computed
+  // relative to the first, each from the previous one. The coefficient of T_0 is half of this
+  // value, because the others count for j and for -j.
   constexpr double negligible = 1e-100;
   std::vector<double>& power = result.power;
   double value = 1;
@@ -43,9 +45,9 @@ PowerExpansion power_expansion(std::int64_t count, double spectrum_scale, double
   }
   for (double& coefficient : power) coefficient *= result.damping / sum;
 
-  // With x = z / stretch, (1 - x^2) G = 1 - P in the T_j(z), of which z^2 T_j is (T_{j+2} + 2 T_j +
-  // T_{j-2}) / 4: each coefficient of G follows from the two behind it. Their differences only
-  // grow.
+  // With x = z / spectrum_scale, the equation (1 - x^2) G = 1 - P is solved in the T_j(z). As z^2
+  // T_j = (T_{j+2} + 2 T_j + T_{j-2}) / 4, each coefficient of G follows from the next two. Their
+  // differences only grow from the last coefficient to the first.
   const double square = spectrum_scale * spectrum_scale;
   const double loss = 4 * (spectrum_scale - 1) * (spectrum_scale + 1);
   std::vector<double>& growth = result.growth;
@@ -57,9 +59,10 @@ PowerExpansion power_expansion(std::int64_t count, double spectrum_scale, double
   }
   growth[0] /= 2;
 
-  // Where G ends, two coefficients of P are others, so that it stays what G belongs to.
+  // Omit as many coefficients as `tail` allows. Two coefficients of P change where G is cut off, so
+  // that (1 - x^2) G = 1 - P still holds.
   std::size_t last = power.size() - 1;
-  double beyond = 0;  // of P
+  double beyond = 0;  // sum of the omitted coefficients of P
   while (last > 1) {
     const double more = beyond + power[last];
     const double left_out = more + (growth[last - 1] + growth[last]) / (4 * square);

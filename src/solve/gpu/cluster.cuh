@@ -6,24 +6,26 @@
 #include "solve/gpu/instructions.cuh"
 #include "solve/gpu/tile.cuh"
 
-// The resident kernel: the blocks of a cluster, each thread with one tile in its registers, iterate
-// a plan to its end without touching device memory but to keep a field to go back to.
+// The cluster kernel: the blocks of a cluster iterate a plan until it is solved. Each thread stores
+// one tile in its registers. Device memory is used during the iteration only to save the field for
+// a rollback.
 
 namespace wallheat::gpu {
 
-/// What the threads of a block agree on at the end of a window.
+/// The decision that applies to all threads of a block after a check interval.
 struct BlockDecision {
   Convergence convergence;
   std::int64_t sweeps_made = 0;
-  std::int32_t window = 0;  ///< sweeps to make next; 0: leave
-  bool roll_back = false;   ///< to the kept field, before that
+  std::int32_t window = 0;  ///< number of sweeps of the next check interval; 0: the kernel ends
+  bool roll_back = false;   ///< restore the saved field before that
 
   __device__ void begin(const ClusterKernelArgs& plan) {
     convergence = *plan.convergence;
     sweeps_made = 0;
     choose_window(plan);
   }
-  /// After the sweeps of the window, the last of them with this largest change.
+  /// Decides how to continue after the sweeps of the check interval, the last of them with this
+  /// delta in °C.
   __device__ void end_window(const ClusterKernelArgs& plan, double delta) {
     roll_back = !convergence.accept(delta);
     sweeps_made += window;
@@ -42,17 +44,20 @@ struct BlockDecision {
 /// The shared memory of a block.
 struct BlockMemory {
   Pair halos[2][cluster_tile.halo_pairs()][cluster_threads];
-  std::uint64_t mbarriers[2];    // of edges from other blocks, for each halo
-  std::uint32_t arriving_bytes;  // of those, in a sweep
-  double maxima[max_cluster_blocks * cluster_threads / warp_threads];  // of all warps
+  std::uint64_t mbarriers[2];    // count the bytes of edges from other blocks, one per halo buffer
+  std::uint32_t arriving_bytes;  // number of these bytes per sweep
+  double maxima[max_cluster_blocks * cluster_threads / warp_threads];  // one per warp
   BlockDecision agreement;
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
-/// What a thread does together with others. Edges for a thread of the same block are stored and
-/// waited for as in any block. Those for another block arrive there by themselves, counted, and are
-/// waited for by their count: in a sweep no block waits for all others.
+/// Communication of a thread with the other threads of its cluster.
+///
+/// Edges for a thread of the same block are ordinary stores, which __syncthreads() makes visible.
+/// Edges for another block are asynchronous stores, whose bytes an mbarrier of that block counts;
+/// the block waits until all expected bytes have arrived. So a block never waits for all other
+/// blocks in a sweep.
 class ClusterThread {
  public:
   __device__ explicit ClusterThread(BlockMemory& memory) : memory_(memory) {
@@ -65,26 +70,27 @@ class ClusterThread {
     }
     __syncthreads();
   }
-  /// True in one thread of each block.
+  /// Returns true in one thread of each block.
   __device__ bool leads() const { return threadIdx.x == 0; }
-  /// This thread's halos, which take turns.
+  /// Returns a pair of this thread's halo. There are two halos, which are used alternately.
   __device__ Pair& in_halo(int buffer, int place) const {
     return memory_.halos[buffer][place][threadIdx.x];
   }
-  /// Where the halos would lie in this block's shared memory, and in the bits that are 0 in such
-  /// an address by how much the block's number is larger than this one's: registers are scarce.
+  /// Address of the halos of a neighbour within the shared memory of its block. The low bits, which
+  /// are 0 in such an address, contain the number of its block minus that of this block, modulo
+  /// max_cluster_blocks. One word contains both, because registers are scarce.
   using Neighbour = SharedAddress;
-  /// The halos of any thread of the cluster, or, of no_tile, what takes nothing.
+  /// Returns the address of the halos of a thread of the cluster; `nobody` for no_tile.
   __device__ Neighbour neighbour(std::int32_t slot) const {
     if (slot < 0) return nobody;
     const unsigned block = static_cast<unsigned>(slot) / blockDim.x;
-    // It gives as much as it takes.
+    // A neighbour sends as many bytes as it receives.
     if (block != blockIdx.x)
       atomicAdd(&memory_.arriving_bytes, cluster_tile.rows * static_cast<int>(sizeof(double)));
     return shared_address(&memory_.halos[0][0][static_cast<unsigned>(slot) % blockDim.x]) |
            (block - blockIdx.x) % max_cluster_blocks;
   }
-  /// Waits for all threads of the cluster, which have asked for their neighbours.
+  /// Waits until all threads of the cluster have called neighbour().
   __device__ void begin() {
     sync_cluster();
     awaited_bytes_ = memory_.arriving_bytes;
@@ -100,15 +106,19 @@ class ClusterThread {
     });
     if (distance(neighbours[left] | neighbours[right] | neighbours[up] | neighbours[down]) == 0)
       return;
-    // Why no such store overwrites an halo that its owner still reads. Neighbourhood is mutual, so
-    // no block gets two sweeps ahead of a neighbour: it stores into an halo again only after it
-    // has waited for the edges of the sweep between, and the owner gave its edge after it had read
-    // that halo. The first half is documented: the wait acquires, and this store comes later in
-    // the order of its thread. The second half is not: nothing in PTX orders an asynchronous store
-    // behind earlier loads of its thread. It rests on data: the two new values of a pair are sums
-    // with the old pair that was read from this very place of the halo, so they do not exist
-    // before that load is done. A cell that is fixed does not depend on it; but then what was
-    // loaded is not used, whichever sweep it is from.
+    // These stores never overwrite a halo that its owner still reads, for the following reason.
+    //
+    // Neighbourhood is mutual, so no block is two sweeps ahead of a neighbour: a block stores into
+    // the same halo again only after it has waited for the edges of the sweep in between, and the
+    // owner of the halo sends its edge only after it has read that halo.
+    //
+    // The first part is documented: the wait has acquire semantics, and this store is later in
+    // program order. The second part is not documented: PTX does not order an asynchronous store
+    // after earlier loads of its thread. It follows from a data dependency: the two new values of a
+    // pair are sums that include the old pair, which was read from this very place of the halo, so
+    // they do not exist before that load has completed. The value of a fixed cell does not depend
+    // on the load; but then the loaded value is not used, so it does not matter from which sweep it
+    // is.
     send_edges<cluster_tile>(cells, [&](Side side, int place, const auto& edge) {
       const Neighbour to = neighbours[side];
       if (distance(to) == 0) return;
@@ -119,7 +129,7 @@ class ClusterThread {
       for (const Pair& pair : edge) store_async(halo + offset(&pair - edge), pair, mbarrier);
     });
   }
-  /// Waits until the edges that its neighbours give for a sweep are there.
+  /// Waits until the edges that the neighbours send for a sweep have arrived.
   __device__ void wait_for_edges(int buffer) {
     const SharedAddress mbarrier = mbarrier_of(buffer);
     if (awaited_bytes_ > 0 && leads()) expect_bytes(mbarrier, awaited_bytes_);
@@ -130,18 +140,19 @@ class ClusterThread {
     }
     parity_ ^= static_cast<unsigned>(buffer);
   }
-  /// The largest of the values of all threads of the cluster, which it waits for.
+  /// Returns the maximum of the values of all threads of the cluster. Waits for all of them.
   __device__ double max(double value) {
     const double of_warp = warp_maximum(value);
     const unsigned lane = threadIdx.x % warp_threads;
     const unsigned warps = blockDim.x / warp_threads;
-    // Each warp tells every block, a lane for each. Only blocks that there are may be asked for,
-    // also by threads that the compiler lets ask before the `if`. Not atomicMax(): at the memory of
-    // another block nvcc makes a load, a comparison and a store of it, which lose maxima.
+    // Each warp writes its maximum into the memory of every block, one block per thread of the
+    // warp. The block number is limited to existing blocks, because the compiler may move the
+    // address computation before the `if`. atomicMax() cannot be used: on the memory of another
+    // block, nvcc compiles it to a load, a comparison and a store, so maxima would be lost.
     double* const maxima = in_block(memory_.maxima, min(lane, gridDim.x - 1));
     if (lane < gridDim.x) maxima[blockIdx.x * warps + threadIdx.x / warp_threads] = of_warp;
     sync_cluster();
-    double largest = 0;  // the maxima are written again after the next sync at the earliest
+    double largest = 0;  // maxima are not overwritten before the next sync
     for (unsigned warp = lane; warp < gridDim.x * warps; warp += warp_threads)
       largest = memory_.maxima[warp] > largest ? memory_.maxima[warp] : largest;
     return warp_maximum(largest);
@@ -153,7 +164,7 @@ class ClusterThread {
   static constexpr Neighbour nobody = ~Neighbour{0} - max_cluster_blocks + 1;
   __device__ static unsigned distance(Neighbour to) { return to % max_cluster_blocks; }
   static constexpr int halo_bytes = sizeof(BlockMemory::halos) / 2;
-  /// In bytes, from a thread's first place.
+  /// Returns the offset, in bytes, of a pair from the first pair of its halo.
   __device__ static constexpr int offset(int place) {
     return place * cluster_threads * sizeof(Pair);
   }
@@ -162,11 +173,12 @@ class ClusterThread {
   }
 
   BlockMemory& memory_;
-  std::uint32_t awaited_bytes_ = 0;  ///< those that arrive, in a register
-  unsigned parity_ = 0;  ///< of the phase that each halo waits for: it changes every second sweep
+  std::uint32_t awaited_bytes_ = 0;  ///< copy of arriving_bytes in a register
+  unsigned parity_ = 0;  ///< parity of the phase to wait for; changes after every second sweep
 };
 
-/// Copies a tile whose cells lie so far apart; 1 in registers.
+/// Copies a tile. The strides are the distances between consecutive cells in the arrays; 1 for
+/// registers.
 __device__ inline void copy_tile(const double* from, std::ptrdiff_t from_stride, double* to,
                                  std::ptrdiff_t to_stride) {
 #pragma unroll
@@ -190,7 +202,7 @@ __global__ void __launch_bounds__(cluster_threads, 2) cluster_kernel(const Clust
 #pragma unroll
   for (int side = 0; side < sides; ++side)
     neighbours[side] = thread.neighbour(plan.neighbours[slot * sides + side]);
-  // Both buffers: the edges that no neighbour ever gives stay as they are now.
+  // Initialise both buffers, because edges that no neighbour sends keep their initial values.
   for (int place = 0; place < halo_pairs; ++place)
     thread.in_halo(0, place) = thread.in_halo(1, place) =
         plan.halos[static_cast<std::size_t>(slot) * halo_pairs + place];
@@ -212,7 +224,7 @@ __global__ void __launch_bounds__(cluster_threads, 2) cluster_kernel(const Clust
   if (thread.leads()) agreement.begin(plan);
   thread.begin();
 
-  // Every block comes to the same agreement on its own, as it is told the same deltas.
+  // All blocks receive the same deltas, so each of them comes to the same decision.
   while (const std::int32_t window = agreement.window) {
     if (window > 1) copy_tile(cells, 1, kept, opaque_copy(plan.slots));
     const double delta = thread.max(make_sweeps(window));
@@ -225,7 +237,7 @@ __global__ void __launch_bounds__(cluster_threads, 2) cluster_kernel(const Clust
 }
 
 #else
-/// Older GPUs have no clusters, and are never asked to run it.
+/// Placeholder for older GPUs, which do not support clusters. It is never launched.
 __global__ void cluster_kernel(const ClusterKernelArgs) {}
 #endif
 

@@ -15,7 +15,7 @@ using Seconds = std::chrono::duration<double>;
 
 void check_allocation(cudaError_t status, const char* doing) {
   if (status == cudaErrorMemoryAllocation) {
-    (void)cudaGetLastError();  // reported here, not by the next call
+    (void)cudaGetLastError();  // clears the error, so that the next call does not report it
     throw std::bad_alloc();
   }
   check(status, doing);
@@ -110,7 +110,7 @@ class CudaStream final : public Stream {
   }
 
  private:
-  /// Which device CUDA means is a matter of each thread.
+  /// Selects the device for the calling thread. CUDA stores the current device per thread.
   void select() const { check(cudaSetDevice(ordinal_), "selecting the device"); }
 
   [[nodiscard]] bool is_done() const {
@@ -132,7 +132,7 @@ class CudaStream final : public Stream {
   std::int32_t number_ = shared_->streams++;
   cudaStream_t stream_ = nullptr;
   std::array<cudaEvent_t, moments> events_{};
-  double waited_s_ = 0;  ///< since the last mark of a beginning
+  double waited_s_ = 0;  ///< time in wait() since the point `begun` was last marked
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace wallheat {
 
-// What needs no CUDA.
+// The functions that do not depend on CUDA.
 
 namespace {
 
@@ -30,8 +30,8 @@ std::size_t gpu_queues() {
 }
 
 std::size_t max_plans_in_flight(int multiprocessors, std::size_t queues) {
-  // A plan of 512 x 512 cells takes some 6 multiprocessors. For each that is solved, one is being
-  // read and one summarised.
+  // A plan of 512 x 512 cells occupies about 6 multiprocessors. For each plan that is being solved,
+  // another is being read, and the results of a third are being processed.
   constexpr int multiprocessors_a_plan = 6;
   const int solved = std::max(multiprocessors / multiprocessors_a_plan, 1);
   return std::min(3 * static_cast<std::size_t>(solved), queues);
@@ -60,8 +60,9 @@ namespace gpu {
 
 namespace {
 
-/// Throws DeviceFault if an answer has not the reference's bits. The first limits end in long
-/// windows, the second within a window, so that the solver must go back to the field before.
+/// Solves plans with two sets of parameters. Throws DeviceFault if a result is not bit-identical to
+/// that of the reference. With the first parameters, the check intervals are long; with the second,
+/// the iteration converges within a check interval, so the solver must roll back.
 void verify_kernel(Solver& solver, const std::vector<FloorPlan>& plans) {
   const auto reference = make_reference_solver();
   for (const FloorPlan& plan : plans) {
@@ -84,7 +85,7 @@ FloorPlan with_source(FloorPlan plan) {
 
 Kernel select_verified_kernel(const std::function<std::unique_ptr<Solver>(Kernel)>& make_solver,
                               const std::function<void(const std::string&)>& warn) {
-  // The fault of a device that still answers; empty if it has none.
+  // Returns the message of a device fault; empty if the kernel works. A device timeout is rethrown.
   const auto fault_of = [&](Kernel kernel, const std::vector<FloorPlan>& plans) -> std::string {
     try {
       verify_kernel(*make_solver(kernel), plans);
@@ -102,7 +103,8 @@ Kernel select_verified_kernel(const std::function<std::unique_ptr<Solver>(Kernel
   fault = fault_of(Kernel::cluster, {of_one_block, of_several});
   if (fault.empty()) return Kernel::cluster;
   warn("the GPU's cluster kernel is not used: " + fault);
-  // A fault that stays on the device is reported by every further call.
+  // A persistent fault of the device makes every later call fail, so check that the streaming
+  // kernel still works.
   verify_kernel(*make_solver(Kernel::streaming), {of_one_block});
   return Kernel::streaming;
 }

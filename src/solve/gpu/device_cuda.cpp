@@ -16,7 +16,8 @@
 namespace wallheat {
 namespace {
 
-/// As nvidia-smi writes it: GPU-8 hex digits-4-4-4-12.
+/// Formats a UUID like nvidia-smi: "GPU-", and then groups of 8, 4, 4, 4 and 12 hexadecimal digits,
+/// separated by hyphens.
 std::string uuid_text(const cudaUUID_t& uuid) {
   std::string text = "GPU";
   for (int i = 0; i < 16; ++i) {
@@ -28,7 +29,7 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
-/// Linux's answer to which NUMA node a PCI device hangs on: -1 if it has none or does not know.
+/// Returns the NUMA node of a PCI device, as reported by Linux; -1 if it has none or is unknown.
 int numa_of_pci_device(int domain, int bus, int device) {
   std::array<char, 64> path{};
   std::snprintf(path.data(), path.size(), "/sys/bus/pci/devices/%04x:%02x:%02x.0/numa_node",
@@ -39,13 +40,13 @@ int numa_of_pci_device(int domain, int bus, int device) {
   return file >> numa ? numa : -1;
 }
 
-/// A GPU, or why it cannot be used. Reads properties only: unlike most of CUDA's calls, that opens
-/// no context on the device.
+/// A GPU, or the reason why it cannot be used.
 struct Description {
   std::optional<Gpu> gpu;
   std::string reason;
 };
 
+/// Reads only properties, which, unlike most CUDA calls, does not create a context on the device.
 Description describe(int ordinal) {
   cudaDeviceProp properties{};
   const cudaError_t answer = cudaGetDeviceProperties(&properties, ordinal);
@@ -74,7 +75,8 @@ Description describe(int ordinal) {
 class CudaDevice final : public gpu::DeviceWithKernels {
  public:
   CudaDevice(int ordinal, const std::function<void(const std::string&)>& warn) : ordinal_(ordinal) {
-    // Threads that wait for the GPU leave their core to those that read and store.
+    // Threads that wait for the GPU block, so that their cores are free for threads that read plans
+    // and store results.
     gpu::check(cudaInitDevice(ordinal, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
                "its start");
     gpu::check(cudaSetDevice(ordinal), "its start");
@@ -99,11 +101,12 @@ class CudaDevice final : public gpu::DeviceWithKernels {
   gpu::Kernel proven_ = gpu::Kernel::streaming;
 };
 
-std::string version_text(int version) {  // as 12040
+std::string version_text(int version) {  // 12040 for 12.4
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// What CUDA says if there is no driver at all is that the driver is too old.
+/// Returns the reason why CUDA found no GPU. Checks first whether a driver exists, because without
+/// a driver CUDA reports that the driver is too old.
 std::string why_none(cudaError_t found) {
   const std::string driver = gpu_driver();
   if (found == cudaErrorNoDevice || driver.empty()) return "no GPU here";

@@ -1,4 +1,4 @@
-// How the kernels are launched.
+// Launching of the kernels.
 #include <algorithm>
 
 #include "solve/gpu/cluster.cuh"
@@ -8,7 +8,7 @@
 namespace wallheat::gpu {
 namespace {
 
-/// A launch of one cluster.
+/// Launch configuration of one cluster.
 class ClusterLaunch {
  public:
   ClusterLaunch(int blocks, int threads, cudaStream_t stream) {
@@ -40,8 +40,9 @@ int attribute_of_device(cudaDeviceAttr attribute) {
   return value;
 }
 
-/// Allows the cluster kernel what it needs. Returns of how many blocks a cluster can be; 0 if the
-/// device has no clusters, or too little shared memory: some have 99 KiB a block.
+/// Sets the attributes that the cluster kernel needs. Returns the maximum number of blocks in a
+/// cluster; 0 if the device does not support clusters, or has too little shared memory per block
+/// (some have 99 KiB).
 int prepare_cluster_kernel() {
   constexpr int shared_bytes = sizeof(BlockMemory);
   if (attribute_of_device(cudaDevAttrClusterLaunch) == 0 ||
@@ -51,16 +52,17 @@ int prepare_cluster_kernel() {
     check_preparing(cudaFuncSetAttribute(cluster_kernel, attribute, value));
   };
   allow(cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  // Two blocks of a multiprocessor need more than half of its memory as shared memory.
+  // Two blocks on a multiprocessor need more than half of its memory as shared memory.
   allow(cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
-  allow(cudaFuncAttributeNonPortableClusterSizeAllowed, 1);  // more than 8 blocks, if it has them
+  // Allows clusters with more than 8 blocks, if the device supports them.
+  allow(cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   int blocks = 0;
   while (blocks < max_cluster_blocks) {
     const ClusterLaunch launch(blocks + 1, cluster_threads, nullptr);
     int fitting = 0;
     if (cudaOccupancyMaxActiveClusters(&fitting, cluster_kernel, &launch.config()) != cudaSuccess) {
-      // Whatever error says that this size does not fit is an answer, and nothing to report later;
-      // one that stays on the device is reported by the next call, too.
+      // Any error means that this size does not fit. Clear it, so that later calls do not report
+      // it. A persistent error of the device is reported by the next call, too.
       (void)cudaGetLastError();
       check_preparing(cudaDeviceSynchronize());
       fitting = 0;
@@ -74,7 +76,7 @@ int prepare_cluster_kernel() {
 }  // namespace
 
 int min_compute_capability() {
-  constexpr int architectures[] = {__CUDA_ARCH_LIST__};  // as 750 for 7.5
+  constexpr int architectures[] = {__CUDA_ARCH_LIST__};  // 750 for 7.5
   return *std::min_element(std::begin(architectures), std::end(architectures)) / 10;
 }
 

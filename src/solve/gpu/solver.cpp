@@ -15,16 +15,17 @@
 
 namespace wallheat::gpu {
 
-// The memory of a GPU's solver: what lies where in it, and how it is kept from plan to plan.
+// Memory management of the GPU solver: the layout of arrays, and buffers that are reused for the
+// next plan.
 
-/// An array in a piece of memory.
+/// An array in a block of memory.
 template <class T>
 struct Slice {
-  std::size_t begin;  ///< in bytes
+  std::size_t begin;  ///< offset in bytes
   [[nodiscard]] T* in(std::byte* memory) const { return reinterpret_cast<T*>(memory + begin); }
 };
 
-/// Lays arrays out one after the other; the same layout serves twins on host and device.
+/// Assigns consecutive positions to arrays. The same layout is used on the host and on the device.
 class Layout {
  public:
   template <class T>
@@ -40,16 +41,18 @@ class Layout {
   std::size_t bytes_ = 0;
 };
 
-/// Memory that is kept from plan to plan. It grows in powers of two, as CUDA waits for the whole
-/// device before it frees memory. Larger pieces are rare, and others may want them.
+/// Memory that is reused for the next plan. Its size grows in powers of two, because CUDA waits for
+/// the whole device before it frees memory. Buffers above max_kept_bytes are rare; they have their
+/// exact size and are released after the plan, because other solvers may need the memory.
 class Buffer {
  public:
-  /// Returns at least `bytes` bytes; what was in them is gone. `allocate` makes a Memory.
+  /// Returns at least `bytes` bytes. The previous contents are lost. allocate(bytes) must return a
+  /// Memory.
   template <class Allocate>
   [[nodiscard]] std::byte* reserve(std::size_t bytes, const Allocate& allocate) {
     if (bytes > bytes_) {
       const std::size_t rounded = bytes > max_kept_bytes ? bytes : std::bit_ceil(bytes);
-      *this = {};  // first, so that the peak is not both
+      *this = {};  // release the old memory first, to limit the peak
       memory_ = allocate(rounded);
       bytes_ = rounded;
     }
@@ -67,8 +70,9 @@ class Buffer {
 
 namespace {
 
-/// Whether all temperatures of an answer lie between the least and the largest of the start field
-/// and of the 0 °C outside, as the maximum principle wants it, but for a margin. NaN never does.
+/// Returns true if all temperatures of `answer` are, within `margin`, between the minimum and the
+/// maximum of the initial field and of the 0 °C outside the grid, as the maximum principle
+/// requires. Returns false for NaN.
 bool obeys_maximum_principle(const Grid<double>& answer, const Grid<double>& start, double margin) {
   double least = 0;
   double most = 0;
@@ -91,12 +95,12 @@ class SolverOnStream final : public GpuSolver {
  public:
   SolverOnStream(std::unique_ptr<Stream> stream, Kernel kernel)
       : stream_(std::move(stream)), kernel_(kernel) {
-    // What a plan of 512 x 512 cells takes. CUDA gives and frees memory only between the kernels
-    // of all streams, so a solver that asked for it when its plan came would hold up the others.
+    // Allocate the memory for a plan of 512 x 512 cells in advance. CUDA allocates and frees memory
+    // only while no kernel of any stream runs, so a later allocation would delay the other solvers.
     try {
       (void)on_device(std::size_t{8} << 20);
       (void)pinned(std::size_t{2} << 20);
-    } catch (const DeviceTooSmall&) {  // a plan that needs more than there is will say so
+    } catch (const DeviceTooSmall&) {  // reported by the first plan that needs more memory
     } catch (const std::bad_alloc&) {
     }
   }
@@ -112,7 +116,8 @@ class SolverOnStream final : public GpuSolver {
  private:
   std::optional<Solution> solve(const FloorPlan& plan, const Grid<double>& terms,
                                 const SolveParameters& limits, const SolveControl& control) {
-    // Refuses NaN, which a kernel's largest change leaves out.
+    // This throws if the initial field contains NaN, which the kernels ignore when they compute
+    // delta.
     Convergence convergence = make_convergence(plan, terms, limits);
     Solution solution{plan.domain, 0, 0, false};
     times_ = {};
@@ -133,7 +138,8 @@ class SolverOnStream final : public GpuSolver {
     return solution;
   }
 
-  /// Sets the solution's field, and times_. Returns false if a stop was requested.
+  /// Solves a plan on the device. Sets the field of the solution, and times_. Returns false if a
+  /// stop was requested.
   bool solve_on_device(const FloorPlan& plan, const Grid<double>& terms, Norm norm,
                        const SolveControl& control, Convergence& convergence, Solution& solution) {
     if (kernel_ == Kernel::cluster && terms.cells.empty() && norm == Norm::max) {
@@ -182,9 +188,10 @@ class SolverOnStream final : public GpuSolver {
       stream_->run_cluster(static_cast<int>(tiling.blocks()), static_cast<int>(tiling.threads()),
                            on_chip);
       stream_->mark(computed);
-      // A copy that waited behind the kernel would hold up those of other streams.
+      // A copy that is queued behind the kernel would delay the copies of other streams, so wait
+      // first.
       stream_->wait();
-      // Nearly all plans end with the first launch: the cells come along at once.
+      // Nearly all plans need only one launch, so always copy the cells together with the state.
       stream_->copy(host, device, answer_bytes);
       stream_->mark(downloaded);
       stream_->wait();
@@ -243,13 +250,15 @@ class SolverOnStream final : public GpuSolver {
                                  .regions = region_list.in(device),
                                  .terms = has_source ? source.in(device) : nullptr};
     while (!convergence.finished()) {
-      // From `current`, which is kept to go back to, to and fro between the others.
+      // The sweeps start from `current`, which is kept for a rollback, and alternate between the
+      // other two fields.
       streamed.from = current;
       stream_->clear(largest_change, sizeof *largest_change);
       for (std::int64_t remaining = convergence.sweeps_to_next_check(); remaining > 0;) {
         if (is_stopped(control)) return false;
         streamed.to = streamed.from == others[0] ? others[1] : others[0];
-        // The 2-norm is of the last sweep alone.
+        // The 2-norm needs the fields before and after the last sweep, which is therefore launched
+        // separately.
         const std::int64_t most =
             norm == Norm::l2 ? std::max<std::int64_t>(remaining - 1, 1) : remaining;
         streamed.sweeps =
@@ -279,7 +288,8 @@ class SolverOnStream final : public GpuSolver {
     return true;
   }
 
-  /// Waits for what the stream was given: what it refers to may go away after this.
+  /// Returns true if a stop was requested. Waits for the operations in the stream first, because
+  /// the caller then releases memory that they use.
   bool is_stopped(const SolveControl& control) {
     if (!control.stop.stop_requested()) return false;
     stream_->wait();
@@ -302,17 +312,17 @@ class SolverOnStream final : public GpuSolver {
       throw_too_small(bytes, "less that is free");
     }
   }
-  /// Memory of the host that the device reaches.
+  /// Returns pinned memory of the host, which the device can access.
   [[nodiscard]] std::byte* pinned(std::size_t bytes) {
     return pinned_.reserve(bytes, [&](std::size_t size) { return stream_->pinned_memory(size); });
   }
 
   std::unique_ptr<Stream> stream_;
   Kernel kernel_;
-  Buffer device_;  // after stream_: released before it
+  Buffer device_;  // declared after stream_, so that it is released before the stream
   Buffer pinned_;
-  Grid<double> before_;  ///< a sweep of which the 2-norm is computed
-  Grid<double> after_;
+  Grid<double> before_;  ///< field before a sweep, for the 2-norm
+  Grid<double> after_;   ///< field after this sweep
 };
 
 }  // namespace

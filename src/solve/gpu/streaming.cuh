@@ -5,25 +5,28 @@
 
 #include "solve/gpu/tile.cuh"
 
-// The streaming kernel, for plans too large to stay on the chip: a block loads a region of tiles
-// from device memory, makes a few sweeps on it, and stores the tiles in the middle. What is wrong
-// at the region's rim, for want of neighbours, creeps inwards by one cell a sweep and never reaches
-// those.
+// The streaming kernel, for plans that the cluster kernel cannot solve: plans that are too large
+// for the registers of a cluster, plans with a heat source, and the 2-norm. A block loads a region
+// of tiles from device memory, makes a few sweeps on it, and stores the tiles in its middle. The
+// cells at the border of the region become invalid, because they have no neighbours. The invalid
+// part grows by one cell per sweep, and never reaches the tiles that are stored.
 
 namespace wallheat::gpu {
 
-/// A source's terms are in registers, too.
+/// Returns the number of blocks that must fit into a multiprocessor. It is lower for plans with a
+/// heat source, because their terms are in registers, too.
 constexpr int streaming_blocks_a_multiprocessor(bool has_source) { return has_source ? 2 : 4; }
 
-/// Of one region. If it `looks_at_delta`, the bits of the largest change that the last sweep made
-/// to a cell it stored raise *largest_change.
+/// Makes plan.sweeps sweeps on one region per block. If `looks_at_delta`, sets *largest_change to
+/// the maximum of its value and the bits of the largest change of a stored cell in the last sweep.
 template <bool looks_at_delta, bool has_source>
 __global__ void __launch_bounds__(region_threads, streaming_blocks_a_multiprocessor(has_source))
     streaming_kernel(const StreamingKernelArgs plan, unsigned long long* largest_change) {
   constexpr int tile_cols = streamed_tile.cols;
   constexpr int tile_cells = streamed_tile.cells();
   constexpr int halo_pairs = streamed_tile.halo_pairs();
-  // Indexed by hand: of an array of three dimensions nvcc makes 48 instructions more.
+  // The index is computed manually, because nvcc generates 48 more instructions for a
+  // three-dimensional array.
   __shared__ Pair halos[2 * halo_pairs * region_threads];
   const auto halo = [&](int of, int buffer, int place) -> Pair& {
     return halos[(buffer * halo_pairs + place) * region_threads + of];
@@ -57,7 +60,8 @@ __global__ void __launch_bounds__(region_threads, streaming_blocks_a_multiproces
     if constexpr (has_source) return sum + terms[cell];
     return sum;
   };
-  // At the region's rim nobody gives anything, and it does not matter what is found there.
+  // Halos at the border of the region are never written. Their values do not matter, because the
+  // cells that depend on them are not stored.
   for (int place = 0; place < halo_pairs; ++place)
     halo(slot, 0, place) = halo(slot, 1, place) = Pair{0, 0};
   __syncthreads();
@@ -93,7 +97,7 @@ __global__ void __launch_bounds__(region_threads, streaming_blocks_a_multiproces
     change = 0;
   }
   if (!looks_at_delta) return;
-  // The bits of values >= 0 stand, as integers, in the order of the values.
+  // The bits of non-negative values, compared as integers, have the same order as the values.
   const auto of_warp = static_cast<unsigned long long>(__double_as_longlong(warp_maximum(change)));
   if (threadIdx.x % warp_threads == 0) atomicMax(largest_change, of_warp);
 }

@@ -3,19 +3,19 @@
 #include "solve/gpu/device_plan.hpp"
 #include "solve/stencil.hpp"
 
-// What a thread of either kernel does with its tile.
+// The operations of a thread on its tile, which both kernels use.
 
 namespace wallheat::gpu {
 
-/// What an update adds to the sum of a cell's neighbours: nothing.
+/// Heat source of plans without one: adds nothing to the sum of a cell's neighbours.
 struct NoSource {
   __device__ double operator()(double sum, int /*cell*/) const { return sum; }
 };
 
-/// One iteration on the cells of a tile (row-major, °C), of which those in `interior` are updated.
-/// `halo(place)` returns the pair at a place, `with_source(sum, cell)` the sum of a cell's
-/// neighbours and what is added to it. Returns the largest |new - old| if `looks_at_delta`,
-/// else 0.
+/// Makes one iteration on the cells of a tile (row-major, in °C). Updates only the cells whose bit
+/// is set in `interior`. `halo(place)` returns the pair at index `place` of the halo, and
+/// `with_source(sum, cell)` returns the sum of a cell's neighbours plus the term of the heat
+/// source. Returns the largest |new - old| if `looks_at_delta`, otherwise 0.
 template <TileShape shape, bool looks_at_delta, class Inbox, class Source = NoSource>
 __device__ inline double sweep(double (&cells)[shape.cells()], KernelMask<shape> interior,
                                const Inbox& halo, const Source& with_source = {}) {
@@ -68,8 +68,8 @@ __device__ inline double sweep(double (&cells)[shape.cells()], KernelMask<shape>
   return delta;
 }
 
-/// Gives a tile's edges to its neighbours: calls give(side, place, pairs) for each, an array that
-/// is to stand from `place` on in the halo of the neighbour at `side`.
+/// Sends the edges of a tile to its neighbours: calls give(side, place, pairs) for each side. The
+/// array `pairs` must be stored in the halo of the neighbour at `side`, starting at index `place`.
 template <TileShape shape, class Give>
 __device__ inline void send_edges(const double (&cells)[shape.cells()], const Give& give) {
   constexpr int rows = shape.rows;
@@ -94,7 +94,7 @@ __device__ inline void send_edges(const double (&cells)[shape.cells()], const Gi
   give_row(rows - 1, down, shape.from_up());
 }
 
-/// The largest value of the threads of a warp, for all of them.
+/// Returns the maximum of the values of all threads of a warp, to each of them.
 __device__ inline double warp_maximum(double value) {
   for (int distance = warp_threads / 2; distance > 0; distance /= 2) {
     const double other = __shfl_xor_sync(0xffffffffU, value, distance);

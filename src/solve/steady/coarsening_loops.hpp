@@ -4,25 +4,28 @@
 
 #include "solve/steady/kernels.hpp"
 
-// For the files of the instruction sets alone: loops, which the compiler vectorises. Everything is
-// in an unnamed namespace, for the reason that cpu/sweep.hpp gives. No loop sums across lanes and
-// nothing is contracted to FMA, so all sets give the same bits. Here: loops over the strips of a
-// grid, the operators of all grids, and how a coarse one is made of a finer one.
+// Loops over the strips of a grid, the operators of all grids, and the construction of a coarse
+// grid from a finer one.
+//
+// Include this header only in the files that are compiled once per instruction set. The compiler
+// vectorises the loops. Everything is in an unnamed namespace; cpu/sweep.hpp explains why. The
+// results are the same in every bit for all instruction sets, because no loop sums across SIMD
+// lanes and no operations are contracted to FMA.
 
 namespace wallheat {
-// NOLINTBEGIN(misc-definitions-in-headers): each of those files is to have code of its own
+// NOLINTBEGIN(misc-definitions-in-headers): each of these files needs its own copy of the code
 namespace {
 
-/// A cell of a strip. On the finest grid the neighbours to the left and right are at `i` and at
-/// `i + side` of the other colour.
+/// A cell of a strip. On the finest grid, its neighbours to the left and right are at `i` and `i +
+/// side` in the arrays of the other colour.
 struct StripCell {
   std::ptrdiff_t i;
   std::ptrdiff_t col;
   std::ptrdiff_t side;
 };
 
-/// Calls body(cell) for all cells of a colour in the strips (0 is red, 1 is black); no call may
-/// depend on another.
+/// Calls body(cell) for all cells of a colour in the strips (0: red, 1: black). No call may depend
+/// on another.
 template <int colour = 0, class Body>
 [[gnu::always_inline]] inline void for_each_cell(const Level& level, Body body) {
   for (const Strip* strip = level.begin; strip != level.end; ++strip) {
@@ -42,7 +45,8 @@ template <class Value>
   return (beside + of[at.i - stride]) + of[at.i + stride];
 }
 
-/// Calls body<row, col>() for a cell, which is (0, 0), and the eight around it.
+/// Calls body<row, col>() for the offsets of a cell, which is (0, 0), and of the eight cells around
+/// it.
 template <class Body>
 [[gnu::always_inline]] inline void for_each_offset(Body body) {
   const auto call = [&]<int... number>(std::integer_sequence<int, number...>) {
@@ -54,10 +58,10 @@ template <class Body>
 constexpr int weight_index(int row, int col) { return 3 * (row + 1) + col + 1; }
 constexpr bool is_near(int row, int col) { return row >= -1 && row <= 1 && col >= -1 && col <= 1; }
 
-/// The operator of a coarse grid. Cells are named by their distance in rows and columns from the
-/// cell i.
+/// The operator of a coarse grid, with nine points. The template parameters `row` and `col` are the
+/// offset of a cell from the cell i.
 struct NinePoints {
-  static constexpr std::ptrdiff_t step = 2;  ///< from a coarser cell to the next, on this grid
+  static constexpr std::ptrdiff_t step = 2;  ///< index distance of cells of the next coarser grid
   static constexpr bool has(int, int) { return true; }
 
   Level level;
@@ -74,7 +78,7 @@ struct NinePoints {
   [[nodiscard]] float inverse(std::ptrdiff_t i) const {
     return level.inverse[0][at<row, col>(i)];
   }
-  /// The coupling between that cell and its neighbour some rows and columns away.
+  /// Returns the coupling between the cell and its neighbour at the offset (rows, cols) from it.
   template <int row, int col, int rows, int cols>
   [[nodiscard]] float coupling(std::ptrdiff_t i) const {
     if constexpr (rows < 0 || (rows == 0 && cols < 0)) {
@@ -87,14 +91,14 @@ struct NinePoints {
       return of[at<row, col>(i)];
     }
   }
-  /// That coupling times the neighbour's weight.
+  /// Returns this coupling, multiplied by the value of the neighbour.
   template <int row, int col, int rows, int cols>
   [[nodiscard]] float coupled(std::ptrdiff_t i, float weight) const {
     return coupling<row, col, rows, cols>(i) * weight;
   }
 };
 
-/// The same of the finest grid; i is a red cell of an odd row.
+/// The operator of the finest grid, with five points. The cell i must be a red cell of an odd row.
 struct FivePoints {
   static constexpr std::ptrdiff_t step = 1;
   static constexpr bool has(int rows, int cols) { return rows * cols == 0; }
@@ -117,14 +121,16 @@ struct FivePoints {
   [[nodiscard]] float coupling(std::ptrdiff_t i) const {
     return 16 * (inverse<row, col>(i) * inverse<row + rows, col + cols>(i));
   }
-  /// The coupling is 1 if neither is a wall; at walls the weights are 0.
+  /// Returns the coupling, multiplied by the value of the neighbour. The coupling is 1 if both
+  /// cells are active; otherwise the values are 0.
   template <int row, int col, int rows, int cols>
   [[nodiscard]] float coupled(std::ptrdiff_t, float weight) const {
     return weight;
   }
 };
 
-/// Calls body(cell, its index on the finer grid) for the cells of the strips of a coarse grid.
+/// Calls body(cell, index of the same cell on the finer grid) for the cells in the strips of a
+/// coarse grid.
 template <class Operator, class Body>
 [[gnu::always_inline]] inline void for_each_pair(const Operator& fine, const Level& coarse,
                                                  Body body) {
@@ -141,12 +147,14 @@ template <class Operator, class Body>
 
 // Interpolation (J. E. Dendy, "Black box multigrid", J. Comput. Phys. 48, 1982).
 
-/// Added to a divisor that may be 0, as the dividend is then: no other divisor changes.
+/// Added to divisors that may be 0, in which case the dividend is 0, too. Other divisors are so
+/// large that the sum rounds to the same number.
 constexpr float tiny = 1e-30F;
 
-/// The weight, at the offset (row, col) between two coarse cells, of the one that is (rows, cols)
-/// away: its share of the couplings to either side. Cells across are taken to have the same value
-/// as this one; half of what is lost to walls counts as well.
+/// Returns an interpolation weight for the cell at the offset (row, col), which is between two
+/// coarse cells: the weight of the coarse cell at the offset (rows, cols) from it, which is that
+/// cell's share of the couplings to both sides. The values of the cells across are assumed to equal
+/// that of this cell. Half of the coupling to fixed cells is added to the sum of both sides.
 template <int row, int col, int rows, int cols, class Operator>
 [[gnu::always_inline]] inline float interpolation_weight(const Operator& op, std::ptrdiff_t i) {
   constexpr int r = rows == 0 ? 1 : 0;
@@ -168,8 +176,10 @@ template <int row, int col, int rows, int cols, class Operator>
   return towards / ((sum > least ? sum : least) + tiny);
 }
 
-/// The weight, at the offset (row, col) between four coarse cells, of the one that is (-row, -col)
-/// away: over the diagonal, and over the two cells beside it, in which that one has these weights.
+/// Returns an interpolation weight for the cell at the offset (row, col), which is between four
+/// coarse cells: the weight of the coarse cell at the offset (-row, -col) from it. The coarse cell
+/// acts directly, over the diagonal, and through the two adjacent cells, where its weights are
+/// `beside` (adjacent in the same row) and `above` (adjacent in the same column).
 template <int row, int col, class Operator>
 [[gnu::always_inline]] inline float corner_weight(const Operator& op, std::ptrdiff_t i,
                                                   float beside, float above) {
@@ -199,8 +209,9 @@ template <class Operator>
   });
 }
 
-/// (A P) at the cell (row, col) away from f, which a coarse cell lies on, in the column of that
-/// coarse cell, which is i.
+/// Returns an element of A P, where A is the operator of the finer grid: its row is the cell at the
+/// offset (row, col) from f, and its column the coarse cell i, which has the index f on the finer
+/// grid.
 template <int row, int col, class Operator>
 [[gnu::always_inline]] inline float product(const Operator& op, const Level& coarse,
                                             std::ptrdiff_t i, std::ptrdiff_t f) {
@@ -216,7 +227,8 @@ template <int row, int col, class Operator>
   return sum;
 }
 
-/// (P^T A P) of the coarse cell i and the one that is (rows, cols) away.
+/// Returns the element of P^T A P for the coarse cell i and the coarse cell at the offset (rows,
+/// cols) from it.
 template <int rows, int cols, class Operator>
 [[gnu::always_inline]] inline float coarse_entry(const Operator& op, const Level& coarse,
                                                  std::ptrdiff_t i, std::ptrdiff_t f) {

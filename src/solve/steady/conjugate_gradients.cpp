@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t width = strip_width;
 
-/// The arrays that a level has; the first has two colours.
+/// Returns the arrays of a level. The finest level has separate arrays for two colours.
 std::vector<float**> arrays_of(Level& level, bool is_finest) {
   std::vector<float**> arrays{&level.inverse[0], &level.rhs, &level.x};
   if (is_finest) {
@@ -42,7 +42,8 @@ void Multigrid::add_level(std::size_t rows, std::size_t cols) {
   level.rows = static_cast<std::ptrdiff_t>(rows);
   level.cols = static_cast<std::ptrdiff_t>(cols);
   level.stride = static_cast<std::ptrdiff_t>(stride);
-  // After the last row as much as a loop over a coarser strip may read beyond its end.
+  // Loops over the strips of the next coarser level may read past the end of the last row of this
+  // level, by at most 4 * line values.
   memory.size = (rows + 2) * stride + 4 * line;
   const auto arrays = arrays_of(level, is_finest);
   memory.arrays = ZeroedArray<float>(arrays.size() * memory.size);
@@ -67,7 +68,7 @@ void Multigrid::add_block(std::size_t number, std::size_t row, std::size_t col) 
         {first, static_cast<std::ptrdiff_t>(row), static_cast<std::ptrdiff_t>(col), strip_width});
 }
 
-/// The active cells of the finest grid.
+/// Finds the active cells of the finest grid: creates its strips, and sets `inverse`.
 void Multigrid::find_active(const Grid<std::uint8_t>& interior) {
   const Level& level = levels_.front();
   using Block = std::array<std::uint8_t, 2 * width>;
@@ -85,8 +86,9 @@ void Multigrid::find_active(const Grid<std::uint8_t>& interior) {
   }
 }
 
-/// Those of a coarse grid: active if the finer grid's cell at the same place is. Sets `inverse`
-/// to that one's.
+/// Finds the active cells of a coarse grid: those at the positions of active cells of the next
+/// finer grid. Creates the strips, and copies `inverse` from the finer grid, which is not 0 in
+/// these cells.
 void Multigrid::find_active(std::size_t number) {
   const Level& fine = levels_[number - 1];
   const Level& level = levels_[number];
@@ -109,7 +111,7 @@ void Multigrid::find_touched() {
   struct Columns {
     std::ptrdiff_t begin, end;
   };
-  // Number 0 is the row above the grid.
+  // Element 0 is the row above the grid.
   std::vector<Columns> columns(static_cast<std::size_t>(level.rows) + 2, {stored, 0});
   for (const Strip& strip : memory_.front().strips) {
     Columns* const near = &columns[static_cast<std::size_t>(strip.row)];
@@ -131,7 +133,7 @@ void Multigrid::assign(const Grid<std::uint8_t>& interior) {
   if (const GridShape shape{interior.rows, interior.cols}; shape != shape_) {
     shape_ = {};
     levels_.clear();
-    memory_.clear();  // first, so that the peak is not both
+    memory_.clear();  // release the old memory first, to limit the peak
     add_level(shape.rows, shape.cols);
     for (GridShape half{shape.rows / 2, shape.cols / 2}; half.rows > 0 && half.cols > 0;
          half = {half.rows / 2, half.cols / 2}) {
@@ -158,7 +160,7 @@ void ConjugateGradients::assign(const Grid<std::uint8_t>& interior) {
   const GridShape shape{interior.rows, interior.cols};
   if (shape != shape_) {
     shape_ = {};
-    memory_ = {};  // first, so that the peak is not both
+    memory_ = {};  // release the old memory first, to limit the peak
   }
   multigrid_.assign(interior);
   if (shape != shape_) {
@@ -169,7 +171,7 @@ void ConjugateGradients::assign(const Grid<std::uint8_t>& interior) {
     partial_.resize(2 * static_cast<std::size_t>(multigrid_.finest().stride));
     shape_ = shape;
   }
-  // What is read beyond the strips may be the last mask's.
+  // Loops read neighbours of the strips, where values of the previous mask may remain.
   for (const Strip& strip : multigrid_.touched())
     std::fill_n(vectors_.black_direction + strip.cell, strip.cells, 0.0);
 }
@@ -224,11 +226,11 @@ ConjugateGradients::Progress ConjugateGradients::iterate(
   };
   const auto sum = [this] { return std::accumulate(partial_.begin(), partial_.end(), 0.0); };
   Progress progress{0, residual_};
-  // If rounding or the preconditioner has the last word, the residual only wavers.
+  // When rounding errors or the preconditioner limit the accuracy, the residual only fluctuates.
   constexpr std::int64_t max_without_gain = 30;
   double least = progress.residual;
   std::int64_t since_min = 0;
-  double before = 0;  // the preconditioned residual times the residual
+  double before = 0;  // product of preconditioned residual and residual, in the previous iteration
   while (progress.residual > residual && progress.iterations < max_iterations &&
          since_min < max_without_gain) {
     multigrid_.cycle(cleared());

@@ -11,8 +11,8 @@
 namespace wallheat {
 namespace {
 
-/// The largest difference between the sum of a field's four neighbours and the source, and four
-/// times its value, at interior cells.
+/// Returns the largest magnitude of the residual, sum of the four neighbours + source term - 4 u,
+/// in the interior cells.
 double largest_residual(const Grid<double>& field, const Grid<std::uint8_t>& interior,
                         const Grid<double>& terms) {
   double largest = 0;

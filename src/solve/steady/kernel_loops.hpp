@@ -3,18 +3,18 @@
 #include "core/cell_statistics.hpp"
 #include "solve/steady/coarsening_loops.hpp"
 
-// For the files of the instruction sets alone, as what it includes: the V-cycle, and the loops of
-// conjugate gradients.
+// The V-cycle, and the loops of conjugate gradients. As with coarsening_loops.hpp, include this
+// header only in the files that are compiled once per instruction set.
 
 namespace wallheat {
-// NOLINTBEGIN(misc-definitions-in-headers): each of those files is to have code of its own
+// NOLINTBEGIN(misc-definitions-in-headers): each of these files needs its own copy of the code
 namespace {
 
-// The V-cycle. A step of Jacobi before the coarse grid and one after it smooth.
+// The V-cycle. One Jacobi step before the coarse grid and one after it smooth the error.
 
 [[gnu::always_inline]] inline float sum_of_neighbours(const NinePoints& op, const float* x,
                                                       std::ptrdiff_t i) {
-  float of_row[3]{};  // sums that need not wait for each other
+  float of_row[3]{};  // independent sums, which can be computed in parallel
   for_each_offset([&]<int row, int col>() {
     if constexpr (row != 0 || col != 0)
       of_row[row + 1] += op.coupled<0, 0, row, col>(i, x[op.at<row, col>(i)]);
@@ -22,7 +22,7 @@ namespace {
   return of_row[1] + (of_row[0] + of_row[2]);
 }
 
-/// target = x + (right - A x) / diagonal, a step of Jacobi
+/// Makes a Jacobi step: target = x + (rhs - A x) / diagonal.
 [[gnu::flatten]] void relax(Level level, const float* x, float* target) {
   const NinePoints op{level};
   for_each_cell(level, [=](StripCell at) {
@@ -30,7 +30,7 @@ namespace {
   });
 }
 
-/// On the coarse grid: right = P^T residual, x = right / diagonal.
+/// Sets rhs = P^T residual and x = rhs / diagonal on the coarse grid.
 template <class Operator>
 [[gnu::always_inline]] inline void restrict_residual(const Operator& op, const float* residual,
                                                      Level coarse) {
@@ -48,8 +48,9 @@ template <class Operator>
   });
 }
 
-/// P x at a cell of the finer grid, in an odd row and column or not; i is the coarse cell there, or
-/// else below it and to the right.
+/// Returns the value of P x at a cell of the finer grid. `odd_row` and `odd_col` state whether its
+/// row and its column are odd. i is the coarse cell in this row and column; if the row or the
+/// column is even, it is the coarse cell in the next one.
 template <bool odd_row, bool odd_col>
 [[gnu::always_inline]] inline float interpolated(const Level& coarse, const float* x,
                                                  std::ptrdiff_t i) {
@@ -63,8 +64,8 @@ template <bool odd_row, bool odd_col>
   return sum;
 }
 
-/// Calls body<odd row>(cell, coarse cell) for the cells of the strips, every `step`-th of them, for
-/// whose rows interpolated() takes that coarse cell.
+/// Calls body<odd_row>(cell, coarse cell) for every `step`-th cell in the strips, with the coarse
+/// cell that interpolated() needs for it.
 template <std::ptrdiff_t step, class Body>
 [[gnu::always_inline]] inline void for_each_coarse(const Level& fine, const Level& coarse,
                                                    Body body) {
@@ -82,7 +83,8 @@ template <std::ptrdiff_t step, class Body>
   }
 }
 
-/// work = an x of a coarse grid that is better than x = right / diagonal
+/// Solves a coarse grid approximately: computes in `work` a better solution than the initial x =
+/// rhs / diagonal.
 [[gnu::flatten]] void solve_coarse(const Level* level, const Level* end) {
   const Level fine = *level;
   if (level + 1 == end) {
@@ -105,7 +107,7 @@ template <std::ptrdiff_t step, class Body>
   relax(fine, fine.x, fine.work);
 }
 
-/// black = factor * a quarter of the sum of the red neighbours
+/// Sets black = factor / 4 * sum of the red neighbours.
 void set_black(Level level, const float* red, float factor) {
   for_each_cell<1>(level, [=](StripCell at) {
     level.black[at.i] = factor * level.inverse[1][at.i] * sum_of_neighbours(red, at, level.stride);
@@ -139,7 +141,7 @@ void set_black(Level level, const float* red, float factor) {
 
 double size_of(double value) { return __builtin_fabs(value); }
 
-/// 1 if a cell is active, else 0.
+/// Returns 1 if a cell is active, otherwise 0.
 double one_if_active(float inverse) { return 4 * static_cast<double>(inverse); }
 
 void load(Level level, const Strip* strip, const Strip* end, const double* values, double factor,
@@ -154,20 +156,22 @@ void load(Level level, const Strip* strip, const Strip* end, const double* value
       double* const to = x[colour] + strip->cell;
 #pragma GCC ivdep
       for (std::ptrdiff_t k = 0; k < cells; ++k) {
-        const double value = factor * from[2 * k];  // may be infinite if it is not taken
+        // The value may be infinite in active cells, where it is not used.
+        const double value = factor * from[2 * k];
         to[k] = static_cast<double>(inverse[k]) > 0 ? 0 : value;
       }
     }
   }
 }
 
-/// Calls body<with a source>().
+/// Calls body<true>() if there is a source, otherwise body<false>().
 template <class Body>
 void with_or_without_source(Vectors v, Body body) {
   v.source[0] != nullptr ? body.template operator()<true>() : body.template operator()<false>();
 }
 
-/// The sum of the neighbours, in the order of proven_error_bound(), plus source and constant.
+/// Returns the sum of the neighbours, added in the same order as in proven_error_bound(), plus
+/// source and constant.
 template <bool with_source>
 [[gnu::always_inline]] inline double right_side(const double* across, const double* source,
                                                 StripCell at, std::ptrdiff_t stride,
@@ -216,7 +220,7 @@ void update_direction(Level level, float beta) {
   });
 }
 
-/// (S direction) at a red cell
+/// Returns the value of S direction in a red cell.
 [[gnu::always_inline]] inline double applied(const Level& level, const Vectors& v, StripCell at) {
   return 4 * static_cast<double>(level.direction[at.i]) -
          sum_of_neighbours(v.black_direction, at, level.stride);

@@ -16,8 +16,8 @@
 namespace wallheat {
 namespace {
 
-/// The power of two that brings the largest value to between 0.5 and 1, so that single precision
-/// neither over- nor underflows, and no digit is lost.
+/// Returns the power of two that scales `largest` to between 0.5 and 1, so that single precision
+/// neither overflows nor underflows. Multiplication by a power of two is exact.
 double scale_of(double largest) {
   if (largest == 0) return 1;
   int exponent = 0;
@@ -25,8 +25,9 @@ double scale_of(double largest) {
   return std::ldexp(1.0, std::clamp(-exponent, -1020, 1020));
 }
 
-/// The largest magnitude of a fixed value. What a room starts with does not count, but is seldom
-/// larger, and without a look at the mask it is found sooner.
+/// Returns the largest magnitude in fixed cells. The initial values of interior cells do not count,
+/// but are seldom larger. So the maximum of all cells, which is faster to compute because it does
+/// not need the mask, is usually the result.
 double largest_fixed_of(const FloorPlan& plan) {
   const auto& cells = plan.domain.cells;
   const double of_all = largest_magnitude(plan.domain);
@@ -55,13 +56,13 @@ class SteadySolver final : public Solver {
     const FlushSubnormals flush;
     const bool is_new = plan.interior != interior_;
     if (is_new) {
-      interior_.rows = 0;  // until all is known that depends on the mask
+      interior_.rows = 0;  // until everything that depends on the mask is computed
       gradients_.assign(plan.interior);
     }
     const double largest_fixed = largest_fixed_of(plan);
     if (!(largest_fixed <= max_magnitude)) require_finite_values(plan.domain, "its start field");
     const double largest_term = largest_magnitude(terms);
-    // What fixed cells and the source can make of the others, in the steady state.
+    // Upper bound of the magnitudes of the steady state, from the fixed cells and the heat source.
     const double largest = largest_fixed + source_magnitude_bound(terms);
     const double scale = scale_of(largest);
     const auto stopped = [&](const ConjugateGradients::Progress&) {
@@ -80,14 +81,16 @@ class SteadySolver final : public Solver {
     const double flushed = flush_to_zero_bound(scale);
     const double rounding =
         residual_rounding_bound(largest * scale, largest_term * scale) + flushed;
-    // Rounding leaves a residual about as large as what it can hide, up to three times that.
+    // Rounding errors leave a residual of about the size of their bound, up to three times as
+    // large.
     const double floor = error_of_residual * rounding / scale;
     if (!(limits.accuracy >= 1.5 * floor)) refuse(limits.accuracy, 4 * floor);
     const double target = limits.accuracy * scale / error_of_residual - rounding;
     std::int64_t iterations = 0;
     ConjugateGradients::Measured found;
-    // The residual that the iteration keeps is that of the answer but for its rounding. If that is
-    // too much, the true one is the start of another round.
+    // The residual that the iteration updates differs from the residual of the solution by rounding
+    // errors. If these are too large, another round starts from the residual that measure()
+    // computed.
     for (const double share : {1.0, 0.5, 0.25}) {
       iterations += gradients_
                         .iterate(share * target, limits.max_iterations - iterations,
@@ -119,9 +122,10 @@ class SteadySolver final : public Solver {
 
  private:
   ConjugateGradients gradients_;
-  // What depends on the mask alone, which plans have in common that differ in temperatures.
-  Grid<std::uint8_t> interior_;  ///< that the gradients are for; empty if there is none
-  double error_of_residual_ = 0;
+  // Data that depend on the mask only. They are reused if the next plan has the same mask and other
+  // temperatures.
+  Grid<std::uint8_t> interior_;   ///< mask that gradients_ is set up for; empty if there is none
+  double error_of_residual_ = 0;  ///< bound of the error per residual; see error_per_residual()
 };
 
 }  // namespace

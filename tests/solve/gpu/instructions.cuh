@@ -7,8 +7,9 @@
 
 #include "solve/gpu/device_plan.hpp"
 
-// Replaces the header of this name in src for the emulator in machine.hpp: the cluster operations
-// of the kernels, and the keywords of CUDA C++ that they use. A call belongs to the running thread.
+// Replaces the header of this name in src for the emulator in machine.hpp. It contains the cluster
+// operations of the kernels, and the keywords of CUDA C++ that they use. Each function acts for the
+// thread that is running.
 
 #define __device__
 #define __global__ static  // the library has kernels with the same names
@@ -27,8 +28,9 @@ inline long long __double_as_longlong(double value) { return std::bit_cast<long 
 void __syncthreads();
 double __shfl_xor_sync(unsigned mask, double value, int distance);
 
-/// Atomic operations are for the block's own shared memory, or for the device's: what nvcc makes of
-/// one at the memory of another block loses values.
+/// Throws Violation if an atomic operation accesses the shared memory of another block: nvcc
+/// compiles it to code that loses values. Only the block's own shared memory and device memory are
+/// permitted.
 void check_atomic(const void* memory);
 inline unsigned atomicAdd(unsigned* to, int value) {
   check_atomic(to);

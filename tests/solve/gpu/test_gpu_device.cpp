@@ -12,7 +12,7 @@
 #include "support/matchers.hpp"
 #include "wallheat/error.hpp"
 
-// Host-side decisions about a device; these tests need no GPU.
+// Tests of the host-side decisions about a device. They need no GPU.
 
 namespace wallheat::gpu {
 namespace {
@@ -81,7 +81,7 @@ TEST(GpuQueues, FollowsUserSettingOrUsesAll) {
   use_all_gpu_queues();  // the default of other tests of this program
 }
 
-/// 15 GB/s, a CPU of 1 and a GPU of 1000 Gflop/s.
+/// A published example: transfers with 15 GB/s, a CPU with 1 Gflop/s, and a GPU with 1000 Gflop/s.
 constexpr Offload published{.bytes_per_s = 15e9, .cpu_per_s = 1e9, .gpu_per_s = 1e12, .start_s = 0};
 
 TEST(Offload, MatchesPublishedBreakEvenPoints) {

@@ -6,10 +6,11 @@
 #include <random>
 #include <stdexcept>
 
-// A GPU emulator: it runs the source of the kernels, each thread as a fiber, warps in random order.
-// A thread runs until it waits for others. Asynchronous stores arrive in random order, some late.
-// Errors that a GPU would not detect end the launch: see Violation. The emulator does not cover
-// timing, the code that nvcc generates, or late visibility of ordinary stores.
+// A GPU emulator. It runs the source of the kernels, with each thread as a fiber, and warps in
+// random order. A thread runs until it waits for others. Asynchronous stores arrive in random
+// order, some of them late. Errors that a GPU would not detect end the launch: see Violation. The
+// emulator does not cover timing, the code that nvcc generates, or late visibility of ordinary
+// stores.
 
 namespace wallheat::gpu {
 
@@ -25,9 +26,9 @@ class Violation : public std::runtime_error {
 /// The blocks of a launch.
 struct Blocks {
   int count;
-  int threads;               ///< of a block, a multiple of 32
-  std::size_t shared_bytes;  ///< of a block, dynamic
-  bool is_cluster;           ///< all blocks run at the same time; else one after the other
+  int threads;               ///< number of threads per block, a multiple of 32
+  std::size_t shared_bytes;  ///< dynamic shared memory per block
+  bool is_cluster;           ///< all blocks run at the same time; otherwise one after the other
 };
 
 class Machine {
@@ -35,7 +36,7 @@ class Machine {
   /// `seed` determines the order in which threads run.
   explicit Machine(std::uint64_t seed) : random_(seed) {}
 
-  /// Runs a kernel to its end. Throws Violation.
+  /// Runs a kernel to completion. Throws Violation.
   void run(const Blocks& blocks, const std::function<void()>& kernel);
 
   std::int64_t asynchronous_stores = 0;

@@ -34,11 +34,11 @@ class MachineStream final : public Stream {
                       .block_threads = cluster_threads,
                       .max_cluster_blocks = max_cluster_blocks,
                       .memory_bytes = std::size_t{64} << 20};
-  std::size_t free_bytes = ~std::size_t{0};  ///< of the device's memory
+  std::size_t free_bytes = ~std::size_t{0};  ///< free device memory
   std::function<void(const ClusterKernelArgs&)> after_cluster{};
-  int last_blocks = 0;  ///< of a cluster
+  int last_blocks = 0;  ///< number of blocks of the last cluster; 0: none was launched
   int streaming_launches = 0;
-  int allocations = 0;  ///< of either memory
+  int allocations = 0;  ///< number of allocations of device memory and of pinned memory
   std::vector<TimingPoint> marks{};
   bool work_is_out = false;  ///< an operation was enqueued since the last wait()
 };

@@ -1,7 +1,7 @@
-// The GPU's kernels and their host side on an emulator that executes the kernels' source. Results
-// must be bit-identical to the reference in every order of threads and halo messages. A launch that
-// violates the rules of CUDA throws Violation (machine.hpp). test_gpu.cpp has the tests that need a
-// GPU.
+// Tests of the GPU kernels and their host side on an emulator that executes the source of the
+// kernels. Results must be bit-identical to the reference for every order of threads and of
+// asynchronous stores. A launch that violates the rules of CUDA throws Violation (machine.hpp).
+// test_gpu.cpp has the tests that need a GPU.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -113,7 +113,7 @@ TEST_P(EmulatedKernelTest, ReportsProgress) {
 TEST(GpuSolver, UsesFewestBlocksThatHoldPlan) {
   struct Case {
     std::size_t side;
-    int blocks;  // of 32 tiles, at most 5; 0: streamed
+    int blocks;  // number of blocks of 32 tiles, at most 5; 0: the plan is streamed
   };
   for (const auto& [side, blocks] : {Case{20, 1}, {40, 1}, {48, 2}, {72, 3}, {96, 5}, {104, 0}}) {
     const OnMachine gpu;
@@ -182,7 +182,7 @@ TEST(GpuSolver, ThrowsDeviceFaultForImpossibleResult) {
 
 TEST_P(EmulatedKernelTest, LeavesNoWorkInFlightWhenStopped) {
   std::stop_source stop;
-  stop.request_stop();  // seen after the plan is on its way to the device
+  stop.request_stop();  // detected after the upload of the plan was enqueued
   EXPECT_FALSE(gpu_.solver->solve(room(20, 20), {}, {stop.get_token(), {}}));
   EXPECT_FALSE(gpu_.stream->work_is_out);
 }
