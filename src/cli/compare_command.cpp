@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
 #include "core/text.hpp"
+#include "iterates/iterate_matching.hpp"
 #include "plans/plan_source.hpp"
 #include "report/compare.hpp"
 #include "report/result_csv.hpp"

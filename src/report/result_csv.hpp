@@ -84,11 +84,4 @@ struct ResultCsv {
 /// none of the plans.
 void remove_unavailable_plans(ResultCsv& csv, const PlanSource& source);
 
-/// Returns a report on which iterates the results in a CSV are, for the plans of a source, and
-/// therefore on the program that printed them. The CSV has some of the four columns of the
-/// reference, with any number of digits, counted with the thresholds of the reference. Solves plans
-/// on all cores, and logs the number of finished plans to stderr. Throws RunError, with a message
-/// that names the file and the invalid line.
-[[nodiscard]] Report identify_iterates(const ResultCsv& csv, const PlanSource& source);
-
 }  // namespace wallheat

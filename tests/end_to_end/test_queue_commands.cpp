@@ -168,7 +168,8 @@ TEST_F(QueueCommandsTest, AdvisesPartitionForPendingPlans) {
   const auto left = Json::parse(advice("--json " + of_run));
   EXPECT_EQ(left["plans"], 2) << "four are solved";
   EXPECT_THAT(left["speed"].get<std::string>(), Mentions("4 solved plans"));
-  EXPECT_NE(measured_speed, left["speed"]) << "without solved plans it is measured";
+  EXPECT_NE(measured_speed, left["speed"].get<std::string>())
+      << "without solved plans it is measured";
   const auto done = Json::parse(advice("--json " + of_run + "--first 4"));
   EXPECT_EQ(done["plans"], 0);
   EXPECT_TRUE(done["choices"].empty());

@@ -305,12 +305,16 @@ class ResultFiles(unittest.TestCase):
             self.assertTrue(mentions(str(raised.exception), fact), f"{fact!r} is not in: {raised.exception}")
 
     def test_rows_equal_those_of_the_list_command(self):
-        rows = self.open_test_data("fields").rows
+        results = self.open_test_data("fields")
+        rows = results.rows
         listed = subprocess.run([PROGRAM, "list", "--columns", "all", "--json", self.folder / "fields.h5"],
                                 check=True, stdout=subprocess.PIPE).stdout
         for position, expected in enumerate(json.loads(listed)["plans"]):
             found = rows.iloc[position]
             self.assertEqual(found["index"], position)
+            # The thresholds of the counts are settings in Python, not columns.
+            for threshold in ("above", "below"):
+                self.assertEqual(float(results.settings[threshold]), expected.pop(threshold))
             for column, value in expected.items():
                 got = f"{found[column]:016x}" if column == "input_hash" else found[column]
                 if value is None:

@@ -1,4 +1,4 @@
-#include "report/iterate_matching.hpp"
+#include "iterates/iterate_matching.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/cell_statistics.hpp"
-#include "report/iterate_matching.hpp"
+#include "iterates/iterate_matching.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {

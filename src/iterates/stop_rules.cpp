@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/text.hpp"
-#include "report/iterate_matching.hpp"
+#include "iterates/iterate_matching.hpp"
 #include "wallheat/solver.hpp"
 
 namespace wallheat {

@@ -10,6 +10,7 @@
 
 #include "core/cell_statistics.hpp"
 #include "core/generator.hpp"
+#include "iterates/iterate_matching.hpp"
 #include "report/result_csv.hpp"
 #include "support/error_message.hpp"
 #include "support/matchers.hpp"

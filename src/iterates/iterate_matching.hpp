@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "plans/plan_source.hpp"
+#include "report/report.hpp"
 #include "report/result_csv.hpp"
 #include "solve/plain_sweeps.hpp"
 #include "wallheat/floor_plan.hpp"
@@ -130,5 +132,12 @@ using Fits = std::vector<PlanFit>;
 [[nodiscard]] std::vector<Hypothesis> find_hypotheses(const IterationKind& kind,
                                                       const Average& average, const Fits& fits,
                                                       std::size_t min_plans);
+
+/// Returns a report on which iterates the results in a CSV are, for the plans of a source, and
+/// therefore on the program that printed them. The CSV has some of the four columns of the
+/// reference, with any number of digits, counted with the thresholds of the reference. Solves plans
+/// on all cores, and logs the number of finished plans to stderr. Throws RunError, with a message
+/// that names the file and the invalid line.
+[[nodiscard]] Report identify_iterates(const ResultCsv& csv, const PlanSource& source);
 
 }  // namespace wallheat
