@@ -8,7 +8,7 @@ namespace wallheat {
 namespace {
 
 // Work that is prefetched for a worker. It is far longer than a message takes.
-constexpr double prefetch_s = 0.1;
+constexpr double prefetched_work_s = 0.1;
 // Plans that take longer are not prefetched: compared with them, the half second until the worker
 // has its next assignment does not matter.
 constexpr double long_plan_s = 5;
@@ -312,7 +312,7 @@ std::size_t PlanQueue::demand(const Worker& worker) const {
   const std::size_t idle = worker.slots - std::min<std::size_t>(worker.slots, held);
   if (!(worker.mean_plan_s > 0) || worker.mean_plan_s > long_plan_s) return idle;
   const double share = static_cast<double>(queued_) * worker.slots / (2 * total_slots_);
-  const double backlog = std::clamp(worker.slots * prefetch_s / worker.mean_plan_s,
+  const double backlog = std::clamp(worker.slots * prefetched_work_s / worker.mean_plan_s,
                                     1.0 * worker.slots, std::max(max_prefetch, 1.0 * worker.slots));
   const auto target = worker.slots + static_cast<std::size_t>(std::ceil(std::min(backlog, share)));
   const std::size_t prefetched = held - (worker.slots - idle);
