@@ -246,7 +246,7 @@ bool is_possible(const CsvResult& result, const Thresholds& thresholds) {
 }
 
 /// Reads the results of one file after the other.
-class Reader {
+class CsvReader {
  public:
   void read(const std::string& file);
   ResultCsv take(const std::vector<std::string>& files);
@@ -316,7 +316,7 @@ std::string_view visible_part(std::string_view line) {
   return line.substr(line.rfind('\r') + 1);
 }
 
-void Reader::read(const std::string& file) {
+void CsvReader::read(const std::string& file) {
   require_no_binary_format(file, beginning_of(file, 8));
   const std::string content = read_text_file(file);
   std::string_view text = content;
@@ -374,8 +374,8 @@ void Reader::read(const std::string& file) {
                                      skipped == 1 ? "a result" : "results", first_skipped));
 }
 
-std::optional<CsvResult> Reader::parse_line(std::string_view line, const Layout& layout,
-                                            bool is_below_header) {
+std::optional<CsvResult> CsvReader::parse_line(std::string_view line, const Layout& layout,
+                                               bool is_below_header) {
   auto cells = split_cells(line, layout.delimiter);
   if (cells.size() == layout.width + 1 && cells.back().empty()) cells.pop_back();
   if (cells.size() == layout.width + 1 && layout.delimiter == ' ' &&
@@ -408,8 +408,8 @@ std::optional<CsvResult> Reader::parse_line(std::string_view line, const Layout&
   return parse_cells(std::move(cells), layout, is_below_header);
 }
 
-std::optional<CsvResult> Reader::parse_cells(std::vector<std::string_view> cells,
-                                             const Layout& layout, bool is_below_header) {
+std::optional<CsvResult> CsvReader::parse_cells(std::vector<std::string_view> cells,
+                                                const Layout& layout, bool is_below_header) {
   CsvResult result;
   result.id = cells[layout.id];
   if (is_total(result.id)) return std::nullopt;
@@ -457,7 +457,7 @@ std::optional<CsvResult> Reader::parse_cells(std::vector<std::string_view> cells
   return result;
 }
 
-void Reader::require_decimal_mark(char mark) {
+void CsvReader::require_decimal_mark(char mark) {
   if (decimal_mark_ != 0 && decimal_mark_ != mark)
     lines_->throw_at_line(fmt::format(
         "a number has a decimal {}, but line {} has a decimal {}; use one of them",
@@ -466,7 +466,7 @@ void Reader::require_decimal_mark(char mark) {
   decimal_mark_ = mark;
 }
 
-void Reader::require_valid_numbers(const CsvResult& result, const Thresholds& thresholds) {
+void CsvReader::require_valid_numbers(const CsvResult& result, const Thresholds& thresholds) {
   const auto& [mean, deviation, above, below] = result.numbers;
   if (deviation && deviation->value < 0)
     lines_->throw_at_line(
@@ -485,7 +485,7 @@ void Reader::require_valid_numbers(const CsvResult& result, const Thresholds& th
                                       thresholds.below));
 }
 
-void Reader::apply(const Thresholds& thresholds) {
+void CsvReader::apply(const Thresholds& thresholds) {
   if (!thresholds_) thresholds_ = thresholds;
   if (*thresholds_ == thresholds) return;
   lines_->throw_at_line(
@@ -494,7 +494,7 @@ void Reader::apply(const Thresholds& thresholds) {
                   thresholds.above, thresholds.below, thresholds_->above, thresholds_->below));
 }
 
-void Reader::add_result(CsvResult result) {
+void CsvReader::add_result(CsvResult result) {
   const auto [index, is_new] = ids_.insert(result.id);
   if (is_new) {
     csv_.plans.push_back(std::move(result));
@@ -514,7 +514,7 @@ void Reader::add_result(CsvResult result) {
   }
 }
 
-ResultCsv Reader::take(const std::vector<std::string>& files) {
+ResultCsv CsvReader::take(const std::vector<std::string>& files) {
   csv_.thresholds = thresholds_.value_or(Thresholds());
   csv_.name = files.size() == 1 ? files.front()
                                 : fmt::format("{} and {}", files.front(),
@@ -556,7 +556,7 @@ bool is_text_file(const std::filesystem::path& file) {
 }
 
 ResultCsv read_result_csv(const std::vector<std::string>& files) {
-  Reader reader;
+  CsvReader reader;
   for (const std::string& file : files) reader.read(file);
   return reader.take(files);
 }

@@ -111,7 +111,8 @@ example() {
 solved() {
   job_over 300
   check "$1: the results are bit-identical to those of a plain run" same_bits "$1.h5" "$2" || cat "$1.log" ./*.out
-  check "$1: the file is closed" closed "$1.h5"
+  if [ "$1" = array ]; then check "$1: the merged file is complete" merged "$1.h5"
+  else check "$1: the file is closed" closed "$1.h5"; fi
 }
 for name in one-node many-nodes array; do
   example $name $name.h5
