@@ -24,7 +24,7 @@ struct EventWriter {
 
   ResultStore& store;
   const StringList& ids;                 ///< IDs of the campaign
-  const std::vector<QueuedPlan>& plans;  ///< plans of the run, by queue index
+  const QueueVector<QueuedPlan>& plans;  ///< plans of the run
   /// Name and version, for results without these because the solver process died.
   std::string solver;
   /// Called with each event. `row` is the row of its plan; empty if the event is not about a plan.

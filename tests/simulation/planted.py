@@ -53,7 +53,7 @@ mutations = [
     (q, "if (is_finished(plan)) return Outcome::duplicate;", ""),
     (q, "increment_saturating(entry.lost_workers);", ""),
     (q, "!is_failed || entry.lost_workers < max_attempts_", "true"),
-    (c, "for (const PlanQueue::Index plan : queue_.on_worker_lost(worker))", "for (const PlanQueue::Index plan : std::vector<PlanQueue::Index>{})"),
+    (c, "for (const QueueIndex plan : queue_.on_worker_lost(worker))", "for (const QueueIndex plan : std::vector<QueueIndex>{})"),
     (q, "++entry.running == 1 &&", "++entry.running > 0 &&"),
     (q, "plans_[plan].attempts = static_cast<std::uint16_t>(std::min(plans[plan].attempts, max_count));", ""),
     (q, "plans_[plan].failures = static_cast<std::uint16_t>(std::min(plans[plan].failures, max_count));", ""),
