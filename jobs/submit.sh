@@ -103,7 +103,7 @@ require_number() {
   printf -v "$1" %d "$((10#${!1}))"
 }
 # require_time NAME [SITE]: requires that the variable is a duration; sets seconds to it. The forms are those of
-# parse_duration() in src/run/batch_job.cpp, but for a plain number, which is in minutes for Slurm and in seconds for
+# parse_duration() in src/core/duration.cpp, but for a plain number, which is in minutes for Slurm and in seconds for
 # wallheat. This script cannot call the program, which may not start on this host.
 require_time() {
   local time=${!1} n='([0-9]{1,6})'

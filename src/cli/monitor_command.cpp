@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cli/commands.hpp"
+#include "core/duration.hpp"
 #include "core/text.hpp"
 #include "io/standard_streams.hpp"
 #include "node/node_telemetry.hpp"

@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/plan_options.hpp"
+#include "core/duration.hpp"
 #include "core/text.hpp"
 #include "mpi/mpi_environment.hpp"
 #include "report/file_status.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -23,6 +24,11 @@ enum class SolverKind {
 };
 
 [[nodiscard]] std::string_view to_string(SolverKind kind);
+
+/// All statuses of plans, in the order of their numbers.
+inline constexpr std::array plan_statuses{PlanStatus::pending, PlanStatus::converged,
+                                          PlanStatus::max_iterations, PlanStatus::empty,
+                                          PlanStatus::failed};
 
 /// Use of a result column; see WALLHEAT_RESULT_COLUMNS.
 enum class ColumnUse { internal, reported, deterministic };

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/duration.hpp"
 #include "forecast/listing_line.hpp"
 #include "forecast/replay.hpp"
 
@@ -14,29 +15,17 @@ namespace wallheat {
 
 namespace {
 
-/// Parses a duration such as "30", "30:00", "4:00:00" or "2-12:00:00". Returns it in s; 0 for
-/// infinite.
-std::int64_t duration_in(const ListingLines& lines, std::string_view text) {
+/// Parses a time limit such as "30", which is in minutes, "4:00:00" or "2-12:00:00". Returns it in
+/// s; 0 for infinite.
+std::int64_t time_limit_in(const ListingLines& lines, std::string_view text) {
   if (text == "infinite" || text == "n/a" || text == "UNLIMITED") return 0;
-  const std::string_view whole = text;
-  // Each number fits into 32 bits, so that the sum cannot overflow.
-  std::int64_t days = 0;
-  const std::size_t dash = text.find('-');
-  if (dash != std::string_view::npos) {
-    days = lines.number<std::int32_t>(text.substr(0, dash), "time limit");
-    text.remove_prefix(dash + 1);
+  if (const auto minutes = parse_number<std::uint32_t>(text)) return std::int64_t{60} * *minutes;
+  try {
+    return parse_duration(std::string(text)).count();
+  } catch (const UsageError&) {
+    lines.throw_at_line(
+        fmt::format("its time limit is '{}'", text.substr(0, ListingLines::longest)));
   }
-  std::vector<std::string_view> parts;
-  split(text, ':', parts);
-  if (parts.size() > 3) lines.throw_at_line("its time limit is '" + std::string(whole) + "'");
-  std::int64_t seconds = 0;
-  for (const std::string_view part : parts)
-    seconds = seconds * 60 + lines.number<std::int32_t>(part, "time limit");
-  // After days, the first part is hours. A single part without days is minutes.
-  if (dash != std::string_view::npos)
-    for (std::size_t part = parts.size(); part < 3; ++part) seconds *= 60;
-  if (dash == std::string_view::npos && parts.size() == 1) seconds *= 60;
-  return days * 86400 + seconds;
 }
 
 /// Removes the plus sign of "24+", which means that some nodes have more than 24.
@@ -84,7 +73,7 @@ std::vector<Partition> parse_sinfo(const std::string& name, std::string_view tex
     partition.nodes = lines.number<std::size_t>(fields[2], "number of nodes");
     partition.cores = lines.number<std::size_t>(min_of(fields[3]), "number of cores");
     partition.gpus = gpus_in(fields[4]);
-    partition.limit_s = duration_in(lines, fields[5]);
+    partition.limit_s = time_limit_in(lines, fields[5]);
     const std::string_view most = fields[6].substr(fields[6].find('-') + 1);
     if (most != "infinite") partition.max_nodes = lines.number<std::size_t>(most, "job size");
     if (fields.size() == width)

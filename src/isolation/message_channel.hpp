@@ -43,9 +43,9 @@ using FromProcess = std::variant<ProcessReady, TaskResult, SourceOutage, Process
 /// Progress of the plan in a slot. The solver process writes it, the worker reads it. The alignment
 /// keeps slots in different cache lines.
 struct alignas(64) SlotProgress {
-  static constexpr std::uint32_t no_plan = std::numeric_limits<std::uint32_t>::max();
-  /// Queue index. It is written last, with release order, when a plan starts.
-  std::atomic<std::uint32_t> plan = no_plan;
+  static constexpr QueueIndex no_plan{std::numeric_limits<std::uint32_t>::max()};
+  /// It is written last, with release order, when a plan starts.
+  std::atomic<QueueIndex> plan = no_plan;
   std::atomic<std::int64_t> iterations = 0;
   std::atomic<double> delta = 0;  ///< °C
 };

@@ -165,7 +165,7 @@ void SolverProcessPool::for_each_progress(
   const ProgressPage& page = *processes_[number]->page.slots;
   const std::size_t slots = processes_[number]->settings.slots;
   for (std::size_t slot = 0; slot < (slots == 0 ? page.size() : slots); ++slot) {
-    const std::uint32_t plan = page[slot].plan.load(std::memory_order_acquire);
+    const QueueIndex plan = page[slot].plan.load(std::memory_order_acquire);
     if (plan == SlotProgress::no_plan) continue;
     log({plan, page[slot].iterations.load(std::memory_order_relaxed),
          page[slot].delta.load(std::memory_order_relaxed)});

@@ -115,7 +115,6 @@ void fill_uncertain_counts(const UncertainCounts& uncertain, PlanResult& result)
 /// pending.
 PlanResult pending_row(const SolveConfig& settings, const Task& task, SolverSlot thread) {
   PlanResult row;
-  row.index = task.plan;
   row.id = task.id;
   row.host = settings.host;
   row.device = settings.device;
@@ -124,8 +123,9 @@ PlanResult pending_row(const SolveConfig& settings, const Task& task, SolverSlot
   return row;
 }
 
-TaskResult encoded(const PlanResult& row, TaskResult::Kind kind, std::uint64_t field_hash) {
-  return {row.index, kind, row.seconds, hash_result(row, field_hash), encode_result(row)};
+TaskResult encoded(QueueIndex plan, const PlanResult& row, TaskResult::Kind kind,
+                   std::uint64_t field_hash) {
+  return {plan, kind, row.seconds, hash_result(row, field_hash), encode_result(row)};
 }
 
 }  // namespace
@@ -193,7 +193,7 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
     row.cpu_s = thread_cpu_seconds() - cpu_start_s;
     if (of_this_plan) row.peak_memory = peak_memory();
     try {
-      TaskResult result = encoded(row, kind, field_hash);
+      TaskResult result = encoded(task.plan, row, kind, field_hash);
       if (kind == TaskResult::Kind::host_error) result.error = row.error;
       if (const auto* gpu = dynamic_cast<const GpuSolver*>(solver.get()))
         result.gpu_times = gpu->times();
@@ -201,7 +201,7 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
     } catch (const std::bad_alloc&) {
       row = pending_row(settings, task, thread);
       fail(TaskResult::Kind::retryable, "not enough memory for its result" + limit_note(ENOMEM));
-      return encoded(row, kind, 0);
+      return encoded(task.plan, row, kind, 0);
     }
   };
 }

@@ -363,7 +363,7 @@ void Agent::check_process(std::size_t number) {
 
 /// Replaces a process with a plan that makes no progress. That plan fails, unless the process has
 /// not started it; the other plans of the process are returned.
-void Agent::on_progress_timeout(std::size_t number, std::uint32_t plan) {
+void Agent::on_progress_timeout(std::size_t number, QueueIndex plan) {
   const auto started = take_started_tasks(number);
   const HeldTask* hung = nullptr;
   for (const HeldTask& held : started) {

@@ -27,7 +27,7 @@ struct ProcessReady {
 };
 /// A plan was not solved, because the plan source cannot be read for now.
 struct SourceOutage {
-  std::uint32_t plan = 0;
+  QueueIndex plan{};
   std::string reason;
   static void fields(auto& visit, auto& self) { visit(self.plan, self.reason); }
 };
@@ -141,7 +141,7 @@ class Agent {
     [[nodiscard]] std::span<const HeldTask> active_tasks() const {
       return std::span(plans).first(std::min(slots, plans.size()));
     }
-    [[nodiscard]] std::vector<HeldTask>::iterator find(std::uint32_t plan) {
+    [[nodiscard]] std::vector<HeldTask>::iterator find(QueueIndex plan) {
       return std::ranges::find(plans, plan, [](const HeldTask& held) { return held.task.plan; });
     }
   };
@@ -160,7 +160,7 @@ class Agent {
   void on_start_failure(std::size_t process, const std::string& problem);
   void on_process_failure(std::size_t process, const std::string& reason);
   void on_device_timeout(std::size_t process, const std::string& reason);
-  void on_progress_timeout(std::size_t process, std::uint32_t plan);
+  void on_progress_timeout(std::size_t process, QueueIndex plan);
   void record_plan_failure(const HeldTask& held, const std::string& what);
   void give_up_device(const std::string& reason);
   void switch_device(const std::string& reason);
@@ -188,7 +188,7 @@ class Agent {
   std::optional<Bye> bye_{};
   // Failures of the device in use.
   int consecutive_failures_ = 0;
-  std::uint32_t last_failed_plan_ = 0;
+  QueueIndex last_failed_plan_{};
   int multi_plan_failures_ = 0;
   int device_timeouts_ = 0;
 };

@@ -23,7 +23,7 @@ std::string loss_reason(int workers, const WorkerInfo& last) {
 
 }  // namespace
 
-Coordinator::Coordinator(const std::vector<PlanQueue::InitialState>& plans, int workers,
+Coordinator::Coordinator(const QueueVector<PlanQueue::InitialState>& plans, int workers,
                          const Options& options)
     : options_(options),
       queue_(plans, options.max_attempts),
@@ -55,7 +55,7 @@ Event& Coordinator::emit(Event::Kind kind, int worker) {
   return event;
 }
 
-Event& Coordinator::emit(Event::Kind kind, int worker, PlanQueue::Index plan) {
+Event& Coordinator::emit(Event::Kind kind, int worker, QueueIndex plan) {
   Event& event = emit(kind, worker);
   event.plan = plan;
   event.attempts = queue_.attempts(plan);
@@ -79,11 +79,11 @@ void Coordinator::on_report(int worker, WorkerReport report, double now_s) {
   if (!was_here && requested_end_) outbox.stop_requests.push_back(worker);
   update_progress(worker, report.running);
   for (TaskResult& result : report.results) on_result(worker, result);
-  for (const PlanQueue::Index plan : report.suspects) {
+  for (const QueueIndex plan : report.suspects) {
     mark_started(worker, plan);
     queue_.on_returned(worker, plan, true);
   }
-  for (const PlanQueue::Index plan : report.returned) queue_.on_returned(worker, plan, false);
+  for (const QueueIndex plan : report.returned) queue_.on_returned(worker, plan, false);
   if (was_here && report.ready) {  // it switched to another device
     set_stage(state, Stage::starting);
     activate(worker, report);
@@ -138,7 +138,7 @@ void Coordinator::update_progress(int worker, const std::vector<PlanProgress>& r
   }
 }
 
-void Coordinator::mark_started(int worker, PlanQueue::Index plan) {
+void Coordinator::mark_started(int worker, QueueIndex plan) {
   const int before = queue_.has(plan) ? queue_.attempts(plan) : 0;
   if (!queue_.on_started(worker, plan)) return;
   if (queue_.attempts(plan) > before) attempts_[plan] = {worker, {.plan = plan}};
@@ -264,7 +264,7 @@ void Coordinator::check_liveness(int worker) {
       mark_lost(worker, Stage::late, "is not ready after", 2 * options_.startup_timeout_s);
   } else if (state.stage == Stage::active && has_timed_out) {
     mark_lost(worker, Stage::lost, unresponsive, options_.heartbeat_timeout_s);
-    for (const PlanQueue::Index plan : queue_.on_worker_lost(worker)) {
+    for (const QueueIndex plan : queue_.on_worker_lost(worker)) {
       Event& event = emit(Event::Kind::plan_given_up, worker, plan);
       event.reason = loss_reason(options_.max_attempts, *state.info);
       event.attempts = std::max(event.attempts, options_.max_attempts);
@@ -322,10 +322,10 @@ void Coordinator::request_stop(const std::string& why, RunEnd end) {
 }
 
 void Coordinator::emit_aborted_events() {
-  std::vector<PlanQueue::Index> plans;
+  std::vector<QueueIndex> plans;
   for (const auto& [plan, attempt] : attempts_) plans.push_back(plan);
   std::sort(plans.begin(), plans.end());
-  for (const PlanQueue::Index plan : plans) {
+  for (const QueueIndex plan : plans) {
     const auto& [worker, last] = attempts_.at(plan);
     emit(Event::Kind::aborted, worker, plan).progress = last;
   }

@@ -46,13 +46,13 @@ class Coordinator {
   /// Output since the driver last emptied it.
   struct Outbox {
     /// A worker and the plans assigned to it, longest first; no plans: a heartbeat.
-    std::vector<std::pair<int, std::vector<PlanQueue::Index>>> assignments;
+    std::vector<std::pair<int, std::vector<QueueIndex>>> assignments;
     std::vector<int> stop_requests;  ///< workers
     std::vector<Event> events;
   };
 
   /// Workers are numbered from 1 to `workers`, as their ranks are.
-  Coordinator(const std::vector<PlanQueue::InitialState>& plans, int workers,
+  Coordinator(const QueueVector<PlanQueue::InitialState>& plans, int workers,
               const Options& options);
 
   void on_report(int worker, WorkerReport report, double now_s);
@@ -73,7 +73,7 @@ class Coordinator {
   /// requests are ignored.
   void request_stop(const std::string& why, RunEnd end);
   /// Sets the estimated work of a plan, in cell updates.
-  void set_estimate(PlanQueue::Index plan, double updates) { queue_.set_estimate(plan, updates); }
+  void set_estimate(QueueIndex plan, double updates) { queue_.set_estimate(plan, updates); }
 
   /// Returns nullopt while the run continues. After a stop was requested, it continues until all
   /// workers have left, or for Options::stop_timeout_s; results that arrive until then count.
@@ -126,10 +126,10 @@ class Coordinator {
   void set_time(double now_s);
   void set_stage(WorkerState& worker, Stage stage);
   Event& emit(Event::Kind kind, int worker);
-  Event& emit(Event::Kind kind, int worker, PlanQueue::Index plan);
+  Event& emit(Event::Kind kind, int worker, QueueIndex plan);
   void activate(int worker, WorkerReport& report);
   void update_progress(int worker, const std::vector<PlanProgress>& running);
-  void mark_started(int worker, PlanQueue::Index plan);
+  void mark_started(int worker, QueueIndex plan);
   void on_result(int worker, TaskResult& result);
   void on_solved(int worker, TaskResult& result);
   void exclude_if_host_is_bad(int worker);
@@ -144,9 +144,9 @@ class Coordinator {
   std::vector<WorkerState> workers_;           ///< by number; element 0 is unused
   std::array<std::size_t, 5> stage_counts_{};  ///< workers by stage
   std::vector<int> awaiting_;                  ///< workers, in the order in which they reported
-  std::unordered_map<PlanQueue::Index, Attempt> attempts_;
+  std::unordered_map<QueueIndex, Attempt> attempts_;
   /// First results of plans of which a speculative copy is still in flight.
-  std::unordered_map<PlanQueue::Index, FirstResult> first_results_;
+  std::unordered_map<QueueIndex, FirstResult> first_results_;
   std::string no_workers_reason_;
   std::string source_outage_reason_;  ///< why a worker cannot read the plans; empty: all can
   bool any_was_ready_ = false;

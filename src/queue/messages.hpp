@@ -13,6 +13,7 @@
 #include "core/gpu_stats.hpp"
 #include "core/machine.hpp"
 #include "core/plan_files.hpp"
+#include "queue/queue_index.hpp"
 #include "wallheat/plan_result.hpp"
 
 namespace wallheat {
@@ -35,7 +36,7 @@ namespace wallheat {
 
 /// A plan assigned to a worker.
 struct Task {
-  std::uint32_t plan = 0;  ///< queue index; see PlanQueue::Index
+  QueueIndex plan{};
   std::string id;
   std::optional<EntryOffsets> entry_offsets{};  ///< see PlanSource::entry_offsets()
   static void fields(auto& visit, auto& self) { visit(self.plan, self.id, self.entry_offsets); }
@@ -44,7 +45,7 @@ struct Task {
 
 /// Progress of a plan that is being solved.
 struct PlanProgress {
-  std::uint32_t plan = 0;  ///< queue index
+  QueueIndex plan{};
   std::int64_t iterations = 0;
   double delta = std::numeric_limits<double>::quiet_NaN();  ///< °C, at the last convergence check
   double seconds = 0;                                       ///< wall time since the plan started
@@ -61,7 +62,7 @@ struct TaskResult {
     retryable,   ///< a retry may succeed, most likely on another worker
     host_error,  ///< retryable; a system error, so this worker's host may be bad
   };
-  std::uint32_t plan = 0;  ///< queue index
+  QueueIndex plan{};
   Kind kind = Kind::solved;
   double seconds = 0;             ///< wall time of the attempt
   std::uint64_t result_hash = 0;  ///< equal for equal results; see hash_result()
@@ -102,11 +103,11 @@ struct WorkerReport {
   std::optional<WorkerProperties> ready{};
   std::vector<PlanProgress> running{};  ///< all plans in progress
   std::vector<TaskResult> results{};
-  /// Queue indices of plans that were in progress together in a process that died. They come back
-  /// unsolved, and any of them may have caused the crash.
-  std::vector<std::uint32_t> suspects{};
-  /// Queue indices of plans that come back unsolved for a reason that is not theirs.
-  std::vector<std::uint32_t> returned{};
+  /// Plans that were in progress together in a process that died. They come back unsolved, and any
+  /// of them may have caused the crash.
+  std::vector<QueueIndex> suspects{};
+  /// Plans that come back unsolved for a reason that is not theirs.
+  std::vector<QueueIndex> returned{};
   std::optional<GpuSample> gpu_sample{};
   std::int64_t peak_memory = 0;  ///< bytes, of the worker's own process; 0: unknown
   /// Returns false if the report is only a heartbeat.
@@ -240,7 +241,7 @@ struct Event {
   Kind kind = Kind::stopping;
   WorkerPointer worker{};
   WorkerPointer first_worker{};
-  std::uint32_t plan = 0;     ///< queue index
+  QueueIndex plan{};
   std::int32_t attempts = 0;  ///< over all sessions
   std::int32_t failures = 0;  ///< over all sessions
   float predicted_s = std::numeric_limits<float>::quiet_NaN();

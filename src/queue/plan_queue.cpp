@@ -30,12 +30,12 @@ void increment_saturating(Number& number) {
 
 }  // namespace
 
-PlanQueue::PlanQueue(const std::vector<InitialState>& plans, int max_attempts)
+PlanQueue::PlanQueue(const QueueVector<InitialState>& plans, int max_attempts)
     : max_attempts_(std::min<int>(max_attempts, std::numeric_limits<std::uint8_t>::max())),
       plans_(plans.size()),
       unfinished_(plans.size()) {
   constexpr int max_count = std::numeric_limits<std::uint16_t>::max();
-  for (Index plan = 0; plan < plans.size(); ++plan) {
+  for (const QueueIndex plan : queue_indices(plans.size())) {
     plans_[plan].attempts = static_cast<std::uint16_t>(std::min(plans[plan].attempts, max_count));
     plans_[plan].failures = static_cast<std::uint16_t>(std::min(plans[plan].failures, max_count));
     enqueue(plan);
@@ -44,14 +44,14 @@ PlanQueue::PlanQueue(const std::vector<InitialState>& plans, int max_attempts)
 }
 
 template <class Change>
-void PlanQueue::change(Index plan, Change make) {
+void PlanQueue::change(QueueIndex plan, Change make) {
   const bool is_queued = plans_[plan].state == State::queued;
   if (is_queued) dequeue(plan);
   make(plans_[plan]);
   if (is_queued) enqueue(plan);
 }
 
-void PlanQueue::set_estimate(Index plan, double updates) {
+void PlanQueue::set_estimate(QueueIndex plan, double updates) {
   if (!has(plan) || is_finished(plan) || !std::isfinite(updates) || !(updates > 0)) return;
   change(plan, [&](Entry& entry) {
     estimated_plans_ += entry.updates > 0 ? 0 : 1;
@@ -72,13 +72,13 @@ std::uint32_t PlanQueue::bucket_key(int suspicion, float updates) {
 
 /// Returns the first plan of the bucket with this key, or of the next bucket; `none` if there is no
 /// such bucket.
-PlanQueue::Index PlanQueue::first_at_or_after(std::uint32_t key) const {
+QueueIndex PlanQueue::first_at_or_after(std::uint32_t key) const {
   const auto found = buckets_.lower_bound(key);
   return found == buckets_.end() ? none : found->second.first;
 }
 
 /// Appends the plan to its bucket.
-void PlanQueue::enqueue(Index plan) {
+void PlanQueue::enqueue(QueueIndex plan) {
   Entry& entry = plans_[plan];
   Bucket& bucket = buckets_[bucket_key(plan)];
   entry.state = State::queued;
@@ -89,7 +89,7 @@ void PlanQueue::enqueue(Index plan) {
 }
 
 /// Removes the plan from its bucket. The caller sets its new state.
-void PlanQueue::dequeue(Index plan) {
+void PlanQueue::dequeue(QueueIndex plan) {
   const Entry& entry = plans_[plan];
   if (entry.prev != none) plans_[entry.prev].next = entry.next;
   if (entry.next != none) plans_[entry.next].prev = entry.prev;
@@ -111,7 +111,7 @@ PlanQueue::Worker* PlanQueue::find(int id) {
   return const_cast<Worker*>(std::as_const(*this).find(id));
 }
 
-std::size_t PlanQueue::Worker::index_of(Index plan) const {
+std::size_t PlanQueue::Worker::index_of(QueueIndex plan) const {
   std::size_t index =
       0;  // results arrive roughly in the order of assignment, so this loop is short
   while (index < leases.size() && leases[index].plan != plan) ++index;
@@ -134,8 +134,8 @@ void PlanQueue::on_worker_ready(int id, unsigned slots, bool shares_process,
     for (const Lease& lease : worker.leases) add_lease_holder(lease);
 }
 
-std::vector<PlanQueue::Index> PlanQueue::on_worker_lost(int id) {
-  std::vector<Index> given_up;
+std::vector<QueueIndex> PlanQueue::on_worker_lost(int id) {
+  std::vector<QueueIndex> given_up;
   Worker* const worker = find(id);
   if (worker == nullptr || worker->lost) return given_up;
   std::size_t running = worker->slots;  // the oldest leases are those in progress
@@ -166,7 +166,7 @@ void PlanQueue::on_worker_left(int id) {
   --worker_count_;
 }
 
-bool PlanQueue::on_started(int id, Index plan) {
+bool PlanQueue::on_started(int id, QueueIndex plan) {
   Worker* const worker = find(id);
   if (worker == nullptr || worker->lost) return false;
   const std::size_t index = worker->index_of(plan);
@@ -175,7 +175,7 @@ bool PlanQueue::on_started(int id, Index plan) {
 
 /// Resets the count of the worker's host errors, unless it started the plan before the last of
 /// them.
-void PlanQueue::note_success(Worker& worker, Index plan) {
+void PlanQueue::note_success(Worker& worker, QueueIndex plan) {
   worker.has_solved = true;
   const std::size_t index = worker.index_of(plan);
   if (!worker.last_host_error_s || index == worker.leases.size()) return;
@@ -184,7 +184,7 @@ void PlanQueue::note_success(Worker& worker, Index plan) {
   worker.host_errors = 0;
 }
 
-PlanQueue::Outcome PlanQueue::on_solved(int id, Index plan, double seconds) {
+PlanQueue::Outcome PlanQueue::on_solved(int id, QueueIndex plan, double seconds) {
   if (!has(plan)) return Outcome::duplicate;
   Entry& entry = plans_[plan];
   Worker* const worker = find(id);
@@ -204,7 +204,7 @@ PlanQueue::Outcome PlanQueue::on_solved(int id, Index plan, double seconds) {
   return Outcome::accepted;
 }
 
-PlanQueue::Outcome PlanQueue::on_failed(int id, Index plan, bool retryable) {
+PlanQueue::Outcome PlanQueue::on_failed(int id, QueueIndex plan, bool retryable) {
   if (!has(plan)) return Outcome::duplicate;
   Worker* const worker = find(id);
   release(worker, plan);
@@ -219,7 +219,7 @@ PlanQueue::Outcome PlanQueue::on_failed(int id, Index plan, bool retryable) {
   return Outcome::failed;
 }
 
-int PlanQueue::on_host_error(int id, Index plan) {
+int PlanQueue::on_host_error(int id, QueueIndex plan) {
   Worker* const worker = find(id);
   if (worker == nullptr || !has(plan)) return 0;
   worker->last_host_error_s = static_cast<float>(now_s_);
@@ -228,13 +228,13 @@ int PlanQueue::on_host_error(int id, Index plan) {
   return worker->host_errors;
 }
 
-void PlanQueue::on_returned(int id, Index plan, bool is_suspect) {
+void PlanQueue::on_returned(int id, QueueIndex plan, bool is_suspect) {
   if (!has(plan) || !release(find(id), plan) || !is_suspect) return;
   change(plan,
          [](Entry& entry) { entry.lost_workers = std::max<std::uint8_t>(entry.lost_workers, 1); });
 }
 
-void PlanQueue::lease(Worker& worker, Index plan) {
+void PlanQueue::lease(Worker& worker, QueueIndex plan) {
   const double plan_s = worker.model->predict_seconds(plans_[plan].updates);
   const double queued = std::floor(static_cast<double>(worker.leases.size()) / worker.slots);
   const double end_s = plan_s > 0 ? now_s_ + (queued + 1) * plan_s : now_s_;
@@ -242,7 +242,7 @@ void PlanQueue::lease(Worker& worker, Index plan) {
   add_lease_holder(worker.leases.back());
 }
 
-bool PlanQueue::release(Worker* worker, Index plan) {
+bool PlanQueue::release(Worker* worker, QueueIndex plan) {
   if (worker == nullptr) return false;
   const std::size_t index = worker->index_of(plan);
   if (index == worker->leases.size()) return false;
@@ -279,7 +279,7 @@ void PlanQueue::remove_lease_holder(const Lease& lease) {
   if (--entry.lease_count == 0 && entry.state == State::leased) enqueue(lease.plan);
 }
 
-void PlanQueue::finish(Index plan, State state) {
+void PlanQueue::finish(QueueIndex plan, State state) {
   Entry& entry = plans_[plan];
   if (entry.state == State::queued) dequeue(plan);
   entry.state = state;
@@ -289,9 +289,8 @@ void PlanQueue::finish(Index plan, State state) {
   --estimated_plans_;
 }
 
-std::vector<PlanQueue::Index> PlanQueue::assign(int id, double time_left_s,
-                                                bool allow_same_worker) {
-  std::vector<Index> chosen;
+std::vector<QueueIndex> PlanQueue::assign(int id, double time_left_s, bool allow_same_worker) {
+  std::vector<QueueIndex> chosen;
   Worker* const worker = find(id);
   if (worker == nullptr || worker->lost || time_left_s <= 0) return chosen;
   const auto is_quarantined = [&] {
@@ -330,11 +329,11 @@ bool PlanQueue::takes_back(const Worker& worker) const {
 }
 
 void PlanQueue::assign_queued(int id, Worker& worker, std::size_t most, double time_left_s,
-                              bool allow_same_worker, std::vector<Index>& chosen) {
+                              bool allow_same_worker, std::vector<QueueIndex>& chosen) {
   const bool may_take_back = allow_same_worker || takes_back(worker);
-  Index next = first_at_or_after(0);
+  QueueIndex next = first_at_or_after(0);
   for (int examined = 0; chosen.size() < most && examined < max_candidates && next != none;) {
-    const Index plan = next;
+    const QueueIndex plan = next;
     const Entry& entry = plans_[plan];
     next = entry.next != none ? entry.next : first_at_or_after(bucket_key(plan) + 1);
     const std::size_t held = worker.leases.size();
@@ -364,7 +363,7 @@ void PlanQueue::assign_queued(int id, Worker& worker, std::size_t most, double t
 
 /// Returns true if another lease of the plan is allowed. If the plan is what kills workers, each
 /// lease may cost a worker, so the number of leases is limited.
-bool PlanQueue::may_be_copied(Index plan) const {
+bool PlanQueue::may_be_copied(QueueIndex plan) const {
   const Entry& entry = plans_[plan];
   return entry.state == State::leased && entry.failures == 0 && entry.lease_count < max_leases &&
          entry.lease_count + entry.lost_workers < max_attempts_;
@@ -390,7 +389,7 @@ void PlanQueue::refresh_copy_candidates() {
   std::sort(copy_candidates_.begin(), copy_candidates_.end());
 }
 
-void PlanQueue::assign_copies(Worker& worker, double time_left_s, std::vector<Index>& chosen) {
+void PlanQueue::assign_copies(Worker& worker, double time_left_s, std::vector<QueueIndex>& chosen) {
   refresh_copy_candidates();
   while (!copy_candidates_.empty() && !may_be_copied(copy_candidates_.back().second))
     copy_candidates_.pop_back();
@@ -411,7 +410,7 @@ void PlanQueue::assign_copies(Worker& worker, double time_left_s, std::vector<In
   }
 }
 
-double PlanQueue::predicted_s(int id, Index plan) const {
+double PlanQueue::predicted_s(int id, QueueIndex plan) const {
   const Worker* const worker = find(id);
   if (worker == nullptr || !has(plan) || plans_[plan].updates <= 0) return nan;
   return worker->model->predict_seconds(plans_[plan].updates);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "queue/duration_model.hpp"
+#include "queue/queue_index.hpp"
 
 namespace wallheat {
 
@@ -37,7 +38,6 @@ namespace wallheat {
 /// similar length, each bucket is a linked list, and the leases of a worker are a short list.
 class PlanQueue {
  public:
-  using Index = std::uint32_t;
   struct InitialState {
     float updates = 0;  ///< estimated cell updates; 0: not estimated yet
     int attempts = 0;   ///< in earlier sessions
@@ -45,14 +45,14 @@ class PlanQueue {
   };
   /// A plan is given up after `max_attempts` retryable failures or lost workers. max_attempts is at
   /// most 255.
-  PlanQueue(const std::vector<InitialState>& plans, int max_attempts);
+  PlanQueue(const QueueVector<InitialState>& plans, int max_attempts);
 
   // Events. An event of an unknown plan, or of a worker that has not become ready, is ignored.
 
   /// Sets the time of the events that follow, in s on a clock that never goes back.
   void set_time(double now_s) { now_s_ = now_s; }
   /// Sets the estimated work of a plan, in cell updates.
-  void set_estimate(Index plan, double updates);
+  void set_estimate(QueueIndex plan, double updates);
   /// Sets whether more workers may become ready. While they may, a plan that failed waits for
   /// another worker instead of being retried by the worker on which it failed.
   void set_more_workers_expected(bool expected) { more_are_expected_ = expected; }
@@ -62,56 +62,58 @@ class PlanQueue {
   void on_worker_ready(int worker, unsigned slots, bool shares_process, const std::string& kind);
   /// Queues the plans of a worker again. Returns those that are given up, because too many workers
   /// were lost while they solved them.
-  std::vector<Index> on_worker_lost(int worker);
+  std::vector<QueueIndex> on_worker_lost(int worker);
   /// Queues the plans of a worker again that announced that it leaves. None of them becomes a
   /// suspect.
   void on_worker_left(int worker);
   /// Records that a worker started a plan that is leased to it. This counts as an attempt unless
   /// another worker is solving the plan. Returns false if the start is known already.
-  bool on_started(int worker, Index plan);
+  bool on_started(int worker, QueueIndex plan);
   enum class Outcome { accepted, duplicate, retry, failed };
-  Outcome on_solved(int worker, Index plan, double seconds);
-  Outcome on_failed(int worker, Index plan, bool retryable);
+  Outcome on_solved(int worker, QueueIndex plan, double seconds);
+  Outcome on_failed(int worker, QueueIndex plan, bool retryable);
   /// Call this before on_failed() if the worker failed the plan because of a system error on its
   /// host. Until the worker solves a plan that it started later, it gets plans back that failed
   /// there only if no other worker remains. Returns the number of failures in a row that are
   /// evidence against the host. A plan that has failed before in this run is not evidence, because
   /// its file may be what cannot be read, unless the worker has not solved any plan.
-  int on_host_error(int worker, Index plan);
+  int on_host_error(int worker, QueueIndex plan);
   /// Ends the lease of a plan that the worker did not solve. `is_suspect`: the plan was in progress
   /// in a solver process that died while it solved several plans.
-  void on_returned(int worker, Index plan, bool is_suspect);
+  void on_returned(int worker, QueueIndex plan, bool is_suspect);
 
   /// Returns the plans that a worker must solve now, and leases them to it. They may be speculative
   /// copies. `allow_same_worker`: includes plans that failed on this worker and should be retried
   /// on another one.
-  [[nodiscard]] std::vector<Index> assign(int worker, double time_left_s,
-                                          bool allow_same_worker = false);
+  [[nodiscard]] std::vector<QueueIndex> assign(int worker, double time_left_s,
+                                               bool allow_same_worker = false);
 
-  [[nodiscard]] bool has(Index plan) const { return plan < plans_.size(); }
+  [[nodiscard]] bool has(QueueIndex plan) const {
+    return static_cast<std::size_t>(plan) < plans_.size();
+  }
   [[nodiscard]] bool finished() const { return unfinished_ == 0; }
   [[nodiscard]] bool any_leased() const { return active_leases_ > 0; }
   [[nodiscard]] std::size_t queued_count() const { return queued_; }
   /// Returns true if at least one worker that is not lost has a lease of the plan.
-  [[nodiscard]] bool is_leased(Index plan) const { return plans_[plan].lease_count > 0; }
+  [[nodiscard]] bool is_leased(QueueIndex plan) const { return plans_[plan].lease_count > 0; }
   /// Returns the number of attempts over all sessions.
-  [[nodiscard]] int attempts(Index plan) const { return plans_[plan].attempts; }
+  [[nodiscard]] int attempts(QueueIndex plan) const { return plans_[plan].attempts; }
   /// Returns the number of failures over all sessions.
-  [[nodiscard]] int failures(Index plan) const { return plans_[plan].failures; }
+  [[nodiscard]] int failures(QueueIndex plan) const { return plans_[plan].failures; }
   /// Returns the predicted time of the plan on the worker's device, in s; NaN if it is unknown.
-  [[nodiscard]] double predicted_s(int worker, Index plan) const;
+  [[nodiscard]] double predicted_s(int worker, QueueIndex plan) const;
   /// Returns the predicted time until all plans are solved, in s: from the durations of recent
   /// plans, and the elapsed times of the plans in progress. NaN before the first result.
   [[nodiscard]] double seconds_left() const;
 
  private:
   enum class State : std::uint8_t { queued, leased, solved, failed };
-  static constexpr Index none = std::numeric_limits<Index>::max();
+  static constexpr QueueIndex none{std::numeric_limits<std::uint32_t>::max()};
   /// State of one plan. It has 24 bytes, because a run may have tens of millions of plans.
   struct Entry {
-    float updates = 0;               ///< estimated cell updates; 0: not estimated yet
-    int last_failed_on = -1;         ///< worker of the last failure; -1: none
-    Index prev = none, next = none;  ///< neighbours in its bucket, while it is queued
+    float updates = 0;                    ///< estimated cell updates; 0: not estimated yet
+    int last_failed_on = -1;              ///< worker of the last failure; -1: none
+    QueueIndex prev = none, next = none;  ///< neighbours in its bucket, while it is queued
     std::uint16_t attempts = 0, failures = 0;
     std::uint8_t lost_workers = 0;
     std::uint8_t lease_count = 0;  ///< leases of workers that are not lost
@@ -122,10 +124,10 @@ class PlanQueue {
   };
   /// Queued plans with equal suspicion() whose updates are equal within 1 %, as a linked list.
   struct Bucket {
-    Index first = none, last = none;
+    QueueIndex first = none, last = none;
   };
   struct Lease {
-    Index plan;
+    QueueIndex plan;
     float expected_end_s;  ///< predicted time of its result
     float started_s = -1;  ///< negative: has not started
     [[nodiscard]] bool has_started() const { return started_s >= 0; }
@@ -143,47 +145,48 @@ class PlanQueue {
     double last_failure_s = -std::numeric_limits<double>::infinity();
     /// Returns the index of the plan's lease; leases.size() if the plan is not leased to this
     /// worker.
-    [[nodiscard]] std::size_t index_of(Index plan) const;
-    [[nodiscard]] bool holds(Index plan) const { return index_of(plan) < leases.size(); }
+    [[nodiscard]] std::size_t index_of(QueueIndex plan) const;
+    [[nodiscard]] bool holds(QueueIndex plan) const { return index_of(plan) < leases.size(); }
   };
   struct Forecast;
 
   /// Returns the sort key of a bucket: lowest suspicion first, then the largest work; plans without
   /// an estimate last.
   [[nodiscard]] static std::uint32_t bucket_key(int suspicion, float updates);
-  [[nodiscard]] std::uint32_t bucket_key(Index plan) const {
+  [[nodiscard]] std::uint32_t bucket_key(QueueIndex plan) const {
     return bucket_key(plans_[plan].suspicion(), plans_[plan].updates);
   }
-  [[nodiscard]] Index first_at_or_after(std::uint32_t key) const;
-  void enqueue(Index plan);
-  void dequeue(Index plan);
-  [[nodiscard]] bool is_finished(Index plan) const { return plans_[plan].is_finished(); }
+  [[nodiscard]] QueueIndex first_at_or_after(std::uint32_t key) const;
+  void enqueue(QueueIndex plan);
+  void dequeue(QueueIndex plan);
+  [[nodiscard]] bool is_finished(QueueIndex plan) const { return plans_[plan].is_finished(); }
   [[nodiscard]] Worker* find(int id);
   [[nodiscard]] const Worker* find(int id) const;
   void add_lease_holder(const Lease& lease);
   void remove_lease_holder(const Lease& lease);
   bool start(Lease& lease);
-  void lease(Worker& worker, Index plan);
-  static void note_success(Worker& worker, Index plan);
-  bool release(Worker* worker, Index plan);
-  void finish(Index plan, State state);
+  void lease(Worker& worker, QueueIndex plan);
+  static void note_success(Worker& worker, QueueIndex plan);
+  bool release(Worker* worker, QueueIndex plan);
+  void finish(QueueIndex plan, State state);
   /// Calls make(entry), which may move the plan to another bucket.
   template <class Change>
-  void change(Index plan, Change make);
+  void change(QueueIndex plan, Change make);
   [[nodiscard]] std::size_t demand(const Worker& worker) const;
   [[nodiscard]] bool takes_back(const Worker& worker) const;
   void assign_queued(int id, Worker& worker, std::size_t most, double time_left_s,
-                     bool allow_same_worker, std::vector<Index>& chosen);
-  [[nodiscard]] bool may_be_copied(Index plan) const;
+                     bool allow_same_worker, std::vector<QueueIndex>& chosen);
+  [[nodiscard]] bool may_be_copied(QueueIndex plan) const;
   void refresh_copy_candidates();
-  void assign_copies(Worker& worker, double time_left_s, std::vector<Index>& chosen);
+  void assign_copies(Worker& worker, double time_left_s, std::vector<QueueIndex>& chosen);
 
   int max_attempts_;
-  std::vector<Entry> plans_;
+  QueueVector<Entry> plans_;
   std::map<std::uint32_t, Bucket> buckets_;      ///< by bucket_key(); without empty buckets
   std::map<std::string, DurationModel> models_;  ///< by device type
   std::vector<Worker> workers_;                  ///< by worker number
-  std::vector<std::pair<double, Index>> copy_candidates_;  ///< leased plans; the best one is last
+  /// Leased plans, each with a measure of how much a copy of it helps; the best one is last.
+  std::vector<std::pair<double, QueueIndex>> copy_candidates_;
   /// Time at which copy_candidates_ was made.
   double candidates_listed_s_ = -std::numeric_limits<double>::infinity();
   double now_s_ = 0;

@@ -105,10 +105,7 @@ std::vector<RowColumn> all_columns(bool with_hidden) {
   });
   for (RowColumn& column : columns)
     if (column.head.key == "status")
-      for (const PlanStatus status :
-           {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations,
-            PlanStatus::empty, PlanStatus::failed})
-        column.words.emplace_back(to_string(status));
+      for (const PlanStatus status : plan_statuses) column.words.emplace_back(to_string(status));
   const auto id = std::ranges::find_if(
       columns, [](const RowColumn& column) { return column.head.key == "id"; });
   std::rotate(columns.begin(), id, id + 1);

@@ -215,9 +215,7 @@ void add_coverage(const Summary& summary, const SummaryInput& of, Report& report
 
 void add_numbers(const Summary& summary, Report& report) {
   report.add_fact("plans", "plans", summary.plans);
-  for (const PlanStatus status :
-       {PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations, PlanStatus::empty,
-        PlanStatus::failed}) {
+  for (const PlanStatus status : plan_statuses) {
     const auto found = summary.by_status.find(status);
     const bool any = found != summary.by_status.end();
     const std::string name{to_string(status)};

@@ -151,7 +151,7 @@ class CoordinatorLoop {
   void flush_outbox() {
     for (auto& [rank, plans] : std::exchange(coordinator_.outbox.assignments, {})) {
       Assignment work;
-      for (const std::uint32_t plan : plans) work.tasks.push_back(context_.task(plan));
+      for (const QueueIndex plan : plans) work.tasks.push_back(context_.task(plan));
       if (plans.empty())
         link_.send_heartbeat(rank, encode(ToWorker(work)));
       else

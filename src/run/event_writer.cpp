@@ -37,15 +37,11 @@ PlanResult failure(const PlanResult& report, std::string error) {
 
 }  // namespace
 
-/// Combines the result of the solver process with the data that only rank 0 has. Returns an empty
-/// row if the event is not about a plan.
 PlanResult EventWriter::make_row(Event& event, double now_s) const {
   PlanResult result;
   if (!is_of_plan(event.kind)) return result;
   if (!event.encoded_result.empty())
     result = decode_result(std::exchange(event.encoded_result, {}));
-  const QueuedPlan& plan = plans[event.plan];
-  const std::string id(ids[plan.index]);
   if (event.kind == Event::Kind::conflict)
     result =
         failure(result, fmt::format("{} and {} gave different answers, so one of these devices "
@@ -59,8 +55,8 @@ PlanResult EventWriter::make_row(Event& event, double now_s) const {
     result.seconds = event.seconds;
     result.error = event.reason;
   }
-  result.index = plan.index;
-  result.id = id;
+  result.index = plans[event.plan].index;
+  result.id = ids[result.index];
   result.rank = event.worker->rank;
   result.attempts = event.attempts;
   result.failures = event.failures;

@@ -144,8 +144,8 @@ std::string describe_or_explain(const PlanSource& source, const PlanKey& plan) {
 
 /// Returns the index of sample k of `samples` that are spread over `count` plans, from the first to
 /// the last.
-std::uint32_t spread(std::size_t k, std::size_t samples, std::size_t count) {
-  return static_cast<std::uint32_t>(k * (count - 1) / std::max<std::size_t>(samples - 1, 1));
+QueueIndex spread(std::size_t k, std::size_t samples, std::size_t count) {
+  return static_cast<QueueIndex>(k * (count - 1) / std::max<std::size_t>(samples - 1, 1));
 }
 
 // File servers handle many requests at once, and each request has a latency.
@@ -155,7 +155,7 @@ constexpr std::size_t stamp_threads = 16;
 
 SourceDescription describe_source(const PlanSource& source, std::size_t count,
                                   std::size_t max_stamps,
-                                  const std::function<Task(std::uint32_t)>& task) {
+                                  const std::function<Task(QueueIndex)>& task) {
   constexpr std::size_t max_probes = 3;
   SourceDescription description{source_identity(source.path())};
   const std::size_t probes = std::min(max_probes, count);

@@ -47,7 +47,7 @@ void require_walls(const PlanSource& source, const StringList& ids, const WallOv
 /// three calls of stat() for each stamp.
 [[nodiscard]] SourceDescription describe_source(const PlanSource& source, std::size_t count,
                                                 std::size_t max_stamps,
-                                                const std::function<Task(std::uint32_t)>& task);
+                                                const std::function<Task(QueueIndex)>& task);
 
 /// Returns how the plans of a worker differ from those of rank 0, for the first plan that differs;
 /// an empty string if none is found. Compares stamps only if the worker reads a copy, and if the
@@ -62,7 +62,7 @@ void require_walls(const PlanSource& source, const StringList& ids, const WallOv
 
 /// A solved plan whose input has changed since, or cannot be read any more.
 struct ChangedInput {
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< row index
   std::string id;
   std::string why;
 };

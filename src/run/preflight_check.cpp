@@ -124,7 +124,7 @@ class PreflightCheck : Preparation {
     cells_.assign(plans.size(), 0);
     GridShape least{SIZE_MAX, 1};
     GridShape& most = largest_shape_;
-    for (std::size_t plan = 0; plan < plans.size(); ++plan) {
+    for (const QueueIndex plan : queue_indices(plans.size())) {
       const std::string id = id_of(plan);
       try {
         if (source->has_source(id)) ++sources;
@@ -209,17 +209,17 @@ class PreflightCheck : Preparation {
   /// counts as if it took all iterations.
   [[nodiscard]] TotalUpdates estimate_updates() const {
     constexpr std::size_t max_groups = 20;
-    std::vector<std::size_t> by_size;
-    for (std::size_t plan = 0; plan < cells_.size(); ++plan)
+    std::vector<QueueIndex> by_size;
+    for (const QueueIndex plan : queue_indices(cells_.size()))
       if (cells_[plan] > 0) by_size.push_back(plan);
-    std::ranges::stable_sort(by_size, {}, [this](std::size_t plan) { return cells_[plan]; });
+    std::ranges::stable_sort(by_size, {}, [this](QueueIndex plan) { return cells_[plan]; });
     const std::size_t groups = std::min(max_groups, by_size.size());
     const SolverOptions& solver = options.solve.solver;
     TotalUpdates total;
     for (std::size_t group = 0; group < groups; ++group) {
       const std::size_t begin = group * by_size.size() / groups;
       const std::size_t end = (group + 1) * by_size.size() / groups;
-      const std::size_t largest = by_size[end - 1];
+      const QueueIndex largest = by_size[end - 1];
       const auto cells = static_cast<double>(cells_[largest]);
       const auto estimate = estimate_plan(*source, id_of(largest), solver.limits, solver.kind);
       double updates = 0;
@@ -343,7 +343,7 @@ class PreflightCheck : Preparation {
   static std::string gpus_text(std::size_t gpus) { return fmt::format("--gpus {}", gpus); }
 
   PreflightReport found_;
-  std::vector<std::size_t> cells_;  // cells of each plan that is left; 0: it cannot be read
+  QueueVector<std::size_t> cells_;  // cells of each plan that is left; 0: it cannot be read
   std::string of_shard_;            // " of shard 2/3"; empty if there is one shard
   std::string largest_;  // ID of the largest plan that is left and can be read; empty: none
   GridShape largest_shape_;

@@ -129,7 +129,7 @@ void Preparation::collect_pending(const std::function<void(const RowCallback&)>&
 void Preparation::warn_if_spacing_unknown() const {
   if (options.solve.solver.spacing_is_known || plans.empty()) return;
   try {
-    if (source->has_source(id_of(0))) warn(unknown_spacing);
+    if (source->has_source(id_of(QueueIndex{0}))) warn(unknown_spacing);
   } catch (const InputError&) {
     // The worker that is assigned this plan reports the error.
   }
@@ -141,7 +141,8 @@ DiskUsageEstimate Preparation::estimate_disk_usage() const {
   double cells = 0;
   for (std::size_t k = 0; k < checks; ++k) {
     try {
-      const GridShape shape = source->shape(id_of(k * plans.size() / checks));
+      const GridShape shape =
+          source->shape(id_of(static_cast<QueueIndex>(k * plans.size() / checks)));
       cells += static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
     } catch (const InputError&) {
       // The worker that is assigned this plan reports the error.

@@ -52,7 +52,7 @@ void require_gpus(const RunOptions& options);
 
 /// A plan to solve, with its attempts and failures in earlier sessions.
 struct QueuedPlan {
-  std::uint32_t index = 0;  ///< row index
+  std::uint32_t index = 0;  ///< row index; see PlanResult::index
   std::int32_t attempts = 0;
   std::int32_t failures = 0;
 };
@@ -85,7 +85,7 @@ struct Preparation {
   /// list.
   [[nodiscard]] DiskUsageEstimate estimate_disk_usage() const;
 
-  [[nodiscard]] std::string id_of(std::size_t plan) const {
+  [[nodiscard]] std::string id_of(QueueIndex plan) const {
     return std::string(ids.ids[plans[plan].index]);
   }
 
@@ -96,7 +96,7 @@ struct Preparation {
   SharedPlanSource source{};
   PlanIds ids{};
   /// Plans of this shard that are left to solve, in the order of the IDs.
-  std::vector<QueuedPlan> plans{};
+  QueueVector<QueuedPlan> plans{};
   RunTally tally{};  ///< counts of this shard, according to the result file
 };
 

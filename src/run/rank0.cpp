@@ -128,7 +128,7 @@ class Rank0 {
     context.setup = {std::string(version()), options_.settings, source_};
     for (const QueuedPlan& plan : plans())
       context.plans.push_back({0, plan.attempts, plan.failures});
-    context.task = [this](std::uint32_t plan) { return task(plan); };
+    context.task = [this](QueueIndex plan) { return task(plan); };
     context.options.max_attempts = options_.max_attempts;
     context.options.heartbeat_timeout_s = timeouts.worker_timeout_s;
     context.options.startup_timeout_s = timeouts.startup_timeout_s;
@@ -182,9 +182,9 @@ class Rank0 {
   }
 
  private:
-  [[nodiscard]] const std::vector<QueuedPlan>& plans() const { return preparation_.plans; }
-  [[nodiscard]] std::string id_of(std::uint32_t plan) const { return preparation_.id_of(plan); }
-  [[nodiscard]] Task task(std::uint32_t plan) const {
+  [[nodiscard]] const QueueVector<QueuedPlan>& plans() const { return preparation_.plans; }
+  [[nodiscard]] std::string id_of(QueueIndex plan) const { return preparation_.id_of(plan); }
+  [[nodiscard]] Task task(QueueIndex plan) const {
     const std::string id = id_of(plan);
     return {plan, id, preparation_.source->entry_offsets(id)};
   }
@@ -195,7 +195,7 @@ class Rank0 {
       return failure_limit_reason(monitor_->progress().tally().failed, options_);
     return no_progress_reason(
         end_, monitor_->progress(), *preparation_.source,
-        [this](std::uint32_t plan) { return id_of(plan); }, options_);
+        [this](QueueIndex plan) { return id_of(plan); }, options_);
   }
 
   /// ExitStatus of a run without pending plans, whose file is compacted.
@@ -247,7 +247,7 @@ class Rank0 {
     preparation_.warn_if_spacing_unknown();
     warn_about_disk_space();
     if (surroundings.ranks > 1) describe_plans(surroundings.ranks - 1);
-    const auto name = [this](std::uint32_t plan) { return id_of(plan); };
+    const auto name = [this](QueueIndex plan) { return id_of(plan); };
     monitor_.emplace(logger_, options_.progress, std::move(events), status_, name,
                      preparation_.tally, live_status_, surroundings.ranks > 1);
     estimates_.emplace(preparation_.source, plans().size(), name, options_.solve.solver.limits,
@@ -291,7 +291,7 @@ class Rank0 {
     if (plans().empty()) return;
     source_ = describe_source(*preparation_.source, plans().size(),
                               std::min(max_stamps, max_stamps_sent / std::size_t(workers)),
-                              [this](std::uint32_t plan) { return task(plan); });
+                              [this](QueueIndex plan) { return task(plan); });
   }
 
   /// Requests a stop after --stop-after-failures failed plans. Called by the thread that stores

@@ -64,16 +64,15 @@ struct RunEnvironment {
 /// Parameters and callbacks of coordinate().
 struct CoordinationContext {
   Setup setup;
-  std::vector<PlanQueue::InitialState> plans;
-  std::function<Task(std::uint32_t plan)> task;
+  QueueVector<PlanQueue::InitialState> plans;
+  std::function<Task(QueueIndex plan)> task;
   Coordinator::Options options;
   /// Returns the time since the start of the run, in s.
   std::function<double()> elapsed_s;
   /// Returns the time until the run must stop, in s.
   std::function<double()> time_left_s = [] { return std::numeric_limits<double>::infinity(); };
-  /// Returns the queue indices and estimated cell updates of the plans that were estimated since
-  /// the last call.
-  std::function<std::vector<std::pair<std::uint32_t, double>>()> new_estimates;
+  /// Returns the plans that were estimated since the last call, with their estimated cell updates.
+  std::function<std::vector<std::pair<QueueIndex, double>>()> new_estimates;
   /// Stores the results in `events`, and reports all events to the user. When it returns, the
   /// results are on disk. Called in the background thread, from time to time also without events.
   /// `seconds_left` is the predicted time to completion; NaN if unknown.
@@ -118,6 +117,6 @@ inline constexpr const char* more_time_hint =
 /// reading the plans.
 [[nodiscard]] std::string no_progress_reason(
     RunEnd end, const RunProgress& progress, const PlanSource& source,
-    const std::function<std::string(std::uint32_t plan)>& id_of, const RunOptions& options);
+    const std::function<std::string(QueueIndex plan)>& id_of, const RunOptions& options);
 
 }  // namespace wallheat

@@ -87,7 +87,7 @@ std::string failure_limit_reason(std::size_t failed, const RunOptions& options) 
 }
 
 std::string no_progress_reason(RunEnd end, const RunProgress& progress, const PlanSource& source,
-                               const std::function<std::string(std::uint32_t plan)>& id_of,
+                               const std::function<std::string(QueueIndex plan)>& id_of,
                                const RunOptions& options) {
   const RunTally& tally = progress.tally();
   if (end == RunEnd::finished) return {};

@@ -35,7 +35,7 @@ std::optional<WorkEstimate> estimate_plan(const PlanSource& source, const std::s
 }
 
 WorkEstimator::WorkEstimator(SharedPlanSource source, std::size_t plans,
-                             std::function<std::string(std::uint32_t plan)> id_of,
+                             std::function<std::string(QueueIndex plan)> id_of,
                              const SolveParameters& limits, SolverKind solver)
     : source_(std::move(source)),
       plans_(plans),
@@ -44,7 +44,7 @@ WorkEstimator::WorkEstimator(SharedPlanSource source, std::size_t plans,
       solver_(solver),
       reader_([this](const std::stop_token& stop) { read_all(stop); }) {}
 
-std::vector<std::pair<std::uint32_t, double>> WorkEstimator::take_new() {
+std::vector<std::pair<QueueIndex, double>> WorkEstimator::take_new() {
   const std::scoped_lock lock(mutex_);
   return std::exchange(ready_, {});
 }
@@ -54,7 +54,7 @@ void WorkEstimator::read_all(const std::stop_token& stop) {
   // the estimates take a little more CPU time from others.
   constexpr int lowest_priority = 19;
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest_priority);
-  for (std::uint32_t plan = 0; plan < plans_; ++plan) {
+  for (const QueueIndex plan : queue_indices(plans_)) {
     if (stop.stop_requested()) return;
     const auto estimate = estimate_plan(*source_, id_of_(plan), limits_, solver_);
     if (!estimate) continue;

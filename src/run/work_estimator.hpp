@@ -34,7 +34,7 @@ class WorkEstimator {
  public:
   /// `id_of` returns the ID of each of the `plans` plans. The thread calls it.
   WorkEstimator(SharedPlanSource source, std::size_t plans,
-                std::function<std::string(std::uint32_t plan)> id_of, const SolveParameters& limits,
+                std::function<std::string(QueueIndex plan)> id_of, const SolveParameters& limits,
                 SolverKind solver = SolverKind::jacobi);
   /// Stops the thread after the plan in progress.
   ~WorkEstimator() = default;
@@ -42,18 +42,18 @@ class WorkEstimator {
   WorkEstimator& operator=(const WorkEstimator&) = delete;
 
   /// Returns the plans that were estimated since the last call, with their cell updates.
-  [[nodiscard]] std::vector<std::pair<std::uint32_t, double>> take_new();
+  [[nodiscard]] std::vector<std::pair<QueueIndex, double>> take_new();
 
  private:
   void read_all(const std::stop_token& stop);
 
   SharedPlanSource source_;
   std::size_t plans_;
-  std::function<std::string(std::uint32_t plan)> id_of_;
+  std::function<std::string(QueueIndex plan)> id_of_;
   SolveParameters limits_;
   SolverKind solver_;
   std::mutex mutex_;
-  std::vector<std::pair<std::uint32_t, double>> ready_;
+  std::vector<std::pair<QueueIndex, double>> ready_;
   std::jthread reader_;  // last member, so that it is joined before the others are destroyed
 };
 

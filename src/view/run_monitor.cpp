@@ -1,6 +1,7 @@
 #include "view/run_monitor.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "core/gpu_stats.hpp"
 #include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "view/advice.hpp"
@@ -236,13 +238,14 @@ void RunMonitor::finish(const std::string& event) {
   if (far_from_steady_ > 1) log_.warn("{} plans are {}", far_from_steady_, far_from_steady);
   log_table(progress_.gpu_table());
   log_table(progress_.kernel_table());
-  if (const GpuTimeTotals& spent = progress_.gpu_times(); spent.total() > 0)
-    log_.info(
-        "of the {} that threads were at plans on GPUs: kernels {:.0f} %, upload {:.0f} %, download "
-        "{:.0f} %, the host's work {:.0f} %, waiting for the driver {:.0f} %",
-        duration_text(spent.total()), 100 * spent.kernel / spent.total(),
-        100 * spent.upload / spent.total(), 100 * spent.download / spent.total(),
-        100 * spent.host / spent.total(), 100 * spent.waiting / spent.total());
+  if (const GpuTimeTotals& spent = progress_.gpu_times(); spent.total() > 0) {
+    std::vector<std::string> parts;
+    for (const GpuTimeCategory& part : gpu_time_categories)
+      parts.push_back(
+          fmt::format("{} {:.0f} %", part.text, 100 * (spent.*part.seconds) / spent.total()));
+    log_.info("of the {} that threads were at plans on GPUs: {}", duration_text(spent.total()),
+              fmt::format("{}", fmt::join(parts, ", ")));
+  }
   if (!events_) return;
   for (const auto& [rank, worker] : workers)
     if (worker.gpu.samples > 0) events_->add_gpu_usage(worker.status, worker.gpu);

@@ -69,7 +69,7 @@ struct RunTally {
 class RunProgress {
  public:
   using Clock = std::chrono::steady_clock;
-  using IdOf = std::function<std::string(std::uint32_t plan)>;
+  using IdOf = std::function<std::string(QueueIndex plan)>;
   struct Worker {
     WorkerStatus status;
     SolverTime spent;
@@ -78,7 +78,7 @@ class RunProgress {
     GpuUsage gpu;
   };
 
-  /// `id_of` returns the ID of a plan by its queue index. A run in one process has no MPI ranks, so
+  /// `id_of` returns the ID of a plan. A run in one process has no MPI ranks, so
   /// `has_ranks` is false, and worker_label() is "worker".
   RunProgress(const RunTally& start, IdOf id_of, bool has_ranks,
               std::function<Clock::time_point()> now);
@@ -95,7 +95,7 @@ class RunProgress {
   /// Returns the workers in the order in which they became ready. A worker is in the list again if
   /// it switched to another device.
   [[nodiscard]] const std::vector<WorkerInfo>& ready() const { return ready_; }
-  [[nodiscard]] std::string id_of(std::uint32_t plan) const { return id_of_(plan); }
+  [[nodiscard]] std::string id_of(QueueIndex plan) const { return id_of_(plan); }
   [[nodiscard]] const char* worker_label() const { return has_ranks_ ? "rank" : "worker"; }
   [[nodiscard]] bool has_ranks() const { return has_ranks_; }
 

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
 
   std::mt19937 random(1);
   std::lognormal_distribution<float> length(0, 0.5F);
-  std::vector<PlanQueue::InitialState> starts(static_cast<std::size_t>(plans));
+  QueueVector<PlanQueue::InitialState> starts(static_cast<std::size_t>(plans));
   for (PlanQueue::InitialState& start : starts) start.updates = 1e8F * length(random);
   Coordinator rank0(starts, workers, Coordinator::Options{});
   for (int worker = 1; worker <= workers; ++worker) {
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     now_s += plan_s;
     for (auto& [worker, given] : std::exchange(rank0.outbox.assignments, {})) {
       WorkerReport report;
-      for (const PlanQueue::Index plan : given)
+      for (const QueueIndex plan : given)
         report.results.push_back({plan, TaskResult::Kind::solved, plan_s, 1, {}});
       messages += given.empty() ? 0 : 2;
       rank0.on_report(worker, std::move(report), now_s);

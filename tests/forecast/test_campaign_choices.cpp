@@ -34,7 +34,7 @@ TEST(ParseSinfo, NamesInvalidLine) {
   const std::string huge = "9223372036854775807";
   for (const auto& [text, facts] : {std::pair<std::string, Facts>{"a|up|1|2\n", {"4", "8"}},
                                     {"a|up|x|2|(null)|1:00:00|1\n", {"nodes", "'x'"}},
-                                    {"a|up|1|2|(null)|1:00:xx|1\n", {"time limit", "'xx'"}},
+                                    {"a|up|1|2|(null)|1:00:xx|1\n", {"time limit", "'1:00:xx'"}},
                                     {"a|up|1|2|(null)|" + huge + "|1\n", {"time limit", huge}},
                                     {"a|up|1|2|(null)|1|1|" + huge + "\n", {"memory", huge}}})
     EXPECT_THAT(error_message_of<RunError>([&, &text = text] { (void)parse_sinfo("sinfo", text); }),

@@ -63,13 +63,20 @@ std::vector<std::string> message_seeds() {
   result.rooms.resize(2);
   const Gpu gpu{0, "gpu", "uuid", 1 << 30, 0};
   const WorkerProperties facts{"node", "gpu", 2, true, {0, 1}, true, gpu, "none", "a quota"};
-  const TaskResult answer{1, TaskResult::Kind::solved, 2.5, 7, encode_result(result)};
+  const TaskResult answer{QueueIndex{1}, TaskResult::Kind::solved, 2.5, 7, encode_result(result)};
   const std::vector<FromWorker> from_worker{
-      WorkerReport{facts, {{7, 100, 0.5, 2.5}}, {answer, answer}, {1}, {2, 3}, GpuSample{}, 1},
-      WorkerReport{}, Bye{Bye::Cause::interrupted, "no memory", {{7, 100, 0.5, 2.5}}, "node"}};
+      WorkerReport{facts,
+                   {{QueueIndex{7}, 100, 0.5, 2.5}},
+                   {answer, answer},
+                   {QueueIndex{1}},
+                   {QueueIndex{2}, QueueIndex{3}},
+                   GpuSample{},
+                   1},
+      WorkerReport{},
+      Bye{Bye::Cause::interrupted, "no memory", {{QueueIndex{7}, 100, 0.5, 2.5}}, "node"}};
   const std::vector<ToWorker> to_worker{
-      Setup{"1.0", "tolerance = 1", {8, {{{0, "10000"}, "32 x 32"}}, {{{0, "10000"}, 9}}}},
-      Assignment{{{0, "10000"}, {1, "10029"}}}, Stop{}, Shutdown{true}};
+      Setup{"1.0", "tolerance = 1", {8, {{{{}, "10000"}, "32 x 32"}}, {{{{}, "10000"}, 9}}}},
+      Assignment{{{{}, "10000"}, {QueueIndex{1}, "10029"}}}, Stop{}, Shutdown{true}};
   std::vector<std::string> inputs;
   const auto add = [&](Sender sender, const std::string& message) {
     inputs.push_back(static_cast<char>(sender) + message);

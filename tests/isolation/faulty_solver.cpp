@@ -60,7 +60,7 @@ TaskRunner faulty_job(const SolveConfig& settings, SolverSlot thread) {
          ::shutdown(STDIN_FILENO, SHUT_RDWR);
          return report_progress({}, 1, never);
        }},
-      {"wrong-plan", [](const SolveControl&) { return TaskResult{.plan = 77777}; }},
+      {"wrong-plan", [](const SolveControl&) { return TaskResult{.plan = QueueIndex{77777}}; }},
       {"endless", [](const SolveControl& control) { return report_progress(control, 1, never); }},
       {"stuck", [](const SolveControl& control) { return report_progress(control, 0, never); }},
       {"silent", [](const SolveControl&) { return report_progress({}, 1, never); }},
@@ -81,7 +81,6 @@ OpenDevice open_short_plans() {
             return [](const Task& task, const SolveControl&) {
               std::this_thread::sleep_for(std::chrono::milliseconds(1));
               PlanResult row;
-              row.index = task.plan;
               row.id = task.id;
               return TaskResult{
                   .plan = task.plan, .seconds = 0.001, .encoded_result = encode_result(row)};

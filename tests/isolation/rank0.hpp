@@ -38,7 +38,7 @@ class Rank0 {
 
   void send(const ToWorker& message) { links_[0]->send(1, encode(message)); }
   void assign(const std::string& plan) {
-    send(Assignment{{{static_cast<std::uint32_t>(assigned_.size()), plan}}});
+    send(Assignment{{{static_cast<QueueIndex>(assigned_.size()), plan}}});
     assigned_.push_back(plan);
   }
   /// Receives the worker's messages until done() returns true. Throws if the worker leaves first.
@@ -78,7 +78,7 @@ class Rank0 {
   std::optional<WorkerProperties> facts{};
   std::map<std::string, PlanResult> results{};  ///< by plan ID
   std::vector<TaskResult> records{};
-  std::vector<std::uint32_t> returned{};
+  std::vector<QueueIndex> returned{};
   WorkerReport last{};
   std::size_t reports = 0;  ///< number of reports received
   std::optional<Bye> bye{};
@@ -98,7 +98,7 @@ class Rank0 {
       else
         row.error = result.error;
       records.push_back(result);
-      results[assigned_.at(result.plan)] = std::move(row);
+      results[assigned_.at(static_cast<std::size_t>(result.plan))] = std::move(row);
     }
     returned.insert(returned.end(), report->returned.begin(), report->returned.end());
   }

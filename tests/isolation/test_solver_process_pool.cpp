@@ -64,7 +64,7 @@ class SolverProcessPoolTest : public testing::Test {
     return open_device(cpu).make_job({})(task, {});
   }
   void expect_same(const PlanResult& row) const {
-    const TaskResult expected = solved_in_process({row.index, row.id});
+    const TaskResult expected = solved_in_process({{}, row.id});
     EXPECT_TRUE(encode_result(without_times(row)) ==
                 encode_result(without_times(decode_result(expected.encoded_result))))
         << row.id << ": " << row.error;
@@ -93,7 +93,7 @@ TEST_F(SolverProcessPoolTest, ReturnsBitIdenticalResultsToInProcessSolve) {
     const PlanResult row = solve(id);
     expect_same(row);
     const TaskResult& result = rank0_->records.back();
-    const TaskResult expected = solved_in_process({row.index, id});
+    const TaskResult expected = solved_in_process({{}, id});
     EXPECT_EQ(result.kind, expected.kind) << id;
     EXPECT_EQ(result.result_hash, expected.result_hash) << id;
     EXPECT_EQ(result.kind, row.error.empty() ? TaskResult::Kind::solved : TaskResult::Kind::failed);
@@ -102,13 +102,13 @@ TEST_F(SolverProcessPoolTest, ReturnsBitIdenticalResultsToInProcessSolve) {
 }
 
 TEST_F(SolverProcessPoolTest, ChangesResultHashWhenOnlyFieldDiffers) {
-  const TaskResult with_field = solved_in_process({1, "sound"});
+  const TaskResult with_field = solved_in_process({{}, "sound"});
   PlanResult row = decode_result(with_field.encoded_result);
   const Grid<double> field = decompress_field(row.field, {row.rows, row.cols});
   EXPECT_EQ(with_field.result_hash,
             hash_result(row, crc32_of(std::as_bytes(std::span(field.cells)))));
   settings_.save_fields = false;
-  EXPECT_EQ(solved_in_process({1, "sound"}).result_hash, hash_result(row, 0));
+  EXPECT_EQ(solved_in_process({{}, "sound"}).result_hash, hash_result(row, 0));
   EXPECT_NE(with_field.result_hash, hash_result(row, 0));
 }
 
@@ -281,12 +281,13 @@ TEST(MessageChannel, SendsEnqueuedMessagesInOrderWhenSocketIsFull) {
   {
     MessageChannel receiver{FileDescriptor(ends[1])};
     for (std::uint32_t plan = 0; plan < count; ++plan)
-      sender.enqueue(to_bytes(Task{plan, std::string(plan % 100, 'x')}));
+      sender.enqueue(to_bytes(Task{QueueIndex{plan}, std::string(plan % 100, 'x')}));
     ASSERT_TRUE(sender.has_output()) << "the socket is full";
     for (; received < count; ++received) {
       const auto message = receiver.receive();
       ASSERT_TRUE(message);
-      EXPECT_EQ(from_bytes<Task>(*message), (Task{received, std::string(received % 100, 'x')}));
+      EXPECT_EQ(from_bytes<Task>(*message),
+                (Task{QueueIndex{received}, std::string(received % 100, 'x')}));
       sender.flush();
     }
     EXPECT_FALSE(sender.has_output());

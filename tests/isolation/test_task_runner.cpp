@@ -22,7 +22,7 @@ class TaskRunnerTest : public testing::Test {
  protected:
   PlanResult solve(const std::string& id, bool save_fields = false) {
     const SolveConfig settings{directory_.path(), solver_, save_fields, "host", "cpu"};
-    return decode_result(open_device(settings).make_job({})({0, id}, {}).encoded_result);
+    return decode_result(open_device(settings).make_job({})({{}, id}, {}).encoded_result);
   }
   void save(const std::string& id, const FloorPlan& plan) {
     save_floor_plan(directory_.path(), id, plan);
@@ -151,7 +151,7 @@ TEST_F(TaskRunnerTest, ReportsRetryableFailureWhenMemoryIsExhausted) {
   const TaskRunner job = make_task_runner({directory_.path(), solver_, false, "host", "cpu"},
                                           directory_source(directory_.path()),
                                           std::make_shared<SolverWithoutMemory>(), {});
-  const TaskResult result = job({0, "7"}, {});
+  const TaskResult result = job({{}, "7"}, {});
   EXPECT_EQ(result.kind, TaskResult::Kind::retryable);
   EXPECT_THAT(decode_result(result.encoded_result).error, Mentions("memory"));
 }
@@ -163,7 +163,7 @@ TEST_F(TaskRunnerTest, ThrowsSourceUnavailableWhenDirectoryIsMissing) {
                        std::shared_ptr(make_reference_solver()), {});
   EXPECT_THAT(
       [&] {
-        (void)job({0, "7"}, {});
+        (void)job({{}, "7"}, {});
       },
       testing::ThrowsMessage<SourceUnavailable>(Mentions(missing.string())));
 }
@@ -175,7 +175,7 @@ TEST_F(TaskRunnerTest, ReportsHostErrorWhenFileOfPlanCannotBeOpened) {
   const TaskRunner job =
       open_device({directory_.path(), solver_, false, "host", "cpu"}).make_job({});
   ::setfsuid(65534);  // of this thread: root may open every file
-  const TaskResult result = job({0, "7"}, {});
+  const TaskResult result = job({{}, "7"}, {});
   ::setfsuid(::geteuid());
   EXPECT_EQ(result.kind, TaskResult::Kind::host_error);
   EXPECT_THAT(result.error, Mentions({"7_domain.npy", "Permission denied"}));
@@ -193,7 +193,7 @@ TEST_F(TaskRunnerTest, ReportsHostErrorWhenThreadCannotStart) {
   const TaskRunner job = make_task_runner({directory_.path(), solver_, false, "host", "cpu"},
                                           directory_source(directory_.path()),
                                           std::make_shared<SolverWithoutThreads>(), {});
-  EXPECT_EQ(job({0, "7"}, {}).kind, TaskResult::Kind::host_error);
+  EXPECT_EQ(job({{}, "7"}, {}).kind, TaskResult::Kind::host_error);
 }
 
 TEST_F(TaskRunnerTest, ThrowsSourceUnavailableWhenDirectoryIsEmpty) {
@@ -201,7 +201,7 @@ TEST_F(TaskRunnerTest, ThrowsSourceUnavailableWhenDirectoryIsEmpty) {
       open_device({directory_.path(), solver_, false, "host", "cpu"}).make_job({});
   EXPECT_THAT(
       [&] {
-        (void)job({0, "7"}, {});
+        (void)job({{}, "7"}, {});
       },
       testing::ThrowsMessage<SourceUnavailable>(Mentions({directory_.path().string(), "empty"})));
 }

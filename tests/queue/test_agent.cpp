@@ -38,16 +38,19 @@ class AgentTest : public testing::Test {
   }
   Orders assign(const std::vector<std::uint32_t>& plans) {
     Assignment work;
-    for (const std::uint32_t plan : plans) work.tasks.push_back({plan, "p" + std::to_string(plan)});
+    for (const std::uint32_t plan : plans)
+      work.tasks.push_back({QueueIndex{plan}, "p" + std::to_string(plan)});
     agent_.on_assignment(work);
     return pass(0);
   }
   void begin(std::size_t process, const std::vector<std::uint32_t>& plans, int iterations = 0) {
-    for (const std::uint32_t plan : plans) agent_.on_progress(process, {plan, iterations, 0.5});
+    for (const std::uint32_t plan : plans)
+      agent_.on_progress(process, {QueueIndex{plan}, iterations, 0.5});
   }
   void solve(std::size_t process, std::uint32_t plan, double seconds = 1, std::size_t bytes = 8) {
-    agent_.on_result(process,
-                     TaskResult{.plan = plan, .seconds = seconds, .encoded_result = Bytes(bytes)});
+    agent_.on_result(
+        process,
+        TaskResult{.plan = QueueIndex{plan}, .seconds = seconds, .encoded_result = Bytes(bytes)});
   }
   Orders end(std::size_t process, ProcessExit::Cause why, const std::string& reason) {
     agent_.on_process_exit(process, ProcessExit{why, reason});
@@ -125,9 +128,9 @@ TEST_F(AgentTest, AssignsBackloggedPlanWhenSlotIsFree) {
   EXPECT_THAT(pass(0.1), ElementsAre("assign p7 to 1"));
   const Sent all = sent();
   ASSERT_THAT(all.news.results, SizeIs(1));
-  EXPECT_EQ(all.news.results[0].plan, 6U);
-  EXPECT_THAT(all.news.running,
-              ElementsAre(Field(&PlanProgress::plan, 5), Field(&PlanProgress::plan, 7)));
+  EXPECT_EQ(all.news.results[0].plan, QueueIndex{6});
+  EXPECT_THAT(all.news.running, ElementsAre(Field(&PlanProgress::plan, QueueIndex{5}),
+                                            Field(&PlanProgress::plan, QueueIndex{7})));
 }
 
 TEST_F(AgentTest, PrefetchesShortPlansForEachProcess) {
@@ -140,7 +143,7 @@ TEST_F(AgentTest, PrefetchesShortPlansForEachProcess) {
   begin(0, {4});
   die(0);
   const Sent all = sent();
-  EXPECT_EQ(all.news.results.back().plan, 4U);
+  EXPECT_EQ(all.news.results.back().plan, QueueIndex{4});
   EXPECT_THAT(become_ready(), ElementsAre("assign p5 to 0"));
   solve(0, 5, 0.5);
   EXPECT_THAT(pass(0), ElementsAre("assign p6 to 0")) << "long plans are not prefetched";
@@ -191,7 +194,7 @@ TEST_F(AgentTest, ReportsSolvedPlansWhenStopped) {
   agent_.on_stop();
   EXPECT_THAT(orders(), ElementsAre("kill 0", "kill 1"));
   Sent all = sent();
-  EXPECT_THAT(all.news.results, ElementsAre(Field(&TaskResult::plan, 2)));
+  EXPECT_THAT(all.news.results, ElementsAre(Field(&TaskResult::plan, QueueIndex{2})));
   ASSERT_TRUE(all.bye);
   EXPECT_EQ(all.bye->cause, Bye::Cause::stop_requested);
   ASSERT_THAT(all.bye->aborted, SizeIs(1));
@@ -217,7 +220,7 @@ TEST_F(AgentTest, FailsPlanThatCrashedAloneInProcess) {
   EXPECT_THAT(die(0), ElementsAre("kill 0", "start 0"));
   const Sent all = sent();
   ASSERT_THAT(all.news.results, SizeIs(1));
-  EXPECT_EQ(all.news.results[0].plan, 1U);
+  EXPECT_EQ(all.news.results[0].plan, QueueIndex{1});
   EXPECT_EQ(all.news.results[0].kind, TaskResult::Kind::retryable);
   EXPECT_NEAR(all.news.results[0].seconds, 2, 1e-9);
   EXPECT_THAT(all.error, Mentions({"was killed by SIGSEGV", "iteration 40", "0.5 °C"}));
@@ -233,7 +236,7 @@ TEST_F(AgentTest, ReportsSuspectsAfterCrashWithSeveralPlans) {
   die(0);
   const Sent all = sent();
   EXPECT_THAT(all.news.results, IsEmpty());
-  EXPECT_THAT(all.news.suspects, testing::UnorderedElementsAre(1, 3));
+  EXPECT_THAT(all.news.suspects, testing::UnorderedElementsAre(QueueIndex{1}, QueueIndex{3}));
   EXPECT_THAT(warnings(),
               ElementsAre(Mentions({"gpu fake", "node1", "was killed by SIGSEGV", "2"})));
   EXPECT_THAT(become_ready(0, 3), ElementsAre("assign p2 to 0")) << "it was not in progress";
@@ -249,7 +252,7 @@ TEST_F(AgentTest, ReturnsOtherPlansAfterProgressTimeout) {
   EXPECT_THAT(pass(2), ElementsAre("kill 0", "start 0"));
   const Sent all = sent();
   EXPECT_THAT(all.error, Mentions({"progress", "10 s", "iteration 5", "0.5 °C"}));
-  EXPECT_THAT(all.news.returned, ElementsAre(1));
+  EXPECT_THAT(all.news.returned, ElementsAre(QueueIndex{1}));
   EXPECT_THAT(all.news.suspects, IsEmpty());
 }
 
@@ -294,7 +297,7 @@ TEST_F(AgentTest, LeavesAfterSourceOutageTimeout) {
   assign({1});
   int tries = 0;
   for (;; ++tries) {
-    agent_.on_source_outage(0, SourceOutage{1, "plans: Input/output error"});
+    agent_.on_source_outage(0, SourceOutage{QueueIndex{1}, "plans: Input/output error"});
     EXPECT_THAT(pass(0), testing::AnyOf(IsEmpty(), ElementsAre("kill 0"))) << "not at once";
     if (agent_.has_left()) break;
     Orders next;
@@ -315,8 +318,8 @@ TEST_F(AgentTest, RestartsOutageTimeoutAfterSuccessfulRead) {
   open({cores(2, 0)});
   assign({1, 2});
   for (const std::uint32_t plan : {2U, 1U, 2U}) {
-    agent_.on_source_outage(0, SourceOutage{3 - plan, "unavailable"});
-    agent_.on_source_outage(1, SourceOutage{plan, "unavailable"});
+    agent_.on_source_outage(0, SourceOutage{QueueIndex{3 - plan}, "unavailable"});
+    agent_.on_source_outage(1, SourceOutage{QueueIndex{plan}, "unavailable"});
     EXPECT_THAT(warnings(), SizeIs(1)) << "one for all slots";
     EXPECT_THAT(pass(1.1), SizeIs(2));
     pass(100);
@@ -374,14 +377,15 @@ TEST_F(AgentTest, FallsBackToCoresAfterTwoDeviceTimeouts) {
   assign({1, 2, 3, 4});
   begin(0, {1, 2});
   end(0, ProcessExit::Cause::device_timeout, "device timeout");
-  EXPECT_THAT(sent().news.returned, testing::UnorderedElementsAre(1, 2)) << "not as suspects";
+  EXPECT_THAT(sent().news.returned, testing::UnorderedElementsAre(QueueIndex{1}, QueueIndex{2}))
+      << "not as suspects";
   EXPECT_THAT(warnings(), ElementsAre(Mentions({"gpu fake", "node1", "device timeout"})));
   become_ready(0, 2);
   begin(0, {3});
   end(0, ProcessExit::Cause::device_timeout, "device timeout");
   EXPECT_THAT(warnings(),
               ElementsAre(Mentions({"node1", "gpu fake", "device timeout", "2", "CPU"})));
-  EXPECT_THAT(sent().news.returned, ElementsAre(3));
+  EXPECT_THAT(sent().news.returned, ElementsAre(QueueIndex{3}));
   EXPECT_THAT(become_ready(1), ElementsAre("assign p4 to 1")) << "its plans remain assigned";
   become_ready(2);
   const Sent all = sent();

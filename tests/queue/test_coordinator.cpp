@@ -17,19 +17,19 @@ WorkerReport ready(const std::string& host) {
 }
 WorkerReport solved(std::uint32_t plan, double seconds = 1) {
   WorkerReport report;
-  report.results.push_back({plan, TaskResult::Kind::solved, seconds, 0, {}});
+  report.results.push_back({QueueIndex{plan}, TaskResult::Kind::solved, seconds, 0, {}});
   return report;
 }
 WorkerReport failed(std::uint32_t plan) {
   WorkerReport report;
-  report.results.push_back({plan, TaskResult::Kind::retryable, 1, 0, {}});
+  report.results.push_back({QueueIndex{plan}, TaskResult::Kind::retryable, 1, 0, {}});
   return report;
 }
 
 WorkerReport system_errors(const std::vector<std::uint32_t>& plans) {
   WorkerReport report;
   for (const std::uint32_t plan : plans)
-    report.results.push_back({.plan = plan,
+    report.results.push_back({.plan = QueueIndex{plan},
                               .kind = TaskResult::Kind::host_error,
                               .error = std::to_string(plan) + "_domain.npy: EIO"});
   return report;
@@ -37,7 +37,7 @@ WorkerReport system_errors(const std::vector<std::uint32_t>& plans) {
 
 /// A coordinator and the clock of its driver.
 struct Script {
-  Script(std::vector<PlanQueue::InitialState> plans, int workers, int max_attempts = 3)
+  Script(QueueVector<PlanQueue::InitialState> plans, int workers, int max_attempts = 3)
       : coordinator(plans, workers, {.max_attempts = max_attempts}) {}
 
   void report(int worker, WorkerReport message) {
@@ -52,7 +52,8 @@ struct Script {
   std::vector<std::pair<int, std::uint32_t>> assigned() {
     std::vector<std::pair<int, std::uint32_t>> all;
     for (const auto& [worker, plans] : std::exchange(coordinator.outbox.assignments, {}))
-      for (const std::uint32_t plan : plans) all.emplace_back(worker, plan);
+      for (const QueueIndex plan : plans)
+        all.emplace_back(worker, static_cast<std::uint32_t>(plan));
     return all;
   }
   /// Returns the latest event of this kind.

@@ -37,28 +37,32 @@ std::vector<FromWorker> from_worker() {
   return {
       WorkerReport{},
       WorkerReport{WorkerProperties{"node7", "gpu", 3, true, {0, 1}, true, gpu, "why", "a quota"},
-                   {{4, 256, 0.5, 1.25}},
-                   {{4,
+                   {{QueueIndex{4}, 256, 0.5, 1.25}},
+                   {{QueueIndex{4},
                      TaskResult::Kind::retryable,
                      1.5,
                      77,
                      encode_result(full_result()),
                      {1, 2, 3, 4, "a kernel", 5, 6, 7},
                      "an error"}},
-                   {1, 2},
-                   {3},
+                   {QueueIndex{1}, QueueIndex{2}},
+                   {QueueIndex{3}},
                    full_sample(),
                    31244288},
-      Bye{Bye::Cause::source_outage, "the plans are unavailable", {{4, 256, 0.5, 1.25}}, "node7"}};
+      Bye{Bye::Cause::source_outage,
+          "the plans are unavailable",
+          {{QueueIndex{4}, 256, 0.5, 1.25}},
+          "node7"}};
 }
 
 std::vector<ToWorker> to_worker() {
   return {Setup{"1.0",
                 "tolerance = 1\n",
                 {10,
-                 {{{3, "10000", EntryOffsets{7, 8, 9}}, "32 x 32 cells"}},
-                 {{{4, "x y"}, 11}, {{5, "gone"}, std::nullopt}}}},
-          Assignment{{{3, "10000"}, {4, "x y"}}}, Assignment{}, Stop{}, Shutdown{true}};
+                 {{{QueueIndex{3}, "10000", EntryOffsets{7, 8, 9}}, "32 x 32 cells"}},
+                 {{{QueueIndex{4}, "x y"}, 11}, {{QueueIndex{5}, "gone"}, std::nullopt}}}},
+          Assignment{{{QueueIndex{3}, "10000"}, {QueueIndex{4}, "x y"}}}, Assignment{}, Stop{},
+          Shutdown{true}};
 }
 
 /// Calls visit(bytes, decode) with a message of each kind.

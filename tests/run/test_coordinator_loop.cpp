@@ -25,7 +25,7 @@ TEST(CoordinatorLoop, StoresInOneThread) {
   CoordinationContext context;
   context.plans.resize(1);
   context.elapsed_s = [&] { return now_s += 0.01; };
-  context.new_estimates = [] { return std::vector<std::pair<std::uint32_t, double>>(); };
+  context.new_estimates = [] { return std::vector<std::pair<QueueIndex, double>>(); };
   context.interrupted = [&] { return batches >= 3; };
   context.store = [&](std::span<Event>, double) {
     add_this_thread();
@@ -45,7 +45,7 @@ TEST(CoordinatorLoop, ThrowsErrorOfStoring) {
   context.plans.resize(1);
   double now_s = 0;
   context.elapsed_s = [&] { return now_s += 0.01; };
-  context.new_estimates = [] { return std::vector<std::pair<std::uint32_t, double>>(); };
+  context.new_estimates = [] { return std::vector<std::pair<QueueIndex, double>>(); };
   context.interrupted = [] { return false; };
   context.store = [](std::span<Event>, double) { throw RunError("disk full"); };
   EXPECT_THROW((void)coordinate(*links[0], thread, std::move(context)), RunError);

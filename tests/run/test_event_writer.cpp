@@ -18,7 +18,7 @@ WorkerPointer worker(int rank) {
 Event event_of(Kind kind, std::uint32_t plan, int rank) {
   return {.kind = kind,
           .worker = worker(rank),
-          .plan = plan,
+          .plan = QueueIndex{plan},
           .attempts = 3,
           .failures = 2,
           .predicted_s = 1.5F,
@@ -49,7 +49,7 @@ TEST(EventWriter, StoresLastOutcomeOfEachPlan) {
   const TemporaryDirectory directory;
   const auto file = directory / "results.h5";
   const StringList ids{"a", "b", "c", "d", "e", "f"};
-  const std::vector<QueuedPlan> plans{{1}, {2}, {3}, {4}, {5}};  // the first plan is solved
+  const QueueVector<QueuedPlan> plans{{1}, {2}, {3}, {4}, {5}};  // the first plan is solved
   ResultStore store({file, OpenMode::create}, {ids, {{"solver", "jacobi"}}}, {});
   std::vector<std::pair<Kind, PlanResult>> reports;
   const EventWriter writer{

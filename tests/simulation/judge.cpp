@@ -11,7 +11,8 @@ void check_event(bool is_right, Kind kind, int worker, Plan plan) {
   if (!is_right)
     throw Violation{"every event is emitted once and in order; violated by kind " +
                     std::to_string(static_cast<int>(kind)) + " of worker " +
-                    std::to_string(worker) + ", plan " + std::to_string(plan)};
+                    std::to_string(worker) + ", plan " +
+                    std::to_string(static_cast<std::uint32_t>(plan))};
 }
 
 }  // namespace
@@ -22,7 +23,7 @@ Judge::Judge(const Scene& scene, const World& world, std::size_t ranks)
       world_(world),
       plans_(scene.plans.size()),
       workers_(ranks) {
-  for (Plan plan = 0; plan < plans_.size(); ++plan) {
+  for (const Plan plan : queue_indices(plans_.size())) {
     plans_[plan].attempts = scene.starts[plan].attempts;
     plans_[plan].failures = scene.starts[plan].failures;
   }
@@ -300,7 +301,7 @@ void Judge::check_end() {
   if (stop_s < world_.now)
     for (const WorkerTruth& each : workers_)
       check(!each.joined || each.left || each.stops == 1, "every worker gets one stop message");
-  for (Plan plan = 0; plan < plans_.size(); ++plan)
+  for (const Plan plan : queue_indices(plans_.size()))
     if (plans_[plan].is_begun) expect(Kind::aborted, 0, plan);
   coordinator.emit_aborted_events();
   for (std::size_t i = 0; i < std::min(expected_.size(), coordinator.outbox.events.size()); ++i)
@@ -371,7 +372,7 @@ void Judge::check_assignment(int to, Plan number) {
                !(worker.given.size() == 1 && plans_[worker.given.front().plan].is_suspect())),
           "a suspect plan is solved alone in its process");
   std::size_t unfinished = 0;
-  for (Plan other = 0; other < plans_.size(); ++other) {
+  for (const Plan other : queue_indices(plans_.size())) {
     unfinished += plans_[other].is_final ? 0 : 1;
     const bool is_open =
         !plans_[other].is_final && !plans_[other].is_suspect() && holders(other) == 0;
@@ -395,7 +396,7 @@ void Judge::check_assignment(int to, Plan number) {
 void Judge::check_invariants() {
   std::size_t given = 0, open = 0, copied = 0;
   for (const WorkerTruth& each : workers_) given += each.lost ? 0 : each.given.size();
-  for (Plan plan = 0; plan < plans_.size(); ++plan) {
+  for (const Plan plan : queue_indices(plans_.size())) {
     PlanTruth& truth = plans_[plan];
     const int holding = holders(plan);
     const bool is_open = !truth.is_final && holding == 0;
@@ -439,7 +440,7 @@ void Judge::check_worker(int number) {
   if (!is_idle || world_.now - worker.idle_since_s < patient_s) return;
   const int others_at_work =
       count([&](const WorkerTruth& each) { return &each != &worker && each.is_at_work(); });
-  for (Plan plan = 0; plan < plans_.size(); ++plan) {
+  for (const Plan plan : queue_indices(plans_.size())) {
     const PlanTruth& each = plans_[plan];
     const bool fits =
         scene_.deadline_s == never ||

@@ -15,8 +15,8 @@ namespace wallheat {
 
 /// The random parameters of a campaign.
 struct Scene {
-  std::vector<TruePlan> plans;
-  std::vector<PlanQueue::InitialState> starts;
+  QueueVector<TruePlan> plans;
+  QueueVector<PlanQueue::InitialState> starts;
   unsigned lanes = 1;
   int max_attempts = 3;
   int slow = 0;                 ///< number of slow workers
@@ -61,7 +61,7 @@ class Judge {
     [[nodiscard]] bool is_suspect() const { return failures + losses > 0; }
   };
   struct Given {
-    Plan plan = 0;
+    Plan plan{};
     bool is_begun = false;
     double begun_s = -never;
   };
@@ -84,7 +84,7 @@ class Judge {
   struct Expected {
     Event::Kind kind;
     int worker = 0;
-    Plan plan = 0;
+    Plan plan{};
     int attempts = 0, failures = 0, first = 0;
     double predicted_s = 0;   ///< negative: unknown
     bool may_differ = false;  ///< the first result may be forgotten
@@ -98,7 +98,7 @@ class Judge {
   [[nodiscard]] int holders(Plan plan) const {
     return count([plan](const WorkerTruth& each) { return !each.lost && each.has(plan); });
   }
-  void expect(Event::Kind kind, int worker, Plan plan = 0, double predicted_s = -1);
+  void expect(Event::Kind kind, int worker, Plan plan = {}, double predicted_s = -1);
   void begin(int worker, Plan plan);
   void note(int worker, const std::vector<PlanProgress>& running);
   void give_back(int worker, Plan plan);
@@ -116,7 +116,7 @@ class Judge {
 
   const Scene& scene_;
   const World& world_;
-  std::vector<PlanTruth> plans_;
+  QueueVector<PlanTruth> plans_;
   std::vector<WorkerTruth> workers_;
   std::deque<Expected> expected_;
   bool is_source_away_ = false, is_pace_known_ = false;

@@ -53,7 +53,7 @@ mutations = [
     (q, "if (is_finished(plan)) return Outcome::duplicate;", ""),
     (q, "increment_saturating(entry.lost_workers);", ""),
     (q, "!is_failed || entry.lost_workers < max_attempts_", "true"),
-    (c, "for (const PlanQueue::Index plan : queue_.on_worker_lost(worker))", "for (const PlanQueue::Index plan : std::vector<PlanQueue::Index>{})"),
+    (c, "for (const QueueIndex plan : queue_.on_worker_lost(worker))", "for (const QueueIndex plan : std::vector<QueueIndex>{})"),
     (q, "++entry.running == 1 &&", "++entry.running > 0 &&"),
     (q, "plans_[plan].attempts = static_cast<std::uint16_t>(std::min(plans[plan].attempts, max_count));", ""),
     (q, "plans_[plan].failures = static_cast<std::uint16_t>(std::min(plans[plan].failures, max_count));", ""),
@@ -135,7 +135,8 @@ def main():
     parser.add_argument("numbers", nargs="*", type=int)
     parser.add_argument("--seeds", default="3000")
     options = parser.parse_args()
-    flags = ["-std=c++20", "-O1", "-w", "-I", root / "src", "-I", root / "include", "-I", root / "tests"]
+    # Functions are linked separately, because statistics.cpp also contains functions that need the rest of core.
+    flags = ["-std=c++20", "-O1", "-w", "-ffunction-sections", "-I", root / "src", "-I", root / "include", "-I", root / "tests"]
     found, numbers = 0, options.numbers or range(1, len(mutations) + 1)
     texts = {number: mutated(mutations[number - 1]) for number in numbers}  # checks that all apply before the first compilation
     with tempfile.TemporaryDirectory() as folder:
@@ -145,14 +146,14 @@ def main():
             subprocess.run(["g++", *flags, "-c", source, "-o", build / f"{name}.o"], check=True)
 
         for source in [*root.glob("src/queue/p[al]*.cpp"), root / "src/queue/duration_model.cpp", *root.glob("src/queue/coordinator*.cpp"),
-                       root / "tests/simulation/simulate.cpp", root / "tests/simulation/judge.cpp"]:
+                       root / "src/core/statistics.cpp", root / "tests/simulation/simulate.cpp", root / "tests/simulation/judge.cpp"]:
             compiled(source, source.stem)
         for number in numbers:
             name, text = texts[number]
             (build / "mutation.cpp").write_text(text, encoding="utf-8")
             shutil.copy(build / f"{name}.o", build / "original")
             compiled(build / "mutation.cpp", name)
-            subprocess.run(["g++", *build.glob("*.o"), "-o", build / "simulate"], check=True)
+            subprocess.run(["g++", "-Wl,--gc-sections", *build.glob("*.o"), "-o", build / "simulate"], check=True)
             shutil.move(build / "original", build / f"{name}.o")
             run = subprocess.run([build / "simulate", options.seeds], capture_output=True, text=True, check=False)
             found += run.returncode != 0

@@ -151,7 +151,7 @@ class Campaign {
   }
 
   void draw_end() {
-    for (Plan plan = 0; plan < scene_.plans.size(); ++plan)
+    for (const Plan plan : queue_indices(scene_.plans.size()))
       if (scene_.starts[plan].updates == 0 && world_.chance(0.5))
         world_.in(world_.some(expected_s_), [this, plan] {
           judge_->coordinator.set_estimate(plan, updates_of(scene_.plans[plan]));
@@ -221,13 +221,13 @@ class Campaign {
       check(world_.now - stop_s < 0.5 && !coordinator.queue().any_leased(),
             "a stop waits for the last messages of workers, and no longer");
     if (end() == RunEnd::out_of_time && scene_.slow == 0 && quiet && stop_s < scene_.deadline_s)
-      for (Plan plan = 0; plan < scene_.plans.size(); ++plan)
+      for (const Plan plan : queue_indices(scene_.plans.size()))
         check(judge_->is_final(plan) || scene_.starts[plan].updates == 0 ||
                   1.32 * scene_.plans[plan].seconds > scene_.deadline_s - stop_s - 0.1,
               "the remaining time is used");
     if (only_bad_hosts_) check_bad_hosts();
     if (end() == RunEnd::finished)
-      for (Plan plan = 0; plan < scene_.plans.size(); ++plan)
+      for (const Plan plan : queue_indices(scene_.plans.size()))
         check(judge_->is_final(plan), "every plan is solved or has failed");
   }
 
@@ -235,8 +235,8 @@ class Campaign {
   void check_bad_hosts() const {
     const std::size_t bad = scene_.bad_hosts.size(), all = workers_.size() - 1;
     const auto count = [&](auto is) {
-      Plan plans = 0;
-      for (Plan plan = 0; plan < scene_.plans.size(); ++plan) plans += is(plan) ? 1 : 0;
+      std::size_t plans = 0;
+      for (const Plan plan : queue_indices(scene_.plans.size())) plans += is(plan) ? 1 : 0;
       return plans;
     };
     const auto solved = count([&](Plan plan) { return judge_->is_answered(plan); });

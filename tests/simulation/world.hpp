@@ -26,7 +26,7 @@ inline void check(bool holds, const char* requirement) {
   if (!holds) throw Violation{requirement};
 }
 
-using Plan = PlanQueue::Index;
+using Plan = QueueIndex;
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Simulated time, random numbers, and future events.
@@ -80,7 +80,7 @@ struct TruePlan {
 class SimulatedWorker {
  public:
   World* world = nullptr;
-  const std::vector<TruePlan>* plans = nullptr;
+  const QueueVector<TruePlan>* plans = nullptr;
   WorkerProperties facts{};
   double slow = 1, child_deaths = 0, plan_timeout_s = 0;
   bool is_faulty = false;
@@ -165,7 +165,8 @@ class SimulatedWorker {
           running_.erase(plan);
           const auto kind =
               sort == Sort::good ? TaskResult::Kind::solved : TaskResult::Kind::failed;
-          const std::uint64_t digest = is_faulty ? world->whole(1, 1 << 30) : plan;
+          const std::uint64_t digest =
+              is_faulty ? world->whole(1, 1 << 30) : static_cast<std::uint64_t>(plan);
           report_.results.push_back({plan, kind, seconds, digest, record_of(kind)});
           report();
           begin();

@@ -49,7 +49,9 @@ class RunMonitorTest : public testing::Test {
   void begin(ProgressStyle style = ProgressStyle::none, bool has_ranks = true) {
     RunTally two_plans;
     two_plans.total = 2;
-    const auto id_of = [](std::uint32_t plan) { return std::string(plan == 0 ? "a" : "b"); };
+    const auto id_of = [](QueueIndex plan) {
+      return std::string(plan == QueueIndex{} ? "a" : "b");
+    };
     monitor_.emplace(log_, style, EventLog(directory_ / "events.jsonl"), RunStatus{}, id_of,
                      two_plans, live_status_, has_ranks, [this] { return now_; });
   }
@@ -68,9 +70,9 @@ class RunMonitorTest : public testing::Test {
           .report = std::make_shared<WorkerReport>(report)});
   }
   void emit(const Event& event, const PlanResult& row = {}) { monitor_->on_event(event, row); }
-  void stores(PlanResult row, std::uint32_t plan, int rank) {
-    row.index = plan;
-    row.id = plan == 0 ? "a" : "b";
+  void stores(PlanResult row, std::uint32_t index, int rank) {
+    row.index = index;
+    row.id = index == 0 ? "a" : "b";
     row.rank = rank;
     emit({.kind = Event::Kind::finished}, row);
   }
@@ -114,7 +116,7 @@ TEST_F(RunMonitorTest, CountsAbortedPlansAsBusyTime) {
   begin(ProgressStyle::none, false);
   gets_ready(cpu_);
   now_ += std::chrono::seconds(10);
-  for (std::uint32_t plan = 0; plan < 2; ++plan)
+  for (const QueueIndex plan : queue_indices(2))
     emit({.kind = Event::Kind::aborted,
           .worker = std::make_shared<WorkerInfo>(cpu_),
           .plan = plan,
@@ -126,7 +128,7 @@ TEST_F(RunMonitorTest, CountsAbortedPlansAsBusyTime) {
 
 TEST_F(RunMonitorTest, RecordsUsageOfEachGpu) {
   begin_with_two();
-  const std::vector<PlanProgress> busy{{.plan = 0}};
+  const std::vector<PlanProgress> busy{{.plan = {}}};
   is_heard(gpu_, {.gpu_sample = GpuSample{.utilisation_pct = 0, .power_w = 90, .energy_j = 0}});
   is_heard(gpu_, {.running = busy,
                   .gpu_sample = GpuSample{.utilisation_pct = 90, .power_w = 400, .energy_j = 450}});
@@ -299,7 +301,7 @@ TEST_F(RunMonitorTest, ListsLostOrSlowWorkersInStatusFirst) {
         .seconds = 30});
   std::vector<PlanProgress> running(20);
   for (std::size_t i = 0; i < running.size(); ++i)
-    running[i] = {static_cast<std::uint32_t>(i % 2), 7, 0.5, static_cast<double>(i)};
+    running[i] = {static_cast<QueueIndex>(i % 2), 7, 0.5, static_cast<double>(i)};
   for (int rank = 10; rank < 400; ++rank) {
     const WorkerInfo worker{rank, {.host = "node", .device = "cpu", .slots = 20}};
     gets_ready(worker);
