@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/text.hpp"
-#include "report/file_status.hpp"
+#include "monitor/file_status.hpp"
 #include "report/time_breakdown.hpp"
 #include "store/merge.hpp"
 #include "view/run_progress.hpp"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "core/text.hpp"
-#include "report/file_status.hpp"
+#include "monitor/file_status.hpp"
 #include "run/batch_job.hpp"
 #include "solve/gpu/device.hpp"
 #include "store/journal.hpp"
