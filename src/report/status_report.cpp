@@ -117,26 +117,21 @@ std::string states_text(const FileStatus& status) {
   return text;
 }
 
-/// Returns a table with the columns of parts after a column with their names. Text output contains
-/// it if it has a name.
-Table table_of(const FileStatus& status, const char* key, const char* name,
+/// Returns a table with the rows of the JSON of the status, and a column with the names of the
+/// parts before the given columns. Members without a column get one for JSON only. Text output
+/// contains the table if it has a name.
+Table table_of(const FileStatus& status, const Json& json, const char* key, const char* name,
                std::vector<Table::Column> columns) {
   columns.insert(columns.begin(), {"part", "part"});
   if (!status.is_array()) columns.front().hide();
   Table table{key, name, std::move(columns)};
   if (table.name.empty()) table.hide();
   table.max_text_rows = 40;
-  return table;
-}
-
-/// Adds the rows of the table from the JSON of the status. Members without a column get a column
-/// for JSON only.
-Table fill_table(Table table, const Json& json) {
-  const Json& rows = json.at(table.key);
-  if (!rows.empty())
-    for (const auto& [key, value] : rows.front().items())
-      if (std::ranges::find(table.columns, key, &Table::Column::key) == table.columns.end())
-        table.columns.push_back(json_only_column(key));
+  const Json& rows = json.at(key);
+  if (rows.empty()) return table;
+  for (const auto& [member, value] : rows.front().items())
+    if (std::ranges::find(table.columns, member, &Table::Column::key) == table.columns.end())
+      table.columns.push_back(json_only_column(member));
   add_rows(table, rows);
   return table;
 }
@@ -145,8 +140,8 @@ Table shard_table(const FileStatus& status, const Json& json) {
   std::vector<Table::Column> columns;
   for (const char* name : {"state", "solved", "failed", "pending", "running", "why"})
     columns.push_back({name, name});
-  Table table = fill_table(
-      table_of(status, "parts", status.is_array() ? "parts" : "", std::move(columns)), json);
+  Table table =
+      table_of(status, json, "parts", status.is_array() ? "parts" : "", std::move(columns));
   // In text output, the parts that need attention come first.
   constexpr std::size_t why = 6;
   std::ranges::stable_sort(table.rows, {},
@@ -161,47 +156,40 @@ void add_workers(Report& report, const FileStatus& status, const Json& json) {
     return status.is_array() ? "" : any_is_running ? living : dead;
   };
   Table workers =
-      fill_table(table_of(status, "workers", heading("workers", "workers, when last heard of"),
-                          {{"rank", "rank"},
-                           {"host", "host"},
-                           {"device", "device"},
-                           {"threads", "threads"},
-                           {"plans", "plans"},
-                           {"peak_memory", "memory", {ValueFormat::bytes}},
-                           {"state", "state"},
-                           {"last_heard_s", "heard ago", {ValueFormat::duration}},
-                           {"running", "running"},
-                           text_only_column("GPU")}),
-                 json);
+      table_of(status, json, "workers", heading("workers", "workers, when last heard of"),
+               {{"rank", "rank"},
+                {"host", "host"},
+                {"device", "device"},
+                {"threads", "threads"},
+                {"plans", "plans"},
+                {"peak_memory", "memory", {ValueFormat::bytes}},
+                {"state", "state"},
+                {"last_heard_s", "heard ago", {ValueFormat::duration}},
+                {"running", "running"},
+                text_only_column("GPU")});
   constexpr std::size_t gpu_column = 10;
   bool any_gpu = false;
-  std::size_t index = 0;
+  auto row = workers.rows.begin();
   for (const ShardFileStatus& part : status.parts)
     for (const WorkerStatus& worker : part.workers()) {
       any_gpu = any_gpu || worker.gpu;
-      workers.rows[index++][gpu_column] = gpu_text(worker.gpu.value_or(GpuSample{}));
+      (*row++)[gpu_column] = gpu_text(worker.gpu.value_or(GpuSample{}));
     }
   if (!any_gpu) workers.columns[gpu_column].hide();
   report.add(std::move(workers));
-  report.add(fill_table(
-      table_of(status, "running_plans", heading("plans at workers", "plans at workers then"),
-               {{"rank", "rank"},
-                {"worker", "worker"},
-                {"id", "plan"},
-                {"seconds", "for", {ValueFormat::duration}},
-                {"iterations", "iterations"},
-                {"delta", "delta", {ValueFormat::digits, 2, "°C"}}}),
-      json));
-}
-
-Table table_of_failures(const FileStatus& status, const Json& json) {
-  return fill_table(table_of(status, "failed_plans", status.is_array() ? "" : "failed plans",
-                             {{"id", "plan"}, {"attempts", "starts"}, {"error", "why"}}),
-                    json);
+  report.add(table_of(status, json, "running_plans",
+                      heading("plans at workers", "plans at workers then"),
+                      {{"rank", "rank"},
+                       {"worker", "worker"},
+                       {"id", "plan"},
+                       {"seconds", "for", {ValueFormat::duration}},
+                       {"iterations", "iterations"},
+                       {"delta", "delta", {ValueFormat::digits, 2, "°C"}}}));
 }
 
 Table table_of_reasons(const FileStatus& status) {
-  Table table = table_of(status, "why", "why", {{"id", "plan"}, {"reason", "reason"}});
+  Table table = table_of(status, {{"why", Json::array()}}, "why", "why",
+                         {{"id", "plan"}, {"reason", "reason"}});
   table.max_text_rows = std::numeric_limits<std::size_t>::max();
   for (const ShardFileStatus& part : status.parts) add_reasons(part, table.rows);
   return table;
@@ -252,7 +240,8 @@ Report make_report(const FileStatus& status, bool why) {
   add_facts(report, status, json);
   report.add(shard_table(status, json));
   add_workers(report, status, json);
-  report.add(table_of_failures(status, json));
+  report.add(table_of(status, json, "failed_plans", status.is_array() ? "" : "failed plans",
+                      {{"id", "plan"}, {"attempts", "starts"}, {"error", "why"}}));
   if (!why) return report;
   const Table& reasons = report.add(table_of_reasons(status));
   if (reasons.rows.empty()) report.add_note("every plan was solved at its first start");
