@@ -115,8 +115,8 @@ endif()
 
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
-wallheat_library(view LINK PUBLIC wallheat_queue wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
-wallheat_library(monitor LINK PUBLIC wallheat_view)
+wallheat_library(view LINK PUBLIC wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
+wallheat_library(monitor LINK PUBLIC wallheat_view wallheat_queue)
 find_package(SQLite3 3.38 REQUIRED)  # sqlite3_error_offset
 wallheat_library(report LINK PUBLIC wallheat_monitor wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # SQLite's static library needs both
 wallheat_library(iterates LINK PUBLIC wallheat_report)

@@ -11,8 +11,7 @@ layers=(
   "solve io"        # solvers; files of the operating system
   "plans"           # where floor plans come from
   "node store queue forecast"
-  "mpi bench isolation python"
-  "view"
+  "mpi bench isolation python view"
   "monitor"
   "report run"
   "iterates"

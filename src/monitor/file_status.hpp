@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "io/write_lock.hpp"
+#include "monitor/run_status.hpp"
 #include "queue/shard.hpp"
 #include "store/result_store.hpp"
 #include "view/json_forward.hpp"
-#include "view/run_status.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {

@@ -11,9 +11,9 @@
 
 #include "core/text.hpp"
 #include "monitor/file_status.hpp"
+#include "monitor/run_progress.hpp"
 #include "report/time_breakdown.hpp"
 #include "store/merge.hpp"
-#include "view/run_progress.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 

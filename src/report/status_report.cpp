@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/text.hpp"
-#include "view/gpu_text.hpp"
+#include "monitor/gpu_text.hpp"
 #include "view/json.hpp"
 #include "view/time_text.hpp"
 

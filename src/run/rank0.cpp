@@ -13,6 +13,8 @@
 #include "core/program.hpp"
 #include "core/text.hpp"
 #include "io/result_file_names.hpp"
+#include "monitor/run_monitor.hpp"
+#include "monitor/run_status.hpp"
 #include "node/local_machine.hpp"
 #include "run/batch_job.hpp"
 #include "run/event_writer.hpp"
@@ -22,8 +24,6 @@
 #include "run/work_estimator.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
-#include "view/run_monitor.hpp"
-#include "view/run_status.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 

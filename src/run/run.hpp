@@ -14,12 +14,12 @@
 #include "core/background_thread.hpp"
 #include "core/machine.hpp"
 #include "isolation/worker_loop.hpp"
+#include "monitor/run_monitor.hpp"
 #include "plans/plan_source.hpp"
 #include "queue/coordinator.hpp"
 #include "queue/link.hpp"
 #include "queue/messages.hpp"
 #include "run/run_options.hpp"
-#include "view/run_monitor.hpp"
 #include "view/terminal.hpp"
 
 namespace wallheat {
