@@ -17,6 +17,7 @@
 #include "monitor/file_status.hpp"
 #include "mpi/mpi_environment.hpp"
 #include "run/batch_job.hpp"
+#include "run/preflight_check.hpp"
 #include "run/preparation.hpp"
 #include "run/run.hpp"
 #include "run/run_options.hpp"

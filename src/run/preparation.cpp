@@ -7,7 +7,7 @@
 
 #include "core/text.hpp"
 #include "monitor/file_status.hpp"
-#include "run/batch_job.hpp"
+#include "run/stop_signals.hpp"
 #include "solve/gpu/device.hpp"
 #include "store/journal.hpp"
 #include "view/advice.hpp"

@@ -21,7 +21,10 @@
 #include "mpi/mpi_environment.hpp"
 #include "node/local_machine.hpp"
 #include "queue/link.hpp"
-#include "run/batch_job.hpp"
+#include "run/coordinator_loop.hpp"
+#include "run/rank0.hpp"
+#include "run/stop_signals.hpp"
+#include "run/worker_context.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
