@@ -117,11 +117,12 @@ endif()
 
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
-wallheat_library(view LINK PUBLIC wallheat_queue wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
+wallheat_library(view LINK PUBLIC wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
+wallheat_library(monitor LINK PUBLIC wallheat_view wallheat_queue)
 find_package(SQLite3 3.38 REQUIRED)  # sqlite3_error_offset
-wallheat_library(report LINK PUBLIC wallheat_view wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # SQLite's static library needs both
+wallheat_library(report LINK PUBLIC wallheat_monitor wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # SQLite's static library needs both
 wallheat_library(iterates LINK PUBLIC wallheat_report)
-wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_report)
+wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_monitor)
 find_package(Boost REQUIRED COMPONENTS program_options)
 wallheat_library(cli LINK PUBLIC wallheat_run PRIVATE wallheat_iterates Boost::program_options)
 add_executable(wallheat src/main.cpp)

@@ -11,10 +11,10 @@ layers=(
   "solve io"        # solvers; files of the operating system
   "plans"           # where floor plans come from
   "node store queue forecast"
-  "mpi bench isolation python"
-  "view"
-  "report"
-  "iterates run"
+  "mpi bench isolation python view"
+  "monitor"
+  "report run"
+  "iterates"
   "cli"
 )
 in_solve="cpu gpu steady"  # one layer above the files of solve itself; fastforward is above cpu and steady
@@ -63,7 +63,7 @@ only_in view 'spdlog/|nlohmann/'
 only_in report 'sqlite3\.h'
 only_in cli 'boost/'
 only_in python 'pybind11/'
-only_in 'io|forecast|queue|isolation|view|report|iterates|run|cli' 'fmt/'  # replaces std::format, which GCC 12 lacks
+only_in 'io|forecast|queue|isolation|view|monitor|report|iterates|run|cli' 'fmt/'  # replaces std::format, which GCC 12 lacks
 
 # Headers that take seconds to compile: only these files may include them.
 heavy() { # heavy 'FILE|FILE' PATTERN

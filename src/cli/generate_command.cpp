@@ -14,7 +14,7 @@
 #include "plans/drawing.hpp"
 #include "plans/plan_source.hpp"
 #include "plans/zip_writer.hpp"
-#include "run/batch_job.hpp"
+#include "run/stop_signals.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
 #include "wallheat/floor_plan.hpp"

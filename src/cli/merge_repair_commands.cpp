@@ -7,12 +7,12 @@
 #include "core/plan_ids.hpp"
 #include "core/program.hpp"
 #include "core/text.hpp"
+#include "monitor/run_status.hpp"
 #include "plans/plan_source.hpp"
 #include "run/plan_selection.hpp"
 #include "run/run_options.hpp"
 #include "store/merge.hpp"
 #include "store/repair.hpp"
-#include "view/run_status.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/result_reader.hpp"
 

@@ -13,6 +13,7 @@
 #include "report/node_text.hpp"
 #include "report/recording.hpp"
 #include "run/batch_job.hpp"
+#include "run/stop_signals.hpp"
 #include "view/output_file.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"

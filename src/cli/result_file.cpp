@@ -7,8 +7,8 @@
 
 #include "core/text.hpp"
 #include "io/standard_streams.hpp"
+#include "monitor/file_status.hpp"
 #include "plans/plan_source.hpp"
-#include "report/file_status.hpp"
 #include "report/histogram.hpp"
 #include "report/result_csv.hpp"
 #include "run/plan_selection.hpp"

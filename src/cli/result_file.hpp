@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "report/file_status.hpp"
+#include "monitor/file_status.hpp"
 #include "report/row_table.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/result_reader.hpp"

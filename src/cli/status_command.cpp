@@ -8,7 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
 #include "io/standard_streams.hpp"
-#include "report/file_status.hpp"
+#include "report/status_report.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 

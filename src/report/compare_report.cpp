@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "core/text.hpp"
+#include "monitor/run_progress.hpp"
 #include "report/compare.hpp"
 #include "report/histogram.hpp"
 #include "report/row_table.hpp"
 #include "report/scaling.hpp"
 #include "report/time_breakdown.hpp"
-#include "view/run_progress.hpp"
 #include "view/time_text.hpp"
 
 namespace wallheat {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "monitor/event_log.hpp"
 #include "store/field_codec.hpp"
-#include "view/event_log.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {

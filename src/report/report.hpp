@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "view/json_forward.hpp"
 #include "wallheat/statistics.hpp"
 
 namespace wallheat {
@@ -219,6 +220,12 @@ void write_json(const Report& report, std::ostream& out);
 /// Writes CSV output with a header of keys. Strings that contain commas, quotes or line breaks are
 /// quoted (RFC 4180), so that spreadsheets and pandas read them without options.
 void write_csv(const Table& table, std::ostream& out);
+
+/// Converts a JSON boolean, number or string; returns an unknown value for everything else.
+[[nodiscard]] Value value_from_json(const Json& json);
+/// Adds a row for each object of an array: its members by the keys of the columns, and unknown
+/// values in columns for text output only. Throws Json::exception if an object lacks a member.
+void add_rows(Table& table, const Json& rows);
 
 /// Restores a report from the output of write_json(), without the columns for text output only.
 /// Throws RunError, with a message that names `file`, if the text is not a report.

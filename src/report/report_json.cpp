@@ -128,14 +128,6 @@ Json json_value(const Value& value) {
       value);
 }
 
-Value value_in(const Json& json) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  return {};
-}
-
 /// Writes the rows of a table as an array of objects, one by one, because there may be too many for
 /// memory.
 void write_rows(const Table& table, std::ostream& out) {
@@ -150,14 +142,6 @@ void write_rows(const Table& table, std::ostream& out) {
     out << '}';
   });
   out << (*separator == '[' ? "[]" : "\n ]");
-}
-
-void read_rows(const Json& rows, Table& table) {
-  for (const Json& object : rows) {
-    Table::Row& row = table.rows.emplace_back();
-    for (const Table::Column& column : table.columns)
-      row.push_back(value_in(object.at(column.key)));
-  }
 }
 
 Json json_value(const Figure& figure) {
@@ -181,6 +165,22 @@ void read_series(const Json& all, Figure& figure) {
 }
 
 }  // namespace
+
+Value value_from_json(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  return {};
+}
+
+void add_rows(Table& table, const Json& rows) {
+  for (const Json& object : rows) {
+    Table::Row& row = table.rows.emplace_back();
+    for (const Table::Column& column : table.columns)
+      row.push_back(column.is_in_json() ? value_from_json(object.at(column.key)) : Value());
+  }
+}
 
 void write_json(const Report& report, std::ostream& out) {
   const char* separator = "{\n ";
@@ -231,11 +231,11 @@ Report parse_report(const std::string& file, const std::string& text) {
       const Json& of = layout[i].at(1);
       if (kind == "fact") {
         Fact& fact = add(Fact(), of);
-        fact.value = value_in(fact.key.empty() ? layout[i].at(2) : json.at(fact.key));
+        fact.value = value_from_json(fact.key.empty() ? layout[i].at(2) : json.at(fact.key));
       }
       if (kind == "table") {
         Table& table = add(Table(), of);
-        read_rows(json.at(table.key), table);
+        add_rows(table, json.at(table.key));
       }
       if (kind == "note") add(Note(), of);
       if (kind == "figure") {

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "core/text.hpp"
-#include "report/file_status.hpp"
+#include "monitor/file_status.hpp"
+#include "monitor/run_progress.hpp"
 #include "report/time_breakdown.hpp"
 #include "store/merge.hpp"
-#include "view/run_progress.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 

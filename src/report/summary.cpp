@@ -16,9 +16,9 @@
 #include "core/plan_ids.hpp"
 #include "core/result_columns.hpp"
 #include "core/text.hpp"
+#include "monitor/run_progress.hpp"
 #include "report/histogram.hpp"
 #include "view/advice.hpp"
-#include "view/run_progress.hpp"
 #include "view/time_text.hpp"
 
 namespace wallheat {

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "report/file_status.hpp"
+#include "monitor/file_status.hpp"
 #include "report/report.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"

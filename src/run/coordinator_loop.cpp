@@ -1,3 +1,5 @@
+#include "run/coordinator_loop.hpp"
+
 #include <algorithm>
 #include <future>
 #include <limits>
@@ -6,7 +8,6 @@
 #include <utility>
 #include <variant>
 
-#include "run/run.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {

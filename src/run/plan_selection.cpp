@@ -11,7 +11,7 @@
 #include "core/text.hpp"
 #include "core/threads.hpp"
 #include "plans/plan_source.hpp"
-#include "run/batch_job.hpp"
+#include "run/stop_signals.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
 

@@ -1,3 +1,5 @@
+#include "run/preflight_check.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -15,7 +17,6 @@
 #include "mpi/mpi_environment.hpp"
 #include "node/local_machine.hpp"
 #include "run/preparation.hpp"
-#include "run/run.hpp"
 #include "run/work_estimator.hpp"
 #include "solve/gpu/device.hpp"
 #include "view/time_text.hpp"

@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "core/text.hpp"
-#include "report/file_status.hpp"
-#include "run/batch_job.hpp"
+#include "monitor/file_status.hpp"
+#include "run/stop_signals.hpp"
 #include "solve/gpu/device.hpp"
 #include "store/journal.hpp"
 #include "view/advice.hpp"

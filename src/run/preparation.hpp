@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "isolation/task_runner.hpp"
+#include "monitor/run_progress.hpp"
 #include "plans/plan_source.hpp"
 #include "run/plan_selection.hpp"
 #include "run/run_options.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
-#include "view/run_progress.hpp"
 
 namespace wallheat {
 

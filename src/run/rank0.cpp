@@ -1,3 +1,5 @@
+#include "run/rank0.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,17 +15,18 @@
 #include "core/program.hpp"
 #include "core/text.hpp"
 #include "io/result_file_names.hpp"
+#include "monitor/run_monitor.hpp"
+#include "monitor/run_status.hpp"
 #include "node/local_machine.hpp"
-#include "run/batch_job.hpp"
+#include "run/coordinator_loop.hpp"
 #include "run/event_writer.hpp"
 #include "run/plan_selection.hpp"
 #include "run/preparation.hpp"
-#include "run/run.hpp"
+#include "run/run_outcome_messages.hpp"
+#include "run/stop_signals.hpp"
 #include "run/work_estimator.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
-#include "view/run_monitor.hpp"
-#include "view/run_status.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
 

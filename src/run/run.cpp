@@ -8,7 +8,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -18,11 +17,14 @@
 #include "core/text.hpp"
 #include "io/child_process.hpp"
 #include "io/standard_streams.hpp"
+#include "monitor/file_status.hpp"
 #include "mpi/mpi_environment.hpp"
 #include "node/local_machine.hpp"
 #include "queue/link.hpp"
-#include "report/file_status.hpp"
-#include "run/batch_job.hpp"
+#include "run/coordinator_loop.hpp"
+#include "run/rank0.hpp"
+#include "run/stop_signals.hpp"
+#include "run/worker_context.hpp"
 #include "view/json.hpp"
 #include "wallheat/error.hpp"
 
@@ -41,10 +43,7 @@ void notify(const RunOptions& options, const RunOutcome& outcome) {
   try {
     Json end{{"exit_status", outcome.status}, {"error", outcome.error}};
     try {
-      std::ostringstream status;
-      write_json(make_report(status_of({options.out})), status);
-      end.update(Json::parse(status.str()));
-      end.erase("layout");
+      end.update(to_json(status_of({options.out})));
     } catch (const std::exception&) {
       // The file cannot be read; `error` contains the reason.
       end["file"] = options.out.string();

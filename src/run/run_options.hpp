@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "isolation/task_runner.hpp"
+#include "monitor/run_monitor.hpp"
 #include "node/placement.hpp"
 #include "queue/shard.hpp"
-#include "view/run_monitor.hpp"
 
 namespace wallheat {
 

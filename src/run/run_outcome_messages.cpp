@@ -1,3 +1,5 @@
+#include "run/run_outcome_messages.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 
 #include "core/text.hpp"
 #include "run/plan_selection.hpp"
-#include "run/run.hpp"
 #include "run/work_estimator.hpp"
 #include "view/advice.hpp"
 #include "view/time_text.hpp"

@@ -1,3 +1,5 @@
+#include "run/worker_context.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,10 +18,9 @@
 #include "node/local_machine.hpp"
 #include "node/placement.hpp"
 #include "plans/plan_source.hpp"
-#include "run/batch_job.hpp"
 #include "run/plan_selection.hpp"
-#include "run/run.hpp"
 #include "run/run_options.hpp"
+#include "run/stop_signals.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 

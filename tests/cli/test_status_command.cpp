@@ -6,11 +6,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "monitor/run_status.hpp"
 #include "store/result_store.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
-#include "view/run_status.hpp"
 
 // `wallheat status` on files of running, finished and killed writers.
 

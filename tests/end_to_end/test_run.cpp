@@ -203,13 +203,18 @@ TEST_F(RunEndToEndTest, NotifiesCommandWhenFailureLimitIsReached) {
       "1e-300 --max-iterations 1000000000 --stop-after-failures 2 --notify 'cat > end.json'; "
       "wallheat status --session results.h5 || echo $? > status");
   EXPECT_EQ(bytes("status"), "1\n") << "a requeued job would only fail more plans";
-  const auto end = nlohmann::json::parse(bytes("end.json"));
+  auto end = nlohmann::json::parse(bytes("end.json"));
   EXPECT_EQ(end["exit_status"], 1);
   EXPECT_THAT(end["error"].get<std::string>(),
               Mentions({"2 plans", "--stop-after-failures 2", "--retry-failed"}));
   EXPECT_EQ(end["state"], "closed");
   EXPECT_EQ(end["failed"], 2);
   EXPECT_EQ(end["pending"], 1);
+  auto status = nlohmann::json::parse(shell("wallheat status --json results.h5", 75).out);
+  EXPECT_EQ(status["failed_plans"].size(), 2U);
+  for (const char* key : {"exit_status", "error"}) end.erase(key);
+  status.erase("layout");
+  EXPECT_EQ(end, status);
 }
 
 TEST_F(RunEndToEndTest, KeepsExitStatusWhenNotifyCommandFails) {

@@ -2,10 +2,10 @@
 #include <set>
 
 #include "io/result_file_names.hpp"
+#include "monitor/run_status.hpp"
 #include "store/result_store.hpp"
 #include "support/shell_test.hpp"
 #include "view/json.hpp"
-#include "view/run_status.hpp"
 
 // `wallheat merge` for job arrays, and `wallheat repair` for killed runs.
 

@@ -6,8 +6,8 @@
 
 #include "core/codec.hpp"
 #include "isolation/message_channel.hpp"
+#include "monitor/run_status.hpp"
 #include "target.hpp"
-#include "view/run_status.hpp"
 
 namespace wallheat::fuzz {
 namespace {

@@ -3,13 +3,13 @@
 #include <sstream>
 #include <tuple>
 
+#include "monitor/gpu_text.hpp"
 #include "report/node_text.hpp"
 #include "report/recording.hpp"
 #include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "support/report_values.hpp"
 #include "support/temporary_directory.hpp"
-#include "view/gpu_text.hpp"
 #include "wallheat/error.hpp"
 
 // Output of `monitor` for a node, and recordings made by it and by other tools.

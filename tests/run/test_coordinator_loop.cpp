@@ -5,7 +5,7 @@
 #include <set>
 
 #include "queue/link.hpp"
-#include "run/run.hpp"
+#include "run/coordinator_loop.hpp"
 #include "support/matchers.hpp"
 
 namespace wallheat {

@@ -1,6 +1,7 @@
 #include <sys/fsuid.h>
 #include <unistd.h>
 
+#include "monitor/run_status.hpp"
 #include "plans/plan_source.hpp"
 #include "run/plan_selection.hpp"
 #include "run/preparation.hpp"
@@ -9,7 +10,6 @@
 #include "support/process.hpp"
 #include "support/shapes.hpp"
 #include "support/temporary_directory.hpp"
-#include "view/run_status.hpp"
 #include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {

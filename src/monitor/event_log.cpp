@@ -1,4 +1,4 @@
-#include "view/event_log.hpp"
+#include "monitor/event_log.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "core/interruption.hpp"
 #include "core/system_limits.hpp"
-#include "view/gpu_text.hpp"
+#include "monitor/gpu_text.hpp"
 #include "view/json.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "monitor/event_log.hpp"
+#include "monitor/run_progress.hpp"
+#include "monitor/run_status.hpp"
 #include "queue/messages.hpp"
-#include "view/event_log.hpp"
-#include "view/run_progress.hpp"
-#include "view/run_status.hpp"
 #include "view/terminal.hpp"
 #include "view/time_text.hpp"
 

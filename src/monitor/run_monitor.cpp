@@ -1,4 +1,4 @@
-#include "view/run_monitor.hpp"
+#include "monitor/run_monitor.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "report/file_status.hpp"
+#include "monitor/file_status.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -204,6 +204,24 @@ int ShardFileStatus::session_exit_status() const {
   const bool is_of_session =
       run_started_utc.empty() || run_started_utc == text_in(session, "started_utc", "");
   return is_of_session && session_plans > 0 ? exit_incomplete : exit_failed;
+}
+
+std::string ShardFileStatus::state_text() const {
+  if (const auto parts = merged_parts(session); parts && state == RunState::closed)
+    return "closed; merged from " + count_text(*parts, "part");
+  std::string text(to_string(state));
+  if (state == RunState::closed)
+    if (const std::string ended = text_in(session, "ended_utc", ""); !ended.empty())
+      text += " at " + ended;
+  if (state == RunState::killed) text = "left open: its writer was killed";
+  if (state == RunState::unknown) text = "left open: its writer does not answer";
+  if (state == RunState::failed)
+    text = fmt::format("left open: its last run failed with exit status {}, see its messages",
+                       run_exit_status);
+  if (!writer.pid.empty()) text += fmt::format(", process {} on host {}", writer.pid, writer.host);
+  if (!writer.job.empty()) text += ", job " + writer.job;
+  if (!writer.since.empty()) text += ", started " + writer.since;
+  return text;
 }
 
 std::string ShardFileStatus::session_text() const {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "io/write_lock.hpp"
+#include "monitor/run_status.hpp"
 #include "queue/shard.hpp"
-#include "report/report.hpp"
 #include "store/result_store.hpp"
-#include "view/run_status.hpp"
+#include "view/json_forward.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -86,6 +86,8 @@ struct ShardFileStatus {
   ///   - 75 if it has recorded none, and has solved plans or holds the lock;
   ///   - otherwise 1, so that a job is not requeued indefinitely.
   [[nodiscard]] int session_exit_status() const;
+  /// Describes the state, and the process that writes the file.
+  [[nodiscard]] std::string state_text() const;
   /// Describes the last session and its outcome.
   [[nodiscard]] std::string session_text() const;
 };
@@ -123,10 +125,9 @@ inline constexpr double max_status_age_s = max_activity_age_s;
 
 /// Returns true if a running process holds the lock of this file, which need not exist yet.
 [[nodiscard]] bool is_being_written(const std::filesystem::path& file);
-/// Returns a report of the status. With `why`, it contains a message for each plan that did not
-/// simply converge in its first attempt, for which the rows are read again. Throws RunError.
-[[nodiscard]] Report make_report(const FileStatus& status, bool why = false);
-/// Returns the sums as one line, with the time of day (UTC).
-[[nodiscard]] std::string one_line_text(const FileStatus& status);
+
+/// Returns the JSON object that `wallheat status --json` prints and that the command of
+/// `wallheat run --notify` receives.
+[[nodiscard]] Json to_json(const FileStatus& status);
 
 }  // namespace wallheat

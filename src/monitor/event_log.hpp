@@ -8,9 +8,9 @@
 #include "core/gpu_stats.hpp"
 #include "core/input_file.hpp"
 #include "core/machine.hpp"
+#include "monitor/run_status.hpp"
 #include "queue/messages.hpp"
 #include "view/json_forward.hpp"
-#include "view/run_status.hpp"
 
 namespace wallheat {
 

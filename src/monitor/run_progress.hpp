@@ -11,9 +11,9 @@
 
 #include "core/machine.hpp"
 #include "core/system_limits.hpp"
+#include "monitor/gpu_text.hpp"
+#include "monitor/run_status.hpp"
 #include "queue/messages.hpp"
-#include "view/gpu_text.hpp"
-#include "view/run_status.hpp"
 #include "wallheat/plan_result.hpp"
 #include "wallheat/result_reader.hpp"
 

@@ -1,4 +1,4 @@
-#include "view/run_progress.hpp"
+#include "monitor/run_progress.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "monitor/run_monitor.hpp"
 #include "support/matchers.hpp"
 #include "support/temporary_directory.hpp"
-#include "view/run_monitor.hpp"
 
 namespace wallheat {
 namespace {

@@ -1,4 +1,4 @@
-#include "view/gpu_text.hpp"
+#include "monitor/gpu_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -8,11 +8,11 @@
 
 #include "core/codec.hpp"
 #include "io/result_file_names.hpp"
+#include "monitor/run_status.hpp"
 #include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"
 #include "support/temporary_directory.hpp"
-#include "view/run_status.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 

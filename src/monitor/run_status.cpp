@@ -1,4 +1,4 @@
-#include "view/run_status.hpp"
+#include "monitor/run_status.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
