@@ -115,7 +115,7 @@ struct Plans {
   std::vector<PlanStatus> statuses;
 };
 
-Plans plan_statuses(const ResultSet& answers) {
+Plans statuses_by_id(const ResultSet& answers) {
   Plans plans;
   plans.statuses.reserve(answers.count());
   const Rows rows = answers.reader ? rows_of(*answers.reader) : rows_of(answers.listed);
@@ -148,8 +148,8 @@ void require_same_thresholds(const ResultSet& first, const ResultSet& second) {
 std::vector<CommonPlan> common_plans(const ResultSet& first, const ResultSet& second,
                                      Comparison& found) {
   using enum Comparison::Kind;
-  const Plans in_first = plan_statuses(first);
-  const Plans in_second = plan_statuses(second);
+  const Plans in_first = statuses_by_id(first);
+  const Plans in_second = statuses_by_id(second);
   // A CSV lacks plans without a result.
   const auto counts = [&](PlanStatus of) { return found.has_settings || is_solved(of); };
   std::vector<CommonPlan> plans;
