@@ -21,21 +21,26 @@ namespace wallheat {
 }
 
 /// Calls step(i) once for each i in [0, count), on at most `threads` threads. Each thread uses its
-/// own step, as returned by make_step(). If a step throws, no further steps are started, and the
-/// first exception is rethrown after all threads have ended.
+/// own step, as returned by make_step(). If steps throw, no further steps are started, and the
+/// exception of the step with the lowest i is rethrown after all threads have ended. Steps are
+/// started in order, so this does not depend on the timing of the threads.
 template <class MakeStep>
 void parallel_for(std::size_t threads, std::size_t count, const MakeStep& make_step) {
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failure;
+  std::size_t failed_step = count;
   std::mutex failing;
   const auto work = [&] {
+    std::size_t i = count;
     try {
       auto step = make_step();
-      for (std::size_t i = next++; i < count; i = next++) step(i);
+      for (i = next++; i < count; i = next++) step(i);
     } catch (...) {
       next = count;
       const std::scoped_lock lock(failing);
-      if (!failure) failure = std::current_exception();
+      if (failure && i >= failed_step) return;
+      failure = std::current_exception();
+      failed_step = i;
     }
   };
   {
