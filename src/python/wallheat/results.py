@@ -66,11 +66,11 @@ class Results:
         try:
             file = h5py.File(self._path, "r")
         except OSError as error:
-            raise ValueError(f"{self._path} is no result file of wallheat: {error}") from None
+            raise ValueError(f"{self._path} is not a result file of wallheat: {error}") from None
         if file.attrs.get("wallheat") == b"results" and file.attrs.get("format_version") == 3:
             return file
         file.close()
-        raise ValueError(f"{self._path} is no result file of wallheat in format 2")
+        raise ValueError(f"{self._path} is not a result file of wallheat in format 3")
 
 
 def _texts(group: h5py.Group) -> dict[str, str]:
