@@ -234,7 +234,7 @@ std::string ShardFileStatus::session_text() const {
                                        count_text(session_plans, "plan"), plans.pending);
   const int status = session_exit_status();
   if (is_running || status == exit_done || status == exit_some_plans_failed) return text;
-  return fmt::format("{}; to go on, {}", text, resume_hint);
+  return fmt::format("{}; to resume, {}", text, resume_hint);
 }
 
 RunState FileStatus::state() const {

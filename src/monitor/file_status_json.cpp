@@ -23,7 +23,7 @@ namespace {
 std::string next_step_text(const FileStatus& status) {
   const ShardFileStatus& first = status.parts.front();
   const bool is_merged = !status.is_array() && merged_parts(first.session);
-  const auto go_on = [&](const std::string& more = "") -> std::string {
+  const auto resume_text = [&](const std::string& more = "") -> std::string {
     if (status.is_array())
       return "submit the array again" + (more.empty() ? "" : " with" + more) +
              " when no job is left";
@@ -31,13 +31,13 @@ std::string next_step_text(const FileStatus& status) {
                      : resume_hint + more;
   };
   const std::string or_repair =
-      status.is_array() ? "" : ", or make the file whole with 'wallheat repair'";
+      status.is_array() ? "" : ", or compact the file with 'wallheat repair'";
   const bool is_left = std::ranges::any_of(status.parts, [](const ShardFileStatus& part) {
     return !part.is_running() && part.exit_status() == exit_incomplete;
   });
   switch (status.state()) {
     case RunState::being_written:
-      if (is_left) return "wait; " + go_on();
+      if (is_left) return "wait; " + resume_text();
       if (status.is_array() || first.age_s <= max_status_age_s) return "wait";
       return fmt::format(
           "wait; but it has not written its status for {}: see whether it is stopped or waits for "
@@ -45,10 +45,10 @@ std::string next_step_text(const FileStatus& status) {
           duration_text(first.age_s));
     case RunState::killed:
     case RunState::failed:
-      return "nothing stored is lost: to go on, " + go_on() + or_repair;
+      return "all stored results are kept; to resume, " + resume_text() + or_repair;
     case RunState::unknown:
-      return fmt::format("see whether process {} on host {} still lives; if not, {}{}",
-                         first.writer.pid, first.writer.host, go_on(), or_repair);
+      return fmt::format("check whether process {} on host {} is still running; if not, {}{}",
+                         first.writer.pid, first.writer.host, resume_text(), or_repair);
     case RunState::not_started:
     case RunState::closed:
       break;
@@ -63,12 +63,12 @@ std::string next_step_text(const FileStatus& status) {
                      shards->pending)
                : "the shard files next to it have more results: add them with 'wallheat merge "
                  "--update'";
-  if (status.plans.pending > 0) return "to go on, " + go_on();
+  if (status.plans.pending > 0) return "to resume, " + resume_text();
   if (status.plans.failed > 0) {
     std::set<ExhaustedResource> resources;
     for (const ShardFileStatus& part : status.parts)
       for (const PlanResult& plan : part.failures) resources.insert(exhausted_resource(plan.error));
-    return failed_plans_advice(resources) + ", then " + go_on(retry_failed_suffix);
+    return failed_plans_advice(resources) + ", then " + resume_text(retry_failed_suffix);
   }
   if (status.is_array() && !status.file.empty())
     return "'wallheat merge' makes one file of the parts";

@@ -159,12 +159,13 @@ void add_workers(Report& report, const FileStatus& status, const Json& json) {
       {"rank", "rank"},       {"host", "host"},
       {"device", "device"},   {"threads", "threads"},
       {"plans", "plans"},     {"peak_memory", "memory", {ValueFormat::bytes}},
-      {"state", "state"},     {"last_heard_s", "heard ago", {ValueFormat::duration}},
+      {"state", "state"},     {"last_heard_s", "last message", {ValueFormat::duration}},
       {"running", "running"}, text_only_column("GPU")};
   for (const GpuSampleField& field : gpu_sample_fields)
     columns.push_back(json_only_column(field.name));
   Table workers = table_of(status, json, "workers",
-                           heading("workers", "workers, when last heard of"), std::move(columns));
+                           heading("workers", "workers, at the time of their last message"),
+                           std::move(columns));
   constexpr std::size_t gpu_column = 10;
   bool any_gpu = false;
   auto row = workers.rows.begin();

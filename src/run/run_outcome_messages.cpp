@@ -65,7 +65,7 @@ void log_summary(const RunMonitor& monitor, const RunOptions& options, Log& logg
 
 std::string next_step_text(const RunTally& tally, const RunOptions& options, bool is_work_left) {
   const std::string file = shell_word(options.out);
-  if (is_work_left) return fmt::format("stopped early; to go on, {}", resume_hint);
+  if (is_work_left) return fmt::format("stopped early; to resume, {}", resume_hint);
   if (tally.failed + tally.given_up > 0) {
     std::set<ExhaustedResource> resources;
     for (const auto& [plan, resource] : tally.failed_plans) resources.insert(resource);

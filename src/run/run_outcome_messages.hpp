@@ -24,7 +24,7 @@ void log_summary(const RunMonitor& monitor, const RunOptions& options, Log& logg
 
 /// Hint for a run that stopped before any plan could be started or solved: only more time helps.
 inline constexpr const char* more_time_hint =
-    "give the run more time (--time-limit, or the job's own limit), then go on with --resume";
+    "give the run more time (--time-limit, or the job's own limit), then resume with --resume";
 
 [[nodiscard]] std::string failure_limit_reason(std::size_t failed, const RunOptions& options);
 

@@ -234,8 +234,8 @@ TEST_F(OutputFilesTest, ReplacesOwnFilesWithOverwrite) {
     shell(before + "; " + run + "--overwrite --events e");
   shell("wallheat merge r.h5 --out all.h5 && wallheat merge r.h5 --overwrite --out all.h5");
   shell("wallheat run --data plates.zip --overwrite --out all.h5");
-  // Of a file without its identity, wallheat cannot know whether it is its own, nor whose the
-  // journal is.
+  // If the identity of a file is unreadable, wallheat cannot know whether it wrote the file, nor to
+  // which file the journal belongs.
   shell("cp '" WALLHEAT_TEST_DATA "'/killed.h5* .");
   expect_error_without_changes("export r.h5 --overwrite -o killed.h5.wal0", 1,
                                {"killed.h5.wal0", "command"});

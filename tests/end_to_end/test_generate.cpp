@@ -29,7 +29,7 @@ TEST_F(GenerateCommandTest, WritesSameFilesToArchivesAsToDirectories) {
 TEST_F(GenerateCommandTest, ReplacesPlansWithoutChangingOtherNamesOfTheirFiles) {
   const std::string generate = "wallheat generate --out plans --count 2 --size 16 ";
   shell(generate + "--kind poisson");
-  // As a copy of hard links has it, and a plan that is a link to a file elsewhere.
+  // Files with several hard links, and a plan that is a symbolic link to a file elsewhere.
   shell(
       "cp -al plans copy; cp -r plans before; cp plans/00002_domain.npy elsewhere.npy; "
       "ln -sf ../elsewhere.npy plans/00002_domain.npy");

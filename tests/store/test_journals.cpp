@@ -425,7 +425,7 @@ TEST_F(JournalTest, IgnoresJournalThatOverwriteLeftWhenKilled) {
   ResultStore({file, OpenMode::overwrite}, new_plan, {}).close({});
   expect_contents(file, new_plan, 0);
   for (const char* name : {".wal0", ".wal0.fold", ".wal3"}) {
-    // As a crash leaves it that comes after the rename of the new file.
+    // A crash after the rename of the new file leaves the journal.
     const std::filesystem::path left = file.string() + name;
     write_bytes(left, old_journal);
     expect_contents(file, new_plan, 0);
