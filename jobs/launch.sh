@@ -20,7 +20,8 @@
 #   MPIRUN              mpirun of Open MPI 4 or 5 (default: mpirun)
 #   WALLHEAT_SSH        command that connects to other hosts if there is no
 #                       scheduler (default: ssh)
-#   WALLHEAT_SILENCE_S  seconds without a heartbeat from rank 0 after which this
+#   WALLHEAT_HEARTBEAT_TIMEOUT_S
+#                       seconds without a heartbeat from rank 0 after which this
 #                       script ends the run (default: 300; twice as long until
 #                       the first heartbeat). A heartbeat is a new FILE.status,
 #                       or a journal that has grown.
@@ -37,7 +38,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 usage 0 "$@"
 log() { echo "launch.sh: $*" >&2; }
 
-mpirun=${MPIRUN:-mpirun} heartbeat_timeout_s=${WALLHEAT_SILENCE_S:-300} mpirun_options=() program=()
+mpirun=${MPIRUN:-mpirun} heartbeat_timeout_s=${WALLHEAT_HEARTBEAT_TIMEOUT_S:-300} mpirun_options=() program=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do mpirun_options+=("$1"); shift; done
 [ $# -gt 1 ] || { log "nothing to start: options of mpirun come before --, the command after it"; exit 2; }
 shift
@@ -201,9 +202,9 @@ fi
 [ "$run_status" != 75 ] || log "stopped early with work left; resume with --resume"
 [ -z "$run_status" ] || exit "$run_status"
 # If another process writes the file, the status file belongs to its run.
-[ "$("${program[@]}" status --word "$result_file" 2> /dev/null)" != running ] ||
+[ "$("${program[@]}" status --print-state "$result_file" 2> /dev/null)" != running ] ||
   { log "another run writes $result_file"; exit 1; }
-session=$("${program[@]}" status --session "$result_file" 2> /dev/null)
+session=$("${program[@]}" status --session-exit-status "$result_file" 2> /dev/null)
 status=$?
 log "rank 0 was killed, or could not write $result_file.status${session:+; $session}"
 exit $((status == 75 ? 75 : 1))

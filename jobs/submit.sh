@@ -17,7 +17,7 @@
 #   --array N         submit N jobs, each of which solves one shard of the plans,
 #                     and a job that merges their results; submit the array again
 #                     to solve the shards that are not finished
-#   --running K       run at most K jobs of the array at a time (default: all)
+#   --max-running K   run at most K jobs of the array at a time (default: all)
 #   --take-over       let a job of the array that has solved its shard continue
 #                     with shards that no other job solves; failed plans are not
 #                     retried
@@ -48,7 +48,7 @@ partition='' name=wallheat site=''
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case $1 in
     --dry-run | --take-over) option=${1#--}; printf -v "${option/-/_}" yes ;;
-    --scheduler | --nodes | --cores | --gpus | --workers | --memory | --array | --running | --time | --partition | --name | --site)
+    --scheduler | --nodes | --cores | --gpus | --workers | --memory | --array | --max-running | --time | --partition | --name | --site)
       [ -n "${2:-}" ] || die_with_usage "the value of $1 is missing"
       printf -v "${1#--}" %s "$2"
       shift
@@ -125,7 +125,7 @@ require_number cores 1 cores_per_node
 require_number gpus 0
 require_number merge_memory 1 merge_memory
 workers=${workers:-$((gpus > 0 ? gpus : 1))}
-[ -n "$array" ] || [ -z "$running$take_over" ] || die_with_usage "--running and --take-over are for the jobs of an --array"
+[ -n "$array" ] || [ -z "$running$take_over" ] || die_with_usage "--max-running and --take-over are for the jobs of an --array"
 [ "$array" != 1 ] || array=''  # one shard is the whole campaign
 require_time time time_limit
 limit_s=$seconds merge_limit_s=$((seconds < 3600 ? seconds : 3600))

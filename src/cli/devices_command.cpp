@@ -35,9 +35,9 @@ void add_processor(const Machine& machine, Report& report) {
   report.add_fact("processor", "processor", if_known(processor.model));
   report.add_json_fact("clock_hz", if_known(processor.clock_hz));
   for (const auto& [key, name, bytes, whose] :
-       {std::tuple("first_cache_bytes", "first cache", processor.l1d_cache_bytes, " a core"),
-        {"second_cache_bytes", "second cache", processor.l2_cache_bytes, " a core"},
-        {"third_cache_bytes", "third cache", processor.l3_cache_bytes, ", shared"}})
+       {std::tuple("l1d_cache_bytes", "L1d cache", processor.l1d_cache_bytes, " per core"),
+        {"l2_cache_bytes", "L2 cache", processor.l2_cache_bytes, " per core"},
+        {"l3_cache_bytes", "L3 cache", processor.l3_cache_bytes, ", shared"}})
     report.add_fact(key, name, if_known(bytes), {ValueFormat::bytes}, whose);
   const std::vector<Isa> isas = available_isas();
   std::string names;
@@ -52,7 +52,7 @@ void add_processor(const Machine& machine, Report& report) {
   const double per_s =
       2.0 * static_cast<double>(machine.cores.size()) * processor.clock_hz * doubles;
   report.add(
-      Fact{"fp64_tflops_of_one_vector_unit_a_core",
+      Fact{"fp64_tflops_one_vector_unit_per_core",
            "peak FP64",
            if_known(per_s * 1e-12),
            {ValueFormat::digits, 3, "TFLOP/s"},

@@ -173,7 +173,7 @@ void declare_drawings(Options& options, Drawings& drawings) {
       custom_value("COLOUR=DEGREES", "COLOUR=DEGREES, as '#ff0000=25'", add_wall).repeated(),
       "a colour that is walls of this temperature in °C, as '#ff0000=25'; again for more");
   options.add(
-      "near",
+      "colour-tolerance",
       value(drawings.legend.colour_tolerance, "DISTANCE", drawings.legend.colour_tolerance, "60")
           .at_least(0),
       "a pixel of another colour counts as the nearest of these, if that is this near in RGB "
@@ -186,7 +186,7 @@ void declare_drawings(Options& options, Drawings& drawings) {
       "scale", custom_value("N", "1 to 1000, or 1/2 to 1/1000", set_scale, "1"),
       "cells along each side of a pixel, as 4; 1/4: a cell is 4 x 4 pixels, and wall if any "
       "of them is");
-  options.add_dependency("from", {"wall", "near", "scale"});
+  options.add_dependency("from", {"wall", "colour-tolerance", "scale"});
   options.add_conflict("from", {"kind", "count", "seed", "size"});
   options.check([&drawings] {
     if (!drawings.pictures.empty() && drawings.legend.walls.empty())
@@ -231,7 +231,7 @@ std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& dra
                  {"colour", "colour"},
                  {"meaning", "is"},
                  {"pixels", "pixels"},
-                 {"near", "of a colour near it"}}};
+                 {"near_pixels", "of a similar colour"}}};
   constexpr std::size_t max_rows = 10;  // in the text output
   Table near{"near_colours",
              "other colours, and what they were taken for",

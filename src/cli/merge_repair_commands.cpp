@@ -100,7 +100,7 @@ Report report_of_merge(const fs::path& out, const MergeReport& merged, const Lis
   report.add(lines_table("conflicts", "conflict", "conflict", conflicts, max_shown));
   report.add(lines_table("missing", "id", "missing", missing, max_shown));
   report.add_json_fact("listed", list.listed ? Value(*list.listed) : Value());
-  report.add(lines_table("not_in_parts", "id", "not in any part", list.added, max_shown));
+  report.add(lines_table("not_in_shards", "id", "not in any part", list.added, max_shown));
   if (!list.added.empty())
     report.add_note(fmt::format(
         "the list of {} has {} now: {} of them are in no part; run the shards again with --resume, "

@@ -51,9 +51,9 @@ Report status_command(Options& options) {
       {"wallheat status results.h5", "wallheat status results.h5 --json"});
   options.add("file", file(names, FileRole::results_in_use).positional().required(),
               "the result file, or parts (also as arguments)");
-  options.add("word", flag(word),
+  options.add("print-state", flag(word),
               "print one word: running, done, failed (some plans), left (work is) or killed");
-  options.add("session", flag(session),
+  options.add("session-exit-status", flag(session),
               "return the exit status that the last run of FILE recorded; if it recorded none, 75 "
               "if it solved plans, otherwise 1");
   options.add("why", flag(why), "tell why plans wait, failed or were started again");
@@ -62,11 +62,12 @@ Report status_command(Options& options) {
       "look again and again until the run ends: in place at a terminal, else a line a look");
   options.add("interval", value(interval_s, "SECONDS", 2).within(0.01, 86400),
               "between two looks of --watch");
-  options.add_conflict("watch", {"why", "word", "session", "json", "format", "out", "page"});
-  options.add_conflict("why", {"word", "session"});
-  options.add_conflict("word", {"session"});
+  options.add_conflict(
+      "watch", {"why", "print-state", "session-exit-status", "json", "format", "out", "page"});
+  options.add_conflict("why", {"print-state", "session-exit-status"});
+  options.add_conflict("print-state", {"session-exit-status"});
   options.parse();
-  if (session && names.size() > 1) throw UsageError("--session looks at one file");
+  if (session && names.size() > 1) throw UsageError("--session-exit-status looks at one file");
   const std::vector<std::filesystem::path> files(names.begin(), names.end());
   for (const std::filesystem::path& file : files) require_result_file(file);
   if (watches) return watch_status(files, interval_s);

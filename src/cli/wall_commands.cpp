@@ -287,7 +287,7 @@ Report need_command(Options& options) {
               "the goal: --area-share of a room's area is to be above this, in °C");
   options.add("area-share", value(question.area_share, "SHARE", 0.9).within(0, 1).above(0),
               "of the area, above 0 to 1");
-  options.add("share", value(question.room_share, "SHARE", 0.95).within(0, 1).above(0),
+  options.add("room-share", value(question.room_share, "SHARE", 0.95).within(0, 1).above(0),
               "of the rooms that are to reach the goal, above 0 to 1");
   options.add("max", value(question.max, "DEGREES", 100).within(absolute_zero, max_magnitude),
               "the highest temperature of a wall that is an answer, in °C; the lowest is absolute "

@@ -119,7 +119,8 @@ Grid<std::uint32_t> meanings_of(const Grid<Pixel>& pixels, const std::string& na
         std::to_string(first_unknown / pixels.cols) + " is " + to_text(colour) +
         ", which is near no --wall, nor white, nor the outside (" +
         count_text(unknown, "such pixel") +
-        "): name its colour by --wall, paint it over, or draw without smooth edges; --near " +
+        "): name its colour by --wall, paint it over, or draw without smooth edges; "
+        "--colour-tolerance " +
         std::to_string(std::lround(std::ceil(distance_between(colour, nearest.colour)))) +
         " would take it for " + nearest.meaning);
   }

@@ -22,7 +22,7 @@ namespace wallheat {
 namespace {
 
 Figure figure_of_times(const std::vector<ProgramTime>& times) {
-  Figure figure{"seconds_a_plan", "seconds a plan, wall time", {}, {"seconds a plan"}};
+  Figure figure{"seconds_per_plan", "seconds a plan, wall time", {}, {"seconds a plan"}};
   Figure::Series& bars = figure.series.emplace_back();
   bars.mark = Figure::Mark::bars;
   for (const ProgramTime& time : times) {
@@ -47,8 +47,8 @@ void add_program_times(const CompareResults& found, Report& report) {
               "",
               {{"name", "program"},
                {"workers", "workers"},
-               {"cpu_seconds_a_plan", "CPU s a plan", {ValueFormat::seconds}},
-               {"seconds_a_plan", "s a plan", {ValueFormat::seconds}},
+               {"cpu_seconds_per_plan", "CPU s a plan", {ValueFormat::seconds}},
+               {"seconds_per_plan", "s a plan", {ValueFormat::seconds}},
                {"speedup", "speed-up", {ValueFormat::digits, 4}},
                {"seconds", "s for " + count_text(found.plans, "plan"), {ValueFormat::decimals, 1}},
                {"hours", "hours", {ValueFormat::decimals, 2}}}};

@@ -173,7 +173,7 @@ Report make_report(const QueueForecast& queues) {
                {"percent_in_1_h", "in 1 h", percent},
                {"percent_in_4_h", "in 4 h", percent},
                json_only_column("bounds_tested"),
-               {"percent_held", "95 % held", {ValueFormat::decimals, 1}}}};
+               {"percent_covered", "95 % held", {ValueFormat::decimals, 1}}}};
   const auto add_row = [&](const std::string& partition, const std::string& size,
                            const QueueWaits& waits) {
     const WaitForecast& forecast = waits.forecast;
@@ -317,7 +317,7 @@ std::string submit_options(const Choice& choice) {
   std::string text = fmt::format("--partition {} --nodes {}", choice.partition, choice.nodes);
   if (choice.jobs > 1) text += fmt::format(" --array {}", choice.jobs);
   if (choice.max_concurrent < choice.jobs)
-    text += fmt::format(" --running {}", choice.max_concurrent);
+    text += fmt::format(" --max-running {}", choice.max_concurrent);
   // Round down to whole minutes, but to at least one.
   const std::int64_t minutes = std::max<std::int64_t>(choice.limit_s / 60, 1);
   const std::int64_t hours = minutes / 60;

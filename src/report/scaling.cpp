@@ -317,10 +317,11 @@ Report report_of_plan_counts(const std::vector<ScalingPoint>& points) {
               "",
               {{"plans", "plans"},
                {"seconds", "time s", {ValueFormat::seconds}},
-               {"seconds_a_plan", "s a plan", {ValueFormat::seconds}},
-               {"plans_a_second", "plans/s", {ValueFormat::digits, 3}},
+               {"seconds_per_plan", "s a plan", {ValueFormat::seconds}},
+               {"plans_per_s", "plans/s", {ValueFormat::digits, 3}},
                json_only_column("cores_were_shared")}};
-  Figure figure{"seconds_a_plan", title, {"plans", Figure::Scale::powers_of_2}, {"seconds a plan"}};
+  Figure figure{
+      "seconds_per_plan", title, {"plans", Figure::Scale::powers_of_2}, {"seconds a plan"}};
   figure.y.from = 0;
   Figure::Series& curve = figure.series.emplace_back();
   curve.mark = Figure::Mark::points_and_line;

@@ -192,7 +192,7 @@ class Trial:
         # A run that was killed prints no message, but `wallheat status` must name the next command.
         if self.status == KILLED and os.path.exists(run.results):
             end = time.monotonic() + LEFTOVER_GRACE_S  # a killed process holds its lock until the kernel has ended it
-            while self.matrix.wallheat("status", "--word", run.results).stdout.strip() == "running" and time.monotonic() < end:
+            while self.matrix.wallheat("status", "--print-state", run.results).stdout.strip() == "running" and time.monotonic() < end:
                 time.sleep(0.1)
             status = self.matrix.wallheat("status", run.results)
             text = status.stdout + status.stderr
@@ -265,7 +265,7 @@ class Matrix:
         """Starts a run in its own folder; ids_file: a BlockedIdsFile, or None."""
         ranks = ["-n", str(WORKERS + 1), "--oversubscribe", "--bind-to", "none"]
         command = [self.program, "run", "--config", "run.cfg", "--resume"]
-        environment = {"WALLHEAT_SILENCE_S": "6", "TMPDIR": os.path.join(folder, "tmp")}
+        environment = {"WALLHEAT_HEARTBEAT_TIMEOUT_S": "6", "TMPDIR": os.path.join(folder, "tmp")}
         os.makedirs(environment["TMPDIR"], exist_ok=True)
         if where == "mpirun":
             command = ["mpirun", *ranks, *command]

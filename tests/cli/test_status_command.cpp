@@ -110,7 +110,7 @@ class StatusCommandTest : public testing::Test {
     EXPECT_EQ(finished.status, status);
     EXPECT_THAT(finished.out, expected);
   }
-  [[nodiscard]] std::string word() const { return run_status({"--word"}).out; }
+  [[nodiscard]] std::string word() const { return run_status({"--print-state"}).out; }
   [[nodiscard]] nlohmann::json json(std::vector<std::string> options = {}) const {
     options.emplace_back("--json");
     return nlohmann::json::parse(run_status(options).out);
@@ -175,49 +175,52 @@ TEST_F(StatusCommandTest, PrintsLinePerPollUntilFileIsClosed) {
 TEST_F(StatusCommandTest, ReportsOnlyLastSessionWithSessionOption) {
   { auto results = create(); }
   // Status 1, so that a job that restarts itself does not do so indefinitely.
-  expect_output(1, Mentions({started, "0 plans", "4"}), {"--session"});
+  expect_output(1, Mentions({started, "0 plans", "4"}), {"--session-exit-status"});
   write_killed_run();
   write_status();
   write_lock_of_other_host();
   EXPECT_EQ(word(), "running\n");
-  expect_output(75, Mentions({started, "1 plan", "3", "--resume"}), {"--session"});
+  expect_output(75, Mentions({started, "1 plan", "3", "--resume"}), {"--session-exit-status"});
 }
 
 TEST_F(StatusCommandTest, ReturnsRecordedExitStatusWithSessionOption) {
   finish(PlanStatus::converged);
   for (const int status : {0, 1, 2, 3, 75}) {
     record_exit_status(status);
-    EXPECT_EQ(run_status({"--session"}).status, status);
+    EXPECT_EQ(run_status({"--session-exit-status"}).status, status);
   }
   record_exit_status(0, "2030-01-02T03:09:00.000Z");
-  EXPECT_EQ(run_status({"--session"}).status, 0) << "of a later run without pending plans";
+  EXPECT_EQ(run_status({"--session-exit-status"}).status, 0)
+      << "of a later run without pending plans";
   {
     auto results = create();
     store_all(results, PlanStatus::failed);
     results.close({}, false);
   }
   record_exit_status(1);
-  EXPECT_EQ(run_status({"--session"}).status, 1);
+  EXPECT_EQ(run_status({"--session-exit-status"}).status, 1);
   EXPECT_EQ(run_status().status, 75);
   record_exit_status(0);
-  EXPECT_EQ(run_status({"--session"}).status, 75) << "journals remain";
+  EXPECT_EQ(run_status({"--session-exit-status"}).status, 75) << "journals remain";
   write_killed_run();
   record_exit_status(3);
-  EXPECT_EQ(run_status({"--session"}).status, 75) << "plans remain";
+  EXPECT_EQ(run_status({"--session-exit-status"}).status, 75) << "plans remain";
 }
 
 TEST_F(StatusCommandTest, NeverReturnsZeroWithoutRecordedExitStatus) {
   finish(PlanStatus::converged);
   EXPECT_EQ(run_status().status, 0);
-  EXPECT_EQ(run_status({"--session"}).status, 75) << "no status file";
+  EXPECT_EQ(run_status({"--session-exit-status"}).status, 75) << "no status file";
   record_exit_status(0, "2029-01-01T00:00:00.000Z");
-  EXPECT_EQ(run_status({"--session"}).status, 75) << "the status of an earlier session";
+  EXPECT_EQ(run_status({"--session-exit-status"}).status, 75) << "the status of an earlier session";
   record_exit_status(-1);
-  EXPECT_EQ(run_status({"--session"}).status, 75) << "the run was killed before it recorded one";
+  EXPECT_EQ(run_status({"--session-exit-status"}).status, 75)
+      << "the run was killed before it recorded one";
   record_exit_status(-1, "2030-01-02T03:09:00.000Z");
-  EXPECT_EQ(run_status({"--session"}).status, 1) << "a later run that has solved nothing";
+  EXPECT_EQ(run_status({"--session-exit-status"}).status, 1)
+      << "a later run that has solved nothing";
   std::ofstream(status_file(file_)) << "{\"exit_status\": 0}";
-  EXPECT_EQ(run_status({"--session"}).status, 75) << "damaged";
+  EXPECT_EQ(run_status({"--session-exit-status"}).status, 75) << "damaged";
 }
 
 TEST_F(StatusCommandTest, TakesEndedRunOfOtherHostAsEnded) {

@@ -26,7 +26,7 @@ equals_undisturbed() { same_bits "$1" "$scratch/undisturbed.h5"; }
 # The result file is closed: no journal or lock is next to it, and its last run has recorded an exit status.
 closed() { [ -e "$1" ] && ! compgen -G "$1.wal*" > /dev/null && [ ! -e "$1.lock" ] && grep -q '"exit_status": [0-9]' "$1.status"; }
 # The merged file is complete: no journal or lock is next to it, and no plan is pending. A merge has no status file.
-merged() { [ -e "$1" ] && ! compgen -G "$1.wal*" > /dev/null && [ ! -e "$1.lock" ] && [ "$("$wallheat" status --word "$1")" = "done" ]; }
+merged() { [ -e "$1" ] && ! compgen -G "$1.wal*" > /dev/null && [ ! -e "$1.lock" ] && [ "$("$wallheat" status --print-state "$1")" = "done" ]; }
 # results_stored EVENTS N: the event log has at least N results
 results_stored() { [ -e "$1" ] && [ "$(grep -c '"event":"result"' "$1")" -ge "$2" ]; }
 unfinished() { ! grep -q '"event":"run_finished"' "$1"; }

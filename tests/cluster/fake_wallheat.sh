@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Fake wallheat for the test of launch.sh. In `run`, rank 0 writes heartbeats, and ends with the status in the file
 # FAKE_FOLDER/end, or with 75 on SIGUSR1; it records this status in the status file. The other ranks exit with rank 0.
-# `status --session` ends with the status in FAKE_FOLDER/session, and `status --word` prints FAKE_WORD.
+# `status --session-exit-status` ends with the status in FAKE_FOLDER/session, and `status --print-state` prints FAKE_WORD.
 # FAKE_NO_HEARTBEAT=yes: rank 0 writes no heartbeat before the last. FAKE_ONLY_JOURNAL=yes: its heartbeats after the first are
 # in the journal. FAKE_IGNORES_STOP=yes: rank 0 ignores SIGUSR1 and SIGTERM. FAKE_NO_RECORD=yes: rank 0 records no status.
 # FAKE_NEVER_EXITS=yes: the other ranks never exit, not even on SIGTERM.
 rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-0}}
 case "$1 ${2:-}" in
-  "status --word") echo "${FAKE_WORD:-killed}"; exit 75 ;;
-  "status --session") exit "$(cat "$FAKE_FOLDER/session" 2> /dev/null || echo 1)" ;;
+  "status --print-state") echo "${FAKE_WORD:-killed}"; exit 75 ;;
+  "status --session-exit-status") exit "$(cat "$FAKE_FOLDER/session" 2> /dev/null || echo 1)" ;;
 esac
 while [ $# -gt 0 ]; do
   case $1 in

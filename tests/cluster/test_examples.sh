@@ -77,7 +77,7 @@ solved gpus gpus.h5
 check "GPUs: the job requests them" contains <(paste -sd ' ' "$LSF_SPOOL/job.105") " -gpu num=2 "
 check "GPUs: all plans are solved on GPUs" same 6 "$(wallheat list gpus.h5 --columns device --format csv | grep -ci gpu)"
 
-check "take over: ends with 0" example array shared.h5 "${lsf[@]}" --array 3 --running 2 --take-over --memory 1
+check "take over: ends with 0" example array shared.h5 "${lsf[@]}" --array 3 --max-running 2 --take-over --memory 1
 solved array shared.h5
 check "take over: all jobs end with 0" same '106[1] 0 106[2] 0 106[3] 0 107[0] 0' "$(tail -4 "$LSF_SPOOL/ends" | paste -sd ' ')"
 check "take over: the first job solves the shards of the others" mentions wallheat-106_1.out "shard 3/3"

@@ -14,7 +14,7 @@ cd "$scratch" || exit 1
 "$wallheat" generate --out plans --count 24 --size 128 > /dev/null
 job=("$root/jobs/launch.sh" -n 2 --oversubscribe -- "$wallheat" run --data plans --out disk/results.h5 --save-fields
   --solver steady --resume --log-level error)
-complete() { [ "$("$wallheat" status --word disk/results.h5)" = "done" ] && ! compgen -G 'disk/results.h5.wal*' > /dev/null; }
+complete() { [ "$("$wallheat" status --print-state disk/results.h5)" = "done" ] && ! compgen -G 'disk/results.h5.wal*' > /dev/null; }
 mkdir disk
 for kb in 100 400 800 1000 1200 1700; do
   mount -t tmpfs -o size=${kb}k none disk
@@ -22,10 +22,10 @@ for kb in 100 400 800 1000 1200 1700; do
   for launch in 1 2 3; do
     "${job[@]}" > log 2>&1
     status=$?
-    echo "        $kb kB, launch $launch: status $status, $("$wallheat" status --word disk/results.h5 2> /dev/null)"
+    echo "        $kb kB, launch $launch: status $status, $("$wallheat" status --print-state disk/results.h5 2> /dev/null)"
     if complete; then check "$kb kB, launch $launch: ends with 0, as all is done" same 0 $status
     else check "$kb kB, launch $launch: ends with 1 or 75, as plans or journals remain" grep -qx '1\|75' <<< "$status"; fi || cat log
-    check "$kb kB, launch $launch: status reports no kill" test "$("$wallheat" status --word disk/results.h5 2> /dev/null)" != killed
+    check "$kb kB, launch $launch: status reports no kill" test "$("$wallheat" status --print-state disk/results.h5 2> /dev/null)" != killed
     [ "$last" != 75 ] || check "$kb kB, launch $launch: is not requeued again" not same 75 $status
     last=$status
   done

@@ -17,7 +17,7 @@ make_plans
 launch() {
   result=$scratch/$1.h5 events=$scratch/$1.jsonl log=$scratch/$1.log
   shift
-  WALLHEAT_SILENCE_S=10 WALLHEAT_SSH=$hosts/ssh "$here/hosts.sh" "$hosts" on n0 "$root/jobs/launch.sh" \
+  WALLHEAT_HEARTBEAT_TIMEOUT_S=10 WALLHEAT_SSH=$hosts/ssh "$here/hosts.sh" "$hosts" on n0 "$root/jobs/launch.sh" \
     --host n1:2,n2:2,n3:1 -n 5 -- "$wallheat" run --data "$plans" --out "$result" \
     --events "$events" --worker-timeout 5 "${work[@]}" "$@" > "$log" 2>&1 &
   launched=$!

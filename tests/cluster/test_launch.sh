@@ -55,7 +55,7 @@ at_work
 end_with 75
 check "the run continues if the reader of its messages exits" ends_with 75
 
-start FAKE_NEVER_EXITS=yes WALLHEAT_SILENCE_S=4; at_work
+start FAKE_NEVER_EXITS=yes WALLHEAT_HEARTBEAT_TIMEOUT_S=4; at_work
 end_with 0
 check "the run ends with its own status although a worker never exits" ends_with 0
 check "launch.sh prints no message about that worker" same '' "$(< log)"
@@ -105,7 +105,7 @@ check "the message mentions rank 0" mentions log launch.sh "rank 0"
 for session in 75 0 3; do
   killed
   echo "$session" > "$FAKE_FOLDER/session"
-  check "a run whose rank 0 is killed never ends with 0 or 3 (status --session: $session)" ends_with $((session == 75 ? 75 : 1))
+  check "a run whose rank 0 is killed never ends with 0 or 3 (status --session-exit-status: $session)" ends_with $((session == 75 ? 75 : 1))
 done
 # A container has a command 'run' of its own.
 cat > container <<'END'
@@ -128,16 +128,16 @@ killed FAKE_WORD=running
 echo 75 > "$FAKE_FOLDER/session"
 check "a run that another run has locked out fails" ends_with 1
 
-start FAKE_ONLY_JOURNAL=yes WALLHEAT_SILENCE_S=1; at_work
+start FAKE_ONLY_JOURNAL=yes WALLHEAT_HEARTBEAT_TIMEOUT_S=1; at_work
 end_with 0
 check "a run whose status file cannot be written is not terminated while its journal grows" ends_with 0
 
-start WALLHEAT_SILENCE_S=5 OMPI_MCA_odls_base_sigkill_timeout=5; at_work
+start WALLHEAT_HEARTBEAT_TIMEOUT_S=5 OMPI_MCA_odls_base_sigkill_timeout=5; at_work
 kill -STOP "$(< "$FAKE_FOLDER/pid.0")"
 check "rank 0 is stopped after the heartbeat timeout, and can still close its file" ends_with 75
 check "the message mentions rank 0" mentions log launch.sh "rank 0"
 check "the message mentions the timeout, which is twice as long before the first heartbeat" grep -qE "\b(5|10) s\b" log
-start WALLHEAT_SILENCE_S=4 FAKE_NO_HEARTBEAT=yes
+start WALLHEAT_HEARTBEAT_TIMEOUT_S=4 FAKE_NO_HEARTBEAT=yes
 check "rank 0 is stopped if it never writes a heartbeat" ends_with 75
 tidy
 
@@ -231,7 +231,7 @@ check "a run that is stopped before it starts: the message mentions the time lim
 
 # A start that takes longer than the heartbeat timeout: the event log is a pipe without a reader.
 mkfifo events
-WALLHEAT_SILENCE_S=6 "${real[@]}" --data plans --events events --out slow.h5 > log 2>&1 &
+WALLHEAT_HEARTBEAT_TIMEOUT_S=6 "${real[@]}" --data plans --events events --out slow.h5 > log 2>&1 &
 launched=$!
 heartbeats=0 last=''
 five_heartbeats() {

@@ -54,5 +54,5 @@ check "advise prints a best choice" test -s best
 on share/wallheat/jobs/submit.sh --scheduler slurm $(< best) -- --data plans --out results.h5 > submitted 2> messages
 check "its job is submitted" grep -q '[0-9]' submitted || cat best messages
 wait_until 120 "the job ends" queue_empty
-check "all plans are solved" same 'done' "$("$wallheat" status --word results.h5)"
+check "all plans are solved" same 'done' "$("$wallheat" status --print-state results.h5)"
 finish

@@ -75,7 +75,7 @@ check "scancel: the job stays cancelled" same JobState=CANCELLED "$(state)"
 check "scancel: the job's output mentions it" in_log cancelled cancelled
 check "scancel: the job's output has no messages of the launcher" not grep -qE "PMIX|Killed|srun: error" cancelled-*.out
 check "scancel: the lock is released" absent "$result.lock"
-check "scancel: the file is closed with pending plans" same left "$("$wallheat" status --word "$result")"
+check "scancel: the file is closed with pending plans" same left "$("$wallheat" status --print-state "$result")"
 check "scancel: the job is cancelled before the run finishes" unfinished "$events"
 wait_until 20 "scancel: no process is left" no_process_left
 submit cancelled --nodes 2
@@ -127,7 +127,7 @@ cp -r "$all_plans" "$plans"
 head -n 12 "$all_plans/building_ids.txt" > "$plans/building_ids.txt"
 grow
 check "a list that grows: the first twelve plans are merged" same "12 done" \
-  "$("$wallheat" list grown.h5 --columns id --format csv | tail -n +2 | wc -l) $("$wallheat" status --word grown.h5)"
+  "$("$wallheat" list grown.h5 --columns id --format csv | tail -n +2 | wc -l) $("$wallheat" status --print-state grown.h5)"
 cp "$all_plans/building_ids.txt" "$plans"
 grow
 plans=$all_plans

@@ -41,7 +41,7 @@ for words in "sbatch --parsable --time=240:00 " ' --nodes=1 --signal=B:USR1@120 
 has_not --array
 has_not merge
 
-dry slurm --site site.sh --nodes 4 --gpus 8 --array 16 --running 5 --memory 48 --time 1h5m --name heat
+dry slurm --site site.sh --nodes 4 --gpus 8 --array 16 --max-running 5 --memory 48 --time 1h5m --name heat
 for words in ' --nodes=4 ' ' --gres=gpu:8 ' ' --array=1-16%5 ' ' --mem=48G ' ' --partition=long ' ' --comment=floor\ plans ' \
   ' --cpus-per-task=32 ' ' --time=65:00 ' ' --output=heat-%A_%a.out ' " $default_site_files site=$PWD/site.sh workers=8 array=16 -- " \
   ' --dependency=afterany:JOB ' "site=$PWD/site.sh merge=16 -- --data"; do has "$words"; done
@@ -51,7 +51,7 @@ dry slurm --array 4 --cores 2
 has ' --cpus-per-task=2 '
 has_not --exclusive
 
-dry lsf --site site.sh --nodes 3 --gpus 2 --array 4 --running 2 --take-over --memory 48 --workers 5
+dry lsf --site site.sh --nodes 3 --gpus 2 --array 4 --max-running 2 --take-over --memory 48 --workers 5
 for words in "bsub -W 10:30 -q long -P heat -J wallheat\\[1-4\\]%2 -o wallheat-%J_%I.out -n 96 -R span\\[ptile=32\\] -wt 2 -wa USR1 -Q 75 -r -gpu num=2:mode=shared -R rusage\\[mem=1536MB\\] " \
   'workers=5\ array=4\ take_over=yes\ --\ --data\ my\\\ plans' '-w ended\(JOB\) ' 'merge=4\ --'; do has "$words"; done
 dry lsf
@@ -166,7 +166,7 @@ wrong_usage "--cores" --cores '' "${plans[@]}"
 for time in 0:00 0:00:00 0m 90x 90 1:30:99 99999999999999999999h 0-0 1-24 1-1:60 1- -1; do
   wrong_usage "--time|'$time'" --time "$time" "${plans[@]}"
 done
-wrong_usage "--running|--array" --running 4 "${plans[@]}"
+wrong_usage "--max-running|--array" --max-running 4 "${plans[@]}"
 wrong_usage "--take-over|--retry-failed" --array 4 --take-over "${plans[@]}" --retry-failed
 wrong_usage "--gpu" --gpu 2 "${plans[@]}"
 wrong_usage "--scheduler|slurm|lsf" --scheduler pbs "${plans[@]}"

@@ -119,7 +119,9 @@ TEST_F(ErrorMessagesTest, NamesProblemOfDrawing) {
       {2, generate + "--wall '#ffffff=5'", {"--wall", "#ffffff", "white"}},
       {2, generate + "--scale 1/0", {"--scale", "1000", "1/1000", "'1/0'"}},
       {2, generate + "--from ./flat.png", {"two", "flat"}},
-      {1, generate, {"flat.png", "x 16", "y 14", "#000000", "2292", "--wall", "--near"}},
+      {1,
+       generate,
+       {"flat.png", "x 16", "y 14", "#000000", "2292", "--wall", "--colour-tolerance"}},
       {2, "generate --from flat.png --out drawn", {"--from", "--wall"}},
       {1, "generate --from no.png --wall '#000000=5' --out drawn", {"no.png"}},
   });

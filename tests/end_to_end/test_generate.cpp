@@ -85,12 +85,13 @@ TEST_F(GenerateCommandTest, WarnsOfLabelsThatBecomeOutside) {
       .write(reinterpret_cast<const char*>(png.bytes.data()),
              static_cast<std::streamsize>(png.bytes.size()));
   const std::string command = "generate --from flat.png --wall '#000000=5' --overwrite --out drawn";
-  expect_error(command, 1, {"flat.png", "x 9", "y 10", "#aaaaaa", "6", "--near 71", "outside"});
-  const auto printed = lines_of(shell("wallheat " + command + " --near 80").out);
+  expect_error(command, 1,
+               {"flat.png", "x 9", "y 10", "#aaaaaa", "6", "--colour-tolerance 71", "outside"});
+  const auto printed = lines_of(shell("wallheat " + command + " --colour-tolerance 80").out);
   for (const Facts& facts :
        {Facts{"flat.png", "1", "6 pixels", "x 9", "y 10", "0 °C"}, {"#aaaaaa", "outside", "6"}})
     EXPECT_THAT(printed, Contains(Mentions(facts)));
-  const Json json = Json::parse(shell("wallheat " + command + " --near 80 --json").out);
+  const Json json = Json::parse(shell("wallheat " + command + " --colour-tolerance 80 --json").out);
   EXPECT_EQ(json["enclosed_areas"],
             Json::parse(R"([{"id": "flat", "x": 9, "y": 10, "pixels": 6, "borders_room": true}])"));
   EXPECT_EQ(json["near_colours"][0]["meaning"], "outside");

@@ -143,7 +143,7 @@ TEST_F(RunEndToEndTest, KeepsResultsWhenDiskIsFull) {
               AllOf(Mentions({"results.h5", "File too large", "30 results", "wallheat repair"}),
                     Not(HasSubstr("HDF5-DIAG"))));
   shell("wallheat status results.h5", 75);
-  shell("wallheat status --session results.h5", 1);
+  shell("wallheat status --session-exit-status results.h5", 1);
   EXPECT_EQ(results(), results("direct.h5"));
   shell("wallheat repair results.h5");
   EXPECT_EQ(results(), results("direct.h5"));
@@ -160,18 +160,18 @@ TEST_F(RunEndToEndTest, FailsWhenCompactionIsStoppedInTwoSessions) {
   for (int session = 0; session < 2; ++session) {
     EXPECT_THAT(shell(again + "--time-limit 0", 1).err,
                 Mentions({"results.h5", "two", "30", "--time-limit", "wallheat repair"}));
-    shell("wallheat status --session results.h5", 1);
+    shell("wallheat status --session-exit-status results.h5", 1);
     shell("wallheat status results.h5", 75);
   }
   shell(again);
-  shell("wallheat status --session results.h5");
+  shell("wallheat status --session-exit-status results.h5");
   shell("wallheat status results.h5");
 }
 
 TEST_F(RunEndToEndTest, RecordsExitStatusOfRun) {
   generate(6);
   const auto recorded = [this](int status) {
-    shell("wallheat status --session results.h5", status);
+    shell("wallheat status --session-exit-status results.h5", status);
     EXPECT_EQ(nlohmann::json::parse(bytes("results.h5.status"))["exit_status"], status);
   };
   shell(run + "--first 3 --save-fields");
@@ -201,7 +201,7 @@ TEST_F(RunEndToEndTest, NotifiesCommandWhenFailureLimitIsReached) {
   shell(
       "rm plans/0000[23]_domain.npy; $mpirun 3 run --data plans --out results.h5 --tolerance "
       "1e-300 --max-iterations 1000000000 --stop-after-failures 2 --notify 'cat > end.json'; "
-      "wallheat status --session results.h5 || echo $? > status");
+      "wallheat status --session-exit-status results.h5 || echo $? > status");
   EXPECT_EQ(bytes("status"), "1\n") << "a requeued job would only fail more plans";
   auto end = nlohmann::json::parse(bytes("end.json"));
   EXPECT_EQ(end["exit_status"], 1);
@@ -335,12 +335,12 @@ TEST_F(RunEndToEndTest, StopsBeforeTimeLimit) {
   const Finished first =
       shell("limit=3; until " + endless +
             "--overwrite; [ $? = 75 ] || [ $limit -gt 100 ]; "
-            "do limit=$((2 * limit)); done; wallheat status --session results.h5; "
+            "do limit=$((2 * limit)); done; wallheat status --session-exit-status results.h5; "
             "[ $? = 75 ]");
   EXPECT_THAT(first.err, Mentions("time limit"));
   // A job that submits itself again while plans are pending would do so indefinitely.
   EXPECT_THAT(shell("limit=3; " + endless + "--resume", 1).err, Mentions("--time-limit"));
-  shell("wallheat status --session results.h5", 1);
+  shell("wallheat status --session-exit-status results.h5", 1);
   shell("wallheat status results.h5", 75);
 }
 
@@ -400,7 +400,7 @@ TEST_F(RunEndToEndTest, FailsWhenStoppedBeforeFirstPlan) {
   ASSERT_EQ(::mkfifo(path("events").c_str(), 0600), 0);
   Process process(run_arguments({"--events", path("events")}));
   wait_until("the status file", [&] { return exists("results.h5.status"); });
-  EXPECT_EQ(shell("wallheat status --word results.h5", 75).out, "running\n");
+  EXPECT_EQ(shell("wallheat status --print-state results.h5", 75).out, "running\n");
   const auto status = nlohmann::json::parse(shell("wallheat status --json results.h5", 75).out);
   EXPECT_EQ(status["parts"][0]["run_state"], "starting");
   expect_error("run --data plans --out results.h5", 1,

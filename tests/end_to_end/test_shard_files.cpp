@@ -99,7 +99,7 @@ TEST_F(ShardFilesTest, LeavesNoPlanOutWhenListHasGrown) {
   shell("first='--first 6'; " + solve + "wallheat merge --out r.h5 r.part-*-of-3.h5");
   EXPECT_EQ(shell(open_shards + "--first 6").out, "");
   EXPECT_EQ(shell(open_shards).out, "2/3\n3/3\n1/3\n");
-  EXPECT_EQ(shell("wallheat status --word r.h5").out, "done\n");
+  EXPECT_EQ(shell("wallheat status --print-state r.h5").out, "done\n");
 
   shell("first='--first 9'; wallheat run --resume --data plans --out r.h5 --shard 1/3 $first");
   EXPECT_EQ(shell(open_shards + "--first 9").out, "2/3\n3/3\n");
@@ -124,7 +124,7 @@ TEST_F(ShardFilesTest, ReportsPlansThatListHasAndShardsLack) {
       "wallheat generate --out more --count 6 --size 32 --seed 3; mv -n more/0* plans/; mv "
       "more/building_ids.txt plans/");
   const Finished merged = shell("wallheat merge --json --out all.h5 r.part-*-of-2.h5", 75);
-  EXPECT_EQ(Json::parse(merged.out)["not_in_parts"],
+  EXPECT_EQ(Json::parse(merged.out)["not_in_shards"],
             Json::parse(R"([{"id": "00005"}, {"id": "00006"}])"));
   EXPECT_EQ(Json::parse(merged.out)["listed"], 6);
   EXPECT_THAT(shell("wallheat merge --out two.h5 r.part-*-of-2.h5", 75).out,

@@ -68,7 +68,7 @@ TEST_F(WallCommandsTest, FindsMinimumWallTemperatureForGoal) {
   EXPECT_EQ(json(one + "--room-mean 90 --max 1000")["verdict"], "reachable");
   EXPECT_EQ(json(one + "--room-mean -400")["verdict"], "already warm enough");
   EXPECT_EQ(json(one + "--area-above 18 --area-share 0.5")["verdict"], "reachable");
-  shell("wallheat need --data plans --wall 25 --room-mean 18 --share 0.5 --plot n.svg");
+  shell("wallheat need --data plans --wall 25 --room-mean 18 --room-share 0.5 --plot n.svg");
   EXPECT_THAT(bytes("n.svg"), Mentions("50 %"));
 }
 

@@ -379,8 +379,8 @@ TEST(Scaling, ReportsSlowdownForMoreWorkers) {
 TEST(Scaling, ReportsSecondsPerPlanOverPlanCounts) {
   const auto json = json_of(report_of_plan_counts({{4, 5, 10, 1, 0}, {4, 16, 64, 1, 0}}));
   EXPECT_EQ(json["workers"], 4);
-  EXPECT_EQ(json["points"][0]["seconds_a_plan"], 0.5);
-  EXPECT_EQ(json["points"][1]["plans_a_second"], 4);
+  EXPECT_EQ(json["points"][0]["seconds_per_plan"], 0.5);
+  EXPECT_EQ(json["points"][1]["plans_per_s"], 4);
 }
 
 Attributes end_of_session(int workers, const std::string& seconds) {
