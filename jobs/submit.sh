@@ -43,17 +43,17 @@ usage 0 "$@"
 die_with_usage() { echo "submit.sh: $*; see 'wallheat submit --help'" >&2; exit 2; }
 die() { echo "submit.sh: $*" >&2; exit 1; }
 
-dry_run='' scheduler='' nodes=1 cores='' gpus=0 workers='' memory='' array='' running='' take_over='' time=''
+dry_run='' scheduler='' nodes=1 cores='' gpus=0 workers='' memory='' array='' max_running='' take_over='' time=''
 partition='' name=wallheat site=''
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case $1 in
     --dry-run | --take-over) option=${1#--}; printf -v "${option/-/_}" yes ;;
     --scheduler | --nodes | --cores | --gpus | --workers | --memory | --array | --max-running | --time | --partition | --name | --site)
       [ -n "${2:-}" ] || die_with_usage "the value of $1 is missing"
-      printf -v "${1#--}" %s "$2"
+      option=${1#--}; printf -v "${option/-/_}" %s "$2"
       shift
       ;;
-    *) die_with_usage "there is no option $1" ;;
+    *) die_with_usage "unknown option $1" ;;
   esac
   shift
 done
@@ -118,14 +118,14 @@ require_time() {
   [ $seconds -gt 0 ] || die_with_usage \
     "$(describe_variable "$1" "${2:-}") must be above 0, such as 4h, 90m, 1h30m, 1:30:00, 90:00 (minutes) or 1-12:00:00 (days-hours), not '$time'"
 }
-describe_variable() { if [ "$1" = "${2:-}" ]; then echo "$1 of the site files"; else echo "--$1${2:+ ($2 of the site files)}"; fi; }
+describe_variable() { if [ "$1" = "${2:-}" ]; then echo "$1 of the site files"; else echo "--${1/_/-}${2:+ ($2 of the site files)}"; fi; }
 cores=${cores:-$cores_per_node} time=${time:-$time_limit}
-for option in nodes memory array running workers; do require_number $option 1; done
+for option in nodes memory array max_running workers; do require_number $option 1; done
 require_number cores 1 cores_per_node
 require_number gpus 0
 require_number merge_memory 1 merge_memory
 workers=${workers:-$((gpus > 0 ? gpus : 1))}
-[ -n "$array" ] || [ -z "$running$take_over" ] || die_with_usage "--max-running and --take-over are for the jobs of an --array"
+[ -n "$array" ] || [ -z "$max_running$take_over" ] || die_with_usage "--max-running and --take-over are for the jobs of an --array"
 [ "$array" != 1 ] || array=''  # one shard is the whole campaign
 require_time time time_limit
 limit_s=$seconds merge_limit_s=$((seconds < 3600 ? seconds : 3600))
@@ -248,7 +248,7 @@ if [ "$scheduler" = slurm ]; then
   if [ -n "$array" ]; then log=$name-%A_%a.out; else log=$name-%j.out; fi
   submit=(sbatch --parsable "--time=$(format_limit "$limit_s")" ${job_queue:+"--partition=$job_queue"} "${site_options[@]}"
     --job-name="$name" --nodes="$nodes" "--signal=B:USR1@$signal_lead_s" --output="$log")
-  [ -z "$array" ] || submit+=(--array="$task_indices${running:+%$running}")
+  [ -z "$array" ] || submit+=(--array="$task_indices${max_running:+%$max_running}")
   if [ -n "$cores" ]; then submit+=(--cpus-per-task="$cores"); else submit+=(--exclusive); fi
   submit_merge=(sbatch --parsable "--time=$(format_limit "$merge_limit_s")" ${merge_queue:+"--partition=$merge_queue"}
     "${site_options[@]}" --job-name="$name-merge" --output="$name-merge-%j.out" --nodes=1
@@ -256,7 +256,7 @@ if [ "$scheduler" = slurm ]; then
 else
   log=$name-%J${array:+_%I}.out
   submit=(bsub -W "$(format_limit "$limit_s")" ${job_queue:+-q "$job_queue"} "${site_options[@]}"
-    -J "$name${array:+[$task_indices]}${running:+%$running}" -o "$log" -n $((nodes * cores))
+    -J "$name${array:+[$task_indices]}${max_running:+%$max_running}" -o "$log" -n $((nodes * cores))
     -R "span[ptile=$cores]" -wt $(((signal_lead_s + 59) / 60)) -wa USR1 -Q 75 -r)
   submit_merge=(bsub -W "$(format_limit "$merge_limit_s")" ${merge_queue:+-q "$merge_queue"} "${site_options[@]}"
     -J "$name-merge" -o "$name-merge-%J.out" -n 1 "${merge_memory_options[@]}" "${merge_options[@]}")

@@ -167,6 +167,7 @@ for time in 0:00 0:00:00 0m 90x 90 1:30:99 99999999999999999999h 0-0 1-24 1-1:60
   wrong_usage "--time|'$time'" --time "$time" "${plans[@]}"
 done
 wrong_usage "--max-running|--array" --max-running 4 "${plans[@]}"
+wrong_usage "--max-running|999999|'x'" --array 4 --max-running x "${plans[@]}"
 wrong_usage "--take-over|--retry-failed" --array 4 --take-over "${plans[@]}" --retry-failed
 wrong_usage "--gpu" --gpu 2 "${plans[@]}"
 wrong_usage "--scheduler|slurm|lsf" --scheduler pbs "${plans[@]}"

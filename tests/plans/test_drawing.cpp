@@ -100,8 +100,8 @@ TEST(PlanFromImage, JoinsPartsOfEnclosedArea) {
 TEST(PlanFromImage, NamesPixelOfUnknownColour) {
   const NamedBytes odd = drawn({"bbbb", "bk?b", "b.??"});
   EXPECT_THAT(error_message_of<InputError>([&] { (void)plan_from_image(odd, red_and_black); }),
-              Mentions({"flat.png", "x 2", "y 1", "#c8b414", "3", "--wall", "--colour-tolerance 190",
-                        "wall of 25.0 °C"}));
+              Mentions({"flat.png", "x 2", "y 1", "#c8b414", "3", "--wall",
+                        "--colour-tolerance 190", "wall of 25.0 °C"}));
   Legend tolerant = red_and_black;
   tolerant.colour_tolerance = 442;
   EXPECT_THAT(lines_of(plan_from_image(odd, tolerant).plan), ElementsAre("bbbb", "bkrb", "b.rr"));
