@@ -53,17 +53,22 @@ void ZipWriter::write(std::string_view bytes) {
 }
 
 void ZipWriter::add(const ZipMember& member) {
+  constexpr std::size_t block_bytes = 1 << 20;
+  constexpr std::size_t max_header_bytes = 46 + (1 << 16) + 12;
+  if (directory_blocks_.empty() || directory_blocks_.back().size() > block_bytes - max_header_bytes)
+    directory_blocks_.emplace_back().reserve(block_bytes);
+  std::string& directory = directory_blocks_.back();
   const bool is_far = offset_ >= zip64_sentinel;
-  list_ += central_header_signature;
-  put(list_, version_needed);  // version made by
-  put_member(list_, member, is_far ? 12 : 0);
-  list_.append(10, '\0');  // no comment, first disk, no attributes
-  put(list_, is_far ? zip64_sentinel : static_cast<std::uint32_t>(offset_));
-  list_ += member.name;
+  directory += central_header_signature;
+  put(directory, version_needed);  // version made by
+  put_member(directory, member, is_far ? 12 : 0);
+  directory.append(10, '\0');  // no comment, first disk, no attributes
+  put(directory, is_far ? zip64_sentinel : static_cast<std::uint32_t>(offset_));
+  directory += member.name;
   if (is_far) {
-    put(list_, zip64_extra_id);
-    put(list_, std::uint16_t{8});
-    put(list_, offset_);
+    put(directory, zip64_extra_id);
+    put(directory, std::uint16_t{8});
+    put(directory, offset_);
   }
   ++members_;
 
@@ -74,9 +79,10 @@ void ZipWriter::add(const ZipMember& member) {
 }
 
 void ZipWriter::finish() {
-  const std::uint64_t list_offset = offset_;
-  write(list_);
+  const std::uint64_t directory_offset = offset_;
+  for (const std::string& block : directory_blocks_) write(block);
   const std::uint64_t large_end_offset = offset_;
+  const std::uint64_t directory_bytes = large_end_offset - directory_offset;
   std::string end(zip64_end_signature);
   put(end, std::uint64_t{zip64_end_bytes - 12});  // size of the rest of the record
   put(end, version_needed);
@@ -84,8 +90,8 @@ void ZipWriter::finish() {
   put(end, std::uint64_t{0});  // disks
   put(end, members_);
   put(end, members_);
-  put(end, std::uint64_t{list_.size()});
-  put(end, list_offset);
+  put(end, directory_bytes);
+  put(end, directory_offset);
   end += zip64_locator_signature;
   put(end, std::uint32_t{0});
   put(end, large_end_offset);
@@ -95,8 +101,8 @@ void ZipWriter::finish() {
   const auto few = static_cast<std::uint16_t>(std::min<std::uint64_t>(members_, 0xffff));
   put(end, few);
   put(end, few);
-  put(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(list_.size(), zip64_sentinel)));
-  put(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(list_offset, zip64_sentinel)));
+  put(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(directory_bytes, zip64_sentinel)));
+  put(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(directory_offset, zip64_sentinel)));
   put(end, std::uint16_t{0});  // no comment
   write(end);
   out_.flush();

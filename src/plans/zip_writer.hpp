@@ -35,7 +35,9 @@ class ZipWriter {
   std::ostream& out_;
   std::uint64_t offset_ = 0;
   std::uint64_t members_ = 0;
-  std::string list_;
+  /// The central directory so far, in blocks of one MiB: a single string of a million plans would
+  /// be copied whenever it grows, and would then need memory twice.
+  std::vector<std::string> directory_blocks_;
 };
 
 /// Magic bytes of a zip archive that is not empty.
