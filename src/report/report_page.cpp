@@ -191,8 +191,11 @@ class PageWriter {
     if (!svgs_)
       out_ << "<p>The figures are missing: gnuplot, which draws them, is not installed where this "
               "page was made (Debian: gnuplot-nox).</p>\n";
-    out_ << "<p class=small>wallheat " << escape_html(version()) << "</p>\n<script nonce=wallheat>"
-         << page_script << "</script>\n</body></html>\n";
+    out_ << "<p class=small>Model of all temperatures: heat conduction in two dimensions between "
+            "walls at fixed temperatures, without air, insulation, windows or heating "
+            "power.</p>\n<p class=small>wallheat "
+         << escape_html(version()) << "</p>\n<script nonce=wallheat>" << page_script
+         << "</script>\n</body></html>\n";
   }
 
  private:
