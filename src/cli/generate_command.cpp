@@ -291,7 +291,7 @@ Report generate_command(Options& options) {
               choice(generate, "NAME", "floorplan",
                      {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}}),
               "floorplan, or poisson: square plates with cold edges and heat sources (00001: one "
-              "in the centre, 00002: everywhere, others: several at random positions)");
+              "in the centre, 00002: everywhere, others: some at random positions)");
   options.add(
       "out,o", value(out, "DIR").required(),
       "directory for the plans and their building_ids.txt; NAME.zip or NAME.npz: a zip archive "

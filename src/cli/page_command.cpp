@@ -44,7 +44,7 @@ Report page_command(Options& options) {
               "first line is its heading (.txt) (also as an argument); repeat for more");
   options.add("out,o", output_file(out, "<!doctype html>\n", "PAGE").required(),
               "HTML page, such as study.html");
-  options.add("title", value(title, "TEXT", "wallheat"), "its heading");
+  options.add("title", value(title, "TEXT", "wallheat"), "heading of the page");
   options.parse();
   std::vector<Report> reports;
   for (const std::string& name : names) reports.push_back(report_of_file(name));

@@ -21,7 +21,7 @@ void declare_walls(Options& options, WallOverrides& walls) {
   options.add(
       "wall",
       custom_value(
-          "KIND=DEGREES",
+          "NOMINAL=DEGREES",
           "NOMINAL=DEGREES with two temperatures in °C, such as 5=8, and each NOMINAL at most once",
           add)
           .repeated(),

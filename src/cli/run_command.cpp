@@ -232,7 +232,7 @@ RunOptions parse_run_options(Options& options) {
       {"wallheat run --data plans --out results.h5 --save-fields",
        "wallheat run --data plans --out steady.h5 --solver steady --save-fields --rooms"});
   declare_plans(options, run.solve.data, run.ids, run.ids_file, run.first);
-  options.add("out,o", file(run.out, FileRole::new_results).required(), "the result file");
+  options.add("out,o", file(run.out, FileRole::new_results).required(), "result file");
   declare_problem_options(options, run.solve.solver);
   declare_solver(options, run.solve.solver, run.solve.data);
   declare_session(options, run, words);
