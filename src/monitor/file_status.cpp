@@ -208,7 +208,7 @@ int ShardFileStatus::session_exit_status() const {
 
 std::string ShardFileStatus::state_text() const {
   if (const auto parts = merged_parts(session); parts && state == RunState::closed)
-    return "closed; merged from " + count_text(*parts, "part");
+    return "closed; merged from " + count_text(*parts, "shard file");
   std::string text(to_string(state));
   if (state == RunState::closed)
     if (const std::string ended = text_in(session, "ended_utc", ""); !ended.empty())

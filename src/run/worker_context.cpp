@@ -28,7 +28,7 @@ namespace wallheat {
 namespace {
 
 /// Returns the first option that differs in two texts of lines NAME=VALUE: "its --tolerance is
-/// 1e-3, and rank 0's is 1e-4"; an empty string if none does.
+/// 1e-3, but rank 0's is 1e-4"; an empty string if none does.
 std::string difference_between(const std::string& mine, const std::string& rank_0) {
   const auto options_in = [](const std::string& text) {
     std::map<std::string, std::string> values;
