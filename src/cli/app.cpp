@@ -152,8 +152,7 @@ Report completion_command(Options& options);
 constexpr std::array commands{
     Command{"run", "run", "solve many floor plans into one HDF5 file, with or without mpirun",
             run_command},
-    Command{"launch", "run", "start 'wallheat run' under mpirun, so that it survives lost workers",
-            "launch.sh"},
+    Command{"launch", "run", "start 'wallheat run' so that it survives lost workers", "launch.sh"},
     Command{"submit", "run", "submit a run to Slurm or LSF, as one job or as an array",
             "submit.sh"},
     Command{"solve", "run", "solve one floor plan, print its statistics and draw it",
