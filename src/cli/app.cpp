@@ -66,9 +66,10 @@ Output::Output(Options& options, OutMode out, const char* figure) {
                 choice(form_, "NAME", "text",
                        {{"text", Form::text}, {"json", Form::json}, {"csv", Form::csv}}),
                 "text, json or csv (its main table, as spreadsheets and pandas read it)");
-    options.add("out,o", file(out_, FileRole::replaced_text), "write there what would be printed");
+    options.add("out,o", file(out_, FileRole::replaced_text),
+                "write the output to FILE instead of stdout");
     options.add("page", output_file(page_, "<!doctype html>\n"),
-                "make one HTML page of it, which needs no network");
+                "also write the report to FILE as one HTML page, which needs no network");
   }
   if (figure != nullptr) declare_picture(options, out == OutMode::picture ? "out" : "plot", figure);
   if (figure != nullptr || out == OutMode::text) {
@@ -79,7 +80,7 @@ Output::Output(Options& options, OutMode out, const char* figure) {
                                 : out == OutMode::text ? "page and the picture"
                                                        : "picture";
     options.add("title", {set_title, "TEXT"},
-                fmt::format("of the {}, instead of its own; '' for none", of));
+                fmt::format("title of the {} (default: chosen by the command); '' for none", of));
   }
   options.heading("Options");
 }
@@ -88,8 +89,9 @@ void Output::declare_picture(Options& options, const std::string& option,
                              const std::string& figure) {
   OptionValue picture = file(picture_, FileRole::replaced_picture);
   picture.is_required = option == "out";
-  options.add(picture.is_required ? "out,o" : option, picture,
-              fmt::format("draw {} as PNG, SVG or PDF, by the file's ending", figure));
+  options.add(
+      picture.is_required ? "out,o" : option, picture,
+      fmt::format("draw {} to FILE; its suffix determines the format: PNG, SVG or PDF", figure));
   constexpr int min = 64;
   constexpr int max = 20000;
   const auto set_size = [this](const std::string& text) {
@@ -101,13 +103,14 @@ void Output::declare_picture(Options& options, const std::string& option,
   options.add(
       "size",
       custom_value("WxH", fmt::format("WIDTHxHEIGHT, each {} to {} pixels", min, max), set_size),
-      "of the picture in pixels, as 1200x800");
-  options.add("dpi", value(style_.dpi, "N", default_dpi).within(24, 1200),
-              "dots an inch of a PNG: 300 makes text and lines, too, 300/96 times as large");
+      "size of the picture in pixels, such as 1200x800");
+  options.add(
+      "dpi", value(style_.dpi, "N", default_dpi).within(24, 1200),
+      "resolution of a PNG in dots per inch; 300 also makes text and lines 300/96 times as large");
   options.check([this, option] {
     if (!picture_.empty() && style_.dpi != default_dpi &&
         plot_format(option, picture_) != PlotFormat::png)
-      throw UsageError("--dpi is for PNG: SVG and PDF are sharp at any size");
+      throw UsageError("--dpi requires a PNG file; SVG and PDF have no resolution");
   });
 }
 
@@ -118,7 +121,7 @@ void Output::write(const Report& report, std::ostream& out, bool is_stdout) cons
   if (form_ == Form::text && ending != ".csv")
     return write_text(report, out, is_stdout ? terminal_columns(STDOUT_FILENO) : std::nullopt);
   const Table* const table = report.csv_table_or_null();
-  if (table == nullptr) throw UsageError("there is no table to write as CSV");
+  if (table == nullptr) throw UsageError("this command has no table to write as CSV");
   write_csv(*table, out);
 }
 
@@ -147,62 +150,59 @@ struct Command {
 Report completion_command(Options& options);
 
 constexpr std::array commands{
-    Command{"run", "run", "solve many floor plans into one HDF5 file, under mpirun or alone",
+    Command{"run", "run", "solve many floor plans into one HDF5 file, with or without mpirun",
             run_command},
-    Command{"launch", "run", "start 'wallheat run' under mpirun so that it outlives dead workers",
-            "launch.sh"},
+    Command{"launch", "run", "start 'wallheat run' so that it survives lost workers", "launch.sh"},
     Command{"submit", "run", "submit a run to Slurm or LSF, as one job or as an array",
             "submit.sh"},
-    Command{"solve", "run", "solve one floor plan, print its statistics, draw it", solve_command},
-    Command{"generate", "run", "make synthetic floor plans", generate_command, nullptr,
-            OutMode::custom},
-    Command{"whatif", "ask for other walls",
-            "say how warm plans would be with walls of other temperatures", whatif_command,
-            "the means and shares over the temperatures,"},
-    Command{"need", "ask for other walls",
-            "say how warm walls must be so that rooms reach a temperature", need_command,
-            "rooms by the temperature that they need, and the share that reaches it"},
-    Command{"summary", "look at results", "answer the questions that a data set is solved for",
+    Command{"solve", "run", "solve one floor plan, print its statistics and draw it",
+            solve_command},
+    Command{"generate", "run", "generate floor plans, or create them from pictures",
+            generate_command, nullptr, OutMode::custom},
+    Command{"whatif", "wall temperatures",
+            "compute the temperatures of plans with other wall temperatures", whatif_command,
+            "the means and shares over the wall temperatures"},
+    Command{"need", "wall temperatures",
+            "compute the wall temperature that rooms need to reach a target", need_command,
+            "the rooms by required wall temperature, and the share that reaches the target"},
+    Command{"summary", "results", "print averages, threshold counts, and slow and failed plans",
             summary_command, "the histogram of the means"},
-    Command{"list", "look at results", "list plans or rooms: chosen, sorted", list_command},
-    Command{"plot", "look at results",
-            "draw stored temperature fields: one plan or a sheet of many", plot_command, "them",
-            OutMode::picture},
-    Command{"export", "look at results",
-            "write the results as the reference's CSV, or for ParaView", export_command},
-    Command{"compare", "look at results",
-            "name what differs between results, and compare programs' times", compare_command,
-            "the differences of the mean temperatures, and the seconds a plan"},
-    Command{"verify", "look at results", "check a result file against its floor plans",
-            verify_command},
-    Command{"status", "cluster", "look at a run from outside, or at what it left", status_command},
-    Command{"queue", "cluster", "forecast how long jobs wait in a cluster's queue", queue_command,
+    Command{"list", "results", "list plans or rooms, selected and sorted", list_command},
+    Command{"plot", "results", "draw stored temperature fields: one plan, or a sheet of many",
+            plot_command, "the fields", OutMode::picture},
+    Command{"export", "results", "export results as CSV, for ParaView or as NumPy arrays",
+            export_command},
+    Command{"compare", "results", "compare results and times of runs and of other programs",
+            compare_command, "the differences of the mean temperatures, and the seconds per plan"},
+    Command{"verify", "results", "check a result file against its floor plans", verify_command},
+    Command{"status", "cluster", "show the progress of a run, or how it ended", status_command},
+    Command{"queue", "cluster", "forecast how long jobs wait in a scheduler queue", queue_command,
             "the 95 % bounds and medians, or with --means the means"},
-    Command{"advise", "cluster", "say where to run a campaign, when it is done, what it costs",
+    Command{"advise", "cluster", "recommend partition and job size, with completion time and cost",
             advise_command},
-    Command{"merge", "cluster", "join the result files of a job array's shards", merge_command,
-            nullptr, OutMode::custom},
-    Command{"repair", "cluster", "make a killed or damaged result file whole without a run",
+    Command{"merge", "cluster", "merge the shard files of a job array", merge_command, nullptr,
+            OutMode::custom},
+    Command{"repair", "cluster", "repair the result file of a killed run, or a damaged one",
             repair_command},
-    Command{"scaling", "measure",
-            "see what more workers bring: measured, or predicted from one run", scaling_command,
-            "the speed-ups, what limits them and the ideal line"},
-    Command{"bench", "measure", "measure the solver against what this machine could do at best",
+    Command{"scaling", "measurements",
+            "measure or predict strong scaling with the number of workers", scaling_command,
+            "the speed-ups, their limits and the ideal line"},
+    Command{"bench", "measurements", "measure the solvers against the peak of this machine",
             bench_command,
-            "with --solvers the solvers' times, with --device gpu GPU against CPU, over sizes of "
-            "plans"},
-    Command{"devices", "measure", "show what this machine offers: cores, instruction sets, GPUs",
+            "with --solvers the times of the solvers, with --device gpu GPU against CPU over plan "
+            "sizes"},
+    Command{"devices", "measurements", "show the cores, instruction sets and GPUs of this machine",
             devices_command},
-    Command{"monitor", "measure",
-            "show how busy this node's CPUs and GPUs are, or what was recorded", monitor_command,
+    Command{"monitor", "measurements",
+            "sample the load of this node's CPUs and GPUs, or show a recording", monitor_command,
             "a recording over time"},
-    Command{"offload", "measure", "say from how many operations on a transfer to a GPU pays",
-            offload_command, "the time of CPU and GPU over the operations"},
-    Command{"trace", "measure", "write what each thread did when, for Perfetto", trace_command,
+    Command{"offload", "measurements", "compute the break-even point of a transfer to a GPU",
+            offload_command, "the times of CPU and GPU over the number of operations"},
+    Command{"trace", "measurements", "write the timelines of all solver threads for Perfetto",
+            trace_command, nullptr, OutMode::custom},
+    Command{"page", "more", "combine the JSON output of commands in one HTML page", page_command,
             nullptr, OutMode::custom},
-    Command{"page", "more", "make one HTML page of what commands printed with --json", page_command,
-            nullptr, OutMode::custom},
-    Command{"completion", "more", "complete commands and options in bash, zsh or fish",
+    Command{"completion", "more", "print the completion script for bash, zsh or fish",
             completion_command},
 };
 
@@ -221,8 +221,8 @@ std::string overview() {
     text += fmt::format("  {:<12}{}\n", command.name, command.purpose);
   }
   text +=
-      "\nTo begin:\n    wallheat generate --out plans --count 8 --size 96\n"
-      "    wallheat run --data plans --out results.h5\n    wallheat summary results.h5\n";
+      "\nTo begin:\n    wallheat generate --out plans --count 8 --size 96\n    wallheat run "
+      "--data plans --out results.h5\n    wallheat summary results.h5\n";
   return wrap_text_for(STDOUT_FILENO, text, 14) +
          wrap_text_for(STDOUT_FILENO,
                        "\n'wallheat help COMMAND' lists a command's options and two examples; "
@@ -234,7 +234,7 @@ std::string overview() {
 const Command& command_named(const std::string& name) {
   const auto* const found = std::ranges::find(commands, name, &Command::name);
   if (found != commands.end()) return *found;
-  throw UsageError(fmt::format("there is no command '{}'{}", escape_control_chars(name),
+  throw UsageError(fmt::format("unknown command '{}'{}", escape_control_chars(name),
                                did_you_mean(name, command_names())));
 }
 
@@ -250,8 +250,8 @@ const Command& command_named(const std::string& name) {
     words.push_back(nullptr);
     ::execv(script.c_str(), words.data());
   }
-  throw RunError(fmt::format("{} is neither in {} nor in {}: install wallheat with its scripts",
-                             name, (folder / "../jobs").lexically_normal().string(),
+  throw RunError(fmt::format("{} not found in {} or {}; install wallheat with its scripts", name,
+                             (folder / "../jobs").lexically_normal().string(),
                              (folder / "../share/wallheat/jobs").lexically_normal().string()));
 }
 
@@ -274,12 +274,12 @@ int dispatch_command(const Command& command, Options& options) try {
 
 Report completion_command(Options& options) {
   std::string shell;
-  options.describe("SHELL",
-                   "Prints what makes a shell complete wallheat's commands and options with the "
-                   "tab key.\nbash: wallheat completion bash >> ~/.bashrc\nzsh: wallheat "
-                   "completion zsh >> ~/.zshrc\nfish: wallheat completion fish > "
-                   "~/.config/fish/completions/wallheat.fish",
-                   {"wallheat completion bash", "wallheat completion zsh"});
+  options.describe(
+      "SHELL",
+      "Prints the script with which a shell completes the commands and options of wallheat.\nbash: "
+      "wallheat completion bash >> ~/.bashrc\nzsh: wallheat completion zsh >> ~/.zshrc\nfish: "
+      "wallheat completion fish > ~/.config/fish/completions/wallheat.fish",
+      {"wallheat completion bash", "wallheat completion zsh"});
   options.add("shell",
               value(shell, "NAME").completed_by({"bash", "zsh", "fish"}).positional().required(),
               "bash, zsh or fish (also as an argument)");
@@ -330,8 +330,8 @@ int run_one(const std::string& name, Arguments arguments) {
       return exit_done;
     }
     if (arguments.size() > 1)
-      throw UsageError(
-          fmt::format("help takes one command, not '{}'", escape_control_chars(arguments.back())));
+      throw UsageError(fmt::format("unexpected argument '{}': help takes one command",
+                                   escape_control_chars(arguments.back())));
     return run_one(arguments.front(), {"--help"});
   }
   if (is_any_of(name, {"version", "--version", "-V"})) {

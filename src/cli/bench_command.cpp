@@ -75,8 +75,8 @@ Report bench_reference(const std::string& id, const std::filesystem::path& data,
   require_plans(*source, {id});
   const FloorPlan plan = source->load(id);
   if (plan.has_heat_source() || solver.limits.norm != Norm::max)
-    throw RunError(fmt::format(
-        "plan {}: the published program that is measured has neither sources nor --norm l2", id));
+    throw RunError(
+        fmt::format("plan {}: --reference supports neither heat sources nor --norm l2", id));
   return make_report(profile_reference(plan, solver), id, solver.device_text());
 }
 
@@ -95,33 +95,35 @@ Report bench_command(Options& options) {
   SolverOptions solver;
   options.describe(
       "[options]",
-      "Measures the solver, without reading, storing and scheduling, against what this core could "
-      "do at best. The machine should be idle.\nThe ceiling is the additions that the core makes a "
-      "second, divided by the three that an update needs. The density is the share of interior "
-      "cells among all that a sweep goes over.\nWith --device gpu: the first GPU, with 1, 2, 4, "
-      "... plans at a time, and over sizes of plans against this CPU socket; takes some minutes.",
+      "Measures the solver, without reading, storing and scheduling of plans, and compares it with "
+      "the peak of this core. The machine should be idle.\nThe ceiling is the number of additions "
+      "per second of the core, divided by the three additions of a cell update. The density is the "
+      "share of interior cells among all cells that a sweep processes.\nWith --device gpu: "
+      "measures the first GPU with 1, 2, 4, ... plans at a time, and compares it with this CPU "
+      "socket over plan sizes; takes several minutes.",
       {"wallheat bench --plans 1 --sizes 96 --repeat 1 --scaling false",
        "wallheat bench --solvers --plans 1 --sizes 64,128 --repeat 1"});
-  options.heading("What is measured");
+  options.heading("Measurement");
   options.add("data,d", file(data, FileRole::plans, "PLANS"),
-              "directory or zip archive of plans; default: generated ones");
+              "directory or zip archive of plans (default: generated plans)");
   options.add("plans", value(count, "N", 0, "8, on a GPU 64").at_least(1),
-              "the first N plans; of generated ones N of each size");
+              "use the first N plans of --data, or N generated plans per size");
   options.add("sizes", number_list(sizes, "512", 16, 16384),
-              "cells along a side of generated plans, as 64,128,256");
+              "cells per side of generated plans, such as 64,128,256");
   options.add("device", choice(on_gpu, "NAME", "cpu", {{"cpu", false}, {"gpu", true}}),
               "cpu or gpu");
   options.add("solvers", flag(solvers),
-              "compare the solvers: time, sweeps, error, proven bound (CPU)");
-  options.add(
-      "reference", value(reference, "ID"),
-      "show where the published program spends its time on this plan of --data, step by step "
-      "over whole arrays as NumPy does it, and what the solver takes for the same bits (CPU)");
-  options.add("repeat", value(repeat, "N", 5).at_least(1), "measurements of each figure (CPU)");
+              "compare the solvers: time, sweeps, error and proven error bound (CPU only)");
+  options.add("reference", value(reference, "ID"),
+              "show how long each step of the published algorithm takes for this plan of --data, "
+              "with operations on whole arrays as in NumPy, and how long the solver takes for a "
+              "bit-identical result (CPU only)");
+  options.add("repeat", value(repeat, "N", 5).at_least(1),
+              "number of measurements of each value (CPU only)");
   options.add("scaling", value(scaling_wanted, "BOOL", true),
-              "measure 1, 2, 4, ... threads, too (CPU)");
+              "also measure with 1, 2, 4, ... threads (CPU only)");
   options.add("quick", flag(quick),
-              "compare 64 plans bit by bit and measure for seconds, not minutes (GPU)");
+              "compare 64 plans bit by bit, and measure for seconds instead of minutes (GPU only)");
   options.heading("Solver");
   declare_solver(options, solver, data);
   options.add_conflict("data", {"sizes"});
@@ -132,11 +134,13 @@ Report bench_command(Options& options) {
   options.add_conflict("solvers", {"reference"});
   options.parse();
   if (options.was_given("plot") && !on_gpu && !solvers)
-    throw UsageError("--plot needs --device gpu, or --solvers");
+    throw UsageError("--plot requires --device gpu or --solvers");
   if (count == 0) count = on_gpu ? 64 : 8;
   if (!reference.empty()) return bench_reference(reference, data, solver);
   if (solver.kind != SolverKind::jacobi)
-    throw UsageError("the ceiling is that of jacobi, so leave out --solver; --solvers shows all");
+    throw UsageError(
+        "the ceiling is known for jacobi only; omit --solver, or use --solvers to compare all "
+        "solvers");
   const auto plans = [&] { return bench_plans(data, count, sizes); };
   if (on_gpu) return make_report(bench_gpu(solver, plans, quick));
   CpuBenchSettings settings{.options = solver, .repeat = repeat};

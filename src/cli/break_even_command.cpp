@@ -29,7 +29,7 @@ Figure times_of(const Offload& offload) {
   Figure figure{"times",
                 fmt::format("B = {:g} GB/s, C = {:g}, G = {:g} Gflop/s", offload.bytes_per_s * 1e-9,
                             offload.cpu_per_s * 1e-9, offload.gpu_per_s * 1e-9),
-                {"operations a double", Figure::Scale::powers_of_10},
+                {"operations per double", Figure::Scale::powers_of_10},
                 {"ns", Figure::Scale::powers_of_10}};
   const double one_way = break_even_operations(offload, transfers[0].bytes);
   const double both_ways = break_even_operations(offload, transfers[1].bytes);
@@ -38,8 +38,8 @@ Figure times_of(const Offload& offload) {
   constexpr int points = 60;
   const double middle = pays ? one_way : 1;
   for (const auto& [name, bytes, rate] : {std::tuple("CPU", 0, offload.cpu_per_s),
-                                          {"GPU, data there", 8, offload.gpu_per_s},
-                                          {"GPU, there and back", 16, offload.gpu_per_s}}) {
+                                          {"GPU, one way", 8, offload.gpu_per_s},
+                                          {"GPU, both ways", 16, offload.gpu_per_s}}) {
     Figure::Series& series = figure.series.emplace_back();
     series.name = name;
     series.mark = Figure::Mark::line;
@@ -65,11 +65,11 @@ Table partition_table(const std::string& sinfo, const Offload& offload) {
               "",
               {{"partition", "partition"},
                {"nodes", "nodes"},
-               {"cores", "cores a node"},
-               {"memory_bytes", "memory a node", {ValueFormat::bytes}},
-               {"gpus", "GPUs a node"},
+               {"cores", "cores per node"},
+               {"memory_bytes", "memory per node", {ValueFormat::bytes}},
+               {"gpus", "GPUs per node"},
                {"time_limit_s", "time limit", {ValueFormat::duration}},
-               {"operations", "operations a double", {ValueFormat::decimals, 3}}}};
+               {"operations", "operations per double", {ValueFormat::decimals, 3}}}};
   const auto if_any = [](auto number) { return number == 0 ? Value() : Value(number); };
   for (const Partition& partition : parse_sinfo(sinfo, read_text_file(sinfo))) {
     const Offload node{.bytes_per_s = offload.bytes_per_s,
@@ -81,7 +81,7 @@ Table partition_table(const std::string& sinfo, const Offload& offload) {
                           if_any(partition.memory_bytes), partition.gpus, if_any(partition.limit_s),
                           operations});
   }
-  if (table.rows.empty()) throw RunError(sinfo + " tells of no partition that is up");
+  if (table.rows.empty()) throw RunError(sinfo + " lists no partition that is up");
   return table;
 }
 
@@ -92,24 +92,23 @@ Report offload_command(Options& options) {
   std::string sinfo;
   options.describe(
       "--bandwidth B --gpu G --cpu C [options]",
-      "Says from how many operations on a value a transfer to a GPU pays: from "
-      "n* = (bytes / B) / (1 / C - 1 / G) on, for doubles and floats, one way and both ways. "
-      "'wallheat bench --device gpu' measures the three figures.",
+      "Computes how many operations per value are needed for a transfer to a GPU to pay off: n* = "
+      "(bytes / B) / (1 / C - 1 / G) or more, for doubles and floats, one way and both ways. "
+      "'wallheat bench --device gpu' measures the three values.",
       {"wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9",
        "wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9 --out offload.json"});
   options.add("bandwidth,b", value(offload.bytes_per_s, "B").above(0).required(),
-              "bytes a second between host and GPU, as 15e9");
+              "transfer rate between host and GPU in bytes per second, such as 15e9");
   options.add("gpu,g", value(offload.gpu_per_s, "G").above(0).required(),
-              "operations a second of the GPU, as 1e12");
+              "operations per second of the GPU, such as 1e12");
   options.add("cpu", value(offload.cpu_per_s, "C").above(0).required(),
-              "operations a second of the CPU, as 1e9");
-  options.add(
-      "sinfo", file(sinfo, FileRole::input),
-      "what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" printed (-: stdin): show instead from how "
-      "many operations on a double it pays on the nodes of each partition; --gpu and --cpu "
-      "are of one GPU and one core");
+              "operations per second of the CPU, such as 1e9");
+  options.add("sinfo", file(sinfo, FileRole::input),
+              "output of \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" (-: stdin): show the break-even "
+              "point in operations per double for the nodes of each partition instead; --gpu and "
+              "--cpu are then the values of one GPU and of one core");
   options.parse();
-  Report report{"from how many operations on a transfer to a GPU pays"};
+  Report report{"break-even point of a transfer to a GPU"};
   if (!sinfo.empty()) {
     report.add(partition_table(sinfo, offload));
     return report;
@@ -119,12 +118,12 @@ Report offload_command(Options& options) {
                        "",
                        {{"moved", "moved"},
                         {"bytes", "bytes"},
-                        {"operations", "operations a value", {ValueFormat::decimals, 3}}}});
+                        {"operations", "operations per value", {ValueFormat::decimals, 3}}}});
   for (const auto& [name, bytes] : transfers) {
     const double operations = break_even_operations(offload, bytes);
     table.rows.push_back({name, bytes, pays_from(operations)});
   }
-  report.add_note("A transfer pays from n* = (bytes / B) / (1 / C - 1 / G) operations on.");
+  report.add_note("A transfer pays off at n* = (bytes / B) / (1 / C - 1 / G) operations or more.");
   report.add(times_of(offload));
   return report;
 }

@@ -65,7 +65,8 @@ void require_text(const fs::path& file) {
   std::string start(512, ' ');
   in.read(start.data(), static_cast<std::streamsize>(start.size()));
   if (start.find('\0') == std::string::npos) return;
-  throw RunError(file.string() + " is no text, so it is not replaced by text; name another file");
+  throw RunError(file.string() +
+                 " is not a text file and will not be overwritten with text; choose another file");
 }
 
 }  // namespace
@@ -95,11 +96,12 @@ std::vector<FileConflictCheck::Named> FileConflictCheck::files_of(const Named& n
 void FileConflictCheck::check_plans(const Named& file) const {
   for (const Named& plans : named_)
     if (plans.role == FileRole::plans && is_file_of(file.file, plans.file))
-      throw UsageError(fmt::format("{} is one of the files of {}; name another file by {}",
+      throw UsageError(fmt::format("{} is one of the files of {}; choose another file for {}",
                                    file.file.string(), plans.option, file.option));
   if (is_plan_input(result_path(file.file)))
-    throw UsageError(fmt::format("{} belongs to the floor plans beside it; name another file by {}",
-                                 file.file.string(), file.option));
+    throw UsageError(
+        fmt::format("{} belongs to the floor plans in its directory; choose another file for {}",
+                    file.file.string(), file.option));
 }
 
 /// Throws UsageError if a file that is written could be a journal of a result file. The numbers of
@@ -112,7 +114,7 @@ void FileConflictCheck::check_journals(const Named& file) const {
     std::error_code unknown;
     if (fs::equivalent(path.parent_path(), of_store.parent_path(), unknown) &&
         may_be_journal(path.filename().string(), of_store))
-      throw UsageError(fmt::format("{} is the name of a journal of {}; name another file by {}",
+      throw UsageError(fmt::format("{} is the name of a journal of {}; choose another file for {}",
                                    file.file.string(), store.option, file.option));
   }
 }
@@ -130,9 +132,9 @@ void FileConflictCheck::check(bool overwrite) const {
     if (is_new || (!file.is_written() && !other.is_written())) continue;
     // A result file comes with other files.
     if (file.option == other.option && file.file != other.file)
-      throw UsageError(fmt::format("{}: {} and {} are one file by a link; remove the link",
+      throw UsageError(fmt::format("{}: {} and {} are links to the same file; remove the link",
                                    file.option, other.file.string(), file.file.string()));
-    throw UsageError(fmt::format("{} and {} are one file, {}; name another file by {}",
+    throw UsageError(fmt::format("{} and {} are the same file, {}; choose another file for {}",
                                  other.option, file.option, file.file.string(),
                                  file.is_written() ? file.option : other.option));
   }

@@ -30,8 +30,10 @@ std::optional<GivenTime> given_time(const std::string& argument) {
   if (sign == std::string::npos || std::filesystem::exists(argument, unknown)) return std::nullopt;
   const auto seconds = parse_number<double>(std::string_view(argument).substr(sign + 1));
   if (sign == 0 || !seconds || !std::isfinite(*seconds) || *seconds <= 0)
-    throw UsageError(fmt::format(
-        "'{}' is neither a file nor a program's time, as numpy=79 with seconds above 0", argument));
+    throw UsageError(
+        fmt::format("'{}' is neither an existing file nor a time of a program in seconds above 0, "
+                    "such as numpy=79",
+                    argument));
   return GivenTime{argument.substr(0, sign), *seconds};
 }
 
@@ -54,71 +56,71 @@ void require_own_names(const CompareOptions& compare) {
   for (const auto& time : compare.times)
     if (time && std::ranges::count(names, time->name) > 1)
       throw UsageError(
-          fmt::format("two things are named '{}'; give each another name", time->name));
+          fmt::format("the name '{}' was given more than once; use unique names", time->name));
 }
 
 /// Throws UsageError if the arguments or options are inconsistent.
 void check_comparison(CompareOptions& compare) {
   if (!compare.data.empty()) return;
   if (compare.words.size() < 2)
-    throw UsageError("there is one thing only; name what to compare it with");
+    throw UsageError("only one argument was given; a comparison requires at least two");
   for (const std::string& word : compare.words) compare.times.push_back(given_time(word));
   require_own_names(compare);
   const auto files = std::count(compare.times.begin(), compare.times.end(), std::nullopt);
-  if (compare.equality && files < 2) throw UsageError("--require-equal needs two files");
+  if (compare.equality && files < 2) throw UsageError("--require-equal requires two files");
   if (files == 0 && compare.timed_plans == 0)
     throw UsageError(
-        "without a result file, --timed-plans must tell for how many plans the times are");
+        "without a result file, --timed-plans is required: the number of plans of the given times");
   if (compare.timed_plans > 0 && static_cast<std::size_t>(files) == compare.words.size())
-    throw UsageError("--timed-plans needs NAME=SECONDS");
+    throw UsageError("--timed-plans requires NAME=SECONDS");
 }
 
 /// Declares and parses the options. Throws UsageError.
 void parse_comparison(Options& options, CompareOptions& compare) {
   options.describe(
       "FIRST OTHER ... [options]",
-      "Compares answers and times. Each argument is a result file, the printed results of another "
-      "program, or NAME=SECONDS: the time of another program for the same plans. Answers are "
-      "compared with those of the first file: settings, columns, stored fields, to the last bit. "
+      "Compares results and times. Each argument is a result file, the printed results of another "
+      "program, or NAME=SECONDS: the time of another program for the same plans. Results are "
+      "compared bit by bit with those of the first file: settings, columns and stored fields. "
       "Times are compared with the slowest (or --base WHAT).\nWith --data, the arguments are the "
-      "printed results of one program, in one file or in several parts, maybe rounded or of some "
-      "columns: says which iterates they are, and so what the program does that printed them. "
-      "Plans that --data does not have are left out. Up to 20000 sweeps are compared. Recognised "
-      "are:\n- stops at any tolerance in °C and any limit of sweeps, by the largest change, or by "
-      "the 2-norm or root mean square of change or residual; checked in every sweep, or in every "
-      "10th to 5000th; the field before the last update, or one sweep beyond\n- any fixed number "
-      "of sweeps, also of a batch that stops with its slowest plan\n- single precision, with the "
-      "neighbours added in any order; updates in place (Gauss-Seidel); a second buffer of zeros; "
-      "sweeps without the last row and column; the steady state\n- averages over the interior, "
-      "over the grid with or without its ring, or over cells that are not 0, 5 or 25; in double or "
-      "single precision\nIf a plan contradicts an explanation, or if few digits leave several, the "
-      "report says so. --json has each explanation with its parameters, the bracket of values that "
-      "give the same answers, and the numbers of plans that fit and contradict.\nPrinted results "
-      "are a CSV or the output of "
-      "a job: a line per plan with building_id, mean_temp, std_temp, pct_above_18, pct_below_15. A "
-      "header gives other columns, another order or other names, as mean, std, pct>18, '% below "
-      "15'. Commas, semicolons, tabs or blanks separate the values. Lines that are not results are "
-      "skipped and counted; a line that resembles a result and is not one is an error.\nExit "
-      "status: 0 compared, 1 a file cannot be read, no plan has a result in both files, or "
-      "--require-equal finds a difference, 2 wrong usage.",
+      "printed results of one program, in one or several files, possibly rounded or with a subset "
+      "of the columns: identifies the iterates, and thus the algorithm of the program. Plans that "
+      "--data does not contain are ignored. Up to 20000 sweeps are compared. The command "
+      "recognises:\n- stops at any tolerance in °C and any limit of sweeps, by the largest change, "
+      "or by the 2-norm or root mean square of change or residual; checked in every sweep, or in "
+      "every 10th to 5000th; the field before the last update, or one sweep later\n- any fixed "
+      "number of sweeps, also of a batch that stops with its slowest plan\n- single precision, "
+      "with the neighbours added in any order; updates in place (Gauss-Seidel); a second buffer of "
+      "zeros; sweeps without the last row and column; the steady state\n- averages over the "
+      "interior, over the grid with or without its border, or over cells that are not 0, 5 or 25; "
+      "in double or single precision\nIf a plan contradicts an explanation, or if there are too "
+      "few digits to exclude other explanations, the report states this. --json contains each "
+      "explanation with its parameters, the range of values that produce the same results, and the "
+      "numbers of plans that fit and contradict.\nPrinted results are a CSV file or the output of "
+      "a job: one line per plan with building_id, mean_temp, std_temp, pct_above_18, pct_below_15. "
+      "A header specifies other columns, another order or other names, such as mean, std, pct>18, "
+      "'% below 15'. Commas, semicolons, tabs or spaces separate the values. Lines that are not "
+      "results are skipped and counted; a line that resembles a result but is not one is an "
+      "error.\nExit status: 0 compared, 1 a file cannot be read, no plan has a result in both "
+      "files, or --require-equal finds a difference, 2 usage error.",
       {"wallheat compare results.h5 steady.h5",
        "wallheat compare job_1.out job_2.out --data plans"});
   options.add("what", file(compare.words, FileRole::results_in_use, "WHAT").positional().required(),
-              "a result file, printed results, or NAME=SECONDS (also as an argument); two or more, "
-              "or with --data at least one");
+              "result file, printed results or NAME=SECONDS (also as an argument); two or more, or "
+              "with --data at least one");
   options.add("require-equal", flag(compare.equality),
-              "end with status 1 if an answer differs in a bit, or is in one file only");
+              "exit with status 1 if a result differs in any bit, or is in one file only");
   options.add("list", value(compare.list, "N", 5),
-              "show at most N plans that differ; JSON and CSV have all");
+              "show at most N plans that differ; JSON and CSV contain all");
   options.add("plans", value(compare.plans, "N", 0, "those of the first file").at_least(1),
               "show seconds and hours for N plans");
   options.add("timed-plans",
               value(compare.timed_plans, "N", 0, "those of the first file").at_least(1),
-              "SECONDS of NAME=SECONDS are for N plans");
+              "number of plans to which the SECONDS of NAME=SECONDS apply");
   options.add("base", value(compare.base, "WHAT"),
-              "the file or NAME that speed-ups are against; default: the slowest");
+              "file or NAME that speed-ups are relative to (default: the slowest)");
   options.add("data,d", file(compare.data, FileRole::plans, "PLANS"),
-              "the floor plans that the printed results are of");
+              "floor plans of the printed results");
   options.add_conflict("data", {"require-equal", "list", "plans", "timed-plans", "base"});
   options.check([&] { check_comparison(compare); });
   options.parse();
@@ -179,8 +181,8 @@ std::string difference_in(const std::vector<Comparison>& comparisons) {
   if (found == comparisons.end()) return "";
   using enum Comparison::Kind;
   return fmt::format(
-      "--require-equal: {} and {} differ: {} of {} plans with an answer in both are identical, {} "
-      "have another status, {} are in one only",
+      "--require-equal: {} and {} differ: {} of {} plans with a result in both are identical, {} "
+      "have different statuses, {} are in one only",
       found->first, found->second, found->identical, found->compared, found->count(status),
       found->count(only_first) + found->count(only_second));
 }

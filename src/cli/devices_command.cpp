@@ -51,14 +51,14 @@ void add_processor(const Machine& machine, Report& report) {
   // One multiplication and one addition per SIMD lane and cycle.
   const double per_s =
       2.0 * static_cast<double>(machine.cores.size()) * processor.clock_hz * doubles;
-  report.add(
-      Fact{"fp64_tflops_one_vector_unit_per_core",
-           "peak FP64",
-           if_known(per_s * 1e-12),
-           {ValueFormat::digits, 3, "TFLOP/s"},
-           fmt::format(": {} cores x {:.2f} GHz x {} doubles x 2, for one vector unit a core "
-                       "(many have two)",
-                       machine.cores.size(), processor.clock_hz * 1e-9, doubles)});
+  report.add(Fact{
+      "fp64_tflops_one_vector_unit_per_core",
+      "peak FP64",
+      if_known(per_s * 1e-12),
+      {ValueFormat::digits, 3, "TFLOP/s"},
+      fmt::format(
+          ": {} cores x {:.2f} GHz x {} doubles x 2, for one vector unit per core (many have two)",
+          machine.cores.size(), processor.clock_hz * 1e-9, doubles)});
 }
 
 void add_cores(const Machine& machine, Report& report) {
@@ -74,13 +74,13 @@ void add_cores(const Machine& machine, Report& report) {
            "cores",
            machine.cores.size(),
            {},
-           all ? "" : fmt::format(" of {}: this process was bound to them", machine.host_cores)});
+           all ? "" : fmt::format(" of {}: this process is bound to them", machine.host_cores)});
   report.add_json_fact("host_cores", if_known(machine.host_cores));
   report.add_fact("sockets", "sockets", sockets.size());
   Table& table = report.add(Table{
       "places",
       "cores by socket and NUMA node",
-      {{"socket", "socket"}, {"numa", "NUMA node"}, {"cores", "cores"}, {"cpus", "numbers"}}});
+      {{"socket", "socket"}, {"numa", "NUMA node"}, {"cores", "cores"}, {"cpus", "CPU numbers"}}});
   for (const auto& [node, cpus] : cpus_by_node)
     table.rows.push_back(
         {node.first, node.second, cpus.size(), fmt::format("{}", fmt::join(cpus, " "))});
@@ -88,12 +88,12 @@ void add_cores(const Machine& machine, Report& report) {
 
 /// Adds the estimated throughput of each solver, which is measured on one thread.
 void add_solvers(int threads, Report& report) {
-  Table& table = report.add(
-      Table{"solvers",
-            fmt::format("plans of {0} x {0} cells on {1}, from one that was "
-                        "measured; GPUs have jacobi alone",
-                        sample_grid_size, count_text(static_cast<std::size_t>(threads), "thread")),
-            {{"solver", "solver"}, {"plans_per_s", "plans/s", {ValueFormat::digits, 4}}}});
+  Table& table = report.add(Table{
+      "solvers",
+      fmt::format(
+          "plans of {0} x {0} cells on {1}, extrapolated from one plan; GPUs support jacobi only",
+          sample_grid_size, count_text(static_cast<std::size_t>(threads), "thread")),
+      {{"solver", "solver"}, {"plans_per_s", "plans/s", {ValueFormat::digits, 4}}}});
   for (const SolverKind kind : {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady}) {
     SolverOptions solver;
     solver.isa = available_isas().back();
@@ -129,11 +129,10 @@ void add_gpus(const GpuSupport& support, Report& report) {
 }  // namespace
 
 Report devices_command(Options& options) {
-  options.describe(
-      "[options]",
-      "Shows the cores that a run may use here, what they could do at best, the GPUs, and how many "
-      "generated plans a second each solver solves.",
-      {"wallheat devices", "wallheat devices --json"});
+  options.describe("[options]",
+                   "Shows the cores that a run may use here, their peak performance, the GPUs, and "
+                   "the throughput of each solver in generated plans per second.",
+                   {"wallheat devices", "wallheat devices --json"});
   options.parse();
 
   const Machine machine = local_machine();

@@ -53,8 +53,8 @@ void export_field(const std::string& file, const std::string& id, const fs::path
   const auto stored = reader.field(static_cast<std::size_t>(row - rows.begin()));
   if (!stored)
     throw RunError(
-        fmt::format("{} has no field of plan \"{}\", which is {}: run with --save-fields", file, id,
-                    to_string(row->status)));
+        fmt::format("{} contains no field of plan \"{}\", which is {}; run with --save-fields",
+                    file, id, to_string(row->status)));
   put_out(out, [&](std::ostream& to) { to << npy::to_bytes(*stored); });
 }
 
@@ -63,7 +63,8 @@ void export_field(const std::string& file, const std::string& id, const fs::path
 void export_xdmf(const std::string& file, const fs::path& out) {
   require_result_file(file);
   const auto fields = stored_fields(file);
-  if (fields.empty()) throw RunError(fmt::format("{} has no field: run with --save-fields", file));
+  if (fields.empty())
+    throw RunError(fmt::format("{} contains no fields; run with --save-fields", file));
   const fs::path seen_from = result_path(out).parent_path();
   write_output(out, make_xdmf(fields, fs::relative(result_path(file), seen_from)));
 }
@@ -88,22 +89,23 @@ int export_command(Options& options) {
   const char* ending = "";
   options.describe(
       "FILE [options]",
-      "Writes the results as the reference program's CSV, byte for byte (other thresholds change "
-      "its header, as in pct_above_20.5); with --out NAME.xdmf an XDMF file, with which ParaView "
-      "shows the stored fields; with --field ID a plan's stored "
-      "temperatures (°C) as a NumPy array. 'wallheat list FILE --columns all' has all columns.\n"
-      "Exit status: 0 done, 1 not, 2 wrong usage, 75 if plans are not solved yet, else 3 if some "
-      "failed; stderr names them.",
+      "Exports the results in the CSV format of the reference program, byte for byte (other "
+      "thresholds change its header, for example to pct_above_20.5); with --out NAME.xdmf as an "
+      "XDMF file, with which ParaView shows the stored fields; with --field ID the stored "
+      "temperatures of a plan (°C) as a NumPy array. 'wallheat list FILE --columns all' prints all "
+      "columns.\nExit status: 0 success, 1 error, 2 usage error, 75 if plans are pending, "
+      "otherwise 3 if plans failed; stderr lists the failed plans.",
       {"wallheat export results.h5 --out results.csv",
        "wallheat export results.h5 --field 00001 --out field.npy"});
   declare_result_file(options, file);
   options.add("out,o", value(out, "FILE"),
-              "write to NAME.csv, NAME.xdmf, or with --field NAME.npy; -: stdout (default)");
-  options.add("field", value(field, "ID"), "write the stored field of this plan, float64");
-  options.add("overwrite", flag(overwrite), "replace an output file of the same format");
+              "write to NAME.csv, NAME.xdmf or, with --field, NAME.npy; -: stdout (default)");
+  options.add("field", value(field, "ID"), "export the stored field of this plan, as float64");
+  options.add("overwrite", flag(overwrite), "overwrite an output file of the same format");
   options.check([&] {
     if (!field.empty() && out.empty())
-      throw UsageError("--field needs --out: a field is no text (-: write it to stdout)");
+      throw UsageError(
+          "--field requires --out, because a field is not text; use --out - to write it to stdout");
     what = !field.empty()               ? Export::field
            : out.extension() == ".xdmf" ? Export::xdmf
                                         : Export::reference_csv;
@@ -116,7 +118,7 @@ int export_command(Options& options) {
   options.parse();
   if (out.has_extension() && out.extension() != ending)
     throw UsageError(fmt::format(
-        "an export is NAME.csv or NAME.xdmf, or with --field NAME.npy, not {}", out.string()));
+        "--out must be NAME.csv, NAME.xdmf or, with --field, NAME.npy, not {}", out.string()));
 
   if (what == Export::field) {
     export_field(file, field, out);
@@ -139,16 +141,15 @@ Report trace_command(Options& options) {
   std::filesystem::path events;
   options.describe(
       "FILE --out TRACE [options]",
-      "Writes what each solver thread did when, in Chrome's trace format: open it at "
+      "Writes the timelines of all solver threads in Chrome's trace format; open the file at "
       "ui.perfetto.dev or in chrome://tracing.",
       {"wallheat trace results.h5 --out trace.json", "wallheat trace steady.h5 --out steady.json"});
   declare_result_file(options, name);
   options.add("out,o", output_file(out, "{\"traceEvents\":[", "TRACE").required(),
-              "the file, as trace.json");
-  options.add(
-      "events", file(events, FileRole::input),
-      "the event log of the run (its --events), to show what host and GPU did in each solve on a "
-      "GPU");
+              "trace file, such as trace.json");
+  options.add("events", file(events, FileRole::input),
+              "event log of the run (its --events), to show the phases of host and GPU for each "
+              "plan that a GPU solved");
   options.parse();
   const ResultReader reader = open_result_file(name);
   const GpuTimesOfPlans on_gpus = events.empty() ? GpuTimesOfPlans{} : read_gpu_times(events);

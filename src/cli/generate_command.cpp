@@ -29,7 +29,7 @@ void require_none_of(const std::filesystem::path& directory, const std::filesyst
                      const std::vector<std::string>& ids) {
   const auto require_none = [](const std::filesystem::path& file) {
     if (std::filesystem::exists(file))
-      throw RunError(file.string() + " exists; give another --out, or --overwrite");
+      throw RunError(file.string() + " already exists; choose another --out, or use --overwrite");
   };
   require_none(ids_file);
   for (const std::string& id : ids)
@@ -63,8 +63,7 @@ void write_directory(const Plans& plans, const std::filesystem::path& out, bool 
   std::error_code error;
   std::filesystem::create_directories(out, error);
   if (error)
-    throw RunError(
-        fmt::format("the directory {} cannot be made: {}", out.string(), error.message()));
+    throw RunError(fmt::format("failed to create directory {}: {}", out.string(), error.message()));
   (void)remove_file(ids_file);
   if (plans.spacing) {
     write_output(out / spacing_name, plans.spacing_text());
@@ -95,7 +94,7 @@ void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwr
     zip.add(compress_member(ids_file_name, plans.ids_text()));
     if (plans.spacing) zip.add(compress_member(spacing_name, plans.spacing_text()));
     for (std::size_t first = 0; first < plans.ids.size(); first += batch) {
-      if (stop_requested()) throw RunError("it was stopped; nothing was written");
+      if (stop_requested()) throw RunError("stopped; nothing was written");
       std::vector<std::vector<ZipMember>> made(std::min(batch, plans.ids.size() - first));
       parallel_for(threads, made.size(), [&] {
         return [&](std::size_t i) {
@@ -138,9 +137,9 @@ std::optional<WallColour> paint_in(const std::string& text) {
 bool take_wall(const std::string& word, std::vector<WallColour>& walls) {
   const auto paint = paint_in(word);
   if (!paint) return false;
-  if (paint->colour == white) throw UsageError("--wall: #ffffff is white, which is room");
+  if (paint->colour == white) throw UsageError("--wall: #ffffff is white, which denotes rooms");
   if (std::ranges::count(walls, paint->colour, &WallColour::colour) > 0)
-    throw UsageError(fmt::format("--wall names {} twice", to_text(paint->colour)));
+    throw UsageError(fmt::format("--wall: {} was given more than once", to_text(paint->colour)));
   walls.push_back(*paint);
   return true;
 }
@@ -159,52 +158,52 @@ bool take_scale(const std::string& word, Legend& legend) {
 /// Declares the options for plans from pictures. `drawings` must live as long as the options.
 void declare_drawings(Options& options, Drawings& drawings) {
   options.heading("Plans from pictures");
-  options.add(
-      "from", file(drawings.pictures, FileRole::input),
-      "a PNG picture NAME.png, which becomes the plan NAME, one cell per pixel: white is room; the "
-      "commonest other colour along its edge is outside, at 0 °C. A pixel that is less than half "
-      "opaque is outside, too, whatever its colour; other pixels count as opaque. Draw without "
-      "smooth edges. Again for more plans");
+  options.add("from", file(drawings.pictures, FileRole::input),
+              "PNG picture NAME.png, from which the plan NAME is created, with one cell per pixel: "
+              "white is room; the most frequent other colour along the edge is outside, at 0 °C. A "
+              "pixel that is less than half opaque is also outside, whatever its colour; other "
+              "pixels count as opaque. Draw without anti-aliasing. Repeat for more plans");
   const auto add_wall = [&drawings](const std::string& text) {
     return take_wall(text, drawings.legend.walls);
   };
   options.add(
       "wall,w",
-      custom_value("COLOUR=DEGREES", "COLOUR=DEGREES, as '#ff0000=25'", add_wall).repeated(),
-      "a colour that is walls of this temperature in °C, as '#ff0000=25'; again for more");
+      custom_value("COLOUR=DEGREES", "COLOUR=DEGREES, such as '#ff0000=25'", add_wall).repeated(),
+      "colour of walls, and their temperature in °C, such as '#ff0000=25'; repeat for more "
+      "colours");
   options.add(
       "colour-tolerance",
       value(drawings.legend.colour_tolerance, "DISTANCE", drawings.legend.colour_tolerance, "60")
           .at_least(0),
-      "a pixel of another colour counts as the nearest of these, if that is this near in RGB "
-      "(black to white: 442), and the output lists what it was taken for; otherwise the picture is "
-      "refused. Text in a room would become wall or outside: paint it over instead");
+      "maximum distance in RGB (black to white: 442) at which a pixel of another colour counts as "
+      "the nearest of these colours; the output lists such colours and their interpretation. A "
+      "picture with other colours is rejected. Text in a room would become wall or outside: paint "
+      "over it first");
   const auto set_scale = [&drawings](const std::string& text) {
     return take_scale(text, drawings.legend);
   };
-  options.add(
-      "scale", custom_value("N", "1 to 1000, or 1/2 to 1/1000", set_scale, "1"),
-      "cells along each side of a pixel, as 4; 1/4: a cell is 4 x 4 pixels, and wall if any "
-      "of them is");
+  options.add("scale", custom_value("N", "1 to 1000, or 1/2 to 1/1000", set_scale, "1"),
+              "cells per side of a pixel, such as 4; 1/4: a cell covers 4 x 4 pixels, and is wall "
+              "if any of them is");
   options.add_dependency("from", {"wall", "colour-tolerance", "scale"});
   options.add_conflict("from", {"kind", "count", "seed", "size"});
   options.check([&drawings] {
     if (!drawings.pictures.empty() && drawings.legend.walls.empty())
-      throw UsageError("--from needs --wall, as --wall '#000000=5'");
+      throw UsageError("--from requires --wall, such as --wall '#000000=5'");
     for (const std::string& picture : drawings.pictures)
       if (std::ranges::count(drawings.pictures, id_of(picture), id_of) > 1)
         throw UsageError(
-            fmt::format("two pictures are called {}", escape_control_chars(id_of(picture))));
+            fmt::format("two pictures have the name {}", escape_control_chars(id_of(picture))));
   });
 }
 
 /// Adds notes on properties of a drawing that may be mistakes.
 void add_warnings(const std::string& picture, const DrawnPlan& drawn, Report& report) {
   if (drawn.edge_room_pixels > 0)
-    report.add_note(fmt::format(
-        "{}: {} of room on its edge, beyond which it is 0 °C; if they are outside, fill them "
-        "with a colour that is not a wall's",
-        picture, count_text(drawn.edge_room_pixels, "pixel")));
+    report.add_note(
+        fmt::format("{}: {} of room on the edge of the picture, beyond which the temperature is 0 "
+                    "°C; if they are outside, fill them with a colour that is not a wall colour",
+                    picture, count_text(drawn.edge_room_pixels, "pixel")));
   if (drawn.enclosed_areas.empty()) return;
   const auto& [x, y, pixels, borders_room] = drawn.enclosed_areas.front();
   const auto in_rooms = static_cast<std::size_t>(
@@ -214,8 +213,8 @@ void add_warnings(const std::string& picture, const DrawnPlan& drawn, Report& re
   const std::string without_wall =
       in_rooms == 0 ? "" : fmt::format(", {}without a wall to the room", which);
   report.add_note(fmt::format(
-      "{}: warning: the building encloses {}{}, held at 0 °C (the largest: {} from x {}, y {}); "
-      "paint white what is room",
+      "{}: warning: the building encloses {}{}, held at 0 °C (the largest: {} at x {}, y {}); "
+      "paint rooms white",
       picture, count_text(drawn.enclosed_areas.size(), "area of outside", "areas of outside"),
       without_wall, count_text(pixels, "pixel"), x, y));
 }
@@ -229,19 +228,19 @@ std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& dra
                 "",
                 {{"id", "plan"},
                  {"colour", "colour"},
-                 {"meaning", "is"},
+                 {"meaning", "meaning"},
                  {"pixels", "pixels"},
-                 {"near_pixels", "of a similar colour"}}};
+                 {"near_pixels", "of similar colours"}}};
   constexpr std::size_t max_rows = 10;  // in the text output
   Table near{"near_colours",
-             "other colours, and what they were taken for",
+             "other colours and their interpretation",
              {{"id", "plan"},
               {"colour", "colour"},
-              {"meaning", "taken for"},
+              {"meaning", "interpreted as"},
               {"pixels", "pixels"},
               {"distance", "distance in RGB", {ValueFormat::decimals, 0}}}};
   Table enclosed{"enclosed_areas",
-                 "areas of outside that the building encloses, at 0 °C",
+                 "outside areas that the building encloses, held at 0 °C",
                  {{"id", "plan"},
                   {"x", "x"},
                   {"y", "y"},
@@ -249,7 +248,7 @@ std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& dra
                   {"borders_room", "borders a room without a wall"}}};
   Table rooms{
       "rooms",
-      "rooms, as run --rooms finds them with --door auto",
+      "rooms that 'wallheat run --rooms' finds with --door auto",
       {{"id", "plan"}, {"rooms", "rooms"}, {"door_cells", "door width", {.unit = "cells"}}}};
   near.max_text_rows = enclosed.max_text_rows = max_rows;
   for (const std::string& picture : drawings.pictures) {
@@ -284,26 +283,25 @@ Report generate_command(Options& options) {
   bool overwrite = false;
   options.describe(
       "--out DIR [options]",
-      "Makes floor plans: synthetic ones, or those that pictures show. Plan number k of a seed is "
-      "the same on every machine, whatever --count is.",
+      "Generates synthetic floor plans, or creates plans from pictures. Plan k of a seed is the "
+      "same on every machine and for every --count.",
       {"wallheat generate --out plans --count 8 --size 96",
        "wallheat generate --from flat.png --wall '#ff0000=25' --wall '#000000=5' --out drawn"});
-  options.add(
-      "kind",
-      choice(generate, "NAME", "floorplan",
-             {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}}),
-      "floorplan, or poisson: square plates with cold edges and heat sources (00001: one in "
-      "the middle, 00002: everywhere, others: some anywhere)");
+  options.add("kind",
+              choice(generate, "NAME", "floorplan",
+                     {{"floorplan", generate_floor_plan}, {"poisson", generate_poisson_plan}}),
+              "floorplan, or poisson: square plates with cold edges and heat sources (00001: one "
+              "in the centre, 00002: everywhere, others: some at random positions)");
   options.add(
       "out,o", value(out, "DIR").required(),
       "directory for the plans and their building_ids.txt; NAME.zip or NAME.npz: a zip archive "
       "instead");
   options.add("count", value(count, "N", 24).at_least(1), "number of plans");
-  options.add("seed,s", value(seed, "S", 1), "any whole number");
+  options.add("seed,s", value(seed, "S", 1), "seed of the random numbers, any whole number");
   options.add("size", value(size, "CELLS").within(16, 16384),
-              "cells along each side of the grid, 16 to 16384 (default: 512; of plates 256)");
+              "cells per side of the grid, 16 to 16384 (default: 512, for poisson 256)");
   options.add("overwrite", flag(overwrite),
-              "replace the plans of a directory that has some, or the archive");
+              "overwrite existing plans in the directory, or the archive");
   Drawings drawings;
   declare_drawings(options, drawings);
   options.parse();
@@ -333,8 +331,8 @@ Report generate_command(Options& options) {
   report.add_note(fmt::format("{}{} in {}", count_text(plans.ids.size(), "floor plan"),
                               are_alike ? of : "", out.string()));
   if (plans.spacing)
-    report.add_note(fmt::format("their cells are {} apart, which is stored with them",
-                                format_repr(*plans.spacing)));
+    report.add_note(
+        fmt::format("grid spacing {}, stored with the plans", format_repr(*plans.spacing)));
   report.add_json_fact("plans", out.string());
   report.add_json_fact("count", plans.ids.size());
   report.add_json_fact("height", are_alike ? Value(shape.rows) : Value());

@@ -77,11 +77,12 @@ Rows chosen_rooms(const SharedReader& reader, std::size_t min_cells,
 Table rooms_of_file(const std::string& file, const SharedReader& reader, const RowSelection& choice,
                     double cell_metres, std::size_t min_cells,
                     const std::vector<RowColumn>& columns) {
-  if (!reader->has_rooms()) throw RunError(fmt::format("{} has no rooms: run with --rooms", file));
+  if (!reader->has_rooms())
+    throw RunError(fmt::format("{} contains no rooms; run with --rooms", file));
   auto chosen = select_rows(rooms_of(*reader, min_cells), choice, room_columns(cell_metres));
   if (chosen.empty() && !choice.where.empty())
-    throw RunError(fmt::format("--where '{}' holds for no room of {} with at least {}",
-                               choice.where, file, count_text(min_cells, "cell")));
+    throw RunError(fmt::format("--where '{}' matches no room of {} with at least {}", choice.where,
+                               file, count_text(min_cells, "cell")));
   return table_of("rooms", chosen_rooms(reader, min_cells, std::move(chosen)), columns);
 }
 
@@ -96,19 +97,20 @@ Report list_command(Options& options) {
   double cell_metres = 0;
   std::size_t min_cells = 1;
   options.describe("FILE [ID ...] [options]",
-                   "Lists plans of a result file: which are too cold, which failed, which took "
-                   "longest? Or rooms, if the run had --rooms.",
+                   "Lists plans of a result file, for example the coldest, the failed or the "
+                   "slowest ones; or rooms, if the run had --rooms.",
                    {"wallheat list results.h5 --sort mean_temp --first 10",
                     "wallheat list steady.h5 --rooms --where 'mean_temp < 12' -f csv"});
   declare_result_file(options, file);
-  options.add("id", value(ids, "ID").positional(), "a plan to list (also as an argument)");
+  options.add("id", value(ids, "ID").positional(), "ID of a plan to list (also as an argument)");
   declare_rows(options, choice, names_of(room_columns(1)));
-  options.add("first,n", value(choice.first, "N", SIZE_MAX, "all").at_least(1), "list at most N");
-  options.add(
-      "columns", value(column_names, "NAMES"),
-      "separated by commas, or all; default: id, status, statistics, iterations and seconds; "
-      "of rooms all");
-  options.add("rooms", flag(rooms), "list rooms, whose columns --where, --sort and --columns name");
+  options.add("first,n", value(choice.first, "N", SIZE_MAX, "all").at_least(1),
+              "list at most N rows");
+  options.add("columns", value(column_names, "NAMES"),
+              "columns, separated by commas, or all (default: id, status, statistics, iterations "
+              "and seconds; for rooms: all)");
+  options.add("rooms", flag(rooms),
+              "list rooms; --where, --sort and --columns then use the columns of rooms");
   declare_cell_size(options, cell_metres);
   declare_min_cells(options, min_cells);
   options.add_dependency("rooms", {"cell-size", "min-cells"});

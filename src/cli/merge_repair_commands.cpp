@@ -100,19 +100,20 @@ Report report_of_merge(const fs::path& out, const MergeReport& merged, const Lis
   report.add(lines_table("conflicts", "conflict", "conflict", conflicts, max_shown));
   report.add(lines_table("missing", "id", "missing", missing, max_shown));
   report.add_json_fact("listed", list.listed ? Value(*list.listed) : Value());
-  report.add(lines_table("not_in_shards", "id", "not in any part", list.added, max_shown));
+  report.add(lines_table("not_in_shards", "id", "not in any shard file", list.added, max_shown));
   if (!list.added.empty())
-    report.add_note(fmt::format(
-        "the list of {} has {} now: {} of them are in no part; run the shards again with --resume, "
-        "then merge with --update",
-        data.string(), count_text(*list.listed, "plan"), list.added.size()));
+    report.add_note(
+        fmt::format("the list of {} now contains {}: {} of them are in no shard file; run the "
+                    "shards again with --resume, then merge with --update",
+                    data.string(), count_text(*list.listed, "plan"), list.added.size()));
   if (!list.note.empty())
     report.add_note(
-        fmt::format("the current list of plans is unknown: {}; name the plans by --data",
+        fmt::format("the current list of plans is unknown: {}; specify the plans with --data",
                     escape_control_chars(list.note)));
   if (written && !missing.empty())
-    report.add_note(fmt::format(
-        "'wallheat run --data PLANS --resume --out {}' solves the missing plans", out.string()));
+    report.add_note(
+        fmt::format("to solve the missing plans, run 'wallheat run --data PLANS --resume --out {}'",
+                    out.string()));
   report.exit_status =
       written ? exit_status_of(missing.size() + list.added.size(), failed) : int{exit_failed};
   if (!written)
@@ -120,7 +121,7 @@ Report report_of_merge(const fs::path& out, const MergeReport& merged, const Lis
         out.string() + " was not written: " +
         (conflicts.empty() ? "plans are missing; run their shards again with --resume, or merge "
                              "with --allow-missing and resume the merged file"
-                           : "parts contradict each other; find out which is wrong");
+                           : "shard files have conflicting results; find out which file is wrong");
   return report;
 }
 
@@ -133,28 +134,29 @@ Report merge_command(Options& options) {
   MergeOptions merge;
   options.describe(
       "--out FILE [options] PART ...",
-      "Joins the result files of a job array's shards. Parts that a run still writes, or that a "
-      "kill left, are read as they are; no part is changed. Answers of one plan in several parts "
-      "must be equal bit for bit. The list of plans may have grown between two jobs; the merge "
-      "compares with the current list and reports the plans that no part has.\nExit status: 0 all "
-      "plans are solved, 1 nothing was written "
-      "(plans are missing, or parts contradict each other), 2 wrong usage, 3 merged but some plans "
-      "failed, 75 merged with plans missing.",
+      "Merges the shard files of a job array. Shard files that a run is still writing, or whose "
+      "run was killed, are read as they are; no shard file is changed. Results of one plan in "
+      "several shard files must be bit-identical. The list of plans may have grown between two "
+      "jobs; the merge compares with the current list and reports the plans that are in no shard "
+      "file.\nExit status: 0 all plans are solved, 1 nothing was written (plans are missing, or "
+      "results conflict), 2 usage error, 3 merged but some plans failed, 75 merged with plans "
+      "missing.",
       {"wallheat merge --out all.h5 shards.part-1-of-2.h5 shards.part-2-of-2.h5",
        "wallheat merge --out all.h5 --overwrite --json shards.part-1-of-2.h5 "
        "shards.part-2-of-2.h5"});
   options.add("part", file(parts, FileRole::results_in_use).positional().required(),
-              "a part (also as an argument); any number");
-  options.add("out,o", file(out, FileRole::new_results).required(), "the file to make");
-  options.add("allow-missing", flag(merge.allow_missing_plans),
-              "make the file even if plans are missing; 'wallheat run --resume' solves them");
-  options.add("overwrite", flag(merge.overwrite), "replace an existing result file");
+              "shard file to merge (also as an argument); repeat for more");
+  options.add("out,o", file(out, FileRole::new_results).required(), "merged result file");
+  options.add(
+      "allow-missing", flag(merge.allow_missing_plans),
+      "write the file even if plans are missing; 'wallheat run --resume' solves them later");
+  options.add("overwrite", flag(merge.overwrite), "overwrite an existing result file");
   options.add("update", flag(merge.update),
-              "if FILE is an earlier merged file, keep all of its results, add those of the parts, "
-              "and replace it; refuse any other file");
+              "if FILE is an earlier merged file, keep all its results and add those of the shard "
+              "files; any other existing file is an error");
   options.add("data,d", file(data, FileRole::plans, "PLANS"),
               "compare with the list of these plans (default: the plans of the last run of the "
-              "parts)");
+              "shard files)");
   options.add_conflict("update", {"overwrite"});
   options.check([&] { std::ranges::for_each(parts, require_result_file); });
   options.parse();
@@ -173,10 +175,10 @@ Report repair_command(Options& options) {
   std::string file;
   options.describe(
       "FILE [options]",
-      "Makes the result file of a killed run whole without a run: puts the journals into it, and "
-      "compares every row and field with its checksum. If a damaged answer is in no journal, its "
-      "plan becomes pending. A file that needs nothing is left as it is.\nExit status: 0 whole, 1 "
-      "it cannot be done, 2 wrong usage, 75 whole with plans pending.",
+      "Repairs the result file of a killed run without another run: compacts the file and its "
+      "journals, and compares every row and field with its checksum. If a result is damaged and is "
+      "in no journal, its plan becomes pending. A file that needs no repair is not changed.\nExit "
+      "status: 0 success, 1 error, 2 usage error, 75 success with plans pending.",
       {"wallheat repair results.h5", "wallheat repair results.h5 --json"});
   declare_result_file(options, file);
   options.parse();
@@ -191,7 +193,8 @@ Report repair_command(Options& options) {
   report.add(lines_table("findings", "finding", "found and repaired", messages, max_shown));
   report.add(lines_table("lost", "id", "lost", lost, max_shown));
   report.add_note(fmt::format("{} {}: {} done, {} failed, {} pending", file,
-                              changed ? "is whole" : "needed nothing", done, failed, pending));
+                              changed ? "is compacted" : "needed no repair", done, failed,
+                              pending));
   report.add_json_fact("done", done);
   report.add_json_fact("failed", failed);
   report.add_json_fact("pending", pending);

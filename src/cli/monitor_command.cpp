@@ -154,13 +154,13 @@ Report monitor_command(Options& options) {
   MonitorOptions monitor;
   options.describe(
       "[FILE] [options]",
-      "Shows what this node does, whatever runs on it: how busy its CPUs are (cpu, %), memory in "
-      "use (ram, MiB), and of each GPU what 'nvidia-smi dmon' shows: power (pwr, W), temperatures "
-      "(gtemp, mtemp, C), time with a kernel at work (sm, %), with memory at work (mem, %), video "
-      "codecs (enc, dec, %), clocks (mclk, pclk, MHz), memory in use (fb, MiB). At Ctrl-C or "
-      "SIGTERM it ends with means and largest values. With --json each sample is an object on a "
-      "line of its own, and the summary is the last one.\nmonitor FILE tells means and largest "
-      "values of a recording: of --csv, 'nvidia-smi dmon' or 'nvidia-smi stats'.",
+      "Samples the load of this node, whatever runs on it: CPU utilisation (cpu, %), memory in use "
+      "(ram, MiB), and for each GPU the values of 'nvidia-smi dmon': power (pwr, W), temperatures "
+      "(gtemp, mtemp, C), share of time with a running kernel (sm, %) and with memory accesses "
+      "(mem, %), video codecs (enc, dec, %), clocks (mclk, pclk, MHz), memory in use (fb, MiB). On "
+      "Ctrl-C or SIGTERM it prints means and maxima, and exits. With --json each sample is an "
+      "object on a separate line, and the summary is the last object.\nmonitor FILE prints means "
+      "and maxima of a recording: of --csv, 'nvidia-smi dmon' or 'nvidia-smi stats'.",
       {"wallheat monitor --samples 2 --interval 0.1",
        "wallheat monitor --duration 1s --interval 0.2 --csv node.csv"});
   options.add("file", file(monitor.file, FileRole::input).positional(),
@@ -171,22 +171,23 @@ Report monitor_command(Options& options) {
     monitor.interval_s = seconds_in(text);
     return monitor.interval_s >= min_s && monitor.interval_s <= max_s;
   };
-  options.add("interval,i", custom_value("TIME", "a time from 0.01 s to a day", set_interval, "1s"),
-              "between samples, as 0.5, 1s or 1m");
+  options.add("interval,i",
+              custom_value("TIME", "a duration from 0.01 s to a day", set_interval, "1s"),
+              "time between samples, such as 0.5, 1s or 1m");
   const auto set_duration = [&](const std::string& text) {
     monitor.duration_s = seconds_in(text);
     return monitor.duration_s >= 0;
   };
-  options.add("duration", custom_value("TIME", "a time", set_duration),
-              "end after this time, as 90s, 30m or 1h30m; default: never");
-  options.add("samples", value(monitor.samples, "N", 0, "without end").at_least(1),
-              "end after N samples");
+  options.add("duration", custom_value("TIME", "a duration", set_duration),
+              "stop after this time, such as 90s, 30m or 1h30m (default: never)");
+  options.add("samples", value(monitor.samples, "N", 0, "unlimited").at_least(1),
+              "stop after N samples");
+  options.add("csv", output_file(monitor.csv, "time,seconds,"),
+              "write the samples to a CSV file instead, one row per sample, with the energy of "
+              "each GPU since the start (J) in addition");
   options.add(
-      "csv", output_file(monitor.csv, "time,seconds,"),
-      "write the samples to a CSV file instead, a row each, also with the energy of each GPU "
-      "since the start (J)");
-  options.add("processes", flag(monitor.processes),
-              "tell with each sample which processes use each GPU, as 'nvidia-smi pmon' does");
+      "processes", flag(monitor.processes),
+      "also list the processes that use each GPU with each sample, as 'nvidia-smi pmon' does");
   options.add_conflict("file", {"interval", "duration", "samples", "csv", "processes"});
   options.add_conflict("csv", {"processes"});
   options.add_dependency("file", {"plot", "format"});

@@ -68,7 +68,7 @@ void Options::add_dependency(const std::string& other, std::vector<std::string> 
   check([this, other, names = std::move(names)] {
     for (const std::string& name : names)
       if (is_non_default(name) && !is_non_default(other))
-        throw UsageError(fmt::format("{} goes with {}", find(name)->shown(), find(other)->shown()));
+        throw UsageError(fmt::format("{} requires {}", find(name)->shown(), find(other)->shown()));
   });
 }
 
@@ -76,7 +76,7 @@ void Options::add_conflict(const std::string& first, std::vector<std::string> ot
   check([this, first, others = std::move(others)] {
     for (const std::string& other : others)
       if (is_non_default(first) && is_non_default(other))
-        throw UsageError(fmt::format("{} and {} exclude each other", find(first)->shown(),
+        throw UsageError(fmt::format("{} cannot be combined with {}", find(first)->shown(),
                                      find(other)->shown()));
   });
 }
@@ -95,15 +95,16 @@ void Options::declare_common_options() {
   };
   if (std::ranges::count(table_, output_heading, &Option::heading) > 0) heading_ = output_heading;
   if (std::ranges::any_of(table_, makes_a_file) && find("overwrite") == nullptr)
-    add("overwrite", flag(overwrite_), "replace a file that is there");
+    add("overwrite", flag(overwrite_), "overwrite existing files");
   std::stable_partition(table_.begin(), table_.end(),
                         [](const Option& option) { return option.heading != output_heading; });
   heading_ = common_heading;
   add("config,c", file(config_, FileRole::input),
-      "read options from FILE, a line each: name = value; a line that begins with # is a comment; "
-      "the command line comes first, but a flag that FILE sets stays set");
-  add("print-config", flag(print_config_), "print all options as a configuration FILE, and exit");
-  add("help,h", flag(help_), "print this and exit");
+      "read options from FILE, one 'name = value' per line; lines starting with # are comments; "
+      "the command line takes precedence, but cannot unset a flag");
+  add("print-config", flag(print_config_),
+      "print all options in the format of a configuration file and exit");
+  add("help,h", flag(help_), "print this help and exit");
 }
 
 void Options::parse() {
@@ -150,11 +151,12 @@ void Options::assign(Option& option, const std::string& word, Source source) {
   if (option.source > source) return;
   const bool is_list = option.value.is_list;
   if (option.source == source && !is_list)
-    throw UsageError(fmt::format("{} is given twice", option.shown()));
+    throw UsageError(fmt::format("{} was given more than once", option.shown()));
   // A line of a configuration file cannot represent this word.
   if (!fits_on_config_line(word))
     throw UsageError(
-        fmt::format("{} '{}': a value has no line break, and no blank at its beginning or end",
+        fmt::format("invalid value for {}: '{}': values must not contain line breaks or start or "
+                    "end with a space",
                     option.shown(), escape_control_chars(word)));
   const std::string text = option.value.set_from_text(option.name, word);
   if (option.source != source) option.values.clear();
@@ -179,7 +181,7 @@ void Options::read_command_line() {
     // Boost parses "-data x" as "-d" with the value "ata", but the user meant --data.
     if (!is_value && argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
         find(argument.substr(1, argument.find('=') - 1)) != nullptr)
-      throw UsageError(fmt::format("there is no option '{0}'; did you mean '-{0}'?",
+      throw UsageError(fmt::format("unknown option '{0}'; did you mean '-{0}'?",
                                    escape_control_chars(argument)));
     const Option* const option = option_of_argument(argument);
     is_value =
@@ -199,7 +201,7 @@ void Options::read_command_line() {
       // Boost would accept '--resume' as the file name in '--events --resume'.
       if (parsed_option.original_tokens.size() > 1 &&
           parsed_option.original_tokens.back().starts_with("--"))
-        throw UsageError(fmt::format("--{} needs a value, {}", option.name, option.value.name));
+        throw UsageError(fmt::format("--{} requires a value: {}", option.name, option.value.name));
       const std::string left_out = option.value.name.empty() ? "true" : option.value.without_value;
       assign(option, parsed_option.value.empty() ? left_out : parsed_option.value.front(),
              Source::command_line);
@@ -210,8 +212,8 @@ void Options::read_command_line() {
     const Option* const option = find(error.get_option_name().substr(2));
     if (option == nullptr) throw UsageError(escape_control_chars(error.what()));
     if (option->value.name.empty())
-      throw UsageError(fmt::format("--{} takes no value", option->name));
-    throw UsageError(fmt::format("--{} needs a value, {}", option->name, option->value.name));
+      throw UsageError(fmt::format("--{} does not take a value", option->name));
+    throw UsageError(fmt::format("--{} requires a value: {}", option->name, option->value.name));
   }
   assign_positionals(unnamed);
 }
@@ -235,8 +237,7 @@ void Options::read_configuration(const std::string& file) {
   const std::string text = read_configuration_file(file);
   try {
     for (const auto& [name, word] : parse_settings(text)) {
-      if (name == "config")
-        throw UsageError("a configuration file cannot name another one, so leave config out");
+      if (name == "config") throw UsageError("'config' is not allowed in a configuration file");
       const auto option = std::ranges::find(table_, name, &Option::name);
       if (option == table_.end() || name == "help" || name == "print-config")
         throw_unknown_option(name, "");
@@ -251,7 +252,7 @@ void Options::throw_unknown_option(const std::string& name, const std::string& d
   std::vector<std::string> names;
   for (const Option& option : table_) names.push_back(dashes + option.name);
   const std::string option = name.substr(0, name.find('='));
-  throw UsageError(fmt::format("there is no option '{}'{}", escape_control_chars(option),
+  throw UsageError(fmt::format("unknown option '{}'{}", escape_control_chars(option),
                                did_you_mean(option, names)));
 }
 
@@ -273,7 +274,7 @@ void Options::check_required() const {
   if (!missing.empty())
     text = join_with_and(missing) + (missing.size() == 1 ? " is" : " are") + " missing";
   if (unexpected_argument_)
-    text += fmt::format("{}'{}' stands without the name of an option", text.empty() ? "" : "; ",
+    text += fmt::format("{}unexpected argument '{}'", text.empty() ? "" : "; ",
                         escape_control_chars(*unexpected_argument_));
   if (!text.empty()) throw UsageError(text);
 }
@@ -305,7 +306,7 @@ std::string Options::commented_configuration() const {
   };
   std::string text = commented(
       fmt::format("Options of 'wallheat {}', for --config FILE. A line that begins with #NAME "
-                  "shows a default, or what the value stands for; take the # away to set it.",
+                  "shows a default or a placeholder; remove the # to set the option.",
                   command_));
   for (const Option& option : table_) {
     if (option.heading == common_heading) continue;

@@ -13,7 +13,7 @@ Report report_of_file(const std::string& file) {
   const std::string text = read_text_file(file);
   if (file.ends_with(".svg")) {
     if (!text.starts_with(magic_of(PlotFormat::svg)) || text.find("<script") != std::string::npos)
-      throw RunError(file + " is no picture that wallheat has drawn");
+      throw RunError(file + " is not a picture that wallheat has drawn");
     const std::string name = std::filesystem::path(file).stem().string();
     return {.elements = {Figure{.key = name, .name = name, .svg = text}}};
   }
@@ -36,16 +36,15 @@ Report page_command(Options& options) {
   std::filesystem::path out;
   std::string title;
   options.describe("FILE ... --out PAGE [options]",
-                   "Makes one HTML page of what commands printed with --json.",
+                   "Combines the JSON output of commands in one HTML page.",
                    {"wallheat page offload.json --out offload.html",
                     "wallheat page offload.json offload.json --title study --out study.html"});
-  options.add(
-      "file", file(names, FileRole::input).positional().required(),
-      "JSON of a command, a picture of 'wallheat plot' (.svg), or a text whose first line is "
-      "its heading (.txt) (also as an argument); any number");
+  options.add("file", file(names, FileRole::input).positional().required(),
+              "JSON output of a command, picture of 'wallheat plot' (.svg), or text file whose "
+              "first line is its heading (.txt) (also as an argument); repeat for more");
   options.add("out,o", output_file(out, "<!doctype html>\n", "PAGE").required(),
-              "the page, as study.html");
-  options.add("title", value(title, "TEXT", "wallheat"), "its heading");
+              "HTML page, such as study.html");
+  options.add("title", value(title, "TEXT", "wallheat"), "heading of the page");
   options.parse();
   std::vector<Report> reports;
   for (const std::string& name : names) reports.push_back(report_of_file(name));

@@ -20,37 +20,39 @@ void declare_walls(Options& options, WallOverrides& walls) {
   };
   options.add(
       "wall",
-      custom_value("KIND=DEGREES",
-                   "KIND=DEGREES with two temperatures in °C, as 5=8, and each KIND once", add)
+      custom_value(
+          "NOMINAL=DEGREES",
+          "NOMINAL=DEGREES with two temperatures in °C, such as 5=8, and each NOMINAL at most once",
+          add)
           .repeated(),
-      "hold the walls of KIND °C at DEGREES °C instead; again for more kinds, as "
-      "--wall 5=8 --wall 25=22");
+      "hold the walls with the nominal temperature NOMINAL °C at DEGREES °C; repeat for more "
+      "walls, such as --wall 5=8 --wall 25=22");
 }
 
 }  // namespace
 
 void declare_data(Options& options, std::filesystem::path& data) {
   options.add("data,d", file(data, FileRole::plans, "PLANS").required(),
-              "directory or zip archive with ID_domain.npy and ID_interior.npy of each plan, and "
-              "ID_source.npy if it has heat sources");
+              "directory or zip archive that contains ID_domain.npy and ID_interior.npy for each "
+              "plan, and ID_source.npy for plans with heat sources");
 }
 
 void declare_plans(Options& options, std::filesystem::path& data, std::vector<std::string>& ids,
                    std::filesystem::path& ids_file, std::size_t& first) {
   declare_data(options, data);
   options.add("id", value(ids, "ID").positional(),
-              "a plan (also as an argument); default: those of --ids");
+              "ID of a plan (also as an argument); repeat for more (default: the plans of --ids)");
   options.add("ids", file(ids_file, FileRole::input),
-              "file with an id a line, # begins a comment; default: building_ids.txt of PLANS, or "
-              "all plans if there is none");
-  options.add("first,n", value(first, "N", 0), "only the first N ids; 0: all");
+              "file with one plan ID per line; # starts a comment (default: building_ids.txt of "
+              "PLANS, or all plans if it does not exist)");
+  options.add("first,n", value(first, "N", 0), "use only the first N plans; 0: all");
   options.add_conflict("ids", {"id"});
 }
 
 void declare_spacing(Options& options, SolverOptions& solver, const std::filesystem::path& plans) {
   options.add("spacing", value(solver.limits.spacing, "LENGTH").above(0),
-              "distance between neighbouring cells, in the unit of length of the heat sources; "
-              "plans without sources do not need it; default: spacing.txt of PLANS, else 1");
+              "grid spacing, in the unit of length of the heat sources; not needed for plans "
+              "without heat sources (default: spacing.txt of PLANS, otherwise 1)");
   options.check([&] {
     if (options.was_given("spacing")) return;
     const auto spacing = read_spacing(plans);
@@ -60,31 +62,29 @@ void declare_spacing(Options& options, SolverOptions& solver, const std::filesys
 }
 
 void declare_solver(Options& options, SolverOptions& solver, const std::filesystem::path& plans) {
-  options.add(
-      "solver",
-      choice(solver.kind, "NAME", "jacobi",
-             {{"jacobi", SolverKind::jacobi},
-              {"fastforward", SolverKind::fastforward},
-              {"steady", SolverKind::steady}}),
-      "jacobi (the reference's iterate, bit for bit), fastforward (the same to 1e-11 of the "
-      "largest temperature, several times as fast) or steady (the steady state, with a "
-      "proven bound, faster still); only jacobi runs on GPUs");
+  options.add("solver",
+              choice(solver.kind, "NAME", "jacobi",
+                     {{"jacobi", SolverKind::jacobi},
+                      {"fastforward", SolverKind::fastforward},
+                      {"steady", SolverKind::steady}}),
+              "jacobi (bit-identical to the reference program), fastforward (the same iterate to "
+              "within 1e-11 of the largest temperature, several times faster) or steady (the "
+              "steady state with a proven error bound, faster still); only jacobi runs on GPUs");
   options.add("tolerance", value(solver.limits.tolerance, "DEGREES", 1e-4, "1e-4").at_least(0),
-              "stop if an iteration changes less than this, in °C (not steady)");
-  options.add("norm",
-              choice(solver.limits.norm, "NAME", "max", {{"max", Norm::max}, {"l2", Norm::l2}}),
-              "how that change is measured: max (the largest of a cell) or l2 (the root of the "
-              "sum of squares; CPU only)");
+              "stop when delta, the norm of the change in one iteration, is less than this, in °C "
+              "(not for steady)");
+  options.add(
+      "norm", choice(solver.limits.norm, "NAME", "max", {{"max", Norm::max}, {"l2", Norm::l2}}),
+      "norm of delta: max (largest change of a cell) or l2 (root of the sum of squares; CPU only)");
   declare_spacing(options, solver, plans);
   options.add("accuracy", value(solver.limits.accuracy, "DEGREES", 1e-8, "1e-8").above(0),
-              "no cell may be farther than this from the steady state, in °C (steady only)");
+              "maximum distance of any cell from the steady state, in °C (steady only)");
   options.add("max-iterations", value(solver.limits.max_iterations, "N", 20000).at_least(1),
               "stop after N iterations");
-  options.add(
-      "solver-backend",
-      choice(solver.reference, "NAME", "vector", {{"vector", false}, {"reference", true}}),
-      "loops of jacobi: vector (fast) or reference (plain, to compare with); the bits are the "
-      "same");
+  options.add("solver-backend",
+              choice(solver.reference, "NAME", "vector", {{"vector", false}, {"reference", true}}),
+              "implementation of jacobi: vector (fast) or reference (plain, for comparison); the "
+              "results are bit-identical");
   options.add("isa",
               choice(solver.isa, "NAME", "auto",
                      {{"auto", available_isas().back()},
@@ -94,10 +94,8 @@ void declare_solver(Options& options, SolverOptions& solver, const std::filesyst
               "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline");
   options.check([&] {
     if (solver.reference && solver.kind != SolverKind::jacobi)
-      throw UsageError(
-          fmt::format("--solver-backend reference is a back end of jacobi, so leave out --solver "
-                      "{}",
-                      to_string(solver.kind)));
+      throw UsageError(fmt::format("--solver-backend reference cannot be combined with --solver {}",
+                                   to_string(solver.kind)));
   });
 }
 
@@ -105,8 +103,8 @@ void declare_problem_options(Options& options, SolverOptions& solver) {
   declare_walls(options, solver.walls);
   declare_thresholds(options, solver.thresholds);
   declare_rooms(options, solver.door,
-                "also describe each room: cells, box, mean, least and largest temperature, and its "
-                "cells above and below the thresholds");
+                "also compute for each room: cells, bounding box, mean, minimum and maximum "
+                "temperature, and the cells above and below the thresholds");
 }
 
 void declare_thresholds(Options& options, Thresholds& thresholds) {
@@ -144,13 +142,13 @@ void declare_door(Options& options, Door& door) {
       "door",
       custom_value("CELLS", fmt::format("auto or a number of cells from 0 to {}", max_door_cells),
                    take, "auto"),
-      "rooms end at openings up to CELLS wide; 0: only at walls; auto: up to a fiftieth "
+      "door width: openings up to CELLS wide divide rooms; 0: only walls divide them; auto: 1/50 "
       "of the longer side, at least 1");
 }
 
 void declare_min_cells(Options& options, std::size_t& min_cells) {
   options.add("min-cells", value(min_cells, "N", 1).at_least(1),
-              "rooms of fewer cells do not count, such as corners that walls cut off");
+              "ignore rooms with fewer cells, such as corners that walls cut off");
 }
 
 void declare_cell_size(Options& options, double& metres) {

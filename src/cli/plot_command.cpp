@@ -55,15 +55,15 @@ class Fields {
     if (auto stored = reader_.field(index)) return *std::move(stored);
     if (!plans_)
       throw RunError(
-          fmt::format("{} has no field of plan \"{}\": name the floor plans by --data to "
+          fmt::format("{} contains no field of plan \"{}\"; specify the floor plans with --data to "
                       "solve it again, or run with --save-fields",
                       file_, escape_control_chars(id)));
     if (!solver_) {
       solve_with_ =
-          recorded_solver_options(file_, reader_, "no plan of it can be solved again here");
+          recorded_solver_options(file_, reader_, "its plans cannot be solved again here");
       solver_ = solve_with_.make();
     }
-    print_error("wallheat: no field of plan \"{}\" is stored, so it is solved again",
+    print_error("wallheat: the field of plan \"{}\" is not stored; solving the plan again",
                 escape_control_chars(id));
     return solver_->solve(plan(id)->plan, solve_with_.limits, {})->field;
   }
@@ -79,9 +79,9 @@ class Fields {
     const RoomMap map = map_rooms(plan.interior, door_cells);
     if (rooms.empty()) rooms = room_results(map, field(id));
     if (rooms.size() != map.room_count)
-      throw RunError(fmt::format("plan \"{}\" has {} in {}, and {} by --data: it is another",
-                                 escape_control_chars(id), count_text(rooms.size(), "room"), file_,
-                                 map.room_count));
+      throw RunError(fmt::format(
+          "plan \"{}\" has {} in {}, but {} in --data: it is a different plan",
+          escape_control_chars(id), count_text(rooms.size(), "room"), file_, map.room_count));
     const auto coldest = std::ranges::min_element(rooms, {}, &RoomResult::mean_temp);
     std::string caption =
         fmt::format("{}{}, door width {}", of_plan, count_text(rooms.size(), "room"),
@@ -115,7 +115,7 @@ FieldPanel difference_panel(const std::string& id, const std::string& of_plan, F
   const Grid<double> b = minus.field(id);
   if (a.rows != b.rows || a.cols != b.cols)
     throw RunError(
-        fmt::format("plan \"{}\" has another shape in --minus", escape_control_chars(id)));
+        fmt::format("plan \"{}\" has a different shape in --minus", escape_control_chars(id)));
   const bool hides_ground = building == nullptr && !has_walls_at_zero(fields.reader()) &&
                             !has_walls_at_zero(minus.reader());
   Grid<double> difference = a;
@@ -205,12 +205,10 @@ void choose_panels(PlotOptions& plot) {
                                      : std::vector{Show::field};
   }
   if (plot.shows_any({Show::start, Show::mask, Show::source, Show::rooms}) && plot.data.empty())
-    throw UsageError(
-        "--show start, mask, source and rooms need the floor plans: name them by --data");
+    throw UsageError("--show start, mask, source and rooms require --data");
   const bool differs = plot.shows_any({Show::difference});
-  if (differs && plot.minus.empty())
-    throw UsageError("--show difference needs the other result file: name it by --minus");
-  if (!differs && !plot.minus.empty()) throw UsageError("--minus needs --show difference");
+  if (differs && plot.minus.empty()) throw UsageError("--show difference requires --minus");
+  if (!differs && !plot.minus.empty()) throw UsageError("--minus requires --show difference");
 }
 
 /// Declares and parses the options. Throws UsageError.
@@ -222,42 +220,40 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
       {"wallheat plot results.h5 --out sheet.png",
        "wallheat plot results.h5 00001 --data plans --out plan.svg"});
   declare_result_file(options, plot.file);
-  options.add("id", value(plot.ids, "ID").positional(), "a plan to draw (also as an argument)");
+  options.add("id", value(plot.ids, "ID").positional(),
+              "ID of a plan to draw (also as an argument); repeat for more");
   options.add("data,d", file(plot.data, FileRole::plans, "PLANS"),
-              "the floor plans, for start fields, masks, and fields that are not stored; also to "
-              "distinguish walls at 0 °C from the ground outside");
-  options.add(
-      "show",
-      choices(plot.shows, "NAMES", "",
-              {{"start", Show::start},
-               {"mask", Show::mask},
-               {"source", Show::source},
-               {"field", Show::field},
-               {"rooms", Show::rooms},
-               {"difference", Show::difference}}),
-      "of each plan: start, mask, source, field, rooms (with numbers and means) or difference, "
-      "separated by commas; default: field; of one plan with --data start and field; with --minus "
-      "difference");
+              "floor plans, required for initial fields, masks, and fields that are not stored, "
+              "and to distinguish walls at 0 °C from the ground outside");
+  options.add("show",
+              choices(plot.shows, "NAMES", "",
+                      {{"start", Show::start},
+                       {"mask", Show::mask},
+                       {"source", Show::source},
+                       {"field", Show::field},
+                       {"rooms", Show::rooms},
+                       {"difference", Show::difference}}),
+              "panels of each plan: start (initial field), mask, source, field, rooms (with "
+              "numbers and means) or difference, separated by commas (default: field; for one plan "
+              "with --data: start and field; with --minus: difference)");
   options.add("minus", file(plot.minus, FileRole::results_in_use),
               "another result file of the same plans, whose fields are subtracted");
   declare_rows(options, plot.choice);
   options.add("first,n", value(plot.choice.first, "N", 25).at_least(1),
-              "at most N plans, if none is named");
+              "draw at most N plans if no ID is given");
   std::vector<std::pair<std::string, std::string>> colours;
   for (const std::string& name : colour_maps()) colours.emplace_back(name, name);
-  options.add(
-      "cmap", choice(plot.picture.colours, "NAME", "", colours),
-      "colours: heat (default), viridis, magma, inferno, cividis, grey or coolwarm (default of "
-      "differences)");
+  options.add("cmap", choice(plot.picture.colours, "NAME", "", colours),
+              "colour map: heat (default), viridis, magma, inferno, cividis, grey or coolwarm "
+              "(default for differences)");
   const auto set_range = [&](const std::string& text) {
     const auto range = parse_pair<double>(':', text);
     if (range) plot.picture.range = {range->first, range->second};
     return range && range->first < range->second && std::isfinite(range->second - range->first);
   };
-  options.add(
-      "range", custom_value("LOW:HIGH", "LOW:HIGH, as 0:25", set_range),
-      "of the colours, in °C; default: 0:25 if walls are at 5 or 25 °C, else from the lowest to "
-      "the highest");
+  options.add("range", custom_value("LOW:HIGH", "LOW:HIGH, such as 0:25", set_range),
+              "temperature range of the colours, in °C (default: 0:25 if walls are at 5 or 25 °C, "
+              "otherwise from the minimum to the maximum)");
   options.add_conflict("id", {"where", "sort"});
   options.check([&] { choose_panels(plot); });
   options.parse();
@@ -332,8 +328,8 @@ Report plot_command(Options& options) {
   if (!plans &&
       (has_walls_at_zero(fields.reader()) || (minus && has_walls_at_zero(minus->reader()))))
     report.add_note(
-        "walls are held at 0 °C, as the ground outside is: both are drawn; name the floor plans by "
-        "--data to leave out the ground");
+        "walls at 0 °C cannot be distinguished from the ground outside, so both are drawn; specify "
+        "the floor plans with --data to hide the ground");
   report.add_json_fact("plans", plot.ids.size());
   report.add_json_fact("panels", count);
   report.add(Figure{.key = "fields",

@@ -59,7 +59,7 @@ std::optional<std::string> listing_of(const Words& words) {
   if (!output.is_installed) return std::nullopt;
   if (!output.failure.empty())
     throw NoAccounting(
-        fmt::format("{}; save its output in a file, and name it with --sacct or --lsf",
+        fmt::format("{}; save its output in a file and specify it with --sacct or --lsf",
                     escape_control_chars(output.failure)));
   return std::move(output.text);
 }
@@ -73,18 +73,18 @@ std::ptrdiff_t lines_in(const std::string& text) {
 void QueueSource::declare(Options& options) {
   options.add(
       "sacct", file(sacct_, FileRole::input),
-      fmt::format("read what 'SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days "
-                  "-o {}' printed (-: stdin); again for more listings, which may overlap; "
-                  "default: call it",
-                  sacct_fields));
-  options.add(
-      "lsf", file(lsf_, FileRole::input),
-      fmt::format("read what LSF's 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o \"{}\"' printed, or "
-                  "outputs of your jobs with LSF's reports at their ends, as of 'cat *.out' "
-                  "(-: stdin); again for more files",
-                  bjobs_fields));
-  options.add("own", flag(own_), "the listing has only your own jobs");
-  options.add("days", value(days_, "N", 30).at_least(1), "ask sacct for the last N days");
+      fmt::format(
+          "read the output of 'SLURM_TIME_FORMAT=%s sacct -X -D -n -P --allusers -S now-30days -o "
+          "{}' (-: stdin); repeat for more listings, which may overlap (default: run sacct)",
+          sacct_fields));
+  options.add("lsf", file(lsf_, FileRole::input),
+              fmt::format("read the output of LSF's 'LSB_DISPLAY_YEAR=Y bjobs -a -u all -o "
+                          "\"{}\"', or outputs of your jobs that end with LSF's reports, such as "
+                          "of 'cat *.out' (-: stdin); repeat for more files",
+                          bjobs_fields));
+  options.add("own", flag(own_), "the listing contains only your own jobs");
+  options.add("days", value(days_, "N", 30).at_least(1),
+              "request the jobs of the last N days from sacct");
   options.add_conflict("sacct", {"lsf"});
 }
 
@@ -126,7 +126,7 @@ JobListing QueueSource::ask_scheduler() {
     return parse_bjobs("bjobs", *lsf);
   }
   throw NoAccounting(
-      "neither sacct nor bjobs is here; save what one of them prints on the cluster, and name it "
+      "neither sacct nor bjobs found; save the output of one of them on the cluster and specify it "
       "with --sacct or --lsf");
 }
 
@@ -136,16 +136,15 @@ Report queue_command(Options& options) {
   SizeClasses classes;
   std::string qos;
   bool means = false;
-  options.describe(
-      "[options]",
-      "Forecasts how long a job waits in the queue of a Slurm or LSF cluster, from the waits of "
-      "the latest 1000 jobs: bounds on the wait of half, 75 % and 95 % of the jobs, with 95 % "
-      "confidence, and the chance to start soon; for each partition, and for classes of sizes.\nA "
-      "wait begins when a job could start. An array's tasks that start together count once. No "
-      "user names are read.",
-      {"wallheat queue --sacct jobs.txt",
-       "wallheat queue --sacct jobs.txt --means --partition medium"});
-  options.heading("What is shown");
+  options.describe("[options]",
+                   "Forecasts how long a job waits in a queue of a Slurm or LSF cluster, from the "
+                   "waits of the latest 1000 jobs: bounds on the wait of half, 75 % and 95 % of "
+                   "the jobs, with 95 % confidence, and the probability to start soon; for each "
+                   "partition and each size class.\nA wait begins when a job is eligible to start. "
+                   "Tasks of an array that start together count once. User names are not read.",
+                   {"wallheat queue --sacct jobs.txt",
+                    "wallheat queue --sacct jobs.txt --means --partition medium"});
+  options.heading("Selection");
   options.add("partition,p", value(partitions, "NAMES"),
               "only these partitions (LSF: queues), separated by commas");
   const auto set_classes = [&](const std::string& text) {
@@ -154,29 +153,27 @@ Report queue_command(Options& options) {
     return found && classes.first > 0 && classes.factor > 1 &&
            std::isfinite(classes.first * classes.factor * classes.factor);
   };
-  options.add(
-      "cpu-hours",
-      custom_value(
-          "BOUND,FACTOR",
-          "the first bound, above 0, and the factor to the next, above 1, as 4,4 for 4, 16 and 64",
-          set_classes, "4,4"),
-      "classes of core hours (cores times time limit): the first bound and the factor to the next, "
-      "so below 4, to 16, to 64, above");
+  options.add("cpu-hours",
+              custom_value("BOUND,FACTOR",
+                           "the first bound, above 0, and the factor to the next, above 1, such as "
+                           "4,4 for 4, 16 and 64",
+                           set_classes, "4,4"),
+              "size classes by core hours (cores times time limit): the first bound and the factor "
+              "to the next; 4,4 means below 4, 4 to 16, 16 to 64, and above");
   options.add("memory,m", flag(classes.by_memory),
-              "classes of GB hours instead, with these bounds");
+              "size classes by GB hours instead, with these bounds");
   options.add("qos", value(qos, "NAME"), "only jobs of this quality of service");
-  options.add(
-      "means", flag(means),
-      "show mean waits and numbers of jobs instead; waits are skewed, so a mean says little "
-      "of the next one");
-  options.heading("Where the waits are from");
+  options.add("means", flag(means),
+              "show mean waits and numbers of jobs instead; waits are skewed, so a mean hardly "
+              "predicts the next wait");
+  options.heading("Source of the waits");
   source.declare(options);
   options.parse();
   const auto names = partitions.empty() ? std::vector<std::string>{} : split_list(partitions);
 
   const JobListing listing = source.read();
   if (listing.jobs.empty())
-    throw RunError("no job is in the listing; with more --days sacct looks back further");
+    throw RunError("the listing contains no jobs; use a larger --days to include older jobs");
   QueueForecast forecast = queue_forecast(listing, classes, names, qos);
   forecast.own_jobs = source.own_jobs();
   return means ? means_report(forecast) : make_report(forecast);
@@ -207,43 +204,46 @@ struct AdviseOptions {
 void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.describe(
       "[options] -- --data PLANS --out FILE [options of run]",
-      "Says where and how to run a campaign: on which partition and how many nodes, as one job or "
-      "as an array, when it is done, and what it costs. This follows from the plans that --out has "
-      "not solved yet, the speed of a core (as solved plans took, or three that are solved here), "
-      "and how long jobs waited ('wallheat queue').\nThe options of 'wallheat run' come after --.",
+      "Recommends where and how to run a campaign: the partition, the number of nodes, and one job "
+      "or an array; with completion time and cost. The recommendation follows from the plans that "
+      "are not yet solved in --out, the speed of a core (from the solved plans, or from three "
+      "plans that are solved here), and the waits of jobs ('wallheat queue').\nThe options of "
+      "'wallheat run' follow after --.",
       {"wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt -- --data plans "
        "--out next.h5",
        "wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt --by core-hours "
        "-- --data plans --out next.h5"});
-  options.heading("What is wanted");
+  options.heading("Objective");
   options.add("by",
               choice(advise.order, "NAME", "bound",
                      {{"bound", ChoiceOrder::bound},
                       {"median", ChoiceOrder::median},
                       {"core-hours", ChoiceOrder::core_hours}}),
-              "the best choice is done first with 95 % certainty (bound), or in half of the cases "
-              "(median), or takes the fewest core hours");
+              "criterion for the best choice: earliest completion with 95 % confidence (bound) or "
+              "in half of the cases (median), or fewest core hours (core-hours)");
   options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
-              "cores of a node that a job takes; 0: all");
+              "cores per node that a job requests; 0: all");
   options.add("first,n", value(advise.first, "N", 12).at_least(1), "show at most N choices");
-  options.add("best", flag(advise.best), "print only the best, as options of wallheat submit");
+  options.add("best", flag(advise.best),
+              "print only the best choice, as options of 'wallheat submit'");
   options.heading("The cluster");
   options.add("partition,p", value(advise.partitions, "NAMES"),
-              "only these partitions, separated by commas; default: all that sinfo lists");
+              "only these partitions, separated by commas (default: all that sinfo lists)");
   options.add("core-speed", value(advise.core_speed, "UPDATES").above(0),
-              "cell updates a second of a core; default: as solved plans took");
+              "speed of a core in cell updates per second (default: derived from solved plans)");
   options.add("sinfo", file(advise.sinfo, FileRole::input),
-              "read what \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" printed; default: call it");
-  options.add("scontrol", file(advise.scontrol, FileRole::input),
-              "read what 'scontrol show config' printed, for MaxArraySize; default: call it");
+              "read the output of \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" (default: run sinfo)");
+  options.add(
+      "scontrol", file(advise.scontrol, FileRole::input),
+      "read MaxArraySize from the output of 'scontrol show config' (default: run scontrol)");
   options.add("start-up", value(advise.start_up_s, "SECONDS", 5).at_least(0),
-              "that each job takes beside solving, at its start and end");
-  options.heading("Where the waits are from");
+              "time that each job takes in addition to solving, at its start and end");
+  options.heading("Source of the waits");
   advise.queue.declare(options);
   auto arguments = options.take_passthrough_arguments();
   options.check([&] {
     if (!arguments)
-      throw UsageError("the options of 'wallheat run' are missing; they come after --");
+      throw UsageError("the options of 'wallheat run' are missing; give them after --");
     arguments->insert(arguments->end(), {"--shard=none", "--print-out"});
     Options of_run("run", *arguments);
     advise.run = parse_run_options(of_run);
@@ -256,16 +256,15 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
 std::vector<Partition> partitions_of(const AdviseOptions& advise) {
   const SchedulerOutput sinfo = output_or_file(advise.sinfo, {"sinfo", "-h", "-o", sinfo_format});
   if (!sinfo.failure.empty())
-    throw RunError(
-        fmt::format("no partition is known ({}); save the output of sinfo in a file, and name it "
-                    "with --sinfo",
-                    escape_control_chars(sinfo.failure)));
+    throw RunError(fmt::format(
+        "no partitions found ({}); save the output of sinfo in a file and specify it with --sinfo",
+        escape_control_chars(sinfo.failure)));
   std::vector<Partition> known =
       parse_sinfo(advise.sinfo.empty() ? "sinfo" : advise.sinfo, sinfo.text);
   std::erase_if(known, [](const Partition& each) { return each.nodes == 0 || each.cores == 0; });
   if (known.empty())
     throw RunError(
-        "no partition is known: sinfo lists none; save the output of sinfo in a file, and name it "
+        "no partitions found: sinfo lists none; save the output of sinfo in a file and specify it "
         "with --sinfo");
   if (advise.partitions.empty()) return known;
   std::vector<std::pair<std::string, Partition>> by_name;
@@ -282,7 +281,7 @@ ChoiceLimits limits_of(const AdviseOptions& advise, std::vector<std::string>& no
   ChoiceLimits limits{slurms_default, advise.cores_per_node, advise.start_up_s};
   const SchedulerOutput config = output_or_file(advise.scontrol, {"scontrol", "show", "config"});
   if (!config.failure.empty()) {
-    notes.push_back(fmt::format("{}; assuming that arrays have up to 1000 tasks, Slurm's default",
+    notes.push_back(fmt::format("{}; assuming Slurm's default of at most 1000 tasks per array",
                                 config.failure));
   } else {
     limits.max_array_tasks =
@@ -297,12 +296,12 @@ QueueForecast waits_in_queue(QueueSource& queue, std::vector<std::string>& notes
   try {
     listing = queue.read();
   } catch (const NoAccounting& error) {
-    notes.push_back(fmt::format("waits are not known: {}", error.what()));
+    notes.push_back(fmt::format("waits are unknown: {}", error.what()));
   }
   QueueForecast waits = queue_forecast(listing, {}, {}, {});
   add_wide_waits(listing, waits);
   if (queue.own_jobs())
-    notes.push_back(fmt::format("waits are from your {} own jobs", waits.counts.started));
+    notes.push_back(fmt::format("waits are those of your own {} jobs", waits.counts.started));
   return waits;
 }
 
@@ -323,10 +322,10 @@ Advice advice_of(AdviseOptions& advise) {
   const RemainingWork left = work_left(advise.run);
   advice.plans = left.updates.size();
   advice.now_s = std::time(nullptr);
-  advice.speed_source = advise.core_speed > 0 ? "by --core-speed" : left.speed_source;
+  advice.speed_source = advise.core_speed > 0 ? "from --core-speed" : left.speed_source;
   if (left.updates.empty()) {
-    if (advise.best) throw RunError("all plans are solved: there is nothing to submit");
-    advice.reason = "All plans are solved: there is nothing to submit.";
+    if (advise.best) throw RunError("all plans are solved; nothing to submit");
+    advice.reason = "All plans are solved; nothing to submit.";
     return advice;
   }
   std::vector<double> plans_s;

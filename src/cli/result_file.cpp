@@ -30,13 +30,13 @@ bool holds_plans(const std::filesystem::path& path) {
 
 void declare_result_file(Options& options, std::string& file) {
   options.add("file", wallheat::file(file, FileRole::results_in_use).positional().required(),
-              "the result file (also as an argument)");
+              "result file (also as an argument)");
 }
 
 void declare_where(Options& options, std::string& where) {
   options.add("where", value(where, "FORMULA"),
-              "only plans for which this holds, in SQL, as: pct_below > 50 and mean_temp < 14; "
-              "status = 'failed'; host like '%gpu%'; id in ('00001', '00003')");
+              "select plans by a condition in SQL syntax, such as: pct_below > 50 and mean_temp < "
+              "14; status = 'failed'; host like '%gpu%'; id in ('00001', '00003')");
 }
 
 void declare_rows(Options& options, RowSelection& choice,
@@ -47,7 +47,7 @@ void declare_rows(Options& options, RowSelection& choice,
   });
   declare_where(options, choice.where);
   options.add("sort", value(choice.sort, "FORMULA").completed_by(columns),
-              "sorted by this column or formula; descending with a - in front");
+              "sort by this column or formula; a leading - sorts in descending order");
 }
 
 void require_result_file(const std::filesystem::path& file) {
@@ -56,15 +56,16 @@ void require_result_file(const std::filesystem::path& file) {
   if (!is_folder && !std::filesystem::is_regular_file(file, unknown)) return;
   if (holds_plans(file))
     throw RunError(
-        fmt::format("{} is a {} of plans, not a result file; to make one of them: wallheat run "
-                    "--data {} --out results.h5",
-                    file.string(), is_folder ? "folder" : "zip archive", file.string()));
+        fmt::format("{} is a {} of plans, not a result file; to solve them: wallheat run --data {} "
+                    "--out results.h5",
+                    file.string(), is_folder ? "directory" : "zip archive", file.string()));
   if (is_folder)
-    throw RunError(fmt::format("{} is a folder, not a result file; name a file", file.string()));
+    throw RunError(
+        fmt::format("{} is a directory, not a result file; specify a file", file.string()));
   if (is_reference_csv(file))
     throw RunError(
-        fmt::format("{} is a CSV, which 'wallheat compare' takes alone; name the result file that "
-                    "it was made from",
+        fmt::format("{} is a CSV file, which only 'wallheat compare' accepts; specify the result "
+                    "file from which it was exported",
                     file.string()));
 }
 
@@ -102,7 +103,7 @@ SolverOptions recorded_solver_options(const std::string& file, const ResultReade
   SolverOptions solver = recorded_solver(file, reader.settings());
   const std::string recorded = recorded_solver_text(reader);
   if (recorded != solver.solver_text())
-    throw RunError(fmt::format("{} was solved by {}, and this wallheat has {}: {}", file, recorded,
+    throw RunError(fmt::format("{} was solved by {}, but this wallheat has {}: {}", file, recorded,
                                solver.solver_text(), hint));
   return solver;
 }
@@ -114,15 +115,15 @@ std::filesystem::path recorded_plans(const std::string& file, const ResultReader
   std::error_code unknown;
   if (plans.empty() || !std::filesystem::exists(plans, unknown))
     throw RunError(fmt::format(
-        "{} was made from plans {}: name them by --data", file,
-        plans.empty() ? "whose place it does not say"
-                      : escape_control_chars("in " + plans.string() + ", which is not there")));
+        "{} was created from plans {}; specify them with --data", file,
+        plans.empty() ? "whose location is not recorded"
+                      : escape_control_chars("in " + plans.string() + ", which does not exist")));
   return plans;
 }
 
 void throw_no_match(const std::string& file, const std::string& where, std::size_t plans) {
   throw RunError(
-      fmt::format("--where '{}' holds for none of the {} plans of {}", where, plans, file));
+      fmt::format("--where '{}' matches none of the {} plans of {}", where, plans, file));
 }
 
 std::vector<std::size_t> selected_rows(const std::string& file, const ResultReader& reader,

@@ -93,58 +93,55 @@ struct RunWords {
 };
 
 void declare_session(Options& options, RunOptions& run, RunWords& words) {
-  options.add(
-      "device",
-      choice(run.device, "NAME", "auto",
-             {{"auto", DeviceChoice::automatic},
-              {"cpu", DeviceChoice::cpu},
-              {"gpu", DeviceChoice::gpu}}),
-      "auto (jacobi: a host's GPUs go to its first workers, one each; the others use CPUs), "
-      "cpu, or gpu (every worker must get one)");
+  options.add("device",
+              choice(run.device, "NAME", "auto",
+                     {{"auto", DeviceChoice::automatic},
+                      {"cpu", DeviceChoice::cpu},
+                      {"gpu", DeviceChoice::gpu}}),
+              "auto (with jacobi, the first workers of a host get one GPU each, and the others use "
+              "CPUs), cpu, or gpu (every worker must get a GPU)");
   options.add("threads,t", value(run.threads, "N", 0).at_least(0),
-              "each worker uses at most N of its cores, a plan a core; 0: all, or its share of the "
-              "cores that Slurm or LSF granted the job; on a GPU: at most N threads that feed it");
-  options.add(
-      "memory", value(run.memory_gb, "GB", 0).at_least(0),
-      "with --check: warn if plans may need more memory than this on a node, in GB; 0: than "
-      "the machine or the cgroup has");
+              "maximum number of cores per worker, each of which solves one plan; 0: all, or the "
+              "worker's share of the cores that Slurm or LSF granted the job; on a GPU: maximum "
+              "number of threads that feed it");
+  options.add("memory", value(run.memory_gb, "GB", 0).at_least(0),
+              "with --check: warn if plans may need more memory per node than this, in GB; 0: the "
+              "memory of the machine or the cgroup");
   options.add("save-fields", flag(run.solve.save_fields), "also store the temperature fields");
   options.add("resume", flag(run.resume),
-              "go on with a result file: keep what is done, solve the rest");
-  options.add("overwrite", flag(run.overwrite), "replace an existing result file");
+              "resume: keep existing results and solve the remaining plans");
+  options.add("overwrite", flag(run.overwrite), "overwrite an existing result file");
   options.add("shard", value(words.shard, "K/N", "auto"),
-              "solve every N-th plan from the K-th on, into results.part-K-of-N.h5 if --out is "
-              "results.h5 ('wallheat merge' joins the parts); auto: the task of a Slurm job array; "
-              "none: all plans");
-  options.add(
-      "time-limit", value(words.time_limit, "TIME", "auto"),
-      "store what is solved and stop before this time has passed: seconds, 90m, 1h30m, "
-      "1:30:00, 20:00 for 20 minutes, or 1-12:00:00 for a day and 12 hours; auto: before Slurm "
-      "or LSF ends the job; none");
+              "solve every N-th plan, starting with the K-th, into results.part-K-of-N.h5 if --out "
+              "is results.h5 (combine the files with 'wallheat merge'); auto: the task of a Slurm "
+              "job array; none: all plans");
+  options.add("time-limit", value(words.time_limit, "TIME", "auto"),
+              "store the results and stop before this time has passed: seconds, 90m, 1h30m, "
+              "1:30:00, 20:00 for 20 minutes, or 1-12:00:00 for a day and 12 hours; auto: before "
+              "Slurm or LSF ends the job; none: no limit");
   options.add("max-attempts", value(run.max_attempts, "N", 3).at_least(1),
-              "give up a plan that has failed, or ended its solver, N times over all sessions");
+              "give up a plan after N failed attempts over all sessions; a crash of its solver "
+              "counts as one");
   options.add("retry-failed", flag(run.retry_failed),
-              "with --resume: try plans again that were given up");
+              "with --resume: also retry plans that were given up");
   options.add("stop-after-failures", value(run.stop_after_failures, "N", 0).at_least(0),
-              "stop with status 1 when N plans of this session have been given up; 0: never");
+              "stop with exit status 1 when N plans of this session have been given up; 0: never");
   options.add("plan-timeout", value(run.solve.plan_timeout_s, "SECONDS", 600).at_least(0),
-              "kill the solver of a plan that makes no iteration for this long; 0: never");
-  options.add(
-      "worker-timeout", value(run.worker_timeout_s, "SECONDS", 30).at_least(0.1),
-      "a worker that sends nothing for this long is lost, and its plans go to others; for rank 0, "
-      "and for the start and end of MPI, four times as long is allowed");
+              "fail a plan that completes no iteration for this long; 0: no limit");
+  options.add("worker-timeout", value(run.worker_timeout_s, "SECONDS", 30).at_least(0.1),
+              "heartbeat timeout: the plans of a worker without a message for this long are "
+              "reassigned; four times this for rank 0 and for MPI startup and shutdown");
   options.add(
       "notify", value(run.notify, "COMMAND"),
-      "call this command of sh when the run ends, with a JSON object on its stdin: exit_status, "
-      "error, and what 'wallheat status' tells; it is killed after 30 s, and a failure of it is "
-      "only a warning");
+      "run COMMAND with sh when the run ends, with a JSON object on stdin: exit_status, error and "
+      "the output of 'wallheat status --json'; killed after 30 s; a failure only prints a warning");
   options.add("print-out", flag(run.print_out),
-              "print the name of the result file (a shard's part, links followed) and exit; for "
-              "scripts");
-  options.add("print-open-shards", flag(run.print_open_shards),
-              "print the shards, beginning with that of --shard, that have pending plans of the "
-              "current list and that no run is writing, as K/N, one per line, and exit; for "
-              "scripts");
+              "print the path of the result file or shard file, with symbolic links resolved, and "
+              "exit; for scripts");
+  options.add(
+      "print-open-shards", flag(run.print_open_shards),
+      "print the shards, starting with that of --shard, that have pending plans of the current "
+      "list and that no run is writing, as K/N, one per line, and exit; for scripts");
   const auto choose_check = [&run](const std::string& option, const std::string& word) {
     if (const auto job = parse_job(word)) {
       run.check = CheckMode::a_job;
@@ -155,27 +152,27 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
         option, word,
         {{"no", CheckMode::nothing}, {"here", CheckMode::this_machine}, {"job", CheckMode::a_job}});
   };
-  options.add("check", {choose_check, "WHERE", true, "no", "here", {"here", "job"}},
-              "only say what the run would do, and all that would stop it: here (also plain "
-              "--check); or as a job on other nodes, whose GPUs are not here; "
-              "job:nodes=2,workers=4,cores=32,gpus=4: a job of two nodes, each with four workers, "
-              "32 cores and four GPUs; any of the numbers may be missing");
-  options.add("json", flag(run.json), "with --check: print what it finds as one JSON object");
-  options.add("events", file(run.events, FileRole::appended),
-              "add what happens to FILE, as JSON lines");
   options.add(
-      "progress",
-      choice(run.progress, "STYLE", "auto",
-             {{"auto", can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines},
-              {"bar", ProgressStyle::bar},
-              {"lines", ProgressStyle::lines},
-              {"none", ProgressStyle::none}}),
-      "bar, lines (one every 5 s at first, then less often), none, or auto (bar if stderr, or "
-      "that of mpirun, is a terminal)");
+      "check", {choose_check, "WHERE", true, "no", "here", {"here", "job"}},
+      "preflight check: report what the run would do and everything that would stop it; here (also "
+      "plain --check): on this machine; job: in a job on other nodes, whose GPUs are unknown here; "
+      "job:nodes=2,workers=4,cores=32,gpus=4: in a job on two nodes, each with four workers, 32 "
+      "cores and four GPUs; each of the numbers is optional");
+  options.add("json", flag(run.json), "with --check: print the findings as one JSON object");
+  options.add("events", file(run.events, FileRole::appended),
+              "append events to FILE as JSON lines");
+  options.add("progress",
+              choice(run.progress, "STYLE", "auto",
+                     {{"auto", can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines},
+                      {"bar", ProgressStyle::bar},
+                      {"lines", ProgressStyle::lines},
+                      {"none", ProgressStyle::none}}),
+              "progress display: bar, lines (one every 5 s at first, then less often), none, or "
+              "auto (bar if stderr, or that of mpirun, is a terminal)");
   options.add("log-level",
               value(run.log_level, "LEVEL", "info")
                   .completed_by({"trace", "debug", "info", "warning", "error", "critical", "off"}),
-              "trace, debug, info, warning, error, critical or off");
+              "minimum level of log messages: trace, debug, info, warning, error, critical or off");
   options.add_conflict("resume", {"overwrite"});
   options.add_conflict("print-open-shards", {"retry-failed"});  // it ignores failed plans
   options.add_dependency("check", {"json"});
@@ -185,8 +182,8 @@ void refuse_other_formats(const std::filesystem::path& out) {
   const std::string ending = out.extension().string();
   if (ending == ".csv" || ending == ".json" || ending == ".txt")
     throw UsageError(
-        fmt::format("--out {}: run writes an HDF5 file, so name one that ends in .h5; 'wallheat "
-                    "export' makes CSV and JSON of it",
+        fmt::format("--out {}: results are written as HDF5, use a name that ends in .h5; convert "
+                    "with 'wallheat export'",
                     out.string()));
 }
 
@@ -217,7 +214,8 @@ void choose_device(RunOptions& run) {
   const std::string option = run.solve.solver.cpu_only_option();
   if (option.empty()) return;
   if (run.device == DeviceChoice::gpu)
-    throw UsageError(option + " runs on the CPU, so leave out --device gpu");
+    throw UsageError(option +
+                     " cannot be combined with --device gpu, because it runs on CPUs only");
   run.device = DeviceChoice::cpu;
 }
 
@@ -228,14 +226,14 @@ RunOptions parse_run_options(Options& options) {
   RunWords words;
   options.describe(
       "--data PLANS --out FILE [options] [ID ...]",
-      "Solves floor plans into one HDF5 file. Under mpirun, rank 0 hands out the plans "
-      "and writes, the other ranks solve; without mpirun one process does both.\nExit "
-      "status: 0 all done, 1 the run failed, 2 wrong usage, 3 some plans failed, 75 stopped early: "
-      "run again with --resume.",
+      "Solves floor plans into one HDF5 file. Under mpirun, rank 0 assigns the plans and writes "
+      "the results, and the other ranks solve; without mpirun, one process does both.\nExit "
+      "status: 0 all plans are solved, 1 the run failed, 2 usage error, 3 some plans failed, 75 "
+      "stopped early: run again with --resume.",
       {"wallheat run --data plans --out results.h5 --save-fields",
        "wallheat run --data plans --out steady.h5 --solver steady --save-fields --rooms"});
   declare_plans(options, run.solve.data, run.ids, run.ids_file, run.first);
-  options.add("out,o", file(run.out, FileRole::new_results).required(), "the result file");
+  options.add("out,o", file(run.out, FileRole::new_results).required(), "result file");
   declare_problem_options(options, run.solve.solver);
   declare_solver(options, run.solve.solver, run.solve.data);
   declare_session(options, run, words);
@@ -281,10 +279,10 @@ int print_readiness(const RunOptions& options) {
     return exit_done;
   }
   if (found.problems.empty()) {
-    fmt::print("ready     the same command without --check starts the run\n");
+    fmt::print("ready     run the same command without --check\n");
     return exit_done;
   }
-  throw RunError("the run cannot start: " + count_text(found.problems.size(), "problem"));
+  throw RunError("preflight check failed: " + count_text(found.problems.size(), "problem"));
 }
 
 /// Returns true if a shard has plans of the current list that no run has solved or given up.
@@ -303,7 +301,7 @@ bool has_pending_plans(const Preparation& campaign, const Shard& shard,
 /// the options, in cyclic order.
 void print_open_shards(const RunOptions& options) {
   const std::size_t count = options.shard.count;
-  if (count == 1) throw UsageError("--print-open-shards needs --shard K/N");
+  if (count == 1) throw UsageError("--print-open-shards requires --shard K/N");
   Preparation campaign{options, [](const std::string&) {}};  // the run itself will print warnings
   campaign.find_plans();
   for (std::size_t step = 0; step < count; ++step) {

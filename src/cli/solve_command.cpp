@@ -40,14 +40,14 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, const
                   style.small_celsius, ", proven");
   const bool is_estimated = !is_proven && result.status != PlanStatus::empty;
   const bool is_known = std::isfinite(result.error_estimate);
-  std::string more = is_known ? "" : ", as too few iterations were made";
+  std::string more = is_known ? "" : ", because there were too few iterations";
   if (is_far_from_steady(result)) more += fmt::format(": {}", far_from_steady);
   report.add_fact("error_estimate", is_estimated ? "error estimate" : "",
                   is_known ? result.error_estimate : nan_value, {ValueFormat::digits, 2, "°C"},
                   more);
   if (result.fell_back != 0)
-    report.add(
-        Fact{"", "fell back", "to the exact iteration, as jumps gain nothing or prove no end"});
+    report.add(Fact{"", "fell back",
+                    "to plain iterations, because jumps save nothing or cannot prove convergence"});
   const ValueStyle number{style.percent.form, style.percent.digits};
   report.add_fact("uncertain_cells", result.uncertain_cells > 0 ? "uncertain" : "",
                   result.uncertain_cells, {.unit = result.uncertain_cells == 1 ? "cell" : "cells"},
@@ -60,7 +60,7 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, const
 
 /// Returns the speed of the solver, for the text output.
 std::string speed_of(const PlanResult& result, const SolverOptions& solver) {
-  std::string text = fmt::format(" of CPU time, {:.4f} s in all, by {} on {}", result.seconds,
+  std::string text = fmt::format(" of CPU time, {:.4f} s of wall time, by {} on {}", result.seconds,
                                  to_string(solver.kind), result.device);
   if (solver.kind != SolverKind::jacobi) return text;
   const double updates =
@@ -106,7 +106,7 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
                               result.interior_cells));
   report.add_fact(
       "status", "status", to_string(result.status), {},
-      is_empty ? ": there is no interior cell to solve for"
+      is_empty ? ": the plan has no interior cells"
                : fmt::format(" after {}, last delta {}",
                              count_text(static_cast<std::size_t>(result.iterations), "iteration"),
                              value_text(result.last_delta, style.small_celsius)));
@@ -186,11 +186,12 @@ Report solve_command(Options& options) {
   options.describe("ID --data PLANS [options]", "Solves one floor plan and prints its statistics.",
                    {"wallheat solve 00001 --data plans",
                     "wallheat solve 00001 --data plans --solver steady --png plan.png"});
-  options.add("id", value(id, "ID").positional().required(), "the plan (also as an argument)");
+  options.add("id", value(id, "ID").positional().required(),
+              "ID of the plan (also as an argument)");
   declare_data(options, data);
   options.add("png", file(png, FileRole::replaced_picture),
-              "draw start field and solution side by side, as PNG, or SVG or PDF by the ending; a "
-              "--page shows them, too, and rounds the numbers");
+              "draw initial field and solution side by side to FILE; its suffix determines the "
+              "format: PNG, SVG or PDF; --page shows them, too, with rounded numbers");
   options.add("npy", output_file(npy, npy::magic),
               "store the solution as a NumPy array, float64 in °C");
   declare_problem_options(options, solver);

@@ -44,30 +44,32 @@ Report status_command(Options& options) {
   double interval_s = 0;
   options.describe(
       "FILE ... [options]",
-      "Tells whether the run of a result file lives, has ended or was killed, and how far it is. "
-      "Nothing is changed. If FILE is not there yet, all parts of an array that belong to it are "
-      "looked at.\nExit status: 0 finished, 3 finished but some plans failed, 75 work left (also "
-      "while the run lives), 1 the file cannot be read, 2 wrong usage.",
+      "Shows whether the run of a result file is in progress, has ended or was killed, and its "
+      "progress. Changes nothing. If FILE does not exist, shows all shard files that belong to "
+      "it.\nExit status: 0 finished, 3 finished but some plans failed, 75 incomplete (also while "
+      "the run is in progress), 1 the file cannot be read, 2 usage error.",
       {"wallheat status results.h5", "wallheat status results.h5 --json"});
   options.add("file", file(names, FileRole::results_in_use).positional().required(),
-              "the result file, or parts (also as arguments)");
+              "result file, or shard files (also as arguments)");
   options.add("print-state", flag(word),
-              "print one word: running, done, failed (some plans), left (work is) or killed");
+              "print one word: running, done, failed (some plans failed), left (plans are pending) "
+              "or killed");
   options.add("session-exit-status", flag(session),
-              "return the exit status that the last run of FILE recorded; if it recorded none, 75 "
-              "if it solved plans, otherwise 1");
-  options.add("why", flag(why), "tell why plans wait, failed or were started again");
-  options.add(
-      "watch,w", flag(watches),
-      "look again and again until the run ends: in place at a terminal, else a line a look");
+              "exit with the status that the last run of FILE recorded; if it recorded none, with "
+              "75 if it solved plans, otherwise with 1");
+  options.add("why", flag(why), "show why plans are waiting, have failed or were retried");
+  options.add("watch,w", flag(watches),
+              "update the output until the run ends: in place on a terminal, otherwise one line "
+              "per update");
   options.add("interval", value(interval_s, "SECONDS", 2).within(0.01, 86400),
-              "between two looks of --watch");
+              "time between two updates of --watch");
   options.add_conflict(
       "watch", {"why", "print-state", "session-exit-status", "json", "format", "out", "page"});
   options.add_conflict("why", {"print-state", "session-exit-status"});
   options.add_conflict("print-state", {"session-exit-status"});
   options.parse();
-  if (session && names.size() > 1) throw UsageError("--session-exit-status looks at one file");
+  if (session && names.size() > 1)
+    throw UsageError("--session-exit-status requires exactly one file");
   const std::vector<std::filesystem::path> files(names.begin(), names.end());
   for (const std::filesystem::path& file : files) require_result_file(file);
   if (watches) return watch_status(files, interval_s);

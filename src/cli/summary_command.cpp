@@ -29,7 +29,8 @@ struct IncompleteWarning {
     const std::string count = missing == 1
                                   ? "1 plan of the file has no result"
                                   : fmt::format("{} plans of the file have no result", missing);
-    if (!work_pct) return count + ": their sizes are unknown without their masks (--data PLANS)";
+    if (!work_pct)
+      return count + ": their sizes are unknown without their masks (use --data PLANS)";
     return fmt::format(
         "{}: {:.3g} % of the predicted work, with a median size {:.2g} times as large", count,
         *work_pct, *size_ratio);
@@ -68,7 +69,8 @@ Weight weight_of(const ResultReader& reader, bool answered, std::size_t count,
   }
   weight.median_cells = median(std::move(cells));
   if (!(weight.median_cells > 0))
-    throw RunError(fmt::format("the masks of {} contain no sizes", source.path().string()));
+    throw RunError(fmt::format("cannot estimate the missing plans: no mask of {} can be read",
+                               source.path().string()));
   return weight;
 }
 
@@ -112,21 +114,21 @@ Report summary_command(Options& options) {
   std::size_t min_cells = 1;
   bool complete = false;
   options.describe("FILE [options]",
-                   "Answers the questions that a data set is solved for.\nExit status: 0 answered, "
-                   "1 not, 2 wrong usage; with --require-complete 75 if plans are left, else 3 if "
-                   "some failed.",
+                   "Prints averages, threshold counts, and slow and failed plans.\nExit status: 0 "
+                   "success, 1 error, 2 usage error; with --require-complete 75 if plans are "
+                   "pending, otherwise 3 if plans failed.",
                    {"wallheat summary results.h5", "wallheat summary results.h5 --page run.html"});
   declare_result_file(options, file);
   declare_where(options, where);
   declare_thresholds(options, asked);
   declare_cell_size(options, cell_metres);
   declare_min_cells(options, min_cells);
-  options.add(
-      "data,d", wallheat::file(data, FileRole::plans, "PLANS"),
-      "the floor plans, to count stored fields again by --above and --below, and to tell how large "
-      "missing plans are; default: where the run found them");
-  options.add("require-complete", flag(complete), "end with status 75 or 3 if plans are missing");
-  options.add("bins", value(bins, "N", 16).at_least(2), "at most N bars in the histogram");
+  options.add("data,d", wallheat::file(data, FileRole::plans, "PLANS"),
+              "floor plans, to recount the cells of stored fields for --above and --below, and to "
+              "estimate the sizes of missing plans (default: the plans of the run)");
+  options.add("require-complete", flag(complete),
+              "exit with status 75 or 3 if plans have no result");
+  options.add("bins", value(bins, "N", 16).at_least(2), "maximum number of bars in the histogram");
   options.parse();
 
   const auto reader = std::make_shared<const ResultReader>(open_result_file(file));
@@ -160,7 +162,7 @@ Report summary_command(Options& options) {
   if (complete && left.missing > 0) {
     const std::string text = left.text();
     report.error =
-        fmt::format("{} has results of {} of {} plans{}", file, left.plans - left.missing,
+        fmt::format("{} contains results of {} of {} plans{}", file, left.plans - left.missing,
                     left.plans, text.empty() ? "" : "; " + text);
     report.exit_status = exit_status_of(counts.pending, counts.failed);
   }

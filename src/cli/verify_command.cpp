@@ -33,28 +33,28 @@ VerifyOptions parse_verify_options(Options& options) {
   VerifyOptions verify;
   options.describe(
       "FILE --data PLANS [options]",
-      "Checks a result file: the checksums of all rows and fields, whether the plans are as they "
-      "were, whether a temperature is impossible, whether a steady state is within its error "
-      "bound. Solves some plans again to compare every bit. It only reads; the run may go on, or "
-      "have been killed.\nExit status: 0 all is well, 1 something is not, 2 wrong usage; if all is "
-      "well, 75 if plans are not solved yet, 3 if some failed.",
+      "Checks a result file: the checksums of all rows and fields, whether the plans are "
+      "unchanged, whether a temperature is impossible, and whether a steady state is within its "
+      "error bound. Solves some plans again and compares every bit. Reads only; the run may be in "
+      "progress, or may have been killed.\nExit status: 0 no findings, 1 findings or an error, 2 "
+      "usage error; without findings 75 if plans are pending, otherwise 3 if plans failed.",
       {"wallheat verify results.h5 --data plans",
        "wallheat verify results.h5 --data plans --json"});
   options.add("file", file(verify.file, FileRole::results_in_use).positional().required(),
-              "the result file (also as an argument)");
+              "result file (also as an argument)");
   options.add("data,d", file(verify.data, FileRole::plans, "PLANS"),
-              "the floor plans; not needed with --sample 0");
+              "floor plans; not required with --sample 0");
   options.add("sample", value(verify.sample, "N", 10),
-              "solve N plans again, chosen at random; 0: none");
+              "solve N randomly chosen plans again; 0: none");
   options.add("all", flag(verify.all), "solve all plans again");
   options.add("seed", value(verify.seed, "S", -1, "random"),
-              "the same seed, 0 or more, chooses the same plans");
+              "seed of the random choice, 0 or more; the same seed chooses the same plans");
   options.add("solver-backend",
               choice(verify.reference, "NAME", "vector", {{"vector", false}, {"reference", true}}),
-              "loops of jacobi: vector (fast) or reference (plain, to compare with)");
+              "implementation of jacobi: vector (fast) or reference (plain, for comparison)");
   options.parse();
   if (verify.data.empty() && verify.recomputes())
-    throw UsageError("--data is missing (to check the file alone, give --sample 0)");
+    throw UsageError("--data is missing; use --sample 0 to check only the file");
   return verify;
 }
 
@@ -64,11 +64,11 @@ SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& 
   const std::string file = options.file.string();
   if (!options.recomputes()) return recorded_solver(file, reader.settings());
   SolverOptions made_with =
-      recorded_solver_options(file, reader, "verify it with that one, or give --sample 0");
+      recorded_solver_options(file, reader, "use that version, or --sample 0");
   made_with.reference = options.reference;
   if (made_with.reference && made_with.kind != SolverKind::jacobi)
     throw RunError(
-        fmt::format("{} was solved by {}, of which there is no reference back end: leave out "
+        fmt::format("{} was solved by {}, which has no reference implementation; omit "
                     "--solver-backend reference",
                     file, made_with.solver_text()));
   return made_with;
@@ -133,13 +133,13 @@ Checks checks_of(const VerifyOptions& options, const ResultReader& reader,
     checks.add(name, findings.examined[number], findings.problems[number], thing, how);
   };
   checks.add("rows", reader.count(), reader.damage_messages(), "row",
-             ", the list of ids and the journals, by their checksums");
+             ", the list of IDs and the journals, by their checksums");
   add("fields", Check::fields, "stored field", ", by their checksums, decoded");
   if (options.data.empty())
-    checks.leave_out("inputs", "not checked, as there is no --data");
+    checks.leave_out("inputs", "not checked (no --data)");
   else
     add("inputs", Check::inputs, "plan", ", unchanged since they were solved");
-  add("physics", Check::physics, "answer",
+  add("physics", Check::physics, "result",
       options.data.empty() ? ": percentages, iterations, last delta"
       : made_with.kind == SolverKind::steady
           ? ": maximum principle, percentages, iterations, error bound"
@@ -170,7 +170,7 @@ Report verify_command(Options& all_options) {
   const auto sample = sampled(answered, options, seed);
   if (!sample.empty())
     print_error("solving {} of {} again", sample.size(),
-                count_text(answered.size(), "answered plan"));
+                count_text(answered.size(), "solved plan"));
   Checks checks = checks_of(options, reader, made_with,
                             examine_all(reader, source, made_with, answered, sample));
 
@@ -182,12 +182,12 @@ Report verify_command(Options& all_options) {
   report.add_fact("pending", "  pending", plans.pending);
   report.add_json_fact("closed_well", reader.closed_cleanly());
   if (!reader.closed_cleanly())
-    report.add_note("the file is still being written, or its run was killed: go on with --resume");
+    report.add_note("the file is still being written, or its run was killed; resume with --resume");
   const std::size_t wrong = checks.wrong.rows.size();
   report.add(std::move(checks.made));
   report.add(std::move(checks.wrong));
   Table& damaged = report.add(Table{"damaged",
-                                    "damaged, or without their field: --resume solves them again",
+                                    "damaged, or without field; --resume solves them again",
                                     {{"row", "row"}, {"id", "plan"}}});
   damaged.max_text_rows = max_shown;
   for (const std::size_t row : reader.damaged_rows())
@@ -196,11 +196,11 @@ Report verify_command(Options& all_options) {
   report.add_fact("seed", is_sample ? "seed of the sample" : "",
                   is_sample ? Value(static_cast<std::int64_t>(seed)) : Value());
   report.add_json_fact("findings", wrong);
-  const char* left = plans.pending > 0  ? ", but plans are left"
+  const char* left = plans.pending > 0  ? ", but plans are pending"
                      : plans.failed > 0 ? ", but plans failed"
                                         : "";
   report.add_note(wrong > 0 ? fmt::format("{}: {}", file, count_text(wrong, "finding"))
-                            : fmt::format("{}: all is well{}", file, left));
+                            : fmt::format("{}: no findings{}", file, left));
   report.exit_status = wrong > 0 ? int{exit_failed} : exit_status_of(plans.pending, plans.failed);
   return report;
 }

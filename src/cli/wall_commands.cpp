@@ -106,12 +106,13 @@ void declare_wall_changes(Options& options, std::vector<WallChange>& changes, co
     const auto change = wall_change_in(text);
     if (!change) return false;
     if (std::ranges::count(changes, change->kind, &WallChange::kind) > 0)
-      throw UsageError(fmt::format("--wall names {:.6g} twice", change->kind));
+      throw UsageError(fmt::format("--wall: {:.6g} was given more than once", change->kind));
     changes.push_back(*change);
     return true;
   };
   const std::string form = fmt::format(
-      "KIND=DEGREES or KIND=FROM:TO:STEP, as 25=22 or 25=18:30:1, at most {} temperatures",
+      "NOMINAL=DEGREES or NOMINAL=FROM:TO:STEP, such as 25=22 or 25=18:30:1, with at most {} "
+      "temperatures",
       max_temperatures);
   options.add("wall,w", custom_value(name, form, take).repeated().required(), help);
 }
@@ -121,9 +122,9 @@ void declare_wall_changes(Options& options, std::vector<WallChange>& changes, co
 void LinearPlans::declare(Options& options) {
   options.heading("Plans");
   declare_plans(options, data_, ids_, ids_file_, first_);
-  options.add("threads,t", value(threads_, "N", 0), "threads that solve; 0: one for each core");
+  options.add("threads,t", value(threads_, "N", 0), "number of solver threads; 0: one per core");
   options.add("accuracy", value(solver_.limits.accuracy, "DEGREES", 1e-8, "1e-8").above(0),
-              "of a solved field, in °C");
+              "maximum error of a solved field, in °C");
   declare_spacing(options, solver_, data_);
 }
 
@@ -170,8 +171,8 @@ void choose_settings(const std::vector<WallChange>& changes, WhatIf& asked) {
   std::vector<std::vector<double>> combinations{{}};
   for (const auto& [kind, temperatures] : changes) {
     if (temperatures.empty())
-      throw UsageError(
-          fmt::format("--wall {0}: say what these walls are to be, as --wall {0}=22", kind));
+      throw UsageError(fmt::format(
+          "--wall {0} requires a new temperature for these walls, such as --wall {0}=22", kind));
     asked.walls.push_back(kind);
     std::vector<std::vector<double>> longer;
     for (const auto& combination : combinations)
@@ -181,7 +182,7 @@ void choose_settings(const std::vector<WallChange>& changes, WhatIf& asked) {
     constexpr std::size_t max_settings = 1000;
     if (combinations.size() > max_settings)
       throw UsageError(
-          fmt::format("--wall: there are more than {} combinations of temperatures", max_settings));
+          fmt::format("--wall: more than {} combinations of temperatures", max_settings));
   }
   asked.settings = std::move(combinations);
   asked.settings.insert(asked.settings.begin(), asked.walls);
@@ -195,20 +196,20 @@ Report whatif_command(Options& options) {
   std::optional<Door> door;  // set if rooms are requested
   std::vector<WallChange> changes;
   options.describe(
-      "--data PLANS --wall KIND=DEGREES [options] [ID ...]",
-      "Says how warm plans would be with walls of other temperatures. A plan is solved once as it "
-      "is and once for each kind of wall; any temperatures follow by superposition, with proven "
-      "bounds. JSON and CSV have a row for each plan and setting, and with --rooms for each "
-      "room.\nExit status: 0 answered, 1 not, 2 wrong usage, 3 answered without plans that cannot "
-      "be used.",
+      "--data PLANS --wall NOMINAL=DEGREES [options] [ID ...]",
+      "Computes the temperatures of plans with other wall temperatures. Each plan is solved once "
+      "as it is and once for each nominal wall temperature; the results for any wall temperatures "
+      "follow by superposition, with proven bounds. JSON and CSV contain a row for each plan and "
+      "setting, and with --rooms for each room.\nExit status: 0 success, 1 error, 2 usage error, 3 "
+      "success without plans that cannot be used.",
       {"wallheat whatif 00001 --data plans --wall 25=22 --rooms",
        "wallheat whatif --data plans --wall 25=18:30:2 --wall 5=0"});
-  declare_wall_changes(
-      options, changes, "KIND=DEGREES",
-      "holds walls, named by their temperature in the plans, at another one, as 25=22; or at each "
-      "of a range, as 25=18:30:1 (from, to, step). With several --wall: all combinations");
+  declare_wall_changes(options, changes, "NOMINAL=DEGREES",
+                       "hold the walls with the nominal temperature NOMINAL °C at another "
+                       "temperature, such as 25=22, or at each temperature of a range, such as "
+                       "25=18:30:1 (from, to, step); repeated: all combinations");
   declare_thresholds(options, asked.thresholds);
-  declare_rooms(options, door, "also describe rooms");
+  declare_rooms(options, door, "also compute results for rooms");
   declare_cell_size(options, asked.cell_metres);
   plans.declare(options);
   options.check([&] { choose_settings(changes, asked); });
@@ -233,11 +234,12 @@ void choose_walls(std::vector<WallChange>& changes) {
   for (const auto& [kind, temperatures] : changes)
     if (temperatures.size() > 1)
       throw UsageError(
-          fmt::format("--wall {:.6g}: need takes one temperature of another wall", kind));
+          fmt::format("--wall {:.6g}: only one temperature is allowed for other walls", kind));
   const auto is_asked = [](const WallChange& change) { return change.temperatures.empty(); };
   if (std::ranges::count_if(changes, is_asked) != 1)
     throw UsageError(
-        "--wall KIND, without a temperature, must name the one kind of wall that is asked for");
+        "--wall NOMINAL, without a new temperature, must be given exactly once: for the walls "
+        "whose temperature is computed");
   std::ranges::stable_partition(changes, is_asked);
   changes.front().temperatures = {changes.front().kind};
 }
@@ -246,7 +248,8 @@ void choose_walls(std::vector<WallChange>& changes) {
 void choose_goal(const Options& options, WallTemperatureQuery& question, double area_above) {
   const bool is_area = options.was_given("area-above");
   if (options.was_given("room-mean") == is_area)
-    throw UsageError("give --room-mean, or --area-above with --area-share, as the goal");
+    throw UsageError(
+        "exactly one target is required: --room-mean, or --area-above with --area-share");
   if (is_area)
     question.target = area_above;
   else
@@ -268,33 +271,33 @@ Report need_command(Options& options) {
   LinearPlans plans;
   Door door;
   options.describe(
-      "--data PLANS --wall KIND --room-mean DEGREES [options] [ID ...]",
-      "Says how warm one kind of wall must be so that rooms reach a temperature: for each room, "
-      "each plan and all plans, with a proven bound. The answer is a temperature up to --max, "
-      "'already warm enough' or 'not warmed by these walls'. A plan is solved twice, as the steady "
-      "state "
-      "is linear in the walls' temperatures. JSON and CSV have a row for each room.\nExit status: "
-      "0 answered, also if no temperature suffices, 1 not, 2 wrong usage, 3 answered without plans "
-      "that cannot be used.",
+      "--data PLANS --wall NOMINAL --room-mean DEGREES [options] [ID ...]",
+      "Computes the temperature that the walls with one nominal temperature need so that rooms "
+      "reach a target: for each room, each plan and all plans, with a proven bound. The result is "
+      "a temperature up to --max, 'already warm enough' or 'not warmed by these walls'. Each plan "
+      "is solved twice, because the steady state is linear in the wall temperatures. JSON and CSV "
+      "contain a row for each room.\nExit status: 0 success, also if no temperature suffices, 1 "
+      "error, 2 usage error, 3 success without plans that cannot be used.",
       {"wallheat need 00001 --data plans --wall 25 --room-mean 18",
        "wallheat need --data plans --wall 25 --wall 5=8 --area-above 18 --area-share 0.5"});
-  declare_wall_changes(options, changes, "KIND",
-                       "the kind of wall that is asked for, by its temperature in the plans, as "
-                       "25; KIND=DEGREES, as 5=8, holds others at another temperature");
+  declare_wall_changes(
+      options, changes, "NOMINAL",
+      "nominal temperature of the walls whose required temperature is computed, such as 25; "
+      "NOMINAL=DEGREES, such as 5=8, holds other walls at another temperature");
   options.add("room-mean", value(question.target, "DEGREES"),
-              "the goal: a room's mean is to be at least this, in °C");
+              "target: minimum mean temperature of a room, in °C");
   options.add("area-above", value(area_above, "DEGREES"),
-              "the goal: --area-share of a room's area is to be above this, in °C");
+              "target: temperature that --area-share of a room's area must exceed, in °C");
   options.add("area-share", value(question.area_share, "SHARE", 0.9).within(0, 1).above(0),
-              "of the area, above 0 to 1");
+              "share of the area for --area-above, above 0 to 1");
   options.add("room-share", value(question.room_share, "SHARE", 0.95).within(0, 1).above(0),
-              "of the rooms that are to reach the goal, above 0 to 1");
-  options.add("max", value(question.max, "DEGREES", 100).within(absolute_zero, max_magnitude),
-              "the highest temperature of a wall that is an answer, in °C; the lowest is absolute "
-              "zero");
+              "share of the rooms that must reach the target, above 0 to 1");
+  options.add(
+      "max", value(question.max, "DEGREES", 100).within(absolute_zero, max_magnitude),
+      "maximum wall temperature that is a valid result, in °C; the minimum is absolute zero");
   declare_door(options, door);
   declare_min_cells(options, question.min_cells);
-  options.add("whole-plans", flag(question.whole_plans), "take each plan as one room");
+  options.add("whole-plans", flag(question.whole_plans), "treat each plan as one room");
   declare_cell_size(options, question.cell_metres);
   plans.declare(options);
   options.add_dependency("area-above", {"area-share"});

@@ -66,7 +66,7 @@ void refuse_other_content(const std::filesystem::path& file) {
   stream.read(found.data(), static_cast<std::streamsize>(found.size()));
   found.resize(static_cast<std::size_t>(stream.gcount()));
   if (!line_start.starts_with(found))
-    throw RunError(file.string() + " holds something else than events; name another by --events");
+    throw RunError(file.string() + " is not an event log; choose another file for --events");
 }
 
 }  // namespace
@@ -100,8 +100,9 @@ void EventLog::add(const Event& event, const PlanResult& result) {
     case worker_excluded:
       return put("worker_left", with(of(*event.worker), {{"reason", event.reason}}));
     case worker_lost:
-      return put("worker_left", with(of(*event.worker),
-                                     {{"reason", "silent for " + duration_text(event.seconds)}}));
+      return put("worker_left",
+                 with(of(*event.worker),
+                      {{"reason", "no heartbeat for " + duration_text(event.seconds)}}));
     case started:
       return put("start", with(of(*event.worker), {{"id", result.id}}));
     case worker_report:
@@ -169,7 +170,8 @@ GpuTimesOfPlans read_gpu_times(const std::filesystem::path& events) {
     }
   }
   if (!any_event)
-    throw RunError(events.string() + " holds no event; name what a run wrote by --events");
+    throw RunError(events.string() +
+                   " contains no events; specify the file that a run wrote with --events");
   return times;
 }
 

@@ -48,7 +48,7 @@ Shard shard_of(const fs::path& file, const Attributes& session) {
   try {
     return shard.empty() ? Shard{} : parse_shard(shard);
   } catch (const UsageError&) {
-    throw RunError(fmt::format("{}: its last session names the shard '{}', which is not K/N",
+    throw RunError(fmt::format("{}: invalid shard '{}' in its last session; expected K/N",
                                file.string(), shard));
   }
 }
@@ -163,7 +163,7 @@ std::size_t count_shards_next_to(const fs::path& whole) {
   for (const Shard& shard : shards_next_to(whole)) counts.insert(shard.count);
   if (counts.size() > 1)
     throw RunError(fmt::format(
-        "{} is not there, but parts of arrays of {} jobs are; name the parts that are meant",
+        "{} does not exist, but shard files of arrays of {} jobs do; specify the shard files",
         whole.string(), fmt::join(counts, " and of ")));
   return counts.empty() ? 0 : *counts.begin();
 }
@@ -208,15 +208,15 @@ int ShardFileStatus::session_exit_status() const {
 
 std::string ShardFileStatus::state_text() const {
   if (const auto parts = merged_parts(session); parts && state == RunState::closed)
-    return "closed; merged from " + count_text(*parts, "part");
+    return "closed; merged from " + count_text(*parts, "shard file");
   std::string text(to_string(state));
   if (state == RunState::closed)
     if (const std::string ended = text_in(session, "ended_utc", ""); !ended.empty())
       text += " at " + ended;
-  if (state == RunState::killed) text = "left open: its writer was killed";
-  if (state == RunState::unknown) text = "left open: its writer does not answer";
+  if (state == RunState::killed) text = "not closed: its writer was killed";
+  if (state == RunState::unknown) text = "not closed: its writer is unreachable";
   if (state == RunState::failed)
-    text = fmt::format("left open: its last run failed with exit status {}, see its messages",
+    text = fmt::format("not closed: its last run failed with exit status {}, see its messages",
                        run_exit_status);
   if (!writer.pid.empty()) text += fmt::format(", process {} on host {}", writer.pid, writer.host);
   if (!writer.job.empty()) text += ", job " + writer.job;
@@ -226,11 +226,11 @@ std::string ShardFileStatus::state_text() const {
 
 std::string ShardFileStatus::session_text() const {
   const bool is_running = writer.life == LockHolder::State::held;
-  const std::string text = fmt::format("session of {}, {}: {} solved or given up, {} left",
+  const std::string text = fmt::format("session of {}, {}: {} solved or given up, {} pending",
                                        text_in(session, "started_utc", "unknown time"),
                                        is_running                  ? "being written"
                                        : state == RunState::closed ? "closed"
-                                                                   : "left open",
+                                                                   : "not closed",
                                        count_text(session_plans, "plan"), plans.pending);
   const int status = session_exit_status();
   if (is_running || status == exit_done || status == exit_some_plans_failed) return text;

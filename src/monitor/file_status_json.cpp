@@ -26,7 +26,7 @@ std::string next_step_text(const FileStatus& status) {
   const auto resume_text = [&](const std::string& more = "") -> std::string {
     if (status.is_array())
       return "submit the array again" + (more.empty() ? "" : " with" + more) +
-             " when no job is left";
+             " when all its jobs have ended";
     return is_merged ? "run '" + resume_command(first.file.string()) + more + "'"
                      : resume_hint + more;
   };
@@ -40,8 +40,8 @@ std::string next_step_text(const FileStatus& status) {
       if (is_left) return "wait; " + resume_text();
       if (status.is_array() || first.age_s <= max_status_age_s) return "wait";
       return fmt::format(
-          "wait; but it has not written its status for {}: see whether it is stopped or waits for "
-          "a file system",
+          "wait; but its last status is {} old: check whether it is suspended or waiting for a "
+          "file system",
           duration_text(first.age_s));
     case RunState::killed:
     case RunState::failed:
@@ -71,8 +71,8 @@ std::string next_step_text(const FileStatus& status) {
     return failed_plans_advice(resources) + ", then " + resume_text(retry_failed_suffix);
   }
   if (status.is_array() && !status.file.empty())
-    return "'wallheat merge' makes one file of the parts";
-  return is_left ? "all is solved; 'wallheat repair' makes one file of it and its journals"
+    return "combine the shard files with 'wallheat merge'";
+  return is_left ? "all plans are solved; compact the file and its journals with 'wallheat repair'"
                  : "nothing to do";
 }
 
@@ -83,11 +83,11 @@ std::string attention_reason(const ShardFileStatus& part) {
       part.state == RunState::failed)
     reasons.push_back(part.state_text());
   if (part.new_plans > 0)
-    reasons.push_back(fmt::format("lacks {} of the longer list of another part",
+    reasons.push_back(fmt::format("lacks {} of the longer list of another shard file",
                                   count_text(part.new_plans, "plan")));
   if (part.state == RunState::closed && part.plans.pending > part.new_plans)
     reasons.emplace_back("stopped early");
-  if (part.state == RunState::closed && !part.is_whole) reasons.emplace_back("is not whole");
+  if (part.state == RunState::closed && !part.is_whole) reasons.emplace_back("is not compacted");
   if (!part.failures.empty()) reasons.push_back(part.failures.front().error);
   return fmt::format("{}", fmt::join(reasons, "; "));
 }

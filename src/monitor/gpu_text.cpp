@@ -44,7 +44,7 @@ std::vector<std::string> kernel_table(const std::map<std::string, SampleStats>& 
   for (const auto& [name, seconds] : kernels) {
     if (lines.empty())
       lines.push_back(
-          fmt::format(columns, "kernel", "plans", "total s", "mean ms", "least ms", "largest ms"));
+          fmt::format(columns, "kernel", "plans", "total s", "mean ms", "min ms", "max ms"));
     const auto number = [](double value) { return fmt::format("{:.3f}", value); };
     lines.push_back(fmt::format(columns, name, seconds.count(), number(seconds.sum()),
                                 number(1e3 * seconds.mean()), number(1e3 * seconds.min()),

@@ -104,26 +104,26 @@ void RunMonitor::log_event(const Event& event, const PlanResult& result) {
     case Event::Kind::plan_given_up:
       return log_event(result);
     case Event::Kind::attempt_failed:
-      return log_.warn("plan {} failed (failure {}, to be tried again): {}", result.id,
+      return log_.warn("plan {} failed (failure {}, will be retried): {}", result.id,
                        result.failures, result.error);
     case Event::Kind::conflict:
       return log_.log(LogLevel::err, "plan {}: {}", result.id, result.error);
     case Event::Kind::worker_departed:
-      return log_.info("{} has left: {}", worker(), event.reason);
+      return log_.info("{}: left: {}", worker(), event.reason);
     case Event::Kind::worker_excluded:
       return log_.warn("{}: excluded ({}); reassigning its plans", worker(), event.reason);
     case Event::Kind::worker_lost:
-      return log_.warn("{} is lost (silent for {}); its plans go to others", worker(),
+      return log_.warn("{}: lost (no heartbeat for {}); reassigning its plans", worker(),
                        duration_text(event.seconds));
     case Event::Kind::worker_recovered:
-      return log_.warn("{} has been heard again and gets work", worker());
+      return log_.warn("{}: recovered", worker());
     case Event::Kind::stopping:
-      return log_.warn("stopping ({}): abandoning the plans at hand, storing the rest",
+      return log_.warn("stopping ({}): aborting plans in progress, storing finished ones",
                        event.reason);
     case Event::Kind::aborted:
       return log_.log(LogLevel::debug,
-                      "plan {} is abandoned at iteration {} after {}; it was started {} in all",
-                      result.id, event.progress.iterations, duration_text(event.progress.seconds),
+                      "plan {}: aborted at iteration {} after {}; started {} in total", result.id,
+                      event.progress.iterations, duration_text(event.progress.seconds),
                       count_text(static_cast<std::size_t>(result.attempts), "time"));
     case Event::Kind::worker_report:
       for (const PlanProgress& plan : event.report->running)
@@ -140,7 +140,7 @@ void RunMonitor::log_event(const PlanResult& stored) {
   if (stored.status == PlanStatus::failed)
     return log_.warn("plan {} failed: {}", stored.id, stored.error);
   if (progress_.tally().failed_plans.contains(stored.index))
-    log_.info("plan {}, which had failed, is answered after all by {}", stored.id,
+    log_.info("plan {}: solved after an earlier failure, by {}", stored.id,
               name_of(stored.rank, stored.host));
   // Limit of the magnitude; temperatures in kelvin are far above it.
   constexpr double hardly_celsius = 100;
@@ -149,12 +149,12 @@ void RunMonitor::log_event(const PlanResult& stored) {
   const bool is_odd = std::abs(mean) > hardly_celsius || deviation > hardly_celsius;
   if (is_odd && ++implausible_temperatures_ == 1)
     log_.warn(
-        "plan {} has a mean temperature of {:.6g} and a standard deviation of {:.6g}: that is "
-        "hardly °C; see that its walls and start values are (said once)",
+        "plan {}: mean {:.6g}, standard deviation {:.6g}: input does not look like °C; check wall "
+        "and initial temperatures (reported once)",
         stored.id, mean, deviation);
   if (is_far_from_steady(stored) && ++far_from_steady_ == 1)
-    log_.warn("plan {} stopped after {} iterations, {} (said once)", stored.id, stored.iterations,
-              far_from_steady);
+    log_.warn("plan {} stopped after {} iterations, {} (reported once)", stored.id,
+              stored.iterations, far_from_steady);
   log_.log(LogLevel::debug, "plan {}: {} after {} iterations in {:.3f} s by {} {}", stored.id,
            to_string(stored.status), stored.iterations, stored.seconds, progress_.worker_label(),
            stored.rank);
@@ -174,7 +174,7 @@ void RunMonitor::flush_events() {
   try {
     events_->flush();
   } catch (const RunError& error) {
-    log_.warn("{}; the run goes on without it", error.what());
+    log_.warn("{}; continuing without event log", error.what());
     events_.reset();
   }
 }
@@ -234,7 +234,7 @@ void RunMonitor::finish(const std::string& event) {
               progress_.busy_pct(workers.begin()->second));
   if (workers.size() > 1) log_table(progress_.work_table());
   if (implausible_temperatures_ > 1)
-    log_.warn("{} plans have temperatures that are hardly °C", implausible_temperatures_);
+    log_.warn("{} plans have temperatures that do not look like °C", implausible_temperatures_);
   if (far_from_steady_ > 1) log_.warn("{} plans are {}", far_from_steady_, far_from_steady);
   log_table(progress_.gpu_table());
   log_table(progress_.kernel_table());
@@ -243,7 +243,7 @@ void RunMonitor::finish(const std::string& event) {
     for (const GpuTimeCategory& part : gpu_time_categories)
       parts.push_back(
           fmt::format("{} {:.0f} %", part.text, 100 * (spent.*part.seconds) / spent.total()));
-    log_.info("of the {} that threads were at plans on GPUs: {}", duration_text(spent.total()),
+    log_.info("time of threads that solved plans on GPUs, {}: {}", duration_text(spent.total()),
               fmt::format("{}", fmt::join(parts, ", ")));
   }
   if (!events_) return;

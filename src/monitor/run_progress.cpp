@@ -36,8 +36,8 @@ std::string SolverTime::text() const {
   if (!(known_s_ > 0)) return fmt::format("{} of solver threads", duration_text(seconds_));
   const std::string cpu = fmt::format("{} of CPU time", duration_text(cpu_s_));
   if (cores_were_shared())
-    return fmt::format("{} in {} of solver threads, which shared their cores with others", cpu,
-                       duration_text(seconds_));
+    return fmt::format("{} in {} of solver threads, which shared their cores with other processes",
+                       cpu, duration_text(seconds_));
   return cpu;
 }
 

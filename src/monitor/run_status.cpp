@@ -105,7 +105,8 @@ void require_own_status(const fs::path& path) {
   } catch (const SystemError& error) {
     throw RunError(fmt::format("the status file {}", error.what()));
   }
-  throw RunError(fmt::format("{} is not a status file of wallheat; move it away", path.string()));
+  throw RunError(
+      fmt::format("{} is not a status file of wallheat; move or remove it", path.string()));
 }
 
 fs::path status_file(const fs::path& result_file) { return status_path(result_path(result_file)); }
@@ -119,7 +120,7 @@ std::string status_json(const RunStatus& status) {
 
 RunStatus run_status_from_json(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) throw DecodeError("it is no JSON object");
+  if (!json.is_object()) throw DecodeError("not a JSON object");
   return json.get<RunStatus>();
 }
 

@@ -22,9 +22,8 @@ std::optional<std::size_t> number_in(const char* variable) {
   char* end = nullptr;
   const unsigned long number = std::strtoul(text, &end, 10);
   if (end == text || *end != '\0')
-    throw UsageError(
-        fmt::format("the scheduler's {}={} is no number; give --shard and --time-limit yourself",
-                    variable, text));
+    throw UsageError(fmt::format("invalid {}={} from the scheduler; use --shard and --time-limit",
+                                 variable, text));
   return number;
 }
 
@@ -38,8 +37,8 @@ Shard shard_in_slurm_array(std::size_t task) {
   if (first && last && count && *first <= task && task <= *last && *last - *first == *count - 1)
     return {task - *first + 1, *count};
   throw UsageError(
-      fmt::format("the position of task {} in this Slurm array is not known, as its numbers do not "
-                  "follow one another; give --shard K/N, or submit --array=1-N",
+      fmt::format("cannot determine the position of task {} in this Slurm array, because its "
+                  "indices are not consecutive; use --shard K/N, or submit with --array=1-N",
                   task));
 }
 
@@ -94,7 +93,7 @@ std::optional<Shard> BatchJob::shard() {
   // LSF provides the last index, but neither the first, nor whether all between exist.
   if (number_in("LSB_JOBINDEX_END") == 1U) return Shard{1, 1};
   throw UsageError(
-      "LSF does not tell how many jobs this array has; give --shard, for an array [1-N] as "
+      "LSF does not provide the size of this job array; use --shard, for an array [1-N] with "
       "--shard \"$LSB_JOBINDEX/N\"");
 }
 

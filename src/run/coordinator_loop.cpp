@@ -130,9 +130,7 @@ class CoordinatorLoop {
       message = decode_from_worker(envelope.message);
     } catch (const DecodeError&) {
       return coordinator_.on_invalid_message(
-          envelope.from,
-          "its messages are not understood, as those of another version of wallheat would be",
-          now_s());
+          envelope.from, "cannot decode its messages (wallheat version mismatch?)", now_s());
     }
     if (auto* report = std::get_if<WorkerReport>(&*message))
       coordinator_.on_report(envelope.from, std::move(*report), now_s());

@@ -43,10 +43,10 @@ PlanResult EventWriter::make_row(Event& event, double now_s) const {
   if (!event.encoded_result.empty())
     result = decode_result(std::exchange(event.encoded_result, {}));
   if (event.kind == Event::Kind::conflict)
-    result =
-        failure(result, fmt::format("{} and {} gave different answers, so one of these devices "
-                                    "is faulty",
-                                    name_of(*event.first_worker), name_of(*event.worker)));
+    result = failure(
+        result,
+        fmt::format("{} and {} returned conflicting results, so one of these devices is faulty",
+                    name_of(*event.first_worker), name_of(*event.worker)));
   if (!event.reason.empty()) {
     result.status = PlanStatus::failed;
     result.host = event.worker->properties.host;

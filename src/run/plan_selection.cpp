@@ -52,7 +52,7 @@ std::string unknown_plan_message(const std::string& owner, const std::string& id
   const auto meant = std::ranges::find(names, number(id), number);
   std::string hint =
       meant != names.end() ? fmt::format("; did you mean '{}'?", *meant) : did_you_mean(id, names);
-  if (hint.empty() && !names.empty()) hint = fmt::format("; its first is '{}'", names.front());
+  if (hint.empty() && !names.empty()) hint = fmt::format("; its first plan is '{}'", names.front());
   return fmt::format("{} has no plan '{}'{}", owner, id, hint);
 }
 
@@ -97,7 +97,7 @@ void require_walls(const PlanSource& source, const StringList& ids, const WallOv
     const std::string nobody =
         ids.size() == 1 ? fmt::format("plan {} has no wall", escape_control_chars(ids[0]))
                         : fmt::format("no plan of {} has a wall", source.path().string());
-    throw RunError(fmt::format("{} of {} °C, which --wall names, but of {}", nobody,
+    throw RunError(fmt::format("{} at {} °C (from --wall); available: {}", nobody,
                                format_repr(wall->nominal), to_text(kinds)));
   }
 }
@@ -179,7 +179,7 @@ std::string source_difference(const PlanSource& source, const SourceDescription&
   for (const auto& [plan, content] : rank_0.probes)
     if (const std::string mine = describe_or_explain(source, {plan.id, plan.entry_offsets});
         mine != content)
-      return fmt::format("its plan {} is {}, and rank 0's is {}", plan.id, mine, content);
+      return fmt::format("its plan {} is {}, but rank 0's is {}", plan.id, mine, content);
   if (source_identity(source.path()) == rank_0.identity) return {};
   const std::vector<PlanStamp>& theirs = rank_0.stamps;
   std::vector<CopyStamp> own(theirs.size());
@@ -191,15 +191,16 @@ std::string source_difference(const PlanSource& source, const SourceDescription&
   for (std::size_t k = 0; k < own.size(); ++k) {
     if (!theirs[k].stamp) continue;  // the plan fails on every worker
     if (own[k].is_missing)
-      return fmt::format("its copy of the plans, {}, has no plan {}", copy, theirs[k].task.id);
+      return fmt::format("its copy of the plans, {}, does not contain plan {}", copy,
+                         theirs[k].task.id);
     if (own[k].stamp == theirs[k].stamp) ++equal;
     if (own[k].stamp && own[k].stamp != theirs[k].stamp && !different) different = k;
   }
   // If no stamp agrees, the copy does not have the times of the original.
   if (!different || equal == 0) return {};
   return fmt::format(
-      "plan {} in its copy of the plans, {}, has another size or time than rank 0's, and {} plans "
-      "agree: copy the plans again, with their times (cp -p, rsync -t)",
+      "plan {} in its copy of the plans, {}, differs in size or time from rank 0's, but {} plans "
+      "agree; copy the plans again with their times (cp -p, rsync -t)",
       theirs[*different].task.id, copy, equal);
 }
 
@@ -208,7 +209,7 @@ void check_input_change(const PlanSource& source, const PlanResult& row, InputCh
   try {
     if (source.stamp(row.id) == row.input_stamp) return;
     if (plan_hash(source.load(row.id)) != row.input_hash)
-      changes.push_back({row.index, row.id, "other content"});
+      changes.push_back({row.index, row.id, "different content"});
   } catch (const InputSystemError& error) {  // independent of the content
     throw RunError(
         fmt::format("cannot check whether plan {} has changed: {}; fix this and resume, "
@@ -229,12 +230,12 @@ std::string join_first(std::size_t count, const std::function<std::string(std::s
 
 std::string input_changes_text(const InputChanges& changes, const PlanSource& source) {
   if (changes.empty()) return {};
-  return fmt::format("{} in {} since: {}",
-                     count_text(changes.size(), "plan that is already solved has changed",
-                                "plans that are already solved have changed"),
-                     source.path().string(), join_first(changes.size(), [&](std::size_t k) {
-                       return fmt::format("{} ({})", changes[k].id, changes[k].why);
-                     }));
+  return fmt::format(
+      "{} in {} since: {}",
+      count_text(changes.size(), "solved plan has changed", "solved plans have changed"),
+      source.path().string(), join_first(changes.size(), [&](std::size_t k) {
+        return fmt::format("{} ({})", changes[k].id, changes[k].why);
+      }));
 }
 
 }  // namespace wallheat

@@ -71,7 +71,7 @@ using InputChanges = std::vector<ChangedInput>;
 /// Adds a row to `changes` if it is solved and its input has changed. Reads and hashes the plan
 /// only if its stamp has changed. Throws RunError if a system error prevents the check.
 void check_input_change(const PlanSource& source, const PlanResult& row, InputChanges& changes);
-/// Returns "2 plans that are already solved have changed in plans since: 7 (other content); ...";
+/// Returns "2 solved plans have changed in plans since: 7 (different content); ...";
 /// an empty string if there are no changes.
 [[nodiscard]] std::string input_changes_text(const InputChanges& changes, const PlanSource& source);
 

@@ -28,10 +28,11 @@ namespace {
 void require_directory_of(const std::filesystem::path& file) {
   const auto folder = std::filesystem::absolute(result_path(file)).parent_path();
   if (!std::filesystem::is_directory(folder))
-    throw RunError(fmt::format("there is no directory {}; make it, or name another file than {}",
-                               folder.string(), file.string()));
+    throw RunError(
+        fmt::format("directory {} does not exist; create it, or choose another location for {}",
+                    folder.string(), file.string()));
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    throw RunError(fmt::format("nothing can be written into {}; name another file than {}",
+    throw RunError(fmt::format("directory {} is not writable; choose another location for {}",
                                folder.string(), file.string()));
 }
 
@@ -90,19 +91,19 @@ class PreflightCheck : Preparation {
            ResultStore::dry_run(options.out, store_plan(), open_mode(), take))
         warn(damage);
       report("results",
-             resumes ? fmt::format("{} has answers to {} of {}{}", options.out.string(),
+             resumes ? fmt::format("{} contains results of {} of {}{}", options.out.string(),
                                    tally.restored, count_text(tally.total, "plan"), of_shard_)
                      : fmt::format("{} will be {}", options.out.string(),
-                                   is_there ? "replaced" : "made"));
+                                   is_there ? "overwritten" : "created"));
     });
     if (plans.empty() && tally.total > 0) explain_nothing_to_do();
   }
 
   void explain_nothing_to_do() {
     if (tally.given_up > 0)
-      found_.done = fmt::format(
-          "of {}{} {} are solved, and {} failed too often: only --retry-failed tries them again",
-          count_text(tally.total, "plan"), of_shard_, tally.restored, tally.given_up);
+      found_.done =
+          fmt::format("of {}{}, {} are solved, and {} were given up; use --retry-failed to retry",
+                      count_text(tally.total, "plan"), of_shard_, tally.restored, tally.given_up);
     else if (tally.total == 1)
       found_.done = fmt::format("the only plan{} is solved", of_shard_);
     else
@@ -151,18 +152,18 @@ class PreflightCheck : Preparation {
       text += least == most ? fmt::format(", {} x {} cells", most.rows, most.cols)
                             : fmt::format(", from {} x {} to {} x {} cells", least.rows, least.cols,
                                           most.rows, most.cols);
-    if (sources > 0) text += fmt::format(", {} with a source", sources);
+    if (sources > 0) text += fmt::format(", {} with a heat source", sources);
     report("plans", text);
     const auto few = [&] {
       return join_first(unreadable.size(), [&](std::size_t k) { return unreadable[k]; });
     };
     if (all == 0)
-      throw RunError(fmt::format("shard {} of {} has none to solve", options.shard.text(),
+      throw RunError(fmt::format("shard {} of {} has no plans to solve", options.shard.text(),
                                  count_text(ids.ids.size(), "plan")));
     if (unreadable.size() == all) throw RunError("no plan can be read: " + few());
     if (!unreadable.empty())
-      warn(fmt::format("{} cannot be read and will fail: {}", count_text(unreadable.size(), "plan"),
-                       few()));
+      warn(fmt::format("{} cannot be read and will be recorded as failed: {}",
+                       count_text(unreadable.size(), "plan"), few()));
   }
 
   void check_disk() {
@@ -194,10 +195,11 @@ class PreflightCheck : Preparation {
     report("work", text);
     if (seconds >= worth_a_job_s) return;
     const bool needs_cpu = options.device == DeviceChoice::gpu && gpu_support().gpus.empty();
-    warn(fmt::format("what is left{} takes {}, which is not worth a job: {}{}", of_shard_, text,
-                     needs_cpu ? "without --device gpu 'wallheat run' solves it on this machine"
+    warn(fmt::format("the remaining work{} takes {}, which is not worth a job; {}{}", of_shard_,
+                     text,
+                     needs_cpu ? "without --device gpu 'wallheat run' can solve it on this machine"
                                : "solve it here with 'wallheat run'",
-                     of_shard_.empty() ? "" : ", or take fewer jobs"));
+                     of_shard_.empty() ? "" : ", or use fewer jobs"));
   }
 
   struct TotalUpdates {
@@ -265,19 +267,19 @@ class PreflightCheck : Preparation {
     report("memory",
            fmt::format("about {} for {} at a time ({} for {}){}{}", bytes_text(needed),
                        count_text(threads, "plan"), bytes_text(each), largest_,
-                       available > 0 ? fmt::format(", {} are there", bytes_text(available)) : "",
-                       threads_known ? "" : "; how many a node solves is not known here"));
+                       available > 0 ? fmt::format(", {} available", bytes_text(available)) : "",
+                       threads_known ? "" : "; the number of plans per node is unknown here"));
     if (available <= 0 || needed <= available) return;
     const int fit =
         static_cast<int>(std::max(0.0, available - held) / each / static_cast<double>(workers));
-    warn(fmt::format(
-        "{} may run out of memory: {} with plans as large as {} ({} x {} cells) take about {}, {} "
-        "each, and there are {}; {}",
-        node, count_text(threads, "solver process", "solver processes"), largest_,
-        largest_shape_.rows, largest_shape_.cols, bytes_text(needed), bytes_text(each),
-        bytes_text(available),
-        fit > 0 ? fmt::format("run with --threads {}, or give the job more memory", fit)
-                : "give the job more memory"));
+    warn(
+        fmt::format("{} may run out of memory: {} with plans as large as {} ({} x {} cells) need "
+                    "about {}, {} each, but {} are available; {}",
+                    node, count_text(threads, "solver process", "solver processes"), largest_,
+                    largest_shape_.rows, largest_shape_.cols, bytes_text(needed), bytes_text(each),
+                    bytes_text(available),
+                    fit > 0 ? fmt::format("run with --threads {}, or give the job more memory", fit)
+                            : "give the job more memory"));
   }
 
   void check_solver() {
@@ -295,7 +297,8 @@ class PreflightCheck : Preparation {
     const SolverKind kind = options.solve.solver.kind;
     if (options.device == DeviceChoice::cpu) {
       if (kind != SolverKind::jacobi)
-        report("device", fmt::format("the CPU: GPUs do not have the solver {}", to_string(kind)));
+        report("device",
+               fmt::format("the CPU: GPUs do not support the solver {}", to_string(kind)));
       return;
     }
     if (!is_here())
@@ -320,12 +323,11 @@ class PreflightCheck : Preparation {
     };
     if (job.nodes > 0 && mpi_library() == "none")
       problem(fmt::format(
-          "this wallheat was built without MPI, but the job starts {} ranks; use a wallheat that "
-          "was "
-          "built with MPI, or a job of one node that calls 'wallheat run' without mpirun",
+          "this wallheat was built without MPI, but the job starts {} ranks; use a wallheat with "
+          "MPI, or a job on one node that calls 'wallheat run' without mpirun",
           job.nodes * job.workers + 1));
     if ((gpus > 0 || needs_gpus) && !gpu_support().built_with_cuda)
-      problem(fmt::format("{} requires a wallheat that was built with CUDA, and this one was not",
+      problem(fmt::format("{} requires a wallheat that was built with CUDA; this one was not",
                           needs_gpus ? "--device gpu" : gpus_text(gpus)));
     if (needs_gpus && job.gpus == 0U)
       problem("--device gpu requires GPUs on the nodes of the job; submit it with --gpus N");
@@ -337,7 +339,7 @@ class PreflightCheck : Preparation {
                       count_text(gpus, "GPU"), count_text(job.workers, "worker"), gpus));
     if (gpus > 0 && options.device == DeviceChoice::cpu) {
       const std::string option = options.solve.solver.cpu_only_option();
-      problem(fmt::format("{} cannot be combined with {}, which uses no GPU; leave out --gpus",
+      problem(fmt::format("{} cannot be combined with {}, which uses no GPU; omit --gpus",
                           gpus_text(gpus), option.empty() ? "--device cpu" : option));
     }
   }

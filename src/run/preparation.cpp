@@ -47,15 +47,16 @@ std::string disk_space_warning(const DiskUsageEstimate& need, const std::filesys
   const double bytes = free_bytes(folder).value_or(need.expected());
   if (need.expected() <= bytes) return {};
   return fmt::format(
-      "{} has room for {} only, and the results need about {}: make room, or name a --out "
-      "elsewhere",
+      "not enough disk space in {}: {} available, about {} needed; free some space or choose "
+      "another --out",
       folder.string(), bytes_text(bytes), bytes_text(need.expected()));
 }
 
 void require_gpus(const RunOptions& options) {
   if (options.device != DeviceChoice::gpu) return;
   const GpuSupport support = gpu_support();
-  if (support.gpus.empty()) throw RunError("--device gpu is not possible here: " + support.reason);
+  if (support.gpus.empty())
+    throw RunError("--device gpu is not possible on this host: " + support.reason);
 }
 
 void Preparation::check_shard_files() const {
@@ -70,7 +71,7 @@ void Preparation::check_shard_files() const {
   });
   if (!options.shard_is_from_array || erased > 0)
     return warn(
-        fmt::format("shard files of another number of shards exist ({}); this run solves "
+        fmt::format("shard files of a different number of shards exist ({}); this run will solve "
                     "their plans again",
                     files));
   const char* const variable =
@@ -78,8 +79,8 @@ void Preparation::check_shard_files() const {
   const char* const task = std::getenv(variable);
   const std::size_t count = others.front().count;
   throw UsageError(fmt::format(
-      "this task is shard {} of its job array, but shard files of another array exist ({}); give "
-      "--shard {}/{} (in the job script: --shard \"${}/{}\"), or name another file with --out",
+      "this task is shard {} of its job array, but shard files of another array exist ({}); use "
+      "--shard {}/{} (in the job script: --shard \"${}/{}\"), or choose another --out",
       shard.text(), files, task != nullptr ? task : "K", count, variable, count));
 }
 
@@ -121,9 +122,9 @@ void Preparation::collect_pending(const std::function<void(const RowCallback&)>&
     }
   });
   if (const std::string found = input_changes_text(changes, *source); !found.empty())
-    throw RunError(
-        fmt::format("{}: {}; bring the old input back, or solve all anew with --overwrite",
-                    options.out.string(), found));
+    throw RunError(fmt::format(
+        "{}: {}; restore the old input files, or solve everything again with --overwrite",
+        options.out.string(), found));
 }
 
 void Preparation::warn_if_spacing_unknown() const {

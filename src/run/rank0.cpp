@@ -78,8 +78,8 @@ Clock::time_point stop_time(Clock::time_point limit, Log& logger) {
     logger.info("stopping in {}, {} before the time limit", duration_text(left_s), kept_text);
   } else {
     logger.warn(
-        "the time limit leaves no time to solve anything, as {} of it are kept back for storing "
-        "and closing: give a longer --time-limit",
+        "time limit too short: {} are reserved for storing results and closing the file; use a "
+        "longer --time-limit",
         kept_text);
   }
   return limit - kept;
@@ -302,7 +302,7 @@ class Rank0 {
   void count_failures() {
     const auto most = static_cast<std::size_t>(options_.stop_after_failures);
     if (most == 0 || too_many_failures_ || monitor_->progress().tally().failed < most) return;
-    logger_.warn("{} failed, so no more are started (--stop-after-failures {})",
+    logger_.warn("{} failed; stopping (--stop-after-failures {})",
                  count_text(monitor_->progress().tally().failed, "plan has", "plans have"), most);
     too_many_failures_ = true;
   }
@@ -341,8 +341,7 @@ int run_rank0(Link& link, BackgroundThread& thread, const RunOptions& options,
   try {
     in_background([&] { rank0.emplace(options, surroundings, logger); });
   } catch (const StopRequested&) {
-    throw RunError(
-        fmt::format("the run was asked to stop before any plan could start; {}", more_time_hint));
+    throw RunError(fmt::format("stop requested before any plan could start; {}", more_time_hint));
   }
   int status = exit_failed;
   try {

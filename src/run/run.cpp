@@ -85,7 +85,7 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
     // displace.
     const bool is_one = outcome.lost.size() == 1;
     outcome.error +=
-        fmt::format("{}{} {} {} lost; ending the run with status {}",
+        fmt::format("{}{} {} {} lost; ending the run with exit status {}",
                     outcome.error.empty() ? "" : "; ", is_one ? "rank" : "ranks",
                     fmt::join(outcome.lost, ", "), is_one ? "is" : "are", outcome.status);
   }
@@ -151,8 +151,7 @@ int work(MpiEnvironment& mpi, const RunOptions& options, const Timeouts& timeout
         run_worker(mpi.link(), worker_context(options, timeouts, host.machines, host.mine));
     return mpi.finalize(exit_done, all_are_there);
   } catch (const std::exception& error) {
-    print_error("wallheat: rank {} cannot go on: {}", mpi.rank(),
-                escape_and_truncate(exception_text(error)));
+    print_error("wallheat: rank {}: {}", mpi.rank(), escape_and_truncate(exception_text(error)));
     return mpi.finalize(exit_failed, false);
   }
 }

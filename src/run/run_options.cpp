@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
 Setting setting_in(std::string_view line) {
   const std::size_t equals = line.find('=');
   if (equals == std::string_view::npos || trimmed(line.substr(0, equals)).empty())
-    throw UsageError("it is neither 'name = value' nor a comment, which begins with #");
+    throw UsageError("expected 'name = value' or a comment starting with #");
   return {std::string(trimmed(line.substr(0, equals))),
           std::string(trimmed(line.substr(equals + 1)))};
 }
@@ -72,11 +72,11 @@ std::string read_configuration_file(const std::string& file) {
     }
   }
   if (text.size() > longest)
-    throw UsageError(fmt::format("{} is no configuration file: it has more than 64 MiB",
+    throw UsageError(fmt::format("{} is not a configuration file: it is larger than 64 MiB",
                                  escape_control_chars(file)));
   if (!stream.eof())
     throw UsageError(
-        fmt::format("the configuration file {} cannot be read", escape_control_chars(file)));
+        fmt::format("failed to read configuration file {}", escape_control_chars(file)));
   return text;
 }
 

@@ -30,7 +30,7 @@ std::string shell_word(const std::filesystem::path& path) {
 /// Describes how long an aborted plan was in progress, and how long it needs.
 std::string time_needed(const Event& plan, const std::string& id, const PlanSource& source,
                         const RunOptions& options) {
-  std::string had = fmt::format("plan {} (started {}) had {}", id,
+  std::string had = fmt::format("plan {} (started {}) ran for {}", id,
                                 count_text(static_cast<std::size_t>(plan.attempts), "time"),
                                 duration_text(plan.progress.seconds));
   const auto estimate =
@@ -47,7 +47,7 @@ std::string time_needed(const Event& plan, const std::string& id, const PlanSour
 void log_summary(const RunMonitor& monitor, const RunOptions& options, Log& logger) {
   const RunTally& tally = monitor.progress().tally();
   if (tally.given_up > 0)
-    logger.warn("{} failed too often in earlier sessions; --retry-failed tries them again",
+    logger.warn("{} skipped: all attempts failed in earlier sessions; use --retry-failed to retry",
                 count_text(tally.given_up, "plan"));
   std::string result = fmt::format(
       "restored {}, solved {}, failed {}{}{}", tally.restored, tally.solved, tally.failed,
@@ -71,18 +71,18 @@ std::string next_step_text(const RunTally& tally, const RunOptions& options, boo
     for (const auto& [plan, resource] : tally.failed_plans) resources.insert(resource);
     // Failures of earlier sessions, of which the resource is unknown.
     if (tally.given_up > 0) resources.insert(ExhaustedResource::none);
-    return fmt::format("next: {} ('wallheat summary {}' names them), then {}{}",
+    return fmt::format("next: {} (listed by 'wallheat summary {}'), then {}{}",
                        failed_plans_advice(resources), file, resume_hint, retry_failed_suffix);
   }
   if (options.shard.count > 1)
-    return "next: once all shards are done, 'wallheat merge' makes one file of theirs";
+    return "next: when all shards are done, combine their files with 'wallheat merge'";
   return fmt::format("next: wallheat summary {}", file);
 }
 
 std::string failure_limit_reason(std::size_t failed, const RunOptions& options) {
   return fmt::format(
-      "{} failed, and --stop-after-failures {} was asked for: 'wallheat summary {}' names them; "
-      "fix the cause, then {}{}",
+      "{} failed, the limit of --stop-after-failures {}; 'wallheat summary {}' lists them; fix the "
+      "cause, then {}{}",
       count_text(failed, "plan has", "plans have"), options.stop_after_failures,
       shell_word(options.out), resume_hint, retry_failed_suffix);
 }
@@ -95,8 +95,8 @@ std::string no_progress_reason(RunEnd end, const RunProgress& progress, const Pl
   if (end == RunEnd::source_outage)
     return tally.solved == 0 && tally.retried_failures > 0
                ? fmt::format(
-                     "no plan was solved, because system errors kept the workers from "
-                     "reading the plans; check the hosts that the log names, then {}",
+                     "no plan was solved, because system errors kept the workers from reading the "
+                     "plans; check the hosts in the log, then {}",
                      resume_hint)
                : std::string();
   if (tally.solved + tally.failed + tally.retried_failures > 0) return {};
@@ -104,14 +104,14 @@ std::string no_progress_reason(RunEnd end, const RunProgress& progress, const Pl
   const bool out_of_time = end == RunEnd::out_of_time;
   if (abandoned.empty())
     return fmt::format("no plan was started before {}; {}",
-                       out_of_time ? "the time limit was reached" : "the run was asked to stop",
+                       out_of_time ? "the time limit was reached" : "a stop was requested",
                        more_time_hint);
   const bool was_tried_enough = std::ranges::all_of(
       abandoned, [&](const Event& plan) { return plan.attempts >= options.max_attempts; });
   if (!out_of_time && !was_tried_enough) return {};
   return fmt::format(
-      "no plan was solved before the run had to stop, and another one like it would get no "
-      "further: {}; {}",
+      "no plan was solved before the run had to stop, and resuming with the same limits would not "
+      "help: {}; {}",
       join_first(abandoned.size(),
                  [&](std::size_t k) {
                    return time_needed(abandoned[k], id_of(abandoned[k].plan), source, options);

@@ -133,14 +133,14 @@ void PlanChecks::check_row() {
   const Statistics& s = row_.statistics;
   if (row_.status == PlanStatus::empty)
     return expect(row_.interior_cells == 0 && row_.iterations == 0 && std::isnan(s.mean_temp),
-                  "it is called empty, but has an answer");
+                  "its status is empty, but it has a result");
   const auto cells = static_cast<double>(row_.rows) * static_cast<double>(row_.cols);
   expect(row_.interior_cells >= 1 && static_cast<double>(row_.interior_cells) <= cells,
-         "{} interior cells cannot be in a grid of {} x {}", row_.interior_cells, row_.rows,
+         "{} interior cells are impossible in a grid of {} x {}", row_.interior_cells, row_.rows,
          row_.cols);
   for (const auto& [name, value] :
        {std::pair("pct_above", s.pct_above), std::pair("pct_below", s.pct_below)})
-    expect(value >= 0 && value <= 100, "{} is {}, not within 0 and 100 %", name,
+    expect(value >= 0 && value <= 100, "{} is {}, not between 0 and 100 %", name,
            format_repr(value));
   // Sums of huge temperatures are infinite, as in NumPy. check_temperatures() checks whether they
   // can be.
@@ -149,18 +149,18 @@ void PlanChecks::check_row() {
   const bool steady = is_steady();
   const std::int64_t least = steady ? 0 : 1;
   expect(row_.iterations >= least && row_.iterations <= limits.max_iterations,
-         "it took {} iterations, not {} to {}", row_.iterations, least, limits.max_iterations);
+         "it made {} iterations, not {} to {}", row_.iterations, least, limits.max_iterations);
   const char* const measure = steady ? "error_bound" : "last_delta";
   const double value = steady ? row_.error_bound : row_.last_delta;
   const double limit = steady ? limits.accuracy : limits.tolerance;
   const bool is_below = steady ? value <= limit : value < limit;
   expect(row_.status != PlanStatus::converged || (value >= 0 && is_below),
-         "it is called converged, but {} is {} °C and the {} {} °C", measure, format_repr(value),
+         "its status is converged, but {} is {} °C and the {} {} °C", measure, format_repr(value),
          steady ? "accuracy" : "tolerance", format_repr(limit));
   expect(row_.status != PlanStatus::max_iterations ||
              (row_.iterations == limits.max_iterations && !is_below && !std::isnan(value)),
-         "it is said to have run out of iterations, after {} of {} with {} {}", row_.iterations,
-         limits.max_iterations, measure, format_repr(value));
+         "its status is max_iterations, but it made {} of {} iterations, with {} {}",
+         row_.iterations, limits.max_iterations, measure, format_repr(value));
 }
 
 void PlanChecks::read_field_and_rooms() {
@@ -193,9 +193,9 @@ std::optional<FloorPlan> PlanChecks::unchanged_plan() {
     expected.cols = static_cast<std::uint32_t>(plan.domain.cols);
     expected.interior_cells = count_interior(plan);
     apply_wall_overrides(plan, made_with_.walls);
-    if (!differs(Check::physics, {expected}, "by the plan")) return plan;
+    if (!differs(Check::physics, {expected}, "according to the plan")) return plan;
   } catch (const InputError& error) {
-    add(Check::inputs, fmt::format("its input cannot be read any more: {}", error.what()));
+    add(Check::inputs, fmt::format("its input can no longer be read: {}", error.what()));
   }
   return std::nullopt;
 }
@@ -208,8 +208,8 @@ void PlanChecks::check_temperatures(const FloorPlan& plan) {
   const double mean = row_.statistics.mean_temp;
   const bool sum_may_overflow = std::isinf(interior_cells * range.largest());
   expect(range.holds(mean) || (sum_may_overflow && std::isinf(mean)),
-         "mean_temp is {} °C, but no temperature can leave {} to {} °C", format_repr(mean),
-         range.low, range.high);
+         "mean_temp is {} °C, but only {} to {} °C are possible", format_repr(mean), range.low,
+         range.high);
   // The standard deviation of values in a range is at most half of the range, with half of the
   // values at either end.
   const double spread = range.high - range.low;
@@ -232,9 +232,10 @@ void PlanChecks::check_temperatures(const FloorPlan& plan) {
       worst = value;
     }
   }
-  expect(outside == 0, "{} of the field, one of {} °C, outside of the possible {} to {} °C",
+  expect(outside == 0,
+         "{} of the field, one of {} °C, outside of the possible range of {} to {} °C",
          count_text(outside, "cell"), format_repr(worst), range.low, range.high);
-  expect(moved == 0, "{} not the plan's",
+  expect(moved == 0, "{} different from the plan",
          count_text(moved, "fixed cell of the field is", "fixed cells of the field are"));
 }
 
@@ -243,12 +244,12 @@ void PlanChecks::check_temperatures(const FloorPlan& plan) {
 void PlanChecks::check_field(const FloorPlan& plan) {
   PlanResult expected = row_;
   expected.statistics = statistics(*field_, plan.interior, made_with_.thresholds);
-  differs(Check::fields, {expected}, "by the field beside it");
+  differs(Check::fields, {expected}, "according to the stored field");
   if (!is_steady() || row_.status == PlanStatus::empty) return;
   const double proven = proven_error_bound(plan, made_with_.limits, *field_);
   constexpr double rounding = 1e-6;  // relative to the bound, which is computed in another order
   expect(proven <= row_.error_bound * (1 + rounding),
-         "error_bound is {} °C in the file, but the field beside it proves {} °C only",
+         "error_bound is {} °C in the file, but the stored field only proves {} °C",
          format_repr(row_.error_bound), format_repr(proven));
 }
 
@@ -270,7 +271,7 @@ void PlanChecks::check_rooms(const FloorPlan& plan) {
     room.cells_below = stored.cells_below;
   }
   differs(field_ ? Check::fields : Check::physics, {expected},
-          field_ ? "by the field beside it" : "by the plan");
+          field_ ? "according to the stored field" : "according to the plan");
 }
 
 void PlanChecks::solve_again(const FloorPlan& plan, Solver& solver) {

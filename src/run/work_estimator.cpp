@@ -84,7 +84,7 @@ void fill_gaps(std::vector<double>& updates, const std::filesystem::path& data) 
   std::vector<double> known = updates;
   std::erase_if(known, [](double plan) { return std::isnan(plan); });
   if (known.empty() && !updates.empty())
-    throw RunError(fmt::format("no plan of {} that is left can be read", data.string()));
+    throw RunError(fmt::format("no remaining plan of {} can be read", data.string()));
   const double mean =
       std::accumulate(known.begin(), known.end(), 0.0) / static_cast<double>(known.size());
   for (double& plan : updates)
@@ -109,7 +109,7 @@ void learn_from(RemainingWork& work, const std::vector<PlanResult>& solved,
     work.core.add_sample(updates[plan], seconds[plan]);
     ++learnt;
   }
-  if (learnt > 0) work.speed_source = fmt::format("as {} solved plans took", learnt);
+  if (learnt > 0) work.speed_source = fmt::format("from the times of {} solved plans", learnt);
 }
 
 /// Solves up to three plans and fits the speed of a core to them: the plans at a quarter, the
@@ -135,9 +135,10 @@ void measure_here(RemainingWork& work, const StringList& ids, const PlanSource& 
     }
   }
   if (measured == 0)
-    throw RunError(fmt::format("none of three plans of {} can be read", source.path().string()));
+    throw RunError(
+        fmt::format("none of the sample plans of {} can be read", source.path().string()));
   work.speed_source =
-      fmt::format("as {} took on a core of this machine", count_text(measured, "plan"));
+      fmt::format("from {} on a core of this machine", count_text(measured, "plan"));
 }
 
 }  // namespace

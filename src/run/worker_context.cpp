@@ -28,7 +28,7 @@ namespace wallheat {
 namespace {
 
 /// Returns the first option that differs in two texts of lines NAME=VALUE: "its --tolerance is
-/// 1e-3, and rank 0's is 1e-4"; an empty string if none does.
+/// 1e-3, but rank 0's is 1e-4"; an empty string if none does.
 std::string difference_between(const std::string& mine, const std::string& rank_0) {
   const auto options_in = [](const std::string& text) {
     std::map<std::string, std::string> values;
@@ -42,17 +42,17 @@ std::string difference_between(const std::string& mine, const std::string& rank_
   const auto others = options_in(rank_0);
   for (const auto& [name, value] : own)
     if (const auto other = others.find(name); other == others.end() || other->second != value)
-      return fmt::format("its --{} is {}, and rank 0's is {}", name, value,
+      return fmt::format("its --{} is {}, but rank 0's is {}", name, value,
                          other == others.end() ? "not given" : other->second);
   for (const auto& [name, value] : others)
     if (!own.contains(name))
-      return fmt::format("its --{} is not given, and rank 0's is {}", name, value);
+      return fmt::format("its --{} is not given, but rank 0's is {}", name, value);
   return "";
 }
 
 std::string difference(const RunOptions& options, const Setup& setup) {
   if (setup.version != version())
-    return fmt::format("its version of wallheat is {}, and rank 0's is {}", version(),
+    return fmt::format("its version of wallheat is {}, but rank 0's is {}", version(),
                        setup.version);
   if (std::string found = difference_between(options.settings, setup.settings); !found.empty())
     return found;
@@ -113,12 +113,12 @@ std::function<std::optional<GpuSample>()> monitor_gpu(const Gpu& gpu, const std:
       try {
         return sampler->take_latest();
       } catch (const RunError& error) {
-        console->warn("no more readings of the GPU: {}", error.what());
+        console->warn("GPU samples ended: {}", error.what());
         return std::nullopt;
       }
     };
   } catch (const RunError& error) {
-    console->warn("no readings of the GPU: {}", error.what());
+    console->warn("no GPU samples available: {}", error.what());
     return {};
   }
 }

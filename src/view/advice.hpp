@@ -23,7 +23,7 @@ inline constexpr const char* resume_hint = "run the same command with --resume";
     if (!advice.empty()) advice += ", and ";
     switch (resource) {
       case ExhaustedResource::none:
-        advice += "fix the input of the failed plans";
+        advice += "fix the input files of the failed plans";
         break;
       case ExhaustedResource::memory:
         advice += "give the job more memory, or solve fewer plans at a time with --threads";
@@ -42,8 +42,8 @@ inline constexpr const char* far_from_steady =
 
 /// Hint for plans with heat sources if their grid spacing is unknown.
 inline constexpr const char* unknown_spacing =
-    "plans have sources, but not the distance of their cells, which is taken for 1: say --spacing, "
-    "or write it into spacing.txt beside the plans";
+    "plans have heat sources, but their grid spacing is unknown; assuming 1: use --spacing, or "
+    "write it to spacing.txt next to the plans";
 
 /// Append this to resume_hint or resume_command() if failed plans should be solved again: --resume
 /// alone skips plans that have failed --max-attempts times.

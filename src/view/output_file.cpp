@@ -66,19 +66,19 @@ void require_replaceable(const fs::path& file, bool overwrite, std::string_view 
   const fs::path path = result_path(file);
   std::error_code missing;
   if (fs::is_directory(path, missing))
-    throw RunError(path.string() + " is a directory; name a file");
+    throw RunError(path.string() + " is a directory; specify a file");
   if (!fs::is_directory(path.parent_path(), missing))
-    throw RunError(fmt::format("{} cannot be written: the directory {} does not exist",
-                               file.string(), path.parent_path().string()));
+    throw RunError(fmt::format("{} cannot be written: directory {} does not exist", file.string(),
+                               path.parent_path().string()));
   if (!fs::exists(path, missing) || fs::file_size(path) == 0) return;
   if (!overwrite)
-    throw RunError(file.string() + " exists; name another file, or replace it by --overwrite");
+    throw RunError(file.string() + " already exists; choose another file, or use --overwrite");
   const File in(path, O_RDONLY);
   std::string found(std::min<std::uint64_t>(in.size(), magic.size()), '\0');
   if (in.read_at(0, std::as_writable_bytes(std::span(found))) && magic.starts_with(found)) return;
   throw RunError(file.string() +
-                 " is not what this command writes, so --overwrite does not replace it; name "
-                 "another file, or remove it first");
+                 " was not written by this command; --overwrite will not replace it: choose "
+                 "another name or remove it");
 }
 
 void write_output(const fs::path& file, std::string_view bytes) {

@@ -42,7 +42,7 @@ RateUnit rate_unit(double plans_per_s) {
 
 std::string rate_text(double plans_per_s, RateUnit unit) {
   if (!(plans_per_s > 0)) return "no plan yet";
-  if (unit == RateUnit::time_per_plan) return duration_text(1 / plans_per_s) + " a plan";
+  if (unit == RateUnit::time_per_plan) return duration_text(1 / plans_per_s) + " per plan";
   const double rate = unit == RateUnit::plans_per_s ? plans_per_s : plans_per_s * 60;
   constexpr double max_decimals = 6;
   const double decimals = std::clamp(2 - std::floor(std::log10(rate)), 1.0, max_decimals);

@@ -22,8 +22,8 @@ enum class RateUnit { plans_per_s, plans_per_min, time_per_plan };
 /// Returns the first unit, in the order of RateUnit, in which the number is at least 1; otherwise
 /// time_per_plan.
 [[nodiscard]] RateUnit rate_unit(double plans_per_s);
-/// Formats a throughput: "12.3 plans/s", "4.50 plans/min", "2 min 10 s a plan"; "no plan yet" if it
-/// is 0 or NaN.
+/// Formats a throughput: "12.3 plans/s", "4.50 plans/min", "2 min 10 s per plan"; "no plan yet" if
+/// it is 0 or NaN.
 [[nodiscard]] std::string rate_text(double plans_per_s, RateUnit unit);
 [[nodiscard]] inline std::string rate_text(double plans_per_s) {
   return rate_text(plans_per_s, rate_unit(plans_per_s));

@@ -301,7 +301,7 @@ TEST_F(StatusCommandTest, SuggestsResumeOrRepairAfterKill) {
 TEST_F(StatusCommandTest, ReportsFailureInsteadOfKillWhenRunRecordedItsExitStatus) {
   write_killed_run();  // a run that could not close the file, for example on a full disk
   record_exit_status(1);
-  expect_output(75, AllOf(Mentions({"left open", "exit status 1", "--resume", "wallheat repair"}),
+  expect_output(75, AllOf(Mentions({"not closed", "exit status 1", "--resume", "wallheat repair"}),
                           Not(Mentions("killed"))));
   EXPECT_EQ(word(), "left\n");
   EXPECT_EQ(json()["state"], "failed");

@@ -100,7 +100,7 @@ TEST_F(ErrorMessagesTest, NamesInvalidInputBeforeWorkBegins) {
       {1, "whatif --data plans --wall 20=22", {"--wall", "plans", "20.0", "0.0", "5.0", "25.0"}},
       {2, "whatif --data plans --wall 25", {"--wall 25=22"}},
       {2, "whatif --data plans --wall 25=1:900:1 --wall 5=1:2:1", {"--wall", "1000"}},
-      {2, "whatif --data plans --wall 25=22 --wall 25=23", {"--wall", "25", "twice"}},
+      {2, "whatif --data plans --wall 25=22 --wall 25=23", {"--wall", "25", "more than once"}},
       {1,
        "need --data plans --wall 20 --room-mean 18",
        {"--wall", "plans", "20.0", "0.0", "5.0", "25.0"}},
@@ -115,7 +115,7 @@ TEST_F(ErrorMessagesTest, NamesProblemOfDrawing) {
   const std::string generate = "generate --out drawn --from flat.png --wall '#ff0000=25' ";
   expect_errors({
       {2, generate + "--wall black=5", {"--wall", "COLOUR=DEGREES", "black=5"}},
-      {2, generate + "--wall '#ff0000=5'", {"--wall", "#ff0000", "twice"}},
+      {2, generate + "--wall '#ff0000=5'", {"--wall", "#ff0000", "more than once"}},
       {2, generate + "--wall '#ffffff=5'", {"--wall", "#ffffff", "white"}},
       {2, generate + "--scale 1/0", {"--scale", "1000", "1/1000", "'1/0'"}},
       {2, generate + "--from ./flat.png", {"two", "flat"}},

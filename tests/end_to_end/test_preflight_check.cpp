@@ -43,7 +43,7 @@ TEST_F(PreflightCheckTest, ReportsEveryProblemAtOnce) {
 TEST_F(PreflightCheckTest, ReportsStatusFileOfUser) {
   generate(2);
   shell("echo 'my notes' > results.h5.status");
-  const Facts facts{path("results.h5.status"), "move it away"};
+  const Facts facts{path("results.h5.status"), "move"};
   EXPECT_THAT(lines_of(shell(check, 1).out),
               Contains(AllOf(StartsWith("problem "), Mentions(facts))));
   EXPECT_THAT(shell(run, 1).err, Mentions(facts));
