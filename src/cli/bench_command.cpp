@@ -144,7 +144,7 @@ Report bench_command(Options& options) {
   const auto plans = [&] { return bench_plans(data, count, sizes); };
   if (on_gpu) return make_report(bench_gpu(solver, plans, quick));
   CpuBenchSettings settings{.options = solver, .repeat = repeat};
-  if (solvers) settings.solvers = {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady};
+  if (solvers) settings.solvers.assign(solver_kinds.begin(), solver_kinds.end());
   settings.scaling = scaling_wanted && !solvers;
   return make_report(measure_cpu(plans(), settings));
 }

@@ -94,7 +94,7 @@ void add_solvers(int threads, Report& report) {
           "plans of {0} x {0} cells on {1}, extrapolated from one plan; GPUs support jacobi only",
           sample_grid_size, count_text(static_cast<std::size_t>(threads), "thread")),
       {{"solver", "solver"}, {"plans_per_s", "plans/s", {ValueFormat::digits, 4}}}});
-  for (const SolverKind kind : {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady}) {
+  for (const SolverKind kind : solver_kinds) {
     SolverOptions solver;
     solver.isa = available_isas().back();
     solver.kind = kind;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "cli/commands.hpp"
+#include "cli/configuration.hpp"
 #include "cli/result_file.hpp"
 #include "core/plan_ids.hpp"
 #include "core/program.hpp"
@@ -10,7 +11,6 @@
 #include "monitor/run_status.hpp"
 #include "plans/plan_source.hpp"
 #include "run/plan_selection.hpp"
-#include "run/run_options.hpp"
 #include "store/merge.hpp"
 #include "store/repair.hpp"
 #include "view/time_text.hpp"

@@ -2,16 +2,18 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
 #include <cstdio>
+#include <iterator>
 #include <sstream>
 
+#include "cli/configuration.hpp"
 #include "core/text.hpp"
 #include "mpi/mpi_environment.hpp"
-#include "run/run_options.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
 
@@ -32,6 +34,22 @@ constexpr const char* common_heading = "All commands";
 std::string join_with_and(const std::vector<std::string>& words) {
   if (words.size() < 2) return words.empty() ? "" : words.front();
   return fmt::format("{} and {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
+}
+
+/// Wraps an example into lines with continuation characters, so that a shell accepts it.
+std::string folded_example(std::string_view example, std::size_t columns) {
+  constexpr std::size_t sign = 2;  // a blank and a backslash
+  std::istringstream lines(wrap_text(fmt::format("  {}", example), columns - sign, 4));
+  std::string text;
+  for (std::string line; std::getline(lines, line);) text += (text.empty() ? "" : " \\\n") + line;
+  return text + "\n";
+}
+
+/// Returns the width of the terminal of stdout, or of stderr if stdout is a pager.
+std::size_t help_columns() {
+  auto terminal = terminal_columns(STDOUT_FILENO);
+  if (!terminal) terminal = terminal_columns(STDERR_FILENO);
+  return std::clamp<std::size_t>(terminal.value_or(80), 40, 110);
 }
 
 }  // namespace
@@ -286,14 +304,80 @@ void Options::check_files() {
   files_.check(is_non_default("overwrite"));
 }
 
-std::string Options::configuration(std::span<const std::string_view> without) const {
+std::string Options::help() const {
+  const std::size_t columns = help_columns();
+  constexpr std::size_t margin = 24;
+  std::string text = wrap_text(
+      fmt::format("Usage: wallheat {} {}\n\n{}\n", command_, synopsis_, purpose_), columns, 0);
+  std::string heading;
+  for (const Option& option : table_) {
+    if (heading != option.heading) text += fmt::format("\n{}:\n", heading = option.heading);
+    std::string names = option.letter.empty() ? "      " : fmt::format("  -{}, ", option.letter);
+    names += "--" + option.name;
+    if (!option.value.name.empty()) names += " " + option.value.name;
+    std::string description = option.text;
+    if (!option.value.default_text.empty())
+      description += fmt::format(" [default: {}]", option.value.default_text);
+    const std::string filled = fmt::format("{:<{}}", names, margin - 1);
+    const std::string body = wrap_text(std::string(margin, ' ') + description, columns, margin);
+    text += filled.size() < margin ? filled + ' ' + body.substr(margin) : filled + '\n' + body;
+    text += '\n';
+  }
+  if (!examples_.empty()) text += "\nExamples:\n";
+  for (const std::string& example : examples_) text += folded_example(example, columns);
+  return text;
+}
+
+std::string Options::completions() const {
+  const std::string word = arguments_.empty() ? "" : arguments_.back();
+  const std::string before = arguments_.size() > 1 ? arguments_[arguments_.size() - 2] : "";
+  const Option* const option = option_of_argument(before);
+  std::vector<std::string> words;
+  if (option != nullptr && !option->value.name.empty()) {
+    words = option->value.completions;
+  } else if (word.starts_with('-')) {
+    for (const Option& each : table_) words.push_back("--" + each.name);
+  } else {
+    const auto first =
+        std::ranges::find_if(table_, [](const Option& each) { return each.value.is_positional; });
+    if (first != table_.end()) words = first->value.completions;
+  }
+  std::string text;
+  for (const std::string& each : words)
+    if (each.starts_with(word)) text += each + "\n";
+  return text;
+}
+
+std::string Options::command_line() const {
+  std::string text = "wallheat " + command_;
+  for (auto argument = arguments_.begin(); argument != arguments_.end(); ++argument) {
+    const std::string name = argument->substr(0, argument->find('='));
+    const Option* const option = option_of_argument(name);
+    if (option == nullptr || option->value.scope != OptionScope::watcher) {
+      text += " " + *argument;
+    } else if (name == *argument && std::next(argument) != arguments_.end()) {
+      ++argument;  // its value
+    }
+  }
+  return text;
+}
+
+std::string Options::configuration() const {
   std::string text;
   for (const Option& option : table_) {
-    if (option.heading == common_heading) continue;
-    if (std::ranges::find(without, option.name) != without.end()) continue;
+    if (option.heading == common_heading || option.value.scope == OptionScope::watcher) continue;
     for (const std::string& word : option.values) text += setting_line(option.name, word);
   }
   return text;
+}
+
+std::map<std::string, std::string> Options::shared_values() const {
+  std::map<std::string, std::string> values;
+  for (const Option& option : table_)
+    if (option.heading != common_heading && option.value.scope == OptionScope::run &&
+        !option.values.empty())
+      values[option.name] = fmt::format("{}", fmt::join(option.values, ", "));
+  return values;
 }
 
 std::string Options::commented_configuration() const {

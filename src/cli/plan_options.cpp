@@ -3,30 +3,73 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "core/text.hpp"
 #include "plans/plan_source.hpp"
+#include "solve/solver_settings.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-void declare_walls(Options& options, WallOverrides& walls) {
+// Return the value of the option of a setting, by the type of the setting. The default is the
+// initial value of the variable.
+template <class Number>
+requires std::is_arithmetic_v<Number> OptionValue setting_value(const SolverSetting& setting,
+                                                                Number& number) {
+  OptionValue option = setting.default_text == nullptr
+                           ? value(number, setting.value_name)
+                           : value(number, setting.value_name, number, setting.default_text);
+  option.range = setting.range;
+  return option;
+}
+template <class Word>
+requires std::is_enum_v<Word> OptionValue setting_value(const SolverSetting& setting, Word& word) {
+  std::vector<std::pair<std::string, Word>> words;
+  for (const Word each : values_of(word)) words.emplace_back(to_string(each), each);
+  if constexpr (std::is_same_v<Word, Isa>) {
+    words.insert(words.begin(), {"auto", available_isas().back()});
+    return choice(word, setting.value_name, "auto", words).of(OptionScope::rank);
+  } else {
+    return choice(word, setting.value_name, std::string(to_string(word)).c_str(), words);
+  }
+}
+OptionValue setting_value(const SolverSetting& setting, WallOverrides& walls) {
   const auto add = [words = std::string(), &walls](const std::string& word) mutable {
     words += (words.empty() ? "" : " ") + word;
     const auto found = parse_wall_overrides(words);
     if (found) walls = *found;
     return found.has_value();
   };
-  options.add(
-      "wall",
-      custom_value(
-          "NOMINAL=DEGREES",
-          "NOMINAL=DEGREES with two temperatures in °C, such as 5=8, and each NOMINAL at most once",
-          add)
-          .repeated(),
-      "hold the walls with the nominal temperature NOMINAL °C at DEGREES °C; repeat for more "
-      "walls, such as --wall 5=8 --wall 25=22");
+  return custom_value(setting.value_name,
+                      "NOMINAL=DEGREES with two temperatures in °C, such as 5=8, and each NOMINAL at most once", add)
+      .repeated();
+}
+
+/// Declares the option of each setting that it visits.
+struct SettingDeclaration {
+  Options& options;
+  void operator()(const SolverSetting& setting, auto& variable) const {
+    options.add(setting.option(), setting_value(setting, variable), setting.help);
+  }
+  void operator()(const SolverSetting& setting, std::optional<Door>& door) const {
+    declare_rooms(options, door, setting.help);
+  }
+};
+
+void take_spacing_of_plans(Options& options, SolverOptions& solver,
+                           const std::filesystem::path& plans) {
+  options.check([&] {
+    if (options.was_given("spacing")) return;
+    const auto spacing = read_spacing(plans);
+    solver.limits.spacing = spacing.value_or(1);
+    solver.spacing_is_known = spacing.has_value();
+  });
 }
 
 }  // namespace
@@ -49,73 +92,38 @@ void declare_plans(Options& options, std::filesystem::path& data, std::vector<st
   options.add_conflict("ids", {"id"});
 }
 
+void declare_setting(Options& options, SolverOptions& solver, const std::string& name,
+                     const char* help) {
+  for_each_setting(
+      [&](SolverSetting setting, auto& variable) {
+        if (setting.name != name) return;
+        if (help != nullptr) setting.help = help;
+        SettingDeclaration{options}(setting, variable);
+      },
+      solver);
+}
+
 void declare_spacing(Options& options, SolverOptions& solver, const std::filesystem::path& plans) {
-  options.add("spacing", value(solver.limits.spacing, "LENGTH").above(0),
-              "grid spacing, in the unit of length of the heat sources; not needed for plans "
-              "without heat sources (default: spacing.txt of PLANS, otherwise 1)");
-  options.check([&] {
-    if (options.was_given("spacing")) return;
-    const auto spacing = read_spacing(plans);
-    solver.limits.spacing = spacing.value_or(1);
-    solver.spacing_is_known = spacing.has_value();
-  });
+  declare_setting(options, solver, "spacing");
+  take_spacing_of_plans(options, solver, plans);
 }
 
 void declare_solver(Options& options, SolverOptions& solver, const std::filesystem::path& plans) {
-  options.add("solver",
-              choice(solver.kind, "NAME", "jacobi",
-                     {{"jacobi", SolverKind::jacobi},
-                      {"fastforward", SolverKind::fastforward},
-                      {"steady", SolverKind::steady}}),
-              "jacobi (bit-identical to the reference program), fastforward (the same iterate to "
-              "within 1e-11 of the largest temperature, several times faster) or steady (the "
-              "steady state with a proven error bound, faster still); only jacobi runs on GPUs");
-  options.add("tolerance", value(solver.limits.tolerance, "DEGREES", 1e-4, "1e-4").at_least(0),
-              "stop when delta, the norm of the change in one iteration, is less than this, in °C "
-              "(not for steady)");
-  options.add(
-      "norm", choice(solver.limits.norm, "NAME", "max", {{"max", Norm::max}, {"l2", Norm::l2}}),
-      "norm of delta: max (largest change of a cell) or l2 (root of the sum of squares; CPU only)");
-  declare_spacing(options, solver, plans);
-  options.add("accuracy", value(solver.limits.accuracy, "DEGREES", 1e-8, "1e-8").above(0),
-              "maximum distance of any cell from the steady state, in °C (steady only)");
-  options.add("max-iterations", value(solver.limits.max_iterations, "N", 20000).at_least(1),
-              "stop after N iterations");
-  options.add("solver-backend",
-              choice(solver.reference, "NAME", "vector", {{"vector", false}, {"reference", true}}),
-              "implementation of jacobi: vector (fast) or reference (plain, for comparison); the "
-              "results are bit-identical");
-  options.add("isa",
-              choice(solver.isa, "NAME", "auto",
-                     {{"auto", available_isas().back()},
-                      {"avx512", Isa::avx512},
-                      {"avx2", Isa::avx2},
-                      {"baseline", Isa::baseline}}),
-              "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline");
+  for_each_method_setting(SettingDeclaration{options}, solver);
+  take_spacing_of_plans(options, solver, plans);
   options.check([&] {
-    if (solver.reference && solver.kind != SolverKind::jacobi)
+    if (solver.loops == JacobiLoops::reference && solver.kind != SolverKind::jacobi)
       throw UsageError(fmt::format("--solver-backend reference cannot be combined with --solver {}",
                                    to_string(solver.kind)));
   });
 }
 
 void declare_problem_options(Options& options, SolverOptions& solver) {
-  declare_walls(options, solver.walls);
-  declare_thresholds(options, solver.thresholds);
-  declare_rooms(options, solver.door,
-                "also compute for each room: cells, bounding box, mean, minimum and maximum "
-                "temperature, and the cells above and below the thresholds");
+  for_each_problem_setting(SettingDeclaration{options}, solver);
 }
 
 void declare_thresholds(Options& options, Thresholds& thresholds) {
-  options.add(
-      "above",
-      value(thresholds.above, "DEGREES", Thresholds{}.above).within(-max_magnitude, max_magnitude),
-      "count the cells above this temperature, in °C");
-  options.add(
-      "below",
-      value(thresholds.below, "DEGREES", Thresholds{}.below).within(-max_magnitude, max_magnitude),
-      "count the cells below this temperature, in °C");
+  for_each_threshold(SettingDeclaration{options}, thresholds);
 }
 
 void declare_rooms(Options& options, std::optional<Door>& door, const char* help) {

@@ -17,6 +17,10 @@ void declare_data(Options& options, std::filesystem::path& data);
 
 /// Declares the options that select and configure the solver, including --spacing.
 void declare_solver(Options& options, SolverOptions& solver, const std::filesystem::path& plans);
+/// Declares the option of one setting of the table in solver_settings.hpp, with this help text or
+/// that of the table.
+void declare_setting(Options& options, SolverOptions& solver, const std::string& name,
+                     const char* help = nullptr);
 /// Declares --spacing. If it is not given, the grid spacing of `plans` is used; `plans` may be
 /// empty.
 void declare_spacing(Options& options, SolverOptions& solver, const std::filesystem::path& plans);

@@ -1,12 +1,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <iterator>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -65,27 +61,6 @@ std::optional<JobResources> parse_job(std::string_view word) {
   return job;
 }
 
-// Options that may differ between ranks, each of which uses its own. The first four concern the
-// user who watches a session, and are not stored, because a command may contain a password.
-constexpr std::array<std::string_view, 7> per_rank_options{
-    "notify", "events", "progress", "log-level", "device", "threads", "isa"};
-constexpr auto session_options = std::span(per_rank_options).first<4>();
-
-/// Returns "wallheat run ..." as it was typed, without these options.
-std::string command_line(const Arguments& arguments, std::span<const std::string_view> without) {
-  std::string text = "wallheat run";
-  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
-    const std::string name = argument->substr(0, argument->find('='));
-    const auto is_it = [&](std::string_view option) { return name == fmt::format("--{}", option); };
-    if (std::ranges::none_of(without, is_it)) {
-      text += " " + *argument;
-    } else if (name == *argument && std::next(argument) != arguments.end()) {
-      ++argument;  // its value
-    }
-  }
-  return text;
-}
-
 /// Options of a run whose values are parsed later.
 struct RunWords {
   std::string shard;
@@ -97,10 +72,11 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               choice(run.device, "NAME", "auto",
                      {{"auto", DeviceChoice::automatic},
                       {"cpu", DeviceChoice::cpu},
-                      {"gpu", DeviceChoice::gpu}}),
+                      {"gpu", DeviceChoice::gpu}})
+                  .of(OptionScope::rank),
               "auto (with jacobi, the first workers of a host get one GPU each, and the others use "
               "CPUs), cpu, or gpu (every worker must get a GPU)");
-  options.add("threads,t", value(run.threads, "N", 0).at_least(0),
+  options.add("threads,t", value(run.threads, "N", 0).at_least(0).of(OptionScope::rank),
               "maximum number of cores per worker, each of which solves one plan; 0: all, or the "
               "worker's share of the cores that Slurm or LSF granted the job; on a GPU: maximum "
               "number of threads that feed it");
@@ -132,7 +108,7 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "heartbeat timeout: the plans of a worker without a message for this long are "
               "reassigned; four times this for rank 0 and for MPI startup and shutdown");
   options.add(
-      "notify", value(run.notify, "COMMAND"),
+      "notify", value(run.notify, "COMMAND").of(OptionScope::watcher),
       "run COMMAND with sh when the run ends, with a JSON object on stdin: exit_status, error and "
       "the output of 'wallheat status --json'; killed after 30 s; a failure only prints a warning");
   options.add("print-out", flag(run.print_out),
@@ -159,19 +135,21 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
       "job:nodes=2,workers=4,cores=32,gpus=4: in a job on two nodes, each with four workers, 32 "
       "cores and four GPUs; each of the numbers is optional");
   options.add("json", flag(run.json), "with --check: print the findings as one JSON object");
-  options.add("events", file(run.events, FileRole::appended),
+  options.add("events", file(run.events, FileRole::appended).of(OptionScope::watcher),
               "append events to FILE as JSON lines");
   options.add("progress",
               choice(run.progress, "STYLE", "auto",
                      {{"auto", can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines},
                       {"bar", ProgressStyle::bar},
                       {"lines", ProgressStyle::lines},
-                      {"none", ProgressStyle::none}}),
+                      {"none", ProgressStyle::none}})
+                  .of(OptionScope::watcher),
               "progress display: bar, lines (one every 5 s at first, then less often), none, or "
               "auto (bar if stderr, or that of mpirun, is a terminal)");
   options.add("log-level",
               value(run.log_level, "LEVEL", "info")
-                  .completed_by({"trace", "debug", "info", "warning", "error", "critical", "off"}),
+                  .completed_by({"trace", "debug", "info", "warning", "error", "critical", "off"})
+                  .of(OptionScope::watcher),
               "minimum level of log messages: trace, debug, info, warning, error, critical or off");
   options.add_conflict("resume", {"overwrite"});
   options.add_conflict("print-open-shards", {"retry-failed"});  // it ignores failed plans
@@ -243,12 +221,11 @@ RunOptions parse_run_options(Options& options) {
     choose_device(run);
   });
   options.parse();
-  run.command_line = command_line(options.arguments(), session_options);
-  run.configuration = options.configuration(session_options);
-  run.settings = options.configuration(per_rank_options);
-  // Not given by the user: each rank reads the grid spacing from its own plan source.
-  if (!options.was_given("spacing"))
-    run.settings += setting_line("spacing", fmt::format("{}", run.solve.solver.limits.spacing));
+  run.command_line = options.command_line();
+  run.configuration = options.configuration();
+  run.settings = options.shared_values();
+  // If it is not given, each rank reads the grid spacing from its own plan source.
+  run.settings["spacing"] = fmt::format("{}", run.solve.solver.limits.spacing);
   return run;
 }
 

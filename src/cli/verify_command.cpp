@@ -4,6 +4,7 @@
 #include <random>
 
 #include "cli/commands.hpp"
+#include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
@@ -24,7 +25,7 @@ struct VerifyOptions {
   std::size_t sample = 0;
   bool all = false;
   std::int64_t seed = 0;  ///< negative: random
-  bool reference = false;
+  SolverOptions solver;   ///< only the loops of jacobi
 
   [[nodiscard]] bool recomputes() const { return all || sample > 0; }
 };
@@ -49,9 +50,8 @@ VerifyOptions parse_verify_options(Options& options) {
   options.add("all", flag(verify.all), "solve all plans again");
   options.add("seed", value(verify.seed, "S", -1, "random"),
               "seed of the random choice, 0 or more; the same seed chooses the same plans");
-  options.add("solver-backend",
-              choice(verify.reference, "NAME", "vector", {{"vector", false}, {"reference", true}}),
-              "implementation of jacobi: vector (fast) or reference (plain, for comparison)");
+  declare_setting(options, verify.solver, "solver_backend",
+                  "implementation of jacobi: vector (fast) or reference (plain, for comparison)");
   options.parse();
   if (verify.data.empty() && verify.recomputes())
     throw UsageError("--data is missing; use --sample 0 to check only the file");
@@ -65,8 +65,8 @@ SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& 
   if (!options.recomputes()) return recorded_solver(file, reader.settings());
   SolverOptions made_with =
       recorded_solver_options(file, reader, "use that version, or --sample 0");
-  made_with.reference = options.reference;
-  if (made_with.reference && made_with.kind != SolverKind::jacobi)
+  made_with.loops = options.solver.loops;
+  if (made_with.loops == JacobiLoops::reference && made_with.kind != SolverKind::jacobi)
     throw RunError(
         fmt::format("{} was solved by {}, which has no reference implementation; omit "
                     "--solver-backend reference",

@@ -123,8 +123,7 @@ void LinearPlans::declare(Options& options) {
   options.heading("Plans");
   declare_plans(options, data_, ids_, ids_file_, first_);
   options.add("threads,t", value(threads_, "N", 0), "number of solver threads; 0: one per core");
-  options.add("accuracy", value(solver_.limits.accuracy, "DEGREES", 1e-8, "1e-8").above(0),
-              "maximum error of a solved field, in °C");
+  declare_setting(options, solver_, "accuracy", "maximum error of a solved field, in °C");
   declare_spacing(options, solver_, data_);
 }
 

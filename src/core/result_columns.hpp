@@ -25,6 +25,9 @@ enum class SolverKind {
 
 [[nodiscard]] std::string_view to_string(SolverKind kind);
 
+inline constexpr std::array solver_kinds{SolverKind::jacobi, SolverKind::fastforward,
+                                         SolverKind::steady};
+
 /// All statuses of plans, in the order of their numbers.
 inline constexpr std::array plan_statuses{PlanStatus::pending, PlanStatus::converged,
                                           PlanStatus::max_iterations, PlanStatus::empty,

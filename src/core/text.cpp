@@ -22,6 +22,13 @@ std::string format_repr(double value) {
   return text;
 }
 
+std::string format_short(double value) {
+  std::array<char, 32> buffer{};
+  const auto written = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                     std::chars_format::general, 6);
+  return {buffer.data(), written.ptr};
+}
+
 namespace {
 
 /// Returns the length in bytes of the UTF-8 character at the start of `text`; 0 if it is not valid.

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <ctime>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 // Parsing and formatting of text that is not specific to a part of the program.
@@ -20,6 +23,41 @@ std::optional<Number> parse_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+/// Valid values of a number. NaN and infinite numbers are never valid.
+struct NumberRange {
+  std::optional<double> min{}, max{};
+  bool is_above = false;  ///< true: `min` itself is not valid
+};
+
+/// Parses the complete text as a number of the range. Returns nullopt if it is not one.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text, const NumberRange& range) {
+  const auto& [min, max, is_above] = range;
+  const auto number = parse_number<Number>(text);
+  if (!number) return std::nullopt;
+  const auto value = static_cast<double>(*number);
+  const bool is_too_small = min && (value < *min || (is_above && value == *min));
+  return std::isfinite(value) && !is_too_small && !(max && value > *max) ? number : std::nullopt;
+}
+
+/// Formats a number with up to six significant digits, such as "0.1" or "1e+300".
+[[nodiscard]] std::string format_short(double value);
+
+/// Returns a description such as "a whole number of at least 1".
+template <class Number>
+std::string range_text(const NumberRange& range) {
+  const auto& [min, max, is_above] = range;
+  std::string text = std::is_integral_v<Number> ? "a whole number" : "a number";
+  if (min && max && !is_above)
+    return text + " from " + format_short(*min) + " to " + format_short(*max);
+  if (min) text += (is_above ? " above " : " of at least ") + format_short(*min);
+  if (max) text += " and at most " + format_short(*max);
+  if (std::is_integral_v<Number> && !min)
+    text += (std::is_signed_v<Number> ? " up to " : " from 0 to ") +
+            std::to_string(std::numeric_limits<Number>::max());
+  return text;
 }
 
 /// Parses two numbers with `sign` between them, such as 0:25. Returns nullopt if the text is not

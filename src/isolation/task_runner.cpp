@@ -17,22 +17,15 @@
 #include "io/standard_streams.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
+#include "solve/solver_settings.hpp"
 #include "store/field_codec.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 
-template <class Visit, SameIgnoringConst<SolveParameters> R>
-void fields_of(Visit& visit, R& limits) {
-  visit(limits.tolerance, limits.max_iterations, limits.accuracy, limits.norm, limits.spacing);
-}
 template <class Visit, SameIgnoringConst<WallOverride> R>
 void fields_of(Visit& visit, R& wall) {
   visit(wall.nominal, wall.temperature);
-}
-template <class Visit, SameIgnoringConst<Thresholds> R>
-void fields_of(Visit& visit, R& thresholds) {
-  visit(thresholds.above, thresholds.below);
 }
 template <class Visit, SameIgnoringConst<Door> R>
 void fields_of(Visit& visit, R& door) {
@@ -40,8 +33,8 @@ void fields_of(Visit& visit, R& door) {
 }
 template <class Visit, SameIgnoringConst<SolverOptions> R>
 void fields_of(Visit& visit, R& solver) {
-  visit(solver.limits, solver.kind, solver.reference, solver.isa, solver.gpu, solver.walls,
-        solver.thresholds, solver.door);
+  for_each_setting([&](const SolverSetting&, auto& value) { visit(value); }, solver);
+  visit(solver.gpu);
 }
 template <class Visit, SameIgnoringConst<SolveConfig> R>
 void fields_of(Visit& visit, R& settings) {

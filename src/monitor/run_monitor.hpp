@@ -15,9 +15,6 @@
 
 namespace wallheat {
 
-/// Display of the progress: a bar that is redrawn, log lines from time to time, or nothing.
-enum class ProgressStyle { bar, lines, none };
-
 /// Reports what a run is doing: to the user by log messages and progress, to other hosts by the
 /// status file, and to programs by the event log. Does not store results, and makes no decisions.
 /// Not thread-safe.

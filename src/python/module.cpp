@@ -6,9 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <future>
-#include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -97,26 +96,6 @@ Solution solve_interruptibly(const FloorPlan& plan, const SolverOptions& options
   return solving.get().value();
 }
 
-/// Returns options with the highest instruction set of this processor.
-SolverOptions options_of(SolverKind kind, const SolveParameters& limits) {
-  SolverOptions options;
-  options.limits = limits;
-  options.kind = kind;
-  options.isa = available_isas().back();
-  return options;
-}
-
-template <class Value>
-Value parse_name(const std::string& what, const std::string& name,
-                 std::initializer_list<Value> values) {
-  std::string names;
-  for (const Value value : values) {
-    if (to_string(value) == name) return value;
-    names += (names.empty() ? "" : ", ") + std::string(to_string(value));
-  }
-  throw UsageError(what + " must be one of " + names + ", not '" + name + "'");
-}
-
 void require(bool holds, const std::string& sentence) {
   if (!holds) throw UsageError(sentence);
 }
@@ -127,28 +106,19 @@ void require_shape(const py::array& array, const std::string& name, const py::ar
                      shape_text(array) + "; they must be equal");
 }
 
-py::dict solve(const py::array& domain, const py::array& interior, double tolerance,
-               std::int64_t max_iterations, const std::string& solver, double accuracy,
-               const std::optional<py::array>& source, double spacing, const std::string& norm,
-               const std::string& device) {
-  require(std::isfinite(tolerance) && tolerance >= 0,
-          "tolerance must be a number of at least 0 (°C)");
-  require(max_iterations >= 1, "max_iterations must be at least 1");
-  require(std::isfinite(accuracy) && accuracy > 0, "accuracy must be a number above 0 (°C)");
-  require(std::isfinite(spacing) && spacing > 0, "spacing must be a number above 0");
+py::dict solve(const py::array& domain, const py::array& interior,
+               const std::optional<py::array>& source, const std::string& device,
+               const std::map<std::string, std::string>& settings) {
   require(device == "cpu" || device == "gpu",
           "device must be one of cpu, gpu, not '" + device + "'");
   const bool on_gpu = device == "gpu";
-  const auto kind = parse_name("solver", solver,
-                               {SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady});
-  require(!on_gpu || kind == SolverKind::jacobi, "a GPU has the solver jacobi alone");
-  const SolveParameters limits{tolerance, max_iterations, accuracy,
-                               parse_name("norm", norm, {Norm::max, Norm::l2}), spacing};
+  const SolverOptions options = make_solver_options(settings);
+  require(!on_gpu || options.kind == SolverKind::jacobi, "a GPU has the solver jacobi alone");
   require_shape(interior, "interior", domain);
   if (source) require_shape(*source, "source", domain);
   const FloorPlan plan{grid_from_array(domain, "domain"), mask_from_array(interior, "interior"),
                        source ? grid_from_array(*source, "source") : Grid<double>{}};
-  Solution solution = solve_interruptibly(plan, options_of(kind, limits), on_gpu);
+  Solution solution = solve_interruptibly(plan, options, on_gpu);
   const Statistics summary = statistics(solution.field, plan.interior);
   return py::dict("field"_a = array_from_grid(std::move(solution.field)),
                   "iterations"_a = solution.iterations, "last_delta"_a = solution.last_delta,
@@ -177,9 +147,10 @@ py::array_t<double> jacobi(const py::array& u, const py::array& interior_mask,
   for (std::size_t row = 0; row < mask.rows; ++row)
     std::copy_n(&mask(row, 0), mask.cols, &plan.interior(row + 1, 1));
   // No delta is below 0 or below NaN, so all iterations are made.
-  const double tolerance = atol > 0 ? atol : 0;
-  const SolveParameters limits{.tolerance = tolerance, .max_iterations = max_iter};
-  return array_from_grid(solve_interruptibly(plan, options_of(SolverKind::jacobi, limits)).field);
+  SolverOptions options = make_solver_options({});
+  options.limits.tolerance = atol > 0 ? atol : 0;
+  options.limits.max_iterations = max_iter;
+  return array_from_grid(solve_interruptibly(plan, options).field);
 }
 
 void translate_exception(std::exception_ptr pointer) {

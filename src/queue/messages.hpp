@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -162,8 +163,8 @@ struct SourceDescription {
 };
 /// First message to a worker: what must agree before it may solve.
 struct Setup {
-  std::string version;   ///< of wallheat
-  std::string settings;  ///< options that all ranks must share, as a configuration file
+  std::string version;                          ///< of wallheat
+  std::map<std::string, std::string> settings;  ///< options that must be equal in all ranks
   SourceDescription source{};
   static void fields(auto& visit, auto& self) { visit(self.version, self.settings, self.source); }
 };

@@ -4,15 +4,15 @@
 #include <chrono>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "isolation/task_runner.hpp"
-#include "monitor/run_monitor.hpp"
 #include "node/placement.hpp"
 #include "queue/shard.hpp"
+#include "view/terminal.hpp"
 
 namespace wallheat {
 
@@ -82,28 +82,8 @@ struct RunOptions {
   std::filesystem::path events;
   std::string command_line;
   std::string configuration;  ///< all options and their values, as a configuration file
-  /// The part of `configuration` that must be equal in all ranks. It lacks the options of a rank's
-  /// own process, and those for the user who watches this session.
-  std::string settings;
+  /// The options that must be equal in all ranks, with their values.
+  std::map<std::string, std::string> settings;
 };
-
-/// A line of a configuration file: name = value.
-struct Setting {
-  std::string name, value;
-};
-
-/// Parses a configuration file. Lines that begin with # are comments. Blanks around names and
-/// values are removed; the rest of a value is taken literally. Throws UsageError with a message
-/// that does not contain the name of the file.
-[[nodiscard]] std::vector<Setting> parse_settings(std::string_view text);
-
-/// Returns true if a line of a configuration file can contain the value: it has no line break, and
-/// no blank at either end.
-[[nodiscard]] bool fits_on_config_line(std::string_view value);
-[[nodiscard]] std::string setting_line(const std::string& name, std::string_view value);
-
-/// Reads a file or pipe. Throws UsageError if it cannot be read, or if it is larger than 64 MiB and
-/// therefore not a configuration file.
-[[nodiscard]] std::string read_configuration_file(const std::string& file);
 
 }  // namespace wallheat

@@ -27,19 +27,10 @@
 namespace wallheat {
 namespace {
 
-/// Returns the first option that differs in two texts of lines NAME=VALUE: "its --tolerance is
-/// 1e-3, but rank 0's is 1e-4"; an empty string if none does.
-std::string difference_between(const std::string& mine, const std::string& rank_0) {
-  const auto options_in = [](const std::string& text) {
-    std::map<std::string, std::string> values;
-    for (const auto& [name, value] : parse_settings(text)) {
-      std::string& all = values[name];
-      all += (all.empty() ? "" : ", ") + value;
-    }
-    return values;
-  };
-  const auto own = options_in(mine);
-  const auto others = options_in(rank_0);
+/// Returns the first option that differs: "its --tolerance is 1e-3, but rank 0's is 1e-4"; an empty
+/// string if none does.
+std::string difference_between(const std::map<std::string, std::string>& own,
+                               const std::map<std::string, std::string>& others) {
   for (const auto& [name, value] : own)
     if (const auto other = others.find(name); other == others.end() || other->second != value)
       return fmt::format("its --{} is {}, but rank 0's is {}", name, value,

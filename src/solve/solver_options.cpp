@@ -1,70 +1,104 @@
 #include "solve/solver_options.hpp"
 
-#include <algorithm>
 #include <array>
-#include <limits>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "core/program.hpp"
 #include "core/text.hpp"
+#include "solve/solver_settings.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
-/// Returns the version of a solver, which changes whenever its results might change.
-std::string_view version_of(SolverKind kind) {
-  switch (kind) {
-    case SolverKind::jacobi:
-      return "1";
-    case SolverKind::fastforward:
-      return "4";
-    case SolverKind::steady:
-      return "4";
-  }
-  return "unknown";
+struct SolverName {
+  std::string_view name;
+  std::string_view version;  ///< changes whenever the results of the solver might change
+};
+/// In the order of SolverKind.
+constexpr std::array<SolverName, solver_kinds.size()> solver_names{
+    {{"jacobi", "1"}, {"fastforward", "4"}, {"steady", "4"}}};
+constexpr const SolverName& name_of(SolverKind kind) {
+  return solver_names.at(static_cast<std::size_t>(kind));
 }
 
-/// Settings that were recorded in a result file.
-struct RecordedSettings {
-  const std::string& file;
-  const std::map<std::string, std::string>& settings;
+using Settings = std::map<std::string, std::string>;
 
-  [[nodiscard]] bool contains(const char* name) const { return settings.contains(name); }
-  [[nodiscard]] const std::string& text(const char* name) const {
-    if (!contains(name)) throw RunError(file + " does not say its " + name);
-    return settings.at(name);
+// Texts of settings, as result files contain them.
+std::string setting_text(double number) { return format_repr(number); }
+std::string setting_text(std::int64_t number) { return std::to_string(number); }
+std::string setting_text(const WallOverrides& walls) { return to_text(walls); }
+std::string setting_text(const std::optional<Door>& door) {
+  return !door ? "" : door->cells == Door::automatic ? "auto" : std::to_string(door->cells);
+}
+template <class Word>
+requires std::is_enum_v<Word> std::string setting_text(Word word) {
+  return std::string(to_string(word));
+}
+
+// Each overload returns a description of the valid texts, such as "a number above 0", if the text
+// is invalid, and otherwise sets the value and returns an empty string.
+template <class Number>
+requires std::is_arithmetic_v<Number>
+[[nodiscard]] std::string set_value(Number& number, const std::string& text,
+                                    const NumberRange& range) {
+  const auto parsed = parse_number<Number>(text, range);
+  number = parsed.value_or(number);
+  return parsed ? "" : range_text<Number>(range);
+}
+template <class Word>
+requires std::is_enum_v<Word>
+[[nodiscard]] std::string set_value(Word& word, const std::string& text, const NumberRange&) {
+  std::string words;
+  for (const Word each : values_of(Word())) {
+    if (setting_text(each) == text) {
+      word = each;
+      return "";
+    }
+    words += (words.empty() ? "one of " : ", ") + setting_text(each);
   }
-  /// Throws RunError unless `is_valid`. No run can have written an invalid setting.
-  void require(bool is_valid, const char* name) const {
-    if (!is_valid)
-      throw RunError(file + ": its " + name + " is '" + escape_control_chars(text(name)) + "'");
-  }
-  template <class Number>
-  void read(const char* name, double min, Number& to) const {
-    const auto number = parse_number<Number>(text(name));
-    require(number && static_cast<double>(*number) >= min &&
-                *number <= std::numeric_limits<Number>::max(),
-            name);
-    to = *number;
-  }
-};
+  return words;
+}
+[[nodiscard]] std::string set_value(WallOverrides& walls, const std::string& text,
+                                    const NumberRange&) {
+  walls = parse_wall_overrides(text).value_or(WallOverrides());
+  return walls.empty() ? "temperatures such as 5.0=8.0" : "";
+}
+[[nodiscard]] std::string set_value(std::optional<Door>& door, const std::string& text,
+                                    const NumberRange&) {
+  door = Door();
+  return text == "auto" ? "" : set_value(door->cells, text, {0, max_door_cells});
+}
+
+/// Returns a visitor that reads the settings that `settings` contains. If a text is invalid, it
+/// throws Error with a message that begins with `owner`.
+template <class Error>
+auto settings_reader(const std::string& owner, const Settings& settings) {
+  return [owner, &settings](const SolverSetting& setting, auto& value) {
+    const auto found = settings.find(setting.name);
+    if (found == settings.end()) return;
+    if (const auto valid = set_value(value, found->second, setting.range); !valid.empty())
+      throw Error(owner + setting.name + " must be " + valid + ", not '" +
+                  escape_control_chars(found->second) + "'");
+  };
+}
+
+void require_recorded(const std::string& file, const Settings& settings, const std::string& name) {
+  if (!settings.contains(name)) throw RunError(file + " does not say its " + name);
+}
 
 }  // namespace
 
-std::string_view to_string(SolverKind kind) {
-  switch (kind) {
-    case SolverKind::jacobi:
-      return "jacobi";
-    case SolverKind::fastforward:
-      return "fastforward";
-    case SolverKind::steady:
-      return "steady";
-  }
-  return "unknown";
-}
+std::string_view to_string(SolverKind kind) { return name_of(kind).name; }
 
 std::string_view to_string(Norm norm) { return norm == Norm::max ? "max" : "l2"; }
+
+std::string_view to_string(JacobiLoops loops) {
+  return loops == JacobiLoops::vector ? "vector" : "reference";
+}
 
 std::unique_ptr<Solver> SolverOptions::make() const {
   switch (kind) {
@@ -75,85 +109,52 @@ std::unique_ptr<Solver> SolverOptions::make() const {
     case SolverKind::jacobi:
       break;
   }
-  return reference ? make_reference_solver() : make_jacobi_solver(isa);
+  return loops == JacobiLoops::reference ? make_reference_solver() : make_jacobi_solver(isa);
 }
 
 std::string SolverOptions::device_text() const {
-  return reference ? "cpu reference" : "cpu " + std::string(to_string(isa));
+  return "cpu " + std::string(loops == JacobiLoops::reference ? to_string(loops) : to_string(isa));
 }
 
 std::string SolverOptions::cpu_only_option() const {
-  if (reference) return "--solver-backend reference";
+  if (loops == JacobiLoops::reference) return "--solver-backend reference";
   if (kind != SolverKind::jacobi) return "--solver " + std::string(to_string(kind));
   return limits.norm == Norm::max ? "" : "--norm l2";
 }
 
 std::string SolverOptions::solver_text() const {
-  return std::string(to_string(kind)) + " " + std::string(version_of(kind));
+  return std::string(to_string(kind)) + " " + std::string(name_of(kind).version);
 }
 
-std::map<std::string, std::string> SolverOptions::settings() const {
-  std::map<std::string, std::string> settings{
-      {"solver", std::string(to_string(kind))},
-      {"solver_version", std::string(version_of(kind))},
-      {"max_iterations", std::to_string(limits.max_iterations)},
-      {"above", format_repr(thresholds.above)},
-      {"below", format_repr(thresholds.below)}};
-  if (kind == SolverKind::steady) {
-    settings["accuracy"] = format_repr(limits.accuracy);
-  } else {
-    settings["tolerance"] = format_repr(limits.tolerance);
-    if (limits.norm != Norm::max) settings["norm"] = to_string(limits.norm);
-  }
-  if (limits.spacing != SolveParameters{}.spacing)
-    settings["spacing"] = format_repr(limits.spacing);
-  if (!walls.empty()) settings["wall"] = to_text(walls);
-  if (door)
-    settings["rooms_door"] = door->cells == Door::automatic ? "auto" : std::to_string(door->cells);
+Settings SolverOptions::settings() const {
+  Settings settings{{"solver_version", std::string(name_of(kind).version)}};
+  for_each_setting(
+      [&](const SolverSetting& setting, const auto& value, const auto& usual) {
+        if (setting.is_recorded(kind, value == usual)) settings[setting.name] = setting_text(value);
+      },
+      *this, SolverOptions());
   return settings;
 }
 
-Thresholds recorded_thresholds(const std::string& file,
-                               const std::map<std::string, std::string>& settings) {
-  const RecordedSettings recorded{file, settings};
+Thresholds recorded_thresholds(const std::string& file, const Settings& settings) {
   Thresholds thresholds;
-  recorded.read("above", -max_magnitude, thresholds.above);
-  recorded.read("below", -max_magnitude, thresholds.below);
+  for (const char* const name : {"above", "below"}) require_recorded(file, settings, name);
+  for_each_threshold(settings_reader<RunError>(file + ": its ", settings), thresholds);
   return thresholds;
 }
 
-SolverOptions recorded_solver(const std::string& file,
-                              const std::map<std::string, std::string>& settings) {
-  const RecordedSettings recorded{file, settings};
+SolverOptions recorded_solver(const std::string& file, const Settings& settings) {
   SolverOptions options;
   options.isa = available_isas().back();
-  constexpr std::array kinds{SolverKind::jacobi, SolverKind::fastforward, SolverKind::steady};
-  const auto* const kind = std::ranges::find(
-      kinds, recorded.text("solver"), [](SolverKind each) { return std::string(to_string(each)); });
-  recorded.require(kind != kinds.end(), "solver");
-  options.kind = *kind;
-  (void)recorded.text("solver_version");
-  recorded.read("max_iterations", 0, options.limits.max_iterations);
-  if (options.kind == SolverKind::steady) {
-    recorded.read("accuracy", 0, options.limits.accuracy);
-  } else {
-    recorded.read("tolerance", 0, options.limits.tolerance);
-    if (recorded.contains("norm")) {
-      options.limits.norm = recorded.text("norm") == "l2" ? Norm::l2 : Norm::max;
-      recorded.require(recorded.text("norm") == to_string(options.limits.norm), "norm");
-    }
-  }
-  if (recorded.contains("spacing")) recorded.read("spacing", 0, options.limits.spacing);
-  options.thresholds = recorded_thresholds(file, settings);
-  if (recorded.contains("wall")) {
-    options.walls = parse_wall_overrides(recorded.text("wall")).value_or(WallOverrides());
-    recorded.require(!options.walls.empty(), "wall");
-  }
-  if (recorded.contains("rooms_door")) {
-    options.door = Door();
-    if (recorded.text("rooms_door") != "auto") recorded.read("rooms_door", 0, options.door->cells);
-    recorded.require(options.door->cells <= max_door_cells, "rooms_door");
-  }
+  for_each_setting(settings_reader<RunError>(file + ": its ", settings), options);
+  for (const auto& [name, text] : options.settings()) require_recorded(file, settings, name);
+  return options;
+}
+
+SolverOptions make_solver_options(const Settings& settings) {
+  SolverOptions options;
+  options.isa = available_isas().back();
+  for_each_setting(settings_reader<UsageError>("", settings), options);
   return options;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/result_columns.hpp"
 #include "core/wall_overrides.hpp"
@@ -24,10 +25,15 @@ struct Door {
   friend bool operator==(const Door&, const Door&) = default;
 };
 
-/// Parameters of a solve: the problem, the solver, and the hardware.
+/// Implementation of jacobi. The results are bit-identical.
+enum class JacobiLoops { vector, reference };
+[[nodiscard]] std::string_view to_string(JacobiLoops loops);
+
+/// Parameters of a solve: the problem, the solver, and the hardware. solver_settings.hpp lists
+/// those that are settings of the user.
 struct SolverOptions {
   SolveParameters limits;
-  bool reference = false;  ///< use the simple reference implementation of jacobi
+  JacobiLoops loops = JacobiLoops::vector;
   Isa isa = Isa::baseline;
   std::optional<int> gpu{};  ///< CUDA's index of the GPU; nullopt: solve on the CPU
   SolverKind kind = SolverKind::jacobi;
@@ -60,5 +66,10 @@ struct SolverOptions {
 /// of this processor. Throws RunError if the settings are incomplete or invalid.
 [[nodiscard]] SolverOptions recorded_solver(const std::string& file,
                                             const std::map<std::string, std::string>& settings);
+
+/// Returns options with these settings, which have the form of the settings in a result file. The
+/// other settings have their defaults, with the best instruction set of this processor. Throws
+/// UsageError if a setting is unknown or invalid.
+[[nodiscard]] SolverOptions make_solver_options(const std::map<std::string, std::string>& settings);
 
 }  // namespace wallheat

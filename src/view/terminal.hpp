@@ -62,6 +62,9 @@ class Log : public spdlog::logger {
   virtual void show_bar(const std::string& /*text*/) {}
 };
 
+/// Display of the progress: a bar that is redrawn, log lines from time to time, or nothing.
+enum class ProgressStyle { bar, lines, none };
+
 /// Returns the maximum length of a progress bar. A longer bar is cut, because it would wrap and
 /// scroll the terminal.
 [[nodiscard]] std::size_t progress_bar_width();

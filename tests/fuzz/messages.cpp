@@ -75,7 +75,7 @@ std::vector<std::string> message_seeds() {
       WorkerReport{},
       Bye{Bye::Cause::interrupted, "no memory", {{QueueIndex{7}, 100, 0.5, 2.5}}, "node"}};
   const std::vector<ToWorker> to_worker{
-      Setup{"1.0", "tolerance = 1", {8, {{{{}, "10000"}, "32 x 32"}}, {{{{}, "10000"}, 9}}}},
+      Setup{"1.0", {{"tolerance", "1"}}, {8, {{{{}, "10000"}, "32 x 32"}}, {{{{}, "10000"}, 9}}}},
       Assignment{{{{}, "10000"}, {QueueIndex{1}, "10029"}}}, Stop{}, Shutdown{true}};
   std::vector<std::string> inputs;
   const auto add = [&](Sender sender, const std::string& message) {

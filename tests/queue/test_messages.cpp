@@ -57,7 +57,7 @@ std::vector<FromWorker> from_worker() {
 
 std::vector<ToWorker> to_worker() {
   return {Setup{"1.0",
-                "tolerance = 1\n",
+                {{"tolerance", "1"}},
                 {10,
                  {{{QueueIndex{3}, "10000", EntryOffsets{7, 8, 9}}, "32 x 32 cells"}},
                  {{{QueueIndex{4}, "x y"}, 11}, {{QueueIndex{5}, "gone"}, std::nullopt}}}},

@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 version: str
 
-def solve(domain: npt.NDArray[Any], interior: npt.NDArray[Any], tolerance: float, max_iterations: int, solver: str,
-          accuracy: float, source: npt.NDArray[Any] | None, spacing: float, norm: str, device: str,
-          /) -> dict[str, Any]: ...
+def solve(domain: npt.NDArray[Any], interior: npt.NDArray[Any], source: npt.NDArray[Any] | None, device: str,
+          settings: dict[str, str], /) -> dict[str, Any]: ...
 def jacobi(u: npt.NDArray[np.float64], interior_mask: npt.NDArray[np.bool_], max_iter: int, atol: float,
            /) -> npt.NDArray[np.float64]: ...

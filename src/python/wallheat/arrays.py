@@ -89,11 +89,12 @@ def solve(domain: npt.ArrayLike, interior: npt.ArrayLike, tolerance: float = 1e-
     Raises RuntimeError if no GPU is available, ValueError if an array or a parameter is invalid, and TypeError if a
     parameter is not a number.
     """
+    settings = {"tolerance": _number("tolerance", tolerance), "max_iterations": _count("max_iterations", max_iterations),
+                "solver": _word(solver), "accuracy": _number("accuracy", accuracy),
+                "spacing": _number("spacing", spacing), "norm": _word(norm)}
     return Solution(**_wallheat.solve(
-        _array("domain", domain), _array("interior", interior), _number("tolerance", tolerance),
-        _count("max_iterations", max_iterations), _word(solver), _number("accuracy", accuracy),
-        None if source is None else _array("source", source), _number("spacing", spacing), _word(norm),
-        _word(device)))
+        _array("domain", domain), _array("interior", interior), None if source is None else _array("source", source),
+        _word(device), {name: str(value) for name, value in settings.items()}))
 
 
 def jacobi(u: npt.NDArray[np.float64], interior_mask: npt.NDArray[np.bool_], max_iter: int,

@@ -1,4 +1,4 @@
-#include "run/run_options.hpp"
+#include "cli/configuration.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "core/text.hpp"
+#include "solve/solver_options.hpp"
+
+// The table of solver settings. The options of the command line, configuration files, the
+// configuration of solver processes, the settings in result files and the parameters of the Python
+// module are derived from it. To add a setting, add a member to SolverOptions and a line here.
+
+namespace wallheat {
+
+/// Description of a setting. The type of its member determines how its text is parsed.
+struct SolverSetting {
+  /// Solvers whose results depend on the setting.
+  enum class Affects { all_solvers, iterates, steady };
+  /// Whether result files contain the setting. They lack the default of a setting that is younger
+  /// than the file format, and settings on which no bit of a result depends.
+  enum class Recorded { always, unless_default, never };
+
+  const char* name;        ///< in result files and in Python; the option has '-' in place of '_'
+  const char* value_name;  ///< in the help
+  Affects affects;
+  Recorded recorded;
+  const char* help;
+  NumberRange range{};  ///< of a number
+  /// Default in the help; empty: the default of the member; nullptr: the plans contain the default.
+  const char* default_text = "";
+
+  /// Returns true if the result files of a solver contain the setting with this value.
+  [[nodiscard]] bool is_recorded(SolverKind kind, bool is_default) const {
+    const auto others = kind == SolverKind::steady ? Affects::iterates : Affects::steady;
+    return affects != others &&
+           (recorded == Recorded::always || (recorded == Recorded::unless_default && !is_default));
+  }
+  /// Returns the name of its option, without dashes in front.
+  [[nodiscard]] std::string option() const {
+    std::string option = name;
+    std::ranges::replace(option, '_', '-');
+    return option;
+  }
+};
+
+// The values of a setting whose texts are words, which to_string() returns.
+constexpr auto values_of(SolverKind) { return solver_kinds; }
+constexpr auto values_of(Norm) { return std::array{Norm::max, Norm::l2}; }
+constexpr auto values_of(JacobiLoops) {
+  return std::array{JacobiLoops::vector, JacobiLoops::reference};
+}
+constexpr auto values_of(Isa) { return std::array{Isa::avx512, Isa::avx2, Isa::baseline}; }
+
+// Each of these functions calls visit(setting, members...) for each of its settings, in the order
+// of the help. There is one member for each of the given records.
+
+template <class... Record>
+void for_each_threshold(auto&& visit, Record&&... thresholds) {
+  using enum SolverSetting::Affects;
+  using enum SolverSetting::Recorded;
+  constexpr NumberRange range{-max_magnitude, max_magnitude};
+  visit(SolverSetting{"above", "DEGREES", all_solvers, always,
+                      "count the cells above this temperature, in °C", range},
+        thresholds.above...);
+  visit(SolverSetting{"below", "DEGREES", all_solvers, always,
+                      "count the cells below this temperature, in °C", range},
+        thresholds.below...);
+}
+
+template <class... Record>
+void for_each_problem_setting(auto&& visit, Record&&... options) {
+  using enum SolverSetting::Affects;
+  using enum SolverSetting::Recorded;
+  visit(SolverSetting{"wall", "KIND=DEGREES", all_solvers, unless_default,
+                      "hold the walls of KIND °C at DEGREES °C instead; again for more kinds, as "
+                      "--wall 5=8 --wall 25=22"},
+        options.walls...);
+  for_each_threshold(visit, options.thresholds...);
+  visit(SolverSetting{"rooms_door", "CELLS", all_solvers, unless_default,
+                      "also describe each room: cells, box, mean, least and largest temperature, "
+                      "and its cells above and below the thresholds"},
+        options.door...);
+}
+
+template <class... Record>
+void for_each_method_setting(auto&& visit, Record&&... options) {
+  using enum SolverSetting::Affects;
+  using enum SolverSetting::Recorded;
+  constexpr NumberRange positive{.min = 0, .is_above = true};
+  visit(SolverSetting{"solver", "NAME", all_solvers, always,
+                      "jacobi (the reference's iterate, bit for bit), fastforward (the same to "
+                      "1e-11 of the largest temperature, several times as fast) or steady (the "
+                      "steady state, with a proven bound, faster still); only jacobi runs on GPUs"},
+        options.kind...);
+  visit(SolverSetting{"tolerance",
+                      "DEGREES",
+                      iterates,
+                      always,
+                      "stop if an iteration changes less than this, in °C (not steady)",
+                      {.min = 0},
+                      "1e-4"},
+        options.limits.tolerance...);
+  visit(SolverSetting{"norm", "NAME", iterates, unless_default,
+                      "how that change is measured: max (the largest of a cell) or l2 (the root of "
+                      "the sum of squares; CPU only)"},
+        options.limits.norm...);
+  visit(SolverSetting{"spacing", "LENGTH", all_solvers, unless_default,
+                      "distance between neighbouring cells, in the unit of length of the heat "
+                      "sources; plans without sources do not need it; default: spacing.txt of "
+                      "PLANS, else 1",
+                      positive, nullptr},
+        options.limits.spacing...);
+  visit(SolverSetting{"accuracy", "DEGREES", steady, always,
+                      "no cell may be farther than this from the steady state, in °C (steady only)",
+                      positive, "1e-8"},
+        options.limits.accuracy...);
+  visit(
+      SolverSetting{
+          "max_iterations", "N", all_solvers, always, "stop after N iterations", {.min = 1}},
+      options.limits.max_iterations...);
+  visit(SolverSetting{"solver_backend", "NAME", iterates, never,
+                      "loops of jacobi: vector (fast) or reference (plain, to compare with); the "
+                      "bits are the same"},
+        options.loops...);
+  visit(SolverSetting{"isa", "NAME", all_solvers, never,
+                      "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline"},
+        options.isa...);
+}
+
+void for_each_setting(auto&& visit, auto&&... options) {
+  for_each_method_setting(visit, options...);
+  for_each_problem_setting(visit, options...);
+}
+
+}  // namespace wallheat
