@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
-#include <fstream>
 
 #include "core/text.hpp"
 #include "wallheat/error.hpp"
@@ -58,26 +55,6 @@ bool fits_on_config_line(std::string_view value) {
 
 std::string setting_line(const std::string& name, std::string_view value) {
   return fmt::format("{} = {}\n", name, value);
-}
-
-std::string read_configuration_file(const std::string& file) {
-  constexpr std::size_t longest = std::size_t{1} << 26;  // larger than any command line
-  std::ifstream stream(file, std::ios::binary);
-  std::string text;
-  if (!std::filesystem::is_directory(file)) {
-    std::array<char, 1 << 16> part{};
-    while (stream && text.size() <= longest) {
-      stream.read(part.data(), part.size());
-      text.append(part.data(), static_cast<std::size_t>(stream.gcount()));
-    }
-  }
-  if (text.size() > longest)
-    throw UsageError(fmt::format("{} is not a configuration file: it is larger than 64 MiB",
-                                 escape_control_chars(file)));
-  if (!stream.eof())
-    throw UsageError(
-        fmt::format("failed to read configuration file {}", escape_control_chars(file)));
-  return text;
 }
 
 }  // namespace wallheat

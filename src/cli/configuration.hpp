@@ -23,8 +23,4 @@ struct Setting {
 [[nodiscard]] bool fits_on_config_line(std::string_view value);
 [[nodiscard]] std::string setting_line(const std::string& name, std::string_view value);
 
-/// Reads a file or pipe. Throws UsageError if it cannot be read, or if it is larger than 64 MiB and
-/// therefore not a configuration file.
-[[nodiscard]] std::string read_configuration_file(const std::string& file);
-
 }  // namespace wallheat

@@ -13,6 +13,7 @@
 
 #include "cli/configuration.hpp"
 #include "core/text.hpp"
+#include "io/files.hpp"
 #include "mpi/mpi_environment.hpp"
 #include "view/terminal.hpp"
 #include "wallheat/error.hpp"
@@ -252,7 +253,12 @@ void Options::assign_positionals(const std::vector<std::string>& words) {
 }
 
 void Options::read_configuration(const std::string& file) {
-  const std::string text = read_configuration_file(file);
+  std::string text;
+  try {
+    text = read_text_file(file);
+  } catch (const RunError& error) {
+    throw UsageError(error.what());
+  }
   try {
     for (const auto& [name, word] : parse_settings(text)) {
       if (name == "config") throw UsageError("'config' is not allowed in a configuration file");

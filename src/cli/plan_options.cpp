@@ -17,27 +17,25 @@
 namespace wallheat {
 namespace {
 
-// Return the value of the option of a setting, by the type of the setting. The default is the
-// initial value of the variable.
-template <class Number>
-requires std::is_arithmetic_v<Number> OptionValue setting_value(const SolverSetting& setting,
-                                                                Number& number) {
-  OptionValue option = setting.default_text == nullptr
-                           ? value(number, setting.value_name)
-                           : value(number, setting.value_name, number, setting.default_text);
-  option.range = setting.range;
-  return option;
-}
-template <class Word>
-requires std::is_enum_v<Word> OptionValue setting_value(const SolverSetting& setting, Word& word) {
-  std::vector<std::pair<std::string, Word>> words;
-  for (const Word each : values_of(word)) words.emplace_back(to_string(each), each);
-  if constexpr (std::is_same_v<Word, Isa>) {
-    words.insert(words.begin(), {"auto", available_isas().back()});
-    return choice(word, setting.value_name, "auto", words).of(OptionScope::rank);
+/// Returns the value of the option of a setting. The default is the initial value of the variable.
+template <class T>
+OptionValue setting_value(const SolverSetting& setting, T& variable) {
+  if constexpr (std::is_enum_v<T>) {
+    std::vector<std::pair<std::string, T>> words;
+    for (const T each : values_of(variable)) words.emplace_back(to_string(each), each);
+    return choice(variable, setting.value_name, words.front().first.c_str(), words);
   } else {
-    return choice(word, setting.value_name, std::string(to_string(word)).c_str(), words);
+    OptionValue number{&variable, setting.value_name, setting.has_default, setting.default_text};
+    number.range = setting.range;
+    return number;
   }
+}
+OptionValue setting_value(const SolverSetting& setting, Isa& isa) {
+  const std::vector<std::pair<std::string, Isa>> words{{"auto", available_isas().back()},
+                                                       {"avx512", Isa::avx512},
+                                                       {"avx2", Isa::avx2},
+                                                       {"baseline", Isa::baseline}};
+  return choice(isa, setting.value_name, "auto", words).of(OptionScope::rank);
 }
 OptionValue setting_value(const SolverSetting& setting, WallOverrides& walls) {
   const auto add = [words = std::string(), &walls](const std::string& word) mutable {

@@ -23,14 +23,6 @@
 
 namespace wallheat {
 
-template <class Visit, SameIgnoringConst<WallOverride> R>
-void fields_of(Visit& visit, R& wall) {
-  visit(wall.nominal, wall.temperature);
-}
-template <class Visit, SameIgnoringConst<Door> R>
-void fields_of(Visit& visit, R& door) {
-  visit(door.cells);
-}
 template <class Visit, SameIgnoringConst<SolverOptions> R>
 void fields_of(Visit& visit, R& solver) {
   for_each_setting([&](const SolverSetting&, auto& value) { visit(value); }, solver);

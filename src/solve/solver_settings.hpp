@@ -26,9 +26,9 @@ struct SolverSetting {
   Affects affects;
   Recorded recorded;
   const char* help;
-  NumberRange range{};  ///< of a number
-  /// Default in the help; empty: the default of the member; nullptr: the plans contain the default.
-  const char* default_text = "";
+  NumberRange range{};            ///< of a number
+  const char* default_text = "";  ///< in the help; empty: the default of the member
+  bool has_default = true;        ///< false: the plans determine the value if it is not given
 
   /// Returns true if the result files of a solver contain the setting with this value.
   [[nodiscard]] bool is_recorded(SolverKind kind, bool is_default) const {
@@ -50,7 +50,7 @@ constexpr auto values_of(Norm) { return std::array{Norm::max, Norm::l2}; }
 constexpr auto values_of(JacobiLoops) {
   return std::array{JacobiLoops::vector, JacobiLoops::reference};
 }
-constexpr auto values_of(Isa) { return std::array{Isa::avx512, Isa::avx2, Isa::baseline}; }
+constexpr auto values_of(Isa) { return std::array{Isa::baseline, Isa::avx2, Isa::avx512}; }
 
 // Each of these functions calls visit(setting, members...) for each of its settings, in the order
 // of the help. There is one member for each of the given records.
@@ -109,7 +109,7 @@ void for_each_method_setting(auto&& visit, Record&&... options) {
                       "distance between neighbouring cells, in the unit of length of the heat "
                       "sources; plans without sources do not need it; default: spacing.txt of "
                       "PLANS, else 1",
-                      positive, nullptr},
+                      positive, "", false},
         options.limits.spacing...);
   visit(SolverSetting{"accuracy", "DEGREES", steady, always,
                       "no cell may be farther than this from the steady state, in °C (steady only)",
